@@ -41,8 +41,8 @@ sum_on (const CheckMemory *memory, guint device, gsize bytes[LOOM_N_OWNERS])
   return sum;
 }
 
-/* Adds what a plan needs in addition to the state, and of the state what is not counted yet: plans share their slots
- * and their arena. */
+/* Adds the memory of a plan: its arena if it is the largest so far, and the slots that no earlier plan has counted,
+ * because plans share slots and arena. */
 static void
 add_plan (CheckMemory *memory, GHashTable *counted, const LoomPlan *plan)
 {
@@ -53,7 +53,7 @@ add_plan (CheckMemory *memory, GHashTable *counted, const LoomPlan *plan)
       LoomPlanMemory *sum = memory_on (memory, loom_plan_device (plan, d)->name), m;
 
       loom_plan_memory (plan, d, &m);
-      /* Slots are counted by their names below: not every plan has all of them. */
+      /* Slots are counted by name below, because not every plan has all slots. */
       memset (m.state, 0, sizeof m.state);
       loom_plan_memory_join (sum, &m);
       for (guint i = 0; i < loom_program_n_slots (p); i++)
@@ -75,7 +75,8 @@ is_known (const LoomFaults *faults, const LoomFault *f)
     {
       const LoomFault *g = loom_faults_get (faults, i);
 
-      /* A node's device is its weights' and their updates' as well, which belong to no node. */
+      /* The plan of the update reports the same fault without a node, because a node's device also holds its weights
+       * and their updates. */
       if (g->code == f->code
           && (g_strcmp0 (g->node, f->node) == 0 || (f->node == NULL && g_str_equal (g->message, f->message))))
         return TRUE;
@@ -115,7 +116,7 @@ typedef struct
   GHashTable *counted;
 } Check;
 
-/* FALSE if the plan's own device does not exist: nothing else need be tried then. */
+/* Returns FALSE if the plan's own device does not exist: other plans need not be tried then. */
 static gboolean
 check_program (Check *c, LoomProgram *program, gboolean strict)
 {
@@ -138,7 +139,7 @@ check_program (Check *c, LoomProgram *program, gboolean strict)
   return TRUE;
 }
 
-/* Each free symbol is 8, and B is the batch: enough to plan, if such sizes fit together. */
+/* Sets each free symbol to 8, and B to the batch size: enough to plan, if such sizes are compatible. */
 static LoomBinding
 some_binding (const LoomNet *net, gint64 batch)
 {
@@ -167,7 +168,7 @@ has_other_symbol (const LoomBinding *binding)
   return FALSE;
 }
 
-/* A node's device that does not exist is a fault, even if no plan can be made. */
+/* A missing device of a node is a fault, even if no plan can be made. */
 static void
 check_names (Check *c)
 {
@@ -202,7 +203,7 @@ check_ends (Check *c, gint64 batch)
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
 
-  /* Memory that depends on sizes that are not chosen yet would be a guess. */
+  /* Memory that depends on unknown sizes would be a guess. */
   if (has_other_symbol (&binding))
     c->memory = NULL;
   if (listing_build_ends (c->graph, &binding, FALSE, &l, &error))

@@ -14,10 +14,11 @@ typedef struct
 void check_memory_clear (CheckMemory *memory);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CheckMemory, check_memory_clear)
 
-/* Plans the training and the evaluation step of a graph with a <train> (spec), else what nothing reads, as `train` and
- * `run` would on this machine, and executes nothing. What a device cannot do is a fault at its node; a step that needs
- * more memory than is free, a warning. device overrides the graph's. memory is that of the training step, or of
- * the evaluation; it stays empty where symbols but B leave shapes open. FALSE: there are faults. */
+/* Plans the training and the evaluation step of a graph with a <train> (spec), or the unread outputs of other graphs,
+ * as `train` and `run` would on this machine, and executes nothing. An operation that the device cannot compute is a
+ * fault of its node; a step that needs more memory than is free is a warning. device overrides the graph's. memory
+ * receives the bytes of the training step, or of the evaluation; it stays empty if symbols other than B leave shapes
+ * open. Returns FALSE if there are faults. */
 gboolean check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, gint64 batch,
                         const char *device, LoomFaults *faults, CheckMemory *memory);
 

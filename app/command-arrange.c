@@ -1,7 +1,7 @@
 /* `gradloom arrange`: lays out the cards of a graph and of its modules, as Studio's Arrange does.
  *
- * Only <layout> is rewritten. The rest of the file stays byte for byte, whatever program wrote it: the new elements are
- * cut from what the graph's writer makes and put where the old ones stood. */
+ * Only <layout> is rewritten; all other bytes of the file stay, also if another program wrote it. The new elements are
+ * cut from the text of the graph's writer and replace the old ones. */
 #include "app/commands.h"
 
 #include "ui/layout/studio-layout.h"
@@ -17,7 +17,8 @@ typedef struct
 
 /* ---- where the layouts stand in a text -------------------------------------- */
 
-/* The <layout> of one scope, or the position for it. Both texts have the scopes in the same order. */
+/* The byte range of the <layout> of one scope, or the position to insert it. Both texts have the scopes in the same
+ * order. */
 typedef struct
 {
   gsize start, end; /* equal: there is none */
@@ -40,7 +41,7 @@ skip_markup (const char *text, gsize length, gsize at)
 
         return end != NULL ? (gsize)(end - text) + strlen (kinds[i].end) : length;
       }
-  /* In an attribute's value > may stand as it is. */
+  /* An attribute's value may contain > unescaped. */
   for (; at < length; at++)
     if (quote != 0)
       quote = text[at] == quote ? 0 : quote;
@@ -59,7 +60,7 @@ is_tag (const char *text, gsize at, const char *name)
   return strncmp (text + at, name, n) == 0 && !g_ascii_isalnum (text[at + n]) && strchr ("_-:.", text[at + n]) == NULL;
 }
 
-/* TRUE if the tag from `at` to `end` sets a namespace other than a graph's. */
+/* TRUE if the tag from `at` to `end` declares another namespace than that of graphs. */
 static gboolean
 is_foreign (const char *text, gsize at, gsize end)
 {
@@ -96,7 +97,8 @@ line_start (const char *text, gsize at)
   return start > 0 && text[start - 1] == '\n' ? start : at;
 }
 
-/* One range per scope: each module, then the root. Depths distinguish a scope's own layout from a deeper one. */
+/* Returns one range per scope: each module, then the root. The depth distinguishes a scope's own layout from a nested
+ * one. */
 static GArray *
 find_ranges (const char *text, gsize length)
 {
@@ -171,7 +173,7 @@ find_ranges (const char *text, gsize length)
   return ranges;
 }
 
-/* old with the layouts of fresh. NULL where the two do not have the same scopes. */
+/* Returns old with the layouts of fresh, or NULL if they have different scopes. */
 static char *
 splice (const char *old, gsize old_length, const char *fresh, gsize fresh_length, gsize *length)
 {
@@ -203,8 +205,8 @@ splice (const char *old, gsize old_length, const char *fresh, gsize fresh_length
 
 /* ---- laying out -------------------------------------------------------------- */
 
-/* For each module the path of one instance, whose shapes its wires show: name → path. Each module is looked into once.
- */
+/* Returns a hash table from the name of each module to the path of one instance, with whose shapes its wires are
+ * labelled. Each module is visited once. */
 static void
 find_instances (const LoomGraph *graph, const LoomElement *scope, const char *path, GHashTable *instances)
 {

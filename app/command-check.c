@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* "B × 10", or "x B × 1 × 28 × 28, y B" where there are several; within a loop those of one step. */
+/* "B × 10", or "x B × 1 × 28 × 28, y B" for several outputs; within a loop, the shapes of one iteration. */
 static char *
 shapes_of (const LoomNetNode *node)
 {
@@ -55,7 +55,7 @@ human_flops (double flops)
 
 #define COLUMNS 7
 
-/* net is symbolic, for shapes; bound has the costs of one batch. device is that of nodes that name none. */
+/* net is symbolic, for shapes; bound has the costs of one batch. device applies to nodes that name none. */
 static void
 print_table (const LoomNet *net, const LoomNet *bound, gint64 batch, const char *device)
 {
@@ -143,8 +143,7 @@ print_json (const LoomNet *net, const LoomNet *bound, const char *device)
   command_event_print (json);
 }
 
-/* The bytes that stay in memory for as long as a graph is trained, whatever the batch: parameters and the optimiser's
- * state. */
+/* The bytes that stay allocated during training for any batch size: parameters and optimiser state. */
 static double
 static_bytes (const CheckMemory *memory, const LoomNet *bound)
 {
@@ -173,7 +172,7 @@ warn_of_memory (const Command *command, double bytes, gboolean trains)
                 trains ? " and the optimiser's state" : "", needed, there);
 }
 
-/* The laboratory compares gradients (app/lab/command-gradcheck.c). */
+/* gradloom-lab compares gradients (app/lab/command-gradcheck.c). */
 static int
 run_gradcheck (const Command *command, char **words, char **in, gint64 batch_size, gboolean json)
 {
@@ -232,7 +231,7 @@ run_check (const Command *command, int argc, char **argv)
   g_autoptr (LoomFaults) bound_faults = loom_faults_new ();
   binding.value['B' - 'A'] = batch;
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
-  /* Faults that only the whole step shows: that nothing is left to train, or that state is given two values. */
+  /* Finds faults of the step as a whole: no trainable weight, or two assignments to one state. */
   g_autoptr (LoomStep) step = spec != NULL ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
   if (error != NULL)
     {
@@ -249,7 +248,7 @@ run_check (const Command *command, int argc, char **argv)
   const char *on = device != NULL ? device : spec != NULL ? spec->device : "cpu";
   gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
   checked_graph_print_faults (device_faults, argv[1], json);
-  /* The copies of another machine can be listed here, too. */
+  /* Copies between devices can be listed without the devices. */
   if (!good)
     {
       check_copies_print (bound, on, spec != NULL, json);

@@ -1,7 +1,7 @@
-/* `gradloom diff`: compares the meaning of two graphs, for people, programs, and git.
+/* `gradloom diff`: compares the meaning of two graphs, for people, programs and git.
  *
- * git calls the command in diff.DRIVER.command with seven words (nine for a file that was renamed) and expects
- * status 0 with any result, so that it can continue with the next file. */
+ * git calls the command in diff.DRIVER.command with seven arguments (nine for a renamed file) and expects status 0 with
+ * any result, so that it can continue with the next file. */
 #include "app/commands.h"
 
 #include <stdio.h>
@@ -120,7 +120,7 @@ read_standard_input (GError **error)
   return graph && loom_faults_to_error (faults, "standard input", error) ? g_steal_pointer (&graph) : NULL;
 }
 
-/* git names /dev/null for the side on which there is no file. */
+/* git passes /dev/null for a file that does not exist on that side. */
 static LoomGraph *
 read_side (const char *path, GError **error)
 {
@@ -142,7 +142,8 @@ use_color (const char *when, gboolean for_git)
   return isatty (STDOUT_FILENO) || (for_git && g_getenv ("GIT_PAGER_IN_USE") != NULL);
 }
 
-/* One version of a file, with its line of the head; NULL after a sentence that says why it cannot be compared. */
+/* Reads one version of a file and prints its header line. NULL if it cannot be compared; the reason has been printed.
+ */
 static LoomGraph *
 read_version (const Printer *p, const char *mark, const char *name, const char *file, char **failure)
 {
@@ -157,8 +158,8 @@ read_version (const Printer *p, const char *mark, const char *name, const char *
   return graph;
 }
 
-/* PATH OLD OLD-HEX OLD-MODE NEW NEW-HEX NEW-MODE [NEW-PATH WHAT]: always status 0, and a sentence where a version
- * cannot be read, for git would give up at any other. */
+/* Arguments: PATH OLD OLD-HEX OLD-MODE NEW NEW-HEX NEW-MODE [NEW-PATH WHAT]. Always returns 0, and prints a sentence if
+ * a version cannot be read, because git stops at any other status. */
 static int
 run_for_git (const Printer *p, char **argv, gboolean renamed, gboolean all)
 {
@@ -222,7 +223,7 @@ run_diff (const Command *command, int argc, char **argv)
   if (b == NULL)
     {
       command_fail (command, g_steal_pointer (&error));
-      return 2; /* 1 would say that they differ */
+      return 2; /* 1 would mean that they differ */
     }
   g_autoptr (GPtrArray) list = loom_graph_diff (a, b, all);
   if (p.json && !quiet)

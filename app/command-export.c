@@ -1,4 +1,5 @@
-/* `gradloom export`: writes a graph for other programs. A new target is a file with an ExportTarget and a line here. */
+/* `gradloom export`: writes a graph in the formats of other programs. A new target is a file with an ExportTarget and a
+ * line here. */
 #include "app/commands.h"
 #include "app/export-target.h"
 
@@ -20,7 +21,7 @@ find_target (const char *name)
   return NULL;
 }
 
-/* "onnx, dot or svg": what can be written today. */
+/* "onnx, dot or svg": the implemented targets. */
 static char *
 list_targets (void)
 {
@@ -61,7 +62,7 @@ read_size (const char *text, LoomBinding *sizes)
   return TRUE;
 }
 
-/* A file that is read must not be written over. */
+/* Refuses to overwrite a file that is also read. */
 static gboolean
 is_same_file (const char *a, const char *b)
 {
@@ -71,7 +72,7 @@ is_same_file (const char *a, const char *b)
          && x.st_ino == y.st_ino && S_ISREG (x.st_mode);
 }
 
-/* A file that exists and is called otherwise is more likely a slip than what should be written over. */
+/* Refuses to overwrite an existing file with another suffix, which is probably a typing error. */
 static gboolean
 has_suffix (const ExportTarget *target, const char *file)
 {
@@ -93,7 +94,7 @@ run_target (const ExportTarget *target, ExportJob *job)
   return target->run (job);
 }
 
-/* An option that means nothing to this target, or NULL. */
+/* The first option that this target does not support, or NULL. */
 static const char *
 find_stray (const ExportTarget *target, const ExportJob *job, char **sizes)
 {

@@ -11,9 +11,9 @@ typedef struct
   LoomPredictor *predictor;
   LoomGenerator *generator;
   GRand *random;
-  GArray *ids;   /* gint64: the prompt's tokens and then those that were written */
-  GString *text; /* what was written */
-  gint64 second; /* when the second token was there, in µs: what is planned is planned by then */
+  GArray *ids;   /* gint64: the tokens of the prompt, then the generated ones */
+  GString *text; /* the generated text */
+  gint64 second; /* the time of the second token, in µs, after which nothing more is planned */
   double temperature;
   int top_k, most;
   const char *stop;
@@ -54,7 +54,7 @@ read_prompt (Generate *g, const LoomDataset *dataset, const char *prompt, GError
 {
   const LoomSampleOptions how = { .low = NAN, .high = NAN };
   g_autoptr (LoomSampleReader) reader = loom_sample_reader_new (loom_predictor_input (g->predictor), dataset, &how);
-  /* A newline at the end is taken for that of a file. */
+  /* A newline at the end is regarded as that of the file. */
   g_autofree char *line = g_strconcat (prompt, "\n", NULL);
   g_autoptr (GBytes) bytes = g_bytes_new (line, strlen (line));
   g_autoptr (GPtrArray) items = loom_sample_reader_read (reader, bytes, "--prompt", error);
@@ -81,8 +81,8 @@ compare_shares (gconstpointer a, gconstpointer b, gpointer data)
   return share[i] > share[k] ? -1 : share[i] < share[k] ? 1 : i < k ? -1 : i > k;
 }
 
-/* A token drawn from the shares of n, sharpened by the temperature; the likeliest where that is 0. -1: a share is not a
- * number. */
+/* Draws a token from n probabilities, sharpened by the temperature; at temperature 0 the likeliest one. -1: a
+ * probability is not a number. */
 static gint64
 draw (Generate *g, const double *share, gint64 n)
 {
@@ -102,7 +102,7 @@ draw (Generate *g, const double *share, gint64 n)
     return order[0];
   for (gint64 i = 0; i < kept; i++)
     {
-      /* (p / p₀)^(1/t), which the largest keeps from vanishing. */
+      /* (p / p₀)^(1/t): relative to the largest, so that not all underflow to 0. */
       weight[i] = share[order[0]] > 0 ? pow (share[order[i]] / share[order[0]], 1 / g->temperature) : 1;
       sum += weight[i];
     }
@@ -113,7 +113,7 @@ draw (Generate *g, const double *share, gint64 n)
   return order[0];
 }
 
-/* The token that comes after those that were read already and those in `ids` from `*read` on; -1 with an error. */
+/* Returns the token after those that the net has read and those of `ids` from `*read` on; -1 with an error. */
 static gint64
 next_token (Generate *g, guint *read, GError **error)
 {
@@ -139,7 +139,7 @@ next_token (Generate *g, guint *read, GError **error)
 
 /* ---- writing -------------------------------------------------------------- */
 
-/* What is new in the text, as far as it is whole characters; `all` at the end. */
+/* The new part of the text that consists of complete characters; with `all`, the rest. */
 static gboolean
 show (const Generate *g, gsize *shown, gboolean all)
 {
@@ -159,7 +159,7 @@ show (const Generate *g, gsize *shown, gboolean all)
   return command_flush ();
 }
 
-/* Writes until the number of tokens is reached, or the text ends with --stop. */
+/* Generates until the number of tokens is reached or the text ends with --stop. */
 static gboolean
 write_text (Generate *g, const char *separator, guint *n_tokens, GError **error)
 {
@@ -187,7 +187,7 @@ write_text (Generate *g, const char *separator, guint *n_tokens, GError **error)
           ++*n_tokens;
           break;
         }
-      /* A possible beginning of --stop is held back. */
+      /* Text that may be the beginning of --stop is not printed yet. */
       if (g->stop == NULL && !show (g, &shown, FALSE))
         return TRUE;
     }

@@ -11,7 +11,7 @@ typedef struct
   gboolean force;
 } Options;
 
-/* "dir/model.onnx" → "model.xml" in the current folder: a model may lie where one cannot write. */
+/* "dir/model.onnx" → "model.xml" in the current folder, because the model's folder may be read-only. */
 static char *
 default_output (const char *path)
 {

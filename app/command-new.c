@@ -36,8 +36,8 @@ is_path (const LoomDatasetClass *klass, const char *name)
   return FALSE;
 }
 
-/* A path is typed as seen from the working folder, and stands in the file as seen from the file: relative where it lies
- * next to or below it, so that the two can be moved together. */
+/* A path is typed relative to the working folder and stored in the graph. If the data are next to the graph file or
+ * below it, the path is stored relative to that file, so that both can be moved together. */
 static char *
 path_for_file (const char *path, const char *folder)
 {
@@ -51,7 +51,7 @@ path_for_file (const char *path, const char *folder)
   return g_steal_pointer (&absolute);
 }
 
-/* The words NAME=VALUE as name, value, …, NULL; NULL with the word that is none in *wrong. */
+/* Splits NAME=VALUE arguments into name, value, …, NULL; NULL, with the argument in *wrong, if one has another form. */
 static char **
 read_options (const char *source, char **words, int n, const char *folder, const char **wrong)
 {
@@ -94,7 +94,8 @@ find_column (const LoomCsvGuess *guess, const char *name)
   return NULL;
 }
 
-/* Gives the columns of a list, if there is one, a role, and those that had it another one. FALSE: one is not there. */
+/* Assigns a role to the columns of a list, if there is one, and removes the role from all others. FALSE: a column does
+ * not exist. */
 static gboolean
 set_role (LoomCsvGuess *guess, const char *list, LoomCsvRole role)
 {
@@ -134,7 +135,7 @@ describe_left_out (const LoomCsvGuess *guess, char **given, GString *notes)
     }
 }
 
-/* What the table's options leave out or decide without being asked, a line each. */
+/* Prints a line for each decision that the table's options have left open. */
 static void
 describe_table (const LoomCsvGuess *guess, char **given, char **options, GString *notes)
 {
@@ -160,10 +161,10 @@ describe_table (const LoomCsvGuess *guess, char **given, char **options, GString
   describe_left_out (guess, given, notes);
 }
 
-/* Whether a table's target is a class or a number, how its columns are separated, which are left out and how they are
- * prepared follows from the table, as in Studio, unless the options say it. A table that cannot be read, or has no such
- * column, is left to its data set's sentence. data gets the units of the target. NULL with the reason if no graph can
- * be made of the table. */
+/* Sets the options that are not given from the table, as Studio does: whether the target is a class or a number, the
+ * separator of columns, which are left out and how they are scaled. If a table cannot be read or lacks a column, the
+ * error is that of the data set. data receives the units of the target. NULL with the reason if no graph can be made of
+ * the table. */
 static char **
 complete_csv (char **given, const char *folder, LoomTemplateData *data, GString *notes, GError **error)
 {
@@ -208,7 +209,7 @@ complete_csv (char **given, const char *folder, LoomTemplateData *data, GString 
   return g_steal_pointer (&complete);
 }
 
-/* Says where the graph is, or writes it to the terminal; rest follows "wrote GRAPH". */
+/* Prints the graph's path, or writes the graph to the terminal; rest follows "wrote GRAPH". */
 static int
 put_graph (const Command *command, const LoomGraph *graph, const char *output, const char *rest)
 {
@@ -284,7 +285,7 @@ write_graph (const Command *command, const Options *options, char **words, int n
   return put_graph (command, graph, output, rest->str);
 }
 
-/* Where the graph goes that begins with this file: its name, with another end, in the working folder. */
+/* The graph's default path: the name of this file with another suffix, in the working folder. */
 static char *
 graph_next_to (const char *weights)
 {

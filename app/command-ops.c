@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One object a line, so that one program reads all output of --json. */
+/* One object per line, so that the same program can read all --json output. */
 static void
 print_json (void)
 {

@@ -1,4 +1,4 @@
-/* `gradloom predict`: applies a trained net to files. An unreadable file is one message, and the others are still
+/* `gradloom predict`: applies a trained net to files. An unreadable file is reported, and the others are still
  * computed. */
 #include "app/commands.h"
 
@@ -20,7 +20,7 @@ typedef struct
 {
   const Command *command;
   LoomPredictor *predictor;
-  LoomDecoder *decoder; /* of a net that writes; else NULL */
+  LoomDecoder *decoder; /* of a net that generates text; else NULL */
   LoomSampleReader *reader;
   GPtrArray *waiting; /* Sample */
   int top, batch, width;
@@ -74,7 +74,7 @@ ranking (const double *value, gint64 n)
   return order;
 }
 
-/* The word for a class: its name, a character that is no letter in quotes, or its number. */
+/* The name of a class; a character that is no letter is quoted, and a class without a name is its number. */
 static char *
 class_name (const char *const *names, gint64 i)
 {
@@ -107,7 +107,7 @@ print_classes (const Predict *p, const LoomAnswer *a)
 {
   const char *const *names = loom_predictor_class_names (p->predictor, a->n_classes);
 
-  /* One word for each place of the sample, or the likeliest classes of the whole. */
+  /* Prints one word for each position of the sample, or the likeliest classes of the whole sample. */
   for (gint64 k = 0; k < a->n_positions; k++)
     {
       const double *value = a->value + k * a->n_classes;
@@ -160,7 +160,7 @@ print_file (const Predict *p, const Sample *s)
   printf ("%s%*s  ", where, MAX (0, p->width - (int)g_utf8_strlen (where, -1)), "");
 }
 
-/* What a net has written. */
+/* Prints the text that a net has generated. */
 static void
 print_written (const Predict *p, const Sample *s, const LoomWritten *written)
 {
@@ -257,13 +257,13 @@ print_json (const Predict *p, const Sample *s, const LoomAnswer *a)
 
 /* ---- files -------------------------------------------------------------- */
 
-/* A sentence about one file; the others are still handled. */
+/* Reports an error of one file; the others are still processed. */
 static void
 complain (Predict *p, const char *file, GError *error)
 {
   int status = loom_error_exit_status (error);
 
-  /* A file that cannot be read is wrong data, as other commands have it. */
+  /* A file that cannot be read counts as wrong data, as in other commands. */
   p->status = status == 5 ? 1 : status;
   g_autofree char *sentence = command_sentence (error->message);
   fprintf (stderr, "gradloom %s: %s\n", p->command->name, sentence);
@@ -320,7 +320,7 @@ same_shape (const LoomTensor *a, const LoomTensor *b)
   return a->rank == b->rank && memcmp (a->dim, b->dim, a->rank * sizeof *a->dim) == 0;
 }
 
-/* TRUE if both can be computed at once: a net that writes fills sequences up itself. */
+/* TRUE if both samples can be in one batch: a net that generates text pads sequences itself. */
 static gboolean
 go_together (const Predict *p, const LoomTensor *a, const LoomTensor *b)
 {
@@ -336,8 +336,8 @@ print_answer (const Predict *p, const Sample *s, gconstpointer answer)
     (p->json ? print_json : print_text) (p, s, answer);
 }
 
-/* Computes the queued inputs, in batches of one shape, and prints the results. FALSE after a failure that is not about
- * one file. */
+/* Computes the queued inputs, in batches of one shape, and prints the results. FALSE after a failure that concerns more
+ * than one file. */
 static gboolean
 flush (Predict *p)
 {
@@ -383,7 +383,7 @@ predict_file (Predict *p, const char *file)
 
   if (items == NULL)
     {
-      if (!flush (p)) /* sentences stand where their files do */
+      if (!flush (p)) /* messages keep the order of their files */
         return FALSE;
       complain (p, name, g_steal_pointer (&error));
       return TRUE;

@@ -1,6 +1,5 @@
-/* `gradloom program` and `gradloom plan`: the two forms that a graph is compiled to.
- *
- * A listing for people, JSON for programs (app/shared/listing-json.c). */
+/* `gradloom program` and `gradloom plan`: print the two forms that a graph is compiled to, as text for people or as
+ * JSON for programs (app/shared/listing-json.c). */
 #include "app/commands.h"
 #include "app/shared/listing-json.h"
 #include "app/shared/listing-parameters.h"
@@ -13,13 +12,13 @@
 
 typedef struct
 {
-  gint64 batch; /* 0: the graph's; of a rank, where there are several */
+  gint64 batch; /* 0: the graph's; with several ranks, that of a rank */
   gboolean evaluation, tf32;
   const char *precision, *device, *strategy; /* NULL: the graph's */
   int ranks, rank;                           /* 0: one; the rank to print, -1: not given */
 } Wanted;
 
-/* The sources of the build, for callers that build it in other ways. */
+/* What to build programs from, for callers that build them differently. */
 typedef struct
 {
   LoomGraph *graph;
@@ -45,7 +44,7 @@ set_options (LoomGraph *graph, const Wanted *wanted)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", wanted->precision)));
   if (wanted->tf32)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "tf32", "true")));
-  if (wanted->device != NULL) /* f64 is for the device ref alone, from the command line or the file */
+  if (wanted->device != NULL) /* f64 requires the device ref, from the command line or the file */
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", wanted->device)));
   if (wanted->strategy != NULL)
     loom_strategy_apply (graph, train, wanted->strategy, wanted->ranks, NULL, NULL);
@@ -85,7 +84,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
   int size[LOOM_MESH_AXES] = { 1, 1, 1 };
   if (wanted->ranks > 1 && !loom_train_spec_mesh (source->spec, wanted->ranks, size, error))
     return FALSE;
-  /* Of a parameter server and the ranks that it serves each has a program of its own, and nothing is divided. */
+  /* A parameter server and its workers have programs of their own, and nothing is partitioned. */
   const gboolean serves = wanted->ranks > 1 && source->spec->parallel.server && !wanted->evaluation;
   const LoomMesh mesh = loom_mesh (MAX (wanted->rank, 0), size);
   gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size) * (serves ? 1 : size[LOOM_MESH_DATA]);
@@ -117,7 +116,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
     "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S"                                    \
   }
 
-/* The heading of the program or plan of a step; NULL: none. */
+/* The heading of a step's program or plan, or NULL. */
 static const char *
 step_heading (const Source *source)
 {
@@ -134,7 +133,7 @@ update_heading (const Source *source)
              : "\nafter the batches that <train> accumulates:\n\n";
 }
 
-/* FALSE after having said what is wrong with the options of ranks. */
+/* FALSE if the options of ranks are wrong; prints the reason. */
 static gboolean
 check_ranks (const Command *command, const Wanted *wanted)
 {
@@ -175,7 +174,7 @@ run_program (const Command *command, int argc, char **argv)
   wanted.strategy = strategy;
   if (!check_ranks (command, &wanted))
     return 2;
-  /* A program belongs to no device; f64 has one alone. */
+  /* A program has no device; only f64 requires one. */
   wanted.precision = precision;
   wanted.device = g_strcmp0 (precision, loom_dtype_name (LOOM_F64)) == 0 ? loom_dtype_backend (LOOM_F64) : NULL;
   if (!build (argv[1], &wanted, &source, &l, &error))
@@ -205,8 +204,7 @@ const Command command_program = {
   .run = run_program,
 };
 
-/* The bytes that recomputation saves on each device: the arena of the step that keeps everything, compared with this
- * one's. */
+/* The bytes that recomputation saves on each device: the arena of the step without recomputation, minus this one's. */
 static gboolean
 print_saving (const Listing *l, const LoomPlan *plan, LoomDevices *devices, const LoomPlanOptions *options,
               gboolean json, GError **error)
@@ -237,7 +235,7 @@ print_saving (const Listing *l, const LoomPlan *plan, LoomDevices *devices, cons
   return TRUE;
 }
 
-/* heading: of a text; NULL: it has none */
+/* heading: of a text; NULL: none */
 static void
 print_plan (const LoomPlan *plan, const char *part, const char *heading, gboolean json)
 {
@@ -287,7 +285,8 @@ make_plan (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options, 
   return loom_plan_new (program, devices, &options, error);
 }
 
-/* Has the plan tell of its calls; where there is no such device, that of another one, whose calls are much the same. */
+/* Sets the function that the plan calls for each kernel call. If the device does not exist here, plans for another
+ * device, whose calls are almost the same. */
 static void
 aim_at_source (const Command *command, LoomDevices *devices, LoomPlanOptions *options, PlanSource *source)
 {
@@ -328,7 +327,7 @@ typedef struct
   gboolean json;
 } Table;
 
-/* One rank's part of it. A parameter server has the update, and those that it serves the rest of a step. */
+/* Prints one rank's plans. A parameter server has the update, and its workers have the rest of a step. */
 static gboolean
 print_table_of (const Table *table, int rank, GError **error)
 {
@@ -360,7 +359,7 @@ print_table_of (const Table *table, int rank, GError **error)
   return TRUE;
 }
 
-/* The number of ranks, or that of <parallel>. */
+/* The number of ranks: --ranks, or that of <parallel>. */
 static gboolean
 print_stages (const Table *table, GError **error)
 {
@@ -427,14 +426,14 @@ plan_rank (const Table *table, int rank, GArray *steps, GArray *updates, GError 
              || plan_check_add (updates, l.step->update, table->devices, &options, update_name, error));
 }
 
-/* *ok receives the verdict. */
+/* ok receives the result of the check. */
 static gboolean
 run_check (const Table *table, gboolean *ok, GError **error)
 {
   g_autoptr (GArray) steps = plan_check_list_new (), updates = plan_check_list_new ();
   const int last = MAX (table->wanted.ranks, 1) - 1, one = table->wanted.rank;
 
-  loom_plan_set_checker (NULL); /* a wrong plan is reported, instead of ending the program */
+  loom_plan_set_checker (NULL); /* a wrong plan is reported and does not end the program */
   for (int rank = MAX (one, 0); rank <= (one >= 0 ? one : last); rank++)
     if (!plan_rank (table, last > 0 ? rank : -1, steps, updates, error))
       return FALSE;

@@ -1,8 +1,8 @@
-/* `gradloom run`: the command for other tools. docs/using-models.md specifies it.
+/* `gradloom run`: the command for other tools, specified in docs/using-models.md.
  *
- * The order of work: resolve ports and read every input, so that symbols are bound by what was given; lower only what
- * is asked for, in evaluation or training mode; append gradients; run one step; write everything at the end, so that a
- * failure leaves no part of an answer. */
+ * It resolves ports and reads every input, which binds symbols; lowers only the requested ports, in evaluation or
+ * training mode; appends gradients; runs one step; and writes all files at the end, so that a failure leaves no partial
+ * result. */
 #include "app/commands.h"
 #include "app/run-private.h"
 
@@ -90,7 +90,7 @@ read_ports (Run *r)
           return command_usage (r->command, "%s takes NODE.PORT=FILE.npy, not “%s”.", lists[l].option, *word);
         g_ptr_array_add (lists[l].ports, port_file);
       }
-  /* Two answers cannot have one place; a device such as /dev/null takes any number. */
+  /* Two outputs cannot have the same file; a device such as /dev/null accepts any number. */
   for (guint i = 0; i < r->outs->len; i++)
     for (guint k = 0; k < i; k++)
       {

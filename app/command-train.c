@@ -1,4 +1,4 @@
-/* `gradloom train` and `gradloom eval`: run a trainer and report to a terminal, a log or a program. */
+/* `gradloom train` and `gradloom eval`: run a trainer and print its reports for a terminal, a log or a program. */
 #include "app/commands.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ refuse_folder (const Command *command, const char *folder)
                         folder, run, file);
 }
 
-/* MPI's processes end together: one that leaves alone ends the others by its status. */
+/* A process of MPI that exits alone would end the others with its status, so all exit together. */
 typedef LoomComm RankComm;
 
 static void
@@ -65,7 +65,7 @@ say_ranks (LoomComm *comm)
 
   if (comm == NULL && loom_launcher_find (&launcher))
     fprintf (stderr, "1 rank, started by %s\n", launcher.name);
-  /* A rank that is lost here is named by the next exchange. */
+  /* The loss of a rank at this point is reported by the next exchange. */
   if (comm == NULL
       || comm->all_reduce (comm, &first, &machines, 1, LOOM_I64, LOOM_REDUCE_SUM, &message) != LOOM_STATUS_OK
       || comm->rank > 0)
@@ -74,7 +74,7 @@ say_ranks (LoomComm *comm)
            machines == 1 ? "" : "s", comm->library);
 }
 
-/* Ranks on one machine have its processors between them. */
+/* Ranks on one machine divide its processors among themselves. */
 static void
 share_machine (const Command *command, LoomComm *comm, LoomTrainerOptions *options)
 {
@@ -87,7 +87,7 @@ share_machine (const Command *command, LoomComm *comm, LoomTrainerOptions *optio
     options->threads = loom_processors_of_rank (comm);
 }
 
-/* Messages of a rank name it, and its machine if there are several. */
+/* Prefixes a rank's messages with its number, and with its machine if there are several. */
 static void
 say_where (LoomComm *comm, GError **error)
 {
@@ -118,7 +118,7 @@ agree (LoomComm *comm, LoomTrainer *trainer, GError **error)
   return FALSE;
 }
 
-/* mpirun ends all ranks once one of them leaves with a status, and rank 0 may be writing the checkpoint. */
+/* mpirun ends all ranks when one exits with an error status, and rank 0 may be writing the checkpoint. */
 static void
 wait_for_others (LoomComm *comm, LoomTrainerEnd end)
 {
@@ -128,7 +128,7 @@ wait_for_others (LoomComm *comm, LoomTrainerEnd end)
     comm->barrier (comm, &message);
 }
 
-/* A rank other than the first: it trains, and prints only an error of its own. */
+/* Runs a rank other than the first: it trains, and prints only its own errors. */
 static int
 follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSignals *signals)
 {
@@ -153,7 +153,7 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
                                          : 0;
 }
 
-/* The part of the ranks' exchange that overlapped with computation, from the trace that this run wrote. */
+/* The fraction of communication that overlapped with computation, from the trace that this run wrote. */
 static void
 say_overlap (const LoomTrainer *trainer, const char *path, gboolean as_json)
 {
@@ -285,7 +285,7 @@ run_train (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   gboolean speaks;
   if (comm != NULL && !loom_dist_check_versions (comm, launch.timeout, &speaks, &error))
-    return speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
+    return speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other rank's status */
   if (comm != NULL && ranks > 0 && ranks != comm->size)
     return comm->rank > 0
                ? 0
@@ -301,10 +301,11 @@ run_train (const Command *command, int argc, char **argv)
     graph = command_read_graph (argv[1], &error);
   g_autoptr (LoomTrainer) trainer = error == NULL ? loom_trainer_new (graph, &options, &error) : NULL;
   if (comm != NULL && !agree (comm, trainer, &error))
-    return error != NULL ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
+    return error != NULL ? command_fail (command, g_steal_pointer (&error))
+                         : 0; /* mpirun has the other rank's status */
   if (trainer == NULL)
     return command_fail (command, g_steal_pointer (&error));
-  /* All ranks have the same words and stand at the same place: none begins a run that another one does not begin. */
+  /* Checks that all ranks have the same options and the same progress, so that no rank begins a run alone. */
   const gboolean is_over = resume != NULL && !view.json && loom_trainer_is_over (trainer);
   if (comm != NULL && comm->rank > 0)
     return is_over ? 0 : follow (command, comm, trainer, &signals);
@@ -342,8 +343,8 @@ run_train (const Command *command, int argc, char **argv)
       comm->abort (comm, "");
     }
   if (end == LOOM_TRAINER_INTERRUPTED && view.lost && interrupted_by == 0)
-    return 0; /* command_finish() knows better */
-  /* A signal that reached another rank alone is not known here. */
+    return 0; /* command_finish() determines the status */
+  /* Another rank may have received a signal that this one did not. */
   return end == LOOM_TRAINER_INTERRUPTED ? 128 + (interrupted_by != 0 ? interrupted_by : SIGTERM) : status;
 }
 
@@ -392,7 +393,7 @@ const Command command_train = {
 
 /* ---- eval ------------------------------------------------------------- */
 
-/* The test sentences as the net writes them, compared with their targets. */
+/* Prints the generated test sentences next to their targets. */
 static int
 evaluate_writing (const Command *command, const LoomGraph *graph, const LoomPredictorOptions *options, int beam,
                   gint64 batch, gboolean as_json)
@@ -487,7 +488,7 @@ run_eval (const Command *command, int argc, char **argv)
   else if (!loom_state_load_weights (loom_trainer_state (trainer), weights, partial, &report, &error))
     {
       int status = command_fail (command, g_steal_pointer (&error));
-      return status == 5 ? 1 : status; /* weights that cannot be read are wrong weights */
+      return status == 5 ? 1 : status; /* unreadable weights count as wrong weights */
     }
   else if (report != NULL && *report)
     command_warn (command, "%s lacks weights of the graph:%s", weights, report);

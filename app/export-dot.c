@@ -1,11 +1,11 @@
-/* `--to dot`: the flat net for graphviz. A module is a cluster, a copy of a repeat one within it, and wires are
- * labelled with shapes. */
+/* `--to dot`: the flat net for graphviz. A module is a cluster, each copy of a repeat is a cluster within it, and wires
+ * are labelled with shapes. */
 #include "app/export-target.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A quoted string of DOT: only the quote and possible escapes are special. */
+/* A quoted string of DOT: only the quote and backslashes are special. */
 static void
 append_quoted (GString *s, const char *text)
 {
@@ -29,7 +29,8 @@ indent (GString *s, guint depth)
     g_string_append (s, "  ");
 }
 
-/* Closes and opens clusters until those of `path` (all parts but the last) are open. open: names that are. */
+/* Closes and opens clusters until the open ones are the modules of `path` (all names but the last). open: their names.
+ */
 static void
 enter (GString *s, GPtrArray *open, const char *path)
 {
@@ -72,7 +73,7 @@ append_nodes (GString *s, const LoomNet *net)
 {
   g_autoptr (GPtrArray) nodes = g_ptr_array_new (), open = g_ptr_array_new_with_free_func (g_free);
 
-  /* Clusters hold what belongs together, which is not always what follows one another in computing. */
+  /* Nodes are listed cluster by cluster, which is not always the order of computation. */
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     g_ptr_array_add (nodes, (gpointer)loom_net_node (net, i));
   g_ptr_array_sort (nodes, compare_paths);

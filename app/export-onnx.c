@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every weight and buffer of the graph: as a file has them, else as training would begin with them. */
+/* Loads every weight and buffer of the graph from the file, or initialises it as training would. */
 static GHashTable *
 read_weights (ExportJob *job, GError **error)
 {
@@ -32,7 +32,7 @@ read_weights (ExportJob *job, GError **error)
     return NULL;
   if (job->weights != NULL && !loom_state_load_weights (state, job->weights, job->partial, &report, error))
     return NULL;
-  /* Where data are missing layers have no sizes yet; that is said when the model is written. */
+  /* Without data, layers have no sizes yet; the export reports that when it writes the model. */
   if (report != NULL && *report && loom_faults_count (faults) == 0)
     command_warn (job->command, "%s lacks weights of the graph:%s", job->weights, report);
   if (job->weights == NULL && loom_net_n_weights (net) > 0)
@@ -48,7 +48,7 @@ read_weights (ExportJob *job, GError **error)
   return g_steal_pointer (&weights);
 }
 
-/* A size that the graph does not have is a slip of the finger. */
+/* A size of a symbol that the graph does not have is probably a typing error. */
 static gboolean
 check_sizes (const ExportJob *job, GError **error)
 {
@@ -67,7 +67,7 @@ check_sizes (const ExportJob *job, GError **error)
   return TRUE;
 }
 
-/* The data set as the run read it; what the run kept is of the one that it was trained on. */
+/* Opens the data set as the run read it; the files stored by the run belong to the data set of its training. */
 static LoomDataset *
 open_dataset (const LoomNet *net, guint node, gpointer data, GError **error)
 {
@@ -125,7 +125,7 @@ run (ExportJob *job)
   if (weights == NULL)
     {
       status = command_fail (job->command, g_steal_pointer (&error));
-      return status == 5 ? 1 : status; /* weights that cannot be read are wrong weights */
+      return status == 5 ? 1 : status; /* unreadable weights count as wrong weights */
     }
   g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (job->graph, &options, weights, faults, &error);
   for (guint i = 0; i < loom_faults_length (faults); i++)

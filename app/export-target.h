@@ -5,14 +5,14 @@
 
 G_BEGIN_DECLS
 
-/* One request, from its words. */
+/* One export, as requested on the command line. */
 typedef struct
 {
   const Command *command;
-  const char *path; /* GRAPH or RUN as it was given */
+  const char *path; /* GRAPH or RUN as typed */
   LoomGraph *graph;
   char *file;    /* -o; NULL: the target's own choice, see export_default_file() */
-  char *weights; /* --weights, or the run's; NULL: the values that training begins with */
+  char *weights; /* --weights, or the run's; NULL: initial values */
   gboolean partial, raw, external_data;
   char **inputs, **outputs; /* --input, --output; may be NULL */
   LoomBinding sizes;        /* --size */
@@ -26,15 +26,15 @@ typedef struct
   const char *name; /* of --to */
   const char *summary;
   const char *suffix;          /* of its files */
-  gboolean needs_weights;      /* the newest of a run are used if --weights is not given */
-  gboolean draws;              /* it takes --module, --dark and --transparent */
-  gboolean streams;            /* -o - writes to standard output */
-  int (*run) (ExportJob *job); /* the exit status; NULL: planned for a later version */
+  gboolean needs_weights;      /* a run's newest weights are used if --weights is not given */
+  gboolean draws;              /* supports --module, --dark and --transparent */
+  gboolean streams;            /* supports -o - (standard output) */
+  int (*run) (ExportJob *job); /* returns the exit status; NULL: not implemented yet */
 } ExportTarget;
 
 extern const ExportTarget export_dot, export_onnx, export_pdf, export_png, export_svg;
 
-/* "dir/model.xml" → "model.SUFFIX" in the current folder, a run's folder likewise. */
+/* "dir/model.xml" → "model.SUFFIX" in the current folder; for a run, the name of its folder. */
 char *export_default_file (const ExportJob *job, const char *suffix);
 
 G_END_DECLS

@@ -8,7 +8,7 @@
 
 static const GOptionEntry no_options[] = { { NULL } };
 
-/* What `gradloom-lab` says itself of these commands replaces the texts. */
+/* The descriptions that `gradloom-lab` prints of these commands replace the ones here. */
 #define LABORATORY(NAME)                                                                                               \
   &(const Command)                                                                                                     \
   {                                                                                                                    \

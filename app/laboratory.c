@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In a build, in an installation that was moved as a whole, and in the one that was configured. */
+/* The folders of a build, of a relocated installation, and of the configured installation. */
 static const char *const folders[] = { "lab", "../" LABORATORY_FOLDER, LABORATORY_DIR, NULL };
 
 int

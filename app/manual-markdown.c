@@ -1,12 +1,12 @@
-/* The reference of the command line as a page of Markdown, from the same tables as the manual page: commands and
- * options, the attributes of <train> and its children, optimisers, schedules and metrics. The build writes the page; it
- * is not kept in the tree, so it cannot differ from the program. */
+/* Prints the reference of the command line as Markdown, from the same tables as the manual page: commands and options,
+ * the attributes of <train> and its children, optimisers, schedules and metrics. The build generates the page, so it
+ * cannot differ from the program. */
 #include "app/manual.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Text of a table's cell, where a bar would begin the next one, and < a tag of HTML. */
+/* Escapes text for a table's cell: a bar would begin the next cell, and < a tag of HTML. */
 static void
 print_cell (const char *text)
 {
@@ -43,7 +43,7 @@ print_options (const Command *command, const GOptionEntry *entries, gpointer dat
     print_option (entries);
 }
 
-/* Paragraphs; lines that begin with blanks are examples. */
+/* Prints paragraphs; lines that begin with blanks are examples. */
 static void
 print_details (const char *text)
 {

@@ -1,5 +1,5 @@
-/* Prints the manual page and the shells' completions from the table of commands and the options that each of them
- * parses: there is no second list that could go stale. The build runs this and installs what it prints. */
+/* Prints the manual page and the shells' completions from the table of commands and the options that each command
+ * parses, so no second list can become outdated. The build runs this and installs the output. */
 #include "app/manual.h"
 
 #include "app/commands.h"
@@ -46,7 +46,7 @@ takes_file (const GOptionEntry *entry)
 
 /* ---- man ---------------------------------------------------------------- */
 
-/* Text for roff: backslashes and hyphens are not its own, nor are points and quotes at the beginning of a line. */
+/* Escapes text for roff: backslashes, hyphens, and points and quotes at the beginning of a line. */
 static void
 print_roff (const char *text)
 {
@@ -66,7 +66,7 @@ print_roff (const char *text)
     }
 }
 
-/* Paragraphs, with lines that are set in as examples. */
+/* Prints paragraphs; indented lines are examples. */
 static void
 print_paragraphs (const char *text)
 {
@@ -228,7 +228,7 @@ print_bash (const Command *const *commands, guint n)
 
 /* ---- zsh and fish ------------------------------------------------------- */
 
-/* Within single quotes; the characters of escape follow a backslash, too. */
+/* Escapes text for single quotes in which a backslash is special, too. */
 static void
 print_quoted (const char *text, const char *escape)
 {

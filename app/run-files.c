@@ -1,7 +1,7 @@
 /* Writes the output files of `gradloom run`: all of them or none.
  *
- * Each is written under another name in the same folder, and all are renamed only once all are whole. A target that is
- * no regular file (a pipe, /dev/stdout) cannot be replaced and is written in place. */
+ * Each file is written under another name in the same folder, and all are renamed after all are complete. A target that
+ * is no regular file (a pipe, /dev/stdout) cannot be replaced and is written directly. */
 #include "app/run-private.h"
 #include "engine/loom-run.h"
 
@@ -14,7 +14,7 @@
 
 typedef struct
 {
-  char *shown, *target, *temporary; /* temporary is NULL once it has its name */
+  char *shown, *target, *temporary; /* temporary is NULL after it was renamed */
 } File;
 
 static void

@@ -1,4 +1,4 @@
-/* `gradloom run`: resolves ports, reads inputs, binds symbols by them, and opens the data sets that are needed. */
+/* `gradloom run`: resolves ports, reads inputs, which bind symbols, and opens the required data sets. */
 #include "app/run-private.h"
 
 #include <stdio.h>
@@ -22,8 +22,7 @@ resolve (Run *r, PortFile *port_file, GError **error)
   return TRUE;
 }
 
-/* Data that cannot be found is only a fault where a request needs it; everything else that is wrong with the graph is
- * one. */
+/* Missing data is a fault only if a request needs it; all other faults of the graph are reported. */
 gboolean
 run_check_faults (Run *r, GError **error)
 {
@@ -77,7 +76,7 @@ run_open_graph (Run *r, const char *path, GError **error)
   return r->grad_port == NULL || resolve (r, r->grad_port, error);
 }
 
-/* The one symbol of a dimension that has no value yet, or 0; *factor is what the rest of it multiplies to. */
+/* The only unbound symbol of a dimension, or 0; *factor receives the product of the others. */
 static char
 dynamic_symbol (Run *r, LoomDim d, gint64 *factor)
 {
@@ -120,7 +119,7 @@ known_sizes (Run *r, const LoomShape *shape)
   return g_string_free (s, FALSE);
 }
 
-/* Compares a tensor with a port's type, binding symbols on the way: coef·symbol = n gives the symbol. */
+/* Compares a tensor with a port's type, and binds symbols: coef·symbol = n determines the symbol. */
 static gboolean
 bind_shape (Run *r, const PortFile *port_file, const LoomTensor *t, GError **error)
 {
@@ -142,7 +141,7 @@ bind_shape (Run *r, const PortFile *port_file, const LoomTensor *t, GError **err
           r->binding.value[symbol - 'A'] = t->dim[i] == 0 ? LOOM_BOUND_TO_ZERO : t->dim[i] / factor;
           r->bound_by[symbol - 'A'] = port_file->port;
         }
-      /* A product of several unbound symbols waits for an input that binds all but one of them. */
+      /* A product of several unbound symbols is checked again after another input has bound all but one. */
     }
   if (fits)
     return TRUE;
@@ -167,7 +166,7 @@ read_input (Run *r, PortFile *port_file, GError **error)
       return FALSE;
     }
   if (want == LOOM_F32)
-    want = r->float_dtype; /* as in lowering; f64 and bf16 of the graph stay */
+    want = r->float_dtype; /* as in lowering, which keeps the graph's f64 and bf16 */
   g_autoptr (LoomTensor) t = loom_npy_load (port_file->file, &local);
   if (t == NULL)
     {
@@ -191,7 +190,7 @@ read_input (Run *r, PortFile *port_file, GError **error)
   return TRUE;
 }
 
-/* Again, because a later input or data set may have bound a symbol of an earlier one. */
+/* Checks again, because a later input or data set may have bound a symbol of an earlier one. */
 gboolean
 run_rebind (Run *r, GError **error)
 {
@@ -204,7 +203,7 @@ run_rebind (Run *r, GError **error)
   return TRUE;
 }
 
-/* Lowering would name the shape only, and not the file that leaves it open. */
+/* The error of lowering would name only the shape, and not the file that leaves it open. */
 gboolean
 run_check_bound (Run *r, GError **error)
 {
@@ -299,7 +298,7 @@ run_open_dataset (Run *r, guint node, GError **error)
   return d->error != NULL ? NULL : d->dataset;
 }
 
-/* B is that of the inputs; without one, that of the first batch of a data set. */
+/* B is set by the inputs, or else by the first batch of a data set. */
 void
 run_bind_batch (Run *r)
 {

@@ -1,19 +1,19 @@
 /* Shared by the files of `gradloom run`: one request, from its arguments to its output files.
  *
- * command-run.c parses the arguments, run-inputs.c resolves ports and reads inputs, run-program.c builds the
- * program, and run-step.c runs it and writes the outputs. */
+ * command-run.c parses the arguments, run-inputs.c resolves ports and reads inputs, run-program.c builds the program,
+ * and run-step.c runs it and writes the outputs. */
 #pragma once
 
 #include "app/shared/command.h"
 
 G_BEGIN_DECLS
 
-/* One --in, --out, --wrt or --grad: a port and perhaps a file. */
+/* One --in, --out, --wrt or --grad: a port, with a file or without. */
 typedef struct
 {
   char *port, *file;
   LoomNetSource source;
-  LoomTensor *tensor; /* of an input, in the port's type; of an output, what was written */
+  LoomTensor *tensor; /* an input's, in the port's type; or the output that was written */
   LoomValue value;
   gboolean given;
 } PortFile;
@@ -33,7 +33,7 @@ typedef struct
   LoomFaults *faults;
   LoomNet *symbolic, *net;
   LoomBinding binding;
-  const char *bound_by[26]; /* the --in that said a symbol's size; NULL: none, or something else */
+  const char *bound_by[26]; /* the --in that set a symbol's size; NULL: none, or something else */
   LoomDType float_dtype;
   guint64 seed_value;
   gboolean direct;   /* <train> forbids Winograd's algorithm */
@@ -42,13 +42,13 @@ typedef struct
   GPtrArray *ins, *outs, *wrts;
   PortFile *grad_port;
   LoomTensor *cotangent;
-  GHashTable *datasets; /* node → Dataset: opened, or why not */
+  GHashTable *datasets; /* node → Dataset: open, or the reason why it is not */
   GPtrArray *data;      /* LoomTensor of dataset ports, kept while the step runs */
   LoomDevices *devices;
   LoomState *state;
   LoomProgram *program;
   LoomExec *exec;
-  GPtrArray *files; /* written, but not yet under their names */
+  GPtrArray *files; /* written files that have not been renamed yet */
 } Run;
 
 gboolean run_check_faults (Run *r, GError **error);
@@ -57,25 +57,25 @@ gboolean run_read_inputs (Run *r, GError **error);
 void run_bind_batch (Run *r);
 gboolean run_rebind (Run *r, GError **error);
 gboolean run_check_bound (Run *r, GError **error);
-/* The data set of a node, opened once and kept; DATA and others with the node's name when it cannot be. */
+/* The data set of a node, opened once and kept. Errors, such as DATA, name the node. */
 LoomDataset *run_open_dataset (Run *r, guint node, GError **error);
 LoomTensor *run_read_dataset_port (Run *r, guint node, guint port, GError **error);
 gboolean run_is_trainable (const LoomNetWeight *weight);
 LoomDType run_weight_dtype (Run *r, const LoomNetWeight *weight);
 gboolean run_build_program (Run *r, GError **error);
 gboolean run_save_weights (Run *r, GError **error);
-/* State with the graph's weights in it: those that the program declares. Once only; later calls do nothing. */
+/* Makes the state of the program, with the weights of the graph. Later calls do nothing. */
 gboolean run_open_state (Run *r, LoomProgram *program, GError **error);
 const char *run_device (const Run *r);
-/* Feeds every input of a program by its name. data is the Run. */
+/* Sets every input of a program by its name. data is the Run. */
 gboolean run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error);
 gboolean run_execute (Run *r, GError **error);
 gboolean run_write_outputs (Run *r, GError **error);
 void run_print_outputs (Run *r);
-/* Where to write what will be path once run_commit() is reached; freeing the run before discards it. */
+/* The path to write a file to, which run_commit() renames to path; run_free() before that removes it. */
 const char *run_stage (Run *r, const char *path);
 gboolean run_commit (Run *r, GError **error);
-/* Puts the names that were asked for into a sentence about files that are not yet under them. */
+/* Replaces temporary names in an error message by those that the user typed. */
 void run_name_files (Run *r, GError *error);
 gboolean run_write_gradients (Run *r, GError **error);
 

@@ -18,7 +18,7 @@ run_weight_dtype (Run *r, const LoomNetWeight *weight)
   return loom_dtype_is_float (weight->dtype) ? r->float_dtype : weight->dtype;
 }
 
-/* Every weight of the graph is a slot, also those that nothing requested needs: they are loaded and saved. */
+/* Declares every weight of the graph as a slot, also unused ones, because they are loaded and saved. */
 static void
 declare_weights (Run *r, LoomProgram *p)
 {
@@ -93,7 +93,8 @@ want_gradient (GArray *wrt, GPtrArray *names, LoomValue value, char *name)
   g_ptr_array_add (names, name);
 }
 
-/* Gradients become outputs "grad:NAME"; one that nothing reaches is left out and written as zeros later. */
+/* Gradients become outputs "grad:NAME"; a gradient that no path reaches is omitted, and zeros are written for it later.
+ */
 static gboolean
 append_gradients (Run *r, GError **error)
 {
@@ -145,8 +146,8 @@ is_given (Run *r, guint node, guint output)
   return FALSE;
 }
 
-/* An input that is needed and not given, or a data set that cannot be opened, in the words of this command: lowering
- * would only see a symbol without a value. */
+/* Reports a required input that is missing, or a data set that cannot be opened, in this command's terms: lowering
+ * would only report a symbol without a value. */
 static gboolean
 check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error)
 {
@@ -169,7 +170,7 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
                        "“%s” is needed for the requested ports. Set it with --in %s=FILE.npy.", node->path, node->path);
           return FALSE;
         }
-      /* Its faults know the line as well. */
+      /* Its faults have line numbers as well. */
       if (loom_net_is_dataset (r->net, i)
           && ((!node->typed && !loom_faults_to_error (r->faults, NULL, error))
               || run_open_dataset (r, i, error) == NULL))
@@ -192,7 +193,7 @@ bind_net (Run *r, GError **error)
   return run_check_faults (r, error);
 }
 
-/* Where the data decides how large something is, that is counted first, from the same inputs and weights. */
+/* If sizes depend on the data, a first program counts them from the same inputs and weights. */
 static gboolean
 find_sizes (Run *r, const LoomLowerOptions *options, GError **error)
 {
@@ -251,7 +252,7 @@ run_build_program (Run *r, GError **error)
   r->program = loom_lower (r->net, &options, value, &local);
   if (r->program == NULL)
     {
-      /* A missing data file is in the faults, which say more than the errors that follow from it. */
+      /* A missing data file is among the faults, which are clearer than the errors caused by it. */
       if (!loom_faults_to_error (r->faults, NULL, error))
         return FALSE;
       g_propagate_error (error, g_steal_pointer (&local));

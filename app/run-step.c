@@ -45,7 +45,7 @@ load_weights (Run *r, GError **error)
       if (t == NULL || !loom_state_set (r->state, weight->name, t, error))
         return FALSE;
     }
-  /* A file of another network has as many names as it likes; after the first few only their number is informative. */
+  /* A file of another network may have any number of names; only the first few are listed. */
   guint n_unknown = 0;
   for (guint i = 0; i < loom_safetensors_count (file); i++)
     if (!used[i] && n_unknown++ < MAX_UNKNOWN)
@@ -173,7 +173,7 @@ run_execute (Run *r, GError **error)
   if (!run_open_state (r, r->program, error) || !loom_state_add_slots (r->state, r->program, error))
     return FALSE;
   if (loom_program_n_outputs (r->program) == 0 && !commits_anything (r->program))
-    return TRUE; /* --save-weights alone */
+    return TRUE; /* only --save-weights */
   LoomPlan *plan = loom_plan_new (r->program, r->devices, &options, error);
   if (plan == NULL)
     return FALSE;
@@ -236,7 +236,7 @@ add_gradient (Run *r, GPtrArray *tensors, const char *name, LoomDType dtype, int
       return FALSE;
     }
   if (t == NULL)
-    t = loom_tensor_new (dtype, rank, dims, error); /* not reached: zeros */
+    t = loom_tensor_new (dtype, rank, dims, error); /* no path reaches it: zeros */
   if (t == NULL)
     return FALSE;
   g_ptr_array_add (tensors, loom_named_tensor_new (name, t));

@@ -10,10 +10,10 @@
 #define REDRAW_US (G_USEC_PER_SEC / 10)
 #define SPARSE_US (5 * G_USEC_PER_SEC)
 #define FLUSH_US  (G_USEC_PER_SEC / 20)
-/* Columns of the bar itself. */
+/* The width of the bar itself. */
 #define MIN_BAR 10
 #define MAX_BAR 30
-/* The number of lines of a run whose epochs are single steps of a function. */
+/* The number of lines of a run with one step per epoch. */
 #define STEP_LINES 20
 
 static void
@@ -31,7 +31,7 @@ terminal_width (void)
   return ioctl (STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-/* A number for people, without the meaningless sign of a NaN. */
+/* Formats a number for people, without the meaningless sign of a NaN. */
 static const char *
 readable (double x, char *buffer)
 {
@@ -45,7 +45,7 @@ is_table (LoomTrainer *trainer, guint metric)
   return ((const LoomMetricSpec *)loom_trainer_spec (trainer)->metrics->pdata[metric])->metric->is_matrix;
 }
 
-/* The texts next to a bar, the most important first: those that do not fit into a small terminal are left out. */
+/* The texts after the bar, the most important first; those that do not fit into a small terminal are omitted. */
 static GPtrArray *
 bar_parts (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 {
@@ -64,8 +64,8 @@ bar_parts (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
   return parts;
 }
 
-/* "epoch 2/3  ━━━━──────  45 %  loss 0.31  0:12 left  accuracy 0.89  18.2k items/s" in at most `width` columns; without
- * a terminal (width 0) the same without the bar, however long. */
+/* "epoch 2/3 ━━━━────── 45 % loss 0.31 0:12 left accuracy 0.89 18.2k items/s" in at most `width` columns; without a
+ * terminal (width 0), the same without the bar in any length. */
 static char *
 bar_line (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s, int width)
 {
@@ -108,7 +108,7 @@ draw_bar (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
   view->bar_shown = view->terminal;
 }
 
-/* Output that cannot be written, as on a full disk, has no reader: the run is asked to end with a checkpoint. */
+/* If output cannot be written, for example to a full disk, the run is asked to end with a checkpoint. */
 static void
 flush (TrainView *view, LoomTrainer *trainer)
 {
@@ -125,7 +125,7 @@ last_steps (gint64 n)
   return n == 1 ? g_strdup ("last step") : g_strdup_printf ("last %" G_GINT64_FORMAT " steps", n);
 }
 
-/* An epoch's line: what was trained, to which eval_cb() adds the line of what was evaluated. */
+/* Prints an epoch's training figures; eval_cb() appends the evaluation to the line. */
 static void
 print_epoch (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 {
@@ -260,7 +260,7 @@ print_items (const char *what, const GPtrArray *items)
     }
 }
 
-/* The weights that a run began from: lines for people, an event for programs. */
+/* Reports the weights that a run began with: as lines for people, as an event for programs. */
 void
 train_view_say_transfer (TrainView *view, LoomTrainer *trainer)
 {
@@ -386,7 +386,7 @@ say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
   printf ("\n");
 }
 
-/* Where steps wait, as a table of three lines. */
+/* Prints the stalls of a step as a table of three lines. */
 static void
 say_waits (const LoomTrainerWaits *w)
 {
@@ -407,7 +407,7 @@ say_waits (const LoomTrainerWaits *w)
                               : "  (prepared ahead by several threads)");
 }
 
-/* The driver's figures of a device with its own memory, each with its meaning. */
+/* Prints the driver's figures of a device with its own memory, and explains each. */
 static void
 say_memory (const char *device, const LoomTrainerDeviceMemory *m)
 {
@@ -461,7 +461,7 @@ train_view_parameters (LoomTrainer *trainer)
   return n;
 }
 
-/* What a parameter server has to say of its updates. */
+/* Prints the statistics of a parameter server's updates. */
 static void
 say_staleness (const LoomStaleness *s)
 {

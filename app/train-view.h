@@ -9,27 +9,27 @@ typedef struct
 {
   gboolean json, terminal, bar_shown;
   gboolean waits;   /* a table of stalls at the end */
-  gboolean silent;  /* no bar: programs read, or events and a bar would share a terminal */
+  gboolean silent;  /* no bar: programs read the output, or it would share a terminal with events */
   gboolean lost;    /* standard output cannot be written */
   gboolean by_step; /* a loss without data: an epoch is one step */
   gint64 epochs;
   gint64 last, last_flush, epoch_start, start; /* µs */
-  double recent_loss;                          /* of the last recent_steps; NaN: no step was made */
+  double recent_loss;                          /* mean over the last recent_steps; NaN: no step yet */
   gint64 recent_steps;
-  gboolean only_eval;  /* nothing is trained, */
+  gboolean only_eval;  /* evaluates only, */
   gint64 weights_step; /* with the weights after this step; -1: unknown */
   const Command *command;
 } TrainView;
 
-/* Begins to show the trainer, in the form that view->json has chosen. */
+/* Connects to the trainer and prints its reports in the form that view->json selects. */
 void train_view_begin (TrainView *view, const Command *command, LoomTrainer *trainer);
-/* The same of an evaluation alone, with the weights after weights_step (-1: unknown). */
+/* The same for an evaluation, with the weights after weights_step (-1: unknown). */
 void train_view_begin_eval (TrainView *view, const Command *command, LoomTrainer *trainer, gint64 weights_step);
-/* Shows the file that the run began from, if any. */
+/* Reports the file with the initial weights, if any. */
 void train_view_say_transfer (TrainView *view, LoomTrainer *trainer);
-/* Trainable numbers of the net. */
+/* The number of trainable elements of the net. */
 double train_view_parameters (LoomTrainer *trainer);
-/* How it ended, where that is no error; folder: the run's, or NULL. */
+/* Reports the end of a run that did not fail; folder: the run's, or NULL. */
 void train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const char *folder);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* gradloom-studio: opens the window, and files that are named. */
+/* gradloom-studio: opens a window for each file on the command line. */
 #include <glib.h>
 
 #include "app/shared/truncated.h"

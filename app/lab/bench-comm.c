@@ -1,7 +1,7 @@
 /* `gradloom bench comm`: measures collectives by size, between threads of this process and between processes over MPI.
  *
- * A call's time is that of the slowest rank, the mean over the calls of a window. Two numbers
- * summarise a collective as the alpha-beta model has it (Hockney, 1994): seconds a call, and bytes a second. */
+ * The time of a call is that of the slowest rank, averaged over the calls of a window. Each collective is summarised by
+ * two numbers of the alpha-beta model (Hockney, 1994): seconds per call, and bytes per second. */
 #include "app/lab/bench-private.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #define WINDOW    0.02 /* seconds, at most */
 #define MAX_CALLS 100000
 
-/* Memory of one rank: whole values, and the offset of each rank's part. */
+/* Memory of one rank: whole values, and the bytes of each rank's shard. */
 typedef struct
 {
   char *from, *to;
@@ -33,7 +33,7 @@ call_broadcast (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message)
   return comm->broadcast (comm, room->to, bytes, 0, message);
 }
 
-/* bytes is the size of the result: each rank sends its part of it. */
+/* bytes is the size of the result: each rank sends its shard of it. */
 static LoomStatus
 call_all_gather (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message)
 {
@@ -48,7 +48,7 @@ call_all_reduce (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message)
   return comm->all_reduce (comm, room->from, room->to, bytes / 4, LOOM_F32, LOOM_REDUCE_SUM, message);
 }
 
-/* As stages of a pipeline do: each rank to the next one, from the one before it. */
+/* Sends as the stages of a pipeline do: each rank to the next one, and receives from the previous one. */
 static LoomStatus
 call_send (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message)
 {
@@ -59,7 +59,8 @@ call_send (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message)
              : status;
 }
 
-/* The narrowest link carries `bus` times the value's bytes for n ranks, with any algorithm. */
+/* The bus factor: for n ranks and any algorithm, the slowest link carries at least this many times the value's bytes.
+ */
 static double
 bus_once (int n)
 {
@@ -82,7 +83,7 @@ static const struct
 {
   const char *name;
   CollectiveCall call;
-  double (*bus) (int n); /* NULL: it carries no values */
+  double (*bus) (int n); /* NULL: the collective transfers no values */
 } collectives[] = {
   { "barrier", call_barrier, NULL },
   { "send", call_send, bus_once },
@@ -99,7 +100,7 @@ ok (LoomStatus status, const LoomMessage *message, GError **error)
 
 /* ---- measuring ------------------------------------------------------------- */
 
-/* Seconds of `calls` calls, of the rank that takes longest; the same number on all. */
+/* Returns the seconds of `calls` calls on the slowest rank; all ranks return the same number. */
 static gboolean
 time_calls (LoomComm *comm, guint c, Room *room, gint64 bytes, gint64 calls, double *seconds, GError **error)
 {
@@ -116,7 +117,8 @@ time_calls (LoomComm *comm, guint c, Room *room, gint64 bytes, gint64 calls, dou
   return ok (status, &message, error);
 }
 
-/* The clock has microseconds, so the calls of a window are first doubled until they take a thousand of them. */
+/* The clock has a resolution of microseconds, so the number of calls per window is first doubled until they take 1000
+ * µs. */
 static gboolean
 measure_one (LoomComm *comm, guint c, Room *room, gint64 bytes, const BenchOptions *o, BenchStats *stats,
              GError **error)
@@ -144,7 +146,7 @@ measure_one (LoomComm *comm, guint c, Room *room, gint64 bytes, const BenchOptio
   return TRUE;
 }
 
-/* Seconds a call and seconds a byte of the line with the least relative errors. */
+/* Fits the seconds per call and per byte of a line with the smallest squared relative errors. */
 static BenchLine
 fit_line (const BenchStats *stats, const GArray *sizes)
 {
@@ -248,7 +250,7 @@ print_line (LoomComm *comm, guint c, const BenchLine *line, gboolean as_json)
   command_flush ();
 }
 
-/* What every rank does; the first one prints. */
+/* Runs on every rank; rank 0 prints. */
 static gboolean
 measure_all (LoomComm *comm, const BenchOptions *o, const GArray *sizes, GError **error)
 {
@@ -370,7 +372,7 @@ work_of_rank (LoomComm *comm, gpointer data, GError **error)
   return measure_all (comm, work->options, work->sizes, error);
 }
 
-/* One of MPI's ranks. */
+/* Runs one process of MPI. */
 static int
 be_rank (const Command *command, const BenchOptions *o, const GArray *sizes)
 {
@@ -419,7 +421,7 @@ launch_mpi (const Command *command, const BenchOptions *o, int ranks)
   return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
 }
 
-/* Bytes of "8,4k,1M", each a multiple of four; NULL where they are not. */
+/* Parses the sizes "8,4k,1M", each a multiple of 4 bytes; NULL if the text is not valid. */
 static GArray *
 read_bytes (const char *text)
 {

@@ -1,15 +1,15 @@
-/* `gradloom bench devices`: measures the figures of a first lecture on hardware: products by size and type, a
- * memory-bound sum, copies from and to the host, and the overhead of a step compared with its bare kernels
- * (bench-launch.c); then layers of well-known nets (bench-layers.c). One row each, so that devices can be compared.
+/* `gradloom bench devices`: measures basic figures of hardware: products by size and type, a memory-bound sum, copies
+ * from and to the host, and the overhead of a step compared with its bare kernels (bench-launch.c); then layers of
+ * well-known nets (bench-layers.c). One row each, so that devices can be compared.
  *
- * Operands are random numbers: zeros cost a GPU less power, and so less time, than data do. */
+ * Operands are random numbers, because a GPU consumes less power, and so less time, for zeros than for data. */
 #include "app/lab/bench-private.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A program of one primitive over zeros, run again and again. */
+/* A program of one primitive, run repeatedly. */
 typedef struct
 {
   LoomProgram *program;
@@ -59,20 +59,21 @@ probe_ready (Probe *probe, LoomDevices *devices, const char *device, GError **er
 }
 
 #define MOST_SIZES 5
-#define LONG_CALL  0.1 /* seconds; after such a call the next size, which takes many times as long, is left out */
+#define LONG_CALL  0.1 /* seconds; after such a call larger sizes, which take many times as long, are skipped */
 
 typedef struct
 {
   const char *name, *unit;
-  double scale; /* from work a second to the unit; 0: the unit is a time, of this many seconds' reciprocal in `work` */
+  double
+      scale; /* from work per second to the unit; 0: the unit is a time, and `work` is divided by this many seconds */
   LoomValue (*build) (LoomProgram *p, gint64 size, LoomDType dtype);
-  gint64 sizes[MOST_SIZES]; /* ascending, ended by 0; of a device that is slow on purpose the first alone is taken */
+  gint64 sizes[MOST_SIZES]; /* ascending, ended by 0; on an intentionally slow device only the first is measured */
   double (*work) (gint64 size);
   LoomDType dtype;
-  gboolean tf32, gpu; /* products of f32 in TF32; on GPUs alone */
+  gboolean tf32, gpu; /* f32 products in TF32; only on GPUs */
 } ProbeKind;
 
-/* The operands are parameters, so that they lie in the device's memory and no copy is timed. */
+/* The operands are parameters, so that they are stored in the device's memory and no copy is timed. */
 static LoomValue
 resident (LoomProgram *p, const char *name, int rank, const gint64 *dims, LoomDType dtype)
 {
@@ -190,7 +191,7 @@ bench_show_row (const char *device, const char *what, gint64 size, const char *u
   command_flush ();
 }
 
-/* From calls a second to the probe's unit. */
+/* Converts calls per second to the probe's unit. */
 static void
 show (const ProbeKind *kind, gint64 size, const char *device, const BenchOptions *o, const BenchStats *s)
 {
@@ -227,8 +228,8 @@ copy_once (gpointer data, GError **error)
   return status == LOOM_STATUS_OK;
 }
 
-/* A device with memory of its own against the host's, page-locked or not, and against itself, where a byte is read and
- * written. */
+/* Measures copies between a device with its own memory and the host, page-locked or not, and within the device, where
+ * each byte is read and written. */
 static gboolean
 measure_copies (LoomDevices *devices, const char *name, const BenchOptions *o, GError **error)
 {

@@ -1,14 +1,14 @@
 /* `gradloom bench GRAPH`: times training steps, as a table for several devices, executors and batch sizes.
  *
- * The whole step is timed (forward, backward, update, with the loss read each time) over batches that are already in
- * memory. Each row of a table is prepared separately, with weights and memory of its own. */
+ * The whole step is timed (forward, backward, update, and reading the loss) over batches that are already in memory.
+ * Each row of a table is prepared separately, with its own weights and memory. */
 #include "app/lab/bench-private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What was measured of one combination. */
+/* The measurements of one combination. */
 typedef struct
 {
   char *device;
@@ -81,7 +81,7 @@ planned_bytes (Bench *b)
   return total;
 }
 
-/* row->device is the caller's to free. */
+/* The caller frees row->device. */
 static gboolean
 measure (const Command *command, const char *path, const BenchOptions *o, BenchRow *row, GError **error)
 {
@@ -142,7 +142,7 @@ print_alone (const char *path, const BenchOptions *o, const BenchRow *row)
     printf ("planning  %.1f ms; checking the plan takes %.1f ms\n", row->plan_ms, row->check_ms);
 }
 
-/* A line of the table, and its head before the first. */
+/* Prints a line of the table; before the first one, the header. */
 static void
 print_row (const char *path, const BenchOptions *o, const BenchRow *row, gboolean is_first)
 {

@@ -1,18 +1,18 @@
-/* `gradloom bench devices`: times the launch of a kernel that computes almost nothing, the share of the back end and
- * the driver in the empty step of bench-devices.c.
+/* `gradloom bench devices`: times the launch of a kernel that computes almost nothing, which is the part of the back
+ * end and the driver in the empty step of bench-devices.c.
  *
- * Two times: throughput, many launches in a row followed by one synchronisation, and latency, one launch with its
+ * Two times: throughput, many consecutive launches followed by one synchronisation, and latency, one launch with its
  * synchronisation. The kernel writes one float without operands (iota), so every back end has it. */
 #include "app/lab/bench-private.h"
 
-/* Few enough for a GPU's queue of launches, beyond which a launch waits until a kernel is done; the one synchronisation
- * is a thousandth of each. */
+/* Few enough for a GPU's launch queue; a full queue would make a launch wait until a kernel is done. The one
+ * synchronisation adds a thousandth to each launch. */
 #define IN_A_ROW 1000
 
 typedef struct
 {
   const LoomPlanDevice *device;
-  LoomStream *stream; /* NULL where the back end has none */
+  LoomStream *stream; /* NULL if the back end has no streams */
   LoomKernel *kernel;
   void *buffers[2]; /* the float, and no scratch */
   int times;

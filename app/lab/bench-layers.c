@@ -1,9 +1,9 @@
-/* `gradloom bench devices`, last part: times the convolutions of three nets by all algorithms of a device: loops of our
- * own and a library's algorithms, products as a first lecture writes them and those of cuBLAS.
+/* `gradloom bench devices`, last part: times the convolutions of three nets by all algorithms of a device: our own
+ * loops and a library's algorithms; and matrix products by textbook kernels and by cuBLAS.
  *
  * Layers are those of VGG-16 (Simonyan and Zisserman 2015, configuration D) and of ResNet-18 and -50 (He et al. 2016,
- * table 1, with the stride in the 3×3 convolution as torchvision has it), for images of 224×224. Each net is followed
- * by what its forward convolutions take together. */
+ * table 1, with the stride in the 3×3 convolution as in torchvision), for images of 224×224. After each net follows the
+ * sum of its forward convolutions. */
 #include "app/lab/bench-private.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ typedef struct
 {
   const char *name;
   int from, to, size, kernel, stride; /* channels; rows of the image */
-  int times;                          /* how often the net has it */
+  int times;                          /* number of occurrences in the net */
 } Layer;
 
 typedef struct
@@ -81,7 +81,7 @@ static const Net nets[] = { { "vgg16", vgg16, G_N_ELEMENTS (vgg16) },
 
 /* ---- one call -------------------------------------------------------------- */
 
-/* An algorithm, in the layout in which it is fastest. */
+/* An algorithm, in its fastest layout. */
 typedef struct
 {
   const char *name;
@@ -97,14 +97,14 @@ find (const Timed *timed, guint n, const char *name)
   return -1;
 }
 
-/* Of cuBLASLt's configurations, which are many and alike, the first alone. */
+/* cuBLASLt has many similar configurations, of which only the first is measured. */
 static const char *
 family (const char *algorithm)
 {
   return g_str_has_prefix (algorithm, "cublaslt:") ? "cublaslt" : algorithm;
 }
 
-/* Every algorithm that the device lists for the call, or the one that spec names. */
+/* Times every algorithm that the device lists for the call, or the one that spec names. */
 static gboolean
 time_call (const LoomPlanDevice *device, const LoomKernelSpec *spec, const BenchOptions *o, Timed *timed, guint *n,
            GError **error)
@@ -149,7 +149,7 @@ show (const LoomPlanDevice *device, const BenchOptions *o, const char *what, con
     }
   else
     {
-      /* A column of characters, of which × and → have several bytes. */
+      /* Pads a column by characters, because × and → have several bytes. */
       const int width = 46 + (int)strlen (what) - (int)g_utf8_strlen (what, -1);
 
       printf ("%-8s %-*s %5" G_GINT64_FORMAT " %-24s %10.3f ms %10.1f GFLOP/s\n", device->name, width, what, size,
@@ -179,7 +179,8 @@ bench_layer (const LoomPlanDevice *device, const Layer *l, gint64 batch, const B
   return time_call (device, &spec, o, timed, n, error);
 }
 
-/* Adds a layer's times to the net's; a layer that an algorithm does not take is computed by the fastest that does. */
+/* Adds a layer's times to the net's. A layer that an algorithm does not support counts with the fastest algorithm's
+ * time. */
 static void
 add_layer (Timed *sum, guint *n_sum, double *best_sum, const Timed *timed, guint n, int times)
 {
@@ -239,7 +240,7 @@ bench_products (const LoomPlanDevice *device, const BenchOptions *o, GError **er
   static const gint64 sizes[] = { 256, 1024, 2048 };
   const LoomMatmulAttrs attrs = { .act = LOOM_SCALAR_ID };
 
-  /* A processor's loops take seconds for the largest. */
+  /* A CPU's loops take seconds for the largest. */
   for (guint i = 0; i < (device->info.host_memory ? 2 : G_N_ELEMENTS (sizes)); i++)
     {
       const LoomTensorDesc x = { .dtype = LOOM_F32, .rank = 2, .dim = { sizes[i], sizes[i] } }, in[] = { x, x };
@@ -268,7 +269,7 @@ bench_layers (LoomDevices *devices, const char *name, const BenchOptions *o, GEr
 
   if (device == NULL)
     return FALSE;
-  /* Plain loops are slow on purpose. */
+  /* Plain loops are intentionally slow. */
   if (g_str_has_prefix (name, "ref"))
     return TRUE;
   if (!bench_products (device, o, error))

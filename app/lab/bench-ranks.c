@@ -1,6 +1,7 @@
-/* `gradloom bench GRAPH --ranks N`: memory and time of the strategies that divide a step among ranks. Each strategy is
- * run by ranks that are threads of this process. The table shows the memory of a rank, the forecast of its plan, and
- * the largest batch whose forecast stays within a limit. */
+/* `gradloom bench GRAPH --ranks N`: memory and time of the strategies that partition a step among ranks.
+ *
+ * Each strategy is run by ranks that are threads of this process. The table shows the memory of a rank, the forecast of
+ * its plan, and the largest batch whose forecast is within a limit. */
 #include "app/lab/bench-private.h"
 #include "app/lab/simulate.h"
 
@@ -14,12 +15,12 @@ static const char *const strategies[] = { "data", "zero1", "zero2", "zero3", NUL
 typedef struct
 {
   const char *path;
-  BenchOptions o; /* of a strategy */
+  BenchOptions o; /* with a strategy */
   int ranks;
-  LoomComm *comm; /* of the rank whose plans are made */
+  LoomComm *comm; /* of the rank that plans */
 } Forecast;
 
-/* Bytes of a rank's step with this batch, by planning alone. */
+/* Forecasts the bytes of a rank's step with this batch; only plans. */
 static gboolean
 forecast (const Forecast *self, gint64 batch, double *bytes, double *samples, GError **error)
 {
@@ -38,7 +39,7 @@ forecast (const Forecast *self, gint64 batch, double *bytes, double *samples, GE
   return TRUE;
 }
 
-/* The largest batch of a rank whose forecast is within the limit; of 64 and more within a part in 64. 0: none. */
+/* Finds the largest batch of a rank whose forecast is within the limit, to within 1/64 for large ones. 0: none. */
 static gboolean
 find_largest (const Forecast *self, double limit, gint64 *largest, GError **error)
 {
@@ -136,7 +137,7 @@ read_strategies (const char *text, gboolean wanted[G_N_ELEMENTS (strategies)])
   return any;
 }
 
-/* The rows; without a limit it is what data parallel training takes with the batch. */
+/* Prints the rows. The default limit is the memory of data parallel training with the same batch. */
 static gboolean
 measure_rows (Forecast *f, const BenchOptions *o, const gboolean *wanted, double limit, GError **error)
 {

@@ -1,6 +1,8 @@
-/* `gradloom bench GRAPH --replicas N`: one batch on one device, on replicas of one process (torch.nn.DataParallel), and
- * on as many ranks. Replicas copy from and to the first device, which computes the update alone; ranks
- * all-reduce, and each computes the update. */
+/* `gradloom bench GRAPH --replicas N`: compares one batch on one device, on replicas of one process
+ * (torch.nn.DataParallel), and on as many ranks.
+ *
+ * Replicas copy from and to the first device, which alone computes the update; ranks all-reduce, and each computes the
+ * update. */
 #include "app/lab/bench-private.h"
 #include "app/lab/simulate.h"
 
@@ -10,8 +12,8 @@
 typedef struct
 {
   const char *what;
-  double seconds; /* a step, the median */
-  guint copies;   /* between devices, a step */
+  double seconds; /* per step, the median */
+  guint copies;   /* between devices, per step */
   double bytes;
   double loss; /* NaN: not compared */
 } ReplicaRow;
@@ -51,7 +53,7 @@ measure (const char *path, const BenchOptions *o, ReplicaRow *row, GError **erro
 
   if (!bench_prepare (&b, path, o, &ready, error))
     return FALSE;
-  /* The first step has the weights that all begin with. */
+  /* In the first step all have the same weights. */
   if (!one_step (&b, error))
     return FALSE;
   row->loss = b.last_loss;
@@ -100,7 +102,7 @@ bench_replicas (const Command *command, const char *path, const BenchOptions *op
   g_autofree char *n = g_strdup_printf ("%d", o.replicas);
   g_autofree char *before = g_strdup (g_getenv ("GRADLOOM_CPU_DEVICES"));
 
-  /* All threads on one device, then divided among as many. */
+  /* All threads for one device, then divided among n devices. */
   o.whole_batch = TRUE;
   g_unsetenv ("GRADLOOM_CPU_DEVICES");
   if (!measure (path, &o, &alone, &error))

@@ -22,7 +22,7 @@ print_tuned (const char *call, const char *fastest, double seconds, gpointer dat
   command_flush ();
 }
 
-/* The programs of a step: with accumulation the update is one of its own. */
+/* The programs of a step: with accumulation the update is a separate program. */
 static gboolean
 tune_programs (Bench *b, const char *device, const BenchOptions *o, LoomCostTable *table, LoomTuned *tuned,
                GError **error)
@@ -60,8 +60,8 @@ print_tuning (const Command *command, const LoomTuned *tuned, LoomCostTable *now
                   tuned->n_skipped == 1 ? "" : "The first: ", tuned->why);
 }
 
-/* Measures and writes: the only place where a clock decides about kernels. What was measured before something failed is
- * written, too. */
+/* Measures kernels and writes the table: the only code in which a clock decides on kernels. After a failure the
+ * measurements so far are still written. */
 int
 bench_tune (const Command *command, const char *path, const BenchOptions *o)
 {
@@ -72,7 +72,7 @@ bench_tune (const Command *command, const char *path, const BenchOptions *o)
   g_autofree char *note = loom_cost_table_take_note (before);
   double ready_ms;
 
-  /* A fault in the table that was there ends here: it is written again. */
+  /* A faulty existing table is replaced. */
   if (note != NULL)
     command_warn (command, "%s", note);
   if (!bench_prepare (&b, path, o, &ready_ms, &error))

@@ -1,23 +1,24 @@
 /* `gradloom check GRAPH --gradcheck [NODE]`: compares every node's gradient with central differences, in f64 on `ref`.
  *
- * Each node is checked alone: its inputs and weights are random, its outputs are multiplied by random numbers and
- * summed, and that sum is differentiated by the engine and by finite differences. So the backward formula of an
- * operator or of a user's formula node is checked against its forward formula. With --in the user chooses the points:
- * kinks, borders, or values of one kind only. */
+ * Each node is checked separately: its inputs and weights are random, its outputs are multiplied by random numbers and
+ * summed, and the sum is differentiated by the engine and by finite differences. So the backward formula of an operator
+ * or of a user's formula node is checked against its forward formula. With --in the user chooses the points: kinks,
+ * borders, or values of one kind only. */
 #include "app/lab/check-gradients.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_ELEMENTS 24 /* of each tensor are moved */
+#define MAX_ELEMENTS 24 /* number of elements of each tensor to vary */
 #define STEP         1e-5
-#define TOLERANCE    1e-5 /* what differences of this step lose to rounding and curvature, and some room */
+#define TOLERANCE    1e-5 /* rounding and curvature errors of finite differences with this step, and a margin */
+* /
 
-/* The element whose gradient is farthest off. */
-typedef struct
+    /* The element with the largest difference. */
+    typedef struct
 {
-  double off;  /* relative; negative: no gradient, NAN: no finite difference */
+  double off;  /* relative difference; negative: no gradient, NAN: no finite difference */
   char *input; /* “x”, or a weight's name; owned */
   int rank;
   gint64 place[LOOM_MAX_RANK];
@@ -113,7 +114,7 @@ probe_clear (Probe *p)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Probe, probe_clear)
 
-/* The program of the node alone, with its wired inputs as inputs. */
+/* Builds the program of one node, with its wired inputs as inputs. */
 static gboolean
 lower_node (Probe *p, GArray *values, GError **error)
 {
@@ -147,7 +148,7 @@ weighed_sum (LoomProgram *p, const GArray *values, GRand *rand)
 
       if (!loom_dtype_is_float (d.dtype) || loom_desc_count (&d) == 0)
         continue;
-      /* Weights of all sizes without a table of them: the sine of a line. */
+      /* Makes weights of any size without a table: the sine of a linear function. */
       line.kernel = (LoomIotaAttrs){ .start = phase, .step = phase };
       part = loom_unary (p, LOOM_SCALAR_SIN, loom_emit (p, loom_prim ("iota"), &line, 0, NULL, NULL));
       part = loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, loom_reshape (p, v, d.rank, d.dim),
@@ -167,8 +168,7 @@ evaluate (Probe *p, guint output, GError **error)
   return loom_tensor_get (t, 0);
 }
 
-/* Compares one tensor's gradient; what is farther off than *worst takes its place. Where there is no value to compare
- * with, the search ends. */
+/* Compares the gradient of one tensor and updates *worst. Stops if a finite difference cannot be computed. */
 static gboolean
 compare (Probe *p, guint output, double *numbers, const LoomTensorDesc *d, const char *input, const LoomTensor *grad,
          GRand *rand, Worst *worst, GError **error)
@@ -206,7 +206,7 @@ compare (Probe *p, guint output, double *numbers, const LoomTensorDesc *d, const
   return TRUE;
 }
 
-/* The name of a program's input at the node. */
+/* The name that the node uses for an input of the program. */
 static char *
 input_name (const LoomNet *net, guint node, const char *source)
 {
@@ -331,7 +331,7 @@ check_node (const LoomNet *net, guint node, const GPtrArray *points, gboolean po
   for (guint i = 0, output = 1; local == NULL && i < wrt->len; i++)
     if (grads[i] != 0)
       {
-        /* A walk overwrites its results, so these are kept apart. */
+        /* The next run overwrites the results, so they are copied. */
         g_autoptr (LoomTensor) t = loom_eager_output (p.eager, output++, &local);
 
         g_ptr_array_add (grad_of, t != NULL ? loom_tensor_convert (t, LOOM_F64, TRUE, &local) : NULL);
@@ -386,7 +386,7 @@ print_unchecked (const char *path, const char *why, gboolean json)
     printf ("%-24s  not checked: %s\n", path, why);
 }
 
-/* Numbers of JSON: values that are not finite become null. */
+/* JSON has no infinity or NaN: these become null. */
 static void
 print_result (const char *path, const Worst *w, gboolean agrees, gboolean json)
 {
@@ -429,8 +429,8 @@ check_gradients (const Command *command, const LoomNet *net, const char *only, c
         continue;
       found = TRUE;
       done = check_node (net, i, points, FALSE, &worst, &error);
-      /* A logarithm has no value where a random number is negative, a probability is refused: then positive ones below
-       * 1 are tried. */
+      /* For random numbers a logarithm may be NaN, and probabilities out of range are refused: then numbers from 0 to 1
+       * are tried. */
       if (!done || isnan (worst.off))
         {
           g_autoptr (GError) second = NULL;

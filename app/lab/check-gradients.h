@@ -4,7 +4,7 @@
 #include "app/shared/command.h"
 #include "engine/loom-lab.h"
 
-/* Numbers of somebody's own for a port that nodes read. */
+/* The user's values for a port that nodes read. */
 typedef struct
 {
   char *port;
@@ -13,11 +13,12 @@ typedef struct
   gboolean used;
 } CheckPoint;
 
-/* Reads --in PORT=F.npy for a symbolic net (CheckPoint; free the array) and binds the symbols of their shapes. NULL
- * with an error. */
+/* Reads --in PORT=F.npy for a symbolic net (CheckPoint; the caller frees the array) and binds the symbols of the
+ * shapes. NULL with an error. */
 GPtrArray *check_points_read (const LoomNet *net, char **in, LoomBinding *binding, GError **error);
 
-/* Every node of a bound net, or the one of that path: a line each with the largest relative difference, and where one
- * is above 1e-5 the input, the place and both numbers. points may be NULL. The exit status: 1 where a node differs. */
+/* Checks every node of a bound net, or the one of that path. Prints the largest relative difference of each; if it is
+ * above 1e-5, also the input, the index and both numbers. points may be NULL. Returns the exit status: 1 if a node
+ * differs. */
 int
 check_gradients (const Command *command, const LoomNet *net, const char *only, const GPtrArray *points, gboolean json);

@@ -1,7 +1,7 @@
 /* `gradloom bench`: measures the speed of a graph's training, and of the devices.
  *
- * A graph is prepared here, for one batch size on one device; bench-graph.c times its steps. The time is divided into
- * windows, of which median, minimum and maximum are printed, because machines are noisy. */
+ * This file prepares a graph for one batch size on one device; bench-graph.c times its steps. The time is divided into
+ * windows, and median, minimum and maximum over windows are printed, because timings vary. */
 #include "app/lab/bench-private.h"
 #include "app/lab/commands.h"
 
@@ -70,7 +70,7 @@ bench_clear (Bench *b)
   loom_train_spec_free (b->spec);
   loom_net_free (b->net);
 }
-/* The first full batches of a shuffled epoch, copied, so that no loader runs while steps are timed. */
+/* Copies the first full batches of a shuffled epoch, so that no loader runs while steps are timed. */
 static gboolean
 load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **error)
 {
@@ -143,7 +143,7 @@ bench_may_be_timed (LoomDevices *devices, const char *device, GError **error)
   return FALSE;
 }
 
-/* Nodes name devices, too. */
+/* Nodes may name devices, too. */
 static gboolean
 plan_may_be_timed (const LoomPlan *plan, GError **error)
 {
@@ -163,7 +163,7 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
   return TRUE;
 }
 
-/* The part of a rank, exchanged in buckets of the graph's bucket_mb. */
+/* Partitions for one rank, with the graph's bucket_mb. */
 static void
 divide (Bench *b, LoomComm *comm, LoomShards shards)
 {
@@ -173,7 +173,7 @@ divide (Bench *b, LoomComm *comm, LoomShards shards)
   loom_step_divide (b->step, b->spec, &b->mesh, NULL);
 }
 
-/* A replica on each of the first devices of a kind. */
+/* Puts a replica on each of the first devices of a kind. */
 static gboolean
 replicate (Bench *b, const char *device, int n, GError **error)
 {
@@ -250,7 +250,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
   gint64 batch_size = b->spec->dataset_node < 0 ? 1 : o->batch_size ? o->batch_size : b->spec->batch_size;
   const char *device = o->device != NULL ? o->device : b->spec->device;
   gint64 start = g_get_monotonic_time ();
-  b->spec->accumulate = 1; /* a batch and the update, which are timed as a step */
+  b->spec->accumulate = 1; /* one batch and the update, which are timed as a step */
   const int parts = o->comm != NULL ? o->comm->size : MAX (1, o->replicas);
   b->step = loom_step_new (graph, b->spec, batch_size * parts, TRUE, error);
   if (b->step == NULL || (o->replicas > 1 && !o->whole_batch && !replicate (b, device, o->replicas, error)))

@@ -1,4 +1,4 @@
-/* `gradloom check GRAPH --gradcheck [NODE]`: the program gradloom reads the options and hands them over. */
+/* `gradloom check GRAPH --gradcheck [NODE]`: `gradloom` passes the options to this command. */
 #include "app/lab/check-gradients.h"
 #include "app/lab/commands.h"
 #include "app/shared/checked-graph.h"
@@ -35,7 +35,7 @@ run_gradcheck (const Command *command, int argc, char **argv)
     {
       const int status = command_fail (command, g_steal_pointer (&error));
 
-      return status == 5 ? 1 : status; /* a file that cannot be read is wrong data */
+      return status == 5 ? 1 : status; /* an unreadable file counts as wrong data */
     }
   g_autoptr (LoomNet) bound = loom_net_new (checked.graph, &binding, faults);
   return check_gradients (command, bound, argv[2], points, json);

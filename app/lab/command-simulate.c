@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MOST_MICROBATCHES 100000
-#define MOST_MEASURED     4 /* ranks that are run here to compare with their prediction */
+#define MOST_MEASURED     4 /* number of ranks that are run here to compare with the prediction */
 
 typedef struct
 {
@@ -45,7 +45,7 @@ read_link (const Command *command, const char *name, SimulateLink *link)
   return found != NULL;
 }
 
-/* "nvlink3,100g": within machines and between them. */
+/* "nvlink3,100g": the links within and between machines. */
 static gboolean
 read_links (const Command *command, const Options *o, SimulateSetup *setup)
 {
@@ -96,7 +96,7 @@ read_strategy (const Command *command, const Options *o, SimulateSetup *setup, g
 typedef struct
 {
   SimulateResult r;
-  double measured; /* seconds; 0: it was not */
+  double measured; /* seconds; 0: not measured */
   gboolean fits;
 } Row;
 
@@ -182,7 +182,7 @@ slow_down (SimulateWork *work, double times)
   work->update *= times;
 }
 
-/* A step of one rank that has the machine for itself. */
+/* The step of one rank that has all processors. */
 static double
 step_alone (const SimulateWork *work, const SimulateSetup *setup)
 {
@@ -193,8 +193,8 @@ step_alone (const SimulateWork *work, const SimulateSetup *setup)
   return simulate_step (work, &one, 1, NULL).step;
 }
 
-/* The kernels of one rank of `ranks` and, if measures is set, the measured time of its step. whole: the kernels of a
- * rank that has all processors. */
+/* Predicts a step of `ranks` ranks from the kernels of one of them; if measures is set, also measures the step. whole:
+ * the kernels of a rank that has all processors. */
 static gboolean
 predict_here (const char *path, const Options *o, SimulateSetup *setup, int ranks, const SimulateWork *whole,
               gboolean measures, GArray *spans, Row *row, GError **error)
@@ -218,7 +218,7 @@ predict_here (const char *path, const Options *o, SimulateSetup *setup, int rank
   if (ranks > MOST_MEASURED)
     slow_down (&part, crowding (ranks, &bench) / crowding (MOST_MEASURED, &bench));
   row->r = simulate_step (ranks > 1 ? &part : whole, setup, ranks, spans);
-  /* They have between them what one rank has alone. */
+  /* The ranks share the processors of a single rank. */
   row->r.efficiency = step_alone (whole, setup) * row->r.replicas / row->r.step;
   row->fits = TRUE;
   if (measures && !simulate_run_ranks (path, &bench, ranks, &figures, error))
@@ -248,7 +248,7 @@ say_overlap (const GArray *spans)
     printf ("exchange overlapped with computation: %s\n", text);
 }
 
-/* Values without an option are those of the graph's <parallel>, as in plan and train. */
+/* Options that are not given are those of the graph's <parallel>, as in plan and train. */
 static void
 take_parallel (SimulateSetup *setup, const SimulateWork *work, Options *o)
 {
@@ -316,7 +316,7 @@ simulate_counts (const char *path, Options *o, const SimulateCard *card, Simulat
                    : !simulate_measure (path, &o->bench, 1, &work, NULL, error))
     return FALSE;
   take_parallel (setup, &work, o);
-  /* What runs here is data parallel, by threads. */
+  /* Ranks on this machine are data parallel, as threads. */
   measures
       = !o->no_measure && setup->zero == 0 && !all_stages && !all_tensor && setup->tensor == 1 && setup->pipeline == 1;
   for (guint i = 0; o->gpus == NULL && !all_stages && !all_tensor && i < counts->len; i++)
@@ -430,7 +430,7 @@ run_simulate (const Command *command, int argc, char **argv)
     return 2;
   if (o.link == NULL)
     setup.per_machine = G_MAXINT32;
-  /* Ranks on processors compute or exchange. */
+  /* Ranks on processors do not overlap communication with computation. */
   setup.overlap = !o.no_overlap && card != NULL;
   o.bench.batch_size = batch;
   o.no_measure = o.no_measure || card != NULL || o.link != NULL;

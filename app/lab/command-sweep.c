@@ -22,7 +22,7 @@ tell_progress (const Sweep *sweep, const SweepRun *run, gpointer data)
 {
   guint *done = data, n = sweep->runs->len;
 
-  /* What is known already does not run again. */
+  /* Skips runs with known results. */
   for (guint i = 0; i < sweep->runs->len; i++)
     n -= g_array_index (sweep->runs, SweepRun, i).known;
   ++*done;
@@ -58,7 +58,7 @@ run_clear (gpointer data)
   g_free (((SweepRun *)data)->failure);
 }
 
-/* The most steps that a setting has taken; 0: none has ended well. */
+/* The largest number of steps of any successful run, or 0. */
 static gint64
 most_steps (const Sweep *sweep)
 {
@@ -74,7 +74,7 @@ most_steps (const Sweep *sweep)
   return most;
 }
 
-/* How often a run sees every sample: by --epochs, its setting, --set, or the graph. */
+/* The number of epochs of a run, from --epochs, its setting, --set, or the graph. */
 static gint64
 epochs_of (const SweepOptions *o, const SweepPoint *point, const LoomGraph *graph)
 {
@@ -91,8 +91,8 @@ epochs_of (const SweepOptions *o, const SweepPoint *point, const LoomGraph *grap
   return text != NULL ? MAX (1, g_ascii_strtoll (text, NULL, 10)) : 1;
 }
 
-/* The same runs once more, by as many updates as the setting with most has taken: where steps are fewer, by more
- * epochs. Those that have reached that number are known. */
+/* Adds the same runs with an equal number of updates: runs with fewer steps get more epochs. Runs that already have
+ * that number are known. */
 static void
 add_equal_runs (Sweep *sweep, const SweepOptions *o, const LoomGraph *graph)
 {
@@ -133,7 +133,7 @@ print_results (const Sweep *sweep, gboolean json, gboolean both)
     }
 }
 
-/* The picture in a file, and its power laws. */
+/* Writes the plot to a file, and prints its power laws. */
 static gboolean
 plot (const Sweep *sweep, const char *x, const char *path, SweepBy by, gboolean json, GError **error)
 {
@@ -160,7 +160,7 @@ options_clear (SweepOptions *o)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (SweepOptions, options_clear)
 
-/* 0, or the status of what is wrong with them. */
+/* Checks the options; returns 0 or the exit status. */
 static int
 check_options (const Command *command, const SweepOptions *o)
 {
@@ -187,7 +187,7 @@ check_options (const Command *command, const SweepOptions *o)
   return 0;
 }
 
-/* What every run gets. (transfer full) */
+/* The arguments that every run gets. (transfer full) */
 static GPtrArray *
 pass_on (const SweepOptions *o)
 {

@@ -1,9 +1,9 @@
 /* `gradloom transfer`: measures transfer learning from another network's weights, as a table.
  *
- * Each GRAPH has a task of its own, similar to the task of the weights or not. It is trained for the
- * same number of steps on few or many samples in four ways: from scratch, the head alone on frozen features, the last
- * block as well, and everything (Yosinski et al., "How transferable are features in deep neural networks?", 2014). The
- * figures of a row differ only in the weights that are trained. */
+ * Each GRAPH has a task of its own, similar to the task of the weights or not. It is trained for the same number of
+ * steps on few or many samples in four ways: from scratch, the head alone on frozen features, the last block as well,
+ * and everything (Yosinski et al., "How transferable are features in deep neural networks?", 2014). The figures of a
+ * row differ only in the weights that are trained. */
 #include "app/lab/commands.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ typedef struct
   gboolean json;
 } TransferOptions;
 
-/* What is trained: a column. */
+/* The columns: which weights are trained. */
 typedef enum
 {
   WAY_SCRATCH,
@@ -119,7 +119,7 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data)
   figure->name = g_strdup (eval->metric_name[0]);
 }
 
-/* Trains one way, and evaluates it on the test samples. samples is 0 for all of them. */
+/* Trains in one way, and evaluates on the test samples. samples 0: all. */
 static gboolean
 measure (const char *path, const TransferOptions *o, gint64 samples, Way way, Figure *figure, GError **error)
 {
@@ -127,7 +127,7 @@ measure (const char *path, const TransferOptions *o, gint64 samples, Way way, Fi
   g_autoptr (LoomGraph) graph = command_read_graph (path, error);
   const LoomTrainerOptions options = {
     .threads = o->threads,
-    .epochs = o->steps, /* more than there can be */
+    .epochs = o->steps, /* more than can be reached */
     .steps = o->steps,
     .lr = o->lr,
     .seed = o->seed,
@@ -218,7 +218,7 @@ print_row (const char *path, const TransferOptions *o, gint64 samples, int width
   return TRUE;
 }
 
-/* The errors that are known before training. */
+/* Finds errors before anything is trained. */
 static gboolean
 check (const TransferOptions *o, int n, char **paths, GError **error)
 {

@@ -6,7 +6,7 @@
 G_BEGIN_DECLS
 
 extern const Command command_bench, command_transfer, command_simulate, command_sweep;
-/* `gradloom check --gradcheck`, whose messages begin with that command's name. */
+/* `gradloom check --gradcheck`, which prints its messages as `gradloom check`. */
 extern const Command command_gradcheck;
 
 G_END_DECLS

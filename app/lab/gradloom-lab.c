@@ -1,7 +1,7 @@
-/* `gradloom-lab`: the laboratory, which measures graphs and devices, predicts other machines and compares settings.
+/* `gradloom-lab`: measures graphs and devices, simulates other machines and compares settings.
  *
- * It is a program of its own, because a user who trains needs none of it; `gradloom bench …` starts it. `--commands`
- * describes its commands as JSON, which `gradloom` prints in help, manual and completions. */
+ * It is a separate program, because training needs none of it; `gradloom bench …` starts it. `--commands` describes its
+ * commands as JSON, which `gradloom` prints in help, manual and completions. */
 #include "app/lab/commands.h"
 #include "app/shared/description.h"
 

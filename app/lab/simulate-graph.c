@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MIN_STEPS 5
-#define SECONDS   1.0 /* of steps, with and without a trace */
+#define SECONDS   1.0 /* seconds of steps, with and without a trace */
 
 /* ---- from a plan ----------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ is_product (const LoomPlanInstr *instr)
   return FALSE;
 }
 
-/* The layer of a node, appended where it is new. Without a node: the newest one. */
+/* Returns the layer of a node, and appends it if it is new. Instructions without a node belong to the newest layer. */
 static SimulateLayer *
 find_layer (SimulateWork *work, const char *origin)
 {
@@ -36,7 +36,7 @@ find_layer (SimulateWork *work, const char *origin)
   return simulate_work_add (work, origin != NULL ? origin : "others");
 }
 
-/* The layer whose path a weight's name begins with, the longest one. */
+/* The layer whose path is the longest prefix of a weight's name. */
 static SimulateLayer *
 find_owner (SimulateWork *work, const char *slot)
 {
@@ -78,7 +78,7 @@ add_instr (SimulateWork *work, const LoomPlan *plan, const LoomPlanInstr *instr,
   layer->activation = bytes;
 }
 
-/* What does not depend on time: the bytes that are exchanged, and memory. */
+/* Sets the figures that do not depend on time: communicated bytes, and memory. */
 static void
 add_plan (SimulateWork *work, const LoomPlan *plan, double samples, const LoomParallel *parallel)
 {
@@ -109,9 +109,10 @@ add_plan (SimulateWork *work, const LoomPlan *plan, double samples, const LoomPa
   work->parallel.stages = NULL;
 }
 
-#define SCALAR_BYTES 256 /* and less: what is exchanged is no gradient, which go many in one call */
+#define SCALAR_BYTES                                                                                                   \
+  256 /* an exchange of at most this size is no gradient, because gradients are exchanged in buckets */
 
-/* The exchanges of a step of two replicas that wait for each other. */
+/* Counts the exchanges in a step of two replicas at which ranks wait for each other. */
 static gboolean
 count_scalars (SimulateWork *work, const char *path, const Bench *b, GError **error)
 {
@@ -164,7 +165,7 @@ simulate_by_card (const char *path, const BenchOptions *options, const SimulateC
 
 /* ---- measured -------------------------------------------------------------------- */
 
-/* The median over steps of each instruction; a step has n spans. */
+/* Computes the median time of each instruction over all steps; a step has n spans. */
 static void
 take_medians (SimulateWork *work, const LoomPlan *plan, const GArray *spans, guint n)
 {
@@ -183,10 +184,10 @@ take_medians (SimulateWork *work, const LoomPlan *plan, const GArray *spans, gui
     }
 }
 
-/* Graphs are read and planned one after the other. */
+/* Ranks read and plan the graph one after the other. */
 static GMutex preparing;
 
-/* The largest of all ranks' numbers, on all of them. */
+/* The maximum over all ranks, returned on all ranks. */
 static gboolean
 longest (LoomComm *comm, double *seconds, GError **error)
 {
@@ -209,7 +210,7 @@ held_bytes (const Bench *b)
   return sum;
 }
 
-/* Steps are timed one by one, as kernels are: the median is what other programs disturb least. */
+/* Steps are timed separately, as kernels are: the median is least affected by other programs. */
 static gboolean
 time_steps (Bench *b, gint64 steps, double *median, GError **error)
 {
@@ -228,8 +229,8 @@ time_steps (Bench *b, gint64 steps, double *median, GError **error)
   return TRUE;
 }
 
-/* What a step takes in addition to its kernels, the executor's loop and the batch, is spread over them; so is what the
- * system gives to others where there are more threads than processors. */
+/* Spreads the remaining time of a step (executor, batch, and time lost to other threads if there are more threads than
+ * processors) over the kernels. */
 static void
 add_rest (SimulateWork *work, double step)
 {
@@ -260,9 +261,9 @@ now_seconds (void)
   return (double)g_get_monotonic_time () / G_USEC_PER_SEC;
 }
 
-/* Ranks begin a step together, and it is over when the slowest one has computed. call: what an exchange then takes from
- * when the last rank has come to it. Ranks that have computed are woken later than those that do nothing but exchange.
- */
+/* Times steps that ranks begin together; a step takes as long as the slowest rank computes. call receives the seconds
+ * of an exchange after the last rank has arrived: ranks that were computing wake up later than ranks that only
+ * communicate. */
 static gboolean
 time_together (Bench *b, LoomComm *comm, gint64 steps, double *median, double *call, GError **error)
 {
@@ -287,7 +288,7 @@ time_together (Bench *b, LoomComm *comm, gint64 steps, double *median, double *c
   return TRUE;
 }
 
-/* Kernel by kernel, and the whole step without inner measurements. */
+/* Times each kernel, and the whole step without inner measurements. */
 static gboolean
 measure (Bench *b, double step, SimulateWork *work, GError **error)
 {
@@ -318,7 +319,7 @@ typedef struct
   gboolean is_over;
 } Measurement;
 
-/* Of several ranks the first one measures what the others do as well, each for itself. */
+/* With several ranks, rank 0 measures while the others run the same kernels. */
 static gboolean
 measure_rank (LoomComm *comm, gpointer data, GError **error)
 {
@@ -391,7 +392,7 @@ run_rank (LoomComm *comm, gpointer data, GError **error)
   g_mutex_lock (&preparing);
   ok = bench_prepare (&b, run->path, &o, &ready, error);
   g_mutex_unlock (&preparing);
-  /* All ranks take as many steps, as long as the slowest one needs. */
+  /* All ranks take the same number of steps, as determined by the slowest one. */
   if (!ok || !time_steps (&b, MIN_STEPS, &seconds, error) || !longest (comm, &seconds, error)
       || !time_steps (&b, steps_for (seconds), &seconds, error) || !longest (comm, &seconds, error))
     return FALSE;
@@ -430,7 +431,7 @@ measure_line (LoomComm *comm, gpointer data, GError **error)
   return TRUE;
 }
 
-/* An all-reduce is the messages and bytes that the model has for n ranks. */
+/* The messages and bytes of an all-reduce of n ranks in the model. */
 gboolean
 simulate_link_here (int ranks, SimulateLink *link, GError **error)
 {

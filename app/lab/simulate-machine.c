@@ -1,4 +1,4 @@
-/* The GPUs and links of `gradloom simulate`: peaks from the makers' data sheets, one set for all predictions. */
+/* The GPUs and links of `gradloom simulate`: peak rates from data sheets, the same for all predictions. */
 #include "app/lab/simulate.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@ static const SimulateCard cards[] = {
     "NVIDIA, H100 Tensor Core GPU, data sheet, 2023, without sparsity" },
 };
 
-/* The share of a line's rate that transfers reach, and what a message takes, within a machine and between two: those of
- * Calculon for A100 (Isaev et al., 2023; its file systems/a100_80g.json). */
+/* The fraction of a link's rate that transfers reach, and the latency of a message, within a machine and between
+ * machines: those of Calculon for A100 (Isaev et al., 2023; its file systems/a100_80g.json). */
 #define WITHIN        0.65
 #define BETWEEN       0.9
 #define WITHIN_DELAY  10e-6
@@ -39,7 +39,8 @@ static const SimulateLink links[] = {
   { "8x200g", "8 × 200 Gbit/s", ETHER (1600), "one HDR adapter a GPU, as in a DGX A100" },
 };
 
-/* The entry of a name, which is each one's first member; NULL, and then *names are all of them (transfer full). */
+/* Finds the entry of this name, the first member of each entry. NULL if there is none; then *names lists all (transfer
+ * full). */
 static gconstpointer
 find (gconstpointer table, guint n, gsize size, const char *name, char **names)
 {
@@ -72,7 +73,7 @@ simulate_find_link (const char *name, char **names)
   return find (links, G_N_ELEMENTS (links), sizeof links[0], name, names);
 }
 
-/* The roofline (Williams et al., 2009): what takes longer, computing or reading and writing. */
+/* The roofline model (Williams et al., 2009): the larger of the time to compute and the time to read and write. */
 double
 simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType precision, gboolean tf32, double flops,
                        double bytes)

@@ -1,11 +1,11 @@
-/* The discrete-event model of `gradloom simulate`: a step of one replica over lanes that compute and lanes that
+/* The discrete-event model of `gradloom simulate`: a step of one replica on lanes that compute and lanes that
  * communicate.
  *
- * A replica is a pipeline of stages, each on `tensor` GPUs that split its products; replicas divide the batch. GPUs are
- * numbered with the tensor's innermost, then the replicas, then the stages, so that the ranks that exchange most are in
- * one machine (Narayanan et al., 2021, section 3). Exchanges cost what Thakur et al. (2005) give for recursive halving
- * and doubling: 2 log2(n) messages and 2 (n-1)/n of the bytes for an all-reduce, half of each for a reduce-scatter or
- * an all-gather; between machines each link carries what is left after the sums within the machine. */
+ * A replica is a pipeline of stages, each on `tensor` GPUs that partition its products; replicas divide the batch. GPUs
+ * are numbered along the tensor axis first, then by replica, then by stage, so that the ranks that communicate most are
+ * in one machine (Narayanan et al., 2021, section 3). Collectives cost as recursive halving and doubling in Thakur et
+ * al. (2005): 2 log2(n) messages and 2 (n-1)/n of the bytes for an all-reduce, half of each for a reduce-scatter or an
+ * all-gather; between machines each link carries the bytes that remain after the sums within the machine. */
 #include "app/lab/simulate.h"
 
 #include <math.h>
@@ -65,12 +65,12 @@ typedef struct
 {
   guint first, end;         /* layers */
   double forward, backward; /* seconds of a micro-batch */
-  double send;              /* of its result to the next stage */
+  double send;              /* seconds to send its result to the next stage */
   double *f_end, *b_end;    /* by micro-batch; negative: not yet */
-  double free, busy;        /* when it has nothing to do; seconds in which it computes */
+  double free, busy;        /* the time at which it becomes idle; seconds of computation */
   double exchange_free, exchange_busy, exchange_end;
-  double sent;    /* until when it sends its results */
-  GArray *passes; /* LoomPipelineEvent, in their order */
+  double sent;    /* the time until which it sends results */
+  GArray *passes; /* LoomPipelineEvent, in order */
   int next;       /* of them */
 } Stage;
 
@@ -107,8 +107,8 @@ layer_of (const Model *m, guint i)
   return &g_array_index (m->work->layers, SimulateLayer, i);
 }
 
-/* Of every two layers with weights the first is split by columns and the second by rows, so that one sum of results is
- * due in each direction (Shoeybi et al., 2019). */
+/* Of every two layers with weights the first is split by columns and the second by rows, so that one all-reduce is
+ * needed in each direction (Shoeybi et al., 2019). */
 static double
 tensor_seconds (const Model *m, guint i)
 {
@@ -131,7 +131,7 @@ backward_seconds (const Model *m, guint i)
   return layer_of (m, i)->backward / (m->setup->tensor * m->setup->microbatches) + tensor_seconds (m, i);
 }
 
-/* Each stage gets layers until it has its part of the remaining time. */
+/* Assigns layers to each stage until it has its part of the remaining time. */
 static void
 balance (Model *m)
 {
@@ -166,7 +166,7 @@ balance (Model *m)
     }
 }
 
-/* Begins when both the lane and its operands are ready; returns its end. */
+/* Begins when both the lane and its operands are ready; returns the time at which it ends. */
 static double
 exchange (Model *m, int s, double ready, double seconds, double bytes, const char *label, const char *node)
 {
@@ -178,7 +178,7 @@ exchange (Model *m, int s, double ready, double seconds, double bytes, const cha
   return stage->exchange_free = begin + seconds;
 }
 
-/* The parts of a layer's result are summed while nothing else is computed; gradients under way overlap with it. */
+/* The partial results of a layer are summed while nothing else is computed; gradients in transfer overlap with this. */
 static double
 sum_parts (Model *m, int s, double now, guint i)
 {
@@ -187,12 +187,12 @@ sum_parts (Model *m, int s, double now, guint i)
 
   add_to_lane (m, s, "tensor", LOOM_TRACE_EXCHANGE, now, end, layer_of (m, i)->activation / m->setup->microbatches,
                "all_reduce", layer_of (m, i)->name);
-  /* Gradients may be under way meanwhile, which is counted. */
+  /* Time in which gradients are in transfer as well counts once. */
   stage->exchange_busy += fmax (0, end - fmax (now, stage->exchange_end));
   return end;
 }
 
-/* A result goes to another stage from `begin` on. Several may be under way at once, which count once. */
+/* Sends a result to another stage, starting at `begin`. The time of several simultaneous transfers counts once. */
 static void
 send_result (Model *m, int s, double begin, double seconds, int micro)
 {
@@ -216,8 +216,8 @@ gradient_seconds (const Model *m, double bytes)
   return m->setup->zero > 0 ? whole / 2 : whole;
 }
 
-/* The layers of a stage in one direction, node by node, from `now` on; the last micro-batch's gradients are exchanged
- * bucket by bucket. Returns when it has computed. */
+/* Runs the layers of a stage in one direction, node by node, starting at `now`; the gradients of the last micro-batch
+ * are exchanged by bucket. Returns the time at which the computation ends. */
 static double
 run_layers (Model *m, int s, double now, gboolean is_backward, gboolean is_last, gboolean shown)
 {
@@ -225,7 +225,7 @@ run_layers (Model *m, int s, double now, gboolean is_backward, gboolean is_last,
   double bucket = 0;
   const gboolean gathers = m->setup->zero == 3 && m->replicas > 1;
 
-  /* Loss and metrics are of the whole batch, and known before the backward pass begins. */
+  /* Loss and metrics are computed for the whole batch before the backward pass begins. */
   if (is_backward && is_last && s + 1 == m->setup->pipeline && m->replicas > 1 && m->work->scalars > 0)
     now = exchange (m, s, now,
                     m->work->scalars * all_reduce_seconds (m->setup, m->replicas, m->setup->tensor, sizeof (float)),
@@ -238,7 +238,7 @@ run_layers (Model *m, int s, double now, gboolean is_backward, gboolean is_last,
       double seconds = (is_backward ? backward_seconds (m, i) : forward_seconds (m, i)) - tensor_seconds (m, i);
       double begin;
 
-      /* ZeRO-3 gathers a layer's parameters ahead of it. */
+      /* ZeRO-3 gathers a layer's parameters before the layer. */
       if (gathers && own > 0)
         {
           double here = exchange (m, s, m->setup->overlap ? 0 : now,
@@ -276,7 +276,7 @@ try_operation (Model *m, int s)
   const int n = m->setup->microbatches, stages = m->setup->pipeline;
   const LoomPipelineEvent *pass = &g_array_index (stage->passes, LoomPipelineEvent, stage->next);
   const gboolean is_backward = pass->backward;
-  /* Of a pipeline a pass is one span, except for sums within it, which overlap with no computation. */
+  /* A pass of a pipeline is one span, except for the all-reduces within it, which overlap with no computation. */
   const gboolean by_layer = stages == 1 || m->setup->tensor > 1;
   int b = pass->micro;
   double ready = 0, begin, end;
@@ -290,7 +290,7 @@ try_operation (Model *m, int s)
   if (ready < 0)
     return FALSE;
   begin = fmax (ready, stage->free);
-  /* Waits are recorded for a trace only. */
+  /* Stalls are recorded only for a trace. */
   if (stages > 1)
     add_span (m, s, LOOM_TRACE_WAIT, stage->free, begin, 0, "wait", "another stage");
   end = run_layers (m, s, begin, is_backward, stage->next == 2 * n - 1, by_layer);
@@ -357,7 +357,7 @@ memory_of (const SimulateWork *work, const SimulateSetup *setup, int replicas)
   return bytes;
 }
 
-/* After the backward pass: the rest of the exchange, the update, and with ZeRO the parameters for all. */
+/* After the backward pass: the remaining gradients, the update, and with ZeRO the gathering of parameters. */
 static double
 end_stage (Model *m, int s)
 {
@@ -391,7 +391,7 @@ free_stages (Model *m)
   g_free (m->stage);
 }
 
-/* Seconds of the step, with the stages as they are in its end. */
+/* The seconds of the step, given the stages at its end. */
 static double
 run_step (Model *m)
 {
@@ -418,7 +418,7 @@ run_step (Model *m)
   return step;
 }
 
-/* The time if exchanges took none. */
+/* The time without communication. */
 static double
 without_exchange (const SimulateWork *work, const SimulateSetup *setup, int replicas)
 {

@@ -1,5 +1,5 @@
-/* `gradloom simulate --published`: published measurements next to the model's predictions with its usual constants.
- * Nothing is fitted to these rows, and all errors are printed. */
+/* `gradloom simulate --published`: published measurements next to the model's predictions with its default constants.
+ * No constant is fitted to these rows, and all errors are printed. */
 #include "app/lab/simulate.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ traffic (const Place *at, double bytes)
   return bytes / (at->card->memory_rate * SIMULATE_TRAFFIC);
 }
 
-/* Adam in mixed precision reads and writes 26 bytes a parameter, SGD with momentum in f32 20. */
+/* Adam in mixed precision reads and writes 26 bytes per parameter, SGD with momentum in f32 20. */
 static void
 add_update (SimulateWork *work, const Place *at, double parameters)
 {
@@ -37,9 +37,10 @@ add_update (SimulateWork *work, const Place *at, double parameters)
   work->samples = at->batch;
 }
 
-/* A transformer with l layers of width h, a heads and sequences of s; v words, whose matrix is tied. A layer stores
- * s h (34 + 5 a s / h) bytes a sample (Korthikanti et al., 2022); they are written and read once forwards, and
- * backwards with their gradients twice as often. Recomputation repeats the forward pass (Chen et al., 2016). */
+/* A transformer with l layers of width h, a heads, sequences of s tokens and v words, whose matrix is tied. A layer
+ * stores s h (34 + 5 a s / h) bytes per sample (Korthikanti et al., 2022), which are written and read once in the
+ * forward pass and twice, with their gradients, in the backward pass. Recomputation repeats the forward pass (Chen et
+ * al., 2016). */
 static void
 transformer (SimulateWork *work, const Place *at, double l, double h, double a, double s, double v, gboolean recompute)
 {
@@ -67,8 +68,7 @@ transformer (SimulateWork *work, const Place *at, double l, double h, double a, 
   add_update (work, at, 12 * l * h * h + h * v);
 }
 
-/* A convolutional net of n layers in a row: a part of the parameters and operations of one pass over an image.
- * bytes: what its forward pass reads and writes. */
+/* A convolutional net of n equal layers in sequence. flops and bytes: of the forward pass, per image. */
 static void
 convolutions (SimulateWork *work, const Place *at, int n, double parameters, double flops, double bytes)
 {
@@ -159,7 +159,7 @@ pipeline_speed (int stages, int microbatches, gboolean one_f_one_b, double *bubb
       SimulateLayer *layer = simulate_work_add (&work, "layer");
 
       layer->forward = 1;
-      layer->backward = 3; /* with recomputation, as GPipe has it */
+      layer->backward = 3; /* with recomputation, as in GPipe */
     }
   work.samples = 1;
   setup.pipeline = stages;
@@ -177,7 +177,7 @@ gpipe (gboolean as_json)
   static const struct
   {
     int stages, microbatches;
-    double published; /* a transformer's throughput, of that of two stages and one micro-batch */
+    double published; /* a transformer's throughput, relative to that with two stages and one micro-batch */
   } rows[] = { { 4, 1, 1.07 }, { 8, 1, 1.3 },  { 2, 4, 1.7 },  { 4, 4, 3.2 },
                { 8, 4, 4.8 },  { 2, 32, 1.8 }, { 4, 32, 3.4 }, { 8, 32, 6.3 } };
   double bubble, one = pipeline_speed (2, 1, FALSE, &bubble);
@@ -246,8 +246,8 @@ imagenet (gboolean as_json)
              as_json);
 }
 
-/* 300 billion tokens, 96 layers of 12,288 (Brown et al., 2020, table 2.1): 8 × 16 × replicas GPUs, and that number of
- * sequences of 2,048 a step, one a micro-batch. */
+/* 300 billion tokens, 96 layers of width 12,288 (Brown et al., 2020, table 2.1), on 8 × 16 × replicas GPUs; as many
+ * sequences of 2,048 tokens per step, one per micro-batch. */
 static double
 gpt3_days (const char *card, const char *inside, const char *between, int replicas, int sequences)
 {

@@ -16,16 +16,16 @@ typedef struct
 {
   GArray *layers; /* SimulateLayer, in the order of the forward pass */
   double update;  /* seconds, of all parameters */
-  double samples; /* a step of one replica */
-  guint scalars;  /* exchanges of single numbers between replicas in a step: of the loss, its count, metrics */
+  double samples; /* of one replica, per step */
+  guint scalars;  /* exchanges of single numbers between replicas per step: loss, its count, metrics */
   double memory[LOOM_N_OWNERS];
-  LoomParallel parallel; /* that of the graph; its pointers are NULL */
+  LoomParallel parallel; /* the graph's; its pointers are NULL */
 } SimulateWork;
 
 void simulate_work_init (SimulateWork *work);
 void simulate_work_clear (SimulateWork *work);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (SimulateWork, simulate_work_clear)
-/* The layer is the work's; name is copied. */
+/* Stores the layer in work; copies the name. */
 SimulateLayer *simulate_work_add (SimulateWork *work, const char *name);
 
 /* ---- machines (simulate-machine.c) ------------------------------------------- */
@@ -33,21 +33,21 @@ SimulateLayer *simulate_work_add (SimulateWork *work, const char *name);
 typedef struct
 {
   const char *name, *title;
-  double latency; /* seconds a message */
-  double rate;    /* bytes a second, one way, that transfers reach */
+  double latency; /* seconds per message */
+  double rate;    /* bytes per second in one direction that transfers reach */
   const char *source;
 } SimulateLink;
 
 typedef struct
 {
   const char *name, *title;
-  double f32, tf32, f16; /* operations a second of products, peaks; tf32 0: it has none */
-  double memory_rate;    /* bytes a second, the peak */
+  double f32, tf32, f16; /* operations per second of products, peaks; tf32 0: not supported */
+  double memory_rate;    /* bytes per second, the peak */
   double memory;         /* bytes */
   const char *source;
 } SimulateCard;
 
-/* Shares of a peak that kernels reach, the same for all cards, and why. */
+/* The fractions of a peak that kernels reach, the same for all cards, and their sources. */
 #define SIMULATE_PRODUCTS 0.66
 #define SIMULATE_TRAFFIC  0.83
 #define SIMULATE_LAUNCH   5e-6
@@ -55,7 +55,7 @@ typedef struct
 /* NULL if the name is unknown; *names is then a list for a message (transfer full). */
 const SimulateCard *simulate_find_card (const char *name, char **names);
 const SimulateLink *simulate_find_link (const char *name, char **names);
-/* Seconds of a kernel. */
+/* The seconds of a kernel. */
 double simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType precision, gboolean tf32,
                               double flops, double bytes);
 /* Prints every constant with its source. */
@@ -65,12 +65,12 @@ void simulate_print_constants (void);
 
 typedef struct
 {
-  SimulateLink inside, between; /* within a machine, a link a GPU; between machines, a link a machine */
+  SimulateLink inside, between; /* within a machine, a link per GPU; between machines, a link per machine */
   int per_machine;
-  int zero; /* 0: every replica has all; 1, 2, 3: as ZeRO's stages */
+  int zero; /* 0: nothing is sharded; 1, 2, 3: the stages of ZeRO */
   int tensor, pipeline, microbatches;
   gboolean one_f_one_b; /* 1F1B; else GPipe */
-  gboolean overlap;     /* exchange while the backward pass runs */
+  gboolean overlap;     /* communicate during the backward pass */
   double bucket;        /* bytes */
 } SimulateSetup;
 
@@ -78,34 +78,35 @@ typedef struct
 {
   int gpus, replicas;
   double step;     /* seconds */
-  double exchange; /* seconds in which a GPU exchanges, and of these, those in which it does nothing else */
+  double exchange; /* seconds in which a GPU communicates, and those of them in which it does not compute */
   double exposed;
-  double bubble; /* share of the pipeline's time in which its stages have nothing to do */
+  double bubble; /* fraction of the pipeline's time in which its stages are idle */
   double samples_per_second, efficiency;
   double memory; /* bytes a GPU */
 } SimulateResult;
 
-/* The time of one step on n GPUs. spans (LoomTraceSpan, may be NULL) receives the lanes of one replica. */
+/* Predicts the time of one step on n GPUs. spans (LoomTraceSpan, may be NULL) receives the lanes of one replica. */
 SimulateResult simulate_step (const SimulateWork *work, const SimulateSetup *setup, int gpus, GArray *spans);
 
 /* ---- graphs (simulate-graph.c) ----------------------------------------------- */
 
-/* From the kernels of the graph's step: measured here with `threads` threads while the other ranks do the same, so that
- * they share caches, memory and processors, and a step lasts as long as the slowest rank's; or from a card's peaks.
- * call: with several ranks, seconds of an exchange of one number after such a step. */
+/* Determines the work of a step from its kernels. simulate_measure() measures them here with o->threads threads per
+ * rank while the other ranks compute too, so that they share caches, memory and processors; a step takes as long as the
+ * slowest rank's. simulate_by_card() predicts them from a card's peaks. call: with several ranks, the seconds of an
+ * exchange of one number after such a step. */
 gboolean
 simulate_measure (const char *path, const BenchOptions *o, int ranks, SimulateWork *work, double *call, GError **error);
 gboolean simulate_by_card (const char *path, const BenchOptions *o, const SimulateCard *card, SimulateWork *work,
                            GError **error);
 typedef struct
 {
-  double seconds;       /* a step, the median */
-  double planned, held; /* bytes of the rank that holds most: by its plan, and in the end */
+  double seconds;       /* per step, the median */
+  double planned, held; /* bytes of the rank with most memory: planned, and allocated at the end */
 } RankFigures;
 
 /* Runs the step with threads of this process as ranks, and measures it. */
 gboolean simulate_run_ranks (const char *path, const BenchOptions *o, int ranks, RankFigures *figures, GError **error);
-/* The cost of an exchange between n threads of this process, two or more. */
+/* Measures the cost of an exchange between n threads of this process, two or more. */
 gboolean simulate_link_here (int ranks, SimulateLink *link, GError **error);
 
 /* ---- published figures (simulate-published.c) -------------------------------- */

@@ -37,7 +37,7 @@ series_free (gpointer data)
   g_free (series);
 }
 
-/* TRUE if two points differ in this setting alone. */
+/* TRUE if two points differ only in this setting. */
 static gboolean
 differ_in (const SweepPoint *a, const SweepPoint *b, guint i)
 {
@@ -49,7 +49,8 @@ differ_in (const SweepPoint *a, const SweepPoint *b, guint i)
   return TRUE;
 }
 
-/* TRUE if x follows from the setting number i: it is x, or the net has another size where it is another. */
+/* TRUE if setting i determines the x coordinate: it is x, or x is "parameters" and the net's size depends on the
+ * setting. */
 static gboolean
 is_on_axis (const Sweep *sweep, guint p, guint i, const char *x, SweepBy by)
 {
@@ -65,14 +66,14 @@ is_on_axis (const Sweep *sweep, guint p, guint i, const char *x, SweepBy by)
         double here = sweep_figure (sweep, p, by, sweep_parameters).mean;
         double there = sweep_figure (sweep, q, by, sweep_parameters).mean;
 
-        /* Of a run that failed it is not known. */
+        /* The number is unknown for failed runs. */
         if (isfinite (here) && isfinite (there) && here != there)
           return TRUE;
       }
   return FALSE;
 }
 
-/* What a point sets in addition to x. (transfer full) */
+/* Lists the settings of a point other than x. (transfer full) */
 static char *
 name_of (const Sweep *sweep, guint p, const char *x, SweepBy by)
 {
@@ -101,7 +102,7 @@ find_series (GPtrArray *all, const Sweep *sweep, guint p, const char *x, SweepBy
   return series;
 }
 
-/* NaN: it is none, or has no logarithm. */
+/* NaN: not a number, or without a logarithm. */
 static double
 place_of (const Sweep *sweep, guint p, const char *x, SweepBy by)
 {
@@ -131,7 +132,7 @@ collect (const Sweep *sweep, const char *x, SweepBy by)
   return all;
 }
 
-/* ln y = ln a + b ln x by least squares; FALSE where all x are one. */
+/* Fits ln y = ln a + b ln x by least squares; FALSE if all x are equal. */
 static gboolean
 fit (const Series *series, double *a, double *b)
 {
@@ -160,7 +161,7 @@ fit (const Series *series, double *a, double *b)
 typedef struct
 {
   double low, high; /* logarithms */
-  double from, to;  /* in the picture */
+  double from, to;  /* in the plot */
 } Axis;
 
 static void
@@ -211,7 +212,7 @@ add_text (GString *s, double x, double y, const char *style, const char *text)
   g_string_append_printf (s, "<text x=\"%s\" y=\"%s\" %s>%s</text>\n", digits (a, x), digits (b, y), style, escaped);
 }
 
-/* 1, 2 and 5 times the powers of ten; more between them where the axis is short. */
+/* Ticks at 1, 2 and 5 times the powers of ten; more of them if the axis is short. */
 static void
 add_ticks (GString *s, const Axis *axis, gboolean is_x)
 {

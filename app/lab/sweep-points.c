@@ -45,7 +45,7 @@ sweep_point_get (const SweepPoint *point, const char *name)
 {
   gsize n = strlen (name);
 
-  /* The last one holds. */
+  /* The last value applies. */
   for (guint i = point->set->len; i-- > 0;)
     {
       const char *set = point->set->pdata[i];
@@ -99,7 +99,7 @@ sweep_cases (const char *const *cases, GPtrArray *points, GError **error)
   return TRUE;
 }
 
-/* "NODE.PARAM" and the text after the sign; FALSE with the sentence. */
+/* Splits "NODE.PARAM=VALUES" into the name and the text after the sign; FALSE with an error. */
 static gboolean
 split (const char *text, const char *option, char **name, const char **values, GError **error)
 {
@@ -116,7 +116,7 @@ split (const char *text, const char *option, char **name, const char **values, G
   return TRUE;
 }
 
-/* A value in quotes or brackets may contain commas: values are then separated by semicolons. */
+/* A value in quotes or brackets may contain commas: then semicolons separate the values. */
 static char **
 split_values (const char *values)
 {
@@ -135,7 +135,7 @@ sweep_grid (const char *const *grids, GPtrArray *points, GError **error)
       if (!split (grids[g], "--grid", &name, &values, error))
         return FALSE;
       g_auto (GStrv) value = split_values (values);
-      /* Every point so far gets each of the values; the first stays in its place. */
+      /* Combines every point so far with each of the values; the first value replaces the point. */
       for (guint v = 1; value[v] != NULL; v++)
         for (guint i = 0; i < before; i++)
           g_ptr_array_add (points, point_new (points->pdata[i]));

@@ -1,4 +1,4 @@
-/* Starts the runs of a sweep: processes of `gradloom train --json`, a fixed number at a time; their last lines hold the
+/* Starts the runs of a sweep: processes of `gradloom train --json`, a fixed number at a time, whose last lines are the
  * results. A failed run is reported in its row; the others continue. */
 #include "app/lab/sweep.h"
 #include "app/shared/sibling.h"
@@ -49,7 +49,7 @@ take_metric (Crew *crew, SweepRun *run, JsonObject *metrics)
     }
 }
 
-/* Validation counts, which a fold is; without it the test does. */
+/* The validation set is used if there is one, such as a fold, else the test set. */
 static void
 take_line (Crew *crew, SweepRun *run, const char *line, gboolean *has_val)
 {
@@ -171,7 +171,7 @@ do_run (gpointer item, gpointer data)
   g_autoptr (GError) error = NULL;
   int status = 0;
 
-  /* A run follows a link in the path that it is given, but the user did not type this name. */
+  /* A run resolves links in its path, but the user did not type the resolved name. */
   g_autofree char *folder = crew->sweep->out != NULL ? folder_of (crew->sweep, run, index) : NULL;
   if (folder != NULL && g_file_test (folder, G_FILE_TEST_IS_SYMLINK))
     run->failure
@@ -191,7 +191,7 @@ do_run (gpointer item, gpointer data)
 gboolean
 sweep_run_all (Sweep *sweep, SweepTell tell, gpointer data, GError **error)
 {
-  /* In a build, in an installation that was moved as a whole, and in the one that was configured. */
+  /* The folders of a build, of a relocated installation, and of the configured installation. */
   static const char *const folders[] = { "..", "../../bin", GRADLOOM_DIR, NULL };
   Crew crew = { .sweep = sweep, .tell = tell, .data = data, .program = sibling_find ("gradloom", folders, error) };
   GThreadPool *pool;

@@ -146,7 +146,7 @@ add_settings (LoomJson *json, const SweepPoint *point, SweepBy by)
     {
       g_auto (GStrv) part = g_strsplit (point->set->pdata[i], "=", 2);
 
-      /* If a case and a grid set the same attribute, the last one holds, and an object has each name once. */
+      /* If a case and a grid set the same attribute, the last one applies, and each name occurs once in an object. */
       if (sweep_point_get (point, part[0]) == (const char *)point->set->pdata[i] + strlen (part[0]) + 1)
         loom_json_string (json, part[0], part[1]);
     }
@@ -194,7 +194,7 @@ sweep_tell_json (const Sweep *sweep, const SweepRun *run, gpointer data)
   command_event_print (json);
 }
 
-/* A row a run, a column a setting. */
+/* One row per run, one column per setting. */
 gboolean
 sweep_write_csv (const Sweep *sweep, const char *path, GError **error)
 {

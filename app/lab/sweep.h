@@ -7,29 +7,29 @@ G_BEGIN_DECLS
 
 #define SWEEP_MOST 100000 /* settings */
 
-/* What one run has instead of the graph's own: attributes as --set takes them. */
+/* The settings of one run, which replace those of the graph: attributes as for --set. */
 typedef struct
 {
   GPtrArray *set; /* char*, "train.lr=0.1" */
-  char *name;     /* of its case; NULL: none */
-  guint n_case;   /* the number of settings, from the first, of the case */
+  char *name;     /* of its case, or NULL */
+  guint n_case;   /* the number of leading settings that belong to the case */
 } SweepPoint;
 
-/* What settings of unlike batches have in common. */
+/* How settings with different batch sizes are compared. */
 typedef enum
 {
-  SWEEP_BY_EPOCHS, /* equal epochs: those of the graph, or --epochs */
-  SWEEP_BY_UPDATES /* as many steps are taken as by the setting that takes most */
+  SWEEP_BY_EPOCHS, /* by equal epochs: those of the graph, or --epochs */
+  SWEEP_BY_UPDATES /* by equal updates, as many as the setting with most updates */
 } SweepBy;
 
 typedef struct
 {
   guint point; /* the index of its settings */
   gint64 seed; /* -1: the graph's */
-  gint64 fold; /* that validates, from 1; 0: no cross-validation */
+  gint64 fold; /* the fold for validation, from 1; 0: no cross-validation */
   SweepBy by;
-  gint64 epochs, steps; /* instead of those that all runs get; 0: these */
-  gboolean known;       /* another run has come to the same */
+  gint64 epochs, steps; /* replace those of all runs; 0: not set */
+  gboolean known;       /* the result equals that of another run */
   double loss, metric;  /* of the last evaluation; NaN: none */
   double train_loss, parameters;
   gint64 step;
@@ -39,39 +39,38 @@ typedef struct
 typedef struct
 {
   const char *graph;
-  const char *const *pass; /* words that every run gets */
+  const char *const *pass; /* arguments that every run gets */
   gint64 folds;            /* 0: no cross-validation */
   int jobs, threads;
-  const char *out;          /* folder of runs; NULL: nothing is kept */
+  const char *out;          /* folder of runs; NULL: no files are kept */
   const char *metric;       /* NULL: the first one */
   const char *metric_found; /* its name */
   GPtrArray *points;        /* SweepPoint */
   GArray *runs;             /* SweepRun */
 } Sweep;
 
-/* "train.lr=0.1,0.01": every one of the values with every one of the others' (sweep-points.c). */
+/* "train.lr=0.1,0.01": every value, combined with all values of other grids (sweep-points.c). */
 gboolean sweep_grid (const char *const *grids, GPtrArray *points, GError **error);
-/* "train.lr=1e-4..1e-1:log": n points whose numbers are drawn by seed; a list is drawn from, too. */
+/* "train.lr=1e-4..1e-1:log": n points whose numbers are drawn with seed; also draws from a list. */
 gboolean sweep_random (const char *const *ranges, gint64 n, guint64 seed, GPtrArray *points, GError **error);
 /* "warm-up: train.lr_batch_size=64 train.schedule.warmup_steps=100": several settings under one name. Every point so
- * far gets each of the cases. */
+ * far is combined with each case. */
 gboolean sweep_cases (const char *const *cases, GPtrArray *points, GError **error);
 void sweep_point_free (gpointer point);
-/* "plain train.lr=0.1 hidden.out_features=16"; of a case, its name stands for what it sets. (transfer full) */
+/* "plain train.lr=0.1 hidden.out_features=16": the name of a case replaces its settings. (transfer full) */
 char *sweep_point_words (const SweepPoint *point);
-/* What a point sets this name to; NULL: nothing. */
+/* The value that a point sets for this name, or NULL. */
 const char *sweep_point_get (const SweepPoint *point, const char *name);
 
-/* Runs all, `jobs` at a time, each as a process; tell (may be NULL) is called after each, under a lock (sweep-run.c).
- */
+/* Runs all as processes, `jobs` at a time; calls tell (may be NULL) after each, under a lock (sweep-run.c). */
 typedef void (*SweepTell) (const Sweep *sweep, const SweepRun *run, gpointer data);
 gboolean sweep_run_all (Sweep *sweep, SweepTell tell, gpointer data, GError **error);
 
-/* Of one figure over the repetitions of a point. */
+/* The mean of a figure over the repetitions of a point. */
 typedef struct
 {
   guint n;
-  double mean, spread; /* the sample's standard deviation; NaN of one run */
+  double mean, spread; /* the sample's standard deviation; NaN if there is one run */
 } SweepFigure;
 
 SweepFigure sweep_figure (const Sweep *sweep, guint point, SweepBy by, double (*get) (const SweepRun *run));
@@ -83,14 +82,14 @@ double sweep_parameters (const SweepRun *run);
 void sweep_print_table (const Sweep *sweep, SweepBy by);
 void sweep_print_json (const Sweep *sweep, SweepBy by);
 void sweep_tell_json (const Sweep *sweep, const SweepRun *run, gpointer data);
-/* A row a run, a column a setting. */
+/* One row per run, one column per setting. */
 gboolean sweep_write_csv (const Sweep *sweep, const char *path, GError **error);
 
 /* ---- sweep-plot.c ---- */
 
-/* Loss against what x names, a setting or "parameters", on logarithmic axes, with a line for each of the other settings
- * and its power law. lines: one "series: loss ≈ a · x^b" for each, to be printed (transfer full). USAGE where x is no
- * number. */
+/* Plots the loss against x (a setting or "parameters") on logarithmic axes, with a line and its power law for each
+ * combination of other settings. lines receives "series: loss ≈ a · x^b" for each, to be printed (transfer full). USAGE
+ * if x is no number. */
 char *sweep_plot (const Sweep *sweep, const char *x, SweepBy by, GPtrArray *lines, GError **error);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* Reads a graph and prints what is wrong with it; see the header. */
+/* Reads a graph and prints its faults; see the header. */
 #include "app/shared/checked-graph.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ checked_graph_print_faults (const LoomFaults *faults, const char *path, gboolean
     }
 }
 
-/* Faults that only the samples show. Data that cannot be read are another's to complain of. */
+/* Adds faults that only the samples show. Unreadable data is reported by other code. */
 static void
 check_data (const LoomGraph *graph, const LoomNet *net, const LoomTrainSpec *spec, LoomFaults *faults)
 {

@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  LoomFaults *faults; /* those that were printed */
+  LoomFaults *faults; /* the printed ones */
   LoomGraph *graph;
   LoomNet *net;        /* symbolic */
   LoomTrainSpec *spec; /* NULL: the graph has no <train> */
@@ -17,12 +17,12 @@ typedef struct
 void checked_graph_clear (CheckedGraph *checked);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CheckedGraph, checked_graph_clear)
 
-/* Reads the graph of a file, of a run's folder, or of standard input ("-"), and prints its faults and warnings, those
- * of data, lessons and slides too. checked begins zeroed. FALSE if the graph cannot be read or has a fault; the exit
- * status is then 1. */
+/* Reads a graph from a file, a run's folder, or standard input ("-"), and prints its faults and warnings, including
+ * those of data, lessons and slides. The caller zeroes checked. FALSE if the graph cannot be read or has a fault; the
+ * exit status is then 1. */
 gboolean checked_graph_read (const Command *command, const char *path, gboolean json, CheckedGraph *checked);
 /* Prints faults and warnings: sentences on standard error, or {"event":"fault"} and {"event":"warning"} objects on
- * standard output. path is named if the faults name no file. */
+ * standard output. path is printed if the faults name no file. */
 void checked_graph_print_faults (const LoomFaults *faults, const char *path, gboolean json);
 
 G_END_DECLS

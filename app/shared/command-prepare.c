@@ -1,4 +1,4 @@
-/* What a program with commands does first; see command_prepare(). */
+/* The first actions of a program with commands; see command_prepare(). */
 #include "app/shared/command.h"
 #include "app/shared/truncated.h"
 
@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Threads of OpenMP that wait by spinning gain a few microseconds at each parallel region, and lose everything where
- * another program wants the processor too. So they spin for as long as the serial work between two regions lasts, and
- * no longer; while the machine is busy kernels/cpu/cpu-threads.c makes them sleep at once. The library reads its
- * settings when it is loaded, which is before main(), so the program starts itself once more with them. */
+/* Threads of OpenMP that wait by spinning save a few microseconds in each parallel region, but waste much time if other
+ * programs need the processors. So they spin only as long as the serial work between two regions lasts; while the
+ * machine is busy, kernels/cpu/cpu-threads.c makes them sleep at once. The library reads its settings when it is
+ * loaded, before main(), so the program restarts itself once with them. */
 static void
 spin_shortly (char **argv)
 {
   if (getenv ("OMP_WAIT_POLICY") != NULL || getenv ("GOMP_SPINCOUNT") != NULL)
     return;
   setenv ("GOMP_SPINCOUNT", "10000", 1);
-  /* By its own path, since the kernel names a process by the last part of what was executed. */
+  /* By its own path, because the kernel names a process by the last part of the executed path. */
   g_autofree char *path = g_file_read_link ("/proc/self/exe", NULL);
   if (path == NULL)
     return;
@@ -28,13 +28,13 @@ void
 command_prepare (char **argv)
 {
   spin_shortly (argv);
-  /* A limit on the size of files then is an error of the write that meets it, which has a sentence, and no silent end.
+  /* A limit on the size of files then causes an error of the write, which is reported, instead of ending the process.
    */
   signal (SIGXFSZ, SIG_IGN);
   g_autoptr (GError) truncated = g_error_new_literal (LOOM_ERROR, LOOM_ERROR_IO, "");
   truncated_exit_with ("gradloom", loom_error_exit_status (truncated));
 
-  /* Messages may be translated, numbers may not: files and JSON are in the C locale. */
+  /* Messages may be translated, numbers may not: files and JSON use the C locale. */
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Options with a least value, in all commands. */
+/* The options with a minimum, in all commands. */
 static const struct
 {
   const char *option;
@@ -30,8 +30,8 @@ find_limit (const GOptionEntry *entry)
   return -1;
 }
 
-/* Defaults are often 0 or -1 for "not given", so a given 0 or -1 would count as not given. While arguments are parsed
- * each such variable holds an improbable number, which afterwards shows that none was given. */
+/* Defaults are often 0 or -1 for "not given", so a given 0 or -1 would count as not given. During parsing each such
+ * variable holds an improbable number, which shows afterwards whether the option was given. */
 static void
 mark_numbers (const GOptionEntry *entries, gint64 *whole, double *real)
 {
@@ -59,7 +59,7 @@ mark_numbers (const GOptionEntry *entries, gint64 *whole, double *real)
     }
 }
 
-/* The name of an option that was given too small a number, else NULL; defaults are put back. */
+/* Restores defaults. Returns the name of an option below its minimum, or NULL. */
 static const char *
 check_numbers (const GOptionEntry *entries, const gint64 *whole, const double *real, gint64 *least)
 {
@@ -103,8 +103,8 @@ check_numbers (const GOptionEntry *entries, const gint64 *whole, const double *r
   return wrong;
 }
 
-/* FALSE after having said so where --device names what is no device on any machine; one that is not here is known when
- * it is opened. */
+/* Returns FALSE with a message if the value of --device is no device on any machine; a device that is missing here is
+ * reported when it is opened. */
 static gboolean
 check_device (const Command *command, const GOptionEntry *entries)
 {
@@ -112,7 +112,7 @@ check_device (const Command *command, const GOptionEntry *entries)
     {
       const char *name = strcmp (entries[i].long_name, "device") == 0 ? *(char **)entries[i].arg_data : NULL;
       g_autoptr (LoomDevices) devices = name != NULL ? loom_devices_new (0) : NULL;
-      /* Where several are taken, the option is described as "D,…". */
+      /* An option that takes several devices is described as "D,…". */
       const gboolean several = name != NULL && strchr (entries[i].arg_description, ',') != NULL;
       g_auto (GStrv) names = name != NULL ? g_strsplit (name, several ? "," : "\n", -1) : NULL;
 
@@ -134,15 +134,15 @@ const char command_statuses[]
       "memory; 4 NaN; 5 disk or I/O; 130 and 143 interrupted after a checkpoint.\n"
       "(diff: 0 equal, 1 different, 2 error.)\n";
 
-/* The callback that receives the options while they are described. Entries live on the stack of the command that parses
- * them, so they exist only during its call. */
+/* The callback that receives the options for descriptions. Entries are on the stack of the command that parses them, so
+ * they exist only during its call. */
 static CommandOptionsFunc describe;
 static gpointer describe_data;
 
 void
 command_describe (const Command *command, CommandOptionsFunc func, gpointer data)
 {
-  /* --help must be among the arguments, or the worker begins to serve. */
+  /* Without --help among the arguments the worker would begin to serve. */
   char *argv[] = { (char *)command->name, (char *)"--help", NULL };
 
   if (command->options != NULL)
@@ -156,10 +156,10 @@ command_describe (const Command *command, CommandOptionsFunc func, gpointer data
   describe = NULL;
 }
 
-/* The context whose options are being read: an option's callback receives no pointer to it. */
+/* The context whose options are being parsed; an option's callback receives no pointer to it. */
 static GOptionContext *reading;
 
-/* GLib's own --help ends the process without checking that its output was written. */
+/* GLib's own --help exits without checking whether its output was written. */
 static gboolean
 print_help (const char *name, const char *value, gpointer data, GError **error)
 {
@@ -183,7 +183,7 @@ find_entry (const GOptionEntry *entries, const char *word)
   return NULL;
 }
 
-/* The switch that is given a value, as in --check=no, which GLib would take for --check; NULL: none is. */
+/* The switch that has a value, as in --check=no, which GLib would treat as --check; or NULL. */
 static const GOptionEntry *
 find_switch_with_value (const GOptionEntry *entries, int argc, char **argv)
 {
@@ -254,7 +254,7 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
                          wrong);
           return FALSE;
         }
-      /* "--" ends the options and is no word of its own. */
+      /* "--" ends the options and is no argument itself. */
       if (*argc > 1 && strcmp ((*argv)[1], "--") == 0)
         {
           memmove (*argv + 1, *argv + 2, (*argc - 1) * sizeof (char *));
@@ -405,7 +405,7 @@ command_warn_of_threads (const Command *command, int threads)
     command_warn (command, "--threads: %s", text);
 }
 
-/* The first reason for which something did not reach standard output; 0: none is known. */
+/* The first error of writing to standard output; 0: none. */
 static int output_errno;
 
 gboolean
@@ -435,8 +435,8 @@ command_finish (int status)
       if (output_errno == 0)
         output_errno = errno;
     }
-  /* A reader that closed its end of a pipe has seen enough; a standard output that was closed from the start is no loss
-   * unless something was written. */
+  /* It is no error if the reader of a pipe has closed it, or if standard output was closed from the start and nothing
+   * was written. */
   if (!lost || output_errno == EPIPE)
     return status;
   fprintf (stderr, "gradloom: Standard output could not be written%s%s.\n", output_errno ? ": " : "",
@@ -444,8 +444,8 @@ command_finish (int status)
   return status == 0 || status >= 128 ? 5 : status;
 }
 
-/* A graph that comes on standard input has its data where the command runs. Its text is kept: a command may want the
- * graph again, for each rank. */
+/* The data of a graph from standard input are relative to the working folder. Its text is kept, because a command may
+ * need the graph again for each rank. */
 static LoomGraph *
 read_standard_input (LoomFaults *faults, GError **error)
 {
@@ -489,7 +489,7 @@ command_read_graph (const char *path, GError **error)
   return g_steal_pointer (&graph);
 }
 
-/* TRUE if the graph of the file can be trained as it is. */
+/* TRUE if the graph of the file can be trained without changes. */
 static gboolean
 is_sound (const char *path)
 {

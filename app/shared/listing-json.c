@@ -18,7 +18,7 @@ begin (const char *event, const char *part)
   return b;
 }
 
-/* Numbers of values; `none` (an operand that is absent, a result without a reader) is null. */
+/* The numbers of values; `none` (an absent operand, an unused result) becomes null. */
 static void
 add_value (LoomJson *b, const char *name, guint value, guint none)
 {
@@ -232,7 +232,7 @@ print_lane (const char *part, const char *device, const char *lane, const char *
   command_event_print (b);
 }
 
-/* The other lists of a device, next to its instructions (loom-plan.h); exchange and send lanes show in "until" of their
+/* A device's other lists, next to its instructions (loom-plan.h); exchange and send lanes appear as "until" of their
  * instructions. */
 static void
 print_lanes (const LoomPlan *plan, guint device, const char *part)
@@ -274,7 +274,7 @@ listing_print_plan (const LoomPlan *plan, const char *part)
     {
       b = begin ("input", part);
       loom_json_string (b, "name", loom_program_get_input (p, i)->name);
-      add_value (b, "value", loom_plan_input_value (plan, i), G_MAXUINT); /* null: nothing needs it */
+      add_value (b, "value", loom_plan_input_value (plan, i), G_MAXUINT); /* null: unused */
       command_event_print (b);
     }
   for (guint i = 0; i < loom_program_n_outputs (p); i++)

@@ -19,7 +19,7 @@ append_shape (GString *s, int rank, const gint64 *dim)
     g_string_append_printf (s, "%s%" G_GINT64_FORMAT, r > 0 ? "×" : "", dim[r]);
 }
 
-/* TRUE of a part; dim and rank receive the whole's shape. */
+/* TRUE for a shard; dim and rank receive the whole's shape. */
 static gboolean
 is_part (const LoomSlot *slot, int *rank, gint64 dim[LOOM_MAX_RANK])
 {
@@ -27,7 +27,7 @@ is_part (const LoomSlot *slot, int *rank, gint64 dim[LOOM_MAX_RANK])
   return *rank != slot->rank || memcmp (dim, slot->dim, (gsize)*rank * sizeof *dim) != 0;
 }
 
-/* "256×784", and of a part "128×784 of 256×784"; a scalar has none. (transfer full) */
+/* "256×784", or for a shard "128×784 of 256×784"; a scalar has none. (transfer full) */
 static char *
 shape_of (const LoomSlot *slot)
 {
@@ -70,7 +70,7 @@ print_line (const LoomPlan *plan, guint i, const LoomSlot *slot, int width, int 
 {
   g_autofree char *shape = shape_of (slot), *bytes = loom_bytes_to_string ((double)loom_plan_slot_bytes (slot));
   g_autofree char *name = command_printable (slot->name);
-  /* Columns of characters, of which × has two bytes. */
+  /* The width in columns: × has two bytes. */
   const int of_shape = shapes + (int)strlen (shape) - (int)g_utf8_strlen (shape, -1);
 
   printf ("%-*s  %-*s  %-5s  %-8s %10s%s\n", width, name, of_shape, shape, loom_dtype_name (slot->dtype),

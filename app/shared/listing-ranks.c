@@ -1,4 +1,4 @@
-/* Lists how a step is divided among ranks; see the header. */
+/* Lists how a step is partitioned among ranks; see the header. */
 #include "app/shared/listing-ranks.h"
 
 #include "app/shared/command.h"
@@ -67,8 +67,8 @@ bytes_of (const LoomProgram *p, guint n, const LoomValue *values)
   return bytes;
 }
 
-/* A rank sends all but its own part of what is gathered or reduced, and both where a reduction reaches all (Thakur,
- * Rabenseifner and Gropp 2005). */
+/* The bytes that a rank sends per step: all except its own shard of a gathered or reduced value, and twice that for an
+ * all-reduce (Thakur, Rabenseifner and Gropp 2005). */
 static double
 sent_by (const LoomProgram *p, const LoomMesh *mesh, guint *calls)
 {
@@ -80,11 +80,11 @@ sent_by (const LoomProgram *p, const LoomMesh *mesh, guint *calls)
 
       if ((instr->prim->flags & LOOM_PRIM_COLLECTIVE) == 0)
         continue;
-      /* The larger side is whole; one that is whole on both reaches all ranks. */
+      /* The larger side is the whole value; an all-reduce has it on both sides. */
       double in = bytes_of (p, instr->n_in, instr->in), out = bytes_of (p, instr->n_out, instr->out);
       if (instr->prim->flags & LOOM_PRIM_SIDE_EFFECT)
         {
-          /* What goes to one rank, or from one to all. */
+          /* A send to one rank, or a broadcast. */
           bytes += in;
           *calls += in > 0;
           continue;
@@ -119,7 +119,7 @@ add_plan (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
   return TRUE;
 }
 
-/* One rank's, where it needs more than those before it. */
+/* Measures one rank, and replaces the row if it needs more memory. */
 static gboolean
 measure (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks, int rank,
          LoomDevices *devices, const LoomPlanOptions *options, Row *row, GError **error)
@@ -307,7 +307,7 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
     for (int s = 0; s < n && ok; s++)
       {
         g_autofree char *what = g_strdup_printf ("%s %d", name[kind], s);
-        /* Of a stage's ranks the first and the last one have the most and the least of what is divided. */
+        /* Of a stage's ranks the first has the largest and the last the smallest shards. */
         int first = s * mesh->size[LOOM_MESH_TENSOR],
             last = first + ranks->ranks - (n - 1) * mesh->size[LOOM_MESH_TENSOR] - 1;
         Row row = { 0 };
@@ -322,8 +322,8 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
   return ok;
 }
 
-/* A parameter server and one of the ranks that it serves: the one has states of the optimiser and answers all others,
- * the other pushes what it has gathered. */
+/* Measures a parameter server and one of its workers: the server has the optimiser state and answers all workers; a
+ * worker pushes its accumulated gradients. */
 static gboolean
 measure_server (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
                 LoomDevices *devices, const LoomPlanOptions *options, Row *server, Row *trains, GError **error)
@@ -387,7 +387,7 @@ listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 ba
       Row row = { 0 };
 
       spec->parallel.shards = (LoomShards)s;
-      /* Parts differ by one sample and by one element at most: the first rank's and the last one's are both kinds. */
+      /* Shards differ by at most one sample or element: the first and the last rank have both kinds. */
       ok = measure (graph, spec, batch, ranks, 0, devices, options, &row, error)
            && measure (graph, spec, batch, ranks, ranks->ranks - 1, devices, options, &row, error);
       if (ok)

@@ -1,11 +1,11 @@
-/* Listings of a step that is divided among ranks: the shard of rank 0, and the cost of each strategy. */
+/* Listings of a step that is partitioned among ranks: the shard of rank 0, and the cost of each strategy. */
 #pragma once
 
 #include "app/shared/listing.h"
 
 G_BEGIN_DECLS
 
-/* A mesh for each rank, that plans are made with and that nothing runs on. */
+/* A mesh for each rank, for planning only: nothing runs on it. */
 typedef struct
 {
   LoomComm **comm;
@@ -13,20 +13,20 @@ typedef struct
   int ranks;
 } ListingRanks;
 
-/* In the mesh of the spec; FALSE with the error if it is not possible. */
+/* Uses the mesh of the spec; FALSE with the error if it is not possible. */
 gboolean listing_ranks_init (ListingRanks *self, const LoomTrainSpec *spec, int ranks, GError **error);
 void listing_ranks_clear (ListingRanks *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ListingRanks, listing_ranks_clear)
 
-/* The step's programs become the part of one rank of a mesh, with a pipeline of a stage. spec receives its stages,
- * chosen for the device, where it has none. */
+/* Replaces the step's programs by those of one rank of a mesh, with a pipeline those of a stage. If spec has no stages,
+ * it receives stages chosen for the device. */
 gboolean listing_divide (LoomStep *step, LoomTrainSpec *spec, const LoomMesh *mesh, LoomDevices *devices,
                          const char *device, GError **error);
-/* Which nodes each of n stages has, and its time. */
+/* Prints the nodes of each of n stages, and its time. */
 gboolean listing_print_stages (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, int n, LoomDevices *devices,
                                const char *device, gboolean json, GError **error);
-/* With a pipeline: which nodes each stage has, its time, and the memory of each by schedule. Otherwise a table of
- * strategies: memory of the rank that needs most of it, and bytes that it sends in a step. */
+/* With a pipeline, prints the nodes and time of each stage, and its memory by schedule. Otherwise prints a table of
+ * strategies: the memory of the rank that needs most, and the bytes that it sends per step. */
 gboolean listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
                                    LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error);
 

@@ -1,7 +1,7 @@
 /* Compiles a graph's programs for listings; see the header. */
 #include "app/shared/listing.h"
 
-/* Open ends: outputs that no wire takes. */
+/* Open ends: outputs without a wire. */
 static GArray *
 open_ends (const LoomNet *net)
 {
@@ -17,7 +17,7 @@ open_ends (const LoomNet *net)
             used = node->input[j].node == i && !loom_net_is_weight (net, &node->input[j]);
         }
       const LoomNetNode *node = loom_net_node (net, i);
-      /* The readers of a muted node read past it. */
+      /* The readers of a muted node read its inputs. */
       if (used || node->n_outputs == 0 || node->muted || node->loop != G_MAXUINT)
         continue;
       LoomNetSource end = { i, 0 };
@@ -64,7 +64,7 @@ append_gradients (LoomProgram *p, LoomValue of, GError **error)
   return TRUE;
 }
 
-/* *net must live as long as the program: initial values may be borrowed from it. */
+/* net must outlive the program, which may borrow initial values from it. */
 static LoomProgram *
 program_of_ends (const LoomGraph *graph, const LoomBinding *binding, gboolean gradients, LoomNet **net, GError **error)
 {

@@ -1,13 +1,11 @@
-/* Checks plans and prints their faults, see the header.
- *
- * The faults of each plan follow a line with their number and the plan's name, since of several ranks each has a plan.
- */
+/* Checks plans and prints their faults; see the header. A line with the number of faults and the plan's name precedes
+ * the faults of each plan, because each rank has a plan. */
 #include "app/shared/plan-check.h"
 #include "app/shared/command.h"
 
 #include <stdio.h>
 
-/* A plan of a step or of an update, and what it was made with. */
+/* A plan of a step or of an update, with the arguments that made it. */
 typedef struct
 {
   LoomPlan *plan;
@@ -69,7 +67,7 @@ print_faults_json (const LoomCheckReport *report, const char *name)
     }
 }
 
-/* "3 faults in rank 1's training step:", and a line for each of the first. */
+/* Prints "3 faults in rank 1's training step:", and a line for each of the first faults. */
 static void
 print_faults (const LoomCheckReport *report, const char *name, gboolean json)
 {
@@ -104,7 +102,7 @@ print_guilty (const char *pass, const char *name, gboolean json)
   command_event_print (line);
 }
 
-/* What all plans together were checked for, or how many faults they have. */
+/* Prints the result: the checked properties of all plans together, or the number of faults. */
 static void
 print_verdict (const LoomCheckReport *report, guint n_lists, gboolean json)
 {
@@ -136,8 +134,8 @@ print_verdict (const LoomCheckReport *report, guint n_lists, gboolean json)
 
 /* ---- the check -------------------------------------------------------------- */
 
-/* TRUE if all faults are of the meaning, which takes long to evaluate: only then the search for the guilty pass
- * evaluates it too. */
+/* TRUE if all faults are found by evaluation, which is slow: only then the search for the guilty pass evaluates, too.
+ */
 static gboolean
 only_meaning (const LoomCheckReport *report)
 {
@@ -147,8 +145,8 @@ only_meaning (const LoomCheckReport *report)
   return TRUE;
 }
 
-/* Checks each plan, and of several ranks that their exchanges fit; prints the faults of each, and names the pass that
- * makes it wrong. Returns the number of lists of faults that were printed. */
+/* Checks each plan, and with several ranks the compatibility of their exchanges; prints the faults of each, and names
+ * the pass that causes them. Returns the number of faulty plans and sets of plans. */
 static guint
 check_plans (const GArray *plans, LoomDevices *devices, gboolean are_all, const char *exchanges, gboolean json,
              LoomCheckReport *report)
@@ -176,7 +174,7 @@ check_plans (const GArray *plans, LoomDevices *devices, gboolean are_all, const 
         }
       loom_check_report_add (report, own);
     }
-  /* Without a mesh nothing is exchanged, as between a parameter server and its ranks. */
+  /* Without a mesh, for example between a parameter server and its workers, there are no exchanges to compare. */
   if (are_all && ranks->len > 1 && g_array_index (plans, CheckedPlan, 0).options.mesh != NULL)
     loom_check_ranks ((const LoomPlan *const *)ranks->pdata, ranks->len, together);
   print_faults (together, exchanges, json);

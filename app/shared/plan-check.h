@@ -5,16 +5,16 @@
 
 G_BEGIN_DECLS
 
-/* An array of plans, to be checked. (transfer full) */
+/* An array of plans to check. (transfer full) */
 GArray *plan_check_list_new (void);
-/* Plans a program and adds the plan. name, as "rank 1's training step", is copied. */
+/* Plans a program and adds the plan. name, such as "rank 1's training step", is copied. */
 gboolean plan_check_add (GArray *plans, LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options,
                          const char *name, GError **error);
 /* Adds a plan that was made with these options. (transfer full) plan */
 void plan_check_take (GArray *plans, LoomPlan *plan, const LoomPlanOptions *options, const char *name);
-/* Checks the plans of all steps and updates, each with its meaning, and with are_all, if they are those of all ranks,
- * that their exchanges fit. Prints the faults, the passes that cause them and a verdict: a text or lines of JSON. TRUE
- * if nothing is wrong. */
+/* Checks the plans of all steps and updates, including their meaning and, if are_all (they are those of all ranks), the
+ * compatibility of their exchanges. Prints the faults, the passes that cause them and a verdict, as text or lines of
+ * JSON. TRUE if there are no faults. */
 gboolean plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json);
 
 G_END_DECLS

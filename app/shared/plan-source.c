@@ -43,7 +43,7 @@ print_json (const LoomPlanCall *call, const char *device, const char *text, cons
   command_event_print (b);
 }
 
-/* The plan's own device names its kernel; for a device that this machine lacks only the back end can. */
+/* The plan's kernel has a name; for a device that this machine lacks only the back end can name it. */
 static char *
 computed_by (const PlanSource *self, const LoomPlanCall *call, const char *why)
 {

@@ -5,9 +5,9 @@
 
 G_BEGIN_DECLS
 
-/* The absolute path of a program in the first of these folders that has it (see loom_module_find_program(): folders are
- * relative to the running program's, or absolute; the last before NULL is that of the installation). IO if there is
- * none, or if other users can change it. (transfer full) */
+/* Returns the absolute path of a program in the first of these folders that has it (see loom_module_find_program():
+ * folders are relative to the running program's, or absolute; the last before NULL is that of the installation). IO if
+ * there is none, or if other users can change it. (transfer full) */
 char *sibling_find (const char *name, const char *const *folders, GError **error);
 
 G_END_DECLS

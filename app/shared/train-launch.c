@@ -1,7 +1,7 @@
 /* Starts the ranks of `gradloom train` by mpirun, on this machine or on several hosts.
  *
- * Under mpirun or srun --mpi=pmix the processes are ranks already. Those of torchrun, or of srun without PMIx, cannot
- * join each other, and are refused. */
+ * Processes started by mpirun or srun --mpi=pmix are ranks already. Processes of torchrun, or of srun without PMIx,
+ * cannot connect to each other and are refused. */
 #include "app/shared/train-launch.h"
 
 #include <poll.h>
@@ -22,7 +22,7 @@ add (GPtrArray *words, const char *option, char *value)
   g_ptr_array_add (words, value);
 }
 
-/* The same run, resumed. (transfer full) */
+/* The command that resumes the run. (transfer full) */
 static GPtrArray *
 resumed_words (const TrainLaunch *launch, const LoomTrainerOptions *o, const char *folder)
 {
@@ -62,8 +62,8 @@ has_checkpoint (const char *folder)
   return dir != NULL && g_dir_read_name (dir) != NULL;
 }
 
-/* The sentence that says what is left of a run whose ranks all ended, and how to resume it. folder: the run's, or NULL;
- * with hosts it may be on another machine. (transfer full) */
+/* The sentence that describes how to resume a run whose ranks have all ended. folder: the run's, or NULL; with hosts it
+ * may be on another machine. (transfer full) */
 static char *
 say_remedy (const char *folder, const char *hosts, int ranks)
 {
@@ -84,8 +84,7 @@ say_remedy (const char *folder, const char *hosts, int ranks)
   return g_strdup ("Nothing was saved yet: begin again with the same command.");
 }
 
-/* What <parallel> of the graph says, or --set in its place; 0: nothing, or nothing that can be read, as its ranks will
- * say. */
+/* min_ranks of the graph's <parallel>, or of --set; 0 if it is absent or invalid, which the ranks will report. */
 static int
 min_ranks_of (const TrainLaunch *launch, const LoomTrainerOptions *options)
 {
@@ -106,8 +105,8 @@ min_ranks_of (const TrainLaunch *launch, const LoomTrainerOptions *options)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* Whether standard error takes a sentence. This process takes no signals while it writes, so a terminal that is halted
- * would keep it for ever. */
+/* TRUE if standard error can be written. This process handles no signals while it writes, so a stopped terminal would
+ * block it forever. */
 static gboolean
 can_say (void)
 {
@@ -116,7 +115,8 @@ can_say (void)
   return poll (&ready, 1, 1000) > 0;
 }
 
-/* What ended all ranks, and how to go on. Ranks that have waited for another have said the first already. */
+/* Reports why all ranks ended, and how to resume. Ranks that waited for another one have reported the reason already.
+ */
 static void
 say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOptions *options, const LoomDistEnd *end,
           int min_ranks, int ranks)
@@ -213,10 +213,10 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
 /* ---- how many ---------------------------------------------------------------------------- */
 
 #define MOST_RANKS         1024
-#define MOST_HERE          64 /* that any machine may have: more than one has processors are a lesson */
-#define MOST_ON_PROCESSORS 16 /* ranks on each, which then do little but change places */
+#define MOST_HERE          64 /* allowed on any machine: more ranks than processors are useful in lessons */
+#define MOST_ON_PROCESSORS 16 /* ranks per processor; more would only take turns */
 
-/* FALSE, *status is 2: there are more than make sense, by a mistyped number that would bring the machine down. */
+/* FALSE, with *status 2, if a mistyped number of ranks would overload the machine. */
 static gboolean
 allows (const Command *command, const TrainLaunch *launch, int ranks, int *status)
 {
@@ -234,7 +234,7 @@ allows (const Command *command, const TrainLaunch *launch, int ranks, int *statu
   return FALSE;
 }
 
-/* The options of a process that is a rank already. */
+/* Checks the options of a process that is a rank already. */
 static gboolean
 suits_rank (const Command *command, const TrainLaunch *launch, int *status)
 {
@@ -244,7 +244,7 @@ suits_rank (const Command *command, const TrainLaunch *launch, int *status)
     return TRUE;
   if (launch->hosts != NULL)
     {
-      /* One sentence for all ranks. A launcher ends them as soon as one fails, so the others leave that to rank 0. */
+      /* Only rank 0 prints the error, because a launcher ends all ranks as soon as one fails. */
       *status = launcher.rank > 0 ? 0
                                   : command_usage (command,
                                                    "--hosts starts ranks, but %s has started them already. Leave out "
@@ -292,7 +292,7 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
     return TRUE;
   if (ranks <= 1 && launch->hosts == NULL)
     return FALSE;
-  /* There is nothing to continue from without a folder. */
+  /* Without a folder there is nothing to resume. */
   if (min_ranks == 0 && (options->out != NULL || options->resume != NULL))
     min_ranks = min_ranks_of (launch, options);
   if (min_ranks > ranks)

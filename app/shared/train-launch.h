@@ -8,15 +8,15 @@ G_BEGIN_DECLS
 typedef struct
 {
   int ranks;         /* 0: not said */
-  int min_ranks;     /* as few may go on where one is lost; 0: as <parallel> says */
-  const char *graph; /* NULL: that of the run which is resumed */
+  int min_ranks;     /* resume with as few ranks if one is lost; 0: as in <parallel> */
+  const char *graph; /* NULL: that of the resumed run */
   const char *hosts; /* NULL: this machine */
-  double timeout;    /* of an exchange; 0: none */
+  double timeout;    /* of a communication, in seconds; 0: none */
   gboolean json, waits;
 } TrainLaunch;
 
-/* TRUE where this process is none of the run's ranks; *status is then what it ends with, after all ranks or with what
- * is wrong. words: the command as it was called, beginning with its name. */
+/* Returns TRUE if this process is no rank of the run; *status is then its exit status, after all ranks have ended or
+ * after an error. words: the command line, beginning with its name. */
 gboolean train_launch (const Command *command, char **words, const TrainLaunch *launch,
                        const LoomTrainerOptions *options, int *status);
 

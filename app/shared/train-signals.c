@@ -1,7 +1,7 @@
-/* Handles SIGINT, SIGTERM and SIGUSR1 while `gradloom train` runs.
+/* Handles SIGINT, SIGTERM and SIGUSR1 during `gradloom train`.
  *
- * A thread of its own waits for them, so that no step is interrupted. The first signal makes the trainer finish its
- * step and write a checkpoint. A terminal, a shell and a wrapper such as timeout(1) may each send the same signal, so
+ * A separate thread waits for them, so that no step is interrupted. The first signal makes the trainer finish its step
+ * and write a checkpoint. A terminal, a shell and a wrapper such as timeout(1) may each send the same signal, so
  * signals within a second count as one; a later one ends the process at once. */
 #include "app/shared/train-signals.h"
 
@@ -22,11 +22,11 @@ train_signals_block (TrainSignals *signals)
   sigemptyset (&signals->set);
   sigaddset (&signals->set, SIGINT);
   sigaddset (&signals->set, SIGTERM);
-  sigaddset (&signals->set, SIGUSR1); /* by which launchers of ranks and queues of clusters warn */
+  sigaddset (&signals->set, SIGUSR1); /* the warning of launchers and batch queues */
   pthread_sigmask (SIG_BLOCK, &signals->set, NULL);
 }
 
-/* Past stdio, whose lock the training thread may hold for as long as a terminal is halted. */
+/* Not through stdio, whose lock the training thread holds while a terminal is stopped. */
 static void
 end_at_once (TrainSignals *signals, int number)
 {

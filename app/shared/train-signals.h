@@ -11,20 +11,20 @@ G_BEGIN_DECLS
 typedef struct
 {
   LoomTrainer *trainer;
-  const char *folder; /* the run's; NULL: nothing is kept */
-  gboolean speaks;    /* where a second signal ends it at once; of ranks others do */
+  const char *folder; /* the run's; NULL: no files are kept */
+  gboolean speaks;    /* prints that a second signal ends the process at once; only on one rank */
   sigset_t set;
-  gint number; /* atomic: the signal that came first; 0: none */
+  gint number; /* atomic: the first signal; 0: none */
   pthread_t thread;
 } TrainSignals;
 
-/* "SIGINT", of those that are taken here. */
+/* The name of a handled signal: "SIGINT". */
 const char *train_signals_name (int number);
-/* Before any thread is made: all of them inherit the mask. */
+/* Call before any thread is created, so that all inherit the mask. */
 void train_signals_block (TrainSignals *signals);
-/* From here to the end of the run a signal interrupts the trainer. */
+/* After this, signals interrupt the trainer, until the end of the run. */
 void train_signals_begin (TrainSignals *signals, LoomTrainer *trainer, const char *folder, gboolean speaks);
-/* Returns the signal that interrupted it, 0 where none did. */
+/* Returns the signal that interrupted the trainer, or 0. */
 int train_signals_end (TrainSignals *signals);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
-/* Handles SIGBUS of mapped files. The handler asks the kernel which file is mapped at the address, so that no list of
- * mappings has to be kept, and calls nothing but what is safe in a handler (signal-safety(7)). */
+/* Handles SIGBUS of mapped files. The handler finds the file that is mapped at the address in /proc/self/maps, so that
+ * no list of mappings has to be kept, and calls only functions that are safe in a handler (signal-safety(7)). */
 #include "app/shared/truncated.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE 8192 /* of /proc/self/maps, a path of 4096 bytes included */
+#define LINE 8192 /* of /proc/self/maps, including a path of 4096 bytes */
 
 static const char *program_name;
 static int exit_status;
@@ -22,7 +22,8 @@ read_hex (const char **at)
   return value;
 }
 
-/* "55d0-55e0 r--p 00000000 fd:01 1234   /a/path": the path where the line's range has the address, else NULL. */
+/* Parses "55d0-55e0 r--p 00000000 fd:01 1234  /a/path": returns the path if the line's range contains the address, else
+ * NULL. */
 static const char *
 path_of (const char *line, guintptr address)
 {

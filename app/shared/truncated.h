@@ -5,9 +5,9 @@
 
 G_BEGIN_DECLS
 
-/* From here on such a read writes a sentence with the program's and the file's name to the standard error, and
- * the process exits with this status; without it the kernel ends the process without a word (SIGBUS). Files that the
- * process was writing stay as they are. Any other bus error keeps its meaning. */
+/* After this call such a read prints an error with the program's and the file's name, and the process exits with this
+ * status; otherwise the kernel would end the process without a message (SIGBUS). Files that the process was writing
+ * stay as they are. Other bus errors are handled as before. */
 void truncated_exit_with (const char *program, int status);
 
 G_END_DECLS

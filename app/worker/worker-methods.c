@@ -1,4 +1,4 @@
-/* The methods of org.gradloom.Worker1: each passes a call from the bus to the runner. */
+/* The methods of org.gradloom.Worker1: each passes a D-Bus call to the runner. */
 #include "app/worker/worker.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ load_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *xml
   return TRUE;
 }
 
-/* The options of Start: a key, its type, and where it goes. */
+/* The options of Start: the key, its type, and where it is stored. */
 static const struct
 {
   const char *key, *type;
@@ -89,7 +89,7 @@ read_option (WorkerStart *start, const char *key, GVariant *value, GError **erro
                        g_variant_get_type_string (value), start_option[i].type);
           return FALSE;
         }
-      /* A dictionary may name a key twice: the last one holds, and the first one's string must not be lost. */
+      /* A dictionary may have a key twice: the last value applies, and the first string must be freed. */
       if (*start_option[i].type == 's')
         g_free (G_STRUCT_MEMBER (char *, start, start_option[i].offset));
       g_variant_get (value, start_option[i].type, G_STRUCT_MEMBER_P (start, start_option[i].offset));
@@ -123,7 +123,7 @@ read_options (WorkerStart *start, GVariant *options, GError **error)
   return TRUE;
 }
 
-/* Of two ways to leave an option out, a missing key and a key without a value, D-Bus knows the first. */
+/* An option can be left out in two ways, by a missing key or a key without a value; D-Bus supports only the first. */
 static gboolean
 start_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *options, gpointer data)
 {
@@ -151,7 +151,7 @@ start_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *opti
   return TRUE;
 }
 
-/* Pause, Resume, StepBatch and Stop differ in one word, which the closure carries. */
+/* Pause, Resume, StepBatch and Stop differ only in the command, which is the closure's data. */
 typedef struct
 {
   Methods *methods;

@@ -1,12 +1,12 @@
-/* The worker's queue of messages, bounded.
+/* The worker's bounded queue of messages.
  *
- * A signal that Studio does not read stays in this process's memory, so a stopped Studio must not make it grow:
- * a batch of signals is sent, and the next one only after the last has left the process. Until then points are thinned
- * out evenly, and of other signals the newest replaces older ones.
+ * Signals that Studio does not read stay in this process's memory, and a stopped Studio must not make it grow: a batch
+ * of signals is sent, and the next one only after the last has been written. Until then points are thinned out evenly,
+ * and for other signals the newest replaces older ones.
  *
- * All that waits is one batch under one lock. The serve thread takes the batch as a whole and sends it without the
- * lock, so the compute thread waits for two pointers at most, and a client that receives "done" has received all that
- * came before it. */
+ * All messages that wait are one batch under one lock. The serve thread exchanges it for an empty one and sends it
+ * without the lock, so the compute thread never waits for a message to be built, and a client that receives "done" has
+ * received everything before it. */
 #include "app/worker/worker.h"
 
 #include <math.h>

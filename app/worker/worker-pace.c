@@ -1,16 +1,15 @@
 /* The pace of a run that is shown to an audience.
  *
- * A lesson of a few thousand tiny steps would be over before its curve is seen. So a run can be given a minimum
- * duration, and its steps are spread evenly over them: step k is due at base + (k − first) · seconds /
- * total. Only the time between steps changes, never a number. No step waits longer than MAX_WAIT, which
- * bounds both how slow a run becomes and the delay of commands; time lost to an evaluation or a pause is not
- * made up for in a burst. */
+ * A lesson of a few thousand tiny steps would be over before its curve is seen. So a run can have a minimum duration,
+ * over which its steps are spread evenly: step k is due at base + (k − first) · seconds / total. Only the time between
+ * steps changes, never a number. No step waits longer than MAX_WAIT, which bounds both how slow a run becomes and the
+ * delay of commands; time lost to an evaluation or a pause is not made up for in a burst. */
 #include "app/worker/worker.h"
 
-#define MAX_WAIT   (50 * 1000)  /* µs a step */
-#define SLICE      (20 * 1000)  /* µs between two checks of the requested pace */
-#define MIN_WAIT   1000         /* µs: shorter waits are not worth a sleep, the next step's will hold them */
-#define MAX_LATE   (100 * 1000) /* µs */
+#define MAX_WAIT (50 * 1000)  /* µs a step */
+#define SLICE    (20 * 1000)  /* µs between two checks of the requested pace */
+#define MIN_WAIT 1000         /* µs: shorter waits are added to the next step's */
+#define MAX_LATE (100 * 1000) /* µs */
 
 void
 worker_pace_ask (WorkerPace *pace, double seconds)
@@ -30,7 +29,8 @@ worker_pace_is_valid (double seconds)
   return seconds >= 0 && seconds <= WORKER_PACE_MAX_SECONDS; /* not for NaN */
 }
 
-/* The earliest time of the next step (µs, monotonic) after one of n steps has finished; now or earlier: at once. */
+/* Returns the earliest time of the next step (µs, monotonic) after step `step` of `total` has finished; if it is not
+ * after `now`, the step begins at once. */
 static gint64
 pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now)
 {
@@ -50,7 +50,8 @@ pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now)
       pace->first = step;
       pace->base = due = now;
     }
-  /* A step that may not wait for its whole due time moves the line as well, or the next ones would never get there. */
+  /* If a step may not wait until it is due, the schedule starts again from its time, because otherwise all later steps
+   * would be too early as well. */
   else if (due - now > MAX_WAIT)
     {
       pace->first = step;
@@ -81,6 +82,6 @@ worker_pace_left (WorkerPace *pace, gint64 step, gint64 total)
 
   if (wanted <= 0 || total <= step)
     return 0;
-  /* A step never waits longer than MAX_WAIT, however long the run was asked to take. */
+  /* A step never waits longer than MAX_WAIT, whatever the minimum duration. */
   return (double)(total - step) * MIN (wanted / 1e3 / (double)total, MAX_WAIT / 1e6);
 }

@@ -10,7 +10,7 @@ static const char *const kinds[] = {
   [LOOM_ANSWER_VALUES] = "values",
 };
 
-/* The samples with the client's shape; a wrong number of bytes is an error. */
+/* Makes a tensor of the samples with the client's shape; a wrong number of bytes is an error. */
 static LoomTensor *
 read_samples (GVariant *shape, GVariant *samples, GError **error)
 {

@@ -1,15 +1,15 @@
-/* Ranks that are processes: mpirun has started one worker per rank. The first one broadcasts the run to begin, and from
- * then on the trainers agree among themselves. They have one run, since Studio starts other workers for the next.
+/* Ranks that are processes: mpirun has started one worker per rank.
  *
- * A rank that is killed ends all others, this one included: mpirun ends them and names the rank, and Studio
- * continues from the newest checkpoint. */
+ * Rank 0 broadcasts the run to begin, and from then on the trainers coordinate among themselves. A worker serves one
+ * run, because Studio starts other workers for the next. A killed rank ends all others, this one included: mpirun ends
+ * them and reports the rank, and Studio resumes from the newest checkpoint. */
 #include "app/worker/worker.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What a rank has to know of a run: graph, its folder, device, out, resume, the file of the trace, which all make
- * together; threads, epochs, batch size, lr, seed. */
+/* The parameters of a run that are broadcast to the ranks: graph, its folder, device, out, resume, the file of the
+ * common trace; threads, epochs, batch size, lr, seed. */
 #define RUN_TYPE "(msmsmsmsmsmsixxdx)"
 
 static struct
@@ -25,7 +25,7 @@ worker_processes_take (LoomComm *ranks)
   processes.ranks = ranks;
 }
 
-/* run NULL: there is none. */
+/* run NULL: there is no run. */
 static gboolean
 tell (LoomComm *comm, GVariant *run, GError **error)
 {
@@ -122,7 +122,7 @@ make_trainer (LoomComm *comm, GVariant *run, GError **error)
   return loom_trainer_new (graph, &options, error);
 }
 
-/* Says it, and ends all ranks. */
+/* Reports the error, and ends all ranks. */
 static int
 end_all (LoomComm *comm, const GError *error)
 {

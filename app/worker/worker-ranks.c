@@ -1,5 +1,5 @@
-/* Several ranks: processes that mpirun has started (worker-processes.c), or threads of this one, each with a trainer of
- * its own. The first one is the run that Studio shows; the others follow it silently. */
+/* Several ranks: processes that mpirun has started (worker-processes.c), or threads of this process, each with its own
+ * trainer. Studio shows rank 0; the others run without reports. */
 #include "app/worker/worker.h"
 
 typedef struct
@@ -15,7 +15,7 @@ struct _WorkerRanks
   LoomGraph *graph;
   LoomTrainerOptions options;
   LoomComm *first;
-  gboolean agreed;    /* all are about to do the same */
+  gboolean agreed;    /* all ranks are ready */
   Follower *follower; /* n - 1; NULL: the others are processes */
 };
 
@@ -36,12 +36,12 @@ follow (gpointer data)
   g_mutex_lock (&making);
   trainer = loom_trainer_new (self->ranks->graph, &options, &error);
   g_mutex_unlock (&making);
-  /* The first rank gets the reason why the ranks do not begin. */
+  /* Rank 0 gets the reason why the ranks cannot begin. */
   loom_trainer_fingerprint (trainer, what);
   if (!loom_dist_agree (self->comm, error, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure))
     return NULL;
   loom_trainer_run (trainer, &error);
-  /* The first rank reports why all have ended. */
+  /* Rank 0 reports why all have ended. */
   if (error != NULL && !loom_dist_is_collective_error (error))
     {
       g_autofree char *why = g_strdup_printf ("Rank %d: %s", self->comm->rank, error->message);

@@ -1,26 +1,26 @@
-/* The compute thread: it builds trainers and drives them, one after another.
+/* The compute thread: it builds trainers and runs them, one after another.
  *
- * All OpenMP work of a run is issued by this thread. The trainer stays after its run has ended, so that views can still
- * be filled; the reader's side of `trainer_lock` is held by a thread that reads what a view shows. */
+ * It issues all OpenMP work of a run. The trainer exists until the next run, so that views can still be filled; a
+ * thread that reads values for a view holds the reader's side of `trainer_lock`. */
 #include "app/worker/worker.h"
 
 #include <math.h>
 #include <string.h>
 
 #define MAX_VIEWS    6  /* requested at a time */
-#define WAITS_STRIDE 16 /* measured steps between two reports of where they wait, after the first ones */
+#define WAITS_STRIDE 16 /* measured steps between two reports of stalls, after the first reports */
 
 typedef struct
 {
   LoomGraph *graph;
   WorkerStart start;
-  char *trace; /* where the lanes of a step are written */
+  char *trace; /* the file for the trace of a step */
 } Job;
 
 typedef struct
 {
   GDBusMethodInvocation *invocation;
-  char *port; /* NULL: answers to samples */
+  char *port; /* NULL: predictions for samples */
   gint64 *index;
   gsize n_index;
   guint32 max_bytes;
@@ -35,19 +35,19 @@ struct _WorkerRunner
 
   GRWLock trainer_lock; /* written only to replace the trainer */
   LoomTrainer *trainer;
-  WorkerRanks *ranks; /* the trainer's; NULL: it is alone */
+  WorkerRanks *ranks; /* the trainer's; NULL: a single rank */
 
   GMutex lock;
   GCond wake;
   Job *job;         /* the next run */
   gboolean running; /* from start() until the run has ended */
-  gboolean keeps;   /* it has a folder */
-  gboolean ready;   /* trainer is this run's; until then commands wait in early */
+  gboolean keeps;   /* the run has a folder */
+  gboolean ready;   /* the trainer of this run exists; until then commands are stored in early */
   gboolean quit;
   GArray *early;      /* LoomCommandKind */
   GQueue checkpoints; /* invocations that wait for a path */
   WorkerPace pace;
-  gint64 memory_asked; /* when the figure was asked that was sent last */
+  gint64 memory_asked; /* the time of the driver's figure that was sent last */
 };
 
 void
@@ -69,7 +69,7 @@ job_free (Job *job)
 
 /* ---- reports of the trainer ------------------------------------------- */
 
-/* Called where the compute thread is, or before the run: the bytes are not being changed meanwhile. */
+/* Runs on the compute thread, or before the run, so that the bytes do not change meanwhile. */
 static void
 memory_cb (LoomTrainer *trainer, gpointer data)
 {
@@ -83,7 +83,7 @@ memory_cb (LoomTrainer *trainer, gpointer data)
   worker_outbox_memory (runner->outbox, loom_trainer_device (trainer), bytes, &driver);
 }
 
-/* Sends what the driver has been asked since: once a second at most, and never where there is no such driver. */
+/* Sends a new figure of the driver: at most once a second, and never if there is no driver. */
 static void
 send_driver_memory (WorkerRunner *runner, LoomTrainer *trainer)
 {
@@ -108,11 +108,11 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   };
   LoomTrainerWaits waits;
 
-  /* The run ends here with an error; a curve has no point for it. */
+  /* The run ends here with an error; the curve gets no point. */
   if (!isfinite (s->loss))
     return;
-  /* The trainer's rate is that of the steps alone at first, and none before the first look at the clock; the pace holds
-   * from the first step on. */
+  /* The trainer's rate is first that of steps without evaluations, and there is none before its first measurement; the
+   * pace applies from the first step on. */
   double paced = worker_pace_left (&runner->pace, s->step, s->total_steps);
   if (paced > point.eta_seconds)
     {
@@ -169,14 +169,14 @@ checkpoint_cb (LoomTrainer *trainer, gint64 step, const char *path, gpointer dat
 static void
 state_cb (LoomTrainer *trainer, const char *state, gpointer data)
 {
-  /* The last states carry the reason, which only the run's caller knows. */
+  /* The last states contain the reason, which only the caller of the run knows. */
   if (g_str_equal (state, "running") || g_str_equal (state, "paused"))
     worker_outbox_state (((WorkerRunner *)data)->outbox, state, NULL);
 }
 
 /* ---- the thread ------------------------------------------------------- */
 
-/* Before the last state is reported: a client that receives it may start the next run at once. */
+/* Before the last state is sent, because a client that receives it may start the next run at once. */
 static void
 mark_ended (WorkerRunner *runner)
 {
@@ -185,7 +185,7 @@ mark_ended (WorkerRunner *runner)
   g_mutex_unlock (&runner->lock);
 }
 
-/* The source of the data, if the data are wrong. */
+/* The source of the data, if the error is DATA. */
 static const char *
 dataset_node (LoomGraph *graph)
 {
@@ -360,7 +360,7 @@ worker_runner_new (WorkerOutbox *outbox)
   g_cond_init (&runner->wake);
   g_queue_init (&runner->checkpoints);
   runner->early = g_array_new (FALSE, FALSE, sizeof (LoomCommandKind));
-  /* Several requests wait for the same step, so that related values are of one step. */
+  /* Several requests can be answered after the same step, so that related values belong to one step. */
   runner->views = g_thread_pool_new (view_job, runner, MAX_VIEWS, FALSE, NULL);
   runner->thread = g_thread_new ("compute", compute, runner);
   return runner;
@@ -416,7 +416,7 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
   return idle;
 }
 
-/* Pause, Step and Stop take effect after another step; a sleep between steps must not delay them. */
+/* Pause, Step and Stop take effect after another step, so a sleep between steps must not delay them. */
 static void
 set_hurry (WorkerRunner *runner, LoomCommandKind kind)
 {
@@ -439,7 +439,7 @@ worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name
     g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "The run is still being prepared. Try again in a moment.");
   else if (!runner->ready)
     {
-      /* Planning takes time; requests in the meantime take effect from the first step. */
+      /* Planning takes time; requests during it take effect at the first step. */
       set_hurry (runner, kind);
       g_array_append_val (runner->early, kind);
       ok = TRUE;
@@ -491,7 +491,7 @@ worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocatio
   gboolean mine = g_queue_remove (&runner->checkpoints, invocation);
   g_mutex_unlock (&runner->lock);
   if (!mine)
-    g_clear_error (error); /* the run's end has answered it meanwhile */
+    g_clear_error (error); /* the end of the run has answered it in the meantime */
   return !mine;
 }
 

@@ -1,4 +1,6 @@
-/* Snapshots of a port for a view, as sent over the bus: a matrix no larger than the view can show, or a text. */
+/* Snapshots of a port for a view, as sent over D-Bus: a matrix no larger than the view can show, or a text.
+ *
+ * Selects indices along leading dimensions until a matrix is left, and averages it down to max_bytes of f32. */
 #include "app/worker/worker.h"
 
 /* Picks along leading dimensions until a matrix is left and averages it down to max_bytes of f32. */
@@ -20,7 +22,7 @@ downsample (const LoomTensor *value, gint64 step, const gint64 *index, gsize n_i
     rows = value->dim[value->rank - 2];
   offset *= rows * columns;
 
-  /* The side that is longer in cells is halved until it fits, so cells stay as square as they were. */
+  /* Halves the side with more cells until the matrix fits, so that cells stay approximately square. */
   gsize limit = MAX (1, MIN (max_bytes, WORKER_MAX_VIEW_BYTES) / sizeof (float));
   gint64 fr = 1, fc = 1;
   while (((rows + fr - 1) / fr) * ((columns + fc - 1) / fc) > (gint64)limit)
@@ -48,7 +50,7 @@ downsample (const LoomTensor *value, gint64 step, const gint64 *index, gsize n_i
   return g_variant_new ("(xaxax@ay)", step, &shape, &full, bytes);
 }
 
-/* Text, as it is. */
+/* Text is sent unchanged. */
 static GVariant *
 as_bytes (const LoomTensor *value, gint64 step)
 {

@@ -1,11 +1,11 @@
 /* `gradloom worker`: descriptors, connection, and the serve thread's loop.
  *
- * Descriptors 0 and 1 carry the connection, and one stray print of a library would break it. So before anything else
- * both move to private numbers, 0 becomes nothing and 1 becomes standard error. The worker lives as long as its
- * connection: at its end the run finishes its step, writes a checkpoint, and the process leaves.
+ * Descriptors 0 and 1 carry the connection, and a single print of a library would corrupt it. So both are first moved
+ * to other numbers; 0 becomes /dev/null and 1 becomes standard error. The worker lives as long as its connection: at
+ * its end the run finishes its step, writes a checkpoint, and the process exits.
  *
- * Where Studio trains with several ranks, mpirun starts as many workers. The first one uses a socket to Studio, since
- * mpirun has descriptors 0 and 1, and the others follow it (worker-processes.c). */
+ * If Studio trains with several ranks, mpirun starts as many workers. Rank 0 uses a socket to Studio, because mpirun
+ * uses descriptors 0 and 1, and the others follow rank 0 (worker-processes.c). */
 #include "app/commands.h"
 #include "app/worker/worker.h"
 
@@ -100,7 +100,7 @@ serve (GIOStream *stream)
 
   g_source_remove (tick);
   worker_runner_free (runner);
-  /* Messages of the run's end in the outbox may still find a listener. */
+  /* The client may still receive messages of the run's end from the outbox. */
   while (g_main_context_iteration (NULL, FALSE))
     ;
   if (!g_dbus_connection_is_closed (connection))
@@ -112,7 +112,8 @@ serve (GIOStream *stream)
   return worker.status;
 }
 
-/* The connection to Studio: descriptors 0 and 1, or a socket that it listens at. NULL with its own sentence printed. */
+/* Opens the connection to Studio: descriptors 0 and 1, or a socket on which Studio listens. NULL after printing an
+ * error. */
 static GIOStream *
 open_stream (const char *path)
 {
@@ -169,7 +170,7 @@ run_worker (const Command *command, int argc, char **argv)
   if (argc > 1)
     return command_usage (command, "It takes no words.");
   signal (SIGPIPE, SIG_IGN);
-  signal (SIGINT, SIG_IGN); /* Ctrl-C in the terminal of Studio is Studio's */
+  signal (SIGINT, SIG_IGN); /* Ctrl-C in Studio's terminal is for Studio */
   if (nice (10) == -1)
     errno = 0; /* a lower priority is optional */
   if (path != NULL && loom_dist_is_rank ())
@@ -178,7 +179,7 @@ run_worker (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   if (ranks != NULL && !loom_dist_check_versions (ranks, 0, &speaks, &error))
     {
-      status = speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
+      status = speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other rank's status */
       ranks->free (ranks);
       return status;
     }

@@ -40,7 +40,7 @@ gradloom_predictor_free (GradloomPredictor *predictor)
   g_free (predictor);
 }
 
-/* Whether samples [n, …] have the shape of the net's input. Of a text the length may be less. */
+/* TRUE if samples [n, …] have the shape of the net's input. A text may be shorter. */
 static gboolean
 check_samples (const LoomPredictor *predictor, const LoomTensor *samples, GError **error)
 {

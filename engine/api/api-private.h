@@ -1,4 +1,4 @@
-/* Shared by the files of the library: handles of objects of the engine. */
+/* Shared by the files of the library: handles for objects of the engine. */
 #pragma once
 
 #include "engine/api/gradloom.h"
@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 struct _GradloomGraph
 {
   LoomGraph *graph;
-  char *run; /* the folder of the run that it is from; NULL: it is from a file or a text */
+  char *run; /* the folder of its run; NULL: read from a file or a text */
 };
 
 /* A GradloomTensor is a LoomTensor. */
@@ -25,7 +25,7 @@ tensor_for (LoomTensor *tensor)
   return (GradloomTensor *)tensor;
 }
 
-/* f64 [n, positions, classes] of n LoomAnswer, which all have the same sizes; kind may be NULL. */
+/* f64 [n, positions, classes] from n LoomAnswer, which all have the same sizes; kind may be NULL. */
 GradloomTensor *answers_tensor (const GPtrArray *answers, GradloomAnswer *kind, GError **error);
 
 G_END_DECLS

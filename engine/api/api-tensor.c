@@ -13,7 +13,7 @@ G_STATIC_ASSERT ((int)GRADLOOM_U8 == (int)LOOM_U8);
 G_STATIC_ASSERT ((int)GRADLOOM_BOOL == (int)LOOM_BOOL);
 G_STATIC_ASSERT ((int)GRADLOOM_BOOL + 1 == (int)LOOM_N_DTYPES);
 G_STATIC_ASSERT (GRADLOOM_MAX_RANK == LOOM_SHAPE_MAX_RANK);
-/* The first, the last, and one that moves if another is put between. */
+/* Checks the first and the last code, and one in the middle that would move if another were inserted. */
 G_STATIC_ASSERT ((int)GRADLOOM_ERROR_PARSE == (int)LOOM_ERROR_PARSE);
 G_STATIC_ASSERT ((int)GRADLOOM_ERROR_DATA == (int)LOOM_ERROR_DATA);
 G_STATIC_ASSERT ((int)GRADLOOM_ERROR_NAN == (int)LOOM_ERROR_NAN);

@@ -1,7 +1,6 @@
-/* Training of the library; see gradloom.h.
- *
- * A trainer of the engine runs to the end of its training. Here the caller takes some steps at a time: each call moves
- * the last step, and the run continues where the last call left it. */
+/* Training of the library; see gradloom.h. A trainer of the engine runs to the end of its training. Here the caller
+ * takes some steps at a time: each call sets the last step, and the run continues after the last step of the previous
+ * call. */
 #include "engine/api/api-private.h"
 
 #include <math.h>
@@ -42,7 +41,7 @@ read_number (const char *text, double *value)
   return end != text && *end == '\0' && isfinite (*value) && *value >= 0;
 }
 
-/* One option; texts are borrowed. FALSE: there is none of that name, or the value is not possible. */
+/* Sets one option; texts are borrowed. FALSE: unknown name, or invalid value. */
 static gboolean
 read_option (Options *o, const char *name, const char *value)
 {
@@ -141,7 +140,7 @@ typedef struct
 {
   GradloomStepFunc func;
   gpointer data;
-  gint64 end; /* the step after which the run ends by itself */
+  gint64 end; /* the step after which the run ends */
 } Steps;
 
 static void
@@ -155,8 +154,8 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
                                   .loss = step->loss,
                                   .learning_rate = step->lr };
 
-  /* A device that is read one step late reports its last step when the run has ended, and a command would end the next
-   * call. */
+  /* A device that is read one step late reports its last step after the run has ended; a command at that time would end
+   * the next call. */
   if (steps->func != NULL && !steps->func (&reported, steps->data) && step->step < steps->end)
     loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
 }
@@ -279,7 +278,7 @@ gradloom_trainer_weights (GradloomTrainer *trainer)
   return (char **)g_ptr_array_free (names, FALSE);
 }
 
-/* Whether it is a weight or a buffer; else PORT. */
+/* TRUE if it is a weight or a buffer; else PORT. */
 static gboolean
 find_weight (LoomState *state, const char *name, GError **error)
 {

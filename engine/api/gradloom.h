@@ -1,11 +1,11 @@
 /* Gradloom's library: graphs, training and prediction for C programs, and for languages that call C.
  *
- * A graph file is loaded, trained for any number of steps, evaluated, asked for predictions and for the values of its
- * ports, and its weights are saved. Objects belong to one thread at a time. Functions that can fail take a GError, in
- * the domain GRADLOOM_ERROR with a sentence for the user, and return FALSE or NULL; texts are UTF-8. What a function
- * returns belongs to the caller unless its comment says that it is borrowed.
+ * A graph file is loaded, trained for any number of steps, evaluated, and used for predictions; the values of its ports
+ * can be read, and its weights saved. Objects belong to one thread at a time. Functions that can fail take a GError, in
+ * the domain GRADLOOM_ERROR with a sentence for the user, and return FALSE or NULL; texts are UTF-8. The caller owns
+ * returned objects unless the comment says that they are borrowed.
  *
- * Numbers of a version that begins with 0 may change; then a release keeps what a program was compiled against:
+ * The interface may change while the version begins with 0; then a release stays compatible with compiled programs:
  * functions are only added, and structs grow only at their ends. */
 #ifndef GRADLOOM_H
 #define GRADLOOM_H
@@ -24,19 +24,19 @@ GQuark gradloom_error_quark (void);
 
 typedef enum
 {
-  GRADLOOM_ERROR_PARSE,         /* the file is no XML */
+  GRADLOOM_ERROR_PARSE,         /* the file is not XML */
   GRADLOOM_ERROR_SCHEMA,        /* elements or attributes are wrong */
-  GRADLOOM_ERROR_UNKNOWN_OP,    /* there is no such operator */
-  GRADLOOM_ERROR_PORT,          /* there is no such node, port or weight */
-  GRADLOOM_ERROR_SHAPE,         /* shapes do not fit */
-  GRADLOOM_ERROR_DTYPE,         /* types do not fit */
-  GRADLOOM_ERROR_CYCLE,         /* wires lead in a circle */
+  GRADLOOM_ERROR_UNKNOWN_OP,    /* unknown operator */
+  GRADLOOM_ERROR_PORT,          /* unknown node, port or weight */
+  GRADLOOM_ERROR_SHAPE,         /* incompatible shapes */
+  GRADLOOM_ERROR_DTYPE,         /* incompatible types */
+  GRADLOOM_ERROR_CYCLE,         /* wires form a cycle */
   GRADLOOM_ERROR_NO_KERNEL,     /* the device cannot compute this */
   GRADLOOM_ERROR_OUT_OF_MEMORY, /* of the host or of the device */
-  GRADLOOM_ERROR_DEVICE,        /* there is no such device, or it has failed */
-  GRADLOOM_ERROR_DATA,          /* data or weights are damaged or do not fit */
+  GRADLOOM_ERROR_DEVICE,        /* unknown device, or it has failed */
+  GRADLOOM_ERROR_DATA,          /* data or weights are damaged or do not match */
   GRADLOOM_ERROR_IO,            /* a file cannot be read or written */
-  GRADLOOM_ERROR_DIST,          /* ranks could not exchange */
+  GRADLOOM_ERROR_DIST,          /* communication between ranks failed */
   GRADLOOM_ERROR_CANCELLED,
   GRADLOOM_ERROR_NAN,    /* loss or gradients are not finite; the weights are those before the step */
   GRADLOOM_ERROR_USAGE,  /* an option or argument is wrong */
@@ -54,7 +54,7 @@ typedef enum
   GRADLOOM_I64,
   GRADLOOM_I32,
   GRADLOOM_U8,
-  GRADLOOM_BOOL /* a byte, 0 or 1 */
+  GRADLOOM_BOOL /* one byte, 0 or 1 */
 } GradloomType;
 
 #define GRADLOOM_MAX_RANK 8
@@ -81,22 +81,22 @@ double gradloom_tensor_get (const GradloomTensor *tensor, gint64 i);
 
 /* ---- graphs ------------------------------------------------------------------------- */
 
-/* A graph file: nodes, wires, and how to train. It does not change. */
+/* A graph: nodes, wires, and training settings. Immutable. */
 typedef struct _GradloomGraph GradloomGraph;
 
-/* A graph file, or the folder of a run. All faults of grammar are one error with a line for each. */
+/* Loads a graph file, or the folder of a run. All grammar faults are one error with a line for each. */
 GradloomGraph *gradloom_graph_load (const char *path, GError **error);
-/* The same for the text of a file; length in bytes, -1: to its end. Paths of data in it are relative to folder. */
+/* The same for text; length in bytes, -1: zero-terminated. Relative paths of data refer to folder. */
 GradloomGraph *gradloom_graph_parse (const char *text, gssize length, const char *folder, GError **error);
 void gradloom_graph_free (GradloomGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradloomGraph, gradloom_graph_free)
-/* Whether shapes, types, wires and <train> are right; else all faults are one error with a line for each. It reads no
- * samples, and needs no device. */
+/* Checks shapes, types, wires and <train>; all faults are one error with a line for each. Reads no samples, and needs
+ * no device. */
 gboolean gradloom_graph_check (const GradloomGraph *graph, GError **error);
 
 /* ---- training ----------------------------------------------------------------------- */
 
-/* The training of a graph: its weights, optimiser, data, and how far it has come. */
+/* The training of a graph: its weights, optimiser, data and progress. */
 typedef struct _GradloomTrainer GradloomTrainer;
 
 typedef struct
@@ -108,12 +108,12 @@ typedef struct
   double loss;          /* of this step's batch */
   double learning_rate; /* of this step */
 } GradloomStep;
-/* Called after each step. FALSE ends gradloom_trainer_train(). It must not call functions of the trainer. */
+/* Called after each step. Return FALSE to end gradloom_trainer_train(). Must not call functions of the trainer. */
 typedef gboolean (*GradloomStepFunc) (const GradloomStep *step, gpointer data);
 
 /* Opens data and devices, plans, and initialises the weights. options: NULL, or "NAME=VALUE" texts that end with NULL,
- * of the names below; what is left out is as the graph says. USAGE for another name or a value that is not possible;
- * the graph's faults as gradloom_graph_check() has them; DATA, DEVICE, NO_KERNEL, OUT_OF_MEMORY.
+ * with the names below; other settings are those of the graph. USAGE for an unknown name or an invalid value; the
+ * graph's faults as from gradloom_graph_check(); DATA, DEVICE, NO_KERNEL, OUT_OF_MEMORY.
  *
  *   device      "cpu", "cuda:0", …
  *   threads     of the CPU, 1 or more
@@ -124,66 +124,63 @@ typedef gboolean (*GradloomStepFunc) (const GradloomStep *step, gpointer data);
 GradloomTrainer *gradloom_trainer_new (const GradloomGraph *graph, const char *const *options, GError **error);
 void gradloom_trainer_free (GradloomTrainer *trainer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradloomTrainer, gradloom_trainer_free)
-/* Takes n more steps, or all that are left if n is 0; several calls have the same result as one, bit by bit. func may
- * be NULL. TRUE also if func or the graph's patience ended it earlier, or if no step is left. With the option out each
- * call ends with a checkpoint. USAGE for a negative n; NAN; other errors as above. */
+/* Takes n more steps, or all remaining ones if n is 0; several calls have the same result as one, bit by bit. func may
+ * be NULL. TRUE also if func or the graph's patience ended training earlier, or if no step is left. With the option out
+ * each call ends with a checkpoint. USAGE for a negative n; NAN; other errors as above. */
 gboolean
 gradloom_trainer_train (GradloomTrainer *trainer, gint64 n, GradloomStepFunc func, gpointer data, GError **error);
 /* The number of finished steps. */
 gint64 gradloom_trainer_step (const GradloomTrainer *trainer);
-/* Whether no step is left. */
+/* TRUE if no step is left. */
 gboolean gradloom_trainer_is_over (const GradloomTrainer *trainer);
-/* The loss of the samples of a split, "val" or "test", with the present weights; metric (may be NULL) is called for
- * each metric of the graph. If the data have no samples of that split, those of the other are taken, as by `gradloom
- * eval`; DATA if there are none of either, USAGE for another name. */
+/* Computes the loss of the samples of a split, "val" or "test", with the current weights; metric (may be NULL) is
+ * called for each metric of the graph. If the data have no samples of that split, the other split is used, as by
+ * `gradloom eval`; DATA if there are none of either, USAGE for another name. */
 typedef void (*GradloomMetricFunc) (const char *name, double value, gpointer data);
 gboolean gradloom_trainer_evaluate (GradloomTrainer *trainer, const char *split, double *loss,
                                     GradloomMetricFunc metric, gpointer data, GError **error);
-/* The present answers to samples [n, …] of the shape of the port that the answer depends on, as gradloom_predict() has
- * them. */
+/* Predictions with the current weights, as gradloom_predict(), for samples [n, …] with the shape of the input port. */
 GradloomTensor *gradloom_trainer_predict (GradloomTrainer *trainer, const GradloomTensor *samples, GError **error);
 
 /* Names of weights and buffers, "fc.weight", in the order of the graph, ended by NULL; free it with g_strfreev(). */
 char **gradloom_trainer_weights (GradloomTrainer *trainer);
-/* A copy of a weight or buffer, in its shape. PORT if there is none of that name. */
+/* A copy of a weight or buffer, in its shape. PORT for an unknown name. */
 GradloomTensor *gradloom_trainer_get_weight (GradloomTrainer *trainer, const char *name, GError **error);
 /* Sets it, for the next step. PORT; SHAPE unless the shapes are the same. Floats are converted. */
 gboolean
 gradloom_trainer_set_weight (GradloomTrainer *trainer, const char *name, const GradloomTensor *value, GError **error);
 /* The value of a port, "conv1" or "split.1", or of a gradient, "grad:conv1", for a fixed batch of training samples
- * [batch, …], with the present weights. Training is not changed by it. USAGE if there is none of that name. */
+ * [batch, …], with the current weights. Does not affect training. USAGE for an unknown name. */
 GradloomTensor *gradloom_trainer_read (GradloomTrainer *trainer, const char *port, GError **error);
-/* Writes all weights and buffers to a safetensors file with PyTorch's names, in place of one that is there. */
+/* Writes all weights and buffers to a safetensors file with PyTorch's names, replacing an existing file. */
 gboolean gradloom_trainer_save (GradloomTrainer *trainer, const char *path, GError **error);
 
 /* ---- prediction --------------------------------------------------------------------- */
 
-/* What the numbers of an answer are. It follows from the loss or metric that reads the port. */
+/* The meaning of a prediction's numbers, determined by the loss or metric that reads the port. */
 typedef enum
 {
   GRADLOOM_PROBABILITIES, /* of classes: they sum to 1 */
-  GRADLOOM_LOGITS,        /* of classes: the largest counts */
-  GRADLOOM_YES,           /* each the probability of a yes */
+  GRADLOOM_LOGITS,        /* of classes: the largest is the prediction */
+  GRADLOOM_YES,           /* each is the probability of "yes" */
   GRADLOOM_VALUES
 } GradloomAnswer;
 
-/* A graph with trained weights that computes the port that its loss evaluates. */
+/* A graph with trained weights that computes the port that its loss reads. */
 typedef struct _GradloomPredictor GradloomPredictor;
 
-/* weights: a safetensors file, which the first gradloom_predict() reads; NULL: the initial weights, or those of the run
- * that the graph is from. device: NULL is "cpu"; threads: 0 is all. USAGE if it is not clear what to read or to
- * compute.
- */
+/* weights: a safetensors file, which the first gradloom_predict() reads; NULL: the initial weights, or those of the
+ * graph's run. device: NULL is "cpu"; threads: 0 is all. USAGE if the input or the prediction is ambiguous. */
 GradloomPredictor *gradloom_predictor_new (const GradloomGraph *graph, const char *weights, const char *device,
                                            int threads, GError **error);
 void gradloom_predictor_free (GradloomPredictor *predictor);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradloomPredictor, gradloom_predictor_free)
-/* The answers to samples [n, …], converted to the type of the port that reads them: f64 [n, positions, classes]. A
- * classifier of whole samples has 1 position; of values and of yes and no, positions is 1 too, and the last size counts
- * them. kind may be NULL. SHAPE for samples of another shape; DATA if the weights do not fit. */
+/* Predictions for samples [n, …], converted to the type of the input port: f64 [n, positions, classes]. A classifier of
+ * whole samples has 1 position; for values, and for yes or no, positions is 1, too, and the last size is their number.
+ * kind may be NULL. SHAPE for samples of another shape; DATA if the weights do not match. */
 GradloomTensor *
 gradloom_predict (GradloomPredictor *predictor, const GradloomTensor *samples, GradloomAnswer *kind, GError **error);
-/* The name of a class of n, from the data set; NULL if it has none. Borrowed. */
+/* The name of one of n classes, from the data set; NULL if it has none. Borrowed. */
 const char *gradloom_predictor_class_name (const GradloomPredictor *predictor, gint64 n, gint64 class_index);
 
 G_END_DECLS

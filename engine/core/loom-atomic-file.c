@@ -1,6 +1,7 @@
-/* Writing a file whole or not at all: a temporary neighbour, fsync, rename, fsync of
- * the folder. The neighbour is made with O_EXCL and mode 0666, so that the umask
- * applies as for any other new file; an old file's permissions are kept. */
+/* Writes a file completely or not at all: a temporary file in the same folder, fsync, rename, fsync of the folder.
+ *
+ * The temporary file is created with O_EXCL and mode 0666, so that the umask applies as for any other new file; the
+ * permissions of an old file are kept. */
 #include "engine/core/loom-atomic-file.h"
 
 #include <errno.h>
@@ -15,14 +16,14 @@
 
 struct _LoomAtomicFile
 {
-  int folder;      /* the descriptor that path and temporary are relative to; AT_FDCWD: none */
-  char *shown;     /* what the caller called it: for sentences */
-  char *path;      /* the file to replace, links resolved */
-  char *temporary; /* its neighbour while writing; NULL when written in place */
+  int folder;      /* the descriptor of the folder that path and temporary are relative to, or AT_FDCWD */
+  char *shown;     /* the caller's name of the file, for errors */
+  char *path;      /* the file to replace, with links resolved */
+  char *temporary; /* the temporary file; NULL if the file is written directly */
   FILE *stream;
 };
 
-/* Sets the sentence for a failed system call; always FALSE. */
+/* Sets the error of a failed system call; always returns FALSE. */
 static gboolean
 set_io_error (GError **error, const char *path, int errnum)
 {
@@ -55,7 +56,7 @@ open_neighbour (LoomAtomicFile *file)
   return -1;
 }
 
-/* More links than the kernel follows are a circle. */
+/* More links than the kernel follows are a cycle. */
 #define MAX_LINKS 40
 
 char *
@@ -71,7 +72,7 @@ loom_file_target (const char *path)
       free (resolved);
       return copy;
     }
-  /* Of a link that leads nowhere yet, realpath() has no answer. */
+  /* realpath() fails for a link whose target does not exist yet. */
   for (guint i = 0; i < MAX_LINKS; i++)
     {
       g_autofree char *to = g_file_read_link (at, NULL);
@@ -114,13 +115,13 @@ loom_atomic_file_new (LoomFolder *folder, const char *path, GError **error)
   if (fd < 0)
     {
       set_io_error (error, file->shown, errno);
-      /* Nothing was made under that name, so nothing is to be removed. */
+      /* No file was created under that name, so there is none to remove. */
       g_clear_pointer (&file->temporary, g_free);
       return NULL;
     }
   if (exists && file->temporary != NULL)
     {
-      /* A file system without permissions may refuse; the content matters more. */
+      /* A file system without permissions may refuse this; the content is more important. */
       if (fchmod (fd, info.st_mode & 07777) != 0)
         g_debug ("permissions of %s were not kept: %s", file->shown, g_strerror (errno));
     }
@@ -147,7 +148,7 @@ loom_atomic_file_write (LoomAtomicFile *file, const void *data, gsize length, GE
 gboolean
 loom_descriptor_sync (int fd, const char *path, GError **error)
 {
-  /* Some file systems cannot synchronise a folder and say EINVAL. */
+  /* Some file systems cannot synchronise a folder and return EINVAL. */
   return fsync (fd) == 0 || errno == EINVAL || set_io_error (error, path, errno);
 }
 

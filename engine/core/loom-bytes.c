@@ -1,4 +1,4 @@
-/* Amounts of memory for people. */
+/* Formats and parses amounts of memory. */
 #include "engine/core/loom-bytes.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ loom_bytes_to_string (double bytes)
   const char *sign = bytes < 0 ? "−" : "";
   guint u = 0;
 
-  /* A number that would be rounded to 1000 of a unit is 1.0 of the next. */
+  /* A number that would be rounded to 1000 of a unit becomes 1.0 of the next unit. */
   for (bytes = fabs (bytes); bytes >= 999.5 && u + 1 < G_N_ELEMENTS (unit); u++)
     bytes /= 1000;
   return g_strdup_printf (u == 0 || bytes >= 99.95 ? "%s%.0f %s" : "%s%.1f %s", sign, bytes, unit[u]);

@@ -1,7 +1,7 @@
 /* Symbolic dimensions and shapes: arithmetic, broadcasting, reading and writing.
  *
- * Every value is kept in one normal form (symbols sorted, none with a coefficient
- * of zero, unused places 0), so that equality is a comparison of fields. */
+ * Every value has one normal form (symbols sorted, no symbols if the coefficient is 0, unused bytes 0), so that
+ * equality is a comparison of fields. */
 #include "engine/core/loom-dim.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ compare_symbols (const void *a, const void *b)
   return *(const char *)a - *(const char *)b;
 }
 
-/* Brings a dimension of n symbols into the normal form; unknown when it does not fit. */
+/* Brings a dimension of n symbols into the normal form; unknown if it has too many symbols. */
 static LoomDim
 make_dim (gint64 coef, char *symbols, int n)
 {
@@ -98,7 +98,7 @@ loom_dim_mul (LoomDim a, LoomDim b)
   int na = symbol_count (a), nb = symbol_count (b);
   gint64 coef;
 
-  /* Zero times any dimension is zero, also an unknown one. */
+  /* Zero times any dimension is zero, even an unknown one. */
   if (a.coef == 0 || b.coef == 0)
     return loom_dim (0);
   if (a.coef < 0 || b.coef < 0 || __builtin_mul_overflow (a.coef, b.coef, &coef))

@@ -1,4 +1,5 @@
-/* The environment variables; see the header. Back ends, which do not depend on the engine, read theirs by getenv(). */
+/* The environment variables; see the header. Back ends do not depend on the engine, so they call getenv() themselves.
+ */
 #include "engine/core/loom-env.h"
 
 #include <string.h>
@@ -11,9 +12,10 @@ static const LoomEnv table[] = {
     .doc = "The GPUs that the program uses, in this order, as in PyTorch: with 2,0 the device cuda:0 is the third "
            "GPU. Empty or -1 hides all GPUs." },
   { .name = "GRADLOOM_CHECK",
-    .doc = "1: an independent checker checks each plan, and the program ends if a plan is wrong; planning takes longer. "
-           "meaning: it also evaluates parts of the plan, which takes much longer. "
-           "0: no plan is checked. Default: 1 in debug builds, else 0." },
+    .doc
+    = "1: an independent checker checks each plan, and the program ends if a plan is wrong; planning takes longer. "
+      "meaning: it also evaluates parts of the plan, which takes much longer. "
+      "0: no plan is checked. Default: 1 in debug builds, else 0." },
   { .name = "GRADLOOM_COMM_LANE",
     .doc = "1: ranks exchange gradients during the backward pass, in a separate thread; 0: after it. Default: 1 if a "
            "processor is free for the thread." },

@@ -9,12 +9,12 @@ G_BEGIN_DECLS
 typedef struct
 {
   const char *name, *doc; /* doc: sentences for the manual page */
-  gboolean for_tests;     /* no user needs it, and the manual page leaves it out */
+  gboolean for_tests;     /* not for users; the manual page omits it */
 } LoomEnv;
 
 /* Ends with name NULL. */
 const LoomEnv *loom_env_table (void);
-/* The value of a variable of the table; NULL where it is not set, or empty. */
+/* The value of a variable in the table; NULL if it is not set, or empty. */
 const char *loom_env (const char *name);
 
 G_END_DECLS

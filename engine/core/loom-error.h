@@ -1,5 +1,5 @@
-/* Errors that a user can cause are GErrors in this domain, with a sentence that says what
- * is wrong, where, and what helps. Errors that only a programmer can cause are assertions. */
+/* Errors that a user can cause are GErrors in this domain, whose sentence names the problem, where it is, and a remedy.
+ * Errors that only a programmer can cause are assertions. */
 #pragma once
 
 #include <glib.h>
@@ -8,7 +8,8 @@ G_BEGIN_DECLS
 
 #define LOOM_ERROR (loom_error_quark ())
 
-typedef enum {
+typedef enum
+{
   LOOM_ERROR_PARSE,
   LOOM_ERROR_SCHEMA,
   LOOM_ERROR_UNKNOWN_OP,
@@ -30,14 +31,14 @@ typedef enum {
 
 GQuark loom_error_quark (void);
 
-/* What ranks could not exchange, DIST; always FALSE. text: the sentence of the call. */
+/* Sets DIST for a failed communication of ranks; always returns FALSE. text: the error of the call. */
 gboolean loom_error_of_ranks (const char *text, GError **error);
 
-/* "PARSE", "SHAPE", …: the name that --json output and the documents use. */
+/* "PARSE", "SHAPE", …: the name in --json output and in documents. */
 const char *loom_error_code_name (LoomErrorCode code);
 
-/* The exit status of the command line for this error: 1 graph, data or weights;
- * 2 usage; 3 device or memory; 4 NaN; 5 I/O; 130 cancelled. */
+/* The exit status of the command line for this error: 1 graph, data or weights; 2 usage; 3 device or memory; 4 NaN; 5
+ * I/O; 130 cancelled. */
 int loom_error_exit_status (const GError *error);
 
 G_END_DECLS

@@ -40,16 +40,16 @@ loom_faults_free (LoomFaults *faults)
 }
 
 #define MAX_QUOTE    60   /* characters */
-#define MAX_PATH     400  /* a file is found by all of its path */
-#define MAX_SENTENCE 8000 /* a value may hold quotation marks itself */
+#define MAX_PATH     400  /* a file can be found only by its complete path */
+#define MAX_SENTENCE 8000 /* a quoted value may contain quotation marks */
 
-/* Ways in which sentences quote: texts, the values of attributes, and elements. */
+/* The forms of quotations in sentences: texts, values of attributes, and elements. */
 static const struct
 {
   const char *open, *close;
 } quotations[] = { { "“", "”" }, { "=\"", "\"" }, { "<", ">" } };
 
-/* The first quotation from s on: its text is from *begin to *end. */
+/* Finds the first quotation from s on; its text is from *begin to *end. */
 static gboolean
 find_quotation (const char *s, const char **begin, const char **end)
 {
@@ -73,7 +73,7 @@ find_quotation (const char *s, const char **begin, const char **end)
   return *begin != NULL;
 }
 
-/* Text from begin to end, or its first longest - 1 characters and an ellipsis. */
+/* Appends the text from begin to end, or its first longest - 1 characters and an ellipsis. */
 static void
 put_shortened (GString *to, const char *begin, const char *end, glong longest)
 {
@@ -85,7 +85,7 @@ put_shortened (GString *to, const char *begin, const char *end, glong longest)
     g_string_append (to, "…");
 }
 
-/* Text outside quotations: a number of a thousand digits, or a path. */
+/* Shortens long words outside of quotations, such as a number of a thousand digits, or a path. */
 static void
 put_words (GString *to, const char *begin, const char *end)
 {
@@ -115,7 +115,7 @@ loom_shorten_quotes (const char *sentence)
       put_words (text, s, begin);
       put_shortened (text, line, line + strlen (line), *begin == '/' ? MAX_PATH : MAX_QUOTE);
       s = end;
-      /* A mark that closes one quotation opens none. */
+      /* A mark that ends a quotation begins none. */
       g_string_append_unichar (text, g_utf8_get_char (s));
       s = g_utf8_next_char (s);
     }
@@ -137,7 +137,7 @@ loom_error_set_quoting (GError **error, LoomErrorCode code, const char *format, 
   g_set_error_literal (error, LOOM_ERROR, code, message);
 }
 
-/* A fault quotes files, and a file may hold anything of any length. */
+/* A fault quotes files, which may contain any text of any length. */
 static char *
 format_shortened (const char *format, va_list args)
 {
@@ -235,7 +235,7 @@ append_place (GString *text, const char *before, const char *name)
   g_autofree char *shown = loom_text_printable (name, TRUE, G_MAXLONG);
   glong n = g_utf8_strlen (shown, -1);
 
-  /* A path through modules ends with what distinguishes it from its neighbours. */
+  /* The end of a path through modules is its most specific part. */
   if (n > MAX_QUOTE)
     g_string_append_printf (text, "%s…%s", before, g_utf8_offset_to_pointer (shown, n - MAX_QUOTE + 1));
   else
@@ -264,7 +264,7 @@ loom_fault_to_string (const LoomFault *fault)
   return g_string_free (text, FALSE);
 }
 
-/* What two faults have in common that are one sentence; NULL for what concerns no node. */
+/* Faults with the same key become one sentence; NULL for a fault without a node. */
 static char *
 kind_of (const LoomFault *fault)
 {
@@ -274,7 +274,7 @@ kind_of (const LoomFault *fault)
                           fault->port != NULL ? fault->port : "", fault->message, fault->fix != NULL ? fault->fix : "");
 }
 
-/* One sentence for all faults of an array of them. */
+/* One sentence for all faults of an array with the same key. */
 static char *
 sentence_of (const GPtrArray *alike)
 {
@@ -356,8 +356,8 @@ loom_faults_to_error (const LoomFaults *faults, const char *file, GError **error
 
 #define MAX_WORD 63
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn a into b,
- * letter case aside (restricted Damerau-Levenshtein distance). */
+/* The number of insertions, deletions, replacements and swaps of neighbours that turn a into b, ignoring case
+ * (restricted Damerau-Levenshtein distance). */
 static guint
 edit_distance (const char *a, gsize na, const char *b, gsize nb)
 {
@@ -400,12 +400,12 @@ loom_nearest (const char *word, const char *const *candidates)
   length = strlen (word);
   if (length > MAX_WORD)
     return NULL;
-  /* The first word of a longer name is most likely that name, cut short: “nll” of “nll_loss”, “conv” of “conv2d”. */
+  /* The beginning of a longer name is probably that name: “nll” of “nll_loss”, “conv” of “conv2d”. */
   for (gsize i = 0; length > 1 && candidates[i] != NULL; i++)
     if (candidates[i][0] != 0 && g_ascii_strncasecmp (candidates[i], word, length) == 0
         && (candidates[i][length] == '_' || candidates[i][length] == 0 || g_ascii_isdigit (candidates[i][length])))
       return candidates[i];
-  /* A third of the word may be wrong; beyond that a suggestion only confuses. */
+  /* Up to a third of the word may be wrong; beyond that, suggestions are confusing. */
   limit = MIN ((length + 1) / 3, MAX (length, 1) - 1);
   for (gsize i = 0; candidates[i] != NULL; i++)
     {
@@ -415,7 +415,7 @@ loom_nearest (const char *word, const char *const *candidates)
       if (n > MAX_WORD)
         continue;
       distance = edit_distance (word, length, candidates[i], n);
-      /* Only a strictly better one displaces, so ties go to the first listed. */
+      /* Only a strictly better one replaces it, so the first of equal ones is suggested. */
       if (nearest == NULL ? distance <= limit : distance < limit)
         {
           nearest = candidates[i];

@@ -1,4 +1,4 @@
-/* Reads in pieces, so that the size need not be known, and stops where more could not be what is wanted. */
+/* Reads in pieces, so that the size need not be known, and stops as soon as the file cannot be valid. */
 #include "engine/core/loom-file.h"
 
 #include "engine/core/loom-error.h"

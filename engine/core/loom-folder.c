@@ -1,4 +1,4 @@
-/* Reaches files by name from a descriptor of their folder, so that no link inside the folder leads out of it. */
+/* Opens files by name relative to the descriptor of their folder, so that no link inside the folder leads out of it. */
 #include "engine/core/loom-folder.h"
 
 #include "engine/core/loom-atomic-file.h"
@@ -13,7 +13,7 @@
 
 struct _LoomFolder
 {
-  char *path; /* for sentences */
+  char *path; /* for errors */
   int fd;
 };
 
@@ -68,7 +68,7 @@ loom_folder_enter (LoomFolder *parent, const char *name, gboolean create, GError
 
   if (create && mkdirat (parent->fd, name, 0777) != 0 && errno != EEXIST)
     return folder_new (-1, path, FALSE, error);
-  /* Of a link, O_DIRECTORY together with O_NOFOLLOW says ENOTDIR. */
+  /* For a link, O_DIRECTORY with O_NOFOLLOW fails with ENOTDIR. */
   int fd = openat (parent->fd, name, AS_FOLDER | O_NOFOLLOW), failed = errno;
   gboolean to_link = fd < 0 && is_link (parent, name);
   errno = failed;
@@ -107,7 +107,7 @@ char **
 loom_folder_names (LoomFolder *folder)
 {
   g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
-  /* A descriptor of its own, because closedir() closes it and reading moves it. */
+  /* A separate descriptor, because closedir() closes it and reading moves its position. */
   int fd = openat (folder->fd, ".", AS_FOLDER);
   DIR *dir = fd >= 0 ? fdopendir (fd) : NULL;
 
@@ -125,7 +125,7 @@ int
 loom_folder_open_file (LoomFolder *folder, const char *name, int flags, GError **error)
 {
   g_autofree char *path = loom_folder_path_of (folder, name);
-  /* O_NONBLOCK: opening a pipe does not wait for its other end. An ordinary file ignores it. */
+  /* With O_NONBLOCK, opening a pipe does not wait for its other end. Regular files ignore it. */
   int fd = openat (folder->fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
   const char *why = NULL;
   struct stat info;

@@ -1,4 +1,4 @@
-/* Paths inside and outside a graph's folder, as a guard needs them. */
+/* Paths inside and outside a graph's folder, for guards. */
 #include "engine/core/loom-guard.h"
 
 #include <string.h>

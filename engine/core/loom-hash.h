@@ -1,5 +1,5 @@
-/* A hash of texts that is the same on every machine and in every version: streams of random numbers depend on it.
- * FNV-1a, 64 bits (Fowler, Noll and Vo). */
+/* A hash of texts that is the same on every machine and in every version, because streams of random numbers depend on
+ * it. FNV-1a, 64 bits (Fowler, Noll and Vo). */
 #pragma once
 
 #include <glib.h>
@@ -29,8 +29,8 @@ loom_hash_name (const char *name)
   return loom_hash_text (LOOM_HASH_EMPTY, name);
 }
 
-/* Of n bytes, eight at a time: the shift brings what a product moves up to where the next one begins. For numbers that
- * machines of one byte order compare while they run; it is no FNV-1a. */
+/* A hash of n bytes, eight at a time: the shift mixes the high bits of a product into the low bits. Not FNV-1a, and
+ * only for machines of one byte order in one run. */
 static inline guint64
 loom_hash_bytes (guint64 hash, gconstpointer bytes, gsize n)
 {

@@ -1,7 +1,7 @@
-/* Writing JSON; see the header.
+/* Writes JSON; see the header.
  *
- * Whether a comma is due shows in the last byte: none after what opens an object or an array, and no value ends in
- * such a byte, as a string ends in its quotation mark. */
+ * The last byte shows whether a comma is needed: not after the byte that opens an object or an array; no value ends in
+ * such a byte, because a string ends in its quotation mark. */
 #include "engine/core/loom-json.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ append_quoted (GString *out, const char *text)
   g_string_append_c (out, '"');
 }
 
-/* Writes the text before a value: a comma where one is due, and the member's name. */
+/* Writes the text before a value: a comma if needed, and the member's name. */
 static void
 begin_value (LoomJson *self, const char *name)
 {
@@ -122,7 +122,7 @@ static void
 append_number (LoomJson *self, const char *name, double value, char how, int digits)
 {
   char format[16];
-  /* The largest double has 309 digits before the point. */
+  /* The largest double has 309 digits before the decimal point. */
   char text[512];
 
   if (!isfinite (value))

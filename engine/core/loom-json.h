@@ -1,7 +1,7 @@
-/* Writes JSON: commas, escapes and the form of numbers.
+/* Writes JSON: commas, escapes and numbers.
  *
- * json-glib is used for reading only: json-glib 1.6 writes 1e-08 as 1e-08.0, which is no JSON, and every
- * double with 17 digits, where a loss in f32 has nine. What is not finite becomes null. */
+ * json-glib is used only for reading: version 1.6 writes 1e-08 as 1e-08.0, which is not JSON, and every double with 17
+ * digits, although nine are enough for a loss in f32. Infinity and NaN become null. */
 #pragma once
 
 #include <glib.h>
@@ -13,7 +13,7 @@ typedef struct _LoomJson LoomJson;
 LoomJson *loom_json_new (void);
 void loom_json_free (LoomJson *self);
 
-/* name: the member's; NULL in an array and for the whole. Names are written as they are: they come from tables. */
+/* name: of a member; NULL in an array and for the root. Names are not escaped, because they are constants. */
 void loom_json_begin_object (LoomJson *self, const char *name);
 void loom_json_end_object (LoomJson *self);
 void loom_json_begin_array (LoomJson *self, const char *name);
@@ -23,10 +23,10 @@ void loom_json_bool (LoomJson *self, const char *name, gboolean value);
 void loom_json_int (LoomJson *self, const char *name, gint64 value);
 /* With nine significant digits, which distinguish any two f32. */
 void loom_json_number (LoomJson *self, const char *name, double value);
-/* With as many digits as it takes to read the same number again: nine where it is an f32, else up to 17. */
+/* With as many digits as are needed to read the same number again: nine for an f32, else up to 17. */
 void loom_json_exact (LoomJson *self, const char *name, double value);
 void loom_json_number_digits (LoomJson *self, const char *name, double value, int digits);
-/* With n digits after the point. */
+/* With n decimals. */
 void loom_json_fixed (LoomJson *self, const char *name, double value, int decimals);
 void loom_json_null (LoomJson *self, const char *name);
 /* An array of integers. */
@@ -34,15 +34,15 @@ void loom_json_ints (LoomJson *self, const char *name, int n, const gint64 *valu
 
 /* The text so far, without a line break at the end (transfer none). */
 const char *loom_json_text (const LoomJson *self);
-/* (transfer full) The same; frees self. */
+/* The same; frees self. (transfer full) */
 char *loom_json_take (LoomJson *self);
-/* Forgets what was written, for the next line. */
+/* Clears the text, for the next line. */
 void loom_json_clear (LoomJson *self);
 
-/* Whether a text from elsewhere is nested at most that many levels. JSON-GLib's parser recurses for each, so a text of
- * 100,000 brackets would overflow the stack: the question comes before it. */
+/* TRUE if the text has at most that many levels of nesting. JSON-GLib's parser is recursive, so an untrusted text of
+ * 100,000 brackets would overflow the stack; call this before parsing. */
 gboolean loom_json_is_within (const char *json, gsize length, int levels);
-#define LOOM_JSON_LEVELS 32 /* more than any file of Gradloom has */
+#define LOOM_JSON_LEVELS 32 /* more than in any file of Gradloom */
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomJson, loom_json_free)
 

@@ -1,8 +1,8 @@
-/* Finding and opening modules, and finding programs that belong to this one.
+/* Finds and opens modules, and finds programs that belong to this one.
  *
- * A module's code runs with the user's rights, so it is taken only from a folder that no other user can write: that of
- * the build that this program belongs to, or the installed one. A folder found from the program's own place alone would
- * not do: for a build in /tmp/build, any user can make /tmp/kernels. */
+ * A module's code runs with the user's rights, so it is loaded only from a folder that no other user can write: that of
+ * the build to which this program belongs, or the installed one. The position of the program alone is not sufficient:
+ * for a build in /tmp/build, any user can create /tmp/kernels. */
 #include "engine/core/loom-module.h"
 
 #include "engine/core/loom-atomic-file.h"
@@ -15,8 +15,8 @@
 /* Trusts root and the user alone. */
 static const struct stat of_root = { .st_uid = 0 };
 
-/* Whether a file or folder can be changed only by root, the user, the owner of `trusted`, and, if the group of
- * `trusted` may write that, this group alone. Distributions give each user a group of the same number, whose write
+/* TRUE if a file or folder can be changed only by root, the user, the owner of `trusted`, and, if the group of
+ * `trusted` may write that, this group. Distributions give each user a group with the same number, whose write
  * permission admits no other user. */
 static gboolean
 is_own (const char *path, const struct stat *trusted)
@@ -29,7 +29,7 @@ is_own (const char *path, const struct stat *trusted)
              || ((trusted->st_mode & S_IWGRP) != 0 && info.st_gid == trusted->st_gid));
 }
 
-/* Whether no other user can change a file of code, or put another in its place. */
+/* TRUE if no other user can change or replace a file of code. */
 static gboolean
 is_own_code (const char *file, const struct stat *trusted)
 {
@@ -38,7 +38,7 @@ is_own_code (const char *file, const struct stat *trusted)
   return is_own (folder, trusted) && is_own (file, trusted);
 }
 
-/* Whether this program is part of the build, and not a copy of it elsewhere. */
+/* TRUE if this program is part of the build, and not a copy elsewhere. */
 static gboolean
 is_of_build (void)
 {

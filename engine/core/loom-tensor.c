@@ -1,7 +1,7 @@
 /* Host tensors: memory, element access and conversion between element types.
  *
- * Every tensor keeps its memory alive by a GBytes, its own memory included, so that
- * owned data and views of a mapped file are freed in the same way. */
+ * Every tensor keeps its memory alive by a GBytes, including its own memory, so that owned data and views of a mapped
+ * file are freed in the same way. */
 #include "engine/core/loom-tensor.h"
 
 #include <math.h>
@@ -12,10 +12,10 @@
 
 #define ALIGNMENT 64
 
-/* The address of an empty tensor whose owner has no memory at all. */
+/* The address of an empty tensor without an owner's memory. */
 static const guint64 nothing[ALIGNMENT / 8] __attribute__ ((aligned (ALIGNMENT)));
 
-/* FALSE when elements or bytes overflow. */
+/* FALSE if the number of elements or bytes overflows. */
 static gboolean
 measure (LoomDType dtype, int rank, const gint64 *dims, gint64 *count, gsize *bytes)
 {
@@ -60,7 +60,7 @@ loom_tensor_new (LoomDType dtype, int rank, const gint64 *dims, GError **error)
   g_return_val_if_fail (dtype < LOOM_N_DTYPES, NULL);
   g_return_val_if_fail (rank >= 0 && rank <= LOOM_SHAPE_MAX_RANK, NULL);
 
-  /* calloc, because large pages come zeroed from the kernel and are not touched before use. */
+  /* calloc(), because the kernel provides large blocks zeroed, and pages that are not used are never touched. */
   if (measure (dtype, rank, dims, &count, &bytes))
     raw = calloc (1, bytes + ALIGNMENT);
   if (raw == NULL)
@@ -132,7 +132,7 @@ loom_bfloat_from_float (float f)
   guint32 bits;
 
   memcpy (&bits, &f, sizeof bits);
-  /* A NaN stays one: rounding could carry its mantissa into an infinity. */
+  /* A NaN stays NaN: rounding could turn its mantissa into an infinity. */
   if (isnan (f))
     return (guint16)(bits >> 16) | 0x40;
   return (guint16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
@@ -173,8 +173,8 @@ loom_half_from_float (float f)
   return sign | (guint16)((magnitude + 0xfff + ((magnitude >> 13) & 1)) >> 13);
 }
 
-/* A double as the float with the odd last bit of the two around it: rounding that to
- * a 16-bit type gives what rounding the double once would have given. */
+/* Converts a double to the neighbouring float whose last bit is odd (round to odd), unless it is exact: rounding that
+ * to a 16-bit type has the same result as rounding the double once. */
 static float
 round_to_odd (double value)
 {
@@ -190,8 +190,7 @@ round_to_odd (double value)
   return f;
 }
 
-/* Truncates like a C cast, but with the ends of the range (and 0 for NaN) where the
- * cast would be undefined. */
+/* Truncates like a C cast, but returns the ends of the range (and 0 for NaN) where a cast is undefined. */
 static gint64
 truncate_to (double value, gint64 low, gint64 high)
 {
@@ -271,7 +270,7 @@ get_integer (const LoomTensor *t, gint64 i)
   return t->dtype == LOOM_I64 ? ((const gint64 *)t->data)[i] : (gint64)loom_tensor_get (t, i);
 }
 
-/* Integers go from type to type without passing through double, which holds only 53 bits. */
+/* Integers are converted directly, because a double holds only 53 bits. */
 static void
 set_integer (LoomTensor *t, gint64 i, gint64 value)
 {
@@ -281,7 +280,7 @@ set_integer (LoomTensor *t, gint64 i, gint64 value)
     loom_tensor_set (t, i, (double)value);
 }
 
-/* TRUE if element i of t holds exactly this integer. */
+/* TRUE if element i of t can represent this integer exactly. */
 static gboolean
 holds_integer (const LoomTensor *t, gint64 i, gint64 value)
 {

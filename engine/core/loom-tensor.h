@@ -1,7 +1,5 @@
-/* A tensor on the host: dense, row major, reference counted.
- *
- * Files, data sets, port files of a run and snapshots exchange these; the
- * engine's own values inside a step are offsets in an arena and never this. */
+/* A tensor on the host: dense, row-major, reference counted. Files, data sets, port files of a run and snapshots use
+ * these; the values inside a step are offsets in an arena instead. */
 #pragma once
 
 #include <glib.h>
@@ -17,33 +15,34 @@ typedef struct
   gint64 dim[LOOM_SHAPE_MAX_RANK];
   gint64 count; /* elements */
   gsize bytes;
-  void *data; /* 64-byte aligned (a view: as its owner, at least by element); not NULL even when empty */
+  void *data; /* 64-byte aligned (a view: aligned as its owner's, at least for its type); not NULL even if empty */
   /*< private >*/
   gatomicrefcount refs;
   GBytes *owner;
 } LoomTensor;
 
-/* Zero-filled. NULL with OUT_OF_MEMORY when it does not fit (size overflow included). */
+/* Zero-filled. NULL with OUT_OF_MEMORY if it cannot be allocated, or if the size overflows. */
 LoomTensor *loom_tensor_new (LoomDType dtype, int rank, const gint64 *dims, GError **error);
-/* A view of foreign memory kept alive by owner (transfer none; a reference is taken). */
+/* A view of memory kept alive by owner (transfer none; takes a reference). */
 LoomTensor *loom_tensor_new_from_bytes (LoomDType dtype, int rank, const gint64 *dims, GBytes *owner, gsize offset);
 LoomTensor *loom_tensor_ref (LoomTensor *t);
 void loom_tensor_unref (LoomTensor *t);
-/* Element i, whatever the dtype, as a double (f16 and bf16 are widened). */
+/* Element i as a double, for any type. */
 double loom_tensor_get (const LoomTensor *t, gint64 i);
-/* Stores with rounding to nearest even for f16 and bf16, truncation for integers. */
+/* Stores an element: f16 and bf16 are rounded to nearest even, integers are truncated. */
 void loom_tensor_set (LoomTensor *t, gint64 i, double value);
-/* Converts element by element. With exact, fails with DATA (naming the first
- * offender) when an integer does not survive the way there and back. */
+/* Converts element by element. With exact, fails with DATA, naming the first such element, if an integer would change.
+ */
 LoomTensor *loom_tensor_convert (const LoomTensor *t, LoomDType dtype, gboolean exact, GError **error);
-/* The means of blocks of the matrix [rows, columns] that begins at element `at`, row by row; blocks at its right and
- * lower edge are what is left. means has room for ceil (rows / block_rows) · ceil (columns / block_columns). */
+/* The means of blocks of the matrix [rows, columns] that begins at element `at`, in row-major order; blocks at the
+ * right and lower edges may be smaller. means has space for ceil (rows / block_rows) · ceil (columns / block_columns)
+ * elements. */
 void loom_tensor_block_means (const LoomTensor *t, gint64 at, gint64 rows, gint64 columns, gint64 block_rows,
                               gint64 block_columns, float *means);
 LoomShape loom_tensor_shape (const LoomTensor *t);
 gboolean loom_tensor_equal_bits (const LoomTensor *a, const LoomTensor *b);
 
-/* IEEE half and bfloat16 from and to f32, round to nearest even. */
+/* Converts IEEE half and bfloat16 from and to f32, rounding to nearest even. */
 float loom_half_to_float (guint16 h);
 guint16 loom_half_from_float (float f);
 float loom_bfloat_to_float (guint16 h);
@@ -51,7 +50,7 @@ guint16 loom_bfloat_from_float (float f);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTensor, loom_tensor_unref)
 
-/* The back end that alone computes in this type, "ref" for f64; NULL where others do, too. */
+/* The only back end that computes in this type: "ref" for f64; NULL if others support it, too. */
 const char *loom_dtype_backend (LoomDType dtype);
 /* TRUE if a device of this name ("ref", "ref:1") belongs to a back end that computes in it. */
 gboolean loom_dtype_runs_on (LoomDType dtype, const char *device);

@@ -1,4 +1,4 @@
-/* Names and sentences of files that anybody may have made, for a terminal or a label. */
+/* Makes untrusted names and sentences safe for a terminal or a label. */
 #include "engine/core/loom-text.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ is_shown_as_it_is (const char *text)
   return strcmp (shown, text) == 0;
 }
 
-/* A word that a terminal would take as orders: each byte but letters and digits by its number. */
+/* A printf command for a word with control characters: all bytes except letters and digits are octal. */
 static char *
 spelled_out (const char *word)
 {

@@ -1,7 +1,5 @@
-/* The inside of graphs and elements, for the files of this folder only.
- *
- * Strings are reference counted (GRefString), so that a frozen copy of 5,000
- * elements costs pointers and not text, and may be dropped by another thread. */
+/* The structs of graphs and elements, for the files of this folder only. Strings are reference counted (GRefString), so
+ * that a frozen copy of 5,000 elements costs pointers instead of text, and may be freed on another thread. */
 #pragma once
 
 #include "engine/graph/loom-graph.h"
@@ -14,8 +12,8 @@ typedef struct
   char *value; /* GRefString */
 } Attribute;
 
-/* Tables of a scope (the root or a module) for lookups in O(1). Where two nodes share an id the first one that was met
- * stands, and after_duplicate makes the next change rebuild the table. */
+/* Hash tables of a scope (the root or a module) for lookups in O(1). If two nodes share an id, the table has the first
+ * one, and after_duplicate makes the next change rebuild the table. */
 typedef struct
 {
   GHashTable *table; /* name → element; keys belong to the elements */
@@ -42,18 +40,18 @@ struct _LoomGraph
   gatomicrefcount refs;
   gboolean frozen;
   LoomElement *root;
-  GPtrArray *by_serial; /* serials are small and dense, so a table of pointers serves */
+  GPtrArray *by_serial; /* serials are small and dense, so an array is sufficient */
   guint64 version;
   char *folder;
   LoomGuard guard;
-  char *file;           /* as it was named when it was read */
-  guint n_dropped; /* parts that the reader left out */
+  char *file;      /* as named by the caller when it was read */
+  guint n_dropped; /* parts that the reader skipped */
 };
 
 /* ---- elements ---- */
 LoomElement *loom_element_create (LoomTag tag);
-/* Values that XML cannot hold (control characters, broken UTF-8) become U+FFFD here, so
- * that what is in memory is what a file can keep. */
+/* Characters that XML cannot represent (control characters, invalid UTF-8) become U+FFFD here, so that memory and file
+ * agree. */
 void loom_element_set_value (LoomElement *e, const char *name, const char *value);
 void loom_element_set_content (LoomElement *e, const char *text);
 void loom_element_attach (LoomElement *parent, guint index, LoomElement *child);
@@ -62,13 +60,13 @@ gboolean loom_element_is_scope (const LoomElement *e);
 LoomElement *loom_element_copy_tree (const LoomElement *e, gboolean keep_identity);
 
 /* ---- graphs ---- */
-LoomGraph *loom_graph_create (LoomElement *root); /* takes the tree, gives serials and indexes */
+LoomGraph *loom_graph_create (LoomElement *root); /* takes the tree, assigns serials and makes the indexes */
 void loom_graph_register (LoomGraph *graph, LoomElement *tree);
 void loom_graph_unregister (LoomGraph *graph, LoomElement *tree);
-/* Takes e out of its scope's tables, or puts it in: around a change of an attribute. */
+/* Removes e from its scope's tables, or inserts it: before and after a change of an attribute. */
 void loom_graph_index (LoomElement *e, gboolean present);
-/* After any change below e's scope: rebuilds its tables if two elements shared a name, for then an entry that
- * was taken out may have hidden another. */
+/* Call after any change below e's scope: rebuilds its tables if two elements shared a name, because a removed entry may
+ * have hidden another one. */
 void loom_graph_rebuild_duplicates (LoomElement *e);
 
 G_END_DECLS

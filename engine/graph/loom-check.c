@@ -1,8 +1,5 @@
-/* Faults of a graph that can be found without knowing operators: ids, names, and
- * wires that lead nowhere.
- *
- * The reader does not do this, because an editor brings the same faults about; both
- * ask here, through the net that they make. */
+/* Finds faults of a graph that do not depend on operators: ids, names, and wires without a valid end. The reader does
+ * not check this, because the same faults can arise in the editor; both check through loom_net_new(). */
 #include "engine/graph/graph-private.h"
 #include "engine/graph/loom-grammar.h"
 

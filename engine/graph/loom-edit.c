@@ -1,9 +1,8 @@
 /* Edits: four invertible changes, and their form as a line of text.
  *
- * An edit names places by serials, so a stack of them needs no pointers into the
- * tree. A line names places by child positions instead ("0.3" is the fourth child of
- * the root's first), because those are the same in a file that is read again after
- * the program died, while serials are not. */
+ * An edit identifies elements by serials, so a stack of edits needs no pointers into the tree. A line identifies them
+ * by child positions instead ("0.3" is the fourth child of the root's first), because positions, unlike serials, are
+ * the same when the file is read again after a crash. */
 #include "engine/graph/graph-private.h"
 #include "engine/graph/loom-edit.h"
 
@@ -12,9 +11,9 @@
 struct _LoomEdit
 {
   LoomEditKind kind;
-  guint64 serial; /* of the parent for an insertion, else of the element itself */
+  guint64 serial; /* of the parent for an insertion, else of the element */
   guint index;
-  LoomElement *element; /* to be inserted; owned */
+  LoomElement *element; /* the element to insert; owned */
   char *attribute, *value;
 };
 
@@ -141,8 +140,8 @@ attribute_position (const LoomElement *e, const char *name)
   return -1;
 }
 
-/* Sets, and puts an attribute that comes back where it stood, so that undo gives the same bytes. The inverse is left
- * in edit. */
+/* Sets an attribute. If undo restores a removed attribute, it gets its former position, so that the bytes of the file
+ * are the same. edit becomes the inverse. */
 static void
 apply_set (LoomElement *e, LoomEdit *edit)
 {
@@ -176,7 +175,7 @@ loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
   e = loom_graph_by_serial (graph, edit->serial);
   g_return_val_if_fail (e != NULL, NULL);
 
-  /* The edit turns into its own inverse: nothing is allocated but what is really new. */
+  /* The edit becomes its own inverse, so only new elements are allocated. */
   switch (edit->kind)
     {
     case LOOM_EDIT_INSERT:
@@ -253,7 +252,7 @@ put_path (GString *line, const LoomElement *e)
   put_field (line, path->len > 0 ? path->str : ".");
 }
 
-/* Absent texts are "-", present ones begin with "=": an empty value is not an absent one. */
+/* NULL is "-", and other texts begin with "=", because an empty value differs from NULL. */
 static void
 put_optional (GString *line, const char *text)
 {
@@ -392,7 +391,7 @@ tag_from_name (const char *name)
   return LOOM_N_TAGS;
 }
 
-/* A damaged line may ask for anything: counts are believed only as far as there are fields. */
+/* A damaged line may contain any count, so counts are limited by the number of fields. */
 static LoomElement *
 take_tree (Fields *f, guint depth)
 {

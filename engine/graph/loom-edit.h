@@ -1,4 +1,4 @@
-/* What an edit changes: for observers that keep something in step with a graph. */
+/* Queries of an edit, for observers that stay synchronised with a graph. */
 #pragma once
 
 #include "engine/graph/loom-graph.h"
@@ -16,7 +16,7 @@ typedef enum
 LoomEditKind loom_edit_kind (const LoomEdit *edit);
 /* The serial of the parent for an insertion, else of the element. */
 guint64 loom_edit_serial (const LoomEdit *edit);
-/* The element that an insertion puts in; NULL for other edits. Its serial is 0 if it has not been in a graph. */
+/* The inserted element; NULL for other edits. Its serial is 0 if it has not been in a graph. */
 const LoomElement *loom_edit_element (const LoomEdit *edit);
 /* The attribute that is set; NULL for other edits. */
 const char *loom_edit_attribute (const LoomEdit *edit);

@@ -1,8 +1,7 @@
-/* Elements: the tree's own mechanics, and the values that it may hold.
+/* Elements: the tree, and the values that it may contain.
  *
- * An element knows its place among its siblings, so that looking for the index of
- * one of 2,000 nodes costs nothing; inserting renumbers what follows, which the
- * memory move of the children's table costs anyway. */
+ * An element stores its index among its siblings, so that finding the index of one of 2,000 nodes costs nothing; an
+ * insertion renumbers all following siblings, which it has to move in the array anyway. */
 #include "engine/graph/graph-private.h"
 
 #include <stdarg.h>
@@ -117,7 +116,7 @@ loom_element_copy (const LoomElement *e)
 
 /* ---- values ------------------------------------------------------------ */
 
-/* A copy in which whatever XML 1.0 cannot hold is U+FFFD; NULL when text is fine as it is. */
+/* A copy in which characters that XML 1.0 cannot represent are U+FFFD; NULL if the text needs no change. */
 static char *
 make_storable (const char *text)
 {
@@ -180,7 +179,7 @@ loom_element_set_content (LoomElement *e, const char *text)
     text = clean;
   if (text != NULL && e->tag == LOOM_TAG_COMMENT && (strstr (text, "--") != NULL || g_str_has_suffix (text, "-")))
     {
-      /* Two hyphens would end the comment; a space between keeps it readable. */
+      /* Two hyphens would end the comment; a space is inserted between them. */
       GString *spaced = g_string_new (NULL);
 
       for (const char *s = text; *s != 0; s++)

@@ -1,7 +1,5 @@
-/* Expressions in attributes: a recursive descent over "{…}".
- *
- * Integers stay integers with overflow checked, because layer sizes come out of
- * them and 64 / 2 must not become 32.000001 on its way. */
+/* Evaluates expressions in attributes, "{…}", by recursive descent. Integers stay integers with overflow checks,
+ * because layer sizes are computed from them and 64 / 2 must not become 32.000001. */
 #include "engine/graph/loom-expr.h"
 
 #include "engine/core/loom-error.h"
@@ -135,7 +133,7 @@ arithmetic (Parser *p, char operation, LoomNumber a, LoomNumber b)
   return r;
 }
 
-/* By hand, so that neither hexadecimal nor "inf" slips through. */
+/* Parsed here, so that neither hexadecimal numbers nor "inf" are accepted. */
 gsize
 loom_expr_number_length (const char *text, gboolean *is_int)
 {
@@ -337,7 +335,7 @@ loom_number_to_string (LoomNumber n)
   g_ascii_formatd (text, sizeof text, "%.15g", n.d);
   if (g_ascii_strtod (text, NULL) != n.d)
     g_ascii_dtostr (text, sizeof text, n.d);
-  /* A float stays one: 8 would read as an integer. */
+  /* A float is written with a decimal point, because 8 would be read as an integer. */
   if (strpbrk (text, ".e") == NULL)
     g_strlcat (text, ".0", sizeof text);
   return g_strdup (text);

@@ -1,9 +1,7 @@
-/* The grammar of the graph file as a table: which elements there are, where they
- * stand, what they carry.
+/* The grammar of the graph file as a table: the elements, their parents, and their attributes.
  *
- * Reader, writer, checks and the editor's question "where does a new wire go" read
- * this one table, so they cannot disagree. Attributes of nodes are not here: those
- * are operators' parameters, and the operator table knows them. */
+ * Reader, writer, checks and editor (for the position of a new wire) all read this table, so they cannot disagree.
+ * Attributes of nodes are not in it: they are parameters, which the operator table has. */
 #include "engine/graph/graph-private.h"
 #include "engine/graph/loom-grammar.h"
 
@@ -142,8 +140,8 @@ loom_element_place_for (const LoomElement *parent, LoomTag tag)
 
   g_return_val_if_fail (parent != NULL && tag < LOOM_N_TAGS, 0);
 
-  /* After the last sibling that may not come later; comments stay with what follows them only
-   * where nothing of an earlier or equal order comes after. */
+  /* After the last sibling that must precede it; a comment stays before its element, unless no sibling that must
+   * precede follows. */
   n = loom_element_n_children (parent);
   while (n > 0)
     {
@@ -155,7 +153,7 @@ loom_element_place_for (const LoomElement *parent, LoomTag tag)
     }
   if (n > 0)
     return n;
-  /* Nothing of its kind is there: after the comments that open the parent, if those are all there is. */
+  /* There is no sibling of its kind: after the comments at the beginning of the parent, if it has only those. */
   while (n < loom_element_n_children (parent))
     {
       LoomTag sibling = loom_element_tag (loom_element_child (parent, n));

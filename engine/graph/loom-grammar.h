@@ -1,4 +1,4 @@
-/* The grammar of the graph file: the one table that the reader, the writer and the schema share. */
+/* The grammar of the graph file: the table that reader, writer and schema share. */
 #pragma once
 
 #include "engine/graph/loom-graph.h"
@@ -10,17 +10,18 @@ typedef struct
   const char *name;
   const char *const *required;
   const char *const *optional;
-  const char *const *identity; /* attributes that say which element it is, and so differ without a change of it; NULL */
+  const char *const
+      *identity; /* attributes that identify the element, and so differ without being a change of it; NULL */
   const char *const *booleans; /* those of them that are true or false */
-  gboolean any_attribute;      /* others are parameters, checked by the operator table or by their reader */
+  gboolean any_attribute;      /* other attributes are parameters, checked by the operator table or by their reader */
   gboolean has_text;
   guint32 parents; /* bit per tag */
-  int order;       /* among siblings; equal orders may mix */
+  int order;       /* among siblings; elements of equal order may mix */
   gboolean once;
 } GrammarRule;
 
 const GrammarRule *loom_grammar (LoomTag tag);
-/* LOOM_N_TAGS when there is no such element. */
+/* LOOM_N_TAGS if there is no such element. */
 LoomTag loom_grammar_tag (const char *name);
 
 G_END_DECLS

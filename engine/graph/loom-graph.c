@@ -1,7 +1,6 @@
-/* Graphs: the tree as a whole, with serials, look-ups and its hash.
- *
- * Each scope keeps a table of its nodes and one of their places, up to date through
- * every edit, because the canvas, the wires' check and "a free id" ask all the time. */
+/* Graphs: the tree as a whole, with serials, look-ups and its hash. Each scope has hash tables of its nodes and of
+ * their <place> elements, updated by every edit, because the canvas, the check of wires and the search for a free id
+ * use them often. */
 #include "engine/graph/loom-modules.h"
 #include "engine/graph/graph-private.h"
 
@@ -9,7 +8,7 @@
 
 /* ---- indexes of scopes ---------------------------------------------------- */
 
-/* The table that lists e, and under what name; NULL for what no table lists. */
+/* The table that contains e, and its key; NULL if no table does. */
 static ScopeIndex *
 index_of (LoomElement *e, const char **name)
 {
@@ -107,7 +106,7 @@ loom_graph_rebuild_duplicates (LoomElement *e)
 void
 loom_graph_register (LoomGraph *graph, LoomElement *tree)
 {
-  /* A serial that the element brings (undo of a removal) is its own unless someone else has it. */
+  /* An element may already have a serial (undo of a removal); it keeps that unless another element has it. */
   if (tree->serial != 0 && (tree->serial >= graph->by_serial->len || graph->by_serial->pdata[tree->serial] != NULL))
     tree->serial = 0;
   if (tree->serial == 0)
@@ -202,7 +201,7 @@ loom_graph_copy (const LoomGraph *graph)
   g_return_val_if_fail (graph != NULL, NULL);
 
   copy = graph_allocate (loom_element_copy_tree (graph->root, TRUE));
-  /* Serials that removed elements hold stay reserved, so an undo made for the original also fits the copy. */
+  /* Serials of removed elements stay reserved, so that an undo recorded for the original also applies to the copy. */
   g_ptr_array_set_size (copy->by_serial, (int)graph->by_serial->len);
   copy->version = graph->version;
   copy->folder = g_strdup (graph->folder);
@@ -286,7 +285,7 @@ loom_graph_find_module (const LoomGraph *graph, const char *name)
 {
   g_return_val_if_fail (graph != NULL && name != NULL, NULL);
 
-  /* Of two modules of one name the first in the file is meant, which the table does not know. */
+  /* Of two modules with one name the first in the file is used, which the table does not know. */
   if (!graph->root->modules->after_duplicate)
     return g_hash_table_lookup (graph->root->modules->table, name);
   for (guint i = 0; i < loom_element_n_children (graph->root); i++)
@@ -349,7 +348,7 @@ loom_node_path (const char *scope_path, const LoomElement *node)
                       loom_element_get (node, "repeat") != NULL ? ".0" : "", NULL);
 }
 
-/* A switch names its modules in a list with commas between. */
+/* A switch names its modules in a list, separated by commas. */
 static gboolean
 has_list (const LoomElement *node)
 {
@@ -495,7 +494,7 @@ loom_scope_free_id (const LoomElement *scope, const char *wanted)
     }
   if (loom_scope_find_node (scope, stem) == NULL)
     return g_steal_pointer (&stem);
-  /* "linear_2" that is taken becomes "linear_3", not "linear_2_2". */
+  /* The next free name after "linear_2" is "linear_3", not "linear_2_2". */
   digits = strrchr (stem, '_');
   if (digits != NULL && digits != stem && digits[1] >= '1' && digits[1] <= '9'
       && strspn (digits + 1, "0123456789") == strlen (digits + 1))
@@ -541,7 +540,7 @@ compare_names (gconstpointer a, gconstpointer b)
   return strcmp (((const Attribute *)a)->name, ((const Attribute *)b)->name);
 }
 
-/* Lengths go in front of texts, so that no two trees feed the same bytes. */
+/* Each text is preceded by its length, so that different trees have different bytes. */
 static void
 hash_text (GChecksum *sum, const char *text)
 {

@@ -1,7 +1,6 @@
-/* Explains errors of the XML parser in plain words: the faulty text, and what to write instead.
- *
- * The parser's own words name its functions and productions ("xmlParseEntityRef: no name"), so none of them is passed
- * on; a code without a sentence here is reported as no XML, with its line. */
+/* Explains errors of the XML parser in plain words: the faulty text, and what to write instead. The parser's messages
+ * contain names of its functions and productions ("xmlParseEntityRef: no name"), so none of them is shown; for a code
+ * without a sentence here, the error is "no XML" with the line. */
 #include "engine/graph/reader-private.h"
 
 #include <libxml/xmlerror.h>
@@ -9,7 +8,7 @@
 
 #define EXCERPT 40
 
-/* The text as it may stand in a sentence: the bytes of a file that is no XML could be control codes of a terminal. */
+/* Quotes text safely: the file may not be XML, and its bytes could be control codes of a terminal. */
 static char *
 printable (const char *text, gsize length)
 {
@@ -21,7 +20,7 @@ printable (const char *text, gsize length)
   return g_string_free (clean, FALSE);
 }
 
-/* Just before the place that the parser gave up at, within its line. at_end: nothing follows it. */
+/* The position just before the one at which the parser stopped, within its line. at_end: no text follows. */
 static char *
 excerpt_before (const char *data, gsize length, const xmlError *error, gboolean *at_end)
 {
@@ -52,7 +51,7 @@ excerpt_before (const char *data, gsize length, const xmlError *error, gboolean 
   return g_string_free (text, FALSE);
 }
 
-/* An & or a < that begins nothing. */
+/* An & that begins no reference, or a < that begins no tag. */
 static char *
 explain_name (const char *before)
 {
@@ -75,7 +74,7 @@ explain_end (const char *data, gsize length)
                           open, line, open);
 }
 
-/* How many blanks the text begins with; it need not end with a zero. */
+/* The number of blanks at the beginning of the text, which need not be zero-terminated. */
 static gsize
 count_blanks (const char *data, gsize length)
 {

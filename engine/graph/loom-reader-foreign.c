@@ -1,7 +1,7 @@
-/* Copies elements of other namespaces as text, which the writer puts back.
+/* Copies elements of other namespaces as text, which the writer inserts again.
  *
- * Apart from the reader of own elements because it knows no grammar: it repeats markup, and declares each namespace
- * where the copy first needs it, so that the text stands on its own. */
+ * It is separate from the reader of graph elements because it needs no grammar: it copies markup, and declares each
+ * namespace at its first use in the copy, so that the text is complete. */
 #include "engine/graph/reader-private.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
-/* Texts that are refused before the XML parser sees them.
+/* Checks the text before the XML parser reads it.
  *
- * The parser itself gives no protection: it reads the declarations of a document type before it reports them, and the
- * parser compares each attribute of an element with all others, so that one element with many of them keeps it busy
- * for minutes before anything can be said. One pass over the text finds both. */
+ * The parser itself is vulnerable: it processes the declarations of a document type before it reports them, and it
+ * compares each attribute of an element with all others, so that one element with many attributes keeps it busy for
+ * minutes. One pass over the text finds both. */
 #include "engine/graph/reader-private.h"
 
 #include <string.h>
 
-/* An operator has at most some dozens of parameters. */
+/* An operator has at most a few dozen parameters. */
 #define MAX_ATTRIBUTES 256
 
 static int
@@ -34,7 +34,7 @@ begins (const char *s, const char *end, const char *what)
   return (gsize)(end - s) >= strlen (what) && memcmp (s, what, strlen (what)) == 0;
 }
 
-/* Skips one tag and returns the position after it; n counts its attributes. Quotes hide everything up to their pair. */
+/* Skips one tag and returns the position after it; n counts its attributes. Quoted text is skipped. */
 static const char *
 skip_tag (const char *s, const char *end, guint *n)
 {
@@ -56,7 +56,7 @@ skip_tag (const char *s, const char *end, guint *n)
   return s;
 }
 
-/* The position after a comment, an instruction or a CDATA section that begins at s; NULL where none begins. */
+/* The position after a comment, an instruction or a CDATA section that begins at s; NULL if none begins there. */
 static const char *
 skip_special (const char *s, const char *end)
 {
@@ -109,7 +109,7 @@ loom_reading_is_cut_off (const char *data, gsize length)
   return open != NULL;
 }
 
-/* A file with a zero byte is no text, unless every other byte is one. */
+/* A file with a zero byte is no text, unless every second byte is zero (UTF-16). */
 static gboolean
 check_is_text (const char *file, const char *data, gsize length, GError **error)
 {

@@ -1,10 +1,8 @@
 /* Reads a graph file with libxml2's streaming reader.
  *
- * The file may come from anybody, so: no network, no document types (and with them no
- * entities), bounded size, depth, number of elements and length of attributes. Whatever is
- * wrong with the grammar is collected, not the first fault alone; an element that
- * makes no sense is left out with all that it holds. What attributes of nodes mean
- * is not checked here. */
+ * The file may come from an untrusted source, so: no network, no document types (and therefore no entities), and limits
+ * of size, depth, number of elements and length of attributes. All grammar faults are collected; an invalid element is
+ * skipped with its content. Attributes of nodes are not checked here. */
 #include "engine/graph/loom-grammar.h"
 #include "engine/graph/reader-private.h"
 #include "engine/core/loom-file.h"
@@ -24,7 +22,7 @@ current_line (const Reading *r)
   xmlNodePtr node = xmlTextReaderCurrentNode (r->xml);
   long line = node != NULL ? xmlGetLineNo (node) : 0;
 
-  /* A node keeps 16 bits; beyond them the parser's own position is the best there is. */
+  /* A node stores 16 bits; for later lines the parser's current position is used. */
   if (line >= 65535)
     line = MAX (line, xmlTextReaderGetParserLineNumber (r->xml));
   return (int)line;
@@ -43,7 +41,7 @@ add_fault (Reading *r, LoomErrorCode code, const LoomElement *at, const char *at
   va_start (args, format);
   message = g_strdup_vprintf (format, args);
   va_end (args);
-  /* A list of a million faults of one file is of no use. */
+  /* A list of a million faults of one file is useless. */
   if (loom_faults_length (r->faults) >= MAX_FAULTS)
     return NULL;
   return loom_faults_add (r->faults, code, current_line (r), node, attribute, "%s", message);
@@ -96,7 +94,7 @@ read_attributes (Reading *r, LoomElement *e)
         continue;
       if (prefix != NULL)
         {
-          /* Another program's attribute is kept together with the declaration that it needs. */
+          /* An attribute of another namespace is kept together with the namespace's declaration. */
           if (strcmp (prefix, "xml") != 0)
             {
               g_autofree char *declaration = g_strconcat ("xmlns:", prefix, NULL);
@@ -136,7 +134,7 @@ read_attributes (Reading *r, LoomElement *e)
       add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "<%s> needs the attribute “%s”.", rule->name, rule->required[i]);
 }
 
-/* Places and sizes are for the canvas, which must be able to trust them. */
+/* Positions and sizes are used by the canvas without further checks. */
 static gboolean
 check_numbers (Reading *r, const LoomElement *e)
 {
@@ -209,7 +207,7 @@ unknown_element (Reading *r, const LoomElement *parent, const char *name)
     loom_fault_set_fix (fault, NULL, NULL, "Did you mean <%s>?", near);
 }
 
-/* Where the element goes in its parent, with a warning when the file has it out of order. */
+/* The index of the element in its parent, with a warning if the file has it out of order. */
 static guint
 find_place (Reading *r, const LoomElement *parent, LoomTag tag)
 {
@@ -234,7 +232,7 @@ find_place (Reading *r, const LoomElement *parent, LoomTag tag)
   return G_MAXUINT;
 }
 
-/* FALSE: the element is left out. */
+/* FALSE: the element is skipped. */
 static gboolean
 own_start (Reading *r)
 {
@@ -349,14 +347,14 @@ read_comment (Reading *r, GPtrArray *before)
 static gboolean
 stop (Reading *r, const char *why)
 {
-  /* The parser reads ahead, and the fault that it reports may be earlier. */
+  /* The parser reads ahead, so the fault that it reports may be earlier. */
   g_free (r->broken);
   r->broken = g_strdup (why);
   r->broken_line = current_line (r);
   return FALSE;
 }
 
-/* The element that the reader stands on, with all that is in it. */
+/* Reads the current element with all its content. */
 static void
 leave_out (Reading *r, int depth)
 {
@@ -396,7 +394,7 @@ element_start (Reading *r, int depth)
   return TRUE;
 }
 
-/* One event of the reader; FALSE stops with r->broken set. */
+/* Handles one event of the reader; FALSE stops with r->broken set. */
 static gboolean
 read_event (Reading *r, GPtrArray *before)
 {
@@ -445,7 +443,7 @@ read_event (Reading *r, GPtrArray *before)
       read_comment (r, before);
       break;
     case XML_READER_TYPE_PROCESSING_INSTRUCTION:
-      /* An instruction to another program: harmless, so no fault, but the writer has no place for it. */
+      /* A processing instruction is harmless, so it is no fault, but the writer cannot write it. */
       r->n_dropped++;
       break;
     default:

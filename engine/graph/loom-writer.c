@@ -1,10 +1,8 @@
 /* Writes a graph as canonical XML.
  *
- * One element a line and one order of attributes, so that two versions diff and
- * merge in git, and reading and writing again gives the same bytes.
- *
- * Those bytes are not libxml2's writer's (loom-xml.c): it writes a quotation mark in a text as &quot;, and an element of
- * another namespace, which is kept as text, takes the indentation from its neighbours and from the end of its parent. */
+ * One element per line and a fixed order of attributes, so that versions can be compared and merged in git, and reading
+ * and writing again has the same bytes. libxml2's writer (loom-xml.c) would write other bytes: it writes a quotation
+ * mark in a text as &quot;, and it does not indent elements of other namespaces, which are stored as text. */
 #include "engine/core/loom-atomic-file.h"
 #include "engine/graph/graph-private.h"
 #include "engine/graph/loom-grammar.h"
@@ -40,7 +38,7 @@ put_escaped (GString *out, const char *text, gboolean in_attribute)
         case '"':
           entity = in_attribute ? "&quot;" : NULL;
           break;
-        /* A parser turns these into spaces when they stand plainly in an attribute. */
+        /* A parser converts these to spaces if they are not escaped in an attribute. */
         case '\n':
           entity = in_attribute ? "&#10;" : NULL;
           break;
@@ -69,7 +67,7 @@ put_attribute (GString *out, const char *name, const char *value)
   g_string_append_c (out, '"');
 }
 
-/* Attributes that a person looks for first stand first; the others stay as they were written. */
+/* The most important attributes come first; the others keep the order in which they were written. */
 static void
 put_attributes (GString *out, const LoomElement *e)
 {
@@ -138,7 +136,7 @@ put_element (GString *out, const LoomElement *e, guint depth)
   g_string_append_printf (out, "</%s>\n", name);
 }
 
-/* Comments that stood before or after the root element are its children with place="before" or "after". */
+/* Comments before or after the root element are its children with place="before" or "after". */
 static void
 put_comments (GString *out, const LoomElement *root, const char *place)
 {

@@ -1,5 +1,5 @@
-/* A few calls around libxml2's writer, because the library belongs to this box alone. Memory is all that can fail, and
- * then GLib ends the program elsewhere, too. */
+/* A few calls around libxml2's writer, because only this box uses the library. Only allocation can fail, and then GLib
+ * ends the program elsewhere, too. */
 #include "engine/graph/loom-xml.h"
 
 #include <libxml/xmlwriter.h>

@@ -1,6 +1,5 @@
-/* XML that programs read: elements a line each, indented by their depth, written by libxml2.
- *
- * Graphs are written by loom-writer.c, whose bytes are the format's. */
+/* Writes XML for programs: one element per line, indented by depth, by libxml2. loom-writer.c writes graphs, whose
+ * bytes are fixed by the format. */
 #pragma once
 
 #include <glib.h>
@@ -10,13 +9,13 @@ G_BEGIN_DECLS
 typedef struct _LoomXml LoomXml;
 
 LoomXml *loom_xml_new (void);
-/* An element with attributes: name, value, …, NULL. What follows stands in it, until it is closed. */
+/* Opens an element with attributes: name, value, …, NULL. Later elements are inside it until it is closed. */
 void loom_xml_open (LoomXml *self, const char *element, ...) G_GNUC_NULL_TERMINATED;
 void loom_xml_close (LoomXml *self);
-/* One with nothing, or nothing but text (NULL: none), in it. */
+/* Writes an element that is empty, or contains only text (NULL: none). */
 void loom_xml_put (LoomXml *self, const char *text, const char *element, ...) G_GNUC_NULL_TERMINATED;
 void loom_xml_comment (LoomXml *self, const char *text);
-/* Frees it; the whole document. (transfer full) */
+/* Ends the document and frees it. (transfer full) */
 char *loom_xml_finish (LoomXml *self);
 
 G_END_DECLS

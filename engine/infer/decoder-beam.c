@@ -1,8 +1,8 @@
-/* Beam search: of each sample's beginnings the likeliest are kept, each grows by a token, and they are compared again.
+/* Beam search: keeps the likeliest prefixes of each sample, extends each by a token, and compares them again.
  *
- * An answer that has ended leaves the beam. Answers of other lengths are compared by their log probability over
- * ((5 + length) / 6)^0.6 (Wu et al., "Google's neural machine translation system", 2016, equation 14). With one
- * beginning it is the likeliest token each time. Tokens that fill up or begin a sentence are never written. */
+ * A sequence that has ended leaves the beam. Sequences of different lengths are compared by their log probability over
+ * ((5 + length) / 6)^0.6 (Wu et al., "Google's neural machine translation system", 2016, equation 14). With a beam of 1
+ * it takes the likeliest token each time. Padding and start tokens are never generated. */
 #include "engine/infer/decoder-private.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "engine/data/loom-vocabulary.h"
 
-/* A beginning, or an answer that has ended. */
+/* A prefix, or a sequence that has ended. */
 typedef struct
 {
   guint n;
@@ -21,14 +21,14 @@ typedef struct
 typedef struct
 {
   double log_p;
-  guint from;   /* the beginning that it continues */
-  gint64 token; /* LOOM_TOKEN_END: it ends */
+  guint from;   /* the prefix that it extends */
+  gint64 token; /* LOOM_TOKEN_END: the sequence ends */
 } Candidate;
 
 typedef struct
 {
   guint n_alive, n_ended;
-  Beginning *alive, *ended; /* [beam]; ended: the best first */
+  Beginning *alive, *ended; /* [beam]; ended: sorted, the best first */
 } Search;
 
 static double
@@ -63,7 +63,7 @@ copy_beginning (Beginning *to, const Beginning *from)
   to->log_p = from->log_p;
 }
 
-/* Puts an answer among those that have ended, the last of which falls out where there are too many. */
+/* Inserts a sequence among those that have ended, and drops the worst if there are too many. */
 static void
 add_ended (const LoomDecoder *self, Search *s, const Beginning *b)
 {
@@ -80,7 +80,7 @@ add_ended (const LoomDecoder *self, Search *s, const Beginning *b)
   s->n_ended = MIN (s->n_ended + 1, self->beam);
 }
 
-/* Keeps the candidate if it is one of the best so far, which are in order. */
+/* Inserts the candidate if it is one of the best so far, which are sorted. */
 static void
 consider (Candidate *best, guint *n, guint most, const Candidate *candidate)
 {
@@ -96,7 +96,7 @@ consider (Candidate *best, guint *n, guint most, const Candidate *candidate)
   best[at] = *candidate;
 }
 
-/* The class scores of one row at a place, as log probabilities: to [classes]. */
+/* Converts the logits of one row at a position to log probabilities: to [classes]. */
 static void
 log_softmax (const LoomDecoder *self, const LoomTensor *t, guint row, gint64 place, double *to)
 {
@@ -116,11 +116,11 @@ log_softmax (const LoomDecoder *self, const LoomTensor *t, guint row, gint64 pla
                                                 : to[c];
 }
 
-/* Grows one sample's beginnings by a token. FALSE where the net's answer is no number. */
+/* Extends the prefixes of one sample by a token. FALSE if the net's output is not a number. */
 static gboolean
 grow (const LoomDecoder *self, Search *s, guint sample, const LoomTensor *t, gint64 place, double *scores)
 {
-  guint most = 2 * self->beam, n = 0; /* as many may end at once as go on */
+  guint most = 2 * self->beam, n = 0; /* as many candidates may end as continue */
   g_autofree Candidate *best = g_new (Candidate, most + 1);
   Beginning *grown = beginnings_new (self);
 
@@ -148,7 +148,7 @@ grow (const LoomDecoder *self, Search *s, guint sample, const LoomTensor *t, gin
 
       if (best[i].token == LOOM_TOKEN_END)
         {
-          /* One that would end below the best that go on is no rival to them. */
+          /* A sequence that ends with a lower probability than the prefixes that continue is not kept. */
           if (i < self->beam)
             {
               from->log_p = best[i].log_p;
@@ -169,7 +169,7 @@ grow (const LoomDecoder *self, Search *s, guint sample, const LoomTensor *t, gin
   return TRUE;
 }
 
-/* What has been written, one place later, in the rows of a sample's beams. */
+/* Writes the tokens so far, shifted by one position, to the rows of a sample's beams. */
 static void
 put_beginnings (LoomDecoder *self, const Search *s, guint sample)
 {
@@ -187,7 +187,7 @@ put_beginnings (LoomDecoder *self, const Search *s, guint sample)
     }
 }
 
-/* No answer can be better than those that have ended: as many as there are beams, all better than the best beginning.
+/* TRUE if no better sequence is possible: as many as the beam have ended, all with better values than the best prefix.
  */
 static gboolean
 is_over (const LoomDecoder *self, const Search *s)
@@ -242,7 +242,7 @@ decoder_search (LoomDecoder *self, guint n, GPtrArray *answers, GError **error)
     {
       Search *s = &searches[i];
 
-      /* Where there is no place left, a beginning is an answer, too. */
+      /* At the last position a prefix counts as a sequence, too. */
       for (guint b = 0; b < s->n_alive && s->n_ended < self->beam; b++)
         add_ended (self, s, &s->alive[b]);
       if (ok)

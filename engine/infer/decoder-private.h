@@ -1,4 +1,4 @@
-/* A net that writes, its plans and the search over what it may write. */
+/* A net that generates token by token, with its plans. */
 #pragma once
 
 #include "engine/infer/loom-decoder.h"
@@ -11,19 +11,19 @@ struct _LoomDecoder
   LoomPredictor *predictor;
   guint beam;
   int shifted;            /* the data set's port y_in */
-  gint64 places, classes; /* of y_in, and of the answer [B, classes, places] */
-  GArray *border;         /* LoomNetSource: what the decoder takes from the encoder */
+  gint64 places, classes; /* of y_in, and of the output [B, classes, places] */
+  GArray *border;         /* LoomNetSource: values of the encoder that the decoder reads */
   /* of the last batch */
   guint n;
   LoomState *state;
-  LoomExec *encode, *decode;                /* encode NULL: the decoder takes nothing */
-  LoomTensor *data[LOOM_DATASET_MAX_PORTS]; /* of n · beam samples, a port each */
-  GPtrArray *kept;                          /* LoomTensor, as border */
+  LoomExec *encode, *decode;                /* encode NULL: the decoder reads no encoder's values */
+  LoomTensor *data[LOOM_DATASET_MAX_PORTS]; /* one tensor per port, of n · beam samples */
+  GPtrArray *kept;                          /* LoomTensor, in the order of border */
 };
 
-/* The answer [n · beam, classes, places] for what stands in y_in now. */
+/* Computes the logits [n · beam, classes, places] for the current content of y_in. */
 LoomTensor *decoder_step (LoomDecoder *self, GError **error);
-/* Writes an answer to each of n samples, whose encoder has run. */
+/* Generates a sequence for each of n samples, after their encoder has run. */
 gboolean decoder_search (LoomDecoder *self, guint n, GPtrArray *answers, GError **error);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* Which port of a net is the answer, what its numbers mean, and which port of the data it is an answer to. */
+/* Finds the port of a net that is the prediction, the meaning of its numbers, and the input that it depends on. */
 #include "engine/infer/loom-answer-port.h"
 
 static gboolean
@@ -7,14 +7,14 @@ same_source (const LoomNetSource *a, const LoomNetSource *b)
   return a->node == b->node && a->output == b->output;
 }
 
-/* A graph that is still being drawn may have nodes of no operator. */
+/* An incomplete graph may have nodes of unknown operators. */
 static LoomOpRole
 role_of (const LoomNetNode *node)
 {
   return node->op != NULL ? node->op->role : LOOM_ROLE_NONE;
 }
 
-/* The only node with the role, or -1; several are none. */
+/* The only node with the role, or -1 if there is none or several. */
 static int
 only_node (const LoomNet *net, LoomOpRole role)
 {
@@ -68,7 +68,7 @@ is_dataset (const LoomNetNode *node)
   return role_of (node) == LOOM_ROLE_DATASET;
 }
 
-/* The data set whose LOOM_ANSWER_SHIFTED one of the needed nodes reads, or -1. */
+/* The data set whose LOOM_ANSWER_SHIFTED port a needed node reads, or -1. */
 static int
 find_shifted (const LoomNet *net, const gboolean *needed)
 {

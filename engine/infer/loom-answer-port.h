@@ -1,4 +1,4 @@
-/* Finds the port of a net that answers, and the port of the data that the answer depends on. */
+/* Finds the port of a net that is the prediction, and the port of the data that it depends on. */
 #pragma once
 
 #include "engine/net/loom-net.h"
@@ -6,16 +6,16 @@
 
 G_BEGIN_DECLS
 
-/* The port that answers: `wanted` by name, else the only output node's input, else the loss's input, else the first
- * metric's input. spec may be NULL. PORT if that is not clear. */
+/* Returns the port of the prediction: `wanted` by name, else the only output node's input, else the loss's input, else
+ * the first metric's input. spec may be NULL. PORT if that is ambiguous. */
 gboolean loom_answer_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char *wanted,
                                   LoomNetSource *output, GError **error);
-/* What a decoder reads while it learns, one place later than what it is to say. */
+/* The port of target tokens shifted by one position, which a decoder reads in training. */
 #define LOOM_ANSWER_SHIFTED "y_in"
 
-/* The port of a data set, or the input node, that the answer depends on. PORT where it is not one alone; but where one
- * is the data set's LOOM_ANSWER_SHIFTED, *writes (which may be NULL) becomes TRUE, and input is the data set's first.
- */
+/* Returns the port of a data set, or the input node, that the prediction depends on. PORT unless it is exactly one; but
+ * if one of two is the data set's LOOM_ANSWER_SHIFTED port, *writes (may be NULL) becomes TRUE, and input is the data
+ * set's first port. */
 gboolean loom_answer_find_input (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input,
                                  gboolean *writes, GError **error);
 

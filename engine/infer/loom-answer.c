@@ -1,4 +1,4 @@
-/* The numbers of the answering port as answers, one a sample: of classes they become probabilities. */
+/* Converts the numbers of the prediction's port to one record per sample; logits of classes become probabilities. */
 #include "engine/infer/loom-answer.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ answer_free (LoomAnswer *answer)
   g_free (answer);
 }
 
-/* n numbers, a step apart, become probabilities that add up to 1. */
+/* Softmax of n numbers, a stride apart. */
 static void
 softmax (double *value, gint64 n)
 {
@@ -44,7 +44,7 @@ loom_answer_kind (LoomOutputKind output_kind)
     }
 }
 
-/* Sample i of n. Class scores are (n · positions, classes), or (n, classes, positions …) as losses take them. */
+/* Sample i of n. Logits are (n · positions, classes), or (n, classes, positions …) as for losses. */
 static LoomAnswer *
 answer_of (const LoomTensor *t, LoomOutputKind kind, gboolean is_text, gint64 i, gint64 n)
 {

@@ -1,4 +1,4 @@
-/* The values of a net's answering port, as one record per sample. */
+/* The values of a net's prediction, as one record per sample. */
 #pragma once
 
 #include "engine/core/loom-tensor.h"
@@ -9,24 +9,24 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  LOOM_ANSWER_PROBABILITIES, /* of classes: they add up to 1 */
-  LOOM_ANSWER_SCORES,        /* of classes: the largest is meant, but they are no probabilities */
-  LOOM_ANSWER_YES,           /* each the probability of a yes */
+  LOOM_ANSWER_PROBABILITIES, /* of classes: they sum to 1 */
+  LOOM_ANSWER_SCORES,        /* logits of classes: the largest is the predicted class */
+  LOOM_ANSWER_YES,           /* each is the probability of "yes" */
   LOOM_ANSWER_VALUES
 } LoomAnswerKind;
 
-/* The result for one sample. Of classes n_positions × n_classes numbers: one position, but for nets that name a
- * class for each place of a sample. Of values, and of yes and no, 1 × as many as there are. */
+/* The prediction for one sample. Of classes n_positions × n_classes numbers; n_positions is 1 unless a net predicts a
+ * class for each position. Of values, and of yes or no, 1 × their number. */
 typedef struct
 {
   LoomAnswerKind kind;
   gint64 n_positions, n_classes;
   double *value;
-  LoomShape shape; /* of the port, without the samples */
+  LoomShape shape; /* of the port, without the dimension of samples */
 } LoomAnswer;
 
 LoomAnswerKind loom_answer_kind (LoomOutputKind kind);
-/* Of LoomAnswer, one for each of n samples. name is the port's. SHAPE where t is no answer for each of them. */
+/* Returns a LoomAnswer for each of n samples. name: the port's. SHAPE if t does not have one prediction per sample. */
 GPtrArray *loom_answers_new (const LoomTensor *t, const char *name, LoomOutputKind kind, gboolean is_text, guint n,
                              GError **error);
 

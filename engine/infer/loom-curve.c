@@ -8,7 +8,7 @@
 
 #define DEVICE "ref"
 
-/* The operator whose value comes from outside, and its parameter for the shape. */
+/* The input operator, and its parameter for the shape. */
 static const LoomOp *
 given_op (const char **shape)
 {
@@ -33,7 +33,7 @@ takes_one_input (const LoomOp *op)
   return n == 1 && op->lower != NULL && (op->inputs[0].flags & LOOM_PORT_VARIADIC) == 0;
 }
 
-/* Parameters as they are written, but for those that only a module's instance knows. */
+/* Parameters as written, except those that depend on a module's instance. */
 static const char *
 param_text (const LoomElement *node, const LoomParamSpec *p)
 {

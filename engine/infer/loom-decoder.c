@@ -1,8 +1,8 @@
-/* Runs a net that writes, token by token.
+/* Runs a net that generates token by token.
  *
- * The encoder, which does not depend on y_in, is computed once for a batch, and its values are inputs of the decoder.
- * The decoder is computed for every token over all positions. Positions after the newest do not count, because a
- * decoder that learnt by shifted targets cannot see them. A batch has one copy of each sample per beam. */
+ * The encoder, which does not depend on y_in, is computed once per batch, and its values are inputs of the decoder. The
+ * decoder is computed for every token over all positions. Positions after the newest token do not matter, because a
+ * decoder that was trained with shifted targets cannot see them. A batch has one copy of each sample per beam. */
 #include "engine/infer/loom-answer-port.h"
 #include "engine/infer/decoder-private.h"
 
@@ -34,7 +34,8 @@ add_border (GArray *border, const LoomNetSource *source)
   g_array_append_val (border, *source);
 }
 
-/* The values that nodes after y_in read and that do not depend on it. Those of the data set are inputs already. */
+/* Collects the values that nodes after y_in read and that do not depend on it. Those of the data set are inputs
+ * already. */
 static void
 find_border (LoomDecoder *self)
 {
@@ -144,7 +145,7 @@ border_name (const LoomDecoder *self, guint i)
   return loom_net_port_name (self->predictor->net, source->node, source->output);
 }
 
-/* The encoder's program where its values are wanted, else the decoder's, to which they are given. */
+/* The encoder's program if its values are requested, else the decoder's, which has them as inputs. */
 static LoomProgram *
 part (LoomDecoder *self, const LoomNet *net, gboolean encoder, GError **error)
 {
@@ -192,7 +193,7 @@ make_data (LoomDecoder *self, const LoomNet *net, GError **error)
   return TRUE;
 }
 
-/* Both plans for n samples. */
+/* Makes both plans for n samples. */
 static gboolean
 prepare (LoomDecoder *self, guint n, GError **error)
 {
@@ -220,7 +221,7 @@ prepare (LoomDecoder *self, guint n, GError **error)
   return self->decode != NULL;
 }
 
-/* Ports of the data set, and what the encoder has left. */
+/* Sets the inputs: ports of the data set, and the encoder's values. */
 static gboolean
 feed (LoomDecoder *self, LoomExec *exec, GError **error)
 {
@@ -288,7 +289,7 @@ decoder_step (LoomDecoder *self, GError **error)
 
 /* ---- samples ------------------------------------------------------------------------ */
 
-/* One sample in the rows of its beams, filled up where it is a shorter sequence. */
+/* Copies one sample to the rows of its beams, with padding if it is a shorter sequence. */
 static void
 put_sample (LoomDecoder *self, guint i, const LoomTensor *sample)
 {
@@ -332,7 +333,7 @@ loom_decoder_run (LoomDecoder *self, LoomTensor *const samples[], guint n, GErro
 
 /* ---- evaluation ------------------------------------------------------------------------ */
 
-/* What was to be written: y up to the token that ends it, or to what does not count. */
+/* The reference: y up to the end token, or to the first target that is ignored. */
 static guint
 reference_length (const gint64 *y, guint most)
 {
@@ -343,7 +344,7 @@ reference_length (const gint64 *y, guint most)
   return n;
 }
 
-/* A sample of a batch, as a file would have it: a sequence is as long as it says. */
+/* A sample of a batch, as if it were read from a file: a sequence has its own length. */
 static LoomTensor *
 sample_of (const LoomDecoder *self, const GPtrArray *batch, gint64 i, GError **error)
 {

@@ -1,8 +1,8 @@
-/* Nets that write an answer token by token: an encoder and a decoder, or a picture and its caption.
+/* Nets that generate a sequence token by token: an encoder and a decoder, or image captioning.
  *
- * Training gives the decoder the right beginning (the data set's port y_in, which is y one place later). Here it is
- * given what it has written itself: the likeliest token each time, or the likeliest of several beginnings that are kept
- * side by side (beam search; Graves 2012, Sutskever, Vinyals and Le 2014). */
+ * In training the decoder reads the right prefix (the data set's port y_in, which is y shifted by one position). Here
+ * it reads the tokens that it has generated: the likeliest token each time, or the likeliest of several prefixes (beam
+ * search; Graves 2012, Sutskever, Vinyals and Le 2014). */
 #pragma once
 
 #include "engine/data/loom-samples.h"
@@ -13,8 +13,8 @@ G_BEGIN_DECLS
 
 typedef struct _LoomDecoder LoomDecoder;
 
-/* predictor must write (loom_predictor_writes()) and live longer. beam: how many beginnings are kept; 1 is greedy. PORT
- * where its answer is not one class a place of y_in. */
+/* predictor must generate (loom_predictor_writes()) and outlive the decoder. beam: the number of prefixes that are
+ * kept; 1 is greedy. PORT if its prediction is not one class per position of y_in. */
 LoomDecoder *loom_decoder_new (LoomPredictor *predictor, guint beam, GError **error);
 void loom_decoder_free (LoomDecoder *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDecoder, loom_decoder_free)
@@ -22,24 +22,24 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDecoder, loom_decoder_free)
 typedef struct
 {
   guint n;
-  gint64 *token; /* without the one that ends it */
-  double score;  /* log probability, by length as beams are compared */
+  gint64 *token; /* without the end token */
+  double score;  /* log probability, normalised by length as in beam search */
 } LoomWritten;
 
-/* Writes an answer to each of n samples of x. One that is a sequence may be shorter than the net reads: it is filled
- * up, and its length is what the port `length` gets. (transfer full), of LoomWritten, in order. */
+/* Generates a sequence for each of n samples of x. A sample that is a sequence may be shorter than the net's input: it
+ * is padded, and the port `length` gets its length. (transfer full), of LoomWritten, in order. */
 GPtrArray *loom_decoder_run (LoomDecoder *self, LoomTensor *const samples[], guint n, GError **error);
 
 typedef struct
 {
   LoomBleu bleu;
-  gint64 sentences, exact; /* all, and those that are the reference, token by token */
+  gint64 sentences, exact; /* all sentences, and those equal to the reference */
 } LoomTranslation;
 
-/* Writes answers to all samples of a split (test, else validation) in batches, and compares them with y up to the token
- * that ends it. DATA where there are none. */
+/* Generates a sequence for each sample of a split (test, else validation) in batches, and compares it with y up to the
+ * end token. DATA if there are no samples. */
 gboolean loom_decoder_evaluate (LoomDecoder *self, gint64 batch, LoomTranslation *result, GError **error);
-/* The tokens as a text: (transfer full). */
+/* The tokens as text. (transfer full) */
 char *loom_decoder_text (const LoomDecoder *self, const LoomWritten *written);
 
 G_END_DECLS

@@ -1,8 +1,9 @@
-/* Generation token by token, with what earlier places left kept in slots.
+/* Generation token by token, with the state of earlier positions stored in slots.
  *
- * The net is lowered for as many tokens as are read at once: the prompt, then one at a time. All these programs share a
- * state, whose slots hold keys, values and recurrent states (LoomCarry); the slot of the place says how much of them
- * counts. Whether a net may be cut into places like this is found by comparing it at two lengths. */
+ * The net is lowered for the number of tokens that are read at once: the prompt, then one at a time. All these programs
+ * share a state, whose slots contain keys, values and recurrent states (LoomCarry); the slot of the position determines
+ * how much of them is valid. Whether a net can be run position by position is determined by comparing its programs at
+ * two lengths. */
 #include "engine/infer/loom-generator.h"
 
 #include <string.h>
@@ -16,14 +17,14 @@ struct _LoomGenerator
 {
   LoomPredictor *predictor;
   gint64 context;
-  gboolean limited; /* it has seen `context` tokens at most */
+  gboolean limited; /* sees at most `context` tokens */
   gboolean keeps;
   char *why;
-  GArray *seen; /* gint64: the tokens that count */
+  GArray *seen; /* gint64: the tokens in the context */
   GPtrArray *answers;
-  LoomState *state; /* where it keeps */
+  LoomState *state; /* with the cached keys and values */
   LoomExec *one, *many;
-  gint64 n_many; /* tokens that `many` reads */
+  gint64 n_many; /* number of tokens that `many` reads */
 };
 
 void
@@ -42,8 +43,7 @@ loom_generator_free (LoomGenerator *self)
 
 /* ---- programs -------------------------------------------------------------------- */
 
-/* The program that reads n further tokens; keepers, which may be NULL, receives the nodes that keep
- * something of them. */
+/* The program that reads n more tokens; keepers, which may be NULL, receives the nodes that store state. */
 static LoomProgram *
 program_for (LoomGenerator *self, gint64 n, GHashTable *keepers, GError **error)
 {
@@ -58,7 +58,7 @@ program_for (LoomGenerator *self, gint64 n, GHashTable *keepers, GError **error)
   if (p == NULL)
     return NULL;
   loom_program_output (p, "answer", value);
-  /* Everybody who runs it says the place. */
+  /* The caller sets the position before each run. */
   loom_program_scalar_i64 (p, PREFIX LOOM_CARRY_POSITION, 0);
   return p;
 }
@@ -80,7 +80,7 @@ uses_places (const LoomPredictor *predictor, GHashTable *keepers)
   return FALSE;
 }
 
-/* Compares the net at two lengths, neither of which its own sizes are likely to be a multiple of. */
+/* Compares the net at two lengths that its own sizes are unlikely to be multiples of. */
 static void
 find_keepers (LoomGenerator *self)
 {
@@ -91,7 +91,7 @@ find_keepers (LoomGenerator *self)
   g_autofree char *mixing = NULL;
 
   if (self->context < 2)
-    return; /* nothing of what was before counts */
+    return; /* there are no earlier positions */
   a = program_for (self, short_one, keepers, &error);
   b = a != NULL ? program_for (self, long_one, NULL, &error) : NULL;
   mixing = b != NULL ? loom_program_find_position_mixing (a, short_one, b, long_one, keepers)
@@ -191,7 +191,7 @@ loom_generator_read (LoomGenerator *self, const gint64 *tokens, guint n, GError 
   g_array_append_vals (self->seen, tokens, n);
   if (self->limited && self->seen->len > most)
     {
-      /* Positions are counted from the first token that counts, so a shorter text starts at 0 again. */
+      /* Positions are counted from the first token in the context, so a shortened text starts at 0 again. */
       guint left = self->why != NULL || n >= most ? most : MAX (most / 2, n);
 
       g_array_remove_range (self->seen, 0, self->seen->len - left);

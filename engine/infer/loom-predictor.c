@@ -38,8 +38,8 @@ loom_predictor_free (LoomPredictor *self)
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* A net that learnt from prepared numbers answers wrongly to others. FALSE where the data set prepares samples; cause:
- * why it could not be opened. */
+/* A net that was trained with prepared numbers predicts wrongly for others. FALSE if the data set prepares samples;
+ * cause: why it could not be opened. */
 static gboolean
 check_preparation (const LoomPredictor *self, const GError *cause, GError **error)
 {
@@ -100,7 +100,7 @@ open_reading (LoomPredictor *self, const char *run, GError **error)
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* Data that are not there are no fault as long as the data set's types are known without them. */
+/* Missing data is no fault if the data set's types are known without them. */
 static gboolean
 check_faults (const LoomFaults *faults, GError **error)
 {
@@ -113,7 +113,7 @@ check_faults (const LoomFaults *faults, GError **error)
   return TRUE;
 }
 
-/* Kernels are chosen as the run chose them. */
+/* Kernels are those that the run chose. */
 static void
 take_costs (LoomPredictor *self, const char *run)
 {
@@ -143,7 +143,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   if (!check_faults (faults, error))
     return NULL;
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (self->graph, self->net, train_faults);
-  /* A graph that cannot be trained as it is says why; which port is the answer does not hang on it, if it is named. */
+  /* For a graph that cannot be trained the error is its fault; if the port is named, it does not depend on <train>. */
   if (spec == NULL && options->output == NULL
       && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL
       && (!loom_faults_to_error (faults, NULL, error) || !loom_faults_to_error (train_faults, NULL, error)))
@@ -212,7 +212,7 @@ loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes)
 
 /* ---- a plan for n samples ------------------------------------------ */
 
-/* Only what is needed must be in the file: a run of a larger net has more. */
+/* The file needs only the weights that are used: a run of a larger net has more. */
 static gboolean
 load_weights (LoomPredictor *self, LoomState *state, const LoomProgram *p, GError **error)
 {
@@ -222,7 +222,8 @@ load_weights (LoomPredictor *self, LoomState *state, const LoomProgram *p, GErro
 
   if (file == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s", local->message); /* the weights' fault, not the disk's */
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s",
+                   local->message); /* a fault of the weights, not of the disk */
       return FALSE;
     }
 

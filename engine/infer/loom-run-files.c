@@ -21,7 +21,7 @@ loom_run_data_folder (const char *graph_path)
   LoomRunJson json;
   const char *data_folder;
 
-  /* A file of this name that happens to be next to a graph, and is no run's, has no meaning. */
+  /* A file of this name next to a graph has no meaning unless the folder is a run's. */
   if (files != NULL && loom_run_json_root (parser, files, LOOM_RUN_SETTINGS, &settings_path, &json, NULL)
       && json_object_has_member (json.object, "data_folder")
       && loom_run_json_string (&json, "data_folder", &data_folder, NULL))
@@ -81,7 +81,7 @@ loom_run_newest_weights (const char *folder, GError **error)
       weights = loom_folder_path_of (files, names[i]);
       if (!g_file_test (weights, G_FILE_TEST_EXISTS))
         continue;
-      /* The path is opened like one that the user typed, so what it leads to is checked here. */
+      /* The path is opened like one that the user typed, so the target of a link is checked here. */
       int fd = loom_folder_open_file (files, names[i], O_RDONLY, error);
       if (fd < 0)
         return NULL;
@@ -182,7 +182,7 @@ loom_run_costs (const char *run, char **note)
       g_autoptr (GError) local = NULL;
       LoomCostTable *table;
 
-      /* An older version of Gradloom kept none. */
+      /* Older versions of Gradloom did not write it. */
       if (checkpoint == NULL || !loom_folder_read (checkpoint, LOOM_RUN_COSTS, MAX_COSTS, &text, NULL, NULL))
         continue;
       table = loom_cost_table_new_from_text (text, path, &local);

@@ -1,7 +1,7 @@
 /* Reads the members of the JSON files in a run's folder strictly.
  *
  * A user can edit or damage the files, and json-glib reads a member of another type as zero with a warning. Here type
- * and range of each member are checked, and a fault is one sentence that names the file and the member. */
+ * and range of each member are checked, and an error names the file and the member. */
 #include "engine/infer/loom-run-json.h"
 
 #include "engine/core/loom-error.h"

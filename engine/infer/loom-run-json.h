@@ -7,23 +7,23 @@
 
 G_BEGIN_DECLS
 
-/* An object of a file. Every reader below fails with DATA, and its sentence names the file and the member. */
+/* An object of a file. All functions below fail with DATA, and the error names the file and the member. */
 typedef struct
 {
-  const char *path; /* for sentences */
+  const char *path; /* for errors */
   JsonObject *object;
 } LoomRunJson;
 
-/* Also IO, where the file cannot be read. The parser owns what is read; path, which receives the file's path, is freed
- * after the last use of value. */
+/* Also IO if the file cannot be read. The parser owns the values; free path, which receives the file's path, after the
+ * last use of value. */
 gboolean loom_run_json_root (JsonParser *parser, LoomFolder *folder, const char *name, char **path, LoomRunJson *value,
                              GError **error);
 gboolean
 loom_run_json_int (const LoomRunJson *json, const char *name, gint64 min, gint64 max, gint64 *value, GError **error);
-/* Finite, or where it may be null, NaN for that. */
+/* A finite number; if null is allowed, it is read as NaN. */
 gboolean
 loom_run_json_double (const LoomRunJson *json, const char *name, gboolean may_be_null, double *value, GError **error);
-/* A list of exactly n numbers; null is NaN. */
+/* A list of exactly n numbers; null is read as NaN. */
 gboolean loom_run_json_doubles (const LoomRunJson *json, const char *name, guint n, double *value, GError **error);
 gboolean loom_run_json_string (const LoomRunJson *json, const char *name, const char **value, GError **error);
 gboolean loom_run_json_object (const LoomRunJson *json, const char *name, LoomRunJson *value, GError **error);

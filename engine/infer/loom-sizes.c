@@ -1,16 +1,16 @@
-/* Sizes that only the data decide; see the header. */
+/* Sizes that depend on the data; see the header. */
 #include "engine/infer/loom-sizes.h"
 
 #include <string.h>
 
-/* Programs that are kept: a batch in which every size is new would otherwise fill the memory. */
+/* Number of cached programs: a batch in which every size is new would otherwise fill the memory. */
 #define KEPT 64
 
-/* The size to count next, given those that are bound. */
+/* The next size to count, given the bound ones. */
 typedef struct
 {
   LoomBinding binding;
-  char symbol; /* 0: nothing is open */
+  char symbol; /* 0: none */
   LoomExec *exec;
   guint output;
 } Count;

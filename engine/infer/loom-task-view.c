@@ -26,7 +26,7 @@ none (LoomTaskView *task, const char *why)
 
 /* ---- the data set -------------------------------------------------------- */
 
-/* The only data set, or -1; *n says how many there are. */
+/* The only data set, or -1; *n receives their number. */
 static int
 find_data (const LoomNet *net, guint *n)
 {
@@ -42,7 +42,7 @@ find_data (const LoomNet *net, guint *n)
   return *n == 1 ? found : -1;
 }
 
-/* The size of dimension i, or -1 where it is open. */
+/* The size of dimension i, or -1 if it is unknown. */
 static gint64
 side (const LoomType *type, int i)
 {
@@ -62,7 +62,8 @@ is_image (const LoomType *x)
          && width <= MAX_IMAGE_SIDE;
 }
 
-/* A class for each place of x: then places are read one by one, though a row of vectors has the shape of an image. */
+/* TRUE if there is a class for each position of x: it is then a sequence, although a row of vectors has the shape of an
+ * image. */
 static gboolean
 has_places (const LoomType *x, const LoomType *y)
 {
@@ -70,7 +71,7 @@ has_places (const LoomType *x, const LoomType *y)
          && side (x, 1) == side (y, 1);
 }
 
-/* y: NULL where there is none. */
+/* y may be NULL. */
 static LoomTaskViewKind
 kind_of (const LoomType *x, const LoomType *y)
 {
@@ -93,7 +94,7 @@ kind_of (const LoomType *x, const LoomType *y)
 
 /* ---- what is asked ------------------------------------------------------- */
 
-/* Whether the input is what a prediction is compared with. A variadic operator has one spec for all of its inputs. */
+/* TRUE if a prediction is compared with this input. A variadic operator has one spec for all inputs. */
 static gboolean
 has_target (const LoomNetNode *node, guint input)
 {
@@ -101,8 +102,8 @@ has_target (const LoomNetNode *node, guint input)
          && (node->input_spec[input].flags & LOOM_PORT_TARGET) != 0;
 }
 
-/* The port of the data set that a loss compares with; as long as nothing is wired to one, the second. A loss whose
- * target is x itself asks for x again (an autoencoder), and y is then no more than a label. */
+/* The port of the data set that a loss uses as its target; the second port if none is wired yet. If the target is x
+ * itself (an autoencoder), the prediction is an x, and y is only a label. */
 static guint
 find_target (const LoomNet *net, const LoomTaskView *task)
 {

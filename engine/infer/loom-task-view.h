@@ -1,7 +1,7 @@
-/* Describes what a graph is to learn, as far as a picture can show it.
+/* Describes the task of a graph, as far as a picture can show it.
  *
- * A picture of points in a plane, of a line through points, or of images with their classes follows from the types of
- * the data set's ports and from the loss's input; no names of data sets or operators are looked at. */
+ * Pictures of points in a plane, of a curve through points, or of images with their classes follow from the types of
+ * the data set's ports and from the loss's input; names of data sets or operators have no influence. */
 #pragma once
 
 #include "engine/net/loom-net.h"
@@ -17,21 +17,21 @@ typedef enum
   LOOM_TASK_VIEW_LINE,      /* x is one number: points and a curve */
   LOOM_TASK_VIEW_IMAGES,    /* x is a grey or coloured image */
   LOOM_TASK_VIEW_ROWS,      /* x is three numbers or more */
-  LOOM_TASK_VIEW_SEQUENCES, /* x is integers, or vectors with a class each: a text, or symbols in a row */
+  LOOM_TASK_VIEW_SEQUENCES, /* x is integers, or vectors with a class each: a text, or a sequence of symbols */
   LOOM_N_TASK_VIEWS
 } LoomTaskViewKind;
 
 typedef struct
 {
   LoomTaskViewKind kind;
-  char *why;         /* of NONE: a sentence that says why there is no picture */
+  char *why;         /* of NONE: the reason, a sentence */
   guint data;        /* the data set's node in the net */
   char *data_path;   /* its path */
-  guint x, y;        /* its ports: what is looked at, and what is to be answered; y is G_MAXUINT where there is none */
-  gboolean classes;  /* y is classes, or is answered by yes and no */
-  gboolean predicts; /* a trainer of this graph can answer for samples of x */
-  char *why_not;     /* !predicts: a sentence that says why */
-  char *answer_path; /* predicts: the path of the node that answers */
+  guint x, y;        /* its ports: the input and the target; G_MAXUINT if there is no y */
+  gboolean classes;  /* y is class indices, or "yes" and "no" */
+  gboolean predicts; /* a trainer of this graph can predict samples of x */
+  char *why_not;     /* !predicts: the reason, a sentence */
+  char *answer_path; /* predicts: the path of the node with the prediction */
   LoomAnswerKind answer;
 } LoomTaskView;
 

@@ -13,7 +13,7 @@ struct _LoomPredictor
   LoomGraph *graph;
   LoomNet *net; /* symbolic */
   LoomDataset *dataset;
-  char *no_dataset; /* why there is none */
+  char *no_dataset; /* the reason why there is no dataset */
   const LoomElement *dataset_node;
   LoomNetSource input, output;
   char *input_name, *output_name;
@@ -32,11 +32,11 @@ struct _LoomPredictor
   LoomExec *exec;
 };
 
-/* The net for n samples; of a text, with `length` tokens. What it was made of stays in self->bound_graph. */
+/* The net for n samples; for a text, with `length` tokens. Its graph stays in self->bound_graph. */
 LoomNet *predictor_net (LoomPredictor *self, gint64 n, gint64 length, GError **error);
 /* In evaluation mode, with the run's arithmetic. */
 LoomLowerOptions predictor_lower_options (const LoomPredictor *self, guint n, const LoomNetSource *wanted);
-/* The program over a state, into which the weights are read where the program brings new slots. */
+/* Plans the program over a state, and loads the weights of new slots. */
 LoomExec *predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p, GError **error);
 
 G_END_DECLS

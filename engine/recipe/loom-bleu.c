@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The starts of all n-grams, sorted by their tokens. */
+/* The start positions of all n-grams, sorted by their tokens. */
 static guint *
 sorted_runs (const gint64 *token, guint length, guint n, guint *count)
 {
@@ -10,7 +10,7 @@ sorted_runs (const gint64 *token, guint length, guint n, guint *count)
 
   *count = length >= n ? length - n + 1 : 0;
   order = g_new (guint, *count + 1);
-  /* By insertion: sentences are short. */
+  /* Insertion sort, because sentences are short. */
   for (guint i = 0; i < *count; i++)
     {
       guint at = i;
@@ -51,7 +51,7 @@ loom_bleu_add (LoomBleu *bleu, const gint64 *said, guint n_said, const gint64 *r
                        *others = sorted_runs (reference, n_reference, n, &n_b);
 
       bleu->said[n - 1] += n_a;
-      /* Each n-gram of the reference matches one of the hypothesis. */
+      /* Each n-gram of the reference matches at most one of the hypothesis. */
       while (a < n_a && b < n_b)
         {
           int order = compare_runs (said + runs[a], reference + others[b], n);

@@ -10,14 +10,15 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  gint64 found[LOOM_BLEU_MOST], said[LOOM_BLEU_MOST]; /* n-grams of n + 1 tokens: those in the reference, and all */
-  gint64 length, reference;                           /* tokens of all sentences */
+  gint64 found[LOOM_BLEU_MOST],
+      said[LOOM_BLEU_MOST]; /* n-grams of n + 1 tokens in the hypotheses: those in the reference, and all */
+  gint64 length, reference; /* tokens of all sentences */
 } LoomBleu;
 
-/* Counts a sentence against its reference, as numbers of tokens. */
+/* Adds the counts of a sentence and its reference, as tokens. */
 void loom_bleu_add (LoomBleu *bleu, const gint64 *said, guint n_said, const gint64 *reference, guint n_reference);
-/* 0 to 1: the geometric mean of the clipped n-gram precisions times the brevity penalty exp(1 - r/c) of a corpus that
- * is shorter than its references. 0 if no n-gram of some length is found. */
+/* 0 to 1: the geometric mean of the clipped n-gram precisions times the brevity penalty exp(1 - r/c), if the corpus is
+ * shorter than its references. 0 if no n-gram of some length matches. */
 double loom_bleu_value (const LoomBleu *bleu);
 
 G_END_DECLS

@@ -1,7 +1,6 @@
-/* The table of metrics, and those that are a mean or similar.
- *
- * One table: the check of a file, the program of a step and Studio's curves read it, so a new metric is one entry with
- * its functions. Metrics that count per class are in metric-classes.c. */
+/* The table of metrics, and the metrics that are means or similar. Checks of files, the program of a step and Studio's
+ * curves use this table, so a new metric is one entry with its functions. Metrics that count per class are in
+ * metric-classes.c. */
 #include "engine/recipe/loom-metric.h"
 
 #include <math.h>
@@ -86,14 +85,14 @@ loom_metric_decide (LoomProgram *p, const LoomMetricOptions *options, LoomValue 
   *own = loom_reshape (p, loom_cast (p, target, LOOM_I64), 2, rows);
 }
 
-/* Targets below 0 do not count, as in cross-entropy. */
+/* Targets below 0 are ignored, as in cross-entropy. */
 static guint
 size_accuracy (const LoomTensorDesc *input, const LoomTensorDesc *target)
 {
   return loom_dtype_is_float (target->dtype) || target->dtype == LOOM_BOOL ? 1 : 2;
 }
 
-/* How many class numbers count, [1]. */
+/* The number of targets that are not ignored, [1]. */
 static LoomValue
 count_classes (LoomProgram *p, LoomValue own)
 {
@@ -141,8 +140,8 @@ check_top_k (const LoomMetricOptions *options, const LoomTensorDesc *input, cons
   return FALSE;
 }
 
-/* A hit if fewer than k classes rank before the right one; of equal logits the lower class number ranks first, as in
- * accuracy. The right class's logit is a sum over one class, so that a target outside the classes is no hit. */
+/* A hit if fewer than k classes rank before the target class; of equal logits the lower class index ranks first, as in
+ * accuracy. The logit of the target class is a sum over one class, so a target outside of the classes is no hit. */
 static LoomValue
 emit_top_k (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
@@ -190,7 +189,7 @@ size_perplexity (const LoomTensorDesc *input, const LoomTensorDesc *target)
   return 2;
 }
 
-/* Σ -log softmax of the right class, and the number of targets; those below 0 are ignored. */
+/* Σ -log softmax of the target class, and the number of targets; those below 0 are ignored. */
 static LoomValue
 emit_perplexity (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
@@ -243,7 +242,7 @@ emit_mse (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, Loo
   return loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, d, d));
 }
 
-/* More columns than this are no outputs of a regression. */
+/* with more columns, the output is no regression */
 #define MAX_COLUMNS 4096
 
 /* The values of one sample. */
@@ -280,8 +279,7 @@ count_rows (const LoomTensorDesc *input, const LoomTensorDesc *target)
   return target->dim[0];
 }
 
-/* For each column Σ (y - ŷ)², the mean of y, and Σ (y - mean)²: sums of squares would cancel where the mean is large.
- */
+/* For each column Σ (y - ŷ)², the mean of y, and Σ (y - mean)²: sums of squares would cancel if the mean is large. */
 static LoomValue
 emit_r2 (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {

@@ -1,7 +1,7 @@
 /* The schedules: formulas of torch.optim.lr_scheduler in closed form.
  *
- * PyTorch's schedulers multiply the last rate; here each rate is computed from the first, so that a run may be resumed
- * at any step and the rate be changed by hand at any time. */
+ * PyTorch's schedulers multiply the last rate; here each rate is computed from the first, so that a run can be resumed
+ * at any step and the user can change the rate at any time. */
 #include "engine/recipe/loom-schedule.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #define FACTOR_MAX 1e6
 #define STEPS_MAX  1e12
 
-/* A number of steps, or the whole run where none was given. */
+/* A number of steps, or the whole run if none is given. */
 static double
 span (double param, double total)
 {
@@ -177,7 +177,7 @@ cosine_at (const LoomSchedule *s, double lr, double t, double total)
 {
   double length = span (s->param[COSINE_T_MAX], total);
 
-  /* A wave over the whole run ends at its minimum; a given period repeats. */
+  /* A wave over the whole run ends at its minimum; one with a given period repeats. */
   return cosine (lr, s->param[COSINE_ETA_MIN], isnan (s->param[COSINE_T_MAX]) ? MIN (t / length, 1) : t / length);
 }
 
@@ -601,7 +601,7 @@ loom_schedule (const char *name)
   return NULL;
 }
 
-/* Position and length in the formula's own unit. */
+/* Position and length in the formula's unit, steps or epochs. */
 static void
 place (const LoomSchedule *s, gint64 step, gint64 total_steps, double *t, double *total)
 {

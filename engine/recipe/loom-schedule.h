@@ -1,8 +1,7 @@
 /* Schedules of the learning rate: pure functions of the step, after torch.optim.lr_scheduler.
  *
- * One entry of a table each (loom-schedule.c): its parameters and its formula. The rate is computed for
- * every step, so nothing is kept between steps; only "plateau" keeps losses, in a struct of its own that checkpoints
- * hold. */
+ * Each is one entry of a table (loom-schedule.c): its parameters and its formula. The rate is computed for every step
+ * without state; only "plateau" has state, the losses so far, in a struct of its own that checkpoints store. */
 #pragma once
 
 #include <glib.h>
@@ -14,16 +13,16 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  const char *name, *alias; /* alias: a name that earlier files have; NULL */
-  double value;             /* default; NaN: the formula's own */
+  const char *name, *alias; /* alias: a name used by early versions of the format; NULL */
+  double value;             /* default; NaN: computed by the formula */
   double minimum, maximum;
   gboolean whole, required;
-  gboolean of_lr;           /* a learning rate, kept as a multiple of the run's */
+  gboolean of_lr;             /* a learning rate, stored as a multiple of the run's */
   const char *const *choices; /* the value is the index of a word in this list; NULL: a number */
   const char *doc;
 } LoomScheduleParam;
 
-/* The state of "plateau" in a run: part of the run's progress, not of the schedule. */
+/* The state of "plateau" in a run, stored with the run's progress. */
 typedef struct
 {
   double best; /* NaN before the first loss */
@@ -42,7 +41,7 @@ typedef struct
   const LoomScheduleClass *klass; /* NULL: constant */
   gint64 warmup_steps;
   gboolean by_epoch;      /* the formula counts epochs, not steps */
-  gint64 steps_per_epoch; /* set where the data is known; 0 counts as 1 */
+  gint64 steps_per_epoch; /* set when the data is known; 0 counts as 1 */
   double param[LOOM_SCHEDULE_PARAMS];
   gint64 *milestone; /* owned, ascending */
   guint n_milestones;
@@ -53,13 +52,12 @@ struct _LoomScheduleClass
   const char *name, *doc, *reference;
   const LoomScheduleParam *param; /* ends with name NULL */
   gboolean has_milestones;        /* the attribute milestones="30,80" */
-  gboolean watches_loss;          /* plateau: counts epochs always */
-  /* The rate at position t of `total`, from 0; lr is the rate of <train> or a group. NULL for a class that watches the
-   * loss, */
+  gboolean watches_loss;          /* plateau: always counts epochs */
+  /* The rate at position t of `total`, from 0; lr is the rate of <train> or a group. NULL if watches_loss, */
   double (*at) (const LoomSchedule *s, double lr, double t, double total);
-  /* which computes the rate from its state instead. */
+  /* The rate from the state of "plateau". */
   double (*after) (const LoomSchedule *s, const LoomPlateau *seen, double lr);
-  /* Momentum (beta1 of Adam and its variants) at the same step; NaN: unchanged. NULL: never changed. */
+  /* The momentum (beta1 of Adam and its variants) at the same position; NaN: unchanged. NULL: never changed. */
   double (*momentum) (const LoomSchedule *s, double t, double total);
 };
 
@@ -73,7 +71,7 @@ double
 loom_schedule_factor (const LoomSchedule *s, const LoomPlateau *seen, double lr, gint64 step, gint64 total_steps);
 /* The momentum of that step; NaN: unchanged. */
 double loom_schedule_momentum (const LoomSchedule *s, gint64 step, gint64 total_steps);
-/* Passes an epoch's loss to "plateau"; TRUE if the rate falls. Others do nothing. */
+/* Passes an epoch's loss to "plateau"; TRUE if the rate decreases. Other schedules ignore it. */
 gboolean loom_schedule_observe (const LoomSchedule *s, LoomPlateau *seen, double loss);
 void loom_schedule_clear (LoomSchedule *s);
 

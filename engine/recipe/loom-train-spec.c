@@ -1,7 +1,5 @@
-/* Reads <train>: loss, optimiser, length and samples of a run.
- *
- * Everything is checked here, so that the trainer can rely on it and Studio can show
- * the faults before any training. */
+/* Reads <train>: loss, optimiser, length and samples of a run. Everything is checked here, so that the trainer can rely
+ * on it and Studio can show faults before training. */
 #include "engine/recipe/recipe-private.h"
 
 #include <string.h>
@@ -73,7 +71,7 @@ check_loss (RecipeReading *r, const LoomNetSource *loss)
                      loom_element_get (r->element, "loss"), loom_dtype_name (type->dtype));
 }
 
-/* An input node has its values from the command line of `run`, and no source in training. */
+/* An input node gets its values from the command line of `run`, and has no values in training. */
 static void
 complain_input (RecipeReading *r, const LoomNetNode *n)
 {
@@ -84,7 +82,7 @@ complain_input (RecipeReading *r, const LoomNetNode *n)
                       n->path);
 }
 
-/* The data set that the loss depends on; its samples make an epoch. A function of parameters alone has none. */
+/* The data set that the loss depends on; an epoch covers its samples. A loss of parameters only has none. */
 static void
 find_dataset (RecipeReading *r, LoomTrainSpec *spec)
 {
@@ -115,7 +113,7 @@ find_dataset (RecipeReading *r, LoomTrainSpec *spec)
     }
 }
 
-/* The first node before the loss that continues from the state of the batch before; NULL: none. */
+/* The first node before the loss that continues from the state of the previous batch; NULL: none. */
 static const LoomNetNode *
 find_stateful (const LoomNet *net, const LoomNetSource *loss)
 {
@@ -132,7 +130,7 @@ find_stateful (const LoomNet *net, const LoomNetSource *loss)
   return NULL;
 }
 
-/* A state is carried from window to window of a text if each begins where the one before ends. */
+/* The state can be carried from window to window of a text if each begins at the end of the previous one. */
 static void
 read_stateful (RecipeReading *r, LoomTrainSpec *spec)
 {
@@ -213,7 +211,7 @@ read_hyper (RecipeReading *r, const LoomHyper *hyper)
   return recipe_hyper (r, r->element, hyper);
 }
 
-/* As PyTorch refuses nesterov without momentum: it would have no effect. */
+/* PyTorch also refuses nesterov without momentum, because it would have no effect. */
 static void
 check_flags (RecipeReading *r, const LoomTrainSpec *spec)
 {
@@ -349,7 +347,7 @@ check_sizes (RecipeReading *r, const LoomTrainSpec *spec)
         loom_net_node (r->net, (guint)node)->path, loom_net_node (r->net, (guint)node)->op->name);
 }
 
-/* A weight that a pattern names may be one of a node at fault, so that patterns are checked only without faults. */
+/* A pattern may match a weight of a faulty node, so patterns are checked only if there are no faults. */
 static gboolean
 is_partial (const LoomNet *net, const LoomFaults *faults)
 {
@@ -404,8 +402,8 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   recipe_read_splits (&r, spec);
   recipe_check_parallel (&r, spec);
   recipe_read_course (&r, spec);
-  /* A <train> that only says which weights to begin from belongs to a model that was read from a file. It lacks only
-   * a loss, which is an error for training alone. */
+  /* A <train> with only initial weights belongs to a model that was imported from a file. Its missing loss is an error
+   * only for training. */
   if (loom_element_get (r.element, "loss") == NULL && spec->weights != NULL)
     r.failed = TRUE;
   else if (recipe_read_port (&r, r.element, "loss", &spec->loss))

@@ -1,4 +1,4 @@
-/* <train> as a struct: checked, with defaults. */
+/* <train> as a struct, checked and with defaults. */
 #pragma once
 
 #include "engine/recipe/loom-metric.h"
@@ -15,16 +15,16 @@ typedef struct
   const LoomMetric *metric;
   LoomMetricOptions options;
   LoomNetSource input, target;
-  char *name; /* as in events: the type, if the file sets no name */
+  char *name; /* in events: the type, if the file has no name */
 } LoomMetricSpec;
 
 /* <group>: parameters by their paths. */
 typedef struct
 {
-  char *match;  /* `*`, `**` and `?`; what stands below a match matches, too */
+  char *match;  /* `*`, `**` and `?`; everything below a match matches, too */
   char *prefix; /* "group1.", of its scalar slots */
   gboolean frozen;
-  guint64 own;   /* bit k: hyper[k] is its own */
+  guint64 own;   /* bit k: the group sets hyper[k] */
   double *hyper; /* all, in the optimiser's order */
 } LoomTrainGroup;
 
@@ -38,51 +38,51 @@ typedef enum
 
 typedef struct
 {
-  char *slot; /* the scalar that it is */
+  char *slot; /* the name of its scalar slot */
   LoomScheduledKind kind;
   double start, end, k;
-  gint64 steps; /* of a linear one; 0: all of the run */
+  gint64 steps; /* of the linear schedule; 0: all steps of the run */
 } LoomScheduled;
 
-/* After `steps` steps of a run. */
+/* The value after `steps` steps of a run. */
 double loom_scheduled_at (const LoomScheduled *scheduled, gint64 step, gint64 total_steps);
 
 /* The treatment of an incomplete last batch of an epoch. */
 typedef enum
 {
-  LOOM_DROP_LAST_AUTO, /* kept, unless it has one sample and a norm learns nothing from one */
+  LOOM_DROP_LAST_AUTO, /* kept, unless it has one sample and a norm cannot be trained with one */
   LOOM_DROP_LAST_TRUE,
   LOOM_DROP_LAST_FALSE
 } LoomDropLast;
 
-/* A weight that ranks have shards of, and the element that requests it. */
+/* A weight that is sharded over ranks, and the element that requests it. */
 typedef struct
 {
-  LoomSplitWeight split; /* its weight is owned */
+  LoomSplitWeight split; /* owns its weight's name */
   const char *node, *how;
-  gint64 units;     /* each rank has equally many of them */
+  gint64 units;     /* units to divide, equally many per rank */
   const char *what; /* the name of the units, in the plural */
 } LoomTrainSplit;
 
-/* <parallel>: how a step is divided among ranks. */
+/* <parallel>: how a step is partitioned among ranks. */
 typedef struct
 {
-  LoomShards shards;        /* the parts of the update that are divided, too: strategies zero1, zero2, zero3 */
-  gint64 data;              /* ranks that have shards of a batch; 0: all */
-  gint64 tensor;            /* ranks that have shards of weights; 0: not set */
-  GPtrArray *splits;        /* LoomTrainSplit: of these weights */
-  double bucket_mb;         /* millions of bytes of gradients that are exchanged in one call */
-  gboolean reduce_bf16;     /* gradients travel as bf16 */
+  LoomShards shards;        /* zero1, zero2, zero3: what is sharded in addition to the batch */
+  gint64 data;              /* number of ranks that the batch is divided among; 0: all */
+  gint64 tensor;            /* number of ranks that weights are sharded over; 0: not set */
+  GPtrArray *splits;        /* LoomTrainSplit: the sharded weights */
+  double bucket_mb;         /* megabytes of gradients that are exchanged in one call */
+  gboolean reduce_bf16;     /* gradients are exchanged as bf16 */
   gboolean sync_batch_norm; /* statistics of batch norms over all ranks */
   int pipeline;             /* stages; 0 or 1: none */
   int microbatches;         /* micro-batches of a step; 0: four per stage */
   LoomPipelineKind schedule;
   LoomStages *stages; /* the stage of each node; NULL until loom_stages_choose() */
-  gboolean server;    /* rank 0 has weights and states of the optimiser, the others push gradients to it */
-  gint64 staleness;   /* steps that a rank may be ahead of the slowest one then */
+  gboolean server;    /* rank 0 has the weights and optimiser states, the others push gradients to it */
+  gint64 staleness;   /* of a server: number of steps that a rank may be ahead of the slowest */
 } LoomParallel;
 
-/* The least number of ranks for <parallel>: all of them if it sets the number of replicas, else those of one replica,
+/* The minimum number of ranks for <parallel>: all of them if it sets the number of replicas, else those of one replica,
  * plus a parameter server. 1: no requirement. */
 gint64 loom_parallel_least (const LoomParallel *parallel);
 
@@ -90,71 +90,72 @@ typedef struct
 {
   LoomNetSource loss;
   const LoomOptimizer *optimizer;
-  double *hyper; /* optimizer->hyper order */
+  double *hyper; /* in the order of optimizer->hyper */
   gint64 epochs, batch_size;
   guint64 seed;
   char *device;        /* "cpu" */
   LoomDType precision; /* of products in a training step: F32, BF16 or F16 */
-  gboolean offload;    /* optimiser states are in host memory, where the update is computed, too */
+  gboolean offload;    /* optimiser states are in host memory, where the update is computed */
   gboolean tf32;       /* f32 products in TF32 if the device has it (PyTorch's allow_tf32); off by default */
   gboolean direct;     /* algorithm="direct": convolutions not by Winograd's algorithm */
-  gboolean keep_all;   /* recompute="…" is ignored, for comparison with its saving. Never read from a file */
-  gboolean gathers;    /* gradients of one batch are accumulated as those of several are. Never read from a file */
+  gboolean keep_all;   /* ignores recompute="…", to measure its saving. Never read from a file */
+  gboolean gathers;    /* accumulates the gradients of a single batch as those of several. Never read from a file */
   double clip_norm, clip_value; /* 0: none */
-  double lr_scale;              /* batch_size / lr_batch_size: in hyper already */
+  double lr_scale;              /* batch_size / lr_batch_size; hyper includes it */
   LoomSchedule schedule;
-  GPtrArray *groups;  /* LoomTrainGroup */
-  GPtrArray *metrics; /* LoomMetricSpec */
+  GPtrArray *groups;    /* LoomTrainGroup */
+  GPtrArray *metrics;   /* LoomMetricSpec */
   GPtrArray *scheduled; /* LoomScheduled */
-  gboolean stateful;    /* a layer continues from the state of the batch before: a text is read in order, in batch_size
-                           streams */
-  int dataset_node;   /* the dataset whose samples make an epoch; -1: the loss depends on none, an epoch is one step */
-  gint64 accumulate;  /* batches whose gradients make a step: 1 or more */
+  gboolean stateful; /* a layer continues from the state of the previous batch: a text is read in order, as batch_size
+                        streams */
+  int dataset_node;  /* the data set whose samples are an epoch; -1: none, an epoch is one step */
+  gint64 accumulate; /* batches per step, whose gradients are accumulated: 1 or more */
   LoomDropLast drop_last;
-  char *sample_weights; /* as loom_sample_weights() takes it; NULL: every sample once an epoch */
-  double ema;         /* decay of the weights' moving average; 0: none */
-  gboolean keep_best; /* the weights of the best epoch are kept in addition to the last ones */
-  gint64 patience;    /* epochs without a better one after which it ends; 0: never */
-  double min_delta;   /* the least improvement that counts */
-  gint64 folds, fold; /* the fold of the training samples, from 1, that validates; folds 0: no cross-validation */
-  int monitor;        /* the metric that compares epochs; -1: the loss */
+  char *sample_weights; /* argument of loom_sample_weights(); NULL: every sample once per epoch */
+  double ema;           /* decay of the weights' moving average; 0: none */
+  gboolean keep_best;   /* keeps the weights of the best epoch in addition to the last ones */
+  gint64 patience;      /* the run ends after this number of epochs without improvement; 0: never */
+  double min_delta;     /* the smallest difference that is an improvement */
+  gint64 folds,
+      fold;    /* the fold of the training samples, from 1, that is used for validation; folds 0: no cross-validation */
+  int monitor; /* the metric that compares epochs; -1: the loss */
   LoomParallel parallel;
-  char *weights;      /* a file to begin from; NULL: none. Relative to the graph's folder */
-  char *match;        /* patterns of the weights that are taken from it, with commas; NULL: all */
+  char *weights; /* a file with initial weights, relative to the graph's folder; NULL: none */
+  char *match;   /* patterns of the weights that are loaded from it, separated by commas; NULL: all */
 } LoomTrainSpec;
 
-/* The words of `--strategy`, ending with NULL: those of <parallel>'s attribute, in the order of LoomShards and
- * `server`, then "tensor" for ranks that have parts of weights and "pipeline", "gpipe" and "1f1b" for
- * stages, as many as there are ranks. */
+/* The words of `--strategy`, ending with NULL: those of the attribute of <parallel>, in the order of LoomShards and
+ * `server`, then "tensor" for ranks with shards of weights, and "pipeline", "gpipe" and "1f1b" for as many stages as
+ * ranks. */
 const char *const *loom_strategies (void);
 /* "data, zero1 … or 1f1b"; never freed. */
 const char *loom_strategies_text (void);
-/* Writes one of them into <train>'s <parallel>, which is added if missing: set is called for each attribute that
- * changes; value NULL: it is removed. */
+/* Writes one of them into <train>'s <parallel>, which is added if missing: calls set for each attribute that changes;
+ * value NULL: removed. */
 typedef void (*LoomStrategySet) (LoomElement *parallel, const char *name, const char *value, gpointer data);
 void loom_strategy_apply (LoomGraph *graph, LoomElement *train, const char *word, int ranks, LoomStrategySet set,
                           gpointer data);
 
-/* Faults name <train>'s line and attribute. NULL if there are errors, no <train>, or one that names weights
- * and no loss, which is no fault: there is nothing to train yet. */
+/* Faults have <train>'s line and attribute. NULL if there are errors, no <train>, or one with weights but no loss,
+ * which is no fault: it cannot be trained yet. */
 LoomTrainSpec *loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults);
 void loom_train_spec_free (LoomTrainSpec *spec);
-/* The positions of n ranks along the axes of a mesh. USAGE: too few or too many for the graph. SHAPE: a weight has
- * no equal shards for them. */
+/* Computes the positions of n ranks along the axes of a mesh. USAGE: too few or too many for the graph. SHAPE: a weight
+ * has no equal shards for them. */
 gboolean loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_AXES], GError **error);
-/* The first group that a weight's path matches, counted from 1; 0 where none does. */
+/* The number of the first group whose pattern matches a weight's path, from 1; 0: none. */
 guint loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path);
-/* TRUE if this weight is to be taken from the file that training begins from. */
+/* TRUE if this weight is loaded from the file of initial weights. */
 gboolean loom_train_spec_takes (const LoomTrainSpec *spec, const char *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainSpec, loom_train_spec_free)
 
 /* The number of latest steps over which training loss and metrics are averaged: a tenth of an epoch, 1 to 50. A mean
- * over the whole epoch would contain steps with much older weights. At the end of an epoch it is exactly this number;
+ * over the whole epoch would include steps with much older weights. At the end of an epoch it is exactly this number;
  * earlier it may be fewer. */
 gint64 loom_train_recent_steps (gint64 steps_per_epoch);
 
-/* The meaning of an output's numbers: that of a loss on the port, else logits if a metric takes the largest of them,
- * else that of their own operator. spec may be NULL. */
+/* The meaning of an output's numbers: determined by a loss that reads the port, else logits if a metric takes the
+ * largest of them, else by its own operator. spec may be NULL. */
 LoomOutputKind loom_train_output_kind (const LoomTrainSpec *spec, const LoomNet *net, const LoomNetSource *output);
 
 G_END_DECLS

@@ -1,7 +1,7 @@
-/* BLEU (loom-bleu.h) of a decoder with teacher forcing: each token is predicted from the right ones before it.
+/* BLEU (loom-bleu.h) of a decoder with teacher forcing: each token is predicted from the target tokens before it.
  *
- * The counts of a batch are computed in its program. An n-gram is found if fewer equal ones precede it in its sentence
- * than the reference contains, which clips counts as the paper does. */
+ * The program computes the counts of a batch. An n-gram matches if its sentence contains fewer equal ones before it
+ * than the reference contains in all, which clips counts as the paper does. */
 #include "engine/recipe/loom-bleu.h"
 #include "engine/recipe/loom-metric.h"
 
@@ -27,7 +27,7 @@ size_bleu (const LoomTensorDesc *input, const LoomTensorDesc *target)
   return 2 * LOOM_BLEU_MOST;
 }
 
-/* The positions from `at` on, n of them, of all axes after the first. */
+/* n positions from `at` on, of all axes after the first. */
 static LoomValue
 from_place (LoomProgram *p, LoomValue v, gint64 at, gint64 n)
 {
@@ -42,7 +42,7 @@ from_place (LoomProgram *p, LoomValue v, gint64 at, gint64 n)
   return loom_slice (p, v, start, NULL, to);
 }
 
-/* a and b [N, T] → 1 where place i of a and place j of b have the same token, [N, T, T]. */
+/* a and b [N, T] → 1 if position i of a and position j of b have the same token, [N, T, T]. */
 static LoomValue
 compare (LoomProgram *p, LoomValue a, LoomValue b)
 {
@@ -53,14 +53,14 @@ compare (LoomProgram *p, LoomValue a, LoomValue b)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, rows, columns), loom_program_get_float (p));
 }
 
-/* The table for n-grams of n tokens from that of n - 1: the first n - 1 agree, and the last. */
+/* The table for n-grams of n tokens from that of n - 1 tokens: those agree, and so does the last token. */
 static LoomValue
 longer (LoomProgram *p, LoomValue runs, LoomValue single, gint64 n, gint64 count)
 {
   return loom_binary (p, LOOM_SCALAR_MUL, from_place (p, runs, 0, count), from_place (p, single, n - 1, count));
 }
 
-/* For each n-gram i the number of j: pairs [N, i, j] of n-grams, valid [N, j]. */
+/* For each n-gram i the number of equal ones j: pairs [N, i, j] of n-grams, valid [N, j]. */
 static LoomValue
 count_pairs (LoomProgram *p, LoomValue pairs, LoomValue valid)
 {
@@ -70,7 +70,7 @@ count_pairs (LoomProgram *p, LoomValue pairs, LoomValue valid)
   return loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, pairs, columns), 1u << 2, FALSE);
 }
 
-/* 1 where j stands before i, [1, n, n]. */
+/* 1 if j is before i, [1, n, n]. */
 static LoomValue
 is_before (LoomProgram *p, gint64 n)
 {
@@ -82,7 +82,8 @@ is_before (LoomProgram *p, gint64 n)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_LT, j, i), loom_program_get_float (p));
 }
 
-/* N-grams of one to four tokens that the reference contains, then all: targets below 0 are no part of a sentence. */
+/* The numbers of n-grams of one to four tokens that match the reference, then of all; targets below 0 are not part of a
+ * sentence. */
 static LoomValue
 emit_bleu (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
@@ -123,7 +124,7 @@ emit_bleu (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, Lo
   return loom_concat (p, 2 * LOOM_BLEU_MOST, part, 0);
 }
 
-/* A hypothesis is as long as its reference, so there is no brevity penalty. */
+/* The hypothesis has the length of its reference, so there is no brevity penalty. */
 static double
 finish_bleu (const LoomMetricOptions *options, const double *total, guint size, double weight)
 {

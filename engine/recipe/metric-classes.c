@@ -6,7 +6,7 @@
 
 #define MAX_CLASSES 256 /* of a matrix: its n² counts are read back after each step */
 
-/* (rows, 1) class numbers as (rows, C) zeros and ones. */
+/* One-hot encoding: (rows, 1) class indices to (rows, C). */
 static LoomValue
 one_hot (LoomProgram *p, LoomValue number, guint n)
 {
@@ -24,7 +24,7 @@ tables (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomV
   guint n = loom_metric_n_classes (&x, &t);
 
   loom_metric_decide (p, options, input, target, predicted, actual);
-  /* A prediction for a target below 0 does not count, as in accuracy. */
+  /* Predictions for targets below 0 are ignored, as in accuracy. */
   *predicted
       = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GE, *actual, loom_const (p, LOOM_I64, 0)),
                       *predicted, loom_const (p, LOOM_I64, -1));
@@ -54,7 +54,7 @@ size_counts (const LoomTensorDesc *input, const LoomTensorDesc *target)
   return 3 * loom_metric_n_classes (input, target);
 }
 
-/* Counts of each class: right, predicted, actual. */
+/* Counts of each class: correct, predicted, actual. */
 static LoomValue
 emit_counts (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
@@ -74,7 +74,7 @@ share (double part, double whole)
   return whole > 0 ? part / whole : 0;
 }
 
-/* F1 is 2·right over predicted + actual; precision and recall are right over one of them. */
+/* F1 is 2·correct / (predicted + actual); precision and recall are correct divided by one of them. */
 static double
 average (const LoomMetricOptions *options, const double *total, guint size, double of_predicted, double of_actual)
 {

@@ -88,7 +88,7 @@ static const LoomAttribute of_train[] = {
               .choices = WORDS ("f32", "bf16", "f16", "f64"),
               .doc = "The type in which large products are computed; weights stay f32. bf16 halves the memory of "
                      "activations, f64 needs the device ref." } },
-  /* Any text: which devices there are depends on the machine. */
+  /* Any text, because the devices depend on the machine. */
   { .spec = { .name = "device", .type = LOOM_PARAM_STRING, .def = "cpu", .doc = "The device that computes the run" } },
   { .spec = { .name = "accumulate",
               .type = LOOM_PARAM_INT,
@@ -139,7 +139,7 @@ static const LoomAttribute of_train[] = {
               .minimum = 0,
               .maximum = 1e30,
               .doc = "The least improvement that counts as a better epoch" } },
-  /* Setting it also keeps the best weights, so “loss” is no default. */
+  /* Setting it also keeps the best weights, so “loss” is not its default. */
   { .spec = { .name = "monitor",
               .type = LOOM_PARAM_STRING,
               .def = "",
@@ -199,7 +199,7 @@ static const LoomAttribute of_schedule[] = {
               .def = "step",
               .choices = WORDS ("step", "epoch"),
               .doc = "The unit of the schedule’s numbers: steps or epochs" } },
-  /* Of the classes that have milestones. */
+  /* TRUE for schedules with milestones. */
   { .spec = { .name = "milestones",
               .type = LOOM_PARAM_INTS,
               .minimum = 0,

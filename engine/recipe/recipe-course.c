@@ -22,7 +22,7 @@ check_driven (RecipeReading *r, const LoomTrainSpec *spec)
                      spec->optimizer->name);
 }
 
-/* Checks for features that a parameter server does not support. */
+/* Refuses features that a parameter server does not support. */
 static void
 check_server (RecipeReading *r, const LoomTrainSpec *spec)
 {
@@ -119,7 +119,7 @@ read_folds (RecipeReading *r, LoomTrainSpec *spec)
                      "fold is %" G_GINT64_FORMAT ", but folds is %" G_GINT64_FORMAT ".", spec->fold, spec->folds);
 }
 
-/* Every pattern must match something: a typo would otherwise leave weights unchanged. */
+/* Every pattern must match a weight: a typing error would otherwise leave weights unchanged. */
 static void
 read_match (RecipeReading *r, LoomTrainSpec *spec)
 {

@@ -1,5 +1,5 @@
-/* Reads <group>: parameters by a pattern over their paths, with a rate and a decay of their own, or none of them
- * trained. */
+/* Reads <group>: parameters selected by a pattern over their paths, with their own learning rate and weight decay, or
+ * frozen. */
 #include "engine/recipe/recipe-private.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path)
   return 0;
 }
 
-/* A pattern that matches no weight is a fault: a misspelt one would train weights that were meant to be frozen. */
+/* A pattern that matches no weight is a fault, because a misspelt one would train weights that should be frozen. */
 static void
 check_match (RecipeReading *r, const LoomElement *e, const char *match)
 {
@@ -80,7 +80,7 @@ check_match (RecipeReading *r, const LoomElement *e, const char *match)
         continue;
       if (recipe_matches (match, weight->name))
         return;
-      /* The node's path, and the weight's. */
+      /* The pattern of the node, and that of the weight. */
       name = g_strdup (weight->name);
       if (strrchr (name, '.') != NULL)
         *strrchr (name, '.') = '\0';
@@ -125,7 +125,7 @@ recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
 
   recipe_check_names (r, e, known, NULL);
   if (match == NULL || spec->optimizer == NULL)
-    return; /* reported already */
+    return; /* already reported */
   while (spec->optimizer->hyper[n].name != NULL)
     n++;
   group = g_new0 (LoomTrainGroup, 1);

@@ -23,7 +23,7 @@ read_options (RecipeReading *r, const LoomElement *e, LoomMetricSpec *metric)
   metric->options.threshold = recipe_number (r, e, "threshold");
 }
 
-/* As in a step: B is the batch. FALSE where some other size is open. */
+/* As in a step: B is the batch size. FALSE if another size is unknown. */
 static gboolean
 describe (const RecipeReading *r, const LoomNetSource *source, gint64 batch, LoomTensorDesc *desc)
 {
@@ -48,7 +48,8 @@ check_shapes (RecipeReading *r, const LoomElement *e, const LoomMetricSpec *metr
   LoomTensorDesc input, target;
   g_autofree char *why = NULL;
 
-  /* If a node has a fault, such as the loss that compares the same tensors, a fault here would only follow from it. */
+  /* If a node has a fault, such as the loss that compares the same tensors, a fault here would only be its consequence.
+   */
   if (!r->partial && describe (r, &metric->input, batch, &input) && describe (r, &metric->target, batch, &target)
       && !metric->metric->check (&metric->options, &input, &target, &why))
     recipe_complain (r, e, LOOM_ERROR_SHAPE, "input", "Metric “%s” cannot be computed: %s.", metric->name, why);
@@ -65,7 +66,7 @@ recipe_read_metric (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
     {
       if (type != NULL)
         recipe_complain_name (r, e, "type", "metric");
-      r->failed = TRUE; /* a type that is missing is the grammar's fault */
+      r->failed = TRUE; /* a missing type is a grammar fault */
       return;
     }
   metric = g_new0 (LoomMetricSpec, 1);

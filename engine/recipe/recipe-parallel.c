@@ -1,8 +1,8 @@
-/* Reads <parallel>: the parts of a step that ranks divide, and the combinations that are impossible. recipe-split.c
- * reads which weights have shards, and forms the mesh of ranks. */
+/* Reads <parallel>: how a step is partitioned among ranks, and which combinations are impossible. recipe-split.c reads
+ * which weights are sharded, and forms the mesh of ranks. */
 #include "engine/recipe/recipe-private.h"
 
-/* A search along the gradient needs the whole of all weights. */
+/* A line search needs the complete gradient. */
 static void
 check_shards (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
 {
@@ -68,11 +68,11 @@ loom_parallel_least (const LoomParallel *parallel)
   return MAX (parallel->data, 1) * MAX (parallel->pipeline, 1) * MAX (parallel->tensor, 1) + (parallel->server ? 1 : 0);
 }
 
-/* The ranks that <parallel> asks for; 0: it takes as many as there are. */
+/* The number of ranks that <parallel> requires; 0: any. */
 static gint64
 ranks_of (const LoomParallel *parallel)
 {
-  /* Ranks that data leaves have parts of weights. */
+  /* Ranks that are not along the data axis shard the weights. */
   const gboolean divides = !parallel->server && parallel->tensor == 0 && parallel->splits->len > 0;
 
   return parallel->data == 0 || divides ? 0 : loom_parallel_least (parallel);
@@ -87,7 +87,7 @@ recipe_check_parallel (RecipeReading *r, const LoomTrainSpec *spec)
 
   if (e == NULL)
     return;
-  /* The launcher uses it (app/shared/train-launch.c). */
+  /* app/shared/train-launch.c uses it. */
   least = (gint64)recipe_number (r, e, "min_ranks");
   if (ranks > 0 && least > ranks)
     {

@@ -14,20 +14,20 @@ typedef struct
   const LoomNet *net;
   LoomFaults *faults;
   gboolean failed;
-  gboolean partial; /* some node has a fault, so that weights are missing */
+  gboolean partial; /* some node has a fault, so some weights are missing */
 } RecipeReading;
 
 LoomFault *recipe_complain (RecipeReading *r, const LoomElement *e, LoomErrorCode code, const char *attribute,
                             const char *format, ...) G_GNUC_PRINTF (5, 6);
 /* The table entry of a known attribute (loom-attributes.h). */
 const LoomParamSpec *recipe_spec_of (const LoomElement *e, const char *attribute);
-/* An attribute of that table as a number, a flag or the place of its word: the table's default where it is missing (0
- * where that is ""), and a fault where it is none or leaves the range. */
+/* The value of an attribute of that table as a number, a flag or the index of a word: the table's default if it is
+ * missing (0 if that is ""), and a fault if it is invalid or out of range. */
 double recipe_number (RecipeReading *r, const LoomElement *e, const char *attribute);
 gboolean recipe_flag (RecipeReading *r, const LoomElement *e, const char *attribute);
 guint recipe_choice (RecipeReading *r, const LoomElement *e, const char *attribute);
-/* The same for parameters of optimisers and schedules, whose own tables say what holds. Outside its range the default
- * of a hyper-parameter is advised, as the range's ends train nothing. */
+/* The same for parameters of optimisers and schedules, whose tables define the ranges. Outside of its range the fault
+ * advises the default of a hyper-parameter, because the ends of the range are not useful. */
 double recipe_number_in (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
                          double maximum, gboolean whole);
 double recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hyper);
@@ -36,10 +36,10 @@ guint recipe_choice_or (RecipeReading *r, const LoomElement *e, const char *attr
 gboolean recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback);
 /* Adds a fault for a name that is not in the attribute's table. what: "optimiser". */
 void recipe_complain_name (RecipeReading *r, const LoomElement *e, const char *attribute, const char *what);
-/* The names of the element's table, aliases too, for more to be added; those for which takes lacks the bit are left
- * out. recipe_check_names() ends the list. */
+/* The names in the element's table, including aliases, to which more can be appended; those that need another bit of
+ * takes are omitted. recipe_check_names() ends the list. */
 GPtrArray *recipe_names (LoomTag tag, LoomMetricTakes takes);
-/* A fault for each attribute that is neither in known nor a hyper-parameter of the optimiser (NULL: none). */
+/* Adds a fault for each attribute that is neither in known nor a hyper-parameter of the optimiser (NULL: none). */
 void recipe_check_names (RecipeReading *r, const LoomElement *e, GPtrArray *known, const LoomOptimizer *optimizer);
 
 /* recipe-schedule.c, recipe-groups.c */
@@ -48,10 +48,10 @@ void recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *s
 void recipe_group_free (gpointer group);
 gboolean recipe_matches (const char *pattern, const char *path);
 
-/* What <parallel strategy="…"> says, in the order of LoomShards, then the server: --strategy has more. */
+/* The words of <parallel strategy="…">, in the order of LoomShards, then the server; --strategy has more. */
 #define RECIPE_STRATEGIES "data", "zero1", "zero2", "zero3", "server"
 
-/* recipe-parallel.c; and what of it depends on each other, after the splits */
+/* recipe-parallel.c; the second checks combinations, after the splits were read */
 void recipe_read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec);
 void recipe_check_parallel (RecipeReading *r, const LoomTrainSpec *spec);
 
@@ -69,7 +69,7 @@ void recipe_read_course (RecipeReading *r, LoomTrainSpec *spec);
 
 /* recipe-sampling.c */
 void recipe_read_sampling (RecipeReading *r, LoomTrainSpec *spec);
-/* Of all nodes op="scheduled": LoomScheduled. (transfer full) */
+/* The LoomScheduled of all nodes op="scheduled". (transfer full) */
 GPtrArray *recipe_scheduled (const LoomNet *net);
 
 G_END_DECLS

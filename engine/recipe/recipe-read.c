@@ -20,14 +20,14 @@ recipe_complain (RecipeReading *r, const LoomElement *e, LoomErrorCode code, con
                           loom_tag_name (loom_element_tag (e)), message);
 }
 
-/* One style for all numbers of a sentence. */
+/* Formats all numbers of a sentence alike. */
 static const char *
 number_text (double value, char *buffer)
 {
   return g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, fabs (value) < 1e15 ? "%.15g" : "%.9g", value);
 }
 
-/* advice: what to set where the range is left; NAN: its nearer end. */
+/* advice: the value to suggest if it is out of range; NAN: the nearer end. */
 static double
 read_number (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
              double maximum, gboolean whole, double advice)
@@ -190,7 +190,7 @@ recipe_check_names (RecipeReading *r, const LoomElement *e, GPtrArray *known, co
       if (strchr (name, ':') != NULL || g_strv_contains (names, name))
         continue;
       near = loom_nearest (name, names);
-      /* Too different in spelling to be suggested. */
+      /* Spelt too differently to be suggested. */
       if (near == NULL && g_str_has_prefix (name, "learning") && g_strv_contains (names, "lr"))
         near = "lr";
       if (optimizer != NULL)

@@ -74,8 +74,8 @@ read_param (RecipeReading *r, const LoomElement *e, const LoomScheduleClass *kla
   return lr > 0 ? value / lr : value;
 }
 
-/* A schedule that cycles momentum gives the first step its own, so that an optimiser that begins without keeps what
- * momentum needs. */
+/* A schedule of momentum sets it at the first step, too, so that the optimiser allocates the state that momentum needs.
+ */
 static void
 begin_momentum (LoomTrainSpec *spec)
 {

@@ -1,5 +1,5 @@
-/* Values that change during training: nodes op="scheduled" (Bengio, Vinyals, Jaitly and Shazeer 2015, section 2.4,
- * has the three ways). */
+/* Values that change during training: nodes op="scheduled". The three schedules are those of Bengio, Vinyals, Jaitly
+ * and Shazeer 2015, section 2.4. */
 #include "engine/recipe/recipe-private.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* The RELAX NG schema of the graph file, printed from the grammar's table, the operator table and, for <train> and its
  * children (schema-train.c), the recipe's table.
  *
- * Editors use it for completion and validation, and a test checks the writer against it. Faults that users see do not
- * come from it: a validator loses the value, the rule and the fix. */
+ * Editors use it for completion and validation, and a test checks the writer against it. It does not report faults to
+ * users, because a validator's error lacks the value, the rule and the fix. */
 #include "engine/ops/loom-loop.h"
 #include "engine/graph/loom-grammar.h"
 #include "engine/ops/loom-reserved.h"
@@ -44,7 +44,7 @@ put_names (LoomXml *out, const char *const *names)
     loom_xml_put (out, names[i], "name", "ns", "", NULL);
 }
 
-/* Any attribute without a namespace but those listed. */
+/* Any attribute without a namespace except the listed ones. */
 static void
 put_any_attribute (LoomXml *out, const char *const *first, const char *const *second)
 {
@@ -112,7 +112,7 @@ put_param (LoomXml *out, const LoomParamSpec *param)
   loom_xml_open (out, "attribute", "name", param->name, NULL);
   loom_xml_open (out, "choice", NULL);
   schema_put_values (out, param);
-  /* Within a module a formula of its arguments may stand for any value. */
+  /* Within a module a formula of its arguments may replace any value. */
   if (param->type != LOOM_PARAM_SHAPE && param->type != LOOM_PARAM_STRING && param->type != LOOM_PARAM_PATH)
     put_pattern (out, EXPRESSION);
   loom_xml_close (out);
@@ -121,7 +121,7 @@ put_param (LoomXml *out, const LoomParamSpec *param)
     loom_xml_close (out);
 }
 
-/* An attribute that must be there with this value. */
+/* A required attribute with this value. */
 static void
 put_fixed (LoomXml *out, const char *attribute, const char *value)
 {
@@ -130,7 +130,7 @@ put_fixed (LoomXml *out, const char *attribute, const char *value)
   loom_xml_close (out);
 }
 
-/* A node of one operator, with the first parameter as it is or, for a variant, fixed to its value. */
+/* A node of one operator; for a variant, the first parameter has a fixed value. */
 static void
 put_group (LoomXml *out, const LoomOp *op, const LoomParamSpec *params, const char *first_value)
 {
@@ -164,7 +164,7 @@ put_op (LoomXml *out, const LoomOp *op)
   const char *const selector[] = { op->variants != NULL ? op->params->name : NULL, NULL };
   const char *const body[] = { loom_op_loop (op) != NULL ? loom_op_loop (op)->attribute : NULL, NULL };
 
-  /* The others are parameters and arguments of the module that it runs. */
+  /* The other attributes are parameters, and arguments of the module that it runs. */
   if (op->role == LOOM_ROLE_LOOP)
     {
       loom_xml_open (out, "group", NULL);
@@ -181,7 +181,7 @@ put_op (LoomXml *out, const LoomOp *op)
     }
   for (const LoomOpVariant *v = op->variants (); v->value != NULL; v++)
     put_group (out, op, v->params, v->value);
-  /* Within a module an argument may choose the variant, and then any of their parameters may stand here. */
+  /* Within a module an argument may select the variant, so any variant's parameters are allowed. */
   loom_xml_open (out, "group", NULL);
   put_fixed (out, "op", op->name);
   loom_xml_open (out, "attribute", "name", selector[0], NULL);
@@ -227,7 +227,7 @@ put_node (LoomXml *out)
 
 /* ---- the other elements ----------------------------------------------------- */
 
-/* Children in their order. Where several may mix, how often each may stand is left to the reader. */
+/* Children in their order. If elements may mix, the reader checks how often each occurs. */
 static void
 put_children (LoomXml *out, LoomTag parent)
 {

@@ -1,5 +1,5 @@
-/* Reads which weights the ranks along the mesh's axis `tensor` have shards of: from split="…" of nodes, and from the
- * patterns of <parallel>. */
+/* Reads which weights are sharded along the mesh's axis `tensor`: from split="…" of nodes, and from the patterns of
+ * <parallel>. */
 #include "engine/recipe/recipe-private.h"
 
 #include "engine/ops/loom-reserved.h"
@@ -19,7 +19,7 @@ recipe_split_free (gpointer data)
 typedef struct
 {
   char *pattern, *how;
-  gboolean fits, splits; /* a node; one that can be split so */
+  gboolean fits, splits; /* matches a node; matches a node that can be split so */
 } Rule;
 
 static void
@@ -126,7 +126,7 @@ check_rules (RecipeReading *r, const LoomElement *e, const GPtrArray *rules)
     }
 }
 
-/* Why n ranks cannot have shards of weights; NULL: they can. */
+/* The reason why n ranks cannot shard these weights; NULL: they can. */
 static char *
 cannot_split (const LoomTrainSpec *spec, gint64 ranks)
 {

@@ -34,16 +34,16 @@ number_of (const LoomElement *parallel, const char *name)
   return text != NULL ? CLAMP (g_ascii_strtoll (text, NULL, 10), 0, G_MAXINT16) : 0;
 }
 
-/* Whether `ranks` ranks are two or more replicas of what <parallel> cuts into stages or shards of weights: the strategy
- * then divides among the replicas. If they are not, there is nothing for it to divide, or a run is resumed with another
- * number of ranks, and the batch is divided among all ranks that are not shards of weights. */
+/* TRUE if `ranks` ranks are two or more replicas of a pipeline or of sharded weights: the strategy then shards among
+ * the replicas. Otherwise (only one replica, or a run that is resumed with another number of ranks) the batch is
+ * divided among all ranks that do not shard weights. */
 static gboolean
 keeps_mesh (const LoomElement *parallel, const char *word, int ranks)
 {
   const gint64 data = number_of (parallel, "data"), stages = MAX (number_of (parallel, "pipeline"), 1);
   const gint64 tensor = MAX (number_of (parallel, "tensor"), 1);
 
-  /* The parameter server is an additional rank; the others have the whole net. */
+  /* The parameter server is an additional rank; the workers have the whole net. */
   if (g_str_equal (word, "server"))
     return stages == 1 && (data == 0 || data + 1 == ranks);
   if (data > 1)

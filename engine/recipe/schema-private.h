@@ -4,7 +4,7 @@
 #include "engine/graph/loom-xml.h"
 #include "engine/recipe/loom-attributes.h"
 
-/* The alternatives for a value of this type, within a <choice>. */
+/* Writes the alternatives for a value of this type, within a <choice>. */
 void schema_put_values (LoomXml *out, const LoomParamSpec *param);
-/* The attributes of an element of a training, those of loom_attributes(); FALSE if the element has none. */
+/* Writes the attributes of an element of training, from loom_attributes(); FALSE if the element has none. */
 gboolean schema_put_attributes (LoomXml *out, LoomTag tag);

@@ -36,7 +36,7 @@ put_value (LoomXml *out, const char *name, const LoomParamSpec *spec, gboolean r
   close_attribute (out, required);
 }
 
-/* A number, or one of some words, that a descriptor adds. */
+/* A number or a word that a descriptor adds. */
 static void
 put_number (LoomXml *out, const char *name, gboolean whole, gboolean flag, const char *const *choices,
             gboolean required)
@@ -84,7 +84,7 @@ typedef struct
 {
   LoomTag tag;
   const char *chooser;                          /* the attribute that names the descriptor */
-  void (*put) (LoomXml *out, const char *name); /* NULL: it only decides which of the element's own there are */
+  void (*put) (LoomXml *out, const char *name); /* NULL: it only determines which attributes of the element apply */
 } Choice;
 
 static const Choice choices[] = {
@@ -99,14 +99,14 @@ is_milestones (const Choice *choice, const LoomAttribute *a)
   return choice->tag == LOOM_TAG_SCHEDULE && strcmp (a->spec.name, "milestones") == 0;
 }
 
-/* Whether an attribute of the element's table goes with every descriptor, */
+/* TRUE if an attribute of the element's table applies to every descriptor, */
 static gboolean
 is_common (const Choice *choice, const LoomAttribute *a)
 {
   return a->takes == 0 && !is_milestones (choice, a) && strcmp (a->spec.name, choice->chooser) != 0;
 }
 
-/* or, if not, with this one. */
+/* or, if not, to this one. */
 static gboolean
 goes_with (const Choice *choice, const LoomAttribute *a, const char *name)
 {
@@ -117,8 +117,8 @@ goes_with (const Choice *choice, const LoomAttribute *a, const char *name)
 
 /* ---- elements --------------------------------------------------------------- */
 
-/* The attributes that one descriptor adds, under this name or its alias; the chooser may be left out where that is the
- * usual one. */
+/* Writes the attributes that one descriptor adds, under this name or its alias; the chooser may be omitted for the
+ * default descriptor. */
 static void
 put_group (LoomXml *out, const Choice *choice, const LoomAttribute *chooser, const char *name, const char *alias)
 {
@@ -138,8 +138,8 @@ put_group (LoomXml *out, const Choice *choice, const LoomAttribute *chooser, con
   loom_xml_close (out);
 }
 
-/* A <train> has a loss, or says no more than which weights to begin from: see loom_train_spec_new(). Both are written
- * where the table has the loss. */
+/* A <train> has a loss, or only initial weights: see loom_train_spec_new(). Both patterns are written in place of the
+ * loss. */
 static void
 put_loss (LoomXml *out, const LoomAttribute *a)
 {
@@ -185,7 +185,7 @@ schema_put_attributes (LoomXml *out, LoomTag tag)
         put_choice (out, &choices[i]);
         return TRUE;
       }
-  /* <graph> has others, which the grammar knows. */
+  /* <graph> has other attributes, which the grammar lists. */
   if (a->spec.name == NULL || tag == LOOM_TAG_GRAPH)
     return FALSE;
   for (; a->spec.name != NULL; a++)

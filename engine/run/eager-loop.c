@@ -10,8 +10,8 @@ struct _LoomEagerLoop
 {
   LoomScanAttrs attrs;
   LoomEager *body;
-  GPtrArray *operands; /* LoomTensor of the outer execution */
-  GPtrArray *carried;  /* by known iteration: GPtrArray of LoomTensor, one per carried value */
+  GPtrArray *operands; /* values of the outer execution */
+  GPtrArray *carried;  /* GPtrArray of LoomTensor per known iteration: the carried values */
 };
 
 gboolean

@@ -19,8 +19,8 @@ struct _LoomEager
   LoomProgram *program;
   LoomState *state;
   LoomDevices *devices;
-  LoomPlanDevice *device; /* of instructions that name none */
-  LoomPlanDevice **place; /* by instruction */
+  LoomPlanDevice *device; /* of instructions that name no device */
+  LoomPlanDevice **place; /* the device of each instruction */
   LoomKernel **kernels;   /* likewise */
   EagerValue *values;     /* by value */
   GPtrArray *scratch;     /* Scratch, one per device */

@@ -1,6 +1,6 @@
 /* Begin and end of a step on asynchronous devices, and the faults that they report.
  *
- * No call within a step waits for the device. The device writes a fault to host memory, and the next call into the
+ * No call within a step waits for the device. The device writes a fault to host memory, and the next call to the
  * executor reads it; until then the gates of all further steps on that stream stay closed. */
 #include "engine/run/run-private.h"
 
@@ -10,8 +10,8 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
   const LoomPlanDevice *device = loom_plan_device (exec->plan, instr != NULL ? instr->device : 0);
   g_autofree char *where = NULL;
 
-  /* The message about ended ranks names them, and is the same on all ranks. A call that failed without it failed on
-   * this rank alone. */
+  /* If ranks have ended, the message names them and is the same on all ranks. A call that failed otherwise failed only
+   * on this rank. */
   if (instr != NULL && loom_plan_exchanges (instr) && status == LOOM_STATUS_DEVICE
       && loom_plan_ranks_have_ended (instr))
     {

@@ -1,7 +1,5 @@
-/* Outputs of a step, in logical order.
- *
- * An output stays in the arena until the next step of any executor of the run; small outputs that were downloaded with
- * the step stay readable after loom_exec_select_step(). */
+/* Outputs of a step, in logical order. An output stays in the arena until the next step of any executor of the run;
+ * small outputs that were downloaded with the step can be read until later, after loom_exec_select_step(). */
 #include "engine/run/run-private.h"
 
 #include <math.h>
@@ -15,7 +13,7 @@ output_address (LoomExec *exec, guint output, const LoomPlanValue **value)
   const LoomLocation *location = &o->value->location;
 
   *value = o->value;
-  /* An executor that ran since has overwritten this one's outputs. */
+  /* An executor that ran after this one has overwritten its outputs. */
   g_return_val_if_fail (location->kind != LOOM_LOCATION_ARENA || exec->devices[location->device].arena->user == exec
                             || (exec->is_read && loom_exec_result_at (exec, o->value) != NULL),
                         NULL);
@@ -143,7 +141,8 @@ loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **e
     }
   if (!fetch (exec, value, from, to, error))
     return FALSE;
-  /* Converted to f64 in place, from the last to the first: none is overwritten before it is read. */
+  /* Converts to f64 in place, from the last element to the first, so that no element is overwritten before it is read.
+   */
   for (guint i = dtype == LOOM_F32 ? n : 0; i-- > 0;)
     {
       float narrow;

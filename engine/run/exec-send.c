@@ -1,10 +1,10 @@
 /* Copies between devices on their streams: the copies of a step, the waits for them, and the joins of all streams at a
- * gate, at the end of a step and around a captured one.
+ * gate, at the end of a step and around a captured step.
  *
- * The host enqueues everything and waits for nothing. A copy is enqueued on its source's send stream, after an event of
- * what made the value and one of the destination's stream, which says that the destination is free; readers wait for
- * the copy's own event (engine/plan/plan-device-copies.c). An event that is waited for as soon as it is recorded may be
- * recorded again: one per device is enough. */
+ * The host enqueues everything and never waits. A copy is enqueued on its source's send stream, after an event that
+ * marks the value as computed and one that marks the destination as free; readers wait for the copy's own event
+ * (engine/plan/plan-device-copies.c). An event that is waited for right after it is recorded can be recorded again, so
+ * one per device is enough. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"
 
@@ -47,8 +47,8 @@ make_mark (LoomExec *exec, guint d, GError **error)
   return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
 }
 
-/* Connects the device's gates to the faults of all others: faults of a host device end the step at once; for those of
- * another back end the host has to wait. */
+/* Connects the device's gates to the faults of all other devices: faults of a host device end the step at once; for
+ * those of another back end the host has to wait. */
 static gboolean
 join_faults (LoomExec *exec, guint d, GError **error)
 {
@@ -72,7 +72,7 @@ join_faults (LoomExec *exec, guint d, GError **error)
          || loom_exec_status_error (exec, NULL, status, error);
 }
 
-/* Of each pair of devices the last copy is the one to wait for at the end of a step. */
+/* For each pair of devices, the end of a step waits for the last copy. */
 static void
 note_send (LoomExec *exec, const LoomExecSend *send)
 {
@@ -155,7 +155,7 @@ loom_exec_sends_free (LoomExec *exec)
   g_clear_pointer (&exec->last_sends, g_array_unref);
 }
 
-/* A device may be lost; then no work is left on it. */
+/* If a device is lost, no work is left on it. */
 void
 loom_exec_sends_settle (LoomExec *exec)
 {

@@ -1,9 +1,9 @@
-/* Uploads the inputs of a device with memory of its own, and downloads small results.
+/* Uploads the inputs of a device with its own memory, and downloads small results.
  *
  * A batch is copied to page-locked memory, uploaded from there on the arena's second stream to the staging area, and
  * copied within the device by the next step (engine/plan/loom-plan.h). So the upload overlaps with the previous step,
- * and the caller's memory is free as soon as loom_exec_upload() returns. Small results are adjacent in memory and are
- * downloaded by one copy after the step, without a request. Both halves of page-locked memory are used in turn. */
+ * and the caller's memory can be reused as soon as loom_exec_upload() returns. Small results are adjacent in memory and
+ * are downloaded by one copy after each step. Both halves of page-locked memory are used in turn. */
 #include "engine/core/loom-bytes.h"
 #include "engine/run/run-private.h"
 
@@ -31,7 +31,7 @@ loom_exec_transit_new (LoomExec *exec, guint d, GError **error)
 
   transit->up_bytes = loom_plan_staging (exec->plan, d).bytes;
   transit->down_bytes = loom_plan_results (exec->plan, d).bytes;
-  /* Without streams, or such memory, inputs and results are copied on request. */
+  /* Without streams or page-locked memory, inputs and results are copied when they are needed. */
   if (device->backend->alloc_host == NULL || exec->devices[d].arena->stream == NULL)
     transit->up_bytes = transit->down_bytes = 0;
   bytes = 2 * (transit->up_bytes + transit->down_bytes);
@@ -70,7 +70,7 @@ loom_exec_transit_free (LoomExec *exec, guint d)
 
   if (transit->up == NULL)
     return;
-  /* An upload that no step has taken may still be under way. */
+  /* An upload that no step has consumed may still be in progress. */
   device->backend->stream_sync (device->device, arena->uploads, &ignored);
   for (guint i = 0; i < G_N_ELEMENTS (event); i++)
     if (event[i] != NULL)
@@ -78,8 +78,8 @@ loom_exec_transit_free (LoomExec *exec, guint d)
   device->backend->free_host (device->device, transit->up);
 }
 
-/* TRUE if the host can continue once a step is enqueued: within a step it neither waits for a device or for gates of
- * another back end, nor reads inputs in place. A rank without inputs continues like the others. */
+/* TRUE if the host can continue as soon as a step is enqueued: within a step it neither waits for a device or for gates
+ * of another back end, nor reads inputs in place. A rank without inputs continues like the others. */
 static gboolean
 is_ahead (const LoomExec *exec)
 {
@@ -108,7 +108,7 @@ loom_exec_can_upload (const LoomExec *exec)
 
 /* ---- up ------------------------------------------------------------------ */
 
-/* All inputs of a device, as one copy after the last one that a step has taken. */
+/* Uploads all inputs of a device by one copy, after the last upload was consumed. */
 static LoomStatus
 lift (LoomExec *exec, guint d)
 {

@@ -1,10 +1,9 @@
 /* Observed instructions of a step: a trace of their times, names for a profiler, or a search for the instruction that
  * fails.
  *
- * Times of asynchronous devices are their own: an event before each instruction and one after it, on the
- * instruction's stream, read when the step is over. So nothing waits in between, and the times include neither work of
- * the host nor waits for another device. What ranks exchange during the computation has times of its own, from
- * the module that makes the exchange. */
+ * Asynchronous devices measure their own times: an event before and after each instruction on its stream, read when the
+ * step is over. So no call waits in between, and the times include neither work of the host nor waits for another
+ * device. Communication that overlaps with computation is timed by the module that does it. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"
 
@@ -31,7 +30,7 @@ update (LoomExec *exec)
   exec->is_watched = exec->spans != NULL || exec->is_blocking || exec->has_ranges;
 }
 
-/* The names that a profiler shows: "fc1: matmul+bias". */
+/* The names in a profiler: "fc1: matmul+bias". */
 static void
 name_ranges (LoomExec *exec)
 {
@@ -76,7 +75,7 @@ lane_of (const LoomExec *exec, const LoomExecRow *row, LoomStream **stream)
   return device;
 }
 
-/* Timers before each row, after each, and after all rows of each device. */
+/* Records timers before each row, after each, and after all rows of each device. */
 static guint
 timer_before (const LoomExec *exec, const LoomExecRow *row)
 {
@@ -116,7 +115,7 @@ loom_exec_watch_clear (LoomExec *exec)
   g_clear_pointer (&exec->range_names, g_ptr_array_unref);
 }
 
-/* Without timers, if memory is short or the host takes part, devices are waited for after each row. */
+/* Without timers, because memory is insufficient or the host takes part, devices are synchronised after each row. */
 static void
 make_timers (LoomExec *exec)
 {
@@ -192,7 +191,7 @@ loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GE
   return TRUE;
 }
 
-/* Waits for the row, so that a failure is that row's. */
+/* Waits for the row, so that a failure belongs to it. */
 static gboolean
 wait_for (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
 {
@@ -232,8 +231,8 @@ seconds_left (LoomExec *exec, guint d, LoomEvent *from, double *left)
                                        &exec->message);
 }
 
-/* The n spans of a step of what was exchanged during the computation. On a device one exchange begins after
- * the one before it on its stream; seconds are counted back from `end`, when the last timer was reached. */
+/* The n spans of communication that overlapped with the computation of a step. On a device an exchange begins after the
+ * previous one on its stream; seconds are counted back from `end`, the time of the last timer. */
 static void
 move_exchanges (LoomExec *exec, guint n, gint64 end)
 {
@@ -260,7 +259,7 @@ move_exchanges (LoomExec *exec, guint n, gint64 end)
       span->begin = times.begin;
       span->end = times.end;
     }
-  exec->message.text[0] = '\0'; /* exchanges without times of their own keep those of their rows */
+  exec->message.text[0] = '\0'; /* exchanges without times of their own have those of their rows */
 }
 
 static LoomStatus
@@ -278,8 +277,8 @@ place_span (LoomExec *exec, LoomExecRow *row, gint64 end, LoomExecSpan *span)
   return status;
 }
 
-/* Clocks of several devices have no common zero: all wait for each other after the step, and the host's time of that
- * event is the common end from which their times are counted back. */
+/* Clocks of several devices have no common zero: all devices wait for each other after the step, and the host's time of
+ * that event is the common end from which their times are counted back. */
 gboolean
 loom_exec_watch_step (LoomExec *exec, GError **error)
 {

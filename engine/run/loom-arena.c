@@ -1,13 +1,13 @@
 /* Arenas: the memory that all executors of a run share on a device; see the private header.
  *
- * A larger plan needs a larger arena, and the old one is freed first: nothing in it outlives a step, and both together
- * may exceed the device's memory. If the larger one cannot be allocated, the old size is, so that the earlier plans
- * still run. */
+ * A larger plan needs a larger arena, and the old one is freed first, because its contents are not needed after a step,
+ * and both together may exceed the device's memory. If the larger one cannot be allocated, the old size is allocated
+ * again, so that the earlier plans still run. */
 #include "engine/run/run-private.h"
 
 #include <string.h>
 
-#define NUMBERS 64 /* the most that the host sets between two steps without waiting */
+#define NUMBERS 64 /* maximum number that the host sets between two steps without waiting */
 
 typedef struct
 {
@@ -82,7 +82,7 @@ loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status)
     message = &ignored;
   if (arena->stream != NULL)
     *status = arena->device->backend->stream_sync (arena->device->device, arena->stream, message);
-  /* A step that did not reach its end has not waited for them. */
+  /* A step that has not reached its end has not waited for them. */
   if (arena->sends != NULL && *status == LOOM_STATUS_OK)
     *status = arena->device->backend->stream_sync (arena->device->device, arena->sends, message);
   return *status == LOOM_STATUS_OK;

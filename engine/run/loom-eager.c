@@ -1,7 +1,6 @@
-/* The eager executor: one primitive at a time, every value in memory of its own.
- *
- * No fusion, no shared memory, plain layout. Kernels are kept between walks, values are not. An instruction that
- * works in place gets a copy of its operand, so that no value ever changes and stepping back only frees values. */
+/* The eager executor: one primitive at a time, every value in memory of its own. No fusion, no shared memory, plain
+ * layout. Kernels are kept, values are not. An in-place instruction gets a copy of its operand, so that no value ever
+ * changes and stepping back only frees values. */
 #include "engine/run/eager-private.h"
 
 typedef struct
@@ -65,7 +64,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
   status = loom_plan_kernel_new (device, &spec, &kernel, NULL, &eager->message);
   if (status == LOOM_STATUS_OK)
     {
-      kernel->site = -1; /* its faults are read before anything else runs */
+      kernel->site = -1; /* its faults are read before another kernel runs */
       return kernel;
     }
   if (status != LOOM_STATUS_UNSUPPORTED)
@@ -80,7 +79,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
   return NULL;
 }
 
-/* Workspace, as large as the largest kernel so far needed it. */
+/* Returns workspace of the size of the largest kernel so far. */
 static gboolean
 scratch_for (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **memory, GError **error)
 {

@@ -3,7 +3,7 @@
  * Each instruction has a row of buffer addresses. Only rows with a program input that is read in place change between
  * steps; loom_exec_feed() patches them through a list made once. If the arena, which other executors share, has moved,
  * addresses are resolved and kernels bound again before the next step. On a device with capture (CUDA graphs) the
- * second step after that is captured and later ones replay it. */
+ * second step after that is captured, and later steps replay it. */
 #include "engine/run/run-private.h"
 
 #include <string.h>
@@ -104,7 +104,7 @@ make_feeds (LoomExec *exec)
     }
 }
 
-/* Where the value is read from memory of the caller, `at` is patched whenever the input gets other memory. */
+/* If the value is read from memory of the caller, `at` is patched whenever the input has another address. */
 static void
 patch (LoomExec *exec, guint value, gpointer at)
 {
@@ -184,7 +184,7 @@ make_outputs (LoomExec *exec)
     exec->outputs[i].value = loom_plan_value (exec->plan, loom_plan_output_value (exec->plan, i));
 }
 
-/* Resolves every address and binds the kernels. A captured step holds the old addresses and is dropped. */
+/* Resolves every address and binds the kernels. A captured step contains the old addresses and is dropped. */
 static gboolean
 bind (LoomExec *exec, GError **error)
 {
@@ -284,8 +284,8 @@ run_transfer (LoomExec *exec, const LoomExecRow *row)
   return status;
 }
 
-/* A row that is more than a call: a copy, a wait for copies, or a gate, which closes for faults of its own stream and
- * must close for those of the other devices; if it is not notified of them, the host waits. */
+/* TRUE for a row that is more than a call: a copy, a wait for copies, or a gate, which closes for faults of its own
+ * stream and must close for those of the other devices; if it is not notified of them, the host waits. */
 static gboolean
 run_special (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
 {
@@ -341,7 +341,7 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
 
   exec->plan = plan;
   exec->state = loom_state_ref (state);
-  /* The arena first: it fails most often, and allocating it is cheaper than initialising weights. */
+  /* The arena first: it is the most likely to fail, and cheaper than initialising weights. */
   if (!allocate (exec, error) || !loom_state_add_slots (state, program, error))
     return NULL;
   make_feeds (exec);
@@ -364,7 +364,7 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
     return NULL;
   loom_exec_find_ahead (exec);
   loom_exec_watch_init (exec);
-  /* Faults that the set-up rows find in constant data are reported here, as on devices that report at once. */
+  /* Faults of constant data in setup instructions are reported here, as on synchronous devices. */
   if (!bind (exec, error) || !run_rows (exec, 0, loom_plan_n_setup (plan), error) || !loom_exec_sync (exec, error))
     return NULL;
   return g_steal_pointer (&exec);
@@ -467,7 +467,7 @@ loom_exec_find_output (const LoomExec *exec, const char *name)
   return -1;
 }
 
-/* Copies to the state what is stored elsewhere, after all copies of the step. */
+/* Copies values that are stored elsewhere to the state, after all copies of the step. */
 static gboolean
 run_commits (LoomExec *exec, GError **error)
 {

@@ -15,12 +15,12 @@ typedef struct
 {
   char *name;
   LoomSlotKind kind;
-  LoomTensorDesc desc; /* of what this rank stores */
+  LoomTensorDesc desc; /* of the part that this rank stores */
   LoomTensorDesc whole;
   gboolean is_part; /* a shard along an axis of `whole` */
   StatePart part;
-  LoomTensorDesc own; /* of that shard, or of all */
-  gboolean is_shard;  /* a range of the elements of that, from `first` on */
+  LoomTensorDesc own; /* the description of that shard, or of the whole */
+  gboolean is_shard;  /* a range of its elements, from `first` on */
   gint64 first;
   gboolean is_placed, is_here; /* as in LoomSlot */
   LoomPlanDevice *device;
@@ -40,7 +40,7 @@ struct _LoomState
   LoomDevices *devices;
   char *device;
   guint64 seed;
-  const LoomMesh *mesh; /* NULL: there is one rank */
+  const LoomMesh *mesh; /* NULL: a single rank */
   gboolean is_divided;
   GArray *slots;   /* StateSlot */
   GArray *buffers; /* Buffer */
@@ -150,7 +150,7 @@ device_error (const LoomPlanDevice *device, LoomStatus status, const LoomMessage
   return FALSE;
 }
 
-/* Copies to or from the slot on the stream of the run's steps, so after any step under way. */
+/* Copies to or from the slot on the stream of the run's steps, so after any step in progress. */
 static gboolean
 copy_on_device (LoomState *state, StateSlot *s, void *to, const void *from, LoomCopyKind kind, GError **error)
 {
@@ -210,7 +210,7 @@ check_same (const StateSlot *have, const LoomSlot *want, GError **error)
   return same;
 }
 
-/* Gives the new slots [first, end) of one device and kind a buffer of their own. */
+/* Allocates one buffer for the new slots [first, end) of one device and kind. */
 static gboolean
 allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind kind, GError **error)
 {
@@ -320,7 +320,7 @@ loom_state_add_slots (LoomState *state, const LoomProgram *program, GError **err
         dims[r] = s->desc.dim[r];
       if (s->device->info.host_memory)
         {
-          /* In place: large weights would not fit twice. */
+          /* In place, because there may not be memory for two copies of large weights. */
           g_autoptr (GBytes) there = g_bytes_new_static (s->address, loom_desc_bytes (&s->desc));
 
           if (loom_desc_count (&s->desc) > 0)
@@ -427,7 +427,7 @@ gather_placed (LoomState *state, const StateSlot *s, const LoomTensor *own, GErr
   return NULL;
 }
 
-/* The flat list, from all ranks' ranges of it. */
+/* Returns the flat list, gathered from the ranges of all ranks. */
 static LoomTensor *
 join_shards (LoomState *state, const StateSlot *s, const LoomTensor *own, GError **error)
 {
@@ -440,7 +440,7 @@ join_shards (LoomState *state, const StateSlot *s, const LoomTensor *own, GError
              : NULL;
 }
 
-/* The tensor, from all ranks' shards along its axis. */
+/* Returns the tensor, gathered from the shards of all ranks along its axis. */
 static LoomTensor *
 join_parts (LoomState *state, const StateSlot *s, const LoomTensor *own, GError **error)
 {
@@ -464,7 +464,7 @@ join_parts (LoomState *state, const StateSlot *s, const LoomTensor *own, GError 
   return g_steal_pointer (&whole);
 }
 
-/* The tensor from the ranks that store shards of it: all ranks of a stage, or none. */
+/* Returns the tensor from the ranks that store shards of it: all ranks of a stage, or none. */
 static LoomTensor *
 join_here (LoomState *state, const StateSlot *s, LoomTensor *own, GError **error)
 {

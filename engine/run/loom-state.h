@@ -1,8 +1,8 @@
 /* State: the named slots of a run, in flat buffers that outlive plans.
  *
- * Training, evaluation and the last short batch are plans over one state. Parameters are stored in one buffer, each
+ * Training, evaluation and an incomplete last batch are plans over one state. Parameters are stored in one buffer, each
  * optimiser state in another, in the same order, so that one kernel updates them all; each tensor begins at a multiple
- * of 64 bytes. Layout is PyTorch's. */
+ * of 64 bytes. The layout is PyTorch's. */
 #pragma once
 
 #include "engine/core/loom-folder.h"
@@ -14,55 +14,54 @@ G_BEGIN_DECLS
 
 typedef struct _LoomState LoomState;
 
-/* An empty state; programs add slots. device: the name of the device for slots that name none. */
+/* Makes an empty state, to which programs add slots. device: for slots that name none. */
 LoomState *loom_state_new (LoomDevices *devices, const char *device, guint64 seed);
 LoomState *loom_state_ref (LoomState *state);
 void loom_state_unref (LoomState *state);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomState, loom_state_unref)
 
-/* Of a run of several ranks, before the first slot: slots of which each rank has a shard are whole for the caller that
- * gets or sets one. Getting such a slot is then a collective, which all ranks call together; setting one is called with
- * the whole value on all ranks, and each takes its shard. The mesh must outlive the state. */
+/* Sets the mesh of a run with several ranks; call before the first slot. Functions then get and set whole values of
+ * sharded slots: getting one is a collective that all ranks call; setting one is called with the whole value on all
+ * ranks, and each stores its shard. The mesh must outlive the state. */
 void loom_state_set_mesh (LoomState *state, const LoomMesh *mesh);
-/* TRUE if ranks store shards of slots, so that files are written by all of them together. */
+/* TRUE if ranks store shards of slots, so that all of them together write files. */
 gboolean loom_state_is_divided (const LoomState *state);
 gboolean loom_state_slot_is_divided (const LoomState *state, guint i);
 
-/* Adds the slots of a program that do not exist yet and initialises them from (seed, name) alone. OUT_OF_MEMORY names
- * bytes wanted and free. SHAPE: a slot exists with another shape or type. */
+/* Adds the program's slots that do not exist yet, initialised from (seed, name) alone. OUT_OF_MEMORY names the bytes
+ * requested and free. SHAPE: a slot exists with another shape or type. */
 gboolean loom_state_add_slots (LoomState *state, const LoomProgram *program, GError **error);
 
 guint loom_state_n_slots (const LoomState *state);
-/* Name, kind and description of slot i, whole. */
+/* Name, kind and whole description of slot i. */
 void loom_state_slot (const LoomState *state, guint i, const char **name, LoomSlotKind *kind, LoomTensorDesc *desc);
 int loom_state_find (const LoomState *state, const char *name);
 void *loom_state_address (const LoomState *state, guint i); /* in device memory */
-/* Copies a whole slot out, or in (shape and dtype must match: SHAPE error; floats are converted). */
+/* Copies a whole slot out, or in (SHAPE unless shape and dtype match; floats are converted). */
 LoomTensor *loom_state_get (LoomState *state, const char *name, GError **error);
 gboolean loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GError **error);
-/* Scalar slots. Setting takes effect at the next step; FALSE when there is none of that name. */
+/* Gets and sets scalar slots. Setting takes effect at the next step; FALSE if there is no slot of that name. */
 gboolean loom_state_set_scalar (LoomState *state, const char *name, double value);
-/* The same for slot i of loom_state_find(), which a training loop calls once (slots never move), and without waiting
- * for a busy device: steps queued after the call are sure to use the value. */
+/* The same for slot i of loom_state_find(), which a training loop calls once (slots never move), without waiting for a
+ * busy device: steps enqueued after the call use the value. */
 gboolean loom_state_put_scalar_at (LoomState *state, guint i, double value);
 double loom_state_get_scalar (LoomState *state, const char *name);
-/* Bytes by owner of all that the run holds on its devices: parameters (with buffers), optimizer, scalars under
- * workspace, the arena that its executors share, and what each keeps in addition. device NULL: on all of them together.
- */
+/* Adds the bytes, by owner, that the run has allocated on its devices: parameters (with buffers), optimizer, scalars
+ * under workspace, the arena that its executors share, and their own memory. device NULL: on all devices. */
 void loom_state_memory (const LoomState *state, const LoomPlanDevice *device, gsize bytes[LOOM_N_OWNERS]);
 
-/* Weights as safetensors with PyTorch names: parameters and buffers, a tensor at a time, so that no rank has all of
- * them. path is a name in the folder, if there is one; a rank that takes part in saving without writing passes NULL
- * for both. load: every name and shape must match unless partial; `report`, if not NULL, receives what was missing,
- * unused, mismatched, each after a line break. */
+/* Saves and loads weights as safetensors with PyTorch names: parameters and buffers, one tensor at a time, so that no
+ * rank needs memory for all. path is a name in the folder, if there is one; ranks that take part without writing pass
+ * NULL for both. Loading requires every name and shape to match unless partial; `report`, if not NULL, receives a line
+ * for each missing, unused or mismatched tensor. */
 gboolean loom_state_save_weights (LoomState *state, LoomFolder *folder, const char *path, GError **error);
-/* The same names with other values: each from the slot prefix + name where there is one, else its own. */
+/* The same names with other values: that of the slot prefix + name if it exists, else the slot's own. */
 gboolean
 loom_state_save_weights_of (LoomState *state, const char *prefix, LoomFolder *folder, const char *path, GError **error);
 gboolean loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error);
 /* All of them, by a name in a folder. */
 gboolean loom_state_load_weights_in (LoomState *state, LoomFolder *folder, const char *name, GError **error);
-/* The number of steps after which the weights of a file were saved; -1: the file does not say. */
+/* The number of steps after which the weights of a file were saved; -1: not stored. */
 gint64 loom_weights_step (const char *path);
 /* Optimizer and scalar slots. */
 gboolean loom_state_save_optimizer (LoomState *state, LoomFolder *folder, const char *path, GError **error);

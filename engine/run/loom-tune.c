@@ -1,4 +1,4 @@
-/* Tuning: times every option of a program's kernels. Nothing else in the engine measures kernels; plans read the table
+/* Tuning: times every option of a program's kernels. No other code of the engine measures kernels; plans read the table
  * that is written here. */
 #include "engine/run/loom-tune.h"
 
@@ -70,7 +70,7 @@ time_kernel (const LoomPlanDevice *d, LoomKernel *kernel, void *const *buffers, 
   return LOOM_STATUS_OK;
 }
 
-/* Floats of usual magnitude, and zeros for indices, which are valid rows and classes. */
+/* Makes floats of usual magnitude, and zeros for indices, which are valid rows and classes. */
 static LoomStatus
 fill (const LoomPlanDevice *d, const LoomTensorDesc *desc, void *buffer, LoomMessage *message)
 {
@@ -95,7 +95,7 @@ fill (const LoomPlanDevice *d, const LoomTensorDesc *desc, void *buffer, LoomMes
   return d->backend->copy (d->device, NULL, buffer, host, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
 }
 
-/* One option's time over buffers of its own. */
+/* Times one option, with buffers of its own. */
 static LoomStatus
 time_option (const LoomPlanDevice *d, const LoomKernelSpec *spec, const LoomKernelOption *option, double seconds,
              double *took, LoomMessage *message)
@@ -152,7 +152,7 @@ loom_tune_time (const LoomPlanDevice *device, const LoomKernelSpec *spec, const 
   return FALSE;
 }
 
-/* Marks a call as unmeasured; after a device's failure its other calls stay unmeasured, too. */
+/* Marks a call as not measured; after a device's failure its other calls are not measured, either. */
 static void
 leave_out (Tuner *self, const LoomPlanDevice *d, const char *call, const char *option, LoomStatus status,
            const LoomMessage *message)

@@ -5,20 +5,19 @@
 
 G_BEGIN_DECLS
 
-/* Called for each call that was measured, with its fastest option, "onednn nhwc", and seconds. */
+/* Called for each measured call, with its fastest option ("onednn nhwc") and that option's seconds. */
 typedef void (*LoomTuneFunc) (const char *call, const char *fastest, double seconds, gpointer data);
 
 /* The result of tuning. */
 typedef struct
 {
-  guint n;         /* calls that were measured */
-  guint n_skipped; /* calls of which an option could not be run, so that the device's estimates are kept for all of
-                      theirs */
-  char *why;       /* the reason of the first of those, a sentence; NULL: none */
+  guint n;         /* measured calls */
+  guint n_skipped; /* calls with an option that could not be run, for which the device's estimates are kept */
+  char *why;       /* the reason for the first of those, a sentence; NULL: none */
 } LoomTuned;
 
-/* Seconds of one run of a call by this option, over random operands of its own, from windows of n seconds
- * together. spec has plain layouts. NO_KERNEL: the device does not have it. */
+/* The seconds of one run of a call by this option, over random operands, measured in windows that take n seconds in
+ * total. spec has plain layouts. NO_KERNEL: the device does not have it. */
 gboolean loom_tune_time (const LoomPlanDevice *device, const LoomKernelSpec *spec, const LoomKernelOption *option,
                          double seconds, double *took, GError **error);
 
@@ -26,10 +25,10 @@ void loom_tuned_clear (LoomTuned *tuned);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomTuned, loom_tuned_clear)
 
 /* Runs every option of every call of the program that has several, and the reorders between layouts, for about n
- * seconds each over memory of its own, and writes the medians into the table. A call of which an option has no memory,
- * or cannot be run, is skipped: measurements of some of its options alone are not comparable. The table that the
- * devices plan with must be another one. Results are added to `tuned`, also those before an error. Times are wall-clock
- * times: run it on an idle machine. */
+ * seconds each with its own memory, and writes the medians into the table. A call is skipped if an option has no memory
+ * or cannot be run, because measurements of only some options are not comparable. The table must not be the one that
+ * the devices plan with. Results are added to `tuned`, also those before an error. Times are wall-clock times: run it
+ * on an idle machine. */
 gboolean loom_tune (LoomProgram *program, LoomDevices *devices, const char *device, double seconds,
                     LoomCostTable *table, LoomTuneFunc func, gpointer data, LoomTuned *tuned, GError **error);
 

@@ -10,15 +10,15 @@ is_weight (LoomSlotKind kind)
   return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
 }
 
-/* Slots that accumulate gradients within a step hold nothing between two steps, and evaluations start afresh. */
+/* Slots that accumulate gradients within a step are empty between two steps, and evaluations begin with empty ones. */
 static gboolean
 is_kept (const char *name)
 {
   return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE) && !g_str_has_prefix (name, LOOM_SLOT_CARRY_EVALUATE);
 }
 
-/* Scalars that number the micro-batches of a step: each batch sets them, and a run that resumes with another strategy
- * may not have had them. */
+/* Scalars that number the micro-batches of a step: each batch sets them, and a run that is resumed with another
+ * strategy may not have them. */
 static gboolean
 may_be_missing (LoomSlotKind kind, const char *name)
 {
@@ -104,8 +104,8 @@ loom_state_save_optimizer (LoomState *state, LoomFolder *folder, const char *pat
   return save (state, folder, path, FALSE, "", error);
 }
 
-/* Loads every slot of the wanted kind from the file; adds a line to `wrong` for each that is missing or does not fit,
- * and to `unused` for each name in the file without a slot. */
+/* Loads every slot of the requested kind from the file; adds a line to `wrong` for each that is missing or does not
+ * match, and to `unused` for each name in the file without a slot. */
 static void
 load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *wrong, GString *unused)
 {

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* The four numbers that one step of the generator gives to consecutive elements. */
+/* The four random numbers that one call of the generator returns for consecutive elements. */
 typedef struct
 {
   gint64 block; /* element / 4; -1: none yet */

@@ -1,4 +1,4 @@
-/* What rank 0 passes on to the other ranks between two steps. */
+/* The message of rank 0 to the other ranks between two steps. */
 #include "engine/train/agreement.h"
 
 #define NAME_BYTES 112
@@ -6,9 +6,9 @@
 typedef struct
 {
   AgreedStep step;
-  gint32 more; /* another one follows */
+  gint32 more; /* another message follows */
   double value;
-  char name[NAME_BYTES]; /* "": no value was set */
+  char name[NAME_BYTES]; /* "": no value */
 } Word;
 
 void

@@ -1,5 +1,4 @@
-/* What rank 0 passes on to the other ranks between two steps: an action, the values that were set, and what observers
- * query. */
+/* The message of rank 0 to the other ranks between two steps: an action, changed values, and requests of observers. */
 #pragma once
 
 #include "engine/train/rank-group.h"
@@ -9,10 +8,10 @@ G_BEGIN_DECLS
 typedef struct
 {
   const RankGroup *group;
-  GArray *values; /* of rank 0: set since the others were informed last; NULL: none */
+  GArray *values; /* on rank 0: changed since the last message; NULL: none */
 } Agreement;
 
-/* Of the next step, on all ranks alike. */
+/* For the next step, equal on all ranks. */
 typedef struct
 {
   gint32 action;  /* TrainAction */
@@ -21,10 +20,9 @@ typedef struct
 } AgreedStep;
 
 void agreement_clear (Agreement *self);
-/* The other ranks will set this value, too. */
+/* Adds a value that the other ranks must set, too. */
 void agreement_note_value (Agreement *self, const char *name, double value);
-/* A call of all ranks: *step of rank 0 becomes that of all, and ranks other than the first call set() for each value.
- */
+/* Called by all ranks: all receive rank 0's *step, and ranks other than 0 call set() for each value. */
 gboolean agreement_pass_on (Agreement *self, AgreedStep *step,
                             gboolean (*set) (const char *name, double value, gpointer data, GError **error),
                             gpointer data, GError **error);

@@ -1,4 +1,4 @@
-/* The next batch of an epoch, fetched while a step is computed. */
+/* Fetches the next batch of an epoch while a step is computed; see the header. */
 #include "engine/train/batch-queue.h"
 
 gboolean

@@ -12,21 +12,21 @@ typedef struct
 {
   LoomLoader *loader;
   gboolean prefetches;    /* a device computes while the host continues */
-  const LoomBatch *batch; /* fetched and not taken yet; NULL: there is none */
-  const StepPlan *fed;    /* the plan that it is an input of, and uploaded for */
-  GError *error;          /* why there is none */
+  const LoomBatch *batch; /* fetched, but not consumed yet; NULL: none */
+  const StepPlan *fed;    /* the plan to whose inputs it was uploaded */
+  GError *error;          /* the error of fetching it */
 } BatchQueue;
 
-/* An optimiser that evaluates the loss itself (has_driver) has its own inputs. */
+/* An optimiser that evaluates the loss itself (has_driver) sets the inputs itself. */
 gboolean
 batch_queue_init (BatchQueue *self, LoomLoader *loader, const StepPlan *plan, gboolean has_driver, GError **error);
-/* Before the loader begins somewhere else. */
+/* Drops the fetched batch; call before moving the loader. */
 void batch_queue_drop (BatchQueue *self);
-/* While a step of the plan is computed. */
+/* Fetches the next batch while a step of the plan is computed. */
 void batch_queue_fetch (BatchQueue *self, StepPlan *plan);
 /* The next batch, as loom_loader_next(). */
 const LoomBatch *batch_queue_next (BatchQueue *self, GError **error);
-/* Sets the plan's inputs to the batch, unless they are it already. */
+/* Sets the plan's inputs to the batch, unless they are set already. */
 void batch_queue_feed (BatchQueue *self, StepPlan *plan, const LoomBatch *batch);
 
 G_END_DECLS

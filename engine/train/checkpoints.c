@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Kept: the newest of any kind, and the newest that were written at an epoch's end. */
+/* Numbers of kept checkpoints: the newest, and the newest at the end of an epoch. */
 #define KEEP_NEWEST 3
 #define KEEP_EPOCHS 10
 
@@ -21,7 +21,7 @@ io_error (GError **error, const char *what, const char *path)
   return FALSE;
 }
 
-/* A file of a checkpoint, or what an interrupted write of one left. */
+/* TRUE for a file of a checkpoint, or the rest of an interrupted write. */
 static gboolean
 is_part (const char *name)
 {
@@ -33,7 +33,7 @@ is_part (const char *name)
   return FALSE;
 }
 
-/* Removes the files of a checkpoint, and its folder if nothing else is in it. */
+/* Removes the files of a checkpoint, and its folder if no other files are in it. */
 static void
 remove_checkpoint (LoomFolder *checkpoints, const char *name)
 {
@@ -56,7 +56,7 @@ prune (const Checkpoints *self, LoomFolder *checkpoints)
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     if (g_str_has_prefix (names[i], ".new-"))
-      remove_checkpoint (checkpoints, names[i]); /* left by an interrupted write */
+      remove_checkpoint (checkpoints, names[i]); /* the rest of an interrupted write */
   for (guint i = 0; i < steps->len; i++)
     {
       gint64 step = g_array_index (steps, gint64, i);
@@ -73,7 +73,7 @@ prune (const Checkpoints *self, LoomFolder *checkpoints)
 
 /* ---- writing ---------------------------------------------------------- */
 
-/* A checkpoint of this step may be there already, with other hyper-parameters: then the two are exchanged in one go. */
+/* There may already be a checkpoint of this step, with other hyper-parameters: then both are exchanged atomically. */
 static gboolean
 put_in_place (LoomFolder *checkpoints, const char *fresh, const char *name, GError **error)
 {
@@ -86,7 +86,7 @@ put_in_place (LoomFolder *checkpoints, const char *fresh, const char *name, GErr
     return io_error (error, "Cannot rename a checkpoint to", path);
   if (renameat2 (at, fresh, at, name, RENAME_EXCHANGE) != 0)
     {
-      /* Not every file system can exchange. */
+      /* Not every file system supports this. */
       remove_checkpoint (checkpoints, name);
       if (renameat (at, fresh, at, name) != 0)
         return io_error (error, "Cannot rename a checkpoint to", path);
@@ -103,13 +103,13 @@ copy_weights (RunFolder *run, LoomFolder *checkpoint, GError **error)
   int from = loom_folder_fd (checkpoint), to = loom_folder_fd (run->files);
   g_autoptr (GMappedFile) file = NULL;
 
-  /* A second name for the same bytes is the cheapest copy; files here are only ever replaced, never written into. */
+  /* A hard link is the cheapest copy; files here are only replaced, never modified. */
   loom_folder_remove (run->files, fresh);
   if (linkat (from, LOOM_RUN_WEIGHTS, to, fresh, 0) == 0)
     {
       if (renameat (to, fresh, to, LOOM_RUN_WEIGHTS) != 0)
         return io_error (error, "Cannot rename weights in", run->path);
-      loom_folder_remove (run->files, fresh); /* rename() leaves both when they were one file already */
+      loom_folder_remove (run->files, fresh); /* rename() keeps both if they were one file already */
       return TRUE;
     }
   file = loom_folder_map (checkpoint, LOOM_RUN_WEIGHTS, error);
@@ -151,7 +151,7 @@ write_costs (const TrainModel *model, LoomFolder *folder, GError **error)
   return loom_folder_replace (folder, LOOM_RUN_COSTS, text, strlen (text), error);
 }
 
-/* Writes the files of a checkpoint into a folder of another name, which is returned. */
+/* Writes the files of a checkpoint to a folder with a temporary name, which is returned. */
 static LoomFolder *
 write_parts (Checkpoints *self, const TrainProgress *progress, LoomFolder *checkpoints, const char *fresh,
              GError **error)
@@ -204,7 +204,7 @@ write_checkpoint (Checkpoints *self, const TrainProgress *progress, GError **err
   return TRUE;
 }
 
-/* A rank that writes nothing sends its parts of the state, in the order in which rank 0 receives them. */
+/* A rank that does not write sends its shards of the state, in the order in which rank 0 receives them. */
 static gboolean
 send_parts (Checkpoints *self, const TrainProgress *progress, GError **error)
 {
@@ -217,7 +217,7 @@ send_parts (Checkpoints *self, const TrainProgress *progress, GError **error)
   return TRUE;
 }
 
-/* The sentence about a full disk is that of any file; here the remedy is to resume the run. */
+/* For a full disk the error adds a remedy: resume the run. */
 gboolean
 checkpoints_write (Checkpoints *self, const TrainProgress *progress, GError **error)
 {
@@ -253,7 +253,7 @@ checkpoints_takes_part (const Checkpoints *self)
 gboolean
 checkpoints_note_time (Checkpoints *self, gint64 now)
 {
-  /* If nothing is kept, none is ever written, and it would stay due. The clock of rank 0 counts. */
+  /* Without a folder no checkpoint is written, and it would stay due. Rank 0's clock decides. */
   if (self->keeps && rank_group_is_first (self->group) && now - self->last >= self->interval)
     self->is_due = TRUE;
   return self->is_due;

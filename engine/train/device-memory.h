@@ -1,10 +1,10 @@
 /* The memory of a device that its driver reports as in use, by all processes: other users of the card, workspaces of
  * libraries and the driver itself count, too.
  *
- * The driver knows what is in use now and no peak. A run takes memory when its plans are made and in no step, so the
- * driver is queried before anything of the run is there, after every plan, and once a second: libraries take their
- * workspaces when they like. A query waits for nothing that is computed and may be made on any thread (cudaMemGetInfo);
- * here it is the run's, between two steps. */
+ * The driver reports only the current use, not a peak. A run allocates memory when plans are made and not in a step, so
+ * the driver is queried before the run allocates any, after every plan, and once a second, because libraries may
+ * allocate workspaces at any time. A query (cudaMemGetInfo) does not wait for computation and may be made on any
+ * thread; here it is made on the run's thread, between two steps. */
 #pragma once
 
 #include "engine/train/loom-train-events.h"
@@ -18,11 +18,11 @@ typedef struct
   LoomTrainerDeviceMemory now; /* total 0: the device has no memory of its own */
 } DeviceMemory;
 
-/* The device is open, and nothing of the run is there yet. */
+/* Call after opening the device, before the run allocates memory. */
 void device_memory_init (DeviceMemory *self, const TrainModel *model);
 void device_memory_query (DeviceMemory *self);
 void device_memory_begin_run (DeviceMemory *self);
-/* A step is over. The driver is queried after the first one, and at most once a second. */
+/* Call after a step. Queries the driver after the first one, and at most once a second. */
 void device_memory_step (DeviceMemory *self, gint64 now);
 void device_memory_end_run (DeviceMemory *self);
 

@@ -1,14 +1,14 @@
 /* L-BFGS with an optional strong Wolfe line search: torch.optim.LBFGS, operation by operation (Nocedal and Wright 2006,
  * algorithms 7.4, 3.5 and 3.6), in f64 whatever the program computes in.
  *
- * One step is up to max_iter iterations on one batch; that is meant for a batch of all samples. With maximize the loss
- * and its gradients are taken with the other sign. */
+ * One step is up to max_iter iterations on one batch, which should contain all samples. With maximize, the loss and its
+ * gradients are negated. */
 #include "engine/train/loom-driver.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Places in the slot "optimizer.counts.all". */
+/* Indices in the slot "optimizer.counts.all". */
 enum
 {
   N_ITER,
@@ -78,9 +78,9 @@ typedef struct
   const LoomDriverSpace *space;
   gsize n;
   double sign;      /* -1 with maximize */
-  const double *x0; /* where the line begins */
+  const double *x0; /* the beginning of the line */
   const double *d;
-  double *x; /* room for a point */
+  double *x; /* buffer for a point */
 } Line;
 
 typedef struct
@@ -117,8 +117,8 @@ copy_point (Point *to, const Point *from, gsize n)
   memcpy (to->g, from->g, n * sizeof *to->g);
 }
 
-/* Where the cubic through two points with their derivatives is lowest, within bounds. A point where the loss is not
- * finite makes none: then the middle. */
+/* The minimum of the cubic through two points with their derivatives, within bounds. If the loss at a point is not
+ * finite: the middle. */
 static double
 cubic (const Point *a, const Point *b, double low, double high)
 {
@@ -137,8 +137,8 @@ cubic (const Point *a, const Point *b, double low, double high)
 #define C1 1e-4
 #define C2 0.9
 
-/* Finds a step along the line with the strong Wolfe conditions, beginning with t. start is the line's beginning;
- * *evals counts. The result is in *found, whose room for a gradient is the caller's. */
+/* Finds a step along the line that meets the strong Wolfe conditions, beginning with t. start is the line's beginning;
+ * *evals counts evaluations. *found receives the result, in the caller's buffer for a gradient. */
 static gboolean
 strong_wolfe (const Line *line, double t, const Point *start, int max_ls, Point *found, int *evals, GError **error)
 {
@@ -155,7 +155,7 @@ strong_wolfe (const Line *line, double t, const Point *start, int max_ls, Point 
   if (!evaluate_at (line, t, &now, error))
     return FALSE;
   *evals = 1;
-  /* A point that meets the conditions, or two around one. */
+  /* A point that meets the conditions, or two points that bracket one. */
   for (; iter < max_ls; iter++)
     {
       double next;
@@ -198,7 +198,7 @@ strong_wolfe (const Line *line, double t, const Point *start, int max_ls, Point 
       t = cubic (&bracket[0], &bracket[1], left, right);
       if (MIN (right - t, t - left) < margin)
         {
-          /* Twice near an end, or at it: a tenth of the way inside. */
+          /* If a point is near an end for the second time, or outside: a tenth of the way inside. */
           if (slow || t >= right || t <= left)
             {
               t = fabs (t - right) < fabs (t - left) ? right - margin : left + margin;
@@ -274,7 +274,7 @@ row (LoomTensor *t, gint64 i, gsize n)
   return (double *)t->data + (gsize)i * n;
 }
 
-/* Takes in the last iteration's difference of gradients, where it curves upwards. */
+/* Adds the difference of gradients of the last iteration to the history, if the curvature is positive. */
 static void
 remember (Memory *m, const double *g)
 {

@@ -1,9 +1,9 @@
 /* Newton's method on small problems: the Hessian by differentiating twice, a factorisation, one step (Nocedal and
  * Wright 2006, section 3.3, with multiples of the identity added as in algorithm 3.3).
  *
- * The program has, besides the gradients g, a slot v for each parameter and the gradients of Σ g·v, which are H·v: a
- * column of the Hessian for each unit vector. Its cost is a forward and three backward passes a weight, and memory for
- * all pairs of weights. */
+ * In addition to the gradients g the program has a slot v for each parameter and the gradients of Σ g·v, which are H·v:
+ * a column of the Hessian for each unit vector. Each weight costs a forward and three backward passes, and the memory
+ * is quadratic in the number of weights. */
 #include "engine/train/loom-driver.h"
 
 #include "engine/program/loom-prim.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The pairs of this number of weights are 32 MiB. */
+/* The Hessian of this number of weights has 32 MiB. */
 #define MAX_WEIGHTS 2000
 
 static char *
@@ -66,7 +66,7 @@ extend (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, con
   return TRUE;
 }
 
-/* Tensor t's direction becomes its i-th unit vector, or nothing where i is its count. */
+/* Sets tensor t's direction to its i-th unit vector, or to zero if i is its count. */
 static gboolean
 point (const LoomDriverSpace *space, guint t, gsize i, GError **error)
 {
@@ -81,7 +81,7 @@ point (const LoomDriverSpace *space, guint t, gsize i, GError **error)
   return loom_state_set (space->call->state, name, v, error);
 }
 
-/* h is (n, n); symmetric but for rounding, so the mean of both halves is taken. */
+/* h is (n, n), symmetric up to rounding, so the mean of both halves is used. */
 static gboolean
 hessian (const LoomDriverSpace *space, double *h, GError **error)
 {
@@ -103,7 +103,7 @@ hessian (const LoomDriverSpace *space, double *h, GError **error)
   return TRUE;
 }
 
-/* Solves (h + damping·I)·x = b by Cholesky's factorisation in l; FALSE where that is not positive definite. */
+/* Solves (h + damping·I)·x = b by Cholesky's factorisation in l; FALSE if the matrix is not positive definite. */
 static gboolean
 solve (const double *h, double damping, double *l, const double *b, double *x, gsize n)
 {

@@ -46,7 +46,7 @@ report (Evaluation *self, LoomSplit split, const MetricSums *metrics, GError **e
   return run_folder_add_eval (self->folder, &eval, error);
 }
 
-/* A batch, computed by its plan. */
+/* Evaluates a batch with its plan. */
 static StepPlan *
 run_batch (Evaluation *self, const LoomBatch *batch, GError **error)
 {

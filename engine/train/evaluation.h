@@ -17,20 +17,20 @@ typedef struct
   const TrainProgress *progress;
   RunFolder *folder;
   const char *const *metric_name;
-  /* Between two batches. *yields is set if a command ends the run. */
+  /* Called between two batches. Sets *yields if a command ends the run. */
   gboolean (*poll) (gboolean *yields, gpointer data, GError **error);
   void (*report) (const LoomTrainerEval *eval, gpointer data);
   gpointer owner;
 
-  LoomLoader *loader[LOOM_N_SPLITS]; /* made when first needed */
+  LoomLoader *loader[LOOM_N_SPLITS]; /* made at the first use */
   double loss, *value;               /* of the last evaluation: loss and metrics */
 } Evaluation;
 
-/* The fields before `loader` are set. */
+/* The caller sets the fields before `loader`. */
 void evaluation_init (Evaluation *self);
 void evaluation_clear (Evaluation *self);
-/* With the moving averages of the weights if there are some. *yielded is set if an ending command came before the last
- * batch; nothing is reported then. */
+/* Uses the moving averages of the weights if there are any. *yielded is set if a command ended the evaluation early;
+ * then no values are reported. */
 gboolean evaluation_run (Evaluation *self, LoomSplit split, gboolean *yielded, GError **error);
 /* The value that <train> monitors. */
 double evaluation_monitored (const Evaluation *self);

@@ -51,7 +51,7 @@ train_request_needs_state (const TrainRequest *request)
          || g_str_has_prefix (request->port, TRAIN_PORT_NOW) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
 }
 
-/* One that pauses the run, at once or after a step. */
+/* A command that pauses the run, at once or after a step. */
 static gboolean
 pauses (const TrainCommand *command)
 {
@@ -91,7 +91,7 @@ run_command (Inbox *self, const TrainCommand *command, TrainAction *action, GErr
   g_return_val_if_reached (TRUE);
 }
 
-/* Observers show the last step of a run that is paused or stopped. An evaluation comes after an epoch's last one, which
+/* Observers show the last step of a paused or stopped run. An evaluation follows the last step of an epoch, whose state
  * is kept. */
 static gboolean
 waits_for_step (const Inbox *self, const TrainCommand *command)
@@ -100,14 +100,14 @@ waits_for_step (const Inbox *self, const TrainCommand *command)
          && !self->owner.can_stand (command->kind == LOOM_COMMAND_STOP, self->owner.data);
 }
 
-/* With the lock held, which is released while a request is served. */
+/* Called with the lock held, which is released while a request is served. */
 static void
 serve_requests (Inbox *self)
 {
   TrainRequest *request;
   gboolean fresh = TRUE;
 
-  /* A request that has to wait for all ranks does so before the next step, if there is one. */
+  /* A request that needs all ranks waits for the next step, if there is one. */
   while ((request = g_queue_peek_head (&self->requests))
          && (self->over || self->paused || self->owner.can_serve (request, self->owner.data)))
     {
@@ -124,7 +124,7 @@ LoomTensor *
 inbox_ask (Inbox *self, TrainRequest *request, GError **error)
 {
   g_mutex_lock (&self->lock);
-  /* If no thread computes, the lock keeps a run from beginning meanwhile. */
+  /* If no thread computes, the lock prevents a run from beginning meanwhile. */
   if (!self->active)
     self->owner.serve (request, TRUE, self->owner.data);
   else
@@ -152,7 +152,7 @@ inbox_begin (Inbox *self)
 void
 inbox_end (Inbox *self)
 {
-  /* Until the last request is served the others wait in the queue: what serves them is not to be used twice at once. */
+  /* Other requests wait in the queue while one is served, because the serving code is not reentrant. */
   g_mutex_lock (&self->lock);
   self->over = TRUE;
   serve_requests (self);

@@ -1,7 +1,5 @@
-/* Weights from a file that a run begins with.
- *
- * Only a file without a weight of the graph is an error, because a head that is new in the graph, or old in the file,
- * is the purpose of transfer learning. The list names those weights. */
+/* Initial weights from a file. Only a file that has no weight of the graph is an error, because the purpose of transfer
+ * learning is a new head in the graph, and an old one in the file. The list names these weights. */
 #include "engine/train/initial-weights.h"
 
 #include "engine/core/loom-error.h"
@@ -47,7 +45,7 @@ add (GPtrArray *list, const char *name, const char *here, const char *there)
   g_ptr_array_add (list, item);
 }
 
-/* Takes a weight of the state from the file, and lists what became of it. used: by the file's tensor. */
+/* Loads a weight of the state from the file, and lists the result. used: names of the file's tensors. */
 static gboolean
 take (const TrainModel *model, LoomTransfer *transfer, LoomSafetensors *file, gboolean *used, const char *name,
       const LoomTensorDesc *desc, GError **error)
@@ -63,7 +61,7 @@ take (const TrainModel *model, LoomTransfer *transfer, LoomSafetensors *file, gb
       return TRUE;
     case LOOM_WEIGHT_DIFFERS:
       if (loom_safetensors_unread (file, at) != NULL)
-        break; /* the reader's refusal: such a weight does not begin at random without a word */
+        break; /* an unreadable tensor is an error: the weight must not silently begin at random */
       add (transfer->mismatched, name, here, there);
       return TRUE;
     case LOOM_WEIGHT_FITS:
@@ -102,7 +100,7 @@ initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer *
   file = loom_safetensors_open (path, &local);
   if (file == NULL)
     {
-      /* A wrong file is a mistake in the graph or on the command line, not a fault of the disk. */
+      /* A wrong file is an error in the graph or on the command line, not of the disk. */
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The initial weights: %s", local->message);
       return FALSE;
     }

@@ -1,5 +1,4 @@
-/* Weights from a file that a run begins with: those that the graph has by the same name and shape, and a list of all
- * others. */
+/* Initial weights from a file: the weights of the graph with the same name and shape, and a list of all others. */
 #pragma once
 
 #include "engine/train/loom-train-events.h"
@@ -8,8 +7,8 @@
 
 G_BEGIN_DECLS
 
-/* Copies the weights of <train>'s file into the state. *transfer (transfer full, may be set with an error) stays NULL
- * if <train> names no file. DATA if the file cannot be read, or has no weight of the graph. */
+/* Loads the weights of <train>'s file into the state. *transfer (transfer full, may be set with an error) stays NULL if
+ * <train> names no file. DATA if the file cannot be read, or has no weight of the graph. */
 gboolean initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer **transfer, GError **error);
 void initial_weights_free (LoomTransfer *transfer);
 

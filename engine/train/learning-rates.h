@@ -6,19 +6,19 @@
 
 G_BEGIN_DECLS
 
-/* The learning rate of a group that has one of its own. */
+/* The learning rate of a group that sets its own. */
 typedef struct
 {
   char *slot_name;
   int slot;
-  double now; /* the slot's value; NaN: not known */
+  double now; /* the slot's value; NaN: unknown */
 } GroupRate;
 
 typedef struct
 {
   const TrainModel *model;
   gint64 total_steps;
-  double lr;   /* in force; NaN: not known */
+  double lr;   /* the current one; NaN: unknown */
   int lr_slot; /* -1: the optimiser has none */
   guint n_groups;
   GroupRate *group;  /* in the order of TrainProgress.group_lr */
@@ -26,16 +26,16 @@ typedef struct
   double momentum;
 } LearningRates;
 
-/* Finds the slots, and sets the progress's base_lr and group_lr as <train> has them. */
+/* Finds the slots, and sets the progress's base_lr and group_lr to those of <train>. */
 void learning_rates_init (LearningRates *self, const TrainModel *model, gint64 total_steps, TrainProgress *progress);
 void learning_rates_clear (LearningRates *self);
 /* The learning rate of <train>, from which schedules start. */
 double learning_rates_of_spec (const LoomTrainSpec *spec);
 /* Sets the slots for the step after `step` steps of the run. */
 void learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 step);
-/* After the progress has changed as a whole. */
+/* Call after the whole progress has changed. */
 void learning_rates_forget (LearningRates *self);
-/* Changes the learning rate that is called `name` ("lr", or of a group). FALSE if there is none. */
+/* Changes the learning rate `name` ("lr", or that of a group). FALSE if there is none. */
 gboolean learning_rates_change (LearningRates *self, TrainProgress *progress, const char *name, double value);
 /* TRUE if a schedule sets the slot `name` before each step. */
 gboolean learning_rates_schedules (const LearningRates *self, const char *name);

@@ -55,7 +55,7 @@ seconds_of (const LoomProgram *p, const LoomInstr *instr, const LoomPlanDevice *
   return runs * seconds;
 }
 
-/* What depends on weights: all else each stage computes for itself. */
+/* Marks values that depend on weights: each stage computes all others itself. */
 static gboolean *
 find_learning (const LoomProgram *p)
 {
@@ -82,7 +82,7 @@ find_learning (const LoomProgram *p)
   return learns;
 }
 
-/* Seconds of each node, both passes together, by its path; and only of what stages divide. */
+/* The seconds of each node in both passes, by path, and only of work that stages divide. */
 static GHashTable *
 measure (const LoomProgram *p, const LoomPlanDevice *device)
 {
@@ -116,7 +116,7 @@ runner_of (const LoomNet *net, guint node)
   return node;
 }
 
-/* By node; what is in a loop counts for the node that runs it. Negative: it computes nothing that stages divide. */
+/* The seconds of each node; nodes in a loop count for the node that runs it. Negative: no work that stages divide. */
 static double *
 times_of (const LoomStep *step, const LoomPlanDevice *device)
 {
@@ -138,8 +138,8 @@ times_of (const LoomStep *step, const LoomPlanDevice *device)
 
 /* ---- cutting -------------------------------------------------------------------- */
 
-/* Gives nodes to stages until each has as much as `most`; returns how many stages that takes. With `stage` each of n
- * stages gets a node at least. */
+/* Assigns nodes to stages until each has as much as `most`; returns the number of stages. With `stage`, each of n
+ * stages gets at least one node. */
 static int
 fill (const double *time, guint n_nodes, double most, int n, int *stage)
 {
@@ -181,7 +181,7 @@ balance (const double *time, guint n_nodes, int n, int *stage)
       low = MAX (low, time[i]);
       high += MAX (time[i], 0);
     }
-  /* The least time of the slowest stage, to a billionth of all. */
+  /* The minimum time of the slowest stage, to a billionth of the total. */
   for (int round = 0; round < 60; round++)
     {
       double middle = (low + high) / 2;
@@ -253,7 +253,7 @@ loom_stages_choose (const LoomStep *step, int n, LoomDevices *devices, const cha
   else
     balance (time, n_nodes, n, stage);
   stages = loom_stages_new (n);
-  stages->meet = !d->info.host_memory; /* they exchange by NCCL */
+  stages->meet = !d->info.host_memory; /* they communicate by NCCL */
   for (guint i = 0; i < n_nodes; i++)
     {
       int own = stage[runner_of (step->net, i)];

@@ -1,4 +1,4 @@
-/* Which stage of a pipeline has which nodes: as the graph says, or so that stages take equally long. */
+/* Assigns nodes to the stages of a pipeline: as set in the graph, or so that stages take equally long. */
 #pragma once
 
 #include "engine/plan/loom-plan.h"
@@ -6,18 +6,18 @@
 
 G_BEGIN_DECLS
 
-/* What a stage has. */
+/* The contents of a stage. */
 typedef struct
 {
   guint nodes;    /* of its own */
-  double seconds; /* that its part of a step takes by the device's cost table, all micro-batches together */
+  double seconds; /* of its part of a step by the device's cost table, for all micro-batches together */
 } LoomStageCost;
 
-/* The stages of an undivided training step. Where nodes name stages, those: neighbours share a rank where there are
- * more of them than `n`. Else nodes in the order of computing, cut so that the slowest stage takes least time by the
- * cost table of the device; what stages send to each other counts nothing. costs (may be NULL) receives n of them.
- * SCHEMA where the graph names fewer stages than n, or names one that no node is in; SHAPE where fewer nodes compute
- * than there are stages. */
+/* Determines the stages of an undivided training step. If nodes name stages, those: neighbouring stages share a rank if
+ * there are more than `n`. Otherwise the nodes in the order of computation, cut so that the slowest stage takes the
+ * least time by the cost table of the device; communication between stages is not counted. costs (may be NULL) receives
+ * n elements. SCHEMA if the graph names fewer than n stages, or skips one; SHAPE if there are fewer computing nodes
+ * than stages. */
 LoomStages *loom_stages_choose (const LoomStep *step, int n, LoomDevices *devices, const char *device,
                                 LoomStageCost *costs, GError **error);
 

@@ -1,7 +1,7 @@
 /* Builds the program of one step from a graph and its <train>.
  *
- * The order is fixed, because everything downstream prints or measures it: forward, metrics, backward, update. Metrics
- * come before the backward pass so that they read the same logits and the planner may free those early. */
+ * The order is fixed, because all later code prints or measures it: forward, metrics, backward, update. Metrics come
+ * before the backward pass so that they read the same logits and the planner can free these early. */
 #include "engine/train/loom-step.h"
 
 #include "engine/program/loom-optimizer.h"
@@ -15,7 +15,7 @@ loom_step_free (LoomStep *step)
 {
   if (step == NULL)
     return;
-  g_clear_pointer (&step->program, loom_program_unref); /* none where lowering failed */
+  g_clear_pointer (&step->program, loom_program_unref); /* NULL if lowering failed */
   g_clear_pointer (&step->update, loom_program_unref);
   loom_net_free (step->net);
   g_free (step->is_counted);
@@ -66,7 +66,7 @@ loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, con
   return TRUE;
 }
 
-/* The optimiser's step over n parameters, and then the weights' average. */
+/* Emits the optimiser's step over n parameters, then the weights' moving averages. */
 static gboolean
 emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n, const int *slot, const LoomValue *grad,
              GError **error)
@@ -93,7 +93,7 @@ emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n,
   };
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   if (spec->precision == LOOM_F16)
-    loom_loss_scale (p); /* by which the update knows that an overflow is no fault */
+    loom_loss_scale (p); /* tells the update that an overflow is no fault */
   if (!loom_emit_update (p, &options, n, slot, grad, error))
     return FALSE;
   if (spec->precision == LOOM_F16)
@@ -104,7 +104,7 @@ emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n,
   return TRUE;
 }
 
-/* A term's gradients of what the optimiser updates: none that is 0. */
+/* The gradients of a term with respect to all updated parameters; none is 0. */
 static gboolean
 trained_gradients (LoomProgram *p, const LoomTrainSpec *spec, LoomValue of, GArray *slots, GArray *grads,
                    GError **error)
@@ -117,7 +117,7 @@ trained_gradients (LoomProgram *p, const LoomTrainSpec *spec, LoomValue of, GArr
   if (!loom_step_parameter_gradients (p, of, scaled ? loom_loss_scale (p) : 0, spec, &all_slots, &all_grads, error))
     return FALSE;
   for (guint i = 0; i < all_grads->len; i++)
-    /* A parameter that the graph assigns to is not the optimiser's. */
+    /* A parameter that the graph assigns to is not updated by the optimiser. */
     if (g_array_index (all_grads, LoomValue, i) != 0
         && loom_program_get_slot (p, (guint)g_array_index (all_slots, int, i))->commit == 0)
       {
@@ -139,8 +139,8 @@ depends_on_nothing (GError **error)
   return FALSE;
 }
 
-/* Each term that is divided by a count of its own has a backward pass and sums of its own: the counts of the step's
- * other batches are not known yet. */
+/* Each term with a count of its own has a separate backward pass and sums, because the counts of the step's other
+ * batches are not known yet. */
 static gboolean
 append_accumulate (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, const GArray *terms, GError **error)
 {
@@ -192,7 +192,7 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, const 
   return driver->extend (p, spec, slots->len, slot, grad, error);
 }
 
-/* The other half of a step that accumulates; the size of its batches is nothing to it. */
+/* The update of a step that accumulates; it does not depend on the size of its batches. */
 static LoomProgram *
 update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error)
 {
@@ -249,8 +249,8 @@ append_metrics (LoomStep *step, const LoomTrainSpec *spec, const LoomValue *valu
   return TRUE;
 }
 
-/* Batches of a program are put together: those of an evaluation, and of a step that has several. With staleness each
- * push is a step, whatever the others count. */
+/* Batches of a program are combined: those of an evaluation, and of a step that has several. With staleness each push
+ * is a step, independent of other ranks' counts. */
 static gboolean
 joins_batches (const LoomTrainSpec *spec, gboolean training)
 {
@@ -287,13 +287,13 @@ loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch, int replicas)
 {
   int wanted = spec->parallel.microbatches;
 
-  /* Of replicas whose parts differ by a sample, too: they take the same passes, in the same order. A batch of fewer
-   * samples than there are replicas each of them has as a whole. */
+  /* Also for replicas whose shards differ by a sample: they make the same passes, in the same order. A batch with fewer
+   * samples than replicas is computed whole by each of them. */
   return (int)CLAMP (wanted > 0 ? wanted : 4 * spec->parallel.pipeline, 1,
                      batch >= replicas ? batch / replicas : batch);
 }
 
-/* A stage's part of both programs. */
+/* Replaces both programs by a stage's part. */
 static gboolean
 divide_stages (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mesh, GError **error)
 {
@@ -353,7 +353,7 @@ loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mes
                             .bucket = (gsize)(parallel->bucket_mb * 1e6),
                             .bf16 = parallel->reduce_bf16,
                             .sync_batch_norm = parallel->sync_batch_norm,
-                            /* A stage of a pipeline would give it to all others. */
+                            /* A stage of a pipeline would broadcast it to all others. */
                             .local_output = step->reports_own && mesh->size[LOOM_MESH_PIPELINE] == 1 ? "loss" : NULL };
 
   for (guint i = 0; i < parallel->splits->len; i++)
@@ -367,7 +367,7 @@ loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mes
   return mesh->size[LOOM_MESH_PIPELINE] == 1 || divide_stages (step, spec, mesh, error);
 }
 
-/* The loss, then input and target of each metric. (transfer full) */
+/* The ports of the loss, then of input and target of each metric. (transfer full) */
 static LoomNetSource *
 wanted_of (const LoomTrainSpec *spec, guint *n)
 {
@@ -435,12 +435,12 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
   if (step->program == NULL)
     return NULL;
 
-  /* f64 is for looking closely, and computes everything in it. */
+  /* f64 is for close examination, so everything is computed in it. */
   if (spec->precision != LOOM_F64
       && (spec->precision != LOOM_F32 || g_hash_table_size (loom_net_dtypes (step->net)) > 0))
     replace_program (
         step, loom_program_autocast (step->program, spec->precision, loom_net_dtypes (step->net), n_wanted, value));
-  /* After mixed precision: a weight's copy of 16 bits leaves the loop, too. */
+  /* After mixed precision: a weight's 16-bit copy leaves the loop, too. */
   replace_program (step, loom_program_hoist (step->program, n_wanted, value));
   LoomProgram *p = step->program;
   loom_program_set_origin (p, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The trace of a step as a file: an object with "traceEvents", of which each complete one ("ph":"X") is a span, with
+/* The trace of a step as a file: an object with "traceEvents", in which each complete event ("ph":"X") is a span, with
  * times in microseconds; a process is a rank and a thread one of its lanes. The format is Chrome's "Trace Event
  * Format". */
 #include "engine/train/loom-trace.h"
@@ -68,7 +68,7 @@ compare_intervals (gconstpointer a, gconstpointer b)
   return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* The times in which a rank does things of a kind, each moment once. */
+/* The union of a rank's spans of one kind. */
 static GArray *
 times_of (const GArray *spans, gint32 rank, LoomTraceKind kind)
 {

@@ -1,6 +1,5 @@
-/* What the lanes of a step did when: a file in Chrome's trace format, which Perfetto and Studio open.
- *
- * A lane is a device of a rank, what a rank exchanges, or the copies of a device to others of its rank that overlap its
+/* The lanes of a step with their spans of time: a file in Chrome's trace format, which Perfetto and Studio open. A lane
+ * is a device of a rank, the communication of a rank, or the copies of a device to others of its rank that overlap its
  * computation. */
 #pragma once
 
@@ -8,7 +7,7 @@
 
 G_BEGIN_DECLS
 
-#define LOOM_TRACE_FILE "trace.json" /* in the folder of a run that Studio has started */
+#define LOOM_TRACE_FILE "trace.json" /* in the folder of a run started by Studio */
 
 typedef enum
 {
@@ -22,34 +21,34 @@ typedef enum
 typedef struct
 {
   gint64 begin, end; /* nanoseconds since the step began */
-  double bytes;      /* that were read and written, or exchanged; 0: not known */
+  double bytes;      /* read and written, or communicated; 0: unknown */
   gint32 rank, kind;
-  /* In no file: of a pipeline's stage: 1 + 2·micro-batch, and 1 more for its backward pass; 0: none. Of an exchange:
+  /* Not in files. For a pipeline's stage: 1 + 2·micro-batch, plus 1 for its backward pass; 0: none. For an exchange:
    * the axis of the mesh. */
   gint32 pass, along;
   char lane[16];  /* "cpu" */
   char label[56]; /* "matmul+bias+relu" */
-  char node[96];  /* a path, or what the instruction is for */
+  char node[96];  /* a path, or the purpose of the instruction */
 } LoomTraceSpan;
 
-/* Texts are cut where they are too long, at a whole character. */
+/* Sets both texts; long ones are cut at a whole character. */
 void loom_trace_add (GArray *spans, const LoomTraceSpan *span, const char *lane, const char *label, const char *node);
-/* By rank, lane and beginning. */
+/* Sorts by rank, lane and beginning. */
 void loom_trace_sort (GArray *spans);
-/* The time of a rank's exchanges, waiting for others left out, and how much of it overlapped its computation. */
+/* The communication time of a rank, without waiting for others, and how much of it overlapped its computation. */
 typedef struct
 {
   gint32 rank;
   double exchange, overlapped; /* seconds */
 } LoomTraceOverlap;
 
-/* By rank, of those that exchange anything: an array of LoomTraceOverlap. */
+/* An array of LoomTraceOverlap, by rank, for ranks that communicate. */
 GArray *loom_trace_overlap (const GArray *spans);
-/* The same in words, "rank 0 1.20 of 3.40 ms (35 %), rank 1 …"; NULL if no rank exchanges. (transfer full) */
+/* The same as text, "rank 0 1.20 of 3.40 ms (35 %), rank 1 …"; NULL if no rank communicates. (transfer full) */
 char *loom_trace_say_overlap (const GArray *spans);
-/* The text of such a file; title says what it is of. (transfer full) */
+/* The text of such a file; title describes it. (transfer full) */
 char *loom_trace_to_text (const GArray *spans, const char *title);
-/* The spans of a text or file that loom_trace_to_text() made; DATA where it is none. title may be NULL. */
+/* Parses a text or file made by loom_trace_to_text(); DATA if it is not valid. title may be NULL. */
 GArray *loom_trace_parse (const char *text, gsize length, char **title, GError **error);
 GArray *loom_trace_read (const char *path, char **title, GError **error);
 /* The one in a run's folder. */

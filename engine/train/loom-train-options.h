@@ -1,4 +1,4 @@
-/* The options of a run, which replace what the graph says. */
+/* The options of a run, which override the graph's settings. */
 #pragma once
 
 #include "engine/recipe/loom-train-spec.h"
@@ -8,30 +8,31 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  const char *device;        /* NULL: the graph's, else "cpu" */
-  int threads;               /* 0: all */
-  gint64 epochs;             /* 0: the graph's */
-  gboolean no_epochs;        /* instead of any: initialise, evaluate and write the weights */
-  gint64 steps;              /* the run ends after this step, with a checkpoint, if epochs are more; 0: no such end */
-  gint64 batch_size;         /* 0: the graph's */
-  gint64 samples;            /* the number of different training samples, by loom_dataset_keep(); 0: all */
-  double lr;                 /* NaN: the graph's */
-  const char *precision;     /* "f32", "bf16", "f16"; NULL: the graph's */
-  gboolean tf32;             /* products of f32 may be rounded to TF32; FALSE: as the graph says */
-  const char *strategy;      /* of <parallel>; NULL: the graph's */
-  gint64 seed;               /* -1: the graph's */
-  const char *const *set;    /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
-  const char *weights;       /* safetensors to begin from; NULL: the graph's; "": none */
-  const char *match;         /* patterns of what is taken from it; NULL: the graph's */
-  const char *out;           /* run folder; NULL: nothing is written */
-  const char *resume;        /* a run folder: graph, options and place come from its newest whole checkpoint.
-                              * a change of batch_size or seed, any set, and weights are then a USAGE error */
-  const char *costs_of;      /* a run folder whose cost table is taken; NULL: resume's, else the user's */
-  LoomComm *comm;            /* the run is one of its ranks, and the batch size is that of a rank; NULL: it is alone.
-                              * Must outlive the trainer. Rank 0 writes what is written. */
-  const char *trace;         /* a file for the lanes of the sixth step, or the last one of fewer; NULL: none */
-  gboolean trace_optional;   /* none where no step is of all ranks (strategy="server"); else that is a USAGE error */
-  double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
+  const char *device; /* NULL: the graph's, else "cpu" */
+  int threads;        /* 0: all */
+  gint64 epochs;      /* 0: the graph's */
+  gboolean no_epochs; /* only initialise, evaluate and write the weights */
+  gint64 steps;       /* the run ends after this step, with a checkpoint, unless the epochs end earlier; 0: no limit */
+  gint64 batch_size;  /* 0: the graph's */
+  gint64 samples;     /* the number of different training samples, by loom_dataset_keep(); 0: all */
+  double lr;          /* NaN: the graph's */
+  const char *precision;  /* "f32", "bf16", "f16"; NULL: the graph's */
+  gboolean tf32;          /* f32 products may be rounded to TF32; FALSE: as in the graph */
+  const char *strategy;   /* of <parallel>; NULL: the graph's */
+  gint64 seed;            /* -1: the graph's */
+  const char *const *set; /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
+  const char *weights;    /* safetensors with initial weights; NULL: the graph's; "": none */
+  const char *match;      /* patterns of the weights to load from it; NULL: the graph's */
+  const char *out;        /* run folder; NULL: no files are written */
+  const char *resume;     /* a run folder: graph, options and progress come from its newest valid checkpoint. Changing
+                             batch_size or seed, and giving set or weights, is then a USAGE error */
+  const char *costs_of;   /* a run folder whose cost table is used; NULL: resume's, else the user's */
+  LoomComm *comm;    /* the run is one of these ranks, and the batch size is that of a rank; NULL: a single rank. Must
+                        outlive the trainer. Rank 0 writes the files. */
+  const char *trace; /* a file for the trace of the sixth step, or of the last one of fewer; NULL: none */
+  gboolean trace_optional;   /* no trace, instead of a USAGE error, if no step is computed by all ranks together
+                                (strategy="server") */
+  double checkpoint_seconds; /* 0: 30; there are also checkpoints at the end of epochs */
 } LoomTrainerOptions;
 
 G_END_DECLS

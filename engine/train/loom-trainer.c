@@ -1,4 +1,4 @@
-/* A trainer, as its callers see it. */
+/* A trainer's interface to its callers. */
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-error.h"
@@ -89,7 +89,7 @@ loom_trainer_predict (LoomTrainer *t, const LoomTensor *samples, LoomTrainerMome
 
   if (moment != NULL)
     *moment = (LoomTrainerMoment){ request.step, request.epoch, request.seconds };
-  /* Made by the request, and the same for the trainer's whole life. */
+  /* Made at the first request, and constant for the trainer's life. */
   return result ? sample_answers_list (t->observers.answers, result, (guint)samples->dim[0], error) : NULL;
 }
 

@@ -28,12 +28,12 @@ typedef struct
   void (*memory) (LoomTrainer *trainer, gpointer data); /* another plan is live: loom_trainer_memory() has changed */
 } LoomTrainerObserver;
 
-/* graph may be NULL when options->resume is set. Opens devices and data, plans, initialises or restores. Errors as
- * their domain says; faults of the graph are one error with all sentences. */
+/* Opens devices and data, plans, and initialises or restores. graph may be NULL if options->resume is set. Errors have
+ * the domain's codes; faults of the graph are one error with all sentences. */
 LoomTrainer *loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
 
-/* Notes for the user that are no errors (a damaged checkpoint was passed over, bits may differ), a
- * line each; NULL when there is nothing. */
+/* Notes for the user that are no errors (a damaged checkpoint was skipped, bits may differ), one per line; NULL if
+ * there are none. */
 const char *loom_trainer_notes (const LoomTrainer *trainer);
 void loom_trainer_free (LoomTrainer *trainer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainer, loom_trainer_free)
@@ -47,28 +47,28 @@ typedef enum
   LOOM_TRAINER_FAILED
 } LoomTrainerEnd;
 
-/* Runs until the last epoch, a stop, or an error. When interrupted (a posted "interrupt") it finishes the step, writes
- * a checkpoint and returns INTERRUPTED with CANCELLED. A NaN loss gives NAN: the batch is repeated eagerly and the node
- * named where it first appeared; state is as before that step. */
+/* Runs until the last epoch, a stop, or an error. If interrupted (a posted "interrupt") it finishes the step, writes a
+ * checkpoint and returns INTERRUPTED with CANCELLED. A NaN loss is a NAN error: the batch is computed again by the
+ * eager executor, and the error names the node at which the NaN arose; the state is that before the step. */
 LoomTrainerEnd loom_trainer_run (LoomTrainer *trainer, GError **error);
-/* The next loom_trainer_run() ends as stopped after this step of the run, and the one after it continues: the steps are
- * the same as those of a single run. 0: it goes to the end. To be called while nothing runs; before, it is as
- * LoomTrainerOptions.steps says. */
+/* Sets the step of the run after which the next loom_trainer_run() ends as stopped; the following call continues, and
+ * the steps are the same as those of a single run. 0: no limit. To be called only between runs; initially it is
+ * LoomTrainerOptions.steps. */
 void loom_trainer_set_last_step (LoomTrainer *trainer, gint64 step);
-/* Where the run failed: a node's path, and the name of its output in *port where that is known (NULL otherwise; port
- * may be NULL). NULL when the failure belongs to no node, or there was none. */
+/* The node at which the run failed, and the name of its output in *port if known (NULL otherwise; port may be NULL).
+ * NULL if the failure belongs to no node, or there was none. */
 const char *loom_trainer_get_failed_node (const LoomTrainer *trainer, const char **port);
-/* Evaluates a split over all its samples ("val" falls back to "test"): the moving averages of the weights where <train>
- * keeps some and there was a step, else the weights. */
+/* Evaluates a split over all its samples ("val" falls back to "test"), with the moving averages of the weights if
+ * <train> sets them and there was a step, else with the weights. */
 gboolean loom_trainer_evaluate (LoomTrainer *trainer, const char *split, GError **error);
 
-/* Commands, from any thread, read between steps; each change is written into events.jsonl. */
+/* Posts a command, on any thread; it is read between steps, and each change is written to events.jsonl. */
 void loom_trainer_post (LoomTrainer *trainer, LoomCommandKind kind, const char *name, double value);
 
-/* TRUE if SET_HYPER knows this name: the optimiser's ("lr", "momentum", …) and operators' ("drop.p"). */
+/* TRUE if SET_HYPER accepts this name: of the optimiser ("lr", "momentum", …) or of an operator ("drop.p"). */
 gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
-/* The learning rate in force, before its schedule: of the graph, the options, the checkpoint or SET_HYPER. To be asked
- * where the run is (in an observer), or before it. */
+/* The current learning rate before its schedule: from the graph, the options, the checkpoint or SET_HYPER. To be called
+ * on the run's thread (in an observer), or before it. */
 double loom_trainer_base_lr (LoomTrainer *trainer);
 
 /* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second,
@@ -109,7 +109,7 @@ LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint6
 GPtrArray *
 loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, LoomTrainerMoment *moment, GError **error);
 
-/* On the compute thread (in an observer), or where nothing runs. */
+/* On the compute thread (in an observer), or between runs. */
 void loom_trainer_waits (const LoomTrainer *trainer, LoomTrainerWaits *waits);
 
 /* Since loom_trainer_new(), on rank 0. */
@@ -117,30 +117,29 @@ LoomStaleness loom_trainer_staleness (const LoomTrainer *trainer);
 
 const LoomNet *loom_trainer_net (const LoomTrainer *trainer);
 const LoomTrainSpec *loom_trainer_spec (const LoomTrainer *trainer);
-gint64 loom_trainer_steps (const LoomTrainer *trainer); /* finished ones */
+gint64 loom_trainer_steps (const LoomTrainer *trainer); /* finished steps */
 gint64 loom_trainer_total_steps (const LoomTrainer *trainer);
-/* TRUE if nothing is left to do: all epochs are done, or it has ended early. */
+/* TRUE if no step is left: all epochs are done, or the run has ended early. */
 gboolean loom_trainer_is_over (const LoomTrainer *trainer);
-/* Whether the step of LoomTrainerOptions.trace has been written. */
+/* TRUE if the step of LoomTrainerOptions.trace has been written. */
 gboolean loom_trainer_has_traced (const LoomTrainer *trainer);
-/* NULL where it began from no file, or is resumed from a checkpoint. */
+/* NULL if there was no file of initial weights, or the run is resumed from a checkpoint. */
 const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
-/* The command that resumes a run that has a folder, with as many ranks if all are on this machine.
- * (transfer full) */
+/* The command that resumes a run with a folder, with as many ranks if all are on this machine. (transfer full) */
 char *loom_trainer_resume_words (const LoomTrainer *trainer);
 
-/* What ranks of one run have alike, with the words for it. */
+/* Properties that must be equal on all ranks of a run, with their names. */
 #define LOOM_TRAINER_N_PARTS 10
 extern const char *const loom_trainer_parts[LOOM_TRAINER_N_PARTS];
-/* Hashes of these parts. trainer may be NULL: zeros. */
+/* Hashes of these properties. trainer may be NULL: zeros. */
 void loom_trainer_fingerprint (const LoomTrainer *trainer, guint64 part[LOOM_TRAINER_N_PARTS]);
 const char *loom_trainer_device (const LoomTrainer *trainer);
 LoomState *loom_trainer_state (const LoomTrainer *trainer);
-/* Bytes by owner on the run's devices: state, and the arenas of every plan that is live (training, the last short
- * batch, evaluation, snapshots). On the compute thread, or where nothing runs. */
+/* Bytes by owner on the run's devices: state, and the arenas of all current plans (training, the incomplete last batch,
+ * evaluation, snapshots). On the compute thread, or between runs. */
 void loom_trainer_memory (const LoomTrainer *trainer, gsize bytes[LOOM_N_OWNERS]);
-/* Of the run's device. FALSE where that shares the host's memory, or says nothing. Where loom_trainer_memory() may be
- * called. */
+/* Of the run's device. FALSE if it shares the host's memory, or has no figures. To be called like
+ * loom_trainer_memory(). */
 gboolean loom_trainer_device_memory (const LoomTrainer *trainer, LoomTrainerDeviceMemory *memory);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* The loss of several batches. */
+/* The loss of several batches; see the header. */
 #include "engine/train/loss-sums.h"
 
 void

@@ -1,8 +1,8 @@
-/* Whether the plans of a run fit into the memory of its devices.
+/* Checks whether the plans of a run fit into the memory of its devices.
  *
- * A run keeps several plans over one state: of the full batch and of an epoch's short last one, for training and for
- * evaluation, and the update. Each keeps something in addition to the others (values that it computes once, buffers for
- * its batches), so that the first may fit and a later one not. That is found before the first step. */
+ * A run has several plans over one state: for the full batch and for an epoch's incomplete last one, for training and
+ * for evaluation, and for the update. Each has memory of its own in addition (values that are computed once, buffers
+ * for batches), so the first plan may fit and a later one not. This is checked before the first step. */
 #include "engine/train/memory-budget.h"
 
 #include "engine/core/loom-bytes.h"
@@ -10,19 +10,19 @@
 #include "engine/train/run-parts.h"
 #include "engine/train/step-division.h"
 
-/* What the plans of a run need on one device. */
+/* The memory that the plans of a run need on one device. */
 typedef struct
 {
   LoomPlanDevice *device;
   LoomPlanMemory memory;
 } Need;
 
-/* The memory of a device, or of the machine, which its processor's devices share. */
+/* The memory of a device, or of the machine, which CPU devices share. */
 typedef struct
 {
   gsize bytes[LOOM_N_OWNERS], needed; /* by owner, and in all */
-  gsize available;                    /* free, or held by the run already; G_MAXSIZE: not known */
-  char *names;                        /* of the devices, with commas */
+  gsize available;                    /* free, or already allocated by the run; G_MAXSIZE: unknown */
+  char *names;                        /* of the devices, separated by commas */
 } MemoryUse;
 
 static void
@@ -67,7 +67,7 @@ join_program (const MemoryBudget *self, LoomProgram *program, GArray *needs)
   return TRUE;
 }
 
-/* A batch of part->batch samples: this rank's part of it. */
+/* Plans a batch of part->batch samples: this rank's shard. */
 static gboolean
 join_part (const MemoryBudget *self, const RunPart *part, gboolean with_update, GArray *needs)
 {
@@ -85,8 +85,8 @@ needs_new (void)
   return g_array_new (FALSE, TRUE, sizeof (Need));
 }
 
-/* Of a whole run; NULL if there is no such step. A last batch that is too short to be a step is left out (drop_last),
- * and adds nothing. */
+/* The memory of a whole run; NULL if there is no such step. An incomplete last batch that drop_last skips needs no
+ * memory. */
 static GArray *
 find_needs (const MemoryBudget *self, gint64 batch)
 {
@@ -112,7 +112,7 @@ static void
 measure (const MemoryBudget *self, const GArray *needs, const LoomPlanDevice *of, MemoryUse *use)
 {
   g_autoptr (GString) names = g_string_new (NULL);
-  LoomDeviceInfo now = { 0 }; /* not the device's own: several threads may ask */
+  LoomDeviceInfo now = { 0 }; /* not the device's own struct, because several threads may query it */
 
   *use = (MemoryUse){ 0 };
   of->backend->device_info (of->device, &now);
@@ -132,14 +132,14 @@ measure (const MemoryBudget *self, const GArray *needs, const LoomPlanDevice *of
           use->needed += bytes[o];
           use->available += held[o];
         }
-      /* The arena may be larger than what is alive at once. */
+      /* The arena may be larger than the live values at any time. */
       use->needed += need->memory.arena - MIN (need->memory.arena, need->memory.lower_bound);
     }
   use->available = now.memory_free > 0 ? use->available + now.memory_free : G_MAXSIZE;
   use->names = g_string_free (g_steal_pointer (&names), FALSE);
 }
 
-/* The memory that lacks most, or that has the least left. */
+/* The memory that lacks most bytes, or that has the fewest left. */
 static void
 find_tightest (const MemoryBudget *self, const GArray *needs, MemoryUse *tightest)
 {
@@ -167,8 +167,8 @@ fits (const MemoryBudget *self, const GArray *needs)
   return use.needed <= use.available;
 }
 
-/* The largest batch of a rank below this one that fits, with this number of ranks; from sixteen on a multiple of eight.
- * 0: none. */
+/* The largest batch of a rank below this one that fits, with this number of ranks; from 16 on a multiple of 8. 0: none.
+ */
 static gint64
 find_batch (const MemoryBudget *self, gint64 batch, gint64 ranks)
 {
@@ -189,11 +189,11 @@ find_batch (const MemoryBudget *self, gint64 batch, gint64 ranks)
 
 /* ---- sentences ---------------------------------------------------------------- */
 
-/* The owners of the memory, and if it does not suffice, the batch that fits. */
+/* Describes the owners of the memory, and if it is not sufficient, the batch that fits. */
 static void
 describe (const MemoryBudget *self, gint64 batch, const MemoryUse *use, GString *words)
 {
-  /* A rank that a server serves has a batch of its own. */
+  /* A worker of a parameter server has a batch of its own. */
   const gint64 ranks = self->group->has_server ? 1 : MAX (1, self->shards);
   g_autofree char *sum = loom_bytes_to_string ((double)use->needed), *there = NULL;
   gint64 good;
@@ -252,7 +252,7 @@ part_fits (const MemoryBudget *self, const GArray *needs, const RunPart *part, g
   find_tightest (self, needs, &use);
   if (use.needed <= use.available)
     return TRUE;
-  /* Told of the whole run, of which this part is the first that finds no use. */
+  /* The error for the whole run, whose first part without enough memory is this one. */
   all = find_needs (self, batch);
   find_tightest (self, all != NULL ? all : needs, &of_run);
   words = g_string_new (NULL);
@@ -274,14 +274,14 @@ memory_budget_check (const MemoryBudget *self, gint64 batch, const LoomPlan *ste
   RunPart parts[RUN_MAX_PARTS];
   const guint n = run_parts_find (self->data, self->model->spec, batch, parts);
 
-  /* The ranks of a server have other batches, from one epoch to the next. */
+  /* Workers of a server have batches of different sizes, from one epoch to the next. */
   if (self->model->spec->epochs == 0 || self->group->has_server)
     return TRUE;
   join_plan (needs, step);
   if (update != NULL)
     join_plan (needs, update);
   find_tightest (self, needs, &use);
-  /* Planning takes time, and none of the others needs as much as a full step with all its gradients. */
+  /* Planning takes time, and no other part needs as much memory as a full step with all its gradients. */
   if (use.needed <= use.available / 2)
     return TRUE;
   for (guint i = 0; i < n; i++)

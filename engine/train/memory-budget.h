@@ -1,7 +1,7 @@
-/* Whether the plans of a run fit into the memory of its devices, and the batch that would.
+/* Checks whether the plans of a run fit into the memory of its devices, and finds the largest batch that does.
  *
- * Plans know their memory without taking it, so batches are tried by planning alone. Each of several ranks plans its
- * own part without an exchange: the rank whose device is too small reports that for itself. */
+ * Plans know their memory without allocating it, so batches are tried by planning only. Each of several ranks plans its
+ * own part without communication; a rank whose device is too small reports the error. */
 #pragma once
 
 #include "engine/plan/loom-plan.h"
@@ -14,14 +14,14 @@ typedef struct
   const TrainModel *model;
   const TrainData *data;
   const RankGroup *group;
-  int shards; /* ranks that a batch is divided among */
+  int shards; /* number of ranks that a batch is divided among */
 } MemoryBudget;
 
-/* If a plan of a run with this batch has failed with OUT_OF_MEMORY, adds to the error's message the owners of the
- * memory on the device that lacks it, and the batch that fits. */
+/* If planning a run with this batch has failed with OUT_OF_MEMORY, adds to the error's message the owners of the memory
+ * on the device that lacks it, and the batch that fits. */
 void memory_budget_explain (const MemoryBudget *self, gint64 batch, GError **error);
-/* FALSE with OUT_OF_MEMORY, and the same words, if a plan of a later part of the run will not fit: before the first
- * step. step and update (which may be NULL) are the plans of the full step with this batch. */
+/* Returns FALSE with OUT_OF_MEMORY, and the same details, if a plan of a later part of the run will not fit; to be
+ * called before the first step. step and update (may be NULL) are the plans of the full step with this batch. */
 gboolean memory_budget_check (const MemoryBudget *self, gint64 batch, const LoomPlan *step, const LoomPlan *update,
                               GError **error);
 

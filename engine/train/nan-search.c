@@ -1,4 +1,4 @@
-/* Finds where a value that is not finite came from. */
+/* Finds where a value that is not finite arose. */
 #include "engine/train/nan-search.h"
 
 #include "engine/core/loom-error.h"
@@ -11,11 +11,11 @@ typedef struct
 {
   const LoomProgram *program;
   LoomState *state;
-  LoomStep *own; /* which has the program, where it is not the plan's; else NULL */
+  LoomStep *own; /* the step of the program, if it is not the plan's; else NULL */
   const LoomInstr *instr;
   guint index;
   double value;
-  GString *steps; /* of the loops around it: " in step 3 of the 8 of loop"; NULL: there is none */
+  GString *steps; /* the loops around it: " in step 3 of the 8 of loop"; NULL: none */
 } FirstNonFinite;
 
 static gboolean
@@ -43,7 +43,7 @@ visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer
   return TRUE;
 }
 
-/* For views that mark the place. */
+/* Stores the node and port, which views mark. */
 static void
 set_node (NanPlace *place, const char *node, const char *port)
 {
@@ -51,7 +51,7 @@ set_node (NanPlace *place, const char *node, const char *port)
   place->port = g_strdup (port);
 }
 
-/* A batch that is not finite needs no search. */
+/* If the batch itself is not finite, no search is needed. */
 static gboolean
 search_batch (const NanSearch *self, const LoomBatch *batch, NanPlace *place)
 {
@@ -73,8 +73,8 @@ search_batch (const NanSearch *self, const LoomBatch *batch, NanPlace *place)
   return FALSE;
 }
 
-/* If a loop returned a value that is not finite: the instruction of its body, and the iteration. A loop that cannot be
- * walked through stays the place that is named. */
+/* If a loop returned a value that is not finite: finds the instruction of its body, and the iteration. If the loop
+ * cannot be run step by step, the error names the loop. */
 static void
 search_loop (LoomEager *eager, FirstNonFinite *first)
 {
@@ -102,8 +102,8 @@ search_loop (LoomEager *eager, FirstNonFinite *first)
   first->instr = instr;
 }
 
-/* The step once more, an instruction at a time, up to the first value that is not finite: of the plan's batch or, where
- * several ranks have a part each, of this rank's samples alone. */
+/* Repeats the step, one instruction at a time, up to the first value that is not finite: with the plan's batch or, with
+ * several ranks, only with this rank's samples. */
 static void
 walk (const TrainModel *model, StepPlan *plan, const LoomBatch *batch, const char *device, FirstNonFinite *first,
       GError **error)
@@ -137,7 +137,7 @@ name_of (const FirstNonFinite *first)
   return name;
 }
 
-/* Repeats the batch and says where it failed. */
+/* Repeats the batch and describes where it failed. */
 static char *
 search (const NanSearch *self, StepPlan *plan, const LoomBatch *batch, LoomStep *own, LoomState *state, NanPlace *place)
 {
@@ -148,7 +148,7 @@ search (const NanSearch *self, StepPlan *plan, const LoomBatch *batch, LoomStep 
   char *sentence;
 
   walk (self->model, plan, batch, self->model->device, &first, &error);
-  /* Every value of the walk stays, which may not fit on a card with the run. */
+  /* The eager executor keeps every value, and a card may not have memory for that in addition to the run. */
   if (g_error_matches (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
     walk (self->model, plan, batch, "cpu", &first, NULL);
   if (first.instr == NULL)
@@ -179,10 +179,10 @@ nan_search (const NanSearch *self, gint64 step, StepPlan *plan, const LoomBatch 
 {
   const TrainModel *model = self->model;
   const gboolean is_part = rank_group_has_several (self->group);
-  /* No rank walks through a program that is divided among all. */
+  /* A rank cannot run a program alone that is partitioned over all ranks. */
   g_autoptr (LoomStep) own = is_part ? loom_step_new (model->graph, model->spec, batch->n_own, TRUE, NULL) : NULL;
   g_autoptr (LoomState) state = NULL;
-  /* Parts of a state are put together by all ranks or by none. */
+  /* Shards of a state are gathered by all ranks or by none. */
   const gboolean lacking = rank_group_any_says (self->group, model->state, is_part && own == NULL);
 
   nan_place_clear (place);
@@ -197,6 +197,6 @@ nan_search (const NanSearch *self, gint64 step, StepPlan *plan, const LoomBatch 
     place->sentence = state != NULL && (own != NULL || !is_part)
                           ? search (self, plan, batch, own, state, place)
                           : g_strdup ("Repeating the step on this rank alone did not show the place");
-  /* What one rank found in its own samples decides for all whether the run is worth a checkpoint. */
+  /* The result of one rank's search determines on all ranks whether a checkpoint of the run is useful. */
   place->weights_overflow = rank_group_any_says (self->group, model->state, place->weights_overflow);
 }

@@ -11,7 +11,7 @@ add_exec (GPtrArray *plans, const LoomExec *exec)
     g_ptr_array_add (plans, loom_exec_plan (exec));
 }
 
-/* Memory that no counted plan has belongs to no node: averages of weights, gaps in arenas. */
+/* Memory that belongs to no plan belongs to no node: averages of weights, gaps in arenas. */
 static void
 add_rest (LoomNodeMemory *nodes, const char *device, const gsize held[LOOM_N_OWNERS])
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define WALKS 3 /* the first one warms caches up */
+#define WALKS 3 /* the first one warms the caches */
 
 /* The gradients of the weights become outputs, so that the backward pass is part of the program. */
 static gboolean
@@ -40,7 +40,7 @@ build_program (const TrainModel *model, const LoomNet *net, GError **error)
   return add_gradients (p, model->spec, loss, error) ? g_steal_pointer (&p) : NULL;
 }
 
-/* The node of each instruction; -1 where an instruction is of none. (transfer full) */
+/* The node of each instruction, or -1. (transfer full) */
 static int *
 nodes_of (const LoomProgram *program, const LoomNet *net)
 {
@@ -55,8 +55,8 @@ nodes_of (const LoomProgram *program, const LoomNet *net)
   return node;
 }
 
-/* One walk over n instructions, and what it took in all. The state is read before the clock starts, and no value leaves
- * its device, so that a node's time is that of its kernels alone. */
+/* Runs all n instructions once, and measures each and the total. The state is read before the clock starts, and no
+ * value is copied from its device, so a node's time is that of its kernels only. */
 static gboolean
 walk (LoomEager *eager, guint n, const int *node, double *seconds, double *sum, GError **error)
 {
@@ -78,7 +78,7 @@ walk (LoomEager *eager, guint n, const int *node, double *seconds, double *sum, 
   return TRUE;
 }
 
-/* Takes the times of the walk that was disturbed least. */
+/* Uses the run with the smallest total. */
 static gboolean
 measure (LoomEager *eager, guint n, const int *node, LoomTensor *times, GError **error)
 {

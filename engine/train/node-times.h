@@ -1,8 +1,8 @@
-/* The seconds that each node takes, measured: what a view shows as a node's share of a step.
+/* The measured seconds of each node, which views show as its fraction of a step.
  *
- * The loss and the gradients of all weights are computed by the eager walk, a primitive at a time, and each primitive's
- * time is added to its node. The training step itself fuses nodes, so it takes less than the sum, and a part of a fused
- * kernel belongs to no node. The walk reads the state and commits nothing. */
+ * The eager executor computes the loss and the gradients of all weights, one primitive at a time, and each primitive's
+ * time is added to its node. The training step itself fuses nodes, so it takes less than the sum, and parts of a fused
+ * kernel have no node. The eager executor reads the state and commits nothing. */
 #pragma once
 
 #include "engine/train/train-data.h"

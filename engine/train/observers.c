@@ -1,4 +1,4 @@
-/* All that observes a run. */
+/* Serves the observers of a run. */
 #include "engine/train/observers.h"
 
 #include "engine/core/loom-error.h"
@@ -89,12 +89,12 @@ nodes_to_text (TrainObservers *self)
   const LoomExec *exec = snapshots_exec (self->snapshots, &of);
 
   train_observers_bytes (self, held);
-  /* What observers compute over a copy has an arena of its own. */
+  /* Computations of observers over a copy of the state have an arena of their own. */
   return node_memory_text (self->plans, exec, watched_state_is_copy (&self->watched) || of == &self->watched.last,
                            self->model->device, held);
 }
 
-/* The text of a port that is one; NULL for others. (transfer full) */
+/* The text of a name that is no port; NULL for others. (transfer full) */
 static char *
 text_of (TrainObservers *self, const char *port)
 {
@@ -161,7 +161,7 @@ serve_port (TrainObservers *self, TrainRequest *request, gboolean stands)
   request->result = value_of (self, of, port, &request->error);
   if (of == &watched->last && g_error_matches (request->error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
     {
-      /* The state as it is needs no copy. */
+      /* The current state needs no copy. */
       g_clear_error (&request->error);
       watched_state_drop_last (watched);
       of = &watched->now;

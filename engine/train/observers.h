@@ -1,4 +1,4 @@
-/* All that observes a run: the traced step, reports of ranks, timings, memory, and the values that requests query. */
+/* Everything that observes a run: the traced step, reports of ranks, timings, memory, and the values of requests. */
 #pragma once
 
 #include "engine/train/device-memory.h"
@@ -26,17 +26,17 @@ typedef struct
   StepTimings timings;
   DeviceMemory memory;
   WatchedState watched;
-  Snapshots *snapshots;   /* NULL: none was requested */
+  Snapshots *snapshots;   /* NULL: no request so far */
   SampleAnswers *answers; /* likewise */
 } TrainObservers;
 
-/* The fields before `trace` are set. */
+/* The caller sets the fields before `trace`. */
 void train_observers_init (TrainObservers *self, const RankGroup *group, const TrainProgress *progress);
 void train_observers_clear (TrainObservers *self);
 /* Serves a request: values of the net for its samples, or the value of its port. fresh: the run may have changed since
- * the last one. stands: it stands still, and shows its last step. Returns whether the next request is fresh, too. */
+ * the last one. stands: it is paused, and shows its last step. Returns the value of fresh for the next request. */
 gboolean train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean stands);
-/* Bytes by owner on the run's devices: the state, and the arenas of every live plan. */
+/* Bytes by owner on the run's devices: the state, and the arenas of all current plans. */
 void train_observers_bytes (const TrainObservers *self, gsize bytes[LOOM_N_OWNERS]);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* How far a run is. */
+/* The progress of a run. */
 #include "engine/train/progress.h"
 
 #include <math.h>
@@ -32,8 +32,8 @@ train_progress_loss (const TrainProgress *progress)
   return progress->loss_sum / progress->sample_sum;
 }
 
-/* As torch's and Keras's early stopping: an epoch is better if its value beats the best by more than min_delta; one
- * that is not a number never is. */
+/* As in early stopping of torch and Keras: an epoch is better if its value improves the best by more than min_delta; a
+ * NaN never is. */
 gboolean
 train_watch_epoch (const LoomTrainSpec *spec, LoomTrainerWatch *watch, gint64 epoch, double value)
 {

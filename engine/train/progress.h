@@ -1,4 +1,4 @@
-/* How far a run is: what state.json holds of it, in addition to what identifies the run. */
+/* The progress of a run: the part of state.json that does not identify the run. */
 #pragma once
 
 #include "engine/train/metric-sums.h"
@@ -7,7 +7,7 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  gint64 step, epoch, batch;   /* finished steps; epoch from 0; steps done in it */
+  gint64 step, epoch, batch;   /* finished steps; epoch from 0; steps of it that are done */
   double loss_sum, sample_sum; /* of the epoch so far */
   MetricSums *metrics;         /* likewise */
   LoomTrainerWatch watch;      /* if <train> keeps the best weights */
@@ -18,13 +18,13 @@ typedef struct
 
 void train_progress_clear (TrainProgress *progress);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainProgress, train_progress_clear)
-/* An epoch begins: its sums are empty. */
+/* Begins an epoch, with empty sums. */
 void train_progress_begin_epoch (TrainProgress *progress);
-/* A step is over, whose loss is a mean over `samples`. */
+/* Counts a step, whose loss is a mean over `samples`. */
 void train_progress_count (TrainProgress *progress, double loss, double samples);
 /* The sample-weighted mean of the epoch so far. */
 double train_progress_loss (const TrainProgress *progress);
-/* Notes an epoch's monitored value in *watch. TRUE if it is the best so far. */
+/* Records an epoch's monitored value in *watch. TRUE if it is the best so far. */
 gboolean train_watch_epoch (const LoomTrainSpec *spec, LoomTrainerWatch *watch, gint64 epoch, double value);
 
 G_END_DECLS

@@ -4,7 +4,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-text.h"
 
-#define TAG_WAKE (LOOM_COMM_TAGS - 1) /* apart from the tags of rank-server.c and of pipelines */
+#define TAG_WAKE (LOOM_COMM_TAGS - 1) /* different from the tags of rank-server.c and of pipelines */
 
 gboolean
 rank_group_check (LoomStatus status, const LoomMessage *message, GError **error)
@@ -12,7 +12,7 @@ rank_group_check (LoomStatus status, const LoomMessage *message, GError **error)
   return status == LOOM_STATUS_OK || loom_error_of_ranks (message->text, error);
 }
 
-/* What <parallel> describes without effect, because there is one rank. */
+/* The settings of <parallel> that have no effect because there is a single rank. */
 static void
 note_parallel (const LoomParallel *parallel, TrainNotes *notes)
 {
@@ -99,7 +99,7 @@ rank_group_is_first (const RankGroup *group)
 void
 rank_group_shard (const RankGroup *group, int *rank, int *n)
 {
-  /* Every stage reads whole batches: inputs are the first one's, targets the last one's. */
+  /* Every stage reads whole batches: the first one the inputs, the last one the targets. */
   *rank = group->comm == NULL ? 0 : group->has_server ? MAX (0, group->comm->rank - 1) : group->mesh.at[LOOM_MESH_DATA];
   *n = group->comm == NULL ? 1 : group->has_server ? group->comm->size - 1 : group->mesh.size[LOOM_MESH_DATA];
 }
@@ -115,7 +115,7 @@ rank_group_resume_words (const RankGroup *group, const char *folder)
 {
   g_autofree char *word = loom_text_shell_word (folder);
 
-  /* The hosts of a run on several machines are known to the caller that started it. */
+  /* Only the launcher knows the hosts of a run on several machines. */
   if (!rank_group_has_several (group) || group->comm->local_size != group->comm->size)
     return g_strdup_printf ("gradloom train --resume %s", word);
   return g_strdup_printf ("gradloom train --resume %s --ranks %d", word, group->comm->size);

@@ -1,4 +1,4 @@
-/* What observers query of all ranks. */
+/* The values that observers query from all ranks. */
 #include "engine/train/rank-reports.h"
 
 #include "engine/core/loom-bytes.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAYS 3    /* seconds after a query until losses are reported no more */
+#define STAYS 3    /* seconds after a query until losses are no longer reported */
 #define MOST  4096 /* steps that are kept for the next query */
 
 void
@@ -45,14 +45,14 @@ rank_reports_batch (RankReports *self, double own, gint64 part, double share)
   self->own += own * share;
 }
 
-/* A step's row of kept[]: its number, its loss, and that of each rank. */
+/* A step's row of kept[]: its number, its loss, and the loss of each rank. */
 static double *
 row (const RankReports *self, guint i)
 {
   return self->kept + (gsize)i * (2 + (gsize)self->group->comm->size);
 }
 
-/* Nothing is formatted within a step: the query makes the text. */
+/* No text is formatted within a step, only in a query. */
 static void
 keep_losses (RankReports *self, gint64 step, double loss, const double *own)
 {

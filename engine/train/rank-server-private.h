@@ -1,5 +1,5 @@
-/* A parameter server, as its files share it: rank-server.c has the rounds and the ranks that train, rank-server-serve.c
- * the rank that serves. */
+/* Shared by the files of a parameter server: rank-server.c has the rounds and the workers, rank-server-serve.c the
+ * server. */
 #pragma once
 
 #include "engine/train/rank-server.h"
@@ -11,26 +11,26 @@ G_BEGIN_DECLS
 
 #define WHY_BYTES 400
 
-/* The head of a push; numbers of the metrics, gradients and buffers follow. */
+/* The header of a push; metrics, gradients and buffers follow. */
 typedef struct
 {
-  gint64 batch;   /* whose gradients these are, counted in the epoch */
-  gint64 version; /* updates that the weights of these gradients had taken */
+  gint64 batch;   /* the batch of these gradients, counted in the epoch */
+  gint64 version; /* number of updates of the weights of these gradients */
   double loss;    /* of the rank's samples */
   double samples;
   double share;  /* of the batch's samples */
-  double weight; /* of the loss among those of the ranks: what it counts, or the share */
-  gint32 wants;  /* the round is to end */
-  gint32 code;   /* of an error: the rank does not continue. -1: none */
+  double weight; /* of the loss among those of the ranks: its count, or the share */
+  gint32 wants;  /* asks for the end of the round */
+  gint32 code;   /* of an error that ends the rank; -1: none */
   char why[WHY_BYTES];
 } Push;
 
-/* The head of an answer; weights and buffers follow. */
+/* The header of an answer; weights and buffers follow. */
 typedef struct
 {
   gint64 version;
-  gint64 end;  /* the batch in front of which the round is over */
-  gint32 stop; /* at once: a rank has failed */
+  gint64 end;  /* the round is over before this batch */
+  gint32 stop; /* ends at once, because a rank has failed */
 } Answer;
 
 typedef struct
@@ -38,7 +38,7 @@ typedef struct
   gint64 batch;     /* that it computes, or would compute next */
   gboolean waiting; /* for its answer; else it computes */
   gboolean over;    /* it pushes no more in this round */
-  GByteArray *push; /* the newest one, head and all */
+  GByteArray *push; /* the newest one, with its header */
 } Member;
 
 /* A step that not all ranks have pushed for. */
@@ -53,16 +53,16 @@ struct _RankServer
   const TrainModel *model;
   const RankGroup *group;
   int n;             /* ranks that train */
-  GPtrArray *pushed; /* char*: slots whose values a push has: gradients, then buffers */
-  GPtrArray *pulled; /* char*: slots whose values an answer has: weights, then buffers */
+  GPtrArray *pushed; /* char*: slots in a push: gradients, then buffers */
+  GPtrArray *pulled; /* char*: slots in an answer: weights, then buffers */
   guint n_gradients; /* of pushed */
   gsize push_bytes, answer_bytes, metric_bytes;
   gint64 version;     /* updates of this run */
-  GByteArray *answer; /* to all, head and values, and the version of these; -1: none */
+  GByteArray *answer; /* to all, with its header, and its version; -1: none */
   gint64 answered;
   Member *member;
-  Unfinished *unfinished; /* by batch, modulo staleness + 2 */
-  double *own;            /* of the same steps, the losses of each rank's samples */
+  Unfinished *unfinished; /* by batch modulo (staleness + 2) */
+  double *own;            /* for the same steps, the losses of each rank's samples */
   gint64 end;             /* of the round, as the ranks know it */
   double grad_norm;
   LoomStaleness staleness;
@@ -70,13 +70,13 @@ struct _RankServer
 
 /* Appends the values of these slots. */
 gboolean rank_server_append (RankServer *s, const GPtrArray *names, GByteArray *to, GError **error);
-/* Sets slots number first to end of names to the values that are stored at `from`. */
+/* Sets slots number first to end of names to the values at `from`. */
 gboolean
 rank_server_set (RankServer *s, const GPtrArray *names, guint first, guint end, const guint8 *from, GError **error);
 /* A tensor of a slot's type and shape. (transfer full) */
 LoomTensor *rank_server_slot (RankServer *s, const char *name, GError **error);
-/* Serves until the batch `last`, or until the round is over before. FALSE if a rank cannot be reached; *failure: why
- * any of them, or this one, has failed. */
+/* Serves until the batch `last`, or until the round is ended earlier. FALSE if a rank cannot be reached; *failure: the
+ * error of a rank, or of this one. */
 gboolean rank_server_serve (RankServer *s, gint64 last, GError **failure, GError **error);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
-/* The rank that serves: takes pushes as they come, steps from one or from all, and answers the ranks that may continue.
- */
+/* The server of a parameter server: receives pushes in the order of arrival, takes steps from one push or from all, and
+ * answers the ranks that may continue. */
 #include "engine/train/rank-server-private.h"
 
 #include "engine/core/loom-error.h"
@@ -18,7 +18,7 @@ values_of (const RankServer *s, const Member *member)
   return member->push->data + sizeof (Push) + s->metric_bytes;
 }
 
-/* Each push, with its staleness. */
+/* Logs each push with its staleness. */
 static gboolean
 record (RankServer *s, int rank, gint64 batch, gint64 staleness, GError **error)
 {
@@ -66,7 +66,7 @@ unfinished (RankServer *s, gint64 batch)
   return &s->unfinished[batch % (s->model->spec->parallel.staleness + 2)];
 }
 
-/* The numbers of a push that are no gradients. */
+/* The values of a push that are no gradients. */
 static void
 count_push (RankServer *s, const Member *member)
 {
@@ -80,7 +80,7 @@ count_push (RankServer *s, const Member *member)
   add_metrics (s, member);
 }
 
-/* A step from one push. */
+/* Takes a step from one push. */
 static gboolean
 take_one (RankServer *s, int k, GError **error)
 {
@@ -92,7 +92,7 @@ take_one (RankServer *s, int k, GError **error)
          && record (s, k + 1, head_of (member)->batch, staleness, error);
 }
 
-/* to = the sum of the n values at[k], in this order; of what is no float, the first. */
+/* to = the sum of the n values at[k], in this order; values that are no floats are copied from the first. */
 static void
 add_values (LoomTensor *to, const guint8 *const *at, int n)
 {
@@ -105,7 +105,7 @@ add_values (LoomTensor *to, const guint8 *const *at, int n)
         ((double *)to->data)[i] += ((const double *)(gconstpointer)at[k])[i];
 }
 
-/* A step from the sum over all; buffers become the mean, as the ranks of other strategies keep it. */
+/* Takes a step from the sum over all pushes; buffers become the mean, as with other strategies. */
 static gboolean
 take_all (RankServer *s, GError **error)
 {
@@ -138,7 +138,7 @@ take_all (RankServer *s, GError **error)
   return TRUE;
 }
 
-/* The batch that the slowest rank is at. */
+/* The batch of the slowest rank. */
 static gint64
 slowest (const RankServer *s)
 {
@@ -149,7 +149,7 @@ slowest (const RankServer *s)
   return batch;
 }
 
-/* Ranks that compute end with what they compute. */
+/* Ranks that are computing stop after the current batch. */
 static void
 end_early (RankServer *s)
 {
@@ -160,7 +160,7 @@ end_early (RankServer *s)
   s->end = MIN (s->end, MAX (end, s->owner.log->progress->batch + 1));
 }
 
-/* A step that every rank has pushed for. */
+/* Takes a step that every rank has pushed for. */
 static gboolean
 finish_step (RankServer *s, GError **error)
 {
@@ -204,7 +204,7 @@ answer (RankServer *s, int k, gboolean stop, GError **error)
       error);
 }
 
-/* All ranks that wait and may continue; with `stop` all that wait. */
+/* Answers all waiting ranks that may continue; with `stop`, all waiting ranks. */
 static gboolean
 answer_all (RankServer *s, gint64 last, gboolean stop, GError **error)
 {
@@ -217,7 +217,7 @@ answer_all (RankServer *s, gint64 last, gboolean stop, GError **error)
       member->over = stop || member->batch >= s->end;
       if (member->batch >= last)
         {
-          member->over = TRUE; /* it expects no answer */
+          member->over = TRUE; /* it waits for no answer */
           continue;
         }
       if ((member->over || member->batch - s->model->spec->parallel.staleness <= slowest (s))
@@ -236,14 +236,14 @@ are_over (const RankServer *s)
   return TRUE;
 }
 
-/* For the batch that the server is at. A rank that ends with it has had its answer already. */
+/* Ends the round before the server's batch. A rank that already ends with it has received its answer. */
 static gboolean
 have_all_pushed (const RankServer *s)
 {
   return slowest (s) > s->owner.log->progress->batch;
 }
 
-/* Takes the push of member k. */
+/* Processes the push of member k. */
 static gboolean
 take (RankServer *s, int k, GError **error)
 {
@@ -270,7 +270,7 @@ take (RankServer *s, int k, GError **error)
   return TRUE;
 }
 
-/* The next push, of any rank. */
+/* Receives the next push of any rank. */
 static gboolean
 receive (RankServer *s, int *from, GError **error)
 {

@@ -1,4 +1,4 @@
-/* A parameter server: rounds, and the ranks that train. */
+/* A parameter server: rounds, and the workers. */
 #include "engine/train/rank-server-private.h"
 
 #include "engine/core/loom-error.h"
@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-/* Seconds by which a rank waits longer for its answer than rank 0 does for pushes: only rank 0 knows which rank is
+/* Seconds by which a rank waits longer for its answer than rank 0 for pushes, because only rank 0 knows which rank is
  * missing. */
 #define PATIENCE 3
 
-/* What all ranks know after a round. */
+/* The data that all ranks have after a round. */
 typedef struct
 {
   gint64 step, batch;
@@ -118,7 +118,7 @@ bytes_of (RankServer *s, const GPtrArray *names)
   return bytes;
 }
 
-/* Of a step's program: accumulated gradients, buffers of the forward pass, and weights. */
+/* The outputs of a step's program: accumulated gradients, buffers of the forward pass, and weights. */
 static void
 find_slots (RankServer *s, const LoomProgram *p)
 {
@@ -166,7 +166,7 @@ prepare (RankServer *s)
 
 /* ---- a rank that trains ------------------------------------------------------------- */
 
-/* Numbers of the metrics as one batch has them: its sums, then its weights. */
+/* The numbers of the metrics for one batch: their sums, then their weights. */
 static gboolean
 batch_metrics (RankServer *s, StepPlan *plan, double *sums, GError **error)
 {
@@ -194,7 +194,7 @@ compute (RankServer *s, Push *push, double *metrics, GError **error)
   if (plan == NULL)
     return FALSE;
   push->samples = (double)batch->n;
-  /* A batch that is too small to be divided each rank has whole. */
+  /* A batch that is too small to be divided is computed whole by each rank. */
   push->share = batch->n < ranks ? 1.0 / ranks : (double)batch->n_own / (double)batch->n;
   learning_rates_set (s->owner.rates, progress, progress->step);
   loom_state_put_scalar_at (state, (guint)plans->first_slot, 1);
@@ -281,7 +281,7 @@ train (RankServer *s, gint64 end, GError **error)
 
 /* ---- a round --------------------------------------------------------------------------- */
 
-/* All get the progress and the weights of rank 0; its failure ends the others, too. */
+/* All receive the progress and the weights of rank 0; its failure ends the others, too. */
 static gboolean
 settle (RankServer *s, GError *failure, GError **error)
 {
@@ -317,7 +317,7 @@ settle (RankServer *s, GError *failure, GError **error)
     return FALSE;
   if (outcome.code < 0)
     return TRUE;
-  /* All leave with one status, of which a launcher takes the first. */
+  /* All exit with the same status, because a launcher reports the first one. */
   g_set_error_literal (error, LOOM_ERROR, outcome.code == LOOM_ERROR_NAN ? LOOM_ERROR_NAN : LOOM_ERROR_DIST,
                        outcome.why);
   return FALSE;

@@ -31,7 +31,7 @@ recent_steps_clear (RecentSteps *recent)
   g_clear_pointer (&recent->both, metric_sums_free);
 }
 
-/* The block of the step that is computed. */
+/* The block of the step that is being computed. */
 static StepBlock *
 newest (RecentSteps *recent)
 {

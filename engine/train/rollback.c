@@ -3,9 +3,9 @@
 
 struct _Rollback
 {
-  GPtrArray *name;       /* of the slots, as the program has them */
-  GPtrArray *value;      /* LoomTensor, as the newest step began */
-  double *sums, *recent; /* of the metrics of the epoch and of the last steps then, as metric_sums_save() stores them */
+  GPtrArray *name;       /* of the slots in the program */
+  GPtrArray *value;      /* LoomTensor, as when the newest step began */
+  double *sums, *recent; /* saved sums of the metrics of the epoch and of the last steps (metric_sums_save()) */
 };
 
 Rollback *
@@ -65,7 +65,7 @@ rollback_save (Rollback *self, LoomState *state, const MetricSums *metrics, cons
 void
 rollback_restore (const Rollback *self, LoomState *state, MetricSums *metrics, MetricSums *recent)
 {
-  /* On a device that is lost nothing can be put back, and nothing needs to be. */
+  /* After the loss of a device no value can be restored, and none needs to be. */
   for (guint i = 0; i < self->value->len; i++)
     loom_state_set (state, self->name->pdata[i], self->value->pdata[i], NULL);
   metric_sums_load (metrics, self->sums);

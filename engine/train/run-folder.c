@@ -23,11 +23,11 @@ io_error (GError **error, const char *what, const char *path)
   return FALSE;
 }
 
-#define MOST_POINTS 20000 /* steps in events.jsonl, about */
+#define MOST_POINTS 20000 /* approximate number of steps in events.jsonl */
 
 /* ---- events ----------------------------------------------------------- */
 
-/* Opens the events; what comes after events_length is cut off. */
+/* Opens the events; everything after events_length is cut off. */
 static gboolean
 events_open (RunFolder *self, GError **error)
 {
@@ -186,8 +186,8 @@ holds_run (const char *folder)
   return TRUE;
 }
 
-/* Hidden files, the note that Studio makes of a run before it begins, and what one has left that was killed before its
- * graph.xml was written. */
+/* Hidden files, Studio's note of a run that has not begun, and files of a run that was killed before its graph.xml was
+ * written. */
 static gboolean
 is_own (const char *name)
 {
@@ -197,7 +197,7 @@ is_own (const char *name)
   return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
 }
 
-/* FALSE if the folder has files that a run would be mixed with. */
+/* Returns FALSE if the folder has files that a run would be mixed with. */
 static gboolean
 check_free (const char *folder, GError **error)
 {
@@ -254,7 +254,7 @@ write_settings (RunFolder *self, const RunFolderContents *run, GError **error)
   return loom_folder_replace (self->files, LOOM_RUN_SETTINGS, text, strlen (text), error);
 }
 
-/* The preparation of the samples, which others need to be read like them, if there is any. */
+/* The preparation of the samples, which other samples need as well, if there is any. */
 static gboolean
 write_data (RunFolder *self, const RunFolderContents *run, GError **error)
 {
@@ -293,7 +293,7 @@ run_folder_create (RunFolder *self, const char *path, const RunFolderContents *r
   if (!open_folder (self, path, error))
     return FALSE;
   checkpoints = loom_folder_enter (self->files, LOOM_RUN_CHECKPOINTS, TRUE, error);
-  /* The graph comes last: a folder with a graph.xml has all that --resume needs. */
+  /* The graph is written last: a folder with a graph.xml can be resumed. */
   return checkpoints != NULL && write_settings (self, run, error) && write_data (self, run, error)
          && write_graph (self, run, error);
 }

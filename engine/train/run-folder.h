@@ -1,9 +1,9 @@
-/* The folder of a run while it is written: graph.xml, run.json, events.jsonl. engine/infer/loom-run-files.h reads it.
+/* Writes the folder of a run: graph.xml, run.json, events.jsonl. engine/infer/loom-run-files.h reads it.
  *
  * graph.xml is the graph with every option of the command line written into its <train>, so the folder alone defines
- * the run. run.json holds what is no part of a graph: device, threads, and the folder against which data paths are
- * resolved. events.jsonl is appended to and held locked, so that two processes cannot write one run. Points of steps
- * are collected in memory, and formatted when there are many, at epochs' ends and at checkpoints. */
+ * the run. run.json has settings that are not part of a graph: device, threads, and the folder for relative data paths.
+ * events.jsonl is appended to and locked, so that two processes cannot write one run. Points of steps are collected in
+ * memory, and formatted when there are many, at the end of epochs and at checkpoints. */
 #pragma once
 
 #include "engine/core/loom-folder.h"
@@ -23,16 +23,16 @@ typedef struct
 
 typedef struct
 {
-  char *path;           /* NULL: nothing is written */
-  LoomFolder *files;    /* the same, through which its files are reached */
-  int fd;               /* of events.jsonl; -1: nothing is written */
+  char *path;           /* NULL: no files are written */
+  LoomFolder *files;    /* the same folder, through which its files are opened */
+  int fd;               /* of events.jsonl; -1: not written */
   gint64 events_length; /* of events.jsonl, in bytes */
-  gint64 stride;        /* every stride-th step is kept, so that events stay bounded */
+  gint64 stride;        /* every stride-th step is kept, so that events are bounded */
   guint n_points;
   RunPoint point[RUN_FOLDER_POINTS];
 } RunFolder;
 
-/* What defines the run. */
+/* The definition of the run. */
 typedef struct
 {
   const TrainModel *model;
@@ -42,19 +42,19 @@ typedef struct
 
 void run_folder_init (RunFolder *self, gint64 total_steps);
 void run_folder_clear (RunFolder *self);
-/* The folder of a new run. USAGE for one that holds a run or other files already, IO. */
+/* Makes the folder of a new run. USAGE if it contains a run or other files already; IO. */
 gboolean run_folder_create (RunFolder *self, const char *path, const RunFolderContents *run, GError **error);
-/* The folder of a resumed run; events are cut to events_length, which its checkpoint knows. changed: options have
+/* Opens the folder of a resumed run; events are cut to events_length, from its checkpoint. changed: options have
  * changed the run, and graph.xml and run.json are written again; may be NULL. */
 gboolean run_folder_open (RunFolder *self, const char *path, const RunFolderContents *changed, GError **error);
 
-/* Keeps a finished step. */
+/* Records a finished step. */
 gboolean run_folder_add_step (RunFolder *self, const RunPoint *point, GError **error);
-/* A line of events.jsonl: begun with its event; written, after the points that wait, and freed. */
+/* A line of events.jsonl: new with its event; writing it, after the collected points, also frees it. */
 LoomJson *run_event_new (const char *event);
 gboolean run_folder_add_event (RunFolder *self, LoomJson *json, GError **error);
 gboolean run_folder_add_eval (RunFolder *self, const LoomTrainerEval *eval, GError **error);
-/* Writes the points that wait; sync: forces them to the disk, too. */
+/* Writes the collected points; sync: synchronises them to the disk, too. */
 gboolean run_folder_flush (RunFolder *self, GError **error);
 gboolean run_folder_sync (RunFolder *self, GError **error);
 

@@ -3,7 +3,7 @@
 
 #include "engine/train/step-division.h"
 
-/* FALSE if the run ends before an epoch does: it evaluates nothing then, and has no short last batch. */
+/* FALSE if the run ends before an epoch does: then it does not evaluate, and has no incomplete last batch. */
 static gboolean
 ends_epoch (const TrainData *data)
 {
@@ -70,7 +70,7 @@ run_parts_try_stages (const TrainData *data, const TrainModel *model, const Rank
   if (!rank_group_has_several (group) || model->spec->parallel.pipeline < 2 || model->spec->epochs == 0)
     return TRUE;
   for (guint i = 1; i < n; i++)
-    /* A last batch that is left out is no step. */
+    /* A last batch that is dropped is no step. */
     if (!(parts[i].training && data->left_out > 0) && !try_part (model, group, &parts[i], error))
       return FALSE;
   return TRUE;

@@ -1,5 +1,5 @@
-/* The parts of a run that have plans of their own, known before its first step, so that it can be tried beforehand
- * whether all of them fit into memory and can be divided into stages. */
+/* The parts of a run that have plans of their own. They are known before its first step, so that it can be checked in
+ * advance whether all of them fit into memory and can be divided into stages. */
 #pragma once
 
 #include "engine/train/train-data.h"
@@ -15,11 +15,11 @@ typedef struct
 
 #define RUN_MAX_PARTS 6
 
-/* The parts of a run with this batch, the full step first: batches of other sizes for training, and evaluations.
+/* Lists the parts of a run with this batch, the full step first: batches of other sizes for training, and evaluations.
  * Returns their number. */
 guint run_parts_find (const TrainData *data, const LoomTrainSpec *spec, gint64 batch, RunPart parts[RUN_MAX_PARTS]);
-/* Cuts the steps of the other parts into stages, too, after the full step's plan, so that what a pipeline cannot do is
- * reported before the first step. Their plans are made when they are needed. */
+/* Partitions the steps of the other parts into stages, too, after the full step's plan, so that errors of a pipeline
+ * are reported before the first step. Their plans are made at the first use. */
 gboolean run_parts_try_stages (const TrainData *data, const TrainModel *model, const RankGroup *group, gint64 batch,
                                GError **error);
 

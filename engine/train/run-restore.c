@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* If patience was edited into a run's graph, watching begins there. */
+/* If patience was added to a run's graph, monitoring begins there. */
 static gboolean
 read_watch (const RunState *self, const LoomRunJson *json, LoomTrainerWatch *watch, GError **error)
 {
@@ -51,7 +51,7 @@ read_progress (const RunState *self, const LoomRunJson *json, TrainProgress *p, 
   return TRUE;
 }
 
-/* Accuracy was one sum, over all that its weight counts, before it left out targets that losses ignore. */
+/* In older checkpoints accuracy was one sum, whose weight included targets that losses ignore. */
 static gboolean
 read_statistics (const LoomRunJson *one, guint size, double *total, GError **error)
 {
@@ -82,7 +82,7 @@ read_metrics (const RunState *self, const LoomRunJson *json, TrainProgress *p, G
   return TRUE;
 }
 
-/* Order and size of batches come from these two, so a run cannot be resumed with others. */
+/* The order and size of batches depend on these two, so they cannot change when a run is resumed. */
 static gboolean
 check_same_run (const RunState *self, const LoomRunJson *json, GError **error)
 {
@@ -148,7 +148,7 @@ note_differences (const RunState *self, const LoomRunJson *json, TrainNotes *not
   const char *costs = loom_cost_table_hash (loom_devices_costs (self->model->devices)), *before, *device;
   gint64 threads;
 
-  /* The run's own table is gone, or cannot be read. */
+  /* The run's own table is missing or cannot be read. */
   if (json_object_has_member (json->object, "cost_table") && loom_run_json_string (json, "cost_table", &before, NULL)
       && !g_str_equal (before, costs))
     train_notes_add (

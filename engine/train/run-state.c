@@ -20,7 +20,7 @@ add_double (JsonBuilder *b, const char *name, double value)
   if (isfinite (value))
     json_builder_add_double_value (b, value);
   else
-    json_builder_add_null_value (b); /* JSON has no other word for it */
+    json_builder_add_null_value (b); /* JSON has no NaN */
 }
 
 static void
@@ -63,7 +63,7 @@ add_watch (JsonBuilder *b, const LoomTrainerWatch *watch)
   json_builder_end_object (b);
 }
 
-/* "sum" if there is one statistic, a list of all if there are more. */
+/* "sum" if there is one statistic, else a list. */
 static void
 add_metrics (JsonBuilder *b, const MetricSums *m)
 {
@@ -95,7 +95,7 @@ add_metrics (JsonBuilder *b, const MetricSums *m)
   json_builder_end_array (b);
 }
 
-/* Every float scalar slot is a hyper-parameter in force. */
+/* Every float scalar slot is a current hyper-parameter. */
 static void
 add_hyper (JsonBuilder *b, const RunState *self, const TrainProgress *progress)
 {
@@ -121,7 +121,7 @@ add_hyper (JsonBuilder *b, const RunState *self, const TrainProgress *progress)
   json_builder_end_object (b);
 }
 
-/* The kernels that the full batch's plan chose: a resumed run with others may differ in the last bits. */
+/* The kernels that the full batch's plan chose: with others, a resumed run may differ in the last bits. */
 static void
 add_algorithms (JsonBuilder *b, const LoomPlan *plan)
 {
@@ -139,7 +139,7 @@ add_algorithms (JsonBuilder *b, const LoomPlan *plan)
   json_builder_end_array (b);
 }
 
-/* Model, threads and libraries of each device, which its name alone lacks. */
+/* The model, threads and libraries of each device, which its name does not include. */
 static void
 add_devices (JsonBuilder *b, const LoomPlan *plan)
 {
@@ -185,7 +185,7 @@ run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 e
 
   g_autoptr (JsonNode) root = json_builder_get_root (b);
   g_autofree char *written = json_to_string (root, TRUE);
-  /* json-glib writes 1e-08 as 1e-08.0, which no parser accepts, its own included. */
+  /* json-glib writes 1e-08 as 1e-08.0, which no parser accepts, including its own. */
   g_autoptr (GRegex) wrong = g_regex_new ("(: -?[0-9]+e[-+]?[0-9]+)\\.0(?=[,\n])", 0, 0, NULL);
   return g_regex_replace (wrong, written, -1, 0, "\\1", 0, NULL);
 }

@@ -1,4 +1,4 @@
-/* state.json of a checkpoint: the progress between two steps, and all that is in no slot of the state. */
+/* state.json of a checkpoint: the progress between two steps, and all data that is in no slot of the state. */
 #pragma once
 
 #include "engine/core/loom-folder.h"
@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 
 #define RUN_STATE_VERSION 1
 
-/* What identifies the run. */
+/* Identifies the run. */
 typedef struct
 {
   const TrainModel *model;
@@ -19,9 +19,9 @@ typedef struct
 
 /* (transfer full) */
 char *run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 events_length);
-/* Reads the newest whole checkpoint of the run in a folder: state.json is checked whole before anything changes, then
- * weights and optimiser are loaded. A damaged checkpoint is passed over with a note. If there is none, the run begins
- * again, and progress stays as it is. DATA if none of them can be used. */
+/* Reads the newest valid checkpoint of the run in a folder: state.json is checked completely before anything changes,
+ * then weights and optimiser are loaded. A damaged checkpoint is skipped with a note. If there is none, the run begins
+ * again, and progress stays as it is. DATA if none of them is valid. */
 gboolean run_state_restore (const RunState *self, const char *folder, TrainProgress *progress, gint64 *events_length,
                             TrainNotes *notes, GError **error);
 

@@ -1,4 +1,4 @@
-/* The net's present answers for samples of the caller's own. */
+/* The net's current predictions for given samples. */
 #include "engine/train/sample-answers.h"
 
 #include "engine/core/loom-error.h"
@@ -37,7 +37,7 @@ sample_answers_free (SampleAnswers *self)
   g_free (self);
 }
 
-/* Whether samples are pieces of a text, by the class of their source. */
+/* TRUE if samples are pieces of a text, by the class of their source. */
 static gboolean
 is_text (const TrainModel *model, guint node)
 {
@@ -114,7 +114,7 @@ prepare (SampleAnswers *self, gint64 n, GError **error)
   return FALSE;
 }
 
-/* The samples in the input's type, or a SHAPE error. */
+/* Converts the samples to the input's type; SHAPE if they do not match. */
 static LoomTensor *
 fit_samples (const SampleAnswers *self, const LoomTensor *samples, GError **error)
 {

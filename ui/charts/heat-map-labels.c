@@ -12,8 +12,8 @@
 #include "engine/loom.h"
 #include "ui/charts/chart-text.h"
 
-#define LARGEST_SHARE 0.34 /* of a side that words take */
-#define LINE          13.  /* pixels that a line of words of scale 1 needs */
+#define LARGEST_SHARE 0.34 /* of a side, for labels */
+#define LINE          13.  /* pixels of a line of text at scale 1 */
 #define LEAST_SCALE   0.62
 #define GAP           3.
 
@@ -71,7 +71,7 @@ measure_word (PangoContext *context, double scale, const char *word, int *width,
   pango_layout_get_pixel_size (layout, width, height);
 }
 
-/* The width of the widest word; 0 where there are not exactly n. */
+/* The width of the widest label; 0 if their number is not n. */
 static double
 widest (PangoContext *context, double scale, char *const *words, guint n)
 {
@@ -87,7 +87,7 @@ widest (PangoContext *context, double scale, char *const *words, guint n)
   return most;
 }
 
-/* How large words are that stand side by side in cells of this size, and each so-manieth of them does. */
+/* The scale of labels that are side by side in cells of this size, and the stride of those that are drawn. */
 static double
 scale_for (double scale, double cell, guint *stride)
 {
@@ -124,7 +124,7 @@ heat_map_labels_fit (const HeatMapLabels *self, PangoContext *context, double sc
   return c;
 }
 
-/* One word whose end, or middle, is at x, y; turned: it reads upwards from there. */
+/* Draws a label whose end, or middle, is at x, y; turned: upwards. */
 static void
 draw_word (PangoContext *context, double scale, const char *word, double x, double y, double room, gboolean turned,
            double align, cairo_t *cr)

@@ -1,7 +1,5 @@
-/* The heat map widget.
- *
- * Each value becomes a Cairo image once, one pixel per cell, and is drawn enlarged without smoothing. Files get one
- * rectangle per cell up to a limit, so that an SVG scales. */
+/* The heat map widget. Each value becomes a Cairo image once, one pixel per cell, and is drawn enlarged without
+ * smoothing. Files get one rectangle per cell up to a limit, so that an SVG scales. */
 #include "ui/charts/studio-heat-map.h"
 
 #include <adwaita.h>
@@ -34,7 +32,7 @@ struct _StudioHeatMap
   gint64 step;
   char *caption; /* both lines, for a screen reader */
   char *what, *when;
-  char *step_words; /* the end of when: what is left of it on a narrow card */
+  char *step_words; /* the end of when: the part that fits on a narrow card */
   HeatMapLabels words;
   cairo_surface_t *image;
   int map_height;
@@ -102,7 +100,7 @@ typedef struct
 {
   StudioHeatMap *self;
   PangoContext *context;
-  double scale; /* of words and what holds them */
+  double scale; /* of text and its space */
   gboolean dark, vector;
 } Drawing;
 
@@ -134,7 +132,7 @@ draw_words (const Drawing *d, cairo_t *cr, const char *text, double x, double y,
   pango_cairo_show_layout (cr, layout);
 }
 
-/* As many decimals as the range needs to be told apart: there is no room for more. */
+/* As many decimals as distinguish the ends of the range: there is no space for more. */
 static char *
 short_number (double v, double range)
 {
@@ -160,7 +158,7 @@ draw_legend (const Drawing *d, cairo_t *cr, double width, double y)
     }
 }
 
-/* Where the cells are in a picture of this size. */
+/* The rectangle of the cells in a picture of this size. */
 static HeatMapCells
 fit_cells (const Drawing *d, double width, double height)
 {
@@ -232,7 +230,7 @@ heat_map_request_mode (GtkWidget *widget)
   return GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH;
 }
 
-/* The map keeps its shape when the canvas is zoomed; words keep their size. */
+/* The map keeps its shape when the canvas is zoomed; text keeps its size. */
 static void
 heat_map_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
                   int *minimum_baseline, int *natural_baseline)
@@ -247,7 +245,7 @@ heat_map_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, i
   double shrink = for_size > 0 ? for_size / (double)NATURAL_WIDTH : 1;
   double words = (2 * CAPTION_LINE + LEGEND_HEIGHT) * self->scale * studio_text_scale (widget);
   *natural = (int)(self->map_height * shrink + words);
-  /* Where there is no room for all of it, the map is lower: it is not cut. */
+  /* If there is not enough space, the map is lower, not cut. */
   *minimum = MIN (*natural, (int)(LEAST_HEIGHT + words));
 }
 
@@ -291,7 +289,7 @@ clear_values (StudioHeatMap *self)
   self->step = -1;
 }
 
-/* (transfer full) when, and step_words, which is as much of it as always finds room. */
+/* (transfer full) when, and step_words, its part that always fits. */
 static void
 set_words (StudioHeatMap *self, const char *what, char *when, char *step_words)
 {
@@ -459,7 +457,7 @@ studio_heat_map_set_text_scale (StudioHeatMap *self, double scale)
   gtk_widget_queue_resize (GTK_WIDGET (self));
 }
 
-/* One row a line. Words of the columns are a header, those of the rows a first field. */
+/* One line per row. Labels of columns are a header, those of rows a first field. */
 static GString *
 csv_of (const StudioHeatMap *self)
 {

@@ -1,5 +1,5 @@
-/* Six owners in six colours would need a legend. Here every owner has a line with its name, its bytes and the pattern
- * of its segment, so the bar does not depend on colour. */
+/* Six owners in six colours would need a legend. Instead every owner has a line with its name, its bytes and the
+ * pattern of its segment, so the bar does not depend on colour. */
 #include "ui/charts/studio-memory-bar.h"
 
 #include <adwaita.h>
@@ -40,7 +40,7 @@ struct _StudioMemoryBar
   guint64 total;
   StudioDriverMemory driver; /* total 0: none */
   char *words;               /* the owners' */
-  int ranks;                 /* of the run; the bytes are the first one's */
+  int ranks;                 /* of the run; the bytes are those of rank 0 */
 };
 
 G_DEFINE_TYPE (StudioMemoryBar, studio_memory_bar, GTK_TYPE_WIDGET)
@@ -170,7 +170,7 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     {
       if (self->share[i].bytes == 0)
         continue;
-      /* The last line that there is room for says what the others come to. */
+      /* The last line that fits shows the sum of the remaining owners. */
       if (left > 0 || (y + (ROW_HEIGHT + 6) * s > bottom && others_after (self, i)))
         {
           left++;
@@ -264,7 +264,7 @@ add_moment (GString *words, const char *format, guint64 bytes)
   g_string_append_printf (words, format, size);
 }
 
-/* What is planned for whom, and what the driver has said and when. */
+/* The planned memory by owner, and the driver's figures with their times. */
 static void
 show_words (StudioMemoryBar *self)
 {

@@ -83,8 +83,8 @@ text_width (PangoContext *context, double scale, const char *text)
 
 typedef struct
 {
-  double left, top, right, bottom; /* of the plotting area, pixels */
-  double x0, x1, y0, y1;           /* what it shows */
+  double left, top, right, bottom; /* of the plotting area, in pixels */
+  double x0, x1, y0, y1;           /* the visible range */
 } Frame;
 
 static double
@@ -99,8 +99,8 @@ to_y (const Frame *f, double y)
   return f->bottom - (y - f->y0) / (f->y1 - f->y0) * (f->bottom - f->top);
 }
 
-/* The means of neighbouring columns are averaged too (a window of 2 per cent of the width): a batch's loss jumps, its
- * course does not. */
+/* The means of neighbouring columns are averaged, too (a window of 2 % of the width), because a batch's loss is noisy.
+ */
 static void
 smooth_line (const double *mean, int first, int n, cairo_t *cr, const Frame *f)
 {
@@ -126,8 +126,8 @@ smooth_line (const double *mean, int first, int n, cairo_t *cr, const Frame *f)
     }
 }
 
-/* Where points are denser than pixels: a pale rectangle a column from minimum to maximum, and over them the means as
- * the line that the eye follows. */
+/* If points are denser than pixels: a pale rectangle per column from minimum to maximum, and a line of the means over
+ * them. */
 static guint
 draw_columns (const StudioSeries *s, cairo_t *cr, const Frame *f)
 {
@@ -207,7 +207,7 @@ draw_curve (const StudioPlotCurve *c, cairo_t *cr, const StudioPlotStyle *style,
   cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
   if (dashed)
     cairo_set_dash (cr, dashes, 2, 0);
-  /* Only the run before may reach beyond what is shown. */
+  /* Only the previous run may extend beyond the visible range. */
   if (c->style == STUDIO_PLOT_CURVE_PREVIOUS)
     {
       cairo_rectangle (cr, f->left, f->top, f->right - f->left, f->bottom - f->top);
@@ -231,7 +231,7 @@ draw_curve (const StudioPlotCurve *c, cairo_t *cr, const StudioPlotStyle *style,
   return rectangles;
 }
 
-/* From tick to tick: for three lines, or for fewer where their figures would touch. */
+/* The distance of ticks: for three lines, or for fewer if their numbers would touch. */
 static double
 tick_step (const Frame *f, double scale)
 {
@@ -245,7 +245,7 @@ tick_step (const Frame *f, double scale)
   return step;
 }
 
-/* Hairlines at round values (three, four at most where round steps want it), with their figures on the left. */
+/* Thin lines at round values (three, or four if the steps require it), with numbers on the left. */
 static void
 draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f)
 {
@@ -264,7 +264,7 @@ draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studio
     }
 }
 
-/* Where a curve's drawn line ends: the last point, or the mean of the last hundredth of a dense one. */
+/* The end of a curve's line: the last point, or the mean of the last hundredth of a dense curve. */
 static gboolean
 line_end (const StudioPlotCurve *c, const Frame *f, double *y)
 {
@@ -281,7 +281,7 @@ line_end (const StudioPlotCurve *c, const Frame *f, double *y)
   return TRUE;
 }
 
-/* The words at the ends of the lines, pushed apart where they would touch. */
+/* The labels at the ends of the lines, moved apart if they would touch. */
 static void
 draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f)
 {
@@ -320,7 +320,7 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
     }
 }
 
-/* Where a line passes between two points; FALSE where it does not. */
+/* The y of a line between two points; FALSE if it does not pass there. */
 static gboolean
 line_at (const StudioSeries *s, double x, double *y)
 {
@@ -334,7 +334,7 @@ line_at (const StudioSeries *s, double x, double *y)
   return isfinite (*y);
 }
 
-/* Whether a line of the plot passes through this place. */
+/* TRUE if a line of the plot passes through this position. */
 static gboolean
 meets_curve (const StudioPlot *p, const Frame *f, double left, double right, double top, double bottom)
 {
@@ -377,11 +377,11 @@ draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
       cairo_stroke (cr);
       double w = text_width (context, style->scale, m->label);
       gboolean left = x + 5 + w > f->right;
-      /* Words that would lie over those of the mark before go a line below them. */
+      /* Text that would overlap that of the mark before is moved one line down. */
       double from = left ? x - 5 - w : x + 5;
       row = from < taken ? row + 1 : 0;
       taken = MAX (taken, from + w + 5);
-      /* At the bottom where a curve would pass through them at the top, and none does there. */
+      /* At the bottom if a curve passes through the text at the top, and none does at the bottom. */
       double down = half + 2 * half * row, high = f->top + down, low = f->bottom - down;
       gboolean at_bottom = meets_curve (p, f, from, from + w, high - half, high + half)
                            && !meets_curve (p, f, from, from + w, low - half, low + half);
@@ -390,7 +390,7 @@ draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
     }
 }
 
-/* An upright line under the pointer with each curve's value there. */
+/* A vertical line under the pointer with each curve's value there. */
 static void
 draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f,
             double hover_x)
@@ -433,7 +433,7 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   double w = text_width (context, style->scale, text->str);
   double tx = CLAMP (hover_x - w / 2, f->left, MAX (f->left, f->right - w));
   double y = f->bottom + 10 * style->scale;
-  /* The words stand on the ground of the axis figures, which they cover. */
+  /* The text has the background of the axis numbers, which it covers. */
   if (style->dark)
     cairo_set_source_rgb (cr, 0.19, 0.19, 0.19);
   else
@@ -444,7 +444,7 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   draw_text (cr, context, style->scale, FALSE, text->str, tx, y, 0);
 }
 
-/* The number of points beyond the axis is next to the title, so that they are not taken for missing. */
+/* The number of points beyond the axis is next to the title, so that they do not seem to be missing. */
 static void
 draw_cut (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f,
           double width)

@@ -70,7 +70,7 @@ studio_plot_clear (StudioPlot *p)
   g_ptr_array_set_size (p->marks, 0);
 }
 
-/* A run before that was much longer would leave the one that is being watched a sliver at the left. */
+/* A much longer previous run would compress the current one at the left. */
 static gsize
 shown_points (const StudioPlot *p, const StudioPlotCurve *c)
 {
@@ -101,8 +101,8 @@ studio_plot_range (const StudioPlot *p, double *x0, double *x1, double *y0, doub
   return any;
 }
 
-#define SAMPLES 512 /* of a curve, by which its usual values are told */
-#define SPIKE   8   /* times as far as the usual values reach: beyond that the axis does not follow */
+#define SAMPLES 512 /* of a curve, from which its usual range is determined */
+#define SPIKE   8   /* times the usual range: the axis does not extend to points further away */
 
 static int
 compare_doubles (gconstpointer a, gconstpointer b)
@@ -111,8 +111,8 @@ compare_doubles (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-/* One batch that explodes would flatten all that can be learnt of the others: the axis follows 98 of 100 values, and
- * goes to the ends only where these are not far. */
+/* A single exploding loss would flatten all others, so the axis covers 98 of 100 values, and extends to the extremes
+ * only if these are not far. */
 static void
 cut_spikes (const StudioPlot *p, double *y0, double *y1)
 {
@@ -178,7 +178,7 @@ studio_plot_nice_step (double min, double max, int wanted)
   double raw = max - min;
   if (!(raw > 0) || !isfinite (raw))
     return 1;
-  /* From coarse to fine: the first that gives enough lines. */
+  /* From coarse to fine: the first step with enough lines. */
   for (double power = pow (10, ceil (log10 (raw))); power > 0; power /= 10)
     for (guint i = 0; i < G_N_ELEMENTS (mantissa); i++)
       if (lines_between (min, max, power * mantissa[i]) >= wanted)

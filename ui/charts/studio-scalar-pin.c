@@ -81,7 +81,7 @@ void
 studio_scalar_pin_set (StudioScalarPin *self, const char *figure, const char *detail)
 {
   g_return_if_fail (STUDIO_IS_SCALAR_PIN (self));
-  /* With large text the detail next to the figure would take space from the charts. */
+  /* With large text the detail next to the number would take space from the charts. */
   gboolean below = studio_text_scale (GTK_WIDGET (self)) >= LARGE;
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->row),
                                   below ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define FANOUT    16
-#define MAX_LEVEL 12 /* 16^12 points are more than memory holds */
+#define MAX_LEVEL 12 /* 16^12 points exceed any memory */
 
 typedef struct
 {
@@ -13,7 +13,7 @@ typedef struct
 
 typedef struct
 {
-  double min, max; /* min > max: nothing finite in it */
+  double min, max; /* min > max: no finite points */
   double sum;
   double n; /* of finite points */
 } Extent;
@@ -24,7 +24,7 @@ struct _StudioSeries
 {
   gatomicrefcount refs;
   GArray *points;
-  GArray *level[MAX_LEVEL]; /* Extent; level[k] covers FANOUT^(k+1) points an entry, complete ones only */
+  GArray *level[MAX_LEVEL]; /* of Extent; an entry of level[k] covers FANOUT^(k+1) points; only complete entries */
   gsize last_cost;
 };
 
@@ -74,7 +74,7 @@ extend_by_point (Extent *e, double y)
     extend (e, &point);
 }
 
-/* Builds the entries that the last append completed, from the bottom up. */
+/* Builds the entries that the last append has completed, from the bottom up. */
 static void
 complete_levels (StudioSeries *s)
 {
@@ -98,7 +98,7 @@ complete_levels (StudioSeries *s)
     }
 }
 
-/* Drops every point with an x of this or above. */
+/* Drops every point with at least this x. */
 static void
 truncate_at (StudioSeries *s, double x)
 {

@@ -17,7 +17,7 @@ studio_annotation_text_new (PangoContext *context, const StudioAnnotation *annot
                                                           : pango_attr_weight_new (PANGO_WEIGHT_SEMIBOLD));
   pango_layout_set_attributes (layout, attributes);
   pango_attr_list_unref (attributes);
-  /* A frame's title leaves room for the arrow that collapses it. */
+  /* A frame's title leaves space for the arrow that collapses it. */
   pango_layout_set_width (layout, MAX (annotation->width - (annotation->is_note ? 24 : 24 + STUDIO_FRAME_ARROW), 8)
                                       * PANGO_SCALE);
   pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
@@ -29,10 +29,10 @@ studio_annotation_text_new (PangoContext *context, const StudioAnnotation *annot
   return layout;
 }
 
-#define LEAST_TITLE 0.85 /* titles of frames are not written smaller than at this zoom */
+#define LEAST_TITLE 0.85 /* the smallest text of frame titles, as a factor of the usual size */
 
-/* The strip that the title stands in is lower than the letters then: it stands on the frame's upper edge, over its
- * cards' heads, and is as wide as the frame. */
+/* At low zoom the strip is lower than the title's letters: then the title is on the frame's upper edge, over the heads
+ * of cards, and as wide as the frame. */
 static void
 draw_far_title (cairo_t *cr, const StudioAnnotation *annotation, PangoLayout *text, const StudioTheme *theme,
                 double zoom)
@@ -66,7 +66,7 @@ studio_draw_annotation (cairo_t *cr, const StudioAnnotation *annotation, PangoLa
   color.alpha = annotation->is_note ? 0.16f : annotation->color != NULL ? 0.10f : 0.05f;
   studio_draw_box (cr, 0, 0, floor (annotation->width * zoom), floor (annotation->height * zoom),
                    (annotation->is_note ? 6 : 14) * MIN (zoom, 1), &color, selected ? 2 : 1, &border);
-  /* Titles are worth reading long after the cards are not. */
+  /* Titles are drawn at lower zoom than cards' text, because they are useful there. */
   if (!annotation->is_note && zoom < LEAST_TITLE)
     {
       draw_far_title (cr, annotation, text, theme, zoom);

@@ -58,7 +58,7 @@ studio_port_color (const StudioItem *item, const StudioPort *port, gboolean is_o
                                                     : &theme->untyped;
 }
 
-/* A port's dot, centred on (0, 0): hollow while nothing is wired, so that what is missing shows without colour. */
+/* A port's dot, centred on (0, 0): hollow if nothing is wired, so that a missing wire does not depend on colour. */
 static void
 draw_port (cairo_t *cr, double radius, gboolean wired, const StudioColor *color, const StudioColor *hollow,
            const StudioColor *border)
@@ -93,7 +93,7 @@ draw_icon (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const 
     studio_draw_box (cr, 2, 2, 12, 12, 3, NULL, 2, color);
 }
 
-/* A data set whose data is not at hand has its icon, larger. */
+/* A data set without data has its icon, larger. */
 static void
 draw_figure (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const StudioFrameStyle *look)
 {
@@ -116,8 +116,7 @@ draw_figure (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, cons
   cairo_restore (cr);
 }
 
-/* Red for what is wrong by itself alone: what waits for another card or for a wire of its own, or is left out, has a
- * broken border. */
+/* Red for errors. A card that waits for another card or for a wire, or is muted, has a dashed border. */
 static void
 draw_border (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, gboolean selected)
 {
@@ -156,7 +155,7 @@ studio_draw_chevron (cairo_t *cr, double x, double y, gboolean up, const StudioC
 
 #define STUDIO_PART      5.0 /* height of the band of a stage or device */
 #define STUDIO_PART_HIGH 7.0
-#define PIECES           4 /* of the bar of a card whose weights ranks share among them */
+#define PIECES           4 /* segments of the bar of a card whose weights are sharded */
 #define PIECE_GAP        4.0
 
 static void
@@ -183,7 +182,7 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   cairo_paint (cr);
   studio_color_set (studio_theme_category (theme, item), cr);
   draw_bar (cr, item);
-  /* Names stay readable on it, and from the last row the colour still tells what kind of card it is. */
+  /* Names are readable on it, and even at the lowest zoom the colour shows the category. */
   tint.alpha = (theme->high_contrast ? 0.12f
                 : theme->dark        ? 0.30f
                                      : 0.24f)
@@ -199,7 +198,7 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
     }
   cairo_restore (cr);
   draw_figure (cr, item, theme, look);
-  /* A module is a stack of cards: a second line above says so. */
+  /* A module is a stack of cards: a second line above shows this. */
   if (item->is_module || item->is_frame)
     {
       studio_color_set (&theme->border, cr);
@@ -289,9 +288,8 @@ studio_text_enlargement (PangoContext *context)
   return MAX (size / USUAL_PIXELS, 1);
 }
 
-/* A name that is enlarged beyond its card is written as large as it fits, but never smaller than it usually is: a cut
- * one says less than a smaller one. larger: times the usual size, whatever the context's is; height 0: a single line.
- */
+/* The layout of an enlarged name: at the largest scale at which it fits, but at least at the usual scale, at which it
+ * may be cut. larger: the factor of the usual size, for any context; height 0: a single line. */
 static PangoLayout *
 fitted_text_new (PangoContext *context, const char *text, double scale, double larger, int weight, double width,
                  double height)
@@ -311,9 +309,9 @@ fitted_text_new (PangoContext *context, const char *text, double scale, double l
 }
 
 #define FAULT_SCALE 0.86
-#define FAULT_LINE  16.0 /* pixels at that scale of the usual font */
+#define FAULT_LINE  16.0 /* pixels at the scale of the usual font */
 
-/* Likewise a fault's sentence, whose end says what to do. */
+/* The same for a fault's sentence, which ends with advice. */
 static PangoLayout *
 fault_text_new (PangoContext *context, const char *text, double width, double height)
 {
@@ -336,21 +334,21 @@ studio_small_text_new (PangoContext *context, const char *text)
   return text_new (context, text, 0.82, PANGO_WEIGHT_NORMAL, 0, 1);
 }
 
-/* A value of a run is what one looks for on a card then: it is as large as there is room below the name. */
+/* A live value is more important than other text, so it is as large as the space below the name permits. */
 static double
 live_scale (const StudioItem *item)
 {
   return item->height - item->figure_height > STUDIO_CARD_HEIGHT ? 1.35 : 1;
 }
 
-/* Where the words of the first row end. */
+/* The x at which the text of the first row ends. */
 static double
 right_end (const StudioItem *item)
 {
   return item->width - 14 - (item->folded || item->is_frame ? 14 : 0);
 }
 
-/* "×4 stage 1 column": what stands at the right of the name; NULL: nothing. */
+/* "×4 stage 1 column": the text at the right of the name; NULL: none. */
 static char *
 badge_text (const StudioItem *item)
 {
@@ -433,8 +431,8 @@ studio_card_texts_free (StudioCardTexts *t)
   g_free (t);
 }
 
-/* Name and summary stand in the middle of the least card, at the top of a higher one: the top of the name, and its
- * height. */
+/* The top of the name, and its height: name and summary are in the middle of the smallest card, and at the top of
+ * higher ones. */
 static double
 text_top (const StudioCardTexts *t, const StudioItem *item, int *name_height)
 {
@@ -448,7 +446,7 @@ text_top (const StudioCardTexts *t, const StudioItem *item, int *name_height)
       return floor ((item->height - h1) / 2);
     }
   pango_layout_get_pixel_size (t->summary, NULL, &h2);
-  /* The name stays where it is when a value comes. */
+  /* The name does not move when a value appears. */
   h2 = MIN (h2, (int)(0.9 * h1));
   if (name_height != NULL)
     *name_height = h1;

@@ -26,7 +26,7 @@ studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item,
     return;
   pango_layout_set_text (text, number, -1);
   pango_layout_get_pixel_size (text, &w, &h);
-  /* A large number hangs below the bar rather than over the card's words. */
+  /* A large number is below the bar, so that it does not cover the card's text. */
   const double top = height - MIN (h / 2.0, MOST_ABOVE);
   studio_draw_box (cr, width - w - 20, top - 1, w + 12, h + 2, h / 2.0 + 1, &theme->background, 1, &theme->border);
   cairo_move_to (cr, width - w - 14, top);

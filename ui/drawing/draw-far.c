@@ -11,9 +11,9 @@
 
 #define LEAST_TEXT  10.5 /* pixels */
 #define LEAST_DOTS  36.0 /* a narrower name is cut off */
-#define LEAST_NAMED 26.0 /* a narrower card has no room for two letters */
+#define LEAST_NAMED 26.0 /* a narrower card has no space for two letters */
 
-/* As large as the zoom makes it, but readable, and no higher than the card. */
+/* The font scale of a name at this zoom: readable, and no higher than the card. */
 static double
 text_size (PangoContext *context, double zoom, double height)
 {
@@ -35,7 +35,7 @@ set_text (PangoLayout *text, const char *name, double size, double width, double
   pango_font_description_free (font);
   pango_layout_set_text (text, name, -1);
   pango_layout_set_width (text, width < 0 ? -1 : (int)(width * PANGO_SCALE));
-  /* Three dots would take the room of the letters that tell two names apart. */
+  /* An ellipsis would take the space of letters that distinguish two names. */
   pango_layout_set_ellipsize (text, width < LEAST_DOTS ? PANGO_ELLIPSIZE_NONE : PANGO_ELLIPSIZE_END);
   pango_layout_set_wrap (text, PANGO_WRAP_WORD_CHAR);
   if (width < LEAST_DOTS)
@@ -84,10 +84,10 @@ draw_name (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double
 }
 
 #define BAND      3.0
-#define MARK_ROOM 40.0 /* a narrower card has no room for the number of its stage or device */
+#define MARK_ROOM 40.0 /* a narrower card has no space for the number of its stage or device */
 
-/* The band of a stage or device at the upper edge, and its number at the right, where there is room. Returns the width
- * that it takes of the name's. */
+/* Draws the band of a stage or device at the upper edge, and its number at the right, if there is space. Returns the
+ * width of the number. */
 static double
 draw_part (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double width, double height, double radius,
            PangoLayout *text)

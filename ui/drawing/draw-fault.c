@@ -10,7 +10,7 @@ studio_theme_tone (const StudioTheme *theme, StudioTone tone)
   return tone == STUDIO_TONE_ERROR ? &theme->error : tone == STUDIO_TONE_ADVICE ? &theme->advice : &theme->todo;
 }
 
-/* A stroke and a dot, upright or as an i. */
+/* A stroke and a dot: "!" or "i". */
 static void
 draw_stroke (cairo_t *cr, double size, gboolean dot_above)
 {

@@ -21,7 +21,7 @@ typedef struct
   double x0, y0, x_scale, y_scale, bottom, left;
 } Axes;
 
-/* Numbers to places in the room; a range without extent lies in the middle. */
+/* Converts coordinates to positions in the rectangle; an empty range is in the middle. */
 static Axes
 axes_of (const StudioFigure *f, const StudioRect *room, double margin, gboolean equal)
 {
@@ -57,7 +57,7 @@ draw_curve (cairo_t *cr, const StudioFigure *f, const StudioRect *room, const St
   StudioFigure shown = *f;
   Axes a;
 
-  /* Zero is part of the picture, and a constant is a line in it. */
+  /* The range includes zero, and a constant is a line in the middle. */
   shown.y0 = MIN (f->y0, 0);
   shown.y1 = MAX (f->y1, shown.y0 + 1);
   a = axes_of (&shown, room, 3, FALSE);
@@ -76,7 +76,7 @@ draw_curve (cairo_t *cr, const StudioFigure *f, const StudioRect *room, const St
   cairo_stroke (cr);
 }
 
-/* Colours of groups differ in lightness too. */
+/* Colours of groups also differ in lightness. */
 static const StudioColor *
 group_color (const StudioTheme *theme, int group)
 {
@@ -96,7 +96,7 @@ draw_points (cairo_t *cr, const StudioFigure *f, const StudioRect *room, const S
     {
       const StudioFigurePoint *p = &f->point[i];
 
-      /* The second of two classes is hollow. */
+      /* The second of two classes has hollow points. */
       studio_color_set (group_color (theme, p->group), cr);
       cairo_new_sub_path (cr);
       cairo_arc (cr, place_x (&a, p->x), place_y (&a, p->y), p->group % 2 ? 1.1 : 1.4, 0, 2 * G_PI);
@@ -118,7 +118,7 @@ draw_inside (cairo_t *cr, const StudioFigure *f, const StudioRect *room, const S
   double width = MIN (room->width, room->height * f->aspect), height = width / f->aspect;
   double x = room->x + (room->width - width) / 2, y;
 
-  /* A single row would be a hair: it may be higher than it is. */
+  /* A single row would be too thin, so it is drawn higher. */
   height = MIN (MAX (height, room->height / 3), room->height);
   y = room->y + (room->height - height) / 2;
   studio_color_set (&theme->dim, cr);

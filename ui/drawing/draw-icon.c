@@ -3,7 +3,7 @@
 
 #include <librsvg/rsvg.h>
 
-/* The desktop's sign for a module is none of ours: four squares. */
+/* The desktop's icon theme has no icon for modules: four squares. */
 static void
 draw_grid (cairo_t *cr, const StudioColor *color)
 {

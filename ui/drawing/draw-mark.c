@@ -72,7 +72,7 @@ set_dash (cairo_t *cr)
   cairo_set_dash (cr, dash, G_N_ELEMENTS (dash), 0);
 }
 
-/* The tab's words over its fill: light on dark colours, dark on light ones. */
+/* The text of the tab: light on dark colours, dark on light ones. */
 static void
 draw_tab (cairo_t *cr, double x, double y, double most, StudioMarkKind kind, const char *words, PangoContext *context,
           const StudioTheme *theme)

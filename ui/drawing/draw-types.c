@@ -8,7 +8,7 @@
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-wires.h"
 
-#define SAMPLE 44.0 /* length of a row's line: the longest pattern is seen more than once */
+#define SAMPLE 44.0 /* length of a row's line: the longest pattern appears more than once */
 #define INSIDE 8.0
 
 static const char *const words[LOOM_N_DTYPES] = {
@@ -30,7 +30,7 @@ typedef struct
   const StudioColor *color;
 } Row;
 
-/* used: LOOM_N_DTYPES types, then those that are not known. */
+/* used: LOOM_N_DTYPES types, then unknown ones. */
 static void
 collect (const StudioScene *scene, gboolean used[LOOM_N_DTYPES + 1])
 {

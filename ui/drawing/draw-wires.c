@@ -37,7 +37,7 @@ studio_route_path (cairo_t *cr, const StudioRoute *route, const StudioView *view
     }
 }
 
-/* A wire is as dark as a card that a spotlight leaves dark, or half so where it comes from one or leads to one. */
+/* A wire between cards outside of the spotlight is as dark as they are; a wire with one such end is half as dark. */
 static StudioColor
 lit (const StudioLink *link, const StudioColor *color)
 {
@@ -48,7 +48,7 @@ lit (const StudioLink *link, const StudioColor *color)
   return c;
 }
 
-/* Two thin lines: a wide one, hollowed by the background. */
+/* Two thin lines: a wide line, with a line of the background's colour inside. */
 void
 studio_stroke_line (cairo_t *cr, StudioLine line, const StudioColor *color, const StudioColor *background, double width)
 {
@@ -76,7 +76,7 @@ stroke_link (cairo_t *cr, const StudioLink *link, const StudioTheme *theme, doub
                       selected && line != STUDIO_LINE_DOUBLE ? width * 1.6 : width);
 }
 
-/* A mark for a wire that a card refuses, so that red is not the only sign. */
+/* A mark on a wire that a card refuses, so that red is not the only sign. */
 static void
 fault_mark (cairo_t *cr, const StudioTheme *theme, double x, double y)
 {
@@ -90,7 +90,7 @@ fault_mark (cairo_t *cr, const StudioTheme *theme, double x, double y)
   cairo_fill (cr);
 }
 
-/* Where a tensor changes devices: a gate across the wire, which is seen where words have no room. */
+/* A gate across the wire where its tensor is copied to another device, also visible without text. */
 static void
 copy_mark (cairo_t *cr, const StudioTheme *theme, const StudioRoute *route, const StudioView *view)
 {
@@ -144,7 +144,7 @@ studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view
   double width = MAX (1.2, 2 * MIN (view->zoom, 2));
   const StudioRoute *route = studio_scene_routes (scene);
 
-  cairo_save (cr); /* the last wire's pattern is no other line's */
+  cairo_save (cr); /* resets the dash pattern of the last wire */
   for (guint pass = 0; pass < 2; pass++)
     for (guint i = 0; i < scene->n_links; i++)
       {
@@ -152,7 +152,7 @@ studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view
         gboolean selected = is_selected != NULL && is_selected (link->serial, data);
         StudioRect bounds;
 
-        /* Selected ones last, on top. */
+        /* Selected wires last, on top. */
         if (link->serial == hidden || selected != (pass == 1))
           continue;
         bounds = route[i].bounds;
@@ -257,7 +257,7 @@ draw_shape_label (cairo_t *cr, const StudioView *view, const StudioTheme *theme,
 static const StudioShapeLabel *
 shape_labels_of (const StudioScene *scene, ShapeLabelTexts *texts)
 {
-  /* Another font, or another size of it, is another serial. */
+  /* The serial changes with the font and its size. */
   guint key = pango_context_get_serial (texts->context) ^ GPOINTER_TO_UINT (texts->context) ^ (guint)scene->shapes << 1;
 
   return studio_scene_shape_labels (scene, key, shape_label_size, texts);

@@ -6,7 +6,7 @@
 
 typedef struct
 {
-  const char *small, *usual; /* letter by letter the same */
+  const char *small, *usual; /* corresponding letters */
 } Script;
 
 static const Script superscript = {
@@ -18,7 +18,7 @@ static const Script subscript = {
   "0123456789+−=()aehijklmnoprstuvxβγρφχc",
 };
 
-/* The ordinary letter; 0 where c is no letter of this script. */
+/* The ordinary letter; 0 if c is no letter of this script. */
 static gunichar
 find (const Script *script, gunichar c)
 {
@@ -35,7 +35,7 @@ studio_formula_markup (const char *formula)
 {
   static const char *const open[] = { "", "<sup>", "<sub>" }, *const close[] = { "", "</sup>", "</sub>" };
   GString *markup = g_string_new (NULL);
-  gboolean is_variable = FALSE, index = FALSE; /* the last letter; this one is its index */
+  gboolean is_variable = FALSE, index = FALSE; /* whether the last letter is a variable, and this one its index */
   int state = 0;
 
   for (const char *p = formula; *p != '\0'; p = g_utf8_next_char (p))
@@ -55,7 +55,7 @@ studio_formula_markup (const char *formula)
       is_variable = next == 1 && (raised == 'x' || raised == 'y' || raised == 'z');
       letter[g_unichar_to_utf8 (raised != 0 ? raised : lowered != 0 ? lowered : c, letter)] = '\0';
       escaped = g_markup_escape_text (letter, -1);
-      /* Unicode cannot lower what is raised; the index of an exponent can only be meant so. */
+      /* Unicode has no subscripts of superscripts, so the index of an exponent is written as a subscript. */
       g_string_append_printf (markup, index ? "<sub>%s</sub>" : "%s", escaped);
     }
   g_string_append (markup, close[state]);

@@ -17,7 +17,7 @@
 #include "ui/layout/studio-layout.h"
 
 #define MARGIN 24.0
-#define FAR    2000.0 /* nothing reaches further beyond the cards */
+#define FAR    2000.0 /* no drawing reaches further beyond the cards */
 
 typedef struct
 {
@@ -27,7 +27,7 @@ typedef struct
   StudioRect bounds;
 } Picture;
 
-/* A file waits for the data that the canvas shows when it comes. */
+/* A file needs the data that the canvas shows after reading it in the background. */
 static void
 read_samples (const LoomGraph *graph, const LoomElement *scope)
 {
@@ -134,7 +134,8 @@ draw (cairo_t *cr, double width, double height, gpointer data)
   g_object_unref (context);
 }
 
-/* The extent of the drawing, with a margin: it is drawn once into nothing, because shapes stand where there is room. */
+/* The extent of the drawing, with a margin. It is drawn once without output, because the positions of shape labels
+ * depend on the space. */
 static StudioRect
 bounds_of (const Picture *picture)
 {

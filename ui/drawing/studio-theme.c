@@ -84,7 +84,7 @@ studio_theme_set_base (StudioTheme *theme, const StudioColor *background, const 
   theme->accent = *accent;
   theme->dim = faded (*text, high ? 1 : 0.68f);
   theme->border = faded (*text, high ? 0.8f : 0.22f);
-  /* The grid says nothing: with more contrast it would stand before what does. */
+  /* The grid has no information, so its contrast is low. */
   theme->dot = faded (*text, high ? 0.12f : 0.08f);
   theme->shape_label = faded (*text, 0.15f);
 }
@@ -119,7 +119,7 @@ studio_dtype_line (LoomDType dtype)
   return types[dtype].line;
 }
 
-/* Lengths of dashes and gaps, in widths of the line. */
+/* Lengths of dashes and gaps, in line widths. */
 static const struct
 {
   double length[6];

@@ -11,7 +11,7 @@ struct _StudioComparePane
 
   StudioComparison *comparison;
   GtkWidget *head, *totals, *list;
-  char *shown; /* the words of all lines */
+  char *shown; /* the text of all lines */
   guint fill;
 };
 
@@ -27,10 +27,10 @@ static guint signals[N_SIGNALS];
 
 /* A limit, because a list of widgets grows with the lines. */
 #define MAX_LINES 400
-/* In letters: sentences wrap, and the canvas keeps its room. */
+/* In letters: sentences wrap, so that the canvas keeps its width. */
 #define WIDEST 26
 
-/* Classes of style.css. A sign and a word are shown too, so that colour is not needed. */
+/* Style classes of style.css. Each kind also has a sign and a word, so that colour is not needed. */
 static const char *const classes[] = {
   [LOOM_DIFFERENCE_ADDED] = "difference-added",
   [LOOM_DIFFERENCE_REMOVED] = "difference-removed",
@@ -142,7 +142,7 @@ row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioComparePane *self)
   const GPtrArray *differences = studio_comparison_get_differences (self->comparison);
   guint i = (guint)gtk_list_box_row_get_index (row);
 
-  /* The lines that the idle would add belong to an old list. */
+  /* The lines that the idle callback would add belong to an old list. */
   if (self->fill == 0 && i < differences->len)
     g_signal_emit (self, signals[FOLLOW], 0, differences->pdata[i]);
 }

@@ -14,9 +14,9 @@ struct _StudioHistoryPane
   StudioHistory *history;
   GtkSingleSelection *selection;
   GtkWidget *view;
-  guint follow; /* soon the present entry is in sight */
+  guint follow; /* idle source that scrolls to the current entry */
 
-  guint previewed; /* the entry whose words are kept */
+  guint previewed; /* the entry whose preview text is cached */
   guint64 previewed_version;
   char *words;
 };
@@ -70,7 +70,7 @@ position_of (GtkListItem *item)
   return entry != NULL ? studio_history_item_get_position (entry) : G_MAXUINT;
 }
 
-/* GTK asks at every motion of the pointer. */
+/* GTK queries the tooltip at every motion of the pointer. */
 static gboolean
 query_tooltip_cb (GtkWidget *box, int x, int y, gboolean keyboard, GtkTooltip *tooltip, GtkListItem *item)
 {
@@ -243,7 +243,7 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, StudioHistoryPane
 
 /* ---- following ---------------------------------------------------------------- */
 
-/* Once a frame's worth of steps has come: the list has no place to scroll to before it has laid its rows out. */
+/* Once per frame: the list cannot scroll before its rows have been laid out. */
 static gboolean
 follow_cb (gpointer data)
 {

@@ -70,7 +70,7 @@ studio_formula_field_focus (StudioFormulaField *self)
   gtk_widget_grab_focus (self->view);
 }
 
-/* To the end of the word, or one character. */
+/* To the end of the word, at least one character. */
 void
 studio_formula_field_mark (StudioFormulaField *self, int position)
 {
@@ -119,8 +119,8 @@ changed_cb (GtkTextBuffer *text, StudioFormulaField *self)
     g_signal_emit (self, signals[CHANGED], 0);
 }
 
-/* A text view knows its height only for the width that it had before, and a formula that comes to wrap would be cut
- * off. Here the height for a width is measured. */
+/* A text view knows its height only for its previous width, so a formula that begins to wrap would be cut off. This
+ * measures the height for a given width. */
 static GtkSizeRequestMode
 studio_formula_field_get_request_mode (GtkWidget *widget)
 {
@@ -136,7 +136,7 @@ studio_formula_field_measure (GtkWidget *widget, GtkOrientation orientation, int
   g_autoptr (PangoLayout) layout = NULL;
   int least;
 
-  /* GTK wants a widget measured before it is given room. */
+  /* GTK requires a widget to be measured before it is allocated. */
   gtk_widget_measure (self->view, orientation, -1, &least, NULL, NULL, NULL);
   if (orientation == GTK_ORIENTATION_HORIZONTAL)
     {
@@ -158,7 +158,7 @@ studio_formula_field_size_allocate (GtkWidget *widget, int width, int height, in
   gtk_widget_allocate (STUDIO_FORMULA_FIELD (widget)->view, width, height, -1, NULL);
 }
 
-/* Return ends a statement; where the line is not finished yet (after an operator, or a semicolon) it only breaks it. */
+/* Return ends a statement; if it is not complete yet (after an operator or a semicolon), it only breaks the line. */
 static void
 new_statement (StudioFormulaField *self)
 {
@@ -222,7 +222,7 @@ studio_formula_field_init (StudioFormulaField *self)
   gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (self->view), GTK_WRAP_WORD_CHAR);
   gtk_text_view_set_accepts_tab (GTK_TEXT_VIEW (self->view), FALSE);
   gtk_text_view_set_monospace (GTK_TEXT_VIEW (self->view), TRUE);
-  /* Ctrl+Z belongs to the document, which has the same steps and more. */
+  /* Ctrl+Z is the document's undo, which has more steps than the field's. */
   gtk_text_buffer_set_enable_undo (buffer (self), FALSE);
   gtk_text_buffer_create_tag (buffer (self), "fault", "underline", PANGO_UNDERLINE_ERROR, NULL);
   g_signal_connect (buffer (self), "changed", G_CALLBACK (changed_cb), self);

@@ -11,7 +11,7 @@ typedef struct
 {
   InspectorRow *row;
   gboolean dragging;
-  char *text; /* of the value that is dragged to */
+  char *text; /* text of the dragged value */
 } NumberDrag;
 
 static void
@@ -72,7 +72,7 @@ end_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
     return;
   drag->dragging = FALSE;
   inspector_end_preview (drag->row->inspector);
-  /* Steps that set the same attribute soon after each other are merged, but a drag is one step. */
+  /* Steps that set the same attribute within a short time are merged, but a drag is a step of its own. */
   studio_document_end_merge (document);
   inspector_commit (drag->row, drag->text);
   studio_document_end_merge (document);
@@ -85,7 +85,7 @@ cancel_cb (GtkGesture *gesture, GdkEventSequence *sequence, NumberDrag *drag)
 
   if (!drag->dragging)
     return;
-  /* A motion without the button is a release that is still in the queue (drag_cancel_cb() of the canvas). */
+  /* If a motion arrives without the button, the release is still in the queue (drag_cancel_cb() of the canvas). */
   if (event != NULL && gdk_event_get_event_type (event) == GDK_MOTION_NOTIFY)
     {
       end_cb (GTK_GESTURE_DRAG (gesture), 0, 0, drag);

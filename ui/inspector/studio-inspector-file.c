@@ -16,7 +16,7 @@ path_for_graph (StudioInspector *self, GFile *file)
   return path != NULL ? path : g_file_get_path (file);
 }
 
-/* A file that the user chooses may be read, wherever it is. */
+/* A chosen file may be read wherever it is. */
 static void
 agree_to (StudioInspector *self, GFile *file)
 {
@@ -66,7 +66,7 @@ clicked_cb (GtkWidget *button, InspectorRow *row)
       gtk_file_chooser_set_current_folder (GTK_FILE_CHOOSER (dialog), start, NULL);
     }
   g_signal_connect (dialog, "response", G_CALLBACK (response_cb), row);
-  /* It goes with the button, and so with the row that it would write to. */
+  /* Cancelled when the button is destroyed, with the row that would be changed. */
   g_object_set_data_full (G_OBJECT (button), "dialog", dialog, destroy_dialog);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
 }

@@ -23,7 +23,7 @@ inspector_add_label (StudioInspector *self, const char *text, const char *css)
   return label;
 }
 
-/* A name may be of any length: what does not fit is in the tooltip. */
+/* A name may have any length: the tooltip has the whole name. */
 static GtkWidget *
 new_title (const char *text)
 {
@@ -158,7 +158,7 @@ name_left_cb (StudioInspector *self)
   const char *id;
 
   rename_node (self);
-  /* A text that cannot be a name is replaced by the present one. */
+  /* Text that is no valid name is replaced by the current name. */
   e = inspector_element (self);
   id = e != NULL ? loom_element_get (e, "id") : NULL;
   if (id != NULL)
@@ -191,8 +191,8 @@ add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
 
 /* ---- data sets ------------------------------------------------------------------ */
 
-/* Rows for the options of the source that is chosen now; those of the one before go, and the entry for the source, in
- * which one may be typing, stays. */
+/* Replaces the rows of the former source's options; the entry for the source, in which the user may be typing, stays.
+ */
 static void
 refresh_options (StudioInspector *self)
 {
@@ -217,7 +217,7 @@ refresh_options (StudioInspector *self)
         adw_preferences_group_remove (ADW_PREFERENCES_GROUP (self->options), row->message_row);
       g_ptr_array_remove_index (self->rows, i);
     }
-  /* A variant lists what every node of the operator has first, and that stands above. */
+  /* Attributes that every node of the operator has are shown above. */
   while (op != NULL && op->params[n_common].name != NULL)
     n_common++;
   for (const LoomParamSpec *spec = variant != NULL ? variant->params + n_common : NULL;
@@ -230,7 +230,7 @@ refresh_options (StudioInspector *self)
   adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self->options), variant->doc);
 }
 
-/* Parameters that are seldom set are folded away where they are not set. */
+/* Rarely set parameters are collapsed unless they are set. */
 static void
 add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 {
@@ -238,7 +238,7 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
   GtkWidget *advanced = NULL;
 
   for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
-    /* Text from which the inputs follow is a formula. */
+    /* Text that determines the inputs is a formula. */
     if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
       inspector_add_formula (self, group, spec);
     else if (!spec->advanced || (element != NULL && loom_element_get (element, spec->name) != NULL))
@@ -258,8 +258,8 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 
 /* ---- what every node has ---------------------------------------------------------- */
 
-/* The ways in which ranks can have parts of its weights, NULL-terminated; NULL: there are none. They live as
- * long as the inspector shows the node. */
+/* Returns the ways in which ranks can shard its weights, NULL-terminated; NULL: none. They live as long as the
+ * inspector shows the node. */
 static const char *const *
 ways_to_split (StudioInspector *self)
 {
@@ -292,7 +292,7 @@ add_reserved (StudioInspector *self, const LoomOp *op)
       LoomParamSpec spec = r->spec;
       const char *const *ways = g_str_equal (spec.name, "split") ? ways_to_split (self) : NULL;
 
-      /* An operator's own parameter of this name comes first: cast has a dtype. */
+      /* An operator's own parameter of this name takes precedence: cast has a dtype. */
       if ((r->shown != LOOM_SHOWN_AT_NODES && ways == NULL) || (op != NULL && loom_op_has_param (op, spec.name)))
         continue;
       if (self->devices != NULL && strcmp (spec.name, "device") == 0)
@@ -373,7 +373,7 @@ inspector_clear (StudioInspector *self)
   g_array_set_size (self->several, 0);
   self->options = NULL;
   g_clear_pointer (&self->source, g_free);
-  /* Entries tell of their end; there must be no node that they could still change. */
+  /* Entries emit signals when they are destroyed; they must not change a node then. */
   self->updating = TRUE;
   self->serial = 0;
   while ((child = gtk_widget_get_first_child (self->box)) != NULL)
@@ -413,7 +413,7 @@ inspector_build_node (StudioInspector *self, const StudioItem *item)
       gtk_widget_set_visible (self->options, FALSE);
     }
   self->fault = inspector_add_label (self, "", "error");
-  /* Below the fields, so that none moves away under the pointer. */
+  /* Below the fields, so that none moves under the pointer. */
   self->preview = inspector_add_label (self, "", "numeric");
   gtk_widget_set_visible (self->preview, FALSE);
   self->output_group = inspector_add_group (self, _ ("Output"));

@@ -8,8 +8,8 @@
 #include "engine/loom.h"
 #include "ui/scene/studio-format.h"
 
-/* Titles of names that are too short to explain themselves; the name in the file follows in parentheses. Parameters of
- * operators have PyTorch's names in every language. */
+/* Titles of names that are too short to be clear; the name in the file follows in parentheses. Parameters of operators
+ * have PyTorch's names in every language. */
 static const struct
 {
   const char *name, *title;
@@ -71,8 +71,8 @@ studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, S
 
   if (end == written || *end != '\0' || (spec->type != LOOM_PARAM_INT && spec->type != LOOM_PARAM_FLOAT))
     return NULL;
-  /* A whole number goes by ones, a larger one by more; another by its own order of size, so that 0.001 can be dragged.
-   */
+  /* Small integers change in steps of 1, large ones in larger steps; other numbers by their order of magnitude, so that
+   * 0.001 can be dragged. */
   if (is_integer)
     {
       step = fabs (value) >= 256 ? 16 : fabs (value) >= 64 ? 4 : 1;

@@ -6,7 +6,7 @@
 typedef struct
 {
   StudioInspector *inspector; /* a reference */
-  char *shown;                /* what a formula comes to; NULL: it is none */
+  char *shown;                /* the result of a formula; NULL: no formula */
 } Looking;
 
 static void

@@ -16,11 +16,11 @@ struct _StudioInspector
   guint64 serial;           /* of the shown node */
   GArray *several;          /* serials of all nodes that a value is written to, the shown one first; empty: one node */
   GtkWidget *preview;       /* the preview; NULL: none */
-  GCancellable *looking;    /* of computing the preview; NULL: none in progress */
+  GCancellable *looking;    /* of the preview in progress; NULL: none */
   char *shown;              /* operator or module that the rows were built for */
   GPtrArray *rows;          /* InspectorRow */
   GtkWidget *options;       /* of a data set: the group of its source's options; NULL: another node */
-  char *source;             /* that the options were built for */
+  char *source;             /* the source that the options were built for */
   GPtrArray *ways;          /* allowed values of split; NULL-terminated */
   char **devices;           /* choices for a node's device; NULL: unknown */
   GtkWidget *name, *name_row, *name_message, *fault, *output_group, *cost_group;
@@ -36,12 +36,12 @@ typedef struct
   LoomParamSpec spec; /* strings are interned or static */
   GtkWidget *row, *editor;
   GtkWidget *message, *message_row; /* the fault below the entry, and its row; NULL if it is in the same row */
-  char *wrong;                      /* what is wrong with the typed value; NULL: nothing */
+  char *wrong;                      /* the fault of the typed value; NULL: none */
   char *doc;
   const char *const *choices;
   gboolean pending;          /* the typed value is not set yet */
   guint late;                /* timeout until the preview */
-  GtkEventController *focus; /* notifies when the entry loses the focus; NULL: no entry */
+  GtkEventController *focus; /* emits a signal when the entry loses the focus; NULL: no entry */
   gboolean is_option;        /* of a data set's source: removed when another source is chosen */
 } InspectorRow;
 
@@ -73,8 +73,9 @@ GtkWidget *inspector_add_group (StudioInspector *self, const char *title);
 /* Builds rows for the parameters that all selected nodes share; FALSE if something selected is not a node. */
 gboolean inspector_build_several (StudioInspector *self);
 void inspector_refresh_several (StudioInspector *self);
-gboolean inspector_shows_several (const StudioInspector *self); /* and exactly the selected ones */
-/* TRUE if they have different values. */
+gboolean
+inspector_shows_several (const StudioInspector *self); /* TRUE if the rows are for exactly the selected nodes */
+/* TRUE if the selected nodes have different values. */
 gboolean inspector_is_mixed (const StudioInspector *self, const char *attribute);
 /* Writes a row's value to all selected nodes. */
 void inspector_commit (InspectorRow *row, const char *value);

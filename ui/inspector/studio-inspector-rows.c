@@ -1,5 +1,7 @@
-/* The rows of the inspector, one per parameter. An invalid value is reported at once and not written; everything else
- * is a transaction, and typing in one entry is one undo step. */
+/* The rows of the inspector, one per parameter.
+ *
+ * An invalid value is reported at once and not written; everything else is a transaction, and typing in one entry is
+ * one undo step. */
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>
@@ -27,7 +29,7 @@ inspector_row_free (InspectorRow *row)
   g_free (row);
 }
 
-/* A field's value as it would be written. */
+/* The text of a field, as it would be written. */
 static char *
 editor_text (InspectorRow *row)
 {
@@ -43,7 +45,7 @@ inspector_commit (InspectorRow *row, const char *value)
 
   if (self->updating || inspector_element (self) == NULL)
     return;
-  /* A default is not written into the file. */
+  /* Defaults are not written to the file. */
   if (value != NULL && (value[0] == '\0' || g_strcmp0 (value, row->spec.def) == 0))
     value = NULL;
   if (self->several->len > 1)
@@ -68,7 +70,7 @@ message_new (void)
   return label;
 }
 
-/* Below a row there is no place for a widget: it gets a row of its own, without a line between them. */
+/* A row has no space for a widget below it, so the message has a row of its own, without a line between them. */
 GtkWidget *
 inspector_add_message (GtkWidget *group, GtkWidget **message_row)
 {
@@ -97,7 +99,7 @@ inspector_set_message (GtkWidget *row, GtkWidget *editor, GtkWidget *message, co
   gtk_widget_set_visible (message, text != NULL);
   mark[wrong](message, "error");
   mark[wrong](row, "error");
-  /* A screen reader says it with the field. */
+  /* A screen reader reads it with the field. */
   gtk_accessible_update_state (GTK_ACCESSIBLE (editor), GTK_ACCESSIBLE_STATE_INVALID,
                                wrong ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
   gtk_accessible_update_property (GTK_ACCESSIBLE (editor), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
@@ -123,14 +125,14 @@ find_fault (StudioInspector *self, const char *path, const char *attribute)
   return NULL;
 }
 
-/* Under its field stands what is wrong with the value that is being typed, or with the one that the graph has. */
+/* Shows the fault of the typed value, or else of the graph's value, below the field. */
 static gboolean
 show_row_fault (InspectorRow *row, const StudioItem *item)
 {
   const LoomFault *fault = item != NULL ? find_fault (row->inspector, item->path, row->spec.name) : NULL;
   gboolean mine = item != NULL && item->fault != NULL && g_strcmp0 (item->fault_port, row->spec.name) == 0;
   const char *text = row->wrong != NULL ? row->wrong : mine ? item->fault : fault != NULL ? fault->message : NULL;
-  /* Only what is wrong is red: advice and what is still to do are not. */
+  /* Only errors are red, not advice or missing parts. */
   gboolean is_error = row->wrong != NULL
                       || (mine ? studio_item_tone (item) == STUDIO_TONE_ERROR : fault != NULL && !fault->is_warning);
 
@@ -141,7 +143,7 @@ show_row_fault (InspectorRow *row, const StudioItem *item)
   return mine;
 }
 
-/* Below the group stands what names no attribute. */
+/* Faults without an attribute are shown below the group. */
 void
 inspector_show_fault (StudioInspector *self)
 {
@@ -188,7 +190,7 @@ formula_done_cb (StudioFormulaField *field, InspectorRow *row)
   g_signal_emit_by_name (row->inspector, "left");
 }
 
-/* Up and Down count in whole numbers, as a spin button would, without its two buttons. */
+/* Up and Down change the number by 1, like the two buttons of a spin button. */
 static gboolean
 entry_key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, InspectorRow *row)
 {
@@ -224,7 +226,7 @@ switch_cb (GtkSwitch *toggle, GParamSpec *pspec, InspectorRow *row)
   inspector_commit (row, gtk_switch_get_active (toggle) ? "true" : "false");
 }
 
-/* A value selected from the list next to an entry. */
+/* A value was selected from the list next to an entry. */
 static void
 suggestion_cb (GSimpleAction *action, GVariant *value, InspectorRow *row)
 {
@@ -277,7 +279,7 @@ choice_cb (GtkDropDown *drop, GParamSpec *pspec, InspectorRow *row)
     inspector_commit (row, row->choices[i]);
 }
 
-/* Shows what the graph says, unless one is typing something that means the same or is no value yet. */
+/* Shows the graph's value, unless the user is typing the same value or an incomplete one. */
 void
 inspector_refresh_row (InspectorRow *row)
 {
@@ -313,7 +315,7 @@ inspector_refresh_row (InspectorRow *row)
     {
       g_autofree char *text = editor_text (row);
 
-      /* A user who has just emptied it wants to type, so the default is not put back. */
+      /* A user who has just emptied it wants to type, so the default is not inserted again. */
       if (strcmp (text, shown) != 0
           && !(value == NULL && text[0] == '\0' && studio_formula_field_has_focus (STUDIO_FORMULA_FIELD (row->editor))))
         studio_formula_field_set_text (STUDIO_FORMULA_FIELD (row->editor), shown);
@@ -333,7 +335,7 @@ inspector_refresh_row (InspectorRow *row)
     }
 }
 
-/* Says what a row is for, but not over the field that one is typing in. */
+/* Sets the tooltip of a row, but not over a field in which the user is typing. */
 static gboolean
 query_tooltip_cb (GtkWidget *row, int x, int y, gboolean keyboard, GtkTooltip *tooltip, const char *doc)
 {
@@ -358,7 +360,7 @@ inspector_explain (GtkWidget *row, const char *doc)
   g_signal_connect_data (row, "query-tooltip", G_CALLBACK (query_tooltip_cb), g_strdup (_ (doc)), free_doc, 0);
 }
 
-/* All fields are of one width and aligned to the right, as the numbers in them are. */
+/* All fields have the same width and are aligned to the right, as the numbers in them are. */
 void
 inspector_shape_field (GtkWidget *editor)
 {
@@ -372,7 +374,7 @@ inspector_shape_field (GtkWidget *editor)
   gtk_widget_set_size_request (editor, FIELD_WIDTH, -1);
 }
 
-/* A formula has the whole width below its name. */
+/* A formula is below its name and has the full width. */
 void
 inspector_add_formula (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
 {
@@ -440,7 +442,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
         GtkEventController *key = gtk_event_controller_key_new ();
 
         row->editor = gtk_entry_new ();
-        /* Ctrl+Z belongs to the document, which has the same steps and more. */
+        /* Ctrl+Z is the document's undo, which has more steps than the entry's. */
         gtk_editable_set_enable_undo (GTK_EDITABLE (row->editor), FALSE);
         gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def == NULL       ? _ ("required")
                                                                  : spec->choices != NULL ? _ ("default")
@@ -458,7 +460,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
   if (spec->type != LOOM_PARAM_BOOL)
     inspector_shape_field (row->editor);
   gtk_widget_set_valign (row->editor, GTK_ALIGN_CENTER);
-  /* Its name is the title of the row, which names what it activates; a second name would be read after the first. */
+  /* The row's title names it; a second name would be read after that. */
   gtk_accessible_update_property (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
                                   spec->doc != NULL && spec->doc[0] != '\0' ? _ (spec->doc) : "", -1);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), row->editor);

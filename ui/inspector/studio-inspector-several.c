@@ -5,7 +5,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-/* The operator that all have in common, or NULL. */
+/* The operator of all selected nodes, or NULL if they differ. */
 static const LoomOp *
 common_operator (const StudioInspector *self, const StudioScene *scene)
 {

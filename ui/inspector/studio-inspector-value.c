@@ -9,11 +9,11 @@
 #include "ui/inspector/studio-inspector-params.h"
 #include "ui/inspector/studio-value.h"
 
-#define PAUSE 80 /* milliseconds of typing after which what would change is worked out */
+#define PAUSE 80 /* milliseconds without typing, before the preview is computed */
 
 /* ---- names in formulas ----------------------------------------------------------- */
 
-/* Finds a size of the node's inputs, of those that its operator takes from there. */
+/* Looks up a size of the node's inputs, if its operator takes it from there. */
 static gboolean
 find_input (StudioInspector *self, const char *name, double *value)
 {
@@ -94,7 +94,7 @@ is_typed_in (const InspectorRow *row)
   return gtk_widget_get_focus_child (row->editor) != NULL;
 }
 
-/* "= 1,024", and what that would change. */
+/* Shows "= 1,024", and previews its effects. */
 static gboolean
 preview_cb (gpointer data)
 {
@@ -127,10 +127,10 @@ commit_entry (InspectorRow *row)
     return FALSE;
   end_typing (row);
   inspector_commit (row, value.text);
-  /* If the value decides which rows there are, they were rebuilt. */
+  /* If the value determines the rows, they were rebuilt. */
   if (!g_ptr_array_find (self->rows, row, NULL))
     return TRUE;
-  /* The number that a formula came to takes its place. */
+  /* The result of a formula replaces its text. */
   self->updating = TRUE;
   if (strcmp (gtk_editable_get_text (GTK_EDITABLE (row->editor)), value.text) != 0)
     gtk_editable_set_text (GTK_EDITABLE (row->editor), value.text);
@@ -146,7 +146,7 @@ changed_cb (GtkEditable *entry, InspectorRow *row)
 
   if (row->inspector->updating)
     return;
-  /* A value that a key or a menu set is taken at once; one that is being typed waits. */
+  /* A value set by a key or a menu is applied at once; a typed value is applied later. */
   if (!is_typed_in (row))
     {
       g_auto (StudioValue) now = read_entry (row);
@@ -166,7 +166,7 @@ changed_cb (GtkEditable *entry, InspectorRow *row)
     inspector_end_preview (row->inspector);
 }
 
-/* Enter: the keyboard is done here. A value that is none keeps it. */
+/* Enter: returns the focus to the canvas, unless the value is invalid. */
 static void
 activate_cb (GtkEntry *entry, InspectorRow *row)
 {
@@ -201,7 +201,7 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
                                                                              : "");
   inspector_refresh_row (row);
   row->inspector->updating = FALSE;
-  /* The keyboard goes back to the canvas with it. */
+  /* Returns the focus to the canvas, too. */
   return FALSE;
 }
 
@@ -222,7 +222,7 @@ inspector_drop_typing (InspectorRow *row)
 {
   row->pending = FALSE;
   g_clear_handle_id (&row->late, g_source_remove);
-  /* The focus's leaving may be told only after the row is gone. */
+  /* The entry may lose the focus after its row was removed. */
   if (row->focus != NULL)
     g_signal_handlers_disconnect_by_data (row->focus, row);
   g_clear_object (&row->focus);

@@ -1,7 +1,5 @@
-/* The inspector is generated: a row per parameter in the operator's descriptor, then outputs and costs.
- *
- * Rows are built when the selection changes and only updated when the graph does, so that a focused entry keeps its
- * cursor. */
+/* The inspector is generated: a row per parameter in the operator's descriptor, then outputs and costs. Rows are built
+ * when the selection changes and only updated when the graph does, so that a focused entry keeps its cursor. */
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>
@@ -13,7 +11,7 @@ G_DEFINE_FINAL_TYPE (StudioInspector, studio_inspector, GTK_TYPE_WIDGET)
 
 enum
 {
-  WALK_MS = 120 /* selections that follow each other faster are a walk: a held key repeats every 30 to 50 ms */
+  WALK_MS = 120 /* selections in faster succession are of a held key, which repeats every 30 to 50 ms */
 };
 
 enum
@@ -38,8 +36,7 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
   return TRUE;
 }
 
-/* A new page is shown from its beginning, also while the wheel's last turn still runs out: only switching that off ends
- * it. */
+/* A new page is shown from its beginning, even during kinetic scrolling, which ends only if it is switched off. */
 static void
 scroll_to_top (GtkScrolledWindow *scroller)
 {
@@ -48,7 +45,7 @@ scroll_to_top (GtkScrolledWindow *scroller)
   gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (scroller), 0);
 }
 
-/* Shows what is selected by other values in the rows that are there; FALSE where these are of something else. */
+/* Shows the selected node's values in the existing rows; FALSE if they were built for another kind of selection. */
 static gboolean
 refresh_rows (StudioInspector *self, StudioScene *scene)
 {
@@ -87,19 +84,19 @@ stop_building (StudioInspector *self)
   g_clear_handle_id (&self->building, g_source_remove);
 }
 
-/* Makes the rows of what is selected. */
+/* Builds the rows for the selection. */
 static void
 build (StudioInspector *self)
 {
   const guint n = studio_document_n_selected (self->document);
   const guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
 
-  /* The net tells in which ways weights can be split; a new one brings a new scene, and so comes first. */
+  /* The net determines how weights can be split; a new net is followed by a new scene. */
   if (n == 1)
     studio_document_get_net (self->document);
   StudioScene *scene = studio_document_get_scene (self->document);
   guint item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
-  /* A collapsed one is edited as an open one is. */
+  /* A collapsed frame is edited like an open one. */
   const gboolean frame = item != STUDIO_NO_ITEM && scene->item[item].is_frame;
 
   stop_building (self);
@@ -162,15 +159,15 @@ tick_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Building the rows of another node takes some twenty milliseconds, as long as everything else that a key does, so the
- * canvas is painted first. While a held key moves over the cards, rows in between would only delay the next key, so
- * only the last card gets its rows. */
+/* Building the rows of another node takes some 20 ms, as long as everything else that a key does, so the canvas is
+ * painted first. While a held key moves over the cards, intermediate rows would only delay the next key, so rows are
+ * built only for the last card. */
 static void
 show_selection (StudioInspector *self, gboolean walks)
 {
   const guint n = studio_document_n_selected (self->document);
 
-  /* Text that was typed belongs to the node that was selected then. */
+  /* Typed text belongs to the node that was selected before. */
   if ((n == 1 ? studio_document_get_selected (self->document, 0) : 0) != self->serial)
     inspector_commit_typed (self);
   if (refresh_rows (self, studio_document_get_scene (self->document)))
@@ -206,7 +203,7 @@ selection_changed_cb (StudioInspector *self)
 static void
 net_changed_cb (StudioInspector *self)
 {
-  /* Another operator under the same serial, a fix for instance, needs other rows. */
+  /* Another operator with the same serial, for example after a quick fix, needs other rows. */
   show_selection (self, FALSE);
 }
 
@@ -252,15 +249,15 @@ studio_inspector_class_init (StudioInspectorClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_inspector_dispose;
   G_OBJECT_CLASS (klass)->finalize = studio_inspector_finalize;
-  /* The keyboard is done with a field and goes back to where it came from. */
+  /* Returns the focus to the widget that had it before the field. */
   signals[LEFT]
       = g_signal_new ("left", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studioinspector");
 }
 
-/* Each page scrolls by itself and keeps its place. Nothing around them may scroll: of two scrollers, one in the other,
- * the inner one takes the wheel and the outer one has the room. */
+/* Each page scrolls separately and keeps its position. Nothing around them may scroll: of two nested scrollers the
+ * inner one would get the wheel and the outer one the space. */
 static GtkWidget *
 new_page (GtkWidget *child)
 {
@@ -326,7 +323,7 @@ studio_inspector_set_devices (StudioInspector *self, const char *const *devices)
   char **old = self->devices;
 
   self->devices = g_strdupv ((char **)devices);
-  /* The rows have the old list, so they are rebuilt. */
+  /* The rows contain the old list, so they are rebuilt. */
   g_clear_pointer (&self->shown, g_free);
   selection_changed_cb (self);
   g_strfreev (old);

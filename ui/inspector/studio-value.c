@@ -1,4 +1,4 @@
-/* A recursive-descent parser of typed values. Its faults say what is missing and what was found instead. */
+/* A recursive-descent parser of typed values. Its errors name the missing part and what was found instead. */
 #include "ui/inspector/studio-value.h"
 
 #include <math.h>
@@ -26,12 +26,12 @@ static const struct
   { "GiB", BYTES, 1073741824 },
 };
 
-/* The unit that a parameter is counted in, by its name. */
+/* The unit of a parameter, by its name. */
 static const struct
 {
   const char *ending;
   Dimension dimension;
-  double one; /* in seconds or bytes */
+  double one; /* the size of the unit, in seconds or bytes */
   const char *word;
 } measures[] = {
   { "seconds", SECONDS, 1, "seconds" },
@@ -46,7 +46,8 @@ typedef struct
   const LoomParamSpec *spec;
   StudioValueLookup lookup;
   gpointer data;
-  gboolean names_argument, is_formula, is_ours; /* ours: more than the file's own expressions know */
+  gboolean names_argument, is_formula,
+      is_ours; /* names_argument: of the module; is_ours: uses syntax that expressions in files lack */
   guint depth;
   char *wrong;
 } Parser;
@@ -124,7 +125,7 @@ with_unit (Parser *p, double number, const char *word)
   return fail (p, "“%s” is not a known unit.", word);
 }
 
-/* A percent sign ends a number; between two numbers it is the remainder. */
+/* A percent sign after a number ends it; between two numbers it is the remainder. */
 static gboolean
 is_percent (const char *at)
 {
@@ -238,7 +239,7 @@ atom (Parser *p)
 
 /* ---- operators ---------------------------------------------------------------- */
 
-#define MAX_DEPTH 64 /* of brackets and signs */
+#define MAX_DEPTH 64 /* nested brackets and signs */
 
 static double
 power (Parser *p)
@@ -332,7 +333,7 @@ is_whole (const LoomParamSpec *spec)
   return spec->type == LOOM_PARAM_INT || spec->type == LOOM_PARAM_INTS || spec->type == LOOM_PARAM_SHAPE;
 }
 
-/* One number of a value, in which formulas were worked out; NULL with p->wrong. */
+/* One number of a value that may be a formula; NULL with p->wrong. */
 static char *
 read_part (Parser *p, const char *part, double *value)
 {
@@ -347,7 +348,7 @@ read_part (Parser *p, const char *part, double *value)
     fail (p, "The result is not a number: the expression divides by zero, or is too large.", NULL);
   if (p->wrong != NULL)
     return NULL;
-  /* 0.1 * 30 is not 3 to the last bit. */
+  /* 0.1 * 30 is not exactly 3. */
   if (is_whole (p->spec) && fabs (*value - round (*value)) < 1e-9 * MAX (1, fabs (*value)))
     *value = round (*value);
   shown = isfinite (*value) ? number_text (*value) : g_strdup ("?");
@@ -362,7 +363,7 @@ is_list (const LoomParamSpec *spec)
   return spec->type == LOOM_PARAM_INTS || spec->type == LOOM_PARAM_FLOATS || spec->type == LOOM_PARAM_SHAPE;
 }
 
-/* Commas that are in no brackets. */
+/* Splits at commas outside of brackets. */
 static GPtrArray *
 split (const LoomParamSpec *spec, const char *text)
 {
@@ -382,7 +383,7 @@ split (const LoomParamSpec *spec, const char *text)
     }
 }
 
-/* A symbol of a shape, or what is no formula at all. */
+/* A symbol of a shape, or text that is no formula. */
 static gboolean
 is_literal (const LoomParamSpec *spec, const char *part)
 {
@@ -416,7 +417,7 @@ expr_lookup (const char *name, LoomNumber *value, gpointer data)
   return TRUE;
 }
 
-/* Reads an expression: the file keeps the text, and its current value is shown. */
+/* Reads an expression that names an argument: the file keeps the text, and its current value is shown. */
 static StudioValue
 read_expression (const char *text, StudioValueLookup lookup, gpointer data)
 {
@@ -424,7 +425,7 @@ read_expression (const char *text, StudioValueLookup lookup, gpointer data)
   StudioValue value = { .text = g_strdup (text) };
   LoomNumber n;
 
-  /* A name that is unknown here is checked where its argument is. */
+  /* An unknown name is checked where the argument is used. */
   if (loom_expr_eval (text, expr_lookup, &names, &n, NULL))
     {
       g_autofree char *shown = number_text (n.is_int ? (double)n.i : n.d);
@@ -434,7 +435,7 @@ read_expression (const char *text, StudioValueLookup lookup, gpointer data)
   return value;
 }
 
-/* A formula that names an argument, as an expression of the file. */
+/* A formula that names an argument, in the syntax of expressions in files. */
 static StudioValue
 keep_as_expression (const Parser *p, const char *text, GPtrArray *parts)
 {

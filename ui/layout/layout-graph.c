@@ -16,13 +16,13 @@ typedef struct
   double *x0, *y;
   guint *channels;
   double height;
-  guint rows, tracks, alone; /* rows, wires that wrap, rows of one column among others */
+  guint rows, tracks, alone; /* rows, wires that wrap, rows after the first that have one column */
   guint64 crossings;
 } Draft;
 
 typedef struct
 {
-  guint layers; /* which of the layerings */
+  guint layers; /* number of the layering */
   guint columns;
   double cost;
 } Shape;
@@ -41,14 +41,14 @@ typedef struct
 double
 studio_layout_zoom (double whole_width, double whole_height, double width, double height)
 {
-  /* As the canvas fits: what a card draws beyond its edge, and a margin. */
+  /* As the canvas fits the graph: with a margin for everything that cards draw beyond their edges. */
   const double aside = 16, margin = 48;
 
   return MIN (1,
               MIN (MAX (width - margin, 1) / (whole_width + aside), MAX (height - margin, 1) / (whole_height + aside)));
 }
 
-/* In units of what one step of zoom from 0 to 1 is worth, times four. */
+/* In units of a quarter of a zoom step from 0 to 1. */
 static double
 cost_of (const Work *work, double whole_width, double whole_height, guint rows)
 {
@@ -60,7 +60,7 @@ cost_of (const Work *work, double whole_width, double whole_height, guint rows)
 static double
 channel_cost (const Work *work, double zoom, double channel)
 {
-  /* Smaller than readable, shapes are not drawn. */
+  /* Below the readable zoom, shapes are not drawn. */
   if (zoom < STUDIO_LAYOUT_READABLE || work->graph->label <= channel)
     return 0;
   return 0.25 * (work->graph->label - channel) / work->graph->label;
@@ -103,7 +103,7 @@ draft_component (const Work *work, Draft *draft, const Shape *shape, guint compo
 
       while (last < layers->n_layers && row[last] == r)
         last++;
-      /* All weights may have moved along with their readers. */
+      /* All weights of a layer may have moved to their readers. */
       if (one->n_spots == 0)
         continue;
       layout_row_order (one);
@@ -144,7 +144,7 @@ draft_component (const Work *work, Draft *draft, const Shape *shape, guint compo
   return block;
 }
 
-/* Cards without wires: line by line. */
+/* Arranges cards without wires in lines. */
 static double
 draft_loose (const Work *work, Draft *draft, guint columns, double top)
 {
@@ -169,7 +169,7 @@ draft_loose (const Work *work, Draft *draft, guint columns, double top)
   return y + tallest;
 }
 
-/* Components are placed next to each other while there are columns, then below. */
+/* Components are placed side by side while there are columns, then below each other. */
 static Draft *
 draft_new (const Work *work, const Shape *shape)
 {
@@ -232,13 +232,13 @@ draft_width (const Work *work, const Draft *draft, double channel)
   return width;
 }
 
-/* The channel's width that serves this draft best, and what the whole then costs. */
+/* Chooses the best channel width for this draft, and returns its cost. */
 static double
 draft_cost (const Work *work, const Draft *draft, double *channel)
 {
   double best = INFINITY, ideal = MAX (work->graph->label, LAYOUT_CHANNEL + 2 * STUDIO_SNAP);
 
-  /* In steps of the grid, so that columns of usual cards stand on it. */
+  /* In steps of the grid, so that columns of cards are on it. */
   for (double width = LAYOUT_CHANNEL; width < ideal + STUDIO_SNAP; width += STUDIO_SNAP)
     {
       double whole = draft_width (work, draft, width);
@@ -257,7 +257,7 @@ draft_cost (const Work *work, const Draft *draft, double *channel)
 
 /* ---- which shapes to work out --------------------------------------------- */
 
-/* By the layers' heights alone. */
+/* Estimates from the heights of layers alone. */
 static double
 guess (const Work *work, const Shape *shape)
 {
@@ -315,9 +315,9 @@ shapes_new (const Work *work)
 
   for (guint l = 0; l < work->n_layerings; l++)
     most = MAX (most, work->layers[l].n_layers);
-  /* Components may be next to each other. */
+  /* Components may be side by side. */
   most = MIN (work->graph->n_nodes, most * MAX (1u, work->layers[0].n_components));
-  /* Much wider than high is no canvas, and working out a shape takes as long as it is wide. */
+  /* A canvas is not much wider than high, and the time to compute a shape grows with its width. */
   most = MIN (most, MAX (96u, 2 * (guint)sqrt (work->graph->n_nodes)));
   for (guint columns = 1; columns <= MAX (1u, most); columns += columns < 16 ? 1 : columns / 6)
     for (guint l = 0; l < work->n_layerings; l++)

@@ -6,8 +6,8 @@
 
 #include "ui/scene/studio-flow.h"
 
-/* Whether a card stands in the room that another keeps free around it: half a channel on either side, and a little
- * above and below. */
+/* TRUE if a card is in the space that another one keeps free around it: a channel on either side, and a grid step above
+ * and below. */
 static gboolean
 is_in_the_way (const StudioRect *card, const StudioRect *other)
 {
@@ -30,7 +30,7 @@ typedef struct
   guint item;
 } Pusher;
 
-/* Moves whatever is in the way of this rectangle to the right, and what is then in its way, and so on. */
+/* Moves cards that overlap this rectangle to the right, then cards that overlap those, and so on. */
 static void
 push (const StudioScene *scene, const StudioRect *by, guint fixed, double *dx)
 {
@@ -46,7 +46,7 @@ push (const StudioScene *scene, const StudioRect *by, guint fixed, double *dx)
         {
           Pusher there = { rect_of (scene, dx, i), i };
 
-          /* Only to the right: what stands further left does not stand in its way, it is its neighbour. */
+          /* Only to the right: a card further left is a neighbour and does not move. */
           if (i == fixed || i == here.item || there.rect.x + there.rect.width / 2 < here.rect.x
               || !is_in_the_way (&here.rect, &there.rect))
             continue;
@@ -80,7 +80,7 @@ place_new (const StudioScene *scene, guint anchor, gboolean before, double width
         }
       if (!is_free)
         {
-          /* It takes the place of the card, which moves on. */
+          /* The new card takes the position of this card, which moves on. */
           place.x = item->x;
           push (scene, &place, STUDIO_NO_ITEM, dx);
         }
@@ -110,7 +110,7 @@ studio_layout_place_new (const StudioScene *scene, guint anchor, gboolean before
 void
 studio_layout_make_space (const StudioScene *scene, guint item, double more, double *by)
 {
-  /* Below is to the right in a mirror. */
+  /* The mirrored graph runs right, so below is to the right. */
   StudioScene *places = studio_scene_copy_places (scene, FALSE), *mirrored = NULL, *along = places;
   StudioRect room;
 

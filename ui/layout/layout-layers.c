@@ -8,9 +8,9 @@
 typedef struct
 {
   const LayoutGraph *graph;
-  guint *first_out, *out, *first_in, *in; /* edges by their start, by their end */
+  guint *first_out, *out, *first_in, *in; /* edges by their start, and by their end */
   guint *order;                           /* nodes, sources first */
-  guint *least;                           /* of each edge: layers that it spans at least */
+  guint *least;                           /* of each edge: the minimum number of layers that it spans */
 } Work;
 
 static guint *
@@ -28,8 +28,8 @@ by_end (const LayoutGraph *graph, gboolean by_start, guint **list)
   return first;
 }
 
-/* Kahn's order. Where only circles are left the first node is taken, and the edges into it from what is still waiting
- * go back. */
+/* Kahn's algorithm. If only cycles are left, it takes the first node, and marks its edges from unsorted nodes as back
+ * edges. */
 static void
 find_order (Work *work, gboolean *is_back)
 {
@@ -84,7 +84,7 @@ earliest (const Work *work, const LayoutLayers *self, guint node)
   return layer;
 }
 
-/* LAYOUT_NONE where nothing reads it. */
+/* LAYOUT_NONE if the node has no reader. */
 static guint
 latest (const Work *work, const LayoutLayers *self, guint node)
 {
@@ -160,8 +160,8 @@ is_weight (const Work *work, guint node)
   return TRUE;
 }
 
-/* The wires of a source whose readers have weights of their own span two layers: in the one between, the weights
- * stand. */
+/* The wires of a source whose readers have weights of their own span two layers: the weights are in the layer between.
+ */
 static void
 spread_sources (Work *work)
 {
@@ -224,7 +224,7 @@ find_components (const LayoutGraph *graph, LayoutLayers *self)
     self->component[i] = number[self->component[i]];
 }
 
-/* The longest way through each component: what reads as the main stream. Of equals the one through first inputs. */
+/* Finds the longest path through each component, the main path; of equal ones that through first inputs. */
 static void
 find_main (const Work *work, LayoutLayers *self)
 {

@@ -20,12 +20,12 @@ distance (const StudioRect *a, const StudioRect *b)
   return hypot (dx, dy);
 }
 
-/* Cards and annotations that stand already, and the size of one that is to be placed. */
+/* The rectangles of placed cards and annotations, and the size of the next one to place. */
 typedef struct
 {
   const StudioScene *scene;
   const StudioLayout *layout;
-  const gboolean *stands; /* of each annotation */
+  const gboolean *stands; /* whether each annotation is placed */
   double width, height;
 } Standing;
 
@@ -49,7 +49,7 @@ is_clear (double x, double y, gconstpointer data)
   return TRUE;
 }
 
-/* Notes and empty frames stay next to the card that was nearest, or at the nearest free position. */
+/* Notes and empty frames stay next to the card that was nearest, or move to the nearest free position. */
 void
 layout_place_anchored (const StudioScene *scene, const gboolean *chosen, const guint *anchored, guint n_anchored,
                        StudioLayout *layout)
@@ -88,7 +88,7 @@ layout_place_anchored (const StudioScene *scene, const gboolean *chosen, const g
     }
 }
 
-/* Where a part was chosen: its old corner, or near it, where it hides nothing that stays. */
+/* For a chosen part: its old corner, or the nearest one at which it covers no other card. */
 void
 layout_corner_of_part (const StudioScene *scene, const gboolean *chosen, double width, double height, double *x,
                        double *y)

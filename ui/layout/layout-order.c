@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define SWEEPS         10
-#define FEW            600 /* wires; of more, those of one output share a track */
+#define FEW            600 /* wires; in larger graphs those of one output share a track */
 #define SWEEPS_OF_MANY 4
-#define MANY           1500 /* spots; exchanging neighbours takes time quadratic in a layer */
+#define MANY           1500 /* spots; exchanging neighbours takes quadratic time in the size of a layer */
 
 static guint
 add_spot (GArray *spots, guint node, guint layer, double height)
@@ -28,7 +28,7 @@ add_segment (LayoutRow *self, guint from, guint to, double out, double in, doubl
   g_array_append_val (self->segment, segment);
 }
 
-/* The spot where a wire, or all of one output, pass this layer. */
+/* Returns the spot at which a wire, or all wires of one output, pass this layer. */
 static guint
 passing_spot (GArray *spots, GHashTable *passing, guint which, guint layer, guint n_layers, gboolean *is_new)
 {
@@ -61,7 +61,7 @@ add_edges (LayoutRow *self, const LayoutGraph *graph, const LayoutLayers *layers
       gboolean is_main = layers->main_edge[e], is_new = TRUE;
       double out = edge->out;
 
-      /* Between two rows a wire runs in the gutter and needs no space next to the cards. */
+      /* Between two rows a wire runs in the gutter and needs no space next to cards. */
       if (at == LAYOUT_NONE || to == LAYOUT_NONE || layers->is_back[e])
         continue;
       for (guint l = column_of[edge->from] + 1; l < column_of[edge->to]; l++)
@@ -117,7 +117,7 @@ layout_row_new (const LayoutGraph *graph, const LayoutLayers *layers, const guin
     if (row_of[nodes[i]] == which)
       self->n_layers = MAX (self->n_layers, column_of[nodes[i]] + 1);
   self->segment = g_array_new (FALSE, FALSE, sizeof (LayoutSegment));
-  /* The main stream first: where nothing else decides, it is the upper one. */
+  /* The main path first: if nothing else decides, it is the upper one. */
   for (guint pass = 0; pass < 2; pass++)
     for (guint i = 0; i < n; i++)
       if (row_of[nodes[i]] == which && layers->main_node[nodes[i]] == (pass == 0))
@@ -169,7 +169,7 @@ take_positions (LayoutRow *self)
       self->spot[self->order[k]].position = k - self->first[l];
 }
 
-/* Where a segment's end stands in its layer: the place of its box, and the port within it as a part of one place. */
+/* The position of a segment's end in its layer: that of its box, plus a fraction for the port. */
 static double
 end_at (const LayoutSpot *spot, double port)
 {
@@ -190,8 +190,8 @@ compare_keys (gconstpointer a, gconstpointer b)
   return p->value < q->value ? -1 : p->value > q->value ? 1 : 0;
 }
 
-/* Inserts from the left, so that equals keep their order, and counts how far each has to go: a nearly sorted layer, the
- * usual case, costs no more than its length. */
+/* Insertion sort from the left: it is stable, counts the distance that each element moves, and takes linear time if the
+ * layer is nearly sorted, as usual. */
 static void
 sort_keys (Key *key, guint n)
 {
@@ -203,7 +203,7 @@ sort_keys (Key *key, guint n)
     return;
   if (n > 24)
     {
-      /* glibc sorts arrays of this size by merging, but does not promise it. */
+      /* qsort() of glibc sorts arrays of this size by merging, but this is not guaranteed. */
       for (guint i = 0; i < n; i++)
         key[i].value += 1e-9 * i;
       qsort (key, n, sizeof (Key), compare_keys);
@@ -263,7 +263,7 @@ compare_ends (gconstpointer a, gconstpointer b)
   return p->from != q->from ? (p->from < q->from ? -1 : 1) : p->to < q->to ? -1 : p->to > q->to;
 }
 
-/* Inversions, by merging. */
+/* Counts inversions by merge sort. */
 static guint64
 count_inversions (double *v, double *room, guint n)
 {
@@ -313,7 +313,7 @@ count_crossings (const LayoutRow *self)
   return count;
 }
 
-/* Crossings of the segments of two neighbours on one side, with the first above. */
+/* Counts the crossings of the segments of two neighbours on one side, with the first above. */
 static guint
 pair_crossings (const LayoutRow *self, guint upper, guint lower, gboolean on_left)
 {

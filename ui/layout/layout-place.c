@@ -10,13 +10,13 @@
 typedef struct
 {
   LayoutRow *row;
-  guint *block;   /* of each spot: a number */
+  guint *block;   /* of each spot: the block's index */
   double *offset; /* of each spot below its block's y */
   guint n_blocks;
   double *y;                      /* of each block */
   guint *topological;             /* blocks, upper ones first */
-  guint *first_member, *member;   /* spots of each block */
-  guint *first_outside, *outside; /* segments that lead out of each block */
+  guint *first_member, *member;   /* the spots of each block */
+  guint *first_outside, *outside; /* the segments that lead out of each block */
 } Place;
 
 double
@@ -45,7 +45,7 @@ compare_weights (gconstpointer a, gconstpointer b, gpointer data)
   return *(const guint *)a < *(const guint *)b ? -1 : 1;
 }
 
-/* Which spot each is aligned with on its right, and on its left; joined segments of one channel keep their order. */
+/* The spot with which each is aligned on its right, and on its left; joined segments of one channel do not cross. */
 static void
 align (const LayoutRow *row, guint *right, guint *left)
 {
@@ -136,7 +136,7 @@ spot_next_to (const LayoutRow *row, guint spot, int by)
   return at < n ? row->order[row->first[layer] + at] : LAYOUT_NONE;
 }
 
-/* Blocks from top to bottom: above is a partial order, for joined segments do not cross. */
+/* Sorts blocks from top to bottom. This is a partial order, because joined segments do not cross. */
 static void
 sort_blocks (Place *self)
 {
@@ -160,7 +160,7 @@ sort_blocks (Place *self)
   g_assert (n == self->n_blocks);
 }
 
-/* How far up (or down) a block may go for its neighbours. */
+/* The distance by which a block can move up (or down) without touching its neighbours. */
 static double
 bound (const Place *self, guint block, gboolean upper)
 {
@@ -199,7 +199,8 @@ compare_pulls (gconstpointer a, gconstpointer b)
   return p->at < q->at ? -1 : p->at > q->at;
 }
 
-/* The weighted median of where its outside wires would be straight; between two equal halves their mean. */
+/* The weighted median of the positions at which its outside segments would be straight; between two equal halves their
+ * mean. */
 static gboolean
 find_median (const Place *self, guint block, GArray *pulls, double *y)
 {
@@ -239,7 +240,7 @@ find_median (const Place *self, guint block, GArray *pulls, double *y)
   return FALSE;
 }
 
-/* The nearest place on the grid between two bounds; the bounds win over the grid. */
+/* The nearest grid position between two bounds, or a bound if there is none. */
 static double
 settle (double wanted, double low, double high)
 {
@@ -287,7 +288,7 @@ find_outside (Place *self)
   guint n = 2 * row->segment->len, m = 0;
   g_autofree guint *block = g_new (guint, n + 1), *end = g_new (guint, n + 1);
 
-  /* Each outside segment from both of its ends: even numbers start in the block. */
+  /* Lists each outside segment at both of its ends: even numbers start in the block. */
   for (guint s = 0; s < row->segment->len; s++)
     {
       const LayoutSegment *segment = &g_array_index (row->segment, LayoutSegment, s);

@@ -8,10 +8,10 @@
 
 G_BEGIN_DECLS
 
-#define LAYOUT_NONE       G_MAXUINT
-#define LAYOUT_CHANNEL    40.0 /* minimum between two layers: space for vertical wires and ports */
-#define LAYOUT_ROW_GAP    28.0 /* between cards of one layer */
-#define LAYOUT_GUTTER     56.0 /* minimum between wrapped rows, where wires return */
+#define LAYOUT_NONE        G_MAXUINT
+#define LAYOUT_CHANNEL     40.0 /* minimum between two layers: space for vertical wires and ports */
+#define LAYOUT_ROW_GAP     28.0 /* between cards of one layer */
+#define LAYOUT_GUTTER      56.0 /* minimum between wrapped rows, where wires return */
 #define LAYOUT_TRACK       12.0 /* space per wire in a gutter or past a card */
 #define LAYOUT_TRACK_ASIDE 16.0 /* between a passing wire and a card */
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Wires over each cut; as tracks those of one output count as one, for they can share their way back. */
+/* Counts the wires over each cut; those of one output count once, because they can share a track back. */
 static void
 count_tracks (const LayoutLayers *self, const LayoutGraph *graph, guint component, guint n_layers, guint *tracks,
               guint *wires)
@@ -21,7 +21,7 @@ count_tracks (const LayoutLayers *self, const LayoutGraph *graph, guint componen
         continue;
       each[from]++;
       each[to]--;
-      /* Layers that an earlier wire of this output reached are counted already. */
+      /* Layers that an earlier wire of this output reached are already counted. */
       before = GPOINTER_TO_UINT (g_hash_table_lookup (reach, GUINT_TO_POINTER (edge->track + 1)));
       from = MAX (from, before);
       if (to <= from)
@@ -37,7 +37,7 @@ count_tracks (const LayoutLayers *self, const LayoutGraph *graph, guint componen
     }
 }
 
-/* Whether a source is read in the next layer at the earliest, so that it can go into a new row with its reader. */
+/* TRUE if no reader of a source is before the next layer, so that it can begin a new row with its reader. */
 static void
 find_leading (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n, guint *reader)
 {
@@ -63,8 +63,8 @@ guint
 layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n, guint columns,
                     guint *row, guint *tracks)
 {
-  /* In pixels of height, which rows are made of: a wire that wraps, a column that stays empty, which reads badly but in
-   * the last row, and a layer alone in its row. */
+  /* Costs in pixels of a row's height: a wire that wraps, an empty column (except in the last row), and a row with a
+   * single layer. */
   const double wrapped = 36, empty = 64, last_empty = 2, alone = 90;
   guint n_layers = 0, rows = 0;
   g_autofree double *height = NULL, *cost = NULL;
@@ -93,7 +93,7 @@ layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const gu
         leading[reader[nodes[i]]]++;
     }
   count_tracks (self, graph, self->component[nodes[0]], n_layers, tracks, wires);
-  /* A node that goes along with its reader crosses no cut in front of it. */
+  /* A node that moves to its reader's row crosses no cut before it. */
   for (guint l = 1; l < n_layers; l++)
     {
       tracks[l - 1] -= MIN (tracks[l - 1], leading[l]);

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_GAP 28.0 /* between cards that would else lie on each other */
-#define OVERHANG  12.0 /* of a guide beyond what it joins */
+#define LEAST_GAP 28.0 /* between cards that would otherwise overlap */
+#define OVERHANG  12.0 /* of a guide beyond the edges that it joins */
 
 static double *
 near_edge (StudioRect *r, gboolean upright)
@@ -50,7 +50,7 @@ in_order (StudioRect *rect, guint n, gboolean upright)
   return order;
 }
 
-/* Pushes what lies on another further along, in order. */
+/* Moves each rectangle that overlaps the one before, in order. */
 static void
 push_apart (StudioRect *rect, guint n, gboolean upright)
 {
@@ -66,7 +66,7 @@ push_apart (StudioRect *rect, guint n, gboolean upright)
       }
 }
 
-/* to: 0 the near edges, 0.5 the middles, 1 the far edges. */
+/* to: 0 near edges, 0.5 middles, 1 far edges. */
 static void
 align (StudioRect *rect, guint n, gboolean upright, double to)
 {
@@ -98,7 +98,7 @@ distribute (StudioRect *rect, guint n, gboolean upright)
   at = start (order[0], upright);
   for (guint i = 0; i < n; i++)
     {
-      /* Whole units, and the last stays where it is. */
+      /* In whole units; the last rectangle stays. */
       if (i + 1 < n || gap < 0)
         *near_edge (order[i], upright) = floor (at + 0.5);
       at += extent (order[i], upright) + (gap < 0 ? LEAST_GAP : gap);
@@ -143,10 +143,10 @@ studio_align (StudioRect *rect, guint n, StudioAlign how)
 
 /* ---- while dragging ----------------------------------------------------------- */
 
-/* The best line so far of one axis: by how much the rectangle moves to it, and what it joins. */
+/* The best line of one axis so far: the distance that the rectangle moves, and what it is aligned with. */
 typedef struct
 {
-  double by, rank; /* rank: distance, less for what matters more */
+  double by, rank; /* rank: distance, minus a bonus for more important lines */
   double at;
   StudioRect other;
   gboolean has_guide;
@@ -175,15 +175,15 @@ offer_edges (Line *line, const StudioRect *rect, const StudioRect *other, gboole
   double w = extent (rect, upright), v = extent (other, upright);
   double away = fabs (start (rect, !upright) - start (other, !upright));
 
-  /* Corners first: cards of one size then have all their lines in common. */
+  /* Corners first, because cards of equal size share all lines. */
   offer (line, b, b - a, reach, 1, away, other);
   offer (line, b + v, b + v - a - w, reach, 0.5, away, other);
-  /* Cards of other heights have their ports at the head: their middles mean nothing. */
+  /* Cards of different heights have their ports at the top, so aligned middles mean nothing. */
   if (!upright)
     offer (line, b + v / 2, b + v / 2 - a - w / 2, reach, 0, away, other);
 }
 
-/* A wire that is level when the card lies there, or upright in a graph that runs down. */
+/* The position at which a wire is horizontal, or vertical in a graph that runs down. */
 static void
 offer_ports (Line *line, const StudioScene *scene, guint item, const gboolean *moving, const StudioRect *rect,
              double reach)
@@ -213,7 +213,7 @@ offer_ports (Line *line, const StudioScene *scene, guint item, const gboolean *m
 static void
 add_guide (StudioSnapped *snapped, const Line *line, const StudioRect *rect, gboolean upright)
 {
-  /* The line of an axis stands across it. */
+  /* The guide of an axis is perpendicular to it. */
   double a = start (rect, !upright), b = start (&line->other, !upright);
 
   if (!line->has_guide)

@@ -25,7 +25,7 @@ studio_layout_coordinate (double v)
 {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
-  /* Hundredths are plenty, and a whole number stays one in the file. */
+  /* Two decimals are enough, and whole numbers have none. */
   g_ascii_formatd (buffer, sizeof buffer, "%.10g", floor (v * 100 + 0.5) / 100);
   return g_strdup (strcmp (buffer, "-0") == 0 ? "0" : buffer);
 }
@@ -47,7 +47,7 @@ new_place (const StudioItem *item, double x, double y)
   return loom_element_new (LOOM_TAG_PLACE, "node", item->id, "x", sx, "y", sy, NULL);
 }
 
-/* Points of the wires within go along, too. */
+/* Waypoints of wires inside the frame move with it. */
 static void
 move_route (GPtrArray *edits, const LoomElement *route, const char *const *ids, double dx, double dy)
 {
@@ -133,7 +133,7 @@ has_moved (const StudioScene *scene, const StudioLayout *layout, const char *end
   return i != STUDIO_NO_ITEM && (layout->x[i] != scene->item[i].x || layout->y[i] != scene->item[i].y);
 }
 
-/* Points that somebody led a wire through belong to where its cards stood. */
+/* Waypoints set by the user are relative to the old positions of cards. */
 static void
 drop_routes (GPtrArray *edits, const LoomElement *element, const StudioScene *scene, const StudioLayout *layout)
 {
@@ -148,7 +148,7 @@ drop_routes (GPtrArray *edits, const LoomElement *element, const StudioScene *sc
     }
 }
 
-/* The direction that the <layout> is to state; NULL: none. */
+/* The direction to write to <layout>; NULL: none. */
 static const char *
 direction_of (const StudioLayout *layout)
 {

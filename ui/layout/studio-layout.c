@@ -8,28 +8,28 @@
 
 #define ORIGIN       24.0 /* the corner of a whole layout */
 #define FRAME_MARGIN 24.0
-#define LABEL_MOST   148.0 /* wider shapes get no wider channel: they would push the cards too far apart */
+#define LABEL_MOST   148.0 /* wider shapes do not widen the channel, which would push the cards too far apart */
 
-/* A card, a frame with all that is in it, or a note that stands in a frame. */
+/* A card, a frame with its contents, or a note in a frame. */
 typedef struct
 {
-  guint item;       /* STUDIO_NO_ITEM: a frame or a note */
-  guint annotation; /* of a frame or a note */
-  guint parent;     /* unit of the frame around it; STUDIO_NO_ITEM */
+  guint item;       /* STUDIO_NO_ITEM for a frame or a note */
+  guint annotation; /* the frame or note */
+  guint parent;     /* the unit of the enclosing frame; STUDIO_NO_ITEM */
   double x, y, width, height;
 } Unit;
 
-/* All in one direction: what is to run down is mirrored before and after. */
+/* The layout runs right; a graph that runs down is mirrored before and after. */
 typedef struct
 {
   const StudioScene *scene;
-  const StudioScene *stood; /* the same with cards as large as they were, which frames were drawn around */
+  const StudioScene *stood; /* the same with the former sizes of cards, which frames were drawn around */
   gboolean mirrored;
   const gboolean *chosen;
   double width, height;
   GArray *unit;    /* Unit; a frame comes after its contents */
-  guint *unit_of;  /* of each item: its own unit; STUDIO_NO_ITEM: it does not move */
-  guint *anchored; /* annotations that go along with a card, by number */
+  guint *unit_of;  /* of each item: its own unit; STUDIO_NO_ITEM: it is not moved */
+  guint *anchored; /* annotations that move with a card */
   guint n_anchored;
 } Work;
 
@@ -39,7 +39,7 @@ unit_at (const Work *work, guint i)
   return &g_array_index (work->unit, Unit, i);
 }
 
-/* The unit directly below `parent` that this item is in, or STUDIO_NO_ITEM where it is elsewhere. */
+/* The unit directly below `parent` that contains this item; STUDIO_NO_ITEM if there is none. */
 static guint
 unit_below (const Work *work, guint item, guint parent)
 {
@@ -52,14 +52,14 @@ unit_below (const Work *work, guint item, guint parent)
 
 /* ---- frames ---------------------------------------------------------------- */
 
-/* Marks what is reached from the marked units, over wires between units that have no frame yet. */
+/* Marks the units reachable from the marked ones, over wires between units without a frame yet. */
 static void
 reach (const Work *work, gboolean *seen, gboolean against)
 {
   const StudioScene *scene = work->scene;
   gboolean grown = TRUE;
 
-  /* Frames are few, and wires mostly stand in the order of the graph: a few rounds suffice. */
+  /* There are few frames, and wires are mostly in topological order, so a few rounds are enough. */
   while (grown)
     {
       grown = FALSE;
@@ -90,7 +90,7 @@ holds (const StudioAnnotation *frame, const Work *work, const Unit *unit)
                                     scene->annotation[unit->annotation].height);
 }
 
-/* TRUE where the frame holds a card, so that it is a box of the layout. */
+/* TRUE if the frame contains a card, so that it is a box of the layout. */
 static gboolean
 add_frame (Work *work, guint annotation)
 {
@@ -109,7 +109,7 @@ add_frame (Work *work, guint annotation)
     }
   if (!any)
     return FALSE;
-  /* A frame of which only some cards were chosen stays where it is. */
+  /* A frame of which only some cards were chosen stays. */
   for (guint i = 0; work->chosen != NULL && i < work->scene->n_items; i++)
     if (!work->chosen[i]
         && studio_geometry_is_within (frame, work->stood->item[i].x, work->stood->item[i].y, work->stood->item[i].width,
@@ -142,7 +142,7 @@ compare_frames (gconstpointer a, gconstpointer b)
   return p->annotation < q->annotation ? -1 : 1;
 }
 
-/* Cards, then notes within frames, then frames, the innermost first. */
+/* Cards, then notes in frames, then frames, the innermost first. */
 static void
 find_units (Work *work)
 {
@@ -151,7 +151,7 @@ find_units (Work *work)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      /* A pin that hangs below a card needs its room as the card does. */
+      /* A pin below a card needs space as the card does. */
       Unit unit = { i, 0, STUDIO_NO_ITEM, 0, 0, scene->item[i].width, scene->item[i].height + scene->item[i].hanging };
 
       work->unit_of[i] = STUDIO_NO_ITEM;
@@ -189,7 +189,7 @@ find_units (Work *work)
 
 /* ---- boxes ----------------------------------------------------------------- */
 
-/* Where a port is below the corner of the unit that stands for its card at this level. */
+/* The y of a port relative to the corner of its card's unit on this level. */
 static double
 port_height (const Work *work, guint item, gboolean is_output, guint port, guint below)
 {
@@ -203,7 +203,7 @@ port_height (const Work *work, guint item, gboolean is_output, guint port, guint
   return y;
 }
 
-/* Between the layers of a graph that runs down, shapes need no more than a line's height. */
+/* Between the layers of a graph that runs down, labels need only a line's height. */
 static double
 label_width (const Work *work, const StudioLink *link)
 {
@@ -244,8 +244,8 @@ add_edges (const Work *work, guint parent, const guint *number, LayoutGraph *gra
   return n;
 }
 
-/* Lays out what is directly within a frame, or outside all; inner frames are done before. Each unit's x and y become
- * those below the corner of what holds it. */
+/* Lays out the units directly inside a frame, or outside all frames; inner frames are already laid out. x and y of each
+ * unit become relative to the enclosing frame. */
 static double
 lay_out (Work *work, guint parent, double *width, double *height)
 {
@@ -280,7 +280,7 @@ lay_out (Work *work, guint parent, double *width, double *height)
 static void
 lay_out_frames (Work *work)
 {
-  /* The strip with the title is above what a frame holds, which in a mirror is at its left. */
+  /* The strip with the title is at the top of a frame, which is the left of the mirrored frame. */
   double left = FRAME_MARGIN + (work->mirrored ? STUDIO_FRAME_TITLE : 0);
   double top = FRAME_MARGIN + (work->mirrored ? 0 : STUDIO_FRAME_TITLE);
 
@@ -337,7 +337,7 @@ mirror (const StudioScene *scene, StudioLayout *layout)
     layout->annotation[a] = studio_rect_mirrored (layout->annotation[a]);
 }
 
-/* A layout in one direction, and what speaks against it. */
+/* A layout in one direction, and its cost. */
 static StudioLayout *
 lay_out_along (const StudioScene *scene, const gboolean *chosen, double width, double height, StudioFlow flow,
                double *cost)
@@ -392,12 +392,13 @@ lay_out_along (const StudioScene *scene, const gboolean *chosen, double width, d
   return layout;
 }
 
-/* So much better the other direction has to be: people would not find their graph again if it turned with each small
- * change. On a canvas higher than wide a graph that says nothing of its direction goes down almost as gladly. */
+/* The margin by which the other direction must be better: users would not recognise their graph if its direction
+ * changed after each small edit. On a canvas higher than wide, a graph without a set direction needs a smaller margin.
+ */
 #define TURNING       0.5
 #define TURNING_FRESH 0.1
 
-/* Whether all of it can be read on the canvas. */
+/* TRUE if the whole layout is readable on the canvas. */
 static gboolean
 is_readable (const StudioScene *scene, const StudioLayout *layout, double width, double height)
 {
@@ -433,7 +434,7 @@ lay_out_either_way (const StudioScene *scene, double width, double height)
   if (other_cost + (!scene->flow_stated && height > width ? TURNING_FRESH : TURNING) < cost)
     {
       studio_layout_free (layout);
-      /* To the right is what a graph that says nothing does. */
+      /* A graph without a set direction runs right. */
       turned->stated = other != STUDIO_FLOW_RIGHT;
       return turned;
     }
@@ -479,7 +480,7 @@ studio_layout_fill (StudioScene *scene)
   g_autoptr (StudioLayout) layout = NULL;
   StudioScene cards = *scene;
 
-  /* A frame that comes around cards without places is no reason for them to move. */
+  /* Frames are ignored, so that a new frame around cards without positions does not move them. */
   cards.n_annotations = 0;
   for (guint i = 0; i < scene->n_items; i++)
     if (!scene->item[i].is_placed)

@@ -15,12 +15,12 @@ G_BEGIN_DECLS
 /* The direction of the layout. */
 typedef enum
 {
-  STUDIO_LAYOUT_AUTOMATIC, /* what suits the canvas; the graph's direction is kept while it is readable */
+  STUDIO_LAYOUT_AUTOMATIC, /* the one that suits the canvas; the graph's direction is kept while it is readable */
   STUDIO_LAYOUT_KEEP,      /* the scene's */
   STUDIO_LAYOUT_RIGHT,
   STUDIO_LAYOUT_DOWN
 } StudioLayoutDirection;
-/* Parses "auto", "right" or "down"; FALSE: something else. */
+/* Parses "auto", "right" or "down"; FALSE for other words. */
 gboolean studio_layout_parse_direction (const char *name, StudioLayoutDirection *direction);
 
 typedef struct

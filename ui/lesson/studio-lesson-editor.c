@@ -63,7 +63,7 @@ show_fault (StudioLessonEditor *self)
   gtk_widget_set_visible (self->fault, error != NULL);
 }
 
-/* A field that one is typing in has its own words already. */
+/* A field in which the user is typing is up to date. */
 static void
 fill_entry (GtkWidget *entry, const char *value)
 {
@@ -185,7 +185,7 @@ remove_page_cb (StudioLessonEditor *self)
   studio_document_end (self->document);
 }
 
-/* Exchanges the page with the one before it. */
+/* Exchanges the page with the previous one. */
 static void
 move_page_cb (StudioLessonEditor *self)
 {

@@ -6,7 +6,7 @@
 #include "ui/lesson/studio-lesson-editor.h"
 #include "ui/lesson/studio-markdown.h"
 
-/* A learner who is stuck for a minute is glad of a hint; one who reads is not interrupted by it. */
+/* The hint appears after a minute, so that it helps a learner who is stuck and does not interrupt one who reads. */
 #define HINT_SECONDS 60
 
 struct _StudioLessonPane
@@ -16,11 +16,11 @@ struct _StudioLessonPane
   StudioLesson *lesson;
   GtkWidget *stack; /* the page, or the editor */
   GtkWidget *box, *head, *title, *choice, *steps, *scroller, *page, *foot, *back, *next;
-  GtkWidget *hint;      /* of the page that is shown; NULL: none */
+  GtkWidget *hint;      /* of the shown page; NULL: none */
   GPtrArray *ticks;     /* GtkImage by clause */
-  GtkWidget *done_line; /* "Done": shown when the page is */
+  GtkWidget *done_line; /* "Done": shown after the page is done */
   guint hint_timer;
-  gboolean filling; /* the choice of lessons is being filled */
+  gboolean filling; /* the list of lessons is being filled */
   char *shown_doc;
 };
 
@@ -56,7 +56,7 @@ markdown (StudioLessonPane *self, const char *text)
   return studio_markdown_new (text, is_node, follow, self);
 }
 
-/* The text of the graph's <doc>; NULL where it has none. */
+/* The text of the graph's <doc>, or NULL. */
 static const char *
 doc_text (StudioLessonPane *self)
 {
@@ -94,7 +94,7 @@ wrapping_label (const char *text, const char *css_class)
   return label;
 }
 
-/* Ticks, and words for those who do not see them. */
+/* Check marks, with text for screen readers. */
 static void
 show_tick (StudioLessonPane *self, guint i)
 {
@@ -129,7 +129,7 @@ add_goal (StudioLessonPane *self, const LoomLessonPage *page)
   append (self, list);
 }
 
-/* A wrong answer gets a reply when it is given, and not while it is typed. */
+/* A wrong answer gets a reply when it is submitted, not while it is typed. */
 static void
 show_reply (GtkWidget *entry, const char *reply)
 {
@@ -147,7 +147,7 @@ answer_cb (GtkEditable *entry, StudioLessonPane *self)
   studio_lesson_answer (self->lesson, gtk_editable_get_text (entry));
 }
 
-/* A sentence that does not give the right answer away; "" where there is nothing to say. (transfer full) */
+/* A sentence that does not reveal the right answer; "" if there is none. (transfer full) */
 static char *
 reply_words (LoomGoalReply reply, const char *given)
 {
@@ -243,7 +243,7 @@ step_cb (GtkButton *button, StudioLessonPane *self)
   studio_lesson_show_page (self->lesson, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "page")));
 }
 
-/* A numbered button for each page; a done one has a tick in the number's place. */
+/* A numbered button for each page; a page that is done has a check mark instead of the number. */
 static void
 show_steps (StudioLessonPane *self)
 {
@@ -521,7 +521,7 @@ studio_lesson_pane_init (StudioLessonPane *self)
   g_signal_connect (self->choice, "notify::selected", G_CALLBACK (choice_cb), self);
   gtk_box_append (GTK_BOX (self->box), self->choice);
 
-  /* A lesson of many pages has more numbers than the pane is wide. */
+  /* A lesson of many pages has more buttons than fit into the pane's width. */
   self->steps = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkWidget *strip = gtk_scrolled_window_new ();
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (strip), GTK_POLICY_AUTOMATIC, GTK_POLICY_NEVER);

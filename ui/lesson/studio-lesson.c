@@ -13,8 +13,8 @@ struct _StudioLesson
   StudioRun *run;
   GPtrArray *lessons; /* LoomLesson */
   guint which, page;
-  GArray *done;    /* gboolean by page of the lesson that is shown */
-  GArray *holding; /* gboolean by clause of the page that is shown */
+  GArray *done;    /* gboolean by page of the current lesson */
+  GArray *holding; /* gboolean by clause of the current page */
   char *answer;
   char *start; /* the graph's text when it was opened */
 };
@@ -39,7 +39,7 @@ state_file (void)
   return g_build_filename (g_get_user_state_dir (), "gradloom", "lessons.ini", NULL);
 }
 
-/* The group of the lesson that is shown. (transfer full) */
+/* The group of the current lesson in the file of progress. (transfer full) */
 static char *
 group_name (StudioLesson *self)
 {
@@ -70,7 +70,7 @@ load_progress (StudioLesson *self)
   self->page = (guint)CLAMP (g_key_file_get_integer (keys, group, "page", NULL), 0, (int)MAX (self->done->len, 1) - 1);
 }
 
-/* A state directory that cannot be written costs the ticks of a closed window and nothing else. */
+/* If the state directory cannot be written, progress is only lost when the window closes. */
 static void
 save_progress (StudioLesson *self)
 {
@@ -104,7 +104,7 @@ last_value (StudioSeries *series)
   return studio_series_last (series, &x, &y) ? y : NAN;
 }
 
-/* Figures are of the graph as it is: after a change of meaning there are none until it is trained again. */
+/* Figures belong to the current graph: after a change of meaning there are none until it is trained again. */
 static double
 figure (const char *name, gpointer data)
 {
@@ -118,7 +118,7 @@ figure (const char *name, gpointer data)
     return (double)studio_run_get_step (self->run);
   if (g_str_equal (name, "epoch"))
     return (double)studio_run_get_epoch (self->run);
-  /* A data set without a split for validation is evaluated on its test data; to a goal it is one or the other. */
+  /* A data set without a validation split is evaluated on its test data; goals accept either. */
   if (of_split && studio_run_get_split (self->run) == NULL)
     return NAN;
   if (g_str_equal (what, "loss"))
@@ -130,7 +130,7 @@ figure (const char *name, gpointer data)
   return NAN;
 }
 
-/* "q" asks for any tensor of that node, "q.out" for one. */
+/* "q" means any tensor of that node, "q.out" a particular one. */
 static gboolean
 is_pinned (const char *tensor, gpointer data)
 {
@@ -216,7 +216,7 @@ forget_page (StudioLesson *self)
   g_array_set_size (self->holding, 0);
 }
 
-/* The graph's lessons, read again; the page stays where there still is one. */
+/* Reads the graph's lessons again; keeps the current page if it still exists. */
 static void
 read_lessons (StudioLesson *self)
 {
@@ -231,7 +231,7 @@ read_lessons (StudioLesson *self)
   g_signal_emit (self, signals[LESSONS_CHANGED], 0);
 }
 
-/* Whether <lesson> is as it was read: most changes of a graph are none of it. */
+/* TRUE if <lesson> is unchanged: most changes of a graph do not affect it. */
 static gboolean
 lessons_differ (StudioLesson *self)
 {
@@ -327,7 +327,7 @@ studio_lesson_show_page (StudioLesson *self, guint i)
   forget_page (self);
   save_progress (self);
   g_signal_emit (self, signals[PAGE_CHANGED], 0);
-  /* A last page without a goal is done when it is shown. */
+  /* The last page is done as soon as it is shown, if it has no goal. */
   if (i + 1 == studio_lesson_n_pages (self) && studio_lesson_page (self)->goal == NULL)
     set_done (self, i);
   evaluate (self);

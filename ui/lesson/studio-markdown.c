@@ -6,8 +6,8 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-/* Quotes and lists within each other, and emphasis within emphasis. Each level is a call and a widget or a span, and a
- * file may have thousands; no text that is written to be read has as many as these. */
+/* Maximum nesting of quotes, lists and emphasis. Each level is a recursive call and a widget or a span, and a file may
+ * have thousands; texts for readers have fewer. */
 #define MAX_BLOCKS 12
 #define MAX_INLINE 32
 
@@ -16,7 +16,7 @@ typedef struct
   StudioMarkdownIsNode is_node;
   StudioMarkdownFollow follow;
   gpointer data;
-  GtkTextDirection direction; /* the text's, whatever the window's is: English in a Hebrew window begins at the left */
+  GtkTextDirection direction; /* of the text, not of the window: English in a Hebrew window begins at the left */
 } Context;
 
 /* ---- inline content --------------------------------------------------------- */

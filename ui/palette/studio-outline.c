@@ -19,7 +19,7 @@ struct _StudioOutlineRow
   char *path, *title, *shape, *fault, *search;
   gboolean is_warning;
   gboolean typed;
-  LoomShape output; /* that `shape` writes, if it is typed */
+  LoomShape output; /* the output that `shape` describes, if it is typed */
 };
 
 G_DEFINE_FINAL_TYPE (StudioOutlineRow, studio_outline_row, G_TYPE_OBJECT)
@@ -61,7 +61,7 @@ struct _StudioOutline
   GtkCustomFilter *filter;
   GtkSingleSelection *selection;
   char *words;
-  gboolean selecting; /* the document and the list follow each other: one at a time */
+  gboolean selecting; /* the document and the list follow each other: prevents recursion */
 };
 
 G_DEFINE_FINAL_TYPE (StudioOutline, studio_outline, GTK_TYPE_WIDGET)
@@ -102,7 +102,7 @@ make_row (const LoomNet *net, guint i, GHashTable *faults)
   return row;
 }
 
-/* Whether the row at this position is as make_row() would make it now. */
+/* TRUE if the row at this position equals the one that make_row() would make now. */
 static gboolean
 is_current (StudioOutline *self, guint at, const LoomNet *net, GHashTable *faults)
 {
@@ -132,7 +132,7 @@ follow_document (StudioOutline *self)
     {
       g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->filtered), i);
 
-      /* A module's card stands for the first of its nodes. */
+      /* A module's card is represented by the first of its nodes. */
       if (studio_scene_card_of (scene, row->path) == item)
         {
           gtk_single_selection_set_selected (self->selection, i);
@@ -163,7 +163,7 @@ fill (StudioOutline *self)
     same++;
   if (same == n && same == old)
     return;
-  /* Rows have numbers, so those after one that came or went differ. */
+  /* Rows have numbers, so all rows after an added or removed one differ. */
   while (n == old && end > same && is_current (self, end - 1, net, faults))
     end--;
   for (guint i = same; i < end; i++)
@@ -216,7 +216,7 @@ activate_cb (GtkListView *view, guint position, StudioOutline *self)
 static void
 entry_activate_cb (StudioOutline *self)
 {
-  /* The entry notifies of a change only when typing has stopped. */
+  /* The entry emits "search-changed" only when typing has paused. */
   search_cb (self);
   if (g_list_model_get_n_items (G_LIST_MODEL (self->selection)) > 0)
     activate_cb (NULL, 0, self);
@@ -282,11 +282,11 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
   gtk_widget_set_tooltip_text (box, row->fault);
   described = row->shape[0] != '\0' ? g_strdup_printf ("%s, %s", row->title, row->shape) : g_strdup (row->title);
   label = row->fault != NULL
-              /* Translators: number and name of a node, what it is, and what is wrong with it; read aloud. */
+              /* Translators: number and name of a node, its kind, and its fault; read aloud. */
               ? g_strdup_printf (_ ("%1$s. %2$s, %3$s, fault: %4$s"), order, row->path, described, row->fault)
               : g_strdup_printf (_ ("%1$s. %2$s, %3$s"), order, row->path, described);
   gtk_accessible_update_property (GTK_ACCESSIBLE (box), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-  /* The focus stands on the list's own widget around the row. */
+  /* The focus is on the list's own widget around the row. */
   if (gtk_widget_get_parent (box) != NULL)
     gtk_accessible_update_property (GTK_ACCESSIBLE (gtk_widget_get_parent (box)), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
                                     -1);

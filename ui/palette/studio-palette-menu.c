@@ -16,7 +16,7 @@ unparent_idle (gpointer popover)
   return G_SOURCE_REMOVE;
 }
 
-/* The chosen action is still to be done when the popover closes. */
+/* The chosen action runs after the popover has closed. */
 static void
 closed_cb (GtkPopover *popover, gpointer data)
 {

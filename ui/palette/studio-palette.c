@@ -22,9 +22,9 @@ struct _StudioPalette
   StudioDocument *document;
   StudioCanvas *canvas; /* a weak pointer */
   GtkWidget *entry, *list, *empty, *stack, *scroller;
-  char *words;    /* what is searched for; "" for nothing */
-  char *modules;  /* their names, to see when they change */
-  char **offered; /* names of the only operators that are shown; NULL: all are */
+  char *words;    /* the search text; "" for none */
+  char *modules;  /* their names, to detect changes */
+  char **offered; /* names of the operators to show; NULL: all */
   guint n_rows;
   gboolean unfolded[LIBRARY + 1];
 };
@@ -36,9 +36,9 @@ typedef struct
   char *name;
   StudioSearchKey *key;
   gboolean is_module, is_usual;
-  GtkWidget *fold; /* of the row that folds the category: its label; NULL for others */
+  GtkWidget *fold; /* the label of the row that unfolds the category; NULL for other rows */
   guint category, order, rank;
-  guint n_folded; /* how many rows the fold hides */
+  guint n_folded; /* number of rows that are folded */
 } Entry;
 
 static void
@@ -76,13 +76,13 @@ static void
 drag_begin_cb (GtkDragSource *source, GdkDrag *drag, GtkWidget *row)
 {
   g_autoptr (GdkPaintable) live = gtk_widget_paintable_new (row);
-  /* A still picture, because the row may be laid out again during the drag. */
+  /* A static picture, because the row may be laid out again during the drag. */
   g_autoptr (GdkPaintable) icon = gdk_paintable_get_current_image (live);
 
   gtk_drag_source_set_icon (source, icon, 12, 12);
 }
 
-/* Puts the row in its place: rows of a category stand together, the fold is the last of them. */
+/* Sorts rows by category; the row that unfolds it is the last of its category. */
 static Entry *
 add_list_row (StudioPalette *self, GtkWidget *row, GtkWidget *child, guint category)
 {
@@ -182,7 +182,7 @@ header_cb (GtkListBoxRow *row, GtkListBoxRow *before, gpointer data)
   guint category = row_entry (row)->category;
   GtkWidget *label;
 
-  /* Ranked rows are of all categories in turn. */
+  /* Ranked rows may be of any category. */
   if (is_searching (self) || (before != NULL && row_entry (before)->category == category))
     {
       gtk_list_box_row_set_header (row, NULL);
@@ -247,7 +247,7 @@ rank_rows (StudioPalette *self)
       row_entry (row)->rank = studio_search_rank (row_entry (row)->key, self->words);
 }
 
-/* The best match is selected: it is what Enter adds. */
+/* The best match is selected, because Enter adds the selected row. */
 static void
 search_cb (StudioPalette *self)
 {
@@ -282,7 +282,7 @@ add (StudioPalette *self, GtkListBoxRow *row)
 static void
 row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioPalette *self)
 {
-  /* A double click on a fold was two clicks already. */
+  /* A double click on the row that unfolds has been handled as two clicks. */
   if (row_entry (row)->fold == NULL)
     add (self, row);
 }
@@ -305,7 +305,7 @@ row_op (GtkListBoxRow *row)
   return entry->name != NULL && !entry->is_module ? loom_op (entry->name) : NULL;
 }
 
-/* Down goes from the entry into the list, and Return and Space on the fold do what a click does. */
+/* Down moves from the entry to the list, and Return and Space on the row that unfolds do the same as a click. */
 static gboolean
 entry_key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioPalette *self)
 {
@@ -339,7 +339,7 @@ entry_activate_cb (StudioPalette *self)
 {
   GtkListBoxRow *row;
 
-  /* The entry tells of a change only when the typing has stopped. */
+  /* The entry emits "search-changed" only when typing has paused. */
   search_cb (self);
   row = first_match (self);
   if (row != NULL && is_searching (self))

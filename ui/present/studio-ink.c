@@ -127,7 +127,7 @@ gboolean
 studio_stroke_visible (const StudioStroke *stroke, double x, double y, double zoom, double width, double height,
                        StudioInkArea *seen)
 {
-  /* A pixel more at each side: edges are smoothed. */
+  /* One pixel more on each side for antialiasing. */
   const double left = MAX (floor ((stroke->x0 - x) * zoom) - 1, 0), top = MAX (floor ((stroke->y0 - y) * zoom) - 1, 0);
   const double right = MIN (ceil ((stroke->x1 - x) * zoom) + 1, width);
   const double bottom = MIN (ceil ((stroke->y1 - y) * zoom) + 1, height);

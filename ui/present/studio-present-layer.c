@@ -7,12 +7,12 @@
 #include "ui/present/studio-ink.h"
 
 #define BEAM_RADIUS  120.0 /* pixels, and more on a large screen */
-#define BEAM_SHARE   0.17  /* of the canvas's lesser side */
+#define BEAM_SHARE   0.17  /* of the canvas's smaller side */
 #define PEN_WIDTH    4.0
 #define ERASER_REACH 10.0
 
 static const GdkRGBA dark = { 0, 0, 0, 0.62 };
-/* Red, blue, green and orange of GNOME's palette, which are told apart on bright and on dark ground. */
+/* Red, blue, green and orange of GNOME's palette, which are distinguishable on light and on dark backgrounds. */
 static const GdkRGBA colours[STUDIO_INK_COLOURS] = { { 0.878f, 0.106f, 0.141f, 1 },
                                                      { 0.208f, 0.518f, 0.894f, 1 },
                                                      { 0.180f, 0.639f, 0.439f, 1 },
@@ -27,7 +27,7 @@ struct _StudioPresentLayer
   guint colour;
   gboolean spotlight, inside;
   double x, y;               /* of the pointer */
-  double erased_x, erased_y; /* where the eraser was last */
+  double erased_x, erased_y; /* the last position of the eraser */
 };
 
 G_DEFINE_FINAL_TYPE (StudioPresentLayer, studio_present_layer, GTK_TYPE_WIDGET)
@@ -58,7 +58,7 @@ draw_edge (GtkSnapshot *snapshot, const StudioSpotlight *beam, const graphene_re
   cairo_destroy (cr);
 }
 
-/* Each tile is one node whatever it is, so that tiles are compared with themselves from frame to frame. */
+/* Each tile is one node in every state, so that GTK can compare it with the tile of the last frame. */
 static void
 snapshot_beam (StudioPresentLayer *self, GtkSnapshot *snapshot, double width, double height)
 {
@@ -148,7 +148,7 @@ erase (StudioPresentLayer *self, double x, double y)
     changed (self);
 }
 
-/* Erases along the line from where the eraser was: a fast pointer reports few points. */
+/* Erases along the line from the last position of the eraser, because a fast pointer reports few points. */
 static void
 erase_to (StudioPresentLayer *self, double x, double y)
 {

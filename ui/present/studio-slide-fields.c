@@ -13,8 +13,8 @@ struct _StudioSlideFields
   StudioSlides *slides;
   GtkWidget *box, *title, *text, *light, *everything, *pins;
   gboolean filling;
-  guint64 shown;      /* serial of the slide whose words stand in the fields */
-  GPtrArray *tensors; /* of the check buttons in pins, in order */
+  guint64 shown;      /* serial of the slide in the fields */
+  GPtrArray *tensors; /* the check buttons of pins, in order */
 };
 
 G_DEFINE_FINAL_TYPE (StudioSlideFields, studio_slide_fields, GTK_TYPE_WIDGET)
@@ -69,7 +69,7 @@ everything_cb (StudioSlideFields *self)
     studio_slides_set (self->slides, (guint)i, "spotlight", NULL);
 }
 
-/* All that are checked, of all that there are; where all are, new ones will be, too. */
+/* The checked pins; NULL if all are checked, so that later pins are included. */
 static void
 pin_cb (StudioSlideFields *self)
 {
@@ -136,7 +136,7 @@ make_pins (StudioSlideFields *self)
     }
 }
 
-/* The check button that has the keyboard's focus stays for as long as the pins are the same. */
+/* The check buttons stay while the pins are the same, so that the focused one keeps the focus. */
 static void
 fill_pins (StudioSlideFields *self, const LoomSlide *slide)
 {
@@ -178,7 +178,7 @@ fill_words (StudioSlideFields *self, const LoomSlide *slide)
 
   gtk_label_set_text (GTK_LABEL (self->light), light);
   gtk_widget_set_sensitive (self->everything, ids != NULL);
-  /* A field that one is typing in has its own words already, as long as it is about the same view. */
+  /* A field in which the user is typing keeps its text while it belongs to the same view. */
   if (strcmp (gtk_editable_get_text (GTK_EDITABLE (self->title)), slide->title) != 0)
     gtk_editable_set_text (GTK_EDITABLE (self->title), slide->title);
   if ((self->shown != slide->serial || !gtk_widget_has_focus (self->text)) && strcmp (text, slide->text) != 0)
@@ -251,7 +251,7 @@ append_button (StudioSlideFields *self, GtkWidget *box, const char *words, GCall
   return button;
 }
 
-/* All edits in a field, until one goes to another, are one step of undo. */
+/* All edits in a field, until another one gets the focus, are one undo step. */
 static void
 watch_visits (StudioSlideFields *self, GtkWidget *field)
 {
@@ -321,7 +321,7 @@ studio_slide_fields_new (StudioDocument *document, StudioSlides *slides)
   self->slides = g_object_ref (slides);
   g_signal_connect_swapped (slides, "changed", G_CALLBACK (fill), self);
   g_signal_connect_swapped (slides, "current-changed", G_CALLBACK (fill), self);
-  /* A pin comes or goes without a change of the slide. */
+  /* Pins can be added or removed without a change of the slide. */
   g_signal_connect_swapped (document, "changed", G_CALLBACK (fill_present_pins), self);
   fill (self);
   return self;

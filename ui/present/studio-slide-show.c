@@ -66,7 +66,7 @@ studio_slide_capture (StudioDocument *document, StudioCanvas *canvas)
   slide->title = g_strdup ("");
   slide->text = g_strdup ("");
   slide->scope = g_strdup (studio_document_get_scope_path (document));
-  /* A single card is selected by any click; several were selected on purpose. */
+  /* Any click selects a card, so only a selection of several is intentional. */
   if (strchr (selected, ' ') != NULL)
     slide->spotlight = g_strsplit (selected, " ", -1);
   return slide;

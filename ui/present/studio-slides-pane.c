@@ -56,7 +56,7 @@ remove_cb (StudioSlidesPane *self)
     studio_slides_remove (self->slides, (guint)i);
 }
 
-/* The row with the focus keeps it on its way. */
+/* A focused row that moves keeps the focus. */
 static void
 focus_current (StudioSlidesPane *self)
 {
@@ -99,7 +99,7 @@ row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioSlidesPane *self)
     studio_slide_show (self->document, self->canvas, studio_slides_get (self->slides, (guint)i), FALSE);
 }
 
-/* Walking the rows by keys shows their fields; Enter goes there. */
+/* Moving to a row by keys shows its fields; Enter moves to the fields. */
 static void
 row_selected_cb (GtkListBox *list, GtkListBoxRow *row, StudioSlidesPane *self)
 {
@@ -149,7 +149,7 @@ drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioS
 
   GtkWidget *dragged = g_value_get_object (value);
 
-  /* A view of another lecture, in another window, is none of this list's. */
+  /* A view dragged from another window belongs to another document. */
   if (dragged == NULL || gtk_widget_get_parent (dragged) != gtk_widget_get_parent (row))
     return FALSE;
   studio_slides_move (self->slides, (guint)gtk_list_box_row_get_index (GTK_LIST_BOX_ROW (dragged)),

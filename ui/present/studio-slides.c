@@ -9,7 +9,7 @@ struct _StudioSlides
   StudioDocument *document;
   GPtrArray *slides; /* LoomSlide */
   guint64 current;   /* serial; 0: none */
-  guint visit;       /* to a field: what is changed in one is one step */
+  guint visit;       /* number of the current visit to a field, whose changes are one undo step */
 };
 
 G_DEFINE_FINAL_TYPE (StudioSlides, studio_slides, G_TYPE_OBJECT)
@@ -156,7 +156,7 @@ studio_slides_move (StudioSlides *self, guint i, guint to)
   if (element == NULL || other == NULL || i == to)
     return;
   LoomElement *view = loom_element_parent (element), *copy = loom_element_copy (element);
-  /* After the slide is removed, the following ones move up by one: either way it takes the other's index. */
+  /* When a slide is removed, the next one gets its index, or the one before if it was the last. */
   const guint at = loom_element_index (other);
   studio_document_begin (self->document, _ ("Move a view"));
   studio_document_edit (self->document, loom_edit_remove (element));

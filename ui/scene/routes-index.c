@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A wire among more cards than these is not routed: the search takes as long as the lines between them, and a wire
- * across hundreds of cards is not readable anyway. */
+/* A wire that passes more cards than this is not routed: the search takes time proportional to the number of lines
+ * between the cards, and a wire across hundreds of cards is not readable anyway. */
 #define MOST_CARDS 640u
 
 static guint
@@ -31,7 +31,7 @@ route_index_is_small (const RouteIndex *index, const StudioRect *rect)
   guint c0, r0, c1, r1, n = 0;
 
   route_index_cells (index, rect, &c0, &r0, &c1, &r1);
-  /* The cells of a row follow each other, and so do their entries. */
+  /* The cells of a row are adjacent, and so are their entries. */
   for (guint r = r0; r <= r1 && n <= MOST_CARDS; r++)
     n += index->first[r * index->columns + c1 + 1] - index->first[r * index->columns + c0];
   return n <= MOST_CARDS;
@@ -50,7 +50,7 @@ route_index_init (RouteIndex *index, const StudioRect *card, guint n)
   index->n_cards = n;
   index->x = all.x;
   index->y = all.y;
-  /* About one card a cell, so that neither empty cells nor full ones are many. */
+  /* About one card per cell, so that few cells are empty or full. */
   index->cell = MAX (192, sqrt (all.width * all.height / MAX (n, 1)));
   index->cell = MAX (index->cell, MAX (all.width, all.height) / (16.0 * sqrt (n + 1.0)));
   index->columns = (guint)(all.width / index->cell) + 1;

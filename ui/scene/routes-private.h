@@ -17,8 +17,8 @@ typedef struct
   const StudioRect *card;
   guint n_cards, columns, rows;
   double x, y, cell;
-  guint *first, *entry; /* of each cell, into entry */
-  guint *asked;         /* per card: the last query that returned it */
+  guint *first, *entry; /* entry[first[cell]] is a cell's first card */
+  guint *asked;         /* per card: the number of the last query that returned it */
   guint question;
   GArray *found; /* guint */
 } RouteIndex;
@@ -39,33 +39,34 @@ typedef struct
   guint link, from, to; /* the wire; the cards at its ends, STUDIO_NO_ITEM for a waypoint */
   double x0, y0, x1, y1;
   gboolean routed;
-  StudioRect region; /* only cards in it are considered */
-  GArray *base, *way; /* RoutePoint; corners with horizontal and vertical segments alternating: as found, and in tracks;
-                         or NULL */
+  StudioRect region;  /* only cards in it are considered */
+  GArray *base, *way; /* RoutePoint; corners of alternating horizontal and vertical segments: as found, and after
+                         shifting into tracks; or NULL */
 } RouteWire;
 
 /* Finds corners from one port to the other that avoid cards; FALSE: no route. region receives the searched area. */
 gboolean route_search (RouteIndex *index, const RouteWire *wire, GArray *corners, StudioRect *region);
 /* TRUE if the segment between corners k and k + 1 ends at a port or waypoint, and therefore stays. */
 gboolean route_is_fixed (const GArray *corners, guint k);
-/* Moves each inner segment to the middle of its channel. */
+/* Moves each inner segment to the middle of the channel between cards. */
 void route_centre (RouteIndex *index, GArray *corners);
-/* How far the segment between corners k and k + 1 may shift. */
+/* The range of coordinates into which the segment between corners k and k + 1 may shift. */
 void route_slack (RouteIndex *index, const GArray *corners, guint k, double *low, double *high);
-/* A segment: that between the corners k and k + 1. */
+/* The segment between the corners k and k + 1. */
 typedef struct
 {
   const GArray *way;
   guint k;
 } RoutePiece;
 #define ROUTE_SURE 1000
-/* The votes for s after t minus those for before; at least ROUTE_SURE if they would otherwise overlap. */
+/* Whether s belongs after t: positive if more ends of s and t say so than say before; at least ROUTE_SURE in magnitude
+ * if they would otherwise overlap. */
 int route_side (const RoutePiece *s, const RoutePiece *t);
 /* Separates segments of different nets. */
 void route_tracks (RouteIndex *index, RouteWire *wire, guint n);
 /* Appends the segments of a route with round corners to pieces (StudioCurve). */
 void route_round (RouteIndex *index, const GArray *corners, double radius, GArray *pieces);
-/* Places the shape labels. stale: the ones to place again, while the others stay; NULL: all. */
+/* Places the shape labels. stale: the labels to place again, while others stay; NULL: all. */
 void route_place_shape_labels (const StudioScene *scene, const StudioRoute *route, const guint8 *stale,
                                StudioShapeLabelSize size, gpointer data, StudioShapeLabel *shape_label);
 

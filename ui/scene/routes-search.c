@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BEND        30.0 /* a corner costs as much as this length */
-#define BELOW       1.12 /* of two ways alike the one above is taken: below are targets and what hangs on cards */
+#define BEND 30.0 /* a corner costs as much as this length */
+#define BELOW                                                                                                          \
+  1.12 /* factor of lengths below both ends: of two equal routes the one above is taken, because targets and pins are  \
+          below cards */
 #define MARGIN      112.0
 #define WIDE_MARGIN 480.0
-#define MOST_NODES  (1u << 14) /* that a way is looked for among; a wire that would need more is a plain curve */
+#define MOST_NODES  (1u << 14) /* crossings to search; a wire that needs more is a plain curve */
 #define MANY_CARDS  256u
 #define NEAR_END    600.0
 
@@ -23,7 +25,7 @@ typedef struct
 {
   double *x, *y;
   guint nx, ny;
-  guint8 *walls; /* of each crossing: bit 0 the piece to its right is blocked, bit 1 the one below */
+  guint8 *walls; /* per crossing: bit 0 is set if the segment to its right is blocked, bit 1 if the one below is */
 } Lines;
 
 static int
@@ -46,7 +48,7 @@ sort_unique (double *v, guint n)
   return kept;
 }
 
-/* The first line at or after v. */
+/* The index of the first line at or after v. */
 static guint
 line_at (const double *line, guint n, double v)
 {
@@ -79,7 +81,7 @@ block (Lines *lines, const StudioRect *card, double clear)
   guint i0 = line_at (lines->x, lines->nx, left), i1 = line_at (lines->x, lines->nx, right);
   guint j0 = line_at (lines->y, lines->ny, top), j1 = line_at (lines->y, lines->ny, bottom);
 
-  /* A card that begins left of the window blocks the first lines, too: they lie within it. */
+  /* A card that begins left of the window also blocks the first lines, which are inside the card. */
   for (guint j = j0; j <= j1 && j < lines->ny; j++)
     for (guint i = i0; i <= i1 && i < lines->nx; i++)
       {
@@ -93,7 +95,8 @@ block (Lines *lines, const StudioRect *card, double clear)
       }
 }
 
-/* A wire leaves a port to the right and reaches one from the left; a point it leaves and reaches anyhow. */
+/* A wire leaves an output to the right and arrives at an input from the left; at a waypoint any direction is allowed.
+ */
 static double
 start_x (const RouteWire *wire, double clear)
 {
@@ -167,10 +170,10 @@ lines_clear (Lines *lines)
 typedef struct
 {
   double estimate, cost;
-  guint state; /* 2 × crossing + (1: came upright) */
+  guint state; /* 2 × crossing, + 1 if it was reached vertically */
 } Open;
 
-/* A heap; of equals the one with the lower state, so that the same cards always give the same way. */
+/* A heap. Of equal entries the one with the lower state is first, so that the same cards always have the same route. */
 static gboolean
 is_before (const Open *a, const Open *b)
 {
@@ -228,7 +231,7 @@ step_cost (const Search *s, guint i, guint j, guint i2, guint j2)
 
   if (MAX (l->y[j], l->y[j2]) > MAX (s->wire->y0, s->wire->y1) + 1e-6)
     dy *= BELOW;
-  /* Of ways alike the one that turns first, so that wires which go the same way meet early. */
+  /* Of equal routes the one that turns first is shorter, so that wires in the same direction join early. */
   if (j == j2 && l->y[j] == s->wire->y0 && s->wire->y0 != s->wire->y1)
     dx *= 1.001;
   return dx + dy;
@@ -276,13 +279,13 @@ collect (const Search *s, guint state, GArray *corners)
       RoutePoint *last = corners->len > 0 ? &g_array_index (corners, RoutePoint, corners->len - 1) : NULL;
       RoutePoint *prior = corners->len > 1 ? last - 1 : NULL;
 
-      /* A point on the way straight on is no corner. */
+      /* A point on a straight line is no corner. */
       if (prior != NULL && ((prior->x == last->x && last->x == p.x) || (prior->y == last->y && last->y == p.y)))
         *last = p;
       else
         g_array_append_val (corners, p);
     }
-  /* Level and upright in turn, whatever comes first. */
+  /* Segments alternate and begin with a horizontal one, which may have length 0. */
   if (corners->len > 1 && g_array_index (corners, RoutePoint, 0).x == g_array_index (corners, RoutePoint, 1).x)
     g_array_prepend_val (corners, end);
 }
@@ -361,14 +364,14 @@ route_search (RouteIndex *index, const RouteWire *wire, GArray *corners, StudioR
       StudioRect window = studio_rect_between (wire->x0, wire->y0, wire->x1, wire->y1);
       double margin = tries[k].margin;
 
-      /* Its own cards are gone round, so all of them is looked at. */
+      /* The window contains the wire's own cards, because the route goes around them. */
       if (wire->from != STUDIO_NO_ITEM)
         window = studio_rect_union (window, index->card[wire->from]);
       if (wire->to != STUDIO_NO_ITEM)
         window = studio_rect_union (window, index->card[wire->to]);
       window
           = (StudioRect){ window.x - margin, window.y - margin, window.width + 2 * margin, window.height + 2 * margin };
-      /* Pieces slide into their tracks a little beyond it. */
+      /* Segments may shift into tracks a little outside of the window. */
       *region = (StudioRect){ window.x - ROUTE_SLIDE - ROUTE_CLEAR, window.y - ROUTE_SLIDE - ROUTE_CLEAR,
                               window.width + 2 * (ROUTE_SLIDE + ROUTE_CLEAR),
                               window.height + 2 * (ROUTE_SLIDE + ROUTE_CLEAR) };

@@ -7,14 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-#define CARD_GAP      3.0 /* from cards, and from what is written under them */
+#define CARD_GAP           3.0 /* from cards, and from the text below them */
 #define SHAPE_LABEL_GAP    2.0
 #define SHAPE_LABEL_INSIDE 6.0
-#define LONG          8000.0
-#define CROWDED       64u /* pieces of wires below one shape */
-#define MOST_SAID     16u /* shapes of one output that are looked at */
-#define WIRE_FROM_END 11.0
-#define POINT         6.0 /* half the side of a point's square */
+#define LONG               8000.0
+#define CROWDED            64u /* segments of wires below one label */
+#define MOST_SAID          16u /* labels of one output that are examined */
+#define WIRE_FROM_END      11.0
+#define POINT              6.0 /* half the side of a waypoint's square */
 
 /* ---- words ---------------------------------------------------------------- */
 
@@ -29,7 +29,7 @@ in_two_lines (char **word)
   return g_string_free (s, FALSE);
 }
 
-/* A copy is shown after the shape: on the same line, on its own line, or in words on several lines. */
+/* A copy is shown after the shape: on the same line, on its own line, or as words on several lines. */
 static char *
 with_copy (char **part, StudioShapeLabelForm form)
 {
@@ -69,7 +69,7 @@ studio_shape_label_text (const char *label, StudioShapeLabelForm form)
 
 /* ---- places --------------------------------------------------------------- */
 
-/* A place that is taken, in the list of one cell. */
+/* A placed label, in the list of one cell. */
 typedef struct
 {
   StudioRect rect;
@@ -84,10 +84,10 @@ typedef struct
   StudioRect *card, *piece;
   guint *wire_of;
   GArray *shape_labels;
-  guint *first_shape_label; /* of each cell of cards, an index; G_MAXUINT: none */
+  guint *first_shape_label; /* index of the first label of each cell; G_MAXUINT: none */
 } Places;
 
-/* Cards, the words under them and what hangs there, notes, and points that wires are led through. */
+/* The obstacles: cards with their text and pins, notes, and waypoints. */
 static void
 collect_cards (Places *self)
 {
@@ -136,7 +136,7 @@ collect_pieces (Places *self)
       {
         self->piece[n] = studio_curve_bounds (&self->route[l].piece[k]);
         self->wire_of[n] = l;
-        /* A curve across half the graph would stand in every cell, and hardly ever in the way. */
+        /* A curve across half the graph would be in every cell, but rarely overlaps a label. */
         n += self->piece[n].width < LONG || self->piece[n].height < 1;
       }
   route_index_init (&self->pieces, self->piece, n);
@@ -181,7 +181,7 @@ take_place (Places *self, const StudioRect *r)
       }
 }
 
-/* Whether wires of other outputs pass below: what stands on two wires seems to speak of both. */
+/* TRUE if wires of other outputs pass below: a label on two wires would seem to belong to both. */
 static gboolean
 covers_others (Places *self, guint link, const StudioRect *r)
 {
@@ -212,14 +212,14 @@ is_free (Places *self, guint link, const StudioRect *r, gboolean alone)
   return n == 0 && is_clear_of_shape_labels (self, r) && !(alone && covers_others (self, link, r));
 }
 
-/* How good a piece is to stand on. */
+/* The suitability of a segment for a label; 0: none. */
 static double
 worth (const StudioCurve *c, double width, double height)
 {
   double dx = fabs (c->x[3] - c->x[0]), dy = fabs (c->y[3] - c->y[0]);
 
   if (!studio_curve_is_straight (c))
-    /* Of a way in pieces the curved ones are corners. */
+    /* In a routed wire the curves are corners. */
     return hypot (dx, dy) < 2 * STUDIO_GRID ? 0 : 0.8 * dx;
   return dy <= dx ? (dx < 0.6 * width ? 0 : dx) : (dy < height ? 0 : 0.5 * dy);
 }
@@ -228,7 +228,7 @@ static gboolean
 place_on (Places *self, guint link, const StudioCurve *c, double width, double height, gboolean alone, StudioRect *rect)
 {
   static const double at[] = { 0.5, 0.38, 0.62, 0.26, 0.74, 0.16, 0.84 };
-  /* Next to a vertical wire there may be another, from the next port: then the label begins or ends at the wire. */
+  /* The wire of the next port may be next to a vertical wire: then the label begins or ends at the wire. */
   static const double aside[] = { 0, -1, 1 };
   gboolean upright = studio_curve_is_straight (c) && fabs (c->x[3] - c->x[0]) < 1;
 
@@ -246,7 +246,7 @@ place_on (Places *self, guint link, const StudioCurve *c, double width, double h
   return FALSE;
 }
 
-/* The best piece that has room. */
+/* Places the label on the most suitable segment with space for it. */
 static gboolean
 place (Places *self, guint link, double width, double height, gboolean alone, StudioRect *rect)
 {
@@ -277,7 +277,7 @@ place (Places *self, guint link, double width, double height, gboolean alone, St
   return FALSE;
 }
 
-/* Wires of one output have one shape: where they run together it is said once. */
+/* TRUE if another wire of the same output, with the same shape, has its label where both wires run together. */
 static gboolean
 is_said (const Places *self, guint link, const StudioShapeLabel *shape_label)
 {
@@ -291,7 +291,7 @@ is_said (const Places *self, guint link, const StudioShapeLabel *shape_label)
     {
       const StudioRect *r = &shape_label[other].rect, *way = &self->route[link].bounds;
 
-      /* Not where it only touches the end of a shape. */
+      /* Touching the end of the label does not count. */
       const StudioRect within = grown (r, -SHAPE_LABEL_INSIDE);
 
       seen += r->width > 0;
@@ -307,7 +307,7 @@ place_link (Places *self, guint link, StudioShapeLabelSize size, gpointer data, 
 {
   const char *label = self->scene->link[link].label;
 
-  /* Rather in lines than on another's wire, and rather there than not at all. */
+  /* A label on several lines is better than one on another's wire, which is better than none. */
   for (guint pass = 0; pass < 2; pass++)
     for (guint form = 0; form < STUDIO_N_SHAPE_LABEL_FORMS; form++)
       {

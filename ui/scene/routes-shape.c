@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#define NARROW 14.0   /* the radius of a corner that a card is near to */
-#define ARC    0.5523 /* the controls of a cubic that is a quarter of a circle, in radii */
+#define NARROW 14.0   /* the radius of a corner near a card */
+#define ARC    0.5523 /* the distance of control points of a cubic that approximates a quarter circle, in radii */
 
 #define corner(array, k) (&g_array_index (array, RoutePoint, k))
 
@@ -26,7 +26,7 @@ towards (const RoutePoint *from, const RoutePoint *to, double by)
   return (RoutePoint){ from->x + (to->x - from->x) * by / d, from->y + (to->y - from->y) * by / d };
 }
 
-/* A wide corner cuts off what lies within it, where a card may be: then it is a narrow one. */
+/* A rounded corner cuts off the area inside it. If a card is there, the radius is small. */
 static double
 free_radius (RouteIndex *index, const RoutePoint *p, const RoutePoint *q, const RoutePoint *r, double radius)
 {
@@ -73,7 +73,7 @@ route_round (RouteIndex *index, const GArray *corners, double radius, GArray *pi
 
 /* ---- what one asks of a curve --------------------------------------------- */
 
-/* Controls that lie on the line but beyond its ends make it go there and back. */
+/* A curve with control points on the line, but beyond its ends, would go there and back. */
 static gboolean
 is_between (double v, double a, double b)
 {
@@ -154,7 +154,7 @@ curve_meets (const StudioCurve *c, const StudioRect *rect)
   double ax = c->x[0], ay = c->y[0];
   int steps = studio_curve_is_straight (c) && (bounds.width == 0 || bounds.height == 0) ? 1 : STEPS;
 
-  /* A level piece would have no height to meet anything with. */
+  /* A horizontal segment would have no height to intersect anything. */
   bounds.width += 1e-3;
   bounds.height += 1e-3;
   if (!studio_rect_intersects (&bounds, rect))

@@ -1,5 +1,5 @@
-/* Decides on which side of another segment one belongs: by where their routes part, so that they cross only if they
- * must. */
+/* Decides on which side of another segment a segment belongs: by where their routes part, so that they cross only if
+ * they must. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>
@@ -16,7 +16,8 @@ along (const RoutePiece *piece, guint at)
   return piece->k % 2 == 1 ? p->y : p->x;
 }
 
-/* The corner at the end of a piece towards which coordinates grow (sign 1) or shrink, and the step to the next. */
+/* The corner at the end of a segment towards which coordinates grow (sign 1) or shrink, and the step to the next
+ * corner. */
 static guint
 end_of (const RoutePiece *piece, int sign, int *step)
 {
@@ -24,7 +25,7 @@ end_of (const RoutePiece *piece, int sign, int *step)
   return *step > 0 ? piece->k + 1 : piece->k;
 }
 
-/* The side to which a way turns at its corner: -1 up or left, 1, or 0 where it ends. */
+/* The side to which a route turns at this corner: -1 up or left, 1 down or right, 0 at its end. */
 static int
 turn_at (const RoutePiece *piece, guint at, int step)
 {
@@ -39,8 +40,8 @@ turn_at (const RoutePiece *piece, guint at, int step)
   return by < 0 ? -1 : by > 0;
 }
 
-/* On which side of t s must be so that the two do not cross beyond this end: -1 above or left, 1, 0 where it does not
- * matter. sure: on the other side they would lie on each other. */
+/* The side of t on which s must be so that the two do not cross beyond this end: -1 above or left, 1 below or right, 0
+ * if it does not matter. sure: on the other side they would overlap. */
 static int
 side_at (const RoutePiece *s, const RoutePiece *t, int sign, guint depth, gboolean *sure)
 {
@@ -67,7 +68,7 @@ side_at (const RoutePiece *s, const RoutePiece *t, int sign, guint depth, gboole
   return -sign * turn_s * order;
 }
 
-/* Votes for s after t, less those for before; a sure one outvotes all others. */
+/* The votes of both ends for s after t, minus those for before; a sure one outvotes all others. */
 int
 route_side (const RoutePiece *s, const RoutePiece *t)
 {
@@ -76,6 +77,6 @@ route_side (const RoutePiece *s, const RoutePiece *t)
 
   if (sure_far || sure_near)
     return (sure_far ? far : 0) * ROUTE_SURE + (sure_near ? near : 0) * ROUTE_SURE;
-  /* Where the two ends disagree a crossing cannot be helped. */
+  /* If the two ends disagree, a crossing is unavoidable. */
   return far != 0 ? far : near;
 }

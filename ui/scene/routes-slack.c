@@ -4,8 +4,8 @@
 #include <math.h>
 
 #define TRACK_CLEAR 4.0  /* from cards, in a crowded channel */
-#define TRACK_MIDST 32.0 /* the middle of a channel is meant up to twice this width */
-#define TRACK_SIDE  20.0 /* else this far from the neighbouring card */
+#define TRACK_MIDST 32.0 /* segments are centred in channels up to twice this width */
+#define TRACK_SIDE  20.0 /* otherwise this far from the neighbouring card */
 
 #define corner(array, k) (&g_array_index (array, RoutePoint, k))
 
@@ -43,7 +43,7 @@ route_slack (RouteIndex *index, const GArray *corners, guint k, double *low, dou
 gboolean
 route_is_fixed (const GArray *corners, guint k)
 {
-  /* A way that leaves a point upright begins with a level piece of no length. */
+  /* A route that leaves a waypoint vertically begins with a horizontal segment of length 0. */
   return k == 0 || k + 2 >= corners->len
          || (k == 1 && corner (corners, 0)->x == corner (corners, 1)->x
              && corner (corners, 0)->y == corner (corners, 1)->y);
@@ -52,7 +52,7 @@ route_is_fixed (const GArray *corners, guint k)
 void
 route_centre (RouteIndex *index, GArray *corners)
 {
-  /* Upright pieces first: how far level ones reach follows from them. */
+  /* Vertical segments first, because they determine the ends of the horizontal ones. */
   for (guint pass = 0; pass < 2; pass++)
     for (guint k = 1; k + 2 < corners->len; k++)
       {

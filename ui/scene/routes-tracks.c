@@ -1,39 +1,37 @@
 /* Assigns parallel wires to separate tracks: horizontal segments first, then vertical ones.
  *
- * After "Orthogonal connector routing" (Wybrow, Marriott, Stuckey, GD 2009): the routes fix the cards that a wire
+ * After "Orthogonal connector routing" (Wybrow, Marriott, Stuckey, GD 2009): the routes determine the cards that a wire
  * passes; here segments are shifted within the space between cards. The order of two wires follows from where they
- * part, so that they cross only if they must.
- *
- * Wires that share most of their route form a bundle: their tracks are as close as two lines can be while
- * distinguishable, and fan out where they part. */
+ * part, so that they cross only if they must. Wires that share most of their route form a bundle: their tracks are as
+ * close as two lines can be while distinguishable, and fan out where they part. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TRACK_NEAR  24.0 /* pieces this close are one bundle */
-#define TRACK_END   12.0 /* tracks are kept a little beyond their ends, which slide, too */
-#define TRACK_GAP   10.0 /* between tracks, where there is room */
+#define TRACK_NEAR  24.0 /* segments this close can be in one bundle */
+#define TRACK_END   12.0 /* tracks extend a little beyond their ends, which may shift, too */
+#define TRACK_GAP   10.0 /* between tracks, if there is space */
 #define TRACK_LEAST 2.0
-#define BUNDLE_GAP  4.0   /* between the tracks of a bundle, which are 2 wide */
-#define BUNDLE_LONG 100.0 /* what two tracks have in common is at least as long, */
-#define BUNDLE_MOST 0.6   /* and so much of the shorter one */
-#define MOST_VOTES  8u    /* pieces of a track that are asked */
-#define WEIGHT     100
-#define MOST_PAIRS 400u /* a bundle of more is put in order by place alone */
+#define BUNDLE_GAP  4.0   /* between the tracks of a bundle; lines are 2 wide */
+#define BUNDLE_LONG 100.0 /* minimum common length of two tracks of a bundle, */
+#define BUNDLE_MOST 0.6   /* and its minimum fraction of the shorter track */
+#define MOST_VOTES  8u    /* segments of a track that vote */
+#define WEIGHT      100
+#define MOST_PAIRS  400u /* larger groups are ordered only by position */
 
 #define corner(array, k) (&g_array_index (array, RoutePoint, k))
 
-/* Pieces of one net on one line, which share a track. */
+/* The segments of one net on one line, which share a track. */
 typedef struct
 {
   guint first_piece, n_pieces; /* among the candidates */
   guint64 net;
   gboolean fixed;
-  double at, low, high, a, b; /* where it lies, may lie, and from where to where it goes */
-  double first, last;         /* packed from the one side, from the other */
-  guint bundle_id;            /* of its bundle; 0: none */
+  double at, low, high, a, b; /* position, its range, and the ends of the track */
+  double first, last;         /* positions when packed from one side, and from the other */
+  guint bundle_id;            /* the bundle; 0: none */
 } Track;
 
 typedef struct
@@ -140,7 +138,7 @@ collect_tracks (Tracks *self, RouteIndex *index, RouteWire *wire, guint n, guint
     {
       Track *track = &g_array_index (self->tracks, Track, i);
 
-      /* Those of the two ends of a net's wires may be the same piece twice, longer and shorter. */
+      /* A net may have the same end segment twice, with different lengths. */
       track->low = MIN (track->low, track->at);
       track->high = MAX (track->high, track->at);
       g_ptr_array_add (self->by_place, track);
@@ -163,7 +161,7 @@ are_bundled (const Track *p, const Track *q)
          && fabs (p->at - q->at) <= TRACK_NEAR;
 }
 
-/* Whether two tracks could come to lie on each other. */
+/* TRUE if two tracks could be shifted onto each other. */
 static gboolean
 may_meet (const Track *p, const Track *q)
 {
@@ -171,7 +169,7 @@ may_meet (const Track *p, const Track *q)
          && q->high + TRACK_GAP > p->low;
 }
 
-/* Bundles: tracks that could come to lie on each other, and those that could on these. root: of each in by_place. */
+/* Groups: tracks that could overlap, directly or through other tracks. root: of each track in by_place. */
 static guint
 find_root (guint *root, guint i)
 {
@@ -194,7 +192,7 @@ compare_starts (gconstpointer a, gconstpointer b, gpointer by_place)
 #define REACH   (2 * ROUTE_SLIDE + TRACK_GAP) /* tracks further apart cannot meet */
 #define BUCKETS 1024u
 
-/* Joins a track to those of one bucket that it may meet, and forgets those that are over. */
+/* Joins a track to the tracks of one bucket that it may overlap, and removes those that end before it. */
 static void
 join (GArray *open, const GPtrArray *by_place, guint *root, guint i)
 {
@@ -218,8 +216,7 @@ join (GArray *open, const GPtrArray *by_place, guint *root, guint i)
   g_array_set_size (open, kept);
 }
 
-/* A sweep along the tracks, which are in buckets by where they lie: only those nearby that are not over yet are looked
- * at. */
+/* Sweeps along the tracks. Buckets by position limit the comparison to nearby tracks. */
 static guint *
 bundle (GPtrArray *by_place)
 {
@@ -250,16 +247,16 @@ bundle (GPtrArray *by_place)
   return root;
 }
 
-/* A bundle while it is put in order. */
+/* A group of tracks while it is ordered. */
 typedef struct
 {
   const GArray *candidates;
   Track **track;
   guint n;
-  guint8 *apart; /* of each pair: how much the first must lie before the second; 0 where it need not */
+  guint8 *apart; /* of each pair: the weight of the constraint that the first precedes the second; 0: none */
 } Bundle;
 
-/* How much the second track of two should be the first, according to their parallel segments. */
+/* The votes that the second of two tracks should be first, from their parallel segments. */
 static int
 wants_swap (const Bundle *self, const Track *p, const Track *q)
 {
@@ -277,7 +274,7 @@ wants_swap (const Bundle *self, const Track *p, const Track *q)
   return votes;
 }
 
-/* Each pair as route_side() has it where they are close, else by place. */
+/* Sets the constraint of each pair by route_side() if they are close, else by position. */
 static void
 relate (Bundle *self, gboolean by_place)
 {
@@ -296,7 +293,7 @@ relate (Bundle *self, gboolean by_place)
         if (!by_place && fabs (q->at - p->at) <= TRACK_NEAR)
           votes = wants_swap (self, p, q);
         swaps = votes > 0;
-        /* There must be room for it. */
+        /* The order must fit into their ranges. */
         if ((swaps ? q->low : p->low) + TRACK_LEAST > (swaps ? p->high : q->high))
           {
             swaps = !swaps;
@@ -306,8 +303,7 @@ relate (Bundle *self, gboolean by_place)
       }
 }
 
-/* Sorts the tracks so that what must lie before comes before. A cycle of constraints is cut
- * where the fewest are broken. */
+/* Sorts the tracks by their constraints. A cycle is cut where the fewest constraints are violated. */
 static void
 sort_bundle (Bundle *self)
 {
@@ -342,8 +338,8 @@ sort_bundle (Bundle *self)
   memcpy (self->apart, apart, (gsize)n * n);
 }
 
-/* The tracks of a bundle are placed at their average position, or where one of them has to be. They are sorted, so
- * those of one bundle follow each other. */
+/* Places the tracks of a bundle at their average position, or at that of a fixed one. The tracks are sorted, so those
+ * of one bundle are adjacent. */
 static void
 draw_together (Bundle *self)
 {
@@ -360,7 +356,7 @@ draw_together (Bundle *self)
           if (self->track[end]->fixed)
             fixed = self->track[end];
         }
-      /* Where cards leave no room that is common, each stays with its own. */
+      /* If cards leave no common range, each track keeps its position. */
       if (end - first < 2 || low > high)
         continue;
       place = fixed != NULL ? fixed->at : CLAMP (sum / (end - first), low, high);
@@ -379,7 +375,7 @@ gap_between (const Track *p, const Track *q, double gap)
   return p->bundle_id != 0 && p->bundle_id == q->bundle_id ? MIN (gap, BUNDLE_GAP) : gap;
 }
 
-/* The least and the most that tracks may be, at this distance from each other; FALSE when they do not fit. */
+/* Computes the smallest and the largest position of each track with this gap between them; FALSE if they do not fit. */
 static gboolean
 limits (const Bundle *self, double gap, double *least, double *most)
 {
@@ -414,7 +410,7 @@ widest_gap (const Bundle *self, double *least, double *most)
   return 0;
 }
 
-/* Between packed from the one side and packed from the other: equal distances around where they wanted to be. */
+/* Packs the tracks from one side and from the other and takes the mean: equal gaps around their original positions. */
 static void
 place_bundle (const GArray *candidates, Track **track, guint n)
 {
@@ -469,7 +465,7 @@ tracks_of (RouteIndex *index, RouteWire *wire, guint n, guint upright)
 
   collect_tracks (&self, index, wire, n, upright);
   root = bundle (self.by_place);
-  /* Chains of the members of each bundle, in order of place. */
+  /* Makes lists of the members of each group, ordered by position. */
   next = g_new (guint, 2 * self.by_place->len + 1);
   for (guint i = 0; i < self.by_place->len; i++)
     {

@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-/* Ranks a card's faults: errors first, then what is missing, then warnings. */
+/* Ranks a card's faults: errors first, then missing parts, then warnings. */
 static int
 loudness (gboolean is_warning, gboolean is_todo)
 {
   return is_warning ? 0 : is_todo ? 1 : 2;
 }
 
-/* The sentence; on a module's card with the node within that it is about: "conv: A window …". */
+/* The sentence of a fault; on a module's card it begins with the name of the inner node: "conv: A window …". */
 static char *
 fault_words (const StudioItem *item, const LoomFault *fault)
 {
@@ -47,7 +47,7 @@ scene_faults_add (StudioScene *scene, const LoomFaults *faults, StudioSceneFix f
     }
 }
 
-/* The first card with an error on the way to this one; NULL. */
+/* The first card with an error on the paths to this one; NULL. */
 static const StudioItem *
 error_before (const StudioScene *scene, guint item)
 {
@@ -62,8 +62,8 @@ error_before (const StudioScene *scene, guint item)
   return found;
 }
 
-/* A card without a type and without a fault of its own follows from an error before it, though the wires between have
- * types: the engine has found the root there. */
+/* A card without a type and without a fault of its own depends on an error before it, even if the wires between have
+ * types, because the engine has found the cause there. */
 static void
 add_distant_waits (StudioScene *scene, guint errors)
 {

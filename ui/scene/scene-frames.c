@@ -1,7 +1,7 @@
 /* Collapsed frames; see the header.
  *
  * A collapsed frame is an ordinary card for drawing, layout, hit testing and reading; only the scene and the code that
- * edits the graph know more. Its nodes are stored after the visible items. */
+ * edits the graph treat it differently. Its nodes are stored after the visible items. */
 #include "ui/scene/scene-frames.h"
 
 #include <glib/gi18n.h>
@@ -53,7 +53,7 @@ scene_frames_card (const LoomElement *frame, guint n, StudioItem *item)
   item->order = G_MAXUINT;
 }
 
-/* "conv.out", or "conv" where the node has one port of the kind: as a wire names it. */
+/* "conv.out", or "conv" if the node has one port of the kind: as in a wire. */
 static const char *
 port_name (const StudioItem *item, const GArray *ports, guint port)
 {
@@ -64,7 +64,7 @@ port_name (const StudioItem *item, const GArray *ports, guint port)
   return g_intern_string (name);
 }
 
-/* The card's port for a port of a node that it stands for. */
+/* The card's port that represents a port of a hidden node. */
 static guint
 port_of_card (GArray *ports, const StudioItem *item, const GArray *inner, guint port)
 {

@@ -34,7 +34,7 @@ add_places (StudioScene *scene, const LoomElement *scope)
           item->figure_height = 0;
           studio_item_resize (item);
         }
-      /* Next to each other until there is a layout. */
+      /* In a row until there is a layout. */
       item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
       if (x == NULL || y == NULL)
         continue;
@@ -49,7 +49,7 @@ add_places (StudioScene *scene, const LoomElement *scope)
     }
 }
 
-/* Pins hang on their cards, one below the other. */
+/* Pins are below their card, in a column. */
 static void
 add_hanging (StudioScene *scene, const LoomElement *scope)
 {
@@ -70,7 +70,7 @@ add_hanging (StudioScene *scene, const LoomElement *scope)
     }
 }
 
-/* Routes name their wire by its ends, as the wire itself is written. */
+/* Waypoints name their wire by its ends, as the wire itself does. */
 static void
 add_routes (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope)
 {
@@ -109,7 +109,7 @@ number (const LoomElement *e, const char *name, double least)
   return isfinite (value) && fabs (value) < 1e7 ? MAX (value, least) : least;
 }
 
-/* A frame that is shown as a card, and what lies within it, are none. */
+/* A frame that is shown as a card, and its contents, are no annotations. */
 static gboolean
 is_annotation (const StudioScene *scene, const LoomElement *e)
 {
@@ -185,7 +185,7 @@ studio_scene_reread_positions (StudioScene *scene, const LoomGraph *graph, const
   add_annotations (scene, scope);
   add_routes (scene, graph, scope);
   studio_geometry_place_faults (scene);
-  /* Every shape label is placed again, as in a new scene. */
+  /* Places every shape label again, as in a new scene. */
   studio_scene_set_routes (scene, studio_scene_steal_routes (scene));
 }
 

@@ -5,7 +5,7 @@
 #define MAX_KEPT 100 /* lines of the file, the newest last */
 
 static GMutex lock;
-static GPtrArray *agreed; /* lines: paths, escaped, as they may hold line breaks or be no UTF-8; NULL: not read yet */
+static GPtrArray *agreed; /* lines: escaped paths, which may contain line breaks or invalid UTF-8; NULL: not read yet */
 
 static char *
 dup_path (void)
@@ -20,7 +20,7 @@ add_line (const char *line)
     g_ptr_array_add (agreed, g_strdup (line));
 }
 
-/* Adds what the file has, which another Studio may have written. */
+/* Adds the lines of the file, which another Studio may have written. */
 static void
 load (void)
 {

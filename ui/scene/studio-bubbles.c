@@ -6,7 +6,7 @@
 
 #define MOST_LINES 5
 #define LETTER     6.5
-/* The width that a wide bubble has more: it reaches to the next card of the usual grid, and no further. */
+/* additional width of a wide bubble, which ends at the next card of the usual grid */
 #define WIDER 56.0
 
 static double
@@ -15,7 +15,7 @@ lines_in (const StudioItem *item, double width)
   return ceil (g_utf8_strlen (item->fault, -1) * LETTER / (width - 34));
 }
 
-/* A bubble as wide as the card cuts a long sentence, or the words of its button. */
+/* A bubble as wide as the card cuts a long sentence or the label of its button. */
 static gboolean
 wants_room (const StudioItem *item)
 {
@@ -31,8 +31,8 @@ fault_at (const StudioItem *item, StudioFaultPlace place)
 
   if (item->fault == NULL || place == STUDIO_FAULT_AS_SIGN)
     return (StudioRect){ item->x, item->y + item->height, 0, 0 };
-  /* The room is taken from the length of the sentence, so that hit testing needs no font: six units and a half a letter
-   * at the caption's size, at most five lines, the rest ellipsized. */
+  /* The height is estimated from the length of the sentence, so that hit testing needs no font: 6.5 units per letter at
+   * the caption's size, at most five lines, the rest ellipsized. */
   width = aside ? STUDIO_CARD_WIDTH : MAX (item->width, item->fault_width);
   lines = CLAMP (lines_in (item, width), 1, MOST_LINES);
   height = 12 + 16 * lines + (item->fix != NULL ? 32 : 0);
@@ -70,7 +70,7 @@ studio_geometry_fix_button (const StudioItem *item)
 typedef struct
 {
   const StudioItem *item;
-  gboolean placed; /* its bubble stands */
+  gboolean placed; /* its bubble is placed */
 } Placed;
 
 static int
@@ -81,7 +81,7 @@ compare_x (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* How far a card and its bubble reach from the card's left edge, to the right and to the left. */
+/* The distances from the card's left edge that a card and its bubble reach to the right and to the left. */
 typedef struct
 {
   double after, before;
@@ -98,7 +98,7 @@ reach_of (const StudioScene *scene)
   return (Reach){ widest + MAX (aside, WIDER), aside };
 }
 
-/* Whether a rectangle is clear of all cards and of the bubbles that stand. */
+/* TRUE if a rectangle is clear of all cards and of the placed bubbles. */
 static gboolean
 is_clear (const Placed *all, guint n, Reach reach, const StudioItem *own, const StudioRect *r)
 {
@@ -126,12 +126,12 @@ is_clear (const Placed *all, guint n, Reach reach, const StudioItem *own, const 
   return TRUE;
 }
 
-/* Gives a bubble of this width (0: the card's) the first place that is clear; FALSE, and it is a sign, where none is.
- */
+/* Places a bubble of this width (0: the card's) at the first free position. If there is none, returns FALSE, and the
+ * fault is shown as an icon. */
 static gboolean
 find_place (const Placed *all, guint n, Reach reach, StudioItem *item, double width)
 {
-  /* Not where wires leave a card or come to it. */
+  /* Not where wires are connected. */
   static const StudioFaultPlace places[][2] = { [STUDIO_FLOW_RIGHT] = { STUDIO_FAULT_BELOW, STUDIO_FAULT_ABOVE },
                                                 [STUDIO_FLOW_DOWN] = { STUDIO_FAULT_AT_RIGHT, STUDIO_FAULT_AT_LEFT } };
 

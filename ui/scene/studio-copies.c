@@ -1,5 +1,5 @@
-/* Adds copies between devices to a scene. engine/net decides what is copied and how many bytes, for the planner and for
- * this; here it is attached to cards and wires and put into words. */
+/* Adds copies between devices to a scene. engine/net determines the copies and their bytes, for the planner and for
+ * this file, which attaches them to cards and wires and describes them. */
 #include "ui/scene/studio-copies.h"
 
 #include <glib/gi18n.h>
@@ -7,8 +7,8 @@
 
 #include "ui/scene/studio-shapes.h"
 
-/* The reading that a wire stands for: of its tensor, by a node that is or stands within the card it leads to. The first
- * one that is not shared says most. */
+/* The copy that a wire represents: of its tensor, for a node that is the card at its end or inside it. Copies that are
+ * not shared are preferred. */
 static const LoomCopy *
 copy_of (const StudioScene *scene, const StudioLink *link, const LoomNet *net, const GArray *copies)
 {
@@ -92,7 +92,7 @@ studio_scene_add_devices (StudioScene *scene, const LoomNet *net)
       StudioItem *item = &scene->item[i];
       int node = loom_net_find (net, item->path);
 
-      /* A module around it may name the device. */
+      /* The module that contains the node may name the device. */
       if (node >= 0)
         {
           g_free (item->badge);
@@ -105,7 +105,7 @@ studio_scene_add_devices (StudioScene *scene, const LoomNet *net)
     add_copies (scene, net, copies);
 }
 
-/* A run is given as many CPU devices as its graph names, unless the environment says how many there are. */
+/* A run has as many CPU devices as its graph names, unless the environment sets their number. */
 static gboolean
 is_made (const char *device)
 {

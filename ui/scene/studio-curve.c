@@ -8,7 +8,7 @@
 StudioCurve
 studio_geometry_curve (double x0, double y0, double x1, double y1)
 {
-  /* A wire that goes back swings out further, so that it is readable next to the cards. */
+  /* A wire that runs backwards bends further, so that it is readable next to the cards. */
   double reach = x1 >= x0 ? (x1 - x0) / 2 : MIN ((x0 - x1) / 2 + 48, 240);
   reach = MAX (reach, MIN (48, 16 + fabs (y1 - y0) / 2));
 
@@ -27,7 +27,7 @@ studio_curve_at (const StudioCurve *c, double t, double *x, double *y)
 StudioRect
 studio_curve_bounds (const StudioCurve *c)
 {
-  /* The hull of the control points holds the curve. */
+  /* The hull of the control points contains the curve. */
   double x0 = c->x[0], x1 = c->x[0], y0 = c->y[0], y1 = c->y[0];
 
   for (int i = 1; i < 4; i++)
@@ -71,7 +71,7 @@ studio_curve_distance (const StudioCurve *c, double x, double y)
   return best;
 }
 
-/* Which side of the line from a to b the point is on. */
+/* The side of the line from a to b on which the point is. */
 static double
 side (double ax, double ay, double bx, double by, double x, double y)
 {

@@ -1,4 +1,4 @@
-/* The curves of activations, which the engine computes: once for each operator and parameters. */
+/* The curves of activations, computed by the engine once for each operator and its parameters. */
 #include "ui/scene/studio-figure.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 enum
 {
   POINTS = 65,
-  CHECKED = 33 /* every second of them */
+  CHECKED = 33 /* every second point */
 };
 #define REACH 3.0 /* from -REACH to REACH */
 
@@ -26,7 +26,7 @@ make (const LoomOp *op, const LoomElement *node)
   check = y != NULL ? loom_curve_evaluate (op, node, some, CHECKED) : NULL;
   if (check == NULL)
     return NULL;
-  /* A value that depends on its neighbours is no curve. */
+  /* An operator that depends on neighbouring elements has no curve. */
   for (guint i = 0; i < CHECKED; i++)
     if (!(fabs (loom_tensor_get (y, 2 * i) - loom_tensor_get (check, i)) < 1e-5))
       return NULL;
@@ -73,7 +73,7 @@ studio_figure_curve (const LoomOp *op, const LoomElement *node)
   key = loom_curve_key (op, node);
   if (!g_hash_table_lookup_extended (kept, key, NULL, &found))
     {
-      /* While a number is dragged every value on the way is another key. */
+      /* While the user drags a number, every value is another key. */
       if (g_hash_table_size (kept) >= MAX_KEPT)
         g_hash_table_remove_all (kept);
       found = make (op, node);

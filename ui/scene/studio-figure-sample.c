@@ -1,4 +1,4 @@
-/* Makes figures of samples of data sets; the types of its ports decide how a sample is shown.
+/* Makes figures of samples of data sets; the types of its ports determine how a sample is shown.
  *
  * Opening a data set reads files, so the canvas calls this in a thread. Results are cached by the data set's options,
  * as many as a few windows show; a failure is cached for a few seconds, so that files that become available are found
@@ -13,11 +13,11 @@
 #include "ui/scene/studio-allowed-paths.h"
 #include "ui/scene/studio-format.h"
 
-#define MAX_BYTES  (512.0 * 1024 * 1024) /* more is not read for a picture of the size of a stamp */
+#define MAX_BYTES  (512.0 * 1024 * 1024) /* more is not read for a small picture */
 #define MAX_POINTS 240
 #define MAX_SIDE   256 /* of an image */
-#define VARIANTS   4   /* of a sample that is changed while training, itself among them */
-#define GAP_GREY   128 /* between them */
+#define VARIANTS   4   /* a sample with augmentation is shown with its variants, this many in all */
+#define GAP_GREY   128 /* between variants */
 
 /* ---- which data set ------------------------------------------------------ */
 
@@ -56,7 +56,7 @@ studio_figure_sample_graph (const LoomElement *node, const LoomGraph *graph)
   loom_edit_free (loom_graph_apply (
       alone, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_NODE), loom_element_copy (node))));
   loom_graph_set_folder (alone, folder);
-  /* A graph that has a folder may be from elsewhere; the paths of another were chosen here. */
+  /* A graph in a folder may come from an untrusted source; the paths of an unsaved graph were chosen here. */
   if (guard != NULL && guard->may_read != NULL)
     loom_graph_set_guard (alone, guard->own, guard->may_read);
   else if (folder != NULL)
@@ -81,7 +81,7 @@ may_be_read (const LoomGraph *alone)
   return missing[0] == NULL;
 }
 
-/* Whether it is there and small enough. */
+/* TRUE if the data exist and are small enough. */
 static gboolean
 is_at_hand (const LoomElement *node, const char *folder, const LoomGuard *guard)
 {
@@ -144,7 +144,7 @@ is_float (LoomDType dtype)
   return dtype == LOOM_F32 || dtype == LOOM_F64 || dtype == LOOM_F16 || dtype == LOOM_BF16;
 }
 
-/* n samples, spread over the split; NULL where they cannot be read. */
+/* Reads n samples, spread over the split; NULL if they cannot be read. */
 static GPtrArray *
 read_samples (const LoomDataset *dataset, LoomSplit split, guint n)
 {
@@ -155,7 +155,7 @@ read_samples (const LoomDataset *dataset, LoomSplit split, guint n)
   return loom_dataset_read_new_augmented (dataset, split, index, n, NULL);
 }
 
-/* The class of the first sample by its name, or the number; NULL where y is neither. */
+/* The class of the first sample: its name, or its number; NULL if y is no class. */
 static char *
 label_of (const LoomDataset *dataset, const LoomTensor *y)
 {
@@ -176,7 +176,7 @@ label_of (const LoomDataset *dataset, const LoomTensor *y)
   return studio_format_local (value);
 }
 
-/* Images [N, C, H, W] or [N, H, W] side by side. */
+/* Puts images [N, C, H, W] or [N, H, W] next to each other. */
 static StudioFigure *
 image_of (const LoomTensor *x)
 {
@@ -207,7 +207,7 @@ image_of (const LoomTensor *x)
   return figure;
 }
 
-/* The sample, with some of what training makes of it where that is changed at random. */
+/* Reads the sample, with variants if training augments it at random. */
 static StudioFigure *
 strip_of (const LoomDataset *dataset, LoomSplit split, const LoomTensor *x)
 {
@@ -242,7 +242,7 @@ points_of (const LoomTensor *x, const LoomTensor *y)
   return figure;
 }
 
-/* Words or characters where tokens have names, else numbers. What fills a short sequence up is left out. */
+/* Words or characters if tokens have names, else numbers, without padding. */
 static char *
 words_of (const LoomDataset *dataset, const char *const *names, const LoomTensor *x)
 {
@@ -313,7 +313,8 @@ figure_of (const LoomDataset *dataset)
     figure = studio_figure_new (STUDIO_FIGURE_WORDS);
   if (figure->kind == STUDIO_FIGURE_WORDS)
     figure->label = words_of (dataset, loom_dataset_token_names (dataset), x);
-  else if (figure->kind == STUDIO_FIGURE_IMAGE && figure->width == x->dim[x->rank - 1]) /* a strip leaves it no room */
+  else if (figure->kind == STUDIO_FIGURE_IMAGE
+           && figure->width == x->dim[x->rank - 1]) /* a strip of images leaves no space for it */
     figure->label = is_sentence (dataset, last) ? words_of (dataset, loom_dataset_class_names (dataset), last)
                                                 : label_of (dataset, y);
   else if (figure->n_groups > 0)
@@ -328,8 +329,8 @@ figure_of (const LoomDataset *dataset)
 
 typedef struct
 {
-  StudioFigure *figure; /* NULL: nothing was there */
-  gint64 when;          /* monotonic: of the reading, then of the last look */
+  StudioFigure *figure; /* NULL: there was no data */
+  gint64 when;          /* monotonic: of the reading, then of the last use */
 } Kept;
 
 static GMutex lock;
@@ -344,7 +345,7 @@ kept_free (gpointer data)
   g_free (k);
 }
 
-/* Makes room for one more: what was looked at longest ago goes. */
+/* Removes the least recently used entry if the cache is full. */
 static void
 forget_oldest (void)
 {
@@ -396,7 +397,7 @@ studio_figure_sample_read (const LoomGraph *alone, const char *key)
 
   if (studio_figure_sample_peek (key, &figure))
     return figure;
-  /* A data set that is not on this machine is looked for again whenever the graph is looked at: that is cheap. */
+  /* A missing data set is searched for whenever the graph is shown, which is cheap. */
   if (studio_figure_sample_refusal (alone) != NULL)
     return NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();

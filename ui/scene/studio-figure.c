@@ -40,14 +40,14 @@ studio_figure_unref (StudioFigure *figure)
 
 /* ---- the inside of a module ---------------------------------------------- */
 
-/* The byte behind a text stands in no UTF-8, so that "a", "bc" and "ab", "c" differ. */
+/* Hashes the terminating 0 as well, so that "a", "bc" and "ab", "c" differ. */
 static guint64
 mix (guint64 digest, const char *text)
 {
   return loom_hash_byte (loom_hash_text (digest, text), 0xff);
 }
 
-/* All that the picture of an element can depend on. */
+/* Hashes everything that affects the picture of an element. */
 static guint64
 digest_element (guint64 digest, const LoomElement *e)
 {
@@ -99,13 +99,13 @@ add_lines (StudioFigure *figure, const StudioScene *scene, const StudioRect *all
     }
 }
 
-/* More definitions than this are not on a screen. */
+/* more definitions do not fit on a screen */
 #define MAX_KEPT 256
 
 StudioFigure *
 studio_figure_inside (const LoomGraph *graph, const LoomElement *definition)
 {
-  static GHashTable *kept; /* digest → figure: what has changed has another digest */
+  static GHashTable *kept; /* digest → figure: a changed module has another digest */
   guint64 digest = digest_element (LOOM_HASH_EMPTY, definition);
   g_autoptr (StudioScene) scene = NULL;
   StudioFigure *figure;

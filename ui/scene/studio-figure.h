@@ -52,8 +52,8 @@ StudioFigure *studio_figure_ref (StudioFigure *figure);
 void studio_figure_unref (StudioFigure *figure);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioFigure, studio_figure_unref)
 
-/* The curve of an elementwise operator with the node's parameters, computed by the operator; NULL if it is not
- * elementwise (softmax). node may be NULL for the defaults. Cached by operator and parameters. */
+/* The curve of an element-wise operator with the node's parameters, computed by the operator; NULL if it is not
+ * element-wise (softmax). node may be NULL for the defaults. Cached by operator and parameters. */
 StudioFigure *studio_figure_curve (const LoomOp *op, const LoomElement *node);
 /* The function's value at x, interpolated. */
 double studio_figure_curve_at (const StudioFigure *curve, double x);
@@ -68,8 +68,8 @@ char *studio_figure_sample_key (const LoomElement *node, const char *folder);
 gboolean studio_figure_sample_peek (const char *key, StudioFigure **figure);
 /* A copy of the node for studio_figure_sample_read, which may go to another thread. */
 LoomGraph *studio_figure_sample_graph (const LoomElement *node, const LoomGraph *graph);
-/* Why the data of such a graph are not read for a picture: they are not there, are too many, or lie outside the graph's
- * folder and were not agreed to; NULL where they may be. */
+/* The reason why the data of such a graph are not read for a picture: they are missing, too large, or outside the
+ * graph's folder and not allowed; NULL if they may be read. */
 const char *studio_figure_sample_refusal (const LoomGraph *alone);
 /* Opens the data set and reads a sample; slow. The result is cached by the key, a failure only for a few seconds. */
 StudioFigure *studio_figure_sample_read (const LoomGraph *alone, const char *key);

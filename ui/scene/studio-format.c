@@ -13,7 +13,7 @@ studio_format_set_separators (const char *point, const char *separator)
   g_free (decimal_point);
   g_free (group_separator);
   decimal_point = g_strdup (point);
-  /* The C locale has none. */
+  /* The C locale has no thousands separator. */
   group_separator = separator != NULL && *separator != '\0' ? g_strdup (separator) : NULL;
 }
 
@@ -22,7 +22,7 @@ from_locale (const char *text, const char *charset)
 {
   char *converted = g_convert (text, -1, "UTF-8", charset, NULL, NULL, NULL);
 
-  /* Some tables call a byte a control character that is a blank to printf(): it would be drawn as a box. */
+  /* Some locales have a control character for a blank, which would be drawn as a box. */
   if (converted != NULL && converted[0] != '\0' && g_unichar_iscntrl (g_utf8_get_char (converted)))
     g_clear_pointer (&converted, g_free);
   return converted;
@@ -82,7 +82,7 @@ studio_format_tick (double value, double step)
   int decimals = 0;
   if (large >= 1e6 || large < 1e-3)
     {
-      /* Digits of the mantissa down to the step's place. */
+      /* The number of digits of the mantissa down to the step's. */
       decimals = v == 0 ? 0 : (int)CLAMP (floor (log10 (fabs (v)) + 1e-9) - floor (log10 (step) + 1e-9), 0, 15);
       decimals += v != 0 && fabs (step / pow (10, floor (log10 (step) + 1e-9)) - 2.5) < 1e-6;
       g_snprintf (text, sizeof text, v == 0 ? "0" : "%.*e", decimals, v);

@@ -14,10 +14,10 @@ studio_geometry_detail (double zoom)
                                      : STUDIO_DETAIL_BLOCKS;
 }
 
-/* Of names, in pixels at zoom 1. */
+/* The size of names, in pixels at zoom 1. */
 #define USUAL_TEXT (40 / 3.0)
 #define LEAST_TEXT 12.0
-/* Two lines of more than this would leave the card at its lower edge. */
+/* Two lines of larger text would exceed the lower edge of the card. */
 #define MOST_SCALE 1.7
 
 double
@@ -98,7 +98,7 @@ studio_geometry_pins (const StudioItem *item)
 double
 studio_geometry_pin_height (double height)
 {
-  /* Words keep their size when the canvas is zoomed out, so at 70 % they take that much more of it. */
+  /* Text keeps its size when the canvas is zoomed out, so it needs more space in canvas units. */
   const double words = 1.4;
 
   return STUDIO_FAULT_GAP + round (words * CLAMP (height, 24, 600));
@@ -148,7 +148,7 @@ studio_geometry_is_within (const StudioAnnotation *frame, double x, double y, do
          && y + height <= frame->y + frame->height;
 }
 
-/* A wire next to the cards may run in the margin around them; several, or one further away, may not. */
+/* A single wire close to the cards may run in the margin around them; several wires, or a distant one, may not. */
 #define IN_MARGIN 16.0
 
 static StudioRect
@@ -199,8 +199,8 @@ studio_geometry_bounds_with_pins (const StudioScene *scene)
   return r;
 }
 
-/* How far the k-th of n ports is from the corner of a side of this length: close together in the middle, and closer
- * where the side is short. */
+/* The distance of port k of n from the corner of a side of this length: ports are close together in the middle, and
+ * closer if the side is short. */
 static double
 port_on_side (double side, guint n, guint k)
 {
@@ -217,7 +217,7 @@ studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, do
 
   if (!is_output && port >= n)
     {
-      /* Weights that are offered stand on an edge without ports, so that the inputs need not move for them. */
+      /* Ports of offered weights are on an edge without ports, so that the inputs need not move. */
       *x = item->x + (down ? item->width : STUDIO_PORT_STEP * (port - n + 1.5));
       *y = item->y + (down ? port_on_side (item->height, item->n_offered - n, port - n) : item->height);
       return;
@@ -229,7 +229,7 @@ studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, do
       return;
     }
   *x = item->x + (is_output ? item->width : 0);
-  /* In the middle of the words, so that a row of cards with and without figures has level wires. */
+  /* At the height of the text, so that wires between cards with and without figures are horizontal. */
   *y = item->y + port_on_side (item->height - item->figure_height, n, port);
 }
 
@@ -278,7 +278,7 @@ is_free (double x, double y, gconstpointer data)
       if (studio_rect_intersects (&card, &place) || (fault.height > 0 && studio_rect_intersects (&fault, &place)))
         return FALSE;
     }
-  /* A card on a wire that it has no part in looks as if it were wired. */
+  /* A card on another's wire would look as if it were wired. */
   place.height = STUDIO_CARD_HEIGHT + 12;
   for (guint l = 0; l < scene->n_links; l++)
     if (studio_rect_intersects (&route[l].bounds, &place) && studio_route_meets (&route[l], &place))

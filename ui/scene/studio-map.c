@@ -4,14 +4,14 @@
 
 #define MARGIN       6.0
 #define LEAST_SIDE   48.0
-#define LEAST_ROOM   440.0 /* a narrower canvas is needed for the graph */
+#define LEAST_ROOM   440.0 /* below this width, the canvas is too small for a map */
 #define LEAST_ROOM_Y 300.0
 #define MOST_SHARE   (1 / 3.0)
 
 void
 studio_map_init (StudioMap *map, const StudioRect *bounds, double larger, const StudioView *view)
 {
-  /* On a small canvas it covers no more of what is seen than it helps to find. */
+  /* On a small canvas the map must not cover too much of the graph. */
   double most_w = MIN (STUDIO_MAP_WIDTH * MIN (larger, 1.6), MAX (view->width * MOST_SHARE, LEAST_SIDE));
   double most_h = MIN (STUDIO_MAP_HEIGHT * MIN (larger, 1.6), MAX (view->height * MOST_SHARE, LEAST_SIDE));
   double w = MAX (bounds->width, 1), h = MAX (bounds->height, 1);

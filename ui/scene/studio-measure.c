@@ -7,7 +7,7 @@
 
 static const struct
 {
-  const char *name, *title, *unit, *legend; /* legend: of which all cards' costs are shares */
+  const char *name, *title, *unit, *legend; /* legend: the fractions that the cards' bars show */
 } measures[STUDIO_N_MEASURES] = {
   [STUDIO_MEASURE_NONE] = { "none", N_ ("Nothing"), "", "" },
   [STUDIO_MEASURE_PARAMETERS] = { "parameters", N_ ("Parameters"), "", N_ ("Share of %s parameters") },
@@ -92,7 +92,7 @@ studio_measure_set_times (StudioScene *scene, GHashTable *seconds)
   g_hash_table_iter_init (&iter, seconds);
   while (g_hash_table_iter_next (&iter, &path, &value))
     {
-      /* A node within a module, and all copies of a repeat, count for the card. */
+      /* Costs of a node inside a module, and of all copies of a repeat, count for the card. */
       const guint card = studio_scene_card_of (scene, path);
 
       scene->seconds += *(double *)value;
@@ -101,7 +101,7 @@ studio_measure_set_times (StudioScene *scene, GHashTable *seconds)
     }
 }
 
-/* "1.2 ms": the unit by size, so that no zeros have to be counted. */
+/* "1.2 ms": in the unit that needs no leading zeros. */
 static char *
 seconds_text (double seconds)
 {

@@ -79,7 +79,7 @@ studio_item_stage_text (const StudioItem *item)
 
 /* ---- devices ---------------------------------------------------------------------- */
 
-/* A device that is not the run's has the colour of its number; "cpu:1" has that of 1, and so has "cuda:1". */
+/* A device that is not the run's has the colour of its number, the same for "cpu:1" and "cuda:1". */
 static void
 add_device (StudioItem *item)
 {
@@ -93,7 +93,7 @@ add_device (StudioItem *item)
 
 /* ---- weights ---------------------------------------------------------------------- */
 
-/* TRUE if somebody says that weights are split; the recipe is read only then. */
+/* TRUE if any node splits its weights; only then the recipe is read. */
 static gboolean
 may_split (const LoomGraph *graph, const LoomNet *net)
 {
@@ -126,7 +126,7 @@ studio_scene_add_shards (StudioScene *scene, const LoomGraph *graph, const LoomN
 
       if (item == NULL || g_strcmp0 (item->split, split->how) == 0)
         continue;
-      /* A module may hold weights that are split in several ways. */
+      /* A module may contain weights that are split in several ways. */
       const char *how = item->split == NULL ? split->how : "split";
       g_free (item->split);
       item->split = g_strdup (how);

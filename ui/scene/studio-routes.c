@@ -6,21 +6,21 @@
 
 #include "ui/scene/studio-flow.h"
 
-#define PIN_GAP     24.0 /* between what hangs on a card and the next card: a wire passes there */
-#define ROUND       28.0 /* of corners, where wires are curved */
+#define PIN_GAP     24.0 /* between pins of a card and the next card: space for a wire */
+#define ROUND       28.0 /* radius of corners of curved wires */
 #define ROUND_RIGHT 6.0
-#define MANY_DIRTY  400u                           /* changed places, from which on all is looked for again */
+#define MANY_DIRTY  400u                           /* with more changed areas all wires are routed again */
 #define LEAST_AHEAD 20.0                           /* a curve to an input nearer than this would turn back on itself */
-#define STRAIGHT    3.0                            /* a curve that rises no more than this is a level line */
-#define PINS        (G_GUINT64_CONSTANT (1) << 63) /* in the serial of an obstacle: what hangs on that card */
+#define STRAIGHT    3.0                            /* a curve that rises no more than this is a horizontal line */
+#define PINS        (G_GUINT64_CONSTANT (1) << 63) /* flag in the serial of an obstacle: the pins of that card */
 #define STEEP       2.0 /* a wire steeper than this runs in a channel and gets a track there */
 
 struct _StudioRoutes
 {
   gboolean right_angles, valid;
-  StudioFlow flow;                    /* cards, ends and ways are kept as if it were to the right */
-  guint n_cards, n_items;             /* obstacles: of each item its card, then pins at the side of cards */
-  guint n_wires, n_searched, n_links; /* n_wires: with the parts of those that go through points */
+  StudioFlow flow;                    /* cards, ends and routes are stored as if it were to the right */
+  guint n_cards, n_items;             /* obstacles: each item's card, then pins at the side of cards */
+  guint n_wires, n_searched, n_links; /* n_wires: with the parts of wires that have waypoints */
   guint *first_wire;                  /* of each link */
   StudioRect *card;
   guint64 *card_serial;
@@ -29,7 +29,7 @@ struct _StudioRoutes
   StudioRoute *route;
   StudioShapeLabel *shape_label;
   gboolean shape_labels_valid;
-  guint8 *shape_label_stale; /* per link: its way or what is around its shape has changed since they were placed */
+  guint8 *shape_label_stale; /* per link: its route or its surroundings have changed since its label was placed */
   gboolean any_stale;
   guint shape_labels_key;
 };
@@ -101,7 +101,7 @@ studio_routes_n_searched (const StudioRoutes *self)
 
 /* ---- what runs down is mirrored -------------------------------------------- */
 
-/* What hangs on the card, as far down as it covers no other card. */
+/* The rectangle of a card's pins, cut off above the next card. */
 static StudioRect
 free_pins (const StudioScene *scene, guint i)
 {
@@ -118,8 +118,8 @@ free_pins (const StudioScene *scene, guint i)
   return pins;
 }
 
-/* Wires go round the card and the pins below it. If the graph runs down, pins are at the side of the card and reach
- * further down, where the card's own wires begin; there they are an obstacle of their own (pins_of). */
+/* Wires go around the card and the pins below it. If the graph runs down, pins are at the side of the card and extend
+ * further down, where the card's own wires begin; there they are obstacles of their own (pins_of). */
 static StudioRect
 obstacle_of (const StudioScene *scene, guint i)
 {
@@ -132,7 +132,7 @@ obstacle_of (const StudioScene *scene, guint i)
   return card;
 }
 
-/* FALSE where the card has no such obstacle. */
+/* FALSE if the card has no such obstacle. */
 static gboolean
 pins_of (const StudioScene *scene, guint i, StudioRect *pins)
 {
@@ -162,7 +162,7 @@ end_of (const StudioScene *scene, guint item, gboolean is_output, guint port)
 
 /* ---- one wire ------------------------------------------------------------- */
 
-/* The parts of a link: from port to point, from point to point, and on to the other port. */
+/* The parts of a link: from the output to the first waypoint, between waypoints, and on to the input. */
 static void
 add_parts (const StudioScene *scene, guint link, GArray *wires)
 {
@@ -186,7 +186,7 @@ add_parts (const StudioScene *scene, guint link, GArray *wires)
     }
 }
 
-/* Whether the plain curve keeps clear of cards; its own two it only leaves and reaches. */
+/* TRUE if the plain curve is clear of cards other than those at its ends. */
 static gboolean
 is_free_curve (RouteIndex *index, const StudioCurve *curve, const RouteWire *wire, StudioRect *region)
 {
@@ -225,7 +225,7 @@ look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire)
   g_clear_pointer (&wire->base, g_array_unref);
   if (is_plain && is_free_curve (index, &curve, wire, &wire->region))
     {
-      /* Others must not lie on it. */
+      /* Another wire must not overlap it. */
       if (is_level)
         {
           RoutePoint ends[2] = { { wire->x0, wire->y0 }, { wire->x1, wire->y1 } };
@@ -251,7 +251,7 @@ same_rect (const StudioRect *a, const StudioRect *b)
   return a->x == b->x && a->y == b->y && a->width == b->width && a->height == b->height;
 }
 
-/* Where cards came, went or moved: what lay there, and what lies there now. */
+/* Areas where cards were added, removed or moved: their old and new rectangles. */
 static GArray *
 take_cards (StudioRoutes *self, const StudioScene *scene)
 {
@@ -318,7 +318,7 @@ is_touched (const RouteWire *wire, const GArray *dirty)
   return FALSE;
 }
 
-/* Moves the route that was found for this wire into it where it still holds. */
+/* Reuses the route that was found for this wire before, if it is still valid. */
 static gboolean
 keep (StudioRoutes *self, GHashTable *by_key, guint i, RouteWire *wire, const GArray *dirty)
 {
@@ -375,7 +375,7 @@ is_current (const StudioRoutes *self, const StudioScene *scene)
   return TRUE;
 }
 
-/* Returns whether any wire differs from those before. */
+/* Returns TRUE if any wire has changed. */
 static gboolean
 take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, const GArray *dirty)
 {
@@ -420,13 +420,13 @@ take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, con
   return differs;
 }
 
-/* While cards are dragged, shapes far away stay where they are. */
+/* While cards are dragged, distant labels stay where they are. */
 static void
 note_stale (StudioRoutes *self, const StudioScene *scene, const StudioRoute *was, const GArray *dirty)
 {
   g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (StudioRect));
 
-  /* The fault below a card goes along with it. */
+  /* The bubble below a card moves with it. */
   for (guint i = 0; i < scene->n_items; i++)
     {
       StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
@@ -524,7 +524,7 @@ studio_scene_routes (const StudioScene *scene)
   route_index_init (&index, self->card, self->n_cards);
   if (!take_wires (self, &index, scene, dirty) && dirty->len == 0 && self->route != NULL)
     {
-      /* Another version of the graph with the same cards and wires at the same positions. */
+      /* The next version of the graph, with the same cards and wires at the same positions. */
       route_index_clear (&index);
       self->valid = TRUE;
       return self->route;
@@ -587,7 +587,7 @@ studio_scene_set_routes (StudioScene *scene, StudioRoutes *routes)
 {
   studio_routes_free (scene->routes);
   scene->routes = routes;
-  /* Cards and wires may be others: they are compared at the next look. */
+  /* Cards and wires may have changed: they are compared at the next query. */
   routes->valid = FALSE;
   routes->shape_labels_valid = FALSE;
 }

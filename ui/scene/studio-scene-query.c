@@ -70,7 +70,7 @@ studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboo
   g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint));
   g_autofree guint *first = g_new0 (guint, scene->n_items + 2), *link = g_new (guint, scene->n_links + 1);
 
-  /* Wires by the end that is walked from. */
+  /* The next wire of the end from which the search starts. */
   for (guint i = 0; i < scene->n_links; i++)
     first[(against ? scene->link[i].to : scene->link[i].from) + 2]++;
   for (guint i = 0; i < scene->n_items; i++)
@@ -103,11 +103,11 @@ studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint
 {
   g_autofree gboolean *seen = NULL;
 
-  /* Which of its cards is meant is seen when the frame is open. */
+  /* The hidden card at the end is known only when the frame is open. */
   if (from >= scene->n_items || to >= scene->n_items || from == to || scene->item[from].is_frame
       || scene->item[to].is_frame || output >= scene->item[from].n_outputs || input >= scene->item[to].n_offered)
     return FALSE;
-  /* A wire that leads back to where it comes from would close a circle. */
+  /* A wire against the direction of the data would close a cycle. */
   seen = g_new0 (gboolean, scene->n_items);
   studio_scene_reach (scene, to, FALSE, seen);
   return !seen[from];
@@ -122,7 +122,8 @@ studio_item_tone (const StudioItem *item)
                                   : STUDIO_TONE_ERROR;
 }
 
-/* The id of the scope's node that a path leads to or into (transfer full), and its card; NULL: it leads elsewhere. */
+/* The id of the node in this scope that a path leads to or through (transfer full), and its card; NULL if there is
+ * none. */
 static char *
 find_in_scope (const StudioScene *scene, const char *path, guint *card)
 {

@@ -1,6 +1,5 @@
-/* Builds a scene from one scope of a graph and the result of type inference.
- *
- * It is rebuilt at every change but one of positions: a complete rebuild can never be half updated. */
+/* Builds a scene from one scope of a graph and the result of type inference. It is rebuilt completely after every
+ * change except of positions, so it can never be partly updated. */
 #include "ui/scene/studio-scene.h"
 
 #include <string.h>
@@ -27,11 +26,11 @@ weight_spec (const LoomOp *op, const char *name)
 typedef struct
 {
   StudioScene *scene;
-  GPtrArray *inputs, *outputs; /* of each item: GArray of StudioPort while it is built */
+  GPtrArray *inputs, *outputs; /* while building: a GArray of StudioPort per item */
   gboolean plain;              /* without figures */
   GHashTable *insides;         /* module name → figure */
   GPtrArray *axes;             /* of the net's outputs; NULL without a net */
-  GHashTable *wide;            /* of items with many inputs: a table of port names to indices + 1 */
+  GHashTable *wide;            /* of items with many inputs: port name → index + 1 */
   gboolean ports_came;         /* a wire named a port that its card did not have */
 } Build;
 
@@ -55,8 +54,8 @@ port_find (GArray *ports, const char *name)
   return STUDIO_NO_ITEM;
 }
 
-/* Ports from which a table of names is kept: a concat of thousands of inputs would otherwise be searched by each of its
- * wires. */
+/* From this number of ports on, a hash table finds them: a concat of thousands of inputs would otherwise be searched by
+ * each of its wires. */
 #define WIDE 16
 
 static void
@@ -65,7 +64,7 @@ free_table (gpointer table)
   g_hash_table_unref (table);
 }
 
-/* port_find while wires are added, when an array only grows at its end. */
+/* port_find() while wires are added, when an array only grows at its end. */
 static guint
 wire_port_find (Build *build, GArray *ports, const char *name)
 {
@@ -86,7 +85,7 @@ wire_port_find (Build *build, GArray *ports, const char *name)
   return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
 }
 
-/* The port that a wire's end without a name means: the only required one, else the first. */
+/* The port of a wire's end without a name: the only required one, else the first. */
 static guint
 port_default (GArray *ports)
 {
@@ -115,15 +114,15 @@ is_carried (const LoomElement *module, const LoomElement *input)
   return FALSE;
 }
 
-/* Whether an input of a module needs no wire where a loop runs it: its first value are zeros then. */
+/* TRUE if an input of a module needs no wire because a loop initialises it with zeros. */
 static gboolean
 begins_as_zeros (const LoomElement *module, const LoomElement *input)
 {
   return is_carried (module, input) && loom_element_get (input, "shape") != NULL;
 }
 
-/* Ports of a module instance are its module_input and module_output nodes; a loop has one more of its own, and along
- * trees children give what is carried. */
+/* The ports of a module instance are its module_input and module_output nodes; a loop adds one port of its own, and in
+ * trees the carried values come from the children. */
 static void
 module_ports (const LoomElement *module, const LoomLoop *loop, GArray *inputs, GArray *outputs)
 {
@@ -153,7 +152,7 @@ attributes_summary (const LoomElement *e, const LoomOp *op)
 {
   GString *s = g_string_new (NULL);
 
-  /* A formula, from which inputs follow, speaks for itself, and as it is where none is written. */
+  /* A formula, which determines the inputs, is shown instead of a summary; also an empty one. */
   for (const LoomParamSpec *p = op != NULL && op->dynamic_inputs != NULL ? op->params : NULL;
        p != NULL && p->name != NULL; p++)
     if (p->type == LOOM_PARAM_STRING && p->def != NULL && p->def[0] != '\0')
@@ -175,7 +174,7 @@ attributes_summary (const LoomElement *e, const LoomOp *op)
   return g_string_free (s, FALSE);
 }
 
-/* Gives an output what the net knows about it. */
+/* Sets the type, axes and source of an output from the net. */
 static void
 type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomNetSource *source)
 {
@@ -229,7 +228,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
     }
   else if (item->op != NULL)
     {
-      /* A module's border shows one side only: the other is outside. */
+      /* A module's input or output node has ports on one side only: the other side is outside of the module. */
       gboolean is_entry = item->op->role == LOOM_ROLE_MODULE_INPUT;
       gboolean is_exit = item->op->role == LOOM_ROLE_MODULE_OUTPUT;
 
@@ -266,8 +265,8 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
   g_ptr_array_add (build->outputs, outputs);
 }
 
-/* Adds the figure that the card shows below its words. Definitions are compared once a scene, however many instances
- * they have. */
+/* Adds the figure below the card's text. A module's definition is hashed once per scene, for any number of instances.
+ */
 static void
 add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioItem *item)
 {
@@ -304,7 +303,7 @@ is_variadic (const StudioItem *item)
          && (item->op->inputs[0].flags & LOOM_PORT_VARIADIC);
 }
 
-/* Finds the item and port of a wire's end. A port that is not there is added: the wire exists, so it is shown. */
+/* Finds the item and port of a wire's end. A missing port is added, so that every wire is shown. */
 static gboolean
 resolve_end (Build *build, const char *end, gboolean is_output, guint *item, guint *port)
 {
@@ -352,7 +351,7 @@ add_links (Build *build, const LoomElement *scope)
   GArray *links = g_array_new (FALSE, TRUE, sizeof (StudioLink));
   guint n = loom_element_n_children (scope);
 
-  /* Ports of variadic inputs come from the wires, so they are put in order before any index is taken. */
+  /* Ports of variadic inputs come from the wires, so they are sorted before any index is used. */
   for (guint pass = 0; pass < 2 && (pass == 0 || build->ports_came); pass++)
     {
       g_array_set_size (links, 0);
@@ -398,9 +397,8 @@ add_cost (LoomCost *sum, const LoomCost *cost)
   sum->bytes += cost->bytes;
 }
 
-/* Each card's share of the whole net's operations: nodes inside a module, and all copies of a repeat, count for its
- * card.
- */
+/* Computes each card's fraction of the whole net's operations: nodes inside a module, and all copies of a repeat, count
+ * for its card. */
 static void
 add_costs (StudioScene *scene, const LoomNet *net)
 {
@@ -435,7 +433,7 @@ device_of (const LoomGraph *graph)
   return device != NULL ? device : loom_attribute (LOOM_TAG_TRAIN, "device")->spec.def;
 }
 
-/* Cards of nodes, then those of collapsed frames, and the nodes that these stand for. */
+/* Adds cards of nodes, then cards of collapsed frames, then the nodes inside these frames. */
 static void
 add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const LoomNet *net, GPtrArray *frames,
            GHashTable *members)
@@ -503,7 +501,7 @@ static StudioScene *
 scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
            const LoomFaults *faults, StudioSceneFix fix, gpointer data, gboolean plain)
 {
-  static guint last_id; /* scenes are also made by threads */
+  static guint last_id; /* atomic: threads make scenes, too */
   StudioScene *scene = g_new0 (StudioScene, 1);
   Build build = { .scene = scene,
                   .inputs = g_ptr_array_new (),

@@ -34,14 +34,14 @@ typedef enum
   STUDIO_FLOW_DOWN
 } StudioFlow;
 
-/* The position of a fault's bubble, where no wire leaves the card. */
+/* The position of a fault's bubble, where no wires are connected. */
 typedef enum
 {
   STUDIO_FAULT_BELOW,
   STUDIO_FAULT_ABOVE,
   STUDIO_FAULT_AT_RIGHT, /* at its right */
   STUDIO_FAULT_AT_LEFT,  /* at its left */
-  STUDIO_FAULT_AS_SIGN   /* no space: an icon on the card, the sentence in its tooltip */
+  STUDIO_FAULT_AS_SIGN   /* no space: an icon on the card, and the sentence in its tooltip */
 } StudioFaultPlace;
 
 typedef enum
@@ -90,7 +90,7 @@ typedef struct
   StudioPort *input, *output;
   char *fault; /* one sentence; NULL: none */
   gboolean fault_is_warning;
-  gboolean fault_is_todo; /* not an error, but something is missing */
+  gboolean fault_is_todo; /* not an error: something is missing */
   StudioFaultPlace fault_place;
   double fault_width; /* of the bubble; 0: the card's width */
   char *waits_for;    /* the card whose fault leaves this one untyped; NULL */
@@ -118,8 +118,8 @@ typedef struct
   guint from, output, to, input; /* indices of items and of their ports */
   guint next_out, next_in;       /* the next wire of the same output, of the same input; STUDIO_NO_ITEM: last */
   gboolean typed;
-  gboolean fault; /* the card at its end blames this port */
-  guint n_dark;   /* how many of its two cards are outside the spotlight */
+  gboolean fault; /* the card at its end has a fault about this port */
+  guint n_dark;   /* number of its two cards that are outside the spotlight */
   LoomType type;
   LoomNetAxes axes;
   char *label;    /* shape label, "B × 10" */

@@ -1,4 +1,4 @@
-/* Formats shapes: a dimension named by the graph or a layer is a letter, the others are numbers. */
+/* Formats shapes: a dimension that has a name in the graph or in a layer is shown as a letter, others as numbers. */
 #include "ui/scene/studio-shapes.h"
 
 static const char *const names[STUDIO_N_SHAPES] = {

@@ -32,7 +32,7 @@ studio_view_zoom_at (StudioView *view, double zoom, double sx, double sy)
   view->y = y - sy / view->zoom;
 }
 
-/* Up to this height of the canvas, in pixels, nothing is shown larger than life. */
+/* On a canvas up to this height, in pixels, the graph is not enlarged. */
 #define LIFE_SIZE_HEIGHT 1000.0
 
 void
@@ -40,7 +40,7 @@ studio_view_fit (StudioView *view, const StudioRect *bounds)
 {
   const double margin = 24;
   double room_w = MAX (view->width - 2 * margin, 1), room_h = MAX (view->height - 2 * margin, 1);
-  /* On a very large canvas a small graph need not be a stamp in the middle. */
+  /* On a very large canvas a small graph is enlarged. */
   double zoom = CLAMP (view->height / LIFE_SIZE_HEIGHT, 1, 2);
 
   if (bounds->width > 0 && bounds->height > 0)
@@ -60,7 +60,7 @@ studio_view_fit_from (StudioView *view, const StudioRect *bounds, const StudioRe
   if (view->zoom >= least)
     return;
   view->zoom = least;
-  /* Along an axis on which all of it fits it stays in the middle. */
+  /* Along an axis on which the whole graph fits it stays centred. */
   view->x = bounds->width + 2 * margin <= width ? bounds->x + (bounds->width - width) / 2 : bounds->x - margin;
   view->y = bounds->height + 2 * margin <= height ? bounds->y + (bounds->height - height) / 2 : bounds->y - margin;
   studio_view_reveal (view, start);

@@ -1,5 +1,5 @@
-/* The beginning of the file is read in a thread, again whenever file, separator or header change. Roles that the user
- * has set are kept. */
+/* The beginning of the file is read in a thread, again after file, separator or header change. Roles that the user has
+ * set are kept. */
 #include "ui/start/studio-csv-page.h"
 
 #include <adwaita.h>
@@ -10,7 +10,7 @@
 #include "ui/start/studio-start-rows.h"
 
 #define WAIT_MS      300
-#define MOST_COLUMNS 300 /* that get a row each */
+#define MOST_COLUMNS 300 /* columns with a row each */
 
 struct _StudioCsvPage
 {
@@ -18,11 +18,11 @@ struct _StudioCsvPage
   GtkWidget *path, *delimiter, *header, *columns, *prepare, *normalize, *missing, *verdict, *more;
   GPtrArray *rows; /* of columns */
   StudioKinds kinds;
-  LoomCsvGuess *guess; /* NULL: there is no table yet */
+  LoomCsvGuess *guess; /* NULL: no table yet */
   GCancellable *cancellable;
   guint timer;
-  gboolean filling; /* widgets are set by the program */
-  char **options;   /* NULL: roles do not make a data set */
+  gboolean filling; /* the program sets widgets */
+  char **options;   /* NULL: the roles do not make a data set */
   char *name;
 };
 
@@ -55,7 +55,7 @@ describe_column (const LoomCsvColumn *column)
   return g_string_free (s, FALSE);
 }
 
-/* The target's column where it is one; -1 for none, -2 for several. */
+/* The target's column; -1 for none, -2 for several. */
 static int
 find_target (const LoomCsvGuess *guess)
 {
@@ -96,7 +96,7 @@ describe_task (const LoomCsvGuess *guess)
 
 /* ---- what the choices make ------------------------------------------------------------ */
 
-/* The kinds of networks that suit rows of numbers: how many rows there are makes no difference. */
+/* The kinds of networks that suit rows of numbers, for any number of rows. */
 static const LoomTemplateKind **
 kinds_for_rows (void)
 {
@@ -109,7 +109,7 @@ kinds_for_rows (void)
   return loom_template_kinds (&info);
 }
 
-/* The value of an option of the data set, by its place among the choices, which those of the row have as well. */
+/* The value of an option of the data set, by the index of the selected choice. */
 static const char *
 chosen_value (const char *option, GtkWidget *row)
 {
@@ -154,7 +154,7 @@ role_cb (AdwComboRow *row, GParamSpec *pspec, StudioCsvPage *self)
   if (self->filling)
     return;
   column->role = role;
-  /* One target is the rule: the one before steps back. */
+  /* Only one target by default: the former one becomes an input. */
   for (guint i = 0; role == LOOM_CSV_TARGET && i < self->rows->len; i++)
     {
       LoomCsvColumn *other = g_object_get_data (self->rows->pdata[i], "column");
@@ -199,7 +199,7 @@ remove_columns (StudioCsvPage *self)
   g_ptr_array_set_size (self->rows, 0);
 }
 
-/* The place of a choice among the values of an option. */
+/* The index of a choice among the values of an option. */
 static guint
 place_of (const char *option, const char *value)
 {
@@ -277,7 +277,7 @@ guessed_cb (GObject *source, GAsyncResult *result, gpointer data)
   gtk_widget_add_css_class (self->verdict, "warning");
 }
 
-/* delimiter 0 and header -1 are guessed. */
+/* delimiter 0 and header -1: guessed from the file. */
 static void
 read_file (StudioCsvPage *self, char delimiter, int header)
 {

@@ -33,7 +33,7 @@ G_DEFINE_FINAL_TYPE (StudioDataList, studio_data_list, GTK_TYPE_WIDGET)
 
 static guint chosen_signal;
 
-/* One row of the list, while its data set is asked about. */
+/* One row of the list, while its data set is being described. */
 typedef struct
 {
   GtkWidget *sample, *facts;
@@ -141,7 +141,7 @@ is_asked_for (GtkListBoxRow *row, gpointer data)
   return g_str_match_string (gtk_editable_get_text (GTK_EDITABLE (self->entry)), all, TRUE);
 }
 
-/* The first row that is seen; NULL: none is. */
+/* The first visible row, or NULL. */
 static GtkListBoxRow *
 first_row (StudioDataList *self, guint group)
 {

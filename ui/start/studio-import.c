@@ -5,10 +5,10 @@
 
 #include "engine/loom.h"
 
-#define MOST_FAULTS 6 /* that are listed; the others are counted */
+#define MOST_FAULTS 6 /* are listed; the others are counted */
 #define NOTES       "notes"
 
-/* "dir/model.onnx" → "dir/model.xml", or "dir/model-2.xml" where either file is there. */
+/* "dir/model.onnx" → "dir/model.xml", or "dir/model-2.xml" if either file exists. */
 static char *
 free_path (const char *model)
 {

@@ -16,8 +16,8 @@ struct _StudioNewDialog
 {
   AdwWindow parent_instance;
   GtkWidget *stack, *title, *back, *create, *spinner, *bar, *bar_label;
-  GtkWidget *page;           /* what is chosen, in the stack as "page"; NULL: the list is seen */
-  GCancellable *cancellable; /* while a graph is made */
+  GtkWidget *page;           /* the page of the chosen source, in the stack as "page"; NULL: the list is shown */
+  GCancellable *cancellable; /* while a graph is being created */
 };
 
 G_DEFINE_FINAL_TYPE (StudioNewDialog, studio_new_dialog, ADW_TYPE_WINDOW)
@@ -63,7 +63,7 @@ new_scroller (GtkWidget *content)
   return scroller;
 }
 
-/* Gives up what is being made. */
+/* Cancels the creation. */
 static void
 cancel (StudioNewDialog *self)
 {
@@ -117,7 +117,7 @@ made_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (GError) error = NULL;
   g_autofree char *text = studio_data_make_finish (result, &error);
 
-  /* Another page is seen by now, or the window is closed. */
+  /* Another page is shown by now, or the window is closed. */
   if (g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
     return;
   g_clear_object (&self->cancellable);

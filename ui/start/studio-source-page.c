@@ -6,14 +6,14 @@
 #include "ui/start/studio-data-job.h"
 #include "ui/start/studio-start-rows.h"
 
-#define WAIT_MS 300 /* until typing has stopped */
+#define WAIT_MS 300 /* without typing */
 
 struct _StudioSourcePage
 {
   GtkWidget parent_instance;
   const LoomDatasetClass *klass;
   GtkWidget *sample, *facts;
-  GPtrArray *fields; /* of paths; each with the option's name as data */
+  GPtrArray *fields; /* entries of paths; each has the option's name as data */
   StudioKinds kinds;
   GCancellable *cancellable;
   guint timer;

@@ -72,7 +72,7 @@ choose_cb (GtkWidget *button, GtkWidget *row)
                                      GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Choose"), _ ("_Cancel"));
 
   g_signal_connect (dialog, "response", G_CALLBACK (response_cb), row);
-  /* It goes with the button, and so with the row that it would write to. */
+  /* The chooser is cancelled when the button, and its row, is destroyed. */
   g_object_set_data_full (G_OBJECT (button), "dialog", dialog, destroy_dialog);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
 }

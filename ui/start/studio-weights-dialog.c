@@ -8,7 +8,7 @@
 #define WIDTH      680
 #define HEIGHT     600
 #define MARGIN     18
-#define MOST_SHOWN 50 /* sentences in one fold */
+#define MOST_SHOWN 50 /* sentences in an expander */
 
 struct _StudioWeightsDialog
 {
@@ -89,7 +89,7 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, StudioWeightsDial
   gtk_widget_set_tooltip_text (GTK_WIDGET (label), column == 0 ? text : NULL);
 }
 
-/* Rows are numbered as the file's tensors are, so that their place is all that the model must say. */
+/* Rows have the order of the file's tensors, so the model needs only their number. */
 static GListModel *
 new_model (const StudioWeightsInfo *look)
 {
@@ -182,7 +182,7 @@ make_cb (StudioWeightsDialog *self)
   gtk_window_close (GTK_WINDOW (self));
 }
 
-/* A row that does something, as far as it is possible, and says what will be done. */
+/* A row with a button for an action, if it is possible, and a description of its effect. */
 static GtkWidget *
 new_offer (StudioWeightsDialog *self, const char *title, char *subtitle /* taken */, const char *verb,
            gboolean is_possible, GCallback callback)
@@ -217,7 +217,7 @@ append_lines (GString *s, char **lines, guint n)
     }
 }
 
-/* A fold with sentences, one a line; NULL where there are none. */
+/* An expander with one sentence per line; NULL if there are none. */
 static GtkWidget *
 new_fold (const char *title, GString *text /* taken */)
 {

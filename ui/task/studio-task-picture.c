@@ -133,7 +133,7 @@ split_words (LoomSplit split)
   return split < G_N_ELEMENTS (words) ? _ (words[split]) : "";
 }
 
-/* How well the shown samples are answered; NULL where that is not known. */
+/* The accuracy on the shown samples; NULL if it is not known. */
 static char *
 dup_score (const StudioTaskPicture *picture)
 {
@@ -166,7 +166,7 @@ studio_task_picture_describe (const StudioTaskPicture *picture)
   text = g_string_new (score);
   if (score != NULL)
     g_string_append (text, ", ");
-  /* what is shown, how many of how many, of which part of the data */
+  /* the kind of samples, their number, the total, and the split */
   g_string_append_printf (text, _ ("%1$s: %2$s of %3$s %4$s"), _ (kind->words), n, all,
                           split_words (picture->data->split));
   if (!picture->answered)
@@ -228,7 +228,7 @@ draw_captions (const TaskDrawing *d, double width, double height)
       when = g_strdup_printf (_ ("%1$s of %2$s %3$s"), n, all, split_words (p->data->split));
     }
   g_autofree char *marked = studio_task_picture_describe_sample (p, p->marked);
-  /* Above what may be longer than the room. */
+  /* Above samples that may be higher than the view. */
   const double top = kind_of (p)->list ? 0 : height - CAPTIONS * line;
   task_text (d, when, 0, top + 0.5 * line, 0, width, FALSE);
   task_text (d, marked != NULL ? marked : score != NULL ? score : "", 0, top + 1.5 * line, 0, width, FALSE);

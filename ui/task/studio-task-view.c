@@ -136,7 +136,7 @@ view_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *
   const double width = for_size > 0 ? for_size : 280 * scale;
   *natural = self->picture != NULL ? (int)studio_task_picture_height (self->picture, width, scale) : (int)width;
   *minimum = MIN (*natural, (int)(150 * scale));
-  /* A presentation does not scroll. */
+  /* A presentation cannot be scrolled. */
   if (self->picture != NULL && studio_task_picture_is_list (self->picture)
       && !gtk_widget_has_css_class (widget, "presented"))
     *minimum = *natural;
@@ -175,7 +175,7 @@ studio_task_view_init (StudioTaskView *self)
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
-  /* Axes and their numbers go from left to right in every language, as charts do. */
+  /* Axes run from left to right in every language, as in charts. */
   gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
   g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
 }

@@ -5,7 +5,7 @@
 #include "ui/scene/studio-format.h"
 #include "ui/task/task-private.h"
 
-#define IGNORED -100.f /* a target that losses and metrics leave out */
+#define IGNORED -100.f /* a target that losses and metrics ignore */
 
 const float *
 task_answer (const StudioTaskPicture *picture, gsize input)
@@ -58,8 +58,8 @@ task_probability (const StudioTaskPicture *picture, const float *answer, guint c
   return class == 1 ? yes : class == 0 ? 1 - yes : 0;
 }
 
-/* Positions that are answered right, and *n that count: none where that is not known. As the metric does, it leaves out
- * targets that losses ignore. */
+/* Returns the number of correct positions; *n receives the number of evaluated ones, 0 if unknown. Like the metric, it
+ * ignores targets that losses ignore. */
 static guint
 n_right (const StudioTaskPicture *picture, guint sample, guint *n)
 {

@@ -6,7 +6,7 @@
 #include "ui/scene/studio-format.h"
 #include "ui/task/task-private.h"
 
-/* Okabe and Ito's colours without black; darker where the ground is light, as words and small marks need. */
+/* Okabe and Ito's colours without black; darker on a light background, as text and small marks require. */
 static const struct
 {
   const char *light, *dark;
@@ -50,7 +50,7 @@ task_marker (const TaskDrawing *d, double x, double y, double radius, guint clas
   trace_shape (d->cr, x, y, radius, class % 5);
   studio_color_set (&color, d->cr);
   cairo_fill_preserve (d->cr);
-  /* A line of the ground's colour keeps points apart from each other and from the surface. */
+  /* An outline in the background's colour separates points from each other and from the surface. */
   studio_color_set (&d->theme.background, d->cr);
   cairo_set_line_width (d->cr, 0.9 * d->scale);
   cairo_stroke (d->cr);

@@ -4,18 +4,18 @@
 
 #include "ui/task/task-private.h"
 
-#define CELL     86  /* at least so wide */
-#define PAIR     116 /* the same for a sample and an image that is answered */
+#define CELL     86  /* minimum width */
+#define PAIR     116 /* the same for a sample with a predicted image */
 #define PAIR_GAP 2
 #define GAP      8
 
 typedef struct
 {
   guint columns;
-  double width, height, image; /* of a cell, and the side of what the image is fitted into */
+  double width, height, image; /* of a cell, and the side of the square that contains the image */
 } Cells;
 
-/* The net answers with as many numbers as an image has: an autoencoder. */
+/* The net predicts as many numbers as an image has: an autoencoder. */
 static gboolean
 answers_images (const StudioTaskPicture *p)
 {
@@ -79,7 +79,7 @@ draw_image (const TaskDrawing *d, const float *value, double x, double y, double
   cairo_surface_destroy (image);
 }
 
-/* A tick or a cross, so that colour is not all that says it. */
+/* A tick or a cross, so that colour is not needed. */
 static void
 draw_verdict (const TaskDrawing *d, double x, double y, gboolean right)
 {
@@ -158,7 +158,7 @@ images_draw (const TaskDrawing *d)
     {
       const double x = d->room.x + (i % cells.columns) * (cells.width + GAP);
       const double y = d->room.y + (i / cells.columns) * cells.height;
-      /* Where there is little room, as under a card, whole rows are left out. */
+      /* If there is little space, for example under a card, whole rows are omitted. */
       if (y + cells.height <= d->room.y + d->room.height + GAP + 1)
         draw_cell (d, i, x, y, &cells);
     }

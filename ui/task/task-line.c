@@ -5,10 +5,10 @@
 #include "ui/scene/studio-format.h"
 #include "ui/task/task-private.h"
 
-#define PLACES_A_CELL 3 /* of the curve, for one place a side of a grid */
+#define PLACES_A_CELL 3 /* positions on the curve per side of a grid's cell */
 #define RADIUS        3
 
-/* The number that is drawn upwards: y, or with two classes the class itself. */
+/* The number on the vertical axis: y, or the class if there are two. */
 static double
 height_of (const StudioTaskData *data, guint sample)
 {
@@ -80,7 +80,7 @@ draw_curve (const TaskDrawing *d, const TaskAxes *axes)
     {
       double x = axes->x0 + (double)i / (double)(n - 1) * (axes->x1 - axes->x0);
       double y = answer_height (d->picture, task_answer (d->picture, i));
-      /* Cairo's numbers are fixed: a curve that runs far away would come back on the other side. */
+      /* Cairo uses fixed-point numbers: a curve far outside would reappear on the other side. */
       double far = axes->y1 - axes->y0;
       if (isfinite (y))
         cairo_line_to (d->cr, task_axes_x (axes, x), task_axes_y (axes, CLAMP (y, axes->y0 - far, axes->y1 + far)));

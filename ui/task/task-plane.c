@@ -7,9 +7,9 @@
 #include "ui/scene/studio-format.h"
 #include "ui/task/task-private.h"
 
-#define MARGIN  0.08 /* of the range, at each side */
+#define MARGIN  0.08 /* of the range, on each side */
 #define RADIUS  3.4
-#define OPACITY 0.55 /* of the surface, where it is sure */
+#define OPACITY 0.55 /* of the surface, at probability 1 */
 
 typedef struct
 {
@@ -31,7 +31,7 @@ range_of (const StudioTaskData *data, guint column, double *least, double *most)
   *most += air;
 }
 
-/* Numbers of like ranges get one scale, so that a circle looks like one. */
+/* Axes with similar ranges get the same scale, so that circles are round. */
 static Range
 range_of_plane (const StudioTaskPicture *picture)
 {
@@ -54,7 +54,7 @@ plane_n_grid (const StudioTaskPicture *picture, guint grid)
   return (gsize)grid * grid;
 }
 
-/* Places are the middles of cells, from the upper left. */
+/* Positions are the centres of cells, from the upper left. */
 static void
 plane_fill_grid (const StudioTaskPicture *picture, float *x)
 {
@@ -92,7 +92,7 @@ value_range (const StudioTaskData *data, double *least, double *most)
     }
 }
 
-/* The mixture of the classes' colours by their probabilities over the ground: pale where the net is unsure. */
+/* Mixes the colours of the classes by their probabilities with the background: pale if the net is uncertain. */
 static guint32
 class_cell (const TaskDrawing *d, const StudioColor *color, guint n, const float *answer)
 {
@@ -177,7 +177,7 @@ value_marker (const TaskDrawing *d, double x, double y, double t)
   cairo_stroke (d->cr);
 }
 
-/* A cross over what is answered wrong, where no surface says it. */
+/* A cross over a wrong prediction, if there is no surface. */
 static void
 draw_cross (const TaskDrawing *d, double x, double y)
 {

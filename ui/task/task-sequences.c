@@ -7,11 +7,10 @@
 #include "ui/scene/studio-format.h"
 #include "ui/task/task-private.h"
 
-#define LINES 3 /* of a sample: x, y, answer */
-#define MAP   3 /* lines that vectors take in the place of one of x */
+#define LINES 3 /* of a sample: x, y, prediction */
+#define MAP   3 /* lines of vectors, which replace one line of x */
 
-/* The symbol at a place of x: a whole number, or which of a vector's numbers is the only one that is not 0; -1:
- * neither. */
+/* The symbol at a position of x: an integer, or the index of the only nonzero element of a vector; -1: neither. */
 static int
 symbol_at (const StudioTaskData *data, guint sample, guint place, guint width)
 {
@@ -30,7 +29,7 @@ symbol_at (const StudioTaskData *data, guint sample, guint place, guint width)
   return found;
 }
 
-/* names: of tokens or of classes, or NULL. What fills a short sequence up is left out. */
+/* names: of tokens or of classes, or NULL. Padding is omitted. */
 static void
 append_symbol (GString *text, const StudioTaskData *data, char *const *names, int symbol)
 {
@@ -49,7 +48,7 @@ width_of (const StudioTaskData *data)
   return data->rank == 2 ? (guint)MAX (data->dim[1], 1) : 1;
 }
 
-/* TRUE where a place holds a vector that names no symbol. */
+/* TRUE if a position has a vector that represents no symbol. */
 static gboolean
 has_vectors (const StudioTaskData *data)
 {
@@ -92,7 +91,7 @@ words_of_y (const StudioTaskData *data, guint sample)
   return g_string_free (text, FALSE);
 }
 
-/* The target at place i of an answer; below 0 where it does not count. */
+/* The target at position i of a prediction; negative if it is ignored. */
 static float
 target_at (const StudioTaskPicture *p, guint sample, guint i)
 {
@@ -101,7 +100,8 @@ target_at (const StudioTaskPicture *p, guint sample, guint i)
   return y_size >= p->n_positions ? p->data->y[(gsize)sample * y_size + last + i] : 0;
 }
 
-/* NULL where nothing is answered; *n_right of *n places. Places whose target does not count are left out, as in y. */
+/* NULL without predictions; *n_right of *n positions are correct. Positions with an ignored target are omitted, as in
+ * y. */
 static char *
 words_of_answer (const StudioTaskPicture *p, guint sample, guint *n_right, guint *n)
 {
@@ -136,7 +136,8 @@ line_of (const TaskDrawing *d, const char *label, const char *text, double y)
   return y + task_line_height (d->scale);
 }
 
-/* The vectors of x: places go across, as in the lines below, and a vector's numbers down. */
+/* Draws the vectors of x: positions from left to right, as in the lines below, and the elements of a vector downwards.
+ */
 static double
 map_of (const TaskDrawing *d, guint sample, double y)
 {

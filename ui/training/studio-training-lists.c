@@ -12,7 +12,7 @@ remove_cb (GtkButton *button, StudioTrainingSettings *self)
   studio_training_remove (self->document, *serial);
 }
 
-/* A card with the grid of an entry, and the button that takes it away. */
+/* A card with the grid of an entry, and the button that removes it. */
 static GtkWidget *
 add_card (StudioTrainingSettings *self, guint64 serial, const char *title, const char *what)
 {
@@ -60,7 +60,7 @@ add_metric_cb (StudioTrainingSettings *self)
   studio_training_add_metric (self->document);
 }
 
-/* A number of the optimiser's that a group may have for itself. */
+/* A hyper-parameter of the optimiser that a group may set. */
 static void
 add_own (StudioTrainingSettings *self, GtkWidget *grid, guint64 serial, const LoomOptimizer *optimizer,
          const char *name)
@@ -116,7 +116,7 @@ suggest_target (StudioDocument *document)
   return studio_training_ports (document, STUDIO_PORTS_TARGET);
 }
 
-/* Rows for the options that a metric takes. */
+/* Rows for the options of a metric. */
 static void
 add_options (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const LoomMetric *metric)
 {

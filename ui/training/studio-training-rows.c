@@ -17,7 +17,7 @@ typedef struct
   LoomParamSpec spec;
   GtkWidget *widget; /* GtkEntry, GtkSwitch or GtkDropDown */
   TrainingSuggest suggest;
-  gboolean gone; /* its widget was taken away; the focus's leaving may be told only afterwards */
+  gboolean gone; /* its widget was removed; the entry may lose the focus only afterwards */
 } Row;
 
 static LoomElement *
@@ -62,7 +62,7 @@ apply (Row *row, const char *value)
     studio_training_set_in (document, row->place.tag, row->spec.name, value);
 }
 
-/* A fault stands at its field, as an icon whose tooltip is the sentence. */
+/* A fault is shown at its field, as an icon whose tooltip is the sentence. */
 static void
 say (Row *row, const char *wrong)
 {
@@ -89,7 +89,7 @@ entry_done (Row *row)
   if (value.text == NULL)
     return;
   apply (row, value.text);
-  /* The value of a formula stands there, also where it is the one that stood there before. */
+  /* Shows the value of a formula, also if it equals the old value. */
   if (!row->gone && value.shown != NULL)
     gtk_editable_set_text (GTK_EDITABLE (row->widget), value_of (row));
 }
@@ -118,7 +118,7 @@ drop_cb (GtkDropDown *drop, GParamSpec *pspec, Row *row)
   guint i = gtk_drop_down_get_selected (drop);
   if (i == GTK_INVALID_LIST_POSITION || row->gone || row->settings->filling)
     return;
-  /* Its list closes only after this, and the row may be rebuilt by then. */
+  /* Its list closes only after this, and the row may have been rebuilt by then. */
   row->settings->focus_tag = row->place.tag;
   row->settings->focus_serial = row->place.serial;
   row->settings->focus_name = g_intern_string (row->spec.name);
@@ -151,7 +151,7 @@ training_fill_rows (StudioTrainingSettings *self)
     fill_row (g_ptr_array_index (self->rows, i));
 }
 
-/* The list of a choice is a window of its own, below its row. */
+/* The list of choices is a window of its own, below its row. */
 void
 training_keep_focus (StudioTrainingSettings *self)
 {
@@ -195,7 +195,7 @@ training_mark_rows (StudioTrainingSettings *self, const LoomFaults *faults)
     {
       Row *row = g_ptr_array_index (self->rows, i);
       const char *wrong = NULL;
-      /* The fault does not say which of several groups or metrics it is about, and typed text is checked separately. */
+      /* The fault does not name the group or metric, and typed text is checked separately. */
       if (!GTK_IS_ENTRY (row->widget) || row->place.serial != 0
           || strcmp (gtk_editable_get_text (GTK_EDITABLE (row->widget)), value_of (row)) != 0)
         continue;
@@ -285,8 +285,8 @@ new_entry (Row *row, const char *placeholder)
   GtkEventController *focus = gtk_event_controller_focus_new ();
   gtk_editable_set_width_chars (GTK_EDITABLE (entry), 9);
   gtk_editable_set_max_width_chars (GTK_EDITABLE (entry), 9);
-  /* Values are numbers and names, which are written from left to right in every language: "1e-08" would else stand at
-   * another edge than "0.1". */
+  /* Values are numbers and names, which are written from left to right in every language; otherwise "1e-08" would be
+   * aligned differently from "0.1". */
   gtk_widget_set_direction (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (entry))), GTK_TEXT_DIR_LTR);
   gtk_editable_set_alignment (GTK_EDITABLE (entry), 1);
   gtk_editable_set_enable_undo (GTK_EDITABLE (entry), FALSE);
@@ -313,7 +313,7 @@ row_free (gpointer data)
   g_free (data);
 }
 
-/* Titles of attributes whose own name says too little. */
+/* Titles of attributes whose names are not clear. */
 static const struct
 {
   const char *name, *title;
@@ -395,7 +395,7 @@ training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace p
   gtk_widget_set_hexpand (label, TRUE);
   gtk_label_set_mnemonic_widget (GTK_LABEL (label), row->widget);
   gtk_widget_set_tooltip_text (label, spec->doc);
-  /* Over an open list it would only be in the way. */
+  /* A tooltip would cover the open list. */
   if (!GTK_IS_DROP_DOWN (row->widget))
     gtk_widget_set_tooltip_text (row->widget, spec->doc);
   gtk_widget_set_halign (row->widget, GTK_ALIGN_END);
@@ -404,7 +404,7 @@ training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace p
   gtk_grid_attach (GTK_GRID (grid), row->widget, 1, line, suggest != NULL ? 1 : 2, 1);
   if (suggest != NULL)
     gtk_grid_attach (GTK_GRID (grid), new_suggestions (row, title), 2, line, 1, 1);
-  /* The row lives as long as its widget, whose signals may still come after it left the window. */
+  /* The row lives as long as its widget, which may emit signals after it was removed from the window. */
   g_object_set_data_full (G_OBJECT (row->widget), "row", row, row_free);
   g_ptr_array_add (self->rows, row);
 }

@@ -45,7 +45,7 @@ schedule_type (StudioTrainingSettings *self)
   return type != NULL ? type : loom_attribute (LOOM_TAG_SCHEDULE, "type")->spec.def;
 }
 
-/* Text of a number that lives as long as the program: rows keep it as their default. */
+/* The text of a number, interned, because rows keep it as their default. */
 static const char *
 number_text (double value)
 {
@@ -77,7 +77,7 @@ more_cb (GtkExpander *expander, GParamSpec *pspec, StudioTrainingSettings *self)
   self->more_open = gtk_expander_get_expanded (expander);
 }
 
-/* Settings that are seldom used, folded away; open where one of them is set. */
+/* Rarely used settings, in an expander; expanded if one of them is set. */
 static void
 add_more (StudioTrainingSettings *self)
 {
@@ -143,7 +143,7 @@ hyper_spec (const LoomOptimizer *optimizer, const LoomHyper *h)
   return spec;
 }
 
-/* A line below the learning rate, shown where there is something to say. */
+/* A note below the learning rate, hidden if empty. */
 static void
 add_rate_note (StudioTrainingSettings *self, GtkWidget *grid)
 {
@@ -184,7 +184,7 @@ add_optimizer (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
     }
 }
 
-/* A learning rate outlives a change of method, and what was right for one may be far too much for the other. */
+/* The learning rate is kept when the optimiser changes, and may be far too large for the new one. */
 static void
 show_rate_note (StudioTrainingSettings *self)
 {
@@ -220,7 +220,7 @@ schedule_spec (const LoomElement *e, const LoomScheduleParam *p)
       return spec;
     }
   spec.type = p->whole ? LOOM_PARAM_INT : LOOM_PARAM_FLOAT;
-  /* The default is a formula over other settings, so no number can stand here as the placeholder. */
+  /* The default depends on other settings, so it cannot be shown as the placeholder. */
   spec.def = p->required ? NULL : isnan (p->value) ? "" : number_text (p->value);
   return spec;
 }
@@ -240,7 +240,7 @@ add_schedule (StudioTrainingSettings *self)
     return;
   if (klass->has_milestones)
     training_add_attribute (self, grid, in_schedule, "milestones", "30,80", NULL);
-  /* A constant rate with a factor for its first steps is rarely meant; what is written is shown. */
+  /* A constant rate with a factor for its first steps is rarely intended, so the written value is shown. */
   for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
     if (!is_default_schedule (klass) || (e != NULL && loom_element_get (e, p->name) != NULL))
       {
@@ -379,7 +379,7 @@ build (StudioTrainingSettings *self)
   training_add_metrics (self);
 }
 
-/* The attributes on which it depends which rows there are. */
+/* The attributes that determine which rows there are. */
 static char *
 key_of (StudioTrainingSettings *self)
 {
@@ -398,8 +398,8 @@ key_of (StudioTrainingSettings *self)
   return g_string_free (key, FALSE);
 }
 
-/* Faults that would keep it from training, as soon as there is one: above the fields, and at the field that it is
- * about. Faults of nodes stand on their cards. */
+/* Faults that prevent training are shown at once: above the fields, and at the field. Faults of nodes are shown on
+ * their cards. */
 static void
 show_fault (StudioTrainingSettings *self)
 {
@@ -432,7 +432,7 @@ show (StudioTrainingSettings *self)
   self->filling = FALSE;
 }
 
-/* Rebuilding inside a row's own signal would take the row away under it. */
+/* Rebuilding inside a row's own signal would destroy the row. */
 static gboolean
 show_cb (gpointer data)
 {

@@ -41,7 +41,7 @@ find_loss (StudioDocument *document)
   return found;
 }
 
-/* A metric of what the loss compares; NULL where the loss does not compare two things that are wired. */
+/* Adds a metric of the values that the loss compares; NULL if the loss does not compare two wired values. */
 static LoomElement *
 new_metric (StudioDocument *document, const LoomNetNode *loss, const char *type)
 {
@@ -113,7 +113,7 @@ studio_training_dup_loss_path (StudioDocument *document)
   return node != NULL ? g_strdup (node->path) : NULL;
 }
 
-/* <train>, made when it is not there. */
+/* Returns <train>, and creates it if there is none. */
 static LoomElement *
 ensure_train (StudioDocument *document)
 {
@@ -122,7 +122,7 @@ ensure_train (StudioDocument *document)
   return train != NULL ? train : studio_document_ensure (document, LOOM_TAG_TRAIN);
 }
 
-/* Attributes of an element that `knows` says nothing of go: another method or course would complain of them. */
+/* Removes the attributes that `knows` rejects: another optimiser or schedule would report them as faults. */
 static void
 drop_others (StudioDocument *document, LoomElement *e, gboolean (*knows) (gconstpointer what, const char *name),
              gconstpointer what)
@@ -136,7 +136,7 @@ drop_others (StudioDocument *document, LoomElement *e, gboolean (*knows) (gconst
     }
 }
 
-/* A hyper-parameter of another optimiser and not of this one is what must go; other attributes are the run's. */
+/* Hyper-parameters of other optimisers must be removed; other attributes belong to the run. */
 static gboolean
 optimizer_knows (gconstpointer what, const char *name)
 {
@@ -149,7 +149,7 @@ optimizer_knows (gconstpointer what, const char *name)
   return !of_others || loom_optimizer_find (optimizer, name) >= 0;
 }
 
-/* A group's own numbers are those that the optimiser has and takes within a program. */
+/* A group can set the hyper-parameters that the optimiser has and uses within a program. */
 static gboolean
 group_knows (gconstpointer what, const char *name)
 {
@@ -172,7 +172,7 @@ studio_training_set_optimizer (StudioDocument *document, const char *name)
         if (loom_element_tag (loom_element_child (train, i)) == LOOM_TAG_GROUP)
           drop_others (document, loom_element_child (train, i), group_knows, optimizer);
       LoomElement *clip = loom_element_find (train, LOOM_TAG_CLIP);
-      /* Methods that search along the true gradient take none that is shortened. */
+      /* Methods with a line search along the gradient cannot use a clipped one. */
       if (optimizer->emit == NULL && clip != NULL)
         studio_document_edit (document, loom_edit_remove (clip));
     }
@@ -232,7 +232,7 @@ studio_training_set_in (StudioDocument *document, LoomTag tag, const char *attri
 {
   studio_document_begin (document, _ ("Change training"));
   LoomElement *train = ensure_train (document), *child = loom_element_find (train, tag);
-  /* Clipping by nothing is the absence of clipping. */
+  /* Clipping to 0 means no clipping. */
   gboolean off = tag == LOOM_TAG_CLIP && value != NULL && g_ascii_strtod (value, NULL) <= 0;
   if (off)
     value = NULL;
@@ -310,7 +310,7 @@ studio_training_add_metric (StudioDocument *document)
 {
   const LoomNetNode *loss = find_loss (document);
   LoomElement *train = studio_training_element (document), *metric = NULL;
-  /* The first that can be watched and is not yet. */
+  /* The first metric that can be added and is not listed yet. */
   for (const LoomMetric *const *m = loom_metrics (); *m != NULL && metric == NULL; m++)
     if ((train == NULL || !has_child (train, LOOM_TAG_METRIC, "type", (*m)->name))
         && metric_fits (document, loss, (*m)->name))
@@ -381,7 +381,7 @@ studio_training_ports (StudioDocument *document, StudioTrainingPorts which)
 {
   LoomNet *net = studio_document_get_net (document);
   GPtrArray *names = g_ptr_array_new ();
-  /* The latest ones are the likeliest. */
+  /* The latest nodes are the likeliest. */
   for (guint i = loom_net_n_nodes (net); i-- > 0 && names->len < MAX_CHOICES;)
     {
       const LoomNetNode *node = loom_net_node (net, i);
