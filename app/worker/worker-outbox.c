@@ -4,18 +4,16 @@
  * of signals is sent, and the next one only after the last has been written. Until then points are thinned out evenly,
  * and for other signals the newest replaces older ones.
  *
- * The serve thread may also be late: during a run of tiny steps with a thread on each core it gets little time. A full
- * ring does not drop new points, which would leave a gap in the curve and lose the last points of a run; instead the
- * compute thread thins out points itself until the serve thread has read the ring. */
+ * All messages that wait are one batch under one lock. The serve thread exchanges it for an empty one and sends it
+ * without the lock, so the compute thread never waits for a message to be built, and a client that receives "done" has
+ * received everything before it. */
 #include "app/worker/worker.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
-#define RING     4096 /* points between two calls of the serve thread; a power of two */
-#define MAX_KEPT 8192 /* points to be sent to Studio */
-#define MAX_LIST 256  /* evaluations and problems to be sent */
+#define MAX_POINTS 8192 /* points that wait for Studio */
+#define MAX_LIST   256  /* evaluations and problems that wait */
 
 typedef struct
 {
@@ -34,89 +32,43 @@ typedef struct
   char *code, *node, *port, *message;
 } Problem;
 
-/* At most `room` points of a run: the last point of every `stride` steps, and always the newest. */
+/* What waits to be sent. */
 typedef struct
 {
+  /* Of each `stride` steps the last one, less than MAX_POINTS; the newest is always among them. */
   WorkerPoint *point;
-  guint n, room;
+  guint n_points;
   gint64 stride;
-} Thinned;
+  GQueue states, evals, problems;
+  char *memory_device; /* NULL: there is nothing new of memory */
+  gsize memory[LOOM_N_OWNERS];
+  LoomTrainerDeviceMemory driver;
+  LoomTrainerWaits waits;
+  gboolean has_waits;
+  double base_lr;        /* NaN: there is nothing new */
+  char *checkpoint_path; /* NULL: likewise */
+  gint64 checkpoint_step;
+} Batch;
+
+/* Of the run that makes points. */
+typedef struct
+{
+  char **metric_name;
+  guint n_metrics;
+  gint64 total_steps, epochs;
+} Run;
 
 struct _WorkerOutbox
 {
   LoomBusWorker1 *bus;
   GDBusConnection *connection;
-  gboolean in_flight;
+  gboolean in_flight; /* the serve thread's, as is `sent` */
+  Batch sent;
 
-  guint run; /* of the compute thread: the run of new points */
-
-  /* Written by the compute thread at head, read by the serve thread at tail. */
-  WorkerPoint ring[RING];
-  atomic_uint head, tail;
-
-  /* Points that did not fit into the ring, all newer than those in the ring: while there are any, no point is added to
-   * the ring. The serve thread holds held_lock only to copy. */
-  GMutex held_lock;
-  Thinned held;
-  atomic_uint n_held;
-
-  Thinned points; /* serve thread: drained, not yet sent */
-
-  GMutex lock;     /* for all below */
-  guint shown_run; /* points of other runs are dropped */
-  char **metric_name;
-  guint n_metrics;
-  gint64 total_steps, epochs;
-  GQueue states, evals, problems;
-  char *memory_device;
-  gsize memory[LOOM_N_OWNERS];
-  LoomTrainerDeviceMemory driver;
-  gboolean memory_fresh;
-  LoomTrainerWaits waits;
-  gboolean waits_fresh;
-  double base_lr; /* NaN: reported already */
-  gint64 checkpoint_step;
-  char *checkpoint_path;
+  GMutex lock; /* for all below */
+  Batch waiting;
+  Run run;
 };
-
-static void
-thinned_init (Thinned *t, guint room)
-{
-  *t = (Thinned){ g_new (WorkerPoint, room), 0, room, 1 };
-}
-
-static void
-thinned_clear (Thinned *t)
-{
-  t->n = 0;
-  t->stride = 1;
-}
-
-static void
-thinned_put (Thinned *t, const WorkerPoint *point)
-{
-  WorkerPoint *last = t->n > 0 ? &t->point[t->n - 1] : NULL;
-
-  if (last != NULL && last->run == point->run && last->step / t->stride == point->step / t->stride)
-    *last = *point;
-  else
-    t->point[t->n++] = *point;
-  /* All points have one stride: repeatedly halving only the old points would make them ever sparser. */
-  while (t->n == t->room)
-    {
-      guint n = t->n;
-      t->stride *= 2;
-      t->n = 1;
-      for (guint i = 1; i < n; i++)
-        {
-          WorkerPoint *kept = &t->point[t->n - 1];
-          if (kept->run == t->point[i].run && kept->step / t->stride == t->point[i].step / t->stride)
-            *kept = t->point[i];
-          else
-            t->point[t->n++] = t->point[i];
-        }
-    }
-}
 
 static void
 state_free (State *s)
@@ -143,6 +95,65 @@ problem_free (Problem *p)
   g_free (p);
 }
 
+static void
+batch_init (Batch *b)
+{
+  *b = (Batch){ .point = g_new (WorkerPoint, MAX_POINTS), .stride = 1, .base_lr = NAN };
+  g_queue_init (&b->states);
+  g_queue_init (&b->evals);
+  g_queue_init (&b->problems);
+}
+
+static void
+batch_forget_points (Batch *b)
+{
+  b->n_points = 0;
+  b->stride = 1;
+}
+
+static void
+batch_clear (Batch *b)
+{
+  g_free (b->point);
+  g_queue_clear_full (&b->states, (GDestroyNotify)state_free);
+  g_queue_clear_full (&b->evals, (GDestroyNotify)eval_free);
+  g_queue_clear_full (&b->problems, (GDestroyNotify)problem_free);
+  g_free (b->memory_device);
+  g_free (b->checkpoint_path);
+}
+
+static gboolean
+batch_is_empty (const Batch *b)
+{
+  return b->n_points == 0 && b->states.length == 0 && b->evals.length == 0 && b->problems.length == 0
+         && b->memory_device == NULL && isnan (b->base_lr) && b->checkpoint_path == NULL;
+}
+
+static void
+keep_point (Batch *b, const WorkerPoint *point)
+{
+  WorkerPoint *last = b->n_points > 0 ? &b->point[b->n_points - 1] : NULL;
+
+  if (last != NULL && last->step / b->stride == point->step / b->stride)
+    *last = *point;
+  else
+    b->point[b->n_points++] = *point;
+}
+
+static void
+batch_add_point (Batch *b, const WorkerPoint *point)
+{
+  keep_point (b, point);
+  /* One stride for all: halving only what is old would make it sparser each time, until it is a hole. */
+  while (b->n_points == MAX_POINTS)
+    {
+      b->stride *= 2;
+      b->n_points = 1;
+      for (guint i = 1; i < MAX_POINTS; i++)
+        keep_point (b, &b->point[i]);
+    }
+}
+
 WorkerOutbox *
 worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection)
 {
@@ -150,14 +161,10 @@ worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection)
 
   o->bus = g_object_ref (bus);
   o->connection = g_object_ref (connection);
-  o->base_lr = NAN;
-  thinned_init (&o->held, RING);
-  thinned_init (&o->points, MAX_KEPT);
-  g_mutex_init (&o->held_lock);
+  batch_init (&o->sent);
+  batch_init (&o->waiting);
+  o->run.metric_name = g_new0 (char *, 1);
   g_mutex_init (&o->lock);
-  g_queue_init (&o->states);
-  g_queue_init (&o->evals);
-  g_queue_init (&o->problems);
   return o;
 }
 
@@ -166,15 +173,9 @@ worker_outbox_free (WorkerOutbox *o)
 {
   g_object_unref (o->bus);
   g_object_unref (o->connection);
-  g_free (o->held.point);
-  g_free (o->points.point);
-  g_strfreev (o->metric_name);
-  g_queue_clear_full (&o->states, (GDestroyNotify)state_free);
-  g_queue_clear_full (&o->evals, (GDestroyNotify)eval_free);
-  g_queue_clear_full (&o->problems, (GDestroyNotify)problem_free);
-  g_free (o->memory_device);
-  g_free (o->checkpoint_path);
-  g_mutex_clear (&o->held_lock);
+  batch_clear (&o->sent);
+  batch_clear (&o->waiting);
+  g_strfreev (o->run.metric_name);
   g_mutex_clear (&o->lock);
   g_free (o);
 }
@@ -183,38 +184,27 @@ void
 worker_outbox_begin (WorkerOutbox *o, const char *const *metric_name, guint n_metrics, gint64 total_steps,
                      gint64 epochs)
 {
+  Run *run = &o->run;
+
   g_mutex_lock (&o->lock);
-  o->shown_run = ++o->run;
-  g_queue_clear_full (&o->evals, (GDestroyNotify)eval_free);
-  g_strfreev (o->metric_name);
-  o->n_metrics = MIN (n_metrics, WORKER_MAX_METRICS);
-  o->metric_name = g_new0 (char *, o->n_metrics + 1);
-  for (guint i = 0; i < o->n_metrics; i++)
-    o->metric_name[i] = g_strdup (metric_name[i]);
-  o->total_steps = total_steps;
-  o->epochs = epochs;
+  batch_forget_points (&o->waiting);
+  g_queue_clear_full (&o->waiting.evals, (GDestroyNotify)eval_free);
+  g_strfreev (run->metric_name);
+  run->n_metrics = MIN (n_metrics, WORKER_MAX_METRICS);
+  run->metric_name = g_new0 (char *, run->n_metrics + 1);
+  for (guint i = 0; i < run->n_metrics; i++)
+    run->metric_name[i] = g_strdup (metric_name[i]);
+  run->total_steps = total_steps;
+  run->epochs = epochs;
   g_mutex_unlock (&o->lock);
 }
 
 void
 worker_outbox_point (WorkerOutbox *o, const WorkerPoint *point)
 {
-  unsigned head = atomic_load_explicit (&o->head, memory_order_relaxed);
-  unsigned tail = atomic_load_explicit (&o->tail, memory_order_acquire);
-  WorkerPoint stamped = *point;
-
-  stamped.run = o->run;
-  /* Only this thread sets n_held to another value than zero, so if it reads zero, it stays zero. */
-  if (head - tail < RING && atomic_load_explicit (&o->n_held, memory_order_acquire) == 0)
-    {
-      o->ring[head % RING] = stamped;
-      atomic_store_explicit (&o->head, head + 1, memory_order_release);
-      return;
-    }
-  g_mutex_lock (&o->held_lock);
-  thinned_put (&o->held, &stamped);
-  atomic_store_explicit (&o->n_held, o->held.n, memory_order_release);
-  g_mutex_unlock (&o->held_lock);
+  g_mutex_lock (&o->lock);
+  batch_add_point (&o->waiting, point);
+  g_mutex_unlock (&o->lock);
 }
 
 static gboolean
@@ -232,11 +222,11 @@ worker_outbox_state (WorkerOutbox *o, const char *state, const char *message)
   s->message = g_strdup (message != NULL ? message : "");
 
   g_mutex_lock (&o->lock);
-  if (o->states.length == MAX_LIST)
-    state_free (g_queue_pop_head (&o->states));
-  g_queue_push_tail (&o->states, s);
+  if (o->waiting.states.length == MAX_LIST)
+    state_free (g_queue_pop_head (&o->waiting.states));
+  g_queue_push_tail (&o->waiting.states, s);
   g_mutex_unlock (&o->lock);
-  g_idle_add (send_idle, o); /* a pause is sent at once */
+  g_idle_add (send_idle, o); /* a pause is seen at once */
 }
 
 void
@@ -250,9 +240,9 @@ worker_outbox_eval (WorkerOutbox *o, const LoomTrainerEval *eval)
   e->loss = eval->loss;
   memcpy (e->metric, eval->metric, MIN (eval->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
   g_mutex_lock (&o->lock);
-  if (o->evals.length == MAX_LIST)
-    eval_free (g_queue_pop_head (&o->evals));
-  g_queue_push_tail (&o->evals, e);
+  if (o->waiting.evals.length == MAX_LIST)
+    eval_free (g_queue_pop_head (&o->waiting.evals));
+  g_queue_push_tail (&o->waiting.evals, e);
   g_mutex_unlock (&o->lock);
 }
 
@@ -266,9 +256,9 @@ worker_outbox_problem (WorkerOutbox *o, const char *code, const char *node, cons
   p->port = g_strdup (port != NULL ? port : "");
   p->message = g_strdup (message);
   g_mutex_lock (&o->lock);
-  if (o->problems.length == MAX_LIST)
-    problem_free (g_queue_pop_head (&o->problems));
-  g_queue_push_tail (&o->problems, p);
+  if (o->waiting.problems.length == MAX_LIST)
+    problem_free (g_queue_pop_head (&o->waiting.problems));
+  g_queue_push_tail (&o->waiting.problems, p);
   g_mutex_unlock (&o->lock);
 }
 
@@ -276,12 +266,46 @@ void
 worker_outbox_waits (WorkerOutbox *o, const LoomTrainerWaits *waits)
 {
   g_mutex_lock (&o->lock);
-  o->waits = *waits;
-  o->waits_fresh = TRUE;
+  o->waiting.waits = *waits;
+  o->waiting.has_waits = TRUE;
   g_mutex_unlock (&o->lock);
 }
 
-/* What is known of it. */
+void
+worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOOM_N_OWNERS],
+                      const LoomTrainerDeviceMemory *driver)
+{
+  Batch *b = &o->waiting;
+
+  g_mutex_lock (&o->lock);
+  g_free (b->memory_device);
+  b->memory_device = g_strdup (device);
+  memcpy (b->memory, bytes, sizeof b->memory);
+  b->driver = *driver;
+  g_mutex_unlock (&o->lock);
+}
+
+void
+worker_outbox_base_lr (WorkerOutbox *o, double lr)
+{
+  g_mutex_lock (&o->lock);
+  o->waiting.base_lr = lr;
+  g_mutex_unlock (&o->lock);
+}
+
+void
+worker_outbox_checkpoint (WorkerOutbox *o, gint64 step, const char *path)
+{
+  g_mutex_lock (&o->lock);
+  g_free (o->waiting.checkpoint_path);
+  o->waiting.checkpoint_path = g_strdup (path);
+  o->waiting.checkpoint_step = step;
+  g_mutex_unlock (&o->lock);
+}
+
+/* ---- sending ---------------------------------------------------------- */
+
+/* Adds the figures that the driver knows. */
 static void
 add_driver (GVariantBuilder *b, const LoomTrainerDeviceMemory *m)
 {
@@ -299,138 +323,78 @@ add_driver (GVariantBuilder *b, const LoomTrainerDeviceMemory *m)
       g_variant_builder_add (b, "{st}", all[i].name, all[i].bytes);
 }
 
-void
-worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOOM_N_OWNERS],
-                      const LoomTrainerDeviceMemory *driver)
-{
-  g_mutex_lock (&o->lock);
-  g_free (o->memory_device);
-  o->memory_device = g_strdup (device);
-  memcpy (o->memory, bytes, sizeof o->memory);
-  o->driver = *driver;
-  o->memory_fresh = TRUE;
-  g_mutex_unlock (&o->lock);
-}
-
-void
-worker_outbox_base_lr (WorkerOutbox *o, double lr)
-{
-  g_mutex_lock (&o->lock);
-  o->base_lr = lr;
-  g_mutex_unlock (&o->lock);
-}
-
-void
-worker_outbox_checkpoint (WorkerOutbox *o, gint64 step, const char *path)
-{
-  g_mutex_lock (&o->lock);
-  g_free (o->checkpoint_path);
-  o->checkpoint_path = g_strdup (path);
-  o->checkpoint_step = step;
-  g_mutex_unlock (&o->lock);
-}
-
-/* ---- sending ---------------------------------------------------------- */
-
 static void
-drain (WorkerOutbox *o)
+send_points (LoomBusWorker1 *bus, Batch *b, const Run *run)
 {
-  g_mutex_lock (&o->held_lock);
-  unsigned tail = atomic_load_explicit (&o->tail, memory_order_relaxed);
-  unsigned head = atomic_load_explicit (&o->head, memory_order_acquire);
-
-  for (; tail != head; tail++)
-    thinned_put (&o->points, &o->ring[tail % RING]);
-  atomic_store_explicit (&o->tail, tail, memory_order_release);
-  for (guint i = 0; i < o->held.n; i++)
-    thinned_put (&o->points, &o->held.point[i]);
-  thinned_clear (&o->held);
-  atomic_store_explicit (&o->n_held, 0, memory_order_release);
-  g_mutex_unlock (&o->held_lock);
-}
-
-static void
-forget_older_runs (WorkerOutbox *o)
-{
-  guint old = 0;
-
-  while (old < o->points.n && o->points.point[old].run != o->shown_run)
-    old++;
-  if (old == 0)
-    return;
-  o->points.n -= old;
-  memmove (o->points.point, o->points.point + old, o->points.n * sizeof (WorkerPoint));
-}
-
-static void
-send_points (WorkerOutbox *o)
-{
+  const WorkerPoint *last;
   GVariantBuilder points;
 
-  if (o->points.n == 0)
+  if (b->n_points == 0)
     return;
+  last = &b->point[b->n_points - 1];
   g_variant_builder_init (&points, G_VARIANT_TYPE ("a(xxddad)"));
-  for (guint i = 0; i < o->points.n; i++)
+  for (guint i = 0; i < b->n_points; i++)
     {
-      const WorkerPoint *p = &o->points.point[i];
-      GVariant *metrics = g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, p->metric, o->n_metrics, sizeof (double));
+      const WorkerPoint *p = &b->point[i];
+      GVariant *metrics = g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, p->metric, run->n_metrics, sizeof (double));
+
       g_variant_builder_add (&points, "(xxdd@ad)", p->step, p->epoch, p->loss, p->lr, metrics);
     }
-
-  const WorkerPoint *last = &o->points.point[o->points.n - 1];
-  loom_bus_worker1_emit_metrics (o->bus, (const char *const *)o->metric_name, g_variant_builder_end (&points),
+  loom_bus_worker1_emit_metrics (bus, (const char *const *)run->metric_name, g_variant_builder_end (&points),
                                  last->recent_steps);
-  loom_bus_worker1_emit_progress (o->bus, last->step, o->total_steps, last->epoch, o->epochs, last->items_per_second,
+  loom_bus_worker1_emit_progress (bus, last->step, run->total_steps, last->epoch, run->epochs, last->items_per_second,
                                   last->eta_seconds);
-  if (o->waits_fresh)
-    loom_bus_worker1_emit_waits (o->bus, o->waits.data, o->waits.compute, o->waits.rest, o->waits.threads);
-  o->waits_fresh = FALSE;
-  thinned_clear (&o->points);
+  if (b->has_waits)
+    loom_bus_worker1_emit_waits (bus, b->waits.data, b->waits.compute, b->waits.rest, b->waits.threads);
+  b->has_waits = FALSE;
+  batch_forget_points (b);
 }
 
 static void
-send_rest (WorkerOutbox *o)
+send_memory (LoomBusWorker1 *bus, Batch *b)
+{
+  GVariantBuilder bytes;
+
+  if (b->memory_device == NULL)
+    return;
+  g_variant_builder_init (&bytes, G_VARIANT_TYPE ("a{st}"));
+  for (guint i = 0; i < LOOM_N_OWNERS; i++)
+    g_variant_builder_add (&bytes, "{st}", loom_owner_name (i), (guint64)b->memory[i]);
+  add_driver (&bytes, &b->driver);
+  loom_bus_worker1_emit_memory (bus, b->memory_device, g_variant_builder_end (&bytes));
+  g_clear_pointer (&b->memory_device, g_free);
+}
+
+static void
+send_rest (LoomBusWorker1 *bus, Batch *b, const Run *run)
 {
   Eval *e;
   Problem *p;
   State *s;
 
-  while ((e = g_queue_pop_head (&o->evals)))
+  while ((e = g_queue_pop_head (&b->evals)))
     {
       loom_bus_worker1_emit_evaluated (
-          o->bus, e->split, e->step, e->epoch, e->loss, (const char *const *)o->metric_name,
-          g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, e->metric, o->n_metrics, sizeof (double)));
+          bus, e->split, e->step, e->epoch, e->loss, (const char *const *)run->metric_name,
+          g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, e->metric, run->n_metrics, sizeof (double)));
       eval_free (e);
     }
-  if (o->memory_fresh)
+  send_memory (bus, b);
+  if (!isnan (b->base_lr))
+    loom_bus_worker1_emit_hyper (bus, "lr", b->base_lr);
+  b->base_lr = NAN;
+  if (b->checkpoint_path != NULL)
+    loom_bus_worker1_emit_checkpoint_written (bus, b->checkpoint_step, b->checkpoint_path);
+  g_clear_pointer (&b->checkpoint_path, g_free);
+  while ((p = g_queue_pop_head (&b->problems)))
     {
-      GVariantBuilder b;
-      g_variant_builder_init (&b, G_VARIANT_TYPE ("a{st}"));
-      for (guint i = 0; i < LOOM_N_OWNERS; i++)
-        g_variant_builder_add (&b, "{st}", loom_owner_name (i), (guint64)o->memory[i]);
-      add_driver (&b, &o->driver);
-      loom_bus_worker1_emit_memory (o->bus, o->memory_device, g_variant_builder_end (&b));
-      o->memory_fresh = FALSE;
-    }
-  if (!isnan (o->base_lr))
-    {
-      loom_bus_worker1_emit_hyper (o->bus, "lr", o->base_lr);
-      o->base_lr = NAN;
-    }
-  if (o->checkpoint_path != NULL)
-    {
-      loom_bus_worker1_emit_checkpoint_written (o->bus, o->checkpoint_step, o->checkpoint_path);
-      g_clear_pointer (&o->checkpoint_path, g_free);
-    }
-  while ((p = g_queue_pop_head (&o->problems)))
-    {
-      loom_bus_worker1_emit_problem (o->bus, p->code, p->node, p->port, p->message);
+      loom_bus_worker1_emit_problem (bus, p->code, p->node, p->port, p->message);
       problem_free (p);
     }
   /* States last: a client that receives "done" has received everything before it. */
-  while ((s = g_queue_pop_head (&o->states)))
+  while ((s = g_queue_pop_head (&b->states)))
     {
-      loom_bus_worker1_emit_state_changed (o->bus, s->state, s->message);
+      loom_bus_worker1_emit_state_changed (bus, s->state, s->message);
       state_free (s);
     }
 }
@@ -443,32 +407,40 @@ flushed_cb (GObject *source, GAsyncResult *result, gpointer data)
   o->in_flight = FALSE;
 }
 
+/* Exchanges the batch that waits with the empty one. FALSE: nothing waits. run: a copy, whose names are owned. */
+static gboolean
+take_batch (WorkerOutbox *o, Run *run)
+{
+  const Batch empty = o->sent;
+  gboolean any;
+
+  g_mutex_lock (&o->lock);
+  any = !batch_is_empty (&o->waiting);
+  if (any)
+    {
+      o->sent = o->waiting;
+      o->waiting = empty;
+      /* Waits go with points. */
+      o->waiting.waits = o->sent.waits;
+      o->waiting.has_waits = o->sent.has_waits && o->sent.n_points == 0;
+      *run = o->run;
+      run->metric_name = g_strdupv (o->run.metric_name);
+    }
+  g_mutex_unlock (&o->lock);
+  return any;
+}
+
 void
 worker_outbox_send (WorkerOutbox *o)
 {
-  /* Holds the lock, so that no state is sent before its points: "done" follows the last numbers. */
-  g_mutex_lock (&o->lock);
-  drain (o);
-  forget_older_runs (o);
-  if (o->in_flight || g_dbus_connection_is_closed (o->connection))
-    {
-      g_mutex_unlock (&o->lock);
-      return;
-    }
-  gboolean any = o->points.n > 0 || !g_queue_is_empty (&o->states) || !g_queue_is_empty (&o->evals)
-                 || !g_queue_is_empty (&o->problems) || o->memory_fresh || !isnan (o->base_lr)
-                 || o->checkpoint_path != NULL;
-  if (any && o->metric_name == NULL)
-    o->metric_name = g_new0 (char *, 1);
-  if (any)
-    {
-      send_points (o);
-      send_rest (o);
-    }
-  g_mutex_unlock (&o->lock);
-  if (any)
-    {
-      o->in_flight = TRUE;
-      g_dbus_connection_flush (o->connection, NULL, flushed_cb, o);
-    }
+  Run run;
+
+  if (o->in_flight || g_dbus_connection_is_closed (o->connection) || !take_batch (o, &run))
+    return;
+  send_points (o->bus, &o->sent, &run);
+  send_rest (o->bus, &o->sent, &run);
+  o->sent.has_waits = FALSE;
+  g_strfreev (run.metric_name);
+  o->in_flight = TRUE;
+  g_dbus_connection_flush (o->connection, NULL, flushed_cb, o);
 }

@@ -1,10 +1,9 @@
 /* Shared by the files of `gradloom worker`.
  *
- * Two threads matter. The compute thread (worker-runner.c) builds and runs trainers. The serve thread (worker.c,
- * worker-methods.c) owns the D-Bus connection and the outbox (worker-outbox.c). Points of steps pass from one to the
- * other through a lock-free ring; rare messages pass through the outbox under its lock; commands pass in the other
- * direction through the trainer's own queue. A third thread waits for snapshots, so that a long step does not delay
- * Pause. */
+ * Two threads matter. The compute thread (worker-runner.c) builds and drives trainers. The serve thread (worker.c,
+ * worker-methods.c) owns the bus connection. What the first reports to Studio passes through the outbox
+ * (worker-outbox.c), commands the other way through the trainer's own queue. A third thread waits for snapshots, so
+ * that a long step does not hold up Pause. */
 #pragma once
 
 #include "engine/loom-run.h"
@@ -23,7 +22,6 @@ typedef struct
   gint64 step, epoch, recent_steps;
   double loss, lr, items_per_second, eta_seconds;
   double metric[WORKER_MAX_METRICS];
-  guint run; /* set by the outbox */
 } WorkerPoint;
 
 typedef struct _WorkerOutbox WorkerOutbox;
@@ -34,7 +32,7 @@ void worker_outbox_free (WorkerOutbox *outbox);
  * run before are dropped, because they have other metrics and step numbers. */
 void worker_outbox_begin (WorkerOutbox *outbox, const char *const *metric_name, guint n_metrics, gint64 total_steps,
                           gint64 epochs);
-/* Adds a point, on the compute thread; never allocates, and waits at most while the serve thread copies new points. */
+/* From the compute thread; never allocates. */
 void worker_outbox_point (WorkerOutbox *outbox, const WorkerPoint *point);
 /* On any thread. */
 void worker_outbox_state (WorkerOutbox *outbox, const char *state, const char *message);

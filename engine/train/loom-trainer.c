@@ -20,12 +20,11 @@ loom_trainer_free (LoomTrainer *t)
   train_progress_clear (&t->progress);
   run_folder_clear (&t->folder);
   rank_server_free (t->server);
-  agreement_clear (&t->agreement);
   train_model_clear (&t->model);
   rank_group_close (&t->group);
   initial_weights_free (t->transfer);
   train_notes_clear (&t->notes);
-  inbox_clear (&t->inbox);
+  run_control_clear (&t->control);
   g_free (t);
 }
 
@@ -68,14 +67,14 @@ loom_trainer_set_observer (LoomTrainer *t, const LoomTrainerObserver *observer, 
 void
 loom_trainer_post (LoomTrainer *t, LoomCommandKind kind, const char *name, double value)
 {
-  inbox_post (&t->inbox, kind, name, value);
+  inbox_post (&t->control.inbox, kind, name, value);
 }
 
 LoomTensor *
 loom_trainer_snapshot (LoomTrainer *t, const char *port, gint64 *step, GError **error)
 {
   TrainRequest request = { .port = port };
-  LoomTensor *result = inbox_ask (&t->inbox, &request, error);
+  LoomTensor *result = inbox_ask (&t->control.inbox, &request, error);
 
   if (step != NULL)
     *step = request.step;
@@ -86,7 +85,7 @@ GPtrArray *
 loom_trainer_predict (LoomTrainer *t, const LoomTensor *samples, LoomTrainerMoment *moment, GError **error)
 {
   TrainRequest request = { .samples = samples };
-  g_autoptr (LoomTensor) result = inbox_ask (&t->inbox, &request, error);
+  g_autoptr (LoomTensor) result = inbox_ask (&t->control.inbox, &request, error);
 
   if (moment != NULL)
     *moment = (LoomTrainerMoment){ request.step, request.epoch, request.seconds };
@@ -151,20 +150,7 @@ loom_trainer_base_lr (LoomTrainer *t)
 gboolean
 loom_trainer_has_hyper (LoomTrainer *t, const char *name)
 {
-  if (learning_rates_schedules (&t->rates, name))
-    return FALSE;
-  for (guint i = 0; i < loom_state_n_slots (t->model.state); i++)
-    {
-      const char *slot;
-      LoomSlotKind kind;
-      LoomTensorDesc desc;
-
-      loom_state_slot (t->model.state, i, &slot, &kind, &desc);
-      if (kind == LOOM_SLOT_SCALAR && loom_dtype_is_float (desc.dtype) && g_str_equal (slot, name)
-          && !step_plans_owns_slot (&t->plans, (int)i))
-        return TRUE;
-    }
-  return FALSE;
+  return run_control_has_value (&t->control, name);
 }
 
 const char *
@@ -214,7 +200,7 @@ loom_trainer_has_traced (const LoomTrainer *t)
 gboolean
 loom_trainer_is_over (const LoomTrainer *t)
 {
-  return t->progress.epoch >= t->model.spec->epochs || t->progress.watch.patience_exhausted;
+  return epoch_end_is_last (&t->epoch_end);
 }
 
 const LoomTransfer *

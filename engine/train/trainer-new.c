@@ -6,8 +6,8 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/infer/loom-run-files.h"
+#include "engine/train/read-model.h"
 #include "engine/train/run-parts.h"
-#include "engine/train/train-options.h"
 
 #include <math.h>
 
@@ -28,7 +28,7 @@ note_snapshots (gpointer data)
 {
   LoomTrainer *t = data;
 
-  if (t->inbox.active && t->observer.memory != NULL)
+  if (t->control.inbox.active && t->observer.memory != NULL)
     t->observer.memory (t, t->observer_data);
 }
 
@@ -50,83 +50,30 @@ report_eval (const LoomTrainerEval *eval, gpointer data)
     t->observer.eval (t, eval, t->observer_data);
 }
 
-/* ---- graph ------------------------------------------------------------ */
-
-static gboolean
-check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, GError **error)
+static void
+report_early_stop (const LoomTrainerWatch *watch, gpointer data)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomTrainer *t = data;
 
-  t->model.net = loom_net_new (t->model.graph, NULL, faults);
-  t->model.spec = loom_train_spec_new (t->model.graph, t->model.net, faults);
-  if (!train_options_check (original, given, faults, error))
-    return FALSE;
-  if (t->model.spec == NULL)
-    {
-      const char *file = loom_graph_get_file (original);
-
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "%s%sThe <train> element names initial weights but no loss to minimise. Set its loss, for example "
-                   "loss=\"loss\".",
-                   file != NULL ? file : "", file != NULL ? ": " : "");
-      return FALSE;
-    }
-  for (guint i = 0; i < loom_faults_length (faults); i++)
-    {
-      /* Only warnings remain, which are shown as notes. */
-      LoomFault plain = *loom_faults_get (faults, i);
-      plain.is_warning = FALSE;
-      g_autofree char *text = loom_fault_to_string (&plain);
-      train_notes_add (&t->notes, "%s%s%s", faults->file != NULL ? faults->file : "", faults->file != NULL ? ": " : "",
-                       text);
-    }
-  return TRUE;
+  if (t->observer.early_stop != NULL)
+    t->observer.early_stop (t, watch, t->observer_data);
 }
 
-/* Weights, the order of samples and the progress in an epoch depend on these, so they cannot change when a run is
- * resumed; the number of epochs and the learning rate only affect future steps. spec is of the run's own graph. */
-static gboolean
-check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GError **error)
+static void
+report_state (const char *state, gpointer data)
 {
-  const char *option = options->batch_size > 0 && options->batch_size != spec->batch_size ? "the batch size"
-                       : options->seed >= 0 && (guint64)options->seed != spec->seed       ? "the seed"
-                       : options->set != NULL && options->set[0] != NULL                  ? "the graph (--set)"
-                       : options->weights != NULL || options->match != NULL               ? "the initial weights"
-                                                                                          : NULL;
+  LoomTrainer *t = data;
 
-  if (option == NULL)
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "A resumed run cannot change %s: it keeps its graph, batch size and seed. Leave the option out, or "
-               "start a new run. (Epochs, learning rate, device and threads can change.)",
-               option);
-  return FALSE;
+  if (t->observer.state != NULL)
+    t->observer.state (t, state, t->observer_data);
 }
 
-/* Reads the graph with the options written into it. */
 static gboolean
-read_graph (LoomTrainer *t, const LoomGraph *graph, const LoomTrainerOptions *options, GError **error)
+poll_evaluation (gboolean *yields, gpointer data, GError **error)
 {
-  g_autoptr (GPtrArray) given = train_options_given_new ();
-  g_autoptr (LoomGraph) changed = NULL;
-  LoomTrainerOptions applied = *options;
+  LoomTrainer *t = data;
 
-  if (options->resume != NULL)
-    {
-      applied.batch_size = 0;
-      applied.seed = -1;
-      applied.set = NULL;
-      applied.weights = applied.match = NULL;
-    }
-  changed = train_options_apply (graph, &applied, given, error);
-  if (changed == NULL)
-    return FALSE;
-  t->model.graph = loom_graph_freeze (changed);
-  /* The run's own graph.xml is in another folder, so a relative path would have another meaning there. */
-  if (loom_graph_get_folder (graph) != NULL)
-    t->model.data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
-  return check_graph (t, graph, given, error)
-         && (options->resume == NULL || check_resume (t->model.spec, options, error));
+  return run_control_poll_evaluation (&t->control, yields, error);
 }
 
 /* ---- ranks ------------------------------------------------------------ */
@@ -167,56 +114,7 @@ open_ranks (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 
 /* ---- devices and plans ------------------------------------------------ */
 
-/* Opens the device that <train> names; an error is a fault of the file. */
-static gboolean
-bad_device (const LoomGraph *graph, GError *cause, GError **error)
-{
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-
-  loom_faults_set_file (faults, loom_graph_get_file (graph));
-  loom_faults_add (faults, cause->code, loom_element_line (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN)),
-                   NULL, "device", "<train>: %s", cause->message);
-  g_error_free (cause);
-  return loom_faults_to_error (faults, NULL, error);
-}
-
-static gboolean
-open_device (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
-{
-  const LoomElement *train = loom_element_find (loom_graph_root (t->model.graph), LOOM_TAG_TRAIN);
-  const char *run = options->resume != NULL ? options->resume : options->costs_of;
-  g_autofree char *why = NULL, *warning = NULL;
-  LoomPlanDevice *device;
-  GError *local = NULL;
-
-  t->model.devices = loom_devices_new (t->model.threads);
-  if (options->comm != NULL)
-    loom_devices_set_local_rank (t->model.devices, options->comm->local_rank);
-  g_autoptr (LoomCostTable) costs = run != NULL ? loom_run_costs (run, &why) : NULL;
-  if (why != NULL)
-    train_notes_add (&t->notes, "%s", why);
-  if (costs)
-    loom_devices_set_costs (t->model.devices, costs);
-  device = loom_devices_get (t->model.devices, t->model.device, &local);
-  if (device == NULL && options->device == NULL && options->resume == NULL
-      && loom_element_get (train, "device") != NULL)
-    return bad_device (t->model.graph, local, error);
-  if (device == NULL)
-    {
-      g_propagate_error (error, local);
-      return FALSE;
-    }
-  warning = loom_threads_warning (t->model.threads);
-  if (warning != NULL)
-    train_notes_add (&t->notes, "%s", warning);
-  t->model.threads = device->info.threads;
-  device_memory_init (&t->observers.memory, &t->model);
-  t->model.state = loom_state_new (t->model.devices, t->model.device, t->model.spec->seed);
-  loom_state_set_mesh (t->model.state, rank_group_mesh (&t->group));
-  return TRUE;
-}
-
-/* Determines the number of samples in a step before planning the first one. */
+/* The samples of a step that are planned before the first one. */
 static gint64
 first_batch (const LoomTrainer *t)
 {
@@ -227,7 +125,7 @@ first_batch (const LoomTrainer *t)
   return !t->group.has_server || batch < n ? batch : loom_comm_shard (batch, rank, n).count;
 }
 
-/* Makes the parts that compute steps. */
+/* The parts that steps are computed with. */
 static gboolean
 make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 {
@@ -256,7 +154,7 @@ make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   return TRUE;
 }
 
-/* Makes the parts that count, report, evaluate and write. */
+/* The parts that count, report, evaluate and write. */
 static void
 make_records (LoomTrainer *t, const LoomTrainerOptions *options)
 {
@@ -297,10 +195,20 @@ make_records (LoomTrainer *t, const LoomTrainerOptions *options)
                                 .progress = &t->progress,
                                 .folder = &t->folder,
                                 .metric_name = t->log.metric_name,
-                                .poll = trainer_poll_evaluation,
+                                .poll = poll_evaluation,
                                 .report = report_eval,
                                 .owner = t };
   evaluation_init (&t->evaluation);
+  t->epoch_end = (EpochEnd){ .model = &t->model,
+                             .data = &t->data,
+                             .group = &t->group,
+                             .progress = &t->progress,
+                             .log = &t->log,
+                             .evaluation = &t->evaluation,
+                             .folder = &t->folder,
+                             .checkpoints = &t->checkpoints,
+                             .early_stop = report_early_stop,
+                             .owner = t };
 }
 
 /* ---- folder ----------------------------------------------------------- */
@@ -321,7 +229,7 @@ resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderConten
   if (!isnan (options->lr))
     t->progress.base_lr = learning_rates_of_spec (t->model.spec);
   if (options->epochs > 0 && t->progress.epoch < t->model.spec->epochs)
-    t->progress.watch.patience_exhausted = FALSE; /* the caller requests more epochs */
+    t->progress.watch.patience_exhausted = FALSE; /* the caller asks for more epochs */
   return TRUE;
 }
 
@@ -333,7 +241,7 @@ open_folder (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 
   if (options->resume != NULL && !resume (t, options, &run, error))
     return FALSE;
-  /* A run that was killed before its first checkpoint begins again, including the weights. */
+  /* A run that was killed before its first checkpoint begins again, weights and all. */
   if (t->folder.events_length == 0 && t->progress.step == 0
       && !initial_weights_load (&t->model, &t->notes, &t->transfer, error))
     return FALSE;
@@ -354,11 +262,21 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   g_autoptr (LoomGraph) read = NULL;
   LoomRunSettings settings = { NULL };
   g_autofree char *device = NULL;
-  const InboxOwner owner = trainer_inbox_owner (t);
 
-  inbox_init (&t->inbox, &owner);
+  t->control = (RunControl){ .model = &t->model,
+                             .group = &t->group,
+                             .plans = &t->plans,
+                             .progress = &t->progress,
+                             .rates = &t->rates,
+                             .folder = &t->folder,
+                             .checkpoints = &t->checkpoints,
+                             .clock = &t->log.clock,
+                             .loop = &t->loop,
+                             .observers = &t->observers,
+                             .show = report_state,
+                             .owner = t };
+  run_control_init (&t->control);
   run_folder_init (&t->folder, 0);
-  t->agreement.group = &t->group;
   t->data.max_steps = options->steps;
   t->progress.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
   t->progress.watch.best = NAN;
@@ -380,7 +298,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                           .made = note_snapshots,
                           .made_data = t,
                           .trace = { .path = g_strdup (options->trace), .is_optional = options->trace_optional } };
-  if (!read_graph (t, graph, options, error) || !open_ranks (t, options, error))
+  if (!read_model_graph (&t->model, graph, options, &t->notes, error) || !open_ranks (t, options, error))
     return NULL;
   train_observers_init (&t->observers, &t->group, &t->progress);
   t->model.device = g_strdup (options->device != NULL ? options->device
@@ -389,7 +307,12 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (!train_data_open (&t->data, &t->model, &t->group, options->samples, &t->notes, error))
     return NULL;
   t->model.spec->schedule.steps_per_epoch = t->data.steps_per_epoch;
-  if (!open_device (t, options, error) || !make_steps (t, options, error))
+  if (!read_model_device (&t->model, options, &t->notes, error))
+    return NULL;
+  device_memory_init (&t->observers.memory, &t->model);
+  t->model.state = loom_state_new (t->model.devices, t->model.device, t->model.spec->seed);
+  loom_state_set_mesh (t->model.state, rank_group_mesh (&t->group));
+  if (!make_steps (t, options, error))
     return NULL;
   make_records (t, options);
   return open_folder (t, options, error) ? g_steal_pointer (&t) : NULL;

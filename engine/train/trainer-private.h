@@ -2,13 +2,12 @@
  * trainer-run.c calls them in their order. No part knows the trainer. */
 #pragma once
 
-#include "engine/train/agreement.h"
-#include "engine/train/evaluation.h"
+#include "engine/train/epoch-end.h"
 #include "engine/train/initial-weights.h"
 #include "engine/train/loom-trainer.h"
-#include "engine/train/observers.h"
 #include "engine/train/rank-server.h"
-#include "engine/train/training-loop.h"
+#include "engine/train/run-control.h"
+#include "engine/train/run-failure.h"
 
 G_BEGIN_DECLS
 
@@ -28,23 +27,16 @@ struct _LoomTrainer
   StepFailure failure;
   TrainingLoop loop;
   Evaluation evaluation;
+  EpochEnd epoch_end;
   TrainObservers observers;
-  Agreement agreement;
-  RankServer *server; /* NULL: none */
-  Inbox inbox;
+  RunControl control;
+  RankServer *server; /* NULL: there is none */
   TrainNotes notes;
-  LoomTransfer *transfer; /* NULL: no file of initial weights */
-  int ranks; /* number of ranks that divided the batch when the run began, whose batch size is <train>'s times these */
+  LoomTransfer *transfer; /* NULL: it began from nothing but the seed */
+  int ranks; /* that a batch is divided among, when the run began: its batch size is that of <train> times these */
 
   LoomTrainerObserver observer;
   gpointer observer_data;
-  const char *shown_state;
 };
-
-/* The functions of the trainer that its inbox calls (trainer-run.c). */
-InboxOwner trainer_inbox_owner (LoomTrainer *t);
-/* Called between two batches of an evaluation: the run may be paused here as between two steps; a command that ends it
- * also ends the evaluation, and a requested single step waits until the evaluation is over. */
-gboolean trainer_poll_evaluation (gboolean *yields, gpointer data, GError **error);
 
 G_END_DECLS

@@ -682,6 +682,29 @@ test_fault (gconstpointer device)
   g_rmdir (folder);
 }
 
+/* Weights of no step are trained no further. */
+static void
+test_half_way (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-fault-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "t.csv", NULL);
+  g_autoptr (GString) text = g_string_new ("a,b,y\n");
+  g_autoptr (GError) error = NULL;
+
+  for (int i = 0; i < 24; i++)
+    g_string_append_printf (text, "%g,%g,%d\n", sin (i), cos (3 * i), i % 3);
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  g_autoptr (LoomTrainer) trainer = normed_new (path, 1, "cpu", 2);
+  g_assert_cmpint (loom_trainer_run (trainer, NULL), ==, LOOM_TRAINER_STOPPED);
+  trainer->loop.is_between = TRUE;
+  loom_trainer_set_last_step (trainer, 3);
+  g_assert_cmpint (loom_trainer_run (trainer, &error), ==, LOOM_TRAINER_FAILED);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 2);
+  g_unlink (path);
+  g_rmdir (folder);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -693,6 +716,7 @@ TEST_FILE (argc, argv)
   g_test_add_data_func ("/course/fault/cpu", "cpu", test_fault);
   if (g_getenv ("GRADLOOM_TEST_DEVICE") != NULL)
     g_test_add_data_func ("/course/fault/device", g_getenv ("GRADLOOM_TEST_DEVICE"), test_fault);
+  g_test_add_func ("/course/half-way", test_half_way);
   g_test_add_func ("/course/draws", test_draws);
   g_test_add_func ("/course/average", test_average);
   g_test_add_func ("/course/early-stop", test_early_stop);

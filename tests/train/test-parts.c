@@ -1,13 +1,17 @@
 /* The parts of a run, each constructed without the trainer. */
 #include "engine/infer/loom-run-files.h"
 #include "engine/train/agreement.h"
+#include "engine/train/epoch-end.h"
 #include "engine/train/inbox.h"
+#include "engine/train/run-control.h"
+#include "engine/train/run-failure.h"
 #include "engine/train/training-loop.h"
 #include "engine/train/watched-state.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
+#include <math.h>
 
 #define STEPS 6
 
@@ -356,6 +360,208 @@ test_checkpoint (void)
   remove_folder (top);
 }
 
+/* ---- an epoch's end ---------------------------------------------------- */
+
+static gboolean
+poll_nothing (gboolean *yields, gpointer data, GError **error)
+{
+  *yields = FALSE;
+  return TRUE;
+}
+
+/* A command ends the run during the evaluation. */
+static gboolean
+poll_stop (gboolean *yields, gpointer data, GError **error)
+{
+  *yields = TRUE;
+  return TRUE;
+}
+
+static void
+report_nothing (const LoomTrainerEval *eval, gpointer data)
+{
+}
+
+static void
+count_stop (const LoomTrainerWatch *watch, gpointer data)
+{
+  *(int *)data += watch->best_epoch;
+}
+
+static int
+n_lines (const char *text, const char *event)
+{
+  int n = 0;
+
+  while ((text = strstr (text, event)) != NULL)
+    {
+      text++;
+      n++;
+    }
+  return n;
+}
+
+/* An epoch counts after its whole evaluation. One without progress ends the run, and the best weights are those of the
+ * epoch before it. */
+static void
+test_epoch_end (void)
+{
+  static const char xml[] = NET ("patience=\"1\" monitor=\"accuracy\"");
+  g_autofree char *top = g_dir_make_tmp ("gradloom-parts-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autofree char *best = g_build_filename (path, "weights-best.safetensors", NULL), *text = NULL;
+  g_autofree char *events = g_build_filename (path, LOOM_RUN_EVENTS, NULL);
+  g_autoptr (GError) error = NULL;
+  int stopped_after = 0;
+  gboolean yielded;
+  Bench b;
+
+  bench_init (&b, xml);
+  b.base.progress.watch.best = NAN;
+  Evaluation evaluation = { .model = &b.base.model,
+                            .data = &b.base.data,
+                            .group = &b.base.group,
+                            .plans = &b.base.plans,
+                            .progress = &b.base.progress,
+                            .folder = &b.folder,
+                            .metric_name = b.log.metric_name,
+                            .poll = poll_stop,
+                            .report = report_nothing };
+  EpochEnd end = { .model = &b.base.model,
+                   .data = &b.base.data,
+                   .group = &b.base.group,
+                   .progress = &b.base.progress,
+                   .log = &b.log,
+                   .evaluation = &evaluation,
+                   .folder = &b.folder,
+                   .checkpoints = &b.checkpoints,
+                   .early_stop = count_stop,
+                   .owner = &stopped_after };
+  evaluation_init (&evaluation);
+  g_assert_true (
+      run_folder_create (&b.folder, path, &(RunFolderContents){ &b.base.model, b.base.data.dataset, 1 }, &error));
+  bench_steps (&b, 6);
+  g_assert_true (epoch_end_run (&end, &yielded, &error));
+  g_assert_true (yielded);
+  g_assert_cmpint (b.base.progress.epoch, ==, 0);
+  evaluation.poll = poll_nothing;
+  g_assert_true (epoch_end_run (&end, &yielded, &error));
+  g_assert_no_error (error);
+  g_assert_false (yielded || epoch_end_is_last (&end));
+  g_assert_cmpint (b.base.progress.epoch, ==, 1);
+  g_assert_true (g_file_test (best, G_FILE_TEST_EXISTS));
+  g_assert_cmpint (b.checkpoints.saved_step, ==, 6);
+  /* No weights have changed since. */
+  g_assert_true (epoch_end_run (&end, &yielded, &error));
+  g_assert_true (epoch_end_is_last (&end));
+  g_assert_cmpint (stopped_after, ==, 1);
+  g_assert_true (run_folder_flush (&b.folder, &error));
+  g_assert_true (g_file_get_contents (events, &text, NULL, NULL));
+  g_assert_cmpint (n_lines (text, "\"event\":\"epoch\""), ==, 2);
+  g_assert_cmpint (n_lines (text, "\"event\":\"early_stop\""), ==, 1);
+  evaluation_clear (&evaluation);
+  bench_clear (&b);
+  remove_folder (top);
+}
+
+/* A failure says after which step it came and how to resume; finished steps are saved unless the failure is of a disk
+ * or the step has changed the state. */
+static void
+test_run_failure (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("gradloom-parts-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autoptr (GError) error = NULL, device = g_error_new (LOOM_ERROR, LOOM_ERROR_DEVICE, "The device is lost."),
+                     disk = g_error_new (LOOM_ERROR, LOOM_ERROR_IO, "The disk is full.");
+  NanPlace place = { 0 };
+  Bench b;
+
+  bench_init (&b, NET (""));
+  const RunFailure left
+      = { &b.base.model, &b.base.group, &b.base.progress, &b.loop, &place, &b.folder, &b.checkpoints };
+  g_assert_true (
+      run_folder_create (&b.folder, path, &(RunFolderContents){ &b.base.model, b.base.data.dataset, 1 }, &error));
+  bench_steps (&b, 2);
+  run_failure_save (&left, disk);
+  g_assert_cmpint (b.checkpoints.saved_step, ==, 0);
+  b.loop.is_between = TRUE;
+  run_failure_save (&left, device);
+  g_assert_cmpint (b.checkpoints.saved_step, ==, 0);
+  b.loop.is_between = FALSE;
+  run_failure_save (&left, device);
+  g_assert_cmpint (b.checkpoints.saved_step, ==, 2);
+  run_failure_explain (&left, device);
+  g_assert_true (g_str_has_prefix (device->message, "After 2 steps: The device is lost. Continue with: "));
+  g_assert_nonnull (strstr (device->message, "--resume"));
+  run_failure_explain (&left, disk);
+  g_assert_cmpstr (disk->message, ==, "The disk is full.");
+  bench_clear (&b);
+  remove_folder (top);
+}
+
+/* ---- commands between steps --------------------------------------------- */
+
+static void
+note_shown (const char *state, gpointer data)
+{
+  g_string_append_printf (data, "%s ", state);
+}
+
+/* A value that is set reaches the learning rates and the events, a checkpoint is written, and a state is shown once. */
+static void
+test_control (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("gradloom-parts-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autofree char *events = g_build_filename (path, LOOM_RUN_EVENTS, NULL), *text = NULL;
+  g_autoptr (GString) shown = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+  TrainAction action;
+  Bench b;
+
+  bench_init (&b, NET (""));
+  TrainObservers observers = { .model = &b.base.model, .data = &b.base.data, .plans = &b.base.plans };
+  RunControl control = { .model = &b.base.model,
+                         .group = &b.base.group,
+                         .plans = &b.base.plans,
+                         .progress = &b.base.progress,
+                         .rates = &b.base.rates,
+                         .folder = &b.folder,
+                         .checkpoints = &b.checkpoints,
+                         .clock = &b.log.clock,
+                         .loop = &b.loop,
+                         .observers = &observers,
+                         .show = note_shown,
+                         .owner = shown };
+  run_control_init (&control);
+  train_observers_init (&observers, &b.base.group, &b.base.progress);
+  g_assert_true (
+      run_folder_create (&b.folder, path, &(RunFolderContents){ &b.base.model, b.base.data.dataset, 1 }, &error));
+  bench_steps (&b, 2);
+  g_assert_true (run_control_has_value (&control, "beta1") || run_control_has_value (&control, "betas"));
+  g_assert_false (run_control_has_value (&control, "no such value"));
+  inbox_begin (&control.inbox);
+  g_assert_false (run_control_is_wanted (&control));
+  inbox_post (&control.inbox, LOOM_COMMAND_SET_HYPER, "lr", 0.5);
+  inbox_post (&control.inbox, LOOM_COMMAND_CHECKPOINT, NULL, 0);
+  g_assert_true (run_control_is_wanted (&control));
+  g_assert_true (run_control_poll (&control, &action, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (action, ==, TRAIN_CONTINUE);
+  g_assert_cmpfloat (b.base.progress.base_lr, ==, 0.5);
+  g_assert_cmpint (b.checkpoints.saved_step, ==, 2);
+  inbox_post (&control.inbox, LOOM_COMMAND_STOP, NULL, 0);
+  g_assert_true (run_control_poll (&control, &action, &error));
+  g_assert_cmpint (action, ==, TRAIN_STOP);
+  run_control_show (&control, "stopped");
+  g_assert_cmpstr (shown->str, ==, "running stopped ");
+  inbox_end (&control.inbox);
+  g_assert_true (run_folder_flush (&b.folder, &error));
+  g_assert_true (g_file_get_contents (events, &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "{\"event\":\"hyper\",\"step\":2,\"name\":\"lr\",\"value\":0.5}"));
+  run_control_clear (&control);
+  train_observers_clear (&observers);
+  bench_clear (&b);
+  remove_folder (top);
+}
+
 /* ---- inbox ------------------------------------------------------------ */
 
 typedef struct
@@ -589,6 +795,9 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/parts/plans", test_plans);
   g_test_add_func ("/parts/folder", test_folder);
   g_test_add_func ("/parts/checkpoint", test_checkpoint);
+  g_test_add_func ("/parts/epoch-end", test_epoch_end);
+  g_test_add_func ("/parts/run-failure", test_run_failure);
+  g_test_add_func ("/parts/control", test_control);
   g_test_add_func ("/parts/inbox", test_inbox);
   g_test_add_func ("/parts/watched", test_watched);
   g_test_add_func ("/parts/trace", test_trace);

@@ -106,7 +106,7 @@ static void
 copies_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
 {
   g_assert_cmpint (trainer->observers.watched.last.value != NULL, ==, step->step == step->total_steps);
-  g_atomic_int_set (&trainer->inbox.pending, 1); /* as a request for a snapshot does */
+  g_atomic_int_set (&trainer->control.inbox.pending, 1); /* as a request for a snapshot does */
 }
 
 static LoomTrainer *

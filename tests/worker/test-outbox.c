@@ -167,7 +167,7 @@ end_and_listen (Fixture *f, gint64 step)
   g_assert_cmpint (f->evals, ==, 1);
 }
 
-/* Far more points than the ring holds before anybody looks: the last is there, and no stretch of them is missing. */
+/* Far more points than are kept before the first batch is sent: the last is there, and no stretch of them is missing. */
 static void
 test_late (Fixture *f, gconstpointer data)
 {

@@ -1,0 +1,196 @@
+/* Handles commands, requests and agreement of ranks between two steps. */
+#include "engine/train/run-control.h"
+
+static gboolean
+set_value (const char *name, double value, gpointer data, GError **error)
+{
+  RunControl *self = data;
+  LoomJson *json;
+
+  if (!learning_rates_change (self->rates, self->progress, name, value)
+      && !loom_state_set_scalar (self->model->state, name, value))
+    return TRUE; /* the sender calls loom_trainer_has_hyper() first */
+  agreement_note_value (&self->agreement, name, value);
+  json = run_event_new ("hyper");
+  loom_json_int (json, "step", self->progress->step);
+  loom_json_string (json, "name", name);
+  loom_json_number (json, "value", value);
+  return run_folder_add_event (self->folder, json, error);
+}
+
+static gboolean
+obey (const TrainCommand *command, gpointer data, GError **error)
+{
+  RunControl *self = data;
+
+  if (command->kind == LOOM_COMMAND_SET_HYPER)
+    return set_value (command->name, command->value, self, error);
+  self->checkpoints->is_due = loom_state_is_divided (self->model->state);
+  return self->checkpoints->is_due || checkpoints_write (self->checkpoints, self->progress, error);
+}
+
+static gboolean
+serve (TrainRequest *request, gboolean fresh, gpointer data)
+{
+  RunControl *self = data;
+
+  return train_observers_serve (self->observers, request, fresh, inbox_stands (&self->inbox));
+}
+
+static gboolean
+can_serve (const TrainRequest *request, gpointer data)
+{
+  return !train_request_needs_state (request) || watched_state_is_ready (&((RunControl *)data)->observers->watched);
+}
+
+static gboolean
+can_stand (gboolean stops, gpointer data)
+{
+  return watched_state_can_stand (&((RunControl *)data)->observers->watched, stops);
+}
+
+static gboolean
+pause_run (gpointer data, GError **error)
+{
+  RunControl *self = data;
+  const gboolean ok = run_folder_flush (self->folder, error);
+
+  run_control_show (self, "paused");
+  return ok;
+}
+
+static void
+resume_run (gpointer data)
+{
+  RunControl *self = data;
+
+  step_clock_resume (self->clock, self->progress->step);
+}
+
+void
+run_control_init (RunControl *self)
+{
+  const InboxOwner owner = { obey, serve, can_serve, can_stand, pause_run, resume_run, self };
+
+  inbox_init (&self->inbox, &owner);
+  self->agreement.group = self->group;
+}
+
+void
+run_control_clear (RunControl *self)
+{
+  agreement_clear (&self->agreement);
+  inbox_clear (&self->inbox);
+}
+
+void
+run_control_show (RunControl *self, const char *state)
+{
+  if (g_strcmp0 (self->shown, state) == 0)
+    return;
+  self->shown = state;
+  self->show (state, self->owner);
+}
+
+gboolean
+run_control_is_wanted (RunControl *self)
+{
+  return self->group->comm != NULL || inbox_is_pending (&self->inbox);
+}
+
+/* Rank 0 handles its inbox, and all ranks do the same. */
+static gboolean
+agree (RunControl *self, TrainAction *action, GError **error)
+{
+  RankReports *reports = &self->observers->reports;
+  WatchedState *watched = &self->observers->watched;
+  StepTrace *trace = &self->observers->trace;
+  TrainAction own = TRAIN_CONTINUE;
+  gint64 wanted[3] = { 0 }, most[3];
+  AgreedStep step;
+
+  if (rank_group_is_first (self->group))
+    {
+      wanted[0] = inbox_is_pending (&self->inbox) || trace->wanted || rank_reports_wanted (reports) != reports->on;
+      wanted[2]
+          = inbox_is_pending (&self->inbox) && watched_state_is_copy (watched) && inbox_needs_state (&self->inbox);
+    }
+  else /* Of the others only a request to end counts: it may be a signal that reached one of them alone. */
+    wanted[0] = inbox_must_end (&self->inbox) ? 2 : 0;
+  wanted[1] = self->checkpoints->is_due;
+  if (!rank_group_max (self->group, wanted, most, 3, error))
+    return FALSE;
+  if (most[0] == 0 && most[1] == 0)
+    return TRUE;
+  self->checkpoints->is_due = FALSE;
+  /* On all ranks: what follows needs a state that agrees with the run's progress. Reading it may make the next
+   * checkpoint due. */
+  if (!training_loop_finish (self->loop, error)
+      || (most[1] != 0 && !checkpoints_write (self->checkpoints, self->progress, error))
+      || (most[2] != 0 && !watched_state_gather (watched, error)))
+    return FALSE;
+  if (most[0] == 0)
+    return TRUE;
+  if (wanted[0] == 1 && !inbox_poll (&self->inbox, FALSE, &own, error))
+    return FALSE;
+  step = (AgreedStep){ .action = (gint32)own, .trace = trace->wanted, .reports = rank_reports_wanted (reports) };
+  if (!rank_group_wait_for_first (self->group, error)
+      || !agreement_pass_on (&self->agreement, &step, set_value, self, error))
+    return FALSE;
+  trace->wanted = step.trace;
+  reports->on = step.reports;
+  self->plans->reports_own = (reports->on & RANK_REPORT_LOSSES) != 0;
+  *action = most[0] == 2 ? TRAIN_INTERRUPT : (TrainAction)step.action;
+  return TRUE;
+}
+
+gboolean
+run_control_poll (RunControl *self, TrainAction *action, GError **error)
+{
+  *action = TRAIN_CONTINUE;
+  if (!(self->group->comm != NULL ? agree (self, action, error) : inbox_poll (&self->inbox, FALSE, action, error)))
+    return FALSE;
+  if (*action == TRAIN_CONTINUE)
+    run_control_show (self, "running");
+  return TRUE;
+}
+
+gboolean
+run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error)
+{
+  TrainAction action = TRAIN_CONTINUE;
+
+  *yields = FALSE;
+  if (self->group->comm != NULL || !inbox_is_pending (&self->inbox))
+    return TRUE; /* ranks agree between steps alone */
+  if (!self->inbox.active || self->inbox.single)
+    {
+      *yields = inbox_must_end (&self->inbox);
+      return TRUE;
+    }
+  if (!inbox_poll (&self->inbox, TRUE, &action, error))
+    return FALSE;
+  *yields = action != TRAIN_CONTINUE;
+  if (!*yields)
+    run_control_show (self, "running");
+  return TRUE;
+}
+
+gboolean
+run_control_has_value (const RunControl *self, const char *name)
+{
+  if (learning_rates_schedules (self->rates, name))
+    return FALSE;
+  for (guint i = 0; i < loom_state_n_slots (self->model->state); i++)
+    {
+      const char *slot;
+      LoomSlotKind kind;
+      LoomTensorDesc desc;
+
+      loom_state_slot (self->model->state, i, &slot, &kind, &desc);
+      if (kind == LOOM_SLOT_SCALAR && loom_dtype_is_float (desc.dtype) && g_str_equal (slot, name)
+          && !step_plans_owns_slot (self->plans, (int)i))
+        return TRUE;
+    }
+  return FALSE;
+}

@@ -1,0 +1,70 @@
+/* Saves and explains what a run that has failed leaves. */
+#include "engine/train/run-failure.h"
+
+#include "engine/core/loom-error.h"
+
+#include <string.h>
+
+/* An evaluation has failed, or a step that has written nothing: the finished steps are whole. If a file could not be
+ * written, another one would not be either; and weights that make the next batch overflow, whatever the learning rate,
+ * would only fail again. */
+void
+run_failure_save (const RunFailure *self, const GError *failure)
+{
+  const gboolean is_divided = loom_state_is_divided (self->model->state);
+  g_autoptr (GError) error = NULL;
+
+  /* Ranks with parts of the state write together, so only if all have failed alike. */
+  if ((is_divided && failure->code != LOOM_ERROR_NAN) || !checkpoints_takes_part (self->checkpoints)
+      || self->loop->is_between || self->progress->step == self->checkpoints->saved_step
+      || failure->domain != LOOM_ERROR || failure->code == LOOM_ERROR_IO || self->place->weights_overflow)
+    return;
+  /* The others wait for this rank's part of what it cannot write. */
+  if (!checkpoints_write (self->checkpoints, self->progress, &error) && is_divided)
+    self->group->comm->abort (self->group->comm, error->message);
+}
+
+/* "Step 3 (epoch 1)", "Evaluation after step 3", but not "a step on cuda:0" */
+static gboolean
+names_step (const char *message)
+{
+  const char *at = message;
+
+  while ((at = strstr (at, "tep ")) && !g_ascii_isdigit (at[4]))
+    at += 4;
+  return at != NULL;
+}
+
+/* How to resume the run. Weights that overflow are left for the newest checkpoint, with a smaller learning rate. */
+static char *
+resume_hint (const RunFailure *self, const char *message)
+{
+  g_autofree char *words = rank_group_resume_words (self->group, self->folder->path);
+  const gint64 saved = self->checkpoints->saved_step;
+  char lr[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (!self->place->weights_overflow || !(self->progress->base_lr > 0))
+    return g_strdup_printf ("%s %s with: %s", g_str_has_suffix (message, ".") ? "" : ".",
+                            saved > 0 ? "Continue" : "No step is saved yet; begin again", words);
+  g_ascii_formatd (lr, sizeof lr, "%.4g", self->progress->base_lr / 10);
+  return saved > 0 ? g_strdup_printf (" Continue from step %" G_GINT64_FORMAT " with: %s --lr %s", saved, words, lr)
+                   : g_strdup_printf (" No step is saved yet; begin again with: %s --lr %s", words, lr);
+}
+
+void
+run_failure_explain (const RunFailure *self, GError *failure)
+{
+  const gint64 step = self->progress->step;
+  g_autofree char *when = NULL, *hint = NULL;
+  char *message;
+
+  if (g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_IO))
+    return;
+  if (!names_step (failure->message))
+    when = g_strdup_printf ("After %" G_GINT64_FORMAT " step%s: ", step, step == 1 ? "" : "s");
+  if (self->folder->path != NULL && strstr (failure->message, "--resume") == NULL)
+    hint = resume_hint (self, failure->message);
+  message = g_strconcat (when != NULL ? when : "", failure->message, hint, NULL);
+  g_free (failure->message);
+  failure->message = message;
+}
