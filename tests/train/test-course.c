@@ -119,8 +119,8 @@ test_accumulate (void)
     }
 }
 
-/* Losses that are divided by what they count, of which batches have different numbers: some of four samples have none.
- * A loss whose terms count differently is taken apart. */
+/* Losses that are divided by counts, which differ between batches: some batches of four samples have none. A loss whose
+ * terms have different counts is separated. */
 static const char *const counted[] = {
   "<node id=\"loss\" op=\"cross_entropy\" ignore_index=\"1\"/>",
   "<node id=\"loss\" op=\"cross_entropy\" weight=\"0.3,1.7\" ignore_index=\"-5\"/>",
@@ -628,9 +628,9 @@ normed_new (const char *path, int parts, const char *device, gint64 steps)
   return trainer;
 }
 
-/* One label of 24 has no score. Weights, running statistics and the optimiser's numbers are afterwards those of a run
- * that was stopped before that step, to the bit, whichever batch of the step held the label;
- * so are the figures of the last steps. */
+/* One label of 24 is out of range. Weights, running statistics and the optimiser's numbers are then those of a run that
+ * was stopped before that step, to the bit, whichever batch of the step has the label; so are the figures of the last
+ * steps. */
 static void
 test_fault (gconstpointer device)
 {

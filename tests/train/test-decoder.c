@@ -12,7 +12,7 @@
 #define PLACES  4
 #define SOURCE  2
 
-/* What comes next depends on the token before and on the mean of the words: the decoder is a table, and so is the
+/* The next token depends on the token before and on the mean of the words: the decoder is a table, and so is the
  * encoder. */
 #define GRAPH                                                                                                          \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
@@ -87,7 +87,7 @@ tear_down (Fixture *f, gconstpointer data)
 
 typedef struct
 {
-  double next[CLASSES][CLASSES]; /* log p of the second behind the first */
+  double next[CLASSES][CLASSES]; /* log p of the second after the first */
   gint64 token[PLACES], best[PLACES];
   guint n_best;
   double best_score;
@@ -193,7 +193,7 @@ test_everything (Fixture *f, gconstpointer data)
     }
 }
 
-/* One beginning takes the likeliest token, and ends where that is the end. */
+/* A beam of 1 takes the likeliest token, and ends if that is the end token. */
 static void
 test_greedy (Fixture *f, gconstpointer data)
 {
@@ -261,7 +261,7 @@ test_judge (Fixture *f, gconstpointer data)
   g_assert_cmpint (all.sentences, ==, 4);
   g_assert_cmpint (all.bleu.reference, >=, 4);
   g_assert_cmpint (all.bleu.found[0], <=, all.bleu.said[0]);
-  /* Whatever stands together in a batch, a sentence is written alike. */
+  /* A sentence is generated alike in any batch. */
   g_assert_true (loom_decoder_evaluate (decoder, 1, &again, &error));
   g_assert_cmpmem (&all, sizeof all, &again, sizeof again);
 }

@@ -285,7 +285,7 @@ remove_folder (const char *path)
   g_rmdir (path);
 }
 
-/* Steps are written in their order with events, and a resumed run continues after those that its checkpoint knows. */
+/* Steps are written in their order with events, and a resumed run continues after those of its checkpoint. */
 static void
 test_folder (void)
 {

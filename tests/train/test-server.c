@@ -1,6 +1,5 @@
-/* A parameter server and the ranks that it serves, as threads: with staleness 0 the bits of synchronous training; with
- * more, no rank is further ahead than it may be, every push says what it knew nothing of, and a run goes on from where
- * it was ended. */
+/* A parameter server and its workers, as threads: with staleness 0 the bits of synchronous training; with more, no rank
+ * is further ahead than allowed, every push reports its staleness, and a run resumes from where it ended. */
 #include "engine/loom-lab.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
@@ -14,7 +13,7 @@ typedef struct
   LoomTrainerOptions options;
   GArray *loss; /* double, by step; of rank 0 */
   gint64 stop_at;
-  gboolean asks; /* for something behind each step, so that all ranks stop there */
+  gboolean asks; /* requests a value after each step, so that all ranks stop there */
   LoomStaleness staleness;
   LoomTensor *weight;
   GError *error;
@@ -69,7 +68,7 @@ read_graph (int n, const char *parallel)
   return graph;
 }
 
-/* All ranks; of them the first one is returned, and the others' weights are checked to be its. */
+/* Runs all ranks; returns rank 0, and checks that the others' weights are the same. */
 static Rank
 run_asking (gboolean asks, int n, const char *parallel, int ranks, const LoomTrainerOptions *options, gint64 stop_at)
 {
@@ -124,8 +123,8 @@ plain (void)
   return (LoomTrainerOptions){ .lr = NAN, .seed = -1, .threads = 1 };
 }
 
-/* Three ranks, whose batch of the last 2 samples is smaller than they are many; a batch norm's statistics are the mean
- * of theirs. Nor does it matter where the ranks stop for what somebody asks. */
+/* Three ranks, with a last batch of 2 samples, fewer than ranks; a batch norm's statistics are the mean of theirs.
+ * Requests at which ranks stop do not affect the result. */
 static void
 test_synchronous (gconstpointer asks)
 {
@@ -147,8 +146,8 @@ test_synchronous (gconstpointer asks)
   rank_clear (&data);
 }
 
-/* A rank that is K steps ahead waits: between its weights and their gradients lie at most 2 K + 1 pushes of each other
- * rank. */
+/* A rank that is K steps ahead waits: between reading weights and applying their gradients there are at most 2 K + 1
+ * pushes of each other rank. */
 static void
 test_bounded (void)
 {
@@ -199,8 +198,8 @@ test_ended (void)
   remove_tree (folder);
 }
 
-/* A run goes on with another strategy: what belongs to a server alone is dropped, or begins anew. Synchronous steps are
- * the same ones however they are taken. */
+/* A run resumes with another strategy: state of a server is dropped, or begins again. Synchronous steps are the same
+ * with either. */
 static void
 test_changed (gconstpointer to_server)
 {
@@ -235,7 +234,7 @@ test_changed (gconstpointer to_server)
   remove_tree (folder);
 }
 
-/* What one rank fails of is said by the first one, with its number. */
+/* Rank 0 reports the failure of another rank, with its number. */
 static void
 test_failure (void)
 {

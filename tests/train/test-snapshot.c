@@ -1,4 +1,4 @@
-/* Snapshots of several ports: one plan for all that are asked for, with the values that each would have alone. */
+/* Snapshots of several ports: one plan for all requested ports, with the values that each would have alone. */
 #include "engine/loom-lab.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
@@ -49,7 +49,7 @@ test_gradient_of_port (void)
   g_assert_cmpfloat (fabs (sum[0]), >, 1e-6);
 }
 
-/* Asked for in turn, often, beside a port that there is not, and by a trainer that was asked for nothing else. */
+/* Requested in turn, often, with an invalid port, and from a trainer without other requests. */
 static void
 test_several (void)
 {
@@ -63,7 +63,7 @@ test_several (void)
         g_autoptr (GError) error = NULL;
 
         if (round > 1 && i > 0)
-          continue; /* the others grow stale, and come back below */
+          continue; /* the others become stale, and are requested again below */
         beside = look (all, ports[i]);
         if (round > 1)
           continue;
@@ -83,7 +83,7 @@ test_several (void)
     }
 }
 
-/* A view sees the weights as they are now, also where the plan has run before. */
+/* A view sees the current weights, even if the plan has run before. */
 static void
 test_fresh (void)
 {

@@ -1,10 +1,9 @@
 /* Runs of several ranks, as threads of this process: 20 steps in f64 end with the weights, averages and losses of one
- * rank that has the whole batch, within 1e-10, whatever the ranks divide; and all strategies have the same bits, but
- * for gradients of several batches, which are summed over ranks first or last. What is compared clips by the norm,
- * gathers several batches, keeps averages and ends an epoch with a short batch.
- *
- * With GRADLOOM_TEST_DEVICE=cuda each rank has a GPU of its own, and they exchange by NCCL, in f32. Steps are then read
- * one step late, and a fault of all is heard by all at the same place, so that they can look for its cause together. */
+ * rank with the whole batch, within 1e-10, with every strategy; and all strategies have the same bits, except with
+ * accumulated gradients, which are summed over ranks first or last. The runs clip by the norm, accumulate, keep
+ * averages and end an epoch with an incomplete batch. With GRADLOOM_TEST_DEVICE=cuda each rank has a GPU, and they
+ * communicate by NCCL, in f32. Steps are then read one step late, and a common fault is reported to all ranks at the
+ * same point, so that they search for its cause together. */
 #include "engine/train/trainer-private.h"
 #include "tests/test-program.h"
 #include "tests/train/rank-run.h"
@@ -76,7 +75,7 @@ test_case (gconstpointer data)
             if (s == 0)
               {
                 compare (&alone, &first[k], tolerance, what);
-                /* Nothing but gradients is rounded on its way: before the first update the losses are the same. */
+                /* Only gradients are rounded for communication: before the first update the losses are the same. */
                 g_assert_cmpfloat (
                     fabs (g_array_index (alone.loss, double, 0) - g_array_index (first[k].loss, double, 0)), <, 1e-6);
                 /* Gradients that were rounded leave a trace. */
@@ -207,7 +206,7 @@ test_overflow (gconstpointer strategy)
     }
 }
 
-/* Ranks tell their losses of all steps but the first, before which they are asked. */
+/* Ranks report their losses of all steps but the first, before which there was no request. */
 static gpointer
 run_told (gpointer data)
 {
@@ -263,7 +262,7 @@ test_told (gconstpointer strategy)
     }
 }
 
-/* What --strategy makes wrong is said of the option as it was typed, not of what it writes. */
+/* An error of --strategy names the option as typed, not the attribute that it sets. */
 static void
 test_refused (void)
 {
