@@ -81,7 +81,7 @@ check_spans (Case *c, LoomPlan *plan, const GArray *spans)
     }
 }
 
-/* Every output of every step, and the state after the last; NULL, and a complaint, where it does not run. */
+/* Every output of every step, and the state after the last; NULL with a message if it does not run. */
 static GPtrArray *
 run (Case *c, LoomProgram *p, const LoomPlanOptions *options, How how)
 {

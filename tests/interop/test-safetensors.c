@@ -158,7 +158,7 @@ test_bad (void)
     }
 }
 
-/* Tensors of types that cannot be read are listed, and refused where they are wanted; those next to them are read. */
+/* Tensors of unsupported types are listed, and refused if they are needed; those next to them are read. */
 static void
 test_unread (void)
 {
@@ -213,12 +213,10 @@ test_kinds (void)
   } cases[] = {
     { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\0\0\0archive/data.pkl",
       46,
-      { "is a pickle file of torch.save", "is a pickle file of torch.save",
-        "is a pickle file of torch.save" } },
+      { "is a pickle file of torch.save", "is a pickle file of torch.save", "is a pickle file of torch.save" } },
     { "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.",
       15,
-      { "is a pickle file of torch.save", "is a pickle file of torch.save",
-        "is a pickle file of torch.save" } },
+      { "is a pickle file of torch.save", "is a pickle file of torch.save", "is a pickle file of torch.save" } },
     { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy",
       35,
       { "is an npz archive", "is an npz archive", "is an npz archive" } },

@@ -99,7 +99,7 @@ matmul_samples (GPtrArray *all)
   static const LoomScalarOp acts[]
       = { LOOM_SCALAR_ID, LOOM_SCALAR_RELU, LOOM_SCALAR_GELU, LOOM_SCALAR_GELU_TANH, LOOM_SCALAR_SIGMOID };
 
-  /* What mixed precision asks for: 16-bit operands with a bias in f32, with a result in f32, with both. */
+  /* Calls of mixed precision: 16-bit operands with a bias in f32, with a result in f32, with both. */
   for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
     for (int kind = 0; kind < 3; kind++)
       {
