@@ -157,7 +157,7 @@ test_overlap (void)
   g_assert_cmpint (o->rank, ==, 0);
   g_assert_cmpfloat_with_epsilon (o->exchange, 0.020, 1e-9);
   g_assert_cmpfloat_with_epsilon (o->overlapped, 0.009, 1e-9);
-  text = loom_trace_say_overlap (spans);
+  text = loom_trace_describe_overlap (spans);
   g_assert_cmpstr (text, ==, "rank 0 9 of 20 ms (45 %), rank 2 0 of 4 ms (0 %)");
 }
 

@@ -205,7 +205,7 @@ test_hurried (void)
   WorkerPace pace = { 0 };
   const gint64 begin = g_get_monotonic_time ();
 
-  worker_pace_ask (&pace, WORKER_PACE_MAX_SECONDS);
+  worker_pace_set (&pace, WORKER_PACE_MAX_SECONDS);
   worker_pace_hurry (&pace, TRUE);
   for (gint64 step = 1; step <= 20000; step++)
     worker_pace_wait (&pace, step, 20000);

@@ -139,7 +139,7 @@ mend_try_swap (const MendPatient *patient)
         memcpy (type, patient->type, sizeof type);
         type[a] = patient->type[b];
         type[b] = patient->type[a];
-        studio_fit_ask (patient->node->element, type, patient->n, &answer);
+        studio_fit_infer (patient->node->element, type, patient->n, &answer);
         studio_fit_answer_clear (&answer);
         if (answer.fit != STUDIO_FIT_WELL)
           continue;
@@ -171,7 +171,7 @@ try_module_output (const MendPatient *patient, const LoomElement *instance, cons
     return;
   memcpy (type, patient->type, sizeof type);
   type[at] = made;
-  studio_fit_ask (patient->node->element, type, MAX (patient->n, at + 1), &answer);
+  studio_fit_infer (patient->node->element, type, MAX (patient->n, at + 1), &answer);
   studio_fit_answer_clear (&answer);
   if (answer.fit < STUDIO_FIT_UNKNOWN || answer.fit == STUDIO_FIT_HINT)
     return;

@@ -61,7 +61,7 @@ run_version_note_step (RunVersion *self, guint64 step, gboolean changed)
 }
 
 gboolean
-run_version_knows_step (const RunVersion *self, guint64 step)
+run_version_has_step (const RunVersion *self, guint64 step)
 {
   return g_hash_table_contains (self->meaning, &step);
 }

@@ -12,7 +12,7 @@ RunVersion *run_version_new (const LoomGraph *graph, const char *hash, const Und
 void run_version_free (RunVersion *self);
 /* Records whether a step changed the meaning of the graph (everything except layout and view). */
 void run_version_note_step (RunVersion *self, guint64 step, gboolean changed);
-gboolean run_version_knows_step (const RunVersion *self, guint64 step);
+gboolean run_version_has_step (const RunVersion *self, guint64 step);
 /* Records that a step was merged into another. */
 void run_version_fold (RunVersion *self, guint64 gone, guint64 into);
 /* The number of steps between the run's graph and the one with this hash; 0: they have the same meaning. */

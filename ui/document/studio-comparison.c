@@ -192,7 +192,7 @@ removed_nodes (StudioComparison *self)
 
 /* A ghost is moved below a current card that would hide it. */
 static void
-make_room (StudioItem *ghost, const StudioScene *scene)
+move_below (StudioItem *ghost, const StudioScene *scene)
 {
   for (guint round = 0; round < scene->n_items; round++)
     {
@@ -303,7 +303,7 @@ work_out_scope (StudioComparison *self)
         {
           self->gone[i] = g_hash_table_contains (removed, self->old->item[i].id);
           if (self->gone[i])
-            make_room (&self->old->item[i], scene);
+            move_below (&self->old->item[i], scene);
         }
     }
   mark_cards (self, scene);

@@ -168,12 +168,12 @@ fit_output (const Fresh *fresh, const StudioPort *port, guint *at)
   *at = first_input (fresh);
   if (!has_input (fresh))
     return STUDIO_FIT_NOT;
-  return port->typed && fresh->op != NULL ? studio_fit_behind (fresh->op, &port->type, at) : STUDIO_FIT_UNKNOWN;
+  return port->typed && fresh->op != NULL ? studio_fit_after (fresh->op, &port->type, at) : STUDIO_FIT_UNKNOWN;
 }
 
 /* Wires one of the card's outputs, or the given one, to the new node: the first that fits. */
 static StudioFit
-join_behind (Fresh *fresh, const StudioItem *item, guint only)
+wire_after (Fresh *fresh, const StudioItem *item, guint only)
 {
   StudioFit best = STUDIO_FIT_NOT;
   guint output = 0;
@@ -228,13 +228,13 @@ output_for (const Fresh *fresh, const StudioItem *item, guint input)
     return module_port (fresh->module, LOOM_ROLE_MODULE_OUTPUT);
   if (fresh->op->dynamic_outputs == NULL)
     return fresh->op->outputs != NULL ? fresh->op->outputs[0].name : NULL;
-  studio_fit_ask (fresh->node, NULL, 0, &answer);
+  studio_fit_infer (fresh->node, NULL, 0, &answer);
   for (guint o = 0; o < answer.n_outputs && input < MOST_INPUTS; o++)
     {
       StudioFitAnswer taken;
 
       type[input] = &answer.output[o];
-      studio_fit_ask (element, type, MAX (n, input + 1), &taken);
+      studio_fit_infer (element, type, MAX (n, input + 1), &taken);
       if (taken.fit > best)
         {
           best = taken.fit;
@@ -274,13 +274,13 @@ would_take (const Fresh *fresh, const StudioItem *item, guint input)
       || element == NULL)
     return TRUE;
   comes[fresh->at] = &fresh->type;
-  studio_fit_ask (fresh->node, comes, fresh->at + 1, &made);
+  studio_fit_infer (fresh->node, comes, fresh->at + 1, &made);
   if (made.n_outputs > 0)
     {
       guint n = types_at (item, type, MOST_INPUTS);
 
       type[input] = &made.output[0];
-      studio_fit_ask (element, type, MAX (n, input + 1), &taken);
+      studio_fit_infer (element, type, MAX (n, input + 1), &taken);
     }
   studio_fit_answer_clear (&made);
   studio_fit_answer_clear (&taken);
@@ -321,7 +321,7 @@ takes (const Fresh *fresh, guint at, const LoomType *type)
     return FALSE;
   input[fresh->at] = &fresh->type;
   input[at] = type;
-  studio_fit_ask (fresh->node, input, MAX (at, fresh->at) + 1, &answer);
+  studio_fit_infer (fresh->node, input, MAX (at, fresh->at) + 1, &answer);
   studio_fit_answer_clear (&answer);
   return answer.fit == STUDIO_FIT_WELL;
 }
@@ -424,7 +424,7 @@ level_of (const Fresh *fresh, const StudioItem *card)
 
 /* After another card in the direction of the graph, so that the wire between them is straight. */
 static void
-stand_behind (const Fresh *fresh, const StudioItem *item, StudioItem *card)
+position_after (const Fresh *fresh, const StudioItem *item, StudioItem *card)
 {
   StudioPoint level = level_of (fresh, card), source = { item->x + item->width / 2, item->y + item->height / 2 };
 
@@ -442,7 +442,7 @@ stand_behind (const Fresh *fresh, const StudioItem *item, StudioItem *card)
 
 /* A card in a wire whose ends are too close: it is placed after the first of them, and the cards there move on. */
 static void
-make_room (Fresh *fresh, guint link, StudioItem *card)
+make_space (Fresh *fresh, guint link, StudioItem *card)
 {
   const StudioScene *scene = fresh->scene;
   StudioPoint level = level_of (fresh, card);
@@ -464,11 +464,11 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
 
   if (behind != STUDIO_NO_ITEM)
     {
-      stand_behind (fresh, &fresh->scene->item[behind], card);
+      position_after (fresh, &fresh->scene->item[behind], card);
       if (gone != 0)
         {
           if (is_on_card (fresh->scene, card))
-            make_room (fresh, studio_scene_find_link (fresh->scene, gone), card);
+            make_space (fresh, studio_scene_find_link (fresh->scene, gone), card);
           return;
         }
     }
@@ -481,7 +481,7 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
         return;
       if (link != STUDIO_NO_ITEM && gone != 0)
         {
-          make_room (fresh, link, card);
+          make_space (fresh, link, card);
           return;
         }
     }
@@ -529,7 +529,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
     case STUDIO_ADD_BEHIND:
       if (item == STUDIO_NO_ITEM)
         return FALSE;
-      if (join_behind (fresh, &scene->item[item], STUDIO_NO_ITEM) == STUDIO_FIT_NOT)
+      if (wire_after (fresh, &scene->item[item], STUDIO_NO_ITEM) == STUDIO_FIT_NOT)
         complain (fresh, &scene->item[item], said);
       else if (!place->branch)
         insert_behind (fresh, &scene->item[item]);
@@ -542,7 +542,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
         return FALSE;
       if (place->from_output)
         {
-          if (join_behind (fresh, &scene->item[item], port) == STUDIO_FIT_NOT)
+          if (wire_after (fresh, &scene->item[item], port) == STUDIO_FIT_NOT)
             complain (fresh, &scene->item[item], said);
           join_targets (fresh);
         }
@@ -561,7 +561,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
       if (link == STUDIO_NO_ITEM)
         return FALSE;
       if (!has_output (fresh)
-          || join_behind (fresh, &scene->item[scene->link[link].from], scene->link[link].output) == STUDIO_FIT_NOT)
+          || wire_after (fresh, &scene->item[scene->link[link].from], scene->link[link].output) == STUDIO_FIT_NOT)
         {
           complain (fresh, &scene->item[scene->link[link].from], said);
           return TRUE;
@@ -693,7 +693,7 @@ fit_port (const LoomOp *op, const StudioPort *port)
 {
   if (op->inputs == NULL && op->dynamic_inputs == NULL)
     return STUDIO_FIT_NOT;
-  return port->typed ? studio_fit_behind (op, &port->type, NULL) : STUDIO_FIT_UNKNOWN;
+  return port->typed ? studio_fit_after (op, &port->type, NULL) : STUDIO_FIT_UNKNOWN;
 }
 
 static StudioFit
@@ -767,7 +767,7 @@ find_way (StudioDocument *self, const StudioScene *scene, guint item, guint link
         continue;
       type[p] = &source->type;
       if (source->typed && it->op != NULL && element != NULL)
-        studio_fit_ask (element, type, MAX (n, p + 1), &answer);
+        studio_fit_infer (element, type, MAX (n, p + 1), &answer);
       if (answer.fit > best)
         {
           best = answer.fit;
@@ -801,7 +801,7 @@ studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire
     return FALSE;
   old = &scene->link[link];
   name = g_strdup_printf (_ ("Insert %s"), scene->item[item].id);
-  moved = studio_document_make_room (scene, item, link, input, &dx, &dy);
+  moved = studio_document_make_space (scene, item, link, input, &dx, &dy);
   studio_document_begin (self, name);
   studio_document_move (self, &node, 1, dx, dy);
   for (guint i = 0; moved != NULL && i < scene->n_items; i++)

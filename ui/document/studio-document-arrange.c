@@ -140,7 +140,7 @@ studio_document_place_on (StudioDocument *self, const StudioScene *scene, guint 
 }
 
 double *
-studio_document_make_room (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy)
+studio_document_make_space (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy)
 {
   const StudioItem *it = &scene->item[item], *from = &scene->item[scene->link[link].from];
   StudioRect lies = { it->x + *dx, it->y + *dy, it->width, it->height };
@@ -206,7 +206,7 @@ studio_document_fold_selection (StudioDocument *self)
 }
 
 void
-studio_document_make_room_for_pin (StudioDocument *self, const char *node_path, double height)
+studio_document_make_space_for_pin (StudioDocument *self, const char *node_path, double height)
 {
   StudioScene *scene = studio_document_get_scene (self);
   g_autofree char *id = g_strndup (node_path, strcspn (node_path, "."));

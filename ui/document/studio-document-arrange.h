@@ -26,6 +26,6 @@ void studio_document_align (StudioDocument *self, StudioAlign how);
  * row after the wire's source, and returns the distances by which the other items move. NULL: it can stay where it was
  * dropped. */
 double *
-studio_document_make_room (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy);
+studio_document_make_space (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy);
 
 G_END_DECLS

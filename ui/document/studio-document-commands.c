@@ -84,7 +84,7 @@ studio_document_add_node (StudioDocument *self, const char *op, double x, double
 /* ---- deleting, and joining wires ----------------------------------------- */
 
 static gboolean
-is_going (StudioDocument *self, const StudioScene *scene, guint item)
+is_deleted (StudioDocument *self, const StudioScene *scene, guint item)
 {
   return studio_document_is_selected (self, scene->item[item].serial);
 }
@@ -105,7 +105,7 @@ source_of (StudioDocument *self, const StudioScene *scene, guint item, guint *fr
         return FALSE;
       *from = scene->link[link].from;
       *output = scene->link[link].output;
-      if (!is_going (self, scene, *from))
+      if (!is_deleted (self, scene, *from))
         return TRUE;
       item = *from;
     }
@@ -120,7 +120,7 @@ note_bridges (StudioDocument *self, const StudioScene *scene)
       const StudioLink *link = &scene->link[l];
       guint from, output;
 
-      if (!is_going (self, scene, link->from) || is_going (self, scene, link->to)
+      if (!is_deleted (self, scene, link->from) || is_deleted (self, scene, link->to)
           || !source_of (self, scene, link->from, &from, &output))
         continue;
       studio_document_note_bridge (self, scene->item[from].serial, scene->item[from].output[output].name,
@@ -143,12 +143,12 @@ delete_selected (StudioDocument *self)
     {
       const StudioLink *link = &scene->link[l];
 
-      if (studio_document_is_selected (self, link->serial) || is_going (self, scene, link->from)
-          || is_going (self, scene, link->to))
+      if (studio_document_is_selected (self, link->serial) || is_deleted (self, scene, link->from)
+          || is_deleted (self, scene, link->to))
         {
           g_ptr_array_add (gone, loom_graph_by_serial (studio_document_get_graph (self), link->serial));
           n_wires++;
-          if (!is_going (self, scene, link->to))
+          if (!is_deleted (self, scene, link->to))
             g_hash_table_add (thin, g_strdup (scene->item[link->to].id));
         }
     }
@@ -156,7 +156,7 @@ delete_selected (StudioDocument *self)
     {
       LoomElement *place;
 
-      if (!is_going (self, scene, i))
+      if (!is_deleted (self, scene, i))
         continue;
       only = scene->item[i].id;
       n_nodes++;

@@ -133,7 +133,7 @@ is_taken (const StudioScene *scene, guint box, const StudioRect *border)
 
 /* Cards after the card, in either direction, move by the difference in size between frame and card. */
 static void
-make_room (StudioDocument *self, const StudioScene *scene, guint box, const StudioRect *border)
+make_space (StudioDocument *self, const StudioScene *scene, guint box, const StudioRect *border)
 {
   const StudioRect card = studio_geometry_card (&scene->item[box]);
   const double wider = MAX (border->width - card.width, 0), higher = MAX (border->height - card.height, 0);
@@ -158,7 +158,7 @@ expand (StudioDocument *self, const StudioScene *scene, LoomElement *frame)
   StudioAnnotation outer = { .x = border.x, .y = border.y, .width = border.width, .height = border.height };
 
   if (box != STUDIO_NO_ITEM && is_taken (scene, box, &border))
-    make_room (self, scene, box, &border);
+    make_space (self, scene, box, &border);
   studio_document_put (self, frame, "collapsed", NULL);
   for (guint i = 0; i < loom_element_n_children (layout); i++)
     {

@@ -187,7 +187,7 @@ step_over (StudioDocument *self, guint64 (*step) (UndoLog *log), guint n)
       g_clear_pointer (&self->hash, g_free);
       if (compares)
         note_meaning (self, id, before);
-      else if (self->run != NULL && !run_version_knows_step (self->run, id))
+      else if (self->run != NULL && !run_version_has_step (self->run, id))
         run_version_note_step (self->run, id, TRUE);
     }
   studio_document_changed (self);

@@ -103,7 +103,7 @@ find_place (StudioDocument *self, guint at, guint *input)
       type[k]
           = &loom_net_node (studio_document_peek_net (self), reader->input[k].node)->output[reader->input[k].output];
   type[*input] = &node->output[0];
-  studio_fit_ask (reader->element, type, reader->n_inputs, &answer);
+  studio_fit_infer (reader->element, type, reader->n_inputs, &answer);
   studio_fit_answer_clear (&answer);
   return answer.fit == STUDIO_FIT_WELL ? reader : NULL;
 }

@@ -250,7 +250,7 @@ LoomElement *studio_document_ensure (StudioDocument *self, LoomTag tag);
 gboolean studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GError **error);
 void studio_document_duplicate (StudioDocument *self);
 /* Within an open transaction: moves cards that a new pin of this height at a node would cover. */
-void studio_document_make_room_for_pin (StudioDocument *self, const char *node_path, double height);
+void studio_document_make_space_for_pin (StudioDocument *self, const char *node_path, double height);
 /* The label of the button for the fix of the first fault on this node that has one: an attribute's value, or a wire
  * across a deleted node. NULL: none. */
 char *studio_document_dup_fix_label (StudioDocument *self, guint64 serial);

@@ -101,7 +101,7 @@ read_answer (const LoomNet *net, const LoomFaults *faults, StudioFitAnswer *answ
 }
 
 void
-studio_fit_ask (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer)
+studio_fit_infer (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer)
 {
   const LoomOp *op = loom_op_of (node);
   LoomElement *lone = op != NULL ? lone_node (node, op) : NULL;
@@ -234,7 +234,7 @@ fit_at (const LoomElement *node, const LoomPortSpec *specs, guint n_specs, const
         /* If none is required, the first guess is none: an operand may be a number, but must exist. */
         else if (n_needed > 0 ? is_needed (&specs[i]) : g > 0 && (specs[i].flags & LOOM_PORT_WEIGHT) == 0)
           input[i] = &guess[n_needed > 0 ? g : g - 1];
-      studio_fit_ask (node, input, n_specs, &answer);
+      studio_fit_infer (node, input, n_specs, &answer);
       best = MAX (best, answer.fit);
       blamed += g_strcmp0 (answer.port, specs[at].name) == 0;
       studio_fit_answer_clear (&answer);
@@ -245,7 +245,7 @@ fit_at (const LoomElement *node, const LoomPortSpec *specs, guint n_specs, const
 }
 
 StudioFit
-studio_fit_behind (const LoomOp *op, const LoomType *type, guint *input)
+studio_fit_after (const LoomOp *op, const LoomType *type, guint *input)
 {
   g_autoptr (LoomElement) node = studio_fit_fresh_node (op, "n");
   const LoomPortSpec *specs = loom_op_inputs (op, node);
@@ -263,7 +263,7 @@ studio_fit_behind (const LoomOp *op, const LoomType *type, guint *input)
         {
           StudioFitAnswer answer;
 
-          studio_fit_ask (node, both, count, &answer);
+          studio_fit_infer (node, both, count, &answer);
           best = MAX (best, answer.fit);
           studio_fit_answer_clear (&answer);
         }
@@ -338,7 +338,7 @@ types_of (const LoomOp *op)
         loom_shape_parse (usual[u].shape, &type.shape);
         for (guint i = 0; i < n; i++)
           input[i] = is_needed (&specs[i]) ? &type : NULL;
-        studio_fit_ask (node, input, n, &answer);
+        studio_fit_infer (node, input, n, &answer);
         for (guint o = 0; o < answer.n_outputs; o++)
           if (!has_type (types, &answer.output[o]))
             g_array_append_val (types, answer.output[o]);
@@ -381,7 +381,7 @@ studio_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *co
           else
             type.shape = g_array_index (types, LoomType, t).shape;
           all[at] = &type;
-          studio_fit_ask (node, all, MAX (n_inputs, at + 1), &answer);
+          studio_fit_infer (node, all, MAX (n_inputs, at + 1), &answer);
           best = MAX (best, answer.fit);
           studio_fit_answer_clear (&answer);
         }

@@ -33,7 +33,7 @@ typedef struct
 /* Infers a node with these attributes for such inputs. input[i] is the type at the i-th input of the operator (or of
  * its variadic one); NULL: not wired. Only for nodes with an operator and without expressions; for others the result is
  * unknown. */
-void studio_fit_ask (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer);
+void studio_fit_infer (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer);
 void studio_fit_answer_clear (StudioFitAnswer *answer);
 
 /* A detached node of the operator as an editor adds it: required parameters have the value of the operator table. */
@@ -43,7 +43,7 @@ const LoomParamSpec *studio_fit_first_param (const LoomOp *op);
 
 /* How well a new node accepts this tensor, and at which input (may be NULL). Other inputs get the tensors that usually
  * occur together. */
-StudioFit studio_fit_behind (const LoomOp *op, const LoomType *type, guint *input);
+StudioFit studio_fit_after (const LoomOp *op, const LoomType *type, guint *input);
 /* How well a new node feeds input `input` of a node whose other inputs have these types. */
 StudioFit
 studio_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *const *input, guint n_inputs, guint at);

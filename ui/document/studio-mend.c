@@ -82,11 +82,11 @@ try_adapter (const MendPatient *patient, const LoomOp *op, const char *attribute
   StudioFitAnswer made, taken = { .fit = STUDIO_FIT_NOT };
 
   memcpy (type, patient->type, sizeof type);
-  studio_fit_ask (node, &type[at], 1, &made);
+  studio_fit_infer (node, &type[at], 1, &made);
   if (made.fit == STUDIO_FIT_WELL && made.n_outputs > 0)
     {
       type[at] = &made.output[0];
-      studio_fit_ask (patient->node->element, type, patient->n, &taken);
+      studio_fit_infer (patient->node->element, type, patient->n, &taken);
     }
   if (taken.fit == STUDIO_FIT_WELL)
     {
@@ -185,7 +185,7 @@ try_value (const MendPatient *patient, const LoomParamSpec *param, int value)
   StudioMend *mend;
 
   loom_element_set_detached (node, param->name, text);
-  studio_fit_ask (node, patient->type, patient->n, &answer);
+  studio_fit_infer (node, patient->type, patient->n, &answer);
   studio_fit_answer_clear (&answer);
   if (answer.fit != STUDIO_FIT_WELL || answer.n_outputs == 0)
     return FALSE;
@@ -277,7 +277,7 @@ try_source (const MendPatient *patient, guint at, guint k, guint output)
 
   memcpy (type, patient->type, sizeof type);
   type[at] = &from->output[output];
-  studio_fit_ask (patient->node->element, type, MAX (patient->n, at + 1), &answer);
+  studio_fit_infer (patient->node->element, type, MAX (patient->n, at + 1), &answer);
   studio_fit_answer_clear (&answer);
   if (answer.fit < STUDIO_FIT_UNKNOWN || (answer.fit == STUDIO_FIT_HINT) || mend_depends (patient, k))
     return;

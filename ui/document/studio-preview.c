@@ -78,7 +78,7 @@ compare_shapes (GString *s, const LoomNet *before, const LoomNet *after)
 
 /* NULL if nothing would change, or the request was cancelled. */
 static char *
-look (const Preview *preview, GCancellable *cancellable)
+compute_preview (const Preview *preview, GCancellable *cancellable)
 {
   g_autoptr (LoomGraph) trial = loom_graph_copy (preview->graph);
   g_autoptr (LoomFaults) had = loom_faults_new (), faults = loom_faults_new ();
@@ -126,7 +126,7 @@ preview_new (StudioDocument *document, guint64 serial, const char *attribute, co
 static void
 thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-  g_task_return_pointer (task, look (data, cancellable), g_free);
+  g_task_return_pointer (task, compute_preview (data, cancellable), g_free);
 }
 
 void
@@ -152,7 +152,7 @@ char *
 studio_document_dup_preview (StudioDocument *self, guint64 serial, const char *attribute, const char *value)
 {
   Preview *preview = preview_new (self, serial, attribute, value);
-  char *text = look (preview, NULL);
+  char *text = compute_preview (preview, NULL);
 
   preview_free (preview);
   return text;

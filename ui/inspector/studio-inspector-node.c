@@ -148,7 +148,7 @@ static void
 name_activate_cb (StudioInspector *self)
 {
   if (rename_node (self))
-    inspector_leave (self);
+    inspector_return_focus (self);
 }
 
 static void

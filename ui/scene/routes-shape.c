@@ -177,7 +177,7 @@ curve_meets (const StudioCurve *c, const StudioRect *rect)
 }
 
 gboolean
-studio_route_meets (const StudioRoute *route, const StudioRect *rect)
+studio_route_intersects (const StudioRoute *route, const StudioRect *rect)
 {
   for (guint i = 0; i < route->n_pieces; i++)
     if (curve_meets (&route->piece[i], rect))

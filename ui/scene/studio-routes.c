@@ -206,14 +206,14 @@ is_free_curve (RouteIndex *index, const StudioCurve *curve, const RouteWire *wir
       double clear = near[i] == wire->from || near[i] == wire->to ? -1 : ROUTE_CLEAR;
 
       card = (StudioRect){ card.x - clear, card.y - clear, card.width + 2 * clear, card.height + 2 * clear };
-      if (studio_route_meets (&plain, &card))
+      if (studio_route_intersects (&plain, &card))
         return FALSE;
     }
   return TRUE;
 }
 
 static void
-look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire)
+search_route (StudioRoutes *self, RouteIndex *index, RouteWire *wire)
 {
   StudioCurve curve = studio_geometry_curve (wire->x0, wire->y0, wire->x1, wire->y1);
   double ahead = wire->x1 - wire->x0, rise = fabs (wire->y1 - wire->y0);
@@ -409,7 +409,7 @@ take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, con
   for (guint i = 0; i < wires->len; i++)
     if (!keep (self, by_key, i, &wire[i], dirty))
       {
-        look_for (self, index, &wire[i]);
+        search_route (self, index, &wire[i]);
         differs = TRUE;
       }
     else if (aligned)

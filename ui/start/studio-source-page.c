@@ -61,7 +61,7 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
 
   if (look == NULL || g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
     return;
-  text = look->is_here ? studio_data_info_text (look) : g_strdup (look->sentence);
+  text = look->is_here ? studio_data_info_text (describe_source) : g_strdup (look->sentence);
   gtk_label_set_label (GTK_LABEL (self->facts), text);
   if (look->is_here)
     gtk_widget_remove_css_class (self->facts, "warning");
@@ -75,7 +75,7 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 static gboolean
-look (gpointer data)
+describe_source (gpointer data)
 {
   StudioSourcePage *self = data;
 
@@ -101,7 +101,7 @@ static void
 edited_cb (StudioSourcePage *self)
 {
   g_clear_handle_id (&self->timer, g_source_remove);
-  self->timer = g_timeout_add (WAIT_MS, look, self);
+  self->timer = g_timeout_add (WAIT_MS, describe_source, self);
   studio_kinds_set (&self->kinds, NULL);
   g_signal_emit (self, changed_signal, 0);
 }
@@ -186,7 +186,7 @@ studio_source_page_new (const LoomDatasetClass *klass)
   gtk_box_insert_child_after (GTK_BOX (box), new_files (self), self->facts);
   gtk_widget_set_parent (box, GTK_WIDGET (self));
   studio_kinds_set (&self->kinds, NULL);
-  look (self);
+  describe_source (self);
   return self;
 }
 
