@@ -102,7 +102,7 @@ run_part (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Cached *self = call->self;
-  int64_t share = self->heads / self->groups, new_k = self->positions * self->width,
+  int64_t per_group = self->heads / self->groups, new_k = self->positions * self->width,
           new_v = self->positions * self->depth;
 
   for (int64_t group = from; group < to; group++)
@@ -112,7 +112,7 @@ run_part (void *context, int64_t from, int64_t to)
 
       memcpy (keys + call->position * self->width, call->k + group * new_k, (size_t)new_k * sizeof (float));
       memcpy (values + call->position * self->depth, call->v + group * new_v, (size_t)new_v * sizeof (float));
-      for (int64_t row = group * share * self->positions; row < (group + 1) * share * self->positions; row++)
+      for (int64_t row = group * per_group * self->positions; row < (group + 1) * per_group * self->positions; row++)
         {
           int64_t n = call->position + row % self->positions + 1;
 

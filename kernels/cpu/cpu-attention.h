@@ -102,7 +102,7 @@ reach (const Attention *self, const Block *block)
 /* Computes the scaled logits of a block's queries [E / PANEL][QUERIES][PANEL] and n keys from `from` on, -∞ for masked
  * keys: s [PANELS][QUERIES][PANEL]. keys: panels [S / PANEL][E][PANEL]. */
 static inline void
-block_scores (const Call *call, const Block *block, const float *queries, const float *keys, int64_t from, int64_t n,
+block_logits (const Call *call, const Block *block, const float *queries, const float *keys, int64_t from, int64_t n,
               float *s)
 {
   const Attention *self = call->self;
