@@ -61,7 +61,7 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
 
   if (look == NULL || g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
     return;
-  text = look->is_here ? studio_data_info_text (describe_source) : g_strdup (look->sentence);
+  text = look->is_here ? studio_data_info_text (look) : g_strdup (look->sentence);
   gtk_label_set_label (GTK_LABEL (self->facts), text);
   if (look->is_here)
     gtk_widget_remove_css_class (self->facts, "warning");
