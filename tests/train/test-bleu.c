@@ -21,8 +21,8 @@ add (LoomBleu *bleu, const char *said, const char *reference)
   loom_bleu_add (bleu, a, n, b, m);
 }
 
-/* The example of the paper's section 2.1, "the the the the the the the" beside "the cat is on the mat": a run counts as
- * often as the reference has it. */
+/* The example of the paper's section 2.1, "the the the the the the the" with the reference "the cat is on the mat": an
+ * n-gram counts at most as often as the reference has it. */
 static void
 test_clipped (void)
 {

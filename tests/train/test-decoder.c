@@ -116,7 +116,7 @@ fill_trial (const Fixture *f, Trial *t, const LoomTensor *x)
 }
 
 static void
-judge (Trial *t, guint n, double log_p)
+evaluate (Trial *t, guint n, double log_p)
 {
   double score = log_p / pow ((5.0 + n) / 6.0, 0.6);
 
@@ -134,10 +134,10 @@ try_all (Trial *t, guint n, double log_p)
 
   if (n == PLACES)
     {
-      judge (t, n, log_p);
+      evaluate (t, n, log_p);
       return;
     }
-  judge (t, n, log_p + next[LOOM_TOKEN_END]);
+  evaluate (t, n, log_p + next[LOOM_TOKEN_END]);
   for (gint64 c = LOOM_TOKEN_UNKNOWN; c < CLASSES; c++)
     {
       t->token[n] = c;
@@ -250,7 +250,7 @@ test_wider (Fixture *f, gconstpointer data)
 
 /* The test sentences as they are written, counted one by one. */
 static void
-test_judge (Fixture *f, gconstpointer data)
+test_evaluate (Fixture *f, gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomDecoder) decoder = loom_decoder_new (f->predictor, 2, &error);
@@ -272,6 +272,6 @@ TEST_FILE (argc, argv)
   g_test_add ("/decoder/everything", Fixture, NULL, set_up, test_everything, tear_down);
   g_test_add ("/decoder/greedy", Fixture, NULL, set_up, test_greedy, tear_down);
   g_test_add ("/decoder/wider", Fixture, NULL, set_up, test_wider, tear_down);
-  g_test_add ("/decoder/judge", Fixture, NULL, set_up, test_judge, tear_down);
+  g_test_add ("/decoder/evaluate", Fixture, NULL, set_up, test_evaluate, tear_down);
   return g_test_run ();
 }

@@ -103,7 +103,7 @@ typedef struct
   LoomTrainer *trainer;
   double loss[STEPS], lr[STEPS], accuracy[STEPS];
   gint64 begun[STEPS]; /* the time at which the step was reported */
-  gint64 told, stop_at;
+  gint64 reported, stop_at;
   GError *error;
 } Run;
 
@@ -113,12 +113,12 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   Run *run = data;
 
   /* A failing step is reported, too, as the end of the curve. */
-  g_assert_cmpint (s->step, ==, run->told + 1);
+  g_assert_cmpint (s->step, ==, run->reported + 1);
   g_assert_cmpint (s->step - loom_trainer_steps (trainer), ==, isfinite (s->loss) ? 0 : 1);
-  run->loss[run->told] = s->loss;
-  run->lr[run->told] = s->lr;
-  run->accuracy[run->told] = s->metric[0];
-  run->begun[run->told++] = n_begun;
+  run->loss[run->reported] = s->loss;
+  run->lr[run->reported] = s->lr;
+  run->accuracy[run->reported] = s->metric[0];
+  run->begun[run->reported++] = n_begun;
   if (s->step == run->stop_at)
     loom_trainer_post (trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
 }
@@ -227,8 +227,8 @@ test_queued (gconstpointer data)
   g_assert_cmpint (run_on (&at_once, kind, path, device, FALSE, &options), ==, LOOM_TRAINER_DONE);
   if (kind->scale == 0)
     g_assert_cmpint (run_on (&on_cpu, kind, path, "cpu", TRUE, &options), ==, LOOM_TRAINER_DONE);
-  g_assert_cmpint (late.told, ==, STEPS / kind->parts);
-  for (int i = 0; i < late.told; i++)
+  g_assert_cmpint (late.reported, ==, STEPS / kind->parts);
+  for (int i = 0; i < late.reported; i++)
     {
       if (is_late)
         {
@@ -279,7 +279,7 @@ test_fault (gconstpointer data)
       g_assert_cmpstr (late.error->message, ==, at_once.error->message);
       done = loom_trainer_steps (late.trainer);
       g_assert_cmpint (done, ==, loom_trainer_steps (at_once.trainer));
-      g_assert_cmpint (late.told, ==, at_once.told);
+      g_assert_cmpint (late.reported, ==, at_once.reported);
       for (gint64 i = 0; i < done; i++)
         g_assert_cmpfloat (late.loss[i], ==, at_once.loss[i]);
       if (done > 0)
@@ -324,9 +324,9 @@ test_interrupt (gconstpointer data)
                    LOOM_TRAINER_INTERRUPTED);
   done = loom_trainer_steps (first.trainer);
   g_assert_cmpint (done, ==, first.trainer->loop.depth > 0 ? 6 : 5);
-  g_assert_cmpint (first.told, ==, done);
+  g_assert_cmpint (first.reported, ==, done);
   end_run (&first);
-  rest.told = done;
+  rest.reported = done;
   g_assert_cmpint (run_on (&rest, kind, path, device, TRUE, &(LoomTrainerOptions){ .resume = out }), ==,
                    LOOM_TRAINER_DONE);
   for (gint64 i = done; i < STEPS / kind->parts; i++)

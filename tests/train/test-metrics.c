@@ -1,5 +1,5 @@
-/* Metrics against their definitions: each over batches of unequal size, beside a plain count over all samples at once,
- * and beside numbers worked out by hand. */
+/* Metrics against their definitions: each metric over batches of unequal size is compared with a plain count over all
+ * samples at once, and with numbers computed by hand. */
 #include "engine/loom-lab.h"
 #include "engine/program/loom-prim.h"
 #include "tests/test-program.h"

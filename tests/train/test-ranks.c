@@ -342,7 +342,7 @@ TEST_FILE (argc, argv)
                                      "lessons/recurrent-cell.xml models/adding-lstm.xml",
                     " ", -1);
 
-  /* Exchanges go on beside the computation; without it is how other tests run. */
+  /* Exchanges overlap the computation; other tests run without this setting. */
   g_setenv ("GRADLOOM_COMM_LANE", "1", TRUE);
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; graph[i] != NULL; i++)

@@ -32,7 +32,7 @@ static struct
   const LoomPlanDevice *device;
   guint64 memory_free;
 } left[2];
-static gboolean gives;
+static gboolean allocates;
 static int withheld; /* allocations that are refused first */
 
 static void
@@ -47,10 +47,10 @@ device_info (LoomDevice *device, LoomDeviceInfo *info)
 static LoomStatus
 take (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
 {
-  if (gives && withheld == 0)
+  if (allocates && withheld == 0)
     return real->alloc (device, bytes, memory, message);
   withheld = MAX (0, withheld - 1);
-  g_strlcpy (message->text, "nothing is given", sizeof message->text);
+  g_strlcpy (message->text, "the test refuses the allocation", sizeof message->text);
   return LOOM_STATUS_OUT_OF_MEMORY;
 }
 
@@ -149,7 +149,7 @@ test_no_room_for_copy (void)
 
   trainer = new_shown (path);
   leave (trainer, 0, "cpu", PLENTY);
-  gives = TRUE;
+  allocates = TRUE;
   withheld = 1;
   g_autoptr (LoomTensor) fallback = loom_trainer_snapshot (trainer, "fc", &step, &error);
   g_assert_no_error (error);
@@ -175,7 +175,7 @@ test_later_parts (void)
                 { 1.5, "An evaluation, of 50 samples, would not fit into the memory of cpu " },
                 { 4, NULL } };
 
-  gives = TRUE;
+  allocates = TRUE;
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       LoomTrainer *trainer = train_test_new (NET (""), (LoomTrainerOptions){ 0 });
@@ -205,7 +205,7 @@ test_few_steps (void)
   LoomTrainer *trainer = train_test_new (NET (""), (LoomTrainerOptions){ .steps = 1 });
   g_autoptr (GError) error = NULL;
 
-  gives = TRUE;
+  allocates = TRUE;
   leave (trainer, 0, "cpu", CONSTANT / 2);
   g_assert_true (step_plans_check_memory (&trainer->plans, &error));
   g_assert_no_error (error);
@@ -265,14 +265,14 @@ test_taken (void)
   g_autoptr (GError) error = NULL;
 
   leave (trainer, 0, "cpu", 100000);
-  gives = FALSE;
+  allocates = FALSE;
   g_assert_cmpint (loom_trainer_run (trainer, &error), ==, LOOM_TRAINER_FAILED);
   assert_says (error, "After 1 step: ");
   assert_says (error, " The run needs ");
   assert_says (error, " on cpu: ");
   assert_says (error, "Not even a batch of one sample fits.");
   g_assert_cmpint (loom_trainer_steps (trainer), ==, 1);
-  gives = TRUE;
+  allocates = TRUE;
   end (trainer);
 }
 

@@ -13,7 +13,7 @@ typedef struct
   LoomTrainerOptions options;
   GArray *loss; /* double, by step; of rank 0 */
   gint64 stop_at;
-  gboolean asks; /* requests a value after each step, so that all ranks stop there */
+  gboolean requests; /* the rank requests a value after each step, so that all ranks stop there */
   LoomStaleness staleness;
   LoomTensor *weight;
   GError *error;
@@ -27,7 +27,7 @@ take_step (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
   g_array_append_val (rank->loss, step->loss);
   if (step->step == rank->stop_at)
     loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
-  if (rank->asks)
+  if (rank->requests)
     loom_trainer_post (trainer, LOOM_COMMAND_RESUME, NULL, 0);
 }
 
@@ -70,7 +70,8 @@ read_graph (int n, const char *parallel)
 
 /* Runs all ranks; returns rank 0, and checks that the others' weights are the same. */
 static Rank
-run_asking (gboolean asks, int n, const char *parallel, int ranks, const LoomTrainerOptions *options, gint64 stop_at)
+run_requesting (gboolean requests, int n, const char *parallel, int ranks, const LoomTrainerOptions *options,
+                gint64 stop_at)
 {
   g_autoptr (LoomGraph) graph = read_graph (n, parallel);
   LoomComm *comm[8];
@@ -81,7 +82,7 @@ run_asking (gboolean asks, int n, const char *parallel, int ranks, const LoomTra
   g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
   for (int k = 0; k < ranks; k++)
     {
-      rank[k] = (Rank){ .graph = graph, .options = *options, .stop_at = stop_at, .asks = asks };
+      rank[k] = (Rank){ .graph = graph, .options = *options, .stop_at = stop_at, .requests = requests };
       rank[k].loss = g_array_new (FALSE, FALSE, sizeof (double));
       rank[k].options.comm = comm[k];
       thread[k] = g_thread_new ("rank", run_rank, &rank[k]);
@@ -106,7 +107,7 @@ run_asking (gboolean asks, int n, const char *parallel, int ranks, const LoomTra
 static Rank
 run (int n, const char *parallel, int ranks, const LoomTrainerOptions *options, gint64 stop_at)
 {
-  return run_asking (FALSE, n, parallel, ranks, options, stop_at);
+  return run_requesting (FALSE, n, parallel, ranks, options, stop_at);
 }
 
 static void
@@ -126,10 +127,10 @@ plain (void)
 /* Three ranks, with a last batch of 2 samples, fewer than ranks; a batch norm's statistics are the mean of theirs.
  * Requests at which ranks stop do not affect the result. */
 static void
-test_synchronous (gconstpointer asks)
+test_synchronous (gconstpointer requests)
 {
   const LoomTrainerOptions options = plain ();
-  Rank served = run_asking (asks != NULL, 50, "strategy=\"server\"", 4, &options, -1);
+  Rank served = run_requesting (requests != NULL, 50, "strategy=\"server\"", 4, &options, -1);
   Rank data = run (50, "strategy=\"data\"", 3, &options, -1);
 
   g_assert_no_error (served.error);

@@ -80,7 +80,7 @@ eval_cb (LoomTrainer *t, const LoomTrainerEval *eval, gpointer data)
   g_array_append_val (((Losses *)data)->eval, eval->loss);
 }
 
-/* The net with the state fed by hand, for batches of so many. */
+/* The net with the state fed by hand, for batches of one size. */
 typedef struct
 {
   LoomNet *net;

@@ -22,7 +22,7 @@ static const struct
 {
   const char *name, *train, *inside, *loss; /* loss: more attributes of its node; NULL: none */
   guint same;                               /* the number of strategies with the same bits */
-  double tolerance;                         /* beside one rank */
+  double tolerance;                         /* against one rank */
 } cases[] = {
   { "adam", "optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\" precision=\"f64\"",
     "<clip norm=\"0.05\" value=\"0.03\"/><parallel bucket_mb=\"0.0001\"/>", NULL, 4, 1e-10 },
@@ -208,7 +208,7 @@ test_overflow (gconstpointer strategy)
 
 /* Ranks report their losses of all steps but the first, before which there was no request. */
 static gpointer
-run_told (gpointer data)
+run_reporting (gpointer data)
 {
   static const LoomTrainerObserver observer = { .step = note_loss };
   Rank *rank = data;
@@ -237,7 +237,7 @@ run_told (gpointer data)
 
 /* They are the same when steps are read late. */
 static void
-test_told (gconstpointer strategy)
+test_reported (gconstpointer strategy)
 {
   const LoomTrainerOptions options
       = { .device = "ref", .batch_size = RANK_RUN_BATCH / 2, .steps = RANK_RUN_STEPS, .strategy = strategy };
@@ -246,9 +246,9 @@ test_told (gconstpointer strategy)
   Rank rank[2] = { 0 }, at_once[2] = { 0 };
   const LoomTensor *text;
 
-  run_ranks_by (run_told, rank, 2, xml, options);
+  run_ranks_by (run_reporting, rank, 2, xml, options);
   reads_at_once = TRUE;
-  run_ranks_by (run_told, at_once, 2, xml, options);
+  run_ranks_by (run_reporting, at_once, 2, xml, options);
   reads_at_once = FALSE;
   text = rank[0].value->pdata[0];
   g_assert_nonnull (g_strstr_len (text->data, (gssize)text->count, "{\"step\":20,"));
@@ -310,8 +310,8 @@ TEST_FILE (argc, argv)
     }
   g_test_add_data_func ("/strategies/overflow/data", "data", test_overflow);
   g_test_add_data_func ("/strategies/overflow/zero3", "zero3", test_overflow);
-  g_test_add_data_func ("/strategies/told/data", "data", test_told);
-  g_test_add_data_func ("/strategies/told/1f1b", "1f1b", test_told);
+  g_test_add_data_func ("/strategies/reported/data", "data", test_reported);
+  g_test_add_data_func ("/strategies/reported/1f1b", "1f1b", test_reported);
   g_test_add_data_func ("/strategies/overflow/1f1b", "1f1b", test_overflow);
   g_test_add_data_func ("/strategies/overflow/gpipe", "gpipe", test_overflow);
   g_test_add_func ("/strategies/refused", test_refused);

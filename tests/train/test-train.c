@@ -479,8 +479,8 @@ test_refusals (Fixture *f, gconstpointer data)
   o.set = set;
   set[0] = "hidden.out_features";
   expect_error (GRAPH, &o, "NODE.PARAM=VALUE");
-  set[0] = "nobody.p=1";
-  expect_error (GRAPH, &o, "no node “nobody”");
+  set[0] = "absent.p=1";
+  expect_error (GRAPH, &o, "no node “absent”");
   set[0] = "hidden.out_feature=3";
   expect_error (GRAPH, &o, "out_feature");
   set[0] = "hidden.out_features=48"; /* does not fill 2,4,4 */
