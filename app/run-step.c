@@ -13,7 +13,7 @@ static gboolean
 load_weights (Run *r, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (r->weights, &local);
+  g_autoptr (LoomTensorFile) file = loom_tensor_file_open (r->weights, &local);
   g_autoptr (GString) wrong = g_string_new (NULL);
 
   if (file == NULL)
@@ -21,7 +21,14 @@ load_weights (Run *r, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--weights: %s", local->message);
       return FALSE;
     }
-  g_autofree gboolean *used = g_new0 (gboolean, loom_safetensors_count (file) + 1);
+  g_autofree gboolean *used = g_new0 (gboolean, loom_tensor_file_count (file) + 1);
+  g_autofree const char **names = g_new (const char *, loom_net_n_weights (r->net) + 1);
+
+  for (guint i = 0; i < loom_net_n_weights (r->net); i++)
+    names[i] = loom_net_weight (r->net, i)->name;
+  g_autofree char *fitted = loom_weights_fit_names (file, names, loom_net_n_weights (r->net));
+  if (fitted != NULL)
+    command_warn (r->command, "“%s” %s.", r->weights, fitted);
   for (guint i = 0; i < loom_net_n_weights (r->net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (r->net, i);
@@ -37,7 +44,7 @@ load_weights (Run *r, GError **error)
           loom_weight_add_mismatch (wrong, weight->name, here, there);
           continue;
         }
-      g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, index, error);
+      g_autoptr (LoomTensor) raw = loom_tensor_file_tensor (file, index, error);
       if (raw == NULL)
         return FALSE;
       g_autoptr (LoomTensor) t
@@ -47,10 +54,10 @@ load_weights (Run *r, GError **error)
     }
   /* A file of another network may have any number of names; only the first few are listed. */
   guint n_unknown = 0;
-  for (guint i = 0; i < loom_safetensors_count (file); i++)
+  for (guint i = 0; i < loom_tensor_file_count (file); i++)
     if (!used[i] && n_unknown++ < MAX_UNKNOWN)
       {
-        g_autofree char *name = command_printable (loom_safetensors_name (file, i));
+        g_autofree char *name = command_printable (loom_tensor_file_name (file, i));
         command_warn (r->command, "%s: the graph has no weight “%s”.", r->weights, name);
       }
   if (n_unknown > MAX_UNKNOWN)

@@ -13,10 +13,9 @@
 #define MAX_ELEMENTS 24 /* number of elements of each tensor to vary */
 #define STEP         1e-5
 #define TOLERANCE    1e-5 /* rounding and curvature errors of finite differences with this step, and a margin */
-* /
 
-    /* The element with the largest difference. */
-    typedef struct
+/* The element with the largest difference. */
+typedef struct
 {
   double off;  /* relative difference; negative: no gradient, NAN: no finite difference */
   char *input; /* “x”, or a weight's name; owned */

@@ -294,31 +294,31 @@ test_differences (void)
               "--wrt", "b", "--save-weights", "w.st", "--dtype", "f64", "--mode", "train", "--seed", "11");
 
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) grads = loom_safetensors_open ("g.st", &error);
+  g_autoptr (LoomTensorFile) grads = loom_safetensors_open ("g.st", &error);
   g_assert_no_error (error);
   g_autoptr (LoomTensor) cotangent = cli_load ("go.npy");
   guint checked = 0;
-  for (guint k = 0; k < loom_safetensors_count (grads); k++)
+  for (guint k = 0; k < loom_tensor_file_count (grads); k++)
     {
-      const char *name = loom_safetensors_name (grads, k);
+      const char *name = loom_tensor_file_name (grads, k);
       if (g_str_has_prefix (name, "input:"))
         continue;
-      g_autoptr (LoomTensor) grad = loom_safetensors_tensor (grads, k, NULL);
+      g_autoptr (LoomTensor) grad = loom_tensor_file_tensor (grads, k, NULL);
       gint64 at = grad->count * 2 / 3;
       double value[2];
       for (int side = 0; side < 2; side++)
         {
-          g_autoptr (LoomSafetensors) weights = loom_safetensors_open ("w.st", &error);
+          g_autoptr (LoomTensorFile) weights = loom_safetensors_open ("w.st", &error);
           g_autoptr (GPtrArray) moved = loom_named_tensors_new ();
-          for (guint i = 0; i < loom_safetensors_count (weights); i++)
+          for (guint i = 0; i < loom_tensor_file_count (weights); i++)
             {
-              g_autoptr (LoomTensor) t = loom_safetensors_tensor (weights, i, &error);
+              g_autoptr (LoomTensor) t = loom_tensor_file_tensor (weights, i, &error);
               g_autoptr (LoomTensor) copy = loom_tensor_convert (t, t->dtype, FALSE, &error);
               g_autoptr (LoomTensor) own = loom_tensor_new (copy->dtype, copy->rank, copy->dim, &error);
               memcpy (own->data, copy->data, copy->bytes);
-              if (g_str_equal (loom_safetensors_name (weights, i), name))
+              if (g_str_equal (loom_tensor_file_name (weights, i), name))
                 loom_tensor_set (own, at, loom_tensor_get (own, at) + (side ? eps : -eps));
-              g_ptr_array_add (moved, loom_named_tensor_new (loom_safetensors_name (weights, i), own));
+              g_ptr_array_add (moved, loom_named_tensor_new (loom_tensor_file_name (weights, i), own));
             }
           loom_safetensors_save ("moved.st", moved, NULL, &error);
           g_assert_no_error (error);
@@ -390,10 +390,10 @@ test_foreign_weights (void)
                  17);
   cli_expect (0, "no weight “freqs”", "run", "tied.xml", "--weights", "odd.st", "--save-weights", "again.st");
   cli_expect (0, "unused: freqs 1", "train", "tied.xml", "--weights", "odd.st");
-  write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"F8_E4M3\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
-  cli_expect (1, "of the unsupported type “F8_E4M3” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
+  write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"F6_E2M3\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
+  cli_expect (1, "of the unsupported type “F6_E2M3” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
               "--weights", "small.st", "--save-weights", "again.st");
-  cli_expect (1, "has the tensor “wte.weight” of the unsupported type “F8_E4M3”", "train", "tied.xml", "--weights",
+  cli_expect (1, "has the tensor “wte.weight” of the unsupported type “F6_E2M3”", "train", "tied.xml", "--weights",
               "small.st");
   write_weights ("w-00001-of-00002.safetensors", "{\"other\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
                  1);

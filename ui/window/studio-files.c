@@ -111,12 +111,12 @@ studio_files_recent_menu (void)
 /* The kinds of files that Studio opens, by extension. */
 static const struct
 {
-  const char *title, *suffix[3];
+  const char *title, *suffix[8]; /* NULL after the last */
 } kinds[] = {
   [STUDIO_FILE_GRAPH] = { N_ ("Graphs"), { "xml" } },
   [STUDIO_FILE_TABLE] = { N_ ("Tables"), { "csv", "tsv" } },
   [STUDIO_FILE_MODEL] = { N_ ("ONNX models"), { "onnx" } },
-  [STUDIO_FILE_WEIGHTS] = { N_ ("Weights"), { "safetensors" } },
+  [STUDIO_FILE_WEIGHTS] = { N_ ("Weights"), { "safetensors", "pth", "pt", "pt2", "bin", "npz", "gguf" } },
   [STUDIO_FILE_TRACE] = { N_ ("Traces of a step"), { "json" } },
 };
 
