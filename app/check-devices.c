@@ -183,7 +183,7 @@ check_names (Check *c)
 }
 
 static void
-check_room (Check *c)
+check_memory (Check *c)
 {
   for (guint d = 0; d < c->memory->devices->len; d++)
     {
@@ -231,13 +231,13 @@ check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, 
            && check_program (&c, training.program, training.strict_devices)
            && (training.step->update == NULL || check_program (&c, training.step->update, training.strict_devices)))
     {
-      check_room (&c);
+      check_memory (&c);
       c.memory = NULL;
       if (listing_build_step (graph, spec, batch, FALSE, &evaluation, NULL))
         check_program (&c, evaluation.program, evaluation.strict_devices);
     }
   if (spec == NULL && c.memory != NULL)
-    check_room (&c);
+    check_memory (&c);
   return loom_faults_count (faults) == 0;
 }
 

@@ -15,7 +15,7 @@ typedef struct
   StudioLayoutDirection direction;
 } Order;
 
-/* ---- where the layouts stand in a text -------------------------------------- */
+/* ---- layouts in a text ------------------------------------------------------ */
 
 /* The byte range of the <layout> of one scope, or the position to insert it. Both texts have the scopes in the same
  * order. */

@@ -30,7 +30,7 @@ print_list (void)
 }
 
 static void
-say_unknown (const char *name)
+report_unknown (const char *name)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   for (guint i = 0; loom_ops ()[i] != NULL; i++)
@@ -87,7 +87,7 @@ run_ops (const Command *command, int argc, char **argv)
   const LoomOp *op = loom_op (argv[1]);
   if (op == NULL)
     {
-      say_unknown (argv[1]);
+      report_unknown (argv[1]);
       return 1;
     }
   g_autoptr (LoomGraph) graph = example ? loom_op_example (op) : NULL;

@@ -189,7 +189,7 @@ static void
 print_text (const Predict *p, const Sample *s, const LoomAnswer *a)
 {
   print_file (p, s);
-  if (a->kind <= LOOM_ANSWER_SCORES)
+  if (a->kind <= LOOM_ANSWER_LOGITS)
     print_classes (p, a);
   else
     print_values (a);
@@ -239,9 +239,9 @@ print_json (const Predict *p, const Sample *s, const LoomAnswer *a)
   loom_json_string (json, "file", s->file);
   if (s->row)
     loom_json_int (json, "row", s->row);
-  if (a->kind <= LOOM_ANSWER_SCORES && a->n_positions == 1)
+  if (a->kind <= LOOM_ANSWER_LOGITS && a->n_positions == 1)
     add_classes (json, "classes", p, a, 0);
-  else if (a->kind <= LOOM_ANSWER_SCORES)
+  else if (a->kind <= LOOM_ANSWER_LOGITS)
     {
       loom_json_begin_array (json, "positions");
       for (gint64 k = 0; k < a->n_positions; k++)

@@ -12,7 +12,7 @@
 /* ---- train ------------------------------------------------------------ */
 
 static void
-say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
+print_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
 {
   gsize bytes[LOOM_N_OWNERS] = { 0 }, total = 0;
 
@@ -56,7 +56,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (RankComm, leave_ranks)
 
 /* Prints, on rank 0, the number of processes that train together. All ranks call it; comm is NULL without MPI. */
 static void
-say_ranks (LoomComm *comm)
+print_ranks (LoomComm *comm)
 {
   const gint64 first = comm != NULL && comm->local_rank == 0;
   gint64 machines = 1;
@@ -89,7 +89,7 @@ share_machine (const Command *command, LoomComm *comm, LoomTrainerOptions *optio
 
 /* Prefixes a rank's messages with its number, and with its machine if there are several. */
 static void
-say_where (LoomComm *comm, GError **error)
+prefix_messages (LoomComm *comm, GError **error)
 {
   if (comm->local_size < comm->size)
     g_prefix_error (error, "Rank %d on %s: ", comm->rank, g_get_host_name ());
@@ -112,7 +112,7 @@ agree (LoomComm *comm, LoomTrainer *trainer, GError **error)
   if (!speaks)
     g_clear_error (error);
   else if (*error != NULL && (comm->rank > 0 || comm->local_size < comm->size))
-    say_where (comm, error);
+    prefix_messages (comm, error);
   else if (*error == NULL)
     g_propagate_error (error, g_steal_pointer (&failure));
   return FALSE;
@@ -142,7 +142,7 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
   interrupted_by = train_signals_end (signals);
   if (error != NULL && (comm->timed_out || !loom_dist_is_collective_error (error)))
     {
-      say_where (comm, &error);
+      prefix_messages (comm, &error);
       comm->exit_status = command_fail (command, g_steal_pointer (&error));
       if (comm->timed_out)
         comm->exit_status = LOOM_DIST_EXIT_HUNG;
@@ -155,12 +155,12 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
 
 /* The fraction of communication that overlapped with computation, from the trace that this run wrote. */
 static void
-say_overlap (const LoomTrainer *trainer, const char *path, gboolean as_json)
+print_overlap (const LoomTrainer *trainer, const char *path, gboolean as_json)
 {
   g_autofree char *title = NULL;
   g_autoptr (GArray) spans
       = path != NULL && loom_trainer_has_traced (trainer) ? loom_trace_read (path, &title, NULL) : NULL;
-  g_autofree char *text = spans != NULL ? loom_trace_say_overlap (spans) : NULL;
+  g_autofree char *text = spans != NULL ? loom_trace_describe_overlap (spans) : NULL;
 
   /* The title of a pipeline's bubble contains more than a step's number. */
   if (text != NULL && !as_json)
@@ -294,7 +294,7 @@ run_train (const Command *command, int argc, char **argv)
                                 "without the launcher.",
                                 ranks, comm->size);
   if (!view.json)
-    say_ranks (comm);
+    print_ranks (comm);
   if (comm != NULL)
     share_machine (command, comm, &options);
   if (resume == NULL)
@@ -313,9 +313,9 @@ run_train (const Command *command, int argc, char **argv)
   train_view_begin (&view, command, trainer);
   if (loom_trainer_notes (trainer) != NULL)
     command_warn (command, "%s", loom_trainer_notes (trainer));
-  train_view_say_transfer (&view, trainer);
+  train_view_print_transfer (&view, trainer);
   if (!view.json)
-    say_plan (trainer, &options);
+    print_plan (trainer, &options);
   if (is_over)
     {
       gboolean early = loom_trainer_steps (trainer) < loom_trainer_total_steps (trainer);
@@ -332,7 +332,7 @@ run_train (const Command *command, int argc, char **argv)
   int interrupted_by = train_signals_end (&signals);
 
   train_view_end (&view, trainer, end, resume != NULL ? resume : out);
-  say_overlap (trainer, trace, view.json);
+  print_overlap (trainer, trace, view.json);
   if (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED)
     return 0;
   gboolean alone = comm != NULL && !loom_dist_is_collective_error (error);

@@ -31,7 +31,7 @@ laboratory_run (const Command *command, int argc, char **argv)
 
 /* NULL if the program is missing or prints anything else. */
 static GPtrArray *
-ask_program (void)
+query_program (void)
 {
   g_autofree char *path = sibling_find ("gradloom-lab", folders, NULL), *text = NULL;
   const char *argv[] = { path, "--commands", NULL };
@@ -46,7 +46,7 @@ ask_program (void)
 GPtrArray *
 laboratory_describe (const Command *const *commands, guint n)
 {
-  g_autoptr (GPtrArray) described = ask_program ();
+  g_autoptr (GPtrArray) described = query_program ();
   GPtrArray *table = g_ptr_array_new ();
 
   for (guint i = 0; i < n; i++)

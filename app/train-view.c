@@ -262,7 +262,7 @@ print_items (const char *what, const GPtrArray *items)
 
 /* Reports the weights that a run began with: as lines for people, as an event for programs. */
 void
-train_view_say_transfer (TrainView *view, LoomTrainer *trainer)
+train_view_print_transfer (TrainView *view, LoomTrainer *trainer)
 {
   const LoomTransfer *transfer = loom_trainer_transfer (trainer);
 
@@ -366,7 +366,7 @@ train_view_begin_eval (TrainView *view, const Command *command, LoomTrainer *tra
 
 /* The end of a run by --steps. */
 static void
-say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
+print_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
 {
   char number[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -388,7 +388,7 @@ say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
 
 /* Prints the stalls of a step as a table of three lines. */
 static void
-say_waits (const LoomTrainerWaits *w)
+print_waits (const LoomTrainerWaits *w)
 {
   const struct
   {
@@ -409,7 +409,7 @@ say_waits (const LoomTrainerWaits *w)
 
 /* Prints the driver's figures of a device with its own memory, and explains each. */
 static void
-say_memory (const char *device, const LoomTrainerDeviceMemory *m)
+print_memory (const char *device, const LoomTrainerDeviceMemory *m)
 {
   g_autofree char *total = loom_bytes_to_string ((double)m->total), *used = loom_bytes_to_string ((double)m->used);
   g_autofree char *before = loom_bytes_to_string ((double)m->before), *last = loom_bytes_to_string ((double)m->last);
@@ -463,7 +463,7 @@ train_view_parameters (LoomTrainer *trainer)
 
 /* Prints the statistics of a parameter server's updates. */
 static void
-say_staleness (const LoomStaleness *s)
+print_staleness (const LoomStaleness *s)
 {
   char mean[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -480,11 +480,11 @@ train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const
 
   clear_bar (view);
   if (loom_trainer_device_memory (trainer, &memory))
-    (view->json ? memory_event : say_memory) (loom_trainer_device (trainer), &memory);
+    (view->json ? memory_event : print_memory) (loom_trainer_device (trainer), &memory);
   if (!view->json && staleness.pushes > 0)
-    say_staleness (&staleness);
+    print_staleness (&staleness);
   if (!view->json && end == LOOM_TRAINER_STOPPED)
-    say_steps (view, trainer, folder);
+    print_steps (view, trainer, folder);
   if (view->waits)
     {
       LoomTrainerWaits waits;
@@ -493,7 +493,7 @@ train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const
       if (waits.steps > 0 && view->json)
         waits_event (&waits);
       else if (waits.steps > 0)
-        say_waits (&waits);
+        print_waits (&waits);
     }
   if (view->json && (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED))
     {

@@ -26,7 +26,7 @@ void train_view_begin (TrainView *view, const Command *command, LoomTrainer *tra
 /* The same for an evaluation, with the weights after weights_step (-1: unknown). */
 void train_view_begin_eval (TrainView *view, const Command *command, LoomTrainer *trainer, gint64 weights_step);
 /* Reports the file with the initial weights, if any. */
-void train_view_say_transfer (TrainView *view, LoomTrainer *trainer);
+void train_view_print_transfer (TrainView *view, LoomTrainer *trainer);
 /* The number of trainable elements of the net. */
 double train_view_parameters (LoomTrainer *trainer);
 /* Reports the end of a run that did not fail; folder: the run's, or NULL. */

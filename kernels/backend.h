@@ -96,9 +96,9 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  avg_pool2d_grad    g → dx                    LoomPool2dAttrs
  *  softmax            x → y                     LoomSoftmaxAttrs
  *  softmax_grad       g, y → dx                 LoomSoftmaxAttrs
- *  attention          q, k, v, [mask], [seed, step, place] → y, lse  LoomAttentionAttrs; in place: attention.h
- *  attention_grad     g, q, k, v, lse, [delta], [mask], [y], [seed, step, place] → dq, dk, dv
- *  attention_cached   q, k, v, keys, values, place → keys', values', y  LoomAttentionCachedAttrs
+ *  attention          q, k, v, [mask], [seed, step, head_index] → y, lse  LoomAttentionAttrs; in place: attention.h
+ *  attention_grad     g, q, k, v, lse, [delta], [mask], [y], [seed, step, head_index] → dq, dk, dv
+ *  attention_cached   q, k, v, keys, values, position → keys', values', y  LoomAttentionCachedAttrs
  *  cross_entropy      logits, target → loss,lse LoomCrossEntropyAttrs
  *  cross_entropy_grad logits, target, lse, g → dlogits
  *  batch_norm         x, [weight, bias] → y, mean, var      LoomNormAttrs; with a residual, all three: norm.h
@@ -122,7 +122,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  concat             in… → y                   LoomConcatAttrs; fused with the calls before it: move.h
  *  fill               → y                       LoomFillAttrs
  *  iota               → y                       LoomIotaAttrs
- *  random             seed, step, [place], [least] → y   LoomRandomAttrs
+ *  random             seed, step, [row_index], [least] → y   LoomRandomAttrs
  *  require            x, ok → y                 LoomRequireAttrs
  *  cholesky           a → l                     none
  *  triangular_solve   a, b → x                  LoomTriangularSolveAttrs
@@ -211,13 +211,13 @@ typedef struct
 
 /* y[…,m,n] = act(Σ_k A[…,m,k]·B[…,k,n] + bias[n]). With trans_a the bytes of a are […,k,m], with trans_b those of b are
  * […,n,k]. Both operands have rank ≥ 2 and batch axes broadcast. act is LOOM_SCALAR_ID for none, else a unary scalar
- * operation. slope is LOOM_SCALAR_ID (0) and sum_b is false except in the fused products of product.h. */
+ * operation. derivative is LOOM_SCALAR_ID (0) and sum_b is false except in the fused products of product.h. */
 typedef struct
 {
   bool trans_a, trans_b;
   bool has_bias;
   LoomScalarOp act;
-  LoomScalarOp slope;
+  LoomScalarOp derivative;
   bool sum_b;
 } LoomMatmulAttrs;
 
@@ -292,9 +292,9 @@ typedef enum
  * passed instead of delta: always one of the two.
  *
  * dropout: the probability that a key's weight counts as 0; the others are multiplied by 1/(1 - dropout), and lse is
- * computed without dropout. If it is not 0, place i64 [N,H] is the index of a head among all heads of the whole batch,
- * and key j of its query t is kept if element (place·T + t)·S + j of `random` by seed, stream and step is not below
- * dropout. */
+ * computed without dropout. If it is not 0, head_index i64 [N,H] is the index of a head among all heads of the whole
+ * batch, and key j of its query t is kept if element (head_index·T + t)·S + j of `random` by seed, stream and step is
+ * not below dropout. */
 typedef struct
 {
   double scale;
@@ -307,10 +307,11 @@ typedef struct
 } LoomAttentionAttrs;
 
 /* Causal attention with a key-value cache, for a growing sequence: q [N,H,T,E], k [N,K,T,E] and v [N,K,T,D] belong to
- * the positions place … place+T-1 (an i64 scalar); keys [N,K,C,E] and values [N,K,C,D] hold the positions before. k and
- * v are written at their positions into keys' and values', which have the addresses of keys and values; then y
- * [N,H,T,D] is attention() of query t over positions 0 … place+t, with the head groups of attention(). Later positions
- * are neither read nor changed. Positions outside 0 … C-1 are a fault, LOOM_STATUS_INDEX, and then nothing is written.
+ * the positions position … position+T-1 (an i64 scalar); keys [N,K,C,E] and values [N,K,C,D] hold the positions before.
+ * k and v are written at their positions into keys' and values', which have the addresses of keys and values; then y
+ * [N,H,T,D] is attention() of query t over positions 0 … position+t, with the head groups of attention(). Later
+ * positions are neither read nor changed. Positions outside 0 … C-1 are a fault, LOOM_STATUS_INDEX, and then nothing is
+ * written.
  */
 typedef struct
 {
@@ -438,8 +439,8 @@ typedef struct
 
 /* Philox 4x32-10 (kernels/philox.h): element i is a function of (seed, stream, step, i) alone, so it is the same on
  * every device and for any thread count. seed and step are i64 scalars. Floats are uniform in [0,1), standard normal,
- * or exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. place, i64, has the leading axes of a float y:
- * the rest of y at each of its elements is the row with that index of a longer tensor. A bool y has the kind MASK,
+ * or exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. row_index, i64, has the leading axes of a float
+ * y: the rest of y at each of its elements is the row with that index of a longer tensor. A bool y has the kind MASK,
  * which the planner makes and which alone has least, an f32 scalar: an element is true if the uniform f32 number is not
  * below least. */
 typedef enum
@@ -456,7 +457,7 @@ typedef struct
   uint64_t stream;     /* hash of the node's path */
 } LoomRandomAttrs;
 
-/* TRUE if a call of random has row indices (place). in: its operands. */
+/* TRUE if a call of random has the operand row_index. in: its operands. */
 static inline bool
 loom_random_has_rows (const LoomTensorDesc *in, int n_in)
 {

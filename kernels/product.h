@@ -6,9 +6,9 @@
  * activation.
  *
  * With a derivative, which turns the cotangent of an activation's result into that of its argument: a, b, z → y = d
- * (a·b, z), element by element, where d is the `slope` of LoomMatmulAttrs: relu_grad, whose z may be the activation's
- * argument or its result, or gelu_tanh_grad, whose z is the argument. z has y's shape and type; there is no bias,
- * activation or sum. */
+ * (a·b, z), element by element, where d is the `derivative` of LoomMatmulAttrs: relu_grad, whose z may be the
+ * activation's argument or its result, or gelu_tanh_grad, whose z is the argument. z has y's shape and type; there is
+ * no bias, activation or sum. */
 #ifndef LOOM_PRODUCT_H
 #define LOOM_PRODUCT_H
 
@@ -23,7 +23,7 @@ loom_product_has_sum (const LoomKernelSpec *spec)
 static inline bool
 loom_product_has_derivative (const LoomKernelSpec *spec)
 {
-  return ((const LoomMatmulAttrs *)spec->attrs)->slope != LOOM_SCALAR_ID;
+  return ((const LoomMatmulAttrs *)spec->attrs)->derivative != LOOM_SCALAR_ID;
 }
 
 /* TRUE if it has either. */
@@ -45,7 +45,7 @@ loom_product_fused_fits (const LoomKernelSpec *spec)
   if (loom_product_has_sum (spec))
     return !loom_product_has_derivative (spec) && spec->n_in == 2 && y->rank == 2 && spec->in[attrs->sum_b].rank == 2
            && spec->out[1].dtype == y->dtype && loom_desc_count (&spec->out[1]) == y->dim[attrs->sum_b];
-  if ((attrs->slope != LOOM_SCALAR_RELU_GRAD && attrs->slope != LOOM_SCALAR_GELU_TANH_GRAD) || spec->n_in != 3
+  if ((attrs->derivative != LOOM_SCALAR_RELU_GRAD && attrs->derivative != LOOM_SCALAR_GELU_TANH_GRAD) || spec->n_in != 3
       || spec->in[2].dtype != y->dtype || spec->in[2].rank != y->rank)
     return false;
   for (int i = 0; i < y->rank; i++)

@@ -240,9 +240,9 @@ write_trace (const char *path, const GArray *spans, int gpus, const char *graph,
 
 /* In the written trace a rank is a stage of one replica. */
 static void
-say_overlap (const GArray *spans)
+print_overlap (const GArray *spans)
 {
-  g_autofree char *text = loom_trace_say_overlap (spans);
+  g_autofree char *text = loom_trace_describe_overlap (spans);
 
   if (text != NULL)
     printf ("exchange overlapped with computation: %s\n", text);
@@ -349,7 +349,7 @@ simulate_counts (const char *path, Options *o, const SimulateCard *card, Simulat
         return FALSE;
     }
   if (o->trace != NULL && !o->bench.json)
-    say_overlap (spans);
+    print_overlap (spans);
   if (is_above && o->link == NULL && !o->bench.json)
     printf (
         "Above 100 %%: several ranks with some of the threads each use these processors better than one rank, which\n"

@@ -18,7 +18,7 @@ typedef struct
 } SweepOptions;
 
 static void
-tell_progress (const Sweep *sweep, const SweepRun *run, gpointer data)
+print_progress (const Sweep *sweep, const SweepRun *run, gpointer data)
 {
   guint *done = data, n = sweep->runs->len;
 
@@ -288,14 +288,14 @@ run_sweep (const Command *command, int argc, char **argv)
   make_runs (&sweep, seeds);
   sweep.jobs = o.jobs > 0 ? o.jobs : MAX (1, loom_processors () / MAX (1, o.ranks));
   sweep.threads = MAX (1, loom_processors () / (sweep.jobs * MAX (1, o.ranks)));
-  if (!sweep_run_all (&sweep, o.json ? sweep_tell_json : tell_progress, &done, &error))
+  if (!sweep_run_all (&sweep, o.json ? sweep_print_run : print_progress, &done, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (both)
     {
       add_equal_runs (&sweep, &o, graph);
       done = 0;
     }
-  if (both && !sweep_run_all (&sweep, o.json ? sweep_tell_json : tell_progress, &done, &error))
+  if (both && !sweep_run_all (&sweep, o.json ? sweep_print_run : print_progress, &done, &error))
     return command_fail (command, g_steal_pointer (&error));
   print_results (&sweep, o.json, both);
   if (o.metric != NULL && sweep.metric_found == NULL)

@@ -38,7 +38,7 @@ typedef struct
   char *name; /* of the metric; NULL: none */
 } Figure;
 
-/* ---- which weights learn ------------------------------------------------------ */
+/* ---- trained weights ---------------------------------------------------------- */
 
 static LoomElement *
 find_node (const LoomGraph *graph, const char *id)

@@ -12,7 +12,7 @@
 typedef struct
 {
   Sweep *sweep;
-  SweepTell tell;
+  SweepRunFunc tell;
   gpointer data;
   char *program;
   GMutex lock;
@@ -189,7 +189,7 @@ do_run (gpointer item, gpointer data)
 }
 
 gboolean
-sweep_run_all (Sweep *sweep, SweepTell tell, gpointer data, GError **error)
+sweep_run_all (Sweep *sweep, SweepRunFunc tell, gpointer data, GError **error)
 {
   /* The folders of a build, of a relocated installation, and of the configured installation. */
   static const char *const folders[] = { "..", "../../bin", GRADLOOM_DIR, NULL };

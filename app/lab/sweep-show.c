@@ -177,7 +177,7 @@ sweep_print_json (const Sweep *sweep, SweepBy by)
 }
 
 void
-sweep_tell_json (const Sweep *sweep, const SweepRun *run, gpointer data)
+sweep_print_run (const Sweep *sweep, const SweepRun *run, gpointer data)
 {
   LoomJson *json = command_event_new ("run");
 

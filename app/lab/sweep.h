@@ -63,8 +63,8 @@ char *sweep_point_words (const SweepPoint *point);
 const char *sweep_point_get (const SweepPoint *point, const char *name);
 
 /* Runs all as processes, `jobs` at a time; calls tell (may be NULL) after each, under a lock (sweep-run.c). */
-typedef void (*SweepTell) (const Sweep *sweep, const SweepRun *run, gpointer data);
-gboolean sweep_run_all (Sweep *sweep, SweepTell tell, gpointer data, GError **error);
+typedef void (*SweepRunFunc) (const Sweep *sweep, const SweepRun *run, gpointer data);
+gboolean sweep_run_all (Sweep *sweep, SweepRunFunc tell, gpointer data, GError **error);
 
 /* The mean of a figure over the repetitions of a point. */
 typedef struct
@@ -81,7 +81,7 @@ double sweep_parameters (const SweepRun *run);
 
 void sweep_print_table (const Sweep *sweep, SweepBy by);
 void sweep_print_json (const Sweep *sweep, SweepBy by);
-void sweep_tell_json (const Sweep *sweep, const SweepRun *run, gpointer data);
+void sweep_print_run (const Sweep *sweep, const SweepRun *run, gpointer data);
 /* One row per run, one column per setting. */
 gboolean sweep_write_csv (const Sweep *sweep, const char *path, GError **error);
 

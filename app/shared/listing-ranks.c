@@ -54,7 +54,7 @@ listing_divide (LoomStep *step, LoomTrainSpec *spec, const LoomMesh *mesh, LoomD
   return loom_step_divide (step, spec, mesh, error);
 }
 
-/* ---- what travels ----------------------------------------------------------- */
+/* ---- communication ---------------------------------------------------------- */
 
 static double
 bytes_of (const LoomProgram *p, guint n, const LoomValue *values)

@@ -50,7 +50,7 @@ plan_check_add (GArray *plans, LoomProgram *program, LoomDevices *devices, const
   return plan != NULL;
 }
 
-/* ---- what is printed -------------------------------------------------------- */
+/* ---- output ----------------------------------------------------------------- */
 
 static void
 print_faults_json (const LoomCheckReport *report, const char *name)

@@ -65,7 +65,7 @@ has_checkpoint (const char *folder)
 /* The sentence that describes how to resume a run whose ranks have all ended. folder: the run's, or NULL; with hosts it
  * may be on another machine. (transfer full) */
 static char *
-say_remedy (const char *folder, const char *hosts, int ranks)
+describe_resuming (const char *folder, const char *hosts, int ranks)
 {
   g_autofree char *run = folder != NULL ? loom_text_shell_word (folder) : NULL;
   g_autofree char *list = hosts != NULL ? loom_text_shell_word (hosts) : NULL;
@@ -108,7 +108,7 @@ min_ranks_of (const TrainLaunch *launch, const LoomTrainerOptions *options)
 /* TRUE if standard error can be written. This process handles no signals while it writes, so a stopped terminal would
  * block it forever. */
 static gboolean
-can_say (void)
+can_print (void)
 {
   struct pollfd ready = { .fd = STDERR_FILENO, .events = POLLOUT };
 
@@ -118,16 +118,17 @@ can_say (void)
 /* Reports why all ranks ended, and how to resume. Ranks that waited for another one have reported the reason already.
  */
 static void
-say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOptions *options, const LoomDistEnd *end,
-          int min_ranks, int ranks)
+report_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOptions *options,
+             const LoomDistEnd *end, int min_ranks, int ranks)
 {
   g_autofree char *what = loom_dist_lost_text (end), *few = NULL;
-  g_autofree char *remedy = say_remedy (options->resume != NULL ? options->resume : options->out, launch->hosts, ranks);
+  g_autofree char *remedy
+      = describe_resuming (options->resume != NULL ? options->resume : options->out, launch->hosts, ranks);
 
   if (min_ranks > 0 && ranks - 1 < min_ranks)
     few = g_strdup_printf (" Fewer than %d ranks would be left (%s).", min_ranks,
                            launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>");
-  if ((end->said && end->has_remedy && few == NULL) || !can_say ())
+  if ((end->said && end->has_remedy && few == NULL) || !can_print ())
     return;
   if (end->said)
     fprintf (stderr, "gradloom %s: The run has ended on all ranks.%s %s\n", command->name, few != NULL ? few : "",
@@ -138,11 +139,11 @@ say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOp
 }
 
 static void
-say_slow_cb (int number, const char *stopped, gpointer data)
+slow_end_cb (int number, const char *stopped, gpointer data)
 {
   const Command *command = data;
 
-  if (can_say ())
+  if (can_print ())
     command_warn (
         command,
         "%d seconds after %s the ranks have not ended. %s. A second %s ends them at once; steps since the newest "
@@ -152,11 +153,12 @@ say_slow_cb (int number, const char *stopped, gpointer data)
 }
 
 static void
-say_asked (const Command *command, const TrainLaunch *launch, const char *folder, int ranks, const LoomDistEnd *end)
+report_requested_end (const Command *command, const TrainLaunch *launch, const char *folder, int ranks,
+                      const LoomDistEnd *end)
 {
-  g_autofree char *remedy = say_remedy (folder, launch->hosts, ranks);
+  g_autofree char *remedy = describe_resuming (folder, launch->hosts, ranks);
 
-  if (end->asked_by == 0 || !can_say ())
+  if (end->asked_by == 0 || !can_print ())
     return;
   if (end->twice && !end->before)
     fprintf (stderr, "gradloom %s: All ranks were ended at once by a second signal. %s\n", command->name, remedy);
@@ -180,13 +182,13 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
     {
       g_autoptr (GError) error = NULL;
       const LoomDistLaunch how
-          = { .ranks = ranks, .hosts = launch->hosts, .is_slow = say_slow_cb, .data = (gpointer)command };
+          = { .ranks = ranks, .hosts = launch->hosts, .is_slow = slow_end_cb, .data = (gpointer)command };
       LoomDistEnd end;
       int status = loom_dist_launch (&how, (char *const *)argv->pdata, &end, &error);
 
       if (error != NULL)
         return command_fail (command, g_steal_pointer (&error));
-      say_asked (command, launch, folder, ranks, &end);
+      report_requested_end (command, launch, folder, ranks, &end);
       if (end.unstarted)
         {
           fprintf (stderr,
@@ -199,7 +201,7 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
       g_autofree char *what = loom_dist_lost_text (&end);
       if (min_ranks == 0 || ranks - 1 < min_ranks || !has_checkpoint (folder))
         {
-          say_lost (command, launch, options, &end, min_ranks, ranks);
+          report_lost (command, launch, options, &end, min_ranks, ranks);
           return status;
         }
       ranks--;

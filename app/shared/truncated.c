@@ -63,7 +63,7 @@ find_path (guintptr address, char path[LINE])
 }
 
 static void
-say (const char *text)
+print_text (const char *text)
 {
   gsize n = strlen (text);
 
@@ -85,10 +85,10 @@ bus_error (int number, siginfo_t *info, void *context)
 
   if (info->si_code == BUS_ADRERR && find_path ((guintptr)info->si_addr, path))
     {
-      say (program_name);
-      say (": “");
-      say (path);
-      say ("” was truncated by another program while it was read. Restore the file and start again.\n");
+      print_text (program_name);
+      print_text (": “");
+      print_text (path);
+      print_text ("” was truncated by another program while it was read. Restore the file and start again.\n");
       _exit (exit_status);
     }
   signal (number, SIG_DFL);

@@ -4,7 +4,7 @@
  * of signals is sent, and the next one only after the last has been written. Until then points are thinned out evenly,
  * and for other signals the newest replaces older ones.
  *
- * All messages that wait are one batch under one lock. The serve thread exchanges it for an empty one and sends it
+ * All pending messages are one batch under one lock. The serve thread exchanges it for an empty one and sends it
  * without the lock, so the compute thread never waits for a message to be built, and a client that receives "done" has
  * received everything before it. */
 #include "app/worker/worker.h"
@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_POINTS 8192 /* points that wait for Studio */
-#define MAX_LIST   256  /* evaluations and problems that wait */
+#define MAX_POINTS 8192 /* points to be sent to Studio */
+#define MAX_LIST   256  /* evaluations and problems to be sent */
 
 typedef struct
 {
@@ -32,25 +32,25 @@ typedef struct
   char *code, *node, *port, *message;
 } Problem;
 
-/* What waits to be sent. */
+/* The pending messages. */
 typedef struct
 {
-  /* Of each `stride` steps the last one, less than MAX_POINTS; the newest is always among them. */
+  /* The last point of every `stride` steps, less than MAX_POINTS; always includes the newest. */
   WorkerPoint *point;
   guint n_points;
   gint64 stride;
   GQueue states, evals, problems;
-  char *memory_device; /* NULL: there is nothing new of memory */
+  char *memory_device; /* NULL: no new figures of memory */
   gsize memory[LOOM_N_OWNERS];
   LoomTrainerDeviceMemory driver;
   LoomTrainerWaits waits;
   gboolean has_waits;
-  double base_lr;        /* NaN: there is nothing new */
+  double base_lr;        /* NaN: not changed */
   char *checkpoint_path; /* NULL: likewise */
   gint64 checkpoint_step;
 } Batch;
 
-/* Of the run that makes points. */
+/* Set by the run that makes points. */
 typedef struct
 {
   char **metric_name;
@@ -62,7 +62,7 @@ struct _WorkerOutbox
 {
   LoomBusWorker1 *bus;
   GDBusConnection *connection;
-  gboolean in_flight; /* the serve thread's, as is `sent` */
+  gboolean in_flight; /* of the serve thread, as is `sent` */
   Batch sent;
 
   GMutex lock; /* for all below */
@@ -144,7 +144,7 @@ static void
 batch_add_point (Batch *b, const WorkerPoint *point)
 {
   keep_point (b, point);
-  /* One stride for all: halving only what is old would make it sparser each time, until it is a hole. */
+  /* All points have one stride: repeatedly halving only the old points would make them ever sparser. */
   while (b->n_points == MAX_POINTS)
     {
       b->stride *= 2;
@@ -226,7 +226,7 @@ worker_outbox_state (WorkerOutbox *o, const char *state, const char *message)
     state_free (g_queue_pop_head (&o->waiting.states));
   g_queue_push_tail (&o->waiting.states, s);
   g_mutex_unlock (&o->lock);
-  g_idle_add (send_idle, o); /* a pause is seen at once */
+  g_idle_add (send_idle, o); /* a pause is sent at once */
 }
 
 void
@@ -407,7 +407,7 @@ flushed_cb (GObject *source, GAsyncResult *result, gpointer data)
   o->in_flight = FALSE;
 }
 
-/* Exchanges the batch that waits with the empty one. FALSE: nothing waits. run: a copy, whose names are owned. */
+/* Exchanges the pending batch with the empty one. FALSE: nothing is pending. run: a copy, which owns the names. */
 static gboolean
 take_batch (WorkerOutbox *o, Run *run)
 {
@@ -420,7 +420,7 @@ take_batch (WorkerOutbox *o, Run *run)
     {
       o->sent = o->waiting;
       o->waiting = empty;
-      /* Waits go with points. */
+      /* Stalls are sent with points. */
       o->waiting.waits = o->sent.waits;
       o->waiting.has_waits = o->sent.has_waits && o->sent.n_points == 0;
       *run = o->run;

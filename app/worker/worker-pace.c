@@ -12,7 +12,7 @@
 #define MAX_LATE (100 * 1000) /* µs */
 
 void
-worker_pace_ask (WorkerPace *pace, double seconds)
+worker_pace_set (WorkerPace *pace, double seconds)
 {
   g_atomic_int_set (&pace->wanted_ms, (int)(seconds * 1000));
 }
@@ -76,7 +76,7 @@ worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total)
 }
 
 double
-worker_pace_left (WorkerPace *pace, gint64 step, gint64 total)
+worker_pace_remaining (WorkerPace *pace, gint64 step, gint64 total)
 {
   int wanted = g_atomic_int_get (&pace->wanted_ms);
 

@@ -5,7 +5,7 @@
 
 static const char *const kinds[] = {
   [LOOM_ANSWER_PROBABILITIES] = "probabilities",
-  [LOOM_ANSWER_SCORES] = "scores",
+  [LOOM_ANSWER_LOGITS] = "scores",
   [LOOM_ANSWER_YES] = "yes",
   [LOOM_ANSWER_VALUES] = "values",
 };

@@ -27,7 +27,7 @@ worker_processes_take (LoomComm *ranks)
 
 /* run NULL: there is no run. */
 static gboolean
-tell (LoomComm *comm, GVariant *run, GError **error)
+broadcast_run (LoomComm *comm, GVariant *run, GError **error)
 {
   gint64 n = run != NULL ? (gint64)g_variant_get_size (run) : 0;
   LoomMessage message = { "" };
@@ -55,7 +55,7 @@ worker_processes_start (int n, LoomGraph *graph, LoomTrainerOptions *options, GE
                                            options->threads, options->epochs, options->batch_size, options->lr,
                                            options->seed));
   processes.has_run = TRUE;
-  return tell (comm, run, error) ? comm : NULL;
+  return broadcast_run (comm, run, error) ? comm : NULL;
 }
 
 void
@@ -65,7 +65,7 @@ worker_processes_end (const GError *error)
 }
 
 void
-worker_processes_leave (void)
+worker_processes_exit (void)
 {
   LoomComm *comm = g_steal_pointer (&processes.ranks);
 
@@ -74,7 +74,7 @@ worker_processes_leave (void)
   if (processes.broken)
     comm->abort (comm, "");
   if (!processes.has_run)
-    tell (comm, NULL, NULL);
+    broadcast_run (comm, NULL, NULL);
   comm->free (comm);
 }
 
@@ -82,7 +82,7 @@ worker_processes_leave (void)
 
 /* NULL: there is no run. */
 static GVariant *
-hear (LoomComm *comm, GError **error)
+receive_run (LoomComm *comm, GError **error)
 {
   LoomMessage message = { "" };
   gint64 n = 0;
@@ -135,7 +135,7 @@ int
 worker_follow (LoomComm *comm)
 {
   g_autoptr (GError) error = NULL, failure = NULL;
-  g_autoptr (GVariant) run = hear (comm, &error);
+  g_autoptr (GVariant) run = receive_run (comm, &error);
   LoomTrainer *trainer = run != NULL ? make_trainer (comm, run, &error) : NULL;
   guint64 what[LOOM_TRAINER_N_PARTS];
   gboolean speaks;

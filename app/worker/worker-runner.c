@@ -113,7 +113,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
     return;
   /* The trainer's rate is first that of steps without evaluations, and there is none before its first measurement; the
    * pace applies from the first step on. */
-  double paced = worker_pace_left (&runner->pace, s->step, s->total_steps);
+  double paced = worker_pace_remaining (&runner->pace, s->step, s->total_steps);
   if (paced > point.eta_seconds)
     {
       point.items_per_second *= point.eta_seconds / paced;
@@ -400,7 +400,7 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
       runner->running = TRUE;
       runner->ready = FALSE;
       g_array_set_size (runner->early, 0);
-      worker_pace_ask (&runner->pace, start->at_least);
+      worker_pace_set (&runner->pace, start->at_least);
       worker_pace_hurry (&runner->pace, FALSE);
       runner->keeps = start->out != NULL || start->resume != NULL;
       runner->job = job;
@@ -465,7 +465,7 @@ worker_runner_set_pace (WorkerRunner *runner, double seconds, GError **error)
   g_mutex_lock (&runner->lock);
   gboolean running = runner->running;
   if (running)
-    worker_pace_ask (&runner->pace, seconds);
+    worker_pace_set (&runner->pace, seconds);
   g_mutex_unlock (&runner->lock);
   if (!running)
     g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run is active.");

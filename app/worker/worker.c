@@ -189,7 +189,7 @@ run_worker (const Command *command, int argc, char **argv)
   stream = open_stream (path);
   if (stream != NULL)
     status = serve (stream);
-  worker_processes_leave ();
+  worker_processes_exit ();
   return status;
 }
 

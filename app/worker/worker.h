@@ -12,7 +12,7 @@
 
 G_BEGIN_DECLS
 
-/* ---- outbox: what goes out, bounded however long Studio sleeps ---- */
+/* ---- outbox: bounded, even if Studio is stopped ------------------- */
 
 /* A run with more is refused, so that no curve is missing silently. */
 #define WORKER_MAX_METRICS 16
@@ -63,13 +63,13 @@ typedef struct
 
 gboolean worker_pace_is_valid (double seconds);
 /* On any thread: sets the minimum duration of the whole run in seconds; 0: none. */
-void worker_pace_ask (WorkerPace *pace, double seconds);
+void worker_pace_set (WorkerPace *pace, double seconds);
 /* On any thread: TRUE ends waits, including the current one, until FALSE is set. */
 void worker_pace_hurry (WorkerPace *pace, gboolean hurried);
 /* Waits until the step after `step` is due. */
 void worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total);
 /* The minimum duration of the rest of the run after this step, in seconds; 0 without a pace. */
-double worker_pace_left (WorkerPace *pace, gint64 step, gint64 total);
+double worker_pace_remaining (WorkerPace *pace, gint64 step, gint64 total);
 
 /* ---- runner: the compute thread ---- */
 
@@ -141,7 +141,7 @@ LoomComm *worker_processes_start (int n, LoomGraph *graph, LoomTrainerOptions *o
 /* Reports the end of the run on this rank, with this error or none. */
 void worker_processes_end (const GError *error);
 /* Call last: ends the other ranks, too. */
-void worker_processes_leave (void);
+void worker_processes_exit (void);
 /* Runs each of the other ranks until the run has ended; returns the exit status. */
 int worker_follow (LoomComm *ranks);
 

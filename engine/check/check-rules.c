@@ -254,7 +254,7 @@ is_matmul_with_epilogue (const Rule *r, const LoomInstr *product)
   for (guint k = 0; k < 2; k++)
     if (product_operand (r, product, k, &trans[k], &n) == 0)
       return FALSE;
-  return made->trans_a == trans[0] && made->trans_b == trans[1] && made->slope == LOOM_SCALAR_ID && !made->sum_b
+  return made->trans_a == trans[0] && made->trans_b == trans[1] && made->derivative == LOOM_SCALAR_ID && !made->sum_b
          && (!meant->has_bias || has_own_bias (r, product)) && meant->act == LOOM_SCALAR_ID
          && r->instr->n_in == (made->has_bias ? 3 : 2)
          && has_epilogue (r, product, made->has_bias && !meant->has_bias, made->act, 0, n);

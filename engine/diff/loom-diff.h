@@ -45,7 +45,7 @@ typedef struct
  * reader without faults; operators may be unknown. (transfer full), of LoomDifference. */
 GPtrArray *loom_graph_diff (const LoomGraph *a, const LoomGraph *b, gboolean cosmetic);
 
-/* ---- in words (diff-words.c) ---- */
+/* ---- as text (diff-words.c) ----- */
 
 /* A name or a value as it may be shown there (transfer full). */
 typedef char *(*LoomPrintable) (const char *text);

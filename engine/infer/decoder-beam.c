@@ -218,7 +218,7 @@ search_all (LoomDecoder *self, Search *searches, guint n, GError **error)
             continue;
           if (!grow (self, &searches[i], i, t, place, scores))
             {
-              g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN, "The net's answer is not a number.");
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN, "The output of the net is not a number.");
               return FALSE;
             }
           over = over && is_over (self, &searches[i]);

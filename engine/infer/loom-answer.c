@@ -35,7 +35,7 @@ loom_answer_kind (LoomOutputKind output_kind)
     case LOOM_OUTPUT_PROBABILITIES:
       return LOOM_ANSWER_PROBABILITIES;
     case LOOM_OUTPUT_SCORES:
-      return LOOM_ANSWER_SCORES;
+      return LOOM_ANSWER_LOGITS;
     case LOOM_OUTPUT_BINARY_LOGITS:
     case LOOM_OUTPUT_BINARY_PROBABILITIES:
       return LOOM_ANSWER_YES;
@@ -50,7 +50,7 @@ answer_of (const LoomTensor *t, LoomOutputKind kind, gboolean is_text, gint64 i,
 {
   LoomAnswer *a = g_new0 (LoomAnswer, 1);
   const gint64 count = t->count / n, first = i * count;
-  const gboolean classes = loom_answer_kind (kind) <= LOOM_ANSWER_SCORES && t->rank >= 2;
+  const gboolean classes = loom_answer_kind (kind) <= LOOM_ANSWER_LOGITS && t->rank >= 2;
   const gboolean last = t->rank == 2; /* classes are the last dimension */
 
   a->kind = classes                                      ? loom_answer_kind (kind)

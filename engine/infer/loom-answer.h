@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   LOOM_ANSWER_PROBABILITIES, /* of classes: they sum to 1 */
-  LOOM_ANSWER_SCORES,        /* logits of classes: the largest is the predicted class */
+  LOOM_ANSWER_LOGITS,        /* logits of classes: the largest is the predicted class */
   LOOM_ANSWER_YES,           /* each is the probability of "yes" */
   LOOM_ANSWER_VALUES
 } LoomAnswerKind;

@@ -132,7 +132,7 @@ loom_generator_why (const LoomGenerator *self)
 /* ---- reading --------------------------------------------------------------------- */
 
 static const gint64 *
-seen_from (const LoomGenerator *self, guint from)
+context_from (const LoomGenerator *self, guint from)
 {
   return &g_array_index (self->seen, gint64, from);
 }
@@ -158,7 +158,7 @@ run_kept (LoomGenerator *self, guint n, GError **error)
         self->n_many = n;
     }
   loom_state_set_scalar (self->state, PREFIX LOOM_CARRY_POSITION, (double)(self->seen->len - n));
-  loom_exec_feed (*exec, 0, seen_from (self, self->seen->len - n));
+  loom_exec_feed (*exec, 0, context_from (self, self->seen->len - n));
   if (!loom_exec_run (*exec, error))
     return FALSE;
   t = loom_exec_output (*exec, (guint)loom_exec_find_output (*exec, "answer"), error);

@@ -92,7 +92,7 @@ kind_of (const LoomType *x, const LoomType *y)
   return n == 1 ? LOOM_TASK_VIEW_LINE : n == 2 ? LOOM_TASK_VIEW_PLANE : LOOM_TASK_VIEW_ROWS;
 }
 
-/* ---- what is asked ------------------------------------------------------- */
+/* ---- target and prediction ----------------------------------------------- */
 
 /* TRUE if a prediction is compared with this input. A variadic operator has one spec for all inputs. */
 static gboolean

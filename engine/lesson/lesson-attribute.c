@@ -14,7 +14,7 @@ default_in (const LoomParamSpec *spec)
   return spec != NULL && spec->def != NULL && spec->def[0] != '\0' ? spec->def : NULL;
 }
 
-/* ---- <train> and what stands in it --------------------------------------------------- */
+/* ---- <train> and its children -------------------------------------------------------- */
 
 static const char *
 schedule_default (const LoomElement *schedule, const char *name)

@@ -21,7 +21,7 @@ typedef struct
 } NetLowering;
 
 /* TRUE if an output is a wanted port or is read by a needed node. */
-gboolean loom_net_is_asked (const NetLowering *l, guint node, guint output);
+gboolean loom_net_is_requested (const NetLowering *l, guint node, guint output);
 /* TRUE if recompute="true" applies at a path: it is set there or at a module around it, and not ignored. */
 gboolean loom_net_is_recomputed (const NetLowering *l, const char *path);
 /* FALSE with l->error. */

@@ -226,7 +226,7 @@ add_probes (gpointer data, guint node)
 static gboolean
 is_stacked (const Loop *p, guint output)
 {
-  return loom_net_carried_input (p->module, output) < 0 && loom_net_is_asked (p->l, p->node, output);
+  return loom_net_carried_input (p->module, output) < 0 && loom_net_is_requested (p->l, p->node, output);
 }
 
 /* Selects `now` for samples that have not ended, else `before`. counts: bool [samples]. */
@@ -426,7 +426,7 @@ loom_net_lower_loop (NetLowering *l, guint i)
   Loop p = { .l = l, .node = i, .loop = n->runs, .module = n->runs->body->scope, .outer = l->program };
   gboolean ok;
 
-  if (loom_carry_is_asked (&l->options->carry, loom_net_infer (l->net, i)) && passes_state (&p))
+  if (loom_carry_is_requested (&l->options->carry, loom_net_infer (l->net, i)) && passes_state (&p))
     p.carry = &l->options->carry;
   p.body = loom_program_new ();
   loom_program_set_float (p.body, loom_program_get_float (p.outer));

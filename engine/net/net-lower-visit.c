@@ -69,7 +69,7 @@ is_from_children (const Visit *v, guint input)
 static gboolean
 has_row_results (const Visit *v, guint output)
 {
-  return loom_net_is_asked (v->l, v->node, output);
+  return loom_net_is_requested (v->l, v->node, output);
 }
 
 /* ---- rows --------------------------------------------------------------------------- */

@@ -108,7 +108,7 @@ is_wanted (const Lowering *l, guint node, guint output)
 }
 
 gboolean
-loom_net_is_asked (const Lowering *l, guint node, guint output)
+loom_net_is_requested (const Lowering *l, guint node, guint output)
 {
   return is_wanted (l, node, output) || g_hash_table_contains (l->read, source_key (node, output));
 }

@@ -29,7 +29,7 @@ leads_to_weight (const NetLocal *local, const char *way)
   return FALSE;
 }
 
-/* ---- words for faults ------------------------------------------------------- */
+/* ---- texts of faults -------------------------------------------------------- */
 
 /* names: (transfer full) */
 static void

@@ -168,7 +168,7 @@ port_name (OnnxCtx *c, const OnnxNode *node, guint i)
 }
 
 static void
-tell_fault (OnnxCtx *c, const OnnxNode *node, const LoomFaults *faults)
+report_fault (OnnxCtx *c, const OnnxNode *node, const LoomFaults *faults)
 {
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
@@ -228,7 +228,7 @@ onnx_infer (OnnxCtx *c, OnnxNode *node)
   int at = loom_net_find (net, "n");
   if (loom_faults_count (faults) > 0 || at < 0 || !loom_net_node (net, at)->typed)
     {
-      tell_fault (c, node, faults);
+      report_fault (c, node, faults);
       onnx_fail (c, "“%s” does not take these inputs.", node->op->name);
       return;
     }

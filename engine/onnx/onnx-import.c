@@ -67,7 +67,7 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
       OnnxValue *value = onnx_declare (all, node->output[0]);
       value->constant = g_steal_pointer (&t);
       value->producer = node;
-      onnx_tell_types (all, node);
+      onnx_report_types (all, node);
     }
   return TRUE;
 }
@@ -168,7 +168,7 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
         if (!c.failed)
           onnx_fail (&c, "its output number %d is not supported.", (int)i + 1), c.failed = FALSE;
       }
-  onnx_tell_types (all, node);
+  onnx_report_types (all, node);
   if (!c.failed)
     note_mapped (all, &c);
 }

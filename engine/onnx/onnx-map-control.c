@@ -172,7 +172,7 @@ first_value (OnnxCtx *c, const Loop *l, guint i)
 
 /* The result of an iteration. It is used only while the loop runs; after its end carried values do not change. */
 static const OnnxWire *
-while_going (OnnxCtx *c, const OnnxWire *going, const OnnxWire *after, const OnnxWire *before)
+while_condition (OnnxCtx *c, const OnnxWire *going, const OnnxWire *after, const OnnxWire *before)
 {
   return going == NULL ? after : onnx_emit (c, "where", ONNX_IN (going, after, before), NULL);
 }
@@ -180,10 +180,10 @@ while_going (OnnxCtx *c, const OnnxWire *going, const OnnxWire *after, const Onn
 /* The input of an iteration. After the end it is that of the first iteration, so that an index beyond the end is valid
  * again. */
 static const OnnxWire *
-while_going_or_first (OnnxCtx *within, const OnnxWire *going, const OnnxWire *carried, const OnnxWire *first)
+while_condition_or_first (OnnxCtx *within, const OnnxWire *going, const OnnxWire *carried, const OnnxWire *first)
 {
   return going == NULL ? carried
-                       : while_going (within, going, carried, onnx_scope_capture (within->all, "first", first));
+                       : while_condition (within, going, carried, onnx_scope_capture (within->all, "first", first));
 }
 
 /* If data decide, the condition is carried before the values that the model carries. */
@@ -219,12 +219,12 @@ loop_as_scan (OnnxCtx *c, Loop *l)
       carried[i] = onnx_scope_input (scope, l->body->input[i + 2]->name, &in[i + first]->type);
     }
   for (guint i = 0; i < l->n_carried && !c->failed; i++)
-    declare_wire (scope, l->body->input[i + 2], while_going_or_first (&within, going, carried[i], in[i + first]),
+    declare_wire (scope, l->body->input[i + 2], while_condition_or_first (&within, going, carried[i], in[i + first]),
                   onnx_elem_type (c, i + 2));
   if (has_condition && !c->failed)
     declare_wire (scope, l->body->input[0],
-                  while_going (&within, going, scope->module->step,
-                               onnx_tensor_wire (&within, scalar (LOOM_I64, 0), "zero", FALSE)),
+                  while_condition (&within, going, scope->module->step,
+                                   onnx_tensor_wire (&within, scalar (LOOM_I64, 0), "zero", FALSE)),
                   0);
   c->failed = c->failed || within.failed;
   if (c->failed)
@@ -252,7 +252,7 @@ loop_as_scan (OnnxCtx *c, Loop *l)
       const OnnxWire *out = onnx_reach_wire (&within, l->body->output[i]->name);
 
       if (i <= l->n_carried)
-        onnx_scope_output (&within, l->body->output[i]->name, while_going (&within, going, out, carried[i - 1]),
+        onnx_scope_output (&within, l->body->output[i]->name, while_condition (&within, going, out, carried[i - 1]),
                            carried[i - 1]);
       else
         onnx_scope_output (&within, l->body->output[i]->name, out, NULL);

@@ -299,7 +299,7 @@ int onnx_port_type (const Onnx__ValueInfoProto *port);
 /* The same for output i of a node; the types of its inputs are known. */
 int onnx_result_type (OnnxImport *all, const Onnx__NodeProto *node, guint i);
 /* Sets the element types of a node's results. */
-void onnx_tell_types (OnnxImport *all, const Onnx__NodeProto *node);
+void onnx_report_types (OnnxImport *all, const Onnx__NodeProto *node);
 
 /* ---- onnx-value.c and onnx-attribute.c: accessors for mappings --------- */
 guint onnx_n_inputs (OnnxCtx *c);

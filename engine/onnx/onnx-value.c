@@ -162,7 +162,7 @@ onnx_result_type (OnnxImport *all, const Onnx__NodeProto *node, guint i)
 }
 
 void
-onnx_tell_types (OnnxImport *all, const Onnx__NodeProto *node)
+onnx_report_types (OnnxImport *all, const Onnx__NodeProto *node)
 {
   for (gsize i = 0; i < node->n_output; i++)
     {

@@ -51,7 +51,7 @@ loom_carry_end (LoomProgram *p, const LoomCarry *carry, const char *path, const 
 }
 
 gboolean
-loom_carry_is_asked (const LoomCarry *carry, const LoomInfer *infer)
+loom_carry_is_requested (const LoomCarry *carry, const LoomInfer *infer)
 {
   return carry != NULL && carry->prefix != NULL
          && (carry->all || (loom_op_has_param (infer->op, LOOM_STATEFUL) && loom_infer_bool (infer, LOOM_STATEFUL)));
@@ -60,7 +60,7 @@ loom_carry_is_asked (const LoomCarry *carry, const LoomInfer *infer)
 gboolean
 loom_lower_carries (const LoomLower *ctx)
 {
-  return loom_carry_is_asked (ctx->carry, ctx->infer);
+  return loom_carry_is_requested (ctx->carry, ctx->infer);
 }
 
 gint64

@@ -259,7 +259,7 @@ loom_op_permute_pixels (LoomLower *ctx, const gint64 split[5], const int order[6
   loom_lower_output (ctx, 0, loom_reshape (p, v, rank, dims));
 }
 
-/* ---- tensors of one number --------------------------------------------- */
+/* ---- constant tensors -------------------------------------------------- */
 
 const LoomParamSpec loom_op_param_filled[] = {
   LOOM_OP_FILLED_PARAMS,

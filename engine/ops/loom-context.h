@@ -92,14 +92,14 @@ struct _LoomLower
   const LoomValue *input;    /* 0 if not wired */
   LoomValue *output;         /* results of lower() */
   const gboolean *must_copy; /* by output: it is read by others, and must not be the same value as an input */
-  GError *error;          /* the first one */
+  GError *error;             /* the first one */
   /* The slot of a declared weight or buffer that is not tied. */
   int (*slot) (LoomLower *ctx, const LoomDeclared *declared);
   gpointer data; /* of slot() */
 };
 
 /* context-carry.c, also used by loops, which engine/net lowers. Only in the first may carry be NULL. */
-gboolean loom_carry_is_asked (const LoomCarry *carry, const LoomInfer *infer);
+gboolean loom_carry_is_requested (const LoomCarry *carry, const LoomInfer *infer);
 LoomValue
 loom_carry_begin (LoomProgram *p, const LoomCarry *carry, const char *path, const char *what, LoomValue first);
 void loom_carry_end (LoomProgram *p, const LoomCarry *carry, const char *path, const char *what, LoomValue next);

@@ -78,7 +78,7 @@ lower (LoomLower *ctx)
                                              loom_lower_weight (ctx, "bias")));
 }
 
-/* PyTorch multiplies by the number of samples here, although each is normalised by itself, so it refuses only a
+/* PyTorch multiplies by the number of samples here, although each is normalised separately, so it refuses only a
  * single sample. */
 static const char *
 untrainable (const LoomInfer *ctx)

@@ -67,7 +67,7 @@ const LoomOp loom_op_layer_norm = {
   .doc = "Normalises the features of each sample to mean 0 and variance 1.",
   .details = "Mean and variance are computed over the last dimensions only, so they do not depend on the batch, and "
              "training and evaluation are the same. The usual normalisation in transformers, where each position is "
-             "normalised by itself.",
+             "normalised separately.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.LayerNorm",
   .source = "Ba, Kiros and Hinton, “Layer Normalization”, 2016, arXiv:1607.06450",

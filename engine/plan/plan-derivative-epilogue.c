@@ -88,7 +88,7 @@ fuse_derivative (PlanGraph *g, PlanNode *product)
   PlanNode *next = graph_only_reader (g, y, TRUE);
   LoomScalarOp derivative;
 
-  if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || attrs->slope != LOOM_SCALAR_ID || product->out->len != 1
+  if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || attrs->derivative != LOOM_SCALAR_ID || product->out->len != 1
       || next == NULL || next->steps == NULL || next->out->len != 1 || next->device_name != product->device_name
       || next->pass != product->pass || next->chunk != product->chunk)
     return;
@@ -99,10 +99,10 @@ fuse_derivative (PlanGraph *g, PlanNode *product)
       || graph_value (g, dx)->desc.dtype != graph_value (g, y)->desc.dtype || !graph_is_ready (g, z, product))
     return;
   in[2] = view_as (g, z, y);
-  attrs->slope = derivative;
+  attrs->derivative = derivative;
   if (!graph_has_kernel (g, product, 3, in, 1, &y))
     {
-      attrs->slope = LOOM_SCALAR_ID;
+      attrs->derivative = LOOM_SCALAR_ID;
       return;
     }
   graph_add_in (g, product, in[2]);

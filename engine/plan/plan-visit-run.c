@@ -1,5 +1,6 @@
-/* Runs the kernel of switch and visit: for each group of rows, copies their inputs to a body, runs the body's kernels,
- * and copies the results out. plan-visit.c makes the kernel. */
+/* Runs the kernel of switch and visit: the host reads which rows form each group; for each group it copies the rows'
+ * inputs to the smallest body that holds them, runs the body's kernels, and copies the results out. plan-visit.c makes
+ * the kernel. */
 #include "engine/plan/plan-visit.h"
 
 #include <string.h>

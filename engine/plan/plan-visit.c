@@ -1,10 +1,10 @@
-/* Makes the kernel of switch and visit: of several bodies, each with its own plan, numbers in the data choose which one
- * runs.
+/* Makes the kernel of switch and visit and reserves its scratch memory; plan-visit-run.c runs it.
  *
+ * The kernel has several bodies, each with its own plan, and numbers in the data choose which body a row goes through.
  * The outer plan sees one kernel. Its scratch memory holds one arena, which the bodies use in turn, the rows of a
- * group, and the tables of the links between levels; its size does not depend on the number of groups. The host reads
- * which rows form each group and runs the smallest body for them. Rows are copied in and results copied out, because
- * the addresses of a group's rows are not multiples of 64 bytes, the alignment on which kernels rely. */
+ * group, and the tables of the links between levels; its size does not depend on the number of groups. Rows are copied
+ * in and results copied out, because the addresses of a group's rows are not multiples of 64 bytes, the alignment on
+ * which kernels rely. */
 #include "engine/plan/plan-visit.h"
 
 static gsize

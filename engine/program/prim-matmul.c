@@ -154,8 +154,8 @@ describe_matmul (const void *attrs)
     g_string_append (s, " trans_b");
   if (a->act != LOOM_SCALAR_ID)
     g_string_append_printf (s, " act=%s", loom_scalar_name (a->act));
-  if (a->slope != LOOM_SCALAR_ID)
-    g_string_append_printf (s, " slope=%s", loom_scalar_name (a->slope));
+  if (a->derivative != LOOM_SCALAR_ID)
+    g_string_append_printf (s, " slope=%s", loom_scalar_name (a->derivative));
   if (a->sum_b)
     g_string_append (s, " sum_b");
   return s->len > 0 ? g_strdup (s->str + 1) : NULL;
@@ -175,7 +175,7 @@ equal_matmul (const void *a, const void *b)
   const LoomMatmulAttrs *x = a, *y = b;
 
   return x->trans_a == y->trans_a && x->trans_b == y->trans_b && x->has_bias == y->has_bias && x->act == y->act
-         && x->slope == y->slope && x->sum_b == y->sum_b;
+         && x->derivative == y->derivative && x->sum_b == y->sum_b;
 }
 
 static const LoomPrim matmul = { .name = "matmul",

@@ -58,7 +58,7 @@ put_both_names (LoomXml *out, const LoomAttribute *a)
     put_value (out, a->alias, &a->spec, FALSE);
 }
 
-/* ---- what a descriptor adds ----------------------------------------------- */
+/* ---- attributes of descriptors -------------------------------------------- */
 
 static void
 put_optimizer (LoomXml *out, const char *name)
@@ -108,7 +108,7 @@ is_common (const Choice *choice, const LoomAttribute *a)
 
 /* or, if not, to this one. */
 static gboolean
-goes_with (const Choice *choice, const LoomAttribute *a, const char *name)
+applies_to (const Choice *choice, const LoomAttribute *a, const char *name)
 {
   if (is_milestones (choice, a))
     return loom_schedule (name)->has_milestones;
@@ -131,7 +131,7 @@ put_group (LoomXml *out, const Choice *choice, const LoomAttribute *chooser, con
     loom_xml_put (out, alias, "value", NULL);
   close_attribute (out, !is_usual);
   for (const LoomAttribute *a = loom_attributes (choice->tag); a->spec.name != NULL; a++)
-    if (goes_with (choice, a, name))
+    if (applies_to (choice, a, name))
       put_both_names (out, a);
   if (choice->put != NULL)
     choice->put (out, name);

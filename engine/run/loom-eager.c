@@ -354,7 +354,7 @@ loom_eager_value (LoomEager *eager, LoomValue v, GError **error)
       const LoomValueInfo *info = loom_value_info (eager->program, v);
 
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The value of %s has not been computed: the walk is before instruction %u of %u. Continue the walk.",
+                   "The value of %s has not been computed yet: the next instruction is %u of %u.",
                    info->origin != NULL ? info->origin : "this instruction", eager->at + 1,
                    loom_program_n_instrs (eager->program));
       return NULL;

@@ -1,4 +1,4 @@
-/* The end of an epoch. */
+/* The end of an epoch; see the header. */
 #include "engine/train/epoch-end.h"
 
 gboolean
@@ -14,7 +14,7 @@ validate (EpochEnd *self, LoomSplit split, gboolean *yielded, GError **error)
   return split == LOOM_N_SPLITS || evaluation_run (self->evaluation, split, yielded, error);
 }
 
-/* If validation has samples of its own, those of the test are evaluated at the end alone. */
+/* If validation has samples of its own, the test set is evaluated only at the end. */
 static gboolean
 test (EpochEnd *self, LoomSplit validation, gboolean *yielded, GError **error)
 {

@@ -23,10 +23,11 @@ typedef struct
 
 /* TRUE if the run has no further epoch. */
 gboolean epoch_end_is_last (const EpochEnd *self);
-/* After an epoch's last step. The epoch counts as done only after its evaluation, so that a run resumed in between
+/* Call after an epoch's last step. The epoch counts as done only after its evaluation, so that a run resumed in between
  * evaluates again. *yielded is set if a command ended the evaluation; the epoch is not over then. */
 gboolean epoch_end_run (EpochEnd *self, gboolean *yielded, GError **error);
-/* Evaluates without an epoch: validation, and the test samples if both exist; if the loss depends on no data, that. */
+/* Evaluates without an epoch: validation, and the test samples if both exist; or the loss, if it depends on no data
+ * set. */
 gboolean epoch_end_evaluate (EpochEnd *self, gboolean *yielded, GError **error);
 
 G_END_DECLS

@@ -140,7 +140,7 @@ loom_trace_overlap (const GArray *spans)
 }
 
 char *
-loom_trace_say_overlap (const GArray *spans)
+loom_trace_describe_overlap (const GArray *spans)
 {
   g_autoptr (GArray) all = loom_trace_overlap (spans);
   GString *text = g_string_new (NULL);

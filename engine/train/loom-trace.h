@@ -45,7 +45,7 @@ typedef struct
 /* An array of LoomTraceOverlap, by rank, for ranks that communicate. */
 GArray *loom_trace_overlap (const GArray *spans);
 /* The same as text, "rank 0 1.20 of 3.40 ms (35 %), rank 1 …"; NULL if no rank communicates. (transfer full) */
-char *loom_trace_say_overlap (const GArray *spans);
+char *loom_trace_describe_overlap (const GArray *spans);
 /* The text of such a file; title describes it. (transfer full) */
 char *loom_trace_to_text (const GArray *spans, const char *title);
 /* Parses a text or file made by loom_trace_to_text(); DATA if it is not valid. title may be NULL. */

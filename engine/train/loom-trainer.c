@@ -139,7 +139,7 @@ loom_trainer_evaluate (LoomTrainer *t, const char *name, GError **error)
   return FALSE;
 }
 
-/* ---- what it is ------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------- */
 
 double
 loom_trainer_base_lr (LoomTrainer *t)

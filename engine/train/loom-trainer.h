@@ -71,41 +71,42 @@ gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
  * on the run's thread (in an observer), or before it. */
 double loom_trainer_base_lr (LoomTrainer *trainer);
 
-/* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second,
- * unfused plan over the same state: commits nothing, draws nothing from the run. Callable from any thread during the
- * run: it is answered between steps.
+/* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) for a fixed batch of samples, from a separate,
+ * unfused plan over the same state: commits nothing and draws no random numbers of the run. Callable on any thread
+ * during the run: the request is served between steps.
  *
- * *step: the number of updates that the weights had taken. While a run with an observer of its memory stands still
- * (paused, or over) after step N it is N - 1: loss, values, gradients and weights are of step N, before its update.
- * While it runs it is N: they are those with which step N + 1 begins. It is also N if no step came before the pause, if
- * the run has several ranks, if the memory did not suffice for a copy of them, or for "now:PORT", the state as it is.
+ * *step: the number of updates that the weights had taken. While a run with an observer of its memory is paused or over
+ * after step N, it is N - 1: loss, values, gradients and weights are those of step N, before its update. While the run
+ * continues it is N: they are those with which step N + 1 begins. It is also N if no step came before the pause, if the
+ * run has several ranks, if the memory was not sufficient for a copy of the weights, or for "now:PORT", the current
+ * state.
  *
- * LOOM_SNAPSHOT_TIMES as the port: the seconds that each node of the net takes for the fixed sample, forwards and
- * backwards and unfused, f32 in the order of loom_net_node(). It takes a few steps' time.
+ * LOOM_SNAPSHOT_TIMES as the port: the seconds of each node of the net for the fixed batch, forward and backward and
+ * unfused, f32 in the order of loom_net_node(). This takes as long as a few steps.
  *
- * LOOM_SNAPSHOT_TRACE: the lanes of the step that was recorded last as the text of a trace file (loom-trace.h), u8; the
- * next step is then recorded.
+ * LOOM_SNAPSHOT_TRACE: the trace of the last recorded step as the text of a trace file (loom-trace.h), u8; the next
+ * step is then recorded.
  *
- * LOOM_SNAPSHOT_NODES: what each node holds of the memory that the run has taken, on this rank: u8, a JSON object with
- * the members of loom_node_bytes_add_json() a line, the largest first. They come to loom_trainer_memory().
+ * LOOM_SNAPSHOT_NODES: the memory that the run has allocated on this rank, by node: u8, a JSON object with the members
+ * of loom_node_bytes_add_json() per line, the largest first. Their sum is loom_trainer_memory().
  *
- * LOOM_SNAPSHOT_LOSSES, on rank 0: u8, for each step since the last question a line {"step":n,"loss":x,"ranks":[x,…]}:
- * the loss, and what it would be if all samples were as each rank's own are, null where a rank has no samples of its
- * own (parts of weights, stages). The mean of these, weighed by the ranks' samples, is the loss. The first question
- * begins it, and some seconds after the last one it ends.
+ * LOOM_SNAPSHOT_LOSSES, on rank 0: u8, for each step since the last request a line {"step":n,"loss":x,"ranks":[x,…]}:
+ * the loss, and the loss of each rank's samples, null if a rank has no samples of its own (sharded weights, stages).
+ * The mean of these, weighted by the ranks' samples, is the loss. The first request starts the recording, which ends
+ * some seconds after the last one.
  *
  * LOOM_SNAPSHOT_RANKS, on rank 0: u8, for each rank a line
  * {"rank":n,"process":n,"device":s,"bytes":{owner:n,…},"held":n, "process_before":n,"process_now":n,"process_most":n}:
- * what its state and plans have allocated, and what its process had as the run began, has, and has had at most; of a
- * device with memory of its own also "device_used" and "device_total". As of the step after the query before; empty
- * until then. */
+ * the memory of its state and plans, and of its process when the run began, now, and at most; for a device with its own
+ * memory also "device_used" and "device_total". The values are those after the step that followed the previous request;
+ * empty before. */
 LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint64 *step, GError **error);
 
-/* Computes the net's present answers to samples of the port that the answer depends on: f32 [n, …] of that port's
- * shape, converted to its type. Which port answers and what its numbers mean is found as loom_predictor_new() does, and
- * averages of weights are used as an evaluation does. (transfer full), n of LoomAnswer. Callable as
- * loom_trainer_snapshot() is, and as harmless. Errors: PORT where it is not clear what answers, SHAPE for samples of
- * another shape. moment may be NULL. */
+/* Computes the net's current predictions for samples f32 [n, …] of the shape of the input port, converted to its type.
+ * The prediction's port and the meaning of its numbers are determined as by loom_predictor_new(), and averages of
+ * weights are used as in an evaluation. (transfer full), n LoomAnswer. Callable like loom_trainer_snapshot(), and
+ * without effect on the run. Errors: PORT if the prediction is ambiguous, SHAPE for samples of another shape. moment
+ * may be NULL. */
 GPtrArray *
 loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, LoomTrainerMoment *moment, GError **error);
 

@@ -152,7 +152,7 @@ search (const NanSearch *self, StepPlan *plan, const LoomBatch *batch, LoomStep 
   if (g_error_matches (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
     walk (self->model, plan, batch, "cpu", &first, NULL);
   if (first.instr == NULL)
-    return g_strdup ("Repeating the batch instruction by instruction did not show the place");
+    return g_strdup ("Repeating the batch instruction by instruction did not show where it arose");
   if (first.instr->origin != NULL)
     set_node (place, first.instr->origin, NULL);
   place->weights_overflow = first.instr->region != LOOM_REGION_UPDATE;
@@ -196,7 +196,7 @@ nan_search (const NanSearch *self, gint64 step, StepPlan *plan, const LoomBatch 
   if (!place->is_of_data)
     place->sentence = state != NULL && (own != NULL || !is_part)
                           ? search (self, plan, batch, own, state, place)
-                          : g_strdup ("Repeating the step on this rank alone did not show the place");
+                          : g_strdup ("Repeating the step on this rank alone did not show where it arose");
   /* The result of one rank's search determines on all ranks whether a checkpoint of the run is useful. */
   place->weights_overflow = rank_group_any_says (self->group, model->state, place->weights_overflow);
 }

@@ -26,7 +26,7 @@ check_graph (TrainModel *model, const LoomGraph *original, const GPtrArray *give
     }
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
-      /* Only warnings are left, and notes are shown as such. */
+      /* Only warnings remain, which are shown as notes. */
       LoomFault plain = *loom_faults_get (faults, i);
       plain.is_warning = FALSE;
       g_autofree char *text = loom_fault_to_string (&plain);
@@ -36,8 +36,8 @@ check_graph (TrainModel *model, const LoomGraph *original, const GPtrArray *give
   return TRUE;
 }
 
-/* Weights, the order of samples and the progress in an epoch depend on these, so a run cannot be resumed with others;
- * the number of epochs and the learning rate belong to what is still to come. spec is of the run's own graph. */
+/* Weights, the order of samples and the progress in an epoch depend on these, so they cannot change when a run is
+ * resumed; the number of epochs and the learning rate only affect future steps. spec is of the run's own graph. */
 static gboolean
 check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GError **error)
 {
@@ -75,14 +75,14 @@ read_model_graph (TrainModel *model, const LoomGraph *graph, const LoomTrainerOp
   if (changed == NULL)
     return FALSE;
   model->graph = loom_graph_freeze (changed);
-  /* The run's own graph.xml is stored elsewhere, so a relative folder would lose its meaning there. */
+  /* The run's own graph.xml is in another folder, so a relative path would have another meaning there. */
   if (loom_graph_get_folder (graph) != NULL)
     model->data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
   return check_graph (model, graph, given, notes, error)
          && (options->resume == NULL || check_resume (model->spec, options, error));
 }
 
-/* The device that <train> names, as a fault of the file. */
+/* Opens the device that <train> names; an error is a fault of the file. */
 static gboolean
 bad_device (const LoomGraph *graph, GError *cause, GError **error)
 {

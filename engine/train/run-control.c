@@ -98,7 +98,7 @@ run_control_is_wanted (RunControl *self)
   return self->group->comm != NULL || inbox_is_pending (&self->inbox);
 }
 
-/* Rank 0 handles its inbox, and all ranks do the same. */
+/* Rank 0 handles its inbox, and all ranks execute the same. */
 static gboolean
 agree (RunControl *self, TrainAction *action, GError **error)
 {
@@ -115,7 +115,7 @@ agree (RunControl *self, TrainAction *action, GError **error)
       wanted[2]
           = inbox_is_pending (&self->inbox) && watched_state_is_copy (watched) && inbox_needs_state (&self->inbox);
     }
-  else /* Of the others only a request to end counts: it may be a signal that reached one of them alone. */
+  else /* On other ranks only a request to end counts, which may be a signal that reached only one of them. */
     wanted[0] = inbox_must_end (&self->inbox) ? 2 : 0;
   wanted[1] = self->checkpoints->is_due;
   if (!rank_group_max (self->group, wanted, most, 3, error))
@@ -123,8 +123,7 @@ agree (RunControl *self, TrainAction *action, GError **error)
   if (most[0] == 0 && most[1] == 0)
     return TRUE;
   self->checkpoints->is_due = FALSE;
-  /* On all ranks: what follows needs a state that agrees with the run's progress. Reading it may make the next
-   * checkpoint due. */
+  /* Synchronises state and progress, on all ranks. Reading the last step may make the next checkpoint due. */
   if (!training_loop_finish (self->loop, error)
       || (most[1] != 0 && !checkpoints_write (self->checkpoints, self->progress, error))
       || (most[2] != 0 && !watched_state_gather (watched, error)))
@@ -162,7 +161,7 @@ run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error)
 
   *yields = FALSE;
   if (self->group->comm != NULL || !inbox_is_pending (&self->inbox))
-    return TRUE; /* ranks agree between steps alone */
+    return TRUE; /* ranks agree only between steps */
   if (!self->inbox.active || self->inbox.single)
     {
       *yields = inbox_must_end (&self->inbox);

@@ -1,6 +1,6 @@
-/* What other threads command and query while a run trains, and what ranks agree on between two steps.
+/* Commands and queries of other threads while a run trains, and the agreement of ranks between two steps.
  *
- * Commands and requests are handled at steps from which the run could be resumed. If there are ranks, rank 0 handles
+ * Commands and requests are handled after steps from which the run could be resumed. With several ranks, rank 0 handles
  * them, and the others follow. */
 #pragma once
 
@@ -31,18 +31,18 @@ typedef struct
   const char *shown;
 } RunControl;
 
-/* The fields before `inbox` are set. */
+/* The caller sets the fields before `inbox`. */
 void run_control_init (RunControl *self);
 void run_control_clear (RunControl *self);
-/* Calls show() if the state is another one than before. state: static. */
+/* Calls show() if the state has changed. state: static. */
 void run_control_show (RunControl *self, const char *state);
-/* TRUE if run_control_poll() is to be called before the next step. */
+/* TRUE if run_control_poll() must be called before the next step. */
 gboolean run_control_is_wanted (RunControl *self);
-/* Handles commands and requests, waits while the run is paused, and shows that it runs if it goes on. A call of all
- * ranks. Errors: DIST if a rank is lost, and those of commands. */
+/* Handles commands and requests, waits while the run is paused, and then shows that it runs. Called by all ranks.
+ * Errors: DIST if a rank is lost, and those of commands. */
 gboolean run_control_poll (RunControl *self, TrainAction *action, GError **error);
-/* Between two batches of an evaluation: the run may be paused as between two steps. *yields is set if a command ends
- * the run; a single step waits until the evaluation is over. */
+/* Called between two batches of an evaluation: the run may be paused as between two steps. *yields is set if a command
+ * ends the run; a single step waits until the evaluation is over. */
 gboolean run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error);
 /* TRUE if a scalar of the state, or a learning rate that no schedule sets, has this name. */
 gboolean run_control_has_value (const RunControl *self, const char *name);

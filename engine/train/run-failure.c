@@ -1,30 +1,30 @@
-/* Saves and explains what a run that has failed leaves. */
+/* Saves the finished steps of a failed run, and explains how to resume it. */
 #include "engine/train/run-failure.h"
 
 #include "engine/core/loom-error.h"
 
 #include <string.h>
 
-/* An evaluation has failed, or a step that has written nothing: the finished steps are whole. If a file could not be
- * written, another one would not be either; and weights that make the next batch overflow, whatever the learning rate,
- * would only fail again. */
+/* TRUE if a checkpoint is useful: an evaluation has failed, or a step that has written nothing. Not if a file could not
+ * be written, because another write would fail, too; nor if the weights make the next batch overflow with any learning
+ * rate, because the resumed run would fail again. */
 void
 run_failure_save (const RunFailure *self, const GError *failure)
 {
   const gboolean is_divided = loom_state_is_divided (self->model->state);
   g_autoptr (GError) error = NULL;
 
-  /* Ranks with parts of the state write together, so only if all have failed alike. */
+  /* Ranks with shards of the state write together, so only if all have failed alike. */
   if ((is_divided && failure->code != LOOM_ERROR_NAN) || !checkpoints_takes_part (self->checkpoints)
       || self->loop->is_between || self->progress->step == self->checkpoints->saved_step
       || failure->domain != LOOM_ERROR || failure->code == LOOM_ERROR_IO || self->place->weights_overflow)
     return;
-  /* The others wait for this rank's part of what it cannot write. */
+  /* The others wait for this rank's shard, which it cannot send. */
   if (!checkpoints_write (self->checkpoints, self->progress, &error) && is_divided)
     self->group->comm->abort (self->group->comm, error->message);
 }
 
-/* "Step 3 (epoch 1)", "Evaluation after step 3", but not "a step on cuda:0" */
+/* "Step 3 (epoch 1)" or "Evaluation after step 3"; not "a step on cuda:0". */
 static gboolean
 names_step (const char *message)
 {
@@ -35,7 +35,7 @@ names_step (const char *message)
   return at != NULL;
 }
 
-/* How to resume the run. Weights that overflow are left for the newest checkpoint, with a smaller learning rate. */
+/* How to resume the run. If the weights overflow, from the newest checkpoint, with a smaller learning rate. */
 static char *
 resume_hint (const RunFailure *self, const char *message)
 {

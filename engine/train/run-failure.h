@@ -1,4 +1,4 @@
-/* What a run that fails leaves: the steps that it has finished, and a sentence that says how to resume it. */
+/* The end of a failed run: saving its finished steps, and a sentence that describes how to resume it. */
 #pragma once
 
 #include "engine/train/training-loop.h"
@@ -16,10 +16,9 @@ typedef struct
   Checkpoints *checkpoints;
 } RunFailure;
 
-/* Writes a checkpoint of the finished steps if the failure has left them whole. */
+/* Writes a checkpoint of the finished steps if the state is still valid. */
 void run_failure_save (const RunFailure *self, const GError *failure);
-/* Adds to the failure's sentence after which step it came and the command that resumes the run, if it does not say so
- * itself. */
+/* Adds to the error the step of the failure and the command that resumes the run, unless it contains them already. */
 void run_failure_explain (const RunFailure *self, GError *failure);
 
 G_END_DECLS

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#define SAMPLE 32 /* samples of the fixed batch */
-#define KEEP   32 /* ports of the plan */
-#define STALE  64 /* rounds without a request for a port, after which it is left out */
+#define SAMPLE 32 /* number of samples in the fixed batch */
+#define KEEP   32 /* maximum number of ports in the plan */
+#define STALE  64 /* rounds without a request for a port, after which it is dropped */
 
 typedef struct
 {
@@ -23,10 +23,10 @@ struct _Snapshots
   gint64 n;
   GPtrArray *ports; /* Port, in the order of the plan's outputs */
   LoomNet *net;     /* for a batch of n samples */
-  LoomExec *exec;   /* NULL as long as there is no port */
-  StateCopy *of;    /* the state that it computes over */
-  guint64 round;    /* the requests that wait between the same two steps are one */
-  guint64 ran;      /* the round whose values the ports have */
+  LoomExec *exec;   /* NULL if there is no port */
+  StateCopy *of;    /* the state that it reads */
+  guint64 round;    /* requests between the same two steps are one round */
+  guint64 ran;      /* the round of the current values */
 };
 
 static void
@@ -81,7 +81,7 @@ read_net (Snapshots *self, GError **error)
   return loom_faults_to_error (faults, NULL, error);
 }
 
-/* The fixed sample, in the precision of the run. */
+/* The fixed samples, in the precision of the run. */
 static GPtrArray *
 read_sample (const SnapshotOwner *owner, GError **error)
 {
@@ -108,7 +108,7 @@ snapshots_new (const SnapshotOwner *owner, GError **error)
   g_autoptr (Snapshots) self = g_new0 (Snapshots, 1);
 
   self->owner = *owner;
-  self->round = 1; /* 0 is a round that no plan has run in */
+  self->round = 1; /* 0 is a round before the plan's first run */
   self->sample = read_sample (owner, error);
   if (self->sample == NULL)
     return NULL;
@@ -142,8 +142,8 @@ gradient (LoomProgram *p, LoomValue loss, LoomValue wrt, const char *name, GErro
   return grad;
 }
 
-/* The values of n ports, and the loss's gradients with respect to those named "grad:PORT" (a weight's name is a port,
- * too), become the program's outputs in their order. Of a port within a loop it is a stack of all steps. */
+/* Makes program outputs of the values of n ports, and of the loss's gradients with respect to those named "grad:PORT"
+ * (a weight's name is a port, too), in their order. A port within a loop is stacked over all iterations. */
 static LoomProgram *
 build_program (Snapshots *self, guint n, const char *const *port, GError **error)
 {
@@ -232,8 +232,8 @@ has_stale (const Snapshots *self)
   return FALSE;
 }
 
-/* Another plan: for the ports that are still requested, and one more (NULL: none), which is taken. If planning fails
- * the old plan stays. */
+/* Replans for the ports that are still requested, and one more (NULL: none), which is consumed. If planning fails, the
+ * old plan stays. */
 static gboolean
 replan (Snapshots *self, StateCopy *of, Port *more, GError **error)
 {
@@ -281,7 +281,8 @@ add_port (Snapshots *self, StateCopy *of, const char *name, GError **error)
   return replan (self, of, port, error) ? port : NULL;
 }
 
-/* Runs the plan, and takes the values of all ports: an executor's outputs are only good until its next step. */
+/* Runs the plan, and copies the values of all ports, because an executor's outputs are only valid until its next step.
+ */
 static gboolean
 run (Snapshots *self, GError **error)
 {

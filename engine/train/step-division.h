@@ -6,8 +6,8 @@
 
 G_BEGIN_DECLS
 
-/* The step's programs become this rank's part of them, if there are several ranks. The first step of a pipeline, one of
- * training, chooses the stages for the whole run: they are stored in the model's spec. */
+/* Partitions the step's programs for this rank, if there are several. The first step of a pipeline, one of training,
+ * determines the stages for the whole run: they are stored in the model's spec. */
 gboolean step_divide (LoomStep *step, const TrainModel *model, const RankGroup *group, GError **error);
 
 G_END_DECLS

@@ -27,7 +27,7 @@ step_failure_of_batch (StepFailure *self, StepPlan *plan, const LoomBatch *batch
     }
   g_error_free (cause);
   loss = loom_exec_scalar (plan->exec, plan->loss);
-  /* The curve gets its last point; the error explains it. */
+  /* The curve gets its last point, and the error explains it. */
   if (!isfinite (loss))
     step_log_report (self->log, step, loss, lr, loom_exec_scalar (plan->exec, plan->grad_norm));
   nan_search (&self->search, progress->step, plan, batch, &self->place);

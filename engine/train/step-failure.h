@@ -1,4 +1,4 @@
-/* Explains why a step has failed: its number, and if its numbers are not finite, where that began. */
+/* Explains why a step has failed: its number, and if its numbers are not finite, where they arose. */
 #pragma once
 
 #include "engine/train/nan-search.h"
@@ -14,10 +14,11 @@ typedef struct
 } StepFailure;
 
 void step_failure_clear (StepFailure *self);
-/* A batch has failed, and nothing of it was written; it is still the plan's input. Takes the cause. Always FALSE. */
+/* A batch has failed, and nothing of it was written; it is still the plan's input. Frees the cause. Always returns
+ * FALSE. */
 gboolean step_failure_of_batch (StepFailure *self, StepPlan *plan, const LoomBatch *batch, double lr, GError *cause,
                                 GError **error);
-/* The update from accumulated batches has failed. Takes the cause. Always FALSE. */
+/* The update from accumulated batches has failed. Frees the cause. Always returns FALSE. */
 gboolean step_failure_of_update (const StepFailure *self, GError *cause, GError **error);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* Counts finished steps, and reports them. It allocates and formats nothing within a step. */
+/* Counts and reports finished steps. Allocates and formats nothing within a step. */
 #include "engine/train/step-log.h"
 
 void

@@ -1,4 +1,4 @@
-/* Counts finished steps: in the progress, the figures of the last steps, the clock and the events; and reports them. */
+/* Counts finished steps in the progress, the figures of the last steps, the clock and the events; and reports them. */
 #pragma once
 
 #include "engine/train/checkpoints.h"
@@ -24,12 +24,12 @@ typedef struct
   double *metric_value; /* buffer for a report */
 } StepLog;
 
-/* The fields before `recent` are set, and the progress has its metrics. step: the first planned one. */
+/* The caller sets the fields before `recent`, and the progress has its metrics. step: the first planned one. */
 void step_log_init (StepLog *self, const LoomTrainSpec *spec, const LoomStep *step);
 void step_log_clear (StepLog *self);
-/* A step is over, whose loss is a mean over `samples`: keeps it, and looks at the clock. */
+/* Counts a step, whose loss is a mean over `samples`, and reads the clock if it is due. */
 gboolean step_log_add (StepLog *self, double loss, double samples, double lr, GError **error);
-/* Reports step `number`: the last one, or one that has failed. */
+/* Reports step `number`: the last one, or a failed one. */
 void step_log_report (StepLog *self, gint64 number, double loss, double lr, double grad_norm);
 /* The n values of the epoch's metrics so far; valid until the next report. */
 const double *step_log_metrics (StepLog *self);

@@ -19,7 +19,7 @@ step_plans_clear (StepPlans *self)
   g_clear_pointer (&self->update, loom_exec_free);
 }
 
-/* The ranks of a parameter server report their losses as they push. */
+/* The ranks of a parameter server report their losses in their pushes. */
 static gboolean
 reports_own (const StepPlans *self, gboolean training)
 {
@@ -34,7 +34,7 @@ make (StepPlans *self, gint64 batch, gboolean training, gboolean averaged, GErro
   if (step == NULL)
     return NULL;
   step->reports_own = reports_own (self, training);
-  /* The gradients of a rank that a server serves are pushed, and exchanged with no other rank. */
+  /* The gradients of a worker of a server are pushed, and exchanged with no other rank. */
   return step_plan_new (step, self->model, self->data, training && self->group->has_server ? NULL : self->group,
                         training, averaged, error);
 }
@@ -75,7 +75,7 @@ step_plans_first (const StepPlans *self)
   return self->training->len > 0 ? self->training->pdata[0] : NULL;
 }
 
-/* The batch that the user chose: that of the first plan, which may be the one that is made. */
+/* The batch size that the user chose: that of the first plan, which may be the one being made. */
 static gint64
 usual_batch (const StepPlans *self, gint64 batch)
 {

@@ -1,4 +1,4 @@
-/* Where the time of a step goes. */
+/* The parts of a step's time; see the header. */
 #include "engine/train/step-timings.h"
 
 #define SHORT_STRIDE 16

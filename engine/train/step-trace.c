@@ -1,9 +1,10 @@
-/* The tracks of one step.
+/* The trace of one step.
  *
- * A rank notes when its exchanges begin and end. Those of a line of the mesh are the same ones in the same order on all
- * of its ranks, so from all notes together the time until the last rank began is known as waiting, and the rest is the
- * exchange. The step needs nothing for that. An exchange that overlaps the computation (engine/plan/plan-comm-thread.c,
- * or a device's stream) has its own times, and a wait of the computation for it is a wait. */
+ * A rank records when its exchanges begin and end. Exchanges of a line of the mesh are the same, in the same order, on
+ * all of its ranks, so the records of all ranks show how long each waited until the last rank began; the rest is
+ * communication. This requires no action within the step. An exchange that overlaps the computation
+ * (engine/plan/plan-comm-thread.c, or a device's stream) is timed separately, and a wait of the computation for it is a
+ * wait. */
 #include "engine/train/step-trace.h"
 
 #include "engine/core/loom-atomic-file.h"
@@ -15,7 +16,7 @@
 #include <time.h>
 
 #define WARM   5 /* steps before the one that is recorded for a file */
-#define CLOCKS 9 /* meetings by which clocks of several machines are compared */
+#define CLOCKS 9 /* number of barriers by which clocks of several machines are compared */
 
 static const char nothing[] = "{\"traceEvents\":[]}";
 
@@ -67,7 +68,7 @@ step_trace_begin (StepTrace *self, gint64 step)
   self->begin = now_ns ();
 }
 
-/* The computation waits for an exchange that overlaps it. */
+/* TRUE if the computation waits for an exchange that overlaps it. */
 static gboolean
 is_wait (const LoomPlanInstr *instr)
 {
@@ -85,7 +86,7 @@ bytes_between (const LoomPlan *plan, const LoomPlanInstr *instr, guint first, gu
   return bytes;
 }
 
-/* What is exchanged, or read and written. A send makes nothing, so its bytes are those that it takes. */
+/* The bytes that are communicated, or read and written. A send has no results, so its operands count. */
 static double
 bytes_of (const LoomPlan *plan, const LoomPlanInstr *instr)
 {
@@ -97,8 +98,8 @@ bytes_of (const LoomPlan *plan, const LoomPlanInstr *instr)
   return bytes > 0 ? bytes : bytes_between (plan, instr, 0, instr->n_in);
 }
 
-/* An instruction's label. Stages know each other by their numbers along the pipeline, but who reads a trace knows ranks
- * by those of the whole run. (transfer full) */
+/* An instruction's label. Stages have numbers along the pipeline, but readers of a trace know ranks by their numbers in
+ * the whole run. (transfer full) */
 static char *
 label_of (const StepTrace *self, const LoomPlanInstr *instr)
 {
@@ -117,8 +118,8 @@ label_of (const StepTrace *self, const LoomPlanInstr *instr)
   return g_strdup_printf ("%.*s%s%d%s", (int)(at - instr->label), instr->label, rank, other, rest);
 }
 
-/* A device's lane, that of exchanges with ranks, or of the copies that one device makes to others while it computes.
- * (transfer full) */
+/* The lane of a device, of communication between ranks, or of the copies that a device makes to others while it
+ * computes. (transfer full) */
 static char *
 lane_of (const LoomPlan *plan, const LoomPlanInstr *instr)
 {
@@ -136,7 +137,7 @@ add_instr (StepTrace *self, const LoomPlan *plan, const LoomExecSpan *span)
   const LoomPlanInstr *instr = span->instr;
   g_autofree char *purpose = instr->origin == NULL ? loom_plan_purpose (plan, instr) : NULL;
   LoomTraceSpan to = { .rank = self->group->comm != NULL ? self->group->comm->rank : 0,
-                       /* A copy between devices, which has no kernel, computes nothing either. */
+                       /* A copy between devices has no kernel and computes nothing, either. */
                        .kind = is_wait (instr)                                        ? LOOM_TRACE_WAIT
                                : loom_plan_exchanges (instr) || instr->kernel == NULL ? LOOM_TRACE_EXCHANGE
                                                                                       : LOOM_TRACE_COMPUTE,
@@ -148,7 +149,7 @@ add_instr (StepTrace *self, const LoomPlan *plan, const LoomExecSpan *span)
 
   g_autofree char *label = NULL, *lane = lane_of (plan, instr);
 
-  /* “F3 matmul”: of the third micro-batch's forward pass. */
+  /* “F3 matmul”: in the forward pass of the third micro-batch. */
   if (instr->pass > 0 && to.kind == LOOM_TRACE_COMPUTE)
     label = g_strdup_printf ("%c%u %s", instr->pass % 2 == 1 ? 'F' : 'B', (instr->pass + 1) / 2, instr->label);
   else
@@ -190,7 +191,8 @@ compare (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* How much this machine's clock is ahead of rank 0's, from meetings, which all leave at about the same time. */
+/* The offset of this machine's clock from rank 0's, measured by barriers, which all ranks leave at about the same time.
+ */
 static gboolean
 compare_clocks (LoomComm *comm, gint64 *ahead, GError **error)
 {
@@ -217,7 +219,7 @@ compare_clocks (LoomComm *comm, gint64 *ahead, GError **error)
   return TRUE;
 }
 
-/* The spans of all ranks, in their order. */
+/* The spans of all ranks, in order. */
 static GArray *
 gather_spans (StepTrace *self, GError **error)
 {
@@ -240,7 +242,7 @@ gather_spans (StepTrace *self, GError **error)
   return g_steal_pointer (&all);
 }
 
-/* What goes from one stage of a pipeline to another. */
+/* TRUE for a transfer between stages of a pipeline. */
 static gboolean
 is_between_two (const LoomTraceSpan *span)
 {
@@ -248,14 +250,14 @@ is_between_two (const LoomTraceSpan *span)
          && (g_str_has_prefix (span->label, "send ") || g_str_has_prefix (span->label, "receive "));
 }
 
-/* What goes from device to device of one rank. */
+/* TRUE for a copy between devices of one rank. */
 static gboolean
 is_copy (const LoomTraceSpan *span)
 {
   return span->kind == LOOM_TRACE_EXCHANGE && g_str_has_prefix (span->label, "copy ");
 }
 
-/* Exchanges of the ranks of a line are called alike: by its axis, its first rank, and their number. (transfer full) */
+/* The key of an exchange, equal on all ranks of a line: its axis, its first rank, and its number. (transfer full) */
 static char *
 name_of (const LoomMesh *mesh, const LoomTraceSpan *span, guint k)
 {
@@ -265,7 +267,7 @@ name_of (const LoomMesh *mesh, const LoomTraceSpan *span, guint k)
   return g_strdup_printf ("%d %d %d %d %u", span->along, first.at[0], first.at[1], first.at[2], k);
 }
 
-/* Calls func for each exchange of a line with its name. */
+/* Calls func for each exchange of a line with its key. */
 static void
 foreach_exchange (GArray *spans, const LoomMesh *mesh,
                   void (*func) (GArray *spans, guint i, char *name, GHashTable *last), GHashTable *last)
@@ -285,7 +287,7 @@ foreach_exchange (GArray *spans, const LoomMesh *mesh,
     }
 }
 
-/* When the last rank begins it, by its name. */
+/* The time at which the last rank begins it, by key. */
 static void
 find_last (GArray *spans, guint i, char *name, GHashTable *last)
 {
@@ -296,7 +298,7 @@ find_last (GArray *spans, guint i, char *name, GHashTable *last)
   g_hash_table_insert (last, name, g_memdup2 (&begin, sizeof begin));
 }
 
-/* An exchange that began before the others came is a wait and an exchange. */
+/* An exchange that began before the others arrived is divided into a wait and an exchange. */
 static void
 split_wait (GArray *spans, guint i, char *name, GHashTable *last)
 {
@@ -312,8 +314,8 @@ split_wait (GArray *spans, guint i, char *name, GHashTable *last)
   g_array_append_val (spans, wait);
 }
 
-/* A stage that receives waits until the other one has sent: until the end of the span of that node, micro-batch and
- * rank which is the first that none has been found for. */
+/* A stage that receives waits until the other one has sent: until the end of the first unmatched span of that node,
+ * micro-batch and rank. */
 static void
 split_receives (GArray *spans)
 {
@@ -356,7 +358,7 @@ split_receives (GArray *spans)
       }
 }
 
-/* The share of the time between the first pass's beginning and the last one's end in which ranks compute none.
+/* The fraction of the time from the first pass's beginning to the last one's end in which ranks do not compute.
  * Negative: there are no passes. */
 static double
 measure_bubble (const GArray *spans, int ranks)
@@ -423,7 +425,7 @@ title_of (const StepTrace *self, gint64 step)
                           bubble * 100, stages - 1, micros + stages - 1, 100 * (stages - 1.0) / (micros + stages - 1));
 }
 
-/* The run's own trace is in its folder; another is where the user wants it. */
+/* The run's own trace is in its folder; another is written to the user's path. */
 static gboolean
 write_file (const StepTrace *self, LoomFolder *files, GError **error)
 {

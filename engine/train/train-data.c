@@ -57,14 +57,14 @@ LoomLoader *
 train_data_loader_new (const TrainData *data, const TrainModel *model, const RankGroup *group, LoomSplit split,
                        gboolean shuffle, GError **error)
 {
-  /* With a state that is carried on, an evaluation reads the text as one stream. */
+  /* With a carried state, an evaluation reads the text as one stream. */
   gint64 batch = model->spec->stateful && !shuffle ? 1 : model->spec->batch_size;
   LoomLoader *loader = loom_loader_new (data->dataset, split, batch, shuffle, model->spec->seed, error);
   int rank = group->mesh.at[LOOM_MESH_DATA], n = group->mesh.size[LOOM_MESH_DATA];
 
   if (loader == NULL || group->comm == NULL)
     return loader;
-  /* An evaluation is computed by all ranks, the server among them. */
+  /* An evaluation is computed by all ranks, including the server. */
   if (shuffle)
     rank_group_shard (group, &rank, &n);
   loom_loader_share (loader, rank, n);
@@ -73,7 +73,7 @@ train_data_loader_new (const TrainData *data, const TrainModel *model, const Ran
 
 /* ---- opening ---------------------------------------------------------- */
 
-/* A text that is read in order: each of batch_size streams has as many windows as the others. */
+/* For a text that is read in order, each of batch_size streams has equally many windows. */
 static gboolean
 read_streams (TrainData *data, const LoomTrainSpec *spec, const RankGroup *group, GError **error)
 {
@@ -116,8 +116,8 @@ weigh_samples (TrainData *data, const LoomTrainSpec *spec, GError **error)
   return TRUE;
 }
 
-/* Applies drop_last to an epoch's short last batch, with a note if it is auto. A batch that is to be kept and from
- * which a norm learns nothing is a SHAPE error. */
+/* Applies drop_last to an epoch's incomplete last batch, with a note if it is auto. SHAPE if the batch must be kept and
+ * a norm cannot be trained with it. */
 static gboolean
 drop_last (TrainData *data, const TrainModel *model, const RankGroup *group, TrainNotes *notes, GError **error)
 {
@@ -139,7 +139,7 @@ drop_last (TrainData *data, const TrainModel *model, const RankGroup *group, Tra
                    n, batch);
       return FALSE;
     }
-  /* Two samples are two values a channel at least. Where there is but one, the first plan says what is wrong. */
+  /* Two samples are at least two values per channel. If there is only one sample, the first plan reports the error. */
   g_autofree char *lone
       = drop != LOOM_DROP_LAST_TRUE && rest == 1 && n > 1 ? loom_step_lone (model->graph, model->spec, 1) : NULL;
   if (lone != NULL && drop == LOOM_DROP_LAST_FALSE && steps)
@@ -163,7 +163,7 @@ drop_last (TrainData *data, const TrainModel *model, const RankGroup *group, Tra
   return TRUE;
 }
 
-/* FALSE with DATA if the data name more classes than a loss has logits. */
+/* Returns FALSE with DATA if the data name more classes than a loss has logits. */
 static gboolean
 check_classes (const TrainData *data, const TrainModel *model, GError **error)
 {
@@ -222,7 +222,7 @@ train_data_open (TrainData *data, const TrainModel *model, const RankGroup *grou
 
 /* ---- words ------------------------------------------------------------ */
 
-/* The data set's output of this name that has whole numbers in a row for each sample; -1 with PORT. */
+/* The data set's port of this name with a row of integers for each sample; -1 with PORT. */
 static int
 find_sequence (const TrainData *data, const TrainModel *model, const char *name, GError **error)
 {

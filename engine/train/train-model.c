@@ -1,4 +1,4 @@
-/* What a run trains, and the device that computes it. */
+/* The graph, data and device of a run; see the header. */
 #include "engine/train/train-model.h"
 
 #include "engine/train/loom-step.h"

@@ -1,4 +1,4 @@
-/* What a run trains, and the device that computes it. The trainer owns all of it, its parts read it. */
+/* The graph, data and device of a run. The trainer owns it; the parts of the trainer read it. */
 #pragma once
 
 #include "engine/recipe/loom-train-spec.h"
@@ -15,15 +15,16 @@ typedef struct
   LoomState *state;
   char *device;
   int threads;
-  char *data_folder; /* against which paths of data are resolved; may be NULL */
+  char *data_folder; /* the folder for relative paths of data; may be NULL */
 } TrainModel;
 
 void train_model_clear (TrainModel *model);
-/* TRUE if there are moving averages of weights: there are after the first step. */
+/* TRUE if there are moving averages of weights, which is the case after the first step. */
 gboolean train_model_has_averages (const TrainModel *model);
-/* The program then reads the averages instead of the weights. */
+/* Makes the program read the averages instead of the weights. */
 void train_model_use_averages (const TrainModel *model, LoomProgram *program);
-/* How the graph is lowered for observers: in evaluation mode, with the run's arithmetic, the n `wanted` ports alone. */
+/* Options to lower the graph for observers: in evaluation mode, with the run's arithmetic, only the n `wanted` ports.
+ */
 LoomLowerOptions train_model_lower_options (const TrainModel *model, guint n, const LoomNetSource *wanted);
 
 G_END_DECLS

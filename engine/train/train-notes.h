@@ -7,15 +7,15 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  GString *text;                                    /* a line each; NULL: there are none */
+  GString *text;                                    /* one per line; NULL: none */
   void (*report) (const char *note, gpointer data); /* while the run has an observer; else NULL */
   gpointer data;
 } TrainNotes;
 
 void train_notes_clear (TrainNotes *notes);
-/* Appends a line, which the owner shows when it likes. */
+/* Appends a line, to be shown later. */
 void train_notes_add (TrainNotes *notes, const char *format, ...) G_GNUC_PRINTF (2, 3);
-/* Calls report(); appends a line if there is none. */
+/* Calls report(), or appends a line if it is NULL. */
 void train_notes_report (TrainNotes *notes, const char *note);
 
 G_END_DECLS

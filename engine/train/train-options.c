@@ -1,8 +1,8 @@
 /* Options of the command line, written into the graph.
  *
- * Everything that an option changes has a place in the graph file, so it is put there before anything else
- * looks: checks, inference and the run folder's graph.xml then need to know one source only. What an option has set
- * is remembered, because a fault of it is the option's and not the file's. */
+ * Every setting that an option changes has a place in the graph file, so it is written there first: checks, inference
+ * and the run folder's graph.xml then have a single source. The attributes that an option has set are recorded, because
+ * a fault of one is reported as the option's and not the file's. */
 #include "engine/train/train-options.h"
 
 #include "engine/core/loom-error.h"
@@ -14,7 +14,7 @@
 typedef struct
 {
   char *option; /* "--lr", "--set fc.bias=false", "--strategy gpipe" */
-  char *value;  /* NULL where the option's own text has it */
+  char *value;  /* NULL if the option's text contains it */
   char *attribute;
   int line; /* of the element */
   gboolean of_train;
@@ -59,7 +59,7 @@ set_attribute (LoomGraph *graph, LoomElement *element, const char *name, const c
   loom_edit_free (loom_graph_apply (graph, loom_edit_set (element, name, value)));
 }
 
-/* An attribute of <train> by the option that is called so; value NULL: nothing was given. */
+/* Sets an attribute of <train> from the option of this name; value NULL: not given. */
 static void
 set_train (LoomGraph *graph, const char *name, const char *value, GPtrArray *all)
 {
@@ -76,7 +76,7 @@ set_train_int (LoomGraph *graph, const char *name, gint64 value, GPtrArray *all)
   set_train (graph, name, text, all);
 }
 
-/* What stands in <train> once at most, made where it is not there; NULL: it has no such element. */
+/* The child of <train> with this tag, created if needed; NULL: it has no such element. */
 static LoomElement *
 find_in_train (LoomGraph *graph, const char *name)
 {
@@ -97,7 +97,7 @@ find_in_train (LoomGraph *graph, const char *name)
 
 typedef struct
 {
-  const char *option; /* as it was typed: what it writes may be the number of ranks */
+  const char *option; /* as typed: the attribute's value may be the number of ranks */
   GPtrArray *all;
 } Strategy;
 
@@ -110,7 +110,7 @@ strategy_cb (LoomElement *parallel, const char *name, const char *value, gpointe
     note_given (parallel, name, value, strategy->option, FALSE, strategy->all);
 }
 
-/* <parallel> divides as --strategy says. */
+/* Sets the attributes of <parallel> for --strategy. */
 static void
 set_strategy (LoomGraph *graph, const char *strategy, int ranks, GPtrArray *all)
 {
@@ -149,7 +149,7 @@ find_target (LoomGraph *graph, const char *path)
             return g_str_equal (path, "train") ? loom_element_find (scope, LOOM_TAG_TRAIN) : NULL;
           if (g_str_equal (part[0], "train") && part[2] == NULL)
             return find_in_train (graph, part[1]);
-          /* A module's own name stands for all its instances. */
+          /* A module's own name means all its instances. */
           scope = loom_graph_find_module (graph, part[0]);
           if (scope == NULL)
             return NULL;
@@ -183,7 +183,7 @@ apply_assignment (LoomGraph *graph, const char *text, GPtrArray *all, GError **e
     }
   g_autofree char *option = g_strconcat ("--set ", text, NULL);
   const gboolean is_train = loom_element_tag (element) != LOOM_TAG_NODE;
-  /* Another optimiser may not have what the graph's own is told; nodes may have parameters that are empty texts. */
+  /* Another optimiser may not have the hyper-parameters of the graph's own; parameters of nodes may be empty texts. */
   set_attribute (graph, element, dot + 1, is_train && equals[1] == 0 ? NULL : equals + 1, option, FALSE, all);
   return TRUE;
 }
@@ -241,11 +241,11 @@ train_options_apply (const LoomGraph *original, const LoomTrainerOptions *option
 
 /* ---- faults ----------------------------------------------------------- */
 
-/* Attributes of <train> that have an option of their own. */
+/* The attributes of <train> that have an option of their own. */
 static const char *const options_of_train[]
     = { "epochs", "batch_size", "seed", "device", "weights", "match", "precision", "tf32", "lr", NULL };
 
-/* The option that has set what is wrong: the last one, where several have set it. */
+/* The option that has set the faulty attribute: the last one, if several have set it. */
 static const Given *
 find_given (const GPtrArray *given, const LoomFault *fault)
 {
@@ -267,7 +267,7 @@ option_sentence (const Given *given, const LoomFault *fault)
 
   if (given->of_train && g_str_has_prefix (message, prefix))
     message += strlen (prefix);
-  /* A remedy that has an option of its own is given as that. */
+  /* If the remedy sets an attribute with an option, names the option. */
   if (given->of_train && given->value != NULL && fault->fix_attribute != NULL && fault->fix_value != NULL
       && !g_str_equal (fault->fix_attribute, given->attribute)
       && g_strv_contains (options_of_train, fault->fix_attribute))
@@ -279,7 +279,7 @@ option_sentence (const Given *given, const LoomFault *fault)
   return g_strdup_printf ("%s: %s%s%s", given->option, message, fix != NULL ? " " : "", fix != NULL ? fix : "");
 }
 
-/* "With --set fc.out_features=2: " where a graph is wrong only as the options have made it. */
+/* "With --set fc.out_features=2: ", if the graph has no fault without the options. */
 static char *
 blame_options (const LoomGraph *original, const GPtrArray *given)
 {

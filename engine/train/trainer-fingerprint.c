@@ -1,11 +1,11 @@
-/* Hashes of what the ranks of one run have alike. */
+/* Hashes of the properties that must be equal on all ranks. */
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-hash.h"
 
 #include <string.h>
 
-/* Machines whose cost tables differ may cut a net at different places. */
+/* With different cost tables, machines may divide a net into different stages. */
 static guint64
 hash_stages (const LoomTrainer *t, guint64 hash)
 {

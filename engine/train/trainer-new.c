@@ -114,7 +114,7 @@ open_ranks (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 
 /* ---- devices and plans ------------------------------------------------ */
 
-/* The samples of a step that are planned before the first one. */
+/* Determines the number of samples in a step before planning the first one. */
 static gint64
 first_batch (const LoomTrainer *t)
 {
@@ -125,7 +125,7 @@ first_batch (const LoomTrainer *t)
   return !t->group.has_server || batch < n ? batch : loom_comm_shard (batch, rank, n).count;
 }
 
-/* The parts that steps are computed with. */
+/* Makes the parts that compute steps. */
 static gboolean
 make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 {
@@ -154,7 +154,7 @@ make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   return TRUE;
 }
 
-/* The parts that count, report, evaluate and write. */
+/* Makes the parts that count, report, evaluate and write. */
 static void
 make_records (LoomTrainer *t, const LoomTrainerOptions *options)
 {
@@ -229,7 +229,7 @@ resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderConten
   if (!isnan (options->lr))
     t->progress.base_lr = learning_rates_of_spec (t->model.spec);
   if (options->epochs > 0 && t->progress.epoch < t->model.spec->epochs)
-    t->progress.watch.patience_exhausted = FALSE; /* the caller asks for more epochs */
+    t->progress.watch.patience_exhausted = FALSE; /* the caller requests more epochs */
   return TRUE;
 }
 
@@ -241,7 +241,7 @@ open_folder (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 
   if (options->resume != NULL && !resume (t, options, &run, error))
     return FALSE;
-  /* A run that was killed before its first checkpoint begins again, weights and all. */
+  /* A run that was killed before its first checkpoint begins again, including the weights. */
   if (t->folder.events_length == 0 && t->progress.step == 0
       && !initial_weights_load (&t->model, &t->notes, &t->transfer, error))
     return FALSE;

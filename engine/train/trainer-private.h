@@ -30,10 +30,10 @@ struct _LoomTrainer
   EpochEnd epoch_end;
   TrainObservers observers;
   RunControl control;
-  RankServer *server; /* NULL: there is none */
+  RankServer *server; /* NULL: none */
   TrainNotes notes;
-  LoomTransfer *transfer; /* NULL: it began from nothing but the seed */
-  int ranks; /* that a batch is divided among, when the run began: its batch size is that of <train> times these */
+  LoomTransfer *transfer; /* NULL: no file of initial weights */
+  int ranks; /* number of ranks that divided the batch when the run began, whose batch size is <train>'s times these */
 
   LoomTrainerObserver observer;
   gpointer observer_data;

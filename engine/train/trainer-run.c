@@ -1,12 +1,12 @@
-/* Runs a trainer: the order in which its parts are called.
+/* Runs a trainer: calls its parts in order.
  *
  * Between two steps the run reads an atomic flag and calls the observer. Commands, requests, evaluation and checkpoints
- * run when the flag or the clock asks for them, always at a step from which the run could be resumed. */
+ * run if the flag or the clock requires them, always after a step from which the run could be resumed. */
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-error.h"
 
-/* The state is that of the progress from here on. A checkpoint that is due is written; ranks agree on it first. */
+/* From here on the state is that of the progress. Writes a checkpoint if one is due; ranks agree on it first. */
 static gboolean
 finish_steps (LoomTrainer *t, GError **error)
 {
@@ -45,7 +45,7 @@ serve_round (LoomTrainer *t, gint64 steps, GError **error)
   const RankServerOwner owner
       = { &t->data, &t->plans, &t->rates, &t->log, &t->failure, must_end, is_called, note_served, t };
 
-  t->observers.trace.wanted = FALSE; /* there is no step that all take together */
+  t->observers.trace.wanted = FALSE; /* no step is taken by all ranks together */
   if (!rank_server_round (t->server, &owner, steps, error))
     return FALSE;
   if (t->checkpoints.is_due && !checkpoints_write (&t->checkpoints, &t->progress, error))
@@ -101,8 +101,8 @@ only_evaluate (LoomTrainer *t, GError **error)
   return LOOM_TRAINER_DONE;
 }
 
-/* The run may end after the next step, or give way in the evaluation that follows it. An epoch's end with neither an
- * evaluation nor an early stop is as any other step: copies would cost short epochs as much as training. */
+/* TRUE if the run may end after the next step, or during the evaluation after it. An epoch's end with neither an
+ * evaluation nor an early stop is like any other step: copies would cost short epochs as much as training. */
 static gboolean
 may_stand (const LoomTrainer *t)
 {
@@ -113,7 +113,7 @@ may_stand (const LoomTrainer *t)
          || t->progress.step + ahead + 1 == train_data_last_step (&t->data);
 }
 
-/* Before each step after which the run may stand still, what observers see is kept. */
+/* Before each step after which the run may be paused, copies the state for observers. */
 static gboolean
 one_step (LoomTrainer *t, gboolean single, GError **error)
 {
@@ -129,7 +129,7 @@ one_step (LoomTrainer *t, gboolean single, GError **error)
                            : training_loop_step (&t->loop, error);
 }
 
-/* Commands between two steps. FALSE: the run ends with *end. */
+/* Handles commands between two steps. FALSE: the run ends with *end. */
 static gboolean
 between_steps (LoomTrainer *t, gboolean *single, LoomTrainerEnd *end, GError **error)
 {
@@ -158,7 +158,7 @@ between_steps (LoomTrainer *t, gboolean *single, LoomTrainerEnd *end, GError **e
   return FALSE;
 }
 
-/* The rest of the epoch that the progress is in. FALSE: the run ends with *end. */
+/* Runs the rest of the current epoch. FALSE: the run ends with *end. */
 static gboolean
 run_epoch (LoomTrainer *t, LoomTrainerEnd *end, GError **error)
 {
@@ -244,7 +244,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
 
       run_failure_save (&left, failure);
       run_failure_explain (&left, failure);
-      /* Events up to the failure are written if that is still possible. */
+      /* Writes the events up to the failure if that is still possible. */
       run_folder_flush (&t->folder, NULL);
     }
   if (failure != NULL)

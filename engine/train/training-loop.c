@@ -1,11 +1,11 @@
-/* Takes the steps of a run, with a queue of depth 0 or 1. */
+/* Takes the steps of a run, with a queue of depth 0 or 1; see the header. */
 #include "engine/train/training-loop.h"
 
 #include "engine/core/loom-error.h"
 
 #include <math.h>
 
-/* The next run keeps all outputs that are read of this one. plan NULL: the update. */
+/* TRUE if the next run keeps all outputs of this one that are read. plan NULL: the update. */
 static gboolean
 keeps_all (const TrainingLoop *self, const StepPlan *plan)
 {
@@ -76,7 +76,7 @@ queue_depth (const TrainingLoop *self)
 
 /* ---- reading ---------------------------------------------------------- */
 
-/* Sets the host's numbers for a batch of the step that is `ahead` steps after the progress. */
+/* Sets the numbers of the host for a batch of the step that is `ahead` steps after the progress. */
 static void
 set_numbers (TrainingLoop *self, const QueuedRun *run, gint64 ahead)
 {
@@ -87,7 +87,7 @@ set_numbers (TrainingLoop *self, const QueuedRun *run, gint64 ahead)
   step_plans_set_part (self->plans, progress->step + ahead, progress->batch + ahead, run->part, run->share);
 }
 
-/* How stages on GPUs exchange, if they have no link. */
+/* Reports how stages on GPUs communicate if they have no direct link. */
 static void
 report_link (TrainingLoop *self, const StepPlan *plan)
 {
@@ -109,7 +109,7 @@ save (TrainingLoop *self, GError **error)
   return self->is_saved;
 }
 
-/* A batch of a step. The metrics are saved as they were before the first. */
+/* Prepares a batch of a step. Before the first one, the sums of metrics are saved. */
 static gboolean
 read_batch (TrainingLoop *self, const QueuedRun *run, GError **error)
 {
@@ -127,12 +127,12 @@ read_batch (TrainingLoop *self, const QueuedRun *run, GError **error)
   if (metric_sums_add (self->log->progress->metrics, plan, error)
       && metric_sums_add (recent_steps_metrics (&self->log->recent), plan, error))
     return TRUE;
-  /* The weights have taken the step, or may have if its update is queued; the sums have not. */
+  /* The weights have been updated, or may be if the update is queued; the sums have not. */
   self->is_between = self->is_between || self->plans->update == NULL || training_loop_ahead (self) > 0;
   return FALSE;
 }
 
-/* The optimiser computes the step from the loss and its gradients; the outputs are its own from here on. */
+/* The optimiser computes the step from the loss and its gradients; it runs the program itself from here on. */
 static gboolean
 run_driver (TrainingLoop *self, const QueuedRun *run, GError **error)
 {
@@ -150,7 +150,7 @@ run_driver (TrainingLoop *self, const QueuedRun *run, GError **error)
   return TRUE;
 }
 
-/* The numbers of a run that is over. After the last one of a step, the step is counted; what is reported of it is
+/* Reads the numbers of a finished run. After the last run of a step, the step is counted; its figures for reports are
  * stored in *run. */
 static gboolean
 read_run (TrainingLoop *self, QueuedRun *run, GError **error)
@@ -184,19 +184,19 @@ report (TrainingLoop *self, const QueuedRun *run)
 
 /* ---- queueing --------------------------------------------------------- */
 
-/* A run of an executor has failed, and nothing of its step was written. */
+/* Handles a failed run of an executor; nothing of its step was written. */
 static gboolean
 explain (TrainingLoop *self, const QueuedRun *run, GError *cause, GError **error)
 {
   if (run->plan == NULL)
     return step_failure_of_update (self->failure, cause, error);
-  /* A step after it may have had other numbers. */
+  /* The values of a later step may have been different. */
   set_numbers (self, run, 0);
   loom_exec_select_step (run->exec, run->number);
   return step_failure_of_batch (self->failure, run->plan, run->batch, run->lr, cause, error);
 }
 
-/* Waits for what was not read, and reads it. */
+/* Waits for the queued run, and reads it. */
 static gboolean
 drain (TrainingLoop *self, GError **error)
 {
@@ -210,7 +210,7 @@ drain (TrainingLoop *self, GError **error)
     return explain (self, &run, cause, error);
   step_timings_mark (self->timings, &self->timings->compute);
   loom_exec_select_step (run.exec, run.number);
-  /* A driver evaluates its points itself, but the point that it begins from must be finite. */
+  /* A driver evaluates its points itself, but its first point must be finite. */
   if (self->driver != NULL && loom_exec_scalar (run.exec, run.plan->finite) == 0)
     return explain (self, &run, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);
   if (!read_run (self, &run, error))
@@ -219,7 +219,8 @@ drain (TrainingLoop *self, GError **error)
   return TRUE;
 }
 
-/* A run could not be queued, or a fault was reported meanwhile, which may be of the run that was queued before. */
+/* Handles a run that could not be queued, or a fault reported meanwhile, which may belong to the previously queued run.
+ */
 static gboolean
 fail (TrainingLoop *self, const QueuedRun *run, GError *cause, GError **error)
 {
@@ -239,7 +240,7 @@ fail (TrainingLoop *self, const QueuedRun *run, GError *cause, GError **error)
   return FALSE;
 }
 
-/* Queues a run, and reads the one before it. */
+/* Queues a run, and reads the previous one. */
 static gboolean
 queue (TrainingLoop *self, QueuedRun *run, GError **error)
 {
@@ -247,7 +248,7 @@ queue (TrainingLoop *self, QueuedRun *run, GError **error)
   GError *cause = NULL;
   gboolean ok;
 
-  /* An update may have fewer devices than the batches in front of it. */
+  /* An update may use fewer devices than the batches before it. */
   if (before.exec != NULL && !loom_exec_reports_faults_of (run->exec, before.exec) && !drain (self, error))
     return FALSE;
   ok = self->trace->active ? step_trace_run (self->trace, run->exec, &cause) : loom_exec_step (run->exec, &cause);
@@ -270,7 +271,7 @@ queue (TrainingLoop *self, QueuedRun *run, GError **error)
   return (queue_depth (self) > 0 && keeps_all (self, run->plan)) || drain (self, error);
 }
 
-/* The next batch, as a part of a step with `all` samples. */
+/* Runs the next batch as part of a step with `all` samples. */
 static gboolean
 queue_batch (TrainingLoop *self, QueuedRun *run, double all, GError **error)
 {
@@ -278,7 +279,7 @@ queue_batch (TrainingLoop *self, QueuedRun *run, double all, GError **error)
   GError *cause = NULL;
 
   run->batch = batch_queue_next (self->batches, &cause);
-  /* The run queued before is a part of the training, whatever comes after it. Another plan may need a larger arena. */
+  /* The previously queued run is a part of training in any case. Another plan may need a larger arena. */
   if (training_loop_ahead (self) > 0
       && (run->batch == NULL || !step_plans_has (self->plans, run->batch->n)
           || (before != NULL && before->step->batch != run->batch->n))
@@ -312,11 +313,11 @@ take_step (TrainingLoop *self, GError **error)
   double samples = 0;
 
   step_timings_begin (self->timings, progress->step, self->log->clock.stride == 1);
-  /* A traced step is recorded alone. */
+  /* A traced step is recorded separately. */
   if (step_trace_is_due (self->trace, progress->step + training_loop_ahead (self) + 1) && !drain (self, error))
     return FALSE;
   step_trace_begin (self->trace, progress->step + training_loop_ahead (self) + 1);
-  /* The slots that the step's first batch writes are fetched before it. */
+  /* The slots that the step's first batch writes are copied before it. */
   if (self->rollback != NULL && rollback_has_slots (self->rollback))
     {
       if (!drain (self, error) || !save (self, error))
@@ -341,7 +342,7 @@ take_step (TrainingLoop *self, GError **error)
   return TRUE;
 }
 
-/* A step of which a part has failed leaves no trace in the state. */
+/* If a part of a step fails, the state is restored. */
 static gboolean
 undo (TrainingLoop *self)
 {

@@ -1,22 +1,21 @@
 /* Takes the steps of a run, with a queue of depth 0 or 1.
  *
- * At depth 1 a step is read one step late, so that a device which computes while its caller continues never waits for
- * it: the next step is queued, and then the one before it, which is over by then, is read, counted and reported. At
- * depth 0 a step is read as soon as it is queued.
+ * At depth 1 a step is read one step late, so that an asynchronous device never waits for its caller: the next step is
+ * queued, and then the previous one, which has finished by then, is read, counted and reported. At depth 0 a step is
+ * read as soon as it is queued. The progress counts the steps that were read; the state may be one step further.
+ * training_loop_finish() makes both agree; it is called before a checkpoint, a command, an evaluation and the end of a
+ * run. A fault closes the gates of all steps on the device, so a step that was queued after the fault has written
+ * nothing.
  *
- * The progress is that of the steps that were read; the state may be one step further. training_loop_finish() makes
- * both agree: a checkpoint, a command, an evaluation and the end of a run come after it. A fault closes the gates of
- * all steps on the device, so a step that was queued after the fault has written nothing.
- *
- * A step of several batches is one run of an executor per batch and a run of another one, the update; each is queued
- * before the one in front of it is read. Slots that a batch commits (running statistics) have to be put back if a later
- * one fails, and are fetched from the device before the first: a step with such slots begins when the one before it was
+ * A step of several batches is one run of an executor per batch and one run of another executor, the update; each is
+ * queued before the previous one is read. Slots that a batch commits (running statistics) must be restored if a later
+ * one fails, and are copied from the device before the first: a step with such slots begins when the previous step was
  * read.
  *
- * Ranks stay together: faults of a step that all of them exchange in are reported to them at the same point, when the
- * next is queued on all of them (loom_exec_end()), so that no rank is left alone in an exchange. They agree by the host
- * before each step, and read the queued step if one of them needs that. If one rank has to read at once, all do, or it
- * would stop before an exchange that the others are in. */
+ * Ranks stay together: faults of a step in which all of them communicate are reported to them at the same point, when
+ * the next is queued on all of them (loom_exec_end()), so that no rank waits in an exchange that the others do not
+ * enter. They agree on the host before each step, and read the queued step if one of them requires it. If one rank has
+ * to read at once, all do, because it would otherwise stop before an exchange that the others have entered. */
 #pragma once
 
 #include "engine/train/batch-queue.h"
@@ -31,18 +30,17 @@
 
 G_BEGIN_DECLS
 
-/* A run of an executor that was queued and not read: a step; if batches are accumulated one of its batches, or the
- * update from them. */
+/* A run of an executor that was queued and not read: a step, or with accumulation one of its batches or the update. */
 typedef struct
 {
-  LoomExec *exec; /* NULL: there is none */
+  LoomExec *exec; /* NULL: none */
   StepPlan *plan; /* NULL: the update */
   const LoomBatch *batch;
-  gint64 number; /* the executor's */
-  gint64 part;   /* which batch of the step it is, from 0 on */
-  double share;  /* of the step's samples */
+  gint64 number; /* of the executor's step */
+  gint64 part;   /* the number of the batch in the step, from 0 */
+  double share;  /* fraction of the step's samples */
   double lr, samples;
-  double loss, grad_norm; /* of the step, once it was read */
+  double loss, grad_norm; /* of the step, after it was read */
 } QueuedRun;
 
 typedef struct
@@ -61,29 +59,29 @@ typedef struct
   StepTimings *timings;
   const LoomDriver *driver; /* NULL: the optimiser is part of the program */
 
-  int depth; /* of the queue */
+  int depth; /* maximum number of queued steps */
   QueuedRun queued;
-  LossSums loss; /* of the batches of the step that were read */
+  LossSums loss; /* over the batches of the step that were read */
   double loss_value;
   Rollback *rollback;     /* of a step of several batches; else NULL */
-  gboolean is_saved;      /* it has the state that the step in flight began from */
-  gboolean is_between;    /* a step has failed half-way: the state is of no step */
-  gboolean link_is_known; /* how stages exchange was reported, if that is to be */
+  gboolean is_saved;      /* it has the state before the step in progress */
+  gboolean is_between;    /* a step has failed half-way: the state is not that of any step */
+  gboolean link_is_known; /* the way in which stages communicate was reported, or need not be */
 } TrainingLoop;
 
-/* The fields before `depth` are set, and the first plan and the update are made. */
+/* The caller sets the fields before `depth`, and the first plan and the update exist. */
 void training_loop_init (TrainingLoop *self);
 void training_loop_clear (TrainingLoop *self);
-/* A run begins: ranks read late together or not at all. */
+/* Call when a run begins: determines the depth, which is the same on all ranks. */
 gboolean training_loop_agree (TrainingLoop *self, GError **error);
-/* Queues a step, whole or not at all, and reads the one before it, or at depth 0 itself. */
+/* Queues a step, completely or not at all, and reads the previous one, or at depth 0 this one. */
 gboolean training_loop_step (TrainingLoop *self, GError **error);
-/* The number of steps that were queued and not read whole: 0 or 1. */
+/* The number of steps that are queued and not completely read: 0 or 1. */
 gint64 training_loop_ahead (const TrainingLoop *self);
 /* Reads the queued step. */
 gboolean training_loop_finish (TrainingLoop *self, GError **error);
-/* A run has ended. If a step was left unread, because the one before it could not be kept, no checkpoint may be written
- * of this state. */
+/* Call when a run has ended. If a step was left unread, because the previous one could not be kept, no checkpoint may
+ * be written of this state. */
 void training_loop_drop (TrainingLoop *self);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* The state that observers see. */
+/* The state that observers see; see the header. */
 #include "engine/train/watched-state.h"
 
 #include "engine/core/loom-error.h"
@@ -34,8 +34,8 @@ watched_state_begin (WatchedState *self)
   g_clear_pointer (&self->last.value, g_hash_table_unref);
 }
 
-/* Weights, buffers and averages of weights: the values that a model computes with. Scalars are the same on all ranks.
- */
+/* TRUE for weights, buffers and averages of weights: the values that a model computes with. Scalars are the same on all
+ * ranks. */
 static gboolean
 is_watched (const char *name, LoomSlotKind kind)
 {
@@ -74,7 +74,7 @@ watched_state_is_ready (const WatchedState *self)
 gboolean
 watched_state_keeps (const WatchedState *self)
 {
-  /* Ranks would have to put their parts together before each such step. */
+  /* Ranks would have to gather their shards before each such step. */
   return self->is_shown && self->group->comm == NULL;
 }
 
@@ -86,7 +86,7 @@ watched_state_can_stand (const WatchedState *self, gboolean stops)
   return !watched_state_keeps (self) || self->last.step + 1 == self->progress->step;
 }
 
-/* Into each slot of the copy the run's value: the scalars alone, or the copied values, too. */
+/* Sets each slot of the copy to the run's value: only scalars, or also the copied values. */
 static gboolean
 copy_slots (WatchedState *self, StateCopy *copy, gboolean all, GError **error)
 {
@@ -118,7 +118,7 @@ refuse (StateCopy *copy, GError *why)
   g_clear_error (&why);
 }
 
-/* The values of the watched slots; ranks other than the first keep none. */
+/* Copies the values of the watched slots; ranks other than 0 keep none. */
 static GHashTable *
 read_values (WatchedState *self, GError **error)
 {
@@ -160,7 +160,7 @@ watched_state_gather (WatchedState *self, GError **error)
 {
   GHashTable *all = read_values (self, error);
 
-  /* The values that were there stay as they were. */
+  /* On failure the former values stay. */
   if (all == NULL)
     return FALSE;
   take_values (self, &self->now, all);
@@ -170,7 +170,7 @@ watched_state_gather (WatchedState *self, GError **error)
 void
 watched_state_keep (WatchedState *self)
 {
-  g_clear_pointer (&self->last.value, g_hash_table_unref); /* so that the two copies never coexist */
+  g_clear_pointer (&self->last.value, g_hash_table_unref); /* so that the two copies never exist together */
   take_values (self, &self->last, read_values (self, NULL));
 }
 
@@ -196,7 +196,7 @@ watched_state_end (WatchedState *self, gboolean is_wanted)
   if (!watched_state_is_copy (self))
     return;
   is_wanted = is_wanted || self->now.value != NULL || self->is_shown;
-  /* The run has ended well, even if it cannot be shown. */
+  /* The run has ended successfully, even if its last state cannot be shown. */
   if (rank_group_first_says (self->group, self->model->state, is_wanted, &error))
     watched_state_gather (self, &error);
 }

@@ -166,7 +166,7 @@ say_missing (Mpi *m, const char *call, const bool *arrived)
 
 /* Queries the missing ranks whether they wait: arrived[k] is then TRUE for them as well. TRUE: one of them does not. */
 static bool
-ask (Mpi *m, bool *arrived)
+query_others (Mpi *m, bool *arrived)
 {
   Mpi *first = first_of (m);
   MPI_Request *answer = m->request + m->base.size;
@@ -259,7 +259,7 @@ roll_call (Mpi *m, double seconds, int rounds, int *code)
           m->arrived[k] = done;
         }
     }
-  while (!all && !mpi_has_ended (m) && !ask (m, m->arrived) && --rounds > 0);
+  while (!all && !mpi_has_ended (m) && !query_others (m, m->arrived) && --rounds > 0);
   return all;
 }
 
@@ -291,7 +291,7 @@ await_go (Mpi *m, double seconds, LoomMessage *message)
         return end (m, message);
       memset (m->arrived, true, (size_t)m->base.size * sizeof *m->arrived);
       m->arrived[0] = false;
-      hangs = ask (m, m->arrived);
+      hangs = query_others (m, m->arrived);
     }
   if (is_over (m))
     return end (m, message);
@@ -391,7 +391,7 @@ mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message)
         return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
       memset (m->arrived, true, (size_t)m->base.size * sizeof *m->arrived);
       m->arrived[from] = false;
-      hangs = ask (m, m->arrived);
+      hangs = query_others (m, m->arrived);
     }
   m->arrived[from] = false;
   return give_up (m, message);
@@ -429,7 +429,7 @@ mpi_probe (Mpi *m, int tag, const bool *arrived, int *from, LoomMessage *message
       if (waited <= m->base.timeout)
         continue;
       memcpy (m->arrived, arrived, (size_t)m->base.size * sizeof *m->arrived);
-      if (ask (m, m->arrived) || --rounds == 0)
+      if (query_others (m, m->arrived) || --rounds == 0)
         return give_up (m, message);
       last = now ();
       waited = listened = 0;

@@ -1,6 +1,6 @@
 /* Causal attention over cached keys and values (KV cache), for generation token by token.
  *
- * A single query reuses no value, so keys and values are read in place, row by row, instead of being copied to
+ * A single query reuses no value, so keys and values are read in position, row by row, instead of being copied to
  * panels; reading them takes all the time. A thread computes whole heads, so the sums have one order for any number
  * of threads. */
 #include "kernels/cpu/cpu-math.h"
@@ -13,7 +13,7 @@
 typedef struct
 {
   CpuKernel k;
-  int64_t n, heads, groups, places, room, width, depth; /* N, H, K, T, C, E, D */
+  int64_t n, heads, groups, positions, room, width, depth; /* N, H, K, T, C, E, D */
   float scale;
   double ns;
 } Cached;
@@ -24,7 +24,7 @@ typedef struct
   const float *q, *k, *v; /* [N,H,T,E], [N,K,T,E], [N,K,T,D] */
   float *keys, *values;   /* [N,K,C,E], [N,K,C,D] */
   float *y, *scratch;     /* [N,H,T,D]; [N·K][C] */
-  int64_t place;
+  int64_t position;
 } Call;
 
 static float
@@ -102,18 +102,19 @@ run_part (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Cached *self = call->self;
-  int64_t share = self->heads / self->groups, new_k = self->places * self->width, new_v = self->places * self->depth;
+  int64_t per_group = self->heads / self->groups, new_k = self->positions * self->width,
+          new_v = self->positions * self->depth;
 
   for (int64_t group = from; group < to; group++)
     {
       float *keys = call->keys + group * self->room * self->width, *s = call->scratch + group * self->room;
       float *values = call->values + group * self->room * self->depth;
 
-      memcpy (keys + call->place * self->width, call->k + group * new_k, (size_t)new_k * sizeof (float));
-      memcpy (values + call->place * self->depth, call->v + group * new_v, (size_t)new_v * sizeof (float));
-      for (int64_t row = group * share * self->places; row < (group + 1) * share * self->places; row++)
+      memcpy (keys + call->position * self->width, call->k + group * new_k, (size_t)new_k * sizeof (float));
+      memcpy (values + call->position * self->depth, call->v + group * new_v, (size_t)new_v * sizeof (float));
+      for (int64_t row = group * per_group * self->positions; row < (group + 1) * per_group * self->positions; row++)
         {
-          int64_t n = call->place + row % self->places + 1;
+          int64_t n = call->position + row % self->positions + 1;
 
           for (int64_t j = 0; j < n; j++)
             s[j] = dot (call->q + row * self->width, keys + j * self->width, self->width) * self->scale;
@@ -129,10 +130,10 @@ run (CpuKernel *k, void *const *b, LoomMessage *message)
   Call call = { .self = self, .q = b[0], .k = b[1], .v = b[2], .keys = b[6], .values = b[7], .y = b[8] };
 
   call.scratch = b[9];
-  call.place = *(const int64_t *)b[5];
-  if (call.place < 0 || call.place + self->places > self->room)
-    return cpu_index_fault (message, "the place", call.place < 0 ? call.place : call.place + self->places - 1,
-                            self->room);
+  call.position = *(const int64_t *)b[5];
+  if (call.position < 0 || call.position + self->positions > self->room)
+    return cpu_index_fault (message, "the position",
+                            call.position < 0 ? call.position : call.position + self->positions - 1, self->room);
   if (self->heads > 0)
     cpu_share (k, self->ns, self->n * self->groups, run_part, &call);
   return LOOM_STATUS_OK;
@@ -151,14 +152,14 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->n = spec->in[0].dim[0];
   self->heads = spec->in[0].dim[1];
-  self->places = spec->in[0].dim[2];
+  self->positions = spec->in[0].dim[2];
   self->width = spec->in[0].dim[3];
   self->groups = spec->in[3].dim[1];
   self->room = spec->in[3].dim[2];
   self->depth = spec->in[4].dim[3];
   self->scale = (float)a->scale;
   /* Assumes that half of the cache is filled. */
-  self->ns = (double)(self->n * self->heads * self->places) * (double)self->room / 2
+  self->ns = (double)(self->n * self->heads * self->positions) * (double)self->room / 2
              * (double)(self->width + self->depth) * 4 / BYTES;
   self->k.base.scratch_bytes = (size_t)(self->n * self->groups * self->room) * sizeof (float);
   *kernel = &self->k;

@@ -16,7 +16,7 @@ typedef struct
   float left;    /* the factor of kept weights; 1: no dropout */
   int32_t below; /* a number whose upper 24 bits are below this drops a weight */
   uint64_t stream, seed, step;
-  const int64_t *place; /* [N,H] */
+  const int64_t *head_index; /* [N,H] */
 } Dropout;
 
 /* A random number for each query and key of a block. */

@@ -8,24 +8,24 @@ typedef struct
   float *keys, *keys_across, *values; /* [S / PANEL][E][PANEL], [E / PANEL][S][PANEL], [S / PANEL][D][PANEL] */
   float *dk, *dv;                     /* [S / PANEL][E or D / PANEL][PANEL][PANEL] */
   float *queries, *gradients, *dq;    /* [E / PANEL][QUERIES][PANEL], likewise of D, and of E */
-  float *shares, *ds;                 /* [PANELS][QUERIES][PANEL] */
+  float *weights, *ds;                /* [PANELS][QUERIES][PANEL] */
   Drawn drawn;
 } Work;
 
 /* Replaces logits by weights e^(s - lse), and the products of gradients and values by ds = weights·(ds - delta). */
 static void
-share_gradient (int64_t rows, int64_t n, const float *lse, const float *delta, float *shares, float *ds)
+weight_gradient (int64_t rows, int64_t n, const float *lse, const float *delta, float *weights, float *ds)
 {
-  for (int64_t at = 0; at < n; at += PANEL, shares += TILE, ds += TILE)
+  for (int64_t at = 0; at < n; at += PANEL, weights += TILE, ds += TILE)
     for (int64_t r = 0; r < rows; r++)
       {
-        float *share = shares + r * PANEL, *d = ds + r * PANEL, base = lse[r] == -INFINITY ? 0 : lse[r];
+        float *weight = weights + r * PANEL, *d = ds + r * PANEL, base = lse[r] == -INFINITY ? 0 : lse[r];
 
 #pragma GCC ivdep
         for (int l = 0; l < PANEL; l++)
           {
-            share[l] = cpu_exp (share[l] - base);
-            d[l] = share[l] * (d[l] - delta[r]);
+            weight[l] = cpu_exp (weight[l] - base);
+            d[l] = weight[l] * (d[l] - delta[r]);
           }
       }
 }
@@ -82,20 +82,20 @@ attend_back (const Call *call, const Block *block, Work *w)
     {
       int64_t n = limit - from < KEYS ? limit - from : KEYS;
 
-      block_scores (call, block, w->queries, w->keys, from, n, w->shares);
+      block_logits (call, block, w->queries, w->keys, from, n, w->weights);
       for (int64_t at = 0; at < n; at += PANEL)
         product_all (rows, w->gradients, PANEL, 1, TILE, w->values + (from + at) * self->depth, self->depth,
                      w->ds + at / PANEL * TILE, false);
       draw_block (call, block, from, n, &w->drawn);
       drop (&self->dropout, &w->drawn, rows, n, w->ds);
-      share_gradient (rows, n, call->lse_in + first, delta, w->shares, w->ds);
-      drop (&self->dropout, &w->drawn, rows, n, w->shares);
+      weight_gradient (rows, n, call->lse_in + first, delta, w->weights, w->ds);
+      drop (&self->dropout, &w->drawn, rows, n, w->weights);
       for (int64_t p = 0; p < self->width_panels; p++)
         product_all (rows, w->ds, PANEL, 1, TILE, w->keys_across + (p * self->keys + from) * PANEL, n, w->dq + p * TILE,
                      true);
       for (int64_t at = 0; at < n; at += PANEL)
         {
-          const float *shares = w->shares + at / PANEL * TILE, *ds = w->ds + at / PANEL * TILE;
+          const float *weights = w->weights + at / PANEL * TILE, *ds = w->ds + at / PANEL * TILE;
           float *dk = w->dk + (from + at) * self->width_panels * PANEL;
           float *dv = w->dv + (from + at) * self->depth_panels * PANEL;
           int64_t in = n - at < PANEL ? n - at : PANEL;
@@ -103,7 +103,7 @@ attend_back (const Call *call, const Block *block, Work *w)
           for (int64_t p = 0; p < self->width_panels; p++)
             product_all (in, ds, 1, PANEL, PANEL * PANEL, w->queries + p * TILE, rows, dk + p * PANEL * PANEL, true);
           for (int64_t p = 0; p < self->depth_panels; p++)
-            product_all (in, shares, 1, PANEL, PANEL * PANEL, w->gradients + p * TILE, rows, dv + p * PANEL * PANEL,
+            product_all (in, weights, 1, PANEL, PANEL * PANEL, w->gradients + p * TILE, rows, dv + p * PANEL * PANEL,
                          true);
         }
     }
@@ -133,7 +133,7 @@ backward_part (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Attention *self = call->self;
-  int64_t share = self->heads / self->groups, rows = self->key_panels * PANEL;
+  int64_t per_group = self->heads / self->groups, rows = self->key_panels * PANEL;
 
   for (int64_t part = from; part < to; part++)
     {
@@ -146,7 +146,7 @@ backward_part (void *context, int64_t from, int64_t to)
                  .queries = take (&scratch, self->width_panels * TILE),
                  .gradients = take (&scratch, self->depth_panels * TILE),
                  .dq = take (&scratch, self->width_panels * TILE),
-                 .shares = take (&scratch, PANELS * TILE),
+                 .weights = take (&scratch, PANELS * TILE),
                  .ds = take (&scratch, PANELS * TILE),
                  .drawn.word = take_words (self, &scratch) };
 
@@ -163,10 +163,10 @@ backward_part (void *context, int64_t from, int64_t to)
           put_rows (w.values, value, at[LOOM_ATTENTION_V].row, self->keys, self->depth);
           memset (w.dk, 0, (size_t)(rows * self->width_panels * PANEL) * sizeof (float));
           memset (w.dv, 0, (size_t)(rows * self->depth_panels * PANEL) * sizeof (float));
-          for (int64_t h = 0; h < share; h++)
+          for (int64_t h = 0; h < per_group; h++)
             for (block.first = 0; block.first < self->queries; block.first += QUERIES)
               {
-                block.head = group * share + h;
+                block.head = group * per_group + h;
                 block.rows = self->queries - block.first < QUERIES ? self->queries - block.first : QUERIES;
                 attend_back (call, &block, &w);
               }

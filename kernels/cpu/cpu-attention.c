@@ -94,7 +94,7 @@ attend (const Call *call, const Block *block, const float *keys, const float *va
     {
       int64_t n = limit - from < KEYS ? limit - from : KEYS;
 
-      block_scores (call, block, queries, keys, from, n, s);
+      block_logits (call, block, queries, keys, from, n, s);
       draw_block (call, block, from, n, drawn);
       running_softmax (self, block->rows, n, s, top, total, sums);
       drop (&self->dropout, drawn, block->rows, n, s);
@@ -127,11 +127,11 @@ forward_part (void *context, int64_t from, int64_t to)
       float *queries = take (&scratch, self->width_panels * TILE), *s = take (&scratch, PANELS * TILE);
       float *sums = take (&scratch, self->depth_panels * TILE);
       Drawn drawn = { .word = take_words (self, &scratch) };
-      int64_t share = self->heads / self->groups, packed = -1;
+      int64_t per_group = self->heads / self->groups, packed = -1;
 
       for (int64_t item = self->items * part / self->chunks; item < self->items * (part + 1) / self->chunks; item++)
         {
-          int64_t head = item / self->blocks, group = head / share;
+          int64_t head = item / self->blocks, group = head / per_group;
           Block block = { head / self->heads, head % self->heads, item % self->blocks * QUERIES, 0 };
 
           block.rows = self->queries - block.first < QUERIES ? self->queries - block.first : QUERIES;

@@ -33,7 +33,7 @@ typedef struct
   LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS];
   bool causal, has_mask, mask_is_bool, has_delta;
   float scale;
-  Dropout dropout; /* without the numbers' seed, step and place */
+  Dropout dropout; /* without the numbers' seed, step and head indices */
   double ns;
 } Attention;
 
@@ -102,7 +102,7 @@ reach (const Attention *self, const Block *block)
 /* Computes the scaled logits of a block's queries [E / PANEL][QUERIES][PANEL] and n keys from `from` on, -∞ for masked
  * keys: s [PANELS][QUERIES][PANEL]. keys: panels [S / PANEL][E][PANEL]. */
 static inline void
-block_scores (const Call *call, const Block *block, const float *queries, const float *keys, int64_t from, int64_t n,
+block_logits (const Call *call, const Block *block, const float *queries, const float *keys, int64_t from, int64_t n,
               float *s)
 {
   const Attention *self = call->self;
@@ -156,7 +156,7 @@ take_numbers (const Attention *self, void *const *b, Call *call)
     return;
   call->dropout.seed = (uint64_t) * (const int64_t *)b[0];
   call->dropout.step = (uint64_t) * (const int64_t *)b[1];
-  call->dropout.place = b[2];
+  call->dropout.head_index = b[2];
 }
 
 /* The workspace of a block's random numbers, in floats. */
@@ -180,8 +180,8 @@ draw_block (const Call *call, const Block *block, int64_t from, int64_t n, Drawn
   const int64_t head = block->sample * self->heads + block->head;
 
   if (drawn->word != NULL)
-    draw (&call->dropout, (call->dropout.place[head] * self->queries + block->first) * self->keys + from, self->keys,
-          block->rows, n, self->causal, block->first - from + 1, drawn);
+    draw (&call->dropout, (call->dropout.head_index[head] * self->queries + block->first) * self->keys + from,
+          self->keys, block->rows, n, self->causal, block->first - from + 1, drawn);
 }
 
 /* ---- kernels ---------------------------------------------------------------- */

@@ -19,9 +19,9 @@ typedef struct
 {
   const Random *self;
   uint64_t seed, step;
-  const int64_t *place; /* [count / row] */
-  float least;          /* lower bound of numbers for which a mask is true */
-  void *y;              /* [count] */
+  const int64_t *row_index; /* [count / row] */
+  float least;              /* lower bound of numbers for which a mask is true */
+  void *y;                  /* [count] */
 } Call;
 
 #define NUMBERS CPU_PHILOX_NUMBERS
@@ -114,7 +114,7 @@ part_ints (void *context, int64_t from, int64_t to)
 
 /* Element by element, because a row may begin inside a block. */
 static void
-part_placed (void *context, int64_t from, int64_t to)
+part_of_rows (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Random *self = call->self;
@@ -123,7 +123,7 @@ part_placed (void *context, int64_t from, int64_t to)
 
   for (int64_t at = from; at < to; at++)
     {
-      const int64_t i = call->place[at / self->row] * self->row + at % self->row;
+      const int64_t i = call->row_index[at / self->row] * self->row + at % self->row;
       uint32_t word[4];
       float pair[2];
 
@@ -147,12 +147,12 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   Random *self = (Random *)k;
   Call call = { self, (uint64_t) * (const int64_t *)b[0], (uint64_t) * (const int64_t *)b[1] };
 
-  call.place = self->row > 0 ? b[2] : NULL;
+  call.row_index = self->row > 0 ? b[2] : NULL;
   if (self->kind == LOOM_RANDOM_MASK)
     call.least = *(const float *)b[3];
   call.y = b[k->n_in];
   if (self->row > 0)
-    cpu_share (k, self->ns * 4, self->count, part_placed, &call);
+    cpu_share (k, self->ns * 4, self->count, part_of_rows, &call);
   else if (self->integers)
     cpu_share (k, self->ns, (self->count + NUMBERS / 2 - 1) / (NUMBERS / 2), part_ints, &call);
   else
@@ -165,13 +165,13 @@ static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
 {
   const LoomRandomAttrs *a = spec->attrs;
-  const bool is_mask = a->kind == LOOM_RANDOM_MASK, is_placed = loom_random_has_rows (spec->in, spec->n_in);
+  const bool is_mask = a->kind == LOOM_RANDOM_MASK, has_rows = loom_random_has_rows (spec->in, spec->n_in);
   const LoomDType type = spec->out[0].dtype;
   Random *self;
 
   /* The number of an element is its position in logical order. */
   if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64
-      || (is_placed && (spec->in[2].dtype != LOOM_I64 || type == LOOM_I64))
+      || (has_rows && (spec->in[2].dtype != LOOM_I64 || type == LOOM_I64))
       || (is_mask && (spec->n_in != 4 || spec->in[3].dtype != LOOM_F32))
       || (type != (is_mask ? LOOM_BOOL : LOOM_F32) && (is_mask || type != LOOM_I64))
       || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
@@ -180,7 +180,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->count = loom_desc_count (&spec->out[0]);
-  self->row = is_placed ? loom_dim_product (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
+  self->row = has_rows ? loom_dim_product (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
   self->kind = a->kind;
   self->integers = type == LOOM_I64;
   self->stream = a->stream;

@@ -56,14 +56,14 @@ dot (const float part[PARTS], const float *row, int length)
   return block_join<Sum, 32> (sum);
 }
 
-/* Writes k [N,K,T,E] and v [N,K,T,D] at their positions *place … *place+T-1 into keys [N,K,C,E] and values [N,K,C,D];
+/* Writes k [N,K,T,E] and v [N,K,T,D] at their positions *position … *position+T-1 into keys [N,K,C,E] and values [N,K,C,D];
  * one thread for each feature of both. */
 static __global__ void
 __launch_bounds__ (CUDA_THREADS) append_kernel (float *keys, float *values, const float *k, const float *v,
-                                              const long long *place, AttentionSizes s, LongDivisor wide, LongDivisor queries,
+                                              const long long *position, AttentionSizes s, LongDivisor wide, LongDivisor queries,
                                               CudaRaise raise)
 {
-  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x, from = *place;
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x, from = *position;
 
   if (from < 0 || from + s.queries > s.keys)
     {
@@ -83,15 +83,15 @@ __launch_bounds__ (CUDA_THREADS) append_kernel (float *keys, float *values, cons
     values[to * s.depth + feature] = v[row * s.depth + feature];
 }
 
-/* y [N,H,T,D] = attention of q [N,H,T,E] over keys [N,K,C,E] and values [N,K,C,D], query t over positions 0 … *place+t;
+/* y [N,H,T,D] = attention of q [N,H,T,E] over keys [N,K,C,E] and values [N,K,C,D], query t over positions 0 … *position+t;
  * one warp for each query. */
 template <int PARTS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    cached_kernel (float *y, const float *q, const float *keys, const float *values, const long long *place, AttentionSizes s,
+    cached_kernel (float *y, const float *q, const float *keys, const float *values, const long long *position, AttentionSizes s,
                    LongDivisor queries, LongDivisor heads)
 {
-  const long long row = (long long)blockIdx.x * WARPS + threadIdx.x / 32, from = *place;
+  const long long row = (long long)blockIdx.x * WARPS + threadIdx.x / 32, from = *position;
   float mine[PARTS], sums[PARTS] = { 0 }, value[PARTS], top = -INFINITY, total = 0;
 
   if (row >= s.n * s.heads * s.queries || from < 0 || from + s.queries > s.keys)
@@ -123,9 +123,9 @@ launch_cached (const Cached *self, cudaStream_t stream, void *const *b)
   const AttentionSizes &s = self->sizes;
   const unsigned int blocks = blocks_for (s.n * s.heads * s.queries, WARPS);
   const float *q = (const float *)b[0], *keys = (const float *)b[6], *values = (const float *)b[7];
-  const long long *place = (const long long *)b[5];
+  const long long *position = (const long long *)b[5];
 
-  cached_kernel<PARTS><<<blocks, CUDA_THREADS, 0, stream>>> ((float *)b[8], q, keys, values, place, s,
+  cached_kernel<PARTS><<<blocks, CUDA_THREADS, 0, stream>>> ((float *)b[8], q, keys, values, position, s,
                                                          self->by_queries, self->by_heads);
 }
 
@@ -141,9 +141,9 @@ attention_cached_run (LoomKernel *base, LoomStream *stream, void *const *b, Loom
   /* At least one thread checks the position. */
   const unsigned int blocks = 1 + blocks_for (s.n * s.groups * s.queries * wide, CUDA_THREADS);
   const float *k = (const float *)b[1], *v = (const float *)b[2];
-  const long long *place = (const long long *)b[5];
+  const long long *position = (const long long *)b[5];
 
-  append_kernel<<<blocks, CUDA_THREADS, 0, handle>>> ((float *)b[6], (float *)b[7], k, v, place, s, self->by_wide,
+  append_kernel<<<blocks, CUDA_THREADS, 0, handle>>> ((float *)b[6], (float *)b[7], k, v, position, s, self->by_wide,
                                                      self->by_queries, cuda_raise (self->device, stream, base, NULL));
   if (s.n * s.heads * s.queries == 0 || wide == 0)
     return cuda_launched ("attention_cached", message);

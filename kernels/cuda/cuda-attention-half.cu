@@ -103,7 +103,7 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
               sums[n][2 * half + 1] *= fade;
             }
         }
-      if (s.place != NULL)
+      if (s.head_index != NULL)
         {
           const unsigned long long number = AttentionKept::first (s, head) + key + lane % 4 * 2;
 
@@ -200,7 +200,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
         add_mask<T, P::STREAM> (share, s, mask, head.mask + key + lane % 4 * 2, row, s.queries, s.mask_stride[2], 1,
                                 s.keys - key - lane % 4 * 2);
       multiply_rows<T, WIDTH, P::STREAM> (d_scores, gradients, tile + P::TILE);
-      if (s.place != NULL)
+      if (s.head_index != NULL)
         {
           const unsigned long long number = AttentionKept::first (s, head) + key + lane % 4 * 2;
 
@@ -318,7 +318,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
               const float score = n * 8 + i % 2 >= skipped[i / 2] - query ? share[n][i] * factor : -INFINITY;
 
               const float keep
-                  = s.place != NULL ? kept.factor (number + (unsigned long long)(n * 8 + i % 2) * s.keys + i / 2 * 8) : 1.0f;
+                  = s.head_index != NULL ? kept.factor (number + (unsigned long long)(n * 8 + i % 2) * s.keys + i / 2 * 8) : 1.0f;
 
               share[n][i] = exp2f (score - score_base (bases[n * 8 + i % 2]));
               d_scores[n][i] = share[n][i] * (d_scores[n][i] * keep - aways[n * 8 + i % 2]);

@@ -64,7 +64,7 @@ typedef struct
   LoomDevice *device;
   AttentionSizes sizes; /* aligned: as far as it follows from the sizes */
   int n_in, n_out;
-  int numbers; /* the operand number of seed, which step and place follow */
+  int numbers; /* the operand number of seed, which step and head_index follow */
   bool has_delta;
   AttentionLaunch launch;
   void (*launch_sums) (const AttentionSizes *sizes, cudaStream_t stream, float *sums, const void *g, const void *y);
@@ -86,7 +86,7 @@ sizes_now (const AttentionKernel *self, void *const *b)
     {
       sizes.seed = (const long long *)b[self->numbers];
       sizes.step = (const long long *)b[self->numbers + 1];
-      sizes.place = (const long long *)b[self->numbers + 2];
+      sizes.head_index = (const long long *)b[self->numbers + 2];
     }
   return sizes;
 }

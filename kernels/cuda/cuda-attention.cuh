@@ -30,18 +30,18 @@ typedef struct
   bool aligned;             /* every row of every operand begins at a multiple of 16 bytes */
   long long mask_stride[3]; /* of sample, head and query; 0 if the mask broadcasts */
   /* Dropout: the factor of kept weights, the bound of 24 bits below which one is dropped, and the addresses of seed,
-   * step and the indices of heads [N,H]; place is NULL without dropout. */
+   * step and the indices of heads [N,H]; head_index is NULL without dropout. */
   float left;
   unsigned int below;
   unsigned long long stream;
-  const long long *seed, *step, *place;
+  const long long *seed, *step, *head_index;
 } AttentionSizes;
 
 /* A head of queries. */
 typedef struct
 {
   long long sample, head, group;
-  long long place;   /* the head's number among all heads of all samples in this call */
+  long long number;  /* the head's number among all heads of all samples in this call */
   long long queries; /* offset of its first query in lse */
   long long mask;    /* offset of its first element */
 } AttentionHead;
@@ -54,8 +54,8 @@ attention_head (const AttentionSizes &s, long long sample, long long head)
   at.sample = sample;
   at.head = head;
   at.group = (unsigned int)head / s.shared_by;
-  at.place = sample * s.heads + head;
-  at.queries = at.place * s.queries;
+  at.number = sample * s.heads + head;
+  at.queries = at.number * s.queries;
   at.mask = sample * s.mask_stride[0] + head * s.mask_stride[1];
   return at;
 }
@@ -129,7 +129,7 @@ struct AttentionKept
   uint32_t word[4];
 
   __device__ inline AttentionKept (const AttentionSizes &s)
-      : seed (0), stream (s.stream), step (0), block (~0ull), below (s.below), left (s.left), drops (s.place != NULL), word ()
+      : seed (0), stream (s.stream), step (0), block (~0ull), below (s.below), left (s.left), drops (s.head_index != NULL), word ()
   {
     if (drops)
       {
@@ -142,7 +142,7 @@ struct AttentionKept
   __device__ static inline unsigned long long
   first (const AttentionSizes &s, const AttentionHead &head)
   {
-    return s.place != NULL ? (unsigned long long)s.place[head.place] * s.queries * s.keys : 0;
+    return s.head_index != NULL ? (unsigned long long)s.head_index[head.number] * s.queries * s.keys : 0;
   }
 
   __device__ inline float

@@ -386,7 +386,7 @@ cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, L
   return cuda_check (error, "waiting for the CUDA device", message);
 }
 
-/* ---- making one -------------------------------------------------------------- */
+/* ---- making a communicator --------------------------------------------------- */
 
 /* Sends rank 0's id of the new communicator to the others through the host's communicator. A failure to make the id is
  * sent as well, so that no rank waits for it. */

@@ -86,15 +86,15 @@ cuda_matmul_close (LoomDevice *device)
 static LoomStatus
 point_to_bias (Matmul *self, void *const *buffers, void *made, LoomMessage *message)
 {
-  const bool has_slope = self->slope != LOOM_SCALAR_ID;
+  const bool has_derivative = self->derivative != LOOM_SCALAR_ID;
   const void *bias = self->epilogue_sum ? buffers[3] : made != NULL ? made : buffers[2];
 
-  if ((!self->epilogue_bias && !self->epilogue_sum && !has_slope) || bias == self->bias)
+  if ((!self->epilogue_bias && !self->epilogue_sum && !has_derivative) || bias == self->bias)
     return LOOM_STATUS_OK;
   self->bias = bias;
   return blas_check (cublasLtMatmulDescSetAttribute (self->product,
-                                                     has_slope ? CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER
-                                                               : CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                     has_derivative ? CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER
+                                                                    : CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                                      &bias, sizeof bias),
                      "setting the address of the bias in cuBLASLt", message);
 }
@@ -146,7 +146,7 @@ matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   if (self->y_bytes == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->round != NULL || self->slope == LOOM_SCALAR_RELU_GRAD)
+  if (self->round != NULL || self->derivative == LOOM_SCALAR_RELU_GRAD)
     made = (char *)buffers[scratch] + self->made;
   if (self->round != NULL)
     {
@@ -155,7 +155,7 @@ matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
       status = self->round->run (self->round, stream, round, message);
     }
   else if (made != NULL)
-    status = cuda_mask (self->device, stream, made, buffers[2], self->slope_type, self->m, self->n, message);
+    status = cuda_mask (self->device, stream, made, buffers[2], self->derivative_type, self->m, self->n, message);
   if (status != LOOM_STATUS_OK)
     return status;
   if (self->workspace != 0)
@@ -249,10 +249,10 @@ describe (Matmul *self, const LoomMatmulAttrs *attrs)
                          attrs->trans_a ? self->k : self->m, &self->batches, self->batches.a);
   if (result == CUBLAS_STATUS_SUCCESS)
     result = layout_new (&self->y, self->to, self->n, self->m, &self->batches, self->batches.y);
-  if (result == CUBLAS_STATUS_SUCCESS && self->slope != LOOM_SCALAR_ID)
+  if (result == CUBLAS_STATUS_SUCCESS && self->derivative != LOOM_SCALAR_ID)
     {
       /* Addresses are not known yet, but the heuristic reads the alignment from this one. */
-      const int64_t ld = self->slope == LOOM_SCALAR_RELU_GRAD ? cuda_mask_bits (self->n) : self->n;
+      const int64_t ld = self->derivative == LOOM_SCALAR_RELU_GRAD ? cuda_mask_bits (self->n) : self->n;
       const void *somewhere = (const void *)(uintptr_t)BUFFER_ALIGNMENT;
 
       result = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &ld, sizeof ld);
@@ -270,7 +270,7 @@ cuda_matmul_scratch (Matmul *self, size_t workspace)
   self->made = workspace != 0 ? (workspace + 2 * WORKSPACE_ALIGNMENT - 1) & ~(size_t)(WORKSPACE_ALIGNMENT - 1) : 0;
   if (self->rounds)
     return self->made + (size_t)self->n * self->to_element;
-  if (self->slope == LOOM_SCALAR_RELU_GRAD)
+  if (self->derivative == LOOM_SCALAR_RELU_GRAD)
     return self->made + (size_t)(self->m * cuda_mask_bits (self->n) / 8);
   return workspace != 0 ? workspace + WORKSPACE_ALIGNMENT : 0;
 }
@@ -280,7 +280,7 @@ cuda_matmul_scratch (Matmul *self, size_t workspace)
 /* cuBLASLt's GELU is the tanh form. */
 typedef struct
 {
-  LoomScalarOp act, slope; /* slope: ID if there is none */
+  LoomScalarOp act, derivative; /* derivative: ID if there is none */
   bool has_bias;
   cublasLtEpilogue_t epilogue;
   const char *name;
@@ -293,8 +293,8 @@ static const Epilogue epilogues[] = {
   { .act = LOOM_SCALAR_RELU, .has_bias = true, .epilogue = CUBLASLT_EPILOGUE_RELU_BIAS, .name = "+bias+relu" },
   { .act = LOOM_SCALAR_GELU_TANH, .has_bias = false, .epilogue = CUBLASLT_EPILOGUE_GELU, .name = "+gelu" },
   { .act = LOOM_SCALAR_GELU_TANH, .has_bias = true, .epilogue = CUBLASLT_EPILOGUE_GELU_BIAS, .name = "+bias+gelu" },
-  { .slope = LOOM_SCALAR_RELU_GRAD, .epilogue = CUBLASLT_EPILOGUE_DRELU, .name = "+drelu" },
-  { .slope = LOOM_SCALAR_GELU_TANH_GRAD, .epilogue = CUBLASLT_EPILOGUE_DGELU, .name = "+dgelu" },
+  { .derivative = LOOM_SCALAR_RELU_GRAD, .epilogue = CUBLASLT_EPILOGUE_DRELU, .name = "+drelu" },
+  { .derivative = LOOM_SCALAR_GELU_TANH_GRAD, .epilogue = CUBLASLT_EPILOGUE_DGELU, .name = "+dgelu" },
 };
 
 /* Finds the epilogue: as much of the call as cuBLASLt offers, the rest is left to a kernel after it, except a
@@ -312,11 +312,12 @@ find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeurist
   for (int part = 0; part < 3; part++)
     {
       /* A kernel after the product would round to the 16-bit type twice. */
-      if (part > 0 && (self->to_element < sizeof (float) || self->slope != LOOM_SCALAR_ID))
+      if (part > 0 && (self->to_element < sizeof (float) || self->derivative != LOOM_SCALAR_ID))
         return NULL;
       for (size_t i = 0; i < sizeof epilogues / sizeof epilogues[0]; i++)
         if (epilogues[i].act == parts[part].act && epilogues[i].has_bias == parts[part].has_bias
-            && epilogues[i].slope == self->slope && (*n = cuda_matmul_propose (self, epilogues[i].epilogue, found)) > 0)
+            && epilogues[i].derivative == self->derivative
+            && (*n = cuda_matmul_propose (self, epilogues[i].epilogue, found)) > 0)
           return &epilogues[i];
     }
   return NULL;
@@ -340,8 +341,8 @@ prepare (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
     return LOOM_STATUS_OK;
   cuda_matmul_fold_batch (self, spec->attrs);
   /* Rows of an auxiliary matrix are AUX_LD apart: a multiple of 8 elements, or of 128 bits. */
-  if (self->slope != LOOM_SCALAR_ID
-      && (self->batches.rank > 0 || (self->slope == LOOM_SCALAR_GELU_TANH_GRAD && self->n % 8 != 0)))
+  if (self->derivative != LOOM_SCALAR_ID
+      && (self->batches.rank > 0 || (self->derivative == LOOM_SCALAR_GELU_TANH_GRAD && self->n % 8 != 0)))
     return LOOM_STATUS_UNSUPPORTED;
   self->outer = 1;
   for (int d = 0; d < self->batches.rank - 1; d++)
@@ -391,8 +392,8 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
     .compute = precision->dtype == LOOM_F32 && spec->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : precision->compute,
     .n_in = spec->n_in,
     .has_bias = attrs->has_bias,
-    .slope = attrs->slope,
-    .slope_type = y->dtype,
+    .derivative = attrs->derivative,
+    .derivative_type = y->dtype,
     .has_sum = loom_product_has_sum (spec),
     .sum_b = attrs->sum_b,
     .rounds = attrs->has_bias && spec->in[2].dtype != y->dtype,

@@ -37,8 +37,8 @@ typedef struct
   size_t workspace;
   int n_in;
   bool has_bias, epilogue_bias;
-  LoomScalarOp slope;         /* ID: none */
-  LoomDType slope_type;       /* of its operand z */
+  LoomScalarOp derivative;    /* ID: none */
+  LoomDType derivative_type;  /* of its operand z */
   const void *bias;           /* the last address set in the epilogue: bias, sum or z */
   bool empty_sum;             /* k is 0 */
   cudaDataType_t to;          /* the result's */

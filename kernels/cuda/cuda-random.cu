@@ -10,7 +10,7 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   LoomDType dtype;
-  long long count, row; /* row: elements of y for each element of place; 0 without place */
+  long long count, row; /* row: elements of y for each element of row_index; 0 without row_index */
   unsigned long long stream;
   LoomRandomKind kind;
   bool has_rows;
@@ -78,12 +78,12 @@ __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, con
     y[block * 4 + i] = value[i];
 }
 
-/* y [count], place [count / row], seed, step and least (or NULL) are scalars; one thread for each number, since rows
+/* y [count], row_index [count / row], seed, step and least (or NULL) are scalars; one thread for each number, since rows
  * may begin within a block of Philox. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) rows_kernel (T *y, const long long *seed, const long long *step,
-                                                const long long *place, long long count, long long row, LongDivisor by_row,
+                                                const long long *row_index, long long count, long long row, LongDivisor by_row,
                                                 unsigned long long stream, LoomRandomKind kind, const float *least)
 {
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
@@ -93,7 +93,7 @@ __launch_bounds__ (CUDA_THREADS) rows_kernel (T *y, const long long *seed, const
   if (at >= count)
     return;
   const long long of = (long long)divide ((unsigned long long)at, by_row);
-  const long long i = place[of] * row + (at - of * row);
+  const long long i = row_index[of] * row + (at - of * row);
   loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)i >> 2, word);
   four (value, word, kind, least);
   y[at] = (i & 2) != 0 ? ((i & 1) != 0 ? value[3] : value[2]) : ((i & 1) != 0 ? value[1] : value[0]);
@@ -117,14 +117,14 @@ __launch_bounds__ (CUDA_THREADS) integers_kernel (long long *y, const long long 
 
 template <typename T>
 static void
-launch (const Random *self, cudaStream_t stream, T *y, const long long *seed, const long long *step, const long long *place,
+launch (const Random *self, cudaStream_t stream, T *y, const long long *seed, const long long *step, const long long *row_index,
         const float *least)
 {
-  const unsigned int blocks = blocks_for (self->count, place != NULL ? CUDA_THREADS : CUDA_THREADS * 4);
+  const unsigned int blocks = blocks_for (self->count, row_index != NULL ? CUDA_THREADS : CUDA_THREADS * 4);
   const LongDivisor by_row = long_divisor_of ((unsigned long long)self->row);
 
-  if (place != NULL)
-    rows_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, place, self->count, self->row, by_row,
+  if (row_index != NULL)
+    rows_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, row_index, self->count, self->row, by_row,
                                                            self->stream, self->kind, least);
   else
     random_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, self->count, self->stream, self->kind,
@@ -137,7 +137,7 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   Random *self = (Random *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
   const long long *seed = (const long long *)buffers[0], *step = (const long long *)buffers[1];
-  const long long *place = self->has_rows ? (const long long *)buffers[2] : NULL;
+  const long long *row_index = self->has_rows ? (const long long *)buffers[2] : NULL;
   const float *least = self->kind == LOOM_RANDOM_MASK ? (const float *)buffers[3] : NULL;
   void *const y = buffers[self->n_in];
 
@@ -148,11 +148,11 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
     integers_kernel<<<blocks_for (self->count, CUDA_THREADS * 2), CUDA_THREADS, 0, handle>>> (
         (long long *)y, seed, step, self->count, self->stream);
   else if (self->dtype == LOOM_F32)
-    launch (self, handle, (float *)y, seed, step, place, least);
+    launch (self, handle, (float *)y, seed, step, row_index, least);
   else if (self->dtype == LOOM_BOOL)
-    launch (self, handle, (unsigned char *)y, seed, step, place, least);
+    launch (self, handle, (unsigned char *)y, seed, step, row_index, least);
   else
-    launch (self, handle, (double *)y, seed, step, place, least);
+    launch (self, handle, (double *)y, seed, step, row_index, least);
   return cuda_launched ("random", message);
 }
 

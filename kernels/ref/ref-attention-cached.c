@@ -8,13 +8,13 @@
 
 /* Copies from [N,K,T,width] to its positions in to [N,K,C,width]. */
 static void
-put_rows (void *to, const LoomTensorDesc *cache, const void *from, const LoomTensorDesc *fresh, int64_t place)
+put_rows (void *to, const LoomTensorDesc *cache, const void *from, const LoomTensorDesc *fresh, int64_t position)
 {
   size_t row = (size_t)fresh->dim[3] * loom_dtype_size (fresh->dtype);
 
   for (int64_t head = 0; head < fresh->dim[0] * fresh->dim[1]; head++)
     if (fresh->dim[2] > 0 && row > 0)
-      memcpy ((char *)to + (size_t)(head * cache->dim[2] + place) * row,
+      memcpy ((char *)to + (size_t)(head * cache->dim[2] + position) * row,
               (const char *)from + (size_t)(head * fresh->dim[2]) * row, (size_t)fresh->dim[2] * row);
 }
 
@@ -41,17 +41,18 @@ first_key (const LoomTensorDesc *q, const LoomTensorDesc *keys, int64_t head)
   {                                                                                                                    \
     const LoomAttentionCachedAttrs *a = k->attrs;                                                                      \
     const LoomTensorDesc *dq = &k->in[0], *keys = &k->in[3], *values = &k->in[4];                                      \
-    int64_t places = dq->dim[2], width = dq->dim[3], depth = values->dim[3], place = *(const int64_t *)b[5];           \
+    int64_t positions = dq->dim[2], width = dq->dim[3], depth = values->dim[3], position = *(const int64_t *)b[5];     \
     const T *q = b[0], *key = b[6], *value = b[7];                                                                     \
     T *y = b[8];                                                                                                       \
                                                                                                                        \
-    if (place < 0 || place + places > keys->dim[2])                                                                    \
-      return ref_index_fault (message, "the place", place < 0 ? place : place + places - 1, keys->dim[2]);             \
-    put_rows (b[6], keys, b[1], &k->in[1], place);                                                                     \
-    put_rows (b[7], values, b[2], &k->in[2], place);                                                                   \
-    for (int64_t row = 0; row < dq->dim[0] * dq->dim[1] * places; row++)                                               \
+    if (position < 0 || position + positions > keys->dim[2])                                                           \
+      return ref_index_fault (message, "the position", position < 0 ? position : position + positions - 1,             \
+                              keys->dim[2]);                                                                           \
+    put_rows (b[6], keys, b[1], &k->in[1], position);                                                                  \
+    put_rows (b[7], values, b[2], &k->in[2], position);                                                                \
+    for (int64_t row = 0; row < dq->dim[0] * dq->dim[1] * positions; row++)                                            \
       {                                                                                                                \
-        int64_t first = first_key (dq, keys, row / places), n = place + row % places + 1;                              \
+        int64_t first = first_key (dq, keys, row / positions), n = position + row % positions + 1;                     \
         double top = -INFINITY, sum = 0;                                                                               \
                                                                                                                        \
         for (int64_t j = 0; j < n; j++)                                                                                \

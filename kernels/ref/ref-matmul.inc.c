@@ -35,9 +35,9 @@ FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
               sum += (double)pa[at->trans_a ? d * m + i : i * depth + d] * pb[at->trans_b ? j * depth + d : d * n + j];
             /* Rounded first, so that a product with its activation has the bits of the two instructions. */
             py[(q * m + i) * n + j] = FN (ref_scalar) (at->act, (T)sum, 0, 0, 0);
-            if (at->slope != LOOM_SCALAR_ID) /* kernels/product.h */
+            if (at->derivative != LOOM_SCALAR_ID) /* kernels/product.h */
               py[(q * m + i) * n + j]
-                  = FN (ref_scalar) (at->slope, (T)sum, ((const T *)b[2])[(q * m + i) * n + j], 0, 0);
+                  = FN (ref_scalar) (at->derivative, (T)sum, ((const T *)b[2])[(q * m + i) * n + j], 0, 0);
           }
     }
   if (k->n_out == 2) /* the same header */

@@ -23,13 +23,13 @@ draw (LoomRandomKind kind, const uint32_t word[4], int64_t i)
 static int64_t
 number_of (const RefKernel *k, void *const *b, int64_t at)
 {
-  const bool is_placed = loom_random_has_rows (k->in, k->n_in);
-  int64_t row = is_placed ? loom_dim_product (&k->out[0], k->in[2].rank, k->out[0].rank) : 1;
+  const bool has_rows = loom_random_has_rows (k->in, k->n_in);
+  int64_t row = has_rows ? loom_dim_product (&k->out[0], k->in[2].rank, k->out[0].rank) : 1;
 
-  return is_placed ? ((const int64_t *)b[2])[at / row] * row + at % row : at;
+  return has_rows ? ((const int64_t *)b[2])[at / row] * row + at % row : at;
 }
 
-/* b: seed and step, scalars, [place], [least]; y [count]. */
+/* b: seed and step, scalars, [row_index], [least]; y [count]. */
 static LoomStatus
 random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -84,9 +84,9 @@ static RefWork
 choose (const LoomKernelSpec *spec)
 {
   const LoomRandomAttrs *a = spec->attrs;
-  const bool is_placed = loom_random_has_rows (spec->in, spec->n_in);
+  const bool has_rows = loom_random_has_rows (spec->in, spec->n_in);
 
-  for (int i = 0; i < (is_placed ? 3 : 2); i++)
+  for (int i = 0; i < (has_rows ? 3 : 2); i++)
     if (spec->in[i].dtype != LOOM_I64)
       return NULL;
   if (a->kind == LOOM_RANDOM_MASK)

@@ -1,4 +1,4 @@
-/* libgradloom as a program of somebody else's sees it: this file includes its header alone. */
+/* libgradloom as a foreign program sees it: this file includes only its header. */
 #include <gradloom.h>
 
 #include <glib/gstdio.h>
@@ -95,7 +95,7 @@ count_cb (const GradloomStep *step, gpointer data)
   return *count != 5;
 }
 
-/* A callback ends a call, not the training; the last call takes what is left, and another takes nothing. */
+/* A callback ends a call, not the training; the last call takes the remaining steps, and another takes none. */
 static void
 test_callback (void)
 {
@@ -125,7 +125,7 @@ end_cb (const GradloomStep *step, gpointer data)
   return FALSE;
 }
 
-/* FALSE at the last of n steps says nothing about the next call. */
+/* FALSE at the last of n steps does not affect the next call. */
 static void
 test_last_step (void)
 {
@@ -204,7 +204,7 @@ test_train_and_predict (void)
   g_assert_cmpint (g_rmdir (folder), ==, 0);
 }
 
-/* Weights and ports have their shapes; a weight that is set is what is computed with. */
+/* Weights and ports have their shapes; a weight that is set is used by the computation. */
 static void
 test_tensors (void)
 {

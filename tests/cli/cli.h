@@ -26,7 +26,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliResult, cli_clear)
   G_STMT_END
 
 gboolean cli_has_mpi (void);        /* whether ranks can be started; else the test is skipped with the reason */
-void cli_enter (void);              /* makes the scratch folder and goes there */
+void cli_enter (void);              /* makes the scratch folder and changes to it */
 void cli_leave (void);              /* removes it */
 void cli_remove (const char *path); /* a file, or a folder with all that is in it */
 /* "graphs/lessons/spirals.xml" in the source tree. */

@@ -34,7 +34,7 @@ read_text (const char *name)
   return text;
 }
 
-/* The text without its layouts, to compare what should be kept. */
+/* The text without its layouts, which must not change. */
 static char *
 without_layouts (const char *text)
 {
@@ -135,7 +135,7 @@ test_direction (void)
   cli_expect (2, "not “up”", "arrange", "g.xml", "--direction", "up");
 }
 
-/* An element of another namespace is not the graph's, whatever its name, and keeps what it holds. */
+/* An element of another namespace does not belong to the graph, whatever its name, and keeps its content. */
 static void
 test_foreign (void)
 {
@@ -151,7 +151,7 @@ test_foreign (void)
   cli_expect (0, NULL, "check", "g.xml");
 }
 
-/* Modules within modules are looked into once each: two uses a level would else be 2^30 looks. */
+/* Nested modules are visited once each: two uses per level would otherwise be 2^30 visits. */
 static void
 test_deep (void)
 {

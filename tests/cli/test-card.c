@@ -1,5 +1,5 @@
-/* The command line with --device cuda:0, on the emulated card: what a user does there compared with what the same words
- * do on the processor, and what a card does to a run that it fails. */
+/* The command line with --device cuda:0, on the emulated GPU: compared with the same command on the CPU, and with
+ * failures of the GPU. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -85,9 +85,9 @@ test_queries (void)
   g_assert_cmpint (plan.status, ==, 0);
   g_assert_nonnull (strstr (plan.out, "memory on cuda:0"));
   cli_expect (0, NULL, "program", "g.xml");
-  cli_expect (3, "this machine has 1 of that kind. The devices of this machine are cpu, ref, cuda:0.", "train", "g.xml", "--device",
-              "cuda:1");
-  /* An emulated card says nothing about speed. */
+  cli_expect (3, "this machine has 1 of that kind. The devices of this machine are cpu, ref, cuda:0.", "train", "g.xml",
+              "--device", "cuda:1");
+  /* An emulated GPU's speed has no meaning. */
   cli_expect (3, "The device cuda:0 is emulated, so its speed has no meaning", "bench", "g.xml", "--device", "cuda:0");
   cli_expect (3, "The device cuda:0 is emulated", "bench", "devices", "--device", "cuda:0");
   cli_write ("mixed.xml", NET ("device=\"cuda:0\""));
@@ -98,7 +98,7 @@ test_queries (void)
 
 /* ---- runs ------------------------------------------------------------------- */
 
-/* A run that began on the processor goes on on the card and comes back, and learns what one that stayed learns. */
+/* A run that begins on the CPU, resumes on the GPU and returns learns the same as one that stayed. */
 static void
 test_across (void)
 {
@@ -128,7 +128,7 @@ test_across (void)
   cli_expect (0, NULL, "train", "g.xml", "--weights", "card/weights.safetensors", "--device", "cuda:0");
 }
 
-/* One layer on the card and the others on the processor, and the other way round. */
+/* One layer on the GPU and the others on the CPU, and the reverse. */
 static void
 test_mixed (void)
 {
@@ -147,8 +147,8 @@ test_mixed (void)
   assert_same_file ("mixed/events.jsonl", "half/events.jsonl");
 }
 
-/* TF32 is a setting of the run: the card rounds both operands of products and convolutions where the run allows it, the
- * run's graph says so, and the processor computes as ever. */
+/* TF32 is a setting of the run: the GPU rounds both operands of products and convolutions if the run permits it, the
+ * run's graph records it, and the CPU computes as always. */
 static void
 test_tf32 (void)
 {
@@ -210,8 +210,8 @@ test_launched (void)
   assert_same_file ("recorded/events.jsonl", "single/events.jsonl");
 }
 
-/* Ranks that are processes, each with a GPU: cuda is the GPU of the rank's place on its machine, and they exchange by
- * NCCL; what cannot begin says why. */
+/* Ranks that are processes, each with a GPU: cuda is the GPU of the rank's index on its machine, and they communicate
+ * by NCCL; runs that cannot begin report the reason. */
 static void
 test_ranks (void)
 {
@@ -230,8 +230,8 @@ test_ranks (void)
   g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
   cli_expect (3, "two of them have the same GPU", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2");
   /* Stages need no link: they go through host memory. */
-  cli_expect (0, "through host memory", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2", "--strategy", "1f1b",
-              "--out", "shared");
+  cli_expect (0, "through host memory", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2", "--strategy",
+              "1f1b", "--out", "shared");
   g_setenv ("GRADLOOM_EMULATOR_FAIL", "nccl-missing:1", TRUE);
   cli_expect (0, "NCCL is not installed", "train", "ranks.xml", "--device", "cuda", "--ranks", "2", "--strategy",
               "1f1b", "--out", "by-host");
@@ -311,7 +311,7 @@ test_ports (void)
 
 /* ---- errors ------------------------------------------------------------------- */
 
-/* Exit status and sentence, without what a run says before it begins. */
+/* Exit status and error, without the output before the run begins. */
 static char *
 verdict (const char *graph, const char *device)
 {
@@ -396,8 +396,8 @@ assert_clean_failure (const CliResult *r, const char *what, int n)
       g_error ("%s %d: out/checkpoints/%s is left", what, n, name);
 }
 
-/* Fails at the n-th allocation, for every n that a small training has: a sentence that says what of, status 3, and a
- * run that can be resumed once there is memory. */
+/* Fails at the n-th allocation, for every n in a small training: an error that names the purpose, status 3, and a run
+ * that can be resumed when there is memory. */
 static void
 test_no_memory (void)
 {

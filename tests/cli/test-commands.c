@@ -1,4 +1,4 @@
-/* Every command: on every example, on nothing, and on what is wrong. */
+/* Every command: on every example, without arguments, and with invalid ones. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -124,7 +124,7 @@ test_ops (void)
   g_assert_nonnull (strstr (markdown.out, "linear"));
 }
 
-/* What a table says in a row, between two blanks or commas: a cell's number, without what follows it. */
+/* A number in a table's row, between two blanks or commas: a cell, without the text after it. */
 static char **
 find_row (const char *text, const char *name)
 {
@@ -154,8 +154,7 @@ find_row (const char *text, const char *name)
   g_error ("no row “%s” in: %s", name, text);
 }
 
-/* The sentence with cells in the place of {2}; of {2m} and {2M} in millions, with a digit after the point and without.
- */
+/* The sentence with cells inserted for {2}; for {2m} and {2M} in millions, with and without a decimal. */
 static char *
 fill_in (const char *sentence, char **cells)
 {
@@ -179,7 +178,8 @@ fill_in (const char *sentence, char **cells)
   return g_string_free (text, FALSE);
 }
 
-/* Figures in the examples' own words are those that the program says. Only those are here that no kernel changes. */
+/* Figures in the examples' docs are those that the program prints. Only figures that do not depend on kernels are
+ * tested. */
 static void
 test_figures (void)
 {
@@ -248,7 +248,7 @@ test_devices (void)
   g_assert_cmpuint (count_events (json.out, "device"), >=, 2);
 }
 
-/* Events less what differs from one run to the next though the numbers are the same. */
+/* Events without the members that differ between runs with the same numbers. */
 static char *
 without_times (const char *lines)
 {
@@ -268,7 +268,7 @@ test_train (void)
   g_assert_cmpstr (a.err, ==, ""); /* no progress bar without a terminal, and nothing else either */
   g_assert_true (g_file_test ("run1/weights.safetensors", G_FILE_TEST_EXISTS));
 
-  /* The run's own graph says all that was asked for: it repeats the curve digit for digit. */
+  /* The run's own graph contains all options: it repeats the curve exactly. */
   g_auto (CliResult) b = cli ("train", "run1/graph.xml", "--json", NULL);
   g_autofree char *curve_a = without_times (a.out), *curve_b = without_times (b.out);
   g_assert_cmpstr (curve_a, ==, curve_b);
@@ -355,7 +355,7 @@ test_full_disk (void)
   g_assert_false (g_file_test ("full/checkpoints/16", G_FILE_TEST_EXISTS));
 }
 
-/* A number that is given is never taken for one that is not. */
+/* A given number is never treated as missing. */
 static void
 test_numbers (void)
 {
@@ -412,7 +412,7 @@ test_lost_output (void)
       g_assert_cmpint (WEXITSTATUS (status), ==, cases[i].status);
       g_assert_true ((cases[i].status == 5) == (strstr (err, "Standard output could not be written") != NULL));
     }
-  /* A reader that left has seen enough. */
+  /* It is no error if the reader has closed the pipe. */
   g_autofree char *script = g_strdup_printf ("trap '' PIPE; '%s' check '%s' | true", program, path);
   const char *argv[] = { "/bin/sh", "-c", script, NULL };
   g_autofree char *err = NULL;
@@ -480,14 +480,14 @@ test_bench (void)
   g_auto (CliResult) devices = cli ("bench", "devices", "--device", "ref", "--windows", "1", "--seconds", "0.01", NULL);
   g_assert_cmpint (devices.status, ==, 0);
   g_assert_nonnull (strstr (devices.out, "GFLOP/s"));
-  /* A step, and of it a kernel's launch, apart; their names say which is which. */
+  /* A step and a kernel's launch separately, each with its name. */
   g_assert_nonnull (strstr (devices.out, "a step (a + b)"));
   g_assert_true (g_regex_match_simple ("consecutive launches +1000 +[0-9.]+ µs", devices.out, 0, 0));
   g_assert_true (g_regex_match_simple ("launch and wait +1 +[0-9.]+ µs", devices.out, 0, 0));
   cli_expect (1, "<train>", "bench", no_train);
 }
 
-/* A figure for each task, number of samples and way; the ways differ. */
+/* A figure for each task, number of samples and way of training; the ways differ. */
 static void
 test_transfer_table (void)
 {
@@ -609,8 +609,8 @@ test_parameters (void)
   cli_expect (2, "Use one of them", "plan", "two.xml", "--parameters", "--passes");
 }
 
-/* What nodes take comes to what the plan takes, owner by owner: in one part and in that of a rank. The states of the
- * optimiser are their parameter's node's, and a graph may come on standard input. */
+/* The memory of nodes sums to the memory of the plan, owner by owner, also for one rank's shard. Optimiser states
+ * belong to the parameter's node, and a graph may come from standard input. */
 static void
 test_memory (void)
 {
@@ -667,7 +667,7 @@ test_server (void)
   cli_expect (0, NULL, "plan", path, "--ranks", "3", "--strategy", "server", "--eval", "--parameters");
 }
 
-/* Stages by cost, as many as the file or --ranks says: each node is in one, and none is empty. */
+/* Stages by cost, as many as in the file or by --ranks: each node is in one, and none is empty. */
 static void
 test_stages (void)
 {
@@ -699,7 +699,7 @@ test_stages (void)
   cli_expect (2, "no pipeline stages", "plan", path, "--stages");
 }
 
-/* Metrics with their matrix, an early end, and what is kept of the best and of the average. */
+/* Metrics with matrices, early stopping, and the saved best and average weights. */
 static void
 test_course (void)
 {
@@ -779,7 +779,7 @@ test_transfer (void)
   g_assert_nonnull (strstr (text.err, "1 loaded, 0 missing, 3 unused, 0 mismatched"));
   g_assert_nonnull (strstr (text.err, "loaded: hidden.weight 8 × 2"));
 
-  /* As attributes, relative to the graph; --set changes shapes, and the list says so. */
+  /* As attributes, relative to the graph; --set changes shapes, and the list reports it. */
   g_auto (CliResult) set = cli ("train", "giver.xml", "--set", "train.weights=giver/weights.safetensors", "--set",
                                 "scores.out_features=3", "--set", "train.monitor=loss", NULL);
   g_assert_cmpint (set.status, ==, 2); /* three classes have no binary F1 */
@@ -792,7 +792,7 @@ test_transfer (void)
   cli_expect (2, "Name one with --weights", "train", "heir.xml", "--match", "head");
   cli_expect (2, "--weights", "train", "--resume", "heir", "--weights", "giver/weights.safetensors");
 
-  /* A run goes on, and is evaluated, without the file that it began from. */
+  /* A run resumes, and is evaluated, without its file of initial weights. */
   g_assert_cmpint (g_remove ("giver/weights.safetensors"), ==, 0);
   cli_expect (0, NULL, "train", "--resume", "heir", "--epochs", "3");
   cli_expect (0, NULL, "eval", "heir");

@@ -1,5 +1,5 @@
-/* Corners of `gradloom run` that graphs of lessons do not reach: sizes that one input says for another, empty batches,
- * element types other than f32, outputs that are their inputs, modules and ties, and numbers that are not finite. */
+/* Corner cases of `gradloom run` that the lessons do not reach: sizes that one input determines for another, empty
+ * batches, element types other than f32, outputs that are inputs, modules and ties, and numbers that are not finite. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -30,7 +30,7 @@ test_missing (void)
   cli_expect (2, "twice", "run", "g.xml", "--in", "x=x.npy", "--in", "x.out=x.npy", "--out", "r=o.npy");
 }
 
-/* Of two inputs that disagree the sentence says which size is whose. */
+/* If two inputs disagree, the error names the source of each size. */
 static void
 test_disagreement (void)
 {
@@ -55,7 +55,7 @@ test_endless (void)
   cli_expect (1, "device or a pipe", "check", "d.xml");
 }
 
-/* The number of outputs follows from the shape, and each is what it is. */
+/* The number of outputs follows from the shape, and each has the right value. */
 static void
 test_parts (void)
 {
@@ -73,7 +73,7 @@ test_parts (void)
   g_assert_cmpfloat (loom_tensor_get (s, 1), ==, 7);
 }
 
-/* B·T alone says neither; with B it says T, in whichever order they are given. */
+/* B·T alone determines neither; with B it determines T, in either order. */
 static void
 test_symbols (void)
 {
@@ -133,7 +133,7 @@ test_types (void)
     }
 }
 
-/* Dropout in evaluation hands its input through, but the gradient of its port is of what follows it only. */
+/* Dropout in evaluation returns its input, but the gradient of its port includes only its successors. */
 static void
 test_passing_on (void)
 {
@@ -152,7 +152,7 @@ test_passing_on (void)
   g_assert_cmpfloat (loom_tensor_get (x, 0), ==, 4);
 }
 
-/* f64 is on ref, also where a node names another device that may not even be there. */
+/* f64 runs on ref, even if a node names another device, which need not exist. */
 static void
 test_double (void)
 {
@@ -206,7 +206,7 @@ test_names (void)
   cli_expect (2, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "a.2.fc=p.npy");
 }
 
-/* A running sum as a loop over a module: its numbers, its shapes, and what cannot be asked of it. */
+/* A running sum as a loop over a module: its numbers, its shapes, and unsupported requests. */
 static void
 test_loop (void)
 {
@@ -283,9 +283,9 @@ test_tied_layers (void)
   g_assert_cmpint (ga->count, ==, 12);
   for (gint64 i = 0; i < 12; i++)
     g_assert_cmpfloat_with_epsilon (loom_tensor_get (ga, i), loom_tensor_get (gb, i), 1e-5);
-  /* Row 2 is looked up twice and row 3 never; the head gives every row a gradient. */
+  /* Row 2 is used twice and row 3 never; the head gives every row a gradient. */
   g_assert_cmpfloat (loom_tensor_get (ga, 9), !=, 0);
-  /* A tied name reads what it is tied to; a weight is loaded, not fed. */
+  /* A tied name reads the weight that it is tied to; a weight is loaded, not an input. */
   cli_expect (0, NULL, "run", "tied.xml", "--out", "head.weight=h.npy");
   g_autoptr (LoomTensor) h = cli_load ("h.npy");
   g_assert_true (loom_tensor_equal_bits (h, w));
@@ -405,7 +405,7 @@ test_sentences (void)
   "<node id=\"loss\" op=\"cross_entropy\"/>\n<wire from=\"data.x\" to=\"fc\"/>\n"                                      \
   "<wire from=\"fc\" to=\"loss.input\"/>\n<wire from=\"data.y\" to=\"loss.target\"/>\n"
 
-/* `check` reports what train would refuse, with the line of <train>; and a table is no number of an epoch's line. */
+/* `check` reports faults of train, with the line of <train>; and a table is no number in an epoch's line. */
 static void
 test_check_trains (void)
 {
@@ -434,7 +434,7 @@ test_resume_words (void)
   cli_expect (1, "no run in", "train", "--resume", "nowhere", "--epochs", "3");
 }
 
-/* One object a line, each of them JSON by itself. */
+/* One object per line, each of them valid JSON. */
 static void
 test_json_lines (void)
 {
@@ -453,7 +453,7 @@ test_json_lines (void)
     }
 }
 
-/* A value crosses devices by a copy; strict_devices makes it an error that names both, for whatever makes a plan. */
+/* A value crosses devices by a copy; strict_devices makes it an error that names both, in every command that plans. */
 static void
 test_strict_devices (void)
 {
@@ -478,7 +478,7 @@ test_strict_devices (void)
   cli_expect (3, "node a is on cpu and is needed on ref", "train", "strict.xml", "--out", "strict");
 }
 
-/* A backward formula of somebody's own is right, wrong, or without end; and what no random numbers suit is left out. */
+/* A user's backward formula is right, wrong, or infinite; nodes that no random numbers suit are skipped. */
 static void
 test_gradcheck (void)
 {
@@ -496,7 +496,7 @@ test_gradcheck (void)
     { "<node id=\"n\" op=\"log\"/>", "n", 0, "agrees" },
     { "<node id=\"n\" op=\"cholesky\"/>", "n", 0, "not checked: Node n" },
     { "<node id=\"n\" op=\"acosh\"/>", "n", 0, "not checked: it has no finite value for random inputs" },
-    /* A random operator moves nothing between two looks: its numbers follow from seed, path and step. */
+    /* A random operator is constant between two evaluations: its numbers depend on seed, path and step. */
     { "<node id=\"n\" op=\"normal\"/>", "n.mean", 0, "agrees" },
   };
 
@@ -513,8 +513,7 @@ test_gradcheck (void)
   cli_expect (2, "no node “m” with inputs", "check", "check.xml", "--gradcheck", "m");
 }
 
-/* The report names input, place and both numbers, of points that are given: |x| as 2x for x > 0 is right there alone.
- */
+/* The report names input, index and both numbers for given points: |x| as 2x for x > 0 is right only there. */
 static void
 test_gradcheck_points (void)
 {
@@ -540,7 +539,7 @@ test_gradcheck_points (void)
   cli_expect (2, "There is no node or port", "check", "points.xml", "--gradcheck", "--in", "c=good.npy");
 }
 
-/* A computation without a result ends a run with the node, the kernel and the place, and not with a number. */
+/* A computation without a result ends a run with the node, the kernel and the index instead of a number. */
 static void
 test_refusals (void)
 {
@@ -618,7 +617,7 @@ test_refusals (void)
                   cases[i].values);
         cli_expect (1, says, "run", "refused.xml", "--in", "x=x.npy", "--out", "n=n.npy", "--device", device);
       }
-  /* A divisor that is given as a number is a fault of the graph. */
+  /* A divisor of 0 as an attribute is a fault of the graph. */
   cli_write ("zero.xml",
              HEAD "<node id=\"x\" op=\"input\" shape=\"3\" dtype=\"i64\"/>\n"
                   "<node id=\"n\" op=\"remainder\" other=\"0\"/>\n<wire from=\"x\" to=\"n.input\"/>\n</graph>\n");

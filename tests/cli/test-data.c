@@ -1,4 +1,4 @@
-/* Data sets from the command line: options that are misspelt, and files that are wrong, are said where they matter. */
+/* Data sets on the command line: misspelt options and invalid files are reported at the right place. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -28,7 +28,7 @@ test_misspelt (void)
   cli_expect (2, "“turnz”. Did you mean “turns”?", "train", "g.xml", "--set", "data.turnz=1");
 }
 
-/* An option may be an expression over the arguments of the module that it stands in, for training as for checks. */
+/* An option may be an expression over the arguments of its module, for training as for checks. */
 static void
 test_expression (void)
 {
@@ -96,7 +96,8 @@ test_shapes (void)
   cli_expect (1, "not a shape", "check", "p.xml");
 }
 
-/* A few names of a file that is another network's, without what a terminal would obey, and how many more there are. */
+/* Only a few names of another network's file are listed, without control characters, and then the number of the rest.
+ */
 static void
 test_unknown_names (void)
 {
@@ -135,7 +136,7 @@ test_file_limit (void)
   g_assert_false (g_file_test ("big.npy", G_FILE_TEST_EXISTS));
 }
 
-/* Each source's options are told, with their sentences. */
+/* Each source's options are listed with their documentation. */
 static void
 test_reference (void)
 {
@@ -149,13 +150,13 @@ test_reference (void)
         {
           g_autofree char *doc = t == 2 ? g_strescape (param->doc, NULL) : NULL;
 
-          /* JSON escapes quotes alone; sentences with other letters are looked for in the two texts. */
+          /* JSON escapes only quotes; sentences with other characters are compared in both texts. */
           if (t < 2 || g_str_is_ascii (param->doc))
             g_assert_nonnull (strstr (texts[t]->out, doc != NULL ? doc : param->doc));
         }
 }
 
-/* A source that cannot be described is one fault: neither its wires nor a metric of it are others. */
+/* A source that cannot be described is one fault: its wires and metrics cause no others. */
 static void
 test_only_cause (void)
 {

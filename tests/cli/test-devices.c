@@ -1,4 +1,5 @@
-/* Devices and threads at the command line: how many threads, which devices, and what check and plan say of them. */
+/* Devices and threads at the command line: the number of threads, the devices, and what check and plan report about
+ * them. */
 #include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 /* ---- threads ---------------------------------------------------------- */
 
-/* More threads than processors are refused by a sentence, and what runs has as many as there are. */
+/* More threads than processors cause a note, and the run uses that number. */
 static void
 test_threads (void)
 {
@@ -55,7 +56,7 @@ test_refused (void)
   {
     const char *graph;
     const char *check; /* NULL: all is well */
-    const char *train; /* what of it train says; NULL: it trains */
+    const char *train; /* part of train's error; NULL: it trains */
   } cases[] = {
     { NET ("", " device=\"gpu\"", "") TRAIN (""),
       "g.xml: line 3: node fc, device: “gpu” is not a device. The devices of this machine are cpu",
@@ -109,13 +110,13 @@ test_refused (void)
   g_assert_nonnull (strstr (all.err, "node fc, device: “gpu”"));
   g_assert_nonnull (strstr (all.err, "node act, device: Expected"));
   g_assert_null (strstr (strstr (all.err, "gpu") + 1, "gpu"));
-  /* Another device than the graph's can be asked after. */
+  /* A device other than the graph's can be queried. */
   cli_write ("g.xml", NET ("", "", "") TRAIN (" device=\"cpu:7\""));
   cli_expect (0, NULL, "check", "g.xml", "--device", "ref:1");
   g_unsetenv ("GRADLOOM_CPU_DEVICES");
 }
 
-/* A name that is no device's is a wrong word of the line, or a fault of the file; what is listed is what there is. */
+/* An invalid device name is a usage error, or a fault of the file; the error lists the existing ones. */
 static void
 test_names (void)
 {
@@ -189,7 +190,7 @@ find_line (GPtrArray *lines, const char *event, const char *member, const char *
   return NULL;
 }
 
-/* Weights and Adam's two averages of them are in the memory of check and of plan, on the device where they lie. */
+/* Weights and Adam's two averages of them are in the memory of check and of plan, on their device. */
 static void
 test_memory (void)
 {
@@ -227,7 +228,7 @@ test_memory (void)
 
 /* ---- algorithms --------------------------------------------------------- */
 
-/* Writes wide.xml, a layer of 32 to 32 channels, each of the attributes in its place. */
+/* Writes wide.xml, a layer of 32 to 32 channels, with these attributes inserted. */
 static void
 write_convolution (const char *node, const char *train)
 {
@@ -422,8 +423,7 @@ test_json (void)
   g_assert_nonnull (find_line (plan, "value", "layout", "nhwc"));
 }
 
-/* --passes names every pass with what it left, those that made the program first; the last one left what plan prints.
- */
+/* --passes names every pass and its result, first those of the program; the last result is what plan prints. */
 static void
 test_passes (void)
 {

@@ -1,4 +1,4 @@
-/* `gradloom diff`: what is the same though it is written otherwise, what is not, and git asking. */
+/* `gradloom diff`: graphs that are equal although written differently, graphs that differ, and calls by git. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -53,8 +53,8 @@ write_changed (const char *file, const char *const *pairs)
 
 typedef struct
 {
-  const char *pairs[8]; /* what is replaced, by what; ends with NULL */
-  const char *says;     /* the whole output; NULL: nothing, and status 0 */
+  const char *pairs[8]; /* pairs of replaced text and replacement; ends with NULL */
+  const char *says;     /* the whole output; NULL: empty, and status 0 */
 } Case;
 
 static const Case cases[] = {
@@ -197,7 +197,7 @@ test_json (void)
     }
 }
 
-/* Every status, and what is no graph. */
+/* Every status, and invalid graphs. */
 static void
 test_trouble (void)
 {
@@ -214,7 +214,7 @@ test_trouble (void)
   cli_expect (2, "standard input", "diff", "-", "a.xml"); /* which is empty here */
   cli_expect (1, NULL, "diff", "a.xml", "/dev/null");
 
-  /* A name from elsewhere gives the terminal no orders, with colours or without. */
+  /* Foreign names cannot control the terminal, with colours or without. */
   static const char *const pairs[] = { "id=\"head\"",
                                        "id=\"head\" device=\"\xc2\x9b"
                                        "31m\"",
@@ -228,7 +228,7 @@ test_trouble (void)
   g_assert_nonnull (strstr (colored.out, "\033[33m~ node head"));
 }
 
-/* The defaults of <train> that diff knows are those that training takes. */
+/* The defaults of <train> in diff are those of training. */
 static void
 test_train_defaults (void)
 {
@@ -331,7 +331,7 @@ test_git (void)
   g_assert_cmpint (g_chdir (home), ==, 0);
 }
 
-/* A loop's body is a module, and what is carried names a node. */
+/* A loop's body is a module, and a carried value names a node. */
 static void
 test_loop (void)
 {

@@ -1,4 +1,4 @@
-/* `gradloom export` from outside: what is written where, and what is said to what cannot be. */
+/* `gradloom export` from outside: the written files, and the reported errors. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -23,7 +23,7 @@ static const char mlp[]
       "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" epochs=\"2\" batch_size=\"16\" seed=\"3\"/>\n"
       "</graph>\n";
 
-/* Two nodes that are refused, one of them after the other. */
+/* Two unsupported nodes, one after the other. */
 static const char refused[]
     = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"refused\">\n"
@@ -36,7 +36,7 @@ static const char refused[]
       "  <wire from=\"x\" to=\"sum\"/><wire from=\"sum\" to=\"g.of\"/><wire from=\"x\" to=\"g.wrt\"/>\n"
       "</graph>\n";
 
-/* The model of a run computes what the run's graph computes, and so does what is read from it again. */
+/* The model of a run computes the same as the run's graph, and so does the re-imported graph. */
 static void
 test_run (void)
 {
@@ -61,7 +61,7 @@ test_run (void)
   for (gint64 i = 0; i < a->count; i++)
     g_assert_cmpfloat_with_epsilon (loom_tensor_get (a, i), loom_tensor_get (b, i), 1e-6);
 
-  /* Training's values are warned of where there are no others; the same file gives the same bytes. */
+  /* A warning is printed if there are only initial values; the same file has the same bytes. */
   cli_expect (0, "the weights are the initial ones", "export", "mlp.xml", "--to", "onnx", "-o", "one.onnx");
   cli_expect (0, NULL, "export", "mlp.xml", "--to", "onnx", "-o", "two.onnx");
   g_autofree char *one = NULL, *two = NULL;
@@ -85,7 +85,7 @@ file_has (const char *name, const char *text)
   return FALSE;
 }
 
-/* Lengths of sequences: a layer of ONNX where all sizes are fixed, a loop where one is open, with the same numbers. */
+/* Lengths of sequences: a layer of ONNX if all sizes are fixed, a loop if one is open, with the same numbers. */
 static void
 test_lengths (void)
 {
@@ -126,7 +126,7 @@ test_lengths (void)
     }
 }
 
-/* Runtimes differ in what a window beyond counted padding counts, so none is left to them. */
+/* Runtimes differ in how windows beyond counted padding count, so the export contains no such window. */
 static void
 test_windows (void)
 {
@@ -207,7 +207,7 @@ predicted (char **lines, gint64 i, gint64 k)
   g_assert_not_reached ();
 }
 
-/* The model, given samples as their files have them, gives what predict gives for the files. */
+/* The model, with samples as in their files, returns what predict returns for the files. */
 static void
 check_as_predict (const char *run, const char *samples, const char *port, const char *const *files)
 {
@@ -294,7 +294,7 @@ test_table (void)
   cli_expect (0, NULL, "export", "large", "--to", "onnx");
   check_as_predict ("large", "rows.npy", "probabilities", rows);
 
-  /* Ports that are named are all that the model gives; --raw is the net alone, as of a graph. */
+  /* Named ports are the only outputs of the model; --raw is only the net, as for a graph. */
   g_auto (CliResult) named = cli ("export", "classes", "--to", "onnx", "--output", "fc", "--force", NULL);
   g_assert_null (strstr (named.out, "probabilities"));
   g_assert_true (file_has ("classes.onnx", "class_names"));
@@ -309,7 +309,7 @@ test_table (void)
   cli_expect (2, "--raw cannot be combined with --to dot", "export", "classes", "--to", "dot", "--raw");
 }
 
-/* A second data set has names of its own, and what the run kept is not of it. */
+/* A second data set has names of its own, and the run's stored files do not belong to it. */
 static void
 test_two_tables (void)
 {
@@ -375,7 +375,7 @@ test_choices (void)
   g_assert_null (strstr (inner.out, "data.x"));
   g_assert_true (g_file_test ("mlp.onnx", G_FILE_TEST_EXISTS));
 
-  /* A loss is a value like others where it is asked for, and then needs its target. */
+  /* A loss is a value like others if it is requested, and then needs its target. */
   g_auto (CliResult) loss = cli ("export", "mlp.xml", "--to", "onnx", "--output", "loss", "--force", NULL);
   g_assert_cmpint (loss.status, ==, 0);
   g_assert_nonnull (strstr (loss.out, "input data.y: B, i64"));

@@ -1,4 +1,4 @@
-/* Run folders where a graph is asked for: the graph, its data and its weights are found, from wherever one stands. */
+/* Run folders in place of a graph: the graph, its data and its weights are found from any working folder. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -131,7 +131,7 @@ test_outside (void)
   cli_expect (0, "/w.st”, which is outside", "check", "apart/w.xml");
   g_auto (CliResult) inside = cli ("check", "source/g.xml", NULL);
   g_assert_cmpstr (inside.err, ==, "");
-  /* A folder of pictures in the graph's folder, in which a link leads out of it. */
+  /* A folder of pictures in the graph's folder, with a link that leads out of it. */
   g_assert_cmpint (g_mkdir_with_parents ("apart/set/a", 0777), ==, 0);
   g_assert_cmpint (g_mkdir ("elsewhere", 0777), ==, 0);
   cli_write ("elsewhere/p.png", "");
@@ -143,11 +143,11 @@ test_outside (void)
   g_assert_cmpint (symlink ("../../elsewhere", "apart/set/b"), ==, 0);
   cli_expect (0, "/elsewhere”, through links in the data set's folder, which is outside its folder", "check",
               "apart/p.xml");
-  /* A run's file says in which folder its data are. */
+  /* A run's file names the folder of its data. */
   cli_expect (0, "/source/t.csv”, which is outside its folder", "check", "runs/one");
 }
 
-/* What is printed of a name that somebody else gave obeys no escape, and a command is one command. */
+/* Foreign names are printed without escape codes, and a printed command remains one command. */
 static void
 test_names (void)
 {

@@ -1,11 +1,11 @@
-/* `gradloom generate`: it writes what a net finds likely, as far as it is told to, and the same for one seed. */
+/* `gradloom generate`: it writes likely text, follows its options, and writes the same for one seed. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
 #include <json-glib/json-glib.h>
 #include <string.h>
 
-/* A text that goes round: after a, b; after b, c; after c, a or, less often, a line's end. */
+/* A cyclic text: after a, b; after b, c; after c, a or, less often, the end of a line. */
 static void
 train_round (void)
 {
@@ -45,12 +45,12 @@ expect_text (const char *want, CliResult result)
 static void
 test_text (void)
 {
-  /* The likeliest goes round for ever. */
+  /* The likeliest tokens repeat forever. */
   expect_text ("abcabcabcab\n",
                cli ("generate", "round", "--prompt", "ab", "--temperature", "0", "--tokens", "9", NULL));
   expect_text ("bcabca\n", cli ("generate", "round", "--prompt", "b", "--top-k", "1", "--tokens", "5", NULL));
   expect_text ("ab\n", cli ("generate", "round", "--prompt", "a", "--temperature", "0", "--stop", "ca", NULL));
-  /* Without a prompt it begins behind a line's end. */
+  /* Without a prompt it begins after the end of a line. */
   expect_text ("abc\n", cli ("generate", "round", "--temperature", "0", "--tokens", "3", NULL));
 }
 
@@ -65,7 +65,7 @@ test_draws (void)
 
   g_assert_cmpstr (one.out, ==, again.out);
   g_assert_cmpstr (one.out, !=, other.out);
-  /* A line ends after one c in four: about 16 times in 200 letters, and never where it is cold. */
+  /* A line ends after one c in four: about 16 times in 200 letters, and never at low temperature. */
   for (const char *c = one.out; *c != '\0'; c++)
     ends += *c == '\n';
   g_assert_cmpint (ends, >, 4);
@@ -91,7 +91,7 @@ test_json (void)
   g_assert_cmpfloat (json_object_get_double_member (event, "seconds"), >, 0);
 }
 
-/* ---- what is kept of earlier places ---------------------------------------------------- */
+/* ---- the cache of earlier positions ---------------------------------------------------- */
 
 #define CELL                                                                                                           \
   "<module name=\"cell\"><node id=\"x\" op=\"module_input\"/><node id=\"h\" op=\"module_input\" shape=\"B,8\"/>"       \
@@ -147,8 +147,8 @@ static const struct
     "conv" },
 };
 
-/* With random weights, which say nothing twice, and for more tokens than the context has: the same tokens with and
- * without what is kept, drawn and not. */
+/* With random weights, which repeat no text, and for more tokens than the context: the same tokens with and without the
+ * cache, sampled and not. */
 static void
 test_kept (gconstpointer data)
 {

@@ -1,5 +1,5 @@
-/* `gradloom bench` and others are run by the program gradloom-lab: where it is found, that the process becomes it, and
- * what is said without it. A script takes its place next to a copy of gradloom. */
+/* `gradloom bench` and others are run by the program gradloom-lab: how it is found, that it replaces the process, and
+ * the message if it is missing. A script replaces it next to a copy of gradloom. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -18,7 +18,7 @@ write_script (const char *text)
   g_assert_cmpint (g_chmod ("copy/lab/gradloom-lab", 0755), ==, 0);
 }
 
-/* The status as waitpid() has it. out and err: what was printed; pid may be NULL. (transfer full) */
+/* The status as from waitpid(). out and err: the output; pid may be NULL. (transfer full) */
 static int
 run_copy (const char *const *words, GPid *pid, char **out, char **err)
 {
@@ -32,7 +32,7 @@ run_copy (const char *const *words, GPid *pid, char **out, char **err)
   for (; *words != NULL; words++)
     g_ptr_array_add (argv, (gpointer)*words);
   g_ptr_array_add (argv, NULL);
-  /* Files rather than pipes, so that what is printed needs no reader. */
+  /* Files instead of pipes, so that the output needs no reader. */
   int to = g_open ("out", O_CREAT | O_TRUNC | O_WRONLY, 0600),
       errors = g_open ("err", O_CREAT | O_TRUNC | O_WRONLY, 0600);
   g_spawn_async_with_fds (NULL, (char **)argv->pdata, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &child, -1, to,
@@ -95,7 +95,7 @@ test_becomes (void)
   g_assert_true (WIFSIGNALED (status) && WTERMSIG (status) == SIGTERM);
 }
 
-/* --gradcheck hands the options over, and is not confused by names that look like options. */
+/* --gradcheck passes the options, and is not confused by names that look like options. */
 static void
 test_gradcheck (void)
 {
@@ -109,7 +109,7 @@ test_gradcheck (void)
   g_assert_true (WIFEXITED (status) && WEXITSTATUS (status) == 1);
 }
 
-/* Without the program the other commands work, PATH is not searched, and help says what is missing. */
+/* Without the program the other commands work, PATH is not searched, and help reports the missing program. */
 static void
 test_missing (void)
 {

@@ -1,5 +1,5 @@
-/* The command line when the card is lost, or a kernel of its own ruins the context, at some moment of a run: one
- * sentence with a remedy, no crash and no hang, and whatever was saved goes on on the processor. */
+/* The command line if the GPU is lost, or a kernel corrupts the context, at various moments of a run: one sentence with
+ * a remedy, no crash and no hang, and the saved run resumes on the CPU. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 

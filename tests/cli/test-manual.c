@@ -79,7 +79,7 @@ spawn (const char *const *argv, int *status)
   return both;
 }
 
-/* bash itself completes these words: the last is where the cursor stands. */
+/* bash itself completes these words: the last one is at the cursor. */
 static char *
 complete (const char *words)
 {
@@ -124,7 +124,7 @@ test_bash (void)
     }
 }
 
-/* The programs that read these files accept them, where they are installed. */
+/* The programs that read these files accept them, if they are installed. */
 static void
 test_readers (void)
 {
@@ -179,7 +179,7 @@ test_format (void)
         n++;
       }
   g_assert_cmpuint (n, >=, 2);
-  /* The last one is the worked example, with what is said of --set and weights' names. */
+  /* The last graph is the worked example, with the documented use of --set and weights' names. */
   cli_expect (0, NULL, "train", "shown.xml", "--epochs", "1", "--out", "shown");
   g_autoptr (LoomTensor) weight = cli_weight ("shown/weights.safetensors", "body.2.fc.weight");
   g_assert_nonnull (weight);

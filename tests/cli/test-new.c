@@ -1,4 +1,4 @@
-/* `gradloom new`: a graph that trains as it is, with paths that are right where the file stands. */
+/* `gradloom new`: a graph that can be trained, with paths relative to the graph file. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -21,7 +21,7 @@ test_trains (void)
   cli_expect (0, NULL, "new", "--data", "spirals", "--force");
 }
 
-/* A path is typed as seen from here, and the graph stands elsewhere. */
+/* A path is typed relative to this folder, and the graph is in another one. */
 static void
 test_paths (void)
 {
@@ -37,7 +37,7 @@ test_paths (void)
   cli_expect (0, NULL, "check", "t.xml");
 }
 
-/* Whether the target is a class or a number is seen from the table, and what is said counts before that. */
+/* Whether the target is a class or a number follows from the table, and options have precedence. */
 static void
 test_table (void)
 {
@@ -65,7 +65,7 @@ test_table (void)
   cli_expect (0, NULL, "train", "homes.xml", "--steps", "1", "--out", "run3");
 }
 
-/* What is decided or left out without being asked is said; a graph of large numbers learns. */
+/* Automatic decisions and omissions are reported; a graph of large numbers learns. */
 static void
 test_table_notes (void)
 {
@@ -96,7 +96,7 @@ test_table_notes (void)
   cli_expect (1, "contains a comma", "new", "--data", "csv", "path=bad.csv", "target=y");
 }
 
-/* Names and cells of a table give a terminal no orders. */
+/* Names and cells of a table cannot control the terminal. */
 static void
 test_control_characters (void)
 {
@@ -117,7 +117,7 @@ test_control_characters (void)
   g_assert_null (strchr (class.out, 27));
 }
 
-/* Masses in grams from lengths in millimetres: as it is written, a graph comes near a line's error. */
+/* Masses in grams from lengths in millimetres: without changes, the graph comes close to a line's error. */
 static void
 test_units (void)
 {
@@ -146,7 +146,7 @@ test_units (void)
   g_assert_cmpfloat (sqrt (squares), <, 200); /* the masses' deviation is 693 */
 }
 
-/* Weights that a run left become a graph that takes all of them. */
+/* A run's weights become a graph that uses all of them. */
 static void
 test_weights (void)
 {

@@ -14,7 +14,7 @@
   "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"4\" epochs=\"1\"" train ">\n"                       \
   "<metric type=\"mae\" input=\"fc\" target=\"data.y\"/>\n</train>\n</graph>\n"
 
-/* Every command names file, line and node in the same way. */
+/* Every command names file, line and node in the same form. */
 static void
 test_file (void)
 {
@@ -142,7 +142,7 @@ misuse (const char *command, const char *help)
     }
 }
 
-/* Each switch that is given a value, and each number that is none. */
+/* Each switch with a value, and each invalid number. */
 static void
 test_usage (void)
 {
@@ -151,7 +151,7 @@ test_usage (void)
   g_assert_cmpuint (n_numbers, >, 30);
 }
 
-/* A value that looks like a switch with one is a value. */
+/* A value that looks like a switch with a value is a value. */
 static void
 test_value (void)
 {
@@ -186,7 +186,7 @@ test_wrong_values (void)
   cli_write ("g.xml", GRAPH ("1", ""));
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     cli_expect (2, wrong[i][3], wrong[i][0], "g.xml", wrong[i][1], wrong[i][2]);
-  /* The file's own fault, whatever the options are. */
+  /* The file's own fault is reported with any options. */
   cli_write ("g.xml", GRAPH ("-1", ""));
   cli_expect (1, "plan: g.xml: line 3", "plan", "g.xml", "--precision", "bf16");
   cli_expect (1, "bench: g.xml: line 3", "bench", "g.xml", "--precision", "bf16");

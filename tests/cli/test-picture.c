@@ -64,7 +64,7 @@ test_examples (void)
   "<node id=\"x\" op=\"input\" shape=\"B,3\"/>\n<node id=\"two\" module=\"m\" repeat=\"2\"/>\n"                        \
   "<wire from=\"x\" to=\"two\"/>\n</graph>\n"
 
-/* Modules are clusters and copies clusters in them; shapes stand at the wires; quotes are escaped. */
+/* Modules are clusters and copies are clusters in them; wires have shapes; quotes are escaped. */
 static void
 test_dot (void)
 {

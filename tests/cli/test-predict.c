@@ -1,4 +1,4 @@
-/* `gradloom predict`: what it says of pictures, rows, arrays and texts is what the net computes, and files that are no
+/* `gradloom predict`: its output for pictures, rows, arrays and texts is what the net computes, and files that are no
  * samples do not stop the others. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
@@ -112,7 +112,7 @@ test_pictures (void)
   g_assert_nonnull (strstr (r.out, "right.jpg  1 "));
   g_assert_nonnull (strstr (r.out, "(resized from 40 × 40"));
 
-  /* The very numbers that the net gives for this array, through softmax. */
+  /* The exact numbers of the net for this array, after softmax. */
   const gint64 dims[] = { 1, 1, SIDE, SIDE };
   double x[SIDE * SIDE];
   for (int k = 0; k < SIDE * SIDE; k++)
@@ -128,7 +128,7 @@ test_pictures (void)
   g_assert_cmpint (class_of (array.out, &probability), ==, 0);
   g_assert_cmpfloat_with_epsilon (probability, wanted, 1e-6);
 
-  /* Dark on bright: it is said, and can be undone. */
+  /* Dark on bright is reported, and can be inverted. */
   g_auto (CliResult) negative = cli ("predict", "halves", "negative.png", NULL);
   g_assert_nonnull (strstr (negative.out, "--invert may help"));
   g_auto (CliResult) inverted = cli ("predict", "halves", "--invert", "--json", "negative.png", NULL);
@@ -265,7 +265,7 @@ test_rows (void)
                           "</graph>\n");
   cli_expect (0, NULL, "train", "kinds.xml", "--out", "kinds");
 
-  /* By the header, wherever the columns stand; without one, in their order. */
+  /* By the header, in any order of columns; without one, in order. */
   static const char *const files[] = { "height,width\n1,5\n5,1\n", "5,1\n1,5\n",
                                        "\xef\xbb\xbfkind,\"width\",note,height\r\nwide,5,\"a, b\",1\r\ntall,1,,5\r\n" };
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
@@ -298,7 +298,7 @@ test_rows (void)
   cli_expect (1, "kinds.csv”; paths are relative", "predict", "kinds", "rows.csv");
 }
 
-/* Rows of numbers for a net whose data are no table: one bad number is no header, and no infinity gets in. */
+/* Rows of numbers for a net whose data set is no table: one invalid number is no header, and infinity is refused. */
 static void
 test_plain_rows (void)
 {
@@ -315,7 +315,7 @@ test_plain_rows (void)
   cli_expect (0, NULL, "predict", "spirals", "rows.csv");
 }
 
-/* The name of a class comes from a file of anybody's. */
+/* The name of a class may come from an untrusted file. */
 static void
 test_class_names (void)
 {
@@ -340,7 +340,7 @@ test_class_names (void)
   g_assert_null (strchr (wrong.err, '\033'));
 }
 
-/* A net without classes gives its values, the same as `run`. */
+/* A net without classes returns its values, the same as `run`. */
 static void
 test_values (void)
 {
@@ -401,7 +401,7 @@ test_texts (void)
                          "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.1\" epochs=\"5\" batch_size=\"8\"/>\n"
                          "</graph>\n");
   cli_expect (0, NULL, "train", "text.xml", "--out", "text");
-  /* Shorter than the context, as long, and longer; a file's last line end is no part of it. */
+  /* Shorter than the context, equal, and longer; a file's last line end is ignored. */
   static const char *const texts[] = { "ü\n", "über über ", "r über über über" };
   cli_write ("p0.txt", texts[0]);
   cli_write ("p1.txt", texts[1]);
@@ -414,7 +414,7 @@ test_texts (void)
   g_assert_true (g_str_has_prefix (lines[2], "p2.txt  “ ” "));
   cli_write ("bad.txt", "übel");
   cli_expect (1, "has the character “l”", "predict", "text", "bad.txt");
-  /* A text with other letters in its place: the run's own vocabulary counts. */
+  /* A text with other letters: the run's own vocabulary applies. */
   cli_write ("text.txt", "zyxwvutsrqponmlkjihgfedcbaäöü zyxwvutsrqponmlkjihgfedcba");
   g_auto (CliResult) changed = cli ("predict", "text", "--top", "1", "p0.txt", "p1.txt", "p2.txt", NULL);
   g_assert_cmpstr (changed.out, ==, r.out);
@@ -423,7 +423,7 @@ test_texts (void)
   cli_expect (1, "does not hold the data that a run saves", "predict", "text", "p0.txt");
 }
 
-/* Columns are normalised as the run did it, whatever the table says now. */
+/* Columns are normalised as in the run, whatever the current table. */
 static void
 test_normalised (void)
 {
@@ -446,7 +446,7 @@ test_normalised (void)
   cli_write ("size.csv", "size\n100\n300\n");
   g_auto (CliResult) before = cli ("predict", "sizes", "size.csv", NULL);
   g_assert_nonnull (strstr (before.out, "size.csv:1  small"));
-  /* An array holds what the table's columns hold. */
+  /* An array has the table's columns. */
   const gint64 dims[] = { 2, 1 };
   const double sizes[] = { 100, 300 };
   cli_save ("size.npy", LOOM_F64, 2, dims, sizes);

@@ -1,5 +1,5 @@
-/* How `gradloom train --ranks N` ends where a rank is lost, hangs, or is asked to end: with one sentence, and a
- * checkpoint that is whole. Skipped where there is no mpirun or the build has no MPI. */
+/* The end of `gradloom train --ranks N` if a rank is lost, hangs, or is asked to end: one sentence, and a valid
+ * checkpoint. Skipped if there is no mpirun or the build has no MPI. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -41,7 +41,7 @@ find_rank (void)
   return find_process ("OMPI_COMM_WORLD_RANK=1");
 }
 
-/* What it says goes to the file errors.txt. */
+/* Its errors are written to the file errors.txt. */
 static void
 redirect (gpointer data)
 {
@@ -114,7 +114,8 @@ wait_until_it_trains (const char *folder)
   g_usleep (500000);
 }
 
-/* One sentence of the front says which rank was lost, by what, and how to go on; nothing is left of Open MPI's. */
+/* One sentence of the launching process reports which rank was lost, why, and how to resume; no output of Open MPI
+ * remains. */
 static void
 test_lost (void)
 {
@@ -135,8 +136,7 @@ test_lost (void)
     g_error ("%s", said);
 }
 
-/* A signal that reaches a rank by itself ends all of them with a checkpoint: one sentence, and no rank is called lost.
- */
+/* A signal to a single rank ends all of them with a checkpoint: one sentence, and no rank is reported as lost. */
 static void
 test_said (void)
 {
@@ -159,7 +159,7 @@ test_said (void)
     g_error ("%s", said);
 }
 
-/* More ranks than a machine can run are refused before one of them is started, and say how many it may have. */
+/* More ranks than a machine can run are refused before any of them is started, with the allowed number. */
 static void
 test_many (void)
 {
@@ -170,7 +170,7 @@ test_many (void)
     cli_expect (2, "Use --ranks ", "train", path, "--ranks", "1024");
 }
 
-/* Asked to end before mpirun has started the ranks, the run ends as well: of none of them a process is left. */
+/* If the run is asked to end before mpirun has started the ranks, it ends, too: no process remains. */
 static void
 test_early (void)
 {
@@ -194,7 +194,7 @@ test_early (void)
     }
 }
 
-/* A stopped process is one that hangs. The run ends with a sentence, said once, and a checkpoint that is whole. */
+/* A stopped process hangs. The run ends with one sentence and a valid checkpoint. */
 static void
 expect_hung (const char *folder, const char *mark, const char *says)
 {
@@ -211,7 +211,7 @@ expect_hung (const char *folder, const char *mark, const char *says)
   if (strstr (said, says) == NULL || strstr (strstr (said, "not reached") + 1, "not reached") != NULL)
     g_error ("%s", said);
   g_assert_nonnull (strstr (said, "within 1 second"));
-  /* Rank 0 says how to continue, or the front in its place. */
+  /* Rank 0 prints how to resume, or the launching process does. */
   if (strstr (said, "--resume") == NULL || strstr (strstr (said, "--resume") + 1, "--resume") != NULL)
     g_error ("%s", said);
   if (g_str_equal (folder, "hung"))
@@ -219,7 +219,7 @@ expect_hung (const char *folder, const char *mark, const char *says)
   g_assert_cmpint (find_process (mark), ==, 0);
 }
 
-/* Of more than two ranks those that wait for the one that hangs, or for one that waits for it, are not named. */
+/* With more than two ranks, those that wait for the hanging one, directly or indirectly, are not named. */
 static void
 expect_named (const char *strategy, const char *ranks, const char *mark, const char *says)
 {
@@ -262,8 +262,8 @@ test_hung (void)
   cli_expect (0, NULL, "train", "--resume", "hung", "--epochs", "1");
 }
 
-/* A disk that is full where rank 0 writes ends all ranks with one sentence, and the run goes on from its newest
- * checkpoint where there is room. (Files of the running rank may grow no further from here on.) */
+/* A full disk on rank 0 ends all ranks with one sentence, and the run resumes from its newest checkpoint when there is
+ * space. (Files of the running rank may not grow from here on.) */
 static void
 test_full_disk (void)
 {
@@ -324,8 +324,8 @@ wait_until_it_says (const char *words)
     }
 }
 
-/* Without a time-out a rank that is stopped holds up the others, which is said once they were asked to end; a second
- * signal ends them at once. It is one sentence, of the process that was asked, and says what is left. */
+/* Without a timeout a stopped rank blocks the others, which is reported after they were asked to end; a second signal
+ * ends them at once, with one sentence from the signalled process about the remaining files. */
 static void
 test_stopped (void)
 {
@@ -416,7 +416,7 @@ test_elastic (void)
   await_file ("elastic/weights.safetensors");
   lost = find_rank ();
   g_assert_cmpint (lost, >, 0);
-  /* It may use what the test may: unasked, mpirun gives each of two ranks one core. */
+  /* It may use the test's processors: by default mpirun binds each of two ranks to one core. */
   sched_getaffinity (0, sizeof own, &own);
   sched_getaffinity (lost, sizeof of_rank, &of_rank);
   g_assert_true (CPU_EQUAL (&own, &of_rank));

@@ -1,5 +1,5 @@
 /* `gradloom train --ranks N`: the numbers of one rank with the whole batch, written once, and resumed with any number
- * of ranks. Skipped where there is no mpirun or the build has no MPI. */
+ * of ranks. Skipped if there is no mpirun or the build has no MPI. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -87,7 +87,7 @@ compare_weights (const char *a, const char *b)
     }
 }
 
-/* The global batch stays, whatever the number of ranks. */
+/* The global batch is the same for any number of ranks. */
 static void
 test_resume (void)
 {
@@ -99,12 +99,12 @@ test_resume (void)
   cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "50", "--ranks", "2", "--steps", "3",
               "--out", "parts");
   cli_expect (0, NULL, "train", "--resume", "parts");
-  /* It is complete, and no rank waits for another one that has nothing to do. */
+  /* The checkpoint is complete, and no rank waits for another one that has finished. */
   cli_expect (0, NULL, "train", "--resume", "parts", "--ranks", "2", "--timeout", "20");
   compare_weights ("whole/weights.safetensors", "parts/weights.safetensors");
 }
 
-/* Ranks that have parts of all state write whole tensors, which any number of ranks goes on from, divided otherwise. */
+/* Ranks with shards of all state write whole tensors, from which any number of ranks resumes, with other shards. */
 static void
 test_divided (void)
 {
@@ -121,8 +121,8 @@ test_divided (void)
   compare_weights ("undivided/weights.safetensors", "divided/weights.safetensors");
 }
 
-/* Stages on ranks: what goes between them is larger than what a transport keeps, 200 × 500 numbers, in both directions.
- * A run resumes with another schedule, and prints its bubble next to the one that its slots predict. */
+/* Stages on ranks: messages between them exceed a transport's buffers, 200 × 500 numbers, in both directions. A run
+ * resumes with another schedule, and prints its measured bubble next to the predicted one. */
 static void
 test_stages (void)
 {
@@ -142,8 +142,8 @@ test_stages (void)
   g_assert_nonnull (strstr (trace, "F2 "));
 }
 
-/* Ranks in a mesh, with parts of weights and of batches: the numbers of one rank, and files that any mesh goes on from.
- */
+/* Ranks in a mesh, with shards of weights and of batches: the numbers of one rank, and files that any mesh resumes
+ * from. */
 static void
 test_mesh (void)
 {
@@ -169,7 +169,7 @@ test_mesh (void)
   g_assert_nonnull (strstr (wrong.err, "--ranks 2"));
 }
 
-/* What is wrong is said once, with the status that one rank has. */
+/* An error is printed once, with the status of a run with one rank. */
 static void
 test_wrong (void)
 {
@@ -258,7 +258,7 @@ check_replicas (void)
   cli_expect (2, "from 2 to 64", "bench", path, "--replicas", "1");
 }
 
-/* What ranks can divide: each holds what its plan says, ZeRO-3 least, which so takes the largest batch. */
+/* Strategies of ranks: each has the memory of its plan; ZeRO-3 has the least, and so the largest batch. */
 static void
 check_strategies (void)
 {
@@ -310,8 +310,8 @@ test_collectives (void)
     check_collectives ("mpi");
 }
 
-/* The threads of a run's ranks under a launcher of the user's own, which binds them to processors. (transfer full):
- * what it warns of. */
+/* The threads of a run's ranks under a launcher of the user, which binds them to processors, and the printed warnings.
+ * (transfer full) */
 static char *
 run_bound (const char *out, const char *ranks, int processors, int *threads)
 {
@@ -348,7 +348,7 @@ run_bound (const char *out, const char *ranks, int processors, int *threads)
   return said;
 }
 
-/* Ranks have a machine's processors between them, or those to which they are bound; what then lies idle is said. */
+/* Ranks divide a machine's processors, or those to which they are bound; idle processors are reported. */
 static void
 test_processors (void)
 {
@@ -366,7 +366,7 @@ test_processors (void)
   g_assert_true (n % 2 != 0 || strstr (all, "mpirun has bound") == NULL);
 }
 
-/* Two ranks with words of their own: what they say, and the status of both. (transfer full) */
+/* Runs two ranks with separate command lines: their output, and the status of both. (transfer full) */
 static char *
 run_unlike (const char *const *first, const char *const *second, int *status)
 {
@@ -397,7 +397,8 @@ run_unlike (const char *const *first, const char *const *second, int *status)
   return said;
 }
 
-/* What only one rank was told, or has, is named before a step is made; a time-out of one alone before it runs out. */
+/* A difference in one rank's options or files is reported before the first step; a timeout of one rank alone ends
+ * before. */
 static void
 test_unlike (void)
 {
@@ -450,7 +451,7 @@ with_environment (const char *environment, int status, const char *says, const c
     g_unsetenv (pair[i]);
 }
 
-/* Processes that would each run alone are refused, whichever of them this one is; one that is alone runs. */
+/* Processes that would each train alone are refused, on every rank; a single process runs. */
 static void
 test_launchers (void)
 {
@@ -470,7 +471,7 @@ test_launchers (void)
   with_environment ("PMI_RANK=1 PMI_SIZE=2", 2, "Start it without MPICH's mpirun", "sweep", NULL);
   with_environment ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2", 2, "Open MPI's mpirun has started them already",
                     "train", "--hosts=a,b");
-  /* One rank says it for all. */
+  /* One rank prints the error for all. */
   g_setenv ("OMPI_COMM_WORLD_RANK", "1", TRUE);
   g_setenv ("OMPI_COMM_WORLD_SIZE", "2", TRUE);
   g_auto (CliResult) other = cli ("train", "x.xml", "--hosts=a,b", NULL);
@@ -492,7 +493,7 @@ test_launchers (void)
   with_environment ("PMI_RANK=0 PMI_SIZE=1", 2, "--ranks is 3, but the launcher has started 1", "train", "--ranks=3");
 }
 
-/* Over a library of the standard ABI, which is taken where the launcher's MPI is hardly that of the build. */
+/* With a library of the standard ABI, which is used if the launcher's MPI is probably not that of the build. */
 static void
 test_standard (void)
 {
@@ -521,7 +522,7 @@ test_standard (void)
     g_unsetenv ("LD_LIBRARY_PATH");
 }
 
-/* A launcher of this test: what the program says to it, and makes of its end. */
+/* A launcher of this test: what the program prints for it, and how it handles its exit. */
 static void
 test_mpirun (void)
 {
@@ -529,21 +530,23 @@ test_mpirun (void)
   {
     const char *status, *says;
     int is;
-  } ends[] = { { "0", NULL, 0 },
-               { "2", NULL, 2 },
-               { "9", "A rank was ended by signal 9 (Killed), and the run has ended on all ranks. Nothing was saved", 3 },
-               { "137", "A rank was lost", 3 },
-               { "127", "No rank could be started on a:2,b; see mpirun's message above.", 3 },
-               { "255", "No rank could be started on a:2,b; see mpirun's message above.", 3 } };
+  } ends[]
+      = { { "0", NULL, 0 },
+          { "2", NULL, 2 },
+          { "9", "A rank was ended by signal 9 (Killed), and the run has ended on all ranks. Nothing was saved", 3 },
+          { "137", "A rank was lost", 3 },
+          { "127", "No rank could be started on a:2,b; see mpirun's message above.", 3 },
+          { "255", "No rank could be started on a:2,b; see mpirun's message above.", 3 } };
   g_autofree char *old = g_strdup (g_getenv ("PATH")), *here = g_get_current_dir ();
   g_autofree char *path = g_strconcat (here, "/bin:", old, NULL), *said = NULL;
 
   g_mkdir ("bin", 0700);
-  cli_write ("bin/mpirun",
-             "#!/bin/sh\n"
-             "echo \"$1 $2 $3 $4 $OMPI_MCA_mca_base_env_list $HWLOC_COMPONENTS $OMPI_MCA_hwloc_base_binding_policy\" \\\n"
-             "  \"$PRTE_MCA_hwloc_default_binding_policy $PRTE_MCA_rmaps_default_mapping_policy\" > said\n"
-             "exit $STATUS\n");
+  cli_write (
+      "bin/mpirun",
+      "#!/bin/sh\n"
+      "echo \"$1 $2 $3 $4 $OMPI_MCA_mca_base_env_list $HWLOC_COMPONENTS $OMPI_MCA_hwloc_base_binding_policy\" \\\n"
+      "  \"$PRTE_MCA_hwloc_default_binding_policy $PRTE_MCA_rmaps_default_mapping_policy\" > said\n"
+      "exit $STATUS\n");
   g_assert_cmpint (g_chmod ("bin/mpirun", 0700), ==, 0);
   g_setenv ("PATH", path, TRUE);
   g_setenv ("OMPI_MCA_mca_base_env_list", "OWN;GRADLOOM_BUILD_ROOT", TRUE);

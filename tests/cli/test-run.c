@@ -138,7 +138,7 @@ test_inner_ports (void)
   static const gint64 dims[2] = { 5, 2 };
   static const gint64 y_dims[1] = { 5 };
 
-  /* Without data the first batch of test, in file order; B comes from <train>. */
+  /* Without data the first batch of the test samples, in file order; B comes from <train>. */
   cli_expect (0, NULL, "run", spirals, "--out", "data.x=x.npy", "--out", "data.y=y.npy", "--out", "scores=o.npy");
   g_autoptr (LoomTensor) all = cli_load ("o.npy"), y = cli_load ("y.npy");
   g_assert_cmpint (all->dim[0], ==, 64);
@@ -148,7 +148,7 @@ test_inner_ports (void)
   g_autoptr (LoomTensor) again = cli_load ("o2.npy");
   g_assert_true (loom_tensor_equal_bits (all, again));
 
-  /* An inner port given: only what follows is computed, and B is its 5. */
+  /* With an inner port set, only its successors are computed, and B is its 5. */
   cli_save ("scores.npy", LOOM_F32, 2, dims, X);
   cli_save ("five.npy", LOOM_I64, 1, y_dims, (double[5]){ 0, 1, 0, 1, 1 });
   cli_expect (0, NULL, "run", spirals, "--in", "scores=scores.npy", "--in", "data.y=five.npy", "--out", "loss=l.npy",

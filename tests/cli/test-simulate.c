@@ -87,8 +87,8 @@ test_strategies (void)
   g_assert_cmpint (last, ==, 3);
 }
 
-/* What the ranks of a tensor or a pipeline exchange is counted and drawn; what a graph's <parallel> says is taken where
- * no option says otherwise. */
+/* The communication of ranks along the tensor axis or of a pipeline is counted and drawn; a graph's <parallel> applies
+ * unless an option overrides it. */
 static void
 test_parts (void)
 {
@@ -157,11 +157,11 @@ test_overlap (void)
   g_assert_cmpint (o->rank, ==, 0);
   g_assert_cmpfloat_with_epsilon (o->exchange, 0.020, 1e-9);
   g_assert_cmpfloat_with_epsilon (o->overlapped, 0.009, 1e-9);
-  text = loom_trace_say_overlap (spans);
+  text = loom_trace_describe_overlap (spans);
   g_assert_cmpstr (text, ==, "rank 0 9 of 20 ms (45 %), rank 2 0 of 4 ms (0 %)");
 }
 
-/* Of one rank the kernels' sum is the step: half of it at least, however busy the machine is. */
+/* For one rank the kernels' sum is the step: at least half of it, however busy the machine is. */
 static void
 test_here (void)
 {
@@ -185,16 +185,17 @@ test_wrong (void)
 {
   g_autofree char *path = cli_example ("lessons/spirals.xml"), *none = cli_example ("lessons/xyz-sum.xml");
   static const char *const wrong[][3] = {
-    { "--card", "k80", "--card knows p100" },        { "--link", "string", "--link knows nvlink1" },
-    { "--card", "v100", "--card needs --link" },     { "--gpus", "two", "--gpus takes numbers" },
+    { "--card", "k80", "--card knows p100" },           { "--link", "string", "--link knows nvlink1" },
+    { "--card", "v100", "--card needs --link" },        { "--gpus", "two", "--gpus takes numbers" },
     { "--strategy", "magic", "--strategy takes data" }, { "--schedule", "late", "gpipe or 1f1b" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     cli_expect (2, wrong[i][2], "simulate", path, wrong[i][0], wrong[i][1]);
-  cli_expect (2, "not a multiple", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "3", "--pipeline", "2");
-  cli_expect (2, "cannot be divided into 4096 micro-batches", "simulate", path, "--card", "v100", "--link", "25g", "--gpus",
-              "2", "--pipeline", "2", "--microbatches", "4096");
+  cli_expect (2, "not a multiple", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "3", "--pipeline",
+              "2");
+  cli_expect (2, "cannot be divided into 4096 micro-batches", "simulate", path, "--card", "v100", "--link", "25g",
+              "--gpus", "2", "--pipeline", "2", "--microbatches", "4096");
   g_auto (CliResult) headless
       = cli ("simulate", path, "--card", "v100", "--link", "25g", "--gpus", "4,3", "--pipeline", "2", NULL);
   g_assert_cmpstr (headless.out, ==, "");

@@ -66,8 +66,8 @@ test_grid (void)
       csv, "train.lr,hidden.out_features,seed,step,parameters,train_loss,loss,accuracy,failure\n0.001,4,1,"));
 }
 
-/* Cases are several settings under one name. By equal updates a setting of larger batches has more epochs, and one that
- * has as many updates is not trained again. */
+/* Cases are several settings under one name. With equal updates a setting of larger batches has more epochs, and one
+ * that has as many updates is not trained again. */
 static void
 test_cases (void)
 {
@@ -182,7 +182,7 @@ test_wrong (void)
   cli_expect (1, "nowhere.xml", "sweep", "nowhere.xml");
 }
 
-/* A folder of runs that somebody else made leads no run elsewhere. */
+/* An untrusted folder of runs cannot redirect a run elsewhere. */
 static void
 test_linked (void)
 {

@@ -51,7 +51,7 @@ test_json (void)
   cli_clear (&r);
 }
 
-/* Weights know after how many steps they were so; what other programs write does not say. */
+/* Weights contain the number of steps after which they were saved; files of other programs do not. */
 static void
 test_eval_step (void)
 {
@@ -79,7 +79,7 @@ test_no_epochs (void)
   cli_clear (&r);
 }
 
-/* One value a channel is nothing to learn from: every command that trains says so, and those that evaluate go on. */
+/* One value per channel cannot be trained: every command that trains reports it, and those that evaluate continue. */
 static void
 test_one_value (void)
 {
@@ -128,7 +128,7 @@ on_terminal (int columns)
   return g_string_free (text, FALSE);
 }
 
-/* The bar and the time left have room on 80 columns and on 40, and no line of it is broken by the terminal. */
+/* The bar and the remaining time fit into 80 and 40 columns, and the terminal breaks no line. */
 static void
 test_bar (void)
 {
@@ -166,7 +166,7 @@ test_bar (void)
 
 #define SAMPLES 24
 
-/* Labels, of which one lies outside. */
+/* Labels, one of which is out of range. */
 static void
 save_labels (const char *name, int wrong)
 {
@@ -178,8 +178,8 @@ save_labels (const char *name, int wrong)
   cli_save (name, LOOM_I64, 1, &n, labels);
 }
 
-/* A run whose evaluation or whose step fails keeps the steps before: repaired and resumed, it ends like one that never
- * failed, to the byte. */
+/* A run whose evaluation or step fails keeps the earlier steps: repaired and resumed, it has the same final bytes as
+ * one that never failed. */
 static void
 test_failure_is_saved (void)
 {
@@ -230,7 +230,7 @@ test_failure_is_saved (void)
     }
 }
 
-/* Data with a NaN fail where they are read; once they are repaired, the run resumes from there. */
+/* Data with a NaN fail when they are read; after a repair, the run resumes from there. */
 static void
 test_nan_data (void)
 {
@@ -262,8 +262,8 @@ test_nan_data (void)
   cli_expect (0, NULL, "train", "--resume", "failed");
 }
 
-/* Weights that have run away are not kept: with them the next step overflows at any learning rate. An older checkpoint
- * is, where there is one. */
+/* Diverged weights are not saved, because the next step would overflow at any learning rate. An older checkpoint is
+ * kept, if there is one. */
 static void
 test_diverged (void)
 {
@@ -277,8 +277,8 @@ test_diverged (void)
   cli_expect (0, NULL, "train", "--resume", "wild", "--lr", "0.01");
 }
 
-/* A run that ends after n steps has a checkpoint there and goes on to the same end; where they are an epoch's, it
- * is evaluated as well. */
+/* A run that ends after n steps has a checkpoint there and resumes to the same end; at the end of an epoch it is
+ * evaluated as well. */
 static void
 test_steps (void)
 {

@@ -14,7 +14,7 @@
 #define PAGES  4
 #define STATUS 5
 
-/* Runs child() with this path in a process of its own: its status as waitpid() has it, and what it wrote. */
+/* Runs child() with this path in a separate process; returns its status as from waitpid(), and its output. */
 static int
 run (void (*child) (const char *path), const char *path, char said[1024])
 {

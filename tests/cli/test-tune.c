@@ -1,5 +1,5 @@
-/* The cost table at the command line: `gradloom bench --tune` writes one, new runs choose by it, a resumed run keeps
- * its own, and one that cannot be used costs a sentence. */
+/* The cost table at the command line: `gradloom bench --tune` writes one, new runs use it, a resumed run keeps its own,
+ * and an invalid one causes a note. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -109,7 +109,7 @@ test_tune (void)
   g_assert_nonnull (strstr (kept.out, "own small product"));
   g_assert_null (strstr (kept.out, "onednn"));
 
-  /* A table that has gone is said, since another one chooses now; so is a device that only has the name it had. */
+  /* A missing table is reported, because another one applies now; so is a device that has only the name in common. */
   {
     const char *state = "part/checkpoints/128/state.json";
     g_autofree char *text = NULL;
@@ -138,7 +138,7 @@ test_tune (void)
     g_assert_null (strstr (same.err, "warning"));
   }
 
-  /* A checkpoint's table that was spoilt is a note, and the run goes on. */
+  /* A damaged table in a checkpoint causes a note, and the run resumes. */
   cli_write ("part/checkpoints/128/costs.ini", "[gradloom costs]\nversion=1\nchecksum=0\n");
   cli_expect (0, "its checksum is wrong", "plan", "part");
   cli_expect (0, "its checksum is wrong", "eval", "part");
@@ -181,8 +181,8 @@ assert_measured (const char *primitive, gboolean there)
     g_error ("%s is %smeasured:\n%s", primitive, there ? "not " : "", text);
 }
 
-/* A call with an option that cannot be run stays unmeasured, the others are written; and so is what was measured when
- * the device is lost. The device is one of tests/plan/lean. */
+/* A call with an option that cannot be run stays unmeasured, the others are written; measurements before the loss of
+ * the device are written, too. The device is one of tests/plan/lean. */
 static void
 test_failures (void)
 {

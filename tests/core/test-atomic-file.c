@@ -1,4 +1,4 @@
-/* Writing whole or not at all: what is left after success, after giving up, and after a full disk. */
+/* Writing completely or not at all: the files after success, after cancelling, and on a full disk. */
 #include "engine/core/loom-atomic-file.h"
 #include "tests/test-program.h"
 

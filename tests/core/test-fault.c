@@ -29,7 +29,7 @@ test_wording (void)
                    "m.xml: The graph is empty.");
 }
 
-/* What several nodes have in common is one sentence, in the place of the first. */
+/* A fault of several nodes is one sentence, at the position of the first. */
 static void
 test_alike (void)
 {
@@ -68,8 +68,8 @@ test_quotes (void)
   g_assert_true (g_utf8_validate (valid, -1, NULL));
 }
 
-/* Characters of several bytes are cut between, not within; so is what stands in a tag, in a value or in no quotes, and
- * what holds quotation marks itself. */
+/* Multi-byte characters are not split; nor text in a tag, in a value or without quotes, and text with quotation marks.
+ */
 static void
 test_characters (void)
 {
@@ -99,7 +99,8 @@ test_characters (void)
   g_assert_cmpint (g_utf8_strlen (error->message, -1), ==, 60 + 2 + 10);
 }
 
-/* A terminal would obey what a file's names order it to do, or take the second line of one for a sentence of ours. */
+/* A terminal would interpret control characters in a file's names, or show the second line of one as a sentence of
+ * ours. */
 static void
 test_control (void)
 {

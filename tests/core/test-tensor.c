@@ -7,7 +7,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-hash.h"
 
-/* Every half and bfloat16 survives the way to f32 and back; NaN stays NaN. */
+/* Every half and bfloat16 is unchanged after conversion to f32 and back; NaN stays NaN. */
 static void
 test_narrow_round_trip (void)
 {

@@ -1,4 +1,4 @@
-/* Pictures that are changed while training: each option by a property that follows from what it says. */
+/* Pictures that are augmented in training: each option by a property that follows from its documentation. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -227,7 +227,7 @@ test_colors (void)
     }
 }
 
-/* A square of zeros, as large as it fits, and nothing else; and what one option draws is not changed by another. */
+/* A square of zeros, as large as it fits, and nothing else; and the draws of one option do not depend on another. */
 static void
 test_cutout (void)
 {
@@ -382,7 +382,7 @@ test_refused (void)
 #define RECORDS 8
 #define CLASSES 10
 
-/* CIFAR's files, in which every pixel of a picture says its class: 20 · class. */
+/* CIFAR's files, in which every pixel of a picture encodes its class: 20 · class. */
 static char *
 write_cifar (void)
 {
@@ -423,7 +423,7 @@ remove_cifar (const char *path)
   g_rmdir (path);
 }
 
-/* A picture and its target are the same blend; each sample's is its own, whatever else its batch contains. */
+/* A picture and its target have the same blend; each sample's is its own, for any batch. */
 static void
 test_mixup (void)
 {

@@ -1,4 +1,4 @@
-/* Tables as text: what is guessed of them, and what their gaps and columns become. */
+/* Tables as text: guesses from them, and the treatment of gaps and columns. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -164,7 +164,7 @@ test_refused_roles (void)
   g_assert_nonnull (strstr (error->message, "to predict"));
 }
 
-/* What is left out is said with its reason. */
+/* Omitted columns are reported with a reason. */
 static void
 test_reasons (void)
 {
@@ -221,7 +221,7 @@ test_target_of_numbers (void)
   g_assert_nonnull (
       strstr (error->message, "“price” holds numbers that cannot be read: “1,000” in line 2 is a number"));
   self->target_is_class = TRUE;
-  /* Nor is there anything to predict where all rows say the same. */
+  /* There is no target if all rows have the same value. */
   g_autoptr (LoomCsvGuess) same = guess ("a,y\n1,5\n3,5\n2,5\n");
   g_autoptr (GError) nothing = NULL;
   g_assert_null (loom_csv_guess_options (same, "t.csv", NULL, NULL, &nothing));
@@ -270,8 +270,8 @@ test_large (void)
   g_assert_cmpuint (self->size, ==, text->len);
 }
 
-/* Of a table that has few rows in its first bytes as many are read as it takes to see what its columns hold; one that
- * is the same in all of these is no reason to leave it out. */
+/* If the first bytes of a table have few rows, more are read until its columns can be classified; a column that is
+ * constant in these rows is not omitted for that reason. */
 static void
 test_wide (void)
 {
@@ -353,7 +353,7 @@ test_gaps (void)
   const char *fill[] = { "path", path, "target", "k", "test_fraction", "0", "missing", "mean", NULL };
   const char *drop[] = { "path", path, "target", "k", "test_fraction", "0", "missing", "drop", NULL };
 
-  /* The third row has no class, and so is of no use either way. */
+  /* The third row has no class, and so is not usable. */
   write_text ("a,b,k\n1,10,0\n?,20,1\n9,90,\n5,,0\n");
   assert_x (fill, (const float[]){ 1, 10, 3, 20, 5, 15 }, 6);
   assert_x (drop, (const float[]){ 1, 10 }, 2);
@@ -398,7 +398,7 @@ test_labels (void)
     { "a,k\n1,999\n2,5\n3,5\n4,5\n", NULL, 1000, { 999, 5, 5, 5 } },
     { "a,k\n1,3000000\n2,1000000\n3,20000\n4,3000000\n", "20000,1000000,3000000", 3, { 2, 1, 0, 2 } },
     { "a,k\n1,1\n2,-1\n3,-1\n4,1\n", "-1,1", 2, { 1, 0, 0, 1 } },
-    /* Whole numbers are before other texts, which are in the order of letters, whatever the order of the rows. */
+    /* Integers come before other texts, which are sorted, for any order of the rows. */
     { "a,k\n1,2\n2,10\n3,1a\n4,2\n", "2,10,1a", 3, { 0, 1, 2, 0 } },
     { "a,k\n1,1a\n2,10\n3,2\n4,2\n", "2,10,1a", 3, { 2, 1, 0, 0 } },
     { "a,k\n1,none\n2,-\n3,+\n4,none\n", "+,-,none", 3, { 2, 1, 0, 2 } },
@@ -604,7 +604,7 @@ test_weight (void)
   g_assert_nonnull (strstr (error->message, "line 3, column “w”: a weight must be a number from 0, not -1."));
 }
 
-/* A file of a terabyte, with a hole in it that takes no room on the disk. */
+/* A file of a terabyte, with a hole that takes no space on the disk. */
 static void
 test_no_room (void)
 {

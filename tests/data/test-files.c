@@ -68,7 +68,7 @@ open_source (Fixture *f, const char *source, const char *const *strv)
   return loom_dataset_open (source, &o, &f->error);
 }
 
-/* Refused with this sentence, in which @ stands for the folder. */
+/* Refused with this sentence, in which @ is the folder. */
 static void
 assert_refused (Fixture *f, const char *source, const char *const *strv, const char *message)
 {
@@ -341,7 +341,7 @@ test_npy (Fixture *f, gconstpointer data)
   assert_refused (f, "npy", half, "The data set npy has only one of test_x and test_y; set both.");
 }
 
-/* A file of more than a gigabyte, most of it a hole, of which no more is read than the samples that are asked for. */
+/* A file of more than a gigabyte, most of it a hole, of which only the requested samples are read. */
 static void
 test_npy_large (Fixture *f, gconstpointer data)
 {
@@ -435,7 +435,8 @@ test_text_words (Fixture *f, gconstpointer data)
   write_file (f, "t.txt", "the cat  saw the\tl’homme.\nDon't the 4 cat.\nthe", -1);
   dataset = open_source (f, "text", all);
   g_assert_no_error (f->error);
-  /* By frequency: four times “the”; then twice each newline, full stop and cat; then what occurs once, by its bytes. */
+  /* By frequency: four times “the”; then twice each newline, full stop and cat; then words that occur once, by their
+   * bytes. */
   g_assert_cmpuint (g_strv_length ((char **)loom_dataset_class_names (dataset)), ==, 9);
   for (int i = 0; i < 9; i++)
     g_assert_cmpstr (loom_dataset_class_names (dataset)[i], ==, words[i]);
@@ -500,8 +501,8 @@ test_text_bpe (Fixture *f, gconstpointer data)
   g_assert_cmpstr (loom_dataset_class_names (dataset)[257], ==, " ba");
   g_assert_cmpstr (loom_dataset_class_names (dataset)[259], ==, "é");
   g_assert_cmpstr (loom_dataset_class_names (dataset)[260], ==, "<|endoftext|>");
-  /* a| bab|!|\n | baba| ba|'s| é: " bab" is " ba" and "b", since that pair stands before "ba b". Of the two blanks
-   * the second belongs to the word. */
+  /* a| bab|!|\n | baba| ba|'s| é: " bab" is " ba" and "b", because that pair precedes "ba b". Of the two blanks the
+   * second belongs to the word. */
   ids = window (dataset, LOOM_SPLIT_TRAIN, 0);
   g_assert_cmpstr (ids, ==, "64 257 65 0 198 220 257 256 257");
   assert_refused (f, "text", without,
@@ -639,7 +640,7 @@ test_fashion_mnist (Fixture *f, gconstpointer data)
   g_assert_cmpfloat_with_epsilon (sum / (60000.0 * 784), 0.2860, 0.0001);
 }
 
-/* Writes in place, so that only the time can tell. */
+/* Writes in place, so that only the modification time changes. */
 static gint64
 features_at (Fixture *f, const char *text, gint64 time)
 {
@@ -678,7 +679,7 @@ test_describe_twice (Fixture *f, gconstpointer data)
 
 #define ADD(name, function) g_test_add (name, Fixture, NULL, set_up, function, tear_down)
 
-/* Of files that begin and end alike, and have as many samples, the digest tells which are the same. */
+/* For files with equal beginnings, ends and numbers of samples, the digest shows which are the same. */
 static void
 test_digest (Fixture *f, gconstpointer data)
 {

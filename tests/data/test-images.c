@@ -88,8 +88,7 @@ read_split (const LoomDataset *dataset, LoomSplit split)
 
 #define PIXELS 3072
 
-/* n records whose labels are first, first + 1, …, after as many bytes as the set has before its own; pixels count up.
- */
+/* n records whose labels are first, first + 1, …, after the format's number of header bytes; pixels count up. */
 static void
 write_records (const char *name, int n, int n_labels, int first)
 {
@@ -189,7 +188,8 @@ test_cifar_bad (void)
 
 /* ---- folders of pictures --------------------------------------------------- */
 
-/* A BMP file, whose lines go from the bottom up, blue first, filled up to four bytes. rgb has three bytes a pixel. */
+/* A BMP file, whose lines are stored from the bottom up, blue first, padded to four bytes. rgb has three bytes per
+ * pixel. */
 static void
 write_bmp (const char *name, int width, int height, const guint8 *rgb)
 {
@@ -303,7 +303,7 @@ test_folder_bad (void)
                   "“@/bad/cat” contains no folder; it should contain a folder of pictures for each class.");
   assert_refused ("image-folder", empty, "“@/bad/cat” contains no picture (.png and others).");
   assert_refused ("image-folder", other, "“@/bad” has a class “cat”, which “@/good” does not have.");
-  /* Opening looks at no picture; what is wrong is said when it is that one's turn. */
+  /* Opening reads no picture; an invalid one is reported when it is read. */
   for (int i = 0; i < 2; i++)
     {
       g_autoptr (LoomDataset) dataset = open_source ("image-folder", i == 0 ? files : memory);
@@ -461,7 +461,7 @@ test_no_loader (void)
 
 /* ---- links out of a folder ----------------------------------------------------- */
 
-static char *agreed; /* what may_read() takes: a folder and all in it */
+static char *agreed; /* may_read() accepts a folder and everything in it */
 
 static gboolean
 may_read (const char *path)

@@ -1,4 +1,4 @@
-/* Loaders: the order of an epoch, going on from any batch, both ways of preparing, errors. */
+/* Loaders: the order of an epoch, resuming at any batch, both ways of preparing, errors. */
 #include "engine/data/loom-loader.h"
 #include "tests/test-program.h"
 
@@ -10,7 +10,7 @@
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-sample-weights.h"
 
-/* A source of its own: sample i is the number i; sample 13 cannot be read when told so. */
+/* A source of its own: sample i is the number i; sample 13 cannot be read if requested so. */
 typedef struct
 {
   LoomDataset base;
@@ -54,7 +54,7 @@ init_counting (Counting *self, gint64 n)
   self->base.info.n[LOOM_SPLIT_TRAIN] = n;
 }
 
-/* The samples of an epoch from a batch on, as the batches give them. */
+/* The samples of an epoch from a batch on, in the order of batches. */
 static GArray *
 collect (LoomLoader *loader, gint64 epoch, gint64 first)
 {
@@ -115,7 +115,7 @@ test_order (gconstpointer data)
       g_assert_false (seen[sample]);
       seen[sample] = TRUE;
     }
-  /* A new loader goes on from any batch as this one would have. */
+  /* A new loader continues from any batch as this one would have. */
   for (gint64 first = 0; first <= 11; first++)
     {
       g_autoptr (LoomLoader) resumed
@@ -145,7 +145,7 @@ test_order (gconstpointer data)
     g_assert_cmpint (g_array_index (in_order, gint64, i), ==, i);
 }
 
-/* Leaving an epoch in the middle, again and again, neither hangs nor mixes epochs. */
+/* Leaving an epoch in the middle, repeatedly, neither hangs nor mixes epochs. */
 static void
 test_restart (gconstpointer data)
 {
@@ -214,7 +214,7 @@ test_ahead (gconstpointer data)
   g_assert_cmpint (g_atomic_int_get (&counting.reads), ==, most);
 }
 
-/* A batch that is kept is what it was while the next one is read, and no longer than that. */
+/* A batch stays valid while the next one is read, and no longer. */
 static void
 test_keep (gconstpointer data)
 {
@@ -278,7 +278,7 @@ test_empty_split (void)
   g_assert_cmpstr (error->message, ==, "The split “val” of the data set has no samples.");
 }
 
-/* The order is part of what a resumed run relies on, so it is written down here. */
+/* A resumed run relies on this order, so it is fixed here. */
 static void
 test_permutation (void)
 {
@@ -293,7 +293,7 @@ test_permutation (void)
 
     g_assert_cmpmem (order, sizeof order, expected, sizeof expected);
   }
-  /* Where sample 0 lands is uniform: over 1,000 epochs its mean place is 499.5 ± 9 (one σ). */
+  /* The position of sample 0 is uniform: over 1,000 epochs its mean is 499.5 ± 9 (one σ). */
   for (guint64 epoch = 0; epoch < 1000; epoch++)
     {
       loom_dataset_permutation (5, epoch, 1000, all);
@@ -303,7 +303,8 @@ test_permutation (void)
   g_assert_cmpfloat_with_epsilon (mean, 499.5, 46);
 }
 
-/* Weighted samples come as often as they weigh, those without weight never, and the same ones in each loader. */
+/* Weighted samples occur in proportion to their weights, those without weight never, and the same ones in each loader.
+ */
 static void
 test_weights (gconstpointer data)
 {
@@ -355,7 +356,7 @@ weights_of (const char *path, const char *text, GError **error)
   return loom_sample_weights (dataset, text, error);
 }
 
-/* Each sample weighs what its class weighs, or so that all classes are drawn equally often. */
+/* Each sample has the weight of its class, or one by which all classes are drawn equally often. */
 static void
 test_class_weights (void)
 {

@@ -307,7 +307,7 @@ test_bad (void)
     }
 }
 
-/* Real sentences, where the machine has them. */
+/* Real sentences, if the machine has them. */
 static void
 test_machine (void)
 {

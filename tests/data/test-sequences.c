@@ -1,4 +1,5 @@
-/* Generated sequences, trees and pictures: what is asked for follows from x alone, by a way of this test's own. */
+/* Generated sequences, trees and pictures: the target follows from x alone, by an independent computation of this test.
+ */
 #include <string.h>
 #include <time.h>
 
@@ -216,7 +217,7 @@ read_day (char ***w)
   return 1 + find (days, (*w)[-1]);
 }
 
-/* The date that words say, as ISO has it; what stands between is passed over, a weekday must be right. */
+/* The date of a text, in ISO form; separators are skipped, a weekday must be right. */
 static char *
 iso_of (char **w)
 {
@@ -297,7 +298,7 @@ test_dates (void)
       for (gint64 t = length; t < ((LoomTensor *)by_word->pdata[0])->dim[1]; t++)
         g_assert_cmpint (x[t], ==, 0);
       n_weekdays += strstr (text, "day ") != NULL;
-      /* The same dates are said with letters. */
+      /* The same dates as letters. */
       letters = text_of (characters, row (by_character, 0, i), *row (by_character, 1, i));
       g_assert_cmpstr (letters, ==, text);
     }
@@ -375,7 +376,7 @@ test_trees (void)
 
 /* ---- shapes ---------------------------------------------------------------- */
 
-/* What is seen in one half of a picture. */
+/* The contents of one half of a picture. */
 typedef struct
 {
   double area, sum[3]; /* pixels that a shape covers, and their colours */
@@ -476,7 +477,7 @@ test_shapes (void)
   g_assert_cmpuint (n_two, <, 135);
 }
 
-/* A picture of one shape has its colour and kind for a class, under a name that says so. */
+/* A picture of one shape has its colour and kind as class, with a corresponding name. */
 static void
 test_shape_classes (void)
 {
@@ -511,7 +512,7 @@ test_shape_classes (void)
 
 /* ---- all ------------------------------------------------------------------ */
 
-/* A sample depends on its place and the seed, not on how many there are. */
+/* A sample depends on its index and the seed, not on the number of samples. */
 static void
 test_places (void)
 {

@@ -1,4 +1,4 @@
-/* Checks that hold for every source, and what the generated ones generate. */
+/* Checks that hold for every source, and of the generated data. */
 #include <math.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ test_registry (void)
     }
 }
 
-/* A source opens as it is described, reading twice gives the same bits, and another seed gives others. */
+/* A source opens as it is described, reading twice has the same bits, and another seed has others. */
 static void
 test_generated (void)
 {
@@ -195,7 +195,7 @@ test_random (void)
       sum += v;
       squares += v * v;
     }
-  /* 10,000 normal numbers: the mean lies within 5 / √10,000. */
+  /* 10,000 normal numbers: the mean is within 5 / √10,000. */
   g_assert_cmpfloat_with_epsilon (sum / t[0]->count, 0, 0.05);
   g_assert_cmpfloat_with_epsilon (squares / t[0]->count, 1, 0.1);
   free_batch (dataset, t);

@@ -103,7 +103,7 @@ greet (gpointer data)
   return NULL;
 }
 
-/* A rank with a time-out of a second meets a slow one: both the version and the time-outs are compared before it gives
+/* A rank with a timeout of a second meets a slow one: both the version and the timeouts are compared before it gives
  * up. */
 static void
 test_greet (void)

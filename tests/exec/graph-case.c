@@ -43,7 +43,7 @@ case_complain (Case *c, const char *format, ...)
 
 /* ---- programs --------------------------------------------------------- */
 
-/* Values that nothing reads, and every fifth value on the way. */
+/* Unread values, and every fifth intermediate value. */
 static GArray *
 wanted_of (const LoomNet *net, guint32 seed)
 {
@@ -83,7 +83,7 @@ case_net (Case *c)
   return net;
 }
 
-/* The mean of what is wanted, each element with a weight from outside, all added up. */
+/* The mean of the requested values, each element with a weight from outside, all summed. */
 static LoomValue
 loss_of (LoomProgram *p, guint n, const LoomValue *value)
 {
@@ -105,8 +105,8 @@ loss_of (LoomProgram *p, guint n, const LoomValue *value)
   return loss;
 }
 
-/* Forward, backward with respect to weights and float inputs, and a step of sgd with momentum where there is one.
- * Outputs are what is wanted, the loss, and every gradient. NULL, and a complaint, where it cannot be built. */
+/* Forward, backward with respect to weights and float inputs, and a step of sgd with momentum if there are weights.
+ * Outputs are the requested ports, the loss, and every gradient. NULL with a message if it cannot be built. */
 LoomProgram *
 case_program (Case *c, LoomDType dtype, gboolean recompute)
 {
@@ -232,7 +232,7 @@ feed_sizes (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
   return TRUE;
 }
 
-/* Counts what only the data sizes, and binds it. */
+/* Counts data-dependent sizes, and binds them. */
 gboolean
 case_bind_sizes (Case *c)
 {
@@ -391,7 +391,7 @@ distance (double a, double b)
   return a == b || (isnan (a) && isnan (b)) ? 0 : fabs (a - b);
 }
 
-/* Largest absolute value of what is finite, and largest distance from another tensor there. */
+/* The largest finite absolute value, and the largest distance from another tensor at finite elements. */
 void
 case_measure (const LoomTensor *x, const LoomTensor *y, double *scale, double *far)
 {
@@ -407,8 +407,8 @@ case_measure (const LoomTensor *x, const LoomTensor *y, double *scale, double *f
     }
 }
 
-/* got against truth, within `factor` times what `like` (the same in f32, node by node) is away, and `least` of the
- * size. Where `like` has no number any other value is right. */
+/* Compares got with truth: the distance may be `factor` times that of `like` (the same in f32, node by node), plus
+ * `least` of the size. If `like` is not finite, any value is right. */
 void
 case_compare (Case *c, const LoomProgram *p, const char *what, GPtrArray *truth, GPtrArray *like, GPtrArray *got,
               double factor, double least)
@@ -467,7 +467,7 @@ case_read (Case *c, const char *text)
     case_complain (c, "writing what was read gives other bytes");
   if (loom_faults_length (faults) > 0)
     case_complain (c, "reading: %s", loom_faults_get (faults, 0)->message);
-  /* The graph that goes on is the one that was written and read. */
+  /* The test continues with the graph that was written and read. */
   loom_graph_unref (c->graph);
   c->graph = g_steal_pointer (&again);
 }

@@ -26,7 +26,7 @@ typedef struct
   LoomDType dtype;
   int rank;
   gint64 dims[LOOM_MAX_RANK];
-  gint64 count;        /* -1: only data tells */
+  gint64 count;        /* -1: depends on the data */
   guint depth, growth; /* nodes before it; how many of them in a row may have made it larger */
 } Value;
 
@@ -258,7 +258,7 @@ pick (RandomGraph *self, LoomDType dtype)
 typedef struct
 {
   const char *range;
-  gboolean smooth, spread; /* spread: smooth where its input is not the same everywhere */
+  gboolean smooth, spread; /* spread: smooth if its input is not constant */
   int slots;               /* of the lattice: a power of two, as many as the largest input has elements */
   gint64 classes;
 } Demand;
@@ -295,7 +295,7 @@ leaf_for (const Demand *demand, const char *port, guint k)
   return leaf;
 }
 
-/* A formula that brings any number smoothly into the range; NULL where none does. */
+/* A formula that maps any number smoothly into the range; NULL if there is none. */
 static const char *
 formula_for (const char *range)
 {
@@ -499,7 +499,7 @@ append_sample (RandomGraph *self, const LoomOp *op, const LoomSample *sample)
 
     if (!note_outputs (self, id, depth, growth + 1))
       return;
-    /* Results whose size the data decide are summed, so that a gradient comes back. */
+    /* Results with a data-dependent size are summed, so that there is a gradient. */
     for (guint v = first, end = self->values->len; v < end && self->fault == NULL; v++)
       if (value_at (self, v)->count < 0 && loom_dtype_is_float (value_at (self, v)->dtype))
         pass_through (self, v, "sum", "input", "", 1);
@@ -530,7 +530,7 @@ append_gradient (RandomGraph *self)
   note_outputs (self, id, depth, 2);
 }
 
-/* A parameter that is given a new value when the step ends. */
+/* A parameter that is assigned a new value at the end of the step. */
 static void
 append_assign (RandomGraph *self)
 {
@@ -623,7 +623,7 @@ append_module (RandomGraph *self)
       if (i > 0)
         g_string_append_printf (wires, "    <wire from=\"l%u\" to=\"l%u\"/>\n", i - 1, i);
     }
-  /* Its first output is what copies hand on. */
+  /* Copies of a repeat pass on its first output. */
   g_string_append (self->modules, "    <node id=\"y\" op=\"module_output\"/>\n");
   if (is_loop)
     {

@@ -21,7 +21,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (RandomGraph, random_graph_free)
 /* The graph's XML. */
 char *random_graph_text (const RandomGraph *self);
 guint random_graph_n_nodes (const RandomGraph *self);
-/* The longest way through it, in nodes. */
+/* The longest path through it, in nodes. */
 guint random_graph_depth (const RandomGraph *self);
 /* Adds the names of the operators in it to a set. */
 void random_graph_add_operators (const RandomGraph *self, GHashTable *names);

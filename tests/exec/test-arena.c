@@ -1,7 +1,7 @@
-/* One arena for all executors over a state: training, evaluation and batches of other sizes disturb nothing of each
- * other, also when what lies there is poisoned between two steps, when the arena moves, when it cannot grow, and when
- * the device is lost; and two runs on two threads have the bits of each alone. GRADLOOM_TEST_DEVICE names one device;
- * without it they are ref and cpu. */
+/* One arena for all executors over a state: training, evaluation and batches of other sizes do not affect each other,
+ * also if its memory is poisoned between two steps, when the arena moves, when it cannot grow, and when the device is
+ * lost; and two runs on two threads have the bits of each alone. GRADLOOM_TEST_DEVICE names one device; without it they
+ * are ref and cpu. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 #define WIDTH 6
 
-/* The rows of h as images of one channel, through a filter of 3×3: what a library computes with a handle of its own. */
+/* The rows of h as images of one channel, through a filter of 3×3: computed by a library with a handle of its own. */
 static LoomValue
 convolved (LoomProgram *p, LoomValue h, LoomValue filter, gint64 batch)
 {
@@ -25,7 +25,7 @@ convolved (LoomProgram *p, LoomValue h, LoomValue filter, gint64 batch)
   return loom_reshape (p, loom_emit (p, loom_prim ("conv2d"), &attrs, 3, in, NULL), 2, (gint64[]){ batch, WIDTH });
 }
 
-/* A convolution and two layers with constants, and sgd with momentum where it trains. */
+/* A convolution and two layers with constants, and sgd with momentum in training. */
 static LoomProgram *
 net_new (gint64 batch, gboolean training)
 {
@@ -231,7 +231,7 @@ test_interleaved (gconstpointer device)
       poison (&run);
       g_assert_cmpfloat (i == 3 ? step (rest, 2, i) : step (full, 4, i), ==, alone[i]);
       poison (&run);
-      /* It is larger, and comes when steps of the other are recorded already. */
+      /* It is larger, and is made after steps of the other were recorded. */
       if (i == 2)
         {
           gsize before = loom_state_arena (run.state, run.device, NULL)->bytes;
@@ -251,7 +251,7 @@ test_interleaved (gconstpointer device)
   got = state_slots (run.state);
   assert_same_slots (got, want);
 
-  /* One arena, as large as the largest needs, and what each keeps in addition. */
+  /* One arena, as large as the largest needs, plus the memory of each executor. */
   largest = MAX (arena_of (evaluation), MAX (arena_of (full), arena_of (rest)));
   g_assert_cmpuint (loom_state_arena (run.state, run.device, NULL)->bytes, ==, largest);
   loom_state_memory (run.state, NULL, bytes);
@@ -351,7 +351,7 @@ test_no_room (gconstpointer device)
   run_close (&run);
 }
 
-/* Every call after the loss says so, and what was made is given back. */
+/* Every call after the loss reports it, and everything is freed. */
 static void
 test_lost (gconstpointer device)
 {

@@ -12,7 +12,7 @@ test_device (const char *otherwise)
   return asked != NULL ? asked : otherwise;
 }
 
-/* TRUE if there is such a device; where there is none, TAP is told why, and the program ends with status 77. */
+/* TRUE if there is such a device; otherwise prints the reason as TAP, and the program exits with status 77. */
 static inline gboolean
 test_device_is_there (LoomDevices *devices, const char *name)
 {

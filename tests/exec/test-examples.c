@@ -1,7 +1,7 @@
-/* Every example in graphs/, as its training step and its evaluation: a plan has the numbers of the eager walk, to the
- * bit where the kernels are the same ones, and again over memory that is poisoned when it is free; it needs as many
- * bytes as it says, and little more than are alive at once. Of large ones (tests/examples.h) a plan is made as they
- * stand, and has the eager walk's numbers of one reduced step. */
+/* Every example in graphs/, as its training step and its evaluation: a plan has the numbers of the eager executor, bit
+ * for bit if the kernels are the same, and again over memory that is poisoned when it is free; it needs as many bytes
+ * as forecast, and little more than are live at once. Large examples (tests/examples.h) are planned at full size, and
+ * have the eager executor's numbers for one reduced step. */
 #include <math.h>
 #include <string.h>
 
@@ -74,7 +74,7 @@ program_of (const LoomGraph *graph, gint64 batch, gboolean training, LoomDType d
   return loom_program_ref (step->program);
 }
 
-/* What chooses a body or a parent has to be one that there is. */
+/* An index of a body or a parent must be valid. */
 static gint64
 choice (const char *example, const char *input, const LoomTensor *t, gint64 k)
 {
@@ -89,7 +89,7 @@ choice (const char *example, const char *input, const LoomTensor *t, gint64 k)
   return k * 5 % 7 % 2;
 }
 
-/* Numbers that are exact in f32; 0 and 1 where classes are wanted, which every example has. */
+/* Numbers that are exact in f32; 0 and 1 if classes are needed, which every example has. */
 static GPtrArray *
 feed_for (const char *example, const LoomProgram *p)
 {
@@ -142,7 +142,7 @@ counting_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *me
   return real_alloc (device, bytes, memory, message);
 }
 
-/* Predicted bytes are those that are asked of the devices. */
+/* Predicted bytes are those that are allocated on the devices. */
 static LoomExec *
 exec_counted (const Example *e, LoomPlan *plan, LoomState *state)
 {
@@ -289,7 +289,7 @@ check_program (const char *name, LoomProgram *p, LoomDevices *devices, gboolean 
   assert_equal (&e, "poisoned memory", plan, poisoned);
 }
 
-/* A plan of the graph as it stands, and the numbers of a reduced step of training. */
+/* A plan of the whole graph, and the numbers of a reduced step of training. */
 static void
 check_large (const char *name, LoomGraph *graph, LoomDevices *devices)
 {

@@ -1,7 +1,6 @@
-/* Plans against the eager oracle, on programs built by hand: a multilayer perceptron that trains, a convolutional net
- * with batch norm, and random programs of element-wise work. What is checked is that fusing, reusing memory, working in
- * place and choosing layouts change no number beyond rounding, and nothing at all between two plans of equal kernels.
- */
+/* Plans compared with the eager executor, on programs built by hand: a multilayer perceptron that trains, a
+ * convolutional net with batch norm, and random programs of element-wise work. Fusing, reusing memory, working in place
+ * and choosing layouts change no number beyond rounding, and nothing at all between two plans of equal kernels. */
 #include <math.h>
 #include <string.h>
 
@@ -350,8 +349,8 @@ test_memory (void)
       }
 }
 
-/* Where it is asked for, gradients that one update reads lie side by side, in the order of the parameters, each at a
- * multiple of 64 bytes. */
+/* If requested, gradients that one update reads are adjacent, in the order of the parameters, each at a multiple of 64
+ * bytes. */
 static void
 test_flat_gradients (void)
 {
@@ -423,7 +422,7 @@ test_nan_keeps_state (void)
 }
 
 /* A label that is no class stops the step with a sentence that names the node. */
-/* Rows that begin as zeros stand among others that begin as they would without them. */
+/* Slots that begin as zeros are among others whose initial values are not affected. */
 static void
 test_zero_rows (void)
 {

@@ -1,7 +1,7 @@
-/* Faults of a step: a row or class that does not exist, a gradient that is not finite. On every back end the state is
- * afterwards what it was before the step, to the bit, the error names the node and the number, and the next step is as
- * if nothing had been. GRADLOOM_TEST_DEVICE names one device; without it they are ref and cpu. Where there is a second
- * GPU, part of the program stands on it: one finds the fault, and the gate of the other closes. */
+/* Faults of a step: an invalid row or class, a gradient that is not finite. On every back end the state afterwards is
+ * that before the step, to the bit, the error names the node and the number, and the next step is unaffected.
+ * GRADLOOM_TEST_DEVICE names one device; without it they are ref and cpu. If there is a second GPU, part of the program
+ * is on it: one finds the fault, and the gate of the other closes. */
 #include <math.h>
 #include <string.h>
 
@@ -243,7 +243,7 @@ test_two (gconstpointer device)
   loss_on = NULL;
 }
 
-/* The run's state is as before the fault, and a step that follows makes of it what one without a fault had made. */
+/* The run's state is as before the fault, and the next step has the same result as without a fault. */
 static void
 assert_goes_on (Run *run, int step, GPtrArray *before, GPtrArray *end)
 {
@@ -288,7 +288,7 @@ two_late (const char *device, Kind first, Kind second, gboolean recorded)
   g_unsetenv ("GRADLOOM_CUDA_GRAPHS");
 }
 
-/* The second GPU has done all it was given before the first is waited for, unless events hold it back. */
+/* The second GPU has finished all its work before the first is synchronised, unless events delay it. */
 static const LoomBackend *fair;
 static LoomDevice *fast;
 static LoomStream *fast_stream;
@@ -309,7 +309,7 @@ fast_sync (LoomDevice *device, LoomEvent *event, LoomMessage *message)
   return status == LOOM_STATUS_OK ? fair->event_sync (device, event, message) : status;
 }
 
-/* A step that is right stays, whatever the next one finds before the gate of the other GPU has opened. */
+/* A valid step stays committed, whatever the next one finds before the gate of the other GPU has opened. */
 static void
 two_next (const char *device, Kind kind, gboolean recorded)
 {
@@ -415,7 +415,7 @@ two_other (void)
   is_frozen = FALSE;
 }
 
-/* In several orders of what lies on streams. */
+/* With several orders of work on streams. */
 static void
 test_two_other (void)
 {
@@ -425,8 +425,8 @@ test_two_other (void)
 
 /* ---- a device that works while its caller goes on ------------------------ */
 
-/* The emulated card has done everything when a call returns. Here it tells of a step only once the next has begun or
- * the stream was waited for, as a card may. */
+/* The emulated GPU has finished everything when a call returns. Here it reports a step only once the next has begun or
+ * the stream was synchronised, as a GPU may. */
 static const LoomBackend *prompt;
 static gint64 begun, waited;
 

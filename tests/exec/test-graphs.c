@@ -1,11 +1,9 @@
-/* Random graphs of all operators: they check without a fault, survive being written and read, and their plans on ref
- * and on the device under test (GRADLOOM_TEST_DEVICE, else cpu) have the numbers of a walk node by node, forward,
- * backward and after an update.
- *
- * The truth is the eager walk in f64. How far f32 may be from it is measured, not guessed: by the eager walk in f32 on
- * ref, which rounds like any other but computes the same; a plan on the device may be some times as far, and a little
- * for each node on the longest way. Seeds are fixed, so a failure repeats; GRADLOOM_GRAPH_SEEDS="5000" asks for more of
- * them and "812-812" for one. A graph that fails is written to the temporary folder. */
+/* Random graphs of all operators: they have no faults, are unchanged by writing and reading, and their plans on ref and
+ * on the device under test (GRADLOOM_TEST_DEVICE, else cpu) have the numbers of the eager executor, forward, backward
+ * and after an update. The truth is the eager executor in f64. The tolerance of f32 is measured: by the eager executor
+ * in f32 on ref, which rounds as usual and computes the same; a plan on the device may be some times as far, plus a
+ * little for each node on the longest path. Seeds are fixed, so a failure repeats; GRADLOOM_GRAPH_SEEDS="5000" sets
+ * their number and "812-812" a range. A graph that fails is written to the temporary folder. */
 #include <string.h>
 
 #include "tests/exec/graph-case.h"

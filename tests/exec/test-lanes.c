@@ -1,8 +1,7 @@
-/* Random programs whose batches go up while the step before is computed have the bits of those whose batches wait, with
- * the memory of its inputs changing as soon as it may. Where the device's streams run at random (GRADLOOM_EMULATOR_STREAMS),
- * a place that is written before its last reader, or read before its writer, shows in them: only events order lanes.
- *
- * GRADLOOM_GRAPH_SEEDS="40" asks for 40 programs. */
+/* Random programs whose batches are uploaded while the previous step is computed have the bits of those whose batches
+ * wait; the memory of inputs changes as soon as that is allowed. If the device's streams run at random
+ * (GRADLOOM_EMULATOR_STREAMS), memory that is written before its last reader, or read before its writer, changes these
+ * bits, because only events order lanes. GRADLOOM_GRAPH_SEEDS="40" sets the number of programs. */
 #include <string.h>
 
 #include "tests/exec/graph-case.h"
@@ -15,7 +14,7 @@
 static LoomDevices *devices;
 static const char *device;
 
-/* The inputs of a step: those of the program's own, halved in every second step where they are floats. */
+/* The inputs of a step: the program's own; floats are halved in every second step. */
 static void
 fill (const Case *c, const LoomProgram *p, guint step, GPtrArray *batch)
 {
@@ -48,7 +47,7 @@ collect (LoomExec *exec, const LoomProgram *p, GPtrArray *results, GError **erro
     }
 }
 
-/* Every output of every step; NULL, and a complaint, where it does not run. */
+/* Every output of every step; NULL with a message if it does not run. */
 static GPtrArray *
 run (Case *c, LoomProgram *p, gboolean ahead)
 {

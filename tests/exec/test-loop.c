@@ -19,7 +19,7 @@ typedef struct
   LoomProgram *program;
   guint n; /* inputs */
   LoomValue in[MOST];
-  const VisitCase *visit; /* whose first input says what is visited; NULL: a scan */
+  const VisitCase *visit; /* its first input selects the bodies; NULL: a scan */
   guint turn;
 } Case;
 
@@ -198,7 +198,7 @@ dtype_on (const char *device)
   return g_str_has_prefix (device, "ref") ? LOOM_F64 : LOOM_F32;
 }
 
-/* truth: the same case in f64. Both programs are given away. */
+/* truth: the same case in f64. Takes ownership of both programs. */
 static void
 check_case (LoomDevices *devices, const char *device, const Case *truth, const Case *c, const char *what)
 {
@@ -257,7 +257,7 @@ static LoomDevices *devices;
 
 /* ---- into a loop ---------------------------------------------------------------------- */
 
-/* Row `row` of a stacked result is what this run of the body gives. */
+/* Row `row` of a stacked result equals this iteration of the body. */
 static void
 check_row (LoomEager *eager, const LoomInstr *instr, guint o, LoomEager *body, gint64 row, gint64 length)
 {
@@ -270,7 +270,7 @@ check_row (LoomEager *eager, const LoomInstr *instr, guint o, LoomEager *body, g
   g_assert_cmpmem (one->data, one->bytes, (const char *)all->data + (gsize)row * one->bytes, one->bytes);
 }
 
-/* A walk through each run, in no order, has the bits of the loop; so has one through the loop that goes backwards. */
+/* Executing each iteration in any order has the bits of the loop; so has stepping backwards through the loop. */
 static guint
 check_inside (LoomEager *eager, guint index, gint64 length)
 {

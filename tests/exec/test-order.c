@@ -1,9 +1,7 @@
-/* Random programs on random lanes: what the planner takes to happen before what is what follows from lanes and events,
- * pair by pair; values share bytes only where one is over before the other begins; and instructions that run in any
- * order that lanes and events allow give the bits of the schedule's order, over memory that is poisoned. Every second
- * program stands on two devices, whose copies are made as devices make them that need no host for it.
- *
- * GRADLOOM_GRAPH_SEEDS="400" asks for 400 programs. */
+/* Random programs on random lanes: the planner's order of pairs follows from lanes and events; values share bytes only
+ * if one is dead before the other begins; and instructions that run in any order that lanes and events allow have the
+ * bits of the schedule's order, over poisoned memory. Every second program is on two devices that copy without the
+ * host. GRADLOOM_GRAPH_SEEDS="400" sets the number of programs. */
 #include <string.h>
 
 #include "engine/plan/plan-private.h"
@@ -25,7 +23,7 @@ typedef struct
   Case *c;
   PlanGraph *w;
   GRand *rand;
-  guint n;          /* instructions */
+  guint n;               /* instructions */
   gboolean *comes_after; /* n × n: the first is after the second */
 } Lanes;
 
@@ -41,7 +39,7 @@ is_copy (const PlanNode *instr)
   return instr->prim == NULL;
 }
 
-/* On whose lane it is: a copy on its source's. */
+/* The lane of an instruction: a copy is on its source's. */
 static int
 lane_device (const Lanes *l, const PlanNode *instr)
 {
@@ -63,7 +61,7 @@ wait_for (const Lanes *l, guint i, guint other)
     node_wait_for (at (l, i), at (l, other));
 }
 
-/* TRUE if a result of it takes the place of operand k, which no instruction may read after it. */
+/* TRUE if a result overwrites operand k, which no later instruction may read. */
 static gboolean
 updates_operand (const PlanNode *instr, guint k)
 {
@@ -73,7 +71,7 @@ updates_operand (const PlanNode *instr, guint k)
   return FALSE;
 }
 
-/* Streams at random, with events for what is read, and for what is updated where it lies. */
+/* Random streams, with events for operands, and for values that are updated in place. */
 static void
 scatter (PlanGraph *w, const PlanPass *pass, gboolean ran, gpointer data)
 {
@@ -103,7 +101,7 @@ scatter (PlanGraph *w, const PlanPass *pass, gboolean ran, gpointer data)
         }
 }
 
-/* A copy is after what both devices compute before it. */
+/* A copy follows all earlier work of both devices. */
 static gboolean
 is_copied_after (const Lanes *l, guint i, guint j)
 {
@@ -141,7 +139,7 @@ check_order (Lanes *l)
         PlanSpan span = { { 0 }, { 0 } };
         gboolean is_over;
 
-        /* Memory is one device's: what touches it there, and what comes after that there. */
+        /* Memory belongs to one device: the accesses to it there, and their successors there. */
         if (at (l, i)->setup || at (l, j)->setup || i == j || lane_device (l, at (l, i)) != lane_device (l, at (l, j)))
           continue;
         plan_span_touch (&span, l->w->order, plan_order_reads_at (l->w->order, j));
@@ -154,7 +152,7 @@ check_order (Lanes *l)
 
 /* ---- memory ----------------------------------------------------------------- */
 
-/* Bytes of the arena and who touches them. */
+/* Bytes of the arena and their accesses. */
 typedef struct
 {
   guint value; /* root; 0: scratch */
@@ -226,7 +224,7 @@ find_pieces (const Lanes *l)
   return pieces;
 }
 
-/* The instruction may read a and write b in the same place. */
+/* The instruction may read a and write b in the same memory. */
 static gboolean
 works_in_place (const Lanes *l, const PlanNode *instr, guint a, guint b)
 {
@@ -263,7 +261,7 @@ check_memory (Lanes *l, guint *n_shared)
   g_autoptr (GArray) pieces = find_pieces (l);
   const GArray *storages = l->w->storages;
 
-  /* A walk along the schedule may share what is apart there. */
+  /* An execution in the schedule's order may share memory that is separate there. */
   for (guint i = 0; i < storages->len; i++)
     for (guint j = 0; j < i; j++)
       {
@@ -289,7 +287,7 @@ check_memory (Lanes *l, guint *n_shared)
       }
 }
 
-/* A value that takes a slot's place before the step ends is written after all that reads the old one. */
+/* A value that replaces a slot's before the step ends is written after all readers of the old one. */
 static void
 check_slots (Lanes *l)
 {
@@ -391,7 +389,7 @@ choose (const Lanes *l, const gboolean *done, gboolean at_random)
   return chosen;
 }
 
-/* All outputs and slots after a step; NULL where its numbers are a fault. */
+/* All outputs and slots after a step; NULL if its numbers are a fault. */
 static GBytes *
 run (Lanes *l, gboolean at_random)
 {

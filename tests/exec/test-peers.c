@@ -1,9 +1,8 @@
-/* Random graphs whose nodes stand on two GPUs: a step that is launched, one that was recorded as one graph of both
- * GPUs, one that is traced, and the graph on one GPU alone have the same bits, forward, backward and after updates, and
- * no memory that another GPU still reads or writes is used again. Streams run at random (GRADLOOM_EMULATOR_STREAMS), so
- * that only events order copies with what is computed. A fault on either GPU leaves the state of both as it was.
- *
- * GRADLOOM_GRAPH_SEEDS="40" asks for 40 programs. */
+/* Random graphs whose nodes are on two GPUs: a step that is launched, one that was recorded as one graph of both GPUs,
+ * one that is traced, and the graph on one GPU have the same bits, forward, backward and after updates, and no memory
+ * that another GPU still reads or writes is used again. Streams run at random (GRADLOOM_EMULATOR_STREAMS), so that only
+ * events order copies and computation. A fault on either GPU leaves the state of both unchanged.
+ * GRADLOOM_GRAPH_SEEDS="40" sets the number of programs. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"
@@ -19,7 +18,7 @@ static const char *const names[] = { "cuda:0", "cuda:1" };
 static LoomDevices *devices;
 static LoomPlanDevice *gpu[2];
 
-/* ---- what a step does -------------------------------------------------------------------------- */
+/* ---- actions of a step ------------------------------------------------------------------------- */
 
 static const LoomBackend *real;
 static LoomBackend counting;
@@ -82,7 +81,7 @@ check_spans (Case *c, LoomPlan *plan, const GArray *spans)
     }
 }
 
-/* Every output of every step, and the state after the last; NULL, and a complaint, where it does not run. */
+/* Every output of every step, and the state after the last; NULL with a message if it does not run. */
 static GPtrArray *
 run (Case *c, LoomProgram *p, const LoomPlanOptions *options, How how)
 {

@@ -1,12 +1,10 @@
-/* Placement: whatever stands on whichever device, the numbers are those of the graph without devices, forward, backward
- * and after an update.
- *
- * Random graphs of all operators get a random device at each node, among the virtual devices of cpu and of ref, or
- * among cpu, ref and the device under test (GRADLOOM_TEST_DEVICE); so every operator comes to stand at a border, those
- * too that move nothing and need no kernel. Truth and tolerance are those of test-graphs.c; in f64, where every device
- * is one of ref's, nothing but the order of sums may differ. GRADLOOM_GRAPH_SEEDS="400"
- * asks for more seeds and "81-81" for one. A second test puts each operator that only changes a shape or nothing at all
- * between two devices, in both directions. */
+/* Placement: with nodes on any devices, the numbers are those of the graph without devices, forward, backward and after
+ * an update. Random graphs of all operators get a random device at each node, among the virtual devices of cpu and of
+ * ref, or among cpu, ref and the device under test (GRADLOOM_TEST_DEVICE); so every operator occurs between two
+ * devices, including those without a kernel. Truth and tolerance are those of test-graphs.c; in f64, where every device
+ * is one of ref's, only the order of sums may differ. GRADLOOM_GRAPH_SEEDS="400" sets the number of seeds and "81-81" a
+ * range. A second test puts each operator that only changes a shape or nothing between two devices, in both directions.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +33,7 @@ place_nodes (LoomGraph *graph, LoomElement *scope, const guint *set, GRand *rand
     {
       LoomElement *e = loom_element_child (scope, i);
 
-      /* A loop runs on one device, so nothing of its body asks for another. */
+      /* A loop runs on one device, so no node of its body names another. */
       if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_scope_find_node (e, "h1") != NULL)
         continue;
       if (loom_element_tag (e) == LOOM_TAG_MODULE)
@@ -110,7 +108,7 @@ run_case (Case *c, Report *report)
   case_compare_bits (c, placed, "poisoned memory", got, poisoned);
   case_compare_bits (c, placed, "recomputed", got, recomputed);
   report->f32 += count_transfers (c, placed, &options);
-  /* In f64 cpu:1 stands for ref:1, so the same borders are crossed with nothing but the order of sums to differ. */
+  /* In f64 cpu:1 is replaced by ref:1, so the same borders are crossed and only the order of sums can differ. */
   options.device = g_str_has_suffix (options.device, ":1") ? "ref:1" : "ref";
   far = case_run_plan (c, exactly, &options);
   if (far != NULL)
@@ -158,7 +156,7 @@ test_random_placements (void)
     g_assert_cmpuint (report.f64, >, last - first);
 }
 
-/* ---- one operator at a border ----------------------------------------- */
+/* ---- an operator between two devices ---------------------------------- */
 
 static const struct
 {
@@ -180,7 +178,7 @@ static const struct
   { "conv2d with a batch of one", "1,3,4,4", "op=\"conv2d\" out_channels=\"2\" kernel_size=\"3\"", "image" },
 };
 
-/* weighted sum of what the chain x → front → node → back gives, and its gradients, on these devices. */
+/* A weighted sum of the result of the chain x → front → node → back, and its gradients, on these devices. */
 static char *
 border_text (guint b, const char *front, const char *middle, const char *back)
 {

@@ -1,9 +1,8 @@
-/* Random graphs divided among ranks: of samples, with and without ZeRO-3, of weights, and of both, the steps of two and
- * three ranks have the numbers of the undivided program, forward, backward and after an update, in f64 within 1e-10,
- * and all ranks have the same bits. Whatever the partitioner cannot divide it has to gather, so that every operator in
- * any surroundings is to come out the same.
- *
- * GRADLOOM_GRAPH_SEEDS="500" asks for more seeds and "12-12" for one, as in test-graphs.c. */
+/* Random graphs partitioned among ranks: of samples, with and without ZeRO-3, of weights, and of both, the steps of two
+ * and three ranks have the numbers of the undivided program, forward, backward and after an update, in f64 within
+ * 1e-10, and all ranks have the same bits. The partitioner gathers whatever it cannot split, so every operator must
+ * have the same results in any context. GRADLOOM_GRAPH_SEEDS="500" sets the number of seeds and "12-12" a range, as in
+ * test-graphs.c. */
 #include "tests/exec/graph-case.h"
 #include "tests/test-program.h"
 
@@ -12,7 +11,7 @@
 #include <string.h>
 
 #define DEFAULT_SEEDS 24
-#define SAMPLES       4 /* the first axis of what is divided; random-graph.c's B */
+#define SAMPLES       4 /* the first axis of split values; random-graph.c's B */
 #define MOST          4
 
 /* How a step is divided: the number of ranks along either axis. */
@@ -167,7 +166,7 @@ run_way (Case *c, const LoomProgram *whole, const Way *way, GPtrArray *truth, GP
   for (int k = 0; k < n; k++)
     {
       rank[k] = (Rank){ .c = c, .whole = whole, .way = way, .splits = splits, .comm = comm[k], .tensors = tensors };
-      comm[k]->timeout = 60; /* one that leaves an exchange out */
+      comm[k]->timeout = 60; /* for a rank that omits an exchange */
       thread[k] = g_thread_new ("rank", run_rank, &rank[k]);
     }
   for (int k = 0; k < n; k++)
@@ -250,7 +249,7 @@ test_random_ranks (void)
     last = (guint)g_ascii_strtoull (asked, NULL, 10) - 1;
   for (guint seed = first; seed <= last; seed++)
     wrong += !run_seed (seed, devices);
-  /* An exchange that was dead on all ranks but the first, two ways, and a parameter that is an output, too. */
+  /* An exchange without a reader on all ranks but the first, in two ways, and a parameter that is an output, too. */
   for (guint i = 0; asked == NULL && i < G_N_ELEMENTS (found); i++)
     wrong += !run_seed (found[i], devices);
   g_test_message ("%u graphs, %u wrong", last - first + 1, wrong);

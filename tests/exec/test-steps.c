@@ -1,13 +1,11 @@
-/* Every example in graphs/ on the device under test: ten training steps (two of those that are not quick) at batch 4,
- * each begun from the state that ref had in f64, and an evaluation; loss, metrics, every gradient, and every slot of
- * the state that the step leaves.
- *
- * The truth is a plan on ref in f64. How far the 16-bit type may be from it is measured, not guessed: by the same step
- * on ref in that type, which rounds as often but runs plain loops. A tensor may be some times as far, in norm, because
- * sums that cancel have single elements without a digit; and a little more, as a share of itself and of what it was
- * summed from. GRADLOOM_TEST_DEVICE names another device than cuda:0. Where there is no such device the test says why
- * and is skipped. All failures are listed, worst tensor of each step first. Of large examples (tests/examples.h) the
- * device only plans a step: the truth would take minutes to compute. */
+/* Every example in graphs/ on the device under test: ten training steps (two for slow ones) at batch 4, each begun from
+ * the state of ref in f64, and an evaluation; compares loss, metrics, every gradient, and every slot of the state after
+ * the step. The truth is a plan on ref in f64. The allowed distance of a 16-bit type is measured: by the same step on
+ * ref in that type, which rounds as often but runs plain loops. A tensor may be some times as far, in norm, because
+ * sums that cancel have single elements without correct digits; plus a small fraction of itself and of its summands.
+ * GRADLOOM_TEST_DEVICE names another device than cuda:0. If there is no such device, the test prints the reason and is
+ * skipped. All failures are listed, the worst tensor of each step first. Of large examples (tests/examples.h) the
+ * device only plans a step, because the truth would take minutes to compute. */
 #include <math.h>
 #include <string.h>
 
@@ -22,10 +20,10 @@
 #define STEPS 10
 #define BATCH 4
 
-/* How far is near: `factor` times what ref in that type is away from the truth, and `least` of the size. Of 16-bit
- * types a library may round once more than ref, and a ReLU, a maximum or an argument of the largest within that
- * rounding falls to the other side: on an H100 up to 1.5 % of a gradient's norm in a batch of four. What the kernels
- * themselves compute is held to their roundings by the kernels' samples. */
+/* The tolerance: `factor` times the distance of ref in that type from the truth, plus `least` of the size. With 16-bit
+ * types a library may round once more than ref, and a ReLU, a maximum or an argmax within that rounding differs: on an
+ * H100 by up to 1.5 % of a gradient's norm in a batch of four. The kernels' samples check kernels to their roundings.
+ */
 static const struct
 {
   LoomDType dtype;
@@ -43,7 +41,7 @@ static const struct
 static LoomDevices *devices;
 static const char *device;
 
-/* ---- one side: a step on a device ---------------------------------------- */
+/* ---- a step on one device ------------------------------------------------ */
 
 typedef struct
 {
@@ -131,8 +129,8 @@ is_in (const LoomValue *values, guint n, LoomValue v)
   return FALSE;
 }
 
-/* The gradients that an optimiser's step is given are outputs too: after its n parameters it has n gradients, and one
- * of these may be a parameter again. */
+/* The gradients of an optimiser's step are outputs too: after its n parameters it has n gradients, and one of these may
+ * be a parameter, too. */
 static void
 show_gradients (LoomProgram *p)
 {
@@ -190,7 +188,7 @@ side_new (const LoomGraph *graph, const char *on, LoomDType dtype, gboolean trai
   return g_steal_pointer (&side);
 }
 
-/* `from` where it has the slot; floats are rounded to the slot's type. */
+/* Copies from `from` if it has the slot; floats are rounded to the slot's type. */
 static void
 begin_from (Side *side, LoomState *from)
 {
@@ -374,9 +372,9 @@ typedef struct
   const char *graph, *what;
   int step;
   guint type;
-  double all; /* what a sum of gradients may lose: the norm of all of them */
+  double all; /* the norm of all gradients, for the tolerance of their sums */
   guint n, wrong;
-  double worst; /* distance as a share of what is allowed, over the whole run */
+  double worst; /* largest distance as a fraction of the tolerance, over the whole run */
   char *worst_name;
   GString *report;
 } Comparison;
@@ -410,7 +408,7 @@ allowed_of (const Comparison *j, const char *name, const LoomTensor *truth, cons
          + types[j->type].least * (size + (g_str_has_prefix (name, "gradient") ? j->all : 0)) + 1e-12;
 }
 
-/* `give` is allowed besides. */
+/* `give` is added to the tolerance. */
 static void
 compare_tensor (Comparison *j, const char *name, const LoomTensor *truth, const LoomTensor *like, const LoomTensor *got,
                 double give)
@@ -458,8 +456,8 @@ compare_tensor (Comparison *j, const char *name, const LoomTensor *truth, const 
   j->wrong++;
 }
 
-/* Adam and its variants divide a gradient by its own size, so that an element without a digit moves its weight by the
- * rate to either side: what that may come to in norm, for the parameter of this name. 0 for every other slot. */
+/* Adam and its variants divide a gradient by its own size, so that an element without correct digits moves its weight
+ * by the rate to either side: the norm of that, for the parameter of this name. 0 for every other slot. */
 static double
 undecided (const Comparison *j, const Side *truth, const Side *like, const char *parameter)
 {
@@ -516,8 +514,8 @@ compare_step (Comparison *j, const Side *truth, const Side *like, const Side *go
 #define MOST_ASIDE  4
 #define QUICK_FLOPS 2e5 /* of a sample, forward: up to that an emulated card takes ten steps in a second or two */
 
-/* The emulated card is a hundred times slower than a processor, and compiles each kernel that it meets: what is not
- * quick takes two steps, */
+/* The emulated GPU is a hundred times slower than a CPU, and compiles each kernel at its first use: slow examples take
+ * two steps, */
 static gboolean
 is_quick (const LoomGraph *graph)
 {
@@ -536,7 +534,7 @@ count_types (const LoomGraph *graph)
   return emulated && !is_quick (graph) ? G_N_ELEMENTS (types) - 1 : G_N_ELEMENTS (types);
 }
 
-/* *trained is what training left, for the evaluation to begin from. */
+/* trained is the state after training, with which the evaluation begins. */
 static gboolean
 run_example (Comparison *j, const LoomGraph *graph, guint type, gboolean training, LoomState **trained, GError **error)
 {
@@ -568,9 +566,9 @@ run_example (Comparison *j, const LoomGraph *graph, guint type, gboolean trainin
           || !side_step (got, batch, training, error))
         return FALSE;
       compare_step (j, truth, like, got);
-      /* A ReLU whose operand is within a rounding of 0 may flip, which in a batch of four is seen in every gradient
-       * before it. So in a 16-bit type a few steps may be off, and others are taken in their place; a wrong kernel is
-       * off in all of them. */
+      /* A ReLU whose operand is within a rounding of 0 may flip, which in a batch of four affects every gradient before
+       * it. So in a 16-bit type a few steps may differ, and are replaced by others; a wrong kernel differs in all of
+       * them. */
       if (j->wrong > wrong && dtype != LOOM_F32 && training && aside < MOST_ASIDE)
         {
           g_test_message ("put aside, and another step taken: %s", j->report->str + said);
@@ -608,7 +606,7 @@ read_example (const char *path)
   return graph;
 }
 
-/* For a large example: plans its training step and its evaluation in every type, and says so. */
+/* For a large example: plans its training step and its evaluation in every type. */
 static gboolean
 plan_large (const LoomGraph *graph, const char *name)
 {
@@ -714,8 +712,7 @@ run_steps (const LoomGraph *graph, const char *name, guint n_steps, GError **err
   return g_steal_pointer (&results);
 }
 
-/* A step that was recorded and is replayed has the bits of one whose kernels are launched, with batches at other
- * addresses each time. */
+/* A recorded step that is replayed has the bits of launched kernels, with batches at other addresses each time. */
 static void
 test_captured (gconstpointer data)
 {

@@ -1,6 +1,6 @@
-/* SGD with an undo log: where the plan takes it, where it must not, and that the numbers do not show it: weights
- * have the bits of a plan that joins nothing, through steps that are not finite. GRADLOOM_TEST_DEVICE names a GPU,
- * which has the same weights and no log; tests/cuda/test-cuda-device.c has its kernels undo a step. */
+/* SGD with an undo log: when the plan uses it, when it must not, and that the numbers do not change: weights have the
+ * bits of an unfused plan, also after steps that are not finite. GRADLOOM_TEST_DEVICE names a GPU, which has the same
+ * weights and no log; tests/cuda/test-cuda-device.c undoes a step with its kernels. */
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ parameter (LoomProgram *p, const char *name, gint64 n, GArray *slots)
   return loom_program_read (p, slot);
 }
 
-/* loss = mean (square (x·a + b)), and what the variant adds. */
+/* loss = mean (square (x·a + b)), plus the variant's terms. */
 static LoomProgram *
 program_new (Variant variant)
 {
@@ -184,7 +184,7 @@ test_case (gconstpointer data)
     }
 }
 
-/* Gradients that lie in a slot are the caller's: they are read twice, and stay. */
+/* Gradients in a slot belong to the caller: they are read twice, and stay. */
 static void
 test_slots (void)
 {

@@ -12,7 +12,7 @@
 #define BATCH 6
 #define HEAD  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
 
-/* Dropout, and a node whose device `%s` says. */
+/* Dropout, and a node whose device is `%s`. */
 static const char *const MLP
     = HEAD "<node id=\"data\" op=\"dataset\" source=\"random\" n=\"12\" in_features=\"5\" out_features=\"4\"/>"
            "<node id=\"hidden\" op=\"linear\" out_features=\"7\"/><node id=\"act\" op=\"tanh\"/>"
@@ -166,7 +166,7 @@ assert_same (GPtrArray *a, GPtrArray *b)
     g_assert_true (loom_tensor_equal_bits (a->pdata[i], b->pdata[i]));
 }
 
-/* Back to before instruction `at`: nothing after it is known, and what is computed again has the same bits. */
+/* Back to before instruction `at`: later values are unknown, and values that are computed again have the same bits. */
 static void
 go_back (LoomEager *eager, const LoomProgram *p, guint at, GPtrArray *before)
 {
@@ -237,7 +237,7 @@ test_ports (void)
   check (CONV, NULL);
 }
 
-/* A node on another device is computed there, and its value comes back. */
+/* A node on another device is computed there, and its value is copied back. */
 static void
 test_placed (void)
 {
@@ -245,7 +245,7 @@ test_placed (void)
   check (CONV, g_str_equal (device, "ref") ? "cpu" : "ref");
 }
 
-/* The values of a walk lie on its device, unless that is the host's memory. */
+/* The values of the executor are stored on its device, unless that has host memory. */
 static void
 test_where (void)
 {

@@ -1,7 +1,5 @@
-/* One entry for any bytes: read them as a graph, make a net, write, read again.
- *
- * libFuzzer calls it where clang builds it; test-fuzz-graph.c feeds it the corpus and mutations of it with any
- * compiler. */
+/* The entry for arbitrary bytes: reads them as a graph, makes a net, writes, reads again. libFuzzer calls it if clang
+ * builds it; test-fuzz-graph.c calls it with the corpus and mutations of it with any compiler. */
 #include "tests/fuzz/fuzz-graph.h"
 
 #include "engine/lesson/loom-lesson.h"

@@ -1,8 +1,6 @@
-/* Feeds the readers of data what a disk or a download may leave of a file: bytes that are changed, cut out, doubled or
- * missing at the end. Each file is read or refused with a sentence; what a reader does to memory is the sanitizers' to
- * say (tests/sanitize).
- *
- * The mutations come from a fixed seed, so a failure repeats; GRADLOOM_FUZZ_ROUNDS asks for more of them. */
+/* Calls the readers of data with files as after a disk or download error: bytes are changed, cut out, doubled or
+ * missing at the end. Each file is read or refused with a sentence; the sanitizers (tests/sanitize) check memory. The
+ * mutations come from a fixed seed, so a failure repeats; GRADLOOM_FUZZ_ROUNDS sets the number of them. */
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +12,7 @@
 
 #define MOST_READ 4 /* samples of a split */
 
-/* A data set whose file `mutated` is changed; the others stay what they are. */
+/* A data set whose file `mutated` is changed; the others are unchanged. */
 typedef struct
 {
   const char *source, *options[18], *mutated;

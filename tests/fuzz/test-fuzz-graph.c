@@ -1,6 +1,5 @@
-/* Feeds the reader what a fuzzer would: every shipped and every bad graph, and mutations of them.
- *
- * The mutations come from a fixed seed, so a failure repeats; GRADLOOM_FUZZ_ROUNDS asks for more of them. */
+/* Calls the reader with every shipped and every bad graph, and mutations of them. The mutations come from a fixed seed,
+ * so a failure repeats; GRADLOOM_FUZZ_ROUNDS sets the number of them. */
 #include "tests/fuzz/fuzz-graph.h"
 #include "tests/test-program.h"
 

@@ -156,7 +156,7 @@ test_file (void)
   g_assert_no_error (error);
   g_assert_cmpstr (loom_graph_get_folder (read), ==, folder);
 
-  /* A link stays one: what it names is replaced. */
+  /* A link stays a link: its target is replaced. */
   g_assert_cmpint (symlink ("g.xml", link_path), ==, 0);
   g_assert_true (loom_graph_write_file (graph, link_path, &error));
   g_assert_no_error (error);
@@ -223,7 +223,7 @@ random_edit (LoomGraph *graph, GRand *rand)
     }
 }
 
-/* The tables must say what a plain search says. */
+/* The tables must agree with a linear search. */
 static void
 assert_tables (LoomElement *scope)
 {
@@ -435,7 +435,7 @@ search_module (const LoomGraph *graph, const char *name)
   return NULL;
 }
 
-/* Modules are found by a table, also while names are given twice, taken away and given back. */
+/* Modules are found by a table, also while names are duplicated, removed and restored. */
 static void
 test_modules (void)
 {

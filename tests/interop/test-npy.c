@@ -64,7 +64,7 @@ test_round_trip (void)
   g_rmdir (folder);
 }
 
-/* Byte for byte what numpy.save writes for numpy.array([1, 2], dtype="<i4"). */
+/* The exact bytes of numpy.save for numpy.array([1, 2], dtype="<i4"). */
 static void
 test_bytes (void)
 {

@@ -1,4 +1,4 @@
-/* Weights of a file against what a graph wants: what fits, and what is said where it does not. */
+/* Weights of a file compared with a graph: matching ones, and the reports of others. */
 #include "engine/interop/loom-weights.h"
 #include "tests/test-program.h"
 

@@ -16,7 +16,7 @@ static Machine cpu;
 static const char *only = "", *algorithm;
 static int n_threads;
 
-/* Microseconds, of processor time where one thread runs. */
+/* Microseconds; of processor time if one thread runs. */
 static double
 now (void)
 {

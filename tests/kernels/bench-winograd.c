@@ -38,7 +38,7 @@ median (double *v)
   return v[rounds / 2];
 }
 
-/* Microseconds, of processor time where one thread runs. */
+/* Microseconds; of processor time if one thread runs. */
 static double
 now (void)
 {

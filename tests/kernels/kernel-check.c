@@ -1,4 +1,4 @@
-/* Compares a back end with the reference in f64 and notes every difference, so that one run tells all of them. */
+/* Compares a back end with the reference in f64 and records every difference, so that one run reports all of them. */
 #include "kernels/norm.h"
 #include "tests/kernels/kernel-harness.h"
 
@@ -57,11 +57,11 @@ agrees (double a, double b, double tolerance, double largest)
   return fabs (a - b) <= tolerance * (1 + fabs (b));
 }
 
-/* How often a result is rounded to its type: a library may round a product before its epilogue reads it, as cuBLASLt
- * does on an H100, and a convolution before its bias is added, as cuDNN does. A batch norm rounds before it adds a
- * residual, as large as both may be where the sum is small. Kernels of attention round gradients of scores before they
- * are summed over all keys or queries, and shares as well: those that dropout leaves are larger than what their sum is
- * divided by. */
+/* The number of times that a result is rounded to its type: a library may round a product before its epilogue reads it,
+ * as cuBLASLt does on an H100, and a convolution before its bias is added, as cuDNN does. A batch norm rounds before it
+ * adds a residual, and both may be large although the sum is small. Kernels of attention round gradients of logits
+ * before they are summed over all keys or queries, and weights as well: those that dropout keeps are larger than the
+ * divisor of their sum. */
 static int
 roundings (const Sample *s)
 {
@@ -75,7 +75,8 @@ roundings (const Sample *s)
     return 8;
   if (g_str_equal (s->primitive, "attention") && s->attrs.attention.dropout > 0)
     return 3;
-  return g_str_equal (s->primitive, "matmul") && (a->has_bias || a->act != LOOM_SCALAR_ID || a->slope != LOOM_SCALAR_ID)
+  return g_str_equal (s->primitive, "matmul")
+                 && (a->has_bias || a->act != LOOM_SCALAR_ID || a->derivative != LOOM_SCALAR_ID)
              ? 2
              : 1;
 }
@@ -140,7 +141,7 @@ check_again (Report *report, const Machine *machine, const Sample *s, float **in
       }
 }
 
-/* The inputs of a sample, rounded to a type, and what the reference in f64 makes of them. */
+/* The inputs of a sample, rounded to a type, and the result of the reference in f64. */
 typedef struct
 {
   Sample sample;

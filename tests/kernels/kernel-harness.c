@@ -68,7 +68,7 @@ fill_indices (const Sample *sample, float *to)
   machine_close (&machine);
 }
 
-/* Turns matrices of random numbers into what the rule promises. */
+/* Makes matrices of random numbers that meet the rule. */
 static void
 fill_matrices (const LoomTensorDesc *d, Fill kind, float *to)
 {
@@ -155,8 +155,8 @@ draw_inputs (const Sample *sample)
   return inputs;
 }
 
-/* Those of the last sample are kept, since a sample is asked for its inputs several times in a row, and
- * drawing takes longer than most kernels. */
+/* Those of the last sample are cached, because a sample's inputs are requested several times in a row, and drawing
+ * takes longer than most kernels. */
 float **
 sample_inputs (const Sample *sample)
 {
@@ -166,7 +166,7 @@ sample_inputs (const Sample *sample)
 
   if (drawn == NULL || !sample_is_same (sample, &last))
     {
-      /* Drawing may ask for another sample's. */
+      /* Drawing may request another sample's. */
       float **fresh = draw_inputs (sample);
 
       if (drawn != NULL)
@@ -204,7 +204,7 @@ inputs_free (const Sample *sample, float **inputs)
 
 typedef struct
 {
-  void *at;      /* where the kernel finds it */
+  void *at;      /* the address that the kernel gets */
   guint8 *image; /* its bytes on the host, before the run */
   size_t bytes;
 } Buffer;
@@ -235,7 +235,7 @@ buffer_poisoned (const Machine *machine, size_t bytes)
   return buffer_new (machine, memset (g_malloc (bytes + 1), POISON, bytes), bytes);
 }
 
-/* Where the elements of a tensor lie, in plain order. */
+/* The offsets of the elements of a tensor in its memory, in plain order. */
 typedef struct
 {
   const LoomTensorDesc *d;
@@ -264,7 +264,7 @@ walk_next (Walk *walk, gint64 e)
   return at;
 }
 
-/* The input's values as its bytes lie. */
+/* The input's values in the order of its memory. */
 static guint8 *
 input_image (const Sample *sample, const LoomTensorDesc *d, int i, const float *values)
 {
@@ -276,7 +276,7 @@ input_image (const Sample *sample, const LoomTensorDesc *d, int i, const float *
     {
       gint64 at = walk_next (&walk, e);
 
-      /* More digits than a float has: a seed. Another number has been put there by who spoils operands. */
+      /* More digits than a float has: a seed. Invalidation may have put another number there. */
       if (sample->fill[i].kind == FILL_VALUE && d->dtype == LOOM_I64 && values[e] == (float)sample->fill[i].value)
         loom_store_int (image, at, d->dtype, (gint64)sample->fill[i].value);
       else
@@ -361,9 +361,9 @@ is_weight (const Sample *sample, gboolean output, int i)
   return g_str_has_prefix (sample->primitive, "conv2d") && !output && i == 1;
 }
 
-#define SITE 7 /* which the kernel is told that it stands at */
+#define SITE 7 /* the kernel's instruction number */
 
-/* The fault that a device has raised, which it tells only when it is asked. */
+/* The fault that a device has raised, which it reports only when it is queried. */
 static LoomStatus
 take_fault (const Machine *machine, LoomMessage *message)
 {
@@ -378,7 +378,7 @@ take_fault (const Machine *machine, LoomMessage *message)
   return status == LOOM_STATUS_OK ? fault.status : status;
 }
 
-/* Runs the kernel, and waits where it only began. */
+/* Runs the kernel, and waits if it is asynchronous. */
 static LoomStatus
 run_kernel (const Machine *machine, LoomKernel *kernel, void *const *buffers, LoomMessage *message)
 {

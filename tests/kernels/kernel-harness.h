@@ -1,9 +1,7 @@
-/* Runs single kernels for the tests: a sample describes one call, the harness fills
- * its inputs, runs it on a back end and brings the outputs to plain order.
- *
- * Inputs are drawn in f32 once, whatever type and layout they are then given, so that
- * all back ends see the same numbers. Buffers are exactly as long as their tensors and
- * begin full of NaN; those of a device are filled and read by copies alone. */
+/* Runs single kernels for the tests: a sample describes one call; the harness fills its inputs, runs it on a back end
+ * and converts the outputs to plain order. Inputs are drawn in f32 once, for any type and layout, so that all back ends
+ * get the same numbers. Buffers are exactly as long as their tensors and begin full of NaN; those of a device are
+ * filled and read only by copies. */
 #pragma once
 
 #include <glib.h>
@@ -25,7 +23,7 @@ typedef enum
   FILL_CLASS,    /* integers below limit */
   FILL_INDICES,  /* winners of a max pooling of random numbers */
   FILL_DEFINITE, /* matrices that are symmetric and positive definite */
-  FILL_DOMINANT, /* matrices whose diagonal outweighs the rest: they have an inverse, and their triangles too */
+  FILL_DOMINANT, /* diagonally dominant matrices: they have an inverse, and their triangles too */
   FILL_VALUE     /* the constant `value` */
 } Fill;
 
@@ -81,8 +79,8 @@ typedef struct
   FillRule fill[SAMPLE_MAX_IN];
   double tolerance; /* |a - b| ≤ tolerance·(1 + |b|) */
   gboolean nhwc;    /* rank 4 operands may be NHWC as well */
-  gboolean joined;  /* only a planner makes the call, where the back end has it: one may lack it */
-  guint32 wide;     /* operands, then results, that are f32 where the others take a 16-bit type, a bit each */
+  gboolean joined;  /* only the planner makes the call, and a back end may lack it */
+  guint32 wide;     /* operands, then results, that are f32 if the others have a 16-bit type, one bit each */
   gboolean mixed;   /* only operands with as many elements as the first take a 16-bit type; statistics stay f32 */
   int in_place;     /* the number of outputs, from the first, that are stored in the inputs alias[o] (optimisers) */
   int alias[SAMPLE_MAX_OUT];
@@ -100,7 +98,7 @@ typedef struct
   const LoomBackend *backend;
   LoomDevice *device;
   const char *algorithm; /* which option's kernels are run; NULL: the back end's first */
-  const guint64 *nhwc;   /* which operands and results lie in NHWC, as options say it; NULL: what a run's layout says */
+  const guint64 *nhwc;   /* which operands and results are NHWC, as in options; NULL: as in the run's layout */
   gboolean host;         /* buffers are the host's memory */
 } Machine;
 
@@ -114,7 +112,7 @@ void machine_close (Machine *machine);
 LoomTensorDesc desc (LoomDType dtype, const char *dims);
 
 #define F     LOOM_F32
-#define TIGHT 4e-6 /* what few operations on f32 may lose */
+#define TIGHT 4e-6 /* the error of few operations in f32 */
 
 /* Adds a sample named "PRIMITIVE FORMAT…"; its attributes, operands and results follow. */
 Sample *
@@ -136,7 +134,7 @@ void samples_linalg (GPtrArray *all);
 /* All samples of all primitives (kernel-samples.c). */
 GPtrArray *samples_new (void);
 
-/* Whether both ask for the same of the same inputs; types, layouts and tolerances are not looked at. */
+/* TRUE if both request the same of the same inputs; types, layouts and tolerances are not compared. */
 gboolean sample_is_same (const Sample *a, const Sample *b);
 
 /* Values of the inputs, each a plain f32 array (integers hold exactly). */
@@ -159,9 +157,8 @@ typedef struct
  * (tests/cuda/emulator) may then compile those of many samples together. */
 void sample_prepare (const Machine *machine, const Sample *sample, LoomDType real);
 
-/* Runs the sample with floats of type `real` and rank 4 tensors in `layout` where
- * the sample allows it. share_with: output 0 lies at that input's address, or -1.
- * A kernel that writes where it may only read gives LOOM_STATUS_INVALID. */
+/* Runs the sample with floats of type `real` and rank 4 tensors in `layout` if the sample permits it. share_with:
+ * output 0 has that input's address, or -1. A kernel that writes to read-only memory returns LOOM_STATUS_INVALID. */
 Result sample_run (const Machine *machine, const Sample *sample, float *const *inputs, LoomDType real,
                    LoomLayout layout, int share_with);
 void result_clear (Result *result);
@@ -183,21 +180,21 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Report, report_free)
 void report_compare (Report *report, const Sample *s, const Result *got, const Result *want, LoomDType real,
                      const char *how);
 
-/* Notes every result whose bits differ. */
+/* Records every result whose bits differ. */
 void report_same_bits (Report *report, const Sample *s, const Result *a, const Result *b, const char *how);
 
 /* Follows the name of a declined sample that is `joined`. */
 #define SAMPLE_JOINED " as one call"
 
 /* Runs the sample on the machine with floats of type `real`, in each layout, and compares with the reference in f64.
- * thorough: a second run and runs in place, where the kernel offers that, give the same bits. What the reference has
- * for the last sample and type is kept, for other machines that are held to it next. */
+ * thorough: a second run and in-place runs, if the kernel supports them, have the same bits. The reference's results
+ * for the last sample and type are cached, for the next machines. */
 void sample_check (Report *report, const Machine *ref, const Machine *machine, const Sample *s, LoomDType real,
                    gboolean thorough);
 
-/* Spoils one operand of the sample (an index that does not exist, a singular matrix, a requirement that does not hold),
- * where its primitive has such data, and notes every machine's run that does not refuse it with a sentence. */
+/* Invalidates one operand of the sample (an index out of range, a singular matrix, a requirement that does not hold),
+ * if its primitive has such data, and records every machine whose run does not refuse it with an error. */
 void sample_check_refusals (Report *report, const Machine *machine, const Sample *s, LoomDType real);
 
-/* Prints what was noted; the running GLib test fails when that is a failure. */
+/* Prints the records; the running GLib test fails if there are failures. */
 void report_print (const Report *report);

@@ -1,5 +1,5 @@
-/* Where the samples of all primitives come together: one file samples-<family>.c each. GRADLOOM_SAMPLES=PRIMITIVE asks
- * for those of one alone. */
+/* Collects the samples of all primitives: one file samples-<family>.c each. GRADLOOM_SAMPLES=PRIMITIVE selects one
+ * primitive. */
 #include "tests/kernels/kernel-harness.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static void (*const families[]) (GPtrArray *all) = {
   samples_move,        samples_optim,    samples_index, samples_linalg,
 };
 
-/* The only primitive whose samples are made, or NULL. */
+/* The only primitive to make samples for, or NULL. */
 static const char *only;
 
 Sample *

@@ -3,12 +3,12 @@
 
 #include "kernels/attention.h"
 
-/* How operands and results lie. */
+/* The layout of operands and results. */
 typedef enum
 {
   LIE_PLAIN,
-  LIE_BY_PLACES, /* each as [samples, places, heads, features] */
-  LIE_TOGETHER   /* queries, keys and values side by side in each place, as are their gradients */
+  LIE_BY_PLACES, /* each as [samples, positions, heads, features] */
+  LIE_TOGETHER   /* queries, keys and values adjacent at each position, and their gradients, too */
 } Lie;
 
 typedef struct
@@ -16,8 +16,8 @@ typedef struct
   const char *q, *k, *v, *mask; /* mask: NULL for none */
   gboolean causal, is_bool;
   double scale;
-  gboolean with_y; /* the gradient once more, given y */
-  Lie in_place;    /* once more where rows lie so, unless plain */
+  gboolean with_y; /* also the gradient with y */
+  Lie in_place;    /* also with rows in this layout, unless plain */
 } Setting;
 
 static const Setting settings[] = {
@@ -26,7 +26,7 @@ static const Setting settings[] = {
   { "2,4,6,3", "2,2,5,3", "2,2,5,3", NULL, TRUE, FALSE, 0.6 },            /* heads that share keys, fewer keys */
   { "2,6,3,5", "2,1,9,5", "2,1,9,2", NULL, TRUE, FALSE, 0.4 },            /* fewer queries than keys */
   { "2,3,5,4", "2,3,7,4", "2,3,7,6", "2,1,1,7", FALSE, TRUE, 0.5 },       /* padding; a query may keep no key */
-  { "2,3,5,4", "2,3,7,4", "2,3,7,6", "1,1,5,7", TRUE, FALSE, 0.5, TRUE }, /* a bias of places */
+  { "2,3,5,4", "2,3,7,4", "2,3,7,6", "1,1,5,7", TRUE, FALSE, 0.5, TRUE }, /* a bias per position */
   { "2,4,5,4", "2,2,7,4", "2,2,7,4", "2,4,5,7", FALSE, TRUE, 0.5 },       /* one for every head and query */
   { "1,1,1,1", "1,1,1,1", "1,1,1,1", NULL, FALSE, FALSE, 1 },             /* */
   { "0,2,3,4", "0,2,3,4", "0,2,3,4", NULL, FALSE, FALSE, 1 },             /* */
@@ -88,7 +88,7 @@ add_cached (GPtrArray *all)
     }
 }
 
-/* A tensor [N,heads,rows,features] by places, from `start` on in rows of `length` elements. */
+/* A tensor [N,heads,rows,features] by position, from `start` on in rows of `length` elements. */
 static LoomTensorDesc
 by_places (LoomTensorDesc plain, gint64 start, gint64 length, LoomAttentionRows *rows)
 {
@@ -96,7 +96,7 @@ by_places (LoomTensorDesc plain, gint64 start, gint64 length, LoomAttentionRows 
   return (LoomTensorDesc){ .dtype = plain.dtype, .rank = 3, .dim = { plain.dim[0], plain.dim[2], length } };
 }
 
-/* Gives q, k, v and y the shapes in which they lie. */
+/* Sets the shapes of q, k, v and y in this layout. */
 static void
 lie (Lie how, LoomTensorDesc *q, LoomTensorDesc *k, LoomTensorDesc *v, LoomTensorDesc *y, LoomAttentionAttrs *a)
 {
@@ -118,7 +118,7 @@ lie (Lie how, LoomTensorDesc *q, LoomTensorDesc *k, LoomTensorDesc *v, LoomTenso
     a->rows[LOOM_ATTENTION_DQ + i] = a->rows[LOOM_ATTENTION_Q + i];
 }
 
-/* form: attention, its gradient, and its gradient that is given y. dropout: with seed, step and places. */
+/* form: attention, its gradient, and its gradient with y. dropout: with seed, step and head indices. */
 static void
 add_sample (GPtrArray *all, const Setting *set, int form, double dropout, Lie how)
 {

@@ -159,7 +159,7 @@ elementwise_samples (GPtrArray *all)
       s->attrs.elementwise
           = (LoomElementwiseAttrs){ F, 2, { { LOOM_SCALAR_ADD, { 0, 1 } }, { LOOM_SCALAR_RELU, { 2 } } }, { 3, 2 } };
     }
-  /* 3³⁹ has more digits than a double: through one, the remainder comes out wrong. */
+  /* 3³⁹ has more digits than a double, in which the remainder would be wrong. */
   for (int power = 39; power < 41; power++)
     {
       Sample *s = sample_add (all, "elementwise", 0, "i64 power %d", power);

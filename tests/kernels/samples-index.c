@@ -1,4 +1,4 @@
-/* Samples of what works along an axis by position: gather, scatter, sort, cumsum. */
+/* Samples of primitives that work along an axis by index: gather, scatter, sort, cumsum. */
 #include "tests/kernels/kernel-harness.h"
 
 /* An index points into x along its axis; it may be shorter than x elsewhere. */
@@ -84,7 +84,7 @@ row_samples (GPtrArray *all, LoomDType real)
                                                     : FILL_CLASS;
         Sample *s;
 
-        /* Few different numbers, of both signs, where way is odd: equals keep their order. */
+        /* Few different numbers, of both signs, if way is odd: equal ones keep their order. */
         indices.dtype = LOOM_I64;
         s = sample_add (all, "sort", 0, "%s %s axis %d%s", loom_dtype_name (real), rows[v].x, rows[v].axis,
                         way & 2 ? " descending" : "");
@@ -102,7 +102,7 @@ row_samples (GPtrArray *all, LoomDType real)
       }
 }
 
-/* require hands its operand on; the refusal is tested by what the program says (tests/cli). */
+/* require returns its operand; the program's error is tested in tests/cli. */
 static void
 require_samples (GPtrArray *all)
 {
@@ -119,8 +119,7 @@ require_samples (GPtrArray *all)
     }
 }
 
-/* The gate of an update that is let through, and of one that is not and need not; a fault is tested by what runs say.
- */
+/* The gate of an update that is open, and of one that is closed without a fault; a fault is tested by runs. */
 static void
 gate_samples (GPtrArray *all)
 {

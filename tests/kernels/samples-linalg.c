@@ -1,4 +1,4 @@
-/* The samples of linear algebra: batches of square matrices. Their factors are results, too, as room to work in. */
+/* The samples of linear algebra: batches of square matrices. Their factors are results, too, as workspace. */
 #include "tests/kernels/kernel-harness.h"
 
 static const struct

@@ -1,8 +1,8 @@
-/* The samples of what moves, converts and makes elements. */
+/* The samples of primitives that move, convert and create elements. */
 #include "tests/kernels/kernel-harness.h"
 
-/* Calls that a planner makes of several: a part of a tensor whose axes change places, also backwards, and permuted
- * tensors that lie side by side, with sizes that leave remainders where several elements are moved at a time. */
+/* Calls that a planner fuses from several: a part of a tensor with permuted axes, also reversed, and adjacent permuted
+ * tensors, with sizes that leave remainders if several elements are moved at a time. */
 static void
 joined_moves (GPtrArray *all, LoomDType type)
 {

@@ -4,8 +4,8 @@
 static void
 cross_entropy_samples (GPtrArray *all)
 {
-  /* Vocabularies: none to choose from, rows that begin between multiples of 16 bytes, of a warp and of a block, one
-   * that is cut into pieces; classes that lie apart. */
+  /* Vocabularies: none, rows that begin between multiples of 16 bytes, of a warp and of a block, one that is cut into
+   * pieces; strided classes. */
   static const char *const shape[]
       = { "16,3",   "32,10", "7,33,5", "3,4,70", "2,5,9,8", "0,4",    "300,257", "6,1",
           "3,1500", "5,7",   "4,1000", "3,1024", "2,1025",  "2,4099", "2,50257", "2,3,300" };
@@ -122,7 +122,7 @@ enum
   RELU,
   SUM,
   SUM_RELU,
-  SUM_RELU_TWO, /* of whose gradient the cotangent is a sum of two */
+  SUM_RELU_TWO, /* its gradient's cotangent is a sum of two */
   N_AFTER
 };
 
@@ -148,7 +148,7 @@ batch_norm_samples (GPtrArray *all, const char *shape, int affine, int after)
         sample_in (s, x, FILL_NORMAL, 0);
       if (v > 0)
         {
-          /* An element that is the mean stands at the kink of a relu without a bias. */
+          /* An element equal to the mean is at the kink of a relu without a bias. */
           sample_in (s, c, grad && relu && !affine ? FILL_VALUE : FILL_NORMAL, 0x1p-20);
           sample_in (s, c, FILL_POSITIVE, 0);
         }

@@ -1,6 +1,5 @@
 /* The samples of the optimisers and of the gradients' statistics: every choice of states, first and later steps, a step
- * that must not be taken, tensors of no element and of several pieces, and scalars from which each formula comes out
- * finite. */
+ * that must not be taken, empty tensors and tensors of several pieces, and scalars for which each formula is finite. */
 #include "tests/kernels/kernel-harness.h"
 
 #include "kernels/optim.h"
@@ -75,7 +74,7 @@ optimiser_sample (GPtrArray *all, const char *primitive, int variant, int step, 
   sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, step);
 }
 
-/* Old weights at the gradients' places, with statistics; and weights put back, or not. */
+/* Old weights in the gradients' memory, with statistics; and weights that are restored, or not. */
 static void
 logged_samples (GPtrArray *all)
 {

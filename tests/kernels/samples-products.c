@@ -27,9 +27,10 @@ summing_samples (GPtrArray *all)
     }
 }
 
-/* Products times the slope of an activation, over rows of a mask's length and less, and columns by eight and not. */
+/* Products times the derivative of an activation, over rows of a mask's length and less, and columns by eight and not.
+ */
 static void
-slope_samples (GPtrArray *all)
+derivative_samples (GPtrArray *all)
 {
   static const struct
   {
@@ -44,7 +45,7 @@ slope_samples (GPtrArray *all)
       for (int f = 0; f < 2 * (int)G_N_ELEMENTS (derivatives); f++)
         {
           const gboolean tb = flags & 1, ta = flags >> 1 && cases[v].batch[0] == '\0', wide = f % 2;
-          const LoomScalarOp slope = derivatives[f / 2];
+          const LoomScalarOp derivative = derivatives[f / 2];
           const int m = cases[v].m, n = cases[v].n, k = cases[v].k;
           char a[64], b[64], y[64];
           Sample *s;
@@ -53,14 +54,14 @@ slope_samples (GPtrArray *all)
           g_snprintf (b, sizeof b, "%d,%d", tb ? n : k, tb ? k : n);
           g_snprintf (y, sizeof y, "%s%d,%d", cases[v].batch, m, n);
           s = sample_add (all, "matmul", 2e-5, "%s x %s%s%s, %s%s", a, b, ta ? " Ta" : "", tb ? " Tb" : "",
-                          loom_scalar_name (slope), wide ? ", f32 result" : "");
+                          loom_scalar_name (derivative), wide ? ", f32 result" : "");
           sample_in (s, desc (F, a), FILL_NORMAL, 0);
           sample_in (s, desc (F, b), FILL_NORMAL, 0);
-          sample_in (s, desc (F, y), slope == LOOM_SCALAR_RELU_GRAD ? FILL_SPECIAL : FILL_NORMAL, 0);
+          sample_in (s, desc (F, y), derivative == LOOM_SCALAR_RELU_GRAD ? FILL_SPECIAL : FILL_NORMAL, 0);
           sample_out (s, desc (F, y));
           s->joined = TRUE;
           s->wide = wide ? 1 << 2 | 1 << 3 : 0;
-          s->attrs.matmul = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .slope = slope };
+          s->attrs.matmul = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .derivative = derivative };
         }
 }
 
@@ -98,7 +99,7 @@ matmul_samples (GPtrArray *all)
   static const LoomScalarOp acts[]
       = { LOOM_SCALAR_ID, LOOM_SCALAR_RELU, LOOM_SCALAR_GELU, LOOM_SCALAR_GELU_TANH, LOOM_SCALAR_SIGMOID };
 
-  /* What mixed precision asks for: 16-bit operands with a bias in f32, with a result in f32, with both. */
+  /* Calls of mixed precision: 16-bit operands with a bias in f32, with a result in f32, with both. */
   for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
     for (int kind = 0; kind < 3; kind++)
       {
@@ -303,7 +304,7 @@ void
 samples_products (GPtrArray *all)
 {
   matmul_samples (all);
-  slope_samples (all);
+  derivative_samples (all);
   summing_samples (all);
   conv_samples (all);
   pool_samples (all);

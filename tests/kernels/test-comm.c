@@ -1,5 +1,5 @@
-/* Communicators of threads: every collective in every type, with parts that are empty, a rank that gives up, one that
- * is slow, and one that hangs. */
+/* Communicators of threads: every collective in every type, with empty shards, a rank that gives up, one that is slow,
+ * and one that hangs. */
 #include <glib.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ with_ranks (void (*run) (LoomComm *comm))
   with_so_many (RANKS, run);
 }
 
-/* x of rank r at place i: whole numbers that every type holds. */
+/* Element i of x on rank r: integers that every type can represent. */
 static double
 value (int rank, int64_t i)
 {
@@ -261,8 +261,8 @@ test_slow (void)
 
 static gint have_come, have_failed;
 
-/* All others hear which rank has not come to what, and so does that one once it comes. Only rank 0 has a time-out, and
- * begins to wait when the others are about to call. */
+/* All other ranks are told which rank has not reached which exchange, and so is that rank once it reaches it. Only rank
+ * 0 has a timeout, and begins to wait when the others are about to call. */
 static void
 hang (LoomComm *comm)
 {
@@ -320,11 +320,11 @@ test_parts (void)
       }
 }
 
-/* Parts that give a colour of their own, in the order of their keys. */
+/* A split by colour, ordered by key. */
 static void
 parts_by_colour (LoomComm *comm)
 {
-  static const int last[] = { 4, 3 }; /* the first one's rank where keys go down, by colour */
+  static const int last[] = { 4, 3 }; /* rank 0's new rank if keys decrease, by colour */
   LoomMessage message = { "" };
   gint64 own = comm->rank, sum = 0;
   int first = comm->rank;

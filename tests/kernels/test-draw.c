@@ -48,14 +48,14 @@ measure (Errors *most, guint32 k, guint32 turn)
 static void
 measure_exponential (Errors *most, guint32 word)
 {
-  /* Near 1 the logarithm of 1 - x, lest rounding 1 - x spoil what it is compared with. */
+  /* Near 1 the logarithm of 1 - x, because rounding 1 - x would affect the comparison. */
   double left = ((double)(guint32)~word + 0.5) / 4294967296.0;
   double is = left < 0.5 ? -log1p (-left) : -log (loom_philox_open (word));
 
   most->exponential = MAX (most->exponential, ulps (loom_draw_exponential (word), is));
 }
 
-/* Both ends, all of what surrounds the octants, and every 61st. */
+/* Both ends, the surroundings of the octants' borders, and every 61st number. */
 static void
 test_accuracy (void)
 {
@@ -116,7 +116,7 @@ drawn (Machine machine, LoomRandomKind kind, gint64 count)
   return result;
 }
 
-/* Five deviations of a count around what it is expected to be. */
+/* Five deviations of a count around its expectation. */
 static void
 assert_count (gint64 count, double probability)
 {
@@ -125,7 +125,7 @@ assert_count (gint64 count, double probability)
   g_assert_cmpfloat (fabs ((double)count - COUNT * probability), <, 5 * deviation + 1);
 }
 
-/* Mean, variance, skewness and kurtosis, numbers beyond 1 to 4 on either side, and neighbours, which come from one
+/* Mean, variance, skewness and kurtosis, tail counts beyond 1 to 4 on either side, and neighbours, which come from one
  * radius and must not be correlated, nor may their squares. */
 static void
 test_normal (void)
@@ -203,7 +203,7 @@ assert_bits (const Result *got, const Result *want, gint64 count, LoomRandomKind
                want->out[0][i]);
 }
 
-/* Kernels that compare bits drop what a comparison of floats drops, where p is rounded to one, too. */
+/* Kernels that compare bits drop the same elements as a comparison of floats, even where p is rounded to one. */
 static void
 test_below (void)
 {
@@ -226,7 +226,7 @@ test_bits (void)
     const char *isa;
     int threads;
   } cpu[] = { { "base", 1 }, { "v3", 1 }, { "native", 1 }, { "native", 2 } };
-  /* FNV-1a over the numbers in order; what a compiler that contracts or rounds otherwise would change. */
+  /* FNV-1a over the numbers in order, which would change if a compiler contracted or rounded otherwise. */
   static const guint64 known[] = { G_GUINT64_CONSTANT (0xd60f447d094357f6), G_GUINT64_CONSTANT (0x48278727c9a380aa),
                                    G_GUINT64_CONSTANT (0x8e606c00975dd030) };
 

@@ -1,5 +1,5 @@
-/* Every sample on the CPU back end against the reference in f64: values, layouts,
- * in place, repeated, with one thread and two, and for each instruction set. */
+/* Every sample on the CPU back end against the reference in f64: values, layouts, in place, repeated, with one thread
+ * and two, and for each instruction set. */
 #include "tests/kernels/kernel-harness.h"
 #include "tests/test-program.h"
 
@@ -46,14 +46,14 @@ check_threads (Report *report, const Machine *one, const Machine *two, const Sam
   inputs_free (s, inputs);
 }
 
-/* What is compared with the same truth comes one after the other: to compute it, and to draw inputs, takes longer than
- * the CPU's kernels do. */
+/* Comparisons with the same truth follow each other, because computing it and drawing inputs take longer than the CPU's
+ * kernels. */
 static void
 check_sample (const Machine *ref, const Machine cpu[BASE + 1], const Machine *one, const Sample *s)
 {
   Sample plain = *s, loose, mixed = *s;
 
-  plain.nhwc = FALSE; /* the reference knows one layout */
+  plain.nhwc = FALSE; /* the reference has only one layout */
   loose = plain;
   loose.tolerance = s->tolerance > 0 ? 2e-4 : 0;
   mixed.mixed = TRUE;
@@ -62,7 +62,7 @@ check_sample (const Machine *ref, const Machine cpu[BASE + 1], const Machine *on
   /* Both halves of the reference's templates are run. */
   sample_check (reports[REF_F32], ref, ref, &loose, LOOM_F32, FALSE);
   check_threads (reports[THREADS], one, &cpu[NATIVE], s);
-  /* bf16 goes through the same samples; a CPU does not compute in f16. */
+  /* bf16 runs the same samples; a CPU does not compute in f16. */
   sample_check (reports[SHORT], ref, &cpu[NATIVE], s, LOOM_BF16, FALSE);
   /* Without copies in f32. */
   for (Way isa = NATIVE; isa <= BASE && strstr (s->primitive, "_norm") != NULL; isa++)
@@ -189,7 +189,7 @@ test_refusals (void)
   machine_close (&machine[1]);
 }
 
-/* NaN passes through a convolution with fused relu, and what is below 0 becomes 0. */
+/* NaN passes through a convolution with fused relu, and negative results become 0. */
 static void
 test_conv_relu_nan (void)
 {

@@ -32,7 +32,7 @@ typedef struct
 {
   char primitive[64];
   guint first, step;
-  guint seen; /* of the primitive's samples */
+  guint seen; /* number of the primitive's samples */
 } Part;
 
 static Part
@@ -57,7 +57,7 @@ part_has (Part *part, const Sample *s)
   return g_str_equal (s->primitive, part->primitive) && part->seen++ % part->step == part->first;
 }
 
-/* Attention of 16-bit floats is cuDNN's where it takes the call; there the own kernels have to do, too. */
+/* Attention of 16-bit floats is cuDNN's if it supports the call; the own kernels are tested there, too. */
 static gboolean
 may_be_cudnn (const Sample *s)
 {
@@ -179,7 +179,7 @@ typedef struct
   guint taken; /* types in which a call was, a bit each */
 } Sum;
 
-/* Prints what a child said and adds it up. Returns the sample at which it was. */
+/* Prints a child's output and adds its counts. Returns the sample that it had reached. */
 static guint
 read_child (const char *words, const char *primitive, GString *report, Sum *sum, char **name)
 {
@@ -203,7 +203,7 @@ read_child (const char *words, const char *primitive, GString *report, Sum *sum,
         g_string_append_printf (report, "# %s\n", lines[i] + 2);
         break;
       case '~':
-        /* A convolution is asked for in one layout, the one that the device prefers; a joined call where it has one. */
+        /* A convolution is tested in one layout, the one that the device prefers; a fused call if it supports one. */
         if (g_str_has_prefix (primitive, "conv2d") || g_str_has_suffix (lines[i], SAMPLE_JOINED))
           sum->declined++;
         else
@@ -240,7 +240,7 @@ typedef struct
   const char *program, *path, *primitive;
   int number; /* of its line */
   gboolean quick;
-  GMutex lock; /* of what follows */
+  GMutex lock; /* for the fields below */
   GCond ended;
   char *text; /* its line and its failures; NULL until it has ended */
   gboolean good;
@@ -335,7 +335,7 @@ check_primitives (const char *program, const char *path, const GPtrArray *primit
   return good;
 }
 
-/* Every primitive, in the order of its first sample; those without one come last. */
+/* Every primitive, in the order of its first sample; those without samples come last. */
 static GPtrArray *
 name_primitives (const GPtrArray *samples)
 {

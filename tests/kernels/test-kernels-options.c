@@ -1,6 +1,5 @@
-/* Options of back ends hold: each option's kernel can be made and computes what the reference does, and
- * where there is no option there is no kernel. Of the CPU's back end, or of a module's: test-kernels-options MODULE.so.
- */
+/* Options of back ends: each option's kernel can be made and computes what the reference does, and without an option
+ * there is no kernel. For the CPU's back end, or a module's: test-kernels-options MODULE.so. */
 #include "tests/kernels/kernel-harness.h"
 #include "tests/test-program.h"
 
@@ -102,11 +101,12 @@ check_option (Machine *machine, const Sample *s, float *const *inputs, const Res
 typedef struct
 {
   guint nhwc, mixed,
-      several; /* images in NHWC; only operands or only results; a further algorithm in the same layout */
+      several;         /* images in NHWC; only operands or only results; a further algorithm in the same layout */
   guint cudnn, padded; /* cuDNN's; of images that are padded before */
 } Seen;
 
-/* The options of a sample, each told once. Asked for by name, an option is told alone, in all its layouts. */
+/* The options of a sample, each listed once. If one is requested by name, only that one is listed, in all its layouts.
+ */
 static int
 options_of (const Machine *machine, const LoomKernelSpec *spec, LoomKernelOption option[LOOM_MAX_OPTIONS], Seen *seen)
 {
@@ -140,8 +140,8 @@ options_of (const Machine *machine, const LoomKernelSpec *spec, LoomKernelOption
   return n;
 }
 
-/* Of a card's primitives only those with several algorithms and layouts of images: an emulated card is slow, and the
- * one way of all others runs in test-kernels-module. */
+/* Of a GPU's primitives only those with several algorithms and layouts of images: an emulated GPU is slow, and the
+ * single algorithm of all others runs in test-kernels-module. */
 static gboolean
 has_algorithms (const Sample *s)
 {
@@ -213,7 +213,7 @@ test_cpu (void)
   machine_close (&ref);
 }
 
-/* The same question has the same answer, whatever the number of threads: what differs is the cost. */
+/* The same query has the same result, for any number of threads: only the costs differ. */
 static void
 test_threads (void)
 {
@@ -244,7 +244,7 @@ test_threads (void)
   machine_close (&ref);
 }
 
-/* A module's; one whose machine has no device is skipped. */
+/* A module's; skipped if the machine has no device for it. */
 static void
 test_module (gconstpointer path)
 {

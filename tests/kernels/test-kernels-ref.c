@@ -87,7 +87,7 @@ test_pool_by_hand (void)
   g_assert_cmpint (indices[3], ==, 0);
 }
 
-/* 5 columns, window 2, stride 2, ceil mode: the last window hangs over. */
+/* 5 columns, window 2, stride 2, ceil mode: the last window extends beyond the edge. */
 static void
 test_avg_ceil_by_hand (void)
 {
@@ -509,7 +509,7 @@ typedef struct
   double (*exact) (double);
 } Function;
 
-/* Where neither the argument nor the result is below what f32 has all its digits for. */
+/* If argument and result are both normal numbers in f32. */
 static double
 function_ulps (const Function *f, float x)
 {
@@ -563,8 +563,8 @@ test_math (void)
   g_assert_true (cpu_exp (-INFINITY) == 0 && cpu_exp (-1e30f) == 0);
 }
 
-/* Both arguments through zeros, ones, halves, integers odd, even and beyond 2^24, the largest and what is not finite,
- * and the ordinary ones. */
+/* Both arguments over zeros, ones, halves, integers odd, even and beyond 2^24, the largest and infinite ones, and
+ * ordinary ones. */
 static void
 test_math_of_two (void)
 {
@@ -598,12 +598,12 @@ test_math_of_two (void)
   g_assert_cmpfloat (MAX (worst[0], worst[1]), <=, 4);
 }
 
-/* Rounding towards 0 and down, what each leaves, and where C has no answer. */
+/* Rounding towards 0 and down, the remainders, and cases that are undefined in C. */
 static void
 test_integers (void)
 {
   static const gint64 by_hand[][6] = {
-    /* a, b, a/b towards 0, what it leaves, a/b rounded down, a to the power of b */
+    /* a, b, a/b towards 0, the remainder, a/b rounded down, a to the power of b */
     { 7, 3, 2, 1, 2, 343 },   { -7, 3, -2, -1, -3, -343 },
     { 7, -3, -2, 1, -3, 0 },  { -7, -3, 2, -1, 2, 0 },
     { 6, 3, 2, 0, 2, 216 },   { -6, 3, -2, 0, -2, -216 },

@@ -85,7 +85,7 @@ test_deep_group (void)
   remove_tree (root);
 }
 
-/* However many are asked for, a device has no more threads than there are processors. */
+/* With any requested number, a device has no more threads than there are processors. */
 static void
 test_cap (void)
 {
@@ -141,7 +141,7 @@ add_up (void *context, int64_t from, int64_t to)
     ((int *)context)[i]++;
 }
 
-/* The threads that make libgomp count more of them than processors come and go, in any order of requests. */
+/* Threads that make libgomp count more threads than processors start and end, with requests in any order. */
 static void
 test_asleep (void)
 {

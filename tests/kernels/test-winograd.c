@@ -1,5 +1,5 @@
-/* Winograd convolutions against the reference in f64, in norm: their sums cancel, so that single elements may lie
- * further away than a direct convolution's. Also which bits depend on what, and how far NaN reaches. */
+/* Winograd convolutions against the reference in f64, in norm: their sums cancel, so that single elements may be
+ * further off than a direct convolution's. Also the dependencies of bits, and the spread of NaN. */
 #include "tests/kernels/kernel-harness.h"
 #include "tests/processor.h"
 #include "tests/test-program.h"
@@ -197,8 +197,8 @@ test_not_finite (void)
   machine_close (&cpu);
 }
 
-/* Large layers take the algorithm by themselves; small ones, those whose filters would fill the arena and those that
- * forbid it do not. */
+/* Large layers use the algorithm by default; small ones, those whose filters would fill the arena and those that forbid
+ * it do not. */
 static void
 test_choice (void)
 {

@@ -1,4 +1,4 @@
-/* Shared by tests of layouts and of what follows from them. */
+/* Shared by tests of layouts and of their consequences. */
 #pragma once
 
 #include "ui/layout/studio-layout.h"

@@ -48,7 +48,7 @@ test_align (void)
             g_assert_cmpfloat (r[i].y + r[i].height, ==, 412);
             break;
           }
-      /* Aligning left moves nothing up or down where nothing would lie on anything. */
+      /* Aligning left moves cards vertically only if they would overlap. */
       if (how <= STUDIO_ALIGN_RIGHT)
         for (guint i = 0; i < 3; i++)
           g_assert_cmpfloat (r[i].y, ==, was[i].y);
@@ -67,7 +67,7 @@ test_distribute (void)
   g_assert_cmpfloat_with_epsilon (r[1].x - 100, r[3].x - r[1].x - 200, 1.5);
   g_assert_cmpfloat_with_epsilon (r[3].x - r[1].x - 200, 900 - r[3].x - 50, 1.5);
   g_assert_cmpfloat (r[1].y, ==, 10);
-  /* Cards that have no room between them get some. */
+  /* Cards without space between them are moved apart. */
   studio_align (crowded, 3, STUDIO_DISTRIBUTE_HORIZONTALLY);
   assert_apart (crowded, 3);
   /* Two have nothing between them. */
@@ -124,11 +124,11 @@ test_snap (void)
   g_assert_cmpfloat (s.guide[0].at, ==, 240);
   g_assert_cmpfloat (s.guide[0].to, >, 1008);
   g_assert_cmpfloat (s.guide[0].from, >, 500); /* from d, which is nearer than b */
-  /* The wire from b comes level before edges do: port 0 of two stands 12 above the middle. */
+  /* A horizontal wire from b has precedence over aligned edges: port 0 of two is 12 above the middle. */
   rect = (StudioRect){ 485, 9, 176, 56 };
   s = studio_align_snap (scene, 2, NULL, &rect, -500, -500, 7, &sight);
   g_assert_cmpfloat (s.y, ==, 12);
-  /* Cards that move along, or are out of sight, give no guide. */
+  /* Cards that move along, or are not visible, give no guide. */
   rect = (StudioRect){ 900, 603, 176, 56 };
   s = studio_align_snap (scene, 2, NULL, &rect, -500, -500, 7, &sight);
   g_assert_cmpuint (s.n_guides, ==, 1);
@@ -136,13 +136,13 @@ test_snap (void)
   g_assert_cmpuint (s.n_guides, ==, 0);
   s = studio_align_snap (scene, 2, NULL, &rect, -500, -500, 7, &nothing);
   g_assert_cmpuint (s.n_guides, ==, 0);
-  /* Level with where it began, though that is not on the grid. */
+  /* Level with its start, even if that is not on the grid. */
   rect = (StudioRect){ 1003, 307, 176, 56 };
   s = studio_align_snap (scene, 2, NULL, &rect, 480, 303, 7, &nothing);
   g_assert_cmpfloat (s.y, ==, 303);
 }
 
-/* One more card: where there is room nothing moves; else only what stands in its row, to the right of it. */
+/* One more card: if there is space nothing moves; else only cards to the right of it in its row. */
 static void
 test_new (void)
 {
@@ -169,7 +169,7 @@ test_new (void)
       other.x += dx[i];
       g_assert_false (studio_rect_intersects (&card, &other));
     }
-  /* Before a card: there where it fits, else the card makes room. */
+  /* Before a card: there if it fits, else the card moves on. */
   studio_layout_place_new (scene, 2, TRUE, 176, 56, 288, &x, &y, dx);
   g_assert_cmpfloat (x, ==, 480 - 176 - 40);
   g_assert_cmpfloat (dx[2], ==, 0);
@@ -179,7 +179,7 @@ test_new (void)
   g_assert_cmpfloat (dx[0], ==, 0);
 }
 
-/* Chains to which cards are added at random places: only cards of the row move, and none comes to lie on another. */
+/* Chains to which cards are added at random positions: only cards of the row move, and none overlaps another. */
 static void
 test_many_new (void)
 {

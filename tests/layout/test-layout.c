@@ -1,4 +1,4 @@
-/* Layouts of all example graphs and of random ones: what must hold of each, whatever it looks like. */
+/* Layouts of all example graphs and of random ones: invariants of each layout. */
 #include "tests/layout/layout-test.h"
 #include "tests/test-program.h"
 
@@ -247,7 +247,7 @@ check_file (const char *path)
       if (i > 0 && loom_element_tag (scope) != LOOM_TAG_MODULE)
         continue;
       scene = scene_of (graph, scope, i > 0 ? loom_element_get (scope, "name") : "", net);
-      /* As it stands in the file. */
+      /* As in the file. */
       for (guint k = 0; k < scene->n_items; k++)
         g_assert_true (scene->item[k].is_placed);
       assert_in_order (scene, path);
@@ -311,7 +311,7 @@ read_text (const char *text)
   return graph;
 }
 
-/* Networks that look like networks: chains with skips, weights, sums, a few outputs; and some that do not. */
+/* Networks similar to real ones: chains with skips, weights, sums, a few outputs; and some that are not. */
 static char *
 random_graph (GRand *rand, guint n)
 {
@@ -398,7 +398,7 @@ test_chains (void)
     }
 }
 
-/* Wires that close a circle cannot all lead forwards; the cards stand apart all the same. */
+/* Wires that close a cycle cannot all lead forwards; the cards are still apart. */
 static void
 test_circle (void)
 {
@@ -412,7 +412,7 @@ test_circle (void)
   assert_apart (scene, "circle");
 }
 
-/* ---- what a lecturer would draw ------------------------------------------------ */
+/* ---- expected layouts ---------------------------------------------------------- */
 
 static const StudioItem *
 item (const StudioScene *scene, const char *id)
@@ -452,7 +452,7 @@ test_looks (void)
   g_autoptr (StudioScene) relu = example ("lessons/two-layer-relu.xml");
   static const char *const products[][2] = { { "w_q", "q" }, { "w_k", "k" }, { "w_v", "v" } };
 
-  /* A weight stands before its product and not above it, in the next column to the left. */
+  /* A weight is before its product and not above it, in the column to the left. */
   for (guint i = 0; i < 3; i++)
     {
       const StudioItem *w = item (attention, products[i][0]), *p = item (attention, products[i][1]);
@@ -461,7 +461,7 @@ test_looks (void)
       g_assert_cmpfloat (w->y, >=, p->y);
       g_assert_cmpfloat (w->y, <, p->y + 120);
     }
-  /* Also where the product begins a row. */
+  /* Also if the product begins a row. */
   g_assert_cmpfloat (item (relu, "w2")->x, <, item (relu, "y_pred")->x);
   g_assert_cmpfloat (fabs (item (relu, "w2")->y - item (relu, "y_pred")->y), <, 100);
   /* The main stream is straight. */
@@ -496,7 +496,7 @@ test_frames (void)
   g_assert_cmpfloat (fabs (scene->annotation[1].y - scene->item[8].y), <, 200);
 }
 
-/* Only what was chosen moves, and hides nothing. */
+/* Only chosen cards move, and cover nothing. */
 static void
 test_selection (void)
 {

@@ -134,7 +134,7 @@ test_clauses (void)
     { "chain linear relu linear", FALSE },
     { "chain linear relu * linear", TRUE },
     { "chain linear * linear", TRUE },
-    { "chain relu * dropout", TRUE }, /* a star may stand for nothing */
+    { "chain relu * dropout", TRUE }, /* a star may match nothing */
     { "chain dataset * cross_entropy", TRUE },
     { "chain cross_entropy * dataset", FALSE },
     { "no tanh", TRUE },
@@ -216,7 +216,7 @@ meet_goal (void *data)
   return GINT_TO_POINTER (loom_goal_is_met (goal, f->graph, f->net, &nothing) ? 1 : 2);
 }
 
-/* A goal is looked for along thousands of nodes, on the little stack that a thread may have. */
+/* A goal is checked along thousands of nodes, with the small stack of a thread. */
 static void
 test_long_chain (void)
 {
@@ -256,7 +256,7 @@ test_answer (void)
   free_graph (&f);
 }
 
-/* A wrong answer hears what is off, a right one nothing. */
+/* A wrong answer gets a hint, a right one none. */
 static void
 test_reply (void)
 {
@@ -287,7 +287,7 @@ test_reply (void)
   g_assert_cmpint (loom_goal_reply (NULL, "4"), ==, LOOM_GOAL_REPLY_NONE);
 }
 
-/* Within modules, past the numbers of copies, and in what stands in <train>. */
+/* Within modules, with numbers of copies, and in <train> and its children. */
 static void
 test_attributes (void)
 {

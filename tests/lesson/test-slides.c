@@ -1,4 +1,4 @@
-/* Slides: read, compared, made, and no part of what a graph means. */
+/* Slides: read, compared, made, and without influence on a graph's meaning. */
 #include "engine/lesson/loom-slides.h"
 #include "tests/test-program.h"
 
@@ -46,7 +46,7 @@ test_reading (void)
   g_assert_null (bare->spotlight);
   g_assert_cmpstr (bare->text, ==, "");
   g_assert_cmpstr (last->pins[0], ==, "act");
-  /* A name that is gone from the graph gives a warning. */
+  /* A name that no longer exists in the graph causes a warning. */
   g_assert_cmpuint (loom_faults_count (faults), ==, 0);
   g_assert_cmpuint (loom_faults_length (faults), ==, 1);
   g_assert_cmpint (loom_faults_get (faults, 0)->line, ==, 11);

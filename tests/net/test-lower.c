@@ -1,4 +1,4 @@
-/* Lowering: only what is wanted, values from outside, tied and frozen weights, sizes that are not known. */
+/* Lowering: only requested ports, values from outside, tied and frozen weights, unknown sizes. */
 #include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
 #include "tests/test-program.h"
@@ -148,7 +148,7 @@ test_ties_to_layers (void)
   eval_check_gradients (e, loss, G_N_ELEMENTS (names), wrt, grads, "tied to layers");
 }
 
-/* frozen belongs to the layer's own weights, not to what is wired in. */
+/* frozen applies to the layer's own weights, not to wired ones. */
 static void
 test_frozen (Fixture *f, gconstpointer data)
 {
@@ -172,7 +172,7 @@ test_wanted_only (Fixture *f, gconstpointer data)
   g_assert_cmpstr (loom_value_info (p, value)->origin, ==, "act");
 }
 
-/* A value from outside cuts off what would compute it. */
+/* A value from outside replaces the nodes that would compute it. */
 static void
 test_given (Fixture *f, gconstpointer data)
 {
@@ -184,7 +184,7 @@ test_given (Fixture *f, gconstpointer data)
   g_assert_cmpint (loom_program_find_slot (p, "w"), ==, -1);
 }
 
-/* A node's own device stays with it, in f64, too, where the planner takes the reference device that stands for it. */
+/* A node's own device is kept, in f64, too, where the planner uses the corresponding reference device. */
 static void
 test_device (Fixture *f, gconstpointer data)
 {
@@ -197,7 +197,7 @@ test_device (Fixture *f, gconstpointer data)
   g_assert_cmpstr (loom_value_info (q, value)->device, ==, "cpu");
 }
 
-/* A wanted port may itself be given: it is handed through. */
+/* A requested port may itself be set: its value is returned. */
 static void
 test_given_and_wanted (Fixture *f, gconstpointer data)
 {

@@ -7,7 +7,7 @@
 
 #define HEAD "<graph xmlns='urn:gradloom:graph' version='1'>"
 
-/* A net as text: a node a line with its type and where its inputs come from, then the weights. */
+/* A net as text: a line per node with its type and the sources of its inputs, then the weights. */
 static char *
 describe (const LoomNet *net)
 {
@@ -160,7 +160,8 @@ test_tied (void)
 #define WIRE(from, to)  "<wire from='" from "' to='" to "'/>"
 #define X               "<node id='x' op='input' shape='B,4'/>"
 
-/* A layer's own weight as the source of a wire: before or after what uses it, through other ties, through borders. */
+/* A layer's own weight as the source of a wire: before or after its reader, through other ties, through module borders.
+ */
 static void
 test_tied_to_layer (void)
 {
@@ -169,7 +170,7 @@ test_tied_to_layer (void)
               "x input() f32[B,4]\na linear(x) f32[B,4]\nb linear(a, a.weight) f32[B,4]\na.weight [4,4]\n");
   assert_net (X LINEAR ("a", "4") LINEAR ("b", "4") WIRE ("x", "a") WIRE ("a", "b") WIRE ("b.weight", "a.weight"),
               "x input() f32[B,4]\na linear(x, b.weight) f32[B,4]\nb linear(a) f32[B,4]\nb.weight [4,4]\n");
-  /* A tied one leads on to what it is tied to. */
+  /* A tied one leads to the weight that it is tied to. */
   assert_net (X LINEAR ("a", "4") LINEAR ("b", "4") LINEAR ("c", "4") WIRE ("x", "a") WIRE ("a", "b") WIRE ("b", "c")
                   WIRE ("b.weight", "a.weight") WIRE ("c.weight", "b.weight"),
               "x input() f32[B,4]\na linear(x, c.weight) f32[B,4]\nb linear(a, c.weight) f32[B,4]\n"
@@ -209,7 +210,7 @@ test_tied_by_turns (void)
               "h linear(m.b, m.b.weight) f32[B,4]\nm.b.weight [4,4]\n");
 }
 
-/* Studio asks for a weight's type by the node, others by its path. */
+/* Studio queries a weight's type by the node, others by its path. */
 static void
 test_weight_as_port (void)
 {
@@ -234,7 +235,7 @@ test_weight_as_port (void)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
 }
 
-/* An integer may be calculated with /, where nothing is left over. */
+/* An integer may be divided with / if there is no remainder. */
 static void
 test_integers (void)
 {
@@ -340,7 +341,7 @@ test_binding (void)
   g_assert_cmpfloat (loom_net_node (net, 1)->cost.bytes, ==, 8 * 4 * 4);
 }
 
-/* One mistake, one sentence: what follows it is untyped and silent, and copies do not repeat it. */
+/* One mistake, one fault: its consequences are untyped and silent, and copies do not repeat it. */
 static void
 test_one_sentence (void)
 {
@@ -373,7 +374,7 @@ test_limits (void)
   g_assert_nonnull (strstr (sentences, "1,000,000"));
 }
 
-/* 2,000 nodes: what Studio does at every edit. Printed, not tested: machines differ. */
+/* 2,000 nodes: the work of Studio at every edit. Printed, not tested: machines differ. */
 static void
 test_speed (void)
 {
@@ -456,7 +457,7 @@ assert_reads (const LoomNet *net, const char *path, const char *expected)
   g_assert_cmpstr (now, ==, expected);
 }
 
-/* A muted node is passed by by its first input of the type that it would give; a module by its first wired input. */
+/* A muted node is replaced by its first input of the output's type; a module by its first wired input. */
 static void
 test_muted (void)
 {

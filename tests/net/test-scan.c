@@ -1,4 +1,4 @@
-/* Loops over modules: the same numbers and gradients as recurrent layers and unrolled graphs, and what is refused. */
+/* Loops over modules: the same numbers and gradients as recurrent layers and unrolled graphs, and refused graphs. */
 #include "engine/core/loom-hash.h"
 #include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
@@ -20,7 +20,7 @@
 #define SAMPLES 4
 #define STEPS   5
 
-/* A graph in f64, and what two of its ports give. */
+/* A graph in f64, and the values of two of its ports. */
 typedef struct
 {
   LoomFaults *faults;
@@ -138,7 +138,7 @@ typedef struct
   guint n;
 } Gradients;
 
-/* Σ v² over some values: nothing is left out of it, and its second derivative is no constant. */
+/* Σ v² over some values: all of them contribute, and its second derivative is not constant. */
 static LoomValue
 contract (LoomProgram *p, guint n, const LoomValue *v)
 {
@@ -179,8 +179,8 @@ differentiate (Made *m, const char *const *of, Gradients *g)
   g_assert_no_error (error);
 }
 
-/* Both graphs give the same at two ports, and so do gradients and second derivatives. names: pairs of a's names and b's
- * names for the same; the tensors to differentiate by are all of them. */
+/* Both graphs have the same values at two ports, and the same gradients and second derivatives. names: pairs of a's
+ * names and b's names for the same; all of these tensors are differentiated. */
 static void
 assert_equal (const char *a, const char *const *ports_a, const char *b, const char *const *ports_b,
               const char *const *names)
@@ -272,7 +272,7 @@ test_first_state (void)
                 rnn_ports, names);
 }
 
-/* The other direction of a layer in both, by itself. */
+/* The reverse direction of a layer in both. */
 #define OTHER                                                                                                          \
   "<node id='y' op='slice' dim='2' start='3'/><node id='h' op='slice' dim='0' start='1'/>"                             \
   "<wire from='rnn.output' to='y'/><wire from='rnn.h_n' to='h'/>"
@@ -288,7 +288,7 @@ test_reverse (void)
                 LAYER ("bidirectional='true'", "T,B,2", OTHER LENGTHS ("rnn")), ports, as_reverse);
 }
 
-/* ---- against what is written out -------------------------------------------------- */
+/* ---- compared with an unrolled loop ----------------------------------------------- */
 
 /* The cell once for each step, all with the first one's weights. */
 static char *
@@ -333,14 +333,14 @@ test_unrolled (void)
   memcpy (all, names, sizeof names);
   memcpy (all + 8, same, sizeof same);
   assert_equal (LOOP ("", "T,B,2", ""), loop_ports, written, ports, all);
-  /* Values and gradients to the bit where nothing is taken out of the loop; second derivatives are sums in another
-   * order. */
+  /* Values and gradients to the bit if no work is hoisted from the loop; second derivatives are sums in another order.
+   */
   tolerance = 0;
   assert_equal (LOOP ("hoist='false'", "T,B,2", ""), loop_ports, written, ports, all);
   tolerance = 1e-12;
 }
 
-/* A loop in a loop, whose state goes from one to the other, against one loop over all steps. */
+/* A loop in a loop, whose state is passed from one to the other, compared with one loop over all steps. */
 static void
 test_nested (void)
 {
@@ -397,7 +397,7 @@ test_whole (void)
 
 /* ---- samples of different lengths ------------------------------------------------------ */
 
-/* What lengths give is what a padded batch gives whose outputs are masked; and so are all gradients. */
+/* The results with lengths are those of a padded batch with masked outputs; and so are all gradients. */
 static void
 test_lengths (void)
 {
@@ -542,7 +542,7 @@ test_dropout (void)
       }
 }
 
-/* Each step of a batch norm moves its running statistics, which the loop gives their last value. */
+/* Each step of a batch norm updates its running statistics, whose last value the loop returns. */
 static void
 test_statistics (void)
 {
@@ -701,7 +701,7 @@ test_faults (void)
     }
 }
 
-/* Arguments of the module stand at the loop's node. */
+/* Arguments of the module are set at the loop's node. */
 static void
 test_arguments (void)
 {
@@ -729,7 +729,7 @@ test_arguments (void)
        "<node id='y' op='module_output'/><wire from='x' to='loop.x'/><wire from='loop.h1' to='y'/></module>"           \
        "<node id='x' op='input' shape='T,S,B,2'/><node id='outer' op='scan' body='rows'/><wire from='x' to='outer'/>"
 
-/* They are stacks of all steps, in front those of the outer loop; here the state, which the body gives as well. */
+/* They are stacks over all steps, the outer loop's first; here the state, which is also an output of the body. */
 static void
 test_inside (void)
 {
@@ -799,7 +799,7 @@ test_probes (void)
   check_probe (ROWS, "outer.y", "outer.loop.rec", "outer.loop.rec.bias");
 }
 
-/* A value at each step cannot be given. */
+/* A value at each step cannot be set. */
 static void
 test_given (void)
 {

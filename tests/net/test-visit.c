@@ -1,5 +1,5 @@
-/* Modules that data choose: the same numbers and gradients as modules that are chosen by hand, masks and trees that are
- * drawn, and what is refused. */
+/* Modules that data select: the same numbers and gradients as modules that are selected explicitly, masks and trees
+ * that are drawn, and refused graphs. */
 #include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
 #include "tests/test-program.h"
@@ -35,7 +35,7 @@
   "<node id='sum' op='add'/><node id='act' op='tanh'/><node id='h1' op='module_output' carry='h'/>"                    \
   "<wire from='x' to='fc'/><wire from='h' to='rec'/><wire from='fc' to='sum.input'/>"                                  \
   "<wire from='rec' to='sum.other'/><wire from='sum' to='act'/><wire from='act' to='h1'/></module>"
-/* The same of two children, which are told apart. */
+/* The same with two children, which have separate inputs. */
 #define CELL2                                                                                                          \
   "<module name='node'><node id='x' op='module_input'/><node id='h0' op='module_input' shape='B,3'/>"                  \
   "<node id='h1' op='module_input' shape='B,3'/><node id='fc' op='linear' out_features='3'/>"                          \
@@ -98,7 +98,7 @@ lower_port (Made *m, const char *body, const char *port, gboolean training, GErr
   return m->p != NULL;
 }
 
-/* The value that a slot or an input has in a program; 0 where it has none. */
+/* The value of a slot or an input in a program; 0: none. */
 static LoomValue
 source (const LoomProgram *p, const char *name)
 {
@@ -165,7 +165,7 @@ assert_same (Made *a, LoomValue va, Made *b, LoomValue vb, const char *what)
     }
 }
 
-/* Both graphs give the same, and the same gradients of what `names` and `others` call. */
+/* Both graphs have the same values, and the same gradients with respect to `names` and `others`. */
 static void
 check_same (const char *body, const char *port, const char *const *names, const char *other, const char *other_port,
             const char *const *others, const char *by, const gint64 *numbers)
@@ -332,7 +332,7 @@ test_drawn (void)
   "<node id='h1' op='module_output' carry='h'/><wire from='x' to='sum.input'/><wire from='h' to='sum.other'/>"         \
   "<wire from='sum' to='drop.input'/><wire from='drop.out' to='y'/><wire from='sum' to='h1'/></module>"
 
-/* Levels draw other numbers: in a row of nodes with equal values not all zeros stand in the same places. */
+/* Levels draw different numbers: in a row of nodes with equal values the zeros are at different positions. */
 static void
 test_dropout (void)
 {

@@ -1,5 +1,5 @@
-/* Models put together byte by byte, as protobuf has them, so that they can also lie: about lengths, sizes, depth and
- * names. Fields are those of onnx.proto. */
+/* Models made byte by byte, in protobuf's encoding, so that they can be invalid in lengths, sizes, depth and names.
+ * Fields are those of onnx.proto. */
 #pragma once
 
 #include <glib.h>
@@ -12,7 +12,7 @@ void put_text (GByteArray *b, guint field, const char *text);
 /* Takes the part. */
 void put_part (GByteArray *b, guint field, GByteArray *part);
 
-/* A tensor of floats: value, value + 1, …; `announced` sizes may lie. */
+/* A tensor of floats: value, value + 1, …; `announced` sizes may be wrong. */
 GByteArray *tensor (const char *name, guint n, const gint64 *announced, guint count, float value);
 /* Integers; rank 0 is a single one. */
 GByteArray *numbers (const char *name, guint rank, guint n, const gint64 *values);

@@ -13,8 +13,8 @@ typedef enum
   CASE_UNSUPPORTED /* the importer refused it, or its data are of a type that we lack */
 } CaseVerdict;
 
-/* Runs the case in this folder on each device, with every set of data that it has. *why says what is wrong otherwise.
- * (transfer full) */
+/* Runs the case in this folder on each device, with every set of data that it has. *why receives the reason of a
+ * failure. (transfer full) */
 CaseVerdict case_run (LoomDevices *devices, const char *folder, char **why);
 
 G_END_DECLS

@@ -1,10 +1,7 @@
-/* Every sample of every operator, and every graph that is shipped, goes out as an ONNX model, comes in again, and gives
- * the same numbers.
- *
- * Each is written twice, with its sizes dynamic and with numbers for them; the second has to come in again. What is
- * refused stands in the lists below, with nothing else in them. GRADLOOM_EXPORT_FOLDER=DIR keeps each model with its
- * inputs and what should come out, for tests/reference/onnx_models.py, which gives them to onnxruntime.
- * GRADLOOM_EXPORT_ONLY='conv*' does a few. */
+/* Every sample of every operator, and every shipped graph, is exported as an ONNX model, imported again, and has the
+ * same numbers. Each is written twice, with dynamic and with fixed sizes; the second must be importable. The lists
+ * below name all refused ones. GRADLOOM_EXPORT_FOLDER=DIR keeps each model with its inputs and expected outputs, for
+ * tests/reference/onnx_models.py, which runs them with onnxruntime. GRADLOOM_EXPORT_ONLY='conv*' selects a few. */
 #include "engine/ops/loom-loop.h"
 #include "engine/interop/loom-npy.h"
 #include "engine/onnx/loom-onnx.h"
@@ -25,13 +22,11 @@ typedef struct
 } Refusal;
 
 static Refusal refused[] = {
-  { "gradient *", "it computes a gradient" },
-  { "scatter *reduce=amax*", "operator set 18" },
-  { "scatter *reduce=amin*", "operator set 18" },
-  { "scatter_nd *reduction=max*", "operator set 18" },
+  { "gradient *", "it computes a gradient" },          { "scatter *reduce=amax*", "operator set 18" },
+  { "scatter *reduce=amin*", "operator set 18" },      { "scatter_nd *reduction=max*", "operator set 18" },
   { "scatter_nd *reduction=min*", "operator set 18" },
 };
-/* Only with dynamic sizes: nothing else in these samples has the symbol, or its number decides what is computed. */
+/* Only with dynamic sizes: no other part of these samples has the symbol, or its number determines the computation. */
 static Refusal sized[] = {
   { "* shape=B*", "no input of the model determines" },
   { "chunk *", "" },
@@ -147,7 +142,7 @@ feed (Eval *e, Values *v, const char *range, GRand *rand)
     }
 }
 
-/* Computes ports of a graph, counting first what only the data sizes. */
+/* Computes ports of a graph, after counting data-dependent sizes. */
 static void
 evaluate (const LoomGraph *graph, const LoomBinding *sizes, guint n, const char *const *ports, Values *v,
           const char *range, GRand *rand)
@@ -381,7 +376,7 @@ keep (const char *kind, GBytes *bytes, const Values *v, const char *what)
     }
 }
 
-/* FALSE with the reasons in a message where it is refused. */
+/* FALSE with the reasons in a message if it is refused. */
 static GBytes *
 write_model (const LoomGraph *graph, const LoomBinding *sizes, const Values *v, const char *what, char **why)
 {
@@ -444,7 +439,7 @@ read_and_run (GBytes *bytes, const LoomBinding *sizes, const Values *first, cons
     compare (v.outputs->pdata[i], first->outputs->pdata[i], what, first->names->pdata[i]);
 }
 
-/* A model with dynamic sizes has to be right for others than those that the sample has, too; onnxruntime is asked. */
+/* A model with dynamic sizes must be right for sizes other than the sample's, too; onnxruntime checks it. */
 static void
 keep_other_size (GBytes *bytes, const LoomGraph *graph, const Values *first, const LoomSample *sample, const char *what)
 {
@@ -540,7 +535,7 @@ make_weights (const LoomNet *net, Values *v, GRand *rand)
 }
 
 /* Branches and trees are not written yet. */
-/* What chooses is drawn by lot here and would choose nothing: onnxruntime is given the data set's own. */
+/* A random index would select nothing here: onnxruntime gets the data set's own. */
 static gboolean
 chooses_modules (const LoomNet *net)
 {
@@ -583,7 +578,7 @@ check_graph (const char *path, const char *name)
   g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (graph, &options, v.weights, refusals, &error);
   if (writer == NULL && error == NULL)
     loom_faults_to_error (refusals, name, &error);
-  /* Where a batch is cut into pieces its size has to be given, as the sentence says. */
+  /* If a batch is cut into pieces its size must be fixed, as the error says. */
   if (error != NULL && strstr (error->message, "--size B=") != NULL)
     {
       g_clear_error (&error);
@@ -626,7 +621,7 @@ check_graph (const char *path, const char *name)
   "<node id='choice' op='switch' bodies='bent,layer,layer'/><wire from='x' to='choice.x'/>"                            \
   "<wire from='z' to='choice.z'/><wire from='which' to='choice.index'/></graph>"
 
-/* One of three modules, for each sample and for all: what is written computes the same when it is read again. */
+/* One of three modules, for each sample and for all: the export computes the same when it is imported again. */
 static void
 test_choices (void)
 {

@@ -1,9 +1,9 @@
-/* Files of PyTorch's two exporters, read and run: exports/ holds models whose batch is dynamic, in the form of ONNX's
- * own cases, with a batch of another size and PyTorch's outputs. "dynamo" is the exporter of today, which keeps numbers
+/* Models of PyTorch's two exporters, imported and run: exports/ has models with a dynamic batch, in the form of ONNX's
+ * own cases, with a batch of another size and PyTorch's outputs. "dynamo" is the current exporter, which stores numbers
  * in model.onnx.data; "script" the older one, which writes paddings and sizes as little programs.
- * tests/reference/onnx_exports.py makes them. Those without an exporter's name are recurrent layers, loops,
- * attention, integers, images and signals in forms that neither ONNX's cases nor PyTorch have, with onnxruntime's
- * outputs; tests/reference/onnx_layers.py makes them. */
+ * tests/reference/onnx_exports.py makes them. Models without an exporter's name are recurrent layers, loops, attention,
+ * integers, images and signals in forms that neither ONNX's cases nor PyTorch have, with onnxruntime's outputs;
+ * tests/reference/onnx_layers.py makes them. */
 #include "tests/onnx/onnx-case.h"
 #include "tests/test-program.h"
 

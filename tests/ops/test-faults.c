@@ -1,4 +1,4 @@
-/* Faults of wrongly used operators: the sentence, its place, and the fix. */
+/* Faults of wrongly used operators: the sentence, its location, and the fix. */
 #include "engine/net/loom-net.h"
 #include "tests/test-program.h"
 

@@ -1,4 +1,4 @@
-/* Formulas: what they say when they are wrong, which inputs they make, and that no text whatever does harm. */
+/* Formulas: errors of wrong ones, the inputs they define, and that no text does harm. */
 #include "engine/graph/loom-graph.h"
 #include "engine/net/loom-net.h"
 #include "tests/test-program.h"
@@ -69,7 +69,7 @@ test_faults (void)
     }
 }
 
-/* A formula's fault is the only one: what its inputs are is open until it is well. */
+/* A formula's fault is the only one: its inputs are unknown until it is fixed. */
 static void
 test_first (void)
 {

@@ -105,7 +105,7 @@ test_descriptors (void)
       g_assert_true (o->source == NULL || is_text (o->source));
       g_assert_true (g_str_has_suffix (o->doc, ".") && g_str_has_suffix (o->details, "."));
       g_assert_true (g_file_test (icon, G_FILE_TEST_IS_REGULAR));
-      /* Palette order: categories do not come back. */
+      /* Palette order: categories are contiguous. */
       g_assert_cmpint (o->category, >=, last);
       last = o->category;
       g_assert_nonnull (o->infer);
@@ -146,7 +146,7 @@ lower_sample (const Sample *s, gboolean training, LoomDType dtype, LoomValue *va
   return p;
 }
 
-/* An operator is found by what it is called elsewhere, a word of several by none. */
+/* An operator is found by its name elsewhere; a word of several operators finds none. */
 static void
 test_other_names (void)
 {
@@ -426,7 +426,8 @@ check_channels_dropped (Eval *e, LoomProgram *p, const LoomValue *value)
   g_assert_cmpfloat_with_epsilon (kept / (double)mask->count, 0.75, 0.05);
 }
 
-/* Of normal numbers mean and variance stay: 4000 of them within five deviations, wide ones for the fourth moment. */
+/* Mean and variance of normal numbers are preserved: 4000 of them within five deviations, wide ones for the fourth
+ * moment. */
 static void
 check_alpha (Eval *e, LoomProgram *p, const LoomValue *value)
 {

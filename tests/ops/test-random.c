@@ -1,7 +1,6 @@
-/* Random operators: their distributions, their gradients, and what they depend on.
- *
- * Seeds are fixed, so each test gives the same numbers each time. Distributions are compared by the test of Kolmogorov
- * and Smirnov: with the distance D of n numbers, √n·D is above 1.95 once in a thousand times. */
+/* Random operators: their distributions, their gradients, and their dependencies. Seeds are fixed, so each test has the
+ * same numbers each time. Distributions are compared by the test of Kolmogorov and Smirnov: with the distance D of n
+ * numbers, √n·D is above 1.95 once in a thousand times. */
 #include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
 #include "tests/test-program.h"
@@ -11,7 +10,7 @@
 
 #define FAR 1.95
 
-/* A graph with the node n, and what it gives. */
+/* A graph with the node n, and its value. */
 typedef struct
 {
   LoomGraph *graph;
@@ -141,7 +140,7 @@ exponential_cdf (double x)
   return x < 0 ? 0 : 1 - exp (-2 * x);
 }
 
-/* Neighbours do not know each other: the correlation of numbers at a distance, in deviations. */
+/* Neighbours are independent: the correlation of numbers at a distance, in deviations. */
 static double
 correlation (const LoomTensor *t, gint64 lag)
 {
@@ -191,7 +190,7 @@ test_distributions (void)
         }
 }
 
-/* Shares of integers 0 … n-1 against what they should be, by chi squared in deviations of its own. */
+/* Frequencies of integers 0 … n-1 compared with the expected ones, by chi squared in units of its deviation. */
 static double
 chi_squared (const LoomTensor *t, int n, const double *share)
 {
@@ -338,7 +337,7 @@ test_keys (void)
   g_assert_false (same_numbers (alone, "n", 1, 2, alone, "n", 1, 3));
 }
 
-/* Copies of a module draw for themselves, also where they share weights. */
+/* Copies of a module draw independently, also if they share weights. */
 static void
 test_copies (void)
 {

@@ -1,5 +1,5 @@
-/* Tests bundles on the emulated GPU: the number of kernels in an iteration of a recurrent cell, what is not bundled,
- * and that the bits are those of an unfused plan. */
+/* Tests bundles on the emulated GPU: the number of kernels in an iteration of a recurrent cell, calls that are not
+ * bundled, and that the bits are those of an unfused plan. */
 #include <math.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 
 typedef struct Cell Cell;
 
-/* What a cell computes after its products: xs and hs contain one part for each gate, side by side; b is a vector of
- * them. */
+/* The computation of a cell after its products: xs and hs contain one part for each gate, side by side; b is a vector
+ * of them. */
 struct Cell
 {
   const char *name;
@@ -292,7 +292,7 @@ test_loop (gconstpointer data)
   test_loop_of (data, 1, FALSE);
 }
 
-/* ---- what is not bundled ------------------------------------------------------- */
+/* ---- calls that are not bundled ------------------------------------------------ */
 
 /* Two readers of one value, and a value that both need: one kernel if they are small and the device is launched. */
 static LoomProgram *

@@ -236,7 +236,7 @@ test_sharing_of_attributes (void)
     {
       product[i].trans_a = TRUE;
       product[i].trans_b = product[i].has_bias = product[i].sum_b = FALSE;
-      product[i].act = product[i].slope = LOOM_SCALAR_ID;
+      product[i].act = product[i].derivative = LOOM_SCALAR_ID;
       soft[i].axis = 1;
       soft[i].log = FALSE;
       y[i] = loom_emit (p, loom_prim ("matmul"), &product[i], 3, (LoomValue[]){ x, x, 0 }, NULL);

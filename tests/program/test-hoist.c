@@ -145,7 +145,7 @@ test_numbers (void)
         check (c, k & 4 ? LENGTH : 1, k % 4);
 }
 
-/* ---- what stays in the loop --------------------------------------------------------------- */
+/* ---- instructions that stay in the loop --------------------------------------------------- */
 
 static guint
 count (const LoomProgram *p, const char *primitive)

@@ -1,6 +1,5 @@
-/* Every file in tests/recipe/bad is wrong in its own way; the file next to it has what the program must say about it.
- *
- * Run with GRADLOOM_UPDATE=1 to write the messages again, and read the difference before it is committed. */
+/* Every file in tests/recipe/bad has a different fault; the file next to it has the expected messages. Run with
+ * GRADLOOM_UPDATE=1 to write the messages again, and read the difference before committing it. */
 #include "engine/lesson/loom-lesson.h"
 #include "engine/lesson/loom-slides.h"
 #include "engine/net/loom-net.h"

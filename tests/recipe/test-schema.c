@@ -1,5 +1,5 @@
-/* The printed schema: it is itself valid, the build's file is the same text, it takes what the writer writes and
- * refuses what the tables do not know. Texts for people and programs: every operator is in them. */
+/* The printed schema: it is valid itself, the build's file is the same text, it accepts what the writer writes and
+ * refuses what the tables do not have. Texts for people and programs: every operator is in them. */
 #include "engine/recipe/loom-schema.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"

@@ -1,4 +1,4 @@
-/* <train>: defaults, what is read, schedules against their formulas, and faults. */
+/* <train>: defaults, reading, schedules compared with their formulas, and faults. */
 #include "engine/recipe/loom-attributes.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"
@@ -294,7 +294,7 @@ test_course (void)
   g_assert_true (loom_train_spec_takes (plain, "anything.at.all"));
 }
 
-/* The element with nothing but what it needs and this attribute, in a <train> that is without fault. */
+/* The element with only its required attributes and this one, in a <train> without faults. */
 static char *
 with_attribute (LoomTag tag, const LoomAttribute *attribute, const char *value)
 {
@@ -314,7 +314,7 @@ with_attribute (LoomTag tag, const LoomAttribute *attribute, const char *value)
                           tag == LOOM_TAG_GROUP ? "match='fc'" : "", own);
 }
 
-/* value is wrong where the attribute is expected in the sentence, else right. */
+/* value is invalid if attribute names text in the expected sentence, else valid. */
 static void
 expect_attribute (LoomTag tag, const LoomAttribute *attribute, const char *value, gboolean right)
 {
@@ -328,7 +328,7 @@ expect_attribute (LoomTag tag, const LoomAttribute *attribute, const char *value
     g_assert_nonnull (strstr (sentences, attribute->spec.name));
 }
 
-/* The table's entry of an attribute holds where it is read: its default, its type and its range. */
+/* The table's entry of an attribute is what the reader uses: its default, its type and its range. */
 static void
 test_attributes (void)
 {
@@ -343,7 +343,7 @@ test_attributes (void)
         g_assert_true (spec->doc != NULL && loom_attribute (tags[t], spec->name) == a);
         g_assert_true (a->alias == NULL || loom_attribute (tags[t], a->alias) == a);
         if (spec->def == NULL)
-          continue; /* with_attribute() gives it already */
+          continue; /* with_attribute() sets it already */
         if (spec->def[0] != 0)
           expect_attribute (tags[t], a, spec->def, TRUE);
         for (guint i = 0; spec->choices != NULL && spec->choices[i] != NULL; i++)
@@ -400,7 +400,7 @@ test_strategies (void)
     }
 }
 
-/* What cannot be, at the place in the file where it stands; a warning where a run does with less. */
+/* Impossible settings, with their position in the file; a warning if a run is possible without them. */
 static void
 test_parallel (void)
 {

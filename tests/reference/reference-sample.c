@@ -173,7 +173,7 @@ load_weights (Work *w, GError **error)
   return TRUE;
 }
 
-/* Program inputs are the sample's tensors by name; floats come in the type that is computed in. */
+/* Program inputs are the sample's tensors by name; floats are converted to the type of the computation. */
 static gboolean
 feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
 {
@@ -228,8 +228,8 @@ lower (Work *w, GError **error)
   return TRUE;
 }
 
-/* The value that a stored gradient belongs to: "input:a" is an input node's, anything else a weight's; 0 where the
- * program does not read it. */
+/* The value that a stored gradient belongs to: "input:a" is an input node's, anything else a weight's; 0 if the program
+ * does not read it. */
 static LoomValue
 differentiated (Work *w, const char *name)
 {

@@ -1,4 +1,4 @@
-/* One stored sample of an operator: what PyTorch computed for it, run again here. */
+/* One stored sample of an operator: PyTorch's results, computed again here. */
 #pragma once
 
 #include "engine/loom-lab.h"
@@ -20,14 +20,14 @@ typedef struct
   const char *device;
   LoomDType dtype;
   double tolerance; /* times the sample's "scale" */
-  double worst;     /* the largest difference that was met, where it was allowed */
+  double worst;     /* the largest allowed difference that occurred */
 } SampleManner;
 
-/* NULL where every output, gradient and committed buffer is as stored; else what is wrong first. */
+/* NULL if every output, gradient and committed buffer is as stored; else the first difference. */
 char *sample_run (const Sample *sample, SampleManner *manner);
 
-/* Largest difference, relative to the largest finite number of what is expected (at least 0.01); infinite where shapes
- * differ, or what is not finite. */
+/* The largest difference, relative to the largest finite expected number (at least 0.01); infinite if shapes or
+ * non-finite elements differ. */
 double tensor_difference (const LoomTensor *is, const LoomTensor *should);
 
 G_END_DECLS

@@ -94,7 +94,7 @@ sorted (const LoomTensor *t)
   return x;
 }
 
-/* How much of the distribution lies below x. */
+/* The fraction of the distribution below x. */
 static double
 below (const Row *row, double x)
 {

@@ -1,8 +1,6 @@
-/* Every operator against what PyTorch computed for it: data/OPERATOR.safetensors, written by make.py.
- *
- * Each sample runs on `ref` in f64, where only another order of summation may show, and on `cpu`
- * (or GRADLOOM_TEST_DEVICE) in f32. Neither Python
- * nor PyTorch is needed. An operator without samples fails unless it is named below with the reason. */
+/* Every operator compared with PyTorch's stored results: data/OPERATOR.safetensors, written by make.py. Each sample
+ * runs on `ref` in f64, where only the order of summation may differ, and on `cpu` (or GRADLOOM_TEST_DEVICE) in f32.
+ * Neither Python nor PyTorch is needed. An operator without samples fails unless it is named below with the reason. */
 #include "tests/exec/test-device.h"
 #include "tests/reference/reference-sample.h"
 #include "tests/test-program.h"
@@ -14,7 +12,7 @@
 #define LEAST_SAMPLES    4545
 #define LEAST_OF_PYTORCH 2013
 
-/* Operators that compute nothing of their own, or whose proof lies elsewhere. */
+/* Operators that compute nothing of their own, or that are tested elsewhere. */
 static const struct
 {
   const char *name, *why;
@@ -29,7 +27,7 @@ static const struct
   { "switch", "it computes what its modules do; tests/net/test-visit.c compares it with masks" },
 };
 
-/* Operators whose formula is not PyTorch's to the last digit, and how far that may show. */
+/* Operators whose formula differs from PyTorch's in the last digits, and their tolerances. */
 static const struct
 {
   const char *name;

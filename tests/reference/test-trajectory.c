@@ -1,8 +1,7 @@
-/* Training against PyTorch's, without PyTorch: trajectories/NET.safetensors, written by trajectories.py.
- *
- * Each stored run starts from PyTorch's weights and is repeated by the trainer itself, on `ref` in f64 and on `cpu`
- * (or GRADLOOM_TEST_DEVICE) in f32: losses of every step, learning rates where there is a schedule, and where they are
- * stored the weights and all of the optimiser's states at the end. */
+/* Training compared with PyTorch's, without PyTorch: trajectories/NET.safetensors, written by trajectories.py. Each
+ * stored run starts from PyTorch's weights and is repeated by the trainer itself, on `ref` in f64 and on `cpu` (or
+ * GRADLOOM_TEST_DEVICE) in f32: losses of every step, learning rates if there is a schedule, and if they are stored the
+ * weights and all of the optimiser's states at the end. */
 #include "tests/exec/test-device.h"
 #include "engine/loom-lab.h"
 #include "tests/scratch.h"
@@ -17,8 +16,8 @@
 #define F64_STATES    1e-8
 #define F32_STATES    2e-5
 
-/* In f32 a net follows within 1e-5, and one with batch normalisation within 5e-3, which is what PyTorch's own f32
- * differs by; runs that are less steady say so here. */
+/* In f32 a net agrees within 1e-5, and one with batch normalisation within 5e-3, the difference of PyTorch's own f32;
+ * less stable runs have their own tolerance here. */
 static const struct
 {
   const char *file;
@@ -28,7 +27,7 @@ static const struct
   { "lstm", 1e-5 }, { "seq2seq", 1e-5 }, { "transformer", 1e-5 }, { "gpt", 1e-5 },
 };
 
-/* lbfgs divides by differences of gradients, which are small near a minimum: what rounding does to them grows. */
+/* lbfgs divides by differences of gradients, which are small near a minimum, so rounding errors grow. */
 static const struct
 {
   const char *file, *pattern;
@@ -41,8 +40,8 @@ static const struct
   { "states", "lbfgs*", INFINITY, 1e-7, "not compared: a line search takes another branch, in PyTorch's own f32, too" },
 };
 
-/* Where an activation lies so near to its kink that rounding decides on which side, so that f32 has one gradient or
- * another: on a GPU, whose sums have another order, the losses up to there are compared. */
+/* If an activation is so near to its kink that rounding decides the side, f32 may have another gradient: on a GPU,
+ * whose sums have another order, only the losses before are compared. */
 static const struct
 {
   const char *file, *title;
@@ -194,7 +193,7 @@ compare_states (const Run *run, LoomState *state, char **where, GError **error)
   return worst;
 }
 
-/* NULL where it is followed; else what is wrong. */
+/* NULL if it agrees; else the difference. */
 static char *
 repeat (Run *run, gboolean wide, double tolerance, double states_tolerance, double *worst)
 {

@@ -1,5 +1,5 @@
-/* Graphs guessed from weights: every layer's weights fit by name and shape, widths decide what is wired, and what
- * cannot be told is left out with a sentence. */
+/* Graphs guessed from weights: every layer's weights fit by name and shape, widths determine wires, and everything that
+ * cannot be guessed is left out with a sentence. */
 #include <string.h>
 
 #include "engine/net/loom-net.h"
@@ -85,7 +85,7 @@ is_wired (const LoomSkeleton *skeleton, const char *module, const char *from, co
   return FALSE;
 }
 
-/* An image is pooled to the side that the linear layer's width tells. */
+/* An image is pooled to the side that the linear layer's width requires. */
 static void
 test_lenet (void)
 {
@@ -103,7 +103,7 @@ test_lenet (void)
   g_assert_cmpstr (loom_element_get (loom_element_find (root, LOOM_TAG_TRAIN), "weights"), ==, "w.safetensors");
 }
 
-/* By name norms stand before convolutions and fc before layer1; blocks that are equal are one module. */
+/* By name norms come before convolutions and fc before layer1; equal blocks are one module. */
 static void
 test_residual (void)
 {
@@ -124,12 +124,12 @@ test_residual (void)
   g_assert_true (is_wired (s, "layer1_0", "conv1", "bn1"));
   g_assert_true (is_wired (s, "layer1_0", "bn1", "conv2"));
   g_assert_null (loom_graph_find_module (s->graph, "layer1_1"));
-  /* A branch reads what the block reads, and the block's own way is its first output. */
+  /* A branch reads the block's input, and the block's main path is its first output. */
   g_assert_true (is_wired (s, "layer2_0", "x", "down.x"));
   g_assert_true (is_wired (s, "layer2_0", "bn2", "y"));
 }
 
-/* Numbers order siblings: in a file 10 stands before 2. */
+/* Numbers order siblings: in a file 10 comes before 2. */
 static void
 test_numbers (void)
 {
@@ -141,7 +141,7 @@ test_numbers (void)
   g_assert_true (is_wired (s, "net", "2", "10"));
 }
 
-/* A block of a transformer goes from the stream's width to the stream's width, whatever the alphabet says. */
+/* A block of a transformer maps the stream's width to the stream's width, for any order of names. */
 static void
 test_transformer (void)
 {
@@ -187,7 +187,7 @@ test_kinds (void)
     }
 }
 
-/* One channel in, where eight come. */
+/* One input channel instead of eight. */
 static void
 test_depthwise (void)
 {

@@ -1,5 +1,5 @@
-/* Every data set that there is gets a graph of each kind of network that suits it, and that graph must be without a
- * fault and take a training step. A new data set that needs files gets a line in `given` below. */
+/* Every data set gets a graph of each kind of network that suits it, which must have no fault and take a training step.
+ * A new data set that needs files gets a line in `given` below. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 static char *folder; /* of the files below */
 
-/* Files that sources are given; a source that needs none has no line. */
+/* Files for sources; a source that needs none has no line. */
 static const struct
 {
   const char *source, *options[9];
@@ -236,7 +236,7 @@ test_every_source (void)
     }
 }
 
-/* Data sets that are generated are learnt by what is offered first. */
+/* Generated data sets are learned by the first kind of network. */
 static void
 test_learns (void)
 {

@@ -1,5 +1,5 @@
 /* Shared by tests of runs of several ranks, as threads of this process: the run of one rank with the whole batch, that
- * of several, and what they have in the end side by side. */
+ * of several, and the comparison of their results. */
 #pragma once
 
 #include "tests/train/train-test.h"
@@ -10,11 +10,11 @@
 typedef struct
 {
   LoomTrainer *trainer;
-  const char *xml; /* NULL: of what the options resume */
+  const char *xml; /* NULL: that of the resumed run */
   LoomTrainerOptions options;
   GPtrArray *value; /* LoomTensor by slot, whole */
   GPtrArray *name;
-  GArray *loss; /* of steps; and where evaluations are, their losses and metrics */
+  GArray *loss; /* of steps; and of evaluations, their losses and metrics */
 } Rank;
 
 static inline void
@@ -124,7 +124,7 @@ run_ranks_with (Rank *rank, int ranks, const char *xml, LoomTrainerOptions optio
   run_ranks_by (run_rank, rank, ranks, xml, options);
 }
 
-/* `parts` of them have parts of the batch. */
+/* `parts` of them have shards of the batch. */
 static inline void
 run_together (Rank *rank, int ranks, int parts, const char *xml, const char *strategy)
 {
@@ -143,7 +143,7 @@ find_slot (const Rank *rank, const char *name)
   return -1;
 }
 
-/* The end of a run, and all of another one that went on where the first was once. */
+/* The end of a run, compared with another one that was resumed from it. */
 static inline void
 compare_end (const Rank *a, const Rank *b, double tolerance, const char *what)
 {

@@ -1,4 +1,4 @@
-/* Steps of a graph with its <train>, planned and run on one device: losses, the state behind the last one, memory. */
+/* Steps of a graph with its <train>, planned and run on one device: losses, the state after the last one, memory. */
 #pragma once
 
 #include "engine/loom-lab.h"
@@ -11,7 +11,7 @@ typedef struct
   GArray *losses;  /* double */
   GByteArray *end; /* every slot after the last step */
   gsize arena;
-  double scale; /* "loss_scale" at the end; NaN where there is none */
+  double scale; /* "loss_scale" at the end; NaN if there is none */
 } Run;
 
 static inline void

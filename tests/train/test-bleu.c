@@ -21,8 +21,8 @@ add (LoomBleu *bleu, const char *said, const char *reference)
   loom_bleu_add (bleu, a, n, b, m);
 }
 
-/* The example of the paper's section 2.1, "the the the the the the the" beside "the cat is on the mat": a run counts as
- * often as the reference has it. */
+/* The example of the paper's section 2.1, "the the the the the the the" with the reference "the cat is on the mat": an
+ * n-gram counts at most as often as the reference has it. */
 static void
 test_clipped (void)
 {
@@ -58,7 +58,7 @@ test_brief (void)
 
   add (&bleu, "abcde", "abcdefg");
   g_assert_cmpfloat_with_epsilon (loom_bleu_value (&bleu), exp (1 - 7.0 / 5), 1e-15);
-  /* Length is a matter of the corpus, and too much of it costs precision alone. */
+  /* Length counts only for the corpus, and too much of it only reduces precision. */
   add (&longer, "abcdefg", "abcde");
   g_assert_cmpfloat_with_epsilon (loom_bleu_value (&longer), pow (5 / 7.0 * 4 / 6 * 3 / 5 * 2 / 4, 0.25), 1e-15);
   add (&bleu, "abcdefghi", "abcdefg");
@@ -107,7 +107,7 @@ test_empty (void)
 #define WORDS     4
 #define PLACES    9
 
-/* What the metric counts in its program is what the sentences say that are as long as their reference. */
+/* The counts in the metric's program equal those of the sentences, which have the length of their reference. */
 static void
 test_metric (void)
 {

@@ -1,4 +1,4 @@
-/* The forecast of copies between devices, which Studio draws, against what the planner does. */
+/* The forecast of copies between devices, which Studio draws, compared with the planner. */
 #include "engine/net/loom-copies.h"
 #include "engine/plan/loom-plan.h"
 #include "engine/train/loom-step.h"
@@ -27,7 +27,7 @@ static const Case cases[] = {
     "<node id='a' op='linear' out_features='5'/><node id='scores' op='linear' out_features='2'/>"
     "<wire from='data.x' to='a'/><wire from='a' to='scores'/>",
     0 },
-  /* The data go over, 8 × 2 floats, without a gradient; 8 × 5 come back, with one. */
+  /* The data are copied, 8 × 2 floats, without a gradient; 8 × 5 are copied back, with one. */
   { "layer",
     "<node id='a' op='linear' out_features='5' device='ref'/><node id='scores' op='linear' out_features='2'/>"
     "<wire from='data.x' to='a'/><wire from='a' to='scores'/>",
@@ -46,8 +46,8 @@ static const Case cases[] = {
     8 * 2 * 4 + 2 * 8 * 2 * 4 },
 };
 
-/* Bytes that a plan copies between devices, of values that belong to a node. A single number steers the step (whether all
- * gradients are finite) and is no tensor of the graph. */
+/* Bytes that a plan copies between devices, of values that belong to a node. A single number steers the step (whether
+ * all gradients are finite) and is no tensor of the graph. */
 static double
 planned_bytes (const LoomPlan *plan)
 {

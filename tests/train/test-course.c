@@ -1,4 +1,5 @@
-/* Settings of a run beside its optimiser: accumulated batches, averaged weights, an early end, weights of another run.
+/* Settings of a run other than its optimiser: accumulated batches, averaged weights, an early end, weights of another
+ * run.
  */
 #include "engine/loom-lab.h"
 #include "engine/train/trainer-private.h"
@@ -119,8 +120,8 @@ test_accumulate (void)
     }
 }
 
-/* Losses that are divided by what they count, of which batches have different numbers: some of four samples have none.
- * A loss whose terms count differently is taken apart. */
+/* Losses that are divided by counts, which differ between batches: some batches of four samples have none. A loss whose
+ * terms have different counts is separated. */
 static const char *const counted[] = {
   "<node id=\"loss\" op=\"cross_entropy\" ignore_index=\"1\"/>",
   "<node id=\"loss\" op=\"cross_entropy\" weight=\"0.3,1.7\" ignore_index=\"-5\"/>",
@@ -385,7 +386,7 @@ test_average (void)
 typedef struct
 {
   double value[100];
-  gint64 epoch, told, tests;
+  gint64 epoch, reported, tests;
   gboolean of_loss;
   LoomTrainerWatch watch;
 } Watched;
@@ -404,7 +405,7 @@ early_cb (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer data)
 {
   Watched *w = data;
 
-  w->told++;
+  w->reported++;
   w->watch = *watch;
 }
 
@@ -448,7 +449,7 @@ test_early_stop (void)
         }
       g_assert_cmpint (end, <, 99); /* else nothing ended early */
       g_assert_cmpint (w.epoch, ==, end);
-      g_assert_cmpint (w.told, ==, 1);
+      g_assert_cmpint (w.reported, ==, 1);
       g_assert_cmpint (w.watch.best_epoch, ==, best);
       g_assert_cmpint (w.watch.epochs_since_best, ==, cases[k].patience);
       g_assert_cmpfloat (w.watch.best, ==, w.value[best]);
@@ -613,7 +614,7 @@ test_transfer_resume (void)
   "device=\"%s\"><metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train>"                               \
   "</graph>"
 
-/* So many steps; 0: all. */
+/* A trainer of `steps` steps; 0: all. */
 static LoomTrainer *
 normed_new (const char *path, int parts, const char *device, gint64 steps)
 {
@@ -628,9 +629,9 @@ normed_new (const char *path, int parts, const char *device, gint64 steps)
   return trainer;
 }
 
-/* One label of 24 has no score. Weights, running statistics and the optimiser's numbers are afterwards those of a run
- * that was stopped before that step, to the bit, whichever batch of the step held the label;
- * so are the figures of the last steps. */
+/* One label of 24 is out of range. Weights, running statistics and the optimiser's numbers are then those of a run that
+ * was stopped before that step, to the bit, whichever batch of the step has the label; so are the figures of the last
+ * steps. */
 static void
 test_fault (gconstpointer device)
 {

@@ -12,7 +12,7 @@
 #define PLACES  4
 #define SOURCE  2
 
-/* What comes next depends on the token before and on the mean of the words: the decoder is a table, and so is the
+/* The next token depends on the token before and on the mean of the words: the decoder is a table, and so is the
  * encoder. */
 #define GRAPH                                                                                                          \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
@@ -87,7 +87,7 @@ tear_down (Fixture *f, gconstpointer data)
 
 typedef struct
 {
-  double next[CLASSES][CLASSES]; /* log p of the second behind the first */
+  double next[CLASSES][CLASSES]; /* log p of the second after the first */
   gint64 token[PLACES], best[PLACES];
   guint n_best;
   double best_score;
@@ -116,7 +116,7 @@ fill_trial (const Fixture *f, Trial *t, const LoomTensor *x)
 }
 
 static void
-judge (Trial *t, guint n, double log_p)
+evaluate (Trial *t, guint n, double log_p)
 {
   double score = log_p / pow ((5.0 + n) / 6.0, 0.6);
 
@@ -134,10 +134,10 @@ try_all (Trial *t, guint n, double log_p)
 
   if (n == PLACES)
     {
-      judge (t, n, log_p);
+      evaluate (t, n, log_p);
       return;
     }
-  judge (t, n, log_p + next[LOOM_TOKEN_END]);
+  evaluate (t, n, log_p + next[LOOM_TOKEN_END]);
   for (gint64 c = LOOM_TOKEN_UNKNOWN; c < CLASSES; c++)
     {
       t->token[n] = c;
@@ -193,7 +193,7 @@ test_everything (Fixture *f, gconstpointer data)
     }
 }
 
-/* One beginning takes the likeliest token, and ends where that is the end. */
+/* A beam of 1 takes the likeliest token, and ends if that is the end token. */
 static void
 test_greedy (Fixture *f, gconstpointer data)
 {
@@ -250,7 +250,7 @@ test_wider (Fixture *f, gconstpointer data)
 
 /* The test sentences as they are written, counted one by one. */
 static void
-test_judge (Fixture *f, gconstpointer data)
+test_evaluate (Fixture *f, gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomDecoder) decoder = loom_decoder_new (f->predictor, 2, &error);
@@ -261,7 +261,7 @@ test_judge (Fixture *f, gconstpointer data)
   g_assert_cmpint (all.sentences, ==, 4);
   g_assert_cmpint (all.bleu.reference, >=, 4);
   g_assert_cmpint (all.bleu.found[0], <=, all.bleu.said[0]);
-  /* Whatever stands together in a batch, a sentence is written alike. */
+  /* A sentence is generated alike in any batch. */
   g_assert_true (loom_decoder_evaluate (decoder, 1, &again, &error));
   g_assert_cmpmem (&all, sizeof all, &again, sizeof again);
 }
@@ -272,6 +272,6 @@ TEST_FILE (argc, argv)
   g_test_add ("/decoder/everything", Fixture, NULL, set_up, test_everything, tear_down);
   g_test_add ("/decoder/greedy", Fixture, NULL, set_up, test_greedy, tear_down);
   g_test_add ("/decoder/wider", Fixture, NULL, set_up, test_wider, tear_down);
-  g_test_add ("/decoder/judge", Fixture, NULL, set_up, test_judge, tear_down);
+  g_test_add ("/decoder/evaluate", Fixture, NULL, set_up, test_evaluate, tear_down);
   return g_test_run ();
 }

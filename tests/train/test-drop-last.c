@@ -1,4 +1,4 @@
-/* The last batch of an epoch where it is short, and norms that would see one value per channel. */
+/* An incomplete last batch of an epoch, and norms with one value per channel. */
 #include "engine/loom-lab.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* n samples of two numbers; `norm` stands behind 12 features, which are [batch, 12] or, reshaped, whatever it says. */
+/* n samples of two numbers; `norm` follows 12 features, which are [batch, 12] or reshaped as it specifies. */
 static LoomGraph *
 graph_of (int n, const char *norm, const char *train)
 {
@@ -109,7 +109,7 @@ test_counts (void)
     { 33, BATCH_NORM, "batch_size=\"8\" accumulate=\"3\"", 2, TRUE },
     { 33, NONE, "batch_size=\"8\" accumulate=\"4\"", 2, FALSE },
     { 30, BATCH_NORM, "batch_size=\"8\" accumulate=\"3\" drop_last=\"true\"", 1, FALSE },
-    /* A channel of several places has several values in one sample. */
+    /* A channel with several positions has several values in one sample. */
     { 33, NORM ("batch_norm1d") AS ("B,3,4"), "batch_size=\"32\"", 2, FALSE },
     { 33, NORM ("layer_norm") AS ("B,12"), "batch_size=\"32\"", 2, FALSE },
     { 33, "<node id=\"norm\" op=\"group_norm\" num_groups=\"12\"/>" AS ("B,12"), "batch_size=\"32\"", 1, TRUE },
@@ -207,7 +207,7 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
   *(double *)data = e->loss;
 }
 
-/* Of a run without epochs nothing is learnt, and what is evaluated is as well evaluated one by one. */
+/* A run without epochs trains nothing, and can evaluate samples one by one. */
 static void
 test_evaluates (void)
 {
@@ -284,7 +284,7 @@ test_resumed (void)
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     assert_same (whole, parts, files[i]);
 
-  /* A place in an epoch means another sample where epochs are longer. */
+  /* A position in an epoch is another sample if epochs are longer. */
   g_assert_true (g_file_get_contents (xml_path, &xml, NULL, NULL));
   g_auto (GStrv) cut = g_strsplit (xml, " n=\"65\"", 2);
   g_autofree char *other = g_strjoinv (" n=\"66\"", cut);

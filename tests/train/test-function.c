@@ -44,8 +44,8 @@ value (LoomTrainer *t, const char *name)
   "<wire from=\"x\" to=\"product.input\"/>\n<wire from=\"y\" to=\"product.other\"/>\n"                                 \
   "<wire from=\"product\" to=\"s.input\"/>\n<wire from=\"z\" to=\"s.other\"/>\n" train "</graph>\n"
 
-/* The gradient of x·y with respect to y is x itself, which the same step writes: every parameter's step sees what the
- * others were before it, also where they are of different groups. */
+/* The gradient of x·y with respect to y is x, which the same step writes: every parameter's update uses the old values
+ * of the others, also in different groups. */
 static void
 test_product (void)
 {
@@ -99,7 +99,7 @@ function_eval_cb (LoomTrainer *t, const LoomTrainerEval *eval, gpointer data)
   ++*(guint *)data;
 }
 
-/* Without data there is still a value to tell. */
+/* Without data a value is still reported. */
 static void
 test_begun_function (void)
 {
@@ -113,7 +113,7 @@ test_begun_function (void)
   g_assert_cmpuint (evaluated, ==, 1);
 }
 
-/* A snapshot has a batch to look at, which here is nothing. */
+/* A snapshot has an empty batch here. */
 static void
 test_snapshot (void)
 {
@@ -134,7 +134,7 @@ eval_cb (LoomTrainer *t, const LoomTrainerEval *eval, gpointer data)
   ++*(guint *)data;
 }
 
-/* Without epochs there are weights and what they are worth; trained on from there the run is one that never paused. */
+/* Without epochs the initial weights are evaluated; trained from there, the run equals one that never paused. */
 static void
 test_no_epochs (void)
 {

@@ -1,8 +1,8 @@
-/* Meshes of ranks, as threads of this process: replicas of a pipeline, stages whose weights ranks have parts of, and
- * both, with each strategy for the rest: 20 steps in f64 end with the weights, states of the optimiser, averages,
- * losses and metrics of one rank, within 1e-10: with dropout, weights of classes, clipping by the norm, gradients of
- * several batches, a table that the last stage shares, and an epoch whose short batch no two replicas have equal parts
- * of. A checkpoint of one mesh goes on as another. */
+/* Meshes of ranks, as threads of this process: replicas of a pipeline, stages with sharded weights, and both, with each
+ * strategy among replicas. 20 steps in f64 end with the weights, optimiser states, averages, losses and metrics of one
+ * rank, within 1e-10: with dropout, class weights, clipping by the norm, accumulated gradients, a table that the last
+ * stage shares, and an epoch with a last batch that replicas cannot divide evenly. A checkpoint of one mesh resumes as
+ * another. */
 #include "engine/train/loom-stages.h"
 #include "engine/train/loom-trace.h"
 #include "tests/scratch.h"
@@ -18,7 +18,7 @@
 #define WIRE(FROM, TO)           "<wire from=\"" FROM "\" to=\"" TO "\"/>"
 #define LINEAR(ID, WIDTH, SPLIT) NODE (ID, "linear", "out_features=\"" WIDTH "\" split=\"" SPLIT "\"")
 
-/* Pairs of layers, the first by columns and the second by rows; what a stage makes skips the next one. */
+/* Pairs of layers, the first split by columns and the second by rows; a stage's result skips the next stage. */
 #define MLP                                                                                                            \
   NODE ("data", "dataset", "source=\"spirals\" n=\"262\"")                                                             \
   LINEAR ("up1", "6", "column")                                                                                        \
@@ -147,8 +147,8 @@ test_mlp (void)
     }
 }
 
-/* The last batch of an epoch is a single sample, or two replicas have two samples of it and one, which is too few for
- * their micro-batches. */
+/* The last batch of an epoch is a single sample, or two replicas have two samples and one, too few for their
+ * micro-batches. */
 static void
 test_short (void)
 {
@@ -171,8 +171,8 @@ test_short (void)
     }
 }
 
-/* A batch norm sees what is computed at once: a micro-batch of a replica sees as many samples as one of four replicas
- * does. */
+/* A batch norm sees the samples that are computed at once: a micro-batch of a replica has as many samples as one of
+ * four replicas. */
 static void
 test_conv (void)
 {
@@ -278,8 +278,7 @@ test_resume (void)
   remove_tree (folder);
 }
 
-/* The bytes that ranks give to one another by a trace, from rank to rank, as `word` says of them: "send to",
- * "receive from". */
+/* The bytes of transfers between ranks in a trace, from rank to rank, selected by `word`: "send to", "receive from". */
 static void
 add_bytes (const GArray *spans, const char *word, double (*bytes)[MOST])
 {
@@ -298,8 +297,8 @@ add_bytes (const GArray *spans, const char *word, double (*bytes)[MOST])
     }
 }
 
-/* Who reads a trace knows ranks by their numbers in the run: those of the next stage are as far away as a stage has
- * parts of weights, and receive what is sent. */
+/* Readers of a trace know ranks by their numbers in the run: the distance to the next stage's ranks is the number of
+ * shards of a stage, and they receive what is sent. */
 static void
 test_trace (void)
 {
@@ -358,7 +357,7 @@ count_exchanges (const char *xml, int rank)
   return n;
 }
 
-/* Replicas of a stage meet behind the last micro-batch, however many there are. */
+/* Replicas of a stage communicate after the last micro-batch, for any number of micro-batches. */
 static void
 test_once (void)
 {
@@ -379,8 +378,8 @@ test_once (void)
     }
 }
 
-/* Two replicas of two stages, each on a GPU: what stages give to one another goes by the host, what replicas exchange
- * by NCCL. GPUs have no f64. */
+/* Two replicas of two stages, each on a GPU: stages communicate through the host, replicas by NCCL. GPUs have no f64.
+ */
 static void
 test_card (void)
 {

@@ -1,14 +1,9 @@
-/* Steps that are read one step late: on a device that works while its caller continues, the next step is queued when
- * one is told of, with the bits of a run that reads each at once; a fault is that of its own step, whose batch and
- * weights are still there.
- *
- * Steps of several batches are queued a batch at a time, and where a batch commits what a later one may have to take
- * back (a batch norm's statistics) from the step's first to its update.
- *
- * With two GPUs a step has both, and each may find the fault.
- *
- * The device under test counts the steps that are begun, and may tell of a fault only once the next step has begun or
- * it was waited for. On a device that has done its work when a call returns, every step is read before the next. */
+/* Steps that are read one step late: on an asynchronous device the next step is queued when one is reported, with the
+ * bits of a run that reads each at once; a fault belongs to its own step, whose batch and weights are still available.
+ * Steps of several batches are queued batch by batch, and if a batch commits values that a later one may have to undo
+ * (a batch norm's statistics), from the step's first batch to its update. With two GPUs a step has both, and each may
+ * find the fault. The device under test counts the steps that begin, and may report a fault only after the next step
+ * has begun or it was synchronised. On a synchronous device, every step is read before the next. */
 #include "engine/train/trainer-private.h"
 #include "engine/train/loom-trace.h"
 #include "tests/exec/test-device.h"
@@ -51,7 +46,7 @@ typedef struct
 } Kind;
 
 static const Kind kinds[] = { { "alone", 1, TRUE, 0 }, { "parts", 3, FALSE, 0 }, { "parts-norm", 3, TRUE, 0 } };
-static const Kind scaled = { "scaled", 1, TRUE, 0x1p30 }; /* where there are kernels for f16 */
+static const Kind scaled = { "scaled", 1, TRUE, 0x1p30 }; /* if there are kernels for f16 */
 
 /* ---- the device ----------------------------------------------------------- */
 
@@ -63,7 +58,7 @@ static gboolean hides;
 static LoomStatus
 step_begin (LoomDevice *of, LoomStream *stream, int64_t step, LoomMessage *message)
 {
-  n_begun += step != begun; /* each device is told */
+  n_begun += step != begun; /* each device is notified */
   begun = step;
   return prompt->step_begin (of, stream, step, message);
 }
@@ -107,8 +102,8 @@ typedef struct
 {
   LoomTrainer *trainer;
   double loss[STEPS], lr[STEPS], accuracy[STEPS];
-  gint64 begun[STEPS]; /* when the step was told of */
-  gint64 told, stop_at;
+  gint64 begun[STEPS]; /* the time at which the step was reported */
+  gint64 reported, stop_at;
   GError *error;
 } Run;
 
@@ -117,13 +112,13 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
 {
   Run *run = data;
 
-  /* A step that fails is told of, too, as the end of the curve. */
-  g_assert_cmpint (s->step, ==, run->told + 1);
+  /* A failing step is reported, too, as the end of the curve. */
+  g_assert_cmpint (s->step, ==, run->reported + 1);
   g_assert_cmpint (s->step - loom_trainer_steps (trainer), ==, isfinite (s->loss) ? 0 : 1);
-  run->loss[run->told] = s->loss;
-  run->lr[run->told] = s->lr;
-  run->accuracy[run->told] = s->metric[0];
-  run->begun[run->told++] = n_begun;
+  run->loss[run->reported] = s->loss;
+  run->lr[run->reported] = s->lr;
+  run->accuracy[run->reported] = s->metric[0];
+  run->begun[run->reported++] = n_begun;
   if (s->step == run->stop_at)
     loom_trainer_post (trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
 }
@@ -191,9 +186,9 @@ assert_same_state (LoomTrainer *a, LoomTrainer *b)
 
 /* ---- tests ---------------------------------------------------------------- */
 
-/* How many runs of an executor have begun when a step is told of: the next step's first is, but behind the last of an
- * epoch; and where a step is one batch, the short last one has another plan, so that the step before it is read first.
- * A step that keeps what batches commit begins when the one before it was read. */
+/* The number of executor runs that have begun when a step is reported: the next step's first has, except after the last
+ * of an epoch; and if a step is one batch, the incomplete last one has another plan, so that the step before it is read
+ * first. A step that saves values committed by batches begins after the step before it was read. */
 static gint64
 expected_begun (const Kind *kind, gint64 step)
 {
@@ -232,8 +227,8 @@ test_queued (gconstpointer data)
   g_assert_cmpint (run_on (&at_once, kind, path, device, FALSE, &options), ==, LOOM_TRAINER_DONE);
   if (kind->scale == 0)
     g_assert_cmpint (run_on (&on_cpu, kind, path, "cpu", TRUE, &options), ==, LOOM_TRAINER_DONE);
-  g_assert_cmpint (late.told, ==, STEPS / kind->parts);
-  for (int i = 0; i < late.told; i++)
+  g_assert_cmpint (late.reported, ==, STEPS / kind->parts);
+  for (int i = 0; i < late.reported; i++)
     {
       if (is_late)
         {
@@ -280,11 +275,11 @@ test_fault (gconstpointer data)
       g_assert_true (g_error_matches (late.error, LOOM_ERROR, overflows ? LOOM_ERROR_NAN : LOOM_ERROR_DATA));
       g_assert_cmpint (run_on (&at_once, kind, path, device, FALSE, &(LoomTrainerOptions){ 0 }), ==,
                        LOOM_TRAINER_FAILED);
-      /* Step, node, and whatever else is said. */
+      /* Step, node, and other parts of the error. */
       g_assert_cmpstr (late.error->message, ==, at_once.error->message);
       done = loom_trainer_steps (late.trainer);
       g_assert_cmpint (done, ==, loom_trainer_steps (at_once.trainer));
-      g_assert_cmpint (late.told, ==, at_once.told);
+      g_assert_cmpint (late.reported, ==, at_once.reported);
       for (gint64 i = 0; i < done; i++)
         g_assert_cmpfloat (late.loss[i], ==, at_once.loss[i]);
       if (done > 0)
@@ -308,11 +303,12 @@ test_fault (gconstpointer data)
       end_run (&stopped);
       g_unlink (path);
     }
-  g_assert_cmpint (last, >, kind->parts > 1 ? 0 : 1); /* some fault lay behind other steps */
+  g_assert_cmpint (last, >, kind->parts > 1 ? 0 : 1); /* some fault came after other queued steps */
   g_rmdir (folder);
 }
 
-/* Interrupted while a step is on its way, the run keeps that one, and goes on behind it with the same bits. */
+/* If it is interrupted while a step is in progress, the run keeps that step, and resumes after it with the same bits.
+ */
 static void
 test_interrupt (gconstpointer data)
 {
@@ -328,9 +324,9 @@ test_interrupt (gconstpointer data)
                    LOOM_TRAINER_INTERRUPTED);
   done = loom_trainer_steps (first.trainer);
   g_assert_cmpint (done, ==, first.trainer->loop.depth > 0 ? 6 : 5);
-  g_assert_cmpint (first.told, ==, done);
+  g_assert_cmpint (first.reported, ==, done);
   end_run (&first);
-  rest.told = done;
+  rest.reported = done;
   g_assert_cmpint (run_on (&rest, kind, path, device, TRUE, &(LoomTrainerOptions){ .resume = out }), ==,
                    LOOM_TRAINER_DONE);
   for (gint64 i = done; i < STEPS / kind->parts; i++)

@@ -1,10 +1,10 @@
 /* Examples with generated sequences and texts learn: within a small part of their steps the loss falls below what a
- * network without a memory could reach. Large examples (tests/examples.h) do so in tests of their own, below /long,
- * which `meson test --suite long` runs. */
+ * network without memory could reach. Large examples (tests/examples.h) have tests of their own, below /long, which
+ * `meson test --suite long` runs. */
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
-#define LAST 20 /* steps whose losses are averaged */
+#define LAST 20 /* number of last steps whose losses are averaged */
 
 typedef struct
 {
@@ -12,17 +12,17 @@ typedef struct
   gint64 steps;
   double bound;
   const char *set[3]; /* as --set has it */
-  const char *file;   /* what it learns from, where that is the machine's and may be absent; else NULL */
+  const char *file;   /* a file of the machine with its data, which may be absent; else NULL */
 } Example;
 
 static const Example examples[] = {
   { "copy-gru", 400, 1.0 },         /* a guess among eight symbols: ln 8 = 2.08 */
   { "adding-lstm", 800, 0.02 },     /* the mean as answer: 1/6 */
   { "dates-gru", 250, 1.2 },        /* a guess among ten digits: ln 10 = 2.3 */
-  { "shapes-captions", 120, 0.75 }, /* each word by its place alone: some 1 */
+  { "shapes-captions", 120, 0.75 }, /* predicting each word only from its position: some 1 */
   { "char-lstm", 150, 2.6 },        /* each letter by its frequency: 3.1; by the letter before: 2.5 */
   { "char-gpt", 150, 2.6 },
-  { "dates-attention", 120, 0.5 },            /* digits by their place alone: about 1.2 */
+  { "dates-attention", 120, 0.5 },            /* predicting digits only from their position: about 1.2 */
   { "dates-transformer", 150, 0.5 },          /* likewise */
   { "modular-network", 300, 0.4 },            /* a guess among ten digits: 2.3 */
   { "tree-recursion", 250, 1.5 },             /* likewise */

@@ -1,5 +1,5 @@
-/* Training steps with loops in them: what is computed again for the backward pass, in which types, how large plans are,
- * and where a number that is not finite came from. */
+/* Training steps with loops: recomputation for the backward pass, types, sizes of plans, and the search for a number
+ * that is not finite. */
 #include "tests/test-program.h"
 #include "tests/train/step-run.h"
 #include "tests/train/train-test.h"
@@ -166,7 +166,7 @@ choice_graph (const char *precision)
       precision);
 }
 
-/* Products of modules that the data choose are of 16 bits, and what goes in and comes out is f32. */
+/* Products of modules that the data select are in 16 bits, and values that enter and leave are f32. */
 static void
 test_chosen_precision (void)
 {
@@ -201,7 +201,7 @@ test_chosen_precision (void)
                                     2e-2);
 }
 
-/* What is carried may be whole numbers: a module_input says what zeros they begin as. */
+/* Carried values may be integers: a module_input declares the initial zeros. */
 static void
 test_counter (void)
 {
@@ -236,7 +236,7 @@ count_pass (const LoomPlanPass *pass, gpointer data)
   counted->instrs += pass->n_instrs;
 }
 
-/* What the planner looks at, pass by pass, and what it leaves are as many instructions for many steps as for few. */
+/* The planner examines as many instructions for many steps as for few, pass by pass, and so does its result. */
 static void
 test_size (void)
 {
@@ -277,7 +277,7 @@ test_size (void)
 
 /* ---- a number that is not finite ---------------------------------------------------------------- */
 
-/* The state falls by one at each step, until no logarithm is left of it at the fourth. */
+/* The state decreases by one at each step, until its logarithm is NaN at the fourth. */
 static void
 test_nan (void)
 {

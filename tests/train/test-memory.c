@@ -1,5 +1,5 @@
-/* What the driver of a device says is in use: before anything of a run is there, while it trains, and the peaks until
- * its first and its last step was over. Only a device with memory of its own has such a driver. */
+/* The memory in use that a device's driver reports: before the run allocates any, during training, and the peaks until
+ * the end of the first and of the last step. Only a device with its own memory has such a driver. */
 #include "engine/train/trainer-private.h"
 #include "tests/exec/test-device.h"
 #include "tests/test-program.h"
@@ -22,8 +22,8 @@ static struct
   void *ballast;
 } seen;
 
-/* Somebody else takes memory behind the first step and gives it back behind the fifth, a second and more apart: in the
- * midst of an epoch, when no plan is made. */
+/* Another process allocates memory after the first step and frees it after the fifth, a second and more apart: within
+ * an epoch, when no plan is made. */
 static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
 {
@@ -66,7 +66,7 @@ test_moments (void)
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     sum += planned[o];
   g_assert_cmpuint (sum, >, WEIGHTS);
-  /* All that the run has taken came behind the first figure. */
+  /* All memory of the run was allocated after the first figure. */
   g_assert_cmpuint (seen.begun.used - seen.begun.before, >=, sum);
   g_assert_cmpuint (seen.begun.peak, >=, seen.begun.used);
   g_assert_true (seen.begun.first == 0 && seen.begun.last == 0);
@@ -80,7 +80,7 @@ test_moments (void)
   g_assert_cmpuint (end.before, ==, seen.begun.before);
   g_assert_cmpuint (seen.first.first, >=, seen.begun.used);
   g_assert_cmpuint (end.first, ==, seen.first.first);
-  /* The figure follows what is in use, up and down, and the peak stays. */
+  /* The figure follows the memory in use, up and down, and the peak stays. */
   g_assert_cmpuint (seen.later.used, >=, seen.first.used + BALLAST);
   g_assert_cmpuint (end.used + BALLAST / 2, <, seen.later.used);
   g_assert_cmpuint (end.last, >=, seen.later.used);

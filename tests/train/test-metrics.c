@@ -1,5 +1,5 @@
-/* Metrics against their definitions: each over batches of unequal size, beside a plain count over all samples at once,
- * and beside numbers worked out by hand. */
+/* Metrics against their definitions: each metric over batches of unequal size is compared with a plain count over all
+ * samples at once, and with numbers computed by hand. */
 #include "engine/loom-lab.h"
 #include "engine/program/loom-prim.h"
 #include "tests/test-program.h"
@@ -12,8 +12,8 @@
 static float scores[N][C], single[N], values[N][2], wanted[N][2];
 static gint64 classes[N], flags[N];
 
-/* Numbers as good as random, and equal scores among them; the same on every machine. Class 3 is neither due nor given
- * in most of them. */
+/* Pseudo-random numbers with equal logits among them; the same on every machine. Class 3 is neither a target nor
+ * predicted in most of them. */
 static void
 fill (void)
 {
@@ -46,7 +46,7 @@ typedef struct
   int target_rank;
 } Case;
 
-/* The value over all batches, and the statistics where they are asked for. */
+/* The value over all batches, and the statistics if requested. */
 static double
 compute (const Case *c, double *statistics)
 {
@@ -159,7 +159,7 @@ test_classes (void)
       recall += due > 0 ? both / due : 0;
       f1 += 2 * both / (given + due);
     }
-  g_assert_cmpfloat (seen, <, C); /* else nothing shows that an absent class is left out */
+  g_assert_cmpfloat (seen, <, C); /* else the test does not cover an absent class */
   c = of_classes ("accuracy");
   g_assert_cmpfloat_with_epsilon (compute (&c, NULL), right / N, 1e-12);
   c = of_classes ("top_k_accuracy");
@@ -183,7 +183,7 @@ test_classes (void)
   g_assert_cmpfloat_with_epsilon (compute (&c, NULL), exp (nll / N), 1e-4);
 }
 
-/* A target below 0 does not count: not in the matrix, and not in what hits and predictions are divided by. */
+/* A target below 0 is ignored: in the matrix, in hits and in predictions. */
 static void
 test_ignored (void)
 {
@@ -248,7 +248,7 @@ test_binary (void)
   g_assert_cmpfloat_with_epsilon (compute (&c, NULL), 2 * both / (yes + due), 1e-12);
   c.type = "accuracy";
   g_assert_cmpfloat_with_epsilon (compute (&c, NULL), same / N, 1e-12);
-  /* Nobody says yes: no share of nothing. */
+  /* No positive predictions: 0/0. */
   c.type = "precision";
   c.options.threshold = 2;
   g_assert_cmpfloat (compute (&c, NULL), ==, 0);

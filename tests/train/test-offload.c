@@ -1,5 +1,5 @@
-/* States of the optimiser in host memory: the run has the bits of one that keeps them beside the weights, the device is
- * forecast without them, and ranks that divide them do as one rank does. Virtual devices stand for a GPU and the host.
+/* Optimiser states in host memory: the run has the bits of one with the states on the device, the device's forecast
+ * excludes them, and ranks that shard them have the numbers of one rank. Virtual devices represent a GPU and the host.
  */
 #include "tests/test-program.h"
 #include "tests/train/rank-run.h"

@@ -76,7 +76,7 @@ base_clear (Base *b)
   train_notes_clear (&b->notes);
 }
 
-/* ---- a loop with what it reports to ----------------------------------- */
+/* ---- a loop and its observers ----------------------------------------- */
 
 typedef struct
 {
@@ -285,7 +285,7 @@ remove_folder (const char *path)
   g_rmdir (path);
 }
 
-/* Steps are written in their order with events, and a resumed run continues after those that its checkpoint knows. */
+/* Steps are written in their order with events, and a resumed run continues after those of its checkpoint. */
 static void
 test_folder (void)
 {

@@ -1,4 +1,4 @@
-/* Events inside an evaluation: a pause, a single step, an end; and what plans cost that came to be later. */
+/* Events inside an evaluation: a pause, a single step, an end; and the memory of plans that are made later. */
 #include "engine/loom-lab.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
@@ -70,7 +70,7 @@ memory_cb (LoomTrainer *trainer, gpointer data)
 {
   Seen *seen = data;
   gsize now = memory (trainer);
-  /* Plans share an arena, and each keeps what it makes once. */
+  /* Plans share an arena, and each has its own setup results. */
   g_assert_cmpuint (now, >=, seen->most);
   seen->most = now;
   seen->memories++;
@@ -107,7 +107,7 @@ test_pause (void)
   g_assert_cmpfloat (paused.eval_loss, ==, plain.eval_loss);
   g_assert_true (loom_tensor_equal_bits (a, b));
 
-  /* A single step, asked for inside the evaluation, is one training step. */
+  /* A single step, requested inside the evaluation, is one training step. */
   g_assert_cmpint (stepped.pauses, ==, 2);
   g_assert_cmpint (stepped.step_at_second_pause, ==, 12);
   g_assert_true (loom_tensor_equal_bits (a, c));
@@ -117,7 +117,8 @@ test_pause (void)
   g_assert_cmpint (stopped.evals, ==, 0);
 }
 
-/* Training's full batch is planned at once; the short batch, and evaluation's two, come later and share its arena. */
+/* Training's full batch is planned first; the incomplete batch, and evaluation's two, are planned later and share its
+ * arena. */
 static void
 test_memory (void)
 {
@@ -129,7 +130,7 @@ test_memory (void)
   gsize before = memory (trainer);
   g_autoptr (LoomTensor) act = loom_trainer_snapshot (trainer, "act", NULL, NULL);
   g_assert_nonnull (act);
-  /* A snapshot's plan works where training's does, which needs more. */
+  /* A snapshot's plan uses training's arena, which is larger. */
   g_assert_cmpuint (memory (trainer), >=, before);
   g_assert_cmpuint (memory (trainer), <, before + 1024);
 }

@@ -1,10 +1,8 @@
-/* Pipelines: the schedules' slots, counted; and steps that stages compute, as threads of this process, with the numbers
- * of one rank that has the whole net: example graphs in f64 on ref, within 1e-10 over some steps, with the same bits
- * whatever the schedule is, and where stages meet behind each slot, in whose order no send waits for ever. Each stage
- * has its own weights alone, and 1F1B keeps fewer activations than GPipe.
- *
- * With GRADLOOM_TEST_DEVICE=cuda each stage has a GPU of its own, and they exchange by NCCL, in f32, in steps that are
- * recorded. */
+/* Pipelines: the schedules' slots; and steps that stages compute, as threads of this process, with the numbers of one
+ * rank that has the whole net: example graphs in f64 on ref, within 1e-10 over some steps, with the same bits for both
+ * schedules, also if stages synchronise after each slot, in an order in which no send waits forever. Each stage has
+ * only its own weights, and 1F1B keeps fewer activations than GPipe. With GRADLOOM_TEST_DEVICE=cuda each stage has a
+ * GPU, and they communicate by NCCL, in f32, in recorded steps. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +13,7 @@
 
 /* ---- schedules -------------------------------------------------------------------- */
 
-/* Every pass is there once, behind what it needs, and no stage runs two at a time. */
+/* Every pass occurs once, after its dependencies, and no stage runs two at a time. */
 static void
 check_schedule (LoomPipelineKind kind, int stages, int micros)
 {
@@ -76,11 +74,11 @@ typedef struct
   GArray *loss;     /* double, all outputs of all steps */
   GPtrArray *end;   /* LoomTensor, by slot */
   GPtrArray *name;  /* of the slots */
-  gsize parameters; /* bytes of them here */
+  gsize parameters; /* bytes of them on this rank */
   gsize activations, arena;
   guint n_replays; /* of recorded steps */
-  int ends_after;  /* steps, behind which this stage is gone; 0: it is not */
-  gboolean hangs;  /* it says nothing before the others have ended */
+  int ends_after;  /* number of steps after which this stage exits; 0: never */
+  gboolean hangs;  /* it stays silent until the others have ended */
   char *error;     /* of a run that other stages have ended */
 } Side;
 
@@ -316,8 +314,8 @@ run_stages (Side *side, int stages, const Side *like, const LoomStep *step, Loom
     comm[k]->free (comm[k]);
 }
 
-/* A send waits for its receive, and what all ranks do together for all of them: runs the exchanges of each stage in
- * their order until all are over. */
+/* A send waits for its receive, and a collective for all ranks: runs the exchanges of each stage in their order until
+ * all are done. */
 static void
 check_order (const Side *side, int stages, const char *what)
 {
@@ -360,7 +358,7 @@ check_order (const Side *side, int stages, const char *what)
           receive = next[send->rank] != NULL ? next[send->rank]->attrs : NULL;
           if (receive == NULL || !g_str_equal (next[send->rank]->prim->name, "receive") || receive->rank != k)
             continue;
-          /* NCCL knows no tags: the next one is the one that is meant. */
+          /* NCCL has no tags: messages match in order. */
           g_assert_cmpint (receive->tag, ==, send->tag);
           g_assert_cmpint (receive->exchange_slot, ==, send->exchange_slot);
           at[k]++;
@@ -440,7 +438,7 @@ typedef struct
   int samples, steps, stages, micros;
 } Case;
 
-/* A case's step, and the run of one rank that has all of it. */
+/* A case's step, and the run of one rank with the whole net. */
 typedef struct
 {
   LoomGraph *graph;
@@ -501,7 +499,7 @@ test_graph (gconstpointer data)
 
 static const Case on_cards = { "lessons/spirals.xml", 13, 5, 3, 7 };
 
-/* Steps are recorded, with what stages exchange in them, and have the bits of those that are launched. */
+/* Steps are recorded, including communication between stages, and have the bits of launched ones. */
 static void
 test_card (void)
 {
@@ -530,7 +528,7 @@ test_card (void)
   whole_clear (&whole);
 }
 
-/* Stage 1 is gone behind two steps, or hangs: the other one, whose send nobody takes, ends with a sentence. */
+/* Stage 1 exits after two steps, or hangs: the other stage, whose send is not received, ends with an error. */
 static void
 test_gone (gconstpointer hangs)
 {
@@ -538,7 +536,7 @@ test_gone (gconstpointer hangs)
   Side side[MOST_STAGES] = { 0 };
 
   whole_init (&whole, &on_cards);
-  whole.truth.ends_after = -1; /* of stage 1 alone: run_stages() says so */
+  whole.truth.ends_after = -1; /* only of stage 1: see run_stages() */
   whole.truth.hangs = hangs != NULL;
   run_stages (side, 2, &whole.truth, whole.step, LOOM_PIPELINE_1F1B, on_cards.micros, TRUE);
   g_assert_nonnull (side[0].error);

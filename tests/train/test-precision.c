@@ -1,7 +1,6 @@
-/* Steps in mixed precision, and steps that compute marked nodes again for the backward pass.
- *
- * Recomputation must not change a bit, so pairs of runs are compared byte for byte; it must save memory, so arenas are
- * compared too. Precision changes bits and must not change what is learnt. */
+/* Steps in mixed precision, and steps that recompute marked nodes for the backward pass. Recomputation must not change
+ * a bit, so pairs of runs are compared byte for byte; it must save memory, so arenas are compared too. Precision
+ * changes bits and must not change whether the net learns. */
 #include "tests/test-program.h"
 #include "tests/train/step-run.h"
 

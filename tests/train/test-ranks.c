@@ -1,8 +1,7 @@
-/* A step divided among ranks has the numbers of the undivided one: the programs of example graphs, in f64 on ref, for
- * the same batches, with two and three ranks as threads of this process. Every rank ends with the same bits, and those
- * are the same whatever of the update is divided; what is divided takes less memory.
- *
- * GRADLOOM_RANKS_GRAPHS names other graphs, in graphs/, with spaces between. */
+/* A step partitioned among ranks has the numbers of the undivided one: the programs of example graphs, in f64 on ref,
+ * for the same batches, with two and three ranks as threads of this process. Every rank ends with the same bits, with
+ * every strategy; sharding needs less memory. GRADLOOM_RANKS_GRAPHS names other graphs, in graphs/, separated by
+ * spaces. */
 #include <math.h>
 #include <string.h>
 
@@ -23,10 +22,10 @@ typedef struct
   int steps;
   LoomShards shards;
   gsize bytes[LOOM_N_OWNERS]; /* of the run's devices, at its end */
-  GPtrArray *feed; /* LoomTensor of the whole batch, by input */
-  GArray *loss;    /* double, by step */
-  GPtrArray *end;  /* LoomTensor, by slot */
-  GPtrArray *name; /* of the slots */
+  GPtrArray *feed;            /* LoomTensor of the whole batch, by input */
+  GArray *loss;               /* double, by step */
+  GPtrArray *end;             /* LoomTensor, by slot */
+  GPtrArray *name;            /* of the slots */
 } Side;
 
 static void
@@ -47,7 +46,7 @@ read_outputs (Side *side, LoomExec *exec, const LoomProgram *p)
     }
 }
 
-/* The forecast is what the run then has, whatever is divided. */
+/* The forecast is the run's memory, with every strategy. */
 static void
 check_forecast (const LoomPlan *plan, const Side *side)
 {
@@ -240,7 +239,7 @@ run_sides (Side *side, int ranks, const Side *like, LoomShards shards)
     comm[k]->free (comm[k]);
 }
 
-/* What each way of dividing saves, of a state that is larger than what is exchanged at a time. */
+/* The memory that each strategy saves, for a state larger than a bucket. */
 static void
 compare_memory (const Side *side, const Side *data, LoomShards shards, int ranks, const char *what)
 {
@@ -343,7 +342,7 @@ TEST_FILE (argc, argv)
                                      "lessons/recurrent-cell.xml models/adding-lstm.xml",
                     " ", -1);
 
-  /* Exchanges go on beside the computation; without it is how other tests run. */
+  /* Exchanges overlap the computation; other tests run without this setting. */
   g_setenv ("GRADLOOM_COMM_LANE", "1", TRUE);
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; graph[i] != NULL; i++)

@@ -1,4 +1,4 @@
-/* Resumed runs: what they may change and refuse, and damaged folders. */
+/* Resumed runs: allowed and refused changes, and damaged folders. */
 #include "engine/loom-lab.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
@@ -69,7 +69,7 @@ write_text (Fixture *f, const char *name, const char *text)
   g_assert_no_error (error);
 }
 
-/* Replaces what follows `"member" : ` up to the end of the line. */
+/* Replaces the text after `"member" : ` up to the end of the line. */
 static char *
 with_member (const char *text, const char *member, const char *value)
 {
@@ -223,7 +223,7 @@ test_damaged (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (loom_trainer_notes (before), "it is nested too deeply"));
   g_clear_pointer (&before, loom_trainer_free);
 
-  /* From the older one it ends where it ended before. */
+  /* From the older one it ends with the same result. */
   g_autofree char *events = read_text (f, "events.jsonl");
   g_autoptr (LoomTrainer) trainer = resume (&o);
   train_test_run (trainer);
@@ -275,7 +275,7 @@ make_precious (Fixture *f)
   g_assert_true (g_file_set_contents (weights, "precious", -1, NULL));
 }
 
-/* A run that somebody else made removes and writes nothing outside its folder, and of a checkpoint only its files. */
+/* An untrusted run removes and writes no files outside its folder, and of a checkpoint only its files. */
 static void
 test_links_of_checkpoints (Fixture *f, gconstpointer data)
 {
@@ -352,7 +352,7 @@ test_links_of_next_checkpoint (Fixture *f, gconstpointer data)
     }
 }
 
-/* Neither is a file read nor written through a link, nor written where it has a second name. */
+/* No file is read or written through a link, or written if it has another hard link. */
 static void
 test_links_of_files (Fixture *f, gconstpointer data)
 {
@@ -438,8 +438,7 @@ test_damaged_settings (Fixture *f, gconstpointer data)
 
 /* ---- everything in <train> survives ----------------------------------- */
 
-/* Dropout and batch norm are in it, because their random numbers and statistics are what resuming gets wrong. 400
- * samples. */
+/* With dropout and batch norm, because their random numbers and statistics are critical for resuming. 400 samples. */
 #define NET                                                                                                            \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
   "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"400\"/>"                                                    \
@@ -456,7 +455,7 @@ test_damaged_settings (Fixture *f, gconstpointer data)
   "<metric type=\"perplexity\" input=\"scores\" target=\"data.y\"/>"                                                   \
   "<metric type=\"r2_score\" input=\"hidden\" target=\"act\"/></train></graph>"
 
-/* The loss scale to begin with, in f16: one that overflows until it was halved some times. */
+/* The initial loss scale in f16: it overflows until it was halved some times. */
 #define LARGE_SCALE 16777216.0
 
 static const struct
@@ -590,7 +589,7 @@ test_features (gconstpointer data)
       assert_same (whole, parts, name);
     }
 
-  /* Nothing is left to do, and it says so. */
+  /* No step is left, which is reported. */
   trainer = resume (&o);
   g_assert_true (loom_trainer_is_over (trainer));
   train_test_run (trainer);
@@ -613,8 +612,8 @@ test_accumulate_changed (Fixture *f, gconstpointer data)
 
 /* ---- kernels -------------------------------------------------------- */
 
-/* Replaces each kernel that the run has chosen by one that does not exist, with a name for each plan. Returns how many
- * plans. */
+/* Replaces each kernel that the run has chosen by one that does not exist, with a name for each plan. Returns the
+ * number of plans. */
 static guint
 choose_abacus (Fixture *f, const char *name)
 {
@@ -660,7 +659,7 @@ count_of (const char *text, const char *part)
   return n;
 }
 
-/* The short last batch and the evaluation are planned when they come: what is noted then is told then. */
+/* The incomplete last batch and the evaluation are planned later, and so are their notes. */
 static void
 test_later_notes (Fixture *f, gconstpointer data)
 {

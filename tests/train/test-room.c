@@ -1,5 +1,5 @@
-/* Runs that do not fit: which plan finds no room and on which device, what holds how much, and which batch fits, before
- * the first step and where a plan fails later. The devices say and give what the test wants them to. */
+/* Runs that do not fit into memory: which plan does not fit, on which device, the owners of the memory, and which batch
+ * fits, before the first step and when a plan fails later. The devices report the memory that the test sets. */
 #include "engine/train/trainer-private.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
@@ -32,7 +32,7 @@ static struct
   const LoomPlanDevice *device;
   guint64 memory_free;
 } left[2];
-static gboolean gives;
+static gboolean allocates;
 static int withheld; /* allocations that are refused first */
 
 static void
@@ -47,14 +47,14 @@ device_info (LoomDevice *device, LoomDeviceInfo *info)
 static LoomStatus
 take (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
 {
-  if (gives && withheld == 0)
+  if (allocates && withheld == 0)
     return real->alloc (device, bytes, memory, message);
   withheld = MAX (0, withheld - 1);
-  g_strlcpy (message->text, "nothing is given", sizeof message->text);
+  g_strlcpy (message->text, "the test refuses the allocation", sizeof message->text);
   return LOOM_STATUS_OUT_OF_MEMORY;
 }
 
-/* From now on the run's device i says that it has so much left. */
+/* From now on the run's device i reports this much free memory. */
 static LoomPlanDevice *
 leave (LoomTrainer *trainer, guint i, const char *name, guint64 bytes)
 {
@@ -86,7 +86,7 @@ assert_says (const GError *error, const char *text)
     g_error ("no “%s” in: %s", text, error->message);
 }
 
-/* ---- what a run that stands still shows ----------------------------------------------- */
+/* ---- values during a pause ------------------------------------------------------------ */
 
 #define FULL_BATCH                                                                                                     \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
@@ -101,7 +101,7 @@ memory_cb (LoomTrainer *trainer, gpointer data)
 {
 }
 
-/* Epochs of one step each: the weights before a step are kept only if the run stands still after it. */
+/* Epochs of one step each: the weights before a step are kept only if the run pauses after it. */
 static void
 copies_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
 {
@@ -149,7 +149,7 @@ test_no_room_for_copy (void)
 
   trainer = new_shown (path);
   leave (trainer, 0, "cpu", PLENTY);
-  gives = TRUE;
+  allocates = TRUE;
   withheld = 1;
   g_autoptr (LoomTensor) fallback = loom_trainer_snapshot (trainer, "fc", &step, &error);
   g_assert_no_error (error);
@@ -163,19 +163,19 @@ test_no_room_for_copy (void)
 
 /* ---- before the first step ---------------------------------------------------- */
 
-/* The full batch has its memory; of what comes later, each plan brings a constant of its own. */
+/* The full batch fits; each later plan adds constants of its own. */
 static void
 test_later_parts (void)
 {
   static const struct
   {
-    double constants; /* that there is room for */
-    const char *says; /* NULL: nothing */
+    double constants; /* number of constants that fit */
+    const char *says; /* part of the error; NULL: none */
   } cases[] = { { 0.5, "An epoch’s last batch, of 30 samples, would not fit into the memory of cpu " },
                 { 1.5, "An evaluation, of 50 samples, would not fit into the memory of cpu " },
                 { 4, NULL } };
 
-  gives = TRUE;
+  allocates = TRUE;
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       LoomTrainer *trainer = train_test_new (NET (""), (LoomTrainerOptions){ 0 });
@@ -198,21 +198,21 @@ test_later_parts (void)
     }
 }
 
-/* A run that ends within its first epoch never comes to the other plans. */
+/* A run that ends within its first epoch does not need the other plans. */
 static void
 test_few_steps (void)
 {
   LoomTrainer *trainer = train_test_new (NET (""), (LoomTrainerOptions){ .steps = 1 });
   g_autoptr (GError) error = NULL;
 
-  gives = TRUE;
+  allocates = TRUE;
   leave (trainer, 0, "cpu", CONSTANT / 2);
   g_assert_true (step_plans_check_memory (&trainer->plans, &error));
   g_assert_no_error (error);
   end (trainer);
 }
 
-/* ---- which device ---------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------- */
 
 static void
 explain (LoomTrainer *trainer, gint64 batch, GError **error)
@@ -221,8 +221,8 @@ explain (LoomTrainer *trainer, gint64 batch, GError **error)
   memory_budget_explain (&trainer->budget, batch, error);
 }
 
-/* The device that lacks room is the one that is told of, whichever is the run's own; devices that share the machine's
- * memory lack it together. */
+/* The error names the device that lacks memory, whichever is the run's own; devices that share the machine's memory
+ * lack it together. */
 static void
 test_devices (void)
 {
@@ -236,7 +236,7 @@ test_devices (void)
   assert_says (on_far, "A step needs more than there is. The run needs ");
   assert_says (on_far, " on cpu:1: ");
   assert_says (on_far, " for activations");
-  /* The one that was planned and found room fits for sure. */
+  /* The one that was planned and fitted certainly fits. */
   batch = strstr (on_far->message, "A batch of ");
   g_assert_nonnull (batch);
   g_assert_cmpint (atoi (batch + strlen ("A batch of ")), >=, 40);
@@ -265,14 +265,14 @@ test_taken (void)
   g_autoptr (GError) error = NULL;
 
   leave (trainer, 0, "cpu", 100000);
-  gives = FALSE;
+  allocates = FALSE;
   g_assert_cmpint (loom_trainer_run (trainer, &error), ==, LOOM_TRAINER_FAILED);
   assert_says (error, "After 1 step: ");
   assert_says (error, " The run needs ");
   assert_says (error, " on cpu: ");
   assert_says (error, "Not even a batch of one sample fits.");
   g_assert_cmpint (loom_trainer_steps (trainer), ==, 1);
-  gives = TRUE;
+  allocates = TRUE;
   end (trainer);
 }
 

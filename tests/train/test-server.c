@@ -1,6 +1,5 @@
-/* A parameter server and the ranks that it serves, as threads: with staleness 0 the bits of synchronous training; with
- * more, no rank is further ahead than it may be, every push says what it knew nothing of, and a run goes on from where
- * it was ended. */
+/* A parameter server and its workers, as threads: with staleness 0 the bits of synchronous training; with more, no rank
+ * is further ahead than allowed, every push reports its staleness, and a run resumes from where it ended. */
 #include "engine/loom-lab.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
@@ -14,7 +13,7 @@ typedef struct
   LoomTrainerOptions options;
   GArray *loss; /* double, by step; of rank 0 */
   gint64 stop_at;
-  gboolean asks; /* for something behind each step, so that all ranks stop there */
+  gboolean requests; /* the rank requests a value after each step, so that all ranks stop there */
   LoomStaleness staleness;
   LoomTensor *weight;
   GError *error;
@@ -28,7 +27,7 @@ take_step (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
   g_array_append_val (rank->loss, step->loss);
   if (step->step == rank->stop_at)
     loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
-  if (rank->asks)
+  if (rank->requests)
     loom_trainer_post (trainer, LOOM_COMMAND_RESUME, NULL, 0);
 }
 
@@ -69,9 +68,10 @@ read_graph (int n, const char *parallel)
   return graph;
 }
 
-/* All ranks; of them the first one is returned, and the others' weights are checked to be its. */
+/* Runs all ranks; returns rank 0, and checks that the others' weights are the same. */
 static Rank
-run_asking (gboolean asks, int n, const char *parallel, int ranks, const LoomTrainerOptions *options, gint64 stop_at)
+run_requesting (gboolean requests, int n, const char *parallel, int ranks, const LoomTrainerOptions *options,
+                gint64 stop_at)
 {
   g_autoptr (LoomGraph) graph = read_graph (n, parallel);
   LoomComm *comm[8];
@@ -82,7 +82,7 @@ run_asking (gboolean asks, int n, const char *parallel, int ranks, const LoomTra
   g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
   for (int k = 0; k < ranks; k++)
     {
-      rank[k] = (Rank){ .graph = graph, .options = *options, .stop_at = stop_at, .asks = asks };
+      rank[k] = (Rank){ .graph = graph, .options = *options, .stop_at = stop_at, .requests = requests };
       rank[k].loss = g_array_new (FALSE, FALSE, sizeof (double));
       rank[k].options.comm = comm[k];
       thread[k] = g_thread_new ("rank", run_rank, &rank[k]);
@@ -107,7 +107,7 @@ run_asking (gboolean asks, int n, const char *parallel, int ranks, const LoomTra
 static Rank
 run (int n, const char *parallel, int ranks, const LoomTrainerOptions *options, gint64 stop_at)
 {
-  return run_asking (FALSE, n, parallel, ranks, options, stop_at);
+  return run_requesting (FALSE, n, parallel, ranks, options, stop_at);
 }
 
 static void
@@ -124,13 +124,13 @@ plain (void)
   return (LoomTrainerOptions){ .lr = NAN, .seed = -1, .threads = 1 };
 }
 
-/* Three ranks, whose batch of the last 2 samples is smaller than they are many; a batch norm's statistics are the mean
- * of theirs. Nor does it matter where the ranks stop for what somebody asks. */
+/* Three ranks, with a last batch of 2 samples, fewer than ranks; a batch norm's statistics are the mean of theirs.
+ * Requests at which ranks stop do not affect the result. */
 static void
-test_synchronous (gconstpointer asks)
+test_synchronous (gconstpointer requests)
 {
   const LoomTrainerOptions options = plain ();
-  Rank served = run_asking (asks != NULL, 50, "strategy=\"server\"", 4, &options, -1);
+  Rank served = run_requesting (requests != NULL, 50, "strategy=\"server\"", 4, &options, -1);
   Rank data = run (50, "strategy=\"data\"", 3, &options, -1);
 
   g_assert_no_error (served.error);
@@ -147,8 +147,8 @@ test_synchronous (gconstpointer asks)
   rank_clear (&data);
 }
 
-/* A rank that is K steps ahead waits: between its weights and their gradients lie at most 2 K + 1 pushes of each other
- * rank. */
+/* A rank that is K steps ahead waits: between reading weights and applying their gradients there are at most 2 K + 1
+ * pushes of each other rank. */
 static void
 test_bounded (void)
 {
@@ -199,8 +199,8 @@ test_ended (void)
   remove_tree (folder);
 }
 
-/* A run goes on with another strategy: what belongs to a server alone is dropped, or begins anew. Synchronous steps are
- * the same ones however they are taken. */
+/* A run resumes with another strategy: state of a server is dropped, or begins again. Synchronous steps are the same
+ * with either. */
 static void
 test_changed (gconstpointer to_server)
 {
@@ -235,7 +235,7 @@ test_changed (gconstpointer to_server)
   remove_tree (folder);
 }
 
-/* What one rank fails of is said by the first one, with its number. */
+/* Rank 0 reports the failure of another rank, with its number. */
 static void
 test_failure (void)
 {

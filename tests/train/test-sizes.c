@@ -1,11 +1,11 @@
-/* Sizes that only the data tells: counted, bound, planned for, and counted again when the data changes. */
+/* Sizes that depend on the data: counted, bound, planned for, and counted again when the data change. */
 #include "engine/infer/loom-sizes.h"
 #include "tests/test-program.h"
 
 #include <string.h>
 
-/* marked: the positive ones of x·w, whose number is N. places: where x is not 0; kinds: the different coordinates
- * there, whose number can only be counted once that of the places is known. */
+/* marked: the positive elements of x·w, whose number is N. places: the coordinates where x is not 0; kinds: the
+ * distinct coordinates, which can be counted only after places. */
 static const char xml[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                           "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"sizes\">\n"
                           "  <node id=\"x\" op=\"input\" shape=\"B,3\"/>\n"
@@ -111,7 +111,7 @@ typedef struct
 {
   gint64 rows;
   float x[12];
-  guint n_marked, n_places, n_kinds; /* elements; places count twice */
+  guint n_marked, n_places, n_kinds; /* numbers of elements; places counts twice */
   double marked[12], places[24], kinds[4], counts[4], slope[3];
 } Case;
 
@@ -185,7 +185,7 @@ test_changing (Fixture *f, gconstpointer device)
   check_case (f, &first); /* by the programs that the first time left */
 }
 
-/* Every node that data sizes has a letter of its own, which stays the same whatever is bound. */
+/* Every node with a data-dependent size has a symbol of its own, which stays the same whatever is bound. */
 static void
 test_symbols (Fixture *f, gconstpointer device)
 {

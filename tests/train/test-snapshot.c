@@ -1,4 +1,4 @@
-/* Snapshots of several ports: one plan for all that are asked for, with the values that each would have alone. */
+/* Snapshots of several ports: one plan for all requested ports, with the values that each would have alone. */
 #include "engine/loom-lab.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
@@ -29,11 +29,11 @@ assert_near (const char *port, const LoomTensor *a, const LoomTensor *b)
   g_assert_cmpint (a->count, >, 0);
   for (gint64 k = 0; k < a->count; k++)
     if (!(fabs (loom_tensor_get (a, k) - loom_tensor_get (b, k)) <= 1e-6 * (1 + fabs (loom_tensor_get (a, k)))))
-      g_error ("%s[%d] is %g alone and %g beside others", port, (int)k, loom_tensor_get (a, k), loom_tensor_get (b, k));
+      g_error ("%s[%d] is %g alone and %g with others", port, (int)k, loom_tensor_get (a, k), loom_tensor_get (b, k));
 }
 
-/* A port inside the graph has a gradient as a weight has: summed over the samples, that of the scores is their bias's.
- */
+/* A port inside the graph has a gradient as a weight has: the gradient of the scores, summed over the samples, equals
+ * the gradient of their bias. */
 static void
 test_gradient_of_port (void)
 {
@@ -49,7 +49,7 @@ test_gradient_of_port (void)
   g_assert_cmpfloat (fabs (sum[0]), >, 1e-6);
 }
 
-/* Asked for in turn, often, beside a port that there is not, and by a trainer that was asked for nothing else. */
+/* Requested in turn, often, with an invalid port, and from a trainer without other requests. */
 static void
 test_several (void)
 {
@@ -58,32 +58,32 @@ test_several (void)
   for (guint round = 0; round < 100; round++)
     for (guint i = 0; i < G_N_ELEMENTS (ports); i++)
       {
-        g_autoptr (LoomTensor) beside = NULL, value = NULL;
+        g_autoptr (LoomTensor) together = NULL, value = NULL;
         g_autoptr (LoomTrainer) alone = NULL;
         g_autoptr (GError) error = NULL;
 
         if (round > 1 && i > 0)
-          continue; /* the others grow stale, and come back below */
-        beside = look (all, ports[i]);
+          continue; /* the others become stale, and are requested again below */
+        together = look (all, ports[i]);
         if (round > 1)
           continue;
         alone = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
         value = look (alone, ports[i]);
-        assert_near (ports[i], value, beside);
+        assert_near (ports[i], value, together);
         g_assert_null (loom_trainer_snapshot (all, "nothing", NULL, &error));
         g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
       }
   for (guint i = 0; i < G_N_ELEMENTS (ports); i++)
     {
-      g_autoptr (LoomTensor) beside = look (all, ports[i]), value = NULL;
+      g_autoptr (LoomTensor) together = look (all, ports[i]), value = NULL;
       g_autoptr (LoomTrainer) alone = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
 
       value = look (alone, ports[i]);
-      assert_near (ports[i], value, beside);
+      assert_near (ports[i], value, together);
     }
 }
 
-/* A view sees the weights as they are now, also where the plan has run before. */
+/* A view sees the current weights, even if the plan has run before. */
 static void
 test_fresh (void)
 {

@@ -24,8 +24,8 @@
   "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"                                \
   "<train loss=\"loss\" " TRAIN " epochs=\"50\" seed=\"3\">" INSIDE "<parallel tensor=\"2\"/></train></graph>"
 
-/* A letter at a time: a table by rows, attention by heads, and the layers behind it by a pattern; the table is that of
- * the scores, too. */
+/* A model of letters: an embedding split by rows, attention by heads, and the layers after it by a pattern; the
+ * embedding is also the output layer. */
 #define GPT                                                                                                            \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
   "<node id=\"data\" op=\"dataset\" source=\"text\" path=\"%s\" context=\"5\" val_fraction=\"0.27\"/>"                 \
@@ -121,7 +121,7 @@ test_gpt (void)
   remove_tree (folder);
 }
 
-/* ---- what it costs ------------------------------------------------------------ */
+/* ---- cost --------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -174,8 +174,9 @@ count_of (const LoomProgram *p, const char *slot)
   return n;
 }
 
-/* One sum behind each pair of layers in either direction, and one behind the table; two exchanges of what the loss
- * needs of each sample, and the scores never. A rank has half of all that is split, and of the optimiser's states. */
+/* One all-reduce after each pair of layers in either direction, and one after the table; two exchanges of the loss's
+ * numbers per sample, and never the logits. A rank has half of everything that is split, and of the optimiser's states.
+ */
 static void
 test_costs (void)
 {

@@ -1,8 +1,7 @@
 /* Runs of a pipeline, as threads of this process: 20 steps in f64 end with the weights, averages and losses of one
- * rank, within 1e-10: with dropout, ignored targets, weights of classes, a skipped stage, a weight that two stages
- * share, gradients of several batches, clipping by all stages' norm, and an epoch that ends with a short batch. A
- * checkpoint of three stages goes on as one rank or as two. And what a graph can ask of a pipeline that there is not.
- */
+ * rank, within 1e-10: with dropout, ignored targets, class weights, a skipped stage, a weight that two stages share,
+ * accumulated gradients, clipping by all stages' norm, and an epoch with an incomplete batch. A checkpoint of three
+ * stages resumes as one rank or as two. And unsupported graphs. */
 #include "engine/train/loom-stages.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
@@ -26,7 +25,7 @@
                   WIRE ("a1", "l2") WIRE ("l2", "a2") WIRE ("a2", "sum.input") WIRE ("a0", "sum.other")                \
                       WIRE ("sum", "norm") WIRE ("norm", "d1") WIRE ("d1", "l3")
 
-/* The last layer reads the first one's weight, the other way round in between. */
+/* The last layer reads the first one's weight, transposed in between. */
 #define TIED                                                                                                           \
   DATA LINEAR ("l0", "2", "") NODE ("a0", "tanh", "") LINEAR ("l1", "6", "") NODE ("a1", "tanh", "")                   \
       LINEAR ("l2", "2", "") NODE ("a2", "tanh", "") LINEAR ("l3", "2", "bias=\"false\"") WIRE ("data.x", "l0")        \
@@ -123,7 +122,7 @@ test_constant_gradient (void)
   compare_schedules ("constant gradient", CONSTANT_GRADIENT (""), (const char *const[]){ NULL, NULL, cut }, 2);
 }
 
-/* ---- going on ----------------------------------------------------------------------- */
+/* ---- resuming ----------------------------------------------------------------------- */
 
 static void
 test_resume (void)
@@ -166,7 +165,7 @@ test_resume (void)
   remove_tree (folder);
 }
 
-/* ---- where a step fails ------------------------------------------------------------- */
+/* ---- failing steps ------------------------------------------------------------------ */
 
 static gpointer
 run_to_nan (gpointer data)
@@ -207,7 +206,7 @@ test_nan (void)
     comm[k]->free (comm[k]);
 }
 
-/* ---- what there is not ----------------------------------------------------------------- */
+/* ---- unsupported nets ------------------------------------------------------------------ */
 
 /* The error of one rank of a pipeline whose trainer cannot be made. */
 static char *

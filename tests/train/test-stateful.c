@@ -13,11 +13,11 @@
 #define HIDDEN  3
 #define RATE    0.5
 
-/* 30 letters to train on are six windows, for two streams of three; behind them two windows to validate on. */
+/* 30 letters for training are six windows, for two streams of three; two windows for validation follow. */
 static const char TEXT[] = "abcadbacbdabbcdacadbbacdacbdabc"
                            "dbacabdcaba";
 
-/* %s: what the layer has beside its sizes, what stands before it, attributes of the data set, <train>'s. */
+/* %s: attributes of the layer in addition to its sizes, the layer before it, attributes of the data set, <train>'s. */
 #define GRAPH                                                                                                          \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">%s"                                                               \
   "<node id=\"data\" op=\"dataset\" source=\"text\" path=\"%s\" context=\"5\" val_fraction=\"0.27\" %s/>"              \
@@ -80,7 +80,7 @@ eval_cb (LoomTrainer *t, const LoomTrainerEval *eval, gpointer data)
   g_array_append_val (((Losses *)data)->eval, eval->loss);
 }
 
-/* The net with the state fed by hand, for batches of so many. */
+/* The net with the state fed by hand, for batches of one size. */
 typedef struct
 {
   LoomNet *net;
@@ -172,7 +172,7 @@ output (Hand *a, const char *name)
   return t;
 }
 
-/* The loss of windows that begin at these letters, with the state that is there; and then the state behind them. */
+/* The loss of windows that begin at these letters, with the current state; and the state after them. */
 static double
 run_windows (Hand *a, const gsize *begin)
 {
@@ -234,8 +234,8 @@ forget (Hand *a)
   memset (a->c->data, 0, a->c->bytes);
 }
 
-/* Every loss of two epochs, and of the evaluation behind each, is that of a net whose state is fed by hand: what the
- * window before has left, which gradients do not pass, zeros at the beginning of each epoch and of each evaluation. */
+/* Every loss of two epochs, and of the evaluation after each, is that of a net whose state is set explicitly: to the
+ * final state of the previous window, without gradients, or to zeros at the beginning of each epoch and evaluation. */
 static void
 test_by_hand (Fixture *f, gconstpointer data)
 {
@@ -279,7 +279,7 @@ test_by_hand (Fixture *f, gconstpointer data)
   g_array_unref (got.eval);
 }
 
-/* A run that ends between two windows goes on with the same bits. */
+/* A run that ends between two windows resumes with the same bits. */
 static void
 test_resume (Fixture *f, gconstpointer data)
 {
@@ -358,7 +358,7 @@ test_schedule (Fixture *f, gconstpointer data)
   g_assert_cmpfloat (loom_scheduled_at (&curve, 1000000, 100), ==, 0);
 }
 
-/* A loss that is the number itself, times a weight that learns nothing: what each step reports is the schedule, with
+/* A loss that is the scheduled number itself, times a weight with zero gradient: each step reports the schedule, with
  * one plan; an evaluation has its own number. */
 static void
 test_moves (Fixture *f, gconstpointer data)

@@ -1,9 +1,8 @@
-/* A step allocates nothing: counted, not believed.
- *
- * This program brings malloc and its family itself, in front of the C library's, and counts calls from every thread
- * while a hundred steps pass between two looks of an observer. A call is charged to oneDNN or to the OpenMP runtime
- * when one of them is on the stack, because what a library does inside one execute() is its own; all others are ours.
- * Ours must be none at all, and the libraries' are bounded so that a primitive made anew in each step would show. */
+/* A step allocates nothing, which is counted. This program replaces malloc and related functions of the C library, and
+ * counts calls on every thread during a hundred steps between two queries of an observer. A call is attributed to
+ * oneDNN or to the OpenMP runtime if one of them is on the stack, because the program cannot influence what a library
+ * does inside one execute(); all others are ours. Ours must be 0, and the libraries' are bounded so that a primitive
+ * made again in each step would show. */
 #include "engine/loom-lab.h"
 
 #include <dlfcn.h>

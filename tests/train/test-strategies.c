@@ -1,10 +1,9 @@
 /* Runs of several ranks, as threads of this process: 20 steps in f64 end with the weights, averages and losses of one
- * rank that has the whole batch, within 1e-10, whatever the ranks divide; and all strategies have the same bits, but
- * for gradients of several batches, which are summed over ranks first or last. What is compared clips by the norm,
- * gathers several batches, keeps averages and ends an epoch with a short batch.
- *
- * With GRADLOOM_TEST_DEVICE=cuda each rank has a GPU of its own, and they exchange by NCCL, in f32. Steps are then read
- * one step late, and a fault of all is heard by all at the same place, so that they can look for its cause together. */
+ * rank with the whole batch, within 1e-10, with every strategy; and all strategies have the same bits, except with
+ * accumulated gradients, which are summed over ranks first or last. The runs clip by the norm, accumulate, keep
+ * averages and end an epoch with an incomplete batch. With GRADLOOM_TEST_DEVICE=cuda each rank has a GPU, and they
+ * communicate by NCCL, in f32. Steps are then read one step late, and a common fault is reported to all ranks at the
+ * same point, so that they search for its cause together. */
 #include "engine/train/trainer-private.h"
 #include "tests/test-program.h"
 #include "tests/train/rank-run.h"
@@ -23,7 +22,7 @@ static const struct
 {
   const char *name, *train, *inside, *loss; /* loss: more attributes of its node; NULL: none */
   guint same;                               /* the number of strategies with the same bits */
-  double tolerance;                         /* beside one rank */
+  double tolerance;                         /* against one rank */
 } cases[] = {
   { "adam", "optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\" precision=\"f64\"",
     "<clip norm=\"0.05\" value=\"0.03\"/><parallel bucket_mb=\"0.0001\"/>", NULL, 4, 1e-10 },
@@ -76,7 +75,7 @@ test_case (gconstpointer data)
             if (s == 0)
               {
                 compare (&alone, &first[k], tolerance, what);
-                /* Nothing but gradients is rounded on its way: before the first update the losses are the same. */
+                /* Only gradients are rounded for communication: before the first update the losses are the same. */
                 g_assert_cmpfloat (
                     fabs (g_array_index (alone.loss, double, 0) - g_array_index (first[k].loss, double, 0)), <, 1e-6);
                 /* Gradients that were rounded leave a trace. */
@@ -207,9 +206,9 @@ test_overflow (gconstpointer strategy)
     }
 }
 
-/* Ranks tell their losses of all steps but the first, before which they are asked. */
+/* Ranks report their losses of all steps but the first, before which there was no request. */
 static gpointer
-run_told (gpointer data)
+run_reporting (gpointer data)
 {
   static const LoomTrainerObserver observer = { .step = note_loss };
   Rank *rank = data;
@@ -238,7 +237,7 @@ run_told (gpointer data)
 
 /* They are the same when steps are read late. */
 static void
-test_told (gconstpointer strategy)
+test_reported (gconstpointer strategy)
 {
   const LoomTrainerOptions options
       = { .device = "ref", .batch_size = RANK_RUN_BATCH / 2, .steps = RANK_RUN_STEPS, .strategy = strategy };
@@ -247,9 +246,9 @@ test_told (gconstpointer strategy)
   Rank rank[2] = { 0 }, at_once[2] = { 0 };
   const LoomTensor *text;
 
-  run_ranks_by (run_told, rank, 2, xml, options);
+  run_ranks_by (run_reporting, rank, 2, xml, options);
   reads_at_once = TRUE;
-  run_ranks_by (run_told, at_once, 2, xml, options);
+  run_ranks_by (run_reporting, at_once, 2, xml, options);
   reads_at_once = FALSE;
   text = rank[0].value->pdata[0];
   g_assert_nonnull (g_strstr_len (text->data, (gssize)text->count, "{\"step\":20,"));
@@ -263,7 +262,7 @@ test_told (gconstpointer strategy)
     }
 }
 
-/* What --strategy makes wrong is said of the option as it was typed, not of what it writes. */
+/* An error of --strategy names the option as typed, not the attribute that it sets. */
 static void
 test_refused (void)
 {
@@ -311,8 +310,8 @@ TEST_FILE (argc, argv)
     }
   g_test_add_data_func ("/strategies/overflow/data", "data", test_overflow);
   g_test_add_data_func ("/strategies/overflow/zero3", "zero3", test_overflow);
-  g_test_add_data_func ("/strategies/told/data", "data", test_told);
-  g_test_add_data_func ("/strategies/told/1f1b", "1f1b", test_told);
+  g_test_add_data_func ("/strategies/reported/data", "data", test_reported);
+  g_test_add_data_func ("/strategies/reported/1f1b", "1f1b", test_reported);
   g_test_add_data_func ("/strategies/overflow/1f1b", "1f1b", test_overflow);
   g_test_add_data_func ("/strategies/overflow/gpipe", "gpipe", test_overflow);
   g_test_add_func ("/strategies/refused", test_refused);

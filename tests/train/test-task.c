@@ -1,5 +1,5 @@
-/* Which picture the data of a graph have: of every graph that comes with the program, and of those that have none. And
- * what a trainer answers while it is one: the same as a predictor of the same weights. */
+/* The kind of picture for the data of a graph: for every shipped graph, and for graphs without one. And predictions of
+ * a trainer during training: the same as a predictor's with the same weights. */
 #include "engine/loom-lab.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"

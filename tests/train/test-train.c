@@ -1,7 +1,6 @@
-/* Runs as the engine drives them: what a run writes, what it refuses, and that it goes on with the same bits.
- *
- * The graphs are small and their data generated, so that a whole run takes milliseconds; where a run has to be killed
- * it is the command line's process. */
+/* Runs of the engine: the files that a run writes, refused options, and resuming with the same bits. The graphs are
+ * small and their data generated, so that a whole run takes milliseconds; if a run has to be killed, it is a process of
+ * the command line. */
 #include "engine/loom-lab.h"
 #include "tests/exec/test-device.h"
 #include "tests/scratch.h"
@@ -35,8 +34,8 @@ tear_down (Fixture *f, gconstpointer data)
   g_free (f->folder);
 }
 
-/* Dropout and batch norm are in it, because their state and random numbers are what resuming gets wrong. 1000 samples
- * in batches of 96: the last batch of an epoch has 40. */
+/* With dropout and batch norm, because their state and random numbers are critical for resuming. 1000 samples in
+ * batches of 96: the last batch of an epoch has 40. */
 static const char *const GRAPH
     = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
       "<node id=\"data\" op=\"dataset\" source=\"spirals\"/>"
@@ -191,7 +190,7 @@ test_whole_run (Fixture *f, gconstpointer data)
   assert_same_file (out, newest, "weights.safetensors");
 }
 
-/* What steps wait for adds up to no more than the run took, and the rest of a pace is nobody's wait. */
+/* Stalls of steps sum to at most the run's time, and the waits of a pace are not counted. */
 static void
 test_waits (void)
 {
@@ -272,7 +271,7 @@ test_resume (Fixture *f, gconstpointer data)
           g_assert_cmpint (end, ==, LOOM_TRAINER_INTERRUPTED);
           g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED);
         }
-      /* A card has begun the next step of the epoch when it tells of one, and the run ends behind that. */
+      /* A GPU has begun the next step of the epoch when it reports one, and the run ends after that. */
       gint64 done = places[i] + (works_on (first.device) && places[i] % 11 != 0);
       g_assert_cmpint (seen.steps, ==, done);
       g_clear_pointer (&trainer, loom_trainer_free);
@@ -288,8 +287,8 @@ test_resume (Fixture *f, gconstpointer data)
     }
 }
 
-/* kill -9 at moments that nobody chose, again and again, with checkpoints all the time. A device under test is slower
- * to open and to run than the processor. */
+/* kill -9 at random moments, repeatedly, with checkpoints at all times. A device under test opens and runs more slowly
+ * than the CPU. */
 static void
 test_kill (Fixture *f, gconstpointer data)
 {
@@ -406,7 +405,7 @@ test_folder (Fixture *f, gconstpointer data)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
 }
 
-/* A run that was killed before its first checkpoint begins anew, with the same numbers. */
+/* A run that was killed before its first checkpoint begins again, with the same numbers. */
 static void
 test_resume_from_nothing (Fixture *f, gconstpointer data)
 {
@@ -480,8 +479,8 @@ test_refusals (Fixture *f, gconstpointer data)
   o.set = set;
   set[0] = "hidden.out_features";
   expect_error (GRAPH, &o, "NODE.PARAM=VALUE");
-  set[0] = "nobody.p=1";
-  expect_error (GRAPH, &o, "no node “nobody”");
+  set[0] = "absent.p=1";
+  expect_error (GRAPH, &o, "no node “absent”");
   set[0] = "hidden.out_feature=3";
   expect_error (GRAPH, &o, "out_feature");
   set[0] = "hidden.out_features=48"; /* does not fill 2,4,4 */

@@ -1,5 +1,6 @@
-/* Modules that the data choose (`switch` by sample, `recurse` over trees) divided among ranks: each computes the rows
- * and trees of its own samples, exchanges none of them, and 20 steps in f64 end as those of one rank, within 1e-10. */
+/* Modules that the data select (`switch` by sample, `recurse` over trees) partitioned among ranks: each computes the
+ * rows and trees of its own samples without communication, and 20 steps in f64 end as those of one rank, within 1e-10.
+ */
 #include "tests/test-program.h"
 #include "tests/train/rank-run.h"
 
@@ -15,7 +16,7 @@
                                          "seed=\"3\" precision=\"f64\" device=\"ref\">"                                \
                                          "<clip norm=\"0.5\"/></train></graph>"
 
-/* A module for each operator, which the sample names; one of them has a layer more. */
+/* A module for each operator, which the sample selects; one of them has an additional layer. */
 #define SWITCH                                                                                                         \
   GRAPH ("<module name=\"binary\">" NODE ("pair", "module_input", "") NODE ("hidden", "linear", "out_features=\"6\"")  \
              NODE ("act", "tanh", "") NODE ("scores", "linear", "out_features=\"10\"") NODE ("y", "module_output", "") \
@@ -34,7 +35,7 @@
                                          WIRE ("ten", "which.other") WIRE ("pair", "digit.pair")                       \
                                              WIRE ("which", "digit.index"))
 
-/* Trees, whose nodes see each child by itself. */
+/* Trees, whose nodes have a separate input for each child. */
 #define RECURSE                                                                                                        \
   GRAPH ("<module name=\"node\">" NODE ("token", "module_input", "") NODE ("h0", "module_input", "shape=\"B,5\"")      \
              NODE ("h1", "module_input", "shape=\"B,5\"")                                                              \

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Two layers that learn spirals, up to <train>: 1,000 samples, or what DATA ("n=\"300\"") says. */
+/* A net of two layers on spirals, up to <train>: 1,000 samples, or with the options DATA ("n=\"300\""). */
 #define TRAIN_TEST_SPIRALS(DATA, WIDTH)                                                                                \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
   "<node id=\"data\" op=\"dataset\" source=\"spirals\" " DATA "/>"                                                     \
@@ -15,8 +15,8 @@
   "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"          \
   "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
 
-/* A trainer of a graph without faults; xml NULL: of what the options resume. Of the options the learning rate and the
- * seed are the graph's, and it computes in one thread. */
+/* A trainer of a graph without faults; xml NULL: that of the resumed run. Learning rate and seed are the graph's, and
+ * it computes in one thread. */
 static inline LoomTrainer *
 train_test_new (const char *xml, LoomTrainerOptions options)
 {

@@ -44,7 +44,7 @@ test_after (void)
       guint input = 99;
 
       g_test_message ("%s after %s", cases[i].op, cases[i].shape);
-      g_assert_cmpint (studio_fit_behind (loom_op (cases[i].op), &type, &input), ==, cases[i].fit);
+      g_assert_cmpint (studio_fit_after (loom_op (cases[i].op), &type, &input), ==, cases[i].fit);
       if (cases[i].fit > STUDIO_FIT_NOT)
         g_assert_cmpuint (input, ==, cases[i].input);
     }
@@ -331,7 +331,7 @@ test_speed (void)
       guint n = 0;
 
       for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
-        n += studio_fit_behind (*op, &type, NULL) > STUDIO_FIT_NOT;
+        n += studio_fit_after (*op, &type, NULL) > STUDIO_FIT_NOT;
       half = g_get_monotonic_time ();
       for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
         n += studio_fit_before (*op, loss, input, 2, 1) > STUDIO_FIT_NOT;

@@ -185,7 +185,7 @@ check_pin (StudioDocument *document)
   StudioRect room;
 
   studio_document_begin (document, "Watch");
-  studio_document_make_room_for_pin (document, "fc", 176);
+  studio_document_make_space_for_pin (document, "fc", 176);
   studio_document_end (document);
   room = studio_geometry_with_pins (item (document, "fc"));
   if (studio_document_get_scene (document)->flow == STUDIO_FLOW_DOWN)

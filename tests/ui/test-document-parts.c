@@ -273,7 +273,7 @@ test_run (Fixture *f, gconstpointer data)
   /* A step that changed no meaning does not count. */
   run_version_note_step (run, set (f, "Layout", "5", NULL), FALSE);
   g_assert_cmpuint (run_version_n_changes (run, now, f->log), ==, 1);
-  g_assert_true (run_version_knows_step (run, step));
+  g_assert_true (run_version_has_step (run, step));
   undo_log_undo (f->log);
   undo_log_undo (f->log);
   g_assert_true (run_version_has (run, f->graph, "fc"));

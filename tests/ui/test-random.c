@@ -274,7 +274,7 @@ set_training (Hand *h)
   studio_document_end (h->document);
 }
 
-/* ---- places --------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------ */
 
 static void
 move (Hand *h)
@@ -367,7 +367,7 @@ change_points (Hand *h)
     studio_document_remove_points (h->document, wire);
 }
 
-/* ---- what is looked at ---------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 /* As "Watch" does, with space for the pin. */
 static void
@@ -378,7 +378,7 @@ pin (Hand *h)
   if (path == NULL)
     return;
   studio_document_begin (h->document, "Watch");
-  studio_document_make_room_for_pin (h->document, path, 150);
+  studio_document_make_space_for_pin (h->document, path, 150);
   LoomElement *view = studio_document_ensure (h->document, LOOM_TAG_VIEW);
   LoomElement *element = loom_element_new (LOOM_TAG_PIN, "tensor", path, "kind", "heat", NULL);
   studio_document_edit (h->document, loom_edit_insert (view, loom_element_n_children (view), element));

@@ -195,7 +195,7 @@ foreach_graph (Check check)
     }
 }
 
-/* ---- what must hold ------------------------------------------------------- */
+/* ---- invariants ----------------------------------------------------------- */
 
 static char *
 name_of (const StudioScene *scene, guint link)
@@ -444,7 +444,7 @@ is_said_elsewhere (StudioScene *scene, guint link, const StudioShapeLabel *shape
 
   for (guint k = 0; k < scene->n_links; k++)
     if (shape_label[k].rect.width > 0 && scene->link[k].from == own->from && scene->link[k].output == own->output
-        && studio_route_meets (&route[link], &shape_label[k].rect))
+        && studio_route_intersects (&route[link], &shape_label[k].rect))
       return TRUE;
   return FALSE;
 }
@@ -470,7 +470,7 @@ check_shape_labels (StudioScene *scene, const char *name)
           continue;
         }
       n_shape_labels++;
-      if (!studio_route_meets (&route[l], &middle))
+      if (!studio_route_intersects (&route[l], &middle))
         g_error ("%s: the shape of %s is not on its wire", name, wire);
       for (guint i = 0; i < scene->n_items; i++)
         {

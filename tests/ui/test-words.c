@@ -29,7 +29,7 @@ settle (void)
       ;
 }
 
-/* ---- what is data ----------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------- */
 
 static void
 add_data (const char *text)
@@ -107,7 +107,7 @@ is_ours (const char *text)
          || g_str_has_prefix (text, "Failed to execute child process"); /* GLib's, of the worker */
 }
 
-/* ---- looking ------------------------------------------------------------------------------ */
+/* ---- checks ------------------------------------------------------------------------------- */
 
 static void
 complain (const char *where, const char *what, GtkWidget *widget, const char *text)

@@ -1,8 +1,5 @@
-/* The outbox, with a run that makes points faster than they leave: what a reader of the curve must still get. And the
- * pace of a run.
- *
- * The serve thread is this one, which comes when the test says so; that is how a machine too busy to let it come looks.
- */
+/* The outbox, for a run that makes points faster than they are sent: what a reader of the curve must still receive. And
+ * the pace of a run. This thread is the serve thread, which runs when the test decides, as on a very busy machine. */
 #include "app/worker/worker.h"
 #include "tests/test-program.h"
 
@@ -16,7 +13,7 @@ typedef struct
   LoomBusWorker1 *skeleton, *proxy;
   WorkerOutbox *outbox;
   gint64 points, last, widest, progress, evals;
-  double waited; /* for data, as the newest signal said */
+  double waited; /* for data, from the newest signal */
   gboolean done;
 } Fixture;
 
@@ -35,7 +32,7 @@ metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, gin
       f->last = step;
       f->points++;
     }
-  g_assert_cmpint (recent_steps, ==, f->last % 7 + 1); /* of the newest point, also where points were thinned out */
+  g_assert_cmpint (recent_steps, ==, f->last % 7 + 1); /* of the newest point, also if points were thinned out */
 }
 
 static void
@@ -135,7 +132,7 @@ put (Fixture *f, gint64 from, gint64 to)
     }
 }
 
-/* Where steps wait goes along with the points. */
+/* Stalls of steps are sent with the points. */
 static void
 put_waits (Fixture *f)
 {
@@ -167,7 +164,7 @@ end_and_listen (Fixture *f, gint64 step)
   g_assert_cmpint (f->evals, ==, 1);
 }
 
-/* Far more points than are kept before the first batch is sent: the last is there, and no stretch of them is missing. */
+/* Far more points than are kept before the first batch is sent: the last one arrives, and there is no gap. */
 static void
 test_late (Fixture *f, gconstpointer data)
 {
@@ -176,7 +173,7 @@ test_late (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->widest, <=, 128);
 }
 
-/* The batch before does not leave: however long, what waits is bounded and thinned alike at both ends. */
+/* The batch before is not written: however long, the pending points are bounded and thinned out evenly. */
 static void
 test_stuck (Fixture *f, gconstpointer data)
 {
@@ -192,7 +189,7 @@ test_stuck (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->widest, <=, 128);
 }
 
-/* Points that come slowly enough all arrive. */
+/* Points at a low rate all arrive. */
 static void
 test_whole (Fixture *f, gconstpointer data)
 {
@@ -208,7 +205,7 @@ test_hurried (void)
   WorkerPace pace = { 0 };
   const gint64 begin = g_get_monotonic_time ();
 
-  worker_pace_ask (&pace, WORKER_PACE_MAX_SECONDS);
+  worker_pace_set (&pace, WORKER_PACE_MAX_SECONDS);
   worker_pace_hurry (&pace, TRUE);
   for (gint64 step = 1; step <= 20000; step++)
     worker_pace_wait (&pace, step, 20000);

@@ -1,5 +1,5 @@
-/* A worker that trains on a device with memory of its own: what the driver says comes once a second while it trains,
- * and begins with what was in use before anything of the run was there. */
+/* A worker that trains on a device with its own memory: it sends the driver's figures once a second during training,
+ * and first the memory in use before the run allocated any. */
 #include <string.h>
 
 #include "tests/test-program.h"

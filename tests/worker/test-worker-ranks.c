@@ -78,7 +78,7 @@ test_ranks (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (after, "rank 1"));
   g_assert_nonnull (strstr (after, "\"cat\":\"exchange\""));
   g_assert_nonnull (strstr (after, "\"node\":\"hidden\""));
-  /* What is asked for is told of the next steps, once each. */
+  /* Requested values are reported for the next steps, once each. */
   none = read_text (f, "losses:");
   g_assert_cmpstr (none, ==, "");
   g_free (read_text (f, "ranks:"));
@@ -97,7 +97,7 @@ test_ranks (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->last_step, ==, 16);
 }
 
-/* ---- what views see ---- */
+/* ---- values in views ---- */
 
 static void
 load_parallel (Fixture *f, const char *parallel)
@@ -135,7 +135,7 @@ append_port (Fixture *f, const char *port, guint expected, GArray *seen)
   append (seen, bytes, expected);
 }
 
-/* Two weights, of which ranks may have parts, what a layer makes of the fixed sample, a gradient, and answers. */
+/* Two weights, which may be sharded, a layer's output for the fixed sample, a gradient, and predictions. */
 static void
 append_all (Fixture *f, GArray *seen)
 {

@@ -103,7 +103,7 @@ test_commands (Fixture *f, gconstpointer data)
   g_assert_cmpint (snapshot (f, "hidden.weight", 4096, shape, &rank, &full, &bytes, &after), ==, 1);
   g_assert_true (before != after);
 
-  /* Downsampled to what was asked for, and never more. */
+  /* Downsampled to the requested size, and never more. */
   g_assert_cmpint (snapshot (f, "act", 64, shape, &rank, &full, &bytes, NULL), ==, 1);
   g_assert_cmpint (full, ==, 32 * 16);
   g_assert_cmpuint (bytes, <=, 64);
@@ -137,7 +137,7 @@ test_commands (Fixture *f, gconstpointer data)
   snapshot (f, "scores", 4096, shape, &rank, &full, &bytes, NULL);
   g_assert_cmpint (full, ==, 64);
 
-  /* Changed values are in force where the checkpoint is resumed, and reported. */
+  /* Changed values apply when the checkpoint is resumed, and are reported. */
   g_assert_cmpfloat (f->base_lr, ==, 0.01);
   g_clear_error (&error);
   worker_start (f, 100000, TRUE, TRUE, &error);
@@ -173,7 +173,7 @@ words_at (Fixture *f, const char *port, GError **error)
   return text;
 }
 
-/* What rows and columns of a map stand for: the first test sample, whatever the run does; and ports without words. */
+/* The labels of a map's rows and columns: the first test sample, whatever the run does; and ports without words. */
 static void
 test_words (Fixture *f, gconstpointer data)
 {
@@ -239,8 +239,8 @@ value_of (Fixture *f, const char *port, gint64 step)
   return value;
 }
 
-/* What a run that stands still shows is of one step and from before its update: the loss that it reported, the values,
- * the gradients and the weights; of ports that were asked for before, and of such that were not. */
+/* A paused run shows one step from before its update: the loss that it reported, the values, the gradients and the
+ * weights; for ports that were requested before, and for others. */
 static void
 test_phase (Fixture *f, gconstpointer data)
 {
@@ -461,7 +461,7 @@ refuse_samples (Fixture *f, const gint64 *shape, gsize rank, gsize bytes)
   g_assert_nonnull (error);
 }
 
-/* A grid of points gets the answers that the command line gives, at the step of the run's end; what is no batch of
+/* Predictions for a grid of points are those of the command line, at the step of the run's end; an invalid batch of
  * points is refused. */
 static void
 test_predict (Fixture *f, gconstpointer data)
@@ -507,7 +507,7 @@ test_predict (Fixture *f, gconstpointer data)
   refuse_samples (f, NULL, 0, 0);
 }
 
-/* Studio went away: the run finishes its step, writes a checkpoint, and the process ends by itself. */
+/* Studio has exited: the run finishes its step, writes a checkpoint, and the process exits. */
 static void
 test_end_of_input (Fixture *f, gconstpointer data)
 {
@@ -522,7 +522,7 @@ test_end_of_input (Fixture *f, gconstpointer data)
   g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
 }
 
-/* A killed worker is noticed at once, and another one goes on where it was. */
+/* A killed worker is detected at once, and another one resumes the run. */
 static void
 test_kill (Fixture *f, gconstpointer data)
 {
@@ -576,8 +576,8 @@ events_length (Fixture *f)
   return st.st_size;
 }
 
-/* A stopped Studio: a client that asked for a long run and then stands still. It is this program again,
- * in a process of its own, because a forked one would have lost GDBus's thread. */
+/* A stopped Studio: a client that starts a long run and then stops. It is this program again, in a separate process,
+ * because a forked one would have lost GDBus's thread. */
 static int
 be_client (const char *in, const char *out, const char *folder)
 {
@@ -615,13 +615,13 @@ test_stalled_client (Fixture *f, gconstpointer data)
   g_assert_cmpint (waitpid (client, &status, WUNTRACED), ==, client);
   g_assert_true (WIFSTOPPED (status));
 
-  /* The first second fills what is bounded: the pipe, the batch in flight, the points that wait. */
+  /* The first second fills all bounded buffers: the pipe, the batch in flight, the pending points. */
   g_usleep (1500000);
   gint64 early = resident_kib (f->pid), early_length = events_length (f);
   g_usleep (3000000);
   gint64 late = resident_kib (f->pid);
   g_test_message ("resident: %" G_GINT64_FORMAT " KiB, later %" G_GINT64_FORMAT " KiB", early, late);
-  /* Without the bound it grows by 100 MiB in this time; a sanitizer's own books take some of what is allowed here. */
+  /* Without the bound it grows by 100 MiB in this time; the limit allows for a sanitizer's own memory. */
   g_assert_cmpint (late - early, <, 24 * 1024);
   g_assert_cmpint (events_length (f), >, early_length); /* it trains on */
 
@@ -631,7 +631,7 @@ test_stalled_client (Fixture *f, gconstpointer data)
   g_assert_true (WIFEXITED (status));
 }
 
-/* A library that prints before main() does so into the pipe, one that prints later does not. */
+/* A library that prints before main() writes into the pipe, one that prints later does not. */
 static void
 test_stray_prints (Fixture *f, gconstpointer data)
 {

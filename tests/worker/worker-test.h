@@ -1,4 +1,4 @@
-/* A worker as tests meet it: spawned, spoken to over its pipes, and what it has said. */
+/* A worker for tests: spawned, with calls over its pipes, and the signals that it sent. */
 #pragma once
 
 #include <gio/gio.h>
@@ -15,12 +15,12 @@ typedef struct
   GDBusConnection *connection;
   LoomBusWorker1 *bus;
   char *folder;
-  /* what signals said */
+  /* recorded from signals */
   GString *states;
   char *state, *message, *problem, *failed_node;
   gint64 points, last_step, evals, checkpoints;
   double last_loss, last_lr, base_lr;
-  double at_least; /* what the run shall take; 0: not looked at */
+  double at_least; /* the requested duration; 0: not used */
   gboolean memory, closed;
   gboolean without_metrics; /* the graph has none */
 } Fixture;
@@ -56,11 +56,11 @@ gboolean worker_timeout_cb (gpointer data);
 char *worker_program (void);
 /* Starts one, without waiting for it, and makes its folder. */
 void worker_spawn (Fixture *f, const char *const *argv);
-/* Reads up to the magic line and returns what stood before it. */
+/* Reads up to the magic line and returns the text before it. */
 char *worker_read_magic (int fd);
 /* After the magic line. */
 void worker_connect (Fixture *f);
-/* All of it, and its end. */
+/* Waits for its end and frees everything. */
 void worker_set_up (Fixture *f, gconstpointer data);
 void worker_tear_down (Fixture *f, gconstpointer data);
 /* Waits for the process to end: its status. */

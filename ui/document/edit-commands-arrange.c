@@ -1,4 +1,4 @@
-/* Commands that bring the selected cards onto one line, or apart evenly. */
+/* Commands that align or distribute the selected cards. */
 #include "ui/document/studio-edit-command.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* Commands about modules: making and dissolving them, what runs them, and leaving the shown one. */
+/* Commands for modules: creating and dissolving them, the loops that run them, and leaving the shown one. */
 #include "ui/document/studio-edit-command.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* Commands about the selection and about what was done last. */
+/* Commands for the selection and for undo. */
 #include "ui/document/studio-edit-command.h"
 
 #include <glib/gi18n.h>
@@ -68,7 +68,7 @@ mute (StudioDocument *document, GError **error)
   return FALSE;
 }
 
-/* Whether one open frame and nothing else is selected. */
+/* TRUE if only one open frame is selected. */
 static gboolean
 is_open_frame (StudioDocument *document)
 {

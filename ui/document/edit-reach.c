@@ -1,4 +1,4 @@
-/* Recognises edits that only move things: no operator, fault or word on a card depends on a position. */
+/* Recognises edits that only move things: no operator, fault or text of a card depends on a position. */
 #include "ui/document/edit-reach.h"
 
 static gboolean
@@ -9,7 +9,7 @@ is_position (const char *attribute)
   return g_strv_contains (names, attribute);
 }
 
-/* An element that came or went. */
+/* An inserted or removed element. */
 static EditReach
 reach_of_element (const LoomElement *e)
 {

@@ -1,4 +1,4 @@
-/* How far the effect of an edit reaches: what has to be derived from the graph again. */
+/* The reach of an edit: what has to be derived from the graph again. */
 #pragma once
 
 #include "engine/loom.h"
@@ -9,11 +9,11 @@ typedef enum
 {
   EDIT_REACH_NOTHING,
   EDIT_REACH_POSITIONS, /* of cards, frames, notes and reroute points */
-  EDIT_REACH_ALL        /* the net, its faults, and what cards show */
+  EDIT_REACH_ALL        /* the net, its faults, and the contents of cards */
 } EditReach;
 
-/* Of an edit that was applied to the graph, given as its inverse, if the root or module `scope` is shown. What moves in
- * another one changes the pictures of it on cards, so that reaches all. */
+/* The reach of an edit that was applied to the graph, given as its inverse, if the root or module `scope` is shown.
+ * Moves in another scope change the pictures of it on cards, so they reach everything. */
 EditReach edit_reach_of (const LoomGraph *graph, const LoomElement *scope, const LoomEdit *inverse);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* Shared by the finders of remedies. */
+/* Shared by the files that find quick fixes. */
 #pragma once
 
 #include "ui/document/studio-mend.h"
@@ -8,14 +8,14 @@ G_BEGIN_DECLS
 #define MEND_MOST        3
 #define MEND_MOST_INPUTS 16
 
-/* A faulty node, with what comes to it. */
+/* A faulty node, with the types of its inputs. */
 typedef struct
 {
   StudioDocument *document;
   const LoomNet *net;
   const LoomNetNode *node;
   const LoomFault *fault;
-  guint64 serial; /* of the card whose button it is: the node's, or that of a module that it stands in */
+  guint64 serial; /* of the card with the button: the node's, or that of the module that contains it */
   const LoomType *type[MEND_MOST_INPUTS];
   guint n; /* inputs */
   GPtrArray *mends;
@@ -23,14 +23,14 @@ typedef struct
 
 StudioMend *mend_add (const MendPatient *patient, StudioMendKind kind, const char *port);
 
-/* Remedies that leave the nodes as they are: mend-wires.c. */
-/* One of two wires into an input, or of those in a ring, goes. */
+/* Fixes that change only wires: mend-wires.c. */
+/* Removes one of two wires into an input, or of those in a cycle. */
 void mend_try_cuts (const MendPatient *patient);
-/* Two wires of the node change places, where it then takes both. */
+/* Exchanges two wires of the node, if it accepts both. */
 void mend_try_swap (const MendPatient *patient);
-/* Outputs of modules in the node's scope that nothing reads, for this input. read: numbers of sources, 8 a node. */
+/* Wires an unread output of a module in the node's scope to this input. read: numbers of sources, 8 per node. */
 void mend_try_modules (const MendPatient *patient, guint at, GHashTable *read);
-/* Whether the node computes something from what is wrong here: a wire from it would close a ring. */
+/* TRUE if the node depends on the faulty node: a wire from it would close a cycle. */
 gboolean mend_depends (const MendPatient *patient, guint on);
 gboolean mend_cut (StudioDocument *document, const StudioMend *mend);
 gboolean mend_swap (StudioDocument *document, const StudioMend *mend);

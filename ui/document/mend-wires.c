@@ -1,4 +1,4 @@
-/* Remedies in wires: one too many goes, two change places. */
+/* Quick fixes of wires: removing one, or exchanging two. */
 #include "ui/document/mend-private.h"
 
 #include <glib/gi18n.h>
@@ -26,7 +26,7 @@ wires_into (const LoomElement *node)
   return wires;
 }
 
-/* The input that a wire leads to, or NULL where it is left out. */
+/* The input at the end of a wire, or NULL if it is not named. */
 static char *
 dup_port (const LoomElement *wire)
 {
@@ -48,7 +48,7 @@ offer_cut (const MendPatient *patient, const LoomElement *wire)
   mend->preview = g_strdup_printf ("%s → %s", from, to);
 }
 
-/* Two wires into one input: the later one was drawn by mistake, so it is the first that is offered. */
+/* Of two wires into one input the later one was probably drawn by mistake, so its removal is offered first. */
 static void
 try_doubles (const MendPatient *patient, GPtrArray *wires)
 {
@@ -76,11 +76,11 @@ place_along (const LoomElement *scope, const char *id, gboolean down)
   const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
   const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
 
-  /* Rows wrap, so that what stands lower comes later. */
+  /* Rows of cards wrap, so cards further down come later. */
   return (y != NULL ? g_ascii_strtod (y, NULL) : 0) * (down ? 1 : 1e4) + (x != NULL ? g_ascii_strtod (x, NULL) : 0);
 }
 
-/* A ring is opened where a wire leads backward on the canvas: such a wire is what one draws by mistake. */
+/* A cycle is opened at a wire that runs backwards on the canvas, which was probably drawn by mistake. */
 static void
 try_ring (const MendPatient *patient, GPtrArray *wires)
 {
@@ -139,7 +139,7 @@ mend_try_swap (const MendPatient *patient)
         memcpy (type, patient->type, sizeof type);
         type[a] = patient->type[b];
         type[b] = patient->type[a];
-        studio_fit_ask (patient->node->element, type, patient->n, &answer);
+        studio_fit_infer (patient->node->element, type, patient->n, &answer);
         studio_fit_answer_clear (&answer);
         if (answer.fit != STUDIO_FIT_WELL)
           continue;
@@ -171,7 +171,7 @@ try_module_output (const MendPatient *patient, const LoomElement *instance, cons
     return;
   memcpy (type, patient->type, sizeof type);
   type[at] = made;
-  studio_fit_ask (patient->node->element, type, MAX (patient->n, at + 1), &answer);
+  studio_fit_infer (patient->node->element, type, MAX (patient->n, at + 1), &answer);
   studio_fit_answer_clear (&answer);
   if (answer.fit < STUDIO_FIT_UNKNOWN || answer.fit == STUDIO_FIT_HINT)
     return;

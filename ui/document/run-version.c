@@ -1,4 +1,4 @@
-/* A frozen copy of the run's graph, and the steps since. */
+/* A frozen copy of the run's graph, and the steps since then. */
 #include "ui/document/run-version.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ struct _RunVersion
   LoomGraph *graph;
   char *hash;
   GArray *steps;       /* ids of the steps that were done when the run began */
-  GHashTable *meaning; /* id → whether that step changed the meaning */
+  GHashTable *meaning; /* id → TRUE if that step changed the meaning */
   LoomErrorCode fault_code;
   char *fault_node, *fault_port, *fault_message; /* fault_node NULL: the run has no fault */
 };
@@ -61,7 +61,7 @@ run_version_note_step (RunVersion *self, guint64 step, gboolean changed)
 }
 
 gboolean
-run_version_knows_step (const RunVersion *self, guint64 step)
+run_version_has_step (const RunVersion *self, guint64 step)
 {
   return g_hash_table_contains (self->meaning, &step);
 }
@@ -116,7 +116,7 @@ same_attributes (const LoomElement *a, const LoomElement *b)
   return TRUE;
 }
 
-/* The wires that end in a node, as one text, for comparison. */
+/* All wires that end at a node as one text, for comparison. */
 static char *
 incoming (const LoomElement *node)
 {

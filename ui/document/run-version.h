@@ -1,4 +1,4 @@
-/* The graph that a run was started from, and what the present one has in common with it. */
+/* The graph that a run was started from, compared with the current one. */
 #pragma once
 
 #include "ui/document/undo-log.h"
@@ -7,24 +7,24 @@ G_BEGIN_DECLS
 
 typedef struct _RunVersion RunVersion;
 
-/* The present graph, its hash, and the log of its steps. */
+/* The current graph, its hash, and the log of its steps. */
 RunVersion *run_version_new (const LoomGraph *graph, const char *hash, const UndoLog *log);
 void run_version_free (RunVersion *self);
-/* Whether a step changed the meaning of the graph, which is all but layout and view. */
+/* Records whether a step changed the meaning of the graph (everything except layout and view). */
 void run_version_note_step (RunVersion *self, guint64 step, gboolean changed);
-gboolean run_version_knows_step (const RunVersion *self, guint64 step);
-/* A step became part of another. */
+gboolean run_version_has_step (const RunVersion *self, guint64 step);
+/* Records that a step was merged into another. */
 void run_version_fold (RunVersion *self, guint64 gone, guint64 into);
-/* The number of steps between the run's graph and the one with this hash; 0: they mean the same. */
+/* The number of steps between the run's graph and the one with this hash; 0: they have the same meaning. */
 guint run_version_n_changes (const RunVersion *self, const char *hash, const UndoLog *log);
-/* Whether the node with this path, its attributes and the wires into it are as in the run. */
+/* TRUE if the node with this path, its attributes and the wires into it are the same as in the run. */
 gboolean run_version_has (const RunVersion *self, const LoomGraph *graph, const char *path);
 
-/* A failure of the run that belongs to a node. node NULL: there is none (any more). */
+/* Sets a failure of the run that belongs to a node. node NULL: none. */
 void
 run_version_set_fault (RunVersion *self, LoomErrorCode code, const char *node, const char *port, const char *message);
 gboolean run_version_has_fault (const RunVersion *self);
-/* Adds it to the list while the node is as in the run. */
+/* Adds the failure to the list while the node is the same as in the run. */
 void run_version_add_fault (const RunVersion *self, const LoomGraph *graph, LoomFaults *faults);
 
 G_END_DECLS

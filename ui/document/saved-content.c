@@ -1,4 +1,4 @@
-/* The edits since a graph was saved, as what they amount to. */
+/* Tracks the net effect of the edits since a graph was saved. */
 #include "ui/document/saved-content.h"
 
 #include <string.h>
@@ -6,11 +6,11 @@
 struct _SavedContent
 {
   char *text;
-  GHashTable *values;             /* "SERIAL ATTRIBUTE" → the saved value of an attribute that has another now */
-  GHashTable *inserted, *removed; /* serials of elements that came, and that went */
-  gint64 more;                    /* elements that the graph has more than the file */
-  gboolean is_reordered;          /* attributes came or went, and may stand in another order */
-  gboolean is_earlier;            /* the edits between the text and the graph are not known */
+  GHashTable *values;             /* "SERIAL ATTRIBUTE" → the saved value of an attribute that is now different */
+  GHashTable *inserted, *removed; /* serials of inserted and removed elements */
+  gint64 more;                    /* number of elements in the graph minus number in the file */
+  gboolean is_reordered;          /* attributes were added or removed, so their order may differ */
+  gboolean is_earlier;            /* the edits between the text and the graph are unknown */
   gboolean has_answer, differs;
 };
 
@@ -73,7 +73,7 @@ tree_size (const LoomElement *e)
   return n;
 }
 
-/* A value was `before` and is `now`. */
+/* Records that a value was `before` and is `now`. */
 static void
 note_value (SavedContent *self, guint64 serial, const char *name, const char *before, const char *now)
 {
@@ -88,7 +88,7 @@ note_value (SavedContent *self, guint64 serial, const char *name, const char *be
     g_hash_table_remove (self->values, key);
 }
 
-/* Whether the element, or one around it, is not in the file. */
+/* TRUE if the element, or an ancestor, is not in the file. */
 static gboolean
 is_inserted (const SavedContent *self, const LoomElement *e)
 {
@@ -109,7 +109,7 @@ note_element (GHashTable *gone, GHashTable *come, guint64 serial)
     g_hash_table_add (come, g_memdup2 (&serial, sizeof serial));
 }
 
-/* An empty text is written as none is. */
+/* Empty text is written like missing text. */
 static const char *
 text_or_null (const char *text)
 {
@@ -159,7 +159,7 @@ saved_content_is_known (SavedContent *self)
     return TRUE;
   if (self->is_earlier)
     return FALSE;
-  /* Equal texts are of equally many elements. */
+  /* Equal texts have equal numbers of elements. */
   if (self->more != 0)
     return TRUE;
   return has_same_elements (self) && (g_hash_table_size (self->values) > 0 || !self->is_reordered);

@@ -1,7 +1,7 @@
-/* Whether a graph differs from what its file holds, known from the edits since it was saved.
+/* Determines whether a graph differs from its file, from the edits since it was saved.
  *
- * It takes each edit after it was applied, as its inverse, and compares the texts of both only if elements came and
- * went in equal numbers. So the answer costs nothing after most edits, also of graphs of 20,000 nodes. */
+ * It receives each edit after it was applied, as its inverse, and compares the texts of both only if equally many
+ * elements were inserted and removed. So the query is cheap after most edits, even for graphs of 20,000 nodes. */
 #pragma once
 
 #include "engine/loom.h"
@@ -12,14 +12,14 @@ typedef struct _SavedContent SavedContent;
 
 SavedContent *saved_content_new (void);
 void saved_content_free (SavedContent *self);
-/* The file holds this text (transfer full), which loom_graph_write() wrote of the graph as it is now. */
+/* Sets the text of the file (transfer full), which loom_graph_write() made from the current graph. */
 void saved_content_set (SavedContent *self, char *text);
-/* The same of an earlier state of the graph. */
+/* The same for an earlier state of the graph. */
 void saved_content_set_earlier (SavedContent *self, char *text);
-/* An edit was applied to the graph; the inverse takes it back. */
+/* Records an edit that was applied to the graph, by its inverse. */
 void saved_content_note (SavedContent *self, const LoomGraph *graph, const LoomEdit *inverse);
 gboolean saved_content_differs (SavedContent *self, const LoomGraph *graph);
-/* Whether saved_content_differs() need not compare texts: for tests and measurements. */
+/* TRUE if saved_content_differs() need not compare texts: for tests and measurements. */
 gboolean saved_content_is_known (SavedContent *self);
 
 G_END_DECLS

@@ -3,7 +3,7 @@
 
 struct _ScopePath
 {
-  GArray *levels; /* ScopeLevel, whose path is owned */
+  GArray *levels; /* ScopeLevel, which owns its path */
 };
 
 static void

@@ -1,4 +1,4 @@
-/* Which scope of a graph is shown: the modules that were entered, outermost first, each by an instance. */
+/* The path to the shown scope of a graph: the modules that were entered, outermost first, each through an instance. */
 #pragma once
 
 #include "engine/loom.h"
@@ -24,13 +24,13 @@ ScopeLevel scope_path_level (const ScopePath *self, guint level);
 LoomElement *scope_path_element (const ScopePath *self, const LoomGraph *graph);
 const char *scope_path_text (const ScopePath *self); /* of the shown instance; "" at the root */
 void scope_path_enter (ScopePath *self, guint64 module, guint64 instance, const char *path);
-/* Leaves until depth is no more than this. */
+/* Leaves scopes until depth is at most this. */
 void scope_path_leave_to (ScopePath *self, guint depth);
-/* The innermost level shows another definition of the same instance. */
+/* Sets another definition for the instance of the innermost level. */
 void scope_path_replace_module (ScopePath *self, guint64 module);
-/* Whether both lead through the same instances. */
+/* TRUE if both lead through the same instances. */
 gboolean scope_path_equal (const ScopePath *a, const ScopePath *b);
-/* Leaves the levels that the graph does not have; TRUE if there are any. */
+/* Leaves the levels that no longer exist in the graph; TRUE if there were any. */
 gboolean scope_path_prune (ScopePath *self, const LoomGraph *graph);
 
 G_END_DECLS

@@ -1,4 +1,5 @@
-/* A list and a set of the same serials: the canvas queries every card and wire in each frame. */
+/* The selection as a list and a set of the same serials, because the canvas queries every card and wire in each frame.
+ */
 #include "ui/document/selection.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What is selected: serials in the order of selection, and as a set. */
+/* The selection: serials in the order of selection, and as a set. */
 #pragma once
 
 #include "engine/loom.h"
@@ -10,12 +10,12 @@ typedef struct _Selection Selection;
 Selection *selection_new (void);
 void selection_free (Selection *self);
 guint selection_n (const Selection *self);
-guint64 selection_get (const Selection *self, guint i); /* 0: there is no such element */
+guint64 selection_get (const Selection *self, guint i); /* 0: no such element */
 gboolean selection_has (const Selection *self, guint64 serial);
-/* They return whether anything changed. */
+/* These functions return TRUE if the selection has changed. */
 gboolean selection_set (Selection *self, const guint64 *serials, guint n);
 gboolean selection_put (Selection *self, guint64 serial, gboolean selected);
-/* Removes what the graph does not have. */
+/* Removes elements that are no longer in the graph. */
 gboolean selection_prune (Selection *self, const LoomGraph *graph);
 
 G_END_DECLS

@@ -9,7 +9,7 @@
 #include "ui/document/document-edit.h"
 #include "ui/scene/studio-geometry.h"
 
-/* Appends the module called name, after those that it uses itself. */
+/* Appends a module after the modules that it uses. */
 static void
 collect_module (const LoomGraph *graph, const char *name, GHashTable *seen, GPtrArray *modules)
 {
@@ -101,7 +101,7 @@ studio_clipboard_copy (StudioDocument *document)
 
   if (studio_scene_n_frames (studio_document_get_scene (document)) == 0 || !studio_document_selects_frame (document))
     return copy_selected (document);
-  /* The nodes that a collapsed frame stands for are copied with the frame, which is closed again at once. */
+  /* The nodes of a collapsed frame are copied with the frame, which is expanded meanwhile. */
   before = g_new (guint64, n);
   for (guint i = 0; i < n; i++)
     before[i] = studio_document_get_selected (document, i);
@@ -133,7 +133,7 @@ studio_clipboard_copy_module (StudioDocument *document, const char *module)
   return loom_graph_write (copy, NULL);
 }
 
-/* Whether two trees say the same, apart from their own names at the top. */
+/* TRUE if two trees are equal, except for the name of the root. */
 static gboolean
 same_tree (const LoomElement *a, const LoomElement *b, gboolean is_top)
 {
@@ -175,7 +175,7 @@ rename_modules (LoomElement *e, GHashTable *names)
     rename_modules (loom_element_child (e, i), names);
 }
 
-/* Brings the modules over: equal ones are shared, others are inserted, under another name where theirs is taken. */
+/* Inserts the modules: equal ones are shared, others are renamed if their name exists. */
 static void
 paste_modules (StudioDocument *document, LoomElement *root, GHashTable *names)
 {
@@ -209,7 +209,7 @@ paste_modules (StudioDocument *document, LoomElement *root, GHashTable *names)
     }
 }
 
-/* A module may not hold itself, however far down. */
+/* A module must not contain itself, directly or indirectly. */
 static gboolean
 module_reaches (const LoomGraph *graph, const char *module, const char *wanted, guint depth)
 {
@@ -228,7 +228,7 @@ module_reaches (const LoomGraph *graph, const char *module, const char *wanted, 
   return FALSE;
 }
 
-/* Whether an instance of this module may stand in the shown scope. The error calls it by the name that it came with. */
+/* TRUE if an instance of this module may be in the shown scope. The error has the module's original name. */
 static gboolean
 may_stand_here (StudioDocument *document, const char *module, const char *called, GError **error)
 {
@@ -280,7 +280,8 @@ place_value (const LoomElement *place, const char *attribute)
   return isfinite (v) ? v : 0;
 }
 
-/* One dot right and below, and one more for each copy that lies there already: a copy is never hidden by another. */
+/* One grid step to the right and down, and one more for each copy that is already there, so that no copy hides another.
+ */
 static double
 free_offset (const StudioScene *scene, LoomElement *root)
 {
@@ -304,7 +305,7 @@ free_offset (const StudioScene *scene, LoomElement *root)
     }
 }
 
-/* The points of a wire of the clipboard, for the wire that was made after it. */
+/* Copies the waypoints of a wire in the clipboard to the new wire. */
 static void
 paste_points (StudioDocument *document, const LoomElement *root, const LoomElement *from, LoomElement *wire, double dx,
               double dy)
@@ -335,7 +336,7 @@ is_annotation (const LoomElement *e)
   return loom_element_tag (e) == LOOM_TAG_FRAME || loom_element_tag (e) == LOOM_TAG_NOTE;
 }
 
-/* Frames and notes of the text, counted and with their corner. */
+/* Counts the frames and notes of the text, and finds their corner. */
 static guint
 measure_annotations (const LoomElement *root, double *left, double *top)
 {

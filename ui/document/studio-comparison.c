@@ -1,4 +1,4 @@
-/* The comparison is worked out when it is asked for, once a version of the document and scope. */
+/* The comparison is computed at the first query for each version of the document and scope. */
 #include <glib/gi18n.h>
 
 #include "ui/document/studio-loops.h"
@@ -16,11 +16,11 @@ struct _StudioComparison
   LoomGraph *before;
   char *title;
 
-  GPtrArray *differences; /* NULL: to be worked out */
+  GPtrArray *differences; /* NULL: not computed yet */
   GHashTable *cards;      /* id → StudioChange, of the shown scope; NULL likewise */
   GHashTable *wires;      /* &link->serial → StudioChange */
-  StudioScene *old;       /* the scope as it was; NULL where there was none */
-  gboolean *gone;         /* of its items */
+  StudioScene *old;       /* the old version of the scope; NULL if it did not exist */
+  gboolean *gone;         /* of its items: removed */
   GArray *lost;           /* StudioLostWire */
 };
 
@@ -69,7 +69,7 @@ is_root (StudioComparison *self)
   return studio_document_scope_depth (self->document) == 0;
 }
 
-/* Whether a difference is one between nodes, or between wires, of the shown scope. */
+/* TRUE for a difference between nodes, or between wires, of the shown scope. */
 static gboolean
 is_here (StudioComparison *self, const LoomDifference *d, const char *what)
 {
@@ -94,7 +94,7 @@ old_scope (StudioComparison *self)
   return loom_graph_find_module (self->before, name);
 }
 
-/* "out_features 4 → 8", of a sentence that begins with what the card says itself. */
+/* "out_features 4 → 8", from a sentence that begins with the card's name. */
 static char *
 words_of (const LoomDifference *d)
 {
@@ -117,7 +117,7 @@ put_mark (GHashTable *marks, gpointer key, LoomDifferenceKind kind, char *words)
   g_hash_table_insert (marks, key, mark);
 }
 
-/* Modules within which anything differs, themselves or through modules that they use. */
+/* Modules with any difference, directly or in modules that they use. */
 static GHashTable *
 changed_modules (StudioComparison *self)
 {
@@ -174,7 +174,7 @@ mark_cards (StudioComparison *self, const StudioScene *scene)
       put_mark (self->cards, g_strdup (scene->item[i].id), LOOM_DIFFERENCE_CHANGED, g_strdup (_ ("inside")));
 }
 
-/* Ids of nodes of the old scope that are gone. */
+/* Ids of removed nodes of the old scope. */
 static GHashTable *
 removed_nodes (StudioComparison *self)
 {
@@ -190,9 +190,9 @@ removed_nodes (StudioComparison *self)
   return removed;
 }
 
-/* A ghost below a card of today could not be seen: it stands below that. */
+/* A ghost is moved below a current card that would hide it. */
 static void
-make_room (StudioItem *ghost, const StudioScene *scene)
+move_below (StudioItem *ghost, const StudioScene *scene)
 {
   for (guint round = 0; round < scene->n_items; round++)
     {
@@ -214,7 +214,7 @@ make_room (StudioItem *ghost, const StudioScene *scene)
     }
 }
 
-/* An end of a wire that is gone: at the card of today, else at the ghost. FALSE: neither is there. */
+/* The position of an end of a removed wire: at the current card, else at the ghost. FALSE: neither exists. */
 static gboolean
 end_place (StudioComparison *self, const StudioScene *scene, const char *end, gboolean is_output, double *x, double *y)
 {
@@ -303,7 +303,7 @@ work_out_scope (StudioComparison *self)
         {
           self->gone[i] = g_hash_table_contains (removed, self->old->item[i].id);
           if (self->gone[i])
-            make_room (&self->old->item[i], scene);
+            move_below (&self->old->item[i], scene);
         }
     }
   mark_cards (self, scene);
@@ -356,8 +356,8 @@ studio_comparison_find_ghost (StudioComparison *self, const char *id, double *x,
 
 /* ---- finding ----------------------------------------------------------------- */
 
-/* The path of a node within an instance of the module (NULL: the root) that stands in scope, at path, or deeper; NULL
- * where nothing uses it. */
+/* The path of a node within an instance of the module (NULL: the root) in scope, at path, or deeper; NULL if the module
+ * is not used. */
 static char *
 path_within (LoomGraph *graph, const LoomElement *scope, const char *path, const char *module,
              const LoomElement *wanted, guint depth)
@@ -379,7 +379,7 @@ path_within (LoomGraph *graph, const LoomElement *scope, const char *path, const
   return NULL;
 }
 
-/* Modules may hold each other to this depth. */
+/* maximum nesting of modules */
 #define MAX_DEPTH 16
 
 gboolean
@@ -405,7 +405,7 @@ studio_comparison_reveal (StudioComparison *self, const LoomDifference *differen
       path = path_within (graph, root, "", difference->scope, node, MAX_DEPTH);
       return path != NULL && studio_document_reveal (self->document, path);
     }
-  /* A node that is gone is seen where it was: any node of its scope leads there. */
+  /* A removed node is shown where it was: the path of any node of its scope is sufficient. */
   for (guint i = 0; path == NULL && i < loom_element_n_children (scope); i++)
     if (loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE)
       path = path_within (graph, root, "", difference->scope, loom_element_child (scope, i), MAX_DEPTH);
@@ -425,7 +425,7 @@ changed_cb (StudioComparison *self)
   g_signal_emit (self, changed_signal, 0);
 }
 
-/* Cards that have no place in the file get theirs with the scene, which is another then. */
+/* Cards without a position in the file get one from the scene, so a new scene may place them elsewhere. */
 static void
 scope_changed_cb (StudioComparison *self)
 {

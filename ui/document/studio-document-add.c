@@ -1,5 +1,5 @@
-/* Adding nodes where they belong. What is to be wired is decided before anything changes, by asking the operators (see
- * studio-fit.h), so that the whole is one transaction. */
+/* Adds nodes with their wires. The wires are determined before anything changes, with the operators' own type rules
+ * (see studio-fit.h), so that the whole is one transaction. */
 #include "ui/document/studio-document-add.h"
 
 #include <glib/gi18n.h>
@@ -15,26 +15,26 @@
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-geometry.h"
 
-#define GAP 64.0 /* between a card and the one behind it */
+#define GAP 64.0 /* between a card and the new one after it */
 
-/* A node that is being added, and its wires. */
+/* A node to add, and its wires. */
 typedef struct
 {
   StudioDocument *document;
   StudioScene *scene;
   const LoomOp *op;          /* NULL: a module */
   const LoomElement *module; /* its definition */
-  LoomGraph *library;        /* where that is copied from; NULL: it is in the document */
+  LoomGraph *library;        /* the library that the module is copied from; NULL: it is in the document */
   char *name;                /* of the operator or module */
   LoomElement *node;         /* detached */
   char *id;
-  GPtrArray *from, *to; /* texts of the wires' ends */
-  GArray *gone;         /* serials of the wires that go */
-  guint at;             /* the input that is wired, where there is an operator; STUDIO_NO_ITEM */
-  guint output;         /* of the card that is wired to it */
-  StudioPoint source;   /* where the wire to it begins, behind a card */
-  double *moved;        /* by which the scene's items make room, in its direction; NULL: not at all */
-  LoomType type;        /* of what comes there */
+  GPtrArray *from, *to; /* ends of the new wires, as text */
+  GArray *gone;         /* serials of the wires to remove */
+  guint at;             /* the input to wire, if there is an operator; STUDIO_NO_ITEM */
+  guint output;         /* the output of the card that feeds it */
+  StudioPoint source;   /* where that wire begins, for a new card after another */
+  double *moved;        /* the distances by which the scene's items move in its direction; NULL: none move */
+  LoomType type;        /* the type at the new node's input */
   gboolean typed;
 } Fresh;
 
@@ -107,7 +107,7 @@ input_specs (const Fresh *fresh, guint *n)
   return specs;
 }
 
-/* An end without a port means the only input that is needed, or the only output. */
+/* An end without a port is the only required input, or the only output. */
 static char *
 input_end (const Fresh *fresh, guint at)
 {
@@ -150,7 +150,7 @@ has_input (const Fresh *fresh)
   return input_specs (fresh, &n) != NULL && n > 0;
 }
 
-/* The input for what is not typed, or comes to a module: the first that is needed. */
+/* The input for an untyped wire, or of a module: the first required one. */
 static guint
 first_input (const Fresh *fresh)
 {
@@ -168,12 +168,12 @@ fit_output (const Fresh *fresh, const StudioPort *port, guint *at)
   *at = first_input (fresh);
   if (!has_input (fresh))
     return STUDIO_FIT_NOT;
-  return port->typed && fresh->op != NULL ? studio_fit_behind (fresh->op, &port->type, at) : STUDIO_FIT_UNKNOWN;
+  return port->typed && fresh->op != NULL ? studio_fit_after (fresh->op, &port->type, at) : STUDIO_FIT_UNKNOWN;
 }
 
-/* Wires one of the card's outputs, or the one that is given, to the new node: the first that fits. */
+/* Wires one of the card's outputs, or the given one, to the new node: the first that fits. */
 static StudioFit
-join_behind (Fresh *fresh, const StudioItem *item, guint only)
+wire_after (Fresh *fresh, const StudioItem *item, guint only)
 {
   StudioFit best = STUDIO_FIT_NOT;
   guint output = 0;
@@ -201,7 +201,7 @@ join_behind (Fresh *fresh, const StudioItem *item, guint only)
 
 /* ---- in front of an input --------------------------------------------------- */
 
-/* The types that a card's inputs have, by port of its operator. */
+/* The types of a card's inputs, by port of its operator. */
 static guint
 types_at (const StudioItem *item, const LoomType **type, guint most)
 {
@@ -214,7 +214,7 @@ types_at (const StudioItem *item, const LoomType **type, guint most)
 
 #define MOST_INPUTS 16
 
-/* The output of a fresh node that the port takes: of several (a data set's) the first that fits. */
+/* The output of a new node that fits the port: of several (a data set's) the first one. */
 static const char *
 output_for (const Fresh *fresh, const StudioItem *item, guint input)
 {
@@ -228,13 +228,13 @@ output_for (const Fresh *fresh, const StudioItem *item, guint input)
     return module_port (fresh->module, LOOM_ROLE_MODULE_OUTPUT);
   if (fresh->op->dynamic_outputs == NULL)
     return fresh->op->outputs != NULL ? fresh->op->outputs[0].name : NULL;
-  studio_fit_ask (fresh->node, NULL, 0, &answer);
+  studio_fit_infer (fresh->node, NULL, 0, &answer);
   for (guint o = 0; o < answer.n_outputs && input < MOST_INPUTS; o++)
     {
       StudioFitAnswer taken;
 
       type[input] = &answer.output[o];
-      studio_fit_ask (element, type, MAX (n, input + 1), &taken);
+      studio_fit_infer (element, type, MAX (n, input + 1), &taken);
       if (taken.fit > best)
         {
           best = taken.fit;
@@ -262,8 +262,7 @@ main_output_end (const Fresh *fresh)
                                                          : "0");
 }
 
-/* Whether a card would take at that input what the new node makes of what comes to it. Types that are not known yet are
- * no reason against it. */
+/* TRUE if a card accepts at this input the new node's output for the given type. An unknown type is no obstacle. */
 static gboolean
 would_take (const Fresh *fresh, const StudioItem *item, guint input)
 {
@@ -275,20 +274,20 @@ would_take (const Fresh *fresh, const StudioItem *item, guint input)
       || element == NULL)
     return TRUE;
   comes[fresh->at] = &fresh->type;
-  studio_fit_ask (fresh->node, comes, fresh->at + 1, &made);
+  studio_fit_infer (fresh->node, comes, fresh->at + 1, &made);
   if (made.n_outputs > 0)
     {
       guint n = types_at (item, type, MOST_INPUTS);
 
       type[input] = &made.output[0];
-      studio_fit_ask (element, type, MAX (n, input + 1), &taken);
+      studio_fit_infer (element, type, MAX (n, input + 1), &taken);
     }
   studio_fit_answer_clear (&made);
   studio_fit_answer_clear (&taken);
   return taken.fit != STUDIO_FIT_NOT;
 }
 
-/* Puts the new node between the card and what that feeds; a loss ends a branch of its own. */
+/* Inserts the new node between the card and its readers; a loss becomes the end of a branch. */
 static void
 insert_behind (Fresh *fresh, const StudioItem *item)
 {
@@ -311,7 +310,7 @@ insert_behind (Fresh *fresh, const StudioItem *item)
 
 /* ---- targets ------------------------------------------------------------------ */
 
-/* Whether the new node, with what it is wired to already, takes this at that input. */
+/* TRUE if the new node, with its wires so far, accepts this at that input. */
 static gboolean
 takes (const Fresh *fresh, guint at, const LoomType *type)
 {
@@ -322,13 +321,13 @@ takes (const Fresh *fresh, guint at, const LoomType *type)
     return FALSE;
   input[fresh->at] = &fresh->type;
   input[at] = type;
-  studio_fit_ask (fresh->node, input, MAX (at, fresh->at) + 1, &answer);
+  studio_fit_infer (fresh->node, input, MAX (at, fresh->at) + 1, &answer);
   studio_fit_answer_clear (&answer);
   return answer.fit == STUDIO_FIT_WELL;
 }
 
-/* Of the data's outputs the one that fits; an output that nothing reads yet is more likely meant than one that the
- * network reads. Where there are several, whoever draws has to say. */
+/* The data set's output that fits; an output without a reader is preferred to one that the network reads. If there are
+ * several, the user has to choose. */
 static gboolean
 find_target (const Fresh *fresh, guint at, guint *from, guint *output)
 {
@@ -374,9 +373,9 @@ join_targets (Fresh *fresh)
       add_wire (fresh, studio_document_end_text (&fresh->scene->item[from], TRUE, output), input_end (fresh, i));
 }
 
-/* ---- places -------------------------------------------------------------------- */
+/* ---- positions ----------------------------------------------------------------- */
 
-/* The node by itself, for its size and its ports; its x and y are set by find_corner(). */
+/* The node as an item, for its size and ports; find_corner() sets x and y. */
 static StudioScene *
 lone_scene (const Fresh *fresh)
 {
@@ -411,7 +410,7 @@ is_on_card (const StudioScene *scene, const StudioItem *card)
   return FALSE;
 }
 
-/* Where the wire comes to the card, from its corner. */
+/* The position of the wire's end at the card, relative to its corner. */
 static StudioPoint
 level_of (const Fresh *fresh, const StudioItem *card)
 {
@@ -423,9 +422,9 @@ level_of (const Fresh *fresh, const StudioItem *card)
   return (StudioPoint){ level.x - card->x, level.y - card->y };
 }
 
-/* Behind another card in the direction of the graph, so that the wire between them is straight. */
+/* After another card in the direction of the graph, so that the wire between them is straight. */
 static void
-stand_behind (const Fresh *fresh, const StudioItem *item, StudioItem *card)
+position_after (const Fresh *fresh, const StudioItem *item, StudioItem *card)
 {
   StudioPoint level = level_of (fresh, card), source = { item->x + item->width / 2, item->y + item->height / 2 };
 
@@ -441,9 +440,9 @@ stand_behind (const Fresh *fresh, const StudioItem *item, StudioItem *card)
   card->y = source.y - level.y;
 }
 
-/* A card in a wire whose ends leave no room: it stands behind the first of them, and what was there moves on. */
+/* A card in a wire whose ends are too close: it is placed after the first of them, and the cards there move on. */
 static void
-make_room (Fresh *fresh, guint link, StudioItem *card)
+make_space (Fresh *fresh, guint link, StudioItem *card)
 {
   const StudioScene *scene = fresh->scene;
   StudioPoint level = level_of (fresh, card);
@@ -465,11 +464,11 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
 
   if (behind != STUDIO_NO_ITEM)
     {
-      stand_behind (fresh, &fresh->scene->item[behind], card);
+      position_after (fresh, &fresh->scene->item[behind], card);
       if (gone != 0)
         {
           if (is_on_card (fresh->scene, card))
-            make_room (fresh, studio_scene_find_link (fresh->scene, gone), card);
+            make_space (fresh, studio_scene_find_link (fresh->scene, gone), card);
           return;
         }
     }
@@ -477,19 +476,19 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
     {
       card->x = studio_geometry_snap (place->x - card->width / 2);
       card->y = studio_geometry_snap (place->y - card->height / 2);
-      /* In a wire, the wire is no obstacle: it will go through the card. */
+      /* A wire is no obstacle for a card that is inserted into it. */
       if (link != STUDIO_NO_ITEM && !is_on_card (fresh->scene, card))
         return;
       if (link != STUDIO_NO_ITEM && gone != 0)
         {
-          make_room (fresh, link, card);
+          make_space (fresh, link, card);
           return;
         }
     }
   x_wished = card->x;
   y_wished = card->y;
   studio_geometry_free_place (fresh->scene, &card->x, &card->y);
-  /* The grid is no reason to bend a wire. */
+  /* Snapping to the grid must not bend a wire. */
   if (fabs (card->x - x_wished) < STUDIO_SNAP && fabs (card->y - y_wished) < STUDIO_SNAP)
     {
       card->x = x_wished;
@@ -516,7 +515,7 @@ complain (const Fresh *fresh, const StudioItem *item, char **said)
   *said = g_strdup_printf (_ ("%s is not connected to %s because it does not accept %s."), fresh->id, item->id, shape);
 }
 
-/* FALSE where the place is gone. */
+/* FALSE if the wire or card no longer exists. */
 static gboolean
 join (Fresh *fresh, const StudioAddPlace *place, char **said)
 {
@@ -530,7 +529,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
     case STUDIO_ADD_BEHIND:
       if (item == STUDIO_NO_ITEM)
         return FALSE;
-      if (join_behind (fresh, &scene->item[item], STUDIO_NO_ITEM) == STUDIO_FIT_NOT)
+      if (wire_after (fresh, &scene->item[item], STUDIO_NO_ITEM) == STUDIO_FIT_NOT)
         complain (fresh, &scene->item[item], said);
       else if (!place->branch)
         insert_behind (fresh, &scene->item[item]);
@@ -543,7 +542,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
         return FALSE;
       if (place->from_output)
         {
-          if (join_behind (fresh, &scene->item[item], port) == STUDIO_FIT_NOT)
+          if (wire_after (fresh, &scene->item[item], port) == STUDIO_FIT_NOT)
             complain (fresh, &scene->item[item], said);
           join_targets (fresh);
         }
@@ -562,7 +561,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
       if (link == STUDIO_NO_ITEM)
         return FALSE;
       if (!has_output (fresh)
-          || join_behind (fresh, &scene->item[scene->link[link].from], scene->link[link].output) == STUDIO_FIT_NOT)
+          || wire_after (fresh, &scene->item[scene->link[link].from], scene->link[link].output) == STUDIO_FIT_NOT)
         {
           complain (fresh, &scene->item[scene->link[link].from], said);
           return TRUE;
@@ -577,7 +576,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
   return FALSE;
 }
 
-/* Copies the definition into the document, where the node is of a module of the library. */
+/* Copies the definition into the document if the node's module is from the library. */
 static gboolean
 bring (Fresh *fresh, char **said)
 {
@@ -597,7 +596,7 @@ bring (Fresh *fresh, char **said)
   return name != NULL;
 }
 
-/* Puts the node, which is wired as it will be, into the graph; 0 where it may not stand there. */
+/* Inserts the node with its future wires into the graph; 0 if that is not possible. */
 static guint64
 put (Fresh *fresh, const StudioAddPlace *place, char **said)
 {
@@ -622,7 +621,7 @@ put (Fresh *fresh, const StudioAddPlace *place, char **said)
   for (guint i = 0; i < fresh->from->len; i++)
     studio_document_insert (
         self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh->from->pdata[i], "to", fresh->to->pdata[i], NULL));
-  /* Cards without a place stand where the layout put them; they must not jump now that one has a place. */
+  /* Cards without a position keep the one from the layout; they must not jump when one gets a position. */
   for (guint i = 0; i < fresh->scene->n_items; i++)
     {
       const StudioItem *item = &fresh->scene->item[i];
@@ -694,7 +693,7 @@ fit_port (const LoomOp *op, const StudioPort *port)
 {
   if (op->inputs == NULL && op->dynamic_inputs == NULL)
     return STUDIO_FIT_NOT;
-  return port->typed ? studio_fit_behind (op, &port->type, NULL) : STUDIO_FIT_UNKNOWN;
+  return port->typed ? studio_fit_after (op, &port->type, NULL) : STUDIO_FIT_UNKNOWN;
 }
 
 static StudioFit
@@ -735,15 +734,15 @@ studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlac
              : place->from_output   ? fit_port (op, &item->output[port])
                                     : fit_before (self, op, item, port);
     }
-  /* The first output is what a card is there for: what takes another one alone comes later. */
+  /* The first output is the main one, so a reader of only another output ranks lower. */
   for (guint o = 0; o < item->n_outputs && best < STUDIO_FIT_HINT; o++)
     best = MAX (best, MIN (fit_port (op, &item->output[o]), o == 0 ? STUDIO_FIT_WELL : STUDIO_FIT_HINT));
   return item->n_outputs > 0 ? best : STUDIO_FIT_WELL;
 }
 
-/* ---- cards that are there already -------------------------------------------------- */
+/* ---- existing cards ---------------------------------------------------------------- */
 
-/* The ports of a card for a wire that it is to go into. */
+/* The ports of a card that is inserted into a wire. */
 static gboolean
 find_way (StudioDocument *self, const StudioScene *scene, guint item, guint link, guint *input, guint *output)
 {
@@ -768,7 +767,7 @@ find_way (StudioDocument *self, const StudioScene *scene, guint item, guint link
         continue;
       type[p] = &source->type;
       if (source->typed && it->op != NULL && element != NULL)
-        studio_fit_ask (element, type, MAX (n, p + 1), &answer);
+        studio_fit_infer (element, type, MAX (n, p + 1), &answer);
       if (answer.fit > best)
         {
           best = answer.fit;
@@ -802,13 +801,13 @@ studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire
     return FALSE;
   old = &scene->link[link];
   name = g_strdup_printf (_ ("Insert %s"), scene->item[item].id);
-  moved = studio_document_make_room (scene, item, link, input, &dx, &dy);
+  moved = studio_document_make_space (scene, item, link, input, &dx, &dy);
   studio_document_begin (self, name);
   studio_document_move (self, &node, 1, dx, dy);
   for (guint i = 0; moved != NULL && i < scene->n_items; i++)
     if (moved[i] != 0)
       studio_document_place_on (self, scene, i, moved[i]);
-  /* The second of these takes the old wire's place at its input. */
+  /* The second wire replaces the old one at its input. */
   studio_document_connect (self, scene->item[old->from].serial, scene->item[old->from].output[old->output].name, node,
                            scene->item[item].input[input].name, NULL);
   studio_document_connect (self, node, scene->item[item].output[output].name, scene->item[old->to].serial,

@@ -28,7 +28,7 @@ studio_document_add_note (StudioDocument *self, const char *text, double x, doub
 {
   g_autofree char *sx = NULL, *sy = NULL;
 
-  /* Behind a card it could not be read. */
+  /* Behind a card it would not be readable. */
   studio_geometry_free_place (studio_document_get_scene (self), &x, &y);
   sx = studio_document_coordinate (x);
   sy = studio_document_coordinate (y);
@@ -67,7 +67,7 @@ studio_document_add_frame (StudioDocument *self, const char *title, double x, do
       loom_element_new (LOOM_TAG_FRAME, "title", title, "x", sx, "y", sy, "width", sw, "height", sh, NULL));
 }
 
-/* A frame takes along what lies wholly within it. */
+/* A frame moves everything that is completely inside it. */
 void
 studio_document_moving (StudioDocument *self, const guint64 *serials, guint n, gboolean *items, gboolean *annotations)
 {

@@ -1,4 +1,4 @@
-/* Commands that put cards, frames and notes elsewhere: moving, arranging, aligning. Each is one transaction. */
+/* Commands that move cards, frames and notes: moving, arranging, aligning. Each is one transaction. */
 #include "ui/document/studio-document-arrange.h"
 
 #include "ui/document/document-edit.h"
@@ -9,7 +9,7 @@
 
 #include "ui/scene/studio-flow.h"
 
-/* Cards without a place stand where the layout put them; they must not jump now that some have one. */
+/* Cards without a position keep the one from the layout; they must not jump when others get a position. */
 static void
 place_all (StudioDocument *self, const StudioScene *scene)
 {
@@ -32,7 +32,7 @@ move_each (StudioDocument *self, const char *name, const double *dx, const doubl
     {
       const StudioItem *item = &scene->item[i];
 
-      /* Cards without a place stand where the layout put them; they must not jump now that some have one. */
+      /* Cards without a position keep the one from the layout; they must not jump when others get a position. */
       if (dx[i] != 0 || dy[i] != 0 || loom_scope_find_place (scope, item->id) == NULL)
         studio_document_place (self, item->id, item->x + dx[i], item->y + dy[i]);
     }
@@ -104,7 +104,7 @@ studio_document_arrange (StudioDocument *self, double width, double height, Stud
 
   for (guint i = 0; i < scene->n_items; i++)
     n += chosen[i] = studio_document_is_selected (self, scene->item[i].serial);
-  /* A direction is one of the whole. */
+  /* The direction applies to the whole scope. */
   is_part = n > 1 && n < scene->n_items && direction == STUDIO_LAYOUT_AUTOMATIC;
   layout = studio_layout_new (scene, is_part ? chosen : NULL, width, height, direction);
   edits = studio_layout_edits (studio_document_get_graph (self), studio_document_get_scope (self), scene, layout);
@@ -115,7 +115,7 @@ studio_document_arrange (StudioDocument *self, double width, double height, Stud
   return !is_part;
 }
 
-/* The dropped card itself is no obstacle, wherever it came from. */
+/* The dropped card itself is no obstacle. */
 static double *
 push_for (const StudioScene *scene, guint item, guint from, double across, double *x, double *y)
 {
@@ -140,7 +140,7 @@ studio_document_place_on (StudioDocument *self, const StudioScene *scene, guint 
 }
 
 double *
-studio_document_make_room (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy)
+studio_document_make_space (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy)
 {
   const StudioItem *it = &scene->item[item], *from = &scene->item[scene->link[link].from];
   StudioRect lies = { it->x + *dx, it->y + *dy, it->width, it->height };
@@ -206,7 +206,7 @@ studio_document_fold_selection (StudioDocument *self)
 }
 
 void
-studio_document_make_room_for_pin (StudioDocument *self, const char *node_path, double height)
+studio_document_make_space_for_pin (StudioDocument *self, const char *node_path, double height)
 {
   StudioScene *scene = studio_document_get_scene (self);
   g_autofree char *id = g_strndup (node_path, strcspn (node_path, "."));
@@ -253,7 +253,7 @@ studio_document_align (StudioDocument *self, StudioAlign how)
     }
   was = g_memdup2 (rect, n * sizeof (StudioRect));
   studio_align (rect, n, how);
-  /* A frame takes along what it holds, unless that was chosen itself. */
+  /* A frame moves its contents, unless they are selected themselves. */
   for (guint pass = 0; pass < 2; pass++)
     for (guint i = 0; i < n; i++)
       {

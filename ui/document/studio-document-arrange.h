@@ -1,4 +1,4 @@
-/* Arranging, and aligning what is selected: one step to undo. Apart from studio-document.h, whose readers need no
+/* Arranges and aligns the selection: one undo step. Separate from studio-document.h, because most users of that need no
  * geometry. */
 #pragma once
 
@@ -8,23 +8,24 @@
 
 G_BEGIN_DECLS
 
-/* Places every node of the scope as it suits a canvas of this size, or the selected ones where several are and no
- * direction is asked for. FALSE: those alone. */
+/* Arranges every node of the scope for a canvas of this size, or only the selected ones if there are several and no
+ * direction is requested. FALSE: only those. */
 gboolean studio_document_arrange (StudioDocument *self, double width, double height, StudioLayoutDirection direction);
-/* Places a card of the scene so much further in the graph's direction. */
+/* Moves a card of the scene by this distance in the graph's direction. */
 void studio_document_place_on (StudioDocument *self, const StudioScene *scene, guint item, double by);
-/* Folds the selected cards to their titles, and selected frames to a card; all of them are folded already: opens them.
- * FALSE where no card is selected. */
+/* Folds the selected cards to their titles, and collapses selected frames; if all are folded already, unfolds them.
+ * FALSE if no card is selected. */
 gboolean studio_document_fold_selection (StudioDocument *self);
-/* Collapses the selected frames to cards, or opens them where all are; FALSE where there is none, or no card in it. */
+/* Collapses the selected frames to cards, or expands them if all are collapsed; FALSE if none is selected, or none
+ * contains a card. */
 gboolean studio_document_fold_frames (StudioDocument *self);
-/* Brings the selected cards, frames and notes onto one line, or apart evenly. A frame takes along what it holds. */
+/* Aligns or distributes the selected cards, frames and notes. A frame moves its contents. */
 void studio_document_align (StudioDocument *self, StudioAlign how);
 
-/* A card that is dropped on a wire, to be wired into it at this input: where it would hide another card, it goes into
- * the row behind the wire's beginning instead (dx, dy), and the other items move on by what is returned to make room.
- * NULL: it may lie where it was dropped. */
+/* For a card dropped on a wire, to be wired at this input: if it would cover another card, moves it (dx, dy) into the
+ * row after the wire's source, and returns the distances by which the other items move. NULL: it can stay where it was
+ * dropped. */
 double *
-studio_document_make_room (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy);
+studio_document_make_space (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy);
 
 G_END_DECLS

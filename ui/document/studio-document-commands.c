@@ -1,4 +1,4 @@
-/* The commands that change the graph: each is one transaction, and leaves a graph without torn wires. */
+/* The commands that change the graph: each is one transaction, after which no wire lacks an end. */
 #include "ui/document/document-edit.h"
 #include "ui/document/studio-loops.h"
 
@@ -81,15 +81,15 @@ studio_document_add_node (StudioDocument *self, const char *op, double x, double
   return studio_document_add (self, op, FALSE, NULL, &(StudioAddPlace){ .x = x, .y = y }, NULL);
 }
 
-/* ---- deleting, and mending what that tore -------------------------------- */
+/* ---- deleting, and joining wires ----------------------------------------- */
 
 static gboolean
-is_going (StudioDocument *self, const StudioScene *scene, guint item)
+is_deleted (StudioDocument *self, const StudioScene *scene, guint item)
 {
   return studio_document_is_selected (self, scene->item[item].serial);
 }
 
-/* The output that a row of deleted nodes was fed from by their first inputs. */
+/* The output that a chain of deleted nodes read through their first inputs. */
 static gboolean
 source_of (StudioDocument *self, const StudioScene *scene, guint item, guint *from, guint *output)
 {
@@ -105,7 +105,7 @@ source_of (StudioDocument *self, const StudioScene *scene, guint item, guint *fr
         return FALSE;
       *from = scene->link[link].from;
       *output = scene->link[link].output;
-      if (!is_going (self, scene, *from))
+      if (!is_deleted (self, scene, *from))
         return TRUE;
       item = *from;
     }
@@ -120,7 +120,7 @@ note_bridges (StudioDocument *self, const StudioScene *scene)
       const StudioLink *link = &scene->link[l];
       guint from, output;
 
-      if (!is_going (self, scene, link->from) || is_going (self, scene, link->to)
+      if (!is_deleted (self, scene, link->from) || is_deleted (self, scene, link->to)
           || !source_of (self, scene, link->from, &from, &output))
         continue;
       studio_document_note_bridge (self, scene->item[from].serial, scene->item[from].output[output].name,
@@ -143,12 +143,12 @@ delete_selected (StudioDocument *self)
     {
       const StudioLink *link = &scene->link[l];
 
-      if (studio_document_is_selected (self, link->serial) || is_going (self, scene, link->from)
-          || is_going (self, scene, link->to))
+      if (studio_document_is_selected (self, link->serial) || is_deleted (self, scene, link->from)
+          || is_deleted (self, scene, link->to))
         {
           g_ptr_array_add (gone, loom_graph_by_serial (studio_document_get_graph (self), link->serial));
           n_wires++;
-          if (!is_going (self, scene, link->to))
+          if (!is_deleted (self, scene, link->to))
             g_hash_table_add (thin, g_strdup (scene->item[link->to].id));
         }
     }
@@ -156,7 +156,7 @@ delete_selected (StudioDocument *self)
     {
       LoomElement *place;
 
-      if (!is_going (self, scene, i))
+      if (!is_deleted (self, scene, i))
         continue;
       only = scene->item[i].id;
       n_nodes++;
@@ -212,7 +212,7 @@ delete_selected (StudioDocument *self)
   studio_document_end (self);
 }
 
-/* A collapsed frame goes with all that it stands for. */
+/* Deleting a collapsed frame deletes its nodes. */
 static gboolean
 delete_with_frames (StudioDocument *self)
 {
@@ -244,9 +244,8 @@ studio_document_delete_selection (StudioDocument *self)
 
 /* ---- changing ----------------------------------------------------------- */
 
-/* The first parameter of a node has just got another value, and the operator other parameters with it: those of other
- * values go, those that this one has as well stay. A value that is none, as on the way to one that is being typed,
- * leaves all of them. */
+/* The first parameter of a node has a new value, which determines its other parameters: removes those that belong to
+ * other values only. If the value is invalid, for example while it is being typed, all stay. */
 static void
 drop_other_params (StudioDocument *self, LoomElement *node, const LoomOp *op)
 {
@@ -301,7 +300,7 @@ studio_document_set_attribute (StudioDocument *self, guint64 serial, const char 
     studio_document_set_element_attribute (self, e, attribute, value);
 }
 
-/* "old", "old.port" with the new id, also behind "grad:"; NULL for any other path. (transfer full) */
+/* "old" or "old.port" with the new id, also after "grad:"; NULL for any other path. (transfer full) */
 static char *
 renamed (const char *path, const char *old, const char *id)
 {
@@ -313,7 +312,7 @@ renamed (const char *path, const char *old, const char *id)
   return g_strdup_printf ("%.*s%s%s", (int)(from - path), path, id, from + n);
 }
 
-/* Gives an end "old" or "old.rest" its new first component. */
+/* Replaces the first component of an end "old" or "old.rest". */
 static void
 rename_end (StudioDocument *self, LoomElement *e, const char *attribute, const char *old, const char *id)
 {
@@ -324,7 +323,7 @@ rename_end (StudioDocument *self, LoomElement *e, const char *attribute, const c
     studio_document_put (self, e, attribute, text);
 }
 
-/* A collapsed frame lists what it stands for. */
+/* A collapsed frame lists its nodes. */
 static void
 rename_listed (StudioDocument *self, LoomElement *frame, const char *old, const char *id)
 {
@@ -343,7 +342,7 @@ rename_listed (StudioDocument *self, LoomElement *frame, const char *old, const 
     studio_document_put (self, frame, "collapsed", now);
 }
 
-/* Renames a node in the elements that name nodes of one scope by their ids: wires, layout, pins in a module's view. */
+/* Renames a node in the elements of one scope that name nodes by id: wires, layout, pins in a module's view. */
 static void
 rename_in (StudioDocument *self, LoomElement *parent, const char *old, const char *id)
 {
@@ -389,7 +388,7 @@ rename_name (const LoomElement *node, gpointer data)
   return node == renaming->node ? g_strdup (renaming->id) : NULL;
 }
 
-/* An attribute that lists names, with commas between: one of them is another now. */
+/* Replaces a name in an attribute with a list of names, separated by commas. */
 static void
 rename_in_list (StudioDocument *self, LoomElement *e, const char *attribute, const char *old, const char *id)
 {
@@ -411,7 +410,7 @@ rename_in_list (StudioDocument *self, LoomElement *e, const char *attribute, con
   studio_document_edit (self, loom_edit_set (e, attribute, now));
 }
 
-/* A module's port has another name now: wires at its instances follow. */
+/* A module's port has a new name: updates the wires at its instances. */
 static void
 rename_instance_ports (StudioDocument *self, LoomElement *scope, const char *module, const char *old, const char *id,
                        gboolean is_output)
@@ -436,7 +435,7 @@ rename_instance_ports (StudioDocument *self, LoomElement *scope, const char *mod
     }
 }
 
-/* An input of a loop's body has another name now: what is carried to it follows. */
+/* An input of a loop's body has a new name: updates the outputs that are carried to it. */
 static void
 rename_carried (StudioDocument *self, LoomElement *module, const char *old, const char *id)
 {

@@ -1,4 +1,4 @@
-/* The document's file when other programs change it: what is known of it, and taking its content over. */
+/* The document's file when other programs change it: its known state, and loading its new content. */
 #include "ui/document/studio-document-private.h"
 
 #include <glib/gi18n.h>
@@ -27,7 +27,7 @@ void
 studio_document_set_saving (StudioDocument *self, GTask *saving)
 {
   self->saving = saving;
-  /* The file that is being written now is changed by no other. */
+  /* While the document writes the file, changes are its own. */
   studio_file_watch_set_held (self->watch, saving != NULL);
 }
 
@@ -39,9 +39,9 @@ studio_document_note_disk (StudioDocument *self, char *digest)
     studio_journal_note_file (self->journal, digest);
 }
 
-/* ---- reading it again -------------------------------------------------------------- */
+/* ---- reloading --------------------------------------------------------------------- */
 
-/* Everything under the root is replaced, so that it is one step that can be undone, and stands in the journal. */
+/* Replaces everything under the root in one step, which can be undone and is journalled. */
 static void
 replace_content (StudioDocument *self, const LoomGraph *graph, const char *step)
 {
@@ -70,7 +70,7 @@ replace_content (StudioDocument *self, const LoomGraph *graph, const char *step)
 LoomGraph *
 studio_document_read (const char *path, char **text, gsize *length, LoomFaults **faults, GError **error)
 {
-  /* The reader takes a path, so the text is read beside it; both again when the file was written meanwhile. */
+  /* The reader takes a path, so the text is read separately; both are repeated if the file was written meanwhile. */
   for (int tries = 0;; tries++)
     {
       g_autoptr (LoomFaults) found = loom_faults_new ();
@@ -116,7 +116,7 @@ studio_document_reload (StudioDocument *self, GError **error)
   graph = studio_document_read (self->path, &text, &length, &faults, error);
   if (graph == NULL)
     return FALSE;
-  /* Whoever leaves a module while it is replaced would stand in one that is no more. */
+  /* The shown module may no longer exist afterwards. */
   studio_document_leave_to (self, 0);
   self->n_dropped = loom_graph_n_dropped (graph);
   g_clear_pointer (&self->grammar, loom_faults_free);

@@ -1,7 +1,7 @@
 /* The document's file and its journal: opening, saving, recovering.
  *
- * The journal replays on the very text that editing began with, because serials are given in
- * the order of that text; so the text is kept beside the graph. */
+ * The journal replays on exactly the text that editing began with, because serials are assigned in the order of that
+ * text; so the text is kept with the graph. */
 #include "ui/document/studio-document-history.h"
 #include "ui/document/studio-document-private.h"
 
@@ -44,7 +44,7 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
   studio_document_note_disk (self, digest);
   studio_document_forget_derived (self);
   self->reach = EDIT_REACH_ALL;
-  /* All parts are of the new graph now, and may be asked for. */
+  /* All parts belong to the new graph now, and may be queried. */
   g_signal_emit_by_name (self, "history-changed", 0, n_before, 1);
   studio_document_changed (self);
   studio_document_infer (self);
@@ -197,7 +197,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
   adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path, digest);
 
   if (content->n_saved > 0)
-    self->saved_step = G_MAXUINT64; /* that was within what is one step now */
+    self->saved_step = G_MAXUINT64; /* it was within the steps that are one now */
   studio_document_begin (self, _ ("Recover unsaved work"));
   for (guint i = 0; i < content->lines->len && wrong == NULL; i++)
     {
@@ -209,7 +209,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
   studio_document_end (self);
   if (wrong != NULL)
     {
-      /* The part that could be replayed is kept, and so is the old journal. */
+      /* Keeps the part that could be replayed, and the old journal. */
       g_propagate_prefixed_error (error, g_steal_pointer (&wrong),
                                   _ ("The end of the unsaved work could not be read: "));
       return FALSE;

@@ -1,5 +1,5 @@
-/* Fixes for faults, offered on their cards: an attribute's value or name that the engine gives, a wire across deleted
- * nodes, or a wire to a name that a formula no longer has. */
+/* Fixes for faults, offered on their cards: an attribute's value or name from the fault, a wire across deleted nodes,
+ * or a wire to a name that a formula no longer has. */
 #include "ui/document/studio-document-private.h"
 #include "ui/document/studio-loops.h"
 #include "ui/document/studio-mend.h"
@@ -31,8 +31,8 @@ studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *p
   return NULL;
 }
 
-/* The wire into an input that a formula no longer names, and the only input that waits for one (NULL: none, or
- * several). NULL where the port is one. */
+/* The wire into an input that a formula no longer has, and the only input without a wire (NULL: none, or several). NULL
+ * if the port exists. */
 static LoomElement *
 stray_wire (StudioDocument *self, guint64 serial, const char *port, const char **waits)
 {
@@ -72,7 +72,7 @@ stray_wire (StudioDocument *self, guint64 serial, const char *port, const char *
   return found;
 }
 
-/* The instance of a module that a path leads to, "block" or "stage.0.block"; NULL. */
+/* The instance of a module at a path, "block" or "stage.0.block"; NULL. */
 static LoomElement *
 find_instance (StudioDocument *self, const char *path)
 {
@@ -104,8 +104,8 @@ find_instance (StudioDocument *self, const char *path)
   return found;
 }
 
-/* Where the attribute that is wrong is an argument of the module, "{channels}": the instance that gives it, and its
- * name (transfer full). Its definition serves other instances too. NULL where the attribute says its value itself. */
+/* If the faulty attribute is an argument of the module, "{channels}": the instance that sets it, and its name (transfer
+ * full), because the module's definition also serves other instances. NULL if the attribute has a value of its own. */
 static LoomElement *
 find_argument (StudioDocument *self, const LoomFault *fault, char **argument)
 {
@@ -163,7 +163,7 @@ studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer data)
   return g_strdup_printf (_ ("Set %s to %s"), fault->fix_attribute, fault->fix_value);
 }
 
-/* Trying remedies out is for what one looks at: a graph of nothing but faults must not be kept waiting. */
+/* Fixes are tried only for visible faults: a graph with many faults must not delay the user. */
 #define TRIAL_BUDGET (8 * 1000)
 
 char *
@@ -206,7 +206,7 @@ studio_document_begin_trials (StudioDocument *self)
   self->trials_until = studio_trials_clock () + TRIAL_BUDGET;
 }
 
-/* Wires the input to what fed it before the nodes between were deleted. */
+/* Wires the input to the source of the nodes that were deleted in between. */
 static gboolean
 cross_bridge (StudioDocument *self, guint64 serial, const char *port)
 {
@@ -223,7 +223,7 @@ cross_bridge (StudioDocument *self, guint64 serial, const char *port)
   return done;
 }
 
-/* The wire of an input that a formula no longer names goes to the one name without a wire, or away. */
+/* Rewires the wire of an input that a formula no longer has to the only name without a wire, or removes it. */
 static gboolean
 mend_stray_wire (StudioDocument *self, guint64 serial, const char *port)
 {
@@ -245,7 +245,7 @@ mend_stray_wire (StudioDocument *self, guint64 serial, const char *port)
   return TRUE;
 }
 
-/* The fault's edit of an attribute; its strings are copies, as the fault goes with the first change. */
+/* The fault's edit of an attribute; its strings are copied, because the fault is freed at the first change. */
 static void
 edit_attribute (StudioDocument *self, LoomElement *element, const char *attribute, const char *value, const char *name)
 {
@@ -312,7 +312,7 @@ studio_document_dup_fix_label (StudioDocument *self, guint64 serial)
   return i != STUDIO_NO_ITEM ? g_strdup (scene->item[i].fix) : NULL;
 }
 
-/* The fault that the card's button is about, and the node with it, which may stand behind a frame's card. */
+/* The fault of the card's button, and its node, which may be inside a collapsed frame. */
 static const LoomFault *
 shown_fault (StudioDocument *self, guint64 serial, guint64 *node)
 {
@@ -364,7 +364,7 @@ studio_document_apply_fix (StudioDocument *self, guint64 serial)
     return FALSE;
   if (mend->kind != STUDIO_MEND_FIX)
     return studio_document_apply_mend (self, mend);
-  /* A module's missing input is told of a node inside; the wire is missing here. */
+  /* For a missing input of a module the fault is that of a node inside, but the missing wire is here. */
   if (fault->fix_attribute == NULL && cross_bridge (self, node, fault->port))
     return TRUE;
   return studio_document_apply_fault_fix (self, fault);

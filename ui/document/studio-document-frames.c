@@ -1,8 +1,8 @@
-/* Frames that collapse to a card: what is within is hidden, and comes back where it was or where the card went.
+/* Frames that collapse to a card: their nodes are hidden, and reappear where they were, or where the card was moved.
  *
- * The frame's attribute "collapsed" lists the nodes that it stands for: what lies within its border would not do,
- * because cards may be put where the frame is while it is closed. Notes and frames within have no names; they are
- * marked "hidden", and lie within the border as they did. */
+ * The frame's attribute "collapsed" lists its nodes. Their positions would not be sufficient, because cards may be
+ * placed inside the frame's border while it is collapsed. Notes and frames inside have no names; they are marked
+ * "hidden", and stay within the border. */
 #include "ui/document/document-edit.h"
 #include "ui/document/studio-document-arrange.h"
 
@@ -51,7 +51,7 @@ studio_document_place_frame (StudioDocument *self, const char *id, double x, dou
 
 /* ---- closing --------------------------------------------------------------------- */
 
-/* The nodes behind an item: itself, or those of a collapsed frame. */
+/* The nodes of an item: itself, or those of a collapsed frame. */
 static void
 append_nodes (const StudioScene *scene, const LoomElement *frame, const StudioItem *item, GString *ids)
 {
@@ -67,7 +67,7 @@ hide (StudioDocument *self, const StudioScene *scene, guint annotation, GPtrArra
                    loom_graph_by_serial (studio_document_get_graph (self), scene->annotation[annotation].serial));
 }
 
-/* FALSE: there is no card within. */
+/* FALSE: the frame contains no card. */
 static gboolean
 collapse (StudioDocument *self, const StudioScene *scene, const StudioAnnotation *frame)
 {
@@ -117,7 +117,7 @@ border_of (const LoomElement *frame)
   return (StudioRect){ v[0], v[1], v[2], v[3] };
 }
 
-/* Whether a card that stays lies where the open frame will. */
+/* TRUE if a card that stays would be inside the expanded frame. */
 static gboolean
 is_taken (const StudioScene *scene, guint box, const StudioRect *border)
 {
@@ -131,9 +131,9 @@ is_taken (const StudioScene *scene, guint box, const StudioRect *border)
   return FALSE;
 }
 
-/* The cards behind the card, in either direction, move on by as much as the frame is larger than the card. */
+/* Cards after the card, in either direction, move by the difference in size between frame and card. */
 static void
-make_room (StudioDocument *self, const StudioScene *scene, guint box, const StudioRect *border)
+make_space (StudioDocument *self, const StudioScene *scene, guint box, const StudioRect *border)
 {
   const StudioRect card = studio_geometry_card (&scene->item[box]);
   const double wider = MAX (border->width - card.width, 0), higher = MAX (border->height - card.height, 0);
@@ -148,7 +148,7 @@ make_room (StudioDocument *self, const StudioScene *scene, guint box, const Stud
     }
 }
 
-/* The frame stands where its card does, the cards in it with it. */
+/* The frame is moved to its card, with the cards in it. */
 static void
 expand (StudioDocument *self, const StudioScene *scene, LoomElement *frame)
 {
@@ -158,13 +158,13 @@ expand (StudioDocument *self, const StudioScene *scene, LoomElement *frame)
   StudioAnnotation outer = { .x = border.x, .y = border.y, .width = border.width, .height = border.height };
 
   if (box != STUDIO_NO_ITEM && is_taken (scene, box, &border))
-    make_room (self, scene, box, &border);
+    make_space (self, scene, box, &border);
   studio_document_put (self, frame, "collapsed", NULL);
   for (guint i = 0; i < loom_element_n_children (layout); i++)
     {
       LoomElement *e = loom_element_child (layout, i);
       const StudioRect inner = border_of (e);
-      /* One that is closed lies where its card does, however large it will be. */
+      /* A collapsed frame is where its card is, whatever its expanded size. */
       const gboolean closed = loom_element_get (e, "collapsed") != NULL;
 
       if (e != frame && loom_element_get (e, "hidden") != NULL
@@ -184,7 +184,7 @@ studio_document_selects_frame (StudioDocument *self)
   return FALSE;
 }
 
-/* The selected frames that are closed, or those that are open. */
+/* The selected frames that are collapsed, or those that are open. */
 static GPtrArray *
 selected_frames (StudioDocument *self, const StudioScene *scene, gboolean closed)
 {
@@ -305,7 +305,7 @@ studio_document_show_node (StudioDocument *self, const char *id)
       studio_document_begin (self, name);
       expand (self, studio_document_get_scene (self), e);
       studio_document_end (self);
-      studio_document_show_node (self, id); /* it may be in a frame within */
+      studio_document_show_node (self, id); /* it may be in a frame inside this one */
       return;
     }
 }

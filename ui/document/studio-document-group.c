@@ -1,5 +1,5 @@
-/* Groups a selection into a module in place: ports are worked out from the wires that cross its border, arguments from
- * the names in the formulas that go inside. What is computed stays the same. */
+/* Groups a selection into a module in place: ports follow from the wires that cross its border, arguments from the
+ * names in formulas of its members. The computation does not change. */
 #include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
@@ -10,7 +10,7 @@
 
 #define BORDER_STEP (STUDIO_CARD_WIDTH + 64) /* from a member to the module's inputs and outputs */
 
-/* A port of the module: what feeds it, at the outside of an input or the inside of an output. */
+/* A port of the module: its source, at the outside of an input or the inside of an output. */
 typedef struct
 {
   guint item, port;
@@ -27,7 +27,7 @@ typedef struct
   GHashTable *ids;          /* within the module */
   LoomElement *module, *instance;
   StudioRect bounds;
-  char *name, *id; /* of the module, of its instance */
+  char *name, *id; /* of the module and of its instance */
   guint n;
 } Grouping;
 
@@ -46,7 +46,7 @@ find_border (GArray *borders, guint item, guint port)
   return G_MAXUINT;
 }
 
-/* Whether a wire begins at a weight of the item and not at one of its outputs. */
+/* TRUE if a wire begins at a weight of the item instead of an output. */
 static gboolean
 is_weight_way (StudioDocument *document, const StudioItem *item, guint port)
 {
@@ -59,7 +59,7 @@ is_weight_way (StudioDocument *document, const StudioItem *item, guint port)
   return module != NULL && strchr (name, '.') != NULL && loom_scope_find_node (module, name) == NULL;
 }
 
-/* ---- what is asked for before anything changes ---------------------------------- */
+/* ---- checks before changes ------------------------------------------------------ */
 
 static gboolean
 check_members (Grouping *g, GError **error)
@@ -106,7 +106,7 @@ check_members (Grouping *g, GError **error)
   return TRUE;
 }
 
-/* "x" or "y" where it is the only one, else after what gives the value; never a name that a member has. */
+/* "x" or "y" if there is only one port, else the name of its source; never a name that a member has. */
 static char *
 border_id (Grouping *g, const Border *border, gboolean is_output, gboolean is_only)
 {
@@ -140,7 +140,7 @@ add_border (GArray *borders, guint item, guint port)
     g_array_append_val (borders, border);
 }
 
-/* A row of layers that leads nowhere yet goes on from its last one. */
+/* An output for a chain of layers without readers, at its last layer. */
 static void
 add_loose_output (Grouping *g)
 {
@@ -212,7 +212,7 @@ has_word (const char *text, const char *word)
   return FALSE;
 }
 
-/* Arguments of the module around that formulas of members name become arguments of the new one. */
+/* Arguments of the enclosing module in formulas of members become arguments of the new module. */
 static void
 add_arguments (Grouping *g)
 {
@@ -296,7 +296,7 @@ add_ports (Grouping *g, GArray *borders, LoomOpRole role)
         g->module, loom_element_new (LOOM_TAG_NODE, "id", g_array_index (borders, Border, i).id, "op", op, NULL));
 }
 
-/* Wires within keep the points that they are led through. */
+/* Wires inside keep their waypoints. */
 static void
 add_routes (Grouping *g, LoomElement *layout)
 {
@@ -388,7 +388,7 @@ path_step (const LoomElement *node, const char *const *parts, GString *s, guint 
   return TRUE;
 }
 
-/* In the light stands the module in which the member is. */
+/* The spotlight is on the module instead of the member. */
 static char *
 map_name (const LoomElement *node, gpointer data)
 {
@@ -397,7 +397,7 @@ map_name (const LoomElement *node, gpointer data)
   return is_member (g, node) ? g_strdup (g->id) : NULL;
 }
 
-/* A slide whose light is on members alone goes along with them, where they lie as they did. */
+/* A slide with its spotlight only on members then shows the module's inside, where they have the same positions. */
 static gboolean
 map_slide (LoomElement *slide, const StudioPathScope *shown, gpointer data)
 {
@@ -416,7 +416,7 @@ map_slide (LoomElement *slide, const StudioPathScope *shown, gpointer data)
   return TRUE;
 }
 
-/* Wires that leave the selection begin at the module; they keep their place among their reader's. */
+/* Wires that leave the selection begin at the module; they keep their index among the wires of their reader. */
 static void
 turn_leaving_wires (Grouping *g)
 {
@@ -487,7 +487,7 @@ exchange (Grouping *g)
 {
   StudioDocument *self = g->document;
   LoomElement *root = loom_graph_root (studio_document_get_graph (self));
-  /* A module stands before the one that uses it, as one reads them. */
+  /* A module precedes its users in the file, for readers. */
   guint index = g->scope != root ? loom_element_index (g->scope) : loom_element_place_for (root, LOOM_TAG_MODULE);
   double x = g->bounds.x + g->bounds.width / 2 - STUDIO_CARD_WIDTH / 2;
   double y = g->bounds.y + g->bounds.height / 2 - STUDIO_CARD_HEIGHT / 2;
@@ -566,7 +566,7 @@ group_selected (StudioDocument *self, const char *name, GError **error)
   step = g.n == 1 ? g_strdup_printf (_ ("Group a layer into %s"), g.name)
                   : g_strdup_printf (ngettext ("Group %u layer into %s", "Group %u layers into %s", g.n), g.n, g.name);
   studio_document_begin (self, step);
-  /* The scene is of the graph as it was; the places that it names stay valid until the end. */
+  /* The scene is that of the old graph; names of ports and positions in it stay valid until the end. */
   exchange (&g);
   g_array_unref (g.inputs);
   g_array_unref (g.outputs);
@@ -581,7 +581,7 @@ studio_document_group_selection (StudioDocument *self, const char *name, GError 
 {
   if (studio_scene_n_frames (studio_document_get_scene (self)) == 0 || !studio_document_selects_frame (self))
     return group_selected (self, name, error);
-  /* The nodes that a collapsed frame stands for come into the module, with the frame open around it. */
+  /* Nodes of a collapsed frame move into the module, with the frame expanded around them. */
   studio_document_begin (self, _ ("Group a frame into a module"));
   g_ptr_array_unref (studio_document_open_selected (self));
   if (group_selected (self, name, error))

@@ -1,4 +1,4 @@
-/* The history of a document as a list: its log, with the entry that the file holds. */
+/* The history of a document as a list: its log, and the entry that is saved in the file. */
 #include "ui/document/studio-document-history.h"
 
 #include <glib/gi18n.h>

@@ -1,7 +1,7 @@
-/* The history of a document: what was done since it was opened, and what was undone and may come back.
+/* The history of a document: steps done since it was opened, and undone steps that can be redone.
  *
- * Entry 0 is the graph as it was opened, entry i what it was after the i-th step. One of them is present; those behind
- * it were undone. Signal "history-changed" tells which entries are new, "changed" that another may be present. */
+ * Entry 0 is the graph as it was opened, entry i the graph after the i-th step. One of them is current; later ones were
+ * undone. Signal "history-changed" reports new entries, "changed" that another entry may be current. */
 #pragma once
 
 #include "ui/document/studio-document.h"
@@ -15,20 +15,20 @@ typedef struct
   gboolean is_saved; /* the file was last written with this content */
 } StudioHistoryEntry;
 
-/* One more than there are steps, done and undone. */
+/* The number of steps, done and undone, plus 1. */
 guint studio_document_n_history (StudioDocument *self);
-/* The present entry: how many steps can be undone. */
+/* The current entry: the number of steps that can be undone. */
 guint studio_document_history_position (StudioDocument *self);
-/* Of the entry at position, which must be there. */
+/* Describes the entry at position, which must exist. */
 StudioHistoryEntry studio_document_history_entry (StudioDocument *self, guint position);
-/* Undoes or redoes until the entry is present, and tells once. FALSE where it is already, where there is none, or
- * within a transaction. */
+/* Undoes or redoes until the entry is current, and emits signals once. FALSE if it is current already, does not exist,
+ * or a transaction is open. */
 gboolean studio_document_jump (StudioDocument *self, guint position);
-/* The graph as it is, was or would be at that entry (transfer full): a copy, on which the steps between are tried. */
+/* A copy of the graph at that entry (transfer full), to which the steps in between were applied. */
 LoomGraph *studio_document_graph_at (StudioDocument *self, guint position);
 
-/* Begins anew for a graph that was opened from path, or made (NULL). Returns how many entries there were; who calls it
- * tells of that ("history-changed") when all of the document is of the new graph. */
+/* Resets the history for a graph that was opened from path, or created (NULL). Returns the former number of entries;
+ * the caller emits "history-changed" when the whole document belongs to the new graph. */
 guint studio_document_begin_history (StudioDocument *self, const char *path);
 
 G_END_DECLS

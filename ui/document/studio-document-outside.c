@@ -1,4 +1,4 @@
-/* Data outside the folder of the document's file: the guard that lets them wait, and the user's agreement. */
+/* Data outside the folder of the document's file: the guard that blocks them until the user agrees. */
 #include "ui/document/studio-document-private.h"
 
 #include "ui/scene/studio-allowed-paths.h"

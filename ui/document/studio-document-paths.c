@@ -1,11 +1,10 @@
-/* Paths that <train>, <view> and <lesson> keep: they follow when nodes get another name or another place in the tree of
- * modules. */
+/* Updates the paths in <train>, <view> and <lesson> when nodes are renamed or move in the tree of modules. */
 #include "ui/document/document-edit.h"
 #include "ui/document/studio-loops.h"
 
 #include <string.h>
 
-#define PREFIX_END ':' /* "grad:PATH" is the gradient of what the path names */
+#define PREFIX_END ':' /* "grad:PATH" is the gradient of the value at PATH */
 
 static const struct
 {
@@ -24,7 +23,7 @@ typedef struct
   gpointer data;
 } Mapping;
 
-/* Appends a word to a list that is parted by blanks, if it is not there. */
+/* Appends a word to a list separated by blanks, unless it contains the word. */
 static void
 add_word (GString *list, const char *word)
 {
@@ -34,7 +33,7 @@ add_word (GString *list, const char *word)
     g_string_append_printf (list, "%s%s", list->len > 0 ? " " : "", word);
 }
 
-/* Follows a path from the root, and asks step at nodes of `scope`. NULL where nothing changed. */
+/* Follows a path from the root, and calls step at nodes of `scope`. NULL if nothing has changed. */
 static char *
 walk_path (StudioDocument *self, const char *path, const LoomElement *scope, StudioPathStep step, gpointer data)
 {
@@ -89,7 +88,7 @@ map_name (const char *id, gpointer data)
   return node != NULL ? m->change->names (node, m->data) : NULL;
 }
 
-/* Puts each word of an attribute that is a list through map. */
+/* Maps each word of an attribute that is a list. */
 static void
 map_words (Mapping *m, LoomElement *e, const char *attribute, char *(*map) (const char *word, gpointer data))
 {
@@ -142,7 +141,7 @@ find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
     }
 }
 
-/* Ids in the light are those of the scope that the slide shows. */
+/* The ids in a spotlight belong to the scope that the slide shows. */
 static void
 map_slide (Mapping *m, LoomElement *slide)
 {
@@ -165,7 +164,7 @@ map_in (Mapping *m, LoomElement *parent)
       LoomElement *e = loom_element_child (parent, i);
       const LoomTag tag = loom_element_tag (e);
 
-      /* Before its scope gets another path, by which it is found. */
+      /* Before the path of its scope changes, by which the scope is found. */
       if (tag == LOOM_TAG_SLIDE)
         map_slide (m, e);
       if (tag == LOOM_TAG_PAGE && m->change->scope == loom_graph_root (studio_document_get_graph (m->document)))

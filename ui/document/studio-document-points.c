@@ -1,4 +1,4 @@
-/* Points that the user leads a wire through: a <route> of the layout, which names its wire by its ends. */
+/* Waypoints of wires: a <route> of the layout, which names its wire by its ends. */
 #include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
@@ -65,7 +65,7 @@ detour (StudioPoint a, StudioPoint by, StudioPoint b)
   return hypot (by.x - a.x, by.y - a.y) + hypot (b.x - by.x, b.y - by.y) - hypot (b.x - a.x, b.y - a.y);
 }
 
-/* Between which of a wire's points another one lies: where the way over it is the least longer. */
+/* The index at which a new waypoint is inserted: where it lengthens the route least. */
 static guint
 place_among (const StudioScene *scene, const StudioLink *link, StudioPoint p)
 {

@@ -1,4 +1,4 @@
-/* The fields of a document, for the few files that own them. Files that edit include document-edit.h. */
+/* The fields of a document, for the few files that own them. Files with edits include document-edit.h. */
 #pragma once
 
 #include "ui/document/document-edit.h"
@@ -15,7 +15,7 @@
 
 G_BEGIN_DECLS
 
-/* A gap that a deleted node left between two that still stand. */
+/* A gap that a deleted node left between two remaining nodes. */
 typedef struct
 {
   guint64 from, to;
@@ -28,12 +28,13 @@ struct _StudioDocument
 
   LoomGraph *graph;
   char *path;
-  GBytes *base; /* the text that the serials are counted in */
+  GBytes *base; /* the text by which serials are numbered */
   LoomFaults *grammar;
-  guint n_dropped; /* parts of the file that the reader left out */
+  guint n_dropped; /* parts of the file that the reader skipped */
 
   UndoLog *log;
-  guint64 saved_step; /* after which the file was written last; 0: none yet, G_MAXUINT64: it is not of this history */
+  guint64
+      saved_step; /* after which the file was written last; 0: never, G_MAXUINT64: a step that is not in this history */
 
   ScopePath *scope;
   Selection *selection;
@@ -42,7 +43,7 @@ struct _StudioDocument
   LoomFaults *faults;
   gboolean net_valid;
   EditReach reach;     /* of the edits since "changed" was last emitted */
-  gint64 trials_until; /* no remedy is tried out after that; of studio_trials_clock () */
+  gint64 trials_until; /* no fix is tried after this time of studio_trials_clock () */
   gboolean trials_unlimited;
   guint idle;
   StudioScene *scene;
@@ -52,42 +53,42 @@ struct _StudioDocument
   StudioFileWatch *watch; /* of path */
 
   SavedContent *saved;
-  GTask *saving;            /* what is being written now; nothing is said of it once this is another document */
-  gboolean reported_edited; /* as "file-changed" was emitted for it last */
+  GTask *saving;            /* of the save in progress; its result is ignored after another document was opened */
+  gboolean reported_edited; /* the state that "file-changed" reported last */
 
-  RunVersion *run; /* NULL: there is no run */
-  char *hash;      /* of the present graph; NULL: not computed */
+  RunVersion *run; /* NULL: no run */
+  char *hash;      /* of the current graph; NULL: not computed */
 
   gboolean wants_journal;
   char *journal_folder;
   StudioJournal *journal;
 };
 
-/* Applies an edit (transfer full) to the graph, keeps journal and derived things in step, and returns the inverse. For
- * the log: data is the document. */
+/* Applies an edit (transfer full) to the graph, updates journal and derived data, and returns the inverse. For the log:
+ * data is the document. */
 LoomEdit *studio_document_apply (LoomEdit *edit, gpointer data);
-/* After the graph changed: what was derived from it is made anew when it is asked for. */
+/* Call after a change of the graph: derived data is computed again at its next use. */
 void studio_document_forget_derived (StudioDocument *self);
-/* The same, and tells. */
+/* The same, and emits signals. */
 void studio_document_changed (StudioDocument *self);
-/* The bridge over an unwired input, or NULL. */
+/* The gap at an unwired input, or NULL. */
 const StudioBridge *studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port);
-/* The label of the button for a fault: what the fault itself says, or a remedy that was tried out (studio-mend.h). */
+/* The label of the button for a fault: the fault's own fix, or one that was tried (studio-mend.h). */
 char *studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer self);
-/* Before a scene is made: remedies are tried out for some milliseconds. */
+/* Call before making a scene: fixes are tried for some milliseconds. */
 void studio_document_begin_trials (StudioDocument *self);
-void studio_document_infer (StudioDocument *self); /* now, if the idle has not come yet */
-/* Sets the graph's guard: of one that has a file, which may be from elsewhere, data outside its folder wait for the
- * user's agreement. */
+void studio_document_infer (StudioDocument *self); /* at once, if the idle callback has not run yet */
+/* Sets the graph's guard: if the graph has a file, which may be untrusted, data outside its folder wait for the user's
+ * agreement. */
 void studio_document_guard (StudioDocument *self);
-/* digest (transfer full) is that of what the file at the document's path holds: watches it from here on. NULL, where
- * there is no path, ends that. */
+/* Watches the file at the document's path; digest (transfer full) is that of its content. NULL, if there is no path,
+ * stops watching. */
 void studio_document_note_disk (StudioDocument *self, char *digest);
-/* What is being written now; NULL: nothing. */
+/* The save in progress; NULL: none. */
 void studio_document_set_saving (StudioDocument *self, GTask *saving);
-/* The file holds what the document does: nothing is edited, and the journal says so. */
+/* Marks the document as saved, also in the journal. */
 void studio_document_note_saved (StudioDocument *self);
-/* The graph of a file and the very text that it was read from. */
+/* Reads a graph and the exact text of its file. */
 LoomGraph *studio_document_read (const char *path, char **text, gsize *length, LoomFaults **faults, GError **error);
 
 G_END_DECLS

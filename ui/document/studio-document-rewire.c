@@ -1,4 +1,5 @@
-/* Commands on several wires at once: cutting, moving all of an output, and dissolving nodes out of their wires. */
+/* Commands for several wires: cutting, moving all wires of an output, and removing nodes while their wires are joined.
+ */
 #include "ui/document/document-edit.h"
 #include "ui/document/studio-trials.h"
 
@@ -25,7 +26,7 @@ studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n)
 char *
 studio_document_output_text (const StudioItem *item, guint port)
 {
-  /* A collapsed frame's ports are called as the wires at them call theirs. */
+  /* The wires at a collapsed frame name the frame's ports. */
   if (item->is_frame)
     return g_strdup (item->output[port].name);
   return item->n_outputs == 1 ? g_strdup (item->id) : g_strdup_printf ("%s.%s", item->id, item->output[port].name);
@@ -71,8 +72,8 @@ studio_document_move_wires (StudioDocument *self, guint64 from, const char *outp
   return TRUE;
 }
 
-/* The sentence of an operator that would refuse its new source, were all wires of an output moved; NULL where none
- * would (transfer full). The trial is as the document is again afterwards. */
+/* The error of an operator that would refuse its new source if all wires of an output were moved; NULL if none would
+ * (transfer full). The trial is reverted. */
 static char *
 try_moving (LoomGraph *trial, const StudioScene *scene, const LoomFaults *before, guint f, guint o, guint t, guint p)
 {
@@ -155,7 +156,7 @@ studio_document_movable_ports (StudioDocument *self, guint64 from, guint output,
 
 /* ---- dissolving ----------------------------------------------------------- */
 
-/* A wire from a node that goes to one that stays, and what is to feed it instead. */
+/* A wire from a removed node to one that stays, and its new source. */
 typedef struct
 {
   LoomElement *wire;
@@ -169,8 +170,8 @@ rewired_clear (Rewired *self)
   g_free (self->was);
 }
 
-/* The input whose source feeds the readers when a node goes: the first wired one whose type its output has, else the
- * first wired one. */
+/* The input whose source replaces a removed node's output: the first wired one with the output's type, else the first
+ * wired one. */
 static guint
 main_input (const StudioItem *item, guint output)
 {
@@ -191,7 +192,7 @@ main_input (const StudioItem *item, guint output)
   return first;
 }
 
-/* Follows a wire back through nodes that go to one that stays; FALSE where nothing feeds them. */
+/* Follows a wire back through removed nodes to one that stays; FALSE if there is none. */
 static gboolean
 find_source (StudioDocument *self, const StudioScene *scene, guint *item, guint *output)
 {
@@ -213,7 +214,7 @@ find_source (StudioDocument *self, const StudioScene *scene, guint *item, guint 
   return FALSE;
 }
 
-/* Wires whose operator complains now, and did not before, are as they were: they go with their node. */
+/* Wires whose reader now has an error that it did not have before are removed with their node. */
 static void
 give_back_refused (StudioDocument *self, const StudioScene *scene, const LoomFaults *before, GArray *rewired)
 {
@@ -282,7 +283,7 @@ dissolve_selected (StudioDocument *self)
 void
 studio_document_dissolve_selection (StudioDocument *self)
 {
-  /* The nodes that a collapsed frame stands for are dissolved like any other cards. */
+  /* The nodes of a collapsed frame are removed like any other cards. */
   if (studio_scene_n_frames (studio_document_get_scene (self)) > 0 && studio_document_selects_frame (self))
     {
       studio_document_begin (self, _ ("Dissolve a frame"));

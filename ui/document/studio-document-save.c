@@ -1,4 +1,4 @@
-/* Saving: the text is made at once, and written by a thread, because a disk may take its time. */
+/* Saving: the text is made at once, and written on a thread, because a disk may be slow. */
 #include <glib/gi18n.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@ typedef struct
 {
   char *path, *text;
   gsize length;
-  guint64 step; /* the last that is in it */
+  guint64 step; /* the last step that it contains */
 } Save;
 
 static void
@@ -29,7 +29,7 @@ save_new (StudioDocument *self, const char *path)
   save->path = g_canonicalize_filename (path != NULL ? path : self->path, NULL);
   save->text = loom_graph_write (self->graph, &save->length);
   save->step = undo_log_last_step (self->log);
-  /* Text typed from now on is a step of its own, which is not in the file. */
+  /* Text that is typed from now on is a new step, which is not in the file. */
   studio_document_end_merge (self);
   return save;
 }
@@ -43,8 +43,8 @@ write_file (const Save *save, GError **error)
   return FALSE;
 }
 
-/* Changes made while the file was written are not in it. The journal, which would say that all up to here is saved,
- * then says nothing: after a crash it offers more than was lost. */
+/* Changes made while the file was written are not in it. The journal, which would mark everything so far as saved, then
+ * records nothing: after a crash it offers more than was lost. */
 static void
 note_saved (StudioDocument *self, const Save *save)
 {
@@ -76,18 +76,18 @@ note_written (StudioDocument *self, const Save *save)
   folder = loom_run_data_folder (self->path);
   if (g_strcmp0 (folder, loom_graph_get_folder (self->graph)) != 0)
     {
-      /* Relative data paths mean something else now. */
+      /* Relative data paths have another meaning now. */
       loom_graph_set_folder (self->graph, folder);
       self->reach = EDIT_REACH_ALL;
       studio_document_changed (self);
     }
-  /* Paths of a graph that had no file were chosen here. */
+  /* The user has chosen the paths of a graph without a file. */
   if (was_new)
     studio_document_agree (self);
   studio_document_guard (self);
   if (self->grammar != NULL && loom_faults_length (self->grammar) > 0)
     {
-      /* The file is well formed now: what was said about the old one is over. */
+      /* The file is well-formed now: faults of the old one no longer apply. */
       g_clear_pointer (&self->grammar, loom_faults_free);
       self->net_valid = FALSE;
       studio_document_infer (self);
@@ -124,7 +124,7 @@ write_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancell
 void
 studio_document_save_async (StudioDocument *self, const char *path, GAsyncReadyCallback callback, gpointer data)
 {
-  /* The task has no document: a thread that let go of the last reference would take it apart. */
+  /* The task does not own the document, because a thread with the last reference would destroy it. */
   g_autoptr (GTask) task = g_task_new (NULL, NULL, callback, data);
 
   g_return_if_fail (self->saving == NULL && (path != NULL || self->path != NULL));

@@ -1,4 +1,4 @@
-/* The document's scopes (which module one is in), and what it has in common with a run. */
+/* The document's scopes (the shown module), and its relation to a run. */
 #include "ui/document/studio-document-private.h"
 #include "ui/document/studio-loops.h"
 
@@ -160,9 +160,9 @@ studio_document_make_unique (StudioDocument *self)
   selection_set (self->selection, NULL, 0);
   studio_document_begin (self, step);
   studio_document_edit (self, loom_edit_insert (loom_graph_root (self->graph), loom_element_index (module) + 1, copy));
-  /* The shown scope is exchanged before any signal. */
+  /* The shown scope is replaced before any signal. */
   scope_path_replace_module (self->scope, loom_element_serial (loom_graph_find_module (self->graph, name)));
-  /* Of several modules its path ends with the number of the one that is shown. */
+  /* A switch's path ends with the number of the module that is shown. */
   list = loom_node_rename_module (
       instance, loom_node_numbers_modules (instance) ? (guint)atoi (strrchr (level.path, '.') + 1) : 0, name);
   studio_document_edit (self, loom_edit_set (instance, loom_node_module_attribute (instance), list));
@@ -195,7 +195,7 @@ argument_cb (const char *name, LoomNumber *number, gpointer data)
   return end != value && *end == '\0';
 }
 
-/* An argument of the module at this depth. What the instance says may be an expression of the scope outside. */
+/* An argument of the module at this depth. The instance's value may be an expression of the enclosing scope. */
 static gboolean
 find_argument (StudioDocument *self, guint depth, const char *name, char **value)
 {
@@ -286,7 +286,7 @@ studio_document_mark_run (StudioDocument *self)
 {
   studio_document_unmark_run (self);
   self->run = run_version_new (self->graph, studio_document_hash (self), self->log);
-  /* A step that had begun before the run may not contain what comes after. */
+  /* A step that had begun before the run must not be merged with later changes. */
   undo_log_end_merge (self->log);
 }
 

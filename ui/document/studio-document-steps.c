@@ -1,4 +1,4 @@
-/* Transactions and undo of a document: the log (undo-log.h) together with journal, run and signals. */
+/* Transactions and undo of a document: combines the log (undo-log.h) with journal, run and signals. */
 #include "ui/document/studio-document-history.h"
 #include "ui/document/studio-document-private.h"
 
@@ -19,7 +19,7 @@ journal_start (StudioDocument *self)
   self->journal = studio_journal_new (self->journal_folder, self->path, base, length, &error);
   if (self->journal == NULL)
     {
-      /* Said once: without a journal one can still work. */
+      /* Reported once: without a journal the user can still work. */
       g_message ("No journal is written: %s", error->message);
       self->wants_journal = FALSE;
     }
@@ -102,7 +102,7 @@ report_history (StudioDocument *self, guint position, guint removed, guint added
   g_signal_emit_by_name (self, "history-changed", position, removed, added);
 }
 
-/* before: the hash before the step, or NULL if it is not known. */
+/* before: the hash before the step; NULL: unknown. */
 
 static void
 note_meaning (StudioDocument *self, guint64 step, const char *before)
@@ -124,7 +124,7 @@ studio_document_end (StudioDocument *self)
     before = g_strdup (self->hash);
   report_history (self, change.position, change.n_removed, change.n_added);
 
-  /* The hash leaves positions out. */
+  /* The hash ignores positions. */
   if (self->reach == EDIT_REACH_ALL)
     g_clear_pointer (&self->hash, g_free);
   note_meaning (self, change.step, before);
@@ -155,7 +155,7 @@ studio_document_fold (StudioDocument *self, guint n)
   if (!undo_log_fold (self->log, n, folded_cb, self))
     return;
   report_history (self, n + 1, before - n, 1);
-  /* The step that undo would take back has another name now. */
+  /* The name of the step to undo has changed. */
   studio_document_changed (self);
 }
 
@@ -169,11 +169,11 @@ studio_document_cancel (StudioDocument *self)
 
 /* ---- undo --------------------------------------------------------------- */
 
-/* Whether a step changed the meaning is known of those that were made while there was a run. For the others it takes a
- * hash of the graph each: of more at once, all count as changes. */
+/* Whether a step changed the meaning is known for steps that were made while there was a run. For other steps it
+ * requires hashing the graph; if there are several at once, all count as changes. */
 #define MAX_COMPARED 200
 
-/* Steps over n steps, and emits signals once. */
+/* Moves over n steps, and emits signals once. */
 static gboolean
 step_over (StudioDocument *self, guint64 (*step) (UndoLog *log), guint n)
 {
@@ -187,7 +187,7 @@ step_over (StudioDocument *self, guint64 (*step) (UndoLog *log), guint n)
       g_clear_pointer (&self->hash, g_free);
       if (compares)
         note_meaning (self, id, before);
-      else if (self->run != NULL && !run_version_knows_step (self->run, id))
+      else if (self->run != NULL && !run_version_has_step (self->run, id))
         run_version_note_step (self->run, id, TRUE);
     }
   studio_document_changed (self);

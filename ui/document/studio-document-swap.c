@@ -1,4 +1,4 @@
-/* Changes what nodes are while their wires stay: muting them, and giving one another operator. */
+/* Changes nodes and keeps their wires: muting them, and changing their operator. */
 #include "ui/document/document-edit.h"
 #include "ui/document/studio-loops.h"
 
@@ -53,8 +53,8 @@ is_loop_attribute (const LoomOp *op, const char *name)
   return g_str_equal (name, "op") || g_str_equal (name, "module") || loom_op_has_param (op, name);
 }
 
-/* The node runs its module in such a loop or, where op is NULL, is it. What says so stands behind the id, as in files.
- */
+/* Makes the node run its module in such a loop, or if op is NULL, instantiate it. The attributes follow the id, as in
+ * files. */
 static void
 set_loop (StudioDocument *self, LoomElement *node, const LoomOp *op)
 {
@@ -167,8 +167,8 @@ studio_document_can_swap (StudioDocument *self, guint64 serial, const LoomOp *op
   return is_variadic (op) || (count_plain_inputs (op) >= wired && (wired > 0 || count_plain_inputs (op) == 0));
 }
 
-/* The input that takes the wire of an input of this name: one of the same name, else the first that is free. NULL:
- * none. (transfer full) */
+/* The new input for the wire of an input of this name: one of the same name, else the first free one. NULL: none.
+ * (transfer full) */
 static char *
 place_for (const LoomOp *op, const char *old, GHashTable *taken)
 {
@@ -243,7 +243,7 @@ turn_outputs (StudioDocument *self, const StudioScene *scene, guint at, const Lo
     }
 }
 
-/* Parameters that the new operator does not have go; those that it has may have other values there. */
+/* Removes parameters that the new operator does not have, and values that it does not accept. */
 static void
 drop_params (StudioDocument *self, LoomElement *node, const LoomOp *op)
 {
@@ -261,7 +261,7 @@ drop_params (StudioDocument *self, LoomElement *node, const LoomOp *op)
     studio_document_put (self, node, gone->pdata[i], NULL);
 }
 
-/* An operator's own name, with a number or without: nobody chose it. */
+/* TRUE for an operator's own name, with or without a number, which the user has not chosen. */
 static gboolean
 is_given_name (const char *id, const char *op)
 {

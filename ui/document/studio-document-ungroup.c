@@ -1,5 +1,5 @@
-/* Puts what module instances hold in their place: arguments are filled in, copies of a repeat stand in a row. What is
- * computed stays the same. */
+/* Replaces module instances by their contents: arguments are substituted, and copies of a repeat are put in a row. The
+ * computation does not change. */
 #include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
@@ -8,22 +8,22 @@
 
 #include "ui/scene/studio-geometry.h"
 
-/* More cards than that nobody wants to see at once. */
+/* maximum number of new cards */
 #define MAX_COPIES 64
 
 typedef struct
 {
   StudioDocument *document;
-  StudioScene *scene, *inner; /* of the scope that is shown, of the module */
+  StudioScene *scene, *inner; /* of the shown scope, and of the module */
   LoomElement *scope, *instance, *module;
   const StudioItem *item; /* the instance */
   guint n_copies;
-  GHashTable **ids;      /* of each copy: id in the module → id in the scope */
-  GHashTable *taken;     /* ids that are given away */
+  GHashTable **ids;      /* per copy: id in the module → id in the scope */
+  GHashTable *taken;     /* used ids */
   GHashTable *arguments; /* name → text */
-  char **feeds;          /* by input: where its wire begins, or NULL */
-  GPtrArray *members;    /* serials, boxed */
-  double dx, dy, step;   /* from a card's place in the module to that in the scope, and from copy to copy */
+  char **feeds;          /* by input: the source of its wire, or NULL */
+  GPtrArray *members;    /* boxed serials */
+  double dx, dy, step;   /* from a position in the module to that in the scope, and from copy to copy */
 } Ungrouping;
 
 /* ---- arguments --------------------------------------------------------------- */
@@ -34,7 +34,7 @@ no_names (const char *name, LoomNumber *value, gpointer data)
   return FALSE;
 }
 
-/* A value as it stands in a longer formula. */
+/* A value as part of a longer formula. */
 static void
 append_value (GString *s, const char *value)
 {
@@ -46,7 +46,7 @@ append_value (GString *s, const char *value)
     g_string_append (s, value);
 }
 
-/* A formula with the arguments that are known put in, as a number where nothing else is left (transfer full). */
+/* A formula with known arguments substituted, as a number if no names are left (transfer full). */
 static char *
 fill_in (const char *text, GHashTable *arguments)
 {
@@ -77,7 +77,7 @@ fill_in (const char *text, GHashTable *arguments)
   g_string_append_c (s, '}');
   if (!loom_expr_eval (s->str, no_names, NULL, &number, NULL))
     return g_string_free (g_steal_pointer (&s), FALSE);
-  /* Where an integer is asked for, 8.0 would be none. */
+  /* 8.0 would not be valid as an integer. */
   if (!number.is_int && number.d == floor (number.d) && fabs (number.d) < 9007199254740992.0)
     number = (LoomNumber){ .is_int = TRUE, .i = (gint64)number.d };
   return loom_number_to_string (number);
@@ -100,7 +100,7 @@ collect_arguments (Ungrouping *u)
     }
 }
 
-/* ---- where wires begin ----------------------------------------------------------- */
+/* ---- sources of wires ------------------------------------------------------------ */
 
 static const LoomElement *
 wire_to (const LoomElement *module, const char *id)
@@ -119,7 +119,7 @@ wire_to (const LoomElement *module, const char *id)
 
 static char *outer_source (Ungrouping *u, guint copy, const char *from);
 
-/* The source of a copy's output, as a wire's beginning in the scope; NULL where nothing feeds it. */
+/* The source of a copy's output, as a wire's end in the scope; NULL if it has none. */
 static char *
 output_source (Ungrouping *u, guint copy, const char *id)
 {
@@ -157,7 +157,7 @@ outer_source (Ungrouping *u, guint copy, const char *from)
   return port != NULL ? g_strdup_printf ("%s.%s", now, port) : g_strdup (now);
 }
 
-/* "fc.weight" or "0.fc.weight", as a wire or a path names what is inside. NULL where that is nothing. */
+/* "fc.weight" or "0.fc.weight": a path into the instance, in the form of wires. NULL if it leads nowhere. */
 static char *
 map_way (Ungrouping *u, const char *way)
 {
@@ -216,7 +216,7 @@ path_step (const LoomElement *node, const char *const *parts, GString *s, guint 
   return TRUE;
 }
 
-/* Ids that a node of the module has in the scope: in this copy, or in each of them where copy is n_copies. */
+/* The ids of a module's node in the scope: in this copy, or in all copies if copy is n_copies. */
 static void
 append_ids (const Ungrouping *u, const char *id, guint copy, GString *ids)
 {
@@ -229,7 +229,7 @@ append_ids (const Ungrouping *u, const char *id, guint copy, GString *ids)
     }
 }
 
-/* The light falls on all that was within. */
+/* The spotlight is on all contents. */
 static char *
 map_name (const LoomElement *node, gpointer data)
 {
@@ -254,7 +254,7 @@ shift (const Ungrouping *u, LoomElement *e, const char *attribute, double by)
     studio_document_put (u->document, e, attribute, now);
 }
 
-/* A slide of what was inside shows the scope around it, where the same cards lie now. */
+/* A slide of the module's inside then shows the enclosing scope, in which the same cards now are. */
 static gboolean
 map_slide (LoomElement *slide, const StudioPathScope *shown, gpointer data)
 {
@@ -413,7 +413,7 @@ insert_annotations (Ungrouping *u, double dx, double dy)
     }
 }
 
-/* Wires that left the module begin at what is inside; one that nothing feeds any more goes. */
+/* Wires that left the module begin at its contents; a wire without a source is removed. */
 static void
 turn_leaving_wires (Ungrouping *u)
 {
@@ -458,7 +458,7 @@ remove_instance (Ungrouping *u)
   studio_document_remove_element (self, u->instance);
 }
 
-/* Whether any attribute names the module: a node, or an argument that is a module. */
+/* TRUE if any attribute names the module: of a node, or an argument that is a module. */
 static gboolean
 is_named (const LoomElement *e, const char *name)
 {
@@ -501,7 +501,7 @@ put_in (Ungrouping *u)
 
 /* ---- the command --------------------------------------------------------------- */
 
-/* How many copies there are; 0 with a sentence where they cannot stand apart. */
+/* The number of copies; 0 with an error if they cannot be separated. */
 static guint
 count_copies (const LoomElement *instance, const char *id, GError **error)
 {
@@ -536,7 +536,7 @@ count_copies (const LoomElement *instance, const char *id, GError **error)
   return (guint)n;
 }
 
-/* FALSE with a sentence where this one cannot be put apart; nothing has changed then. */
+/* FALSE with an error if this instance cannot be dissolved; then nothing has changed. */
 static gboolean
 ungroup (StudioDocument *self, guint64 serial, GPtrArray *members, GError **error)
 {
@@ -591,7 +591,7 @@ studio_document_ungroup_selection (StudioDocument *self, GError **error)
   gboolean ok = TRUE;
 
   for (guint i = 0; i < scene->n_items; i++)
-    /* A loop's body has no one place: it stands for all steps. */
+    /* A loop's body cannot be dissolved, because it represents all iterations. */
     if (scene->item[i].is_module && scene->item[i].op == NULL
         && studio_document_is_selected (self, scene->item[i].serial)
         && loom_graph_find_module (studio_document_get_graph (self), scene->item[i].kind) != NULL)

@@ -1,7 +1,6 @@
-/* Cards that nothing reads: the graph trains without them, which is seldom what somebody who added one wants.
- *
- * Some cards are read by no other and are as they should be: those that answer (probabilities, classes), that change
- * state, that are watched, and single numbers, which may be another loss to choose from. */
+/* Finds cards without a reader: the graph trains without them, which is rarely intended. Cards without a reader are
+ * accepted if they are predictions (probabilities, classes), change state, are watched, or are scalars, which may be
+ * alternative losses. */
 #include <glib/gi18n.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ is_in_root (const LoomNetNode *node)
   return strchr (node->path, '.') == NULL;
 }
 
-/* The only input that reads this output, apart from those of the node `but`; NULL where there are several, or none. */
+/* The only input that reads this output, except those of the node `but`; NULL if there are several, or none. */
 static const LoomNetNode *
 only_reader (const LoomNet *net, guint from, guint output, guint but, guint *input)
 {
@@ -76,8 +75,8 @@ is_watched (StudioDocument *self, const char *path)
   return FALSE;
 }
 
-/* The input that the node would have to feed to stand in between, where that is clear: the other reader of what it
- * reads itself. NULL: it is not. */
+/* The input that the node would have to feed to be inserted into a wire: the only other reader of its own source. NULL:
+ * ambiguous. */
 static const LoomNetNode *
 find_place (StudioDocument *self, guint at, guint *input)
 {
@@ -104,12 +103,12 @@ find_place (StudioDocument *self, guint at, guint *input)
       type[k]
           = &loom_net_node (studio_document_peek_net (self), reader->input[k].node)->output[reader->input[k].output];
   type[*input] = &node->output[0];
-  studio_fit_ask (reader->element, type, reader->n_inputs, &answer);
+  studio_fit_infer (reader->element, type, reader->n_inputs, &answer);
   studio_fit_answer_clear (&answer);
   return answer.fit == STUDIO_FIT_WELL ? reader : NULL;
 }
 
-/* Whether it stands in the root and is of no use unless something reads it. */
+/* TRUE if it is in the root and useless without a reader. */
 static gboolean
 is_to_be_read (const LoomNetNode *node)
 {

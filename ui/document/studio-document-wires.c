@@ -1,4 +1,4 @@
-/* Commands on wires: joining, moving an end, taking away, and which ports could take one. */
+/* Commands for wires: connecting, moving an end, removing, and finding compatible ports. */
 #include "ui/document/document-edit.h"
 #include "ui/document/studio-trials.h"
 
@@ -23,7 +23,7 @@ studio_document_end_text (const StudioItem *item, gboolean is_output, guint port
   return g_strdup_printf ("%s.%s", item->id, ports[port].name);
 }
 
-/* Numbers of a variadic input's wires have no gaps: after one is gone the later ones move up. */
+/* The wires of a variadic input are numbered without gaps: after one is removed, later ones move up. */
 void
 studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id)
 {
@@ -167,7 +167,7 @@ studio_document_connect (StudioDocument *self, guint64 from, const char *output,
   return serial;
 }
 
-/* The complaint about shapes or types of the operator at a wire's end, or NULL. */
+/* The error about shapes or types of the operator at a wire's end, or NULL. */
 const LoomFault *
 studio_document_find_refusal (const LoomFaults *faults, const char *path)
 {
@@ -182,7 +182,7 @@ studio_document_find_refusal (const LoomFaults *faults, const char *path)
   return NULL;
 }
 
-/* NULL where the operator takes the wire, else its sentence (transfer full). */
+/* NULL if the operator accepts the wire, else its error (transfer full). */
 static char *
 try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guint from, guint output, guint to,
           guint input)
@@ -212,7 +212,7 @@ try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guin
   return fault != NULL ? g_strdup (fault->message) : NULL;
 }
 
-/* Whether the tensor can be the weight that this port stands for: the layer has it, in the same shape. */
+/* TRUE if the tensor can replace the weight of this port: the layer has it, in the same shape. */
 static gboolean
 ties (const LoomNet *net, const StudioItem *item, guint input, const StudioPort *from)
 {

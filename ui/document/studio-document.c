@@ -56,8 +56,7 @@ add_grammar_faults (LoomFaults *to, const LoomFaults *from)
     }
 }
 
-/* A fault in <train> is one like any other. Beside a node that is wrong it would mostly repeat, in other
- * words, what that node says. */
+/* A fault in <train> is added to the list, unless a node has an error, of which it is probably a consequence. */
 static void
 judge_training (StudioDocument *self, LoomFaults *faults)
 {
@@ -71,7 +70,7 @@ judge_training (StudioDocument *self, LoomFaults *faults)
   if (spec == NULL)
     return;
   studio_document_note_unread (self, spec, faults);
-  /* Checks that need no reading of the data. */
+  /* Checks that do not read the data. */
   loom_net_check_classes (self->net, &spec->loss, spec->dataset_node, NULL, faults);
   if (spec->weights != NULL && folder != NULL)
     {
@@ -83,7 +82,7 @@ judge_training (StudioDocument *self, LoomFaults *faults)
     }
 }
 
-/* An input that was wired until a node was deleted is not something still to do: the graph worked, and is torn. */
+/* An input that was wired until a node was deleted is an error and not something that is still missing. */
 static void
 judge_torn (StudioDocument *self, LoomFaults *faults)
 {
@@ -152,7 +151,7 @@ studio_document_forget_derived (StudioDocument *self)
   prune (self);
 }
 
-/* After edits that only moved things: the net and the words on the cards are as they were. */
+/* After edits that only moved things, the net and the text of cards have not changed. */
 static void
 reread_positions (StudioDocument *self)
 {
@@ -170,7 +169,7 @@ studio_document_changed (StudioDocument *self)
   else
     reread_positions (self);
   self->reach = EDIT_REACH_NOTHING;
-  /* Before the frame is drawn, so that shapes and wires are of one version. */
+  /* Before the frame is drawn, so that shapes and wires belong to one version. */
   if (self->idle == 0)
     self->idle = g_idle_add_full (G_PRIORITY_HIGH_IDLE + 5, idle_cb, self, NULL);
   g_signal_emit (self, signals[CHANGED], 0);
@@ -217,11 +216,11 @@ studio_document_get_scene (StudioDocument *self)
       self->scene
           = studio_scene_new (self->graph, studio_document_get_scope (self), studio_document_get_scope_path (self),
                               self->net, self->faults, studio_document_fix_for_fault, self);
-      /* An older net has elements that may be gone; the scene is made anew with the next one. */
+      /* An older net may refer to removed elements; the scene is made again with the next net. */
       if (self->net_valid && self->net != NULL)
         studio_scene_add_shards (self->scene, self->graph, self->net);
       studio_layout_fill (self->scene);
-      /* Most wires of the next version lie where they lay. */
+      /* Most wires of the next version have the same routes. */
       if (self->routes != NULL)
         studio_scene_set_routes (self->scene, g_steal_pointer (&self->routes));
     }
@@ -301,7 +300,7 @@ studio_document_select_all (StudioDocument *self)
   studio_document_select (self, all, scene->n_items);
 }
 
-/* Leaves scopes and deselects elements that the graph does not have any more. */
+/* Leaves scopes and deselects elements that are no longer in the graph. */
 static void
 prune (StudioDocument *self)
 {

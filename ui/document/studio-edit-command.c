@@ -1,4 +1,4 @@
-/* The list of all editing commands, made of the tables of their families. */
+/* The list of all editing commands, from the tables of their families. */
 #include "ui/document/studio-edit-command.h"
 
 #include <string.h>

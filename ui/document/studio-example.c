@@ -8,7 +8,7 @@
 #include "ui/document/studio-clipboard.h"
 #include "ui/layout/studio-layout.h"
 
-#define GAP 72.0 /* between the cards that are there and the example */
+#define GAP 72.0 /* between existing cards and the example */
 
 static StudioScene *
 scene_of (const LoomGraph *graph)
@@ -62,7 +62,7 @@ studio_example_insert (StudioDocument *document, const LoomOp *op, GError **erro
 
   studio_document_begin (document, step);
   done = studio_clipboard_paste (document, text, empty ? 0 : all.x, empty ? 0 : all.y + all.height + GAP, error);
-  /* A paste that may not be has taken back all edits, and ended the step. */
+  /* A refused paste has reverted all edits, and ended the step. */
   if (studio_document_is_editing (document))
     studio_document_end (document);
   return done;

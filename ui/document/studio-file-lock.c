@@ -1,4 +1,4 @@
-/* Advisory locks on files named by the hash of the path that they speak for. */
+/* Advisory locks on files named by the hash of the path that they represent. */
 #include "ui/document/studio-file-lock.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ lock_name (const char *folder, const char *path)
   return g_build_filename (folder, leaf, NULL);
 }
 
-/* "PID HOST", as whoever holds it wrote. */
+/* "PID HOST", as written by the holder. */
 static char *
 read_holder (int fd)
 {
@@ -44,7 +44,7 @@ read_holder (int fd)
                                                 : g_strdup_printf (_ ("process %d on %s"), pid, host);
 }
 
-/* TRUE when the name still leads to this descriptor: whoever let go of the lock has removed the file. */
+/* TRUE if the name still refers to this descriptor: the former holder has removed the file. */
 static gboolean
 still_there (int fd, const char *name)
 {
@@ -83,7 +83,7 @@ studio_file_lock_new (const char *folder, const char *path, char **holder)
     }
   if (fd < 0)
     return NULL;
-  /* A failed write only makes the sentence of the other window shorter. */
+  /* If the write fails, the other window's message is only less precise. */
   g_autofree char *text = g_strdup_printf ("%d %s\n", (int)getpid (), g_get_host_name ());
   if (ftruncate (fd, 0) == 0 && pwrite (fd, text, strlen (text), 0) < 0)
     g_message ("The lock %s cannot be written: %s", name, g_strerror (errno));
@@ -98,7 +98,8 @@ studio_file_lock_free (StudioFileLock *self)
 {
   if (self == NULL)
     return;
-  g_unlink (self->name); /* while it is held: who opened it meanwhile finds that it is gone, and tries again */
+  g_unlink (
+      self->name); /* before unlocking: a process that opened it meanwhile finds that it is gone, and tries again */
   close (self->fd);
   g_free (self->name);
   g_free (self);

@@ -1,8 +1,8 @@
 /* A watched file.
  *
- * Modification times are not enough: a checkout or a copy may keep them, and touching a file changes nothing. So a file
- * whose stamp differs is read, and its content decides. A monitor reports changes early; before writing, the owner
- * calls studio_file_watch_check(), because a monitor may be late, or see nothing on a network. */
+ * Modification times are not sufficient: a checkout or a copy may preserve them, and touching a file changes nothing.
+ * So a file with a different stamp is read, and its content is compared. A monitor reports changes early; before
+ * writing, the owner calls studio_file_watch_check(), because a monitor may be late, or report nothing on a network. */
 #include "ui/document/studio-file-watch.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 /* Long enough for a program that writes in several pieces to finish. */
 #define SETTLE_MILLISECONDS 200
-#define LARGEST             (64 * 1024 * 1024) /* the reader takes no larger graph */
+#define LARGEST             (64 * 1024 * 1024) /* the reader refuses larger graphs */
 
 struct _StudioFileWatch
 {
@@ -85,7 +85,7 @@ compare (StudioFileWatch *self)
 
   if (!studio_disk_stamp_read (self->path, &stamp))
     return errno == ENOENT || errno == ENOTDIR ? STUDIO_DISK_GONE : STUDIO_DISK_CHANGED;
-  /* A pipe or a device holds nothing that could be lost, and a folder cannot be written over. */
+  /* A pipe or a device has no content to lose, and a folder cannot be overwritten. */
   if (!stamp.is_file)
     return STUDIO_DISK_SAME;
   if (self->state == STUDIO_DISK_SAME && studio_disk_stamp_equal (&stamp, &self->stamp))
@@ -108,7 +108,7 @@ take_lock (StudioFileWatch *self)
   self->lock = studio_file_lock_new (NULL, self->path, &self->holder);
 }
 
-/* ---- following it ---------------------------------------------------------- */
+/* ---- monitoring ------------------------------------------------------------ */
 
 StudioDiskState
 studio_file_watch_check (StudioFileWatch *self)

@@ -1,7 +1,8 @@
-/* Follows a file that other programs may change: digest of the known content, monitor and lock.
+/* Follows a file that other programs may change: digest of the known content, monitor and lock. It depends on a path
+ * and on no document.
  *
- * It knows a path and no document. Properties, read-only, with notify: "state" (StudioDiskState), and "holder", the
- * other Studio that has the file open. */
+ * Properties, read-only, with notify: "state" (StudioDiskState), and "holder", the other Studio that has the file open.
+ */
 #pragma once
 
 #include <gio/gio.h>
@@ -11,8 +12,8 @@ G_BEGIN_DECLS
 typedef enum
 {
   STUDIO_DISK_SAME,    /* as it was last read or written; also without a path */
-  STUDIO_DISK_CHANGED, /* another content, or it cannot be read any more */
-  STUDIO_DISK_GONE     /* deleted or moved away */
+  STUDIO_DISK_CHANGED, /* other content, or it can no longer be read */
+  STUDIO_DISK_GONE     /* deleted or moved */
 } StudioDiskState;
 
 #define STUDIO_TYPE_DISK_STATE (studio_disk_state_get_type ())
@@ -21,16 +22,16 @@ GType studio_disk_state_get_type (void);
 #define STUDIO_TYPE_FILE_WATCH (studio_file_watch_get_type ())
 G_DECLARE_FINAL_TYPE (StudioFileWatch, studio_file_watch, STUDIO, FILE_WATCH, GObject)
 
-/* Watches nothing. */
+/* Makes an object that watches nothing. */
 StudioFileWatch *studio_file_watch_new (void);
 /* The SHA-256 of a content (transfer full). */
 char *studio_file_watch_digest_of (const char *text, gsize length);
-/* From now on watches this path, whose known content has this digest (transfer full). NULL, NULL: watches nothing. The
- * file is compared at once, without notification. */
+/* Watches this path, whose known content has this digest (transfer full). NULL, NULL: watches nothing. The file is
+ * compared at once, without notification. */
 void studio_file_watch_set (StudioFileWatch *self, const char *path, char *digest);
 /* The digest of the known content; NULL: nothing is watched. */
 const char *studio_file_watch_get_digest (StudioFileWatch *self);
-/* Compares the file now. While it is held, only the last known state is returned, because the owner writes the file. */
+/* Compares the file now. While the watch is held, because the owner writes the file, returns the last known state. */
 StudioDiskState studio_file_watch_check (StudioFileWatch *self);
 void studio_file_watch_set_held (StudioFileWatch *self, gboolean held);
 /* The last known state. */

@@ -1,4 +1,4 @@
-/* A net of one node: does it take this tensor? */
+/* Infers a net of one node to determine whether it accepts a tensor. */
 #include "ui/document/studio-fit.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ put (LoomGraph *graph, LoomElement *element)
       graph, loom_edit_insert (root, loom_element_place_for (root, loom_element_tag (element)), element)));
 }
 
-/* The node by itself, under the name “n”; NULL where a value is an expression over what only its scope knows. */
+/* The node alone, with the id “n”; NULL if a value is an expression with names that only its scope has. */
 static LoomElement *
 lone_node (const LoomElement *node, const LoomOp *op)
 {
@@ -101,7 +101,7 @@ read_answer (const LoomNet *net, const LoomFaults *faults, StudioFitAnswer *answ
 }
 
 void
-studio_fit_ask (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer)
+studio_fit_infer (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer)
 {
   const LoomOp *op = loom_op_of (node);
   LoomElement *lone = op != NULL ? lone_node (node, op) : NULL;
@@ -160,7 +160,7 @@ studio_fit_first_param (const LoomOp *op)
   return NULL;
 }
 
-/* ---- behind a tensor ------------------------------------------------------ */
+/* ---- readers of a tensor -------------------------------------------------- */
 
 #define MOST_GUESSES 7
 
@@ -175,8 +175,8 @@ without (const LoomShape *shape, int axis)
   return less;
 }
 
-/* Guesses the tensors that go with one at an operator's other inputs: one like it, its classes, its transpose, and so
- * on. */
+/* Guesses the tensors at an operator's other inputs for one at this input: an equal one, its classes, its transpose,
+ * and so on. */
 static guint
 guess_others (const LoomType *type, LoomType *guess)
 {
@@ -209,7 +209,7 @@ is_needed (const LoomPortSpec *spec)
   return (spec->flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT)) == 0;
 }
 
-/* At one input, with each of the guesses at the others in turn. */
+/* Tries one input, with each of the guesses at the others in turn. */
 static StudioFit
 fit_at (const LoomElement *node, const LoomPortSpec *specs, guint n_specs, const LoomType *type, guint at)
 {
@@ -231,21 +231,21 @@ fit_at (const LoomElement *node, const LoomPortSpec *specs, guint n_specs, const
       for (guint i = 0; i < n_specs; i++)
         if (i == at)
           input[i] = type;
-        /* Where none is needed the first guess is nothing: an operand may be a number, but has to be there. */
+        /* If none is required, the first guess is none: an operand may be a number, but must exist. */
         else if (n_needed > 0 ? is_needed (&specs[i]) : g > 0 && (specs[i].flags & LOOM_PORT_WEIGHT) == 0)
           input[i] = &guess[n_needed > 0 ? g : g - 1];
-      studio_fit_ask (node, input, n_specs, &answer);
+      studio_fit_infer (node, input, n_specs, &answer);
       best = MAX (best, answer.fit);
       blamed += g_strcmp0 (answer.port, specs[at].name) == 0;
       studio_fit_answer_clear (&answer);
     }
-  /* A tensor that is refused whatever goes with it does not fit; one that was refused for its company may fit in
-   * another. */
+  /* A tensor that is refused with every guess does not fit; one that is refused because of another input may fit with
+   * other tensors. */
   return best == STUDIO_FIT_NOT && n_others > 0 && blamed < n_guesses ? STUDIO_FIT_UNKNOWN : best;
 }
 
 StudioFit
-studio_fit_behind (const LoomOp *op, const LoomType *type, guint *input)
+studio_fit_after (const LoomOp *op, const LoomType *type, guint *input)
 {
   g_autoptr (LoomElement) node = studio_fit_fresh_node (op, "n");
   const LoomPortSpec *specs = loom_op_inputs (op, node);
@@ -258,12 +258,12 @@ studio_fit_behind (const LoomOp *op, const LoomType *type, guint *input)
     {
       const LoomType *both[] = { type, type };
 
-      /* Some take a single tensor, others need two. */
+      /* Some operators take one tensor, others need two. */
       for (guint count = 1; count <= G_N_ELEMENTS (both) && best < STUDIO_FIT_HINT; count++)
         {
           StudioFitAnswer answer;
 
-          studio_fit_ask (node, both, count, &answer);
+          studio_fit_infer (node, both, count, &answer);
           best = MAX (best, answer.fit);
           studio_fit_answer_clear (&answer);
         }
@@ -286,7 +286,7 @@ studio_fit_behind (const LoomOp *op, const LoomType *type, guint *input)
 
 /* ---- in front of an input -------------------------------------------------- */
 
-/* Tensors of every usual kind; their symbols are those of a batch and of time. */
+/* Tensors of every usual kind, with symbols for batch and time. */
 static const struct
 {
   LoomDType dtype;
@@ -309,7 +309,7 @@ has_type (GArray *types, const LoomType *type)
   return FALSE;
 }
 
-/* The types that fresh nodes of an operator give, over all usual inputs. Asked once: 250 operators take some tens of
+/* The types that new nodes of an operator return, for all usual inputs. Computed once: 250 operators take some tens of
  * milliseconds together. */
 static GArray *
 types_of (const LoomOp *op)
@@ -338,7 +338,7 @@ types_of (const LoomOp *op)
         loom_shape_parse (usual[u].shape, &type.shape);
         for (guint i = 0; i < n; i++)
           input[i] = is_needed (&specs[i]) ? &type : NULL;
-        studio_fit_ask (node, input, n, &answer);
+        studio_fit_infer (node, input, n, &answer);
         for (guint o = 0; o < answer.n_outputs; o++)
           if (!has_type (types, &answer.output[o]))
             g_array_append_val (types, answer.output[o]);
@@ -358,7 +358,7 @@ studio_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *co
   if (op->outputs == NULL && op->dynamic_outputs == NULL)
     return STUDIO_FIT_NOT;
   types = types_of (op);
-  /* Of what could not be tried nothing is known. */
+  /* If it could not be tried, the result is unknown. */
   if (types->len == 0)
     return STUDIO_FIT_UNKNOWN;
   for (guint i = 0; i < n_inputs; i++)
@@ -367,7 +367,7 @@ studio_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *co
     {
       LoomType type = g_array_index (types, LoomType, t);
 
-      /* Sizes are a matter of parameters: of the same kind, it gets the size that the others have. */
+      /* Sizes depend on parameters: a new node of the right kind gets the size that matches the others. */
       for (guint like = 0; like <= n_inputs && best < STUDIO_FIT_HINT; like++)
         {
           StudioFitAnswer answer;
@@ -381,7 +381,7 @@ studio_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *co
           else
             type.shape = g_array_index (types, LoomType, t).shape;
           all[at] = &type;
-          studio_fit_ask (node, all, MAX (n_inputs, at + 1), &answer);
+          studio_fit_infer (node, all, MAX (n_inputs, at + 1), &answer);
           best = MAX (best, answer.fit);
           studio_fit_answer_clear (&answer);
         }

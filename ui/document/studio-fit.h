@@ -1,7 +1,8 @@
-/* Whether a node takes a tensor: asked of the operator itself, in a net of that one node.
+/* Determines whether a node accepts a tensor, by inference of a net of that one node.
  *
- * Tables of which layer follows which would have to be kept beside the operators. An operator's own type rule knows
- * it, and a net of a few nodes is inferred in some tens of microseconds, whatever the size of the graph around it. */
+ * Tables of which layer follows which would have to be maintained in addition to the operators. An operator's own type
+ * rule has this knowledge, and a net of a few nodes is inferred in some tens of microseconds, whatever the size of the
+ * graph around it. */
 #pragma once
 
 #include "engine/loom.h"
@@ -12,7 +13,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   STUDIO_FIT_NOT,     /* no port for it, or refused */
-  STUDIO_FIT_UNKNOWN, /* depends on what comes to other inputs */
+  STUDIO_FIT_UNKNOWN, /* depends on the types at other inputs */
   STUDIO_FIT_HINT,    /* accepted, with a warning */
   STUDIO_FIT_WELL
 } StudioFit;
@@ -25,25 +26,25 @@ typedef struct
   guint n_outputs; /* of known type, at most STUDIO_FIT_MAX */
   LoomType output[STUDIO_FIT_MAX];
   const char *output_name[STUDIO_FIT_MAX]; /* static */
-  char *said;                              /* the operator's sentence where it refuses or warns; NULL: none */
-  char *port;                              /* that it blames */
+  char *said;                              /* the operator's error or warning; NULL: none */
+  char *port;                              /* the port that it names */
 } StudioFitAnswer;
 
-/* Asks the operator of a node with these attributes about such inputs. input[i] belongs to the i-th input of the
- * operator (or of its variadic one); NULL: nothing is wired. Only for nodes with an operator and without expressions,
- * of others nothing is known. */
-void studio_fit_ask (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer);
+/* Infers a node with these attributes for such inputs. input[i] is the type at the i-th input of the operator (or of
+ * its variadic one); NULL: not wired. Only for nodes with an operator and without expressions; for others the result is
+ * unknown. */
+void studio_fit_infer (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer);
 void studio_fit_answer_clear (StudioFitAnswer *answer);
 
 /* A detached node of the operator as an editor adds it: required parameters have the value of the operator table. */
 LoomElement *studio_fit_fresh_node (const LoomOp *op, const char *id);
-/* The parameter that a fresh node is most likely given another value of, with the value that it has; NULL: none. */
+/* The parameter of a new node that the user is most likely to change, with its value; NULL: none. */
 const LoomParamSpec *studio_fit_first_param (const LoomOp *op);
 
-/* How well a fresh node takes this tensor, and at which input (which may be NULL). Where an operator has several
- * inputs the others are given what usually goes with it. */
-StudioFit studio_fit_behind (const LoomOp *op, const LoomType *type, guint *input);
-/* How well a fresh node feeds input `input` of a node whose other inputs have these types. */
+/* How well a new node accepts this tensor, and at which input (may be NULL). Other inputs get the tensors that usually
+ * occur together. */
+StudioFit studio_fit_after (const LoomOp *op, const LoomType *type, guint *input);
+/* How well a new node feeds input `input` of a node whose other inputs have these types. */
 StudioFit
 studio_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *const *input, guint n_inputs, guint at);
 

@@ -31,7 +31,7 @@ struct _StudioHistory
 {
   GObject parent_instance;
   StudioDocument *document;
-  guint position; /* that was told last */
+  guint position; /* position in the last notification */
 };
 
 static guint marks_changed_signal;

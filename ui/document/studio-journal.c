@@ -1,10 +1,11 @@
-/* An append-only journal of edits, written at once and brought to the disk within a second.
+/* An append-only journal of edits, written at once and synchronised to the disk within a second.
  *
- * Layout: a line "gradloom-journal 1", "path URI" or "path -", "base N" and N bytes of the text
- * that editing began with, a newline; then "e EDIT" an edit, "c NAME" an end of transaction,
- * "s URI" for each time the user saved. Writing goes straight to the descriptor, so that what
- * survives the program's death is all but what the kernel had no time for; fdatasync runs on
- * a thread of its own, because it may take long and the canvas must not wait for it. */
+ * Layout: a line "gradloom-journal 1", "path URI" or "path -", "base N" and N bytes of the text that editing began
+ * with, a newline; then "e EDIT" for an edit, "c NAME" for the end of a transaction, "s URI" for each time the user
+ * saved.
+ *
+ * Writes go directly to the descriptor, so after a crash everything is kept except what the kernel had not written;
+ * fdatasync runs on a thread of its own, because it may be slow and the canvas must not wait for it. */
 #include "ui/document/studio-journal.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ struct _StudioJournal
 {
   char *file;
   int fd;
-  GString *pending; /* of the transaction that is open: written whole */
+  GString *pending; /* of the open transaction: written as a whole */
   guint timer;
   gboolean failed;
 };
@@ -73,7 +74,7 @@ studio_journal_new (const char *folder, const char *path, const char *base, gsiz
       fd = open (file, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
       if (fd < 0 && errno != EEXIST)
         break;
-      /* Another Studio that looks for orphans may have found it before it was locked, and taken it for one. */
+      /* Another Studio that searches for orphans may have found it before it was locked, and taken it. */
       if (fd >= 0 && flock (fd, LOCK_EX) == 0 && fstat (fd, &info) == 0 && info.st_nlink == 0)
         {
           close (fd);
@@ -134,7 +135,7 @@ flush (StudioJournal *self)
 {
   if (!self->failed && !write_all (self->fd, self->pending->str, self->pending->len))
     {
-      /* A full disk must not stop the work itself. */
+      /* A full disk must not stop the user's work. */
       g_message ("The journal %s can no longer be written: %s", self->file, g_strerror (errno));
       self->failed = TRUE;
     }

@@ -63,8 +63,7 @@ read_text (const char *text)
   return loom_graph_read_data (text, strlen (text), "the library", faults, NULL);
 }
 
-/* The module that a text's first instance uses, beside which there may be an input that shows it; NULL where it is no
- * such graph. */
+/* The module of the text's first instance, which may have inputs that show it; NULL if it is no such graph. */
 static char *
 find_module (const char *text, char **doc, char **title)
 {

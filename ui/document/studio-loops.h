@@ -1,4 +1,4 @@
-/* Modules that are run by loops, branches and along trees. */
+/* Modules that are run by loops, by switches and along trees. */
 #pragma once
 
 #include "engine/loom.h"
@@ -6,10 +6,10 @@
 
 G_BEGIN_DECLS
 
-/* The selected modules become bodies: run once for each step of a sequence, as one of several, or along trees; where
- * all of them are bodies, modules again (of several the first). FALSE where none is selected. */
+/* Makes the selected modules bodies: run once for each step of a sequence, as one of several, or along trees; if all of
+ * them are bodies, makes them modules again (for several bodies the first). FALSE if none is selected. */
 gboolean studio_document_run_selection (StudioDocument *self, LoomLoopKind kind);
-/* Enters the n-th of the modules that a switch chooses from. FALSE where there is none. */
+/* Enters the n-th module of a switch. FALSE if there is none. */
 gboolean studio_document_enter_body (StudioDocument *self, guint64 serial, guint body);
 
 G_END_DECLS

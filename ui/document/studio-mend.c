@@ -1,5 +1,5 @@
-/* Remedies for faults. Each is tried on the faulty node alone, with the types that its inputs have (see studio-fit.h),
- * so that a fault costs the same in a graph of ten nodes and of ten thousand. */
+/* Quick fixes for faults. Each is tried on the faulty node alone, with the types of its inputs (see studio-fit.h), so
+ * that a fault costs the same in a graph of ten nodes and of ten thousand. */
 #include "ui/document/studio-mend.h"
 
 #include <glib/gi18n.h>
@@ -73,7 +73,7 @@ node_of (const LoomOp *op, const char *attributes)
   return node;
 }
 
-/* Whether the faulty node takes what this one makes of its input. */
+/* TRUE if the faulty node accepts the output of this one. */
 static gboolean
 try_adapter (const MendPatient *patient, const LoomOp *op, const char *attributes, guint at, char **preview)
 {
@@ -82,11 +82,11 @@ try_adapter (const MendPatient *patient, const LoomOp *op, const char *attribute
   StudioFitAnswer made, taken = { .fit = STUDIO_FIT_NOT };
 
   memcpy (type, patient->type, sizeof type);
-  studio_fit_ask (node, &type[at], 1, &made);
+  studio_fit_infer (node, &type[at], 1, &made);
   if (made.fit == STUDIO_FIT_WELL && made.n_outputs > 0)
     {
       type[at] = &made.output[0];
-      studio_fit_ask (patient->node->element, type, patient->n, &taken);
+      studio_fit_infer (patient->node->element, type, patient->n, &taken);
     }
   if (taken.fit == STUDIO_FIT_WELL)
     {
@@ -132,12 +132,12 @@ try_op (const MendPatient *patient, const LoomOp *op, guint at)
       mend->value = g_strdup (attributes[i]);
       mend->label = g_strdup_printf (_ ("Insert %s"), op->name);
       mend->preview = g_steal_pointer (&preview);
-      /* One way of each kind: buttons that differ in a number help nobody. */
+      /* One fix of each kind: buttons that differ only in a number are not useful. */
       return;
     }
 }
 
-/* Operators that only move numbers come before those that learn new ones. */
+/* Operators that only move numbers come before those with new weights. */
 static void
 try_adapters (const MendPatient *patient)
 {
@@ -156,7 +156,7 @@ try_adapters (const MendPatient *patient)
 
 /* ---- another value ---------------------------------------------------------------- */
 
-/* The node with its expressions evaluated: alone it does not know the arguments of its module. */
+/* The node with its expressions evaluated, because alone it does not have its module's arguments. */
 static LoomElement *
 copy_plain (const MendPatient *patient)
 {
@@ -185,7 +185,7 @@ try_value (const MendPatient *patient, const LoomParamSpec *param, int value)
   StudioMend *mend;
 
   loom_element_set_detached (node, param->name, text);
-  studio_fit_ask (node, patient->type, patient->n, &answer);
+  studio_fit_infer (node, patient->type, patient->n, &answer);
   studio_fit_answer_clear (&answer);
   if (answer.fit != STUDIO_FIT_WELL || answer.n_outputs == 0)
     return FALSE;
@@ -202,7 +202,7 @@ try_value (const MendPatient *patient, const LoomParamSpec *param, int value)
   return TRUE;
 }
 
-/* A window that is too large may be made smaller, or the room for it larger. */
+/* If a window is too large, it can be made smaller, or the padding larger. */
 static void
 try_values (const MendPatient *patient)
 {
@@ -221,7 +221,7 @@ try_values (const MendPatient *patient)
         for (int value = MIN (now, 1024) - 1; value >= MAX (1, (int)p->minimum) && !try_value (patient, p, value);
              value--)
           ;
-      /* Room is a number, or a word that stands for one. */
+      /* Padding is a number, or a word for one. */
       else if (g_strcmp0 (p->def, "0") == 0 && p->choices == NULL
                && (whole ? p->minimum == 0 && p->maximum > 0 : p->type == LOOM_PARAM_STRING))
         for (int value = now + 1; value <= now + 8 && !try_value (patient, p, value); value++)
@@ -231,7 +231,7 @@ try_values (const MendPatient *patient)
 
 /* ---- a wire ------------------------------------------------------------------------- */
 
-/* Whether two nodes stand in the same scope: then a wire can lead from one to the other. */
+/* TRUE if two nodes are in the same scope, so that a wire can connect them. */
 static gboolean
 same_scope (const LoomNetNode *a, const LoomNetNode *b)
 {
@@ -277,7 +277,7 @@ try_source (const MendPatient *patient, guint at, guint k, guint output)
 
   memcpy (type, patient->type, sizeof type);
   type[at] = &from->output[output];
-  studio_fit_ask (patient->node->element, type, MAX (patient->n, at + 1), &answer);
+  studio_fit_infer (patient->node->element, type, MAX (patient->n, at + 1), &answer);
   studio_fit_answer_clear (&answer);
   if (answer.fit < STUDIO_FIT_UNKNOWN || (answer.fit == STUDIO_FIT_HINT) || mend_depends (patient, k))
     return;
@@ -289,7 +289,7 @@ try_source (const MendPatient *patient, guint at, guint k, guint output)
   mend->preview = g_strdup_printf ("%s %s → %s", name, shape, patient->fault->port);
 }
 
-/* Outputs that nothing reads yet, the last in the order of computing first; for a target those of the data. */
+/* Outputs without a reader, the last in topological order first; for a target those of the data set. */
 static void
 try_sources (const MendPatient *patient)
 {
@@ -362,7 +362,7 @@ meet (MendPatient *patient)
   return TRUE;
 }
 
-/* For a fault within a module: a value that can be set from without, else the way to the place where it is seen. */
+/* For a fault within a module: a value that can be set outside, else showing the module. */
 static void
 try_within (const MendPatient *patient)
 {

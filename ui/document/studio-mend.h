@@ -1,6 +1,5 @@
-/* Offers remedies for a fault, with what would come of each: tried out on the operators before it is offered.
- *
- * Which operators may stand on a wire to make a tensor fit, they say themselves (LoomOp.adapt). */
+/* Quick fixes for a fault, with a preview of their results: each is tried on the operators before it is offered.
+ * Operators declare which operators may be inserted into a wire to adapt a tensor (LoomOp.adapt). */
 #pragma once
 
 #include "ui/document/studio-document-add.h"
@@ -9,13 +8,13 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  STUDIO_MEND_FIX,     /* as the fault itself says: an attribute, a wire across deleted nodes */
-  STUDIO_MEND_INSERT,  /* a node on the wire into the port */
-  STUDIO_MEND_SET,     /* another value of a parameter */
-  STUDIO_MEND_CONNECT, /* a wire from a port that fits */
-  STUDIO_MEND_CUT,     /* a wire too many goes */
-  STUDIO_MEND_SWAP,    /* two wires of the node change places */
-  STUDIO_MEND_OPEN,    /* what is wrong stands within the module: its inside is shown */
+  STUDIO_MEND_FIX,     /* the fault's own fix: an attribute, a wire across deleted nodes */
+  STUDIO_MEND_INSERT,  /* inserts a node into the wire of the port */
+  STUDIO_MEND_SET,     /* sets another value of a parameter */
+  STUDIO_MEND_CONNECT, /* wires a port that fits */
+  STUDIO_MEND_CUT,     /* removes a superfluous wire */
+  STUDIO_MEND_SWAP,    /* exchanges two wires of the node */
+  STUDIO_MEND_OPEN,    /* the fault is inside the module: shows its inside */
   STUDIO_MEND_ASK      /* a value that only the user knows */
 } StudioMendKind;
 
@@ -24,7 +23,7 @@ typedef struct
   StudioMendKind kind;
   char *label;   /* of a button: "Insert flatten" */
   char *preview; /* "B × 1 × 28 × 28 → flatten → B × 784" */
-  guint64 node;  /* the faulty one, or the one that is to blame */
+  guint64 node;  /* the faulty node, or the one that causes the fault */
   char *port;    /* its input (INSERT, CONNECT, SWAP) or parameter (SET, ASK) */
   char *value;   /* SET: the parameter's; INSERT: "NAME=VALUE …"; SWAP: the other input; OPEN: a path */
   char *op;      /* INSERT */
@@ -33,14 +32,14 @@ typedef struct
 } StudioMend;
 
 void studio_mend_free (StudioMend *mend);
-/* The remedies for a fault of the net, the likeliest first; empty where none is known. Of a card's button serial is the
- * card's. (transfer full) */
+/* The fixes for a fault of the net, the likeliest first; may be empty. For a card's button, serial is the card's.
+ * (transfer full) */
 GPtrArray *studio_document_mends (StudioDocument *self, const LoomFault *fault, guint64 serial);
-/* Applies one as a step; not an ASK, for which somebody has to be asked. */
+/* Applies a fix as one step; not an ASK, for which the user must enter a value. */
 gboolean studio_document_apply_mend (StudioDocument *self, const StudioMend *mend);
-/* Where an INSERT puts its node; FALSE for others, and where the wire is gone. */
+/* The position of the new node of an INSERT; FALSE for others, and if the wire no longer exists. */
 gboolean studio_document_mend_place (StudioDocument *self, const StudioMend *mend, StudioAddPlace *place);
-/* The first remedy for what the card says; NULL where there is none. */
+/* The first fix for the fault on the card; NULL if there is none. */
 StudioMend *studio_document_first_mend (StudioDocument *self, guint64 serial);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* Sentences about a value while it is being typed. The engine judges again; this judges sooner. */
+/* Checks a value while it is being typed, before the engine does. */
 #include "ui/document/studio-param-check.h"
 
 #include <glib/gi18n.h>
@@ -62,7 +62,7 @@ studio_param_check (const LoomParamSpec *spec, const char *text)
 
   if (n == 0)
     return spec->def == NULL && spec->type != LOOM_PARAM_SHAPE ? g_strdup (_ ("A value is required.")) : NULL;
-  /* An expression is judged where its arguments are known. */
+  /* An expression is checked where its arguments are known. */
   if (n >= 2 && text[0] == '{' && text[n - 1] == '}')
     return NULL;
   switch (spec->type)

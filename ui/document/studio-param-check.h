@@ -1,12 +1,11 @@
-/* Whether what is typed is a value of a parameter. */
+/* Checks whether typed text is a value of a parameter. */
 #pragma once
 
 #include "engine/loom.h"
 
 G_BEGIN_DECLS
 
-/* NULL when the text is a value of this parameter, an expression, or empty where there is a default; else a sentence.
- */
+/* NULL if the text is a value of this parameter, an expression, or empty and there is a default; else a sentence. */
 char *studio_param_check (const LoomParamSpec *spec, const char *text);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
-/* The nets of both graphs are made anew on the thread, from a frozen copy: the document may change meanwhile, and a
- * large graph does not keep anybody from typing. */
+/* The nets of both graphs are made on a thread, from a frozen copy: the document may change meanwhile, and a large
+ * graph does not delay typing. */
 #include "ui/document/studio-preview.h"
 
 #include <glib/gi18n.h>
@@ -25,7 +25,7 @@ preview_free (gpointer data)
   g_free (preview);
 }
 
-#define MAX_SHAPES 3 /* that a preview has room for */
+#define MAX_SHAPES 3 /* that fit into a preview */
 
 static double
 count_parameters (const LoomNet *net)
@@ -76,9 +76,9 @@ compare_shapes (GString *s, const LoomNet *before, const LoomNet *after)
     }
 }
 
-/* NULL where nothing would change, or nobody waits for it any more. */
+/* NULL if nothing would change, or the request was cancelled. */
 static char *
-look (const Preview *preview, GCancellable *cancellable)
+compute_preview (const Preview *preview, GCancellable *cancellable)
 {
   g_autoptr (LoomGraph) trial = loom_graph_copy (preview->graph);
   g_autoptr (LoomFaults) had = loom_faults_new (), faults = loom_faults_new ();
@@ -126,7 +126,7 @@ preview_new (StudioDocument *document, guint64 serial, const char *attribute, co
 static void
 thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-  g_task_return_pointer (task, look (data, cancellable), g_free);
+  g_task_return_pointer (task, compute_preview (data, cancellable), g_free);
 }
 
 void
@@ -152,7 +152,7 @@ char *
 studio_document_dup_preview (StudioDocument *self, guint64 serial, const char *attribute, const char *value)
 {
   Preview *preview = preview_new (self, serial, attribute, value);
-  char *text = look (preview, NULL);
+  char *text = compute_preview (preview, NULL);
 
   preview_free (preview);
   return text;

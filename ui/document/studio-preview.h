@@ -1,5 +1,5 @@
-/* The changes that another value of a node would make, worked out on a thread. studio_document_dup_preview() says the
- * same at once. */
+/* Previews the changes that another value of a node would make, on a thread. studio_document_dup_preview() returns the
+ * same synchronously. */
 #pragma once
 
 #include <gio/gio.h>
@@ -8,11 +8,11 @@
 
 G_BEGIN_DECLS
 
-/* value NULL: the attribute is taken away. The document may change meanwhile: what is said is of the graph as it is
- * now. */
+/* value NULL: removes the attribute. The document may change meanwhile: the preview is that of the graph at the call.
+ */
 void studio_preview_async (StudioDocument *document, guint64 serial, const char *attribute, const char *value,
                            GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
-/* FALSE after a cancellation. text: parameters, shapes and a fault, a line each; NULL: nothing changes (transfer
+/* FALSE after a cancellation. text: parameters, shapes and a fault, one per line; NULL: nothing changes (transfer
  * full). */
 gboolean studio_preview_finish (GAsyncResult *result, char **text);
 

@@ -1,29 +1,29 @@
-/* Finds operators by name, title, what they are called elsewhere, and what their documentation says.
+/* Finds operators by name, title, synonyms, and documentation.
  *
- * With two hundred operators the order decides: the name that one types comes before names that begin with it, these
- * before names that contain it, and words of the documentation come last. A layer of a first course is ahead of the
- * others by more than one such step: who types “cross” means the cross-entropy and not the cross product. All is done
- * on prepared, folded text, so that a keystroke costs some microseconds a row. */
+ * With two hundred operators the order is decisive: the typed name comes before names that begin with it, these before
+ * names that contain it, and words of the documentation come last. A layer of a first course is ahead of the others by
+ * more than one such step: “cross” means the cross-entropy and not the cross product. All searches use prepared,
+ * case-folded text, so that a keystroke costs some microseconds per row. */
 #include "ui/document/studio-search.h"
 
 #include <string.h>
 
 struct _StudioSearchKey
 {
-  char *name, *title;       /* folded, without gaps: "batchnorm2d" */
-  char **words, **synonyms; /* folded words of name and title; of what it is called elsewhere */
+  char *name, *title;       /* folded, without separators: "batchnorm2d" */
+  char **words, **synonyms; /* folded words of name and title; and synonyms */
   char *text;               /* folded documentation */
   gboolean usual;
 };
 
-/* Gaps between words; signs such as "+" are words of their own. */
+/* Separators of words; signs such as "+" are words themselves. */
 static gboolean
 is_gap (char c)
 {
   return c == ' ' || c == '_' || c == '-' || c == ',' || c == '(' || c == ')' || c == '.';
 }
 
-/* Without its gaps; a text of nothing but gaps, "-", stays what it is. */
+/* Without separators; a text of separators only, "-", is unchanged. */
 static char *
 compact (const char *folded)
 {
@@ -120,8 +120,8 @@ begins_any (char *const *words, const char *token)
   return FALSE;
 }
 
-/* At the beginning of a word of the documentation: "art" is no reason to show what mentions "part". Short words mean
- * names: "top" looks for Top k, not for what comes out "at the top". */
+/* Matches only the beginning of a word in the documentation: "art" must not match "part". Short words mean names: "top"
+ * means Top k, not "at the top". */
 static gboolean
 text_has (const char *text, const char *token)
 {
@@ -167,7 +167,7 @@ studio_search_rank (const StudioSearchKey *key, const char *text)
   return rank == 0 ? 0 : 2 * rank + (key->usual ? STUDIO_SEARCH_COURSE : 0);
 }
 
-/* An operator that does not fit falls behind those that fit and are named less exactly, but not behind those that only
+/* An operator that does not fit comes after those that fit and have a less exact name, but before those that only
  * mention the words. */
 guint
 studio_search_order (guint rank, StudioFit fit, const char *words)
@@ -180,7 +180,7 @@ studio_search_order (guint rank, StudioFit fit, const char *words)
   return words[0] == '\0' ? 100 * (fit + 1) + rank : 4 * (rank + ahead[fit]) + fit;
 }
 
-/* “conv 16”: the number is no part of a name, but a value. */
+/* “conv 16”: the number is a value and not part of a name. */
 char *
 studio_search_split (const char *text, char **value)
 {

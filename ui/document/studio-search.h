@@ -1,28 +1,28 @@
-/* How well an operator matches what somebody types: what the palette and quick-add rank their rows by. */
+/* How well an operator matches typed text: the palette and quick-add sort their rows by this. */
 #pragma once
 
 #include "ui/document/studio-fit.h"
 
 G_BEGIN_DECLS
 
-/* The words by which a row is found, made once for each row. */
+/* The words by which a row is found, made once per row. */
 typedef struct _StudioSearchKey StudioSearchKey;
 
 StudioSearchKey *studio_search_key_new (const LoomOp *op);
-/* Of what is no operator: a module, a note. Any of them may be NULL. */
+/* For rows that are no operators: a module, a note. Each may be NULL. */
 StudioSearchKey *studio_search_key_new_text (const char *name, const char *title, const char *doc);
 void studio_search_key_free (StudioSearchKey *key);
 
-/* 0: does not match; larger is better. Everything matches an empty text. Several words must all be found. */
+/* 0: no match; larger is better. Everything matches an empty text. Several words must all be found. */
 guint studio_search_rank (const StudioSearchKey *key, const char *text);
-/* By how much a layer of a first course is ahead: more than the step from a name that begins with a text to the name
- * that it is, which is 2. */
+/* The bonus of a layer of a first course: more than the difference between a name that begins with the text and the
+ * name itself, which is 2. */
 #define STUDIO_SEARCH_COURSE 3
-/* Where a row stands that has such a rank for these words (stripped), and fits so well at the place that is asked
- * about; larger is better, 0: not at all. What was typed counts first; where nothing was, what fits. */
+/* The sort key of a row with such a rank for these words (stripped), and such a fit at the position; larger is better,
+ * 0: no match. The typed text is most important; without text, the fit. */
 guint studio_search_order (guint rank, StudioFit fit, const char *words);
-/* The words of a search without the number at its end, which goes to *value (NULL: there is none): “linear 10”. Both
- * (transfer full). */
+/* The words of a search without the number at its end, which *value receives (NULL: none): “linear 10”. Both (transfer
+ * full). */
 char *studio_search_split (const char *text, char **value);
 
 G_END_DECLS

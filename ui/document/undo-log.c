@@ -1,15 +1,15 @@
 /* The two stacks of steps. */
 #include "ui/document/undo-log.h"
 
-/* Typing that pauses for longer than this begins a step of its own. The main loop is idle during a pause: while input
- * waits to be handled, a stall of the program or of the machine is none. */
+/* Typing after a longer pause than this begins a new step. The pause counts only while the main loop is idle: while
+ * input is waiting, a stall of the program or of the machine is no pause. */
 #define PAUSE_MS 1000
 
 typedef struct
 {
   guint64 id;
   char *name, *key;
-  gboolean is_visit;   /* merging is not ended by a pause */
+  gboolean is_visit;   /* a pause does not end merging */
   gint64 made;         /* microseconds since 1970 */
   GPtrArray *inverses; /* LoomEdit, in the order of the edits; NULL entries were consumed */
 } Step;
@@ -22,7 +22,7 @@ struct _UndoLog
   Step *open;
   guint depth;
   guint64 last_id;
-  char *merge_key;  /* of the step that ended last; NULL: the next step is not merged with it */
+  char *merge_key;  /* of the last step; NULL: the next step is not merged with it */
   guint pause;      /* timeout that ends merging; 0: none */
   char *begun_with; /* the name of entry 0 */
   gint64 begun;     /* microseconds since 1970 */
@@ -138,7 +138,7 @@ pause_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Lets the next transactions of this key be merged with the step until typing pauses. */
+/* Allows merging the next transactions of this key with the step until typing pauses. */
 static void
 begin_merge (UndoLog *self, const Step *step)
 {
@@ -193,7 +193,7 @@ undo_log_end (UndoLog *self, UndoLogChange *change)
   return TRUE;
 }
 
-/* Applies the inverses of a step from the last to the first, and adds what brings each edit again to `again`. */
+/* Applies the inverses of a step from the last to the first, and appends the edits that redo it to `again`. */
 static void
 take_back (UndoLog *self, Step *step, GPtrArray *again)
 {

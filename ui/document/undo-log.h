@@ -1,8 +1,8 @@
 /* Transactions, and the steps that they become: the undo log of a graph, without a document.
  *
- * * Undo keeps inverse edits instead of copies of the graph, so a step costs what it changed. Steps that were undone
- * are on a second stack; both together are the history, whose entry 0 is the graph as it was opened and entry i what it
- * was after the i-th step. The owner applies edits. */
+ * Undo keeps inverse edits instead of copies of the graph, so a step costs what it changed. Undone steps are on a
+ * second stack; both together are the history, whose entry 0 is the graph as it was opened and entry i the graph after
+ * the i-th step. The owner applies edits. */
 #pragma once
 
 #include "engine/loom.h"
@@ -16,33 +16,33 @@ typedef struct _UndoLog UndoLog;
 
 UndoLog *undo_log_new (UndoLogApply apply, gpointer data);
 void undo_log_free (UndoLog *self);
-/* Empties the log of a graph that was just opened: what entry 0 is called. Returns the number of entries before. */
+/* Clears the log for a graph that was just opened; name: of entry 0. Returns the former number of entries. */
 guint undo_log_reset (UndoLog *self, const char *begun_with);
 
 /* ---- transactions ---------------------------------------------------------- */
 
-/* They nest; the outermost one names the step. */
+/* Transactions nest; the outermost one names the step. */
 void undo_log_begin (UndoLog *self, const char *name);
-/* Only inside of a transaction. */
+/* Only inside a transaction. */
 void undo_log_edit (UndoLog *self, LoomEdit *edit);
 guint undo_log_depth (const UndoLog *self);
-/* The open transaction is merged with the last step if both have this key and merging was not ended in between. A visit
- * is not ended by a pause. Only inside of a transaction. */
+/* The open transaction is merged with the last step if both have this key and merging was not ended in between. A pause
+ * does not end a visit. Only inside a transaction. */
 void undo_log_merge (UndoLog *self, const char *key, gboolean is_visit);
-/* From now on no transaction is merged with the last step. */
+/* Ends merging: no later transaction is merged with the last step. */
 void undo_log_end_merge (UndoLog *self);
 
-/* What the end of the outermost transaction changed. */
+/* The changes at the end of the outermost transaction. */
 typedef struct
 {
-  guint64 step;             /* its id, or that of the step that it was merged with; 0: it had no edit */
-  guint position;           /* of the entry that came */
-  guint n_removed, n_added; /* entries there, as GListModel's "items-changed" counts them */
+  guint64 step;             /* its id, or that of the step that it was merged with; 0: no edits */
+  guint position;           /* of the new entry */
+  guint n_removed, n_added; /* numbers of entries there, as in GListModel's "items-changed" */
 } UndoLogChange;
 
 /* FALSE if an outer transaction is still open. */
 gboolean undo_log_end (UndoLog *self, UndoLogChange *change);
-/* Takes back all edits of the open transaction, at whatever depth, and ends it. */
+/* Reverts all edits of the open transaction, at any depth, and ends it. */
 void undo_log_cancel (UndoLog *self);
 /* The name of the open transaction or, after undo_log_end(), of the last step; valid until it changes. */
 const char *undo_log_name (const UndoLog *self);
@@ -55,8 +55,8 @@ guint64 undo_log_undo (UndoLog *self);
 guint64 undo_log_redo (UndoLog *self);
 const char *undo_log_undo_name (const UndoLog *self); /* NULL: nothing to undo */
 const char *undo_log_redo_name (const UndoLog *self);
-/* Makes one step, under the name of the first, of all since there were n. `folded` is called with the id of each that
- * goes and of the one that stays. FALSE: there is at most one. */
+/* Merges all steps after the first n into one with the name of the first of them. Calls `folded` with the id of each
+ * removed step and of the one that stays. FALSE: there is at most one. */
 typedef void (*UndoLogFolded) (guint64 gone, guint64 into, gpointer data);
 gboolean undo_log_fold (UndoLog *self, guint n, UndoLogFolded folded, gpointer data);
 
@@ -77,7 +77,7 @@ typedef struct
 
 /* position < 1 + done + undone. */
 UndoLogEntry undo_log_entry (const UndoLog *self, guint position);
-/* A copy of the graph, which is at the present entry, as it is, was or would be at that entry (transfer full). */
+/* A copy of the current graph, transformed to the state at that entry (transfer full). */
 LoomGraph *undo_log_graph_at (const UndoLog *self, const LoomGraph *graph, guint position);
 
 G_END_DECLS

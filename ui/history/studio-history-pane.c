@@ -25,7 +25,7 @@ G_DEFINE_FINAL_TYPE (StudioHistoryPane, studio_history_pane, GTK_TYPE_WIDGET)
 
 static guint compare_signal;
 
-/* ---- what an entry would change ---------------------------------------------- */
+/* ---- preview of an entry ----------------------------------------------------- */
 
 #define MAX_LISTED 8
 

@@ -148,7 +148,7 @@ static void
 name_activate_cb (StudioInspector *self)
 {
   if (rename_node (self))
-    inspector_leave (self);
+    inspector_return_focus (self);
 }
 
 static void
@@ -256,7 +256,7 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
     adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), advanced);
 }
 
-/* ---- what every node has ---------------------------------------------------------- */
+/* ---- attributes of every node ----------------------------------------------------- */
 
 /* Returns the ways in which ranks can shard its weights, NULL-terminated; NULL: none. They live as long as the
  * inspector shows the node. */

@@ -10,7 +10,7 @@ typedef struct
 } Looking;
 
 static void
-say (StudioInspector *self, const char *text)
+show_preview (StudioInspector *self, const char *text)
 {
   if (self->preview == NULL)
     return;
@@ -28,7 +28,7 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
     {
       all = looking->shown != NULL && change != NULL ? g_strdup_printf ("%s\n%s", looking->shown, change)
                                                      : g_strdup (looking->shown != NULL ? looking->shown : change);
-      say (looking->inspector, all);
+      show_preview (looking->inspector, all);
     }
   g_object_unref (looking->inspector);
   g_free (looking->shown);
@@ -46,7 +46,7 @@ void
 inspector_end_preview (StudioInspector *self)
 {
   stop_looking (self);
-  say (self, NULL);
+  show_preview (self, NULL);
 }
 
 void

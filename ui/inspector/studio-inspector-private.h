@@ -55,7 +55,7 @@ void inspector_set_message (GtkWidget *row, GtkWidget *editor, GtkWidget *messag
                             const char *doc);
 
 /* Returns the focus to the canvas. */
-void inspector_leave (StudioInspector *self);
+void inspector_return_focus (StudioInspector *self);
 
 /* Removes the page's rows (this and the following: -node.c). */
 void inspector_clear (StudioInspector *self);

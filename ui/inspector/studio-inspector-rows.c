@@ -55,7 +55,7 @@ inspector_commit (InspectorRow *row, const char *value)
     studio_document_set_attribute (self->document, self->serial, row->spec.name, value);
 }
 
-/* ---- what is wrong ---------------------------------------------------------------- */
+/* ---- faults ----------------------------------------------------------------------- */
 
 static GtkWidget *
 message_new (void)

@@ -22,7 +22,7 @@ enum
 static guint signals[N_SIGNALS];
 
 void
-inspector_leave (StudioInspector *self)
+inspector_return_focus (StudioInspector *self)
 {
   g_signal_emit (self, signals[LEFT], 0);
 }
@@ -32,7 +32,7 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
 {
   if (key != GDK_KEY_Escape || (state & gtk_accelerator_get_default_mod_mask ()) != 0)
     return FALSE;
-  inspector_leave (self);
+  inspector_return_focus (self);
   return TRUE;
 }
 

@@ -72,7 +72,7 @@ gutter (guint tracks)
   return MAX (layout_snap_up (LAYOUT_GUTTER), layout_snap_up (32 + LAYOUT_TRACK * tracks));
 }
 
-/* ---- one shape, worked out ------------------------------------------------ */
+/* ---- computing one shape -------------------------------------------------- */
 
 typedef struct
 {
@@ -255,7 +255,7 @@ draft_cost (const Work *work, const Draft *draft, double *channel)
          + 0.2 * MIN (draft->alone, 2u);
 }
 
-/* ---- which shapes to work out --------------------------------------------- */
+/* ---- choosing shapes ------------------------------------------------------ */
 
 /* Estimates from the heights of layers alone. */
 static double

@@ -235,7 +235,7 @@ show_doc (StudioLessonPane *self)
   append (self, about);
 }
 
-/* ---- what is shown ------------------------------------------------------------ */
+/* ---- visibility --------------------------------------------------------------- */
 
 static void
 step_cb (GtkButton *button, StudioLessonPane *self)

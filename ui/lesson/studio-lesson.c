@@ -31,7 +31,7 @@ enum
 };
 static guint signals[N_SIGNALS];
 
-/* ---- what was done before --------------------------------------------------- */
+/* ---- stored progress -------------------------------------------------------- */
 
 static char *
 state_file (void)

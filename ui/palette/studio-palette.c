@@ -125,7 +125,7 @@ add_row (StudioPalette *self, const char *icon, const char *title, const char *d
 }
 
 static void
-say_fold (StudioPalette *self, GtkListBoxRow *row)
+update_fold_label (StudioPalette *self, GtkListBoxRow *row)
 {
   Entry *entry = row_entry (row);
   gboolean open = self->unfolded[entry->category];
@@ -146,7 +146,7 @@ toggle_fold (StudioPalette *self, GtkListBoxRow *row)
   guint category = row_entry (row)->category;
 
   self->unfolded[category] = !self->unfolded[category];
-  say_fold (self, row);
+  update_fold_label (self, row);
   gtk_list_box_invalidate_filter (GTK_LIST_BOX (self->list));
 }
 
@@ -172,7 +172,7 @@ add_fold (StudioPalette *self, guint category, guint n_folded)
   g_signal_connect (click, "released", G_CALLBACK (fold_released_cb), self);
   gtk_widget_add_controller (row, GTK_EVENT_CONTROLLER (click));
   gtk_list_box_append (GTK_LIST_BOX (self->list), row);
-  say_fold (self, GTK_LIST_BOX_ROW (row));
+  update_fold_label (self, GTK_LIST_BOX_ROW (row));
 }
 
 static void

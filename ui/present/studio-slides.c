@@ -22,7 +22,7 @@ enum
 };
 static guint signals[N_SIGNALS];
 
-/* ---- what there is ------------------------------------------------------------------ */
+/* ---- queries ------------------------------------------------------------------------ */
 
 guint
 studio_slides_n (StudioSlides *self)

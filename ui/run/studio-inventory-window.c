@@ -284,7 +284,7 @@ needs_permission (View *self)
 }
 
 static void
-ask_plan (View *self)
+request_plan (View *self)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
   int ranks = studio_run_get_ranks (self->run);
@@ -310,7 +310,7 @@ rest_cb (gpointer data)
   View *self = data;
 
   self->rest = 0;
-  ask_plan (self);
+  request_plan (self);
   return G_SOURCE_REMOVE;
 }
 
@@ -321,7 +321,7 @@ changed_cb (View *self)
   self->rest = g_timeout_add (REST_MS, rest_cb, self);
 }
 
-static void ask_run (View *self);
+static void request_run (View *self);
 
 static void
 taken_cb (GObject *source, GAsyncResult *result, gpointer data)
@@ -346,11 +346,11 @@ taken_cb (GObject *source, GAsyncResult *result, gpointer data)
       show_page (self, MEMORY);
     }
   if (self->again)
-    ask_run (self);
+    request_run (self);
 }
 
 static void
-ask_run (View *self)
+request_run (View *self)
 {
   LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
 
@@ -367,14 +367,14 @@ state_cb (StudioRun *run, View *self)
 {
   if (studio_run_get_state (run) == STUDIO_RUN_STARTING)
     g_clear_pointer (&self->used, g_ptr_array_unref);
-  ask_run (self);
+  request_run (self);
   show_page (self, MEMORY);
 }
 
 static void
 memory_cb (StudioRun *run, View *self)
 {
-  ask_run (self);
+  request_run (self);
   if (!self->in_flight)
     show_page (self, MEMORY);
 }
@@ -600,8 +600,8 @@ new_window (GtkWindow *parent, StudioDocument *document, StudioRun *run)
   g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);
   g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (changed_cb), self);
   g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
-  ask_plan (self);
-  ask_run (self);
+  request_plan (self);
+  request_run (self);
   return self->window;
 }
 

@@ -61,7 +61,7 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 static void
-ask (StudioNodeTimes *self)
+request_times (StudioNodeTimes *self)
 {
   LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
   StudioRunState state = studio_run_get_state (self->run);
@@ -84,7 +84,7 @@ static void
 measure_cb (StudioNodeTimes *self)
 {
   self->requested = NULL;
-  ask (self);
+  request_times (self);
 }
 
 /* The measured times do not belong to a changed graph. */
@@ -133,7 +133,7 @@ studio_node_times_new (StudioDocument *document, StudioCanvas *canvas, StudioRun
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   g_set_weak_pointer (&self->canvas, canvas);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (ask), self);
+  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (request_times), self);
   g_signal_connect_swapped (canvas, "notify::cost-measure", G_CALLBACK (measure_cb), self);
   g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
   return self;

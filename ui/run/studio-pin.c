@@ -420,7 +420,7 @@ studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
   g_autofree char *port = loom_net_port_name (net, (guint)node, 0);
   g_autofree char *tensor = g_strconcat (gradient ? STUDIO_PIN_GRADIENT : "", port, NULL);
   studio_document_begin (self->document, gradient ? _ ("Watch the gradient") : _ ("Watch"));
-  studio_document_make_room_for_pin (self->document, node_path, kind->height);
+  studio_document_make_space_for_pin (self->document, node_path, kind->height);
   view = studio_document_ensure (self->document, LOOM_TAG_VIEW);
   g_autofree char *width = g_strdup_printf ("%d", PIN_WIDTH), *height = g_strdup_printf ("%d", kind->height);
   LoomElement *pin

@@ -148,7 +148,7 @@ show_none (StudioTask *self, const char *why)
 }
 
 static void
-look_at_graph (StudioTask *self)
+describe_task (StudioTask *self)
 {
   LoomNet *net = studio_document_get_net (self->document);
   LoomGraph *graph = studio_document_get_graph (self->document);
@@ -169,7 +169,7 @@ sync_samples (StudioTask *self)
       return;
     }
   self->is_stale = FALSE;
-  look_at_graph (self);
+  describe_task (self);
   if (self->task->kind == LOOM_TASK_VIEW_NONE)
     {
       show_none (self, self->task->why);
@@ -209,7 +209,7 @@ sync_samples (StudioTask *self)
 
 static const char *const answer_kinds[] = {
   [LOOM_ANSWER_PROBABILITIES] = "probabilities",
-  [LOOM_ANSWER_SCORES] = "scores",
+  [LOOM_ANSWER_LOGITS] = "scores",
   [LOOM_ANSWER_YES] = "yes",
   [LOOM_ANSWER_VALUES] = "values",
 };
@@ -404,7 +404,7 @@ studio_task_get_message (StudioTask *self)
 LoomTaskViewKind
 studio_task_get_kind (StudioTask *self)
 {
-  look_at_graph (self);
+  describe_task (self);
   return self->task->kind;
 }
 

@@ -16,7 +16,7 @@
 #define WIRE_FROM_END      11.0
 #define POINT              6.0 /* half the side of a waypoint's square */
 
-/* ---- words ---------------------------------------------------------------- */
+/* ---- text of labels ------------------------------------------------------- */
 
 static char *
 in_two_lines (char **word)
@@ -67,7 +67,7 @@ studio_shape_label_text (const char *label, StudioShapeLabelForm form)
   return word[2] != NULL ? in_two_lines (word) : NULL;
 }
 
-/* ---- places --------------------------------------------------------------- */
+/* ---- free positions ------------------------------------------------------- */
 
 /* A placed label, in the list of one cell. */
 typedef struct
@@ -196,7 +196,7 @@ covers_others (Places *self, guint link, const StudioRect *r)
       const StudioLink *other = &self->scene->link[self->wire_of[near[i]]];
 
       if ((other->from != own->from || other->output != own->output)
-          && studio_route_meets (&self->route[self->wire_of[near[i]]], r))
+          && studio_route_intersects (&self->route[self->wire_of[near[i]]], r))
         return TRUE;
     }
   return FALSE;
@@ -279,7 +279,7 @@ place (Places *self, guint link, double width, double height, gboolean alone, St
 
 /* TRUE if another wire of the same output, with the same shape, has its label where both wires run together. */
 static gboolean
-is_said (const Places *self, guint link, const StudioShapeLabel *shape_label)
+is_shown_elsewhere (const Places *self, guint link, const StudioShapeLabel *shape_label)
 {
   const StudioLink *own = &self->scene->link[link];
   guint other = self->scene->item[own->from].output[own->output].link;
@@ -296,7 +296,7 @@ is_said (const Places *self, guint link, const StudioShapeLabel *shape_label)
 
       seen += r->width > 0;
       if (r->width > 0 && r->x < way->x + way->width && way->x < r->x + r->width && r->y < way->y + way->height + 1
-          && way->y < r->y + r->height + 1 && studio_route_meets (&self->route[link], &within))
+          && way->y < r->y + r->height + 1 && studio_route_intersects (&self->route[link], &within))
         return TRUE;
     }
   return FALSE;
@@ -345,7 +345,7 @@ route_place_shape_labels (const StudioScene *scene, const StudioRoute *route, co
       if (stale != NULL && !stale[l])
         continue;
       shape_label[l] = (StudioShapeLabel){ 0 };
-      if (scene->link[l].label != NULL && !is_said (&self, l, shape_label))
+      if (scene->link[l].label != NULL && !is_shown_elsewhere (&self, l, shape_label))
         place_link (&self, l, size, data, &shape_label[l]);
     }
   g_free (self.first_shape_label);

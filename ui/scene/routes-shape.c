@@ -71,7 +71,7 @@ route_round (RouteIndex *index, const GArray *corners, double radius, GArray *pi
   add_straight (pieces, at, *corner (corners, corners->len - 1));
 }
 
-/* ---- what one asks of a curve --------------------------------------------- */
+/* ---- queries of a curve --------------------------------------------------- */
 
 /* A curve with control points on the line, but beyond its ends, would go there and back. */
 static gboolean
@@ -177,7 +177,7 @@ curve_meets (const StudioCurve *c, const StudioRect *rect)
 }
 
 gboolean
-studio_route_meets (const StudioRoute *route, const StudioRect *rect)
+studio_route_intersects (const StudioRoute *route, const StudioRect *rect)
 {
   for (guint i = 0; i < route->n_pieces; i++)
     if (curve_meets (&route->piece[i], rect))

@@ -258,7 +258,7 @@ typedef struct
 
 /* The votes that the second of two tracks should be first, from their parallel segments. */
 static int
-wants_swap (const Bundle *self, const Track *p, const Track *q)
+count_swap_votes (const Bundle *self, const Track *p, const Track *q)
 {
   int votes = 0;
 
@@ -291,7 +291,7 @@ relate (Bundle *self, gboolean by_place)
         if (!may_meet (p, q))
           continue;
         if (!by_place && fabs (q->at - p->at) <= TRACK_NEAR)
-          votes = wants_swap (self, p, q);
+          votes = count_swap_votes (self, p, q);
         swaps = votes > 0;
         /* The order must fit into their ranges. */
         if ((swaps ? q->low : p->low) + TRACK_LEAST > (swaps ? p->high : q->high))
@@ -341,7 +341,7 @@ sort_bundle (Bundle *self)
 /* Places the tracks of a bundle at their average position, or at that of a fixed one. The tracks are sorted, so those
  * of one bundle are adjacent. */
 static void
-draw_together (Bundle *self)
+merge_bundles (Bundle *self)
 {
   for (guint first = 0, end; first < self->n; first = end)
     {
@@ -427,7 +427,7 @@ place_bundle (const GArray *candidates, Track **track, guint n)
       relate (&self, pass == 1);
       sort_bundle (&self);
       if (pass == 0)
-        draw_together (&self);
+        merge_bundles (&self);
       gap = widest_gap (&self, least, most);
     }
   if (gap == 0)

@@ -17,7 +17,7 @@ lines_in (const StudioItem *item, double width)
 
 /* A bubble as wide as the card cuts a long sentence or the label of its button. */
 static gboolean
-wants_room (const StudioItem *item)
+needs_space (const StudioItem *item)
 {
   return lines_in (item, item->width) > MOST_LINES
          || (item->fix != NULL && g_utf8_strlen (item->fix, -1) * (LETTER + 1) > item->width - 24);
@@ -65,7 +65,7 @@ studio_geometry_fix_button (const StudioItem *item)
   return (StudioRect){ fault.x + 8, fault.y + fault.height - 32, fault.width - 16, 24 };
 }
 
-/* ---- room for bubbles ---------------------------------------------------- */
+/* ---- space for bubbles --------------------------------------------------- */
 
 typedef struct
 {
@@ -172,7 +172,7 @@ studio_geometry_place_faults (StudioScene *scene)
       if (item->fault == NULL)
         continue;
       item->fault_place = STUDIO_FAULT_AS_SIGN;
-      for (guint wide = wants_room (item) && item->flow == STUDIO_FLOW_RIGHT ? 2 : 1; wide-- > 0;)
+      for (guint wide = needs_space (item) && item->flow == STUDIO_FLOW_RIGHT ? 2 : 1; wide-- > 0;)
         if (find_place (all, n, reach, item, wide * (item->width + WIDER)))
           break;
       all[i].placed = TRUE;

@@ -19,7 +19,7 @@
 #define VARIANTS   4   /* a sample with augmentation is shown with its variants, this many in all */
 #define GAP_GREY   128 /* between variants */
 
-/* ---- which data set ------------------------------------------------------ */
+/* ---- the data set of a node ---------------------------------------------- */
 
 static gboolean
 has_samples (const LoomElement *node)
@@ -127,7 +127,7 @@ studio_figure_sample_refusal (const LoomGraph *alone)
              : _ ("The data are missing, or too large to be opened for a picture.");
 }
 
-/* ---- how it is shown ----------------------------------------------------- */
+/* ---- figures by type ----------------------------------------------------- */
 
 static LoomSplit
 first_split (const LoomDatasetInfo *info)
@@ -322,7 +322,7 @@ figure_of (const LoomDataset *dataset)
   return figure;
 }
 
-/* ---- what was read ------------------------------------------------------- */
+/* ---- cache --------------------------------------------------------------- */
 
 #define MAX_KEPT 64
 #define RETRY_US (5 * G_USEC_PER_SEC)

@@ -281,7 +281,7 @@ is_free (double x, double y, gconstpointer data)
   /* A card on another's wire would look as if it were wired. */
   place.height = STUDIO_CARD_HEIGHT + 12;
   for (guint l = 0; l < scene->n_links; l++)
-    if (studio_rect_intersects (&route[l].bounds, &place) && studio_route_meets (&route[l], &place))
+    if (studio_rect_intersects (&route[l].bounds, &place) && studio_route_intersects (&route[l], &place))
       return FALSE;
   return TRUE;
 }

@@ -99,7 +99,7 @@ studio_routes_n_searched (const StudioRoutes *self)
   return self->n_searched;
 }
 
-/* ---- what runs down is mirrored -------------------------------------------- */
+/* ---- obstacles, mirrored if the graph runs down ---------------------------- */
 
 /* The rectangle of a card's pins, cut off above the next card. */
 static StudioRect
@@ -206,14 +206,14 @@ is_free_curve (RouteIndex *index, const StudioCurve *curve, const RouteWire *wir
       double clear = near[i] == wire->from || near[i] == wire->to ? -1 : ROUTE_CLEAR;
 
       card = (StudioRect){ card.x - clear, card.y - clear, card.width + 2 * clear, card.height + 2 * clear };
-      if (studio_route_meets (&plain, &card))
+      if (studio_route_intersects (&plain, &card))
         return FALSE;
     }
   return TRUE;
 }
 
 static void
-look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire)
+search_route (StudioRoutes *self, RouteIndex *index, RouteWire *wire)
 {
   StudioCurve curve = studio_geometry_curve (wire->x0, wire->y0, wire->x1, wire->y1);
   double ahead = wire->x1 - wire->x0, rise = fabs (wire->y1 - wire->y0);
@@ -243,7 +243,7 @@ look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire)
     g_clear_pointer (&wire->base, g_array_unref);
 }
 
-/* ---- all of them ---------------------------------------------------------- */
+/* ---- all wires ------------------------------------------------------------ */
 
 static gboolean
 same_rect (const StudioRect *a, const StudioRect *b)
@@ -409,7 +409,7 @@ take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, con
   for (guint i = 0; i < wires->len; i++)
     if (!keep (self, by_key, i, &wire[i], dirty))
       {
-        look_for (self, index, &wire[i]);
+        search_route (self, index, &wire[i]);
         differs = TRUE;
       }
     else if (aligned)

@@ -36,7 +36,7 @@ double studio_route_distance (const StudioRoute *route, double x, double y);
 /* The point at this fraction of the length. */
 void studio_route_at (const StudioRoute *route, double share, double *x, double *y);
 /* TRUE if a part of the route is in the rectangle. */
-gboolean studio_route_meets (const StudioRoute *route, const StudioRect *rect);
+gboolean studio_route_intersects (const StudioRoute *route, const StudioRect *rect);
 
 /* The layout of a shape label, on one line if there is space. */
 typedef enum

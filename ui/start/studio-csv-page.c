@@ -32,7 +32,7 @@ static guint changed_signal;
 
 static const char delimiters[] = ",;\t|";
 
-/* ---- words ------------------------------------------------------------------------ */
+/* ---- texts ------------------------------------------------------------------------ */
 
 static char *
 describe_column (const LoomCsvColumn *column)
@@ -94,7 +94,7 @@ describe_task (const LoomCsvGuess *guess)
   return g_strdup_printf (ngettext ("%s from %u column.", "%s from %u columns.", n), what, n);
 }
 
-/* ---- what the choices make ------------------------------------------------------------ */
+/* ---- the data set of the choices ------------------------------------------------------ */
 
 /* The kinds of networks that suit rows of numbers, for any number of rows. */
 static const LoomTemplateKind **

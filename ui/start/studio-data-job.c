@@ -35,7 +35,7 @@ run (Job *job, GTaskThreadFunc function, GCancellable *cancellable, GAsyncReadyC
   g_task_run_in_thread (task, function);
 }
 
-/* ---- what is known of a data set --------------------------------------------- */
+/* ---- description of a data set ----------------------------------------------- */
 
 void
 studio_data_info_free (StudioDataInfo *look)
@@ -146,7 +146,7 @@ studio_data_info_text (const StudioDataInfo *look)
   return g_string_free (s, FALSE);
 }
 
-/* ---- a graph for it ---------------------------------------------------------------- */
+/* ---- making a graph ---------------------------------------------------------------- */
 
 static void
 make_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)

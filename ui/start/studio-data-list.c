@@ -131,7 +131,7 @@ activated_cb (StudioDataList *self, GtkListBoxRow *row)
 /* ---- searching -------------------------------------------------------------- */
 
 static gboolean
-is_asked_for (GtkListBoxRow *row, gpointer data)
+matches_search (GtkListBoxRow *row, gpointer data)
 {
   StudioDataList *self = data;
   const LoomDatasetClass *klass = loom_dataset_class (g_object_get_data (G_OBJECT (row), "source"));
@@ -147,7 +147,7 @@ first_row (StudioDataList *self, guint group)
 {
   for (GtkWidget *row = gtk_widget_get_first_child (self->group[group].list); row != NULL;
        row = gtk_widget_get_next_sibling (row))
-    if (GTK_IS_LIST_BOX_ROW (row) && is_asked_for (GTK_LIST_BOX_ROW (row), self))
+    if (GTK_IS_LIST_BOX_ROW (row) && matches_search (GTK_LIST_BOX_ROW (row), self))
       return GTK_LIST_BOX_ROW (row);
   return NULL;
 }
@@ -209,7 +209,7 @@ new_group (StudioDataList *self, guint group, const char *title)
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *list = gtk_list_box_new ();
 
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
-  gtk_list_box_set_filter_func (GTK_LIST_BOX (list), is_asked_for, self, NULL);
+  gtk_list_box_set_filter_func (GTK_LIST_BOX (list), matches_search, self, NULL);
   gtk_widget_add_css_class (list, "boxed-list");
   gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
   g_signal_connect_swapped (list, "row-activated", G_CALLBACK (activated_cb), self);

@@ -75,7 +75,7 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 static gboolean
-look (gpointer data)
+describe_source (gpointer data)
 {
   StudioSourcePage *self = data;
 
@@ -101,7 +101,7 @@ static void
 edited_cb (StudioSourcePage *self)
 {
   g_clear_handle_id (&self->timer, g_source_remove);
-  self->timer = g_timeout_add (WAIT_MS, look, self);
+  self->timer = g_timeout_add (WAIT_MS, describe_source, self);
   studio_kinds_set (&self->kinds, NULL);
   g_signal_emit (self, changed_signal, 0);
 }
@@ -186,7 +186,7 @@ studio_source_page_new (const LoomDatasetClass *klass)
   gtk_box_insert_child_after (GTK_BOX (box), new_files (self), self->facts);
   gtk_widget_set_parent (box, GTK_WIDGET (self));
   studio_kinds_set (&self->kinds, NULL);
-  look (self);
+  describe_source (self);
   return self;
 }
 

@@ -125,7 +125,7 @@ new_table (StudioWeightsDialog *self)
   return scroller;
 }
 
-/* ---- what can begin with it ----------------------------------------------------- */
+/* ---- actions -------------------------------------------------------------------- */
 
 static char *
 fit_text (const StudioWeightsInfo *look)

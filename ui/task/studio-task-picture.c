@@ -124,7 +124,7 @@ studio_task_picture_take (StudioTaskPicture *picture, LoomAnswerKind kind, const
   return TRUE;
 }
 
-/* ---- words ----------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------- */
 
 static const char *
 split_words (LoomSplit split)

@@ -22,7 +22,7 @@ task_answer_of_sample (const StudioTaskPicture *picture, guint sample)
 static gboolean
 is_of_classes (const StudioTaskPicture *picture)
 {
-  return picture->kind == LOOM_ANSWER_PROBABILITIES || picture->kind == LOOM_ANSWER_SCORES;
+  return picture->kind == LOOM_ANSWER_PROBABILITIES || picture->kind == LOOM_ANSWER_LOGITS;
 }
 
 guint
@@ -52,7 +52,7 @@ task_probability (const StudioTaskPicture *picture, const float *answer, guint c
 {
   if (picture->kind == LOOM_ANSWER_PROBABILITIES)
     return class < picture->n_classes ? answer[class] : 0;
-  if (picture->kind == LOOM_ANSWER_SCORES)
+  if (picture->kind == LOOM_ANSWER_LOGITS)
     return task_best (picture, answer, 0) == class ? 1 : 0;
   const double yes = CLAMP (answer[0], 0.f, 1.f);
   return class == 1 ? yes : class == 0 ? 1 - yes : 0;
@@ -119,7 +119,7 @@ studio_task_picture_error (const StudioTaskPicture *picture)
   return sum / ((double)data->n * data->y_size);
 }
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
 char *
 task_class_name (const StudioTaskData *data, guint class)

@@ -109,7 +109,7 @@ words_of_answer (const StudioTaskPicture *p, guint sample, guint *n_right, guint
   GString *text;
 
   *n_right = *n = 0;
-  if (answer == NULL || (p->kind != LOOM_ANSWER_PROBABILITIES && p->kind != LOOM_ANSWER_SCORES))
+  if (answer == NULL || (p->kind != LOOM_ANSWER_PROBABILITIES && p->kind != LOOM_ANSWER_LOGITS))
     return NULL;
   text = g_string_new (NULL);
   for (guint i = 0; i < p->n_positions; i++)

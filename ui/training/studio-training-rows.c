@@ -64,7 +64,7 @@ apply (Row *row, const char *value)
 
 /* A fault is shown at its field, as an icon whose tooltip is the sentence. */
 static void
-say (Row *row, const char *wrong)
+show_fault (Row *row, const char *wrong)
 {
   GtkEntry *entry = GTK_ENTRY (row->widget);
   if (wrong != NULL)
@@ -85,7 +85,7 @@ entry_done (Row *row)
     return;
   g_auto (StudioValue) value
       = studio_value_read (&row->spec, gtk_editable_get_text (GTK_EDITABLE (row->widget)), NULL, NULL);
-  say (row, value.wrong);
+  show_fault (row, value.wrong);
   if (value.text == NULL)
     return;
   apply (row, value.text);
@@ -140,7 +140,7 @@ fill_row (Row *row)
   else if (strcmp (gtk_editable_get_text (GTK_EDITABLE (row->widget)), value) != 0)
     {
       gtk_editable_set_text (GTK_EDITABLE (row->widget), value);
-      say (row, NULL);
+      show_fault (row, NULL);
     }
 }
 
@@ -207,7 +207,7 @@ training_mark_rows (StudioTrainingSettings *self, const LoomFaults *faults)
               && g_str_has_prefix (fault->message, place))
             wrong = fault->message;
         }
-      say (row, wrong);
+      show_fault (row, wrong);
     }
 }
 

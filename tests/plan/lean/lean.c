@@ -23,7 +23,7 @@ has (const LoomKernelSpec *spec)
     {
       const LoomMatmulAttrs *a = spec->attrs;
 
-      return !a->has_bias && a->act == LOOM_SCALAR_ID && a->slope == LOOM_SCALAR_ID && spec->out[0].dtype == first
+      return !a->has_bias && a->act == LOOM_SCALAR_ID && a->derivative == LOOM_SCALAR_ID && spec->out[0].dtype == first
              && spec->n_out == 1;
     }
   if (strcmp (spec->primitive, "conv2d") == 0)

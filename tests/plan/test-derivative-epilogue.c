@@ -144,7 +144,7 @@ test_refused (void)
       g_test_trap_assert_passed ();
       return;
     }
-  folder = g_dir_make_tmp ("slope-XXXXXX", NULL);
+  folder = g_dir_make_tmp ("derivative-XXXXXX", NULL);
   file = g_build_filename (folder, "refused.txt", NULL);
   g_assert_true (g_file_set_contents (file, refusals, -1, NULL));
   g_setenv ("GRADLOOM_EMULATOR_ANSWERS", folder, TRUE);
@@ -158,8 +158,8 @@ test_refused (void)
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/plan/slope/joined", test_joined);
-  g_test_add_func ("/plan/slope/left", test_left);
-  g_test_add_func ("/plan/slope/refused", test_refused);
+  g_test_add_func ("/plan/derivative-epilogue/joined", test_joined);
+  g_test_add_func ("/plan/derivative-epilogue/left", test_left);
+  g_test_add_func ("/plan/derivative-epilogue/refused", test_refused);
   return g_test_run ();
 }
