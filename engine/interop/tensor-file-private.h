@@ -13,7 +13,7 @@ typedef struct
   const char *torch;   /* in pickles: the storage's type, without "Storage"; may be NULL */
   const char *other;   /* a newer name of PyTorch's type ("float8_e4m3fn"); may be NULL */
   LoomDType dtype;     /* of the tensor that is made */
-  guint8 block, bytes; /* elements are stored in blocks of so many elements and bytes */
+  guint8 block, bytes; /* elements are stored in blocks: the numbers of elements and of bytes */
   /* n elements, a multiple of block; NULL: they are stored as in the tensor. FALSE: one does not fit. */
   gboolean (*decode) (const guint8 *from, gint64 n, void *to);
 } TensorEncoding;
