@@ -12,7 +12,7 @@
 #include "engine/core/loom-error.h"
 
 #define MAX_DEPTH     64
-#define MAX_VISITS    1000000
+#define MAX_VISITS    10000000
 #define LEGACY_MAGIC  ((gint64)G_GUINT64_CONSTANT (0xa86a20f9469cfc6c)) /* its lowest bytes */
 #define LEGACY_HEADER 3                                                 /* pickles before that of the object */
 
@@ -21,7 +21,7 @@ typedef struct
   LoomTensorFile *file;
   char *folder;        /* in the archive, with a slash; NULL: legacy */
   GHashTable *sources; /* key → source + 1 */
-  guint visits;        /* of dictionaries and modules, which may contain each other */
+  gsize visits;        /* of items of dictionaries, which may contain each other */
   GError **error;
 } Reader;
 
@@ -202,14 +202,22 @@ join (const char *before, const char *name)
   return before[0] != '\0' ? g_strconcat (before, ".", name, NULL) : g_strdup (name);
 }
 
+/* FALSE if the dictionaries that contain each other have too many items, each counted whenever it is reached. */
+static gboolean
+visit (Reader *r, const PickleValue *dict)
+{
+  r->visits += 1 + (dict != NULL && dict->items != NULL ? dict->items->len : 0);
+  return r->visits <= MAX_VISITS || REFUSE (r, "is damaged: its dictionaries contain each other");
+}
+
 /* The tensors of a dictionary whose keys are texts, and of dictionaries in it. */
 static gboolean
 add_dict (Reader *r, const PickleValue *dict, const char *before, int depth)
 {
   const PickleValue *value = pickle_dict (dict);
 
-  if (++r->visits > MAX_VISITS)
-    return REFUSE (r, "is damaged: its dictionaries contain each other");
+  if (!visit (r, value))
+    return FALSE;
   for (guint i = 0; value != NULL && value->items != NULL && i + 1 < value->items->len; i += 2)
     {
       const PickleValue *key = pickle_item (value, i, PICKLE_TEXT), *item = value->items->pdata[i + 1], *arguments;
@@ -232,6 +240,8 @@ add_module (Reader *r, const PickleValue *module, const char *before, int depth)
   const PickleValue *state = pickle_state (module);
   const PickleValue *modules = pickle_dict (pickle_get (state, "_modules"));
 
+  if (!visit (r, pickle_dict (state)) || !visit (r, modules))
+    return FALSE;
   if (depth > MAX_DEPTH)
     return REFUSE (r, "is damaged: the modules of “%s” are in themselves", before);
   if (!add_dict (r, pickle_get (state, "_parameters"), before, MAX_DEPTH)

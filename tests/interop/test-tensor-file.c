@@ -311,6 +311,29 @@ test_refused (void)
   remove_all (folder);
 }
 
+/* Of forty dictionaries each contains the next one twice: the last would be reached 2^39 times. */
+static void
+test_many_ways (void)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  static const guint8 head[] = { 0x80, 2,    0x8a, 10,  0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19,
+                                 '.',  0x80, 2,    'M', 0xe9, 3,    '.',  0x80, 2,    '}',  '.',  0x80, 2,    '}' };
+  g_autofree char *folder = g_dir_make_tmp ("loom-pickles-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "w.pth", NULL);
+
+  g_byte_array_append (bytes, head, sizeof head);
+  for (guint8 i = 0; i < 40; i++)
+    {
+      const guint8 outer[] = { 'q', i, '}', '(', 'X', 1, 0, 0, 0, 'a', 'h', i, 'X', 1, 0, 0, 0, 'b', 'h', i, 'u' };
+
+      g_byte_array_append (bytes, outer, sizeof outer);
+    }
+  g_byte_array_append (bytes, (const guint8 *)".\x80\x02].", 5);
+  write_file (path, (const char *)bytes->data, bytes->len);
+  assert_refused (path, "its dictionaries contain each other");
+  remove_all (folder);
+}
+
 /* Names are recorded and never looked up; values may refer to each other. */
 static void
 test_pickle (void)
@@ -349,6 +372,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/tensor-file/shards", test_shards);
   g_test_add_func ("/tensor-file/damage", test_damage);
   g_test_add_func ("/tensor-file/refused", test_refused);
+  g_test_add_func ("/tensor-file/many-ways", test_many_ways);
   g_test_add_func ("/tensor-file/pickle", test_pickle);
   return g_test_run ();
 }
