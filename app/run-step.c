@@ -1,6 +1,7 @@
 /* `gradloom run`: loads weights, runs one step, writes outputs. Files are written at the end, so a failure leaves no
  * partial result. */
 #include "app/run-private.h"
+#include "app/tensor-text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -203,26 +204,56 @@ run_write_outputs (Run *r, GError **error)
     {
       PortFile *port_file = r->outs->pdata[i];
       g_autoptr (LoomTensor) t = get_output (r, "out", port_file->port, error);
-      if (t == NULL || !loom_npy_save (run_stage (r, port_file->file), t, error))
+      if (t == NULL || (port_file->file != NULL && !loom_npy_save (run_stage (r, port_file->file), t, error)))
         return FALSE;
       port_file->tensor = g_steal_pointer (&t);
     }
   return TRUE;
 }
 
+static void
+print_tensor (const char *name, const LoomTensor *t)
+{
+  const LoomShape shape = loom_tensor_shape (t);
+  g_autofree char *size = loom_shape_to_string (&shape), *values = tensor_to_text (t, 2);
+
+  printf ("%s (%s %s)\n  %s\n", name, loom_dtype_name (t->dtype), size, values);
+}
+
 void
 run_print_outputs (Run *r)
 {
-  for (guint i = 0; r->json && i < r->outs->len; i++)
+  for (guint i = 0; i < r->outs->len; i++)
     {
       const PortFile *port_file = r->outs->pdata[i];
       const LoomTensor *t = port_file->tensor;
-      LoomJson *json = command_event_new ("output");
+      LoomJson *json;
+
+      if (!r->json && port_file->file == NULL)
+        print_tensor (port_file->port, t);
+      if (!r->json)
+        continue;
+      json = command_event_new ("output");
       loom_json_string (json, "port", port_file->port);
       loom_json_ints (json, "shape", t->rank, t->dim);
       loom_json_string (json, "dtype", loom_dtype_name (t->dtype));
-      loom_json_string (json, "file", port_file->file);
+      if (port_file->file != NULL)
+        loom_json_string (json, "file", port_file->file);
+      else
+        {
+          loom_json_begin_array (json, "values");
+          for (gint64 k = 0; k < t->count; k++)
+            loom_json_exact (json, NULL, loom_tensor_get (t, k));
+          loom_json_end_array (json);
+        }
       command_event_print (json);
+    }
+  for (guint i = 0; r->gradients != NULL && i < r->gradients->len; i++)
+    {
+      const LoomNamedTensor *gradient = r->gradients->pdata[i];
+      g_autofree char *name = g_strdup_printf ("gradient of %s", gradient->name);
+
+      print_tensor (name, gradient->tensor);
     }
 }
 
@@ -275,5 +306,10 @@ run_write_gradients (Run *r, GError **error)
             && !add_gradient (r, tensors, name, desc->dtype, desc->rank, (const gint64 *)desc->dim, error))
           return FALSE;
       }
+  if (g_strcmp0 (r->grads, "-") == 0)
+    {
+      r->gradients = g_steal_pointer (&tensors);
+      return TRUE;
+    }
   return loom_safetensors_save (run_stage (r, r->grads), tensors, NULL, error);
 }

@@ -47,6 +47,46 @@ test_values (void)
   g_assert_cmpint (p64->dtype, ==, LOOM_F64);
 }
 
+/* Values without a file: given as numbers, printed as numbers; gradients with --grads -. */
+static void
+test_print (void)
+{
+  static const char small[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+                              "<node id=\"x\" op=\"input\" shape=\"B,2\"/><node id=\"big\" op=\"input\" shape=\"N\"/>"
+                              "<node id=\"double\" op=\"add\"/><node id=\"sum\" op=\"sum\"/>"
+                              "<wire from=\"x\" to=\"double.input\"/><wire from=\"x\" to=\"double.other\"/>"
+                              "<wire from=\"double\" to=\"sum\"/></graph>";
+  g_autoptr (GString) many = g_string_new ("big=[0");
+
+  cli_write ("small.xml", small);
+  g_auto (CliResult) r = cli ("run", "small.xml", "--in", "x=[[1, -2.5], [1e-9, 4]]", "--print", "double", "--print",
+                              "sum", "--grad", "sum", "--grads", "-", NULL);
+  g_assert_cmpstr (r.err, ==, "");
+  g_assert_cmpstr (r.out, ==,
+                   "double (f32 2 × 2)\n"
+                   "  [[ 2.0000e+00, -5.0000e+00],\n"
+                   "   [ 2.0000e-09,  8.0000e+00]]\n"
+                   "sum (f32 scalar)\n"
+                   "  5.0000\n"
+                   "gradient of input:x (f32 2 × 2)\n"
+                   "  [[2.0000, 2.0000],\n"
+                   "   [2.0000, 2.0000]]\n");
+  g_auto (CliResult) json = cli ("run", "small.xml", "--in", "x=[[1,2]]", "--print", "double", "--json", NULL);
+  g_assert_cmpstr (json.out, ==,
+                   "{\"event\":\"output\",\"port\":\"double\",\"shape\":[1,2],\"dtype\":\"f32\",\"values\":[2,4]}\n");
+  for (int i = 1; i < 1001; i++)
+    g_string_append_printf (many, ",%d", i);
+  g_string_append_c (many, ']');
+  g_auto (CliResult) big = cli ("run", "small.xml", "--in", many->str, "--print", "big", NULL);
+  g_assert_cmpstr (big.out, ==,
+                   "big (f32 1001)\n  [   0.0000,    1.0000,    2.0000, …,  998.0000,  999.0000, 1000.0000]\n");
+  cli_expect (1, "“[[1],[2,3]]” is no number and no list", "run", "small.xml", "--in", "x=[[1],[2,3]]", "--print",
+              "sum");
+  cli_expect (1, "“1x” cannot be read", "run", "small.xml", "--in", "x=1x", "--print", "sum");
+  cli_expect (1, "is 1 × 3", "run", "small.xml", "--in", "x=[[1,2,3]]", "--print", "sum");
+  cli_expect (2, "--grads - prints text", "run", "small.xml", "--grad", "sum", "--grads", "-", "--json");
+}
+
 /* One of two files cannot be written: then neither is there, and an old one is as it was. */
 static void
 test_all_or_none (void)
@@ -412,6 +452,7 @@ TEST_FILE (argc, argv)
   cli_enter ();
   xyz = cli_example ("lessons/xyz-sum.xml");
   g_test_add_func ("/run/values", test_values);
+  g_test_add_func ("/run/print", test_print);
   g_test_add_func ("/run/all-or-none", test_all_or_none);
   g_test_add_func ("/run/foreign-weights", test_foreign_weights);
   g_test_add_func ("/run/usage", test_usage);
