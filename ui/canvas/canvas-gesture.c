@@ -357,3 +357,14 @@ studio_gesture_cancel (StudioGesture *self)
 {
   studio_gesture_init (self);
 }
+
+guint64
+studio_gesture_get_held (const StudioGesture *self, const StudioScene *scene)
+{
+  const StudioHit *pressed = &self->pressed;
+  gboolean on_port = pressed->kind == STUDIO_HIT_INPUT || pressed->kind == STUDIO_HIT_OUTPUT;
+
+  if (self->state == STUDIO_GESTURE_IDLE)
+    return 0;
+  return on_port && pressed->item < scene->n_items ? scene->item[pressed->item].serial : self->pressed_serial;
+}

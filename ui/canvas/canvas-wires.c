@@ -94,8 +94,8 @@ studio_wires_render (const StudioScene *scene, const StudioView *view, const Stu
 }
 
 GskRenderNode *
-studio_wires_render_pills (const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint named,
-                           PangoContext *context, GHashTable *layouts)
+studio_wires_render_shape_labels (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                                  guint named, PangoContext *context, GHashTable *layouts)
 {
   GtkSnapshot *snapshot = gtk_snapshot_new ();
   /* Text that is written larger is readable from farther away. */

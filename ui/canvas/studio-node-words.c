@@ -1,11 +1,10 @@
-/* What a screen reader says of a card behind its name. */
+#include "ui/canvas/studio-node-words.h"
+
 #include <glib/gi18n.h>
 
-#include "ui/canvas/studio-canvas-private.h"
-#include "ui/canvas/studio-node.h"
 #include "ui/scene/studio-partitions.h"
 
-/* More names than this say nothing to anybody who hears them. */
+/* More names than this are no help to a listener. */
 #define MAX_NAMES 12
 
 static guint
@@ -41,7 +40,7 @@ add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgo
     g_string_append_printf (s, outgoing ? _ ("to %s") : _ ("from %s"), names->str);
 }
 
-/* "; muted": one thing more that is so. */
+/* Appends "; muted" if the node is. */
 G_GNUC_PRINTF (3, 4)
 static void
 add_words (GString *s, gboolean so, const char *format, ...)
@@ -57,11 +56,10 @@ add_words (GString *s, gboolean so, const char *format, ...)
 }
 
 char *
-studio_node_words (StudioCanvas *canvas, const StudioScene *scene, guint at)
+studio_node_words (const StudioScene *scene, guint at, const char *mark)
 {
   const StudioItem *item = &scene->item[at];
   GString *description = g_string_new (NULL);
-  g_autofree char *mark = studio_canvas_dup_mark (canvas, item->id);
   g_autofree char *stage = studio_item_stage_text (item), *split = studio_item_split_text (item);
   StudioTone tone = studio_item_tone (item);
 

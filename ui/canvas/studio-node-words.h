@@ -1,0 +1,11 @@
+/* The description of a card for screen readers. */
+#pragma once
+
+#include "ui/scene/studio-scene.h"
+
+G_BEGIN_DECLS
+
+/* Shapes, mark of a comparison (NULL: none), state and neighbours of an item (transfer full). */
+char *studio_node_words (const StudioScene *scene, guint item, const char *mark);
+
+G_END_DECLS
