@@ -457,8 +457,6 @@ canvas_commands_install (GtkWidgetClass *klass)
     install_action (klass, commands[i].name, commands[i].keys, CANVAS_KEYS);
   for (guint i = 0; (edit = studio_edit_command_get (i)) != NULL; i++)
     install_action (klass, edit_action (edit), edit->keys, STUDIO_EDIT_COMMAND_KEYS);
-  gtk_widget_class_install_property_action (klass, "canvas.show-cost", "show-cost");
-  gtk_widget_class_add_binding_action (klass, GDK_KEY_c, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "canvas.show-cost", NULL);
   gtk_widget_class_install_action (klass, "node.focus", "s", focus_node_cb);
 }
 

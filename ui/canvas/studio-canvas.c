@@ -267,6 +267,9 @@ studio_canvas_class_init (StudioCanvasClass *klass)
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_LIST);
   canvas_commands_install (widget_class);
   canvas_menu_install (widget_class);
+  gtk_widget_class_install_property_action (widget_class, "canvas.show-cost", "show-cost");
+  gtk_widget_class_add_binding_action (widget_class, GDK_KEY_c, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "canvas.show-cost",
+                                       NULL);
 }
 
 static void
@@ -390,12 +393,6 @@ studio_canvas_get_view (StudioCanvas *self, double *x, double *y, double *zoom)
   *x = view->x;
   *y = view->y;
   *zoom = view->zoom;
-}
-
-void
-studio_canvas_get_centre (StudioCanvas *self, double *x, double *y)
-{
-  canvas_view_get_center (self->board->view, x, y);
 }
 
 void

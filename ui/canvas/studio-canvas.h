@@ -45,8 +45,6 @@ void studio_canvas_show_part (StudioCanvas *self, const graphene_rect_t *part, g
 void studio_canvas_fit_again (StudioCanvas *self);
 /* The canvas coordinates of the widget's corner, and the zoom: for drawing over the canvas. */
 void studio_canvas_get_view (StudioCanvas *self, double *x, double *y, double *zoom);
-/* The canvas coordinates of the view's middle: where the palette adds. */
-void studio_canvas_get_centre (StudioCanvas *self, double *x, double *y);
 /* Adds after the selected card, wired to it, or in the selected wire, or with the card's middle at the view's middle, a
  * step aside if something is there; focuses it. */
 void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module);
