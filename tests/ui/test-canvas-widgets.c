@@ -255,7 +255,7 @@ moved_cb (gpointer data)
 {
 }
 
-/* During a glide the scene lags behind the document's positions, and ends at them. */
+/* During a glide the scene follows the document's positions, and ends at them. */
 static void
 test_glide (Fixture *f, gconstpointer data)
 {
