@@ -1,4 +1,5 @@
-/* Presses, moves and releases of the pointer: a state machine without widgets.
+/* Presses, moves and releases of the pointer: a state machine without widgets. A press decides
+ * what a drag would be, and four pixels make it a drag.
  *
  * The widget passes events in and carries out the command that is returned; during a gesture it draws from the public
  * fields. So every drag can be tested without a display, and the document changes once, at the release. */
@@ -14,7 +15,7 @@ typedef enum
   STUDIO_GESTURE_IDLE,
   STUDIO_GESTURE_PRESSED, /* not yet a drag */
   STUDIO_GESTURE_MOVING,
-  STUDIO_GESTURE_BENDING, /* a wire's point moves */
+  STUDIO_GESTURE_BENDING, /* a waypoint is dragged */
   STUDIO_GESTURE_BOXING,
   STUDIO_GESTURE_WIRING,
   STUDIO_GESTURE_CUTTING,

@@ -1,5 +1,4 @@
-/* The minimap draws its cards once into a picture, which stays while the graph does: panning moves only the rectangle.
- */
+/* Cards are drawn once into a picture, which is kept until the graph changes: panning moves only the rectangle. */
 #include "ui/canvas/studio-minimap.h"
 
 #include <glib/gi18n.h>
@@ -44,7 +43,7 @@ draw_frames (cairo_t *cr, const StudioMap *map, const StudioScene *scene, const 
     }
 }
 
-/* One path a colour: thousands of cards are a few fills. */
+/* One path for each colour: thousands of cards are a few fills. */
 static void
 draw_cards (cairo_t *cr, const StudioMap *map, const StudioScene *scene, const StudioTheme *theme)
 {
@@ -118,7 +117,7 @@ studio_minimap_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_destroy (cr);
 }
 
-/* ---- when it is there ------------------------------------------------------ */
+/* ---- visibility ------------------------------------------------------------ */
 
 static gboolean
 update_cb (gpointer data)
@@ -147,7 +146,7 @@ update_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* The view also changes while the canvas is being allocated, when nothing may come or go. */
+/* The view also changes while the canvas is being allocated, when no widget may appear or disappear. */
 static void
 view_changed_cb (StudioMinimap *self)
 {
@@ -270,7 +269,7 @@ studio_minimap_new (StudioCanvas *canvas)
 
   g_set_weak_pointer (&self->canvas, canvas);
   self->board = canvas_board_of (GTK_WIDGET (canvas));
-  /* The canvas may go first, and the document last of all. */
+  /* The canvas may be gone before this, and the document after it. */
   g_signal_connect_object (canvas, "view-changed", G_CALLBACK (view_changed_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->board->document, "changed", G_CALLBACK (graph_changed_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->board->document, "net-changed", G_CALLBACK (graph_changed_cb), self,

@@ -490,54 +490,15 @@ studio_node_refresh (StudioNode *self, gboolean texts)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-static guint
-shape_digest (const LoomShape *shape)
-{
-  guint h = (guint)shape->rank + 1; /* no shape: 0 */
-
-  for (int d = 0; d < shape->rank; d++)
-    {
-      h = h * 31 + (guint)shape->dim[d].coef;
-      for (int s = 0; s < LOOM_DIM_MAX_SYMBOLS; s++)
-        h = h * 31 + (guint)shape->dim[d].symbol[s];
-    }
-  return h;
-}
-
-/* Of everything that the label, the description and the targets are made from, in far less time than the words take. */
-static guint
-words_digest (StudioNode *self, const StudioScene *scene, gboolean selected)
-{
-  const StudioItem *item = &scene->item[self->item];
-  g_autofree char *mark = canvas_marks_dup_words (self->context->marks, item->id);
-  guint h = (guint)selected + 1;
-
-  h = mix (mix (mix (mix (h, item->id), item->title), item->kind), mark);
-  h = mix (mix (h, item->badge), item->split) * 31 + (guint)item->is_device_missing;
-  h = (h * 31 + (guint)item->in_stage) * 31 + (guint)(item->in_stage ? item->first_stage * 64 + item->last_stage : 0);
-  h = ((h * 2 + (guint)item->muted) * 2 + (guint)item->folded) * 2 + (guint)item->frozen;
-  h = mix (h * 2 + (guint)item->is_frame, item->is_frame ? item->summary : NULL);
-  h = mix (mix (h, item->fault), item->waits_for) * 4 + (guint)studio_item_tone (item);
-  for (guint p = 0; p < item->n_inputs; p++)
-    for (guint i = item->input[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_in)
-      h = mix (h, scene->item[scene->link[i].from].id);
-  for (guint p = 0; p < item->n_outputs; p++)
-    {
-      h = h * 31 + (item->output[p].typed ? shape_digest (&item->output[p].type.shape) : 0);
-      for (guint i = item->output[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_out)
-        h = mix (h, scene->item[scene->link[i].to].id) * 31 + (guint)scene->item[scene->link[i].to].serial;
-    }
-  return h;
-}
-
 void
 studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes)
 {
   const StudioItem *item = &scene->item[self->item];
   GtkAccessible *accessible = GTK_ACCESSIBLE (self);
   const gboolean titled = strcmp (item->title, item->id) != 0, fault = studio_item_tone (item) == STUDIO_TONE_ERROR;
-  const guint digest = words_digest (self, scene, selected);
-  g_autofree char *label = NULL, *description = NULL, *mark = NULL;
+  g_autofree char *mark = canvas_marks_dup_words (self->context->marks, item->id);
+  const guint digest = studio_node_words_digest (scene, self->item, mark) * 2 + (guint)selected;
+  g_autofree char *label = NULL, *description = NULL;
   g_autoptr (GHashTable) known = NULL;
   GList *targets = NULL;
 
@@ -547,7 +508,6 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   label = item->is_frame ? g_strdup_printf (_ ("Frame %s"), item->title)
                          : g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
                                             titled ? ")" : "", studio_item_title (item));
-  mark = canvas_marks_dup_words (self->context->marks, item->id);
   description = studio_node_words (scene, self->item, mark);
   known = g_hash_table_new (NULL, NULL);
   for (guint p = 0; p < item->n_outputs; p++)
