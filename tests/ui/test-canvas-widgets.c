@@ -279,6 +279,7 @@ test_glide (Fixture *f, gconstpointer data)
   *x += 100;
   canvas_glide_start (glide, places);
   canvas_glide_drop (glide);
+  canvas_glide_finish (glide);
   g_assert_cmpfloat (*x, ==, before + 200);
   g_object_set (gtk_widget_get_settings (f->widget), "gtk-enable-animations", FALSE, NULL);
   *x = before;
