@@ -10,7 +10,7 @@
 #include "ui/run/studio-run-panel.h"
 #include "ui/run/studio-run-private.h"
 #include "ui/window/studio-application.h"
-#include "ui/window/studio-page-private.h"
+#include "ui/page/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 
 static void
@@ -409,6 +409,7 @@ TEST_FILE (argc, argv)
   g_setenv ("GRADLOOM_WORKER", "/nonexistent/gradloom", TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
+  studio_window_add_commands ();
   g_test_add_func ("/actions/list", test_list);
   g_test_add_func ("/actions/canvas-names", test_canvas_names);
   g_test_add_func ("/actions/search", test_search);

@@ -6,7 +6,7 @@
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/window/studio-application.h"
-#include "ui/window/studio-page-private.h"
+#include "ui/page/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 #include "tests/test-program.h"
 

@@ -8,7 +8,7 @@
 #include "tests/test-program.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/window/studio-application.h"
-#include "ui/window/studio-page-private.h"
+#include "ui/page/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 
 static GtkApplication *application;

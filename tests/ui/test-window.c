@@ -15,7 +15,7 @@
 #include "ui/run/studio-timeline.h"
 #include "ui/inspector/studio-formula-field.h"
 #include "ui/document/studio-search.h"
-#include "ui/window/studio-start-page.h"
+#include "ui/start/studio-start-page.h"
 #include "ui/training/studio-training-private.h"
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-window.h"

@@ -9,9 +9,9 @@
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/window/studio-application.h"
-#include "ui/window/studio-language.h"
-#include "ui/window/studio-commands.h"
-#include "ui/window/studio-page-private.h"
+#include "ui/settings/studio-language.h"
+#include "ui/shell/studio-commands.h"
+#include "ui/page/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 #include "tests/test-program.h"
 

@@ -5,7 +5,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/run/studio-worker.h"
-#include "ui/window/studio-question.h"
+#include "ui/shell/studio-question.h"
 
 #define QUESTION_SECONDS 5   /* a step and its checkpoint rarely take longer */
 #define MAX_SECONDS      140 /* by then workers have been killed, or cannot be */

@@ -1,12 +1,12 @@
 /* The table of the window's commands, for tabs, files and everything that does not belong to a graph, and their
  * implementation. Those of a graph are in studio-page-actions.c. */
-#include "ui/window/studio-commands.h"
+#include "ui/shell/studio-commands.h"
 
 #include <glib/gi18n.h>
 
-#include "ui/window/studio-dump.h"
-#include "ui/window/studio-help.h"
-#include "ui/window/studio-operator-page.h"
+#include "ui/page/studio-dump.h"
+#include "ui/help/studio-help.h"
+#include "ui/help/studio-operator-page.h"
 #include "ui/window/studio-window-private.h"
 
 static void
@@ -244,17 +244,56 @@ static const struct
   { "dump-geometry", NULL, dump_geometry_cb, NULL, NULL, { NULL }, NULL },
 };
 
-guint
-studio_window_n_commands (void)
-{
-  return G_N_ELEMENTS (commands);
-}
-
-StudioCommand
-studio_window_get_command (guint i)
+static StudioCommand
+get_command (guint i)
 {
   return studio_command_new (commands[i].name, commands[i].group, commands[i].title, commands[i].words,
                              commands[i].keys);
+}
+
+static const StudioCommand examples[] = {
+  { "win.example::models/fashion-lenet", N_ ("File"), N_ ("Open the Example LeNet"), "fashion mnist images", { NULL } },
+  { "win.example::lessons/spirals", N_ ("File"), N_ ("Open the Example Two spirals"), "lesson", { NULL } },
+};
+
+static StudioCommand
+get_example (guint i)
+{
+  return examples[i];
+}
+
+/* A command with a fixed parameter, or of the application. */
+static const StudioCommand more[] = {
+  { "win.tab(1)", N_ ("Go"), N_ ("First Tab"), "page document", { "<Alt>1" } },
+  { "win.tab(2)", NULL, NULL, NULL, { "<Alt>2" } },
+  { "win.tab(3)", NULL, NULL, NULL, { "<Alt>3" } },
+  { "win.tab(4)", NULL, NULL, NULL, { "<Alt>4" } },
+  { "win.tab(5)", NULL, NULL, NULL, { "<Alt>5" } },
+  { "win.tab(6)", NULL, NULL, NULL, { "<Alt>6" } },
+  { "win.tab(7)", NULL, NULL, NULL, { "<Alt>7" } },
+  { "win.tab(8)", NULL, NULL, NULL, { "<Alt>8" } },
+  { "win.tab(9)", NULL, NULL, NULL, { "<Alt>9" } },
+  { "app.about", N_ ("Help"), N_ ("_About Gradloom"), "version licence", { NULL } },
+  { "window.close", N_ ("File"), N_ ("Close the Window"), "tabs", { "<Control><Shift>q" } },
+  { "app.quit", N_ ("File"), N_ ("_Quit"), "exit end", { "<Control>q" } },
+};
+
+static StudioCommand
+get_more (guint i)
+{
+  return more[i];
+}
+
+void
+studio_window_add_commands (void)
+{
+  static const StudioCommandTable table = { G_N_ELEMENTS (commands), get_command, NULL },
+                                  example_table = { G_N_ELEMENTS (examples), get_example, NULL },
+                                  more_table = { G_N_ELEMENTS (more), get_more, NULL };
+  studio_page_add_commands ();
+  studio_commands_add (STUDIO_COMMANDS_OF_WINDOW, &table);
+  studio_commands_add (STUDIO_COMMANDS_EXAMPLES, &example_table);
+  studio_commands_add (STUDIO_COMMANDS_MORE_OF_WINDOW, &more_table);
 }
 
 static void

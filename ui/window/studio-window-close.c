@@ -1,6 +1,6 @@
 /* Closes a window, or all tabs but one. One dialog asks about all the pages to be closed and lists those with unsaved
  * changes. */
-#include "ui/window/studio-question.h"
+#include "ui/shell/studio-question.h"
 
 #include <glib/gi18n.h>
 

@@ -4,10 +4,10 @@
 
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-worker.h"
-#include "ui/window/studio-commands.h"
-#include "ui/window/studio-devices.h"
-#include "ui/window/studio-files.h"
-#include "ui/window/studio-tooltip.h"
+#include "ui/shell/studio-commands.h"
+#include "ui/run/studio-devices.h"
+#include "ui/start/studio-files.h"
+#include "ui/shell/studio-tooltip.h"
 #include "ui/window/studio-window-private.h"
 
 /* ---- the page -------------------------------------------------------------------------------- */

@@ -1,9 +1,10 @@
 /* New, Open, examples and recent files: opened in the current page if it is untouched, else in a new tab. */
-#include "ui/window/studio-files.h"
+#include "ui/start/studio-files.h"
 
 #include <glib/gi18n.h>
 
 #include "ui/document/studio-example.h"
+#include "ui/page/open-documents.h"
 #include "ui/window/studio-window-private.h"
 
 static StudioWindow *
@@ -12,11 +13,34 @@ window_of (StudioPage *page)
   return STUDIO_WINDOW (gtk_widget_get_root (GTK_WIDGET (page)));
 }
 
+static StudioPage *
+find_in (StudioWindow *window, StudioDocument *document)
+{
+  for (guint i = 0; i < studio_window_n_pages (window); i++)
+    if (studio_page_get_document (studio_window_get_nth_page (window, i)) == document)
+      return studio_window_get_nth_page (window, i);
+  return NULL;
+}
+
+StudioPage *
+studio_window_find_page (GFile *file)
+{
+  GApplication *application = g_application_get_default ();
+  StudioDocument *document = open_documents_find (file);
+  StudioPage *found = NULL;
+  if (document == NULL || !GTK_IS_APPLICATION (application))
+    return NULL;
+  for (GList *l = gtk_application_get_windows (GTK_APPLICATION (application)); l != NULL && found == NULL; l = l->next)
+    if (STUDIO_IS_WINDOW (l->data))
+      found = find_in (l->data, document);
+  return found;
+}
+
 /* If a page of any window already has this file, shows it and returns TRUE. */
 static gboolean
 present_file (GFile *file)
 {
-  StudioPage *has = studio_files_find_page (file);
+  StudioPage *has = studio_window_find_page (file);
   if (has == NULL)
     return FALSE;
   g_autofree char *name = g_file_get_basename (file), *text = g_strdup_printf (_ ("“%s” is open here already."), name);

@@ -3,7 +3,7 @@
  * (moving by the header). */
 #pragma once
 
-#include "ui/window/studio-action-list.h"
+#include "ui/shell/studio-action-list.h"
 #include "ui/window/studio-window.h"
 
 G_BEGIN_DECLS
@@ -65,6 +65,8 @@ void studio_window_update_header (StudioWindow *self);
 void studio_window_update_size_class (StudioWindow *self);
 
 /* ---- files (-open.c, -recovery.c) ---- */
+/* Returns the page of any window that has this file open, also through a symbolic link; or NULL. */
+StudioPage *studio_window_find_page (GFile *file);
 void studio_window_new_graph (StudioWindow *self);
 void studio_window_choose_file (StudioWindow *self);
 void studio_window_open_example (StudioWindow *self, const char *name);

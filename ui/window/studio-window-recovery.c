@@ -4,8 +4,6 @@
 #include <glib/gstdio.h>
 
 #include "ui/document/studio-journal.h"
-#include "ui/window/studio-files.h"
-#include "ui/window/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 
 static void
@@ -87,9 +85,9 @@ page_for (StudioWindow *self, const char *journal)
 {
   g_autoptr (StudioJournalContent) content = studio_journal_read (journal, NULL);
   g_autoptr (GFile) file = content != NULL && content->path != NULL ? g_file_new_for_path (content->path) : NULL;
-  StudioPage *has = file != NULL ? studio_files_find_page (file) : NULL;
+  StudioPage *has = file != NULL ? studio_window_find_page (file) : NULL;
 
-  if (has == NULL || studio_page_get_window (has) != GTK_WINDOW (self)
+  if (has == NULL || gtk_widget_get_root (GTK_WIDGET (has)) != GTK_ROOT (self)
       || studio_document_is_edited (studio_page_get_document (has)) || studio_run_is_live (studio_page_get_run (has)))
     return studio_window_get_free_page (self);
   studio_window_show_page (self, has);

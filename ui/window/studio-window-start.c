@@ -7,8 +7,8 @@
 #include "ui/start/studio-new-dialog.h"
 #include "ui/start/studio-weights-dialog.h"
 #include "ui/training/studio-training-settings.h"
-#include "ui/window/studio-files.h"
-#include "ui/window/studio-toasts.h"
+#include "ui/start/studio-files.h"
+#include "ui/shell/studio-toasts.h"
 #include "ui/window/studio-window-private.h"
 
 /* Either dialog has created a graph. */

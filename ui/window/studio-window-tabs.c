@@ -2,7 +2,7 @@
  *
  * The actions of the current page are inserted into the window as the group "win", so that menus, buttons and keys
  * follow the page without a copy of its state. */
-#include "ui/window/studio-commands.h"
+#include "ui/shell/studio-commands.h"
 #include "ui/window/studio-window-private.h"
 
 static StudioPage *

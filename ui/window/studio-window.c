@@ -47,6 +47,7 @@ static void
 studio_window_class_init (StudioWindowClass *klass)
 {
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  studio_window_add_commands ();
   G_OBJECT_CLASS (klass)->dispose = window_dispose;
   GTK_WINDOW_CLASS (klass)->close_request = window_close_request;
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-window.ui");

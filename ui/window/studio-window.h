@@ -4,12 +4,15 @@
 
 #include <adwaita.h>
 
-#include "ui/window/studio-page.h"
+#include "ui/page/studio-page.h"
 
 G_BEGIN_DECLS
 
 #define STUDIO_TYPE_WINDOW (studio_window_get_type ())
 G_DECLARE_FINAL_TYPE (StudioWindow, studio_window, STUDIO, WINDOW, AdwApplicationWindow)
+
+/* Adds the commands of windows and pages to the list of all (studio-commands.h). */
+void studio_window_add_commands (void);
 
 /* With one empty page. */
 StudioWindow *studio_window_new (AdwApplication *application);
