@@ -285,8 +285,8 @@ look_at_presentation (StudioWindow *self)
   g_assert_true (gtk_widget_is_ancestor (heat, self->page->stage));
   g_assert_true (gtk_widget_compute_bounds (heat, window, &map));
   g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (self->page->canvas), window, &canvas));
-  g_assert_true (gtk_widget_compute_bounds (self->page->caption_card, window, &caption));
-  g_assert_true (gtk_widget_compute_bounds (self->page->key_card, window, &keys));
+  g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (self->page->caption), window, &caption));
+  g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (self->page->key_card), window, &keys));
   g_test_message ("map %.0f of %d", map.size.height, gtk_widget_get_height (window));
   g_assert_cmpfloat (map.size.height, >=, 0.4 * gtk_widget_get_height (window));
   g_assert_false (graphene_rect_intersection (&map, &canvas, NULL));

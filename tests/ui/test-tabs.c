@@ -227,7 +227,7 @@ watch_parts (StudioPage *page)
   part[CANVAS] = page->canvas;
   part[RUN] = page->run;
   part[INSPECTOR] = page->inspector;
-  part[LESSON] = page->lesson;
+  part[LESSON] = studio_lesson_tab_get_lesson (page->lesson_tab);
   for (int i = 0; i < N_PARTS; i++)
     g_object_add_weak_pointer (part[i], &part[i]);
 }
@@ -295,7 +295,7 @@ test_typed (void)
   g_assert_cmpstr (loom_element_get (e, "text"), ==, "new words");
   g_assert_true (studio_page_is_asking (page));
   settle (60);
-  adw_message_dialog_response (ADW_MESSAGE_DIALOG (page->question), "cancel");
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (studio_questions_get (page->questions)), "cancel");
   settle (60);
   /* A name is taken over when the field is left. */
   studio_document_select_only (page->document, studio_document_get_scene (page->document)->item[1].serial);
@@ -392,28 +392,29 @@ test_outside (void)
   LoomFaults *faults = studio_document_get_faults (page->document);
   g_assert_cmpuint (loom_faults_count (faults), ==, 1);
   g_assert_cmpint (loom_faults_get (faults, 0)->code, ==, LOOM_ERROR_OUTSIDE);
-  studio_page_show_faults (page);
+  studio_status_line_show_faults (page->status_line);
   settle (100);
-  GtkWidget *read = find_widget (page->faults_list, GTK_TYPE_BUTTON);
+  GtkWidget *read = find_widget (GTK_WIDGET (page->faults), GTK_TYPE_BUTTON);
   g_assert_nonnull (read);
   g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (read)), ==, "_Read…");
   g_signal_emit_by_name (read, "clicked");
   g_assert_true (studio_page_is_asking (page));
-  answer (page->question, "cancel");
+  answer (studio_questions_get (page->questions), "cancel");
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (page->document)), ==, 1);
-  studio_page_train (page);
+  studio_runner_train (page->runner);
   g_assert_true (studio_page_is_asking (page));
-  g_assert_nonnull (strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (page->question)), folder));
+  g_assert_nonnull (
+      strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (studio_questions_get (page->questions))), folder));
   g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_IDLE);
-  answer (page->question, "cancel");
+  answer (studio_questions_get (page->questions), "cancel");
   g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_IDLE);
-  studio_page_train (page);
+  studio_runner_train (page->runner);
   g_assert_true (studio_page_is_asking (page));
-  answer (page->question, "read");
+  answer (studio_questions_get (page->questions), "read");
   settle (200);
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (page->document)), ==, 0);
   g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_LOST); /* there is no worker in this test */
-  studio_page_train (page);
+  studio_runner_train (page->runner);
   g_assert_false (studio_page_is_asking (page));
   settle (200);
   drop_window (window);
@@ -435,10 +436,10 @@ test_close_others (void)
   g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
   act (window, "win.close-other-tabs");
   settle (60);
-  g_assert_nonnull (window->question);
+  g_assert_nonnull (studio_questions_get (window->questions));
   for (guint i = 0; i < 3; i++)
-    g_assert_null (studio_window_get_nth_page (window, i)->question);
-  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (window->question);
+    g_assert_null (studio_questions_get (studio_window_get_nth_page (window, i)->questions));
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (studio_questions_get (window->questions));
   g_assert_cmpstr (adw_message_dialog_get_heading (dialog), ==, "Save changes to 2 graphs?");
   expect_listed (dialog, "first", "second");
   answer (GTK_WINDOW (dialog), "cancel");
@@ -446,10 +447,10 @@ test_close_others (void)
   g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
   act (window, "win.close-other-tabs");
   settle (60);
-  find_widgets (adw_message_dialog_get_extra_child (ADW_MESSAGE_DIALOG (window->question)), GTK_TYPE_CHECK_BUTTON,
-                checks);
+  find_widgets (adw_message_dialog_get_extra_child (ADW_MESSAGE_DIALOG (studio_questions_get (window->questions))),
+                GTK_TYPE_CHECK_BUTTON, checks);
   gtk_check_button_set_active (checks->pdata[0], FALSE);
-  answer (window->question, "save");
+  answer (studio_questions_get (window->questions), "save");
   settle (300);
   g_assert_cmpuint (studio_window_n_pages (window), ==, 1);
   g_assert_true (window->page == last);
@@ -470,20 +471,20 @@ test_ask_once (void)
   edit (window->page);
   gtk_window_close (GTK_WINDOW (window));
   settle (60);
-  g_assert_nonnull (window->question);
-  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (window->question);
+  g_assert_nonnull (studio_questions_get (window->questions));
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (studio_questions_get (window->questions));
   g_assert_cmpstr (adw_message_dialog_get_heading (dialog), ==, "Save changes to 2 graphs?");
   expect_listed (dialog, "Two spirals", "LeNet on Fashion-MNIST");
   gtk_window_close (GTK_WINDOW (window));
   settle (60);
-  g_assert_true (GTK_WINDOW (dialog) == window->question);
+  g_assert_true (GTK_WINDOW (dialog) == studio_questions_get (window->questions));
   answer (GTK_WINDOW (dialog), "cancel");
   settle (60);
   g_assert_cmpuint (studio_window_n_pages (window), ==, 2);
   g_object_add_weak_pointer (G_OBJECT (window), (gpointer *)&window);
   gtk_window_close (GTK_WINDOW (window));
   settle (400);
-  answer (window->question, "discard");
+  answer (studio_questions_get (window->questions), "discard");
   settle (100);
   g_assert_null (window);
 }

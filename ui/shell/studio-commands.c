@@ -8,12 +8,12 @@ static const StudioCommandTable *tables[STUDIO_COMMANDS_N_TABLES];
 static GArray *list; /* of all tables; NULL: to be made */
 
 StudioCommand
-studio_command_new (const char *name, const char *group, const char *title, const char *words, const char *const *keys)
+studio_command_row_get (const StudioCommandRow *row)
 {
-  StudioCommand command = { .group = group, .title = title, .words = words };
-  g_autofree char *action = g_strconcat ("win.", name, NULL);
+  StudioCommand command = { .group = row->group, .title = row->title, .words = row->words };
+  g_autofree char *action = g_strconcat ("win.", row->name, NULL);
   command.action = g_intern_string (action);
-  memcpy (command.keys, keys, sizeof command.keys);
+  memcpy (command.keys, row->keys, sizeof command.keys);
   return command;
 }
 
@@ -209,4 +209,66 @@ studio_commands_menu (const char *const *actions)
       g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
     }
   return G_MENU_MODEL (menu);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+typedef struct
+{
+  const StudioCommandRow *row;
+  const StudioCommandTarget *target;
+} Activation;
+
+static void
+activation_free (gpointer data, GClosure *closure)
+{
+  g_free (data);
+}
+
+static void
+activate_cb (GSimpleAction *action, GVariant *parameter, Activation *activation)
+{
+  const StudioCommandRow *row = activation->row;
+  const StudioCommandTarget *target = activation->target;
+  if (target->before != NULL)
+    target->before (row->name, target->data);
+  gpointer part = target->parts[row->part];
+  if (row->parameter == NULL)
+    ((void (*) (gpointer part))row->run) (part);
+  else if (g_str_equal (row->parameter, "s"))
+    ((void (*) (gpointer part, const char *parameter))row->run) (part, g_variant_get_string (parameter, NULL));
+  else
+    ((void (*) (gpointer part, int parameter))row->run) (part, g_variant_get_int32 (parameter));
+}
+
+void
+studio_command_rows_install (const StudioCommandRow *rows, guint n, GActionMap *map, const StudioCommandTarget *target)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      const GVariantType *type = rows[i].parameter != NULL ? G_VARIANT_TYPE (rows[i].parameter) : NULL;
+      g_autoptr (GVariant) state
+          = rows[i].state != NULL ? g_variant_ref_sink (g_variant_new_string (rows[i].state)) : NULL;
+      g_autoptr (GSimpleAction) action = state != NULL ? g_simple_action_new_stateful (rows[i].name, type, state)
+                                                       : g_simple_action_new (rows[i].name, type);
+      Activation *activation = g_new0 (Activation, 1);
+      *activation = (Activation){ &rows[i], target };
+      g_signal_connect_data (action, "activate", G_CALLBACK (activate_cb), activation, activation_free, 0);
+      g_action_map_add_action (map, G_ACTION (action));
+    }
+}
+
+void
+studio_command_rows_disconnect (GActionMap *map)
+{
+  static const char *const names[] = { "activate", "change-state" };
+  g_auto (GStrv) actions = g_action_group_list_actions (G_ACTION_GROUP (map));
+  for (guint i = 0; actions[i] != NULL; i++)
+    for (guint k = 0; k < G_N_ELEMENTS (names); k++)
+      {
+        GAction *action = g_action_map_lookup_action (map, actions[i]);
+        if (G_IS_SIMPLE_ACTION (action))
+          g_signal_handlers_disconnect_matched (action, G_SIGNAL_MATCH_ID,
+                                                g_signal_lookup (names[k], G_TYPE_SIMPLE_ACTION), 0, NULL, NULL, NULL);
+      }
 }

@@ -40,9 +40,33 @@ typedef enum
 } StudioCommandOrder;
 void studio_commands_add (StudioCommandOrder order, const StudioCommandTable *table);
 
-/* A row; name is the action's name in the group "win". */
-StudioCommand
-studio_command_new (const char *name, const char *group, const char *title, const char *words, const char *const *keys);
+/* A command of an object: the action "NAME" of the group "win", and how menus and lists show it. A command without a
+ * title is not listed: it needs a parameter, or is for tests. */
+typedef struct
+{
+  const char *name;
+  const char *parameter; /* its type, "s" or "i"; or NULL */
+  guint part;            /* the index of the object in the parts of its owner */
+  GCallback run;         /* void (*) (OBJECT *), or with the parameter: (OBJECT *, const char *), (OBJECT *, int) */
+  const char *group, *title;
+  const char *keys[STUDIO_COMMAND_KEYS];
+  const char *words;
+  const char *state; /* the text of its first state; NULL: it has none */
+} StudioCommandRow;
+
+StudioCommand studio_command_row_get (const StudioCommandRow *row);
+/* Adds an action for each row to the map. parts are read when an action is activated, after a call of before, which may
+ * be NULL. */
+typedef struct
+{
+  gpointer const *parts;
+  void (*before) (const char *name, gpointer data);
+  gpointer data;
+} StudioCommandTarget;
+void
+studio_command_rows_install (const StudioCommandRow *rows, guint n, GActionMap *map, const StudioCommandTarget *target);
+/* Disconnects all handlers of the actions of the map, for an owner that is freed earlier. */
+void studio_command_rows_disconnect (GActionMap *map);
 
 /* All commands, sorted by group. */
 const StudioCommand *studio_commands (guint *n);

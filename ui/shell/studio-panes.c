@@ -39,6 +39,7 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (StudioPanes, studio_panes, GTK_TYPE_WIDGET,
 enum
 {
   CHANGED,
+  WANTED,
   N_SIGNALS
 };
 static guint signals[N_SIGNALS];
@@ -204,6 +205,13 @@ studio_panes_get_available (StudioPanes *self, StudioPaneSide side)
   return gtk_widget_get_visible (self->pane[side].box);
 }
 
+void
+studio_panes_want (StudioPanes *self)
+{
+  if (!studio_panes_get_available (self, STUDIO_PANE_START))
+    g_signal_emit (self, signals[WANTED], 0);
+}
+
 StudioSizeClass
 studio_panes_get_size_class (StudioPanes *self)
 {
@@ -311,6 +319,15 @@ const char *
 studio_panes_get_page (StudioPanes *self, StudioPaneSide side)
 {
   return gtk_stack_get_visible_child_name (GTK_STACK (self->pane[side].stack));
+}
+
+gboolean
+studio_panes_is_page_visible (StudioPanes *self, const char *name)
+{
+  GtkWidget *page;
+  Pane *pane = pane_of_page (self, name, &page);
+  return pane != NULL && studio_panes_get_open (self, (StudioPaneSide)(pane - self->pane))
+         && gtk_stack_get_visible_child (GTK_STACK (pane->stack)) == page;
 }
 
 GtkWidget *
@@ -461,8 +478,9 @@ studio_panes_class_init (StudioPanesClass *klass)
   widget_class->root = panes_root;
   widget_class->unroot = panes_unroot;
   gtk_widget_class_set_css_name (widget_class, "studiopanes");
-  signals[CHANGED]
-      = g_signal_new ("changed", STUDIO_TYPE_PANES, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  for (guint i = 0; i < N_SIGNALS; i++)
+    signals[i] = g_signal_new (((const char *const[]){ "changed", "wanted" })[i], STUDIO_TYPE_PANES, G_SIGNAL_RUN_LAST,
+                               0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void

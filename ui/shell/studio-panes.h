@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioPanes, studio_panes, STUDIO, PANES, GtkWidget)
 
 /* A .ui file sets the content as a child. Signal "changed": a pane was folded or unfolded, or the size class has
- * changed. */
+ * changed. Signal "wanted": see studio_panes_want(). */
 
 /* Adds a page to a pane. Tabs are shown if a pane has several pages. The visible page sets the width of its pane
  * (gtk_widget_set_size_request(), or min-width in the style sheet). Showing a page unfolds its pane and does not move
@@ -27,6 +27,9 @@ void studio_panes_show_page (StudioPanes *self, const char *name);
 const char *studio_panes_get_page (StudioPanes *self, StudioPaneSide side);
 GtkWidget *studio_panes_get_pane (StudioPanes *self, StudioPaneSide side);
 
+/* TRUE if the page is the visible one of a pane that is open. */
+gboolean studio_panes_is_page_visible (StudioPanes *self, const char *name);
+
 /* TRUE if the pane is shown; in a narrow window, if its drawer is open. */
 gboolean studio_panes_get_open (StudioPanes *self, StudioPaneSide side);
 void studio_panes_set_open (StudioPanes *self, StudioPaneSide side, gboolean open);
@@ -35,6 +38,9 @@ gboolean studio_panes_get_kept_open (StudioPanes *self, StudioPaneSide side);
 /* An unavailable pane is always hidden. */
 void studio_panes_set_available (StudioPanes *self, StudioPaneSide side, gboolean available);
 gboolean studio_panes_get_available (StudioPanes *self, StudioPaneSide side);
+/* Emits "wanted" if the pane at the start is unavailable, as in a presentation, so that the owner of the panes may
+ * change that before a page is shown. */
+void studio_panes_want (StudioPanes *self);
 StudioSizeClass studio_panes_get_size_class (StudioPanes *self);
 
 G_END_DECLS

@@ -17,6 +17,8 @@ typedef struct
   gboolean dismiss_pending; /* dismiss after the appearance */
   guint disappearing;       /* timeout during the dismissal; no toast is shown before it ends */
   GQueue waiting;           /* AdwToast */
+  void (*said) (gpointer data);
+  gpointer said_data;
 } Toasts;
 
 static void
@@ -137,6 +139,61 @@ studio_toasts_add (GtkWidget *overlay, AdwToast *toast)
   if (high && self->current != NULL && adw_toast_get_priority (self->current) != ADW_TOAST_PRIORITY_HIGH)
     send_away (self);
   show_next (self);
+}
+
+/* ---- sentences --------------------------------------------------------------------------- */
+
+/* The title of an AdwToast has one line, and an ellipsis in place of the remedy. */
+static AdwToast *
+new_toast (const char *sentence, gboolean markup)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+  if (markup)
+    gtk_label_set_markup (GTK_LABEL (label), sentence);
+  else
+    gtk_label_set_text (GTK_LABEL (label), sentence);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 90);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  if (!markup)
+    gtk_widget_add_css_class (label, "heading");
+  AdwToast *toast = adw_toast_new ("");
+  adw_toast_set_custom_title (toast, label);
+  return toast;
+}
+
+static void
+say (GtkWidget *overlay, AdwToast *toast)
+{
+  Toasts *self = toasts_of (overlay);
+  studio_toasts_add (overlay, toast);
+  if (self->said != NULL)
+    self->said (self->said_data);
+}
+
+void
+studio_toasts_say (GtkWidget *overlay, const char *sentence)
+{
+  say (overlay, new_toast (sentence, FALSE));
+}
+
+void
+studio_toasts_say_lasting (GtkWidget *overlay, const char *heading, const char *sentence)
+{
+  g_autofree char *markup = g_markup_printf_escaped ("<b>%s</b>\n%s", heading, sentence);
+  AdwToast *toast = new_toast (markup, TRUE);
+  adw_toast_set_timeout (toast, 0);
+  adw_toast_set_priority (toast, ADW_TOAST_PRIORITY_HIGH);
+  say (overlay, toast);
+}
+
+void
+studio_toasts_set_said_func (GtkWidget *overlay, void (*func) (gpointer data), gpointer data)
+{
+  Toasts *self = toasts_of (overlay);
+  self->said = func;
+  self->said_data = data;
 }
 
 void

@@ -4,35 +4,24 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/page/page-commands.h"
 #include "ui/page/studio-dump.h"
 #include "ui/help/studio-help.h"
 #include "ui/help/studio-operator-page.h"
 #include "ui/window/studio-window-private.h"
 
 static void
-new_tab_cb (StudioWindow *self, GVariant *parameter)
-{
-  studio_window_add_page (self);
-}
-
-static void
-new_window_cb (StudioWindow *self, GVariant *parameter)
+new_window (StudioWindow *self)
 {
   StudioWindow *other = studio_window_new (ADW_APPLICATION (gtk_window_get_application (GTK_WINDOW (self))));
   gtk_window_present (GTK_WINDOW (other));
 }
 
 static void
-open_recent_cb (StudioWindow *self, GVariant *parameter)
+open_recent (StudioWindow *self, const char *uri)
 {
-  g_autoptr (GFile) file = g_file_new_for_uri (g_variant_get_string (parameter, NULL));
+  g_autoptr (GFile) file = g_file_new_for_uri (uri);
   studio_window_open_file (self, file);
-}
-
-static void
-example_cb (StudioWindow *self, GVariant *parameter)
-{
-  studio_window_open_example (self, g_variant_get_string (parameter, NULL));
 }
 
 /* Moves to the next or previous page and wraps around. */
@@ -45,62 +34,56 @@ move_by (StudioWindow *self, int by)
 }
 
 static void
-next_tab_cb (StudioWindow *self, GVariant *parameter)
+next_tab (StudioWindow *self)
 {
   move_by (self, 1);
 }
 
 static void
-previous_tab_cb (StudioWindow *self, GVariant *parameter)
+previous_tab (StudioWindow *self)
 {
   move_by (self, -1);
 }
 
 static void
-tab_left_cb (StudioWindow *self, GVariant *parameter)
+tab_left (StudioWindow *self)
 {
   adw_tab_view_reorder_backward (self->tab_view, studio_window_get_meant_tab (self));
 }
 
 static void
-tab_right_cb (StudioWindow *self, GVariant *parameter)
+tab_right (StudioWindow *self)
 {
   adw_tab_view_reorder_forward (self->tab_view, studio_window_get_meant_tab (self));
 }
 
 static void
-tab_cb (StudioWindow *self, GVariant *parameter)
+tab (StudioWindow *self, int number)
 {
-  int i = g_variant_get_int32 (parameter) - 1;
+  const int i = number - 1;
   if (i >= 0 && i < adw_tab_view_get_n_pages (self->tab_view))
     adw_tab_view_set_selected_page (self->tab_view, adw_tab_view_get_nth_page (self->tab_view, i));
 }
 
 static void
-present_cb (StudioWindow *self, GVariant *parameter)
+present (StudioWindow *self)
 {
   studio_window_set_presenting (self, !self->presenting);
 }
 
 static void
-open_example_of_cb (StudioWindow *self, GVariant *parameter)
+documentation_of (StudioWindow *self, const char *name)
 {
-  studio_window_open_example_of (self, g_variant_get_string (parameter, NULL));
-}
-
-static void
-documentation_of_cb (StudioWindow *self, GVariant *parameter)
-{
-  const LoomOp *op = loom_op (g_variant_get_string (parameter, NULL));
+  const LoomOp *op = loom_op (name);
   if (op != NULL)
     studio_operator_window_present (GTK_WINDOW (self), &self->operator, op);
 }
 
 /* For the selected layer, if the focus is on the canvas. */
 static void
-help_cb (StudioWindow *self, GVariant *parameter)
+help (StudioWindow *self)
 {
-  const LoomOp *op = studio_page_get_op_at_keyboard (self->page);
+  const LoomOp *op = studio_page_get_op_at_focus (self->page);
   if (op != NULL)
     studio_operator_window_present (GTK_WINDOW (self), &self->operator, op);
   else
@@ -108,20 +91,20 @@ help_cb (StudioWindow *self, GVariant *parameter)
 }
 
 static void
-keys_cb (StudioWindow *self, GVariant *parameter)
+keys (StudioWindow *self)
 {
   studio_help_present (GTK_WINDOW (self), &self->help, STUDIO_HELP_KEYS);
 }
 
 static void
-show_actions_cb (StudioWindow *self, GVariant *parameter)
+show_actions (StudioWindow *self)
 {
   studio_action_list_open (self->action_list);
 }
 
 /* The text of the current page, and of the frame around it. While a tab is dragged out, a window has no page. */
 static void
-dump_geometry_cb (StudioWindow *self, GVariant *parameter)
+dump_geometry (StudioWindow *self)
 {
   AdwTabPage *selected = adw_tab_view_get_selected_page (self->tab_view);
   if (selected == NULL || self->page == NULL)
@@ -137,118 +120,157 @@ dump_geometry_cb (StudioWindow *self, GVariant *parameter)
   studio_dump_end ();
 }
 
-#define PLAIN(function)                                                                                                \
-  static void function##_cb (StudioWindow *self, GVariant *parameter)                                                  \
-  {                                                                                                                    \
-    studio_window_##function (self);                                                                                   \
-  }
-PLAIN (new_graph)
-PLAIN (new_from_data)
-PLAIN (choose_file)
-PLAIN (close_tab)
-PLAIN (close_other_tabs)
-PLAIN (tab_to_window)
-PLAIN (recover)
-PLAIN (recover_all)
-PLAIN (discard_recovery)
-#undef PLAIN
-
-/* Has the columns of the table in studio-page-actions.c. */
-static const struct
-{
-  const char *name;
-  const char *parameter;
-  void (*run) (StudioWindow *self, GVariant *parameter);
-  const char *group, *title;
-  const char *keys[STUDIO_COMMAND_KEYS];
-  const char *words; /* other words to search for */
-} commands[] = {
-  { "new", NULL, new_graph_cb, N_ ("File"), N_ ("_New Graph"), { "<Control>n" }, "create empty" },
+static const StudioCommandRow commands[] = {
+  { "new",
+    NULL,
+    0,
+    G_CALLBACK (studio_window_new_graph),
+    N_ ("File"),
+    N_ ("_New Graph"),
+    { "<Control>n" },
+    "create empty" },
   { "new-from-data",
     NULL,
-    new_from_data_cb,
+    0,
+    G_CALLBACK (studio_window_new_from_data),
     N_ ("File"),
     N_ ("New From _Data…"),
     { "<Control><Alt>n" },
     "dataset csv table template begin start" },
-  { "new-tab", NULL, new_tab_cb, N_ ("File"), N_ ("New _Tab"), { "<Control>t" }, "create page document" },
-  { "new-window", NULL, new_window_cb, N_ ("File"), N_ ("New _Window"), { "<Control><Shift>n" }, "create" },
-  { "open", NULL, choose_file_cb, N_ ("File"), N_ ("_Open a Graph"), { "<Control>o" }, "load file" },
-  { "open-recent", "s", open_recent_cb, NULL, NULL, { NULL }, NULL },
-  { "example", "s", example_cb, NULL, NULL, { NULL }, NULL },
-  { "open-example-of", "s", open_example_of_cb, NULL, NULL, { NULL }, NULL },
-  { "documentation-of", "s", documentation_of_cb, NULL, NULL, { NULL }, NULL },
-  { "recover", NULL, recover_cb, N_ ("File"), N_ ("Recover Unsaved Graph"), { NULL }, "crash journal" },
-  { "recover-all", NULL, recover_all_cb, N_ ("File"), N_ ("Recover All Unsaved Graphs"), { NULL }, "crash journal" },
+  { "new-tab",
+    NULL,
+    0,
+    G_CALLBACK (studio_window_add_page),
+    N_ ("File"),
+    N_ ("New _Tab"),
+    { "<Control>t" },
+    "create page document" },
+  { "new-window",
+    NULL,
+    0,
+    G_CALLBACK (new_window),
+    N_ ("File"),
+    N_ ("New _Window"),
+    { "<Control><Shift>n" },
+    "create" },
+  { "open",
+    NULL,
+    0,
+    G_CALLBACK (studio_window_choose_file),
+    N_ ("File"),
+    N_ ("_Open a Graph"),
+    { "<Control>o" },
+    "load file" },
+  { "open-recent", "s", 0, G_CALLBACK (open_recent), NULL, NULL, { NULL }, NULL },
+  { "example", "s", 0, G_CALLBACK (studio_window_open_example), NULL, NULL, { NULL }, NULL },
+  { "open-example-of", "s", 0, G_CALLBACK (studio_window_open_example_of), NULL, NULL, { NULL }, NULL },
+  { "documentation-of", "s", 0, G_CALLBACK (documentation_of), NULL, NULL, { NULL }, NULL },
+  { "recover",
+    NULL,
+    0,
+    G_CALLBACK (studio_window_recover),
+    N_ ("File"),
+    N_ ("Recover Unsaved Graph"),
+    { NULL },
+    "crash journal" },
+  { "recover-all",
+    NULL,
+    0,
+    G_CALLBACK (studio_window_recover_all),
+    N_ ("File"),
+    N_ ("Recover All Unsaved Graphs"),
+    { NULL },
+    "crash journal" },
   { "discard-recovery",
     NULL,
-    discard_recovery_cb,
+    0,
+    G_CALLBACK (studio_window_discard_recovery),
     N_ ("File"),
     N_ ("Discard Unsaved Graph"),
     { NULL },
     "crash journal" },
-  { "close-tab", NULL, close_tab_cb, N_ ("File"), N_ ("_Close the Tab"), { "<Control>w" }, "page document" },
+  { "close-tab",
+    NULL,
+    0,
+    G_CALLBACK (studio_window_close_tab),
+    N_ ("File"),
+    N_ ("_Close the Tab"),
+    { "<Control>w" },
+    "page document" },
   { "close-other-tabs",
     NULL,
-    close_other_tabs_cb,
+    0,
+    G_CALLBACK (studio_window_close_other_tabs),
     N_ ("File"),
     N_ ("Close All _Other Tabs"),
     { NULL },
     "pages documents" },
   { "tab-to-window",
     NULL,
-    tab_to_window_cb,
+    0,
+    G_CALLBACK (studio_window_tab_to_window),
     N_ ("View"),
     N_ ("Move the Tab to a New _Window"),
     { NULL },
     "detach page" },
   { "tab-left",
     NULL,
-    tab_left_cb,
+    0,
+    G_CALLBACK (tab_left),
     N_ ("View"),
     N_ ("Move the Tab to the _Left"),
     { "<Control><Shift>Page_Up" },
     "order page backward" },
   { "tab-right",
     NULL,
-    tab_right_cb,
+    0,
+    G_CALLBACK (tab_right),
     N_ ("View"),
     N_ ("Move the Tab to the _Right"),
     { "<Control><Shift>Page_Down" },
     "order page forward" },
   { "next-tab",
     NULL,
-    next_tab_cb,
+    0,
+    G_CALLBACK (next_tab),
     N_ ("Go"),
     N_ ("Next Tab"),
     { "<Control>Page_Down", "<Control>Tab" },
     "page document" },
   { "previous-tab",
     NULL,
-    previous_tab_cb,
+    0,
+    G_CALLBACK (previous_tab),
     N_ ("Go"),
     N_ ("Previous Tab"),
     { "<Control>Page_Up", "<Control><Shift>Tab" },
     "page document" },
-  { "tab", "i", tab_cb, NULL, NULL, { NULL }, NULL },
-  { "present", NULL, present_cb, N_ ("View"), N_ ("_Present"), { "F11" }, "presentation fullscreen projector lecture" },
+  { "tab", "i", 0, G_CALLBACK (tab), NULL, NULL, { NULL }, NULL },
+  { "present",
+    NULL,
+    0,
+    G_CALLBACK (present),
+    N_ ("View"),
+    N_ ("_Present"),
+    { "F11" },
+    "presentation fullscreen projector lecture" },
   { "actions",
     NULL,
-    show_actions_cb,
+    0,
+    G_CALLBACK (show_actions),
     N_ ("Help"),
     N_ ("_All Actions"),
     { "<Control><Shift>p" },
     "palette commands search" },
-  { "help", NULL, help_cb, N_ ("Help"), N_ ("_Help"), { "F1" }, "manual documentation guide" },
-  { "keys", NULL, keys_cb, N_ ("Help"), N_ ("_Keyboard Shortcuts"), { "<Control>question" }, "keys" },
-  { "dump-geometry", NULL, dump_geometry_cb, NULL, NULL, { NULL }, NULL },
+  { "help", NULL, 0, G_CALLBACK (help), N_ ("Help"), N_ ("_Help"), { "F1" }, "manual documentation guide" },
+  { "keys", NULL, 0, G_CALLBACK (keys), N_ ("Help"), N_ ("_Keyboard Shortcuts"), { "<Control>question" }, "keys" },
+  { "dump-geometry", NULL, 0, G_CALLBACK (dump_geometry), NULL, NULL, { NULL }, NULL },
 };
 
 static StudioCommand
 get_command (guint i)
 {
-  return studio_command_new (commands[i].name, commands[i].group, commands[i].title, commands[i].words,
-                             commands[i].keys);
+  return studio_command_row_get (&commands[i]);
 }
 
 static const StudioCommand examples[] = {
@@ -290,31 +312,18 @@ studio_window_add_commands (void)
   static const StudioCommandTable table = { G_N_ELEMENTS (commands), get_command, NULL },
                                   example_table = { G_N_ELEMENTS (examples), get_example, NULL },
                                   more_table = { G_N_ELEMENTS (more), get_more, NULL };
-  studio_page_add_commands ();
+  page_commands_add ();
   studio_commands_add (STUDIO_COMMANDS_OF_WINDOW, &table);
   studio_commands_add (STUDIO_COMMANDS_EXAMPLES, &example_table);
   studio_commands_add (STUDIO_COMMANDS_MORE_OF_WINDOW, &more_table);
 }
 
-static void
-activate_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
-{
-  StudioWindow *self = data;
-  const char *name = g_action_get_name (G_ACTION (action));
-  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    if (g_str_equal (commands[i].name, name))
-      commands[i].run (self, parameter);
-}
-
 void
 studio_window_install_actions (StudioWindow *self)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    {
-      const GActionEntry entry
-          = { .name = commands[i].name, .activate = activate_cb, .parameter_type = commands[i].parameter };
-      g_action_map_add_action_entries (G_ACTION_MAP (self), &entry, 1, self);
-    }
+  self->parts[0] = self;
+  self->target = (StudioCommandTarget){ .parts = self->parts };
+  studio_command_rows_install (commands, G_N_ELEMENTS (commands), G_ACTION_MAP (self), &self->target);
 }
 
 void

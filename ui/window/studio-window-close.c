@@ -1,10 +1,8 @@
 /* Closes a window, or all tabs but one. One dialog asks about all the pages to be closed and lists those with unsaved
  * changes. */
-#include "ui/shell/studio-question.h"
+#include "ui/window/studio-window-private.h"
 
 #include <glib/gi18n.h>
-
-#include "ui/window/studio-window-private.h"
 
 /* The pages to close. Pages to save are saved one after another; a failure keeps that page and the remaining ones. */
 typedef struct
@@ -75,9 +73,7 @@ let_all_go (StudioWindow *self)
 {
   for (guint i = 0; i < studio_window_n_pages (self); i++)
     studio_page_let_go (studio_window_get_nth_page (self, i));
-  /* The dialog lives longer than the window, and would disconnect from freed objects. */
-  if (self->question != NULL)
-    gtk_window_set_transient_for (self->question, NULL);
+  studio_questions_detach (self->questions);
 }
 
 /* A page must be freed with its window and not be kept alive by the dialog. */
@@ -244,8 +240,7 @@ ask_about_several (Closing *closing)
   else
     heading = g_strdup_printf (ngettext ("Save changes to %u graph?", "Save changes to %u graphs?", edited->len),
                                edited->len);
-  AdwMessageDialog *dialog = studio_question_new (GTK_WINDOW (self), heading, body);
-  g_set_weak_pointer (&self->question, GTK_WINDOW (dialog));
+  AdwMessageDialog *dialog = studio_questions_add (self->questions, heading, body);
   if (edited->len == 0)
     adw_message_dialog_add_response (dialog, "stop", _ ("_Stop and Close"));
   else
@@ -271,10 +266,7 @@ is_asking (StudioWindow *self)
   for (guint i = 0; i < studio_window_n_pages (self); i++)
     if (studio_page_is_asking (studio_window_get_nth_page (self, i)))
       return TRUE;
-  if (self->question == NULL || !gtk_widget_get_visible (GTK_WIDGET (self->question)))
-    return FALSE;
-  gtk_window_present (self->question);
-  return TRUE;
+  return studio_questions_is_asking (self->questions);
 }
 
 /* Takes ownership of closing. FALSE: nothing would be lost, and no dialog is shown. */

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "ui/shell/studio-action-list.h"
+#include "ui/shell/studio-commands.h"
+#include "ui/shell/studio-question.h"
 #include "ui/window/studio-window.h"
 
 G_BEGIN_DECLS
@@ -21,14 +23,16 @@ struct _StudioWindow
 
   StudioPage *page; /* weak: the current page; NULL: none */
   StudioActionList *action_list;
+  gpointer parts[1]; /* of the commands: the window */
+  StudioCommandTarget target;
   AdwTabPage *menu_tab; /* weak: the tab whose context menu is open */
   int size_class_shown; /* the StudioSizeClass of the header's current layout; -1: none */
   gboolean presenting, closing;
-  StudioPage *leaving; /* the page whose tab is being closed without a question; else NULL */
-  char **orphans;      /* paths of journals left by crashes, newest first */
-  GtkWidget *help;     /* weak: the Help window */
-  GtkWidget *operator; /* weak: the window with an operator's documentation */
-  GtkWindow *question; /* weak: the dialog about several pages */
+  StudioPage *leaving;        /* the page whose tab is being closed without a question; else NULL */
+  char **orphans;             /* paths of journals left by crashes, newest first */
+  GtkWidget *help;            /* weak: the Help window */
+  GtkWidget *operator;        /* weak: the window with an operator's documentation */
+  StudioQuestions *questions; /* about several pages */
   GtkFileChooserNative *chooser;
 };
 

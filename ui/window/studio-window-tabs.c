@@ -109,7 +109,7 @@ page_changed_cb (StudioPage *page, StudioWindow *self)
 }
 
 static void
-room_cb (StudioPage *page, StudioWindow *self)
+size_class_cb (StudioPage *page, StudioWindow *self)
 {
   if (page == self->page)
     studio_window_update_size_class (self);
@@ -191,7 +191,7 @@ attached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self
 {
   StudioPage *page = page_of (tab);
   g_signal_connect (page, "changed", G_CALLBACK (page_changed_cb), self);
-  g_signal_connect (page, "room", G_CALLBACK (room_cb), self);
+  g_signal_connect (page, "size-class", G_CALLBACK (size_class_cb), self);
   g_signal_connect (page, "attention", G_CALLBACK (attention_cb), self);
   page_changed_cb (page, self);
   update_tab_actions (self);

@@ -18,6 +18,7 @@ studio_window_init (StudioWindow *self)
 {
   g_type_ensure (STUDIO_TYPE_PAGE);
   gtk_widget_init_template (GTK_WIDGET (self));
+  self->questions = studio_questions_new (GTK_WIDGET (self));
   self->action_list = studio_action_list_new ();
   gtk_overlay_add_overlay (GTK_OVERLAY (self->all), GTK_WIDGET (self->action_list));
   studio_window_install_actions (self);
@@ -35,7 +36,6 @@ window_dispose (GObject *object)
   StudioWindow *self = STUDIO_WINDOW (object);
   self->closing = TRUE;
   g_clear_object (&self->chooser);
-  g_clear_weak_pointer (&self->question);
   g_clear_weak_pointer (&self->help);
   studio_window_drop_page (self);
   g_clear_weak_pointer (&self->menu_tab);
@@ -44,11 +44,19 @@ window_dispose (GObject *object)
 }
 
 static void
+window_finalize (GObject *object)
+{
+  studio_questions_free (STUDIO_WINDOW (object)->questions);
+  G_OBJECT_CLASS (studio_window_parent_class)->finalize (object);
+}
+
+static void
 studio_window_class_init (StudioWindowClass *klass)
 {
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   studio_window_add_commands ();
   G_OBJECT_CLASS (klass)->dispose = window_dispose;
+  G_OBJECT_CLASS (klass)->finalize = window_finalize;
   GTK_WINDOW_CLASS (klass)->close_request = window_close_request;
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-window.ui");
 #define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioWindow, name)
