@@ -125,7 +125,7 @@ test_words (void)
   g_autofree char *caption = caption_text_new (scene, act);
   PageTitle title = { 0 };
 
-  g_assert_true (g_str_has_prefix (caption, "act<sub>one</sub> = ReLU(fc)   <span"));
+  g_assert_true (g_str_has_prefix (caption, "act<sub>one</sub> = relu(fc)   <span"));
   g_assert_nonnull (strstr (caption, "4"));
   g_assert_cmpuint (graph_walk_next (scene, fc, 1), ==, act);
   g_assert_cmpuint (graph_walk_next (scene, act, -1), ==, fc);
@@ -587,7 +587,7 @@ test_presentation (void)
   g_assert_false (studio_presentation_key (presentation, GDK_KEY_Right, GDK_SHIFT_MASK));
   studio_document_select_only (frame.document, document_serial (frame.document, "act_one"));
   GtkWidget *label = find_widget (GTK_WIDGET (parts.caption), GTK_TYPE_LABEL);
-  g_assert_true (g_str_has_prefix (gtk_label_get_text (GTK_LABEL (label)), "actone = ReLU(fc)"));
+  g_assert_true (g_str_has_prefix (gtk_label_get_text (GTK_LABEL (label)), "actone = relu(fc)"));
   studio_presentation_set_on (presentation, FALSE);
   g_assert_false (studio_present_layer_get_spotlight (parts.layer));
   g_assert_false (gtk_widget_get_visible (GTK_WIDGET (parts.caption)));

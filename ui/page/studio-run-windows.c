@@ -59,11 +59,15 @@ studio_run_windows_show_graph (StudioRunWindows *self)
   gtk_widget_activate_action (self->toasts, "win.open-recent", "s", uri);
 }
 
+/* A plan in progress keeps its window until it is done, which may be after the parent of the window was freed. */
 static void
 close_window (GtkWidget **window)
 {
   if (*window != NULL)
-    gtk_window_destroy (GTK_WINDOW (*window));
+    {
+      gtk_window_set_transient_for (GTK_WINDOW (*window), NULL);
+      gtk_window_destroy (GTK_WINDOW (*window));
+    }
   g_clear_weak_pointer (window);
 }
 

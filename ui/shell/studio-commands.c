@@ -258,17 +258,25 @@ studio_command_rows_install (const StudioCommandRow *rows, guint n, GActionMap *
     }
 }
 
+static void
+disconnect (GAction *action, const char *signal)
+{
+  const guint id = g_signal_lookup (signal, G_TYPE_SIMPLE_ACTION);
+  gulong handler;
+  while ((handler = g_signal_handler_find (action, G_SIGNAL_MATCH_ID, id, 0, NULL, NULL, NULL)) != 0)
+    g_signal_handler_disconnect (action, handler);
+}
+
 void
 studio_command_rows_disconnect (GActionMap *map)
 {
-  static const char *const names[] = { "activate", "change-state" };
-  g_auto (GStrv) actions = g_action_group_list_actions (G_ACTION_GROUP (map));
-  for (guint i = 0; actions[i] != NULL; i++)
-    for (guint k = 0; k < G_N_ELEMENTS (names); k++)
-      {
-        GAction *action = g_action_map_lookup_action (map, actions[i]);
-        if (G_IS_SIMPLE_ACTION (action))
-          g_signal_handlers_disconnect_matched (action, G_SIGNAL_MATCH_ID,
-                                                g_signal_lookup (names[k], G_TYPE_SIMPLE_ACTION), 0, NULL, NULL, NULL);
-      }
+  g_auto (GStrv) names = g_action_group_list_actions (G_ACTION_GROUP (map));
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      GAction *action = g_action_map_lookup_action (map, names[i]);
+      if (!G_IS_SIMPLE_ACTION (action))
+        continue;
+      disconnect (action, "activate");
+      disconnect (action, "change-state");
+    }
 }
