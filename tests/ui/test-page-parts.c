@@ -184,7 +184,7 @@ test_open_documents (void)
   g_assert_true (studio_document_open (document, path, NULL));
   g_assert_cmpint (symlink (path, link), ==, 0);
   g_assert_null (open_documents_find (file));
-  open_documents_add (document);
+  open_documents_add (document, NULL);
   g_assert_true (open_documents_find (file) == document);
   open_documents_remove (document);
   g_assert_null (open_documents_find (file));
@@ -236,7 +236,7 @@ test_saver (void)
 
   g_autoptr (StudioDocument) other = studio_document_new ();
   g_assert_true (studio_document_open (other, path, NULL));
-  open_documents_add (other);
+  open_documents_add (other, NULL);
   const guint said = frame.said;
   studio_saver_save_before (saver, after_new (&frame, calls));
   g_assert_cmpuint (frame.said, ==, said + 1);

@@ -1,20 +1,30 @@
 /* Implements open-documents.h with a list: a user has few documents open. */
 #include "ui/page/open-documents.h"
 
-static GPtrArray *documents; /* not owned */
+/* Neither is owned. */
+typedef struct
+{
+  StudioDocument *document;
+  GtkWidget *page;
+} Entry;
+
+static GArray *entries;
 
 void
-open_documents_add (StudioDocument *document)
+open_documents_add (StudioDocument *document, GtkWidget *page)
 {
-  if (documents == NULL)
-    documents = g_ptr_array_new ();
-  g_ptr_array_add (documents, document);
+  const Entry entry = { document, page };
+  if (entries == NULL)
+    entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  g_array_append_val (entries, entry);
 }
 
 void
 open_documents_remove (StudioDocument *document)
 {
-  g_ptr_array_remove (documents, document);
+  for (guint i = 0; entries != NULL && i < entries->len; i++)
+    if (g_array_index (entries, Entry, i).document == document)
+      g_array_remove_index (entries, i--);
 }
 
 /* Returns the path with all symbolic links resolved. */
@@ -25,16 +35,31 @@ dup_target (const char *path)
   return g_canonicalize_filename (target, NULL);
 }
 
+static const Entry *
+find (GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file), *wanted = path != NULL ? dup_target (path) : NULL;
+  for (guint i = 0; wanted != NULL && entries != NULL && i < entries->len; i++)
+    {
+      const Entry *entry = &g_array_index (entries, Entry, i);
+      const char *has = studio_document_get_path (entry->document);
+      g_autofree char *target = has != NULL ? dup_target (has) : NULL;
+      if (g_strcmp0 (target, wanted) == 0)
+        return entry;
+    }
+  return NULL;
+}
+
 StudioDocument *
 open_documents_find (GFile *file)
 {
-  g_autofree char *path = g_file_get_path (file), *wanted = path != NULL ? dup_target (path) : NULL;
-  for (guint i = 0; wanted != NULL && documents != NULL && i < documents->len; i++)
-    {
-      const char *has = studio_document_get_path (documents->pdata[i]);
-      g_autofree char *target = has != NULL ? dup_target (has) : NULL;
-      if (g_strcmp0 (target, wanted) == 0)
-        return documents->pdata[i];
-    }
-  return NULL;
+  const Entry *entry = find (file);
+  return entry != NULL ? entry->document : NULL;
+}
+
+GtkWidget *
+open_documents_find_page (GFile *file)
+{
+  const Entry *entry = find (file);
+  return entry != NULL && gtk_widget_get_root (entry->page) != NULL ? entry->page : NULL;
 }

@@ -374,7 +374,7 @@ studio_page_init (StudioPage *self)
   g_type_ensure (STUDIO_TYPE_STATUS_LINE);
   gtk_widget_init_template (GTK_WIDGET (self));
   self->document = studio_document_new ();
-  open_documents_add (self->document);
+  open_documents_add (self->document, GTK_WIDGET (self));
   self->run = studio_run_new ();
   self->actions = g_simple_action_group_new ();
   make_canvas (self);

@@ -1,4 +1,4 @@
-/* Implements studio-presentation.h. The window's part, the full screen, is ui/window/studio-window-present.c. */
+/* Implements studio-presentation.h. The window's part, the full screen, is ui/window/studio-window.c. */
 #include "ui/page/studio-presentation.h"
 
 #include <glib/gi18n.h>

@@ -1,9 +1,9 @@
-/* Disables moving and resizing the window by header and edges if there is no window manager.
+/* Implements window-frame.h.
  *
  * On X11 the window manager grabs the pointer for that. Without one (a kiosk, a bare X server) GDK moves the window
  * itself and consumes the button release, so that GTK warns of a "broken accounting of active state" at every later
  * click. */
-#include "ui/window/studio-window-private.h"
+#include "ui/window/window-frame.h"
 
 #ifdef GDK_WINDOWING_X11
 #include <gdk/x11/gdkx.h>
@@ -19,42 +19,41 @@ is_managed (GtkWidget *widget)
 }
 
 static void
-drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioWindow *self)
+drag_update_cb (GtkGestureDrag *drag, double dx, double dy, GtkWidget *header)
 {
-  if (gtk_drag_check_threshold (self->header, 0, 0, (int)dx, (int)dy) && !is_managed (self->header))
+  if (gtk_drag_check_threshold (header, 0, 0, (int)dx, (int)dy) && !is_managed (header))
     gtk_gesture_set_state (GTK_GESTURE (drag), GTK_EVENT_SEQUENCE_CLAIMED);
 }
 
 /* A press on the border of the window, outside of every widget. */
 static gboolean
-border_cb (GtkEventControllerLegacy *controller, GdkEvent *event, StudioWindow *self)
+border_cb (GtkEventControllerLegacy *controller, GdkEvent *event, GtkWidget *window)
 {
-  GtkWidget *window = GTK_WIDGET (self);
   double x, y, dx, dy;
 
   if (gdk_event_get_event_type (event) != GDK_BUTTON_PRESS || !gdk_event_get_position (event, &x, &y)
-      || gdk_event_get_surface (event) != gtk_native_get_surface (GTK_NATIVE (self)))
+      || gdk_event_get_surface (event) != gtk_native_get_surface (GTK_NATIVE (window)))
     return FALSE;
-  gtk_native_get_surface_transform (GTK_NATIVE (self), &dx, &dy);
+  gtk_native_get_surface_transform (GTK_NATIVE (window), &dx, &dy);
   return gtk_widget_pick (window, x - dx, y - dy, GTK_PICK_DEFAULT) == window && !is_managed (window);
 }
 
 void
-studio_window_setup_frame (StudioWindow *self)
+window_frame_setup (GtkWidget *window, GtkWidget *header)
 {
   GtkGesture *drag = gtk_gesture_drag_new ();
   GtkEventController *border = gtk_event_controller_legacy_new ();
 
   gtk_event_controller_set_propagation_phase (GTK_EVENT_CONTROLLER (drag), GTK_PHASE_CAPTURE);
-  g_signal_connect (drag, "drag-update", G_CALLBACK (drag_update_cb), self);
-  gtk_widget_add_controller (self->header, GTK_EVENT_CONTROLLER (drag));
+  g_signal_connect (drag, "drag-update", G_CALLBACK (drag_update_cb), header);
+  gtk_widget_add_controller (header, GTK_EVENT_CONTROLLER (drag));
   gtk_event_controller_set_propagation_phase (border, GTK_PHASE_CAPTURE);
-  g_signal_connect (border, "event", G_CALLBACK (border_cb), self);
-  gtk_widget_add_controller (GTK_WIDGET (self), border);
+  g_signal_connect (border, "event", G_CALLBACK (border_cb), window);
+  gtk_widget_add_controller (window, border);
 }
 #else
 void
-studio_window_setup_frame (StudioWindow *self)
+window_frame_setup (GtkWidget *window, GtkWidget *header)
 {
 }
 #endif

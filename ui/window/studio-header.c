@@ -1,19 +1,30 @@
-/* The header bar: shows the state of the current page, and hides buttons that do not fit. */
+/* Implements studio-header.h. */
+#include "ui/window/studio-header.h"
+
 #include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/run/studio-devices.h"
 #include "ui/run/studio-worker.h"
 #include "ui/shell/studio-commands.h"
-#include "ui/run/studio-devices.h"
-#include "ui/start/studio-files.h"
 #include "ui/shell/studio-tooltip.h"
-#include "ui/window/studio-window-private.h"
+#include "ui/start/studio-files.h"
+
+struct _StudioHeader
+{
+  AdwBin parent_instance;
+  GtkWidget *title, *open_button, *new_button, *undo_button, *redo_button, *train_button, *step_button, *menu_button,
+      *device_chip, *device_label, *device_name, *device_short;
+  int size_class; /* the StudioSizeClass of the layout; -1: none yet */
+};
+
+G_DEFINE_FINAL_TYPE (StudioHeader, studio_header, ADW_TYPE_BIN)
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
 static void
-show_undo (StudioWindow *self, StudioDocument *document)
+show_undo (StudioHeader *self, StudioDocument *document)
 {
   const char *undo = studio_document_undo_name (document), *redo = studio_document_redo_name (document);
   g_autofree char *undo_text
@@ -25,7 +36,7 @@ show_undo (StudioWindow *self, StudioDocument *document)
 }
 
 static void
-show_run (StudioWindow *self, StudioRun *run)
+show_run (StudioHeader *self, StudioRun *run)
 {
   StudioRunState state = studio_run_get_state (run);
   gboolean pausing = state == STUDIO_RUN_STARTING && studio_run_is_pause_wanted (run);
@@ -44,7 +55,7 @@ show_run (StudioWindow *self, StudioRun *run)
 }
 
 static void
-show_device (StudioWindow *self, StudioPage *page)
+show_device (StudioHeader *self, StudioPage *page)
 {
   const char *device = studio_worker_device_name (studio_page_get_device (page));
   g_autofree char *text
@@ -75,12 +86,10 @@ show_device (StudioWindow *self, StudioPage *page)
 }
 
 void
-studio_window_update_header (StudioWindow *self)
+studio_header_show_page (StudioHeader *self, StudioPage *page)
 {
-  StudioPage *page = self->page;
   adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), studio_page_get_title (page));
   adw_window_title_set_subtitle (ADW_WINDOW_TITLE (self->title), studio_page_get_subtitle (page));
-  gtk_window_set_title (GTK_WINDOW (self), studio_page_get_title (page));
   show_undo (self, studio_page_get_document (page));
   show_run (self, studio_page_get_run (page));
   show_device (self, page);
@@ -130,7 +139,7 @@ prepend_submenu (GMenu *menu, const char *title, GMenuModel *submenu)
 
 /* Adds the actions whose buttons are hidden in this size class. */
 static void
-prepend_hidden (StudioWindow *self, GMenu *menu, StudioSizeClass room)
+prepend_hidden (StudioHeader *self, GMenu *menu, StudioSizeClass room)
 {
   static const char *const narrow[] = { "win.new", "win.step", NULL, NULL };
   static const char *const tiny[] = { "win.new", "win.open", "win.undo", "win.redo", "win.step", NULL, NULL };
@@ -142,9 +151,9 @@ prepend_hidden (StudioWindow *self, GMenu *menu, StudioSizeClass room)
 }
 
 static void
-update_menu (StudioWindow *self)
+update_menu (StudioHeader *self)
 {
-  StudioSizeClass room = (StudioSizeClass)MAX (self->size_class_shown, 0);
+  StudioSizeClass room = (StudioSizeClass)MAX (self->size_class, 0);
   g_autoptr (GMenuModel) menu = studio_commands_menu (always);
   if (room != STUDIO_SIZE_CLASS_WIDE)
     prepend_hidden (self, G_MENU (menu), room);
@@ -152,30 +161,25 @@ update_menu (StudioWindow *self)
   studio_hide_tooltip_under_menu (self->menu_button);
 }
 
-/* Only for a page that has the window's size; a hidden page may still have an old one. */
 void
-studio_window_update_size_class (StudioWindow *self)
+studio_header_set_size_class (StudioHeader *self, StudioSizeClass size_class)
 {
-  StudioSizeClass room = studio_panes_get_size_class (studio_page_get_panes (self->page));
-  if (self->size_class_shown == (int)room)
+  if (self->size_class == (int)size_class)
     return;
-  self->size_class_shown = (int)room;
+  self->size_class = (int)size_class;
   GtkWidget *const wide[] = { self->new_button, self->step_button, self->device_chip };
   GtkWidget *const narrow[] = { self->open_button, self->undo_button, self->redo_button };
   for (guint i = 0; i < G_N_ELEMENTS (wide); i++)
-    gtk_widget_set_visible (wide[i], room == STUDIO_SIZE_CLASS_WIDE);
+    gtk_widget_set_visible (wide[i], size_class == STUDIO_SIZE_CLASS_WIDE);
   for (guint i = 0; i < G_N_ELEMENTS (narrow); i++)
-    gtk_widget_set_visible (narrow[i], room != STUDIO_SIZE_CLASS_TINY);
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->recover_notice), room != STUDIO_SIZE_CLASS_WIDE
-                                                                             ? GTK_ORIENTATION_VERTICAL
-                                                                             : GTK_ORIENTATION_HORIZONTAL);
+    gtk_widget_set_visible (narrow[i], size_class != STUDIO_SIZE_CLASS_TINY);
   update_menu (self);
 }
 
 /* ---- shared by all windows ------------------------------------------------------------------------- */
 
 static void
-fill_recent (StudioWindow *self)
+fill_recent (StudioHeader *self)
 {
   g_autoptr (GMenuModel) menu = studio_files_recent_menu ();
   adw_split_button_set_menu_model (ADW_SPLIT_BUTTON (self->open_button), menu);
@@ -184,19 +188,19 @@ fill_recent (StudioWindow *self)
 
 /* TRUE if the menu's item at this position already has the label. */
 static gboolean
-has_label (GMenuModel *menu, guint place, const char *label)
+has_label (GMenuModel *menu, guint position, const char *label)
 {
   g_autofree char *shown = NULL;
-  if (place >= (guint)g_menu_model_get_n_items (menu))
+  if (position >= (guint)g_menu_model_get_n_items (menu))
     return FALSE;
-  g_menu_model_get_item_attribute (menu, place, G_MENU_ATTRIBUTE_LABEL, "s", &shown);
+  g_menu_model_get_item_attribute (menu, position, G_MENU_ATTRIBUTE_LABEL, "s", &shown);
   return g_strcmp0 (shown, label) == 0;
 }
 
 /* Updates the menu in place and leaves equal items alone, because a replaced menu closes under the pointer, and free
  * memory is requested when the menu opens. */
 static void
-fill_devices (StudioWindow *self)
+fill_devices (StudioHeader *self)
 {
   StudioDevices *devices = studio_devices_get ();
   const char *const *names = studio_devices_get_names (devices);
@@ -225,22 +229,38 @@ fill_devices (StudioWindow *self)
   update_menu (self);
 }
 
+/* ---- widget ------------------------------------------------------------------------------------- */
+
 static void
-active_cb (GtkWindow *window)
+studio_header_class_init (StudioHeaderClass *klass)
 {
-  if (gtk_window_is_active (window))
-    studio_devices_ask_again (studio_devices_get ());
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-header.ui");
+#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioHeader, name)
+  CHILD (title);
+  CHILD (open_button);
+  CHILD (new_button);
+  CHILD (undo_button);
+  CHILD (redo_button);
+  CHILD (train_button);
+  CHILD (step_button);
+  CHILD (menu_button);
+  CHILD (device_chip);
+  CHILD (device_label);
+  CHILD (device_name);
+  CHILD (device_short);
+#undef CHILD
 }
 
-void
-studio_window_setup_header (StudioWindow *self)
+static void
+studio_header_init (StudioHeader *self)
 {
-  self->size_class_shown = -1;
+  gtk_widget_init_template (GTK_WIDGET (self));
+  self->size_class = -1;
   g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (fill_recent), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "details", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
-  g_signal_connect (self, "notify::is-active", G_CALLBACK (active_cb), NULL);
   fill_recent (self);
   fill_devices (self);
 }

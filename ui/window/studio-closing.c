@@ -1,34 +1,36 @@
-/* Closes a window, or all tabs but one. One dialog asks about all the pages to be closed and lists those with unsaved
- * changes. */
-#include "ui/window/studio-window-private.h"
+/* Implements studio-closing.h. */
+#include "ui/window/studio-closing.h"
 
 #include <glib/gi18n.h>
 
 /* The pages to close. Pages to save are saved one after another; a failure keeps that page and the remaining ones. */
 typedef struct
 {
-  StudioWindow *window;
+  StudioClosing parts; /* tabs and window are owned */
   GPtrArray *going;
   gboolean whole;   /* the window closes too */
   GPtrArray *pages; /* to be saved */
   GPtrArray *check; /* of each edited page: its check button, not owned */
   guint next;
-} Closing;
+} Job;
 
-static Closing *
-closing_new (StudioWindow *window, GPtrArray *going, gboolean whole)
+static Job *
+job_new (const StudioClosing *parts, GPtrArray *going, gboolean whole)
 {
-  Closing *closing = g_new0 (Closing, 1);
-  *closing = (Closing){ .window = g_object_ref (window), .going = g_ptr_array_ref (going), .whole = whole };
+  Job *closing = g_new0 (Job, 1);
+  *closing = (Job){ .parts = *parts, .going = g_ptr_array_ref (going), .whole = whole };
+  g_object_ref (parts->tabs);
+  g_object_ref (parts->window);
   closing->check = g_ptr_array_new ();
   return closing;
 }
 
 static void
-closing_free (gpointer data)
+job_free (gpointer data)
 {
-  Closing *closing = data;
-  g_object_unref (closing->window);
+  Job *closing = data;
+  g_object_unref (closing->parts.tabs);
+  g_object_unref (closing->parts.window);
   g_ptr_array_unref (closing->going);
   g_ptr_array_unref (closing->check);
   g_clear_pointer (&closing->pages, g_ptr_array_unref);
@@ -48,12 +50,12 @@ is_live (StudioPage *page)
 }
 
 static GPtrArray *
-pages_of (StudioWindow *self, StudioPage *but)
+pages_of (StudioTabs *tabs, StudioPage *but)
 {
   GPtrArray *pages = g_ptr_array_new_with_free_func (g_object_unref);
-  for (guint i = 0; i < studio_window_n_pages (self); i++)
-    if (studio_window_get_nth_page (self, i) != but)
-      g_ptr_array_add (pages, g_object_ref (studio_window_get_nth_page (self, i)));
+  for (guint i = 0; i < studio_tabs_n_pages (tabs); i++)
+    if (studio_tabs_get_nth_page (tabs, i) != but)
+      g_ptr_array_add (pages, g_object_ref (studio_tabs_get_nth_page (tabs, i)));
   return pages;
 }
 
@@ -69,29 +71,31 @@ pages_that (GPtrArray *of, gboolean (*have) (StudioPage *page))
 
 /* Only a crash should leave journals; the user has decided about these. */
 static void
-let_all_go (StudioWindow *self)
+let_all_go (const StudioClosing *self)
 {
-  for (guint i = 0; i < studio_window_n_pages (self); i++)
-    studio_page_let_go (studio_window_get_nth_page (self, i));
+  for (guint i = 0; i < studio_tabs_n_pages (self->tabs); i++)
+    studio_page_let_go (studio_tabs_get_nth_page (self->tabs, i));
   studio_questions_detach (self->questions);
 }
 
 /* A page must be freed with its window and not be kept alive by the dialog. */
 static void
-go (Closing *closing)
+go (Job *closing)
 {
-  g_autoptr (StudioWindow) window = g_object_ref (closing->window);
+  const StudioClosing parts = closing->parts;
+  g_autoptr (StudioTabs) tabs = g_object_ref (parts.tabs);
+  g_autoptr (GtkWindow) window = g_object_ref (parts.window);
   g_autoptr (GPtrArray) going = g_ptr_array_new ();
   const gboolean whole = closing->whole;
   for (guint i = 0; i < closing->going->len; i++)
     g_ptr_array_add (going, closing->going->pdata[i]);
-  closing_free (closing);
+  job_free (closing);
   for (guint i = 0; !whole && i < going->len; i++)
-    studio_window_drop_tab (window, going->pdata[i]);
+    studio_tabs_drop_page (tabs, going->pdata[i]);
   if (!whole)
     return;
-  let_all_go (window);
-  gtk_window_destroy (GTK_WINDOW (window));
+  let_all_go (&parts);
+  gtk_window_destroy (window);
 }
 
 /* ---- one page ------------------------------------------------------------------------------------ */
@@ -105,13 +109,13 @@ leave_cb (StudioPage *page, gpointer closing)
 static void
 stay_cb (StudioPage *page, gpointer closing)
 {
-  closing_free (closing);
+  job_free (closing);
 }
 
 static void
-ask_about_one (Closing *closing, StudioPage *page)
+ask_about_one (Job *closing, StudioPage *page)
 {
-  studio_window_show_page (closing->window, page);
+  studio_tabs_show_page (closing->parts.tabs, page);
   studio_page_ask_to_leave (page, leave_cb, stay_cb, closing);
 }
 
@@ -120,7 +124,7 @@ ask_about_one (Closing *closing, StudioPage *page)
 static void
 save_next_cb (StudioPage *saved, gpointer data)
 {
-  Closing *closing = data;
+  Job *closing = data;
   if (closing->next == closing->pages->len)
     {
       go (closing);
@@ -128,14 +132,14 @@ save_next_cb (StudioPage *saved, gpointer data)
     }
   StudioPage *page = g_ptr_array_index (closing->pages, closing->next++);
   /* Saving may ask for a file name. */
-  studio_window_show_page (closing->window, page);
+  studio_tabs_show_page (closing->parts.tabs, page);
   studio_page_save_then (page, save_next_cb, stay_cb, closing);
 }
 
 static void
 response_cb (AdwMessageDialog *dialog, const char *response)
 {
-  Closing *closing = g_object_steal_data (G_OBJECT (dialog), "closing");
+  Job *closing = g_object_steal_data (G_OBJECT (dialog), "closing");
   if (closing == NULL)
     return;
   if (g_str_equal (response, "save"))
@@ -150,14 +154,14 @@ response_cb (AdwMessageDialog *dialog, const char *response)
   else if (g_str_equal (response, "discard") || g_str_equal (response, "stop"))
     go (closing);
   else
-    closing_free (closing);
+    job_free (closing);
 }
 
 /* "Save All" becomes "Save Selected" if some are unchecked; with none checked, "Discard All" is the way. */
 static void
 check_cb (AdwMessageDialog *dialog)
 {
-  const Closing *closing = g_object_get_data (G_OBJECT (dialog), "closing");
+  const Job *closing = g_object_get_data (G_OBJECT (dialog), "closing");
   guint n = 0;
   for (guint i = 0; i < closing->check->len; i++)
     n += gtk_check_button_get_active (closing->check->pdata[i]);
@@ -188,7 +192,7 @@ row_for (StudioPage *page, GtkWidget *check)
 }
 
 static void
-list_documents (Closing *closing, AdwMessageDialog *dialog, GPtrArray *edited)
+list_documents (Job *closing, AdwMessageDialog *dialog, GPtrArray *edited)
 {
   GtkWidget *list = gtk_list_box_new (), *window = gtk_scrolled_window_new ();
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
@@ -228,9 +232,8 @@ dup_body (GPtrArray *edited, GPtrArray *live)
 }
 
 static void
-ask_about_several (Closing *closing)
+ask_about_several (Job *closing)
 {
-  StudioWindow *self = closing->window;
   g_autoptr (GPtrArray) edited = pages_that (closing->going, is_edited), live = pages_that (closing->going, is_live);
   g_autofree char *body = dup_body (edited, live), *heading = NULL;
   if (edited->len == 0)
@@ -240,7 +243,7 @@ ask_about_several (Closing *closing)
   else
     heading = g_strdup_printf (ngettext ("Save changes to %u graph?", "Save changes to %u graphs?", edited->len),
                                edited->len);
-  AdwMessageDialog *dialog = studio_questions_add (self->questions, heading, body);
+  AdwMessageDialog *dialog = studio_questions_add (closing->parts.questions, heading, body);
   if (edited->len == 0)
     adw_message_dialog_add_response (dialog, "stop", _ ("_Stop and Close"));
   else
@@ -251,7 +254,7 @@ ask_about_several (Closing *closing)
       adw_message_dialog_set_response_appearance (dialog, "save", ADW_RESPONSE_SUGGESTED);
     }
   adw_message_dialog_set_default_response (dialog, edited->len == 0 ? "stop" : "save");
-  g_object_set_data_full (G_OBJECT (dialog), "closing", closing, closing_free);
+  g_object_set_data_full (G_OBJECT (dialog), "closing", closing, job_free);
   if (edited->len > 1)
     list_documents (closing, dialog, edited);
   g_signal_connect (dialog, "response", G_CALLBACK (response_cb), NULL);
@@ -261,24 +264,24 @@ ask_about_several (Closing *closing)
 /* ---- the close button ------------------------------------------------------------------------------ */
 
 static gboolean
-is_asking (StudioWindow *self)
+is_asking (const StudioClosing *self)
 {
-  for (guint i = 0; i < studio_window_n_pages (self); i++)
-    if (studio_page_is_asking (studio_window_get_nth_page (self, i)))
+  for (guint i = 0; i < studio_tabs_n_pages (self->tabs); i++)
+    if (studio_page_is_asking (studio_tabs_get_nth_page (self->tabs, i)))
       return TRUE;
   return studio_questions_is_asking (self->questions);
 }
 
 /* Takes ownership of closing. FALSE: nothing would be lost, and no dialog is shown. */
 static gboolean
-ask (Closing *closing)
+ask (Job *closing)
 {
   for (guint i = 0; i < closing->going->len; i++)
     studio_page_commit (closing->going->pdata[i]);
   g_autoptr (GPtrArray) losing = pages_that (closing->going, studio_page_would_lose);
   const guint n = losing->len;
   if (n == 0)
-    closing_free (closing);
+    job_free (closing);
   else if (n == 1)
     ask_about_one (closing, losing->pdata[0]);
   else
@@ -287,23 +290,23 @@ ask (Closing *closing)
 }
 
 gboolean
-studio_window_ask_to_close (StudioWindow *self)
+studio_closing_ask (const StudioClosing *self)
 {
   if (is_asking (self))
     return TRUE;
-  g_autoptr (GPtrArray) all = pages_of (self, NULL);
-  if (ask (closing_new (self, all, TRUE)))
+  g_autoptr (GPtrArray) all = pages_of (self->tabs, NULL);
+  if (ask (job_new (self, all, TRUE)))
     return TRUE;
   let_all_go (self);
   return FALSE;
 }
 
 void
-studio_window_close_pages_but (StudioWindow *self, StudioPage *page)
+studio_closing_close_others (const StudioClosing *self)
 {
   if (is_asking (self))
     return;
-  g_autoptr (GPtrArray) others = pages_of (self, page);
-  if (!ask (closing_new (self, others, FALSE)))
-    go (closing_new (self, others, FALSE));
+  g_autoptr (GPtrArray) others = pages_of (self->tabs, studio_tabs_get_target_page (self->tabs));
+  if (!ask (job_new (self, others, FALSE)))
+    go (job_new (self, others, FALSE));
 }
