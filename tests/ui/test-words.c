@@ -269,7 +269,13 @@ note_data (StudioWindow *self)
       add_data (scene->item[i].summary);
       add_data (scene->item[i].kind);
       for (guint p = 0; p < scene->item[i].n_outputs; p++)
-        add_data (scene->item[i].output[p].name);
+        {
+          const StudioPort *port = &scene->item[i].output[p];
+          g_autofree char *shape = port->typed ? loom_shape_to_string (&port->type.shape) : NULL;
+
+          add_data (port->name);
+          add_data (shape); /* "scalar" */
+        }
     }
   for (guint f = 0; f < loom_faults_length (faults); f++)
     {
