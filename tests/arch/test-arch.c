@@ -129,8 +129,17 @@ static const Rule rules[] = {
   { "ui/inspector", { "ui/scene/", "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/training", { "ui/document/", "ui/inspector/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/task", { "ui/scene/", "ui/drawing/", "ui/charts/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/worker", { "engine/loom.h", "data/" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/run",
-    { "ui/scene/", "ui/task/", "ui/document/", "ui/canvas/", "ui/charts/", "ui/training/", "engine/loom.h", "data/" },
+    { "ui/scene/", "ui/task/", "ui/document/", "ui/charts/", "ui/training/", "ui/worker/", "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
+  { "ui/pins",
+    { "ui/scene/", "ui/document/", "ui/canvas/", "ui/charts/", "ui/training/", "ui/run/", "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
+  { "ui/timeline",
+    { "ui/scene/", "ui/document/", "ui/canvas/", "ui/charts/", "ui/run/", "ui/worker/", "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/lesson",
@@ -150,9 +159,9 @@ static const Rule rules[] = {
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/page",
-    { "ui/scene/", "ui/drawing/", "ui/document/", "ui/charts/", "ui/canvas/", "ui/palette/", "ui/history/",
-      "ui/inspector/", "ui/training/", "ui/task/", "ui/run/", "ui/lesson/", "ui/present/", "ui/settings/", "ui/shell/",
-      "ui/start/", "engine/loom.h" },
+    { "ui/scene/",     "ui/drawing/",  "ui/document/", "ui/charts/", "ui/canvas/", "ui/palette/",  "ui/history/",
+      "ui/inspector/", "ui/training/", "ui/task/",     "ui/run/",    "ui/pins/",   "ui/timeline/", "ui/worker/",
+      "ui/lesson/",    "ui/present/",  "ui/settings/", "ui/shell/",  "ui/start/",  "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/window", { "ui/" }, { "cuda", "libxml/" }, { NULL } },
@@ -172,9 +181,12 @@ static const struct
 {
   const char *header, *boxes[3];
 } generated[] = {
-  { "gradloom-icons.h", { "ui/drawing", "ui/window" } }, { "gradloom-code.h", { "ui/help" } },
-  { "gradloom-resources.h", { "ui/window" } },           { "loom-costs-shipped.inc", { "engine/plan" } },
-  { "loom-worker-bus.h", { "ui/run", "app" } },          { "onnx.pb-c.h", { "engine/onnx" } },
+  { "gradloom-icons.h", { "ui/drawing", "ui/window" } },
+  { "gradloom-code.h", { "ui/help" } },
+  { "gradloom-resources.h", { "ui/window" } },
+  { "loom-costs-shipped.inc", { "engine/plan" } },
+  { "loom-worker-bus.h", { "ui/worker", "ui/pins", "app" } },
+  { "onnx.pb-c.h", { "engine/onnx" } },
 };
 
 static char *

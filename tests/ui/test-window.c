@@ -12,7 +12,7 @@
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/run/studio-run-banners.h"
 #include "ui/run/studio-run-panel.h"
-#include "ui/run/studio-timeline.h"
+#include "ui/timeline/studio-timeline.h"
 #include "ui/inspector/studio-formula-field.h"
 #include "ui/document/studio-search.h"
 #include "ui/start/studio-start-page.h"

@@ -4,7 +4,7 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/present/studio-present-layer.h"
 #include "ui/present/studio-slides.h"
-#include "ui/run/studio-pin.h"
+#include "ui/pins/studio-pin.h"
 #include "ui/run/studio-run.h"
 
 G_BEGIN_DECLS

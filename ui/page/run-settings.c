@@ -1,7 +1,7 @@
 /* Implements run-settings.h. */
 #include "ui/page/run-settings.h"
 
-#include "ui/run/studio-devices.h"
+#include "ui/worker/studio-devices.h"
 #include "ui/training/studio-training-settings.h"
 
 #define WATCH_SECONDS 30

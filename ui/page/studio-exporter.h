@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ui/document/studio-document.h"
-#include "ui/run/studio-pin.h"
+#include "ui/pins/studio-pin.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/run/studio-task.h"
 

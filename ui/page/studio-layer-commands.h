@@ -3,7 +3,7 @@
 
 #include "ui/canvas/studio-canvas.h"
 #include "ui/palette/studio-palette.h"
-#include "ui/run/studio-pin.h"
+#include "ui/pins/studio-pin.h"
 
 G_BEGIN_DECLS
 

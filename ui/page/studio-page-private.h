@@ -22,9 +22,9 @@
 #include "ui/page/studio-start-cover.h"
 #include "ui/page/studio-status-line.h"
 #include "ui/page/studio-task-tab.h"
-#include "ui/run/studio-hover-values.h"
-#include "ui/run/studio-node-times.h"
-#include "ui/run/studio-pipeline-stages.h"
+#include "ui/pins/studio-hover-values.h"
+#include "ui/pins/studio-node-times.h"
+#include "ui/timeline/studio-pipeline-stages.h"
 #include "ui/run/studio-run-banners.h"
 
 G_BEGIN_DECLS

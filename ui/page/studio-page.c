@@ -12,7 +12,7 @@
 #include "ui/page/pane-actions.h"
 #include "ui/page/run-settings.h"
 #include "ui/page/view-actions.h"
-#include "ui/run/studio-devices.h"
+#include "ui/worker/studio-devices.h"
 #include "ui/run/studio-rank-count.h"
 #include "ui/shell/studio-toasts.h"
 #include "ui/training/studio-training-settings.h"

@@ -8,7 +8,7 @@
 #include "ui/page/studio-rate-card.h"
 #include "ui/present/studio-present-layer.h"
 #include "ui/present/studio-slides.h"
-#include "ui/run/studio-pin.h"
+#include "ui/pins/studio-pin.h"
 #include "ui/run/studio-run.h"
 
 G_BEGIN_DECLS

@@ -3,8 +3,8 @@
 
 #include <glib/gi18n.h>
 
-#include "ui/run/studio-inventory-window.h"
-#include "ui/run/studio-timeline-window.h"
+#include "ui/timeline/studio-inventory-window.h"
+#include "ui/timeline/studio-timeline-window.h"
 #include "ui/shell/studio-toasts.h"
 
 struct _StudioRunWindows

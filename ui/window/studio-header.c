@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
-#include "ui/run/studio-devices.h"
-#include "ui/run/studio-worker.h"
+#include "ui/worker/studio-devices.h"
+#include "ui/worker/studio-worker.h"
 #include "ui/shell/studio-commands.h"
 #include "ui/shell/studio-tooltip.h"
 #include "ui/start/studio-files.h"

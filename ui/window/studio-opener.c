@@ -6,7 +6,7 @@
 #include "ui/document/studio-example.h"
 #include "ui/document/studio-journal.h"
 #include "ui/page/open-documents.h"
-#include "ui/run/studio-timeline-window.h"
+#include "ui/timeline/studio-timeline-window.h"
 #include "ui/shell/studio-toasts.h"
 #include "ui/start/studio-files.h"
 #include "ui/start/studio-import.h"

@@ -34,12 +34,6 @@ page_of (AdwTabPage *tab)
   return tab != NULL ? STUDIO_PAGE (adw_tab_page_get_child (tab)) : NULL;
 }
 
-AdwTabView *
-studio_tabs_get_view (StudioTabs *self)
-{
-  return self->view;
-}
-
 StudioPage *
 studio_tabs_get_page (StudioTabs *self)
 {

@@ -22,7 +22,6 @@ StudioTabs *studio_tabs_find (StudioPage *page);
 /* The window closes: its pages are no longer reported. */
 void studio_tabs_end (StudioTabs *self);
 
-AdwTabView *studio_tabs_get_view (StudioTabs *self);
 StudioPage *studio_tabs_get_page (StudioTabs *self); /* the current one; NULL: none */
 guint studio_tabs_n_pages (StudioTabs *self);
 StudioPage *studio_tabs_get_nth_page (StudioTabs *self, guint i);

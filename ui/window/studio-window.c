@@ -9,7 +9,7 @@
 #include "ui/help/studio-operator-page.h"
 #include "ui/page/page-commands.h"
 #include "ui/page/studio-dump.h"
-#include "ui/run/studio-devices.h"
+#include "ui/worker/studio-devices.h"
 #include "ui/window/window-frame.h"
 
 G_DEFINE_FINAL_TYPE (StudioWindow, studio_window, ADW_TYPE_APPLICATION_WINDOW)
@@ -582,12 +582,6 @@ void
 studio_window_show_page (StudioWindow *self, StudioPage *page)
 {
   studio_tabs_show_page (self->tabs, page);
-}
-
-StudioPage *
-studio_window_add_page (StudioWindow *self)
-{
-  return studio_tabs_add_page (self->tabs);
 }
 
 StudioDocument *

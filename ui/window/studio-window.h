@@ -28,8 +28,6 @@ StudioPage *studio_window_get_page (StudioWindow *self);
 guint studio_window_n_pages (StudioWindow *self);
 StudioPage *studio_window_get_nth_page (StudioWindow *self, guint i);
 void studio_window_show_page (StudioWindow *self, StudioPage *page);
-/* Adds a page after the current one and shows it (transfer none). */
-StudioPage *studio_window_add_page (StudioWindow *self);
 
 /* Of the current page. */
 StudioDocument *studio_window_get_document (StudioWindow *self);

@@ -1,7 +1,7 @@
 /* Builds the rows of the tables of parameters and of memory per node from JSON events: those of `gradloom plan` and
  * those of the worker. A column is an entry of the tables in studio_inventory_parameter_columns() and
  * studio_inventory_node_columns(). */
-#include "ui/run/studio-inventory.h"
+#include "ui/timeline/studio-inventory.h"
 
 #include <glib/gi18n.h>
 #include <json-glib/json-glib.h>

@@ -1,6 +1,6 @@
 /* The chart of the ranks' losses: while it is mapped, it requests new points from the worker every PERIOD seconds and
  * appends them to one series per rank. */
-#include "ui/run/studio-rank-losses.h"
+#include "ui/timeline/studio-rank-losses.h"
 
 #include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
@@ -8,7 +8,7 @@
 
 #include "engine/loom.h"
 #include "ui/charts/studio-chart.h"
-#include "ui/run/studio-planner.h"
+#include "ui/worker/studio-planner.h"
 
 #define PERIOD    1 /* seconds */
 #define MAX_BYTES (4 * 1024 * 1024)

@@ -2,7 +2,7 @@
  *
  * In nested loops the index counts through all iterations in the order of computation; the innermost loop changes
  * fastest. */
-#include "ui/run/studio-iteration-chooser.h"
+#include "ui/pins/studio-iteration-chooser.h"
 
 #include <glib/gi18n.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/loom.h"
-#include "ui/run/studio-worker.h"
+#include "ui/worker/studio-worker.h"
 
 #define MAX_CPU_DEVICES 64 /* limits the effect of a mistyped number */
 

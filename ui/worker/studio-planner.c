@@ -1,12 +1,12 @@
 /* Spawns `gradloom plan … --json` with the graph on its standard input, and parses the events that it prints, one JSON
  * object per line. */
-#include "ui/run/studio-planner.h"
+#include "ui/worker/studio-planner.h"
 
 #include <json-glib/json-glib.h>
 #include <string.h>
 
 #include "engine/loom.h"
-#include "ui/run/studio-worker.h"
+#include "ui/worker/studio-worker.h"
 
 GPtrArray *
 studio_planner_parse_events (const char *text, gsize length)

@@ -1,10 +1,10 @@
 /* Runs `gradloom devices --json` and keeps the list of devices and their details. */
-#include "ui/run/studio-devices.h"
+#include "ui/worker/studio-devices.h"
 
 #include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
 
-#include "ui/run/studio-worker.h"
+#include "ui/worker/studio-worker.h"
 
 struct _StudioDevices
 {

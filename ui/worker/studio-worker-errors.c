@@ -3,7 +3,7 @@
  * A worker's own sentence is the best explanation. Otherwise it is the last line outside the notices that mpirun prints
  * between two rules: these report only that a process has exited, and with which status. If mpirun prints nothing else,
  * for example when it cannot start a rank, the first line of its first notice has the reason. */
-#include "ui/run/studio-worker-errors.h"
+#include "ui/worker/studio-worker-errors.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * 64 KiB before it is ended. Standard error is always drained, because a full pipe would block the worker. Its last
  * line is stored, since a library writes there why it ended the process, unless a rank has already written the
  * reason. */
-#include "ui/run/studio-worker-private.h"
+#include "ui/worker/studio-worker-private.h"
 
 #include <gio/gunixinputstream.h>
 #include <gio/gunixsocketaddress.h>
@@ -18,7 +18,7 @@
 
 #include "data/loom-worker-magic.h"
 #include "engine/loom.h"
-#include "ui/run/studio-worker-errors.h"
+#include "ui/worker/studio-worker-errors.h"
 
 /* Milliseconds for a worker to exit after its connection broke, and for its standard error to close after that. */
 #define GRACE_MS 1500

@@ -1,5 +1,5 @@
 /* Requests the labels of a pin's axes from the worker. */
-#include "ui/run/studio-pin-labels.h"
+#include "ui/pins/studio-pin-labels.h"
 
 #include <string.h>
 

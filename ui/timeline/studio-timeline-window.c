@@ -4,16 +4,16 @@
  * Each request to the worker returns its newest trace and makes it record the next step. Without a worker the window
  * shows the trace file in the run's folder, which has the sixth step. A window that was opened on a file uses
  * neither. */
-#include "ui/run/studio-timeline-window.h"
+#include "ui/timeline/studio-timeline-window.h"
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
 #include "engine/loom.h"
 #include "ui/charts/studio-text-scale.h"
-#include "ui/run/studio-rank-losses.h"
-#include "ui/run/studio-timeline.h"
-#include "ui/run/timeline-text.h"
+#include "ui/timeline/studio-rank-losses.h"
+#include "ui/timeline/studio-timeline.h"
+#include "ui/timeline/timeline-text.h"
 #include "ui/scene/studio-format.h"
 
 #define WIDTH     900

@@ -1,6 +1,6 @@
 /* The table of pin kinds. A new kind is its functions and an entry here, before the heat map, which accepts any tensor.
  */
-#include "ui/run/studio-pin-kind.h"
+#include "ui/pins/studio-pin-kind.h"
 
 #include <glib/gi18n.h>
 

@@ -1,6 +1,6 @@
 /* Formats durations, spans and summaries of a trace. It is separate from the widget, so that it is tested without a
  * display. */
-#include "ui/run/timeline-text.h"
+#include "ui/timeline/timeline-text.h"
 
 #include <glib/gi18n.h>
 

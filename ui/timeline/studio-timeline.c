@@ -3,7 +3,7 @@
  * Lane names are at the left and times at the top. Every span is a box: filled for computing, striped for exchanging,
  * and empty with a dashed border for waiting, so that nothing depends on colour alone. The wheel zooms at the pointer
  * and dragging scrolls; the arrow keys select a span, plus and minus zoom. */
-#include "ui/run/studio-timeline.h"
+#include "ui/timeline/studio-timeline.h"
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
@@ -13,7 +13,7 @@
 #include "engine/loom.h"
 #include "ui/charts/chart-text.h"
 #include "ui/charts/studio-text-scale.h"
-#include "ui/run/timeline-text.h"
+#include "ui/timeline/timeline-text.h"
 
 #define ROW               26
 #define AXIS              24

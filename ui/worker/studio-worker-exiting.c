@@ -1,5 +1,5 @@
 /* The list of workers that were asked to exit and have not yet. Each is kept alive by the watch on its process. */
-#include "ui/run/studio-worker-private.h"
+#include "ui/worker/studio-worker-private.h"
 
 static GPtrArray *exiting;
 static void (*exited_func) (void);

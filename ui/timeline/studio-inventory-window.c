@@ -3,16 +3,16 @@
  *
  * The planned values come from `gradloom plan`, which runs when the window opens and when the graph has not changed for
  * REST_MS; the values of the run come from the worker whenever its memory changes. */
-#include "ui/run/studio-inventory-window.h"
+#include "ui/timeline/studio-inventory-window.h"
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
 #include "engine/loom.h"
 #include "ui/charts/studio-text-scale.h"
-#include "ui/run/studio-planner.h"
-#include "ui/run/studio-inventory.h"
-#include "ui/run/studio-rank-memory.h"
+#include "ui/worker/studio-planner.h"
+#include "ui/timeline/studio-inventory.h"
+#include "ui/timeline/studio-rank-memory.h"
 
 #define WIDTH     980
 #define HEIGHT    460

@@ -3,12 +3,12 @@
  * The values of a node are requested together: the worker replies to all pending requests from one step, so that both
  * sides of a formula agree. If a step was taken in between, only the statistics of each value are shown. A card is
  * requested again at most twice a second, and not at all while the run is paused. */
-#include "ui/run/studio-hover-values.h"
+#include "ui/pins/studio-hover-values.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
 
-#include "ui/run/studio-worked-formula.h"
+#include "ui/pins/studio-worked-formula.h"
 #include "ui/scene/studio-format.h"
 
 #define INTERVAL  (G_USEC_PER_SEC / 2)

@@ -1,6 +1,6 @@
 /* Requests the time of each node from the worker, once per run, and shows it on the canvas while the user measures
  * cards by time. Times are discarded when the graph differs from that of the run. */
-#include "ui/run/studio-node-times.h"
+#include "ui/pins/studio-node-times.h"
 
 #define MAX_BYTES (4 * 1024 * 1024)
 

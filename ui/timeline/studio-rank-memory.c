@@ -1,13 +1,13 @@
 /* The table of the ranks' memory: shows the plan's figures and the newest report that StudioRun keeps. While it is
  * mapped, it makes StudioRun request a report every PERIOD seconds. */
-#include "ui/run/studio-rank-memory.h"
+#include "ui/timeline/studio-rank-memory.h"
 
 #include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
 
 #include "engine/loom.h"
-#include "ui/run/studio-planner.h"
-#include "ui/run/studio-inventory.h"
+#include "ui/worker/studio-planner.h"
+#include "ui/timeline/studio-inventory.h"
 
 #define PERIOD     1   /* seconds */
 #define MAX_HEIGHT 220 /* pixels of the table before it scrolls */

@@ -4,16 +4,16 @@
  * a large tensor lowers the rate instead of filling a queue. When the run pauses, each pin sends one more request, so
  * that its value belongs to the step that the panel shows. Values are from before the update of their step, as its loss
  * is. */
-#include "ui/run/studio-pin.h"
+#include "ui/pins/studio-pin.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
-#include "ui/run/studio-iteration-chooser.h"
-#include "ui/run/studio-pin-kind.h"
-#include "ui/run/studio-pin-labels.h"
+#include "ui/pins/studio-iteration-chooser.h"
+#include "ui/pins/studio-pin-kind.h"
+#include "ui/pins/studio-pin-labels.h"
 #include "ui/training/studio-training-settings.h"
 
 #define INTERVAL_US (G_USEC_PER_SEC / 10)

@@ -1,11 +1,11 @@
 /* Runs `gradloom plan --stages` when the graph has not changed for REST_MS, and sends the stage of each node to the
  * canvas. */
-#include "ui/run/studio-pipeline-stages.h"
+#include "ui/timeline/studio-pipeline-stages.h"
 
 #include <json-glib/json-glib.h>
 
 #include "engine/loom.h"
-#include "ui/run/studio-planner.h"
+#include "ui/worker/studio-planner.h"
 
 #define REST_MS 700
 

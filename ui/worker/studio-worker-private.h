@@ -1,7 +1,7 @@
 /* Functions by which a worker registers itself in the list of exiting workers (studio-worker-exiting.c). */
 #pragma once
 
-#include "ui/run/studio-worker.h"
+#include "ui/worker/studio-worker.h"
 
 G_BEGIN_DECLS
 

@@ -1,7 +1,7 @@
 /* Writes the formula of an operator with numbers: first the equation for output element [0, 0], then a line for each
  * tensor. put_right_side() chooses the writer by operator: a sum of products, a softmax, a sum or mean, or an
  * element-wise formula. */
-#include "ui/run/studio-worked-formula.h"
+#include "ui/pins/studio-worked-formula.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
