@@ -237,11 +237,11 @@ write_skeleton (const Command *command, const Options *options, const char *outp
   g_autofree char *path = path_for_file (options->weights, folder), *name = g_path_get_basename (options->weights);
   g_autoptr (GString) rest = g_string_new (NULL);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomSafetensors) file = NULL;
+  g_autoptr (LoomTensorFile) file = NULL;
   g_autoptr (LoomSkeleton) skeleton = NULL;
   GError *error = NULL;
 
-  file = loom_safetensors_open (options->weights, &error);
+  file = loom_tensor_file_open (options->weights, &error);
   skeleton = file != NULL ? loom_skeleton_new (file, path, name, &error) : NULL;
   if (skeleton == NULL)
     return command_fail (command, error);
@@ -249,7 +249,7 @@ write_skeleton (const Command *command, const Options *options, const char *outp
   g_autoptr (LoomWeightsMatch) match = loom_weights_match_new (file, net);
 
   g_string_append_printf (rest, ": %u layers that take %u of %u tensors\n", skeleton->n_layers, match->n_fit,
-                          loom_safetensors_count (file));
+                          loom_tensor_file_count (file));
   for (guint i = 0; i < skeleton->left_out->len; i++)
     {
       g_autofree char *shown = command_printable (skeleton->left_out->pdata[i]);
@@ -345,7 +345,7 @@ const Command command_new = {
              "The arguments NAME=VALUE are options of the data set; file names are relative to the current\n"
              "folder. Options that are left out are derived from the table, as in Studio; columns that are left\n"
              "out are listed. With --weights it writes a skeleton: the layers that the names and shapes of a\n"
-             "safetensors file suggest, chained if their sizes match, with these weights as initial weights.\n"
+             "file (safetensors, .pth, .npz, GGUF) suggest, chained if their sizes match, with these weights.\n"
              "Tensors whose layer is not known are left out and listed.\n\n"
              "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
              "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"

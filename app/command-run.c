@@ -33,6 +33,7 @@ run_free (Run *r)
   g_free (r->save_weights);
   g_strfreev (r->in);
   g_strfreev (r->out);
+  g_strfreev (r->print);
   g_strfreev (r->wrt);
   g_clear_pointer (&r->files, g_ptr_array_unref);
   loom_exec_free (r->exec);
@@ -45,6 +46,7 @@ run_free (Run *r)
   g_clear_pointer (&r->ins, g_ptr_array_unref);
   g_clear_pointer (&r->outs, g_ptr_array_unref);
   g_clear_pointer (&r->wrts, g_ptr_array_unref);
+  g_clear_pointer (&r->gradients, g_ptr_array_unref);
   port_file_free (r->grad_port);
   loom_net_free (r->net);
   loom_net_free (r->symbolic);
@@ -79,8 +81,10 @@ read_ports (Run *r)
     GPtrArray *ports;
     const char *option;
     gboolean with_file;
-  } lists[]
-      = { { r->in, r->ins, "--in", TRUE }, { r->out, r->outs, "--out", TRUE }, { r->wrt, r->wrts, "--wrt", FALSE } };
+  } lists[] = { { r->in, r->ins, "--in", TRUE },
+                { r->out, r->outs, "--out", TRUE },
+                { r->print, r->outs, "--print", FALSE },
+                { r->wrt, r->wrts, "--wrt", FALSE } };
 
   for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
     for (char **word = lists[l].words; word != NULL && *word != NULL; word++)
@@ -95,6 +99,8 @@ read_ports (Run *r)
     for (guint k = 0; k < i; k++)
       {
         const PortFile *one = r->outs->pdata[k], *other = r->outs->pdata[i];
+        if (one->file == NULL || other->file == NULL)
+          continue;
         g_autofree char *a = loom_file_target (one->file), *b = loom_file_target (other->file);
         g_autofree char *full_a = g_canonicalize_filename (a, NULL), *full_b = g_canonicalize_filename (b, NULL);
         if (g_str_equal (full_a, full_b)
@@ -110,12 +116,14 @@ read_ports (Run *r)
 static int
 check_words (Run *r)
 {
-  if (r->out == NULL && r->grad == NULL && r->save_weights == NULL)
-    return command_usage (r->command, "No output is requested. Use --out, --grad or --save-weights.");
+  if (r->out == NULL && r->print == NULL && r->grad == NULL && r->save_weights == NULL)
+    return command_usage (r->command, "No output is requested. Use --print, --out, --grad or --save-weights.");
   if ((r->grads != NULL || r->wrt != NULL || r->grad_output != NULL) && r->grad == NULL)
     return command_usage (r->command, "--grads, --wrt and --grad-output need --grad PORT, the port to differentiate.");
+  if (r->json && g_strcmp0 (r->grads, "-") == 0)
+    return command_usage (r->command, "--grads - prints text; with --json name a file.");
   if (r->grad != NULL && r->grads == NULL)
-    return command_usage (r->command, "--grad needs --grads F.safetensors, the file to write.");
+    return command_usage (r->command, "--grad needs --grads F.safetensors, the file to write, or --grads - to print.");
   if (r->mode != NULL && !g_str_equal (r->mode, "eval") && !g_str_equal (r->mode, "train"))
     return command_usage (r->command, "--mode takes eval or train, not “%s”.", r->mode);
   if (r->dtype != NULL && !g_str_equal (r->dtype, "f32") && !g_str_equal (r->dtype, "f64"))
@@ -148,13 +156,15 @@ run_run (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &r.weights, "Weights; every name and shape must match", "F" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &r.partial, "Allow weights that are missing or do not match", NULL },
-    { "in", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.in, "Set the value of an output port, also inside the graph",
+    { "in", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.in,
+      "Set the value of an output port, also inside the graph: a file, a number, or nested lists of numbers",
       "NODE[.PORT]=F.npy" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.out, "Write a port's value to this file", "NODE[.PORT]=F.npy" },
+    { "print", 0, 0, G_OPTION_ARG_STRING_ARRAY, &r.print, "Print a port's value", "NODE[.PORT]" },
     { "grad", 0, 0, G_OPTION_ARG_STRING, &r.grad, "Compute the gradients of this port", "NODE[.PORT]" },
     { "grad-output", 0, 0, G_OPTION_ARG_FILENAME, &r.grad_output, "The cotangent of this port; not needed for a scalar",
       "F.npy" },
-    { "grads", 0, 0, G_OPTION_ARG_FILENAME, &r.grads, "Where gradients go", "F.safetensors" },
+    { "grads", 0, 0, G_OPTION_ARG_FILENAME, &r.grads, "Where gradients go; “-”: print them", "F.safetensors" },
     { "wrt", 0, 0, G_OPTION_ARG_STRING_ARRAY, &r.wrt, "Also compute gradients with respect to this port",
       "NODE[.PORT]" },
     { "mode", 0, 0, G_OPTION_ARG_STRING, &r.mode, "eval (default) or train", "M" },
@@ -164,7 +174,7 @@ run_run (const Command *command, int argc, char **argv)
     { "save-weights", 0, 0, G_OPTION_ARG_FILENAME, &r.save_weights,
       "Write parameters and buffers to this file afterwards", "F" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &r.threads, "Threads of the CPU device (default: all)", "N" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &r.json, "Print one JSON object for each --out", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &r.json, "Print one JSON object for each --out and --print", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))

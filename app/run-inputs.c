@@ -1,5 +1,6 @@
 /* `gradloom run`: resolves ports, reads inputs, which bind symbols, and opens the required data sets. */
 #include "app/run-private.h"
+#include "app/tensor-text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -167,7 +168,11 @@ read_input (Run *r, PortFile *port_file, GError **error)
     }
   if (want == LOOM_F32)
     want = r->float_dtype; /* as in lowering, which keeps the graph's f64 and bf16 */
-  g_autoptr (LoomTensor) t = loom_npy_load (port_file->file, &local);
+  g_autoptr (LoomTensor) t = NULL;
+  if (!g_file_test (port_file->file, G_FILE_TEST_EXISTS))
+    t = tensor_from_text (port_file->file, &local);
+  if (t == NULL && local == NULL)
+    t = loom_npy_load (port_file->file, &local);
   if (t == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--in %s: %s", port_file->port, local->message);

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* One --in, --out, --wrt or --grad: a port, with a file or without. */
+/* One --in, --out, --print, --wrt or --grad: a port, with a file or without. */
 typedef struct
 {
   char *port, *file;
@@ -23,7 +23,7 @@ typedef struct
   const Command *command;
   /* options */
   char *weights, *grad, *grad_output, *grads, *mode, *device, *dtype, *save_weights;
-  char **in, **out, **wrt;
+  char **in, **out, **print, **wrt;
   gint64 seed;
   int threads;
   gboolean partial, json;
@@ -36,11 +36,12 @@ typedef struct
   const char *bound_by[26]; /* the --in that set a symbol's size; NULL: none, or something else */
   LoomDType float_dtype;
   guint64 seed_value;
-  gboolean direct;   /* <train> forbids Winograd's algorithm */
-  gboolean tf32;     /* <train> allows TF32 */
-  gint64 batch_size; /* of <train> */
-  GPtrArray *ins, *outs, *wrts;
+  gboolean direct;              /* <train> forbids Winograd's algorithm */
+  gboolean tf32;                /* <train> allows TF32 */
+  gint64 batch_size;            /* of <train> */
+  GPtrArray *ins, *outs, *wrts; /* PortFile; an output without a file is printed */
   PortFile *grad_port;
+  GPtrArray *gradients; /* LoomNamedTensor, to be printed; else NULL */
   LoomTensor *cotangent;
   GHashTable *datasets; /* node → Dataset: open, or the reason why it is not */
   GPtrArray *data;      /* LoomTensor of dataset ports, kept while the step runs */

@@ -1,6 +1,7 @@
 /* `gradloom run`: loads weights, runs one step, writes outputs. Files are written at the end, so a failure leaves no
  * partial result. */
 #include "app/run-private.h"
+#include "app/tensor-text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static gboolean
 load_weights (Run *r, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (r->weights, &local);
+  g_autoptr (LoomTensorFile) file = loom_tensor_file_open (r->weights, &local);
   g_autoptr (GString) wrong = g_string_new (NULL);
 
   if (file == NULL)
@@ -21,7 +22,14 @@ load_weights (Run *r, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--weights: %s", local->message);
       return FALSE;
     }
-  g_autofree gboolean *used = g_new0 (gboolean, loom_safetensors_count (file) + 1);
+  g_autofree gboolean *used = g_new0 (gboolean, loom_tensor_file_count (file) + 1);
+  g_autofree const char **names = g_new (const char *, loom_net_n_weights (r->net) + 1);
+
+  for (guint i = 0; i < loom_net_n_weights (r->net); i++)
+    names[i] = loom_net_weight (r->net, i)->name;
+  g_autofree char *fitted = loom_weights_fit_names (file, names, loom_net_n_weights (r->net));
+  if (fitted != NULL)
+    command_warn (r->command, "“%s” %s.", r->weights, fitted);
   for (guint i = 0; i < loom_net_n_weights (r->net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (r->net, i);
@@ -37,7 +45,7 @@ load_weights (Run *r, GError **error)
           loom_weight_add_mismatch (wrong, weight->name, here, there);
           continue;
         }
-      g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, index, error);
+      g_autoptr (LoomTensor) raw = loom_tensor_file_tensor (file, index, error);
       if (raw == NULL)
         return FALSE;
       g_autoptr (LoomTensor) t
@@ -47,10 +55,10 @@ load_weights (Run *r, GError **error)
     }
   /* A file of another network may have any number of names; only the first few are listed. */
   guint n_unknown = 0;
-  for (guint i = 0; i < loom_safetensors_count (file); i++)
+  for (guint i = 0; i < loom_tensor_file_count (file); i++)
     if (!used[i] && n_unknown++ < MAX_UNKNOWN)
       {
-        g_autofree char *name = command_printable (loom_safetensors_name (file, i));
+        g_autofree char *name = command_printable (loom_tensor_file_name (file, i));
         command_warn (r->command, "%s: the graph has no weight “%s”.", r->weights, name);
       }
   if (n_unknown > MAX_UNKNOWN)
@@ -196,26 +204,56 @@ run_write_outputs (Run *r, GError **error)
     {
       PortFile *port_file = r->outs->pdata[i];
       g_autoptr (LoomTensor) t = get_output (r, "out", port_file->port, error);
-      if (t == NULL || !loom_npy_save (run_stage (r, port_file->file), t, error))
+      if (t == NULL || (port_file->file != NULL && !loom_npy_save (run_stage (r, port_file->file), t, error)))
         return FALSE;
       port_file->tensor = g_steal_pointer (&t);
     }
   return TRUE;
 }
 
+static void
+print_tensor (const char *name, const LoomTensor *t)
+{
+  const LoomShape shape = loom_tensor_shape (t);
+  g_autofree char *size = loom_shape_to_string (&shape), *values = tensor_to_text (t, 2);
+
+  printf ("%s (%s %s)\n  %s\n", name, loom_dtype_name (t->dtype), size, values);
+}
+
 void
 run_print_outputs (Run *r)
 {
-  for (guint i = 0; r->json && i < r->outs->len; i++)
+  for (guint i = 0; i < r->outs->len; i++)
     {
       const PortFile *port_file = r->outs->pdata[i];
       const LoomTensor *t = port_file->tensor;
-      LoomJson *json = command_event_new ("output");
+      LoomJson *json;
+
+      if (!r->json && port_file->file == NULL)
+        print_tensor (port_file->port, t);
+      if (!r->json)
+        continue;
+      json = command_event_new ("output");
       loom_json_string (json, "port", port_file->port);
       loom_json_ints (json, "shape", t->rank, t->dim);
       loom_json_string (json, "dtype", loom_dtype_name (t->dtype));
-      loom_json_string (json, "file", port_file->file);
+      if (port_file->file != NULL)
+        loom_json_string (json, "file", port_file->file);
+      else
+        {
+          loom_json_begin_array (json, "values");
+          for (gint64 k = 0; k < t->count; k++)
+            loom_json_exact (json, NULL, loom_tensor_get (t, k));
+          loom_json_end_array (json);
+        }
       command_event_print (json);
+    }
+  for (guint i = 0; r->gradients != NULL && i < r->gradients->len; i++)
+    {
+      const LoomNamedTensor *gradient = r->gradients->pdata[i];
+      g_autofree char *name = g_strdup_printf ("gradient of %s", gradient->name);
+
+      print_tensor (name, gradient->tensor);
     }
 }
 
@@ -268,5 +306,10 @@ run_write_gradients (Run *r, GError **error)
             && !add_gradient (r, tensors, name, desc->dtype, desc->rank, (const gint64 *)desc->dim, error))
           return FALSE;
       }
+  if (g_strcmp0 (r->grads, "-") == 0)
+    {
+      r->gradients = g_steal_pointer (&tensors);
+      return TRUE;
+    }
   return loom_safetensors_save (run_stage (r, r->grads), tensors, NULL, error);
 }

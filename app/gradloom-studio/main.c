@@ -4,7 +4,7 @@
 #include "app/shared/truncated.h"
 #include "engine/loom.h"
 #include "ui/window/studio-application.h"
-#include "ui/window/studio-language.h"
+#include "ui/settings/studio-language.h"
 
 int
 main (int argc, char **argv)

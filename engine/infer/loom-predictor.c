@@ -217,7 +217,7 @@ static gboolean
 load_weights (LoomPredictor *self, LoomState *state, const LoomProgram *p, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (self->weights, &local);
+  g_autoptr (LoomTensorFile) file = loom_tensor_file_open (self->weights, &local);
   g_autoptr (GString) wrong = g_string_new (NULL);
 
   if (file == NULL)
@@ -227,6 +227,15 @@ load_weights (LoomPredictor *self, LoomState *state, const LoomProgram *p, GErro
       return FALSE;
     }
 
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+
+      if (slot->kind == LOOM_SLOT_PARAMETER || slot->kind == LOOM_SLOT_BUFFER)
+        g_ptr_array_add (names, (gpointer)slot->name);
+    }
+  g_free (loom_weights_fit_names (file, (const char *const *)names->pdata, names->len));
   for (guint i = 0; i < loom_program_n_slots (p); i++)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
@@ -241,7 +250,7 @@ load_weights (LoomPredictor *self, LoomState *state, const LoomProgram *p, GErro
           loom_weight_add_mismatch (wrong, slot->name, here, there);
           continue;
         }
-      g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, k, error);
+      g_autoptr (LoomTensor) raw = loom_tensor_file_tensor (file, k, error);
       g_autoptr (LoomTensor) t = raw ? loom_tensor_convert (raw, slot->dtype, FALSE, error) : NULL;
       if (t == NULL || !loom_state_set (state, slot->name, t, error))
         return FALSE;

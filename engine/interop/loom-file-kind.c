@@ -69,6 +69,12 @@ is_safetensors (const guint8 *data, gsize length)
          && (has (data, length, "\"data_offsets\"") || has (data, length, "\"__metadata__\""));
 }
 
+static gboolean
+is_tar (const guint8 *data, gsize length)
+{
+  return length > 262 && memcmp (data + 257, "ustar", 5) == 0;
+}
+
 #define PACKED(words)                                                                                                  \
   {                                                                                                                    \
     words, words, words                                                                                                \
@@ -78,16 +84,13 @@ is_safetensors (const guint8 *data, gsize length)
 static const Kind kinds[] = {
   { is_torch,
     .words
-    = { "is a pickle file of torch.save, which can run code and is not read; in Python: "
-        "safetensors.torch.save_file(torch.load(FILE, weights_only=True), \"weights.safetensors\")",
-        "is a pickle file of torch.save, which can run code and is not read; in Python: numpy.save(\"x.npy\", "
+    = { "is a file of torch.save, where a safetensors file is expected",
+        "is a file of torch.save, which holds weights; in Python: numpy.save(\"x.npy\", "
         "torch.load(FILE, weights_only=True).numpy())",
-        "is a pickle file of torch.save, which can run code and is not read; save its arrays with numpy.save, for the "
-        "data set npy" } },
+        "is a file of torch.save, which holds weights; save its arrays with numpy.save, for the data set npy" } },
   { is_npz,
     .words
-    = { "is an npz archive of NumPy; in Python: "
-        "safetensors.numpy.save_file(dict(numpy.load(FILE)), \"weights.safetensors\")",
+    = { "is an npz archive of NumPy, where a safetensors file is expected",
         "is an npz archive, which holds several arrays of NumPy; save each of them with numpy.save",
         "is an npz archive, which holds several arrays of NumPy; save each of them with numpy.save, for the data "
         "set npy" } },
@@ -95,21 +98,19 @@ static const Kind kinds[] = {
                        "is a zip archive or a spreadsheet (.xlsx, .ods); save the table as CSV, UTF-8" } },
   { .magic = "\x93NUMPY",
     .n = 6,
-    .words = { "is an npy file, a single array without a name; weights are read from safetensors files", NULL,
-               "is a NumPy array; use the data set npy for it" } },
-  { is_gguf,
-    .words = { "is a GGUF file of llama.cpp, whose formats are not supported; use the model’s safetensors file",
-               "is a GGUF file, which holds weights; data are read from npy files",
-               "is a GGUF file, which holds weights, not text" } },
+    .words
+    = { "is an npy file, a single array without a name; weights are read from safetensors, .pth, .npz and GGUF files",
+        NULL, "is a NumPy array; use the data set npy for it" } },
+  { is_gguf, .words = { "is a GGUF file, where a safetensors file is expected",
+                        "is a GGUF file, which holds weights; data are read from npy files",
+                        "is a GGUF file, which holds weights, not text" } },
   { .magic = "\x89HDF\r\n\x1a\n",
     .n = 8,
     .words = { "is an HDF5 file, such as Keras writes; save its arrays with safetensors.numpy.save_file",
                "is an HDF5 file; save the array in it with numpy.save",
                "is an HDF5 file; save its arrays with numpy.save, for the data set npy" } },
-  { is_index,
-    .words = { "is the index of several shards of weights; merge the shards that it names into one file, in Python "
-               "with safetensors.torch.load_file and safetensors.torch.save_file",
-               "is the index of shards of weights; data are read from npy files", NULL } },
+  { is_index, .words = { "is the index of several shards, whose name has to end with .json",
+                         "is the index of shards of weights; data are read from npy files", NULL } },
   { is_safetensors,
     .words
     = { NULL, "is a safetensors file, which holds weights; pass it with --weights, or save its array with numpy.save",
@@ -119,6 +120,8 @@ static const Kind kinds[] = {
     .words = { "is a spreadsheet of an old Excel; weights are read from safetensors files",
                "is a spreadsheet of an old Excel; save the table as CSV, UTF-8, for the data set csv",
                "is a spreadsheet of an old Excel; save the table as CSV, UTF-8" } },
+  { is_tar, .words = { "is a tar archive, as torch.save wrote before PyTorch 0.1.10; load it there, and save it again",
+                       "is a tar archive; unpack it first", "is a tar archive; unpack it first" } },
   { .magic = "PAR1\x15",
     .n = 5,
     .words = { "is a Parquet file; weights are read from safetensors files",
@@ -159,6 +162,6 @@ loom_file_shard_words (const char *path)
   g_autofree char *number = g_match_info_fetch (match, 1), *all = g_match_info_fetch (match, 2);
   if (atoi (all) < 2)
     return NULL;
-  return g_strdup_printf ("Its name is that of shard %d of %d; merge the shards into one file.", atoi (number),
-                          atoi (all));
+  return g_strdup_printf ("Its name is that of shard %d of %d; name the index (.safetensors.index.json) or the folder.",
+                          atoi (number), atoi (all));
 }

@@ -10,6 +10,7 @@
 #include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-error.h"
 #include "engine/interop/loom-file-kind.h"
+#include "engine/interop/npy-private.h"
 
 #define MAGIC        "\x93NUMPY"
 #define MAGIC_LENGTH 6
@@ -25,12 +26,14 @@ typedef struct
   guint8 size;
   LoomDType dtype;
   gboolean widened; /* the stored type is smaller than the tensor's, or differs from it */
+  const char *encoding;
 } Storage;
 
 static const Storage storages[] = {
-  { 'f', 8, LOOM_F64, FALSE }, { 'f', 4, LOOM_F32, FALSE }, { 'f', 2, LOOM_F16, FALSE }, { 'i', 8, LOOM_I64, FALSE },
-  { 'i', 4, LOOM_I32, FALSE }, { 'u', 1, LOOM_U8, FALSE },  { 'b', 1, LOOM_BOOL, TRUE }, { 'i', 1, LOOM_I64, TRUE },
-  { 'i', 2, LOOM_I64, TRUE },  { 'u', 2, LOOM_I64, TRUE },  { 'u', 4, LOOM_I64, TRUE },  { 'u', 8, LOOM_I64, TRUE },
+  { 'f', 8, LOOM_F64, FALSE, "F64" },  { 'f', 4, LOOM_F32, FALSE, "F32" }, { 'f', 2, LOOM_F16, FALSE, "F16" },
+  { 'i', 8, LOOM_I64, FALSE, "I64" },  { 'i', 4, LOOM_I32, FALSE, "I32" }, { 'u', 1, LOOM_U8, FALSE, "U8" },
+  { 'b', 1, LOOM_BOOL, TRUE, "BOOL" }, { 'i', 1, LOOM_I64, TRUE, "I8" },   { 'i', 2, LOOM_I64, TRUE, "I16" },
+  { 'u', 2, LOOM_I64, TRUE, "U16" },   { 'u', 4, LOOM_I64, TRUE, "U32" },  { 'u', 8, LOOM_I64, TRUE, "U64" },
 };
 
 typedef struct
@@ -234,6 +237,20 @@ parse_header (const guint8 *data, gsize length, const char *name, Header *header
   if (!g_utf8_validate (parser.p, header_length, NULL))
     return damaged (name, error);
   return parse_dictionary (&parser, header, error);
+}
+
+gboolean
+npy_read_header (const guint8 *data, gsize length, const char *name, NpyHeader *header, GError **error)
+{
+  Header own;
+
+  if (!parse_header (data, length, name, &own, error))
+    return FALSE;
+  *header = (NpyHeader){
+    .encoding = own.storage->encoding, .fortran = own.fortran, .rank = own.rank, .data_offset = own.data_offset
+  };
+  memcpy (header->dim, own.dim, sizeof header->dim);
+  return TRUE;
 }
 
 static gint64

@@ -1,6 +1,6 @@
 /* Writes safetensors files: a header in JSON, then the tensors one after another. */
 #include "engine/interop/loom-safetensors.h"
-#include "engine/interop/safetensors-private.h"
+#include "engine/interop/tensor-file-private.h"
 
 #include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-error.h"
@@ -90,7 +90,7 @@ build_header (GPtrArray *ordered, GHashTable *metadata)
       json_builder_set_member_name (builder, e->name);
       json_builder_begin_object (builder);
       json_builder_set_member_name (builder, "dtype");
-      json_builder_add_string_value (builder, safetensors_dtype_names[e->dtype]);
+      json_builder_add_string_value (builder, tensor_encoding_of (e->dtype)->name);
       json_builder_set_member_name (builder, "shape");
       json_builder_begin_array (builder);
       for (int d = 0; d < e->rank; d++)

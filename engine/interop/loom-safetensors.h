@@ -6,35 +6,17 @@
 #pragma once
 
 #include "engine/core/loom-folder.h"
-#include "engine/core/loom-tensor.h"
+#include "engine/interop/loom-tensor-file.h"
 
 G_BEGIN_DECLS
 
-typedef struct _LoomSafetensors LoomSafetensors;
-
-/* Errors: IO if the file cannot be read, DATA if the header is wrong. */
-LoomSafetensors *loom_safetensors_open (const char *path, GError **error);
+/* A file of this format alone, as checkpoints are. Errors: IO if the file cannot be read, DATA if the header is wrong.
+ * If the file stores elements at addresses that are not aligned for their type, tensors are copies. */
+LoomTensorFile *loom_safetensors_open (const char *path, GError **error);
 /* The same for a name in a folder; folder NULL: path is the user's. */
-LoomSafetensors *loom_safetensors_open_in (LoomFolder *folder, const char *path, GError **error);
+LoomTensorFile *loom_safetensors_open_in (LoomFolder *folder, const char *path, GError **error);
 /* The same from memory. name: for errors. */
-LoomSafetensors *loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error);
-void loom_safetensors_free (LoomSafetensors *self);
-
-/* Tensors are numbered in the order of their bytes in the file. */
-guint loom_safetensors_count (const LoomSafetensors *self);
-const char *loom_safetensors_name (const LoomSafetensors *self, guint i);
-LoomType loom_safetensors_type (const LoomSafetensors *self, guint i);
-/* The header's name of a type that cannot be read ("F8_E4M3"), or NULL. Such a tensor is listed with type U8;
- * loom_safetensors_tensor() refuses it (DATA). */
-const char *loom_safetensors_unread (const LoomSafetensors *self, guint i);
-/* (transfer full) A read-only view that keeps the file mapped, so it may outlive self. If the file stores elements at
- * addresses that are not aligned for their type, it is a copy. */
-LoomTensor *loom_safetensors_tensor (const LoomSafetensors *self, guint i, GError **error);
-/* The number of a tensor by name, or by another name under which the file stores it (tied weights); −1 if there is
- * none. */
-int loom_safetensors_find (const LoomSafetensors *self, const char *name);
-/* A value of the metadata, or NULL. */
-const char *loom_safetensors_metadata (const LoomSafetensors *self, const char *key);
+LoomTensorFile *loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error);
 
 typedef struct
 {
@@ -68,7 +50,6 @@ typedef LoomTensor *(*LoomTensorGet) (const char *name, gpointer data, GError **
 gboolean loom_safetensors_stream (LoomFolder *folder, const char *path, guint n, const LoomTensorEntry *entries,
                                   GHashTable *metadata, LoomTensorGet get, gpointer data, GError **error);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSafetensors, loom_safetensors_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNamedTensor, loom_named_tensor_free)
 
 G_END_DECLS

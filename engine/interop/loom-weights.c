@@ -17,14 +17,14 @@ describe (const LoomType *type, gboolean with_dtype)
 }
 
 LoomWeightFit
-loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *want, guint *at, char **here,
+loom_weight_fit (const LoomTensorFile *file, const char *name, const LoomType *want, guint *at, char **here,
                  char **there)
 {
-  int found = loom_safetensors_find (file, name);
-  LoomType type = found >= 0 ? loom_safetensors_type (file, (guint)found) : *want;
+  int found = loom_tensor_file_find (file, name);
+  LoomType type = found >= 0 ? loom_tensor_file_type (file, (guint)found) : *want;
   gboolean same_kind = loom_dtype_is_float (type.dtype) == loom_dtype_is_float (want->dtype);
 
-  const char *unread = found >= 0 ? loom_safetensors_unread (file, (guint)found) : NULL;
+  const char *unread = found >= 0 ? loom_tensor_file_unread (file, (guint)found) : NULL;
 
   if (here != NULL)
     *here = describe (want, unread == NULL && !same_kind);
@@ -44,6 +44,21 @@ loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *
       return LOOM_WEIGHT_DIFFERS;
     }
   return same_kind && loom_shape_equal (&type.shape, &want->shape) ? LOOM_WEIGHT_FITS : LOOM_WEIGHT_DIFFERS;
+}
+
+char *
+loom_weights_fit_names (LoomTensorFile *file, const char *const *names, guint n)
+{
+  const char *prefix = loom_tensor_file_strip_prefix (file, names, n), *member = loom_tensor_file_member (file);
+
+  if (prefix == NULL && member == NULL)
+    return NULL;
+  return g_strdup_printf ("has its weights%s%s%s%s%s%s", member != NULL ? " in “" : "", member != NULL ? member : "",
+                          member != NULL ? "”" : "",
+                          prefix == NULL   ? ""
+                          : member != NULL ? ", with “"
+                                           : " with “",
+                          prefix != NULL ? prefix : "", prefix != NULL ? "” before each name" : "");
 }
 
 /* TRUE if one is "2 × 3" and the other "3 × 2". */

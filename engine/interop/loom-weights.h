@@ -1,4 +1,4 @@
-/* Compares the tensors of a safetensors file with the weights of a graph, and formats sentences about mismatches.
+/* Compares the tensors of a file with the weights of a graph, and formats sentences about mismatches.
  *
  * Running, evaluating, predicting, exporting and continuing from another run all use it, and each decides what a
  * mismatch means. */
@@ -17,8 +17,12 @@ typedef enum
 
 /* (out) at: the tensor's number in the file if it exists. (out) here, there: "3 × 4", with the type if the types
  * differ; there is NULL if the tensor is missing. All may be NULL. */
-LoomWeightFit loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *want, guint *at,
+LoomWeightFit loom_weight_fit (const LoomTensorFile *file, const char *name, const LoomType *want, guint *at,
                                char **here, char **there);
+/* Leaves a prefix out of the file's names if all these weights are then found. Returns a sentence's predicate about
+ * that, and about the member of a checkpoint that was read: "has its weights in “state_dict”, with “module.” before
+ * each name"; NULL if there is nothing to say. (transfer full) */
+char *loom_weights_fit_names (LoomTensorFile *file, const char *const *names, guint n);
 /* "fc.weight is missing (10 × 4)", "fc.weight is 10 × 4 here, 3 × 4 in the file". */
 char *loom_weight_mismatch (const char *name, const char *here, const char *there);
 /* Appends that sentence as an indented line. */

@@ -11,7 +11,7 @@ const LoomOp loom_op_tanh = {
   .doc = "Applies the hyperbolic tangent: maps all numbers to the range from −1 to 1.",
   .details
   = "Zero-centred, unlike the sigmoid, and common in recurrent cells. Its derivative is nearly 0 for large |x|.",
-  .formula = "y = tanh x",
+  .formula = "y = tanh x = (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ)",
   .reference = "torch.nn.Tanh",
   .source
   = "LeCun, Bottou, Orr and Müller, “Efficient BackProp”, in “Neural Networks: Tricks of the Trade”, Springer 1998",

@@ -79,8 +79,8 @@ save (LoomState *state, LoomFolder *folder, const char *path, gboolean weights, 
 gint64
 loom_weights_step (const char *path)
 {
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, NULL);
-  const char *step = file != NULL ? loom_safetensors_metadata (file, STEP) : NULL;
+  g_autoptr (LoomTensorFile) file = loom_safetensors_open (path, NULL);
+  const char *step = file != NULL ? loom_tensor_file_metadata (file, STEP) : NULL;
   gint64 value;
 
   return step != NULL && g_ascii_string_to_signed (step, 10, 0, G_MAXINT64, &value, NULL) ? value : -1;
@@ -107,9 +107,9 @@ loom_state_save_optimizer (LoomState *state, LoomFolder *folder, const char *pat
 /* Loads every slot of the requested kind from the file; adds a line to `wrong` for each that is missing or does not
  * match, and to `unused` for each name in the file without a slot. */
 static void
-load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *wrong, GString *unused)
+load_into (LoomState *state, LoomTensorFile *file, gboolean weights, GString *wrong, GString *unused)
 {
-  g_autofree gboolean *used = g_new0 (gboolean, loom_safetensors_count (file) + 1);
+  g_autofree gboolean *used = g_new0 (gboolean, loom_tensor_file_count (file) + 1);
 
   for (guint i = 0; i < loom_state_n_slots (state); i++)
     {
@@ -126,7 +126,7 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
       want = state_type_of (&desc);
       if (is_weight (kind) != weights || !is_kept (name))
         continue;
-      if (may_be_missing (kind, name) && loom_safetensors_find (file, name) < 0)
+      if (may_be_missing (kind, name) && loom_tensor_file_find (file, name) < 0)
         continue;
       LoomWeightFit fit = loom_weight_fit (file, name, &want, &at, &here, &there);
       if (fit != LOOM_WEIGHT_MISSING)
@@ -136,13 +136,13 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
           loom_weight_add_mismatch (wrong, name, here, there);
           continue;
         }
-      t = loom_safetensors_tensor (file, at, &local);
+      t = loom_tensor_file_tensor (file, at, &local);
       if (t == NULL || !loom_state_set (state, name, t, &local))
         g_string_append_printf (wrong, "\n  %s", local->message);
     }
-  for (guint i = 0; i < loom_safetensors_count (file); i++)
+  for (guint i = 0; i < loom_tensor_file_count (file); i++)
     {
-      const char *name = loom_safetensors_name (file, i);
+      const char *name = loom_tensor_file_name (file, i);
       int k = loom_state_find (state, name);
       LoomSlotKind kind = LOOM_SLOT_PARAMETER;
 
@@ -156,7 +156,7 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
 static gboolean
 load_weights (LoomState *state, LoomFolder *folder, const char *path, gboolean partial, char **report, GError **error)
 {
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open_in (folder, path, error);
+  g_autoptr (LoomTensorFile) file = loom_safetensors_open_in (folder, path, error);
   g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
 
   if (file == NULL)
@@ -186,7 +186,7 @@ loom_state_load_weights_in (LoomState *state, LoomFolder *folder, const char *na
 gboolean
 loom_state_load_optimizer (LoomState *state, LoomFolder *folder, const char *name, GError **error)
 {
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open_in (folder, name, error);
+  g_autoptr (LoomTensorFile) file = loom_safetensors_open_in (folder, name, error);
   g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
 
   if (file == NULL)

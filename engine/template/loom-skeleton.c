@@ -501,7 +501,7 @@ insert_doc (LoomSkeleton *self)
 }
 
 LoomSkeleton *
-loom_skeleton_new (const LoomSafetensors *file, const char *weights, const char *name, GError **error)
+loom_skeleton_new (const LoomTensorFile *file, const char *weights, const char *name, GError **error)
 {
   g_autoptr (LoomSkeleton) self = g_new0 (LoomSkeleton, 1);
   SkeletonPart *tree;

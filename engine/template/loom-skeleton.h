@@ -22,7 +22,7 @@ typedef struct
  * Names with dots become modules, so that weights keep their names. Siblings have the order of the file, numbered
  * ones that of their numbers; embeddings come first, convolutions before linear layers, "out", "head" and the like
  * last, and a batch norm after the layer with its number. DATA error, one sentence, if no layer can be guessed. */
-LoomSkeleton *loom_skeleton_new (const LoomSafetensors *file, const char *weights, const char *name, GError **error);
+LoomSkeleton *loom_skeleton_new (const LoomTensorFile *file, const char *weights, const char *name, GError **error);
 void loom_skeleton_free (LoomSkeleton *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSkeleton, loom_skeleton_free)
 

@@ -15,7 +15,7 @@ typedef struct
   gint64 n_numbers;   /* of the matching weights */
 } LoomWeightsMatch;
 
-LoomWeightsMatch *loom_weights_match_new (const LoomSafetensors *file, const LoomNet *net);
+LoomWeightsMatch *loom_weights_match_new (LoomTensorFile *file, const LoomNet *net);
 void loom_weights_match_free (LoomWeightsMatch *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomWeightsMatch, loom_weights_match_free)
 

@@ -286,19 +286,19 @@ sort_parts (SkeletonPart *part)
 }
 
 SkeletonPart *
-skeleton_tree_new (const LoomSafetensors *file, GPtrArray *left_out)
+skeleton_tree_new (const LoomTensorFile *file, GPtrArray *left_out)
 {
   SkeletonPart *root = part_new (NULL, "");
   g_autoptr (GHashTable) parts = g_hash_table_new (g_str_hash, g_str_equal);
 
-  for (guint i = 0; i < loom_safetensors_count (file); i++)
+  for (guint i = 0; i < loom_tensor_file_count (file); i++)
     {
-      const char *name = loom_safetensors_name (file, i), *unread = loom_safetensors_unread (file, i);
+      const char *name = loom_tensor_file_name (file, i), *unread = loom_tensor_file_unread (file, i);
 
       if (unread != NULL)
         g_ptr_array_add (left_out, g_strdup_printf ("“%s” has the type “%s”, which is not supported.", name, unread));
       else
-        add_tensor (parts, root, name, loom_safetensors_type (file, i), left_out);
+        add_tensor (parts, root, name, loom_tensor_file_type (file, i), left_out);
     }
   guess_layers (root, 0, left_out);
   sort_parts (root);

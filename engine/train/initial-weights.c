@@ -47,7 +47,7 @@ add (GPtrArray *list, const char *name, const char *here, const char *there)
 
 /* Loads a weight of the state from the file, and lists the result. used: names of the file's tensors. */
 static gboolean
-take (const TrainModel *model, LoomTransfer *transfer, LoomSafetensors *file, gboolean *used, const char *name,
+take (const TrainModel *model, LoomTransfer *transfer, LoomTensorFile *file, gboolean *used, const char *name,
       const LoomTensorDesc *desc, GError **error)
 {
   const LoomType want = { .dtype = desc->dtype, .shape = loom_shape (desc->rank, (const gint64 *)desc->dim) };
@@ -60,14 +60,14 @@ take (const TrainModel *model, LoomTransfer *transfer, LoomSafetensors *file, gb
       add (transfer->missing, name, here, NULL);
       return TRUE;
     case LOOM_WEIGHT_DIFFERS:
-      if (loom_safetensors_unread (file, at) != NULL)
+      if (loom_tensor_file_unread (file, at) != NULL)
         break; /* an unreadable tensor is an error: the weight must not silently begin at random */
       add (transfer->mismatched, name, here, there);
       return TRUE;
     case LOOM_WEIGHT_FITS:
       break;
     }
-  g_autoptr (LoomTensor) tensor = loom_safetensors_tensor (file, at, error);
+  g_autoptr (LoomTensor) tensor = loom_tensor_file_tensor (file, at, error);
   if (tensor == NULL || !loom_state_set (model->state, name, tensor, error))
     return FALSE;
   used[at] = TRUE;
@@ -90,14 +90,14 @@ gboolean
 initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GError **error)
 {
   g_autofree char *path = NULL;
-  g_autoptr (LoomSafetensors) file = NULL;
+  g_autoptr (LoomTensorFile) file = NULL;
   g_autoptr (GError) local = NULL;
   LoomTransfer *transfer;
 
   if (model->spec->weights == NULL)
     return TRUE;
   path = g_canonicalize_filename (model->spec->weights, model->data_folder);
-  file = loom_safetensors_open (path, &local);
+  file = loom_tensor_file_open (path, &local);
   if (file == NULL)
     {
       /* A wrong file is an error in the graph or on the command line, not of the disk. */
@@ -110,7 +110,18 @@ initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer *
   transfer->missing = g_ptr_array_new_with_free_func (item_free);
   transfer->unused = g_ptr_array_new_with_free_func (item_free);
   transfer->mismatched = g_ptr_array_new_with_free_func (item_free);
-  g_autofree gboolean *used = g_new0 (gboolean, loom_safetensors_count (file) + 1);
+  g_autofree gboolean *used = g_new0 (gboolean, loom_tensor_file_count (file) + 1);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  for (guint i = 0; i < loom_state_n_slots (model->state); i++)
+    {
+      const char *name;
+      loom_state_slot (model->state, i, &name, NULL, NULL);
+      if (is_weight (model, name) && loom_train_spec_takes (model->spec, name))
+        g_ptr_array_add (names, (gpointer)name);
+    }
+  g_autofree char *fitted = loom_weights_fit_names (file, (const char *const *)names->pdata, names->len);
+  if (fitted != NULL)
+    train_notes_add (notes, "“%s” %s.", path, fitted);
   for (guint i = 0; i < loom_state_n_slots (model->state); i++)
     {
       const char *name;
@@ -120,10 +131,10 @@ initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer *
           && !take (model, transfer, file, used, name, &desc, error))
         return FALSE;
     }
-  for (guint i = 0; i < loom_safetensors_count (file); i++)
+  for (guint i = 0; i < loom_tensor_file_count (file); i++)
     {
-      const char *name = loom_safetensors_name (file, i);
-      LoomType type = loom_safetensors_type (file, i);
+      const char *name = loom_tensor_file_name (file, i);
+      LoomType type = loom_tensor_file_type (file, i);
       g_autofree char *shape = loom_shape_to_string (&type.shape);
       if (!used[i] && (!is_weight (model, name) || !loom_train_spec_takes (model->spec, name)))
         add (transfer->unused, name, NULL, shape);

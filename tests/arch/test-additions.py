@@ -28,7 +28,7 @@ ADDITIONS = {
     'primitive': ('kernels/README.md', 'To add a primitive', {'NAME': 'toy_turn', 'FAMILY': 'index', 'GROUP': 'shape'}),
     'pass': ('engine/plan/README.md', 'To add a pass', {'NAME': 'toy'}),
     'dataset': ('engine/data/README.md', 'To add a data set', {'NAME': 'toy'}),
-    'pin': ('ui/run/README.md', 'To add a pin kind', {}),
+    'pin': ('ui/pins/README.md', 'To add a pin kind', {}),
 }
 FILE = re.compile(r'^[\w./-]+\.(c|h|build|svg|py)$')
 GRAPH = '''<graph xmlns="urn:gradloom:graph" version="1">
@@ -281,7 +281,7 @@ def check_pin():
     link = shlex.split(studio_command())
     flags = shlex.split(run('pkg-config', '--cflags', 'gtk4', 'libadwaita-1', 'json-glib-1.0', 'gio-unix-2.0'))
     objects = []
-    for source in ['ui/run/studio-pin-kind.c', 'tests/ui/test-pins.c']:
+    for source in ['ui/pins/studio-pin-kind.c', 'tests/ui/test-pins.c']:
         objects.append(os.path.join(WORK, os.path.basename(source)[:-2] + '.o'))
         run('cc', '-std=gnu11', '-D_GNU_SOURCE', '-w', '-I' + TREE, '-I' + BUILD_ROOT, *flags, '-c', os.path.join(TREE, source),
             '-o', objects[-1])

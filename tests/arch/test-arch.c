@@ -8,7 +8,7 @@
 typedef struct
 {
   const char *box;         /* folder; the longest match owns a file */
-  const char *may[12];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
+  const char *may[20];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
                             * headers    that lie in it, not below */
   const char *system[10];  /* prefixes of system includes that are refused */
   const char *symbols[12]; /* prefixes of undefined symbols that are refused */
@@ -129,8 +129,17 @@ static const Rule rules[] = {
   { "ui/inspector", { "ui/scene/", "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/training", { "ui/document/", "ui/inspector/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/task", { "ui/scene/", "ui/drawing/", "ui/charts/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/worker", { "engine/loom.h", "data/" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/run",
-    { "ui/scene/", "ui/task/", "ui/document/", "ui/canvas/", "ui/charts/", "ui/training/", "engine/loom.h", "data/" },
+    { "ui/scene/", "ui/task/", "ui/document/", "ui/charts/", "ui/training/", "ui/worker/", "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
+  { "ui/pins",
+    { "ui/scene/", "ui/document/", "ui/canvas/", "ui/charts/", "ui/training/", "ui/run/", "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
+  { "ui/timeline",
+    { "ui/scene/", "ui/document/", "ui/canvas/", "ui/charts/", "ui/run/", "ui/worker/", "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/lesson",
@@ -138,7 +147,23 @@ static const Rule rules[] = {
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/present", { "ui/document/", "ui/canvas/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
-  { "ui/start", { "ui/scene/", "ui/drawing/", "ui/charts/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/settings", { "ui/scene/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/shell", { "ui/charts/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/start",
+    { "ui/scene/", "ui/layout/", "ui/drawing/", "ui/charts/", "ui/shell/", "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
+  { "ui/help",
+    { "ui/scene/", "ui/drawing/", "ui/document/", "ui/charts/", "ui/lesson/", "ui/shell/", "ui/start/",
+      "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
+  { "ui/page",
+    { "ui/scene/",     "ui/drawing/",  "ui/document/", "ui/charts/", "ui/canvas/", "ui/palette/",  "ui/history/",
+      "ui/inspector/", "ui/training/", "ui/task/",     "ui/run/",    "ui/pins/",   "ui/timeline/", "ui/worker/",
+      "ui/lesson/",    "ui/present/",  "ui/settings/", "ui/shell/",  "ui/start/",  "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
   { "ui/window", { "ui/" }, { "cuda", "libxml/" }, { NULL } },
   { "ui", { "engine/loom.h" }, { NULL }, { "dnnl_", "cuda", NO_STEPS } },
   { "app/shared", { "engine/loom-run.h" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
@@ -156,9 +181,12 @@ static const struct
 {
   const char *header, *boxes[3];
 } generated[] = {
-  { "gradloom-icons.h", { "ui/drawing", "ui/window" } }, { "gradloom-code.h", { "ui/window" } },
-  { "gradloom-resources.h", { "ui/window" } },           { "loom-costs-shipped.inc", { "engine/plan" } },
-  { "loom-worker-bus.h", { "ui/run", "app" } },          { "onnx.pb-c.h", { "engine/onnx" } },
+  { "gradloom-icons.h", { "ui/drawing", "ui/window" } },
+  { "gradloom-code.h", { "ui/help" } },
+  { "gradloom-resources.h", { "ui/window" } },
+  { "loom-costs-shipped.inc", { "engine/plan" } },
+  { "loom-worker-bus.h", { "ui/worker", "ui/pins", "app" } },
+  { "onnx.pb-c.h", { "engine/onnx" } },
 };
 
 static char *

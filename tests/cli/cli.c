@@ -129,8 +129,8 @@ LoomTensor *
 cli_weight (const char *file, const char *name)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) s = loom_safetensors_open (file, &error);
+  g_autoptr (LoomTensorFile) s = loom_safetensors_open (file, &error);
   g_assert_no_error (error);
-  int i = loom_safetensors_find (s, name);
-  return i < 0 ? NULL : loom_safetensors_tensor (s, i, NULL);
+  int i = loom_tensor_file_find (s, name);
+  return i < 0 ? NULL : loom_tensor_file_tensor (s, i, NULL);
 }

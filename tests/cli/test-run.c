@@ -47,6 +47,46 @@ test_values (void)
   g_assert_cmpint (p64->dtype, ==, LOOM_F64);
 }
 
+/* Values without a file: given as numbers, printed as numbers; gradients with --grads -. */
+static void
+test_print (void)
+{
+  static const char small[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+                              "<node id=\"x\" op=\"input\" shape=\"B,2\"/><node id=\"big\" op=\"input\" shape=\"N\"/>"
+                              "<node id=\"double\" op=\"add\"/><node id=\"sum\" op=\"sum\"/>"
+                              "<wire from=\"x\" to=\"double.input\"/><wire from=\"x\" to=\"double.other\"/>"
+                              "<wire from=\"double\" to=\"sum\"/></graph>";
+  g_autoptr (GString) many = g_string_new ("big=[0");
+
+  cli_write ("small.xml", small);
+  g_auto (CliResult) r = cli ("run", "small.xml", "--in", "x=[[1, -2.5], [1e-9, 4]]", "--print", "double", "--print",
+                              "sum", "--grad", "sum", "--grads", "-", NULL);
+  g_assert_cmpstr (r.err, ==, "");
+  g_assert_cmpstr (r.out, ==,
+                   "double (f32 2 × 2)\n"
+                   "  [[ 2.0000e+00, -5.0000e+00],\n"
+                   "   [ 2.0000e-09,  8.0000e+00]]\n"
+                   "sum (f32 scalar)\n"
+                   "  5.0000\n"
+                   "gradient of input:x (f32 2 × 2)\n"
+                   "  [[2.0000, 2.0000],\n"
+                   "   [2.0000, 2.0000]]\n");
+  g_auto (CliResult) json = cli ("run", "small.xml", "--in", "x=[[1,2]]", "--print", "double", "--json", NULL);
+  g_assert_cmpstr (json.out, ==,
+                   "{\"event\":\"output\",\"port\":\"double\",\"shape\":[1,2],\"dtype\":\"f32\",\"values\":[2,4]}\n");
+  for (int i = 1; i < 1001; i++)
+    g_string_append_printf (many, ",%d", i);
+  g_string_append_c (many, ']');
+  g_auto (CliResult) big = cli ("run", "small.xml", "--in", many->str, "--print", "big", NULL);
+  g_assert_cmpstr (big.out, ==,
+                   "big (f32 1001)\n  [   0.0000,    1.0000,    2.0000, …,  998.0000,  999.0000, 1000.0000]\n");
+  cli_expect (1, "“[[1],[2,3]]” is no number and no list", "run", "small.xml", "--in", "x=[[1],[2,3]]", "--print",
+              "sum");
+  cli_expect (1, "“1x” cannot be read", "run", "small.xml", "--in", "x=1x", "--print", "sum");
+  cli_expect (1, "is 1 × 3", "run", "small.xml", "--in", "x=[[1,2,3]]", "--print", "sum");
+  cli_expect (2, "--grads - prints text", "run", "small.xml", "--grad", "sum", "--grads", "-", "--json");
+}
+
 /* One of two files cannot be written: then neither is there, and an old one is as it was. */
 static void
 test_all_or_none (void)
@@ -294,31 +334,31 @@ test_differences (void)
               "--wrt", "b", "--save-weights", "w.st", "--dtype", "f64", "--mode", "train", "--seed", "11");
 
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) grads = loom_safetensors_open ("g.st", &error);
+  g_autoptr (LoomTensorFile) grads = loom_safetensors_open ("g.st", &error);
   g_assert_no_error (error);
   g_autoptr (LoomTensor) cotangent = cli_load ("go.npy");
   guint checked = 0;
-  for (guint k = 0; k < loom_safetensors_count (grads); k++)
+  for (guint k = 0; k < loom_tensor_file_count (grads); k++)
     {
-      const char *name = loom_safetensors_name (grads, k);
+      const char *name = loom_tensor_file_name (grads, k);
       if (g_str_has_prefix (name, "input:"))
         continue;
-      g_autoptr (LoomTensor) grad = loom_safetensors_tensor (grads, k, NULL);
+      g_autoptr (LoomTensor) grad = loom_tensor_file_tensor (grads, k, NULL);
       gint64 at = grad->count * 2 / 3;
       double value[2];
       for (int side = 0; side < 2; side++)
         {
-          g_autoptr (LoomSafetensors) weights = loom_safetensors_open ("w.st", &error);
+          g_autoptr (LoomTensorFile) weights = loom_safetensors_open ("w.st", &error);
           g_autoptr (GPtrArray) moved = loom_named_tensors_new ();
-          for (guint i = 0; i < loom_safetensors_count (weights); i++)
+          for (guint i = 0; i < loom_tensor_file_count (weights); i++)
             {
-              g_autoptr (LoomTensor) t = loom_safetensors_tensor (weights, i, &error);
+              g_autoptr (LoomTensor) t = loom_tensor_file_tensor (weights, i, &error);
               g_autoptr (LoomTensor) copy = loom_tensor_convert (t, t->dtype, FALSE, &error);
               g_autoptr (LoomTensor) own = loom_tensor_new (copy->dtype, copy->rank, copy->dim, &error);
               memcpy (own->data, copy->data, copy->bytes);
-              if (g_str_equal (loom_safetensors_name (weights, i), name))
+              if (g_str_equal (loom_tensor_file_name (weights, i), name))
                 loom_tensor_set (own, at, loom_tensor_get (own, at) + (side ? eps : -eps));
-              g_ptr_array_add (moved, loom_named_tensor_new (loom_safetensors_name (weights, i), own));
+              g_ptr_array_add (moved, loom_named_tensor_new (loom_tensor_file_name (weights, i), own));
             }
           loom_safetensors_save ("moved.st", moved, NULL, &error);
           g_assert_no_error (error);
@@ -390,16 +430,18 @@ test_foreign_weights (void)
                  17);
   cli_expect (0, "no weight “freqs”", "run", "tied.xml", "--weights", "odd.st", "--save-weights", "again.st");
   cli_expect (0, "unused: freqs 1", "train", "tied.xml", "--weights", "odd.st");
-  write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"F8_E4M3\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
-  cli_expect (1, "of the unsupported type “F8_E4M3” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
+  write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"F6_E2M3\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
+  cli_expect (1, "of the unsupported type “F6_E2M3” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
               "--weights", "small.st", "--save-weights", "again.st");
-  cli_expect (1, "has the tensor “wte.weight” of the unsupported type “F8_E4M3”", "train", "tied.xml", "--weights",
+  cli_expect (1, "has the tensor “wte.weight” of the unsupported type “F6_E2M3”", "train", "tied.xml", "--weights",
               "small.st");
   write_weights ("w-00001-of-00002.safetensors", "{\"other\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
                  1);
   cli_expect (1, "Its name is that of shard 1 of 2", "run", "tied.xml", "--weights", "w-00001-of-00002.safetensors",
               "--save-weights", "again.st");
-  cli_expect (1, "is a folder", "train", "tied.xml", "--weights", "tied");
+  /* A folder with one file of weights, such as a run's, stands for it. */
+  cli_expect (0, "1 loaded, 0 missing", "train", "tied.xml", "--weights", "tied");
+  cli_expect (1, "is a folder with no safetensors file", "train", "tied.xml", "--weights", "/");
 #undef TIED
 #undef WTE
 }
@@ -410,6 +452,7 @@ TEST_FILE (argc, argv)
   cli_enter ();
   xyz = cli_example ("lessons/xyz-sum.xml");
   g_test_add_func ("/run/values", test_values);
+  g_test_add_func ("/run/print", test_print);
   g_test_add_func ("/run/all-or-none", test_all_or_none);
   g_test_add_func ("/run/foreign-weights", test_foreign_weights);
   g_test_add_func ("/run/usage", test_usage);

@@ -27,7 +27,7 @@ test_round_trip (void)
   g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
   g_autoptr (GHashTable) metadata = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GError) error = NULL;
-  LoomSafetensors *file;
+  LoomTensorFile *file;
   g_autoptr (LoomTensor) kept = NULL;
   g_autofree char *content = NULL;
   gsize length;
@@ -46,32 +46,32 @@ test_round_trip (void)
 
   file = loom_safetensors_open (path, &error);
   g_assert_no_error (error);
-  g_assert_cmpuint (loom_safetensors_count (file), ==, tensors->len);
-  g_assert_cmpstr (loom_safetensors_metadata (file, "format"), ==, "pt");
-  g_assert_null (loom_safetensors_metadata (file, "none"));
-  g_assert_cmpint (loom_safetensors_find (file, "none"), ==, -1);
+  g_assert_cmpuint (loom_tensor_file_count (file), ==, tensors->len);
+  g_assert_cmpstr (loom_tensor_file_metadata (file, "format"), ==, "pt");
+  g_assert_null (loom_tensor_file_metadata (file, "none"));
+  g_assert_cmpint (loom_tensor_file_find (file, "none"), ==, -1);
   for (guint i = 0; i < tensors->len; i++)
     {
       const LoomNamedTensor *named = g_ptr_array_index (tensors, i);
-      int at = loom_safetensors_find (file, named->name);
-      g_autoptr (LoomTensor) t = loom_safetensors_tensor (file, (guint)at, &error);
+      int at = loom_tensor_file_find (file, named->name);
+      g_autoptr (LoomTensor) t = loom_tensor_file_tensor (file, (guint)at, &error);
 
-      g_assert_cmpstr (loom_safetensors_name (file, (guint)at), ==, named->name);
+      g_assert_cmpstr (loom_tensor_file_name (file, (guint)at), ==, named->name);
       g_assert_true (loom_tensor_equal_bits (t, named->tensor));
     }
   /* Wide elements first, then by name. */
-  for (guint i = 1; i < loom_safetensors_count (file); i++)
+  for (guint i = 1; i < loom_tensor_file_count (file); i++)
     {
-      gsize before = loom_dtype_size (loom_safetensors_type (file, i - 1).dtype);
-      gsize size = loom_dtype_size (loom_safetensors_type (file, i).dtype);
+      gsize before = loom_dtype_size (loom_tensor_file_type (file, i - 1).dtype);
+      gsize size = loom_dtype_size (loom_tensor_file_type (file, i).dtype);
 
       g_assert_cmpuint (before, >=, size);
-      if (before == size && loom_safetensors_type (file, i).shape.dim[0].coef > 0)
-        g_assert_cmpstr (loom_safetensors_name (file, i - 1), <, loom_safetensors_name (file, i));
+      if (before == size && loom_tensor_file_type (file, i).shape.dim[0].coef > 0)
+        g_assert_cmpstr (loom_tensor_file_name (file, i - 1), <, loom_tensor_file_name (file, i));
     }
   /* A tensor outlives its file. */
-  kept = loom_safetensors_tensor (file, (guint)loom_safetensors_find (file, "f32"), &error);
-  loom_safetensors_free (file);
+  kept = loom_tensor_file_tensor (file, (guint)loom_tensor_file_find (file, "f32"), &error);
+  loom_tensor_file_free (file);
   g_assert_cmpfloat (loom_tensor_get (kept, 2), ==, 3);
 
   add (tensors, "f32", LOOM_F32, 1, 1, 0);
@@ -81,7 +81,7 @@ test_round_trip (void)
   g_rmdir (folder);
 }
 
-static LoomSafetensors *
+static LoomTensorFile *
 parse (const char *header, gsize data_length, GError **error)
 {
   g_autoptr (GByteArray) content = g_byte_array_new ();
@@ -100,13 +100,13 @@ static void
 test_unaligned (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) file = parse ("{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-                                            "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1,5]}}",
-                                            5, &error);
+  g_autoptr (LoomTensorFile) file = parse ("{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
+                                           "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1,5]}}",
+                                           5, &error);
   g_autoptr (LoomTensor) t = NULL;
 
   g_assert_no_error (error);
-  t = loom_safetensors_tensor (file, 1, &error);
+  t = loom_tensor_file_tensor (file, 1, &error);
   g_assert_cmpint ((guintptr)t->data % 4, ==, 0);
   g_assert_cmpfloat (loom_tensor_get (t, 0), ==, 0);
 }
@@ -158,11 +158,11 @@ test_bad (void)
     }
 }
 
-/* Tensors of unsupported types are listed, and refused if they are needed; those next to them are read. */
+/* Tensors of types that cannot be read are listed, and refused where they are wanted; those next to them are read. */
 static void
 test_unread (void)
 {
-  static const char *const dtypes[] = { "F8_E4M3", "F4", "C64", "U16", "I4", "none of today" };
+  static const char *const dtypes[] = { "F6_E2M3", "F6_E3M2", "C64", "I4", "none of today" };
 
   for (guint i = 0; i < G_N_ELEMENTS (dtypes); i++)
     {
@@ -173,14 +173,14 @@ test_unread (void)
           "“w” has the tensor “b” of the unsupported type “%s”; convert it to F32, F16 or BF16 and save it again.",
           dtypes[i]);
       g_autoptr (GError) error = NULL;
-      g_autoptr (LoomSafetensors) file = parse (header, 8, &error);
+      g_autoptr (LoomTensorFile) file = parse (header, 8, &error);
       g_assert_no_error (error);
-      g_autoptr (LoomTensor) a = loom_safetensors_tensor (file, 0, &error);
+      g_autoptr (LoomTensor) a = loom_tensor_file_tensor (file, 0, &error);
       g_assert_no_error (error);
-      g_assert_null (loom_safetensors_unread (file, 0));
-      g_assert_cmpstr (loom_safetensors_unread (file, 1), ==, dtypes[i]);
-      g_assert_cmpint (loom_safetensors_type (file, 1).shape.rank, ==, 2);
-      g_assert_null (loom_safetensors_tensor (file, 1, &error));
+      g_assert_null (loom_tensor_file_unread (file, 0));
+      g_assert_cmpstr (loom_tensor_file_unread (file, 1), ==, dtypes[i]);
+      g_assert_cmpint (loom_tensor_file_type (file, 1).shape.rank, ==, 2);
+      g_assert_null (loom_tensor_file_tensor (file, 1, &error));
       g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
       g_assert_cmpstr (error->message, ==, said);
     }
@@ -191,15 +191,15 @@ static void
 test_tied (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) file = parse ("{\"__metadata__\":{\"format\":\"pt\",\"wte\":\"head\",\"lost\":\"none\"},"
-                                            "\"head\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
-                                            4, &error);
+  g_autoptr (LoomTensorFile) file = parse ("{\"__metadata__\":{\"format\":\"pt\",\"wte\":\"head\",\"lost\":\"none\"},"
+                                           "\"head\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+                                           4, &error);
 
   g_assert_no_error (error);
-  g_assert_cmpint (loom_safetensors_find (file, "head"), ==, 0);
-  g_assert_cmpint (loom_safetensors_find (file, "wte"), ==, 0);
-  g_assert_cmpint (loom_safetensors_find (file, "lost"), ==, -1);
-  g_assert_cmpint (loom_safetensors_find (file, "format"), ==, -1);
+  g_assert_cmpint (loom_tensor_file_find (file, "head"), ==, 0);
+  g_assert_cmpint (loom_tensor_file_find (file, "wte"), ==, 0);
+  g_assert_cmpint (loom_tensor_file_find (file, "lost"), ==, -1);
+  g_assert_cmpint (loom_tensor_file_find (file, "format"), ==, -1);
 }
 
 static void
@@ -213,10 +213,10 @@ test_kinds (void)
   } cases[] = {
     { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\0\0\0archive/data.pkl",
       46,
-      { "is a pickle file of torch.save", "is a pickle file of torch.save", "is a pickle file of torch.save" } },
+      { "is a file of torch.save", "is a file of torch.save", "is a file of torch.save" } },
     { "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.",
       15,
-      { "is a pickle file of torch.save", "is a pickle file of torch.save", "is a pickle file of torch.save" } },
+      { "is a file of torch.save", "is a file of torch.save", "is a file of torch.save" } },
     { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy",
       35,
       { "is an npz archive", "is an npz archive", "is an npz archive" } },
@@ -274,8 +274,7 @@ test_files (void)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
   g_clear_error (&error);
   g_assert_null (loom_safetensors_open ("/", &error));
-  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
-  g_assert_nonnull (strstr (error->message, "is a folder; name the file of weights in it"));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
   g_clear_error (&error);
   g_assert_null (loom_safetensors_open_bytes (lie, "w", &error));
   g_assert_cmpstr (error->message, ==,

@@ -13,7 +13,7 @@ type_of (LoomDType dtype, int rank, const gint64 *dims)
 }
 
 /* A file with the f32 tensor a.weight of 3 × 4 and the i64 tensor a.count of rank 0. */
-static LoomSafetensors *
+static LoomTensorFile *
 sample_file (void)
 {
   static const char header[] = "{\"a.weight\":{\"dtype\":\"F32\",\"shape\":[3,4],\"data_offsets\":[8,56]},"
@@ -27,7 +27,7 @@ sample_file (void)
   g_byte_array_append (bytes, zeros, sizeof zeros);
   g_autoptr (GBytes) all = g_byte_array_free_to_bytes (g_steal_pointer (&bytes));
   g_autoptr (GError) error = NULL;
-  LoomSafetensors *file = loom_safetensors_open_bytes (all, "sample", &error);
+  LoomTensorFile *file = loom_safetensors_open_bytes (all, "sample", &error);
   g_assert_no_error (error);
   return file;
 }
@@ -57,7 +57,7 @@ test_fit (void)
     { "a.count", LOOM_F32, 0, { 0 }, LOOM_WEIGHT_DIFFERS, "a.count is f32 scalar here, i64 scalar in the file" },
     { "b.weight", LOOM_F32, 2, { 3, 4 }, LOOM_WEIGHT_MISSING, "b.weight is missing (3 × 4)" },
   };
-  g_autoptr (LoomSafetensors) file = sample_file ();
+  g_autoptr (LoomTensorFile) file = sample_file ();
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -67,7 +67,7 @@ test_fit (void)
 
       g_assert_cmpint (loom_weight_fit (file, cases[i].name, &want, &at, &here, &there), ==, cases[i].fit);
       if (cases[i].fit != LOOM_WEIGHT_MISSING)
-        g_assert_cmpstr (loom_safetensors_name (file, at), ==, cases[i].name);
+        g_assert_cmpstr (loom_tensor_file_name (file, at), ==, cases[i].name);
       if (cases[i].said != NULL)
         {
           g_autofree char *said = loom_weight_mismatch (cases[i].name, here, there);

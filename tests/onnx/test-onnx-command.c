@@ -106,19 +106,19 @@ static void
 check_equal (const char *before, const char *after)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) a = loom_safetensors_open (before, &error);
+  g_autoptr (LoomTensorFile) a = loom_safetensors_open (before, &error);
   g_assert_no_error (error);
-  g_autoptr (LoomSafetensors) b = loom_safetensors_open (after, &error);
+  g_autoptr (LoomTensorFile) b = loom_safetensors_open (after, &error);
   g_assert_no_error (error);
 
-  g_assert_cmpuint (loom_safetensors_count (a), ==, loom_safetensors_count (b));
-  for (guint i = 0; i < loom_safetensors_count (a); i++)
+  g_assert_cmpuint (loom_tensor_file_count (a), ==, loom_tensor_file_count (b));
+  for (guint i = 0; i < loom_tensor_file_count (a); i++)
     {
-      int at = loom_safetensors_find (b, loom_safetensors_name (a, i));
+      int at = loom_tensor_file_find (b, loom_tensor_file_name (a, i));
 
       g_assert_cmpint (at, >=, 0);
-      g_autoptr (LoomTensor) x = loom_safetensors_tensor (a, i, &error),
-                             y = loom_safetensors_tensor (b, (guint)at, &error);
+      g_autoptr (LoomTensor) x = loom_tensor_file_tensor (a, i, &error),
+                             y = loom_tensor_file_tensor (b, (guint)at, &error);
       g_assert_cmpint (x->count, ==, y->count);
       for (gint64 k = 0; k < x->count; k++)
         g_assert_cmpfloat (loom_tensor_get (x, k), ==, loom_tensor_get (y, k));

@@ -49,14 +49,14 @@ static LoomTensor *
 stored (const Sample *sample, const char *kind, const char *name, GError **error)
 {
   g_autofree char *full = g_strdup_printf ("%s/%s%s", sample->number, kind, name);
-  int i = loom_safetensors_find (sample->file, full);
+  int i = loom_tensor_file_find (sample->file, full);
 
   if (i < 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not stored", full);
       return NULL;
     }
-  return loom_safetensors_tensor (sample->file, (guint)i, error);
+  return loom_tensor_file_tensor (sample->file, (guint)i, error);
 }
 
 /* The names of this sample's tensors of one kind, without the kind. */
@@ -66,9 +66,9 @@ stored_names (const Sample *sample, const char *kind)
   GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *prefix = g_strdup_printf ("%s/%s", sample->number, kind);
 
-  for (guint i = 0; i < loom_safetensors_count (sample->file); i++)
-    if (g_str_has_prefix (loom_safetensors_name (sample->file, i), prefix))
-      g_ptr_array_add (names, g_strdup (loom_safetensors_name (sample->file, i) + strlen (prefix)));
+  for (guint i = 0; i < loom_tensor_file_count (sample->file); i++)
+    if (g_str_has_prefix (loom_tensor_file_name (sample->file, i), prefix))
+      g_ptr_array_add (names, g_strdup (loom_tensor_file_name (sample->file, i) + strlen (prefix)));
   return names;
 }
 
@@ -253,7 +253,7 @@ differentiate (Work *w, GPtrArray *names, GError **error)
   g_autofree char *cotangent = g_strdup_printf ("%s/" COTANGENT, w->sample->number);
   guint n = 0;
 
-  if (loom_safetensors_find (w->sample->file, cotangent) >= 0)
+  if (loom_tensor_file_find (w->sample->file, cotangent) >= 0)
     {
       const LoomTensorDesc desc = loom_value_info (w->program, w->value[0])->desc;
       seed = loom_program_input (w->program, COTANGENT, desc.dtype, desc.rank, (const gint64 *)desc.dim);

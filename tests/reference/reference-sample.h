@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  const LoomSafetensors *file; /* data/OPERATOR.safetensors */
+  const LoomTensorFile *file; /* data/OPERATOR.safetensors */
   const char *number;          /* which sample: tensors are NUMBER/in.PORT and so on */
   JsonObject *about;           /* its description, see make.py */
 } Sample;

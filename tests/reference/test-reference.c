@@ -106,15 +106,15 @@ test_operator (gconstpointer data)
   const char *op = data;
   g_autofree char *path = data_path (op);
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, &error);
+  g_autoptr (LoomTensorFile) file = loom_safetensors_open (path, &error);
   guint n = 0, own = 0, failed = 0;
 
   g_assert_no_error (error);
-  g_assert_cmpstr (loom_safetensors_metadata (file, "operator"), ==, op);
+  g_assert_cmpstr (loom_tensor_file_metadata (file, "operator"), ==, op);
   for (;; n++)
     {
       g_autofree char *number = g_strdup_printf ("%u", n);
-      const char *text = loom_safetensors_metadata (file, number);
+      const char *text = loom_tensor_file_metadata (file, number);
       if (text == NULL)
         break;
       g_autoptr (JsonNode) about = json_from_string (text, &error);
@@ -156,13 +156,13 @@ count_samples (const char *op, guint *n, guint *of_pytorch)
 {
   g_autofree char *path = data_path (op);
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, &error);
+  g_autoptr (LoomTensorFile) file = loom_safetensors_open (path, &error);
 
   g_assert_no_error (error);
   for (guint i = 0;; i++)
     {
       g_autofree char *number = g_strdup_printf ("%u", i);
-      const char *text = loom_safetensors_metadata (file, number);
+      const char *text = loom_tensor_file_metadata (file, number);
       if (text == NULL)
         return;
       g_autoptr (JsonNode) about = json_from_string (text, &error);

@@ -54,7 +54,7 @@ static const struct
 
 typedef struct
 {
-  const LoomSafetensors *file;
+  const LoomTensorFile *file;
   const char *number;
   JsonObject *about;
   GArray *losses, *rates; /* double */
@@ -64,14 +64,14 @@ typedef struct
 static char *folder;
 
 static LoomTensor *
-stored (const LoomSafetensors *file, const char *name)
+stored (const LoomTensorFile *file, const char *name)
 {
   g_autoptr (GError) error = NULL;
-  int i = loom_safetensors_find (file, name);
+  int i = loom_tensor_file_find (file, name);
 
   if (i < 0)
     return NULL;
-  LoomTensor *t = loom_safetensors_tensor (file, (guint)i, &error);
+  LoomTensor *t = loom_tensor_file_tensor (file, (guint)i, &error);
   g_assert_no_error (error);
   return t;
 }
@@ -141,7 +141,7 @@ make_graph (const Run *run, gboolean wide, GError **error)
       "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">%s<train loss=\"loss\" optimizer=\"%s\"%s "
       "epochs=\"%" G_GINT64_FORMAT "\" batch_size=\"%" G_GINT64_FORMAT
       "\" device=\"%s\" precision=\"%s\">%s</train></graph>",
-      loom_safetensors_metadata (run->file, "nodes"), json_object_get_string_member (run->about, "optimizer"),
+      loom_tensor_file_metadata (run->file, "nodes"), json_object_get_string_member (run->about, "optimizer"),
       json_object_get_string_member (run->about, "attributes"), json_object_get_int_member (run->about, "steps"),
       x->dim[0], wide ? "ref" : test_device ("cpu"), wide ? "f64" : "f32",
       json_object_get_string_member (run->about, "inner"));
@@ -155,9 +155,9 @@ make_graph (const Run *run, gboolean wide, GError **error)
 static gboolean
 set_weights (const Run *run, LoomState *state, GError **error)
 {
-  for (guint i = 0; i < loom_safetensors_count (run->file); i++)
+  for (guint i = 0; i < loom_tensor_file_count (run->file); i++)
     {
-      const char *name = loom_safetensors_name (run->file, i);
+      const char *name = loom_tensor_file_name (run->file, i);
       if (!g_str_has_prefix (name, "start."))
         continue;
       g_autoptr (LoomTensor) t = stored (run->file, name);
@@ -174,9 +174,9 @@ compare_states (const Run *run, LoomState *state, char **where, GError **error)
   g_autofree char *prefix = g_strdup_printf ("%s/end.", run->number);
   double worst = 0;
 
-  for (guint i = 0; i < loom_safetensors_count (run->file); i++)
+  for (guint i = 0; i < loom_tensor_file_count (run->file); i++)
     {
-      const char *name = loom_safetensors_name (run->file, i), *slot = name + strlen (prefix);
+      const char *name = loom_tensor_file_name (run->file, i), *slot = name + strlen (prefix);
       if (!g_str_has_prefix (name, prefix))
         continue;
       g_autoptr (LoomTensor) should = stored (run->file, name), is = loom_state_get (state, slot, error);
@@ -259,14 +259,14 @@ test_file (gconstpointer data)
   g_autofree char *path
       = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "reference", "trajectories", name, NULL);
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, &error);
+  g_autoptr (LoomTensorFile) file = loom_safetensors_open (path, &error);
   double most[2] = { 0 };
 
   g_assert_no_error (error);
   for (;; n++)
     {
       g_autofree char *number = g_strdup_printf ("%u", n);
-      const char *text = loom_safetensors_metadata (file, number);
+      const char *text = loom_tensor_file_metadata (file, number);
       if (text == NULL)
         break;
       g_autoptr (JsonNode) about = json_from_string (text, &error);

@@ -11,13 +11,13 @@
 static char *folder;
 
 /* Tensors as "name:2,3", NULL-terminated, in a file. */
-static LoomSafetensors *
+static LoomTensorFile *
 write_weights (const char *const *tensors)
 {
   g_autofree char *path = g_build_filename (folder, "w.safetensors", NULL);
   g_autoptr (GPtrArray) list = loom_named_tensors_new ();
   g_autoptr (GError) error = NULL;
-  LoomSafetensors *file;
+  LoomTensorFile *file;
 
   for (; *tensors != NULL; tensors++)
     {
@@ -42,7 +42,7 @@ write_weights (const char *const *tensors)
 static LoomSkeleton *
 guess (const char *const *tensors, guint n_left, guint n_layers, guint n_chains)
 {
-  g_autoptr (LoomSafetensors) file = write_weights (tensors);
+  g_autoptr (LoomTensorFile) file = write_weights (tensors);
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   LoomSkeleton *skeleton = loom_skeleton_new (file, "w.safetensors", "test", &error);
@@ -59,7 +59,7 @@ guess (const char *const *tensors, guint n_left, guint n_layers, guint n_chains)
   g_assert_cmpuint (loom_faults_length (faults), ==, 0);
   g_assert_cmpuint (match->n_fit, ==, loom_net_n_weights (net) - match->missing->len);
   g_assert_cmpuint (match->differs->len, ==, 0);
-  g_assert_cmpuint (match->n_fit, ==, loom_safetensors_count (file) - n_left);
+  g_assert_cmpuint (match->n_fit, ==, loom_tensor_file_count (file) - n_left);
   g_assert_cmpuint (skeleton->n_layers, ==, n_layers);
   g_assert_cmpuint (skeleton->n_chains, ==, n_chains);
   return skeleton;
@@ -245,7 +245,7 @@ test_left_out (void)
 static void
 test_nothing (void)
 {
-  g_autoptr (LoomSafetensors) file = write_weights (TENSORS ("pos:1,5"));
+  g_autoptr (LoomTensorFile) file = write_weights (TENSORS ("pos:1,5"));
   g_autoptr (GError) error = NULL;
 
   g_assert_null (loom_skeleton_new (file, NULL, "test", &error));
@@ -257,7 +257,7 @@ test_nothing (void)
 static void
 test_match (void)
 {
-  g_autoptr (LoomSafetensors) file
+  g_autoptr (LoomTensorFile) file
       = write_weights (TENSORS ("a.weight:3,4", "a.bias:3", "b.weight:2,9", "old.weight:5"));
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   static const char text[]

@@ -6,7 +6,8 @@
 #include <adwaita.h>
 #include <stdlib.h>
 
-#include "ui/canvas/studio-canvas-private.h"
+#include "ui/canvas/canvas-board.h"
+#include "ui/canvas/studio-canvas.h"
 #include "ui/canvas/studio-canvas.h"
 
 enum
@@ -77,6 +78,7 @@ main (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   GtkWidget *window;
   StudioCanvas *canvas;
+  CanvasBoard *board;
   GdkPaintable *paintable;
   cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, WIDTH, HEIGHT);
   double limit = argc > 1 ? g_ascii_strtod (argv[1], NULL) : G_MAXDOUBLE, times[FRAMES];
@@ -104,19 +106,17 @@ main (int argc, char **argv)
       g_main_context_iteration (NULL, FALSE);
       g_usleep (2000);
     }
+  board = canvas_board_of (GTK_WIDGET (canvas));
   paintable = gtk_widget_paintable_new (GTK_WIDGET (canvas));
 
   for (guint z = 0; z < G_N_ELEMENTS (zooms); z++)
     {
       studio_canvas_zoom_at (canvas, zooms[z], WIDTH / 2.0, HEIGHT / 2.0);
-      canvas->view.x = 2000;
-      canvas->view.y = 400;
+      canvas_view_move_to (board->view, 2000, 400);
       frame (canvas, paintable, surface);
       for (guint i = 0; i < FRAMES; i++)
         {
-          canvas->view.x += 7 / zooms[z];
-          canvas->view.y += 3 / zooms[z];
-          studio_canvas_view_changed (canvas);
+          canvas_view_pan (board->view, 7, 3);
           times[i] = frame (canvas, paintable, surface);
         }
       qsort (times, FRAMES, sizeof times[0], compare);
@@ -129,16 +129,16 @@ main (int argc, char **argv)
   /* A card is dragged: the wires that it touches are routed again, and all get their lanes and shape labels. */
   studio_canvas_zoom_at (canvas, 1, WIDTH / 2.0, HEIGHT / 2.0);
   studio_document_select_only (document, studio_document_get_scene (document)->item[410].serial);
-  canvas->view.x = studio_document_get_scene (document)->item[410].x - WIDTH / 2.0;
-  canvas->view.y = studio_document_get_scene (document)->item[410].y - HEIGHT / 2.0;
+  canvas_view_move_to (board->view, studio_document_get_scene (document)->item[410].x - WIDTH / 2.0,
+                       studio_document_get_scene (document)->item[410].y - HEIGHT / 2.0);
   frame (canvas, paintable, surface);
   for (guint i = 0; i < FRAMES; i++)
     {
       start = g_get_monotonic_time ();
-      studio_canvas_shift (canvas, 12 * (i + 1), 3 * i);
+      canvas_board_shift (board, 12 * (i + 1), 3 * i);
       times[i] = (g_get_monotonic_time () - start) / 1000.0 + frame (canvas, paintable, surface);
     }
-  studio_canvas_shift (canvas, 0, 0);
+  canvas_board_shift (board, 0, 0);
   qsort (times, FRAMES, sizeof times[0], compare);
   g_print ("drag a card               %7.1f ms a frame (%.1f to %.1f)\n", times[FRAMES / 2], times[FRAMES / 10],
            times[FRAMES * 9 / 10]);
@@ -154,7 +154,7 @@ main (int argc, char **argv)
         start = g_get_monotonic_time ();
         studio_document_move (document, &serial, 1, 12, 0);
         studio_document_get_net (document);
-        studio_canvas_scene (canvas);
+        canvas_board_scene (board);
         times[i] = (g_get_monotonic_time () - start) / 1000.0;
       }
     qsort (times, 11, sizeof times[0], compare);

@@ -10,7 +10,7 @@
 #include "ui/run/studio-run-panel.h"
 #include "ui/run/studio-run-private.h"
 #include "ui/window/studio-application.h"
-#include "ui/window/studio-page-private.h"
+#include "ui/page/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 
 static void
@@ -141,11 +141,7 @@ leave (GtkWindow *window)
 static void
 close_others (StudioWindow *self)
 {
-  if (self->chooser != NULL)
-    {
-      gtk_native_dialog_hide (GTK_NATIVE_DIALOG (self->chooser));
-      g_clear_object (&self->chooser);
-    }
+  studio_opener_cancel (self->opener);
   g_autoptr (GList) windows = gtk_window_list_toplevels ();
   for (GList *l = windows; l != NULL; l = l->next)
     if (l->data != self && gtk_widget_get_visible (l->data))
@@ -173,15 +169,15 @@ walk (StudioWindow *self)
   const StudioCommand *all = studio_commands (&n);
   for (guint i = 0; i < n; i++)
     {
-      GtkWidget *canvas = GTK_WIDGET (self->page->canvas);
+      GtkWidget *canvas = GTK_WIDGET (studio_window_get_page (self)->canvas);
       g_test_message ("%s", all[i].action);
       g_assert_true (has_action (self, all[i].action));
       if (all[i].title == NULL || leaves (all[i].action) || !studio_command_is_possible (&all[i], canvas))
         continue;
-      if (studio_document_is_empty (self->page->document))
-        studio_window_open_example (self, "lessons/spirals");
-      studio_document_select_all (self->page->document);
-      studio_command_run (&all[i], GTK_WIDGET (self->page->canvas));
+      if (studio_document_is_empty (studio_window_get_page (self)->document))
+        studio_opener_open_example (self->opener, "lessons/spirals");
+      studio_document_select_all (studio_window_get_page (self)->document);
+      studio_command_run (&all[i], GTK_WIDGET (studio_window_get_page (self)->canvas));
       settle ();
       close_others (self);
       run++;
@@ -195,7 +191,7 @@ check_order (StudioWindow *self)
 {
   guint n_possible = 0, n_other = 0;
 
-  studio_document_select_only (self->page->document, 0);
+  studio_document_select_only (studio_window_get_page (self)->document, 0);
   studio_action_list_open (self->action_list);
   for (GtkWidget *row = gtk_widget_get_first_child (find_widget (GTK_WIDGET (self->action_list), GTK_TYPE_LIST_BOX));
        row != NULL; row = gtk_widget_get_next_sibling (row))
@@ -214,7 +210,7 @@ static graphene_rect_t
 place_of (StudioWindow *self, GtkWidget *widget)
 {
   graphene_rect_t rect = { 0 };
-  g_assert_true (gtk_widget_compute_bounds (widget, GTK_WIDGET (self->page->panes), &rect));
+  g_assert_true (gtk_widget_compute_bounds (widget, GTK_WIDGET (studio_window_get_page (self)->panes), &rect));
   return rect;
 }
 
@@ -228,16 +224,18 @@ expect_state (StudioWindow *self, const char *action, gboolean open)
 static void
 look_at_panes (StudioWindow *self, gboolean mirrored)
 {
-  GtkWidget *left = studio_panes_get_pane (self->page->panes, STUDIO_PANE_START);
-  float before = place_of (self, self->page->middle).size.width, width = place_of (self, left).size.width;
+  GtkWidget *left = studio_panes_get_pane (studio_window_get_page (self)->panes, STUDIO_PANE_START);
+  float before = place_of (self, studio_window_get_page (self)->middle).size.width,
+        width = place_of (self, left).size.width;
   g_assert_true (gtk_widget_get_mapped (left));
-  g_assert_cmpfloat (place_of (self, left).origin.x > place_of (self, self->page->middle).origin.x, ==, mirrored);
-  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.left-pane", NULL);
+  g_assert_cmpfloat (place_of (self, left).origin.x > place_of (self, studio_window_get_page (self)->middle).origin.x,
+                     ==, mirrored);
+  gtk_widget_activate_action (GTK_WIDGET (studio_window_get_page (self)->canvas), "win.left-pane", NULL);
   settle ();
   expect_state (self, "left-pane", FALSE);
   g_assert_false (gtk_widget_get_mapped (left));
-  g_assert_cmpfloat_with_epsilon (place_of (self, self->page->middle).size.width, before + width, 1);
-  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.left-pane", NULL);
+  g_assert_cmpfloat_with_epsilon (place_of (self, studio_window_get_page (self)->middle).size.width, before + width, 1);
+  gtk_widget_activate_action (GTK_WIDGET (studio_window_get_page (self)->canvas), "win.left-pane", NULL);
   settle ();
   expect_state (self, "left-pane", TRUE);
 }
@@ -246,25 +244,25 @@ look_at_panes (StudioWindow *self, gboolean mirrored)
 static void
 look_at_drawers (StudioWindow *self)
 {
-  GtkWidget *left = studio_panes_get_pane (self->page->panes, STUDIO_PANE_START);
-  GtkWidget *right = studio_panes_get_pane (self->page->panes, STUDIO_PANE_END);
-  g_assert_cmpint (studio_panes_get_size_class (self->page->panes), !=, STUDIO_SIZE_CLASS_WIDE);
+  GtkWidget *left = studio_panes_get_pane (studio_window_get_page (self)->panes, STUDIO_PANE_START);
+  GtkWidget *right = studio_panes_get_pane (studio_window_get_page (self)->panes, STUDIO_PANE_END);
+  g_assert_cmpint (studio_panes_get_size_class (studio_window_get_page (self)->panes), !=, STUDIO_SIZE_CLASS_WIDE);
   g_assert_false (gtk_widget_get_mapped (left) || gtk_widget_get_mapped (right));
-  float whole = place_of (self, self->page->middle).size.width;
-  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.left-pane", NULL);
+  float whole = place_of (self, studio_window_get_page (self)->middle).size.width;
+  gtk_widget_activate_action (GTK_WIDGET (studio_window_get_page (self)->canvas), "win.left-pane", NULL);
   settle ();
   g_assert_true (gtk_widget_get_mapped (left));
-  g_assert_cmpfloat (place_of (self, self->page->middle).size.width, ==, whole);
+  g_assert_cmpfloat (place_of (self, studio_window_get_page (self)->middle).size.width, ==, whole);
   GtkWidget *focus = gtk_root_get_focus (GTK_ROOT (self));
   g_assert_true (focus != NULL && gtk_widget_is_ancestor (focus, left));
-  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.right-pane", NULL);
+  gtk_widget_activate_action (GTK_WIDGET (studio_window_get_page (self)->canvas), "win.right-pane", NULL);
   settle ();
   g_assert_true (gtk_widget_get_mapped (right) && !gtk_widget_get_mapped (left));
-  gtk_widget_grab_focus (GTK_WIDGET (self->page->canvas));
+  gtk_widget_grab_focus (GTK_WIDGET (studio_window_get_page (self)->canvas));
   settle ();
   g_assert_false (gtk_widget_get_mapped (right));
   /* Nothing of this is remembered for wide windows. */
-  g_assert_true (studio_panes_get_kept_open (self->page->panes, STUDIO_PANE_START));
+  g_assert_true (studio_panes_get_kept_open (studio_window_get_page (self)->panes, STUDIO_PANE_START));
 }
 
 /* In a presentation the explained map has two fifths of the height, and text has its own space. */
@@ -277,24 +275,25 @@ look_at_presentation (StudioWindow *self)
   g_autoptr (GFile) file = g_file_new_for_path (path);
   studio_window_open_file (self, file);
   studio_window_show_panel (self);
-  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.present", NULL);
+  gtk_widget_activate_action (GTK_WIDGET (studio_window_get_page (self)->canvas), "win.present", NULL);
   for (int i = 0; i < 6; i++)
     settle ();
   graphene_rect_t map, canvas, caption, keys;
-  GtkWidget *window = GTK_WIDGET (self), *heat = GTK_WIDGET (studio_pins_get_map (self->page->pins, NULL, &tensor));
-  g_assert_true (gtk_widget_is_ancestor (heat, self->page->stage));
+  GtkWidget *window = GTK_WIDGET (self),
+            *heat = GTK_WIDGET (studio_pins_get_map (studio_window_get_page (self)->pins, NULL, &tensor));
+  g_assert_true (gtk_widget_is_ancestor (heat, studio_window_get_page (self)->stage));
   g_assert_true (gtk_widget_compute_bounds (heat, window, &map));
-  g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (self->page->canvas), window, &canvas));
-  g_assert_true (gtk_widget_compute_bounds (self->page->caption_card, window, &caption));
-  g_assert_true (gtk_widget_compute_bounds (self->page->key_card, window, &keys));
+  g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (studio_window_get_page (self)->canvas), window, &canvas));
+  g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (studio_window_get_page (self)->caption), window, &caption));
+  g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (studio_window_get_page (self)->key_card), window, &keys));
   g_test_message ("map %.0f of %d", map.size.height, gtk_widget_get_height (window));
   g_assert_cmpfloat (map.size.height, >=, 0.4 * gtk_widget_get_height (window));
   g_assert_false (graphene_rect_intersection (&map, &canvas, NULL));
   g_assert_cmpfloat (caption.origin.y + caption.size.height, <=, canvas.origin.y + 1);
   g_assert_cmpfloat (keys.origin.y + 1, >=, canvas.origin.y + canvas.size.height);
-  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.present", NULL);
+  gtk_widget_activate_action (GTK_WIDGET (studio_window_get_page (self)->canvas), "win.present", NULL);
   settle ();
-  g_assert_false (gtk_widget_is_ancestor (heat, self->page->stage));
+  g_assert_false (gtk_widget_is_ancestor (heat, studio_window_get_page (self)->stage));
 }
 
 /* A small screen is enough, with twice the text, while a run is shown. */
@@ -331,7 +330,7 @@ activate_cb (GtkApplication *application, gpointer data)
   look_at_panes (self, FALSE);
   check_order (self);
   walk (self);
-  studio_document_close (self->page->document);
+  studio_document_close (studio_window_get_page (self)->document);
   gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
   self = new_window (application);
   look_at_presentation (self);
@@ -409,6 +408,7 @@ TEST_FILE (argc, argv)
   g_setenv ("GRADLOOM_WORKER", "/nonexistent/gradloom", TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
+  studio_window_add_commands ();
   g_test_add_func ("/actions/list", test_list);
   g_test_add_func ("/actions/canvas-names", test_canvas_names);
   g_test_add_func ("/actions/search", test_search);

@@ -4,9 +4,9 @@
 
 #include "tests/test-program.h"
 #include "tests/ui/find-widgets.h"
-#include "ui/canvas/studio-canvas-private.h"
-#include "ui/canvas/studio-node.h"
-#include "ui/canvas/studio-annotation.h"
+#include "ui/canvas/canvas-board.h"
+#include "ui/canvas/quick-add.h"
+#include "ui/canvas/studio-canvas.h"
 #include "ui/inspector/studio-inspector.h"
 #include "ui/palette/studio-outline.h"
 #include "ui/palette/studio-palette.h"
@@ -118,6 +118,18 @@ tear_down (Fixture *f, gconstpointer data)
   gtk_window_destroy (GTK_WINDOW (f->window));
   settle ();
   g_assert_finalize_object (f->document);
+}
+
+static CanvasBoard *
+board (Fixture *f)
+{
+  return canvas_board_of (GTK_WIDGET (f->canvas));
+}
+
+static GtkWidget *
+open_popover (Fixture *f)
+{
+  return canvas_popover_get (board (f)->popover);
 }
 
 static void
@@ -278,12 +290,12 @@ offered (Fixture *f, const StudioLoose *loose)
 {
   guint n = 0;
 
-  studio_quick_add_popup (f->canvas, "", 400, 300, loose);
-  for (; gtk_list_box_get_row_at_index (GTK_LIST_BOX (find_widget (f->canvas->popover, GTK_TYPE_LIST_BOX)), (int)n)
-         != NULL;
+  quick_add_open (board (f), "", 400, 300, loose);
+  for (;
+       gtk_list_box_get_row_at_index (GTK_LIST_BOX (find_widget (open_popover (f), GTK_TYPE_LIST_BOX)), (int)n) != NULL;
        n++)
     ;
-  gtk_popover_popdown (GTK_POPOVER (f->canvas->popover));
+  gtk_popover_popdown (GTK_POPOVER (open_popover (f)));
   settle ();
   return n;
 }
@@ -306,7 +318,7 @@ fitting (Fixture *f, const StudioLoose *loose)
 static void
 test_dropped_wire (Fixture *f, gconstpointer data)
 {
-  StudioScene *scene = studio_canvas_scene (f->canvas);
+  StudioScene *scene = canvas_board_scene (board (f));
   guint64 fc = scene->item[studio_scene_find_id (scene, "fc")].serial;
   StudioLoose output = { fc, TRUE, "out" }, input = { fc, FALSE, "input" };
   guint modules = offered (f, NULL) - 2, n;
@@ -325,7 +337,7 @@ test_dropped_wire (Fixture *f, gconstpointer data)
 static void
 press (Fixture *f, guint key, GdkModifierType state)
 {
-  GtkWidget *entry = find_widget (f->canvas->popover, GTK_TYPE_ENTRY);
+  GtkWidget *entry = find_widget (open_popover (f), GTK_TYPE_ENTRY);
   g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (entry);
   gboolean done = FALSE;
 
@@ -344,7 +356,7 @@ press (Fixture *f, guint key, GdkModifierType state)
 static void
 type_in (Fixture *f, const char *text)
 {
-  gtk_editable_set_text (GTK_EDITABLE (find_widget (f->canvas->popover, GTK_TYPE_ENTRY)), text);
+  gtk_editable_set_text (GTK_EDITABLE (find_widget (open_popover (f), GTK_TYPE_ENTRY)), text);
 }
 
 static gboolean
@@ -352,7 +364,7 @@ says (Fixture *f, const char *words)
 {
   g_autoptr (GPtrArray) labels = g_ptr_array_new ();
 
-  find_widgets (f->canvas->popover, GTK_TYPE_LABEL, labels);
+  find_widgets (open_popover (f), GTK_TYPE_LABEL, labels);
   for (guint i = 0; i < labels->len; i++)
     if (strstr (gtk_label_get_text (labels->pdata[i]), words) != NULL)
       return TRUE;
@@ -364,23 +376,23 @@ says (Fixture *f, const char *words)
 static void
 test_prompt (Fixture *f, gconstpointer data)
 {
-  StudioScene *scene = studio_canvas_scene (f->canvas);
+  StudioScene *scene = canvas_board_scene (board (f));
   guint64 fc = scene->item[studio_scene_find_id (scene, "fc")].serial;
   LoomElement *node = loom_graph_by_serial (studio_document_get_graph (f->document), fc);
 
-  g_assert_true (studio_quick_add_ask (f->canvas, fc, "out_features"));
+  g_assert_true (quick_add_prompt (board (f), fc, "out_features"));
   type_in (f, "conv");
   press (f, GDK_KEY_Return, 0);
-  g_assert_nonnull (f->canvas->popover);
+  g_assert_nonnull (open_popover (f));
   g_assert_cmpstr (loom_element_get (node, "out_features"), ==, "4");
   g_assert_true (says (f, "“conv” is not a whole number.") && says (f, "to add the next layer"));
   press (f, GDK_KEY_Return, GDK_CONTROL_MASK);
   g_assert_true (says (f, "“conv” is not a whole number.") && !says (f, "to add the next layer"));
-  g_assert_true (gtk_widget_has_css_class (find_widget (f->canvas->popover, GTK_TYPE_ENTRY), "error"));
+  g_assert_true (gtk_widget_has_css_class (find_widget (open_popover (f), GTK_TYPE_ENTRY), "error"));
   type_in (f, "16");
-  g_assert_false (gtk_widget_has_css_class (find_widget (f->canvas->popover, GTK_TYPE_ENTRY), "error"));
+  g_assert_false (gtk_widget_has_css_class (find_widget (open_popover (f), GTK_TYPE_ENTRY), "error"));
   press (f, GDK_KEY_Return, 0);
-  g_assert_null (f->canvas->popover);
+  g_assert_null (open_popover (f));
   g_assert_cmpstr (loom_element_get (node, "out_features"), ==, "16");
 }
 
@@ -398,7 +410,7 @@ test_typed (Fixture *f, gconstpointer data)
       type_in (f, "tanh");
       press (f, GDK_KEY_Return, branch ? GDK_SHIFT_MASK : 0);
       studio_document_get_net (f->document);
-      scene = studio_canvas_scene (f->canvas);
+      scene = canvas_board_scene (board (f));
       tanh = studio_scene_find_id (scene, "tanh");
       fc = studio_scene_find_id (scene, "fc");
       g_assert_true (tanh != STUDIO_NO_ITEM && fc != STUDIO_NO_ITEM);
@@ -444,10 +456,10 @@ test_stages (Fixture *f, gconstpointer data)
 
   g_hash_table_insert (stages, (gpointer) "fc", GINT_TO_POINTER (2));
   studio_canvas_set_stages (f->canvas, stages);
-  scene = studio_canvas_scene (f->canvas);
+  scene = canvas_board_scene (board (f));
   g_assert_cmpstr (scene->item[studio_scene_card_of (scene, "fc")].mark, ==, "1");
   studio_canvas_set_stages (f->canvas, NULL);
-  scene = studio_canvas_scene (f->canvas);
+  scene = canvas_board_scene (board (f));
   g_assert_cmpuint (scene->item[studio_scene_card_of (scene, "fc")].tint, ==, 0);
 }
 
@@ -606,7 +618,7 @@ test_spotlight (Fixture *f, gconstpointer data)
   studio_canvas_set_spotlight (f->canvas, "", both);
   for (guint round = 0; round < 2; round++)
     {
-      scene = studio_canvas_scene (f->canvas);
+      scene = canvas_board_scene (board (f));
       for (guint i = 0; i < scene->n_links; i++)
         {
           const char *from = scene->item[scene->link[i].from].id;
@@ -622,7 +634,7 @@ test_spotlight (Fixture *f, gconstpointer data)
       settle ();
     }
   studio_canvas_set_spotlight (f->canvas, "", NULL);
-  scene = studio_canvas_scene (f->canvas);
+  scene = canvas_board_scene (board (f));
   for (guint i = 0; i < scene->n_links; i++)
     g_assert_cmpuint (scene->link[i].n_dark, ==, 0);
 }
@@ -646,8 +658,8 @@ test_passing (Fixture *f, gconstpointer data)
         motion = controller;
     }
   g_assert_nonnull (motion);
-  studio_canvas_scene (f->canvas);
-  gone = g_object_ref (GTK_WIDGET (studio_canvas_node (f->canvas, serial)));
+  canvas_board_scene (board (f));
+  gone = g_object_ref (GTK_WIDGET (canvas_cards_find (board (f)->cards, serial)));
   studio_document_select (f->document, &serial, 1);
   studio_document_delete_selection (f->document);
   g_signal_emit_by_name (motion, "motion", 10.0, 10.0);

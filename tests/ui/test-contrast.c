@@ -6,7 +6,7 @@
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/window/studio-application.h"
-#include "ui/window/studio-page-private.h"
+#include "ui/page/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 #include "tests/test-program.h"
 
@@ -178,14 +178,15 @@ walk (StudioWindow *self)
 {
   static const char *const panes[] = { "win.history", "win.show-slides", "win.task", "win.write-lesson", NULL };
   look (GTK_WIDGET (self), "start");
-  studio_window_open_example (self, "models/fashion-lenet");
+  studio_opener_open_example (self->opener, "models/fashion-lenet");
   look (GTK_WIDGET (self), "a graph");
-  studio_document_select_only (self->page->document, studio_document_get_scene (self->page->document)->item[0].serial);
+  studio_document_select_only (studio_window_get_page (self)->document,
+                               studio_document_get_scene (studio_window_get_page (self)->document)->item[0].serial);
   look (GTK_WIDGET (self), "a layer");
   studio_window_show_panel (self);
-  feed (studio_page_get_run (self->page));
+  feed (studio_page_get_run (studio_window_get_page (self)));
   look (GTK_WIDGET (self), "a run");
-  studio_window_open_example (self, "lessons/spirals");
+  studio_opener_open_example (self->opener, "lessons/spirals");
   look (GTK_WIDGET (self), "a lesson");
   for (guint i = 0; panes[i] != NULL; i++)
     {
@@ -238,7 +239,7 @@ activate_cb (GtkApplication *application, gpointer data)
   look_at_others (self);
   look_at_table ();
   /* Windows are put away, not taken apart: their icons may still be loading. */
-  studio_document_close (self->page->document);
+  studio_document_close (studio_window_get_page (self)->document);
   gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
   g_application_quit (G_APPLICATION (application));
 }

@@ -4,9 +4,9 @@
 
 #include "tests/test-program.h"
 #include "tests/ui/scene-test.h"
-#include "ui/run/studio-planner.h"
-#include "ui/run/studio-inventory.h"
-#include "ui/run/studio-pipeline-stages.h"
+#include "ui/worker/studio-planner.h"
+#include "ui/timeline/studio-inventory.h"
+#include "ui/timeline/studio-pipeline-stages.h"
 #include "ui/scene/studio-copies.h"
 #include "ui/scene/studio-partitions.h"
 

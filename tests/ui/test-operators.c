@@ -8,7 +8,7 @@
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-example.h"
 #include "ui/scene/studio-geometry.h"
-#include "ui/window/studio-operator-page.h"
+#include "ui/help/studio-operator-page.h"
 
 /* Below what was there, no card on another; undo brings the graph back byte for byte. */
 static void

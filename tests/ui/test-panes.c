@@ -1,5 +1,5 @@
 /* The layout of panes: next to the content in a wide window, over it in a narrow one. No display. */
-#include "ui/window/panes-layout.h"
+#include "ui/shell/panes-layout.h"
 #include "tests/test-program.h"
 
 #define EM 13.0

@@ -3,8 +3,8 @@
 #include <adwaita.h>
 
 #include "ui/charts/studio-scalar-pin.h"
-#include "ui/run/studio-iteration-chooser.h"
-#include "ui/run/studio-pin-kind.h"
+#include "ui/pins/studio-iteration-chooser.h"
+#include "ui/pins/studio-pin-kind.h"
 #include "tests/test-program.h"
 
 #define MAX_VALUES 20000

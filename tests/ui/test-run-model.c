@@ -10,9 +10,9 @@
 
 #include "engine/loom.h"
 #include "ui/run/studio-run-private.h"
-#include "ui/run/studio-worker-errors.h"
-#include "ui/run/studio-worker.h"
-#include "ui/run/timeline-text.h"
+#include "ui/worker/studio-worker-errors.h"
+#include "ui/worker/studio-worker.h"
+#include "ui/timeline/timeline-text.h"
 #include "tests/test-program.h"
 
 static void

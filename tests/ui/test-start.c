@@ -7,8 +7,8 @@
 #include "gradloom-resources.h"
 #include "ui/start/studio-new-dialog.h"
 #include "ui/start/studio-weights-dialog.h"
-#include "ui/window/studio-files.h"
-#include "ui/window/studio-toasts.h"
+#include "ui/start/studio-files.h"
+#include "ui/shell/studio-toasts.h"
 #include "ui/window/studio-window.h"
 #include "tests/test-program.h"
 

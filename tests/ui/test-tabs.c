@@ -8,7 +8,7 @@
 #include "tests/test-program.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/window/studio-application.h"
-#include "ui/window/studio-page-private.h"
+#include "ui/page/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 
 static GtkApplication *application;
@@ -79,21 +79,21 @@ static void
 test_open (void)
 {
   StudioWindow *window = new_window ();
-  StudioPage *first = window->page;
+  StudioPage *first = studio_window_get_page (window);
   g_assert_true (studio_page_is_untouched (first));
   open_graph (window, "lessons/spirals.xml");
-  g_assert_true (window->page == first);
+  g_assert_true (studio_window_get_page (window) == first);
   g_assert_cmpuint (studio_window_n_pages (window), ==, 1);
   g_assert_false (gtk_widget_get_mapped (GTK_WIDGET (window->tab_bar))
                   && gtk_widget_get_height (GTK_WIDGET (window->tab_bar)) > 1);
   open_graph (window, "models/fashion-lenet.xml");
   g_assert_cmpuint (studio_window_n_pages (window), ==, 2);
-  g_assert_true (window->page != first);
+  g_assert_true (studio_window_get_page (window) != first);
   g_assert_cmpstr (gtk_window_get_title (GTK_WINDOW (window)), ==, "LeNet on Fashion-MNIST");
   /* The same file again is the same page. */
   open_graph (window, "lessons/spirals.xml");
   g_assert_cmpuint (studio_window_n_pages (window), ==, 2);
-  g_assert_true (window->page == first);
+  g_assert_true (studio_window_get_page (window) == first);
   g_assert_cmpstr (gtk_window_get_title (GTK_WINDOW (window)), ==, "Two spirals");
   act (window, "win.new");
   g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
@@ -111,15 +111,15 @@ test_state (void)
 {
   StudioWindow *window = new_window ();
   open_graph (window, "lessons/spirals.xml");
-  StudioPage *first = window->page;
+  StudioPage *first = studio_window_get_page (window);
   open_graph (window, "models/fashion-lenet.xml");
-  StudioPage *second = window->page;
+  StudioPage *second = studio_window_get_page (window);
   edit (second);
   g_assert_true (is_enabled (window, "undo"));
-  g_assert_nonnull (adw_tab_page_get_icon (studio_window_get_tab (window, second)));
-  g_assert_null (adw_tab_page_get_icon (studio_window_get_tab (window, first)));
+  g_assert_nonnull (adw_tab_page_get_icon (studio_tabs_get_tab (window->tabs, second)));
+  g_assert_null (adw_tab_page_get_icon (studio_tabs_get_tab (window->tabs, first)));
   act (window, "win.previous-tab");
-  g_assert_true (window->page == first);
+  g_assert_true (studio_window_get_page (window) == first);
   g_assert_false (is_enabled (window, "undo"));
   g_assert_cmpuint (studio_document_n_selected (first->document), ==, 0);
   /* The panes of one page are folded, not those of the other. */
@@ -128,11 +128,23 @@ test_state (void)
   g_assert_true (studio_panes_get_open (second->panes, STUDIO_PANE_END));
   act (window, "win.right-pane");
   g_assert_true (gtk_widget_activate_action (GTK_WIDGET (window), "win.tab", "i", 2));
-  g_assert_true (window->page == second && is_enabled (window, "undo"));
+  g_assert_true (studio_window_get_page (window) == second && is_enabled (window, "undo"));
   act (window, "win.undo");
   g_assert_false (studio_document_is_edited (second->document));
-  g_assert_null (adw_tab_page_get_icon (studio_window_get_tab (window, second)));
+  g_assert_null (adw_tab_page_get_icon (studio_tabs_get_tab (window->tabs, second)));
   drop_window (window);
+}
+
+/* The text of the button that trains. */
+static const char *
+train_label (StudioWindow *window)
+{
+  g_autoptr (GPtrArray) buttons = g_ptr_array_new ();
+  find_widgets (GTK_WIDGET (window->header), GTK_TYPE_BUTTON, buttons);
+  for (guint i = 0; i < buttons->len; i++)
+    if (g_strcmp0 (gtk_actionable_get_action_name (GTK_ACTIONABLE (buttons->pdata[i])), "win.train") == 0)
+      return gtk_button_get_label (buttons->pdata[i]);
+  return NULL;
 }
 
 /* A run belongs to its page: button and indicator say of which. */
@@ -141,25 +153,25 @@ test_run (void)
 {
   StudioWindow *window = new_window ();
   open_graph (window, "lessons/spirals.xml");
-  StudioPage *first = window->page;
+  StudioPage *first = studio_window_get_page (window);
   studio_run_take_state (first->run, "running", NULL);
   settle (30);
-  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Pause");
-  g_assert_nonnull (adw_tab_page_get_indicator_icon (studio_window_get_tab (window, first)));
+  g_assert_cmpstr (train_label (window), ==, "Pause");
+  g_assert_nonnull (adw_tab_page_get_indicator_icon (studio_tabs_get_tab (window->tabs, first)));
   open_graph (window, "models/fashion-lenet.xml");
-  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Train");
+  g_assert_cmpstr (train_label (window), ==, "Train");
   g_assert_false (is_enabled (window, "stop"));
-  g_assert_null (adw_tab_page_get_indicator_icon (studio_window_get_tab (window, window->page)));
+  g_assert_null (adw_tab_page_get_indicator_icon (studio_tabs_get_tab (window->tabs, studio_window_get_page (window))));
   /* Changes of a hidden page do not change the header. */
   studio_run_take_state (first->run, "paused", NULL);
   settle (30);
-  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Train");
+  g_assert_cmpstr (train_label (window), ==, "Train");
   act (window, "win.previous-tab");
-  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Resume");
+  g_assert_cmpstr (train_label (window), ==, "Resume");
   g_assert_true (is_enabled (window, "stop"));
   studio_run_take_state (first->run, "done", NULL);
   settle (30);
-  g_assert_null (adw_tab_page_get_indicator_icon (studio_window_get_tab (window, first)));
+  g_assert_null (adw_tab_page_get_indicator_icon (studio_tabs_get_tab (window->tabs, first)));
   drop_window (window);
 }
 
@@ -176,14 +188,15 @@ test_move (void)
 {
   StudioWindow *window = new_window ();
   open_graph (window, "lessons/spirals.xml");
-  StudioPage *first = window->page;
+  StudioPage *first = studio_window_get_page (window);
   open_graph (window, "models/fashion-lenet.xml");
-  StudioPage *second = window->page;
+  StudioPage *second = studio_window_get_page (window);
   edit (second);
   act (window, "win.tab-to-window");
   settle (100);
   StudioWindow *other = window_of (second);
-  g_assert_true (other != window && window->page == first && other->page == second);
+  g_assert_true (other != window && studio_window_get_page (window) == first
+                 && studio_window_get_page (other) == second);
   g_assert_cmpstr (gtk_window_get_title (GTK_WINDOW (other)), ==, "LeNet on Fashion-MNIST");
   g_assert_true (is_enabled (other, "undo"));
   g_assert_false (is_enabled (window, "undo"));
@@ -192,7 +205,7 @@ test_move (void)
   /* Its last page takes the window with it. */
   g_object_add_weak_pointer (G_OBJECT (other), (gpointer *)&other);
   settle (400);
-  adw_tab_view_transfer_page (other->tab_view, studio_window_get_tab (other, second), window->tab_view, 0);
+  adw_tab_view_transfer_page (other->tab_view, studio_tabs_get_tab (other->tabs, second), window->tab_view, 0);
   /* The tab view that is being emptied is used until it has returned. */
   g_assert_nonnull (other);
   settle (100);
@@ -227,7 +240,7 @@ watch_parts (StudioPage *page)
   part[CANVAS] = page->canvas;
   part[RUN] = page->run;
   part[INSPECTOR] = page->inspector;
-  part[LESSON] = page->lesson;
+  part[LESSON] = studio_lesson_tab_get_lesson (page->lesson_tab);
   for (int i = 0; i < N_PARTS; i++)
     g_object_add_weak_pointer (part[i], &part[i]);
 }
@@ -250,7 +263,7 @@ test_close (void)
   open_graph (window, "lessons/spirals.xml");
   open_graph (window, "lessons/self-attention.xml");
   settle (300);
-  watch_parts (window->page);
+  watch_parts (studio_window_get_page (window));
   act (window, "win.history");
   studio_window_show_panel (window);
   act (window, "win.actions");
@@ -261,7 +274,7 @@ test_close (void)
   g_assert_cmpuint (studio_window_n_pages (window), ==, 1);
   /* After a journey from window to window, too. */
   open_graph (window, "lessons/self-attention.xml");
-  watch_parts (window->page);
+  watch_parts (studio_window_get_page (window));
   act (window, "win.tab-to-window");
   StudioWindow *other = window_of (part[PAGE]);
   g_object_add_weak_pointer (G_OBJECT (other), (gpointer *)&other);
@@ -269,7 +282,7 @@ test_close (void)
   act (other, "win.close-tab");
   expect_gone ();
   g_assert_null (other);
-  watch_parts (window->page);
+  watch_parts (studio_window_get_page (window));
   drop_window (window);
   expect_gone ();
 }
@@ -280,7 +293,7 @@ test_typed (void)
 {
   StudioWindow *window = new_window ();
   open_graph (window, "lessons/spirals.xml");
-  StudioPage *page = window->page;
+  StudioPage *page = studio_window_get_page (window);
   guint64 note = studio_document_add_note (page->document, "old", 0, 300);
   settle (60);
   studio_document_select_only (page->document, note);
@@ -295,7 +308,7 @@ test_typed (void)
   g_assert_cmpstr (loom_element_get (e, "text"), ==, "new words");
   g_assert_true (studio_page_is_asking (page));
   settle (60);
-  adw_message_dialog_response (ADW_MESSAGE_DIALOG (page->question), "cancel");
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (studio_questions_get (page->questions)), "cancel");
   settle (60);
   /* A name is taken over when the field is left. */
   studio_document_select_only (page->document, studio_document_get_scene (page->document)->item[1].serial);
@@ -352,9 +365,9 @@ open_copy (StudioWindow *window, const char *name)
   g_autoptr (GFile) f = g_file_new_for_path (path);
   g_autoptr (GError) error = NULL;
   g_assert_true (g_file_set_contents (path, text, -1, &error));
-  g_assert_true (studio_page_open_file (studio_window_get_free_page (window), f, &error));
+  g_assert_true (studio_page_open_file (studio_tabs_get_free_page (window->tabs), f, &error));
   settle (60);
-  edit (window->page);
+  edit (studio_window_get_page (window));
   return path;
 }
 
@@ -387,33 +400,34 @@ test_outside (void)
   g_autoptr (GFile) file = g_file_new_for_path (path);
   studio_window_open_file (window, file);
   settle (200);
-  StudioPage *page = window->page;
+  StudioPage *page = studio_window_get_page (window);
   /* Nothing of it is read yet, and the fault's button asks. */
   LoomFaults *faults = studio_document_get_faults (page->document);
   g_assert_cmpuint (loom_faults_count (faults), ==, 1);
   g_assert_cmpint (loom_faults_get (faults, 0)->code, ==, LOOM_ERROR_OUTSIDE);
-  studio_page_show_faults (page);
+  studio_status_line_show_faults (page->status_line);
   settle (100);
-  GtkWidget *read = find_widget (page->faults_list, GTK_TYPE_BUTTON);
+  GtkWidget *read = find_widget (GTK_WIDGET (page->faults), GTK_TYPE_BUTTON);
   g_assert_nonnull (read);
   g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (read)), ==, "_Read…");
   g_signal_emit_by_name (read, "clicked");
   g_assert_true (studio_page_is_asking (page));
-  answer (page->question, "cancel");
+  answer (studio_questions_get (page->questions), "cancel");
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (page->document)), ==, 1);
-  studio_page_train (page);
+  studio_runner_train (page->runner);
   g_assert_true (studio_page_is_asking (page));
-  g_assert_nonnull (strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (page->question)), folder));
+  g_assert_nonnull (
+      strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (studio_questions_get (page->questions))), folder));
   g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_IDLE);
-  answer (page->question, "cancel");
+  answer (studio_questions_get (page->questions), "cancel");
   g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_IDLE);
-  studio_page_train (page);
+  studio_runner_train (page->runner);
   g_assert_true (studio_page_is_asking (page));
-  answer (page->question, "read");
+  answer (studio_questions_get (page->questions), "read");
   settle (200);
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (page->document)), ==, 0);
   g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_LOST); /* there is no worker in this test */
-  studio_page_train (page);
+  studio_runner_train (page->runner);
   g_assert_false (studio_page_is_asking (page));
   settle (200);
   drop_window (window);
@@ -431,14 +445,14 @@ test_close_others (void)
   g_autofree char *first = open_copy (window, "first"), *second = open_copy (window, "second");
   g_autofree char *third = open_copy (window, "third");
   g_autoptr (GPtrArray) checks = g_ptr_array_new ();
-  StudioPage *last = window->page;
+  StudioPage *last = studio_window_get_page (window);
   g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
   act (window, "win.close-other-tabs");
   settle (60);
-  g_assert_nonnull (window->question);
+  g_assert_nonnull (studio_questions_get (window->questions));
   for (guint i = 0; i < 3; i++)
-    g_assert_null (studio_window_get_nth_page (window, i)->question);
-  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (window->question);
+    g_assert_null (studio_questions_get (studio_window_get_nth_page (window, i)->questions));
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (studio_questions_get (window->questions));
   g_assert_cmpstr (adw_message_dialog_get_heading (dialog), ==, "Save changes to 2 graphs?");
   expect_listed (dialog, "first", "second");
   answer (GTK_WINDOW (dialog), "cancel");
@@ -446,13 +460,13 @@ test_close_others (void)
   g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
   act (window, "win.close-other-tabs");
   settle (60);
-  find_widgets (adw_message_dialog_get_extra_child (ADW_MESSAGE_DIALOG (window->question)), GTK_TYPE_CHECK_BUTTON,
-                checks);
+  find_widgets (adw_message_dialog_get_extra_child (ADW_MESSAGE_DIALOG (studio_questions_get (window->questions))),
+                GTK_TYPE_CHECK_BUTTON, checks);
   gtk_check_button_set_active (checks->pdata[0], FALSE);
-  answer (window->question, "save");
+  answer (studio_questions_get (window->questions), "save");
   settle (300);
   g_assert_cmpuint (studio_window_n_pages (window), ==, 1);
-  g_assert_true (window->page == last);
+  g_assert_true (studio_window_get_page (window) == last);
   g_assert_false (is_written (first));
   g_assert_true (is_written (second));
   g_assert_true (studio_document_is_edited (last->document));
@@ -465,25 +479,25 @@ test_ask_once (void)
 {
   StudioWindow *window = new_window ();
   open_graph (window, "lessons/spirals.xml");
-  edit (window->page);
+  edit (studio_window_get_page (window));
   open_graph (window, "models/fashion-lenet.xml");
-  edit (window->page);
+  edit (studio_window_get_page (window));
   gtk_window_close (GTK_WINDOW (window));
   settle (60);
-  g_assert_nonnull (window->question);
-  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (window->question);
+  g_assert_nonnull (studio_questions_get (window->questions));
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (studio_questions_get (window->questions));
   g_assert_cmpstr (adw_message_dialog_get_heading (dialog), ==, "Save changes to 2 graphs?");
   expect_listed (dialog, "Two spirals", "LeNet on Fashion-MNIST");
   gtk_window_close (GTK_WINDOW (window));
   settle (60);
-  g_assert_true (GTK_WINDOW (dialog) == window->question);
+  g_assert_true (GTK_WINDOW (dialog) == studio_questions_get (window->questions));
   answer (GTK_WINDOW (dialog), "cancel");
   settle (60);
   g_assert_cmpuint (studio_window_n_pages (window), ==, 2);
   g_object_add_weak_pointer (G_OBJECT (window), (gpointer *)&window);
   gtk_window_close (GTK_WINDOW (window));
   settle (400);
-  answer (window->question, "discard");
+  answer (studio_questions_get (window->questions), "discard");
   settle (100);
   g_assert_null (window);
 }
@@ -504,9 +518,9 @@ test_focus (void)
   StudioPage *first, *second;
 
   open_graph (window, "lessons/two-layer-relu.xml");
-  first = window->page;
+  first = studio_window_get_page (window);
   open_graph (window, "lessons/spirals.xml");
-  second = window->page;
+  second = studio_window_get_page (window);
   for (int i = 0; i < 3; i++)
     {
       studio_window_show_page (window, first);

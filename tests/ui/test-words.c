@@ -9,9 +9,9 @@
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/window/studio-application.h"
-#include "ui/window/studio-language.h"
-#include "ui/window/studio-commands.h"
-#include "ui/window/studio-page-private.h"
+#include "ui/settings/studio-language.h"
+#include "ui/shell/studio-commands.h"
+#include "ui/page/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 #include "tests/test-program.h"
 
@@ -230,11 +230,7 @@ close_others (StudioWindow *self)
 {
   g_autoptr (GList) windows = NULL;
 
-  if (self->chooser != NULL)
-    {
-      gtk_native_dialog_hide (GTK_NATIVE_DIALOG (self->chooser));
-      g_clear_object (&self->chooser);
-    }
+  studio_opener_cancel (self->opener);
   windows = gtk_window_list_toplevels ();
   for (GList *l = windows; l != NULL; l = l->next)
     if (l->data != self && gtk_widget_get_visible (l->data))
@@ -273,7 +269,13 @@ note_data (StudioWindow *self)
       add_data (scene->item[i].summary);
       add_data (scene->item[i].kind);
       for (guint p = 0; p < scene->item[i].n_outputs; p++)
-        add_data (scene->item[i].output[p].name);
+        {
+          const StudioPort *port = &scene->item[i].output[p];
+          g_autofree char *shape = port->typed ? loom_shape_to_string (&port->type.shape) : NULL;
+
+          add_data (port->name);
+          add_data (shape); /* "scalar" */
+        }
     }
   for (guint f = 0; f < loom_faults_length (faults); f++)
     {
@@ -288,7 +290,7 @@ note_data (StudioWindow *self)
 static void
 look_at (StudioWindow *self, const char *example)
 {
-  studio_window_open_example (self, example);
+  studio_opener_open_example (self->opener, example);
   settle ();
   note_data (self);
   look_around (self, example);
@@ -328,7 +330,7 @@ walk (StudioWindow *self)
           || !studio_command_is_possible (&all[i], GTK_WIDGET (studio_page_get_canvas (studio_window_get_page (self)))))
         continue;
       if (studio_document_is_empty (studio_page_get_document (studio_window_get_page (self))))
-        studio_window_open_example (self, "lessons/spirals");
+        studio_opener_open_example (self->opener, "lessons/spirals");
       note_data (self);
       studio_document_select_all (studio_page_get_document (studio_window_get_page (self)));
       studio_command_run (&all[i], GTK_WIDGET (studio_page_get_canvas (studio_window_get_page (self))));
@@ -371,7 +373,7 @@ look_at_least_width (StudioWindow *self)
 {
   int width, height;
 
-  studio_window_open_example (self, "lessons/spirals");
+  studio_opener_open_example (self->opener, "lessons/spirals");
   studio_window_show_panel (self);
   gtk_window_set_default_size (GTK_WINDOW (self), 900, 600);
   for (int i = 0; i < 4; i++)

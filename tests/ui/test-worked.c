@@ -1,5 +1,5 @@
 /* Formulas filled with numbers: values in, text out. */
-#include "ui/run/studio-worked-formula.h"
+#include "ui/pins/studio-worked-formula.h"
 #include "tests/test-program.h"
 
 #include <string.h>

@@ -13,7 +13,7 @@
 #include "ui/document/studio-journal.h"
 #include "ui/run/studio-run.h"
 #include "ui/scene/studio-allowed-paths.h"
-#include "ui/window/studio-settings.h"
+#include "ui/settings/studio-settings.h"
 
 static const char *const switches[] = { "minimap", "right-angles", "types" };
 

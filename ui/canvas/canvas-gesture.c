@@ -1,4 +1,3 @@
-/* The state machine of the pointer. A press decides what a drag would be; four pixels make it one. */
 #include "ui/canvas/canvas-gesture.h"
 
 #include <math.h>
@@ -77,8 +76,8 @@ studio_gesture_press (StudioGesture *self, const StudioScene *scene, const Studi
 
   self->was_selected = is_selected != NULL && is_selected (self->pressed_serial, data);
   command.serial = self->pressed_serial;
-  /* A press on a selected card keeps the selection, for it may be the start of moving all of it; the click that
-   * turns out to be none narrows the selection at the release. */
+  /* A press on a selected card keeps the selection, because it may start to move all of it; if it was only a click, the
+   * release selects the card alone. */
   if (self->extend)
     command.what = STUDIO_DO_TOGGLE;
   else if (!self->was_selected)
@@ -95,7 +94,7 @@ begin_wiring (StudioGesture *self, const StudioScene *scene)
   self->all = self->all && self->pressed.kind == STUDIO_HIT_OUTPUT && item->output[self->pressed.port].n_links > 0;
   if (self->all)
     {
-      /* The inputs stay; the first of them stands for all where one is asked for. */
+      /* The inputs stay; the first of them is the fixed port. */
       const StudioLink *link = &scene->link[item->output[self->pressed.port].link];
 
       self->from_output = FALSE;
@@ -105,7 +104,7 @@ begin_wiring (StudioGesture *self, const StudioScene *scene)
     }
   if (self->pressed.kind == STUDIO_HIT_INPUT && item->input[self->pressed.port].n_links > 0)
     {
-      /* The input's wire is taken by its end: the output stays. */
+      /* The wire of the input is taken by its end: the output stays. */
       const StudioLink *link = &scene->link[item->input[self->pressed.port].link];
 
       self->link = link->serial;
@@ -148,11 +147,11 @@ begin_drag (StudioGesture *self, const StudioScene *scene)
     }
 }
 
-#define REACH 7.0 /* screen pixels from a line that a card jumps onto */
+#define REACH 7.0 /* screen pixels from a line that a card snaps to */
 
-/* Where a card of this size may come to lie along one axis: within what is seen, so that it ends where one sees it.
- * jump is how far it may be moved yet, onto the grid or a line. was is where it began, which may be half out of sight
- * already; what is larger than the view goes where the pointer does. */
+/* Limits the position of a card of this size along one axis to the visible part, so that it ends in sight. jump: how
+ * far snapping to the grid or a line may still move it. was: where the drag began, possibly half out of sight. A card
+ * that is larger than the view follows the pointer. */
 static double
 keep_in_sight (double at, double size, double low, double high, double was, double jump)
 {
@@ -161,8 +160,8 @@ keep_in_sight (double at, double size, double low, double high, double was, doub
   return low < high ? CLAMP (at, MIN (low, was), MAX (high, was)) : at;
 }
 
-/* The card that was taken goes with the pointer, but not out of the view, which moves on when the pointer is at its
- * edge. It comes to lie on the lines of others or on the grid, and takes the others along as they stand. */
+/* The pressed card follows the pointer, but not out of the view, which moves on when the pointer is at its edge. It
+ * snaps to the lines of other cards or to the grid; the other selected cards keep their distances from it. */
 static void
 move_cards (StudioGesture *self, const StudioScene *scene, const StudioView *view)
 {
@@ -244,7 +243,7 @@ studio_gesture_motion (StudioGesture *self, const StudioScene *scene, const Stud
   return command;
 }
 
-/* All wires of an output go to another one; anywhere else they stay. */
+/* All wires of an output go to another output; dropped anywhere else, they stay. */
 static StudioCommand
 finish_moving_wires (const StudioGesture *self)
 {
@@ -272,7 +271,7 @@ finish_wiring (StudioGesture *self, const StudioScene *scene)
   command.link = self->link;
   if (end.kind == STUDIO_HIT_NOTHING)
     {
-      /* A wire's own end put back where it was is no change; the hit area of the port decides. */
+      /* Putting the end of a wire back is no change; the hit area of the port decides. */
       command.what = self->link != 0 ? STUDIO_DO_DISCONNECT : STUDIO_DO_WIRE_DROPPED;
       command.x = self->x;
       command.y = self->y;
@@ -356,4 +355,15 @@ void
 studio_gesture_cancel (StudioGesture *self)
 {
   studio_gesture_init (self);
+}
+
+guint64
+studio_gesture_get_held (const StudioGesture *self, const StudioScene *scene)
+{
+  const StudioHit *pressed = &self->pressed;
+  gboolean on_port = pressed->kind == STUDIO_HIT_INPUT || pressed->kind == STUDIO_HIT_OUTPUT;
+
+  if (self->state == STUDIO_GESTURE_IDLE)
+    return 0;
+  return on_port && pressed->item < scene->n_items ? scene->item[pressed->item].serial : self->pressed_serial;
 }

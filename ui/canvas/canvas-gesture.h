@@ -1,8 +1,8 @@
-/* Presses, moves and releases of the pointer: a state machine without widgets.
+/* Presses, moves and releases of the pointer: a state machine without widgets. A press decides
+ * what a drag would be, and four pixels make it a drag.
  *
- * The widget feeds events in and carries out the command that comes back; while a gesture runs
- * it draws from the public fields. So every drag can be tested without a display, and the
- * document changes once, at the release. */
+ * The widget passes events in and carries out the command that is returned; during a gesture it draws from the public
+ * fields. So every drag can be tested without a display, and the document changes once, at the release. */
 #pragma once
 
 #include "ui/canvas/canvas-hit.h"
@@ -15,7 +15,7 @@ typedef enum
   STUDIO_GESTURE_IDLE,
   STUDIO_GESTURE_PRESSED, /* not yet a drag */
   STUDIO_GESTURE_MOVING,
-  STUDIO_GESTURE_BENDING, /* a wire's point moves */
+  STUDIO_GESTURE_BENDING, /* a waypoint is dragged */
   STUDIO_GESTURE_BOXING,
   STUDIO_GESTURE_WIRING,
   STUDIO_GESTURE_CUTTING,
@@ -35,8 +35,8 @@ typedef enum
   STUDIO_DO_DISCONNECT,   /* link: its end was dropped on nothing */
   STUDIO_DO_MOVE_WIRES,   /* all wires of to.input, here an output, begin at from.output */
   STUDIO_DO_CUT,          /* the wires that the line from x, y by dx, dy crosses */
-  STUDIO_DO_REFUSE,       /* as STUDIO_DO_CONNECT, but the port is not lit: say why */
-  STUDIO_DO_WIRE_DROPPED, /* a new wire was dropped on nothing at x, y: offer what could follow */
+  STUDIO_DO_REFUSE,       /* as STUDIO_DO_CONNECT, but the port is not lit: report why */
+  STUDIO_DO_WIRE_DROPPED, /* a new wire was dropped on nothing at x, y: offer the operators that could follow */
   STUDIO_DO_MOVE_POINT,   /* point input of link, to x, y */
   STUDIO_DO_FIX,          /* serial */
   STUDIO_DO_FOLD          /* serial of a frame or a card: collapse or open it */
@@ -61,7 +61,7 @@ typedef enum
   STUDIO_PRESS_ALL = 1 << 4     /* Ctrl: all wires of a port */
 } StudioPressFlags;
 
-/* Whether a port may take the loose end; asked once per port and drag by the widget's table. */
+/* Whether a port may take the loose end. */
 typedef gboolean (*StudioLit) (guint item, guint port, gpointer data);
 
 typedef struct
@@ -95,5 +95,7 @@ StudioCommand studio_gesture_motion (StudioGesture *self, const StudioScene *sce
 StudioCommand studio_gesture_release (StudioGesture *self, const StudioScene *scene, const StudioView *view);
 /* Escape, or the scene changed below: nothing happens to the document. */
 void studio_gesture_cancel (StudioGesture *self);
+/* The serial of the card or annotation that the gesture began on, of a port its card; 0: there is no gesture. */
+guint64 studio_gesture_get_held (const StudioGesture *self, const StudioScene *scene);
 
 G_END_DECLS

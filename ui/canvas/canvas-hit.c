@@ -50,7 +50,7 @@ studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboo
   return hit_ports (scene, view, is_output, TRUE, sx, sy);
 }
 
-/* The nearest point that a wire is led through. */
+/* The nearest waypoint of a wire. */
 static StudioHit
 hit_point (const StudioScene *scene, double x, double y, double nearest)
 {
@@ -70,7 +70,7 @@ hit_point (const StudioScene *scene, double x, double y, double nearest)
   return best;
 }
 
-/* Whether a point lies in the corner, whose right end and top these are, where an arrow stands. */
+/* Whether a point is in the corner with the arrow; right and top are those of the corner. */
 static gboolean
 is_corner (double right, double top, const StudioView *view, double x, double y)
 {
@@ -91,7 +91,7 @@ studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx
 {
   double x, y;
 
-  /* Where cards are too small to show ports, a press means the card. */
+  /* If cards are too small to show ports, a press acts on the card. */
   if (view->zoom >= STUDIO_ZOOM_DETAIL)
     {
       StudioHit out = hit_ports (scene, view, TRUE, FALSE, sx, sy);
@@ -147,7 +147,8 @@ studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx
   return best;
 }
 
-/* Distance along the direction plus twice the distance across it: a card straight ahead wins over a nearer one aside.
+/* Distance along the direction plus twice the distance across it: a card straight ahead is preferred to a nearer one
+ * aside.
  */
 static guint
 nearest_in_direction (const StudioScene *scene, guint from, StudioDirection direction)

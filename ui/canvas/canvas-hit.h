@@ -1,4 +1,4 @@
-/* Finds what is under a point of the canvas, and which card an arrow key leads to: arithmetic on a scene, without
+/* Finds the target under a point of the canvas, and which card an arrow key leads to: arithmetic on a scene, without
  * widgets. */
 #pragma once
 
@@ -21,7 +21,7 @@ typedef struct
 {
   StudioHitKind kind;
   guint item; /* or link */
-  guint port; /* of a link: the point that it is led through; of a frame or a card: 0 is its arrow; STUDIO_NO_ITEM */
+  guint port; /* of a link: its waypoint; of a frame or a card: 0 is its arrow; STUDIO_NO_ITEM */
 } StudioHit;
 
 /* The target under a point in screen pixels: ports before cards before wires; of two cards the later, which is on top.
@@ -31,8 +31,8 @@ StudioHit studio_geometry_hit (const StudioScene *scene, const StudioView *view,
 StudioHit
 studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboolean is_output, double sx, double sy);
 
-/* The card that an arrow key leads to: those along the graph's direction follow wires where there are any, those across
- * it go to the nearest. STUDIO_NO_ITEM at the border. */
+/* The card that an arrow key leads to: those along the graph's direction follow wires if there are any, those across it
+ * go to the nearest card. STUDIO_NO_ITEM at the border. */
 guint studio_geometry_neighbour (const StudioScene *scene, guint item, StudioDirection direction);
 
 G_END_DECLS

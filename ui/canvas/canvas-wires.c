@@ -1,4 +1,4 @@
-/* Draws wires, their shapes and the grid.
+/* Draws wires, their shape labels and the grid.
  *
  * Below the zoom where cards become rectangles, wires become straight lines from corner to corner without
  * antialiasing, joined into one path per colour: 3,000 strokes would cost more than all the
@@ -82,7 +82,7 @@ studio_wires_render (const StudioScene *scene, const StudioView *view, const Stu
       cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, view->width, view->height));
 
       cairo_set_line_cap (cr, CAIRO_LINE_CAP_BUTT);
-      /* A fifth of a pixel is not seen, and halves the lines that a curve becomes. */
+      /* A quarter of a pixel is invisible, and halves the number of lines of a curve. */
       cairo_set_tolerance (cr, 0.25);
       if (view->zoom < STUDIO_ZOOM_DETAIL)
         draw_lines (cr, scene, view, theme, hidden, is_selected, data);
@@ -94,11 +94,11 @@ studio_wires_render (const StudioScene *scene, const StudioView *view, const Stu
 }
 
 GskRenderNode *
-studio_wires_render_pills (const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint named,
-                           PangoContext *context, GHashTable *layouts)
+studio_wires_render_shape_labels (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                                  guint named, PangoContext *context, GHashTable *layouts)
 {
   GtkSnapshot *snapshot = gtk_snapshot_new ();
-  /* Text that is written larger is readable from farther away. */
+  /* Larger text is readable at a smaller zoom. */
   double least = MAX (STUDIO_ZOOM_SHAPE_LABELS / studio_text_enlargement (context), STUDIO_ZOOM_DETAIL);
 
   if (scene->n_links > 0 && view->zoom >= least && view->width > 0 && view->height > 0)

@@ -12,12 +12,12 @@ G_BEGIN_DECLS
 /* Wires that cross the view. hidden: one whose end is being dragged, or 0. (transfer full), may be NULL. */
 GskRenderNode *studio_wires_render (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                                     guint64 hidden, StudioIsSelected is_selected, gpointer data);
-/* Their shapes, from STUDIO_ZOOM_SHAPE_LABELS on (sooner where text is larger), each where it covers no other. named:
- * the item whose ports are named, which stand where the shapes of its wires would; or STUDIO_NO_ITEM. layouts caches
- * texts (char
- * * → PangoLayout) between calls. (transfer full), may be NULL. */
-GskRenderNode *studio_wires_render_pills (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
-                                          guint named, PangoContext *context, GHashTable *layouts);
+/* Shape labels, from STUDIO_ZOOM_SHAPE_LABELS on (sooner if text is larger), each if it covers no other. named: the
+ * item of which the ports are named, which takes the positions of the labels of its wires; or STUDIO_NO_ITEM. layouts
+ * caches texts (char * → PangoLayout) between calls. (transfer full), may be NULL. */
+GskRenderNode *
+studio_wires_render_shape_labels (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                                  guint named, PangoContext *context, GHashTable *layouts);
 void studio_wires_snapshot_grid (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme);
 /* The wire that is being drawn, from the fixed end to the pointer. */
 void

@@ -1,22 +1,19 @@
-/* Frames and notes: what people write beside a graph.
- *
- * They are widgets for the keyboard's and the screen reader's sake only; the canvas places and draws them before the
- * wires, and its geometry says what a press means, as for cards. */
+/* Frames and notes are widgets only for the keyboard and screen readers: the canvas places and draws them before the
+ * wires, and its geometry decides what a press means, as for cards. */
 #include "ui/canvas/studio-annotation.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
-#include "ui/canvas/studio-canvas-private.h"
-#include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-annotation.h"
+#include "ui/drawing/draw-card.h"
 
 struct _StudioAnnotationView
 {
   GtkWidget parent_instance;
 
-  StudioCanvas *canvas; /* the parent; never outlived */
+  const CardContext *context;
   guint64 serial;
   guint index;
   gboolean selected;
@@ -29,7 +26,7 @@ G_DEFINE_FINAL_TYPE (StudioAnnotationView, studio_annotation_view, GTK_TYPE_WIDG
 static const StudioAnnotation *
 own_annotation (StudioAnnotationView *self)
 {
-  StudioScene *scene = studio_document_get_scene (self->canvas->document);
+  StudioScene *scene = studio_document_get_scene (self->context->document);
 
   return self->index < scene->n_annotations && scene->annotation[self->index].serial == self->serial
              ? &scene->annotation[self->index]
@@ -47,8 +44,8 @@ studio_annotation_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 
   if (annotation == NULL)
     return;
-  theme = studio_canvas_theme (self->canvas);
-  zoom = self->canvas->view.zoom;
+  theme = canvas_pictures_theme (self->context->pictures);
+  zoom = canvas_view_get (self->context->view)->zoom;
   width = floor (annotation->width * zoom);
   height = floor (annotation->height * zoom);
   if (self->text == NULL)
@@ -56,7 +53,7 @@ studio_annotation_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   /* From afar a frame's title rises above it. */
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (-4, -24, width + 8, height + 28));
   studio_draw_annotation (cr, annotation, self->text, theme, zoom, self->selected);
-  if (!annotation->is_note && zoom >= STUDIO_ZOOM_DETAIL && !self->canvas->presentation)
+  if (!annotation->is_note && zoom >= STUDIO_ZOOM_DETAIL && !canvas_view_is_presented (self->context->view))
     {
       cairo_save (cr);
       cairo_scale (cr, zoom, zoom);
@@ -147,11 +144,11 @@ studio_annotation_view_init (StudioAnnotationView *self)
 }
 
 StudioAnnotationView *
-studio_annotation_view_new (StudioCanvas *canvas, guint64 serial)
+studio_annotation_view_new (const CardContext *context, guint64 serial)
 {
   StudioAnnotationView *self = g_object_new (STUDIO_TYPE_ANNOTATION_VIEW, NULL);
 
-  self->canvas = canvas;
+  self->context = context;
   self->serial = serial;
   self->index = STUDIO_NO_ITEM;
   return self;

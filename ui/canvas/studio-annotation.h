@@ -1,21 +1,21 @@
-/* A frame or a note of the layout: behind the cards, one focusable widget without children that draws itself. */
+/* A frame or a note of the layout: below the cards, one focusable widget without children that draws itself. */
 #pragma once
 
 #include <gtk/gtk.h>
 
-#include "ui/scene/studio-geometry.h"
+#include "ui/canvas/card-context.h"
 
 G_BEGIN_DECLS
-
-typedef struct _StudioCanvas StudioCanvas;
 
 #define STUDIO_TYPE_ANNOTATION_VIEW (studio_annotation_view_get_type ())
 G_DECLARE_FINAL_TYPE (StudioAnnotationView, studio_annotation_view, STUDIO, ANNOTATION_VIEW, GtkWidget)
 
-StudioAnnotationView *studio_annotation_view_new (StudioCanvas *canvas, guint64 serial);
+/* context must outlive the widget. */
+StudioAnnotationView *studio_annotation_view_new (const CardContext *context, guint64 serial);
 const guint64 *studio_annotation_view_peek_serial (StudioAnnotationView *self);
+/* The index in the scene. */
 guint studio_annotation_view_get_index (StudioAnnotationView *self);
-/* Where in the scene it is now; tells the screen reader, and redraws. */
+/* Sets the index in the scene and the words for screen readers, and redraws. */
 void
 studio_annotation_view_update (StudioAnnotationView *self, const StudioScene *scene, guint index, gboolean selected);
 

@@ -1,5 +1,6 @@
-/* Where one is: "Graph › conv_block · 3 uses · Make unique", over the canvas while a module is shown. */
-#include "ui/canvas/studio-canvas-private.h"
+/* The path of the current scope: "Graph › conv_block · 3 uses · Make unique", over the canvas while a module is shown.
+ */
+#include "ui/canvas/studio-canvas.h"
 
 #include <glib/gi18n.h>
 
@@ -49,7 +50,7 @@ rebuild (Breadcrumb *self)
       g_autofree char *name = studio_document_dup_scope_name (document, i);
       GtkWidget *button = gtk_button_new (), *label = gtk_label_new (name);
 
-      /* A long title must not decide how narrow the window may be. */
+      /* A long title must not limit how small the window may be. */
       gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
       gtk_button_set_child (GTK_BUTTON (button), label);
       gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);

@@ -1,17 +1,14 @@
-/* The popover behind quick-add, connecting and a new card's first value. */
 #include "ui/canvas/studio-chooser.h"
 
 #include <glib/gi18n.h>
 
-#include "ui/canvas/studio-canvas-private.h"
-
 struct _StudioChooser
 {
-  StudioCanvas *canvas; /* the popover's parent */
+  CanvasPopover *place; /* that it is shown in */
   GtkWidget *popover, *title, *entry, *list, *stack, *scroller, *none, *doc, *keys;
-  char *words;      /* what is searched for */
-  char *about;      /* the answer that is asked for */
-  gboolean is_free; /* the text is an answer */
+  char *words;      /* to search for */
+  char *about;      /* a sentence about the result */
+  gboolean is_free; /* any text is a result */
   gboolean is_shifted;
   guint n_rows;
   StudioChose chose;
@@ -46,12 +43,6 @@ row_choice (GtkListBoxRow *row)
   return g_object_get_data (G_OBJECT (row), "choice");
 }
 
-StudioCanvas *
-studio_chooser_get_canvas (StudioChooser *self)
-{
-  return self->canvas;
-}
-
 /* ---- the list ---------------------------------------------------------- */
 
 static gboolean
@@ -64,7 +55,7 @@ filter_cb (GtkListBoxRow *row, gpointer data)
   return row_choice (row)->rank > 0;
 }
 
-/* The best match first, and ports that are there before layers that would be new. */
+/* The best match first, and existing ports before new layers. */
 static int
 sort_cb (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
 {
@@ -83,8 +74,8 @@ row_at (StudioChooser *self, int i)
   return i >= 0 ? gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i) : NULL;
 }
 
-/* The keyboard stays in the entry while the arrows walk through the list, so the entry says which row is chosen, or
- * that there is none. */
+/* The keyboard stays in the entry while the arrows walk through the list, so the entry describes the chosen row to
+ * screen readers. */
 static void
 select_row (StudioChooser *self, GtkListBoxRow *row)
 {
@@ -202,23 +193,6 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
 
 /* ---- the popover ----------------------------------------------------------- */
 
-static gboolean
-unparent_idle (gpointer data)
-{
-  gtk_widget_unparent (data);
-  g_object_unref (data);
-  return G_SOURCE_REMOVE;
-}
-
-static void
-closed_cb (GtkPopover *popover, StudioChooser *self)
-{
-  if (self->canvas->popover == GTK_WIDGET (popover))
-    self->canvas->popover = NULL;
-  if (gtk_widget_get_parent (GTK_WIDGET (popover)) != NULL)
-    g_idle_add (unparent_idle, g_object_ref (popover));
-}
-
 static GtkWidget *
 dim_label (const char *text)
 {
@@ -251,15 +225,13 @@ make_list (StudioChooser *self)
 }
 
 StudioChooser *
-studio_chooser_new (StudioCanvas *canvas, StudioChose chose, gpointer data, GDestroyNotify free_data)
+studio_chooser_new (CanvasPopover *popover, StudioChose chose, gpointer data, GDestroyNotify free_data)
 {
   StudioChooser *self = g_new0 (StudioChooser, 1);
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   GtkEventController *key = gtk_event_controller_key_new ();
 
-  if (canvas->popover != NULL)
-    gtk_popover_popdown (GTK_POPOVER (canvas->popover));
-  self->canvas = canvas;
+  self->place = popover;
   self->chose = chose;
   self->data = data;
   self->free_data = free_data;
@@ -281,13 +253,11 @@ studio_chooser_new (StudioCanvas *canvas, StudioChose chose, gpointer data, GDes
   gtk_popover_set_child (GTK_POPOVER (self->popover), box);
   gtk_popover_set_has_arrow (GTK_POPOVER (self->popover), FALSE);
   gtk_popover_set_position (GTK_POPOVER (self->popover), GTK_POS_BOTTOM);
-  gtk_widget_set_parent (self->popover, GTK_WIDGET (canvas));
+  canvas_popover_take (popover, self->popover);
   g_signal_connect_swapped (self->entry, "changed", G_CALLBACK (search_cb), self);
-  g_signal_connect (self->popover, "closed", G_CALLBACK (closed_cb), self);
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
   gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
   gtk_widget_add_controller (self->entry, key);
-  canvas->popover = self->popover;
   return self;
 }
 
@@ -340,9 +310,7 @@ studio_chooser_is_shifted (StudioChooser *self)
 void
 studio_chooser_show (StudioChooser *self, const char *text, gboolean select, double x, double y)
 {
-  GdkRectangle at = { CLAMP (x, 0, self->canvas->view.width), CLAMP (y, 0, self->canvas->view.height), 1, 1 };
-
-  gtk_popover_set_pointing_to (GTK_POPOVER (self->popover), &at);
+  canvas_popover_point_at (self->place, self->popover, x, y);
   gtk_editable_set_text (GTK_EDITABLE (self->entry), text);
   search_cb (self);
   if (!gtk_widget_get_visible (self->popover))

@@ -1,10 +1,11 @@
-/* A popover of the canvas with an entry and a list below it: what one types is ranked, or is itself the answer.
+/* A popover of the canvas with an entry and a list below it: rows are ranked by the typed text, or the text itself is
+ * the result.
  *
- * Quick-add, connecting and a new card's first value are the same popover with other rows, so that one goes from one to
- * the next without a window in between. */
+ * Quick-add, connecting and a new card's first value are the same popover with other rows, so that each follows the
+ * other without a window in between. */
 #pragma once
 
-#include "ui/canvas/studio-canvas.h"
+#include "ui/canvas/canvas-popover.h"
 #include "ui/document/studio-fit.h"
 #include "ui/document/studio-search.h"
 
@@ -12,7 +13,7 @@ G_BEGIN_DECLS
 
 typedef struct _StudioChooser StudioChooser;
 
-/* The meaning of a row. What is not used is NULL or 0. */
+/* The meaning of a row. Unused fields are NULL or 0. */
 typedef struct
 {
   char *name; /* of an operator or module, or a value */
@@ -20,35 +21,34 @@ typedef struct
   StudioSearchKey *key;
   GtkWidget *side; /* the dim label at the end */
   guint order, rank;
-  StudioFit fit; /* how well it goes where the popover was opened */
+  StudioFit fit; /* how well it fits where the popover was opened */
   gboolean is_module;
-  gboolean is_note, is_frame; /* no layer, but something beside them */
-  gboolean is_second;         /* offered only where something was typed, and after the others */
+  gboolean is_note, is_frame; /* no layer, but an annotation */
+  gboolean is_second;         /* offered only if something was typed, and after the others */
   guint64 from, to;
   const char *output, *input; /* interned */
 } StudioChoice;
 
-/* A row, or where choice is NULL the text alone, was chosen; go_on: with Ctrl, so that there is more to come. */
+/* A row was chosen, or the text alone (choice is NULL); go_on: with Ctrl, so that another choice follows. */
 typedef void (*StudioChose) (StudioChooser *chooser, const StudioChoice *choice, const char *text, gboolean go_on,
                              gpointer data);
 
-/* Takes the place of another popover of the canvas. data is freed with it. */
-StudioChooser *studio_chooser_new (StudioCanvas *canvas, StudioChose chose, gpointer data, GDestroyNotify free_data);
-/* Empties the list. title stands above the entry and hint in it; keys (NULL: none) below the list says which keys do
- * what. */
+/* Replaces the open popover of the canvas. data is freed with it. */
+StudioChooser *studio_chooser_new (CanvasPopover *popover, StudioChose chose, gpointer data, GDestroyNotify free_data);
+/* Empties the list. title is shown above the entry, hint in it, and keys (NULL: none), a line about keys, below the
+ * list. */
 void studio_chooser_begin (StudioChooser *self, const char *title, const char *hint, const char *keys);
-/* A row; key (transfer full) is what it is found by. */
+/* Adds a row, which is found by key (transfer full). */
 StudioChoice *
 studio_chooser_add (StudioChooser *self, const char *icon, const char *title, const char *side, StudioSearchKey *key);
-/* Makes the typed text an answer of its own, with a sentence about it in the list's place. */
+/* Accepts any text as the result, with a sentence about it instead of the list. */
 void studio_chooser_set_free (StudioChooser *self, const char *doc);
-/* Says why the typed text is no answer, until another is typed. */
+/* Shows why the typed text is no result, until another is typed. */
 void studio_chooser_refuse (StudioChooser *self, const char *why);
-/* TRUE while what was chosen with Shift is told. */
+/* TRUE during the call for a choice that was made with Shift. */
 gboolean studio_chooser_is_shifted (StudioChooser *self);
-/* Shows it at a point of the canvas, in pixels, with this text, which is selected as one where select is set. */
+/* Shows it at a point of the canvas, in pixels, with this text, which is selected if select is set. */
 void studio_chooser_show (StudioChooser *self, const char *text, gboolean select, double x, double y);
 void studio_chooser_close (StudioChooser *self);
-StudioCanvas *studio_chooser_get_canvas (StudioChooser *self);
 
 G_END_DECLS

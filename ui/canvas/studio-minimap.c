@@ -1,11 +1,10 @@
-/* The minimap draws its cards once into a picture, which stays while the graph does: panning moves only the rectangle.
- */
+/* Cards are drawn once into a picture, which is kept until the graph changes: panning moves only the rectangle. */
 #include "ui/canvas/studio-minimap.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 
-#include "ui/canvas/studio-canvas-private.h"
+#include "ui/canvas/canvas-board.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/scene/studio-map.h"
 
@@ -16,6 +15,7 @@ struct _StudioMinimap
   GtkWidget parent_instance;
 
   StudioCanvas *canvas; /* a weak pointer */
+  CanvasBoard *board;   /* of the canvas, and as long as that */
   StudioMap map;
   cairo_surface_t *cards; /* NULL: to be drawn */
   StudioMapDrag drag;
@@ -43,7 +43,7 @@ draw_frames (cairo_t *cr, const StudioMap *map, const StudioScene *scene, const 
     }
 }
 
-/* One path a colour: thousands of cards are a few fills. */
+/* One path for each colour: thousands of cards are a few fills. */
 static void
 draw_cards (cairo_t *cr, const StudioMap *map, const StudioScene *scene, const StudioTheme *theme)
 {
@@ -76,8 +76,8 @@ static void
 draw_picture (StudioMinimap *self)
 {
   int factor = gtk_widget_get_scale_factor (GTK_WIDGET (self));
-  const StudioTheme *theme = studio_canvas_theme (self->canvas);
-  StudioScene *scene = studio_canvas_scene (self->canvas);
+  const StudioTheme *theme = canvas_board_theme (self->board);
+  StudioScene *scene = canvas_board_scene (self->board);
   cairo_t *cr;
 
   self->cards
@@ -100,14 +100,14 @@ studio_minimap_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 
   if (self->canvas == NULL)
     return;
-  theme = studio_canvas_theme (self->canvas);
+  theme = canvas_board_theme (self->board);
   if (self->cards == NULL)
     draw_picture (self);
   ground = theme->background;
   ground.alpha = 0.92f;
   fill = theme->accent;
   fill.alpha = 0.12f;
-  seen = studio_map_visible (&self->map, &self->canvas->view);
+  seen = studio_map_visible (&self->map, canvas_board_view (self->board));
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, self->map.width, self->map.height));
   studio_draw_box (cr, 0, 0, self->map.width, self->map.height, 8, &ground, 1, &theme->border);
   cairo_set_source_surface (cr, self->cards, 0, 0);
@@ -117,7 +117,7 @@ studio_minimap_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_destroy (cr);
 }
 
-/* ---- when it is there ------------------------------------------------------ */
+/* ---- visibility ------------------------------------------------------------ */
 
 static gboolean
 update_cb (gpointer data)
@@ -127,17 +127,17 @@ update_cb (gpointer data)
   gboolean shown;
 
   self->update = 0;
-  if (self->canvas == NULL || self->canvas->document == NULL)
+  if (self->canvas == NULL || self->board->document == NULL)
     return G_SOURCE_REMOVE;
-  bounds = studio_geometry_bounds_with_pins (studio_canvas_scene (self->canvas));
-  shown = self->wanted && !self->canvas->bare && !self->canvas->presentation
-          && studio_map_is_needed (&bounds, &self->canvas->view);
+  bounds = studio_geometry_bounds_with_pins (canvas_board_scene (self->board));
+  shown = self->wanted && !self->board->is_bare && !canvas_view_is_presented (self->board->view)
+          && studio_map_is_needed (&bounds, canvas_board_view (self->board));
   if (shown)
     {
       StudioMap before = self->map;
 
       studio_map_init (&self->map, &bounds, studio_text_enlargement (gtk_widget_get_pango_context (GTK_WIDGET (self))),
-                       &self->canvas->view);
+                       canvas_board_view (self->board));
       if (before.width != self->map.width || before.height != self->map.height)
         gtk_widget_queue_resize (GTK_WIDGET (self));
     }
@@ -146,7 +146,7 @@ update_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* The view also changes while the canvas is being allocated, when nothing may come or go. */
+/* The view also changes while the canvas is being allocated, when no widget may appear or disappear. */
 static void
 view_changed_cb (StudioMinimap *self)
 {
@@ -174,8 +174,10 @@ studio_minimap_set_wanted (StudioMinimap *self, gboolean wanted)
 static void
 move_to (StudioMinimap *self, double x, double y)
 {
-  studio_map_move (&self->map, &self->drag, x, y, &self->canvas->view);
-  studio_canvas_view_changed (self->canvas);
+  StudioView view = *canvas_board_view (self->board);
+
+  studio_map_move (&self->map, &self->drag, x, y, &view);
+  canvas_view_move_to (self->board->view, view.x, view.y);
 }
 
 static void
@@ -183,7 +185,7 @@ drag_begin_cb (GtkGestureDrag *gesture, double x, double y, StudioMinimap *self)
 {
   if (self->canvas == NULL)
     return;
-  studio_map_press (&self->map, &self->canvas->view, x, y, &self->drag);
+  studio_map_press (&self->map, canvas_board_view (self->board), x, y, &self->drag);
   move_to (self, x, y);
   gtk_gesture_set_state (GTK_GESTURE (gesture), GTK_EVENT_SEQUENCE_CLAIMED);
 }
@@ -266,10 +268,13 @@ studio_minimap_new (StudioCanvas *canvas)
   StudioMinimap *self = g_object_new (STUDIO_TYPE_MINIMAP, NULL);
 
   g_set_weak_pointer (&self->canvas, canvas);
-  /* The canvas may go first, and the document last of all. */
+  self->board = canvas_board_of (GTK_WIDGET (canvas));
+  /* The canvas may be gone before this, and the document after it. */
   g_signal_connect_object (canvas, "view-changed", G_CALLBACK (view_changed_cb), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object (canvas->document, "changed", G_CALLBACK (graph_changed_cb), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object (canvas->document, "net-changed", G_CALLBACK (graph_changed_cb), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object (canvas->document, "scope-changed", G_CALLBACK (graph_changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->board->document, "changed", G_CALLBACK (graph_changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->board->document, "net-changed", G_CALLBACK (graph_changed_cb), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->board->document, "scope-changed", G_CALLBACK (graph_changed_cb), self,
+                           G_CONNECT_SWAPPED);
   return self;
 }

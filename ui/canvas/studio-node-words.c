@@ -1,11 +1,10 @@
-/* What a screen reader says of a card behind its name. */
+#include "ui/canvas/studio-node-words.h"
+
 #include <glib/gi18n.h>
 
-#include "ui/canvas/studio-canvas-private.h"
-#include "ui/canvas/studio-node.h"
 #include "ui/scene/studio-partitions.h"
 
-/* More names than this say nothing to anybody who hears them. */
+/* More names than this are no help to a listener. */
 #define MAX_NAMES 12
 
 static guint
@@ -41,7 +40,7 @@ add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgo
     g_string_append_printf (s, outgoing ? _ ("to %s") : _ ("from %s"), names->str);
 }
 
-/* "; muted": one thing more that is so. */
+/* Appends "; muted" if the node is. */
 G_GNUC_PRINTF (3, 4)
 static void
 add_words (GString *s, gboolean so, const char *format, ...)
@@ -57,11 +56,10 @@ add_words (GString *s, gboolean so, const char *format, ...)
 }
 
 char *
-studio_node_words (StudioCanvas *canvas, const StudioScene *scene, guint at)
+studio_node_words (const StudioScene *scene, guint at, const char *mark)
 {
   const StudioItem *item = &scene->item[at];
   GString *description = g_string_new (NULL);
-  g_autofree char *mark = studio_canvas_dup_mark (canvas, item->id);
   g_autofree char *stage = studio_item_stage_text (item), *split = studio_item_split_text (item);
   StudioTone tone = studio_item_tone (item);
 
@@ -92,4 +90,50 @@ studio_node_words (StudioCanvas *canvas, const StudioScene *scene, guint at)
   add_neighbours (description, scene, at, FALSE);
   add_neighbours (description, scene, at, TRUE);
   return g_string_free (description, FALSE);
+}
+
+/* ---- digest ---------------------------------------------------------------- */
+
+static guint
+mix (guint hash, const char *text)
+{
+  return hash * 31 + (text != NULL ? g_str_hash (text) : 7);
+}
+
+static guint
+shape_digest (const LoomShape *shape)
+{
+  guint h = (guint)shape->rank + 1; /* no shape: 0 */
+
+  for (int d = 0; d < shape->rank; d++)
+    {
+      h = h * 31 + (guint)shape->dim[d].coef;
+      for (int s = 0; s < LOOM_DIM_MAX_SYMBOLS; s++)
+        h = h * 31 + (guint)shape->dim[d].symbol[s];
+    }
+  return h;
+}
+
+guint
+studio_node_words_digest (const StudioScene *scene, guint at, const char *mark)
+{
+  const StudioItem *item = &scene->item[at];
+  guint h = 1;
+
+  h = mix (mix (mix (mix (h, item->id), item->title), item->kind), mark);
+  h = mix (mix (h, item->badge), item->split) * 31 + (guint)item->is_device_missing;
+  h = (h * 31 + (guint)item->in_stage) * 31 + (guint)(item->in_stage ? item->first_stage * 64 + item->last_stage : 0);
+  h = ((h * 2 + (guint)item->muted) * 2 + (guint)item->folded) * 2 + (guint)item->frozen;
+  h = mix (h * 2 + (guint)item->is_frame, item->is_frame ? item->summary : NULL);
+  h = mix (mix (h, item->fault), item->waits_for) * 4 + (guint)studio_item_tone (item);
+  for (guint p = 0; p < item->n_inputs; p++)
+    for (guint i = item->input[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_in)
+      h = mix (h, scene->item[scene->link[i].from].id);
+  for (guint p = 0; p < item->n_outputs; p++)
+    {
+      h = h * 31 + (item->output[p].typed ? shape_digest (&item->output[p].type.shape) : 0);
+      for (guint i = item->output[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_out)
+        h = mix (h, scene->item[scene->link[i].to].id) * 31 + (guint)scene->item[scene->link[i].to].serial;
+    }
+  return h;
 }

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ui/canvas/studio-canvas-private.h"
+#include "ui/canvas/canvas-style.h"
+#include "ui/canvas/studio-node-words.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-cost.h"
 #include "ui/drawing/draw-far.h"
@@ -18,7 +19,7 @@ struct _StudioNode
 {
   GtkWidget parent_instance;
 
-  StudioCanvas *canvas; /* the parent; never outlived */
+  const CardContext *context;
   guint64 serial;
   guint item;
   guint digest, flow_digest;
@@ -27,7 +28,7 @@ struct _StudioNode
   StudioCardTexts *texts;
   double texts_scale;
   PangoLayout *port;
-  cairo_surface_t *far; /* as it is seen from afar, at far_zoom; NULL: to be drawn */
+  cairo_surface_t *far; /* the picture below STUDIO_ZOOM_DETAIL, for far_zoom; NULL: it has to be drawn */
   double far_zoom;
 };
 
@@ -38,16 +39,40 @@ G_DEFINE_FINAL_TYPE (StudioNode, studio_node, GTK_TYPE_WIDGET)
 static const StudioItem *
 own_item (StudioNode *self)
 {
-  StudioScene *scene = studio_document_get_scene (studio_canvas_get_document (self->canvas));
+  StudioScene *scene = studio_document_get_scene (self->context->document);
 
   return self->item < scene->n_items && scene->item[self->item].serial == self->serial ? &scene->item[self->item]
                                                                                        : NULL;
 }
 
+static double
+zoom_of (StudioNode *self)
+{
+  return canvas_view_get (self->context->view)->zoom;
+}
+
+static const StudioTheme *
+theme_of (StudioNode *self)
+{
+  return canvas_pictures_theme (self->context->pictures);
+}
+
+static gboolean
+is_wiring (StudioNode *self)
+{
+  return self->context->gesture->state == STUDIO_GESTURE_WIRING;
+}
+
+static gboolean
+is_lit (StudioNode *self, gboolean is_output, guint port)
+{
+  return canvas_ports_is_lit (self->context->ports, self->context->gesture, self->item, is_output, port);
+}
+
 static const char *
 live_text (StudioNode *self, const StudioItem *item)
 {
-  return g_hash_table_lookup (self->canvas->live, item->path);
+  return card_values_get_text (self->context->values, item->path);
 }
 
 static void
@@ -61,7 +86,7 @@ static const StudioCardTexts *
 ensure_texts (StudioNode *self, const StudioItem *item)
 {
   PangoContext *context = gtk_widget_get_pango_context (GTK_WIDGET (self));
-  double scale = studio_geometry_text_scale (self->canvas->view.zoom, studio_text_enlargement (context));
+  double scale = studio_geometry_text_scale (zoom_of (self), studio_text_enlargement (context));
 
   if (self->texts != NULL && self->texts_scale != scale)
     g_clear_pointer (&self->texts, studio_card_texts_free);
@@ -107,8 +132,8 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
                const StudioTheme *theme, gboolean names)
 {
   const StudioPort *port = is_output ? &item->output[p] : &item->input[p];
-  gboolean wiring = studio_canvas_is_wiring (self->canvas);
-  gboolean lit = wiring && studio_canvas_port_is_lit (self->canvas, self->item, is_output, p);
+  gboolean wiring = is_wiring (self);
+  gboolean lit = wiring && is_lit (self, is_output, p);
   StudioColor colour = *studio_port_color (item, port, is_output, theme);
   double x, y, r = STUDIO_PORT_RADIUS;
   gboolean offered = !is_output && p >= item->n_inputs;
@@ -127,7 +152,7 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
       halo.alpha = 0.25f;
       append_box (snapshot, &GRAPHENE_RECT_INIT (x - 9, y - 9, 18, 18), 9, &halo, 0, NULL);
     }
-  /* Hollow while nothing is wired: what is missing shows without colour. */
+  /* Hollow while it has no wire: what is missing shows without colour. */
   append_box (snapshot, &GRAPHENE_RECT_INIT (x - r, y - r, 2 * r, 2 * r), r, port->n_links > 0 ? &colour : &theme->card,
               2, lit ? &theme->accent : &colour);
   if (names && (!wiring || lit))
@@ -181,13 +206,13 @@ snapshot_fault (GtkSnapshot *snapshot, const StudioItem *item, const StudioCardT
 static void
 snapshot_cost (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme)
 {
-  const StudioScene *scene = studio_document_get_scene (self->canvas->document);
+  const StudioScene *scene = studio_document_get_scene (self->context->document);
   cairo_t *cr;
 
   if (self->port == NULL)
     self->port = studio_small_text_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), "");
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, item->height - 16, item->width, 56));
-  studio_draw_cost (cr, scene, item, self->canvas->measure, item->width, item->height, STUDIO_CARD_RADIUS, theme,
+  studio_draw_cost (cr, scene, item, self->context->measure, item->width, item->height, STUDIO_CARD_RADIUS, theme,
                     self->port);
   cairo_destroy (cr);
 }
@@ -210,8 +235,8 @@ static gboolean
 draw_icon (cairo_t *cr, const char *name, const StudioColor *color, gpointer data)
 {
   StudioNode *self = data;
-  const StudioTheme *theme = studio_canvas_theme (self->canvas);
-  GdkPaintable *icon = studio_canvas_icon (self->canvas, name);
+  const StudioTheme *theme = theme_of (self);
+  GdkPaintable *icon = canvas_pictures_icon (self->context->pictures, name);
   const GdkRGBA colours[4] = { *studio_rgba (color), *studio_rgba (&theme->error), *studio_rgba (&theme->accent),
                                *studio_rgba (&theme->accent) };
   GtkSnapshot *snapshot;
@@ -230,7 +255,7 @@ draw_icon (cairo_t *cr, const char *name, const StudioColor *color, gpointer dat
   return TRUE;
 }
 
-/* From afar a card is small and many are seen: each is drawn once for a zoom, and then copied. */
+/* From afar cards are small and many are visible: each is drawn once for a zoom, and then copied. */
 static void
 snapshot_far (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme, double zoom)
 {
@@ -249,10 +274,10 @@ snapshot_far (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, c
       cairo_surface_set_device_scale (self->far, factor, factor);
       cr = cairo_create (self->far);
       cairo_translate (cr, 4, 4);
-      studio_draw_card_far (cr, item, theme, zoom, w, h, studio_canvas_far_text (self->canvas), &look);
-      if (self->canvas->measure != STUDIO_MEASURE_NONE)
-        studio_draw_cost (cr, studio_document_get_scene (self->canvas->document), item, self->canvas->measure, w, h, 0,
-                          theme, NULL);
+      studio_draw_card_far (cr, item, theme, zoom, w, h, canvas_pictures_far_text (self->context->pictures), &look);
+      if (self->context->measure != STUDIO_MEASURE_NONE)
+        studio_draw_cost (cr, studio_document_get_scene (self->context->document), item, self->context->measure, w, h,
+                          0, theme, NULL);
       cairo_destroy (cr);
     }
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (x - 4, x - 4, w + 8, h + 8));
@@ -275,15 +300,14 @@ port_key (GString *key, const StudioItem *item, const StudioPort *port, gboolean
   g_string_append_c (key, port->n_links > 0 ? '+' : '-');
 }
 
-/* Curves are what drawing without a graphics card spends its time on, and most cards differ in their texts alone: so
- * the frame is rasterised once per look and zoom, and then copied. */
+/* Without a graphics card, drawing spends its time on curves, and most cards differ only in their texts: the frame is
+ * rasterised once per appearance and zoom, and then copied. */
 static cairo_surface_t *
 frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *theme, StudioCardHead head, double zoom,
                int factor)
 {
   g_autoptr (GString) key = g_string_new (NULL);
-  GHashTable *sprites = self->canvas->sprites;
-  gboolean wiring = studio_canvas_is_wiring (self->canvas);
+  gboolean wiring = is_wiring (self);
   cairo_surface_t *surface;
 
   g_string_printf (key, "%s %d %d %d %g %g %d %d %d %d %d %d %g %u %u %d|", item->op != NULL ? item->op->name : "",
@@ -296,7 +320,7 @@ frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *them
   for (guint p = 0; p < item->n_outputs; p++)
     port_key (key, item, &item->output[p], TRUE);
 
-  surface = g_hash_table_lookup (sprites, key->str);
+  surface = canvas_pictures_get_frame (self->context->pictures, key->str);
   if (surface == NULL)
     {
       int width = ceil ((item->width + 2 * MARGIN) * zoom) * factor;
@@ -311,7 +335,7 @@ frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *them
       studio_draw_card_frame (cr, item, theme, head, &look);
       cairo_destroy (cr);
       cairo_surface_set_device_scale (surface, factor, factor);
-      g_hash_table_insert (sprites, g_strdup (key->str), surface);
+      canvas_pictures_put_frame (self->context->pictures, key->str, surface);
     }
   return surface;
 }
@@ -331,22 +355,23 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_surface_t *frame;
   cairo_t *cr;
   const StudioCardTexts *texts;
-  double zoom, *progress;
+  const double *progress;
+  double zoom;
   gboolean names, wiring;
   int factor;
 
   if (item == NULL)
     return;
-  theme = studio_canvas_theme (self->canvas);
-  zoom = self->canvas->view.zoom;
+  theme = theme_of (self);
+  zoom = zoom_of (self);
   if (zoom < STUDIO_ZOOM_DETAIL)
     {
       snapshot_far (self, snapshot, item, theme, zoom);
       return;
     }
   texts = ensure_texts (self, item);
-  wiring = studio_canvas_is_wiring (self->canvas);
-  names = wiring || self->canvas->hover == self->item;
+  wiring = is_wiring (self);
+  names = wiring || self->context->hover->item == self->item;
   factor = gtk_widget_get_scale_factor (widget);
   frame = frame_picture (self, item, theme, studio_card_texts_head (texts, item), zoom, factor);
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, ceil ((item->width + 2 * MARGIN) * zoom),
@@ -357,7 +382,7 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_destroy (cr);
   gtk_snapshot_scale (snapshot, zoom, zoom);
   gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (MARGIN, MARGIN));
-  progress = g_hash_table_lookup (self->canvas->progress, item->path);
+  progress = card_values_get_progress (self->context->values, item->path);
   if (progress != NULL)
     gtk_snapshot_append_color (
         snapshot, studio_rgba (&theme->accent),
@@ -378,16 +403,16 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       for (guint p = 0; p < item->n_outputs; p++)
         snapshot_port (self, snapshot, item, TRUE, p, theme, TRUE);
       for (guint p = item->n_inputs; wiring && p < item->n_offered; p++)
-        if (studio_canvas_port_is_lit (self->canvas, self->item, FALSE, p))
+        if (is_lit (self, FALSE, p))
           snapshot_port (self, snapshot, item, FALSE, p, theme, TRUE);
     }
-  if (self->canvas->measure != STUDIO_MEASURE_NONE)
+  if (self->context->measure != STUDIO_MEASURE_NONE)
     snapshot_cost (self, snapshot, item, theme);
   if (item->fault != NULL)
     snapshot_fault (snapshot, item, texts, theme);
 }
 
-/* ---- what it shows ------------------------------------------------------ */
+/* ---- content -------------------------------------------------------------- */
 
 static guint
 mix (guint hash, const char *text)
@@ -465,53 +490,14 @@ studio_node_refresh (StudioNode *self, gboolean texts)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-static guint
-shape_digest (const LoomShape *shape)
-{
-  guint h = (guint)shape->rank + 1; /* no shape: 0 */
-
-  for (int d = 0; d < shape->rank; d++)
-    {
-      h = h * 31 + (guint)shape->dim[d].coef;
-      for (int s = 0; s < LOOM_DIM_MAX_SYMBOLS; s++)
-        h = h * 31 + (guint)shape->dim[d].symbol[s];
-    }
-  return h;
-}
-
-/* Of all that a card's label, description and targets are made from, in far less time than the words take. */
-static guint
-words_digest (StudioNode *self, const StudioScene *scene, gboolean selected)
-{
-  const StudioItem *item = &scene->item[self->item];
-  g_autofree char *mark = studio_canvas_dup_mark (self->canvas, item->id);
-  guint h = (guint)selected + 1;
-
-  h = mix (mix (mix (mix (h, item->id), item->title), item->kind), mark);
-  h = mix (mix (h, item->badge), item->split) * 31 + (guint)item->is_device_missing;
-  h = (h * 31 + (guint)item->in_stage) * 31 + (guint)(item->in_stage ? item->first_stage * 64 + item->last_stage : 0);
-  h = ((h * 2 + (guint)item->muted) * 2 + (guint)item->folded) * 2 + (guint)item->frozen;
-  h = mix (h * 2 + (guint)item->is_frame, item->is_frame ? item->summary : NULL);
-  h = mix (mix (h, item->fault), item->waits_for) * 4 + (guint)studio_item_tone (item);
-  for (guint p = 0; p < item->n_inputs; p++)
-    for (guint i = item->input[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_in)
-      h = mix (h, scene->item[scene->link[i].from].id);
-  for (guint p = 0; p < item->n_outputs; p++)
-    {
-      h = h * 31 + (item->output[p].typed ? shape_digest (&item->output[p].type.shape) : 0);
-      for (guint i = item->output[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_out)
-        h = mix (h, scene->item[scene->link[i].to].id) * 31 + (guint)scene->item[scene->link[i].to].serial;
-    }
-  return h;
-}
-
 void
-studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected)
+studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes)
 {
   const StudioItem *item = &scene->item[self->item];
   GtkAccessible *accessible = GTK_ACCESSIBLE (self);
   const gboolean titled = strcmp (item->title, item->id) != 0, fault = studio_item_tone (item) == STUDIO_TONE_ERROR;
-  const guint digest = words_digest (self, scene, selected);
+  g_autofree char *mark = canvas_marks_dup_words (self->context->marks, item->id);
+  const guint digest = studio_node_words_digest (scene, self->item, mark) * 2 + (guint)selected;
   g_autofree char *label = NULL, *description = NULL;
   g_autoptr (GHashTable) known = NULL;
   GList *targets = NULL;
@@ -522,12 +508,12 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   label = item->is_frame ? g_strdup_printf (_ ("Frame %s"), item->title)
                          : g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
                                             titled ? ")" : "", studio_item_title (item));
-  description = studio_node_words (self->canvas, scene, self->item);
+  description = studio_node_words (scene, self->item, mark);
   known = g_hash_table_new (NULL, NULL);
   for (guint p = 0; p < item->n_outputs; p++)
     for (guint i = item->output[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_out)
       {
-        StudioNode *to = studio_canvas_node (self->canvas, scene->item[scene->link[i].to].serial);
+        StudioNode *to = g_hash_table_lookup (nodes, &scene->item[scene->link[i].to].serial);
 
         if (to != NULL && g_hash_table_add (known, to))
           targets = g_list_prepend (targets, to);
@@ -561,16 +547,6 @@ studio_node_measure (GtkWidget *widget, GtkOrientation orientation, int for_size
 }
 
 static void
-focus_cb (GtkWidget *widget)
-{
-  StudioNode *self = STUDIO_NODE (widget);
-
-  gtk_widget_queue_draw (widget);
-  if (gtk_widget_has_focus (widget) && self->canvas != NULL)
-    self->canvas->last_focus = self->serial;
-}
-
-static void
 studio_node_dispose (GObject *object)
 {
   StudioNode *self = STUDIO_NODE (object);
@@ -597,15 +573,15 @@ studio_node_init (StudioNode *self)
 {
   gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
-  g_signal_connect (self, "notify::has-focus", G_CALLBACK (focus_cb), NULL);
+  g_signal_connect (self, "notify::has-focus", G_CALLBACK (gtk_widget_queue_draw), NULL);
 }
 
 StudioNode *
-studio_node_new (StudioCanvas *canvas, guint64 serial)
+studio_node_new (const CardContext *context, guint64 serial)
 {
   StudioNode *self = g_object_new (STUDIO_TYPE_NODE, NULL);
 
-  self->canvas = canvas;
+  self->context = context;
   self->serial = serial;
   self->item = STUDIO_NO_ITEM;
   return self;

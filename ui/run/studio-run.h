@@ -8,7 +8,7 @@
 
 #include "ui/charts/studio-driver-memory.h"
 #include "ui/charts/studio-series.h"
-#include "ui/run/studio-worker.h"
+#include "ui/worker/studio-worker.h"
 
 G_BEGIN_DECLS
 

@@ -25,13 +25,13 @@ static guint used_signal, made_signal;
 static char *
 name_of (const StudioWeightsInfo *look, guint i)
 {
-  return g_strdup (loom_safetensors_name (look->file, i));
+  return g_strdup (loom_tensor_file_name (look->file, i));
 }
 
 static char *
 shape_of (const StudioWeightsInfo *look, guint i)
 {
-  const LoomType type = loom_safetensors_type (look->file, i);
+  const LoomType type = loom_tensor_file_type (look->file, i);
 
   return loom_shape_to_string (&type.shape);
 }
@@ -39,15 +39,15 @@ shape_of (const StudioWeightsInfo *look, guint i)
 static char *
 dtype_of (const StudioWeightsInfo *look, guint i)
 {
-  const char *unread = loom_safetensors_unread (look->file, i);
+  const char *unread = loom_tensor_file_unread (look->file, i);
 
-  return g_strdup (unread != NULL ? unread : loom_dtype_name (loom_safetensors_type (look->file, i).dtype));
+  return g_strdup (unread != NULL ? unread : loom_dtype_name (loom_tensor_file_type (look->file, i).dtype));
 }
 
 static char *
 count_of (const StudioWeightsInfo *look, guint i)
 {
-  const LoomType type = loom_safetensors_type (look->file, i);
+  const LoomType type = loom_tensor_file_type (look->file, i);
 
   return studio_format_count ((double)loom_dim_value (loom_shape_count (&type.shape), NULL));
 }
@@ -95,8 +95,8 @@ new_model (const StudioWeightsInfo *look)
 {
   GtkStringList *list = gtk_string_list_new (NULL);
 
-  for (guint i = 0; i < loom_safetensors_count (look->file); i++)
-    gtk_string_list_append (list, loom_safetensors_name (look->file, i));
+  for (guint i = 0; i < loom_tensor_file_count (look->file); i++)
+    gtk_string_list_append (list, loom_tensor_file_name (look->file, i));
   return G_LIST_MODEL (list);
 }
 
@@ -278,7 +278,7 @@ new_offers (StudioWeightsDialog *self)
 static char *
 totals (const StudioWeightsInfo *look)
 {
-  const guint n = loom_safetensors_count (look->file);
+  const guint n = loom_tensor_file_count (look->file);
   g_autofree char *count = studio_format_count (n), *numbers = studio_format_count (look->n_numbers);
   g_autofree char *bytes = g_format_size ((guint64)look->n_bytes);
   g_autofree char *tensors = g_strdup_printf (ngettext ("%s tensor", "%s tensors", n), count);

@@ -22,7 +22,7 @@ studio_weights_info_free (StudioWeightsInfo *look)
   if (look == NULL)
     return;
   g_free (look->path);
-  g_clear_pointer (&look->file, loom_safetensors_free);
+  g_clear_pointer (&look->file, loom_tensor_file_free);
   g_free (look->dtypes);
   g_clear_pointer (&look->match, loom_weights_match_free);
   g_free (look->skeleton);
@@ -36,10 +36,10 @@ count (StudioWeightsInfo *look)
   g_autoptr (GString) names = g_string_new (NULL);
   guint seen = 0;
 
-  for (guint i = 0; i < loom_safetensors_count (look->file); i++)
+  for (guint i = 0; i < loom_tensor_file_count (look->file); i++)
     {
-      const LoomType type = loom_safetensors_type (look->file, i);
-      const char *unread = loom_safetensors_unread (look->file, i);
+      const LoomType type = loom_tensor_file_type (look->file, i);
+      const char *unread = loom_tensor_file_unread (look->file, i);
       const double n = (double)loom_dim_value (loom_shape_count (&type.shape), NULL);
 
       look->n_numbers += n;
@@ -79,7 +79,7 @@ inspect_thread (GTask *task, gpointer source, gpointer data, GCancellable *cance
   GError *error = NULL;
 
   look->path = g_strdup (job->path);
-  look->file = loom_safetensors_open (job->path, &error);
+  look->file = loom_tensor_file_open (job->path, &error);
   if (look->file == NULL)
     {
       g_task_return_error (task, error);

@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   char *path;
-  LoomSafetensors *file;
+  LoomTensorFile *file;
   double n_numbers, n_bytes;
   char *dtypes;            /* "f32", "bf16, f32" */
   LoomWeightsMatch *match; /* NULL: there is no graph to match */

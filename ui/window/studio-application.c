@@ -6,8 +6,8 @@
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
-#include "ui/window/studio-commands.h"
-#include "ui/window/studio-dump.h"
+#include "ui/shell/studio-commands.h"
+#include "ui/page/studio-dump.h"
 #include "ui/window/studio-shutdown.h"
 #include "ui/window/studio-window.h"
 
@@ -53,6 +53,7 @@ application_startup (GApplication *application)
   G_APPLICATION_CLASS (studio_application_parent_class)->startup (application);
   gtk_window_set_default_icon_name ("org.gradloom.Studio");
   g_action_map_add_action_entries (G_ACTION_MAP (application), app_actions, G_N_ELEMENTS (app_actions), application);
+  studio_window_add_commands ();
   studio_commands_set_keys (GTK_APPLICATION (application));
   studio_dump_on_signal (GTK_APPLICATION (application));
 }

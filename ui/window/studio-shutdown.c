@@ -1,11 +1,11 @@
 /* The process stays until its workers have exited, because a hanging worker would outlive it and nothing would end it
- * after its timeout (ui/run/studio-worker.c). */
+ * after its timeout (ui/worker/studio-worker.c). */
 #include "ui/window/studio-shutdown.h"
 
 #include <glib/gi18n.h>
 
-#include "ui/run/studio-worker.h"
-#include "ui/window/studio-question.h"
+#include "ui/worker/studio-worker.h"
+#include "ui/shell/studio-question.h"
 
 #define QUESTION_SECONDS 5   /* a step and its checkpoint rarely take longer */
 #define MAX_SECONDS      140 /* by then workers have been killed, or cannot be */

@@ -4,12 +4,15 @@
 
 #include <adwaita.h>
 
-#include "ui/window/studio-page.h"
+#include "ui/page/studio-page.h"
 
 G_BEGIN_DECLS
 
 #define STUDIO_TYPE_WINDOW (studio_window_get_type ())
 G_DECLARE_FINAL_TYPE (StudioWindow, studio_window, STUDIO, WINDOW, AdwApplicationWindow)
+
+/* Adds the commands of windows and pages to the list of all (studio-commands.h). */
+void studio_window_add_commands (void);
 
 /* With one empty page. */
 StudioWindow *studio_window_new (AdwApplication *application);
@@ -25,8 +28,6 @@ StudioPage *studio_window_get_page (StudioWindow *self);
 guint studio_window_n_pages (StudioWindow *self);
 StudioPage *studio_window_get_nth_page (StudioWindow *self, guint i);
 void studio_window_show_page (StudioWindow *self, StudioPage *page);
-/* Adds a page after the current one and shows it (transfer none). */
-StudioPage *studio_window_add_page (StudioWindow *self);
 
 /* Of the current page. */
 StudioDocument *studio_window_get_document (StudioWindow *self);

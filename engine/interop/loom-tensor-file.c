@@ -1,0 +1,442 @@
+/* Named tensors of a file, whatever its format: recognises it, and makes tensors of what the format's reader found.
+ *
+ * A reader lists entries: a name, an encoding, sizes, strides, and where the first element is. Everything that reads
+ * elements is here, and checks each entry against the bytes that there are. */
+#include "engine/interop/tensor-file-private.h"
+
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-file.h"
+#include "engine/interop/loom-file-kind.h"
+
+/* ---- what readers use ---------------------------------------------------------- */
+
+gboolean
+tensor_file_refuse (const char *file, GError **error, const char *format, ...)
+{
+  g_autofree char *reason = NULL;
+  va_list args;
+
+  va_start (args, format);
+  reason = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", file, reason);
+  return FALSE;
+}
+
+static void
+clear_source (gpointer data)
+{
+  g_clear_pointer (&((TensorSource *)data)->bytes, g_bytes_unref);
+}
+
+void
+tensor_entry_free (TensorEntry *entry)
+{
+  g_free (entry->name);
+  g_free (entry->unread);
+  g_free (entry);
+}
+
+TensorEntry *
+tensor_entry_new (const char *name)
+{
+  TensorEntry *entry = g_new0 (TensorEntry, 1);
+
+  entry->name = g_strdup (name);
+  return entry;
+}
+
+LoomTensorFile *
+tensor_file_new (const char *path)
+{
+  LoomTensorFile *self = g_new0 (LoomTensorFile, 1);
+
+  self->path = g_strdup (path);
+  self->sources = g_array_new (FALSE, TRUE, sizeof (TensorSource));
+  g_array_set_clear_func (self->sources, clear_source);
+  self->read = -1;
+  self->entries = g_ptr_array_new_with_free_func ((GDestroyNotify)tensor_entry_free);
+  self->by_name = g_hash_table_new (g_str_hash, g_str_equal);
+  self->metadata = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  return self;
+}
+
+void
+loom_tensor_file_free (LoomTensorFile *self)
+{
+  if (self == NULL)
+    return;
+  g_clear_pointer (&self->zip, zip_archive_free);
+  g_array_unref (self->sources);
+  g_hash_table_unref (self->by_name);
+  g_hash_table_unref (self->metadata);
+  g_ptr_array_unref (self->entries);
+  g_free (self->prefix);
+  g_free (self->member);
+  g_free (self->path);
+  g_free (self);
+}
+
+guint
+tensor_file_add_source (LoomTensorFile *self, GBytes *bytes, guint64 member)
+{
+  const TensorSource source = { bytes != NULL ? g_bytes_ref (bytes) : NULL, member };
+
+  g_array_append_val (self->sources, source);
+  return self->sources->len - 1;
+}
+
+gboolean
+tensor_file_add (LoomTensorFile *self, TensorEntry *entry, GError **error)
+{
+  if (g_hash_table_contains (self->by_name, entry->name))
+    {
+      tensor_file_refuse (self->path, error, "has two tensors named “%s”", entry->name);
+      tensor_entry_free (entry);
+      return FALSE;
+    }
+  g_ptr_array_add (self->entries, entry);
+  g_hash_table_insert (self->by_name, entry->name, GUINT_TO_POINTER (self->entries->len));
+  return TRUE;
+}
+
+static gint64
+n_elements (const TensorEntry *entry)
+{
+  gint64 n = 1;
+
+  for (int d = 0; d < entry->rank; d++)
+    if (__builtin_mul_overflow (n, entry->dim[d], &n))
+      return -1;
+  return n;
+}
+
+/* The number of elements from the first to the last one. */
+static gint64
+spanned (const TensorEntry *entry)
+{
+  gint64 last = 0, step;
+
+  if (!entry->is_strided || n_elements (entry) == 0)
+    return n_elements (entry);
+  for (int d = 0; d < entry->rank; d++)
+    if (entry->stride[d] < 0 || __builtin_mul_overflow (entry->dim[d] - 1, entry->stride[d], &step)
+        || __builtin_add_overflow (last, step, &last))
+      return -1;
+  return last == G_MAXINT64 ? -1 : last + 1;
+}
+
+gint64
+tensor_entry_span (const TensorEntry *entry)
+{
+  const TensorEncoding *encoding = entry->encoding;
+  const gint64 n = n_elements (entry) >= 0 ? spanned (entry) : -1;
+  gint64 bytes;
+
+  if (n < 0 || n % encoding->block != 0 || __builtin_mul_overflow (n / encoding->block, encoding->bytes, &bytes))
+    return -1;
+  return bytes;
+}
+
+/* ---- opening ------------------------------------------------------------------- */
+
+/* The reader of a zip archive by its members. */
+static gboolean
+read_zip (LoomTensorFile *self, GBytes *bytes, GError **error)
+{
+  self->zip = zip_archive_open (bytes, self->path, error);
+  if (self->zip == NULL)
+    return FALSE;
+  if (zip_archive_find (self->zip, "data.pkl") >= 0)
+    return read_torch_zip (self, error);
+  if (zip_archive_find (self->zip, "model_weights_config.json") >= 0)
+    return read_exported (self, error);
+  for (guint64 i = 0; i < zip_archive_count (self->zip); i++)
+    {
+      const char *name = zip_archive_name (self->zip, i);
+
+      if (name != NULL && g_str_has_suffix (name, ".npy"))
+        return read_npz (self, error);
+    }
+  return tensor_file_refuse (self->path, error,
+                             "is a zip archive without weights: it has no data.pkl of torch.save and no .npy");
+}
+
+static gboolean
+begins (GBytes *bytes, const char *magic, gsize n)
+{
+  gsize length;
+  const void *data = g_bytes_get_data (bytes, &length);
+
+  return length >= n && memcmp (data, magic, n) == 0;
+}
+
+/* A pickle of protocol 2 or later; a header of safetensors would be as long as two bytes of it say. */
+static gboolean
+is_pickle (GBytes *bytes)
+{
+  gsize length;
+  const guint8 *data = g_bytes_get_data (bytes, &length);
+
+  return length > 2 && data[0] == 0x80 && data[1] >= 2 && data[1] <= 5 && !(length > 8 && data[8] == '{');
+}
+
+static gboolean
+read_any (LoomTensorFile *self, GBytes *bytes, GError **error)
+{
+  gsize length;
+  const guint8 *data = g_bytes_get_data (bytes, &length);
+  g_autofree char *other = NULL;
+
+  if (begins (bytes, "PK\003\004", 4))
+    return read_zip (self, bytes, error);
+  if (is_pickle (bytes))
+    return read_torch_legacy (self, bytes, error);
+  if (begins (bytes, "GGUF", 4))
+    return read_gguf (self, bytes, error);
+  other = loom_file_kind_words (data, length, LOOM_FILE_WEIGHTS);
+  return other != NULL ? tensor_file_refuse (self->path, error, "%s", other) : read_safetensors (self, bytes, error);
+}
+
+LoomTensorFile *
+loom_tensor_file_open (const char *path, GError **error)
+{
+  g_autoptr (LoomTensorFile) self = NULL;
+  g_autoptr (GMappedFile) mapped = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+
+  g_return_val_if_fail (path != NULL, NULL);
+
+  self = tensor_file_new (path);
+  if (g_str_has_suffix (path, ".json") || g_file_test (path, G_FILE_TEST_IS_DIR))
+    return read_shards (self, path, error) ? g_steal_pointer (&self) : NULL;
+  mapped = loom_file_map (path, error);
+  if (mapped == NULL)
+    return NULL;
+  bytes = g_mapped_file_get_bytes (mapped);
+  return read_any (self, bytes, error) ? g_steal_pointer (&self) : NULL;
+}
+
+/* ---- tensors ------------------------------------------------------------------- */
+
+guint
+loom_tensor_file_count (const LoomTensorFile *self)
+{
+  return self->entries->len;
+}
+
+static const TensorEntry *
+get_entry (const LoomTensorFile *self, guint i)
+{
+  return g_ptr_array_index (self->entries, i);
+}
+
+const char *
+loom_tensor_file_name (const LoomTensorFile *self, guint i)
+{
+  const char *name;
+
+  g_return_val_if_fail (i < self->entries->len, NULL);
+
+  name = get_entry (self, i)->name;
+  return self->prefix != NULL && g_str_has_prefix (name, self->prefix) ? name + strlen (self->prefix) : name;
+}
+
+LoomType
+loom_tensor_file_type (const LoomTensorFile *self, guint i)
+{
+  const TensorEntry *entry = get_entry (self, i);
+
+  return (LoomType){ .dtype = entry->encoding != NULL ? entry->encoding->dtype : LOOM_U8,
+                     .shape = loom_shape (entry->rank, entry->dim) };
+}
+
+const char *
+loom_tensor_file_unread (const LoomTensorFile *self, guint i)
+{
+  return get_entry (self, i)->unread;
+}
+
+/* The source's bytes; of an archive, those of one member are kept, because neighbours often share it. */
+static GBytes *
+get_source (LoomTensorFile *self, guint i, GError **error)
+{
+  TensorSource *source = &g_array_index (self->sources, TensorSource, i);
+
+  if (source->bytes != NULL)
+    return source->bytes;
+  source->bytes = zip_archive_read (self->zip, source->member, G_MAXSIZE, error);
+  if (source->bytes == NULL)
+    return NULL;
+  if (self->read >= 0)
+    clear_source (&g_array_index (self->sources, TensorSource, self->read));
+  self->read = (int)i;
+  return source->bytes;
+}
+
+static void
+gather_strided (const TensorEntry *entry, const guint8 *from, guint8 *to)
+{
+  const gsize size = entry->encoding->bytes;
+  const gint64 n = n_elements (entry);
+  gint64 index[LOOM_SHAPE_MAX_RANK] = { 0 }, at = 0;
+
+  for (gint64 i = 0; i < n; i++)
+    {
+      memcpy (to + (gsize)i * size, from + (gsize)at * size, size);
+      for (int d = entry->rank - 1; d >= 0; d--)
+        {
+          at += entry->stride[d];
+          if (++index[d] < entry->dim[d])
+            break;
+          at -= entry->stride[d] * entry->dim[d];
+          index[d] = 0;
+        }
+    }
+}
+
+/* A tensor with elements that are stored otherwise, or elsewhere than a tensor may point to. */
+static LoomTensor *
+copy_tensor (const TensorEntry *entry, const guint8 *data, const char *path, GError **error)
+{
+  const TensorEncoding *encoding = entry->encoding;
+  g_autoptr (LoomTensor) t = loom_tensor_new (encoding->dtype, entry->rank, entry->dim, error);
+  g_autofree guint8 *gathered = NULL;
+
+  if (t == NULL || t->count == 0)
+    return g_steal_pointer (&t);
+  if (entry->is_strided)
+    {
+      gathered = encoding->decode == NULL ? NULL : g_try_malloc ((gsize)t->count * encoding->bytes);
+      if (encoding->decode != NULL && gathered == NULL)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "“%s” needs more memory than there is.", path);
+          return NULL;
+        }
+      gather_strided (entry, data, encoding->decode == NULL ? t->data : gathered);
+      data = gathered;
+    }
+  else if (encoding->decode == NULL)
+    memcpy (t->data, data, t->bytes);
+  if (encoding->decode != NULL && !encoding->decode (data, t->count, t->data))
+    {
+      tensor_file_refuse (path, error, "has an unsigned integer in “%s” that is too large for i64", entry->name);
+      return NULL;
+    }
+  return g_steal_pointer (&t);
+}
+
+LoomTensor *
+loom_tensor_file_tensor (LoomTensorFile *self, guint i, GError **error)
+{
+  const TensorEntry *entry;
+  const guint8 *data;
+  GBytes *bytes;
+  gsize length;
+  gint64 span;
+
+  g_return_val_if_fail (i < self->entries->len, NULL);
+
+  entry = get_entry (self, i);
+  if (entry->encoding == NULL)
+    {
+      tensor_file_refuse (self->path, error,
+                          "has the tensor “%s” of the unsupported type “%s”; convert it to F32, F16 or BF16 and save "
+                          "it again",
+                          entry->name, entry->unread);
+      return NULL;
+    }
+  bytes = get_source (self, entry->source, error);
+  if (bytes == NULL)
+    return NULL;
+  data = g_bytes_get_data (bytes, &length);
+  span = tensor_entry_span (entry);
+  if (span < 0 || entry->offset > length || (guint64)span > length - entry->offset)
+    {
+      tensor_file_refuse (self->path, error, "is truncated or damaged: tensor “%s” ends outside its bytes",
+                          entry->name);
+      return NULL;
+    }
+  data += entry->offset;
+  if (!entry->is_strided && entry->encoding->decode == NULL
+      && (span == 0 || (guintptr)data % loom_dtype_size (entry->encoding->dtype) == 0))
+    return loom_tensor_new_from_bytes (entry->encoding->dtype, entry->rank, entry->dim, bytes, entry->offset);
+  return copy_tensor (entry, data, self->path, error);
+}
+
+/* ---- names ----------------------------------------------------------------------- */
+
+static gpointer
+look_up (const LoomTensorFile *self, const char *prefix, const char *name)
+{
+  g_autofree char *whole = NULL;
+
+  if (prefix == NULL)
+    return g_hash_table_lookup (self->by_name, name);
+  whole = g_strconcat (prefix, name, NULL);
+  return g_hash_table_lookup (self->by_name, whole);
+}
+
+/* If several tensors are one, safetensors.torch.save_model writes it once, and the other names in the metadata: {alias:
+ * name}. */
+int
+loom_tensor_file_find (const LoomTensorFile *self, const char *name)
+{
+  gpointer at = look_up (self, NULL, name);
+  const char *other;
+
+  if (at == NULL && self->prefix != NULL)
+    at = look_up (self, self->prefix, name);
+  other = at == NULL ? loom_tensor_file_metadata (self, name) : NULL;
+  if (other != NULL)
+    at = look_up (self, NULL, other);
+  return (int)GPOINTER_TO_UINT (at) - 1;
+}
+
+static gboolean
+has_all (const LoomTensorFile *self, const char *prefix, const char *const *names, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (look_up (self, prefix, names[i]) == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+const char *
+loom_tensor_file_strip_prefix (LoomTensorFile *self, const char *const *names, guint n)
+{
+  guint missing = 0;
+
+  while (missing < n && loom_tensor_file_find (self, names[missing]) >= 0)
+    missing++;
+  if (missing == n)
+    return NULL;
+  /* Whatever the prefix is, one of the file's names is that of the first missing weight with it. */
+  for (guint i = 0; i < self->entries->len; i++)
+    {
+      const char *whole = get_entry (self, i)->name;
+      const gsize a = strlen (whole), b = strlen (names[missing]);
+      g_autofree char *prefix = NULL;
+
+      if (a <= b || whole[a - b - 1] != '.' || strcmp (whole + a - b, names[missing]) != 0)
+        continue;
+      prefix = g_strndup (whole, a - b);
+      if (has_all (self, prefix, names, n))
+        return self->prefix = g_steal_pointer (&prefix);
+    }
+  return NULL;
+}
+
+const char *
+loom_tensor_file_metadata (const LoomTensorFile *self, const char *key)
+{
+  return g_hash_table_lookup (self->metadata, key);
+}
+
+const char *
+loom_tensor_file_member (const LoomTensorFile *self)
+{
+  return self->member;
+}

@@ -1,0 +1,140 @@
+/* Reads a model that is saved as several safetensors files, by its index, and folders with one model.
+ *
+ * The index {"weight_map": {tensor: file}} is untrusted: the shards are files of its own folder, by name alone. */
+#include "engine/interop/loom-safetensors.h"
+#include "engine/interop/tensor-file-private.h"
+
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-json.h"
+
+#define MAX_INDEX 100000000
+/* {"weight_map": {name: file}} has two levels, and "metadata" may have another one. */
+#define MAX_DEPTH 8
+#define INDEX_END ".safetensors.index.json"
+
+/* The entries of a shard whose tensors the index says are in it. */
+static gboolean
+take_shard (LoomTensorFile *self, LoomFolder *folder, const char *shard, JsonObject *map, guint *taken, GError **error)
+{
+  g_autoptr (LoomTensorFile) file = NULL;
+  guint source;
+
+  if (strchr (shard, '/') != NULL || shard[0] == '.' || shard[0] == '\0')
+    return tensor_file_refuse (self->path, error, "names the shard “%s”, which is no file of its folder", shard);
+  file = loom_safetensors_open_in (folder, shard, error);
+  if (file == NULL)
+    return FALSE;
+  source = tensor_file_add_source (self, g_array_index (file->sources, TensorSource, 0).bytes, 0);
+  for (guint i = 0; i < file->entries->len; i++)
+    {
+      TensorEntry *entry = file->entries->pdata[i];
+
+      if (g_strcmp0 (json_object_get_string_member_with_default (map, entry->name, NULL), shard) != 0)
+        continue;
+      file->entries->pdata[i] = tensor_entry_new ("");
+      entry->source = source;
+      if (!tensor_file_add (self, entry, error))
+        return FALSE;
+      ++*taken;
+    }
+  return TRUE;
+}
+
+static gboolean
+read_index (LoomTensorFile *self, LoomFolder *folder, const char *name, GError **error)
+{
+  g_autoptr (JsonParser) parser = json_parser_new_immutable ();
+  g_autoptr (GHashTable) shards = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) order = g_ptr_array_new ();
+  g_autofree char *text = NULL;
+  gsize length;
+  JsonObject *map = NULL;
+  JsonNode *root, *node;
+  JsonObjectIter iter;
+  const char *tensor;
+  guint taken = 0;
+
+  if (!loom_folder_read (folder, name, MAX_INDEX, &text, &length, error))
+    return FALSE;
+  if (loom_json_is_within (text, length, MAX_DEPTH) && g_utf8_validate (text, length, NULL)
+      && json_parser_load_from_data (parser, text, length, NULL))
+    {
+      root = json_parser_get_root (parser);
+      node = root != NULL && JSON_NODE_HOLDS_OBJECT (root)
+                 ? json_object_get_member (json_node_get_object (root), "weight_map")
+                 : NULL;
+      map = node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
+    }
+  if (map == NULL)
+    return tensor_file_refuse (self->path, error, "is not the index of a sharded model: it has no “weight_map”");
+  json_object_iter_init_ordered (&iter, map);
+  while (json_object_iter_next_ordered (&iter, &tensor, &node))
+    {
+      const char *shard = JSON_NODE_HOLDS_VALUE (node) ? json_node_get_string (node) : NULL;
+
+      if (shard == NULL)
+        return tensor_file_refuse (self->path, error, "is a damaged index: it names no file for “%s”", tensor);
+      if (g_hash_table_add (shards, (gpointer)shard))
+        g_ptr_array_add (order, (gpointer)shard);
+    }
+  for (guint i = 0; i < order->len; i++)
+    if (!take_shard (self, folder, order->pdata[i], map, &taken, error))
+      return FALSE;
+  if (taken == json_object_get_size (map))
+    return TRUE;
+  json_object_iter_init_ordered (&iter, map);
+  while (json_object_iter_next_ordered (&iter, &tensor, &node))
+    if (loom_tensor_file_find (self, tensor) < 0)
+      return tensor_file_refuse (self->path, error, "names the tensor “%s” in “%s”, which does not have it", tensor,
+                                 json_node_get_string (node));
+  return TRUE;
+}
+
+/* The name of the folder's index, or of its only safetensors file. */
+static char *
+find_model (LoomFolder *folder, const char *path, GError **error)
+{
+  g_auto (GStrv) names = loom_folder_names (folder);
+  const char *model = NULL, *index = NULL;
+  guint n_models = 0, n_indices = 0;
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      if (g_str_has_suffix (names[i], INDEX_END) && ++n_indices > 0)
+        index = names[i];
+      if (g_str_has_suffix (names[i], ".safetensors") && ++n_models > 0)
+        model = names[i];
+    }
+  if (n_indices == 1 || n_models == 1)
+    return g_strdup (n_indices == 1 ? index : model);
+  tensor_file_refuse (path, error, "is a folder with %s; name the file of weights in it, such as model.safetensors",
+                      n_models == 0 ? "no safetensors file" : "several safetensors files");
+  return NULL;
+}
+
+gboolean
+read_shards (LoomTensorFile *self, const char *path, GError **error)
+{
+  const gboolean is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
+  g_autofree char *above = is_folder ? g_strdup (path) : g_path_get_dirname (path);
+  g_autoptr (LoomFolder) folder = loom_folder_open (above, error);
+  g_autofree char *name = NULL;
+  g_autoptr (GMappedFile) mapped = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+
+  if (folder == NULL)
+    return FALSE;
+  name = is_folder ? find_model (folder, path, error) : g_path_get_basename (path);
+  if (name == NULL)
+    return FALSE;
+  if (g_str_has_suffix (name, ".json"))
+    return read_index (self, folder, name, error);
+  mapped = loom_folder_map (folder, name, error);
+  if (mapped == NULL)
+    return FALSE;
+  bytes = g_mapped_file_get_bytes (mapped);
+  return read_safetensors (self, bytes, error);
+}

@@ -1,0 +1,378 @@
+/* Files of weights in every format, against what PyTorch, NumPy and gguf say they are (weights/make.py); and damaged
+ * ones, of which every one ends with a sentence. */
+#include "engine/interop/loom-safetensors.h"
+#include "engine/interop/loom-weights.h"
+#include "engine/interop/pickle.h"
+#include "tests/test-program.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+
+static char *
+path_of (const char *name)
+{
+  return g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "interop", "weights", name, NULL);
+}
+
+static LoomTensorFile *
+open_file (const char *name)
+{
+  g_autofree char *path = path_of (name);
+  g_autoptr (GError) error = NULL;
+  LoomTensorFile *file = loom_tensor_file_open (path, &error);
+
+  g_assert_no_error (error);
+  g_assert_nonnull (file);
+  return file;
+}
+
+/* Every tensor of the file is one of that name in `want`, with the same numbers; FNUZ and other small floats with the
+ * same NaN. Returns their number. */
+static guint
+compare (LoomTensorFile *file, LoomTensorFile *want)
+{
+  for (guint i = 0; i < loom_tensor_file_count (file); i++)
+    {
+      const char *name = loom_tensor_file_name (file, i);
+      const int at = loom_tensor_file_find (want, name);
+      const LoomType type = loom_tensor_file_type (file, i);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_null (loom_tensor_file_unread (file, i));
+      g_assert_cmpint (at, >=, 0);
+      g_autoptr (LoomTensor) a = loom_tensor_file_tensor (file, i, &error);
+      g_assert_no_error (error);
+      g_autoptr (LoomTensor) b = loom_tensor_file_tensor (want, (guint)at, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (a->dtype, ==, b->dtype);
+      g_assert_cmpint (a->dtype, ==, type.dtype);
+      const LoomShape shape = loom_tensor_shape (a), wanted = loom_tensor_shape (b);
+      g_assert_true (loom_shape_equal (&shape, &wanted));
+      if (!loom_tensor_equal_bits (a, b))
+        g_error ("%s differs", name);
+    }
+  return loom_tensor_file_count (file);
+}
+
+static void
+test_formats (void)
+{
+  static const struct
+  {
+    const char *file;
+    guint n;
+  } files[] = {
+    { "types.pth", 24 }, { "types.safetensors", 18 }, { "legacy.pth", 10 }, { "plain.npz", 9 }, { "packed.npz", 9 }
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autoptr (LoomTensorFile) file = open_file (files[i].file), want = open_file ("want.safetensors");
+
+      g_assert_cmpuint (compare (file, want), ==, files[i].n);
+      g_assert_null (loom_tensor_file_member (file));
+    }
+}
+
+/* Plain, in a checkpoint, a pickled module, exported: the same weights, after a prefix is left out. */
+static void
+test_networks (void)
+{
+  static const char *const names[] = { "fc.weight", "fc.bias", "norm.weight", "norm.running_var" };
+  static const struct
+  {
+    const char *file, *member, *prefix, *said;
+  } files[] = {
+    { "module.pth", NULL, NULL, NULL },
+    { "exported.pt2", NULL, NULL, NULL },
+    { "checkpoint.pth", "model_state_dict", "module.",
+      "has its weights in “model_state_dict”, with “module.” before each name" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autoptr (LoomTensorFile) file = open_file (files[i].file), want = open_file ("net.safetensors");
+      g_autofree char *said = loom_weights_fit_names (file, names, G_N_ELEMENTS (names));
+
+      g_assert_cmpstr (said, ==, files[i].said);
+      g_assert_cmpstr (loom_tensor_file_member (file), ==, files[i].member);
+      g_assert_cmpuint (compare (file, want), ==, 7);
+    }
+  /* A prefix with which one name is missing is left alone. */
+  g_autoptr (LoomTensorFile) file = open_file ("checkpoint.pth");
+  const char *other[] = { "fc.weight", "none" };
+  g_assert_null (loom_tensor_file_strip_prefix (file, other, 2));
+  g_assert_cmpint (loom_tensor_file_find (file, "fc.weight"), ==, -1);
+}
+
+static void
+test_gguf (void)
+{
+  g_autoptr (LoomTensorFile) file = open_file ("small.gguf"), want = open_file ("want.safetensors"),
+                             quantised = open_file ("quantised.safetensors");
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpuint (loom_tensor_file_count (file), ==, 4);
+  for (guint i = 0; i < 3; i++)
+    {
+      const char *name = loom_tensor_file_name (file, i);
+      LoomTensorFile *of = i == 2 ? quantised : want;
+      g_autoptr (LoomTensor) a = loom_tensor_file_tensor (file, i, &error);
+      g_autoptr (LoomTensor) b = loom_tensor_file_tensor (of, (guint)loom_tensor_file_find (of, name), &error);
+
+      g_assert_no_error (error);
+      g_assert_true (loom_tensor_equal_bits (a, b));
+    }
+  g_assert_cmpstr (loom_tensor_file_unread (file, 3), ==, "Q4_0");
+  g_assert_null (loom_tensor_file_tensor (file, 3, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+}
+
+/* ---- shards ----------------------------------------------------------------------- */
+
+static void
+write_shard (const char *folder, const char *name, const char *tensor, double value)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  const gint64 dim = 2;
+  g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, 1, &dim, NULL);
+
+  loom_tensor_set (t, 1, value);
+  g_ptr_array_add (tensors, loom_named_tensor_new (tensor, t));
+  g_assert_true (loom_safetensors_save (path, tensors, NULL, NULL));
+}
+
+static void
+assert_refused (const char *path, const char *part)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (loom_tensor_file_open (path, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  if (strstr (error->message, part) == NULL)
+    g_error ("“%s” is not in: %s", part, error->message);
+}
+
+static void
+remove_all (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+
+      g_unlink (path);
+    }
+  g_rmdir (folder);
+}
+
+static void
+test_shards (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("loom-shards-XXXXXX", NULL);
+  g_autofree char *index = g_build_filename (folder, "m.safetensors.index.json", NULL);
+  g_autoptr (GError) error = NULL;
+
+  write_shard (folder, "m-1.safetensors", "a", 1);
+  write_shard (folder, "m-2.safetensors", "b", 2);
+  assert_refused (folder, "several safetensors files");
+  g_assert_true (g_file_set_contents (
+      index, "{\"metadata\":{\"total_size\":16},\"weight_map\":{\"b\":\"m-2.safetensors\",\"a\":\"m-1.safetensors\"}}",
+      -1, NULL));
+  const char *const paths[] = { index, folder };
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (LoomTensorFile) file = loom_tensor_file_open (paths[i], &error);
+
+      g_assert_no_error (error);
+      g_assert_cmpuint (loom_tensor_file_count (file), ==, 2);
+      g_autoptr (LoomTensor) b = loom_tensor_file_tensor (file, (guint)loom_tensor_file_find (file, "b"), &error);
+      g_assert_no_error (error);
+      g_assert_cmpfloat (loom_tensor_get (b, 1), ==, 2);
+    }
+  const struct
+  {
+    const char *text, *part;
+  } bad[] = {
+    { "{\"weight_map\":{\"a\":\"../m-1.safetensors\"}}", "no file of its folder" },
+    { "{\"weight_map\":{\"a\":\"m-2.safetensors\"}}", "names the tensor “a” in “m-2.safetensors”" },
+    { "{\"weight_map\":{\"a\":3}}", "names no file for “a”" },
+    { "{\"other\":{}}", "no “weight_map”" },
+    { "{", "no “weight_map”" },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_assert_true (g_file_set_contents (index, bad[i].text, -1, NULL));
+      assert_refused (index, bad[i].part);
+    }
+  remove_all (folder);
+}
+
+/* ---- damage ------------------------------------------------------------------------ */
+
+/* Without forcing it to the disk, which takes longer than all the rest. */
+static void
+write_file (const char *path, const char *data, gsize length)
+{
+  g_assert_true (g_file_set_contents_full (path, data, (gssize)length, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+}
+
+/* Reads all that can be read; errors are expected. */
+static void
+read_all (const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensorFile) file = loom_tensor_file_open (path, &error);
+
+  if (file == NULL)
+    {
+      g_assert_true (error->domain == LOOM_ERROR && g_utf8_validate (error->message, -1, NULL));
+      return;
+    }
+  for (guint i = 0; i < loom_tensor_file_count (file); i++)
+    {
+      g_autoptr (GError) local = NULL;
+      g_autoptr (LoomTensor) t = NULL;
+      const LoomType type = loom_tensor_file_type (file, i);
+
+      /* Sizes that a bit has made large would be allocated before their bytes are missed by a decoder. */
+      if (loom_dim_value (loom_shape_count (&type.shape), NULL) < 1 << 20)
+        t = loom_tensor_file_tensor (file, i, &local);
+      g_assert_true (t != NULL || local == NULL || local->domain == LOOM_ERROR);
+    }
+}
+
+/* Each file is cut at many places, and bytes of it are changed: an error or other numbers, and nothing else. */
+static void
+test_damage (void)
+{
+  static const char *const names[] = { "types.pth", "legacy.pth", "checkpoint.pth", "module.pth",       "exported.pt2",
+                                       "plain.npz", "packed.npz", "small.gguf",     "types.safetensors" };
+  g_autofree char *folder = g_dir_make_tmp ("loom-damage-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "w", NULL);
+  g_autoptr (GRand) random = g_rand_new_with_seed (7);
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *from = path_of (names[i]), *text = NULL;
+      gsize length;
+
+      g_assert_true (g_file_get_contents (from, &text, &length, NULL));
+      for (int k = 0; k < 40; k++)
+        {
+          write_file (path, text, (gsize)g_rand_int_range (random, 0, (gint32)length));
+          read_all (path);
+        }
+      for (int k = 0; k < 150; k++)
+        {
+          g_autofree char *changed = g_memdup2 (text, length);
+
+          for (int j = 0; j < 3; j++)
+            changed[g_rand_int_range (random, 0, (gint32)length)] = (char)g_rand_int (random);
+          write_file (path, changed, length);
+          read_all (path);
+        }
+    }
+  remove_all (folder);
+}
+
+/* A TorchScript program, a pickle of other objects, and opcodes of no state dict are named. */
+static void
+test_refused (void)
+{
+  static const struct
+  {
+    const char *bytes;
+    gsize n;
+    const char *part;
+  } pickles[] = {
+    { "\x80\x02}q\0.", 6, "is a pickle of Python, and no file of torch.save" },
+    { "\x80\x02I1\n.", 6, "has a pickle with the opcode 0x49" },
+    { "\x80\x02(X\x05\0\0\0ab", 10, "its pickle is not well formed" },
+    { "\x80\x02(tt.", 6, "its pickle is not well formed" },
+    { "\x80\x02(u.", 5, "its pickle is not well formed" },
+    { "\x80\x02h\x07.", 5, "its pickle is not well formed" },
+    { "\x80\x02.", 3, "its pickle is not well formed" },
+  };
+  g_autofree char *folder = g_dir_make_tmp ("loom-pickles-XXXXXX", NULL), *script = path_of ("script.pt");
+  g_autofree char *path = g_build_filename (folder, "w.pth", NULL);
+
+  assert_refused (script, "is a TorchScript program");
+  for (guint i = 0; i < G_N_ELEMENTS (pickles); i++)
+    {
+      g_assert_true (g_file_set_contents (path, pickles[i].bytes, (gssize)pickles[i].n, NULL));
+      assert_refused (path, pickles[i].part);
+    }
+  remove_all (folder);
+}
+
+/* Of forty dictionaries each contains the next one twice: the last would be reached 2^39 times. */
+static void
+test_many_ways (void)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  static const guint8 head[] = { 0x80, 2,    0x8a, 10,  0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19,
+                                 '.',  0x80, 2,    'M', 0xe9, 3,    '.',  0x80, 2,    '}',  '.',  0x80, 2,    '}' };
+  g_autofree char *folder = g_dir_make_tmp ("loom-pickles-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "w.pth", NULL);
+
+  g_byte_array_append (bytes, head, sizeof head);
+  for (guint8 i = 0; i < 40; i++)
+    {
+      const guint8 outer[] = { 'q', i, '}', '(', 'X', 1, 0, 0, 0, 'a', 'h', i, 'X', 1, 0, 0, 0, 'b', 'h', i, 'u' };
+
+      g_byte_array_append (bytes, outer, sizeof outer);
+    }
+  g_byte_array_append (bytes, (const guint8 *)".\x80\x02].", 5);
+  write_file (path, (const char *)bytes->data, bytes->len);
+  assert_refused (path, "its dictionaries contain each other");
+  remove_all (folder);
+}
+
+/* Names are recorded and never looked up; values may refer to each other. */
+static void
+test_pickle (void)
+{
+  /* {"a": [None, True, -2, 300, 0.5], "b": os.system("x")}, the list also as its own last item */
+  static const guint8 bytes[] = "\x80\x04}(\x8c\x01"
+                                "a](N\x88J\xfe\xff\xff\xffM\x2c\x01G\x3f\xe0\0\0\0\0\0\0e\x8c\x01"
+                                "bcos\nsystem\n\x8c\x01x\x85Ru.";
+  g_autoptr (GError) error = NULL;
+  gsize used;
+  g_autoptr (Pickle) pickle = pickle_read (bytes, sizeof bytes - 1, &used, "w", &error);
+  const PickleValue *root, *list, *call;
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (used, ==, sizeof bytes - 1);
+  root = pickle_root (pickle);
+  list = pickle_get (root, "a");
+  g_assert_cmpuint (list->items->len, ==, 5);
+  g_assert_nonnull (pickle_item (list, 0, PICKLE_NONE));
+  g_assert_cmpint (pickle_item (list, 1, PICKLE_BOOL)->integer, ==, 1);
+  g_assert_cmpint (pickle_item (list, 2, PICKLE_INT)->integer, ==, -2);
+  g_assert_cmpint (pickle_item (list, 3, PICKLE_INT)->integer, ==, 300);
+  g_assert_cmpfloat (pickle_item (list, 4, PICKLE_FLOAT)->number, ==, 0.5);
+  call = pickle_get (root, "b");
+  g_assert_cmpstr (pickle_callee (call), ==, "os system");
+  g_assert_cmpstr (pickle_item (pickle_arguments (call), 0, PICKLE_TEXT)->text, ==, "x");
+  g_assert_null (pickle_get (root, "c"));
+}
+
+TEST_FILE (argc, argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/tensor-file/formats", test_formats);
+  g_test_add_func ("/tensor-file/networks", test_networks);
+  g_test_add_func ("/tensor-file/gguf", test_gguf);
+  g_test_add_func ("/tensor-file/shards", test_shards);
+  g_test_add_func ("/tensor-file/damage", test_damage);
+  g_test_add_func ("/tensor-file/refused", test_refused);
+  g_test_add_func ("/tensor-file/many-ways", test_many_ways);
+  g_test_add_func ("/tensor-file/pickle", test_pickle);
+  return g_test_run ();
+}

@@ -1,0 +1,907 @@
+/* The parts of a canvas that belong to a widget, each on a plain widget instead of a canvas: pictures, wires, view,
+ * glide, marks, landing, hints, pins, popovers, cards, their agreement with the document, and the board. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/test-program.h"
+#include "tests/ui/document-chain.h"
+#include "tests/ui/document-test.h"
+#include "ui/canvas/annotation-edit.h"
+#include "ui/canvas/canvas-board.h"
+#include "ui/canvas/canvas-clipboard.h"
+#include "ui/canvas/canvas-commands.h"
+#include "ui/canvas/canvas-drawing.h"
+#include "ui/canvas/canvas-flight.h"
+#include "ui/canvas/canvas-hints.h"
+#include "ui/canvas/canvas-keys.h"
+#include "ui/canvas/canvas-menu.h"
+#include "ui/canvas/canvas-pointer.h"
+#include "ui/canvas/connect-chooser.h"
+#include "ui/canvas/gesture-commands.h"
+#include "ui/canvas/quick-add.h"
+#include "ui/canvas/swap-chooser.h"
+#include "ui/canvas/waypoints.h"
+
+/* A widget with the class actions of canvases and nothing else: it neither places nor draws a child. */
+#define TYPE_PLAIN (plain_get_type ())
+G_DECLARE_FINAL_TYPE (Plain, plain, , PLAIN, GtkWidget)
+
+struct _Plain
+{
+  GtkWidget parent_instance;
+};
+
+G_DEFINE_FINAL_TYPE (Plain, plain, GTK_TYPE_WIDGET)
+
+static void
+plain_dispose (GObject *object)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (object))) != NULL)
+    gtk_widget_unparent (child);
+  G_OBJECT_CLASS (plain_parent_class)->dispose (object);
+}
+
+static void
+plain_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+}
+
+static void
+plain_class_init (PlainClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = plain_dispose;
+  GTK_WIDGET_CLASS (klass)->snapshot = plain_snapshot;
+  canvas_commands_install (GTK_WIDGET_CLASS (klass));
+  canvas_menu_install (GTK_WIDGET_CLASS (klass));
+}
+
+static void
+plain_init (Plain *self)
+{
+  gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
+}
+
+typedef struct
+{
+  StudioDocument *document;
+  StudioScene *scene;
+  GtkWidget *window, *widget;
+} Fixture;
+
+static void
+settle (void)
+{
+  gint64 end = g_get_monotonic_time () + 60 * 1000;
+
+  while (g_get_monotonic_time () < end)
+    {
+      while (g_main_context_iteration (NULL, FALSE))
+        ;
+      g_usleep (2000);
+    }
+}
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  f->document = document_load (chain);
+  studio_document_get_net (f->document);
+  f->scene = studio_document_get_scene (f->document);
+  f->widget = g_object_new (TYPE_PLAIN, NULL);
+  f->window = gtk_window_new ();
+  gtk_window_set_default_size (GTK_WINDOW (f->window), 600, 400);
+  gtk_window_set_child (GTK_WINDOW (f->window), f->widget);
+  gtk_window_present (GTK_WINDOW (f->window));
+  settle ();
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  gtk_window_destroy (GTK_WINDOW (f->window));
+  settle ();
+  g_assert_finalize_object (f->document);
+}
+
+static guint
+item (Fixture *f, const char *id)
+{
+  return studio_scene_find_id (f->scene, id);
+}
+
+static guint64
+serial (Fixture *f, const char *id)
+{
+  return document_serial (f->document, id);
+}
+
+static void
+test_pictures (Fixture *f, gconstpointer data)
+{
+  CanvasPictures *pictures = canvas_pictures_new (f->widget);
+  cairo_surface_t *frame = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, 1, 1);
+  PangoLayout *text = canvas_pictures_far_text (pictures);
+
+  g_assert_cmpfloat (canvas_pictures_theme (pictures)->background.alpha, >, 0);
+  g_assert_true (canvas_pictures_far_text (pictures) == text);
+  g_assert_nonnull (canvas_pictures_icon (pictures, "edit-find-symbolic"));
+  g_assert_null (canvas_pictures_icon (pictures, "no-such-icon"));
+  g_assert_null (canvas_pictures_get_frame (pictures, "a"));
+  canvas_pictures_put_frame (pictures, "a", frame);
+  g_assert_true (canvas_pictures_get_frame (pictures, "a") == frame);
+  g_hash_table_insert (canvas_pictures_shape_labels (pictures), g_strdup ("B × 4"), g_object_ref (text));
+  canvas_pictures_forget_style (pictures, FALSE);
+  g_assert_null (canvas_pictures_get_frame (pictures, "a"));
+  g_assert_cmpuint (g_hash_table_size (canvas_pictures_shape_labels (pictures)), ==, 1);
+  canvas_pictures_forget_style (pictures, TRUE);
+  g_assert_cmpuint (g_hash_table_size (canvas_pictures_shape_labels (pictures)), ==, 0);
+  canvas_pictures_forget_icons (pictures);
+  canvas_pictures_free (pictures);
+}
+
+/* ---- view ------------------------------------------------------------------ */
+
+typedef struct
+{
+  guint n, n_zoomed;
+} Changes;
+
+static void
+changed_cb (gboolean zoomed, gpointer data)
+{
+  Changes *changes = data;
+
+  changes->n++;
+  changes->n_zoomed += zoomed ? 1 : 0;
+}
+
+static gboolean
+shows (const CanvasView *view, const StudioScene *scene)
+{
+  StudioRect visible = studio_view_visible (canvas_view_get (view)), all = studio_geometry_bounds_with_pins (scene);
+
+  return all.x >= visible.x && all.y >= visible.y && all.x + all.width <= visible.x + visible.width
+         && all.y + all.height <= visible.y + visible.height;
+}
+
+static void
+test_view (Fixture *f, gconstpointer data)
+{
+  Changes changes = { 0, 0 };
+  CanvasView *view = canvas_view_new (f->widget, changed_cb, &changes);
+  StudioRect far_away = { 5000, 5000, 10, 10 };
+  double x, y;
+
+  g_assert_true (canvas_view_needs_fit (view));
+  canvas_view_fit (view, f->scene); /* there is no size yet */
+  g_assert_cmpuint (changes.n, ==, 0);
+  g_assert_true (canvas_view_set_size (view, 1200, 800));
+  g_assert_false (canvas_view_set_size (view, 1200, 800));
+  canvas_view_fit (view, f->scene);
+  g_assert_true (!canvas_view_needs_fit (view) && shows (view, f->scene));
+  /* It is fitted again at another size, until it is moved. */
+  canvas_view_set_size (view, 600, 800);
+  g_assert_true (canvas_view_needs_fit (view));
+  canvas_view_fit_again (view, f->scene);
+  g_assert_true (shows (view, f->scene));
+  changes = (Changes){ 0, 0 };
+  x = canvas_view_get (view)->x;
+  canvas_view_pan (view, 10, 0);
+  g_assert_cmpfloat_with_epsilon (canvas_view_get (view)->x, x + 10 / canvas_view_get (view)->zoom, 1e-9);
+  g_assert_true (changes.n == 1 && changes.n_zoomed == 0);
+  canvas_view_set_size (view, 900, 800);
+  g_assert_false (canvas_view_needs_fit (view));
+
+  canvas_view_zoom_at (view, 2, 0, 0);
+  g_assert_true (changes.n == 2 && changes.n_zoomed == 1);
+  canvas_view_center (view, 30, 40);
+  canvas_view_get_center (view, &x, &y);
+  g_assert_true (fabs (x - 30) < 1e-9 && fabs (y - 40) < 1e-9);
+  canvas_view_reveal (view, &far_away);
+  g_assert_true (far_away.x < studio_view_visible (canvas_view_get (view)).x + canvas_view_get (view)->width);
+  /* Each scope has a view. */
+  g_assert_false (canvas_view_enter_scope (view, "b1"));
+  x = canvas_view_get (view)->x;
+  canvas_view_move_to (view, 1, 2);
+  g_assert_true (canvas_view_enter_scope (view, ""));
+  g_assert_cmpfloat (canvas_view_get (view)->x, ==, x);
+  g_assert_true (canvas_view_set_presented (view, TRUE) && !canvas_view_set_presented (view, TRUE));
+  canvas_view_free (view);
+}
+
+/* A part is shown with or without a flight, and kept if that is wanted. */
+static void
+test_part (Fixture *f, gconstpointer data)
+{
+  Changes changes = { 0, 0 };
+  CanvasView *view = canvas_view_new (f->widget, changed_cb, &changes);
+  const graphene_rect_t part = GRAPHENE_RECT_INIT (100, 50, 300, 200);
+
+  g_object_set (gtk_widget_get_settings (f->widget), "gtk-enable-animations", data != NULL, NULL);
+  canvas_view_set_size (view, 600, 400);
+  canvas_view_show_part (view, &part, TRUE, f->scene);
+  while (fabs (canvas_view_get (view)->zoom - 2) > 1e-6)
+    {
+      g_assert_nonnull (data);
+      g_main_context_iteration (NULL, TRUE);
+    }
+  g_assert_cmpfloat_with_epsilon (canvas_view_get (view)->x, 100, 1e-3);
+  g_assert_cmpuint (changes.n, >=, data != NULL ? 3 : 1);
+  canvas_view_set_size (view, 300, 200);
+  g_assert_true (canvas_view_needs_fit (view));
+  canvas_view_fit_again (view, f->scene);
+  g_assert_cmpfloat_with_epsilon (canvas_view_get (view)->zoom, 1, 1e-6);
+  /* The user moves on during a flight. */
+  canvas_view_show_part (view, NULL, TRUE, f->scene);
+  canvas_view_move_to (view, -7, -7);
+  settle ();
+  g_assert_cmpfloat (canvas_view_get (view)->x, ==, -7);
+  canvas_view_forget_fit (view);
+  canvas_view_stop (view);
+  canvas_view_free (view);
+  g_object_set (gtk_widget_get_settings (f->widget), "gtk-enable-animations", FALSE, NULL);
+}
+
+static StudioScene *
+scene_cb (gpointer data)
+{
+  return ((Fixture *)data)->scene;
+}
+
+static void
+moved_cb (gpointer data)
+{
+}
+
+/* During a glide the scene follows the document's positions, and ends at them. */
+static void
+test_glide (Fixture *f, gconstpointer data)
+{
+  CanvasGlide *glide = canvas_glide_new (f->widget, (CanvasGlideOwner){ scene_cb, moved_cb, f });
+  double *x = &f->scene->item[0].x, before = *x;
+  GArray *places;
+
+  g_object_set (gtk_widget_get_settings (f->widget), "gtk-enable-animations", TRUE, NULL);
+  places = canvas_glide_note (glide);
+  *x += 100;
+  canvas_glide_start (glide, places);
+  g_assert_cmpfloat (*x, ==, before);
+  while (*x != before + 100)
+    g_main_context_iteration (NULL, TRUE);
+  places = canvas_glide_note (glide);
+  *x += 100;
+  canvas_glide_start (glide, places);
+  canvas_glide_finish (glide);
+  g_assert_cmpfloat (*x, ==, before + 200);
+  places = canvas_glide_note (glide);
+  *x += 100;
+  canvas_glide_start (glide, places);
+  canvas_glide_drop (glide);
+  canvas_glide_finish (glide);
+  g_assert_cmpfloat (*x, ==, before + 200);
+  g_object_set (gtk_widget_get_settings (f->widget), "gtk-enable-animations", FALSE, NULL);
+  *x = before;
+  canvas_glide_start (glide, canvas_glide_note (glide));
+  canvas_glide_free (glide);
+}
+
+/* ---- pictures over and below the cards --------------------------------------- */
+
+static gboolean
+draws (GtkSnapshot *snapshot)
+{
+  GskRenderNode *node = gtk_snapshot_free_to_node (snapshot);
+  gboolean any = node != NULL;
+
+  g_clear_pointer (&node, gsk_render_node_unref);
+  return any;
+}
+
+static void
+test_marks (Fixture *f, gconstpointer data)
+{
+  CanvasMarks *marks = canvas_marks_new (f->widget);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomGraph *before = loom_graph_read_data (chain, strlen (chain), "chain", faults, NULL);
+  g_autoptr (StudioComparison) comparison = NULL;
+  const StudioView view = { 1, -1000, -1000, 3000, 3000 };
+  StudioTheme theme;
+  g_autofree char *words = NULL;
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+
+  studio_theme_init (&theme, FALSE, FALSE);
+  g_assert_null (canvas_marks_dup_words (marks, "fc"));
+  canvas_marks_snapshot (marks, snapshot, f->scene, &view, &theme);
+  canvas_marks_snapshot_ghosts (marks, snapshot, f->scene, &view, &theme);
+  g_assert_false (draws (snapshot));
+  studio_document_set_attribute (f->document, serial (f, "fc"), "out_features", "5");
+  studio_document_select_only (f->document, serial (f, "b2"));
+  studio_document_delete_selection (f->document);
+  f->scene = studio_document_get_scene (f->document);
+  comparison = studio_comparison_new (f->document, before, "before");
+  g_assert_true (canvas_marks_set (marks, comparison));
+  g_assert_false (canvas_marks_set (marks, comparison));
+  words = canvas_marks_dup_words (marks, "fc");
+  g_assert_nonnull (words);
+  g_assert_null (canvas_marks_dup_words (marks, "x"));
+  snapshot = gtk_snapshot_new ();
+  canvas_marks_snapshot (marks, snapshot, f->scene, &view, &theme);
+  g_assert_true (draws (snapshot));
+  snapshot = gtk_snapshot_new ();
+  canvas_marks_snapshot_ghosts (marks, snapshot, f->scene, &view, &theme);
+  g_assert_true (draws (snapshot));
+  canvas_marks_free (marks);
+}
+
+/* An operator over a wire goes into it, and so does a card that fits there. */
+static void
+test_landing (Fixture *f, gconstpointer data)
+{
+  CanvasLanding *landing = canvas_landing_new (f->widget, f->document);
+  const StudioView view = { 1, -1000, -1000, 3000, 3000 };
+  StudioDragOp *drag = studio_drag_op_new ("tanh", FALSE);
+  const StudioRoute *route = studio_scene_routes (f->scene);
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  StudioTheme theme;
+  StudioAddPlace place;
+  double x, y, below;
+  guint64 added;
+  guint at;
+
+  studio_theme_init (&theme, FALSE, FALSE);
+  canvas_landing_snapshot (landing, snapshot, f->scene, &view, &theme);
+  g_assert_false (draws (snapshot));
+  place = canvas_landing_find_place (landing, drag, f->scene, &view, 2990, 2990);
+  g_assert_cmpint (place.kind, ==, STUDIO_ADD_AT);
+  studio_route_at (&route[0], 0.5, &x, &y);
+  studio_view_to_screen (&view, x, y, &x, &y);
+  place = canvas_landing_find_place (landing, drag, f->scene, &view, x, y);
+  g_assert_cmpint (place.kind, ==, STUDIO_ADD_ON_WIRE);
+  g_assert_cmpuint (place.serial, ==, f->scene->link[0].serial);
+  g_assert_true (canvas_landing_show (landing, drag, &place, &below));
+  snapshot = gtk_snapshot_new ();
+  canvas_landing_snapshot (landing, snapshot, f->scene, &view, &theme);
+  g_assert_true (draws (snapshot));
+  canvas_landing_forget (landing);
+  snapshot = gtk_snapshot_new ();
+  canvas_landing_snapshot (landing, snapshot, f->scene, &view, &theme);
+  g_assert_false (draws (snapshot));
+  g_boxed_free (STUDIO_TYPE_DRAG_OP, drag);
+
+  g_assert_false (canvas_landing_land (landing, 0, 0));
+  added = studio_document_add_node (f->document, "tanh", 3000, 3000);
+  studio_document_select_only (f->document, added);
+  studio_document_get_net (f->document);
+  f->scene = studio_document_get_scene (f->document);
+  at = studio_scene_find (f->scene, added);
+  studio_route_at (&studio_scene_routes (f->scene)[0], 0.5, &x, &y);
+  f->scene->item[at].x = x - f->scene->item[at].width / 2;
+  f->scene->item[at].y = y - f->scene->item[at].height / 2;
+  canvas_landing_aim (landing, f->scene);
+  g_assert_true (canvas_landing_land (landing, 24, 24));
+  f->scene = studio_document_get_scene (f->document);
+  g_assert_cmpuint (f->scene->item[studio_scene_find (f->scene, added)].output[0].n_links, ==, 1);
+  canvas_landing_show_fix (landing, 0);
+  canvas_landing_free (landing);
+}
+
+static void
+test_hints (Fixture *f, gconstpointer data)
+{
+  const StudioView view = { 1, -1000, -1000, 3000, 3000 };
+  StudioTheme theme;
+  CanvasFrame frame = { NULL, f->scene, &view, &theme };
+  StudioGesture gesture;
+
+  studio_theme_init (&theme, FALSE, FALSE);
+  studio_gesture_init (&gesture);
+  frame.snapshot = gtk_snapshot_new ();
+  canvas_hints_draw_wire (&frame, &gesture);
+  canvas_hints_draw_drag (&frame, &gesture);
+  canvas_hints_draw_lines (&frame, &gesture);
+  g_assert_false (draws (frame.snapshot));
+  for (StudioGestureState state = STUDIO_GESTURE_BOXING; state <= STUDIO_GESTURE_CUTTING; state++)
+    {
+      gesture.state = state;
+      gesture.from_output = TRUE;
+      gesture.fixed_item = item (f, "fc");
+      gesture.box = (StudioRect){ 0, 0, 50, 50 };
+      gesture.x = gesture.y = 70;
+      frame.snapshot = gtk_snapshot_new ();
+      canvas_hints_draw_wire (&frame, &gesture);
+      canvas_hints_draw_drag (&frame, &gesture);
+      canvas_hints_draw_lines (&frame, &gesture);
+      g_assert_true (draws (frame.snapshot));
+    }
+  frame.snapshot = gtk_snapshot_new ();
+  canvas_hints_draw_refusal (&frame, "It would be a cycle.", gtk_widget_get_pango_context (f->widget), 2995, 2995);
+  g_assert_true (draws (frame.snapshot));
+}
+
+static gboolean
+none_selected (guint64 wire, gpointer n_calls)
+{
+  ++*(guint *)n_calls;
+  return FALSE;
+}
+
+/* Wires are rendered once until they are forgotten. */
+static void
+test_wire_cache (Fixture *f, gconstpointer data)
+{
+  const StudioView view = { 1, -1000, -1000, 3000, 3000 };
+  CanvasWireCache *cache = canvas_wire_cache_new ();
+  CanvasPictures *pictures = canvas_pictures_new (f->widget);
+  const StudioTheme *theme = canvas_pictures_theme (pictures);
+  GHashTable *labels = canvas_pictures_shape_labels (pictures);
+  guint n_calls = 0, once;
+
+  for (guint i = 0; i < 3; i++)
+    {
+      GtkSnapshot *snapshot = gtk_snapshot_new ();
+
+      canvas_wire_cache_snapshot (cache, snapshot, f->scene, &view, theme, 0, none_selected, &n_calls);
+      g_assert_true (draws (snapshot));
+      once = i == 0 ? n_calls : once;
+      g_assert_cmpuint (n_calls, ==, i < 2 ? once : 2 * once);
+      if (i == 1)
+        canvas_wire_cache_forget (cache);
+      snapshot = gtk_snapshot_new ();
+      canvas_wire_cache_snapshot_labels (cache, snapshot, f->scene, &view, theme, STUDIO_NO_ITEM,
+                                         gtk_widget_get_pango_context (f->widget), labels);
+      g_assert_true (draws (snapshot));
+      g_assert_cmpuint (g_hash_table_size (labels), >, 0);
+      canvas_wire_cache_forget_labels (cache);
+    }
+  canvas_pictures_free (pictures);
+  canvas_wire_cache_free (cache);
+}
+
+/* ---- children ------------------------------------------------------------------ */
+
+static void
+test_pins (Fixture *f, gconstpointer data)
+{
+  CanvasPins *pins = canvas_pins_new (f->widget);
+  GtkWidget *own = gtk_label_new ("own"), *inner = gtk_label_new ("inner"), *other = gtk_label_new ("other");
+  StudioView view = { 1, -1000, -1000, 3000, 3000 };
+
+  g_assert_false (canvas_pins_set (pins, "fc", NULL));
+  g_assert_true (canvas_pins_set (pins, "fc", own));
+  g_assert_false (canvas_pins_set (pins, "fc", own));
+  g_assert_true (canvas_pins_set (pins, "b1.fc", inner));
+  g_assert_true (canvas_pins_set (pins, "b1.out", other));
+  canvas_pins_allocate (pins, f->scene, &view);
+  g_assert_true (gtk_widget_get_child_visible (own));
+  g_assert_true (gtk_widget_get_child_visible (inner)); /* the first by name at the module's card */
+  g_assert_false (gtk_widget_get_child_visible (other));
+  view.zoom = 0.3;
+  canvas_pins_allocate (pins, f->scene, &view);
+  g_assert_false (gtk_widget_get_child_visible (own));
+  g_assert_true (canvas_pins_set (pins, "fc", NULL));
+  canvas_pins_free (pins);
+}
+
+/* One popover is open at a time; it goes from its parent after it is closed. */
+static void
+test_popover (Fixture *f, gconstpointer data)
+{
+  CanvasPopover *popover = canvas_popover_new (f->widget);
+  GtkWidget *first = g_object_ref_sink (gtk_popover_new ()), *second = g_object_ref_sink (gtk_popover_new ());
+
+  g_assert_null (canvas_popover_get (popover));
+  canvas_popover_take (popover, first);
+  canvas_popover_point_at (popover, first, 5000, -3);
+  gtk_popover_popup (GTK_POPOVER (first));
+  g_assert_true (canvas_popover_get (popover) == first && gtk_widget_get_parent (first) == f->widget);
+  canvas_popover_take (popover, second);
+  g_assert_true (canvas_popover_get (popover) == second);
+  settle ();
+  g_assert_null (gtk_widget_get_parent (first));
+  g_assert_false (canvas_popover_release (popover, first));
+  gtk_popover_popup (GTK_POPOVER (second));
+  canvas_popover_present (popover);
+  canvas_popover_close (popover);
+  g_assert_null (canvas_popover_get (popover));
+  settle ();
+  g_assert_null (gtk_widget_get_parent (second));
+  canvas_popover_forget (popover);
+  g_object_unref (first);
+  g_object_unref (second);
+  canvas_popover_free (popover);
+}
+
+/* What cards need, without a canvas. */
+typedef struct
+{
+  Changes changes;
+  StudioGesture gesture;
+  CanvasHover hover;
+  CardValues *values;
+  CanvasMarks *marks;
+  CanvasPorts *ports;
+  CanvasSpotlight *spotlight;
+  CardContext context;
+  CanvasCards *cards;
+} Cards;
+
+static void
+cards_set_up (Cards *c, Fixture *f)
+{
+  *c = (Cards){ .values = card_values_new (),
+                .marks = canvas_marks_new (f->widget),
+                .ports = canvas_ports_new (f->document),
+                .spotlight = canvas_spotlight_new () };
+  studio_gesture_init (&c->gesture);
+  c->hover.item = c->hover.link = STUDIO_NO_ITEM;
+  c->context = (CardContext){ .document = f->document,
+                              .pictures = canvas_pictures_new (f->widget),
+                              .view = canvas_view_new (f->widget, changed_cb, &c->changes),
+                              .values = c->values,
+                              .marks = c->marks,
+                              .ports = c->ports,
+                              .gesture = &c->gesture,
+                              .hover = &c->hover };
+  c->cards = canvas_cards_new (f->widget, &c->context, c->spotlight);
+}
+
+static void
+cards_tear_down (Cards *c, Fixture *f)
+{
+  GtkWidget *child;
+
+  canvas_cards_forget (c->cards);
+  while ((child = gtk_widget_get_first_child (f->widget)) != NULL)
+    gtk_widget_unparent (child);
+  canvas_cards_free (c->cards);
+  canvas_view_free ((CanvasView *)c->context.view);
+  canvas_pictures_free (c->context.pictures);
+  canvas_spotlight_free (c->spotlight);
+  canvas_ports_free (c->ports);
+  canvas_marks_free (c->marks);
+  card_values_free (c->values);
+}
+
+static guint
+n_children (GtkWidget *widget)
+{
+  guint n = 0;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n++;
+  return n;
+}
+
+/* A card for each item, in the scene's order, which stays if the item does. */
+static void
+test_cards (Fixture *f, gconstpointer data)
+{
+  const StudioView view = { 1, -1000, -1000, 3000, 3000 }, nowhere = { 1, 90000, 90000, 100, 100 };
+  const char *const lit[] = { "fc", NULL };
+  guint64 fc = serial (f, "fc"), act = serial (f, "act"), note;
+  GtkSnapshot *snapshot;
+  GtkWidget *kept;
+  Cards c;
+
+  cards_set_up (&c, f);
+  canvas_cards_sync (c.cards, f->scene);
+  g_assert_cmpuint (n_children (f->widget), ==, f->scene->n_items);
+  kept = GTK_WIDGET (canvas_cards_find (c.cards, fc));
+  g_assert_cmpuint (studio_node_get_item (STUDIO_NODE (kept)), ==, item (f, "fc"));
+  gtk_test_accessible_assert_role (kept, GTK_ACCESSIBLE_ROLE_LIST_ITEM);
+  gtk_widget_grab_focus (kept);
+  g_assert_true (canvas_cards_get_focused (c.cards) == STUDIO_NODE (kept));
+  g_assert_cmpuint (canvas_cards_get_last_focus (c.cards), ==, fc);
+  g_assert_cmpuint (canvas_cards_get_current (c.cards, f->scene), ==, item (f, "fc"));
+
+  canvas_cards_allocate (c.cards, f->scene, &view, 0);
+  g_assert_true (gtk_widget_get_child_visible (kept));
+  g_assert_cmpint (gtk_widget_get_width (kept), >=, (int)STUDIO_CARD_WIDTH);
+  snapshot = gtk_snapshot_new ();
+  canvas_cards_snapshot (c.cards, snapshot);
+  g_assert_true (draws (snapshot));
+  /* The focused card and the one that a drag holds are kept out of sight. */
+  canvas_cards_allocate (c.cards, f->scene, &nowhere, act);
+  g_assert_true (gtk_widget_get_child_visible (kept));
+  g_assert_true (gtk_widget_get_child_visible (GTK_WIDGET (canvas_cards_find (c.cards, act))));
+  g_assert_false (gtk_widget_get_child_visible (GTK_WIDGET (canvas_cards_find (c.cards, serial (f, "x")))));
+
+  canvas_spotlight_set (c.spotlight, "", lit);
+  canvas_cards_light (c.cards, f->scene);
+  g_assert_cmpfloat (gtk_widget_get_opacity (kept), ==, 1);
+  g_assert_cmpfloat (gtk_widget_get_opacity (GTK_WIDGET (canvas_cards_find (c.cards, act))), <, 0.5);
+
+  note = studio_document_add_note (f->document, "A note", 0, 0);
+  studio_document_select_only (f->document, act);
+  studio_document_delete_selection (f->document);
+  studio_document_select_only (f->document, note);
+  f->scene = studio_document_get_scene (f->document);
+  canvas_cards_sync (c.cards, f->scene);
+  canvas_cards_sync_annotations (c.cards, f->scene);
+  g_assert_true (GTK_WIDGET (canvas_cards_find (c.cards, fc)) == kept);
+  g_assert_null (canvas_cards_find (c.cards, act));
+  g_assert_nonnull (canvas_cards_find_annotation (c.cards, note));
+  canvas_cards_allocate (c.cards, f->scene, &view, 0);
+  snapshot = gtk_snapshot_new ();
+  canvas_cards_snapshot_annotations (c.cards, f->scene, snapshot);
+  g_assert_true (draws (snapshot));
+  gtk_widget_grab_focus (GTK_WIDGET (canvas_cards_find_annotation (c.cards, note)));
+  g_assert_cmpuint (canvas_cards_get_current_annotation (c.cards, f->scene), ==, 0);
+  canvas_cards_set_last_focus (c.cards, 0);
+  canvas_cards_select (c.cards, f->scene);
+  canvas_cards_place_faults (c.cards, f->scene);
+  canvas_cards_restyle (c.cards, TRUE);
+  canvas_cards_redraw (c.cards);
+  canvas_cards_redraw_visible (c.cards);
+  cards_tear_down (&c, f);
+}
+
+typedef struct
+{
+  guint n_synced;
+  double dx, dy;
+} Synced;
+
+static void
+shift_cb (double dx, double dy, gpointer data)
+{
+  ((Synced *)data)->dx = dx;
+  ((Synced *)data)->dy = dy;
+}
+
+static void
+synced_cb (gpointer data)
+{
+  ((Synced *)data)->n_synced++;
+}
+
+/* Cards agree when the scene is read, or before the next frame; a displacement goes over to the new scene. */
+static void
+test_sync (Fixture *f, gconstpointer data)
+{
+  Synced synced = { 0, 0, 0 };
+  CanvasOptions *options = canvas_options_new ();
+  CanvasShift *shift = canvas_shift_new (f->document);
+  guint64 fc = serial (f, "fc");
+  CanvasSync *sync;
+  Cards c;
+
+  cards_set_up (&c, f);
+  sync = canvas_sync_new (f->widget, f->document, c.cards, options, shift,
+                          (CanvasSyncOwner){ shift_cb, synced_cb, &synced });
+  canvas_sync_now (sync);
+  g_assert_cmpuint (synced.n_synced, ==, 1);
+  g_assert_true (canvas_sync_scene (sync) == f->scene && !canvas_sync_is_stale (sync));
+  studio_document_select_only (f->document, fc);
+  g_assert_true (canvas_sync_select (sync));
+  canvas_shift_to (shift, 30, 0);
+  studio_document_delete_selection (f->document);
+  canvas_sync_later (sync);
+  g_assert_true (canvas_sync_is_stale (sync));
+  g_assert_false (canvas_sync_select (sync));
+  g_assert_nonnull (canvas_cards_find (c.cards, fc));
+  f->scene = canvas_sync_scene (sync);
+  g_assert_null (canvas_cards_find (c.cards, fc));
+  g_assert_cmpuint (synced.n_synced, ==, 2);
+  g_assert_cmpfloat (synced.dx, ==, 30);
+  studio_document_undo (f->document);
+  canvas_sync_later (sync);
+  while (canvas_sync_is_stale (sync))
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_nonnull (canvas_cards_find (c.cards, fc));
+  canvas_sync_later (sync);
+  canvas_sync_stop (sync);
+  canvas_sync_free (sync);
+  cards_tear_down (&c, f);
+  canvas_shift_free (shift);
+  canvas_options_free (options);
+}
+
+/* ---- the board ------------------------------------------------------------------- */
+
+typedef struct
+{
+  char *sentence;
+  guint n_inspected, n_viewed, n_changed;
+} Reports;
+
+static void
+say_cb (const char *sentence, gpointer data)
+{
+  g_free (((Reports *)data)->sentence);
+  ((Reports *)data)->sentence = g_strdup (sentence);
+}
+
+static void
+inspect_cb (gpointer data)
+{
+  ((Reports *)data)->n_inspected++;
+}
+
+static void
+describe_cb (const char *path, gpointer data)
+{
+}
+
+static void
+viewed_cb (gpointer data)
+{
+  ((Reports *)data)->n_viewed++;
+}
+
+static void
+possible_cb (gpointer data)
+{
+  ((Reports *)data)->n_changed++;
+}
+
+static CanvasBoard *
+new_board (Fixture *f, Reports *reports)
+{
+  CanvasBoardOwner owner = { say_cb, inspect_cb, describe_cb, viewed_cb, possible_cb, reports };
+  CanvasBoard *board = canvas_board_new (f->widget, f->document, owner);
+
+  canvas_sync_now (board->sync);
+  canvas_view_set_size (board->view, 600, 400);
+  canvas_board_fit (board);
+  canvas_cards_allocate (board->cards, canvas_board_scene (board), canvas_board_view (board), 0);
+  return board;
+}
+
+static void
+close_board (CanvasBoard *board, Reports *reports)
+{
+  canvas_board_close (board);
+  canvas_board_free (board);
+  g_free (reports->sentence);
+}
+
+static void
+act (Fixture *f, const char *action)
+{
+  g_assert_true (gtk_widget_activate_action (f->widget, action, NULL));
+}
+
+/* A board on any widget has focus, selection, view and gestures; commands find it by the widget. */
+static void
+test_board (Fixture *f, gconstpointer data)
+{
+  Reports reports = { 0 };
+  CanvasBoard *board = new_board (f, &reports);
+  CanvasCommands *commands = canvas_commands_new (f->widget, f->document);
+  StudioAddPlace place;
+  GtkSnapshot *snapshot;
+  double zoom, x, y;
+
+  g_assert_true (canvas_board_of (f->widget) == board);
+  g_assert_true (reports.n_viewed > 0 && reports.n_changed > 0);
+  g_assert_true (canvas_board_focus_path (board, "fc"));
+  g_assert_cmpuint (canvas_board_current (board), ==, item (f, "fc"));
+  canvas_board_add_place (board, 0, 0, &place);
+  g_assert_cmpint (place.kind, !=, STUDIO_ADD_AT);
+  act (f, "canvas.next");
+  g_assert_cmpuint (studio_document_get_selected (f->document, 0), ==, serial (f, "act"));
+  act (f, "canvas.inspect");
+  g_assert_cmpuint (reports.n_inspected, ==, 1);
+  zoom = canvas_board_view (board)->zoom;
+  act (f, "canvas.zoom-in");
+  g_assert_cmpfloat (canvas_board_view (board)->zoom, >, zoom);
+  act (f, "canvas.zoom-to-selection");
+  canvas_commands_update (commands);
+  g_assert_true (canvas_commands_can (commands, "canvas.copy"));
+  studio_document_select_only (f->document, 0);
+  canvas_commands_update (commands);
+  g_assert_false (canvas_commands_can (commands, "canvas.copy"));
+  canvas_board_focus_annotation (board, STUDIO_NO_ITEM);
+  g_assert_true (gtk_widget_has_focus (f->widget));
+  act (f, "canvas.swap");
+  g_assert_cmpstr (reports.sentence, ==, "Select the layer to replace first.");
+  board->hover.x = board->hover.y = -1;
+  canvas_board_where_to_add (board, &x, &y);
+  g_assert_true (x == 300);
+  snapshot = gtk_snapshot_new ();
+  canvas_drawing_snapshot (board, snapshot);
+  g_assert_true (draws (snapshot));
+  canvas_commands_free (commands);
+  close_board (board, &reports);
+}
+
+/* A gesture moves cards once it ends, and nothing if it is ended. */
+static void
+test_board_gestures (Fixture *f, gconstpointer data)
+{
+  Reports reports = { 0 };
+  CanvasBoard *board = new_board (f, &reports);
+  StudioScene *scene = canvas_board_scene (board);
+  StudioCommand move = { STUDIO_DO_MOVE, .dx = 24, .dy = 0 }, select = { STUDIO_DO_SELECT }, pan = { STUDIO_DO_PAN };
+  double x = scene->item[item (f, "fc")].x, view_x = canvas_board_view (board)->x;
+  guint64 fc = serial (f, "fc");
+
+  select.serial = fc;
+  gesture_commands_run (board, &select);
+  g_assert_cmpuint (canvas_cards_get_last_focus (board->cards), ==, fc);
+  board->gesture.state = STUDIO_GESTURE_MOVING;
+  canvas_board_shift (board, 50, 0);
+  g_assert_cmpfloat (scene->item[item (f, "fc")].x, ==, x + 50);
+  canvas_board_end_gesture (board);
+  g_assert_cmpfloat (scene->item[item (f, "fc")].x, ==, x);
+  g_assert_cmpint (board->gesture.state, ==, STUDIO_GESTURE_IDLE);
+  gesture_commands_run (board, &move);
+  scene = canvas_board_scene (board);
+  g_assert_cmpfloat (scene->item[studio_scene_find (scene, fc)].x, ==, x + 24);
+  pan.dx = 10;
+  gesture_commands_run (board, &pan);
+  g_assert_cmpfloat (canvas_board_view (board)->x, <, view_x);
+  /* Waypoints. */
+  waypoints_add (board, scene->link[0].serial, 10, 20);
+  g_assert_true (waypoints_move (board, 5, 0));
+  scene = canvas_board_scene (board);
+  g_assert_cmpfloat (scene->link[0].point[0].x, ==, 15);
+  g_assert_true (waypoints_remove (board));
+  g_assert_false (waypoints_remove (board));
+  close_board (board, &reports);
+}
+
+static void
+test_board_popovers (Fixture *f, gconstpointer data)
+{
+  Reports reports = { 0 };
+  CanvasBoard *board = new_board (f, &reports);
+  CanvasPointer *pointer = canvas_pointer_new (board);
+  GtkWidget *opened[6];
+
+  canvas_keys_add (board);
+  canvas_menu_add (board);
+  g_assert_true (canvas_board_focus_path (board, "fc"));
+  quick_add_open (board, "re", 10, 10, NULL);
+  opened[0] = canvas_popover_get (board->popover);
+  connect_chooser_open (board, item (f, "fc"));
+  opened[1] = canvas_popover_get (board->popover);
+  swap_chooser_open (board);
+  opened[2] = canvas_popover_get (board->popover);
+  g_assert_false (quick_add_prompt (board, serial (f, "fc"), "nothing"));
+  g_assert_true (quick_add_prompt (board, serial (f, "fc"), "out_features"));
+  opened[3] = canvas_popover_get (board->popover);
+  act (f, "canvas.menu");
+  opened[4] = canvas_popover_get (board->popover);
+  annotation_edit_add_note (board, 0, 0);
+  opened[5] = canvas_popover_get (board->popover);
+  for (guint i = 0; i < G_N_ELEMENTS (opened); i++)
+    g_assert_true (opened[i] != NULL && (i == 0 || opened[i] != opened[i - 1]));
+  canvas_popover_close (board->popover);
+  g_assert_cmpuint (canvas_board_scene (board)->n_annotations, ==, 1);
+  canvas_clipboard_copy (board);
+  settle ();
+  canvas_pointer_stop (pointer);
+  canvas_board_close (board);
+  gtk_window_set_child (GTK_WINDOW (f->window), NULL); /* with its controllers */
+  canvas_pointer_free (pointer);
+  canvas_board_free (board);
+  g_free (reports.sentence);
+}
+
+TEST_FILE (argc, argv)
+{
+  gtk_test_init (&argc, &argv, NULL);
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  g_test_add ("/canvas-widgets/pictures", Fixture, NULL, set_up, test_pictures, tear_down);
+  g_test_add ("/canvas-widgets/view", Fixture, NULL, set_up, test_view, tear_down);
+  g_test_add ("/canvas-widgets/part", Fixture, NULL, set_up, test_part, tear_down);
+  g_test_add ("/canvas-widgets/flight", Fixture, "animated", set_up, test_part, tear_down);
+  g_test_add ("/canvas-widgets/glide", Fixture, NULL, set_up, test_glide, tear_down);
+  g_test_add ("/canvas-widgets/marks", Fixture, NULL, set_up, test_marks, tear_down);
+  g_test_add ("/canvas-widgets/landing", Fixture, NULL, set_up, test_landing, tear_down);
+  g_test_add ("/canvas-widgets/hints", Fixture, NULL, set_up, test_hints, tear_down);
+  g_test_add ("/canvas-widgets/wire-cache", Fixture, NULL, set_up, test_wire_cache, tear_down);
+  g_test_add ("/canvas-widgets/pins", Fixture, NULL, set_up, test_pins, tear_down);
+  g_test_add ("/canvas-widgets/popover", Fixture, NULL, set_up, test_popover, tear_down);
+  g_test_add ("/canvas-widgets/cards", Fixture, NULL, set_up, test_cards, tear_down);
+  g_test_add ("/canvas-widgets/sync", Fixture, NULL, set_up, test_sync, tear_down);
+  g_test_add ("/canvas-widgets/board", Fixture, NULL, set_up, test_board, tear_down);
+  g_test_add ("/canvas-widgets/board/gestures", Fixture, NULL, set_up, test_board_gestures, tear_down);
+  g_test_add ("/canvas-widgets/board/popovers", Fixture, NULL, set_up, test_board_popovers, tear_down);
+  return g_test_run ();
+}

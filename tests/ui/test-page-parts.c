@@ -1,0 +1,769 @@
+/* The parts of a page, each made without a page: files, questions, run, panes, presentation, words. */
+#include <adwaita.h>
+#include <glib/gstdio.h>
+#include <math.h>
+
+#include "gradloom-icons.h"
+#include "gradloom-resources.h"
+#include "tests/test-program.h"
+#include "tests/ui/document-graphs.h"
+#include "tests/ui/document-test.h"
+#include "tests/ui/find-widgets.h"
+#include "ui/page/canvas-fitter.h"
+#include "ui/page/caption-text.h"
+#include "ui/page/graph-file.h"
+#include "ui/page/graph-walk.h"
+#include "ui/page/open-documents.h"
+#include "ui/page/page-actions.h"
+#include "ui/page/page-commands.h"
+#include "ui/page/page-title.h"
+#include "ui/page/pane-actions.h"
+#include "ui/page/run-settings.h"
+#include "ui/page/selected-node.h"
+#include "ui/page/studio-comparing.h"
+#include "ui/page/studio-disk-bar.h"
+#include "ui/page/studio-exporter.h"
+#include "ui/page/studio-fault-list.h"
+#include "ui/page/studio-guard.h"
+#include "ui/page/studio-history-tab.h"
+#include "ui/page/studio-layer-commands.h"
+#include "ui/page/studio-lesson-tab.h"
+#include "ui/page/studio-navigation.h"
+#include "ui/page/studio-panel-split.h"
+#include "ui/page/studio-presentation.h"
+#include "ui/page/studio-run-windows.h"
+#include "ui/page/studio-runner.h"
+#include "ui/page/studio-slides-tab.h"
+#include "ui/page/studio-start-cover.h"
+#include "ui/page/studio-status-line.h"
+#include "ui/page/studio-task-tab.h"
+#include "ui/shell/studio-toasts.h"
+
+#define CHAIN                                                                                                          \
+  GRAPH ("  <node id=\"x\" op=\"input\" shape=\"B,8\"/>\n"                                                             \
+         "  <node id=\"fc\" op=\"linear\" out_features=\"4\"/>\n"                                                      \
+         "  <node id=\"act_one\" op=\"relu\"/>\n"                                                                      \
+         "  <wire from=\"x\" to=\"fc\"/>\n"                                                                            \
+         "  <wire from=\"fc\" to=\"act_one\"/>\n")
+
+static char *folder;
+
+/* What most parts are made with. */
+typedef struct
+{
+  StudioDocument *document;
+  StudioRun *run;
+  StudioCanvas *canvas;
+  GtkWidget *toasts;
+  StudioPanes *panes;
+  GtkWindow *window;
+  guint said;
+} Frame;
+
+static void
+said_cb (gpointer data)
+{
+  ((Frame *)data)->said++;
+}
+
+static void
+count_cb (guint *count)
+{
+  (*count)++;
+}
+
+static void
+settle (void)
+{
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+}
+
+static void
+frame_begin (Frame *self, const char *graph)
+{
+  *self = (Frame){ .document = document_load (graph), .run = studio_run_new () };
+  self->canvas = studio_canvas_new (self->document);
+  self->toasts = adw_toast_overlay_new ();
+  self->panes = g_object_new (STUDIO_TYPE_PANES, NULL);
+  GTK_BUILDABLE_GET_IFACE (self->panes)->add_child (GTK_BUILDABLE (self->panes), NULL, G_OBJECT (self->canvas), NULL);
+  studio_panes_add_page (self->panes, STUDIO_PANE_END, gtk_label_new ("parameters"), "inspector", "Parameters");
+  adw_toast_overlay_set_child (ADW_TOAST_OVERLAY (self->toasts), GTK_WIDGET (self->panes));
+  self->window = g_object_ref (GTK_WINDOW (gtk_window_new ()));
+  gtk_window_set_child (self->window, self->toasts);
+  studio_toasts_set_said_func (self->toasts, said_cb, self);
+}
+
+static void
+frame_end (Frame *self)
+{
+  gtk_window_destroy (self->window);
+  g_object_unref (self->window);
+  g_object_unref (self->run);
+  g_object_unref (self->document);
+  settle ();
+}
+
+/* The part is freed: nothing that it was made with keeps it. */
+static void
+release (gpointer part)
+{
+  g_object_add_weak_pointer (part, &part);
+  g_object_unref (part);
+  g_assert_null (part);
+}
+
+/* ---- words ------------------------------------------------------------------------------------- */
+
+static void
+test_words (void)
+{
+  g_autoptr (StudioDocument) document = document_load (CHAIN);
+  g_autoptr (StudioRun) run = studio_run_new ();
+  StudioScene *scene = studio_document_get_scene (document);
+  const guint act = studio_scene_find_id (scene, "act_one"), fc = studio_scene_find_id (scene, "fc");
+  g_autofree char *caption = caption_text_new (scene, act);
+  PageTitle title = { 0 };
+
+  g_assert_true (g_str_has_prefix (caption, "act<sub>one</sub> = relu(fc)   <span"));
+  g_assert_nonnull (strstr (caption, "4"));
+  g_assert_cmpuint (graph_walk_next (scene, fc, 1), ==, act);
+  g_assert_cmpuint (graph_walk_next (scene, act, -1), ==, fc);
+  g_assert_cmpuint (graph_walk_next (scene, act, 1), ==, STUDIO_NO_ITEM);
+  g_assert_cmpuint (graph_walk_next (scene, STUDIO_NO_ITEM, -1), ==, act);
+
+  g_assert_null (selected_node_dup_path (document));
+  studio_document_select_only (document, document_serial (document, "fc"));
+  g_autofree char *path = selected_node_dup_path (document);
+  g_assert_cmpstr (path, ==, "fc");
+  g_assert_cmpstr (selected_node_op (document)->name, ==, "linear");
+
+  studio_document_get_net (document);
+  g_assert_true (page_title_update (&title, document, run));
+  g_assert_false (page_title_update (&title, document, run));
+  g_assert_cmpstr (title.subtitle, ==, "36 parameters · 144 B");
+  g_assert_true (g_str_has_prefix (title.totals, "3 layers · 36 parameters · "));
+  studio_document_set_attribute (document, document_serial (document, "fc"), "out_features", "5");
+  studio_document_get_net (document);
+  g_assert_true (page_title_update (&title, document, run));
+  g_assert_true (g_str_has_prefix (title.subtitle, "Edited · 45 parameters"));
+  page_title_clear (&title);
+}
+
+/* ---- files ------------------------------------------------------------------------------------- */
+
+static char *
+write_chain (const char *name)
+{
+  char *path = g_build_filename (folder, name, NULL);
+  g_assert_true (g_file_set_contents (path, CHAIN, -1, NULL));
+  return path;
+}
+
+/* A file that cannot be read is explained, without its path at the beginning. */
+static void
+test_graph_file (void)
+{
+  g_autoptr (StudioDocument) document = studio_document_new ();
+  g_autoptr (GFile) missing = g_file_new_build_filename (folder, "no-such.xml", NULL);
+  g_autoptr (GError) error = NULL;
+  g_assert_false (graph_file_open (document, missing, &error));
+  g_assert_nonnull (strstr (error->message, "Use Open to find it."));
+  g_assert_true (g_unichar_isupper (g_utf8_get_char (error->message)));
+  g_clear_error (&error);
+  g_assert_true (graph_file_open_example (document, "lessons/spirals", &error));
+  g_assert_false (studio_document_is_empty (document));
+}
+
+static void
+test_open_documents (void)
+{
+  g_autofree char *path = write_chain ("opened.xml"), *link = g_build_filename (folder, "link.xml", NULL);
+  g_autoptr (StudioDocument) document = studio_document_new ();
+  g_autoptr (GFile) file = g_file_new_for_path (link);
+  g_assert_true (studio_document_open (document, path, NULL));
+  g_assert_cmpint (symlink (path, link), ==, 0);
+  g_assert_null (open_documents_find (file));
+  open_documents_add (document, NULL);
+  g_assert_true (open_documents_find (file) == document);
+  open_documents_remove (document);
+  g_assert_null (open_documents_find (file));
+}
+
+static void
+then_cb (gpointer owner, gpointer data)
+{
+  ((int *)data)[0]++;
+}
+
+static void
+otherwise_cb (gpointer owner, gpointer data)
+{
+  ((int *)data)[1]++;
+}
+
+static StudioAfter *
+after_new (Frame *frame, int *calls)
+{
+  return studio_after_new (frame->document, then_cb, otherwise_cb, calls);
+}
+
+/* A save takes typed text first; what waits for it follows the save only; a file of another document is refused. */
+static void
+test_saver (void)
+{
+  Frame frame;
+  g_autofree char *path = write_chain ("saved.xml");
+  int calls[2] = { 0 };
+  guint commits = 0;
+  frame_begin (&frame, CHAIN);
+  StudioQuestions *questions = studio_questions_new (frame.toasts);
+  StudioSaver *saver = studio_saver_new (frame.document, frame.toasts, questions);
+  g_signal_connect_swapped (saver, "commit", G_CALLBACK (count_cb), &commits);
+  g_assert_true (studio_document_open (frame.document, path, NULL));
+  studio_document_set_attribute (frame.document, document_serial (frame.document, "fc"), "out_features", "5");
+
+  studio_saver_save (saver);
+  g_assert_cmpuint (commits, ==, 1);
+  while (studio_document_is_edited (frame.document))
+    g_main_context_iteration (NULL, TRUE);
+  studio_document_set_attribute (frame.document, document_serial (frame.document, "fc"), "out_features", "6");
+  studio_saver_save_before (saver, after_new (&frame, calls));
+  while (calls[0] + calls[1] == 0)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpint (calls[0], ==, 1);
+  g_assert_cmpint (calls[1], ==, 0);
+
+  g_autoptr (StudioDocument) other = studio_document_new ();
+  g_assert_true (studio_document_open (other, path, NULL));
+  open_documents_add (other, NULL);
+  const guint said = frame.said;
+  studio_saver_save_before (saver, after_new (&frame, calls));
+  g_assert_cmpuint (frame.said, ==, said + 1);
+  g_assert_cmpint (calls[1], ==, 1);
+  open_documents_remove (other);
+
+  /* Another program has written the file. */
+  g_assert_true (g_file_set_contents (path, GRAPH (""), -1, NULL));
+  studio_document_set_attribute (frame.document, document_serial (frame.document, "fc"), "out_features", "7");
+  studio_saver_save_before (saver, after_new (&frame, calls));
+  g_assert_true (studio_questions_is_asking (questions));
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (studio_questions_get (questions)), "reload");
+  g_assert_cmpint (calls[1], ==, 2);
+  g_assert_true (studio_document_is_empty (frame.document));
+  gtk_window_destroy (studio_questions_get (questions));
+  settle ();
+  release (saver);
+  studio_questions_free (questions);
+  frame_end (&frame);
+}
+
+/* Nothing is asked without a loss; one question at a time; the response decides. */
+static void
+test_guard (void)
+{
+  Frame frame;
+  int calls[2] = { 0 };
+  frame_begin (&frame, CHAIN);
+  StudioQuestions *questions = studio_questions_new (frame.toasts);
+  StudioSaver *saver = studio_saver_new (frame.document, frame.toasts, questions);
+  StudioGuard *guard = studio_guard_new (frame.document, frame.run, saver, questions);
+  g_assert_false (studio_guard_would_lose (guard));
+  studio_guard_ask_to_leave (guard, after_new (&frame, calls));
+  g_assert_cmpint (calls[0], ==, 1);
+
+  studio_document_add_node (frame.document, "relu", 0, 300);
+  g_assert_true (studio_guard_would_lose (guard));
+  studio_guard_ask_to_leave (guard, after_new (&frame, calls));
+  g_assert_true (studio_questions_is_asking (questions));
+  studio_guard_ask_to_leave (guard, after_new (&frame, calls));
+  g_assert_cmpint (calls[1], ==, 1);
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (studio_questions_get (questions)), "discard");
+  g_assert_cmpint (calls[0], ==, 2);
+  gtk_window_destroy (studio_questions_get (questions));
+  settle ();
+  g_assert_false (studio_questions_is_asking (questions));
+
+  studio_run_take_state (frame.run, "running", NULL);
+  g_autofree char *sentence = studio_guard_dup_run_sentence (guard);
+  g_assert_nonnull (strstr (sentence, "is being prepared for training"));
+  studio_run_reset (frame.run);
+  release (guard);
+  release (saver);
+  studio_questions_free (questions);
+  frame_end (&frame);
+}
+
+static void
+test_disk_bar (void)
+{
+  Frame frame;
+  g_autofree char *path = write_chain ("watched.xml");
+  guint notified = 0;
+  frame_begin (&frame, CHAIN);
+  StudioDiskBar *bar = g_object_new (STUDIO_TYPE_DISK_BAR, NULL);
+  g_object_ref_sink (bar);
+  g_assert_true (studio_document_open (frame.document, path, NULL));
+  studio_disk_bar_set_document (bar, frame.document);
+  g_signal_connect_swapped (bar, "notify::shown", G_CALLBACK (count_cb), &notified);
+  g_assert_false (studio_disk_bar_is_shown (bar));
+  g_assert_true (g_file_set_contents (path, GRAPH (""), -1, NULL));
+  g_assert_cmpint (studio_document_check_disk (frame.document), ==, STUDIO_DISK_CHANGED);
+  settle ();
+  g_assert_true (studio_disk_bar_is_shown (bar));
+  g_assert_cmpuint (notified, ==, 1);
+  g_assert_cmpint (g_unlink (path), ==, 0);
+  g_assert_cmpint (studio_document_check_disk (frame.document), ==, STUDIO_DISK_GONE);
+  settle ();
+  g_assert_true (studio_disk_bar_is_shown (bar));
+  release (bar);
+  frame_end (&frame);
+}
+
+/* ---- run ------------------------------------------------------------------------------------------ */
+
+/* Faults prevent a run and are shown; a sound graph has a run, also if there is no worker. */
+static void
+test_runner (void)
+{
+  Frame frame;
+  guint started = 0, faulty = 0, resumed = 0;
+  frame_begin (&frame, net); /* an input without a wire */
+  StudioQuestions *questions = studio_questions_new (frame.toasts);
+  StudioRunner *runner = studio_runner_new (frame.document, frame.run, frame.toasts, questions);
+  g_signal_connect_swapped (runner, "started", G_CALLBACK (count_cb), &started);
+  g_signal_connect_swapped (runner, "faulty", G_CALLBACK (count_cb), &faulty);
+  g_signal_connect_swapped (runner, "resumed", G_CALLBACK (count_cb), &resumed);
+  studio_runner_train (runner);
+  g_assert_cmpuint (faulty, ==, 1);
+  g_assert_cmpuint (started, ==, 0);
+  g_assert_cmpint (studio_run_get_state (frame.run), ==, STUDIO_RUN_IDLE);
+  g_assert_true (graph_file_open_example (frame.document, "lessons/spirals", NULL));
+  studio_runner_open (runner);
+  studio_runner_train (runner);
+  g_assert_cmpuint (started, ==, 1);
+  g_assert_cmpint (studio_run_get_state (frame.run), !=, STUDIO_RUN_IDLE);
+  studio_run_reset (frame.run);
+
+  /* Reports of the run: on a card, else in a toast if it is a note. */
+  const guint said = frame.said;
+  g_signal_emit_by_name (frame.run, "problem", "NOTE", NULL, NULL, "A note.");
+  g_assert_cmpuint (frame.said, ==, said + 1);
+  release (runner);
+  studio_questions_free (questions);
+  frame_end (&frame);
+}
+
+static void
+test_run_settings (void)
+{
+  Frame frame;
+  frame_begin (&frame, CHAIN);
+  StudioRunPanel *panel = g_object_ref_sink (studio_run_panel_new (frame.document, frame.run));
+  g_assert_cmpstr (run_settings_get_speed (), ==, "watch");
+  run_settings_set_speed (frame.run, panel, "full");
+  g_assert_cmpfloat (studio_run_get_pace (frame.run), ==, 0);
+  run_settings_set_speed (frame.run, panel, "watch");
+  g_assert_cmpfloat (studio_run_get_pace (frame.run), ==, 30);
+  run_settings_set_device (frame.document, "ref");
+  g_assert_cmpstr (run_settings_get_device (frame.document), ==, "ref");
+
+  StudioRunWindows *windows = studio_run_windows_new (frame.document, frame.run, frame.toasts);
+  studio_run_windows_show_graph (windows);
+  g_assert_cmpuint (frame.said, ==, 1);
+  studio_run_windows_show_parameters (windows);
+  studio_run_windows_free (windows);
+  release (panel);
+  frame_end (&frame);
+}
+
+/* ---- panes ---------------------------------------------------------------------------------------- */
+
+static void
+test_panel_split (void)
+{
+  GtkWidget *paned = g_object_ref_sink (gtk_paned_new (GTK_ORIENTATION_VERTICAL)), *panel = gtk_label_new ("panel");
+  guint shown = 0;
+  StudioPanelSplit *split = studio_panel_split_new (GTK_PANED (paned), panel);
+  g_signal_connect_swapped (split, "shown", G_CALLBACK (count_cb), &shown);
+  g_assert_false (studio_panel_split_is_available (split));
+  g_assert_false (gtk_widget_get_visible (panel));
+  studio_panel_split_show (split);
+  studio_panel_split_show (split);
+  g_assert_cmpuint (shown, ==, 1);
+  g_assert_true (gtk_widget_get_visible (panel));
+  studio_panel_split_set_folded (split, TRUE);
+  g_assert_true (studio_panel_split_is_available (split));
+  g_assert_false (studio_panel_split_is_open (split));
+  studio_panel_split_show (split);
+  g_assert_true (studio_panel_split_is_open (split));
+  g_assert_false (studio_panel_split_place (split)); /* a split without a height */
+  studio_panel_split_hide (split);
+  g_assert_false (studio_panel_split_is_available (split));
+  release (split);
+  g_object_unref (paned);
+}
+
+static void
+test_pane_actions (void)
+{
+  Frame frame;
+  GSimpleActionGroup *map = g_simple_action_group_new ();
+  frame_begin (&frame, CHAIN);
+  pane_actions_install (G_ACTION_MAP (map), frame.panes);
+  g_assert_true (studio_panes_get_open (frame.panes, STUDIO_PANE_END));
+  g_action_group_change_action_state (G_ACTION_GROUP (map), "right-pane", g_variant_new_boolean (FALSE));
+  g_assert_false (studio_panes_get_open (frame.panes, STUDIO_PANE_END));
+  g_action_group_change_action_state (G_ACTION_GROUP (map), "right-pane", g_variant_new_boolean (TRUE));
+  studio_panes_set_available (frame.panes, STUDIO_PANE_END, FALSE);
+  settle ();
+  g_assert_false (g_action_group_get_action_enabled (G_ACTION_GROUP (map), "right-pane"));
+  g_assert_true (g_action_group_get_action_enabled (G_ACTION_GROUP (map), "left-pane"));
+  release (map);
+  frame_end (&frame);
+}
+
+/* Pages of the panes: they come and go by their commands, and ask for the panes first. */
+static void
+test_tabs (void)
+{
+  Frame frame;
+  guint wanted = 0, compared = 0;
+  frame_begin (&frame, CHAIN);
+  StudioSlides *slides = studio_slides_new (frame.document);
+  StudioPalette *palette = g_object_ref_sink (studio_palette_new (frame.document, frame.canvas));
+  GtkWidget *stage = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
+  StudioHistoryTab *history = studio_history_tab_new (frame.document, frame.canvas, frame.panes);
+  StudioSlidesTab *views = studio_slides_tab_new (frame.document, frame.canvas, slides, frame.panes);
+  StudioTaskTab *task = studio_task_tab_new (frame.document, frame.run, frame.canvas, frame.panes, stage);
+  StudioLessonTab *lesson
+      = studio_lesson_tab_new (frame.document, frame.run, frame.canvas, palette, frame.panes, frame.toasts);
+  StudioComparing *comparing
+      = studio_comparing_new (frame.document, frame.run, frame.canvas, frame.panes, frame.toasts);
+  g_signal_connect_swapped (frame.panes, "wanted", G_CALLBACK (count_cb), &wanted);
+  g_signal_connect_swapped (comparing, "changed", G_CALLBACK (count_cb), &compared);
+
+  studio_history_tab_toggle (history);
+  g_assert_true (studio_panes_is_page_visible (frame.panes, "history"));
+  studio_history_tab_toggle (history);
+  g_assert_false (studio_panes_is_page_visible (frame.panes, "history"));
+  g_assert_cmpuint (wanted, ==, 0);
+  studio_panes_set_available (frame.panes, STUDIO_PANE_START, FALSE);
+  studio_task_tab_toggle (task);
+  g_assert_cmpuint (wanted, ==, 1);
+  studio_panes_set_available (frame.panes, STUDIO_PANE_START, TRUE);
+  g_assert_true (studio_panes_is_page_visible (frame.panes, "task"));
+  studio_document_select_only (frame.document, document_serial (frame.document, "fc"));
+  g_assert_true (studio_panes_is_page_visible (frame.panes, "inspector"));
+  studio_task_tab_open (task, FALSE);
+  studio_slides_tab_add (views);
+  g_assert_cmpuint (studio_slides_n (slides), ==, 1);
+  g_assert_true (studio_panes_is_page_visible (frame.panes, "slides"));
+  studio_lesson_tab_write (lesson);
+  g_assert_true (studio_panes_is_page_visible (frame.panes, "lesson"));
+
+  studio_comparing_with_saved (comparing);
+  studio_comparing_with_run (comparing);
+  g_assert_cmpuint (frame.said, ==, 2);
+  g_assert_false (studio_comparing_is_on (comparing));
+  studio_comparing_with_entry (comparing, 0);
+  g_assert_true (studio_comparing_is_on (comparing));
+  g_assert_true (studio_panes_is_page_visible (frame.panes, "compare"));
+  g_assert_true (graph_file_open_example (frame.document, "lessons/spirals", NULL));
+  g_assert_false (studio_comparing_is_on (comparing));
+  g_assert_cmpuint (compared, ==, 2);
+
+  release (comparing);
+  release (lesson);
+  release (task);
+  release (views);
+  release (history);
+  g_object_unref (stage);
+  g_object_unref (palette);
+  g_object_unref (slides);
+  frame_end (&frame);
+}
+
+static void
+test_start_cover (void)
+{
+  Frame frame;
+  frame_begin (&frame, GRAPH (""));
+  StudioStartCover cover = { frame.document, frame.canvas, g_object_ref_sink (studio_start_page_new ()), FALSE };
+  GtkWidget *page = GTK_WIDGET (cover.page);
+  studio_start_cover_update (&cover, FALSE);
+  g_assert_true (gtk_widget_get_visible (page));
+  studio_start_cover_update (&cover, TRUE);
+  g_assert_false (gtk_widget_get_visible (page));
+  studio_start_cover_dismiss (&cover);
+  studio_start_cover_update (&cover, FALSE);
+  g_assert_false (gtk_widget_get_visible (page));
+  studio_document_add_node (frame.document, "relu", 0, 0);
+  studio_start_cover_update (&cover, FALSE);
+  g_assert_false (cover.is_dismissed);
+  g_object_unref (page);
+  frame_end (&frame);
+}
+
+/* ---- presentation --------------------------------------------------------------------------------- */
+
+static void
+entered_cb (StudioRateCard *card, double rate, double *entered)
+{
+  *entered = rate;
+}
+
+static void
+test_rate_card (void)
+{
+  GtkWindow *window = GTK_WINDOW (gtk_window_new ());
+  StudioRateCard *card = g_object_new (STUDIO_TYPE_RATE_CARD, NULL);
+  double entered = -1;
+  gtk_window_set_child (window, GTK_WIDGET (card));
+  g_signal_connect (card, "entered", G_CALLBACK (entered_cb), &entered);
+  studio_rate_card_open (card, 0.25);
+  GtkWidget *entry = find_widget (GTK_WIDGET (card), GTK_TYPE_ENTRY);
+  g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==, "0.25");
+  gtk_editable_set_text (GTK_EDITABLE (entry), "-1");
+  g_signal_emit_by_name (entry, "activate");
+  g_assert_cmpfloat (entered, ==, -1);
+  g_assert_true (gtk_widget_has_css_class (entry, "error"));
+  gtk_editable_set_text (GTK_EDITABLE (entry), "0.5");
+  g_signal_emit_by_name (entry, "activate");
+  g_assert_cmpfloat (entered, ==, 0.5);
+  g_assert_true (studio_rate_card_is_open (card));
+  studio_rate_card_close (card, GTK_WIDGET (card));
+  g_assert_false (studio_rate_card_is_open (card));
+  gtk_window_destroy (window);
+}
+
+/* Its single keys, caption and progress. */
+static void
+test_presentation (void)
+{
+  Frame frame;
+  guint steps = 0, rates = 0;
+  frame_begin (&frame, CHAIN);
+  StudioSlides *slides = studio_slides_new (frame.document);
+  StudioPins *pins = studio_pins_new (frame.document, frame.canvas, frame.run);
+  const StudioPresentationParts parts = {
+    .document = frame.document,
+    .run = frame.run,
+    .canvas = frame.canvas,
+    .pins = pins,
+    .slides = slides,
+    .layer = g_object_ref_sink (studio_present_layer_new (frame.canvas)),
+    .caption = g_object_ref_sink (g_object_new (STUDIO_TYPE_CAPTION, NULL)),
+    .keys = g_object_ref_sink (g_object_new (STUDIO_TYPE_KEY_CARD, NULL)),
+    .rate = g_object_ref_sink (g_object_new (STUDIO_TYPE_RATE_CARD, NULL)),
+    .toasts = frame.toasts,
+  };
+  StudioPresentation *presentation = studio_presentation_new (&parts);
+  g_signal_connect_swapped (presentation, "step", G_CALLBACK (count_cb), &steps);
+  g_signal_connect_swapped (presentation, "learning-rate", G_CALLBACK (count_cb), &rates);
+  studio_presentation_ask_learning_rate (presentation);
+  g_assert_cmpuint (rates, ==, 1);
+  const LoomSlide slide = { .title = (char *)"", .text = (char *)"", .scope = (char *)"", .whole = TRUE };
+  studio_slides_add (slides, &slide);
+  studio_slides_add (slides, &slide);
+  studio_slides_set_current (slides, 0);
+  studio_presentation_set_on (presentation, TRUE);
+  g_autofree char *progress = NULL;
+  g_object_get (parts.keys, "progress", &progress, NULL);
+  g_assert_cmpstr (progress, ==, "\u200e1 / 2");
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (parts.caption)));
+  g_assert_true (studio_presentation_key (presentation, GDK_KEY_Page_Down, 0));
+  g_assert_cmpint (studio_slides_get_current (slides), ==, 1);
+  g_assert_true (studio_presentation_key (presentation, GDK_KEY_space, 0));
+  g_assert_cmpuint (steps, ==, 1);
+  g_assert_true (studio_presentation_key (presentation, GDK_KEY_S, GDK_SHIFT_MASK));
+  g_assert_true (studio_present_layer_get_spotlight (parts.layer));
+  g_assert_true (studio_presentation_key (presentation, GDK_KEY_3, 0));
+  g_assert_cmpint (studio_present_layer_get_tool (parts.layer), ==, STUDIO_TOOL_PEN);
+  g_assert_true (studio_presentation_key (presentation, GDK_KEY_Escape, 0));
+  g_assert_cmpint (studio_present_layer_get_tool (parts.layer), ==, STUDIO_TOOL_NONE);
+  g_assert_false (studio_presentation_key (presentation, GDK_KEY_Escape, 0));
+  g_assert_false (studio_presentation_key (presentation, GDK_KEY_p, GDK_CONTROL_MASK));
+  g_assert_false (studio_presentation_key (presentation, GDK_KEY_Right, GDK_SHIFT_MASK));
+  studio_document_select_only (frame.document, document_serial (frame.document, "act_one"));
+  GtkWidget *label = find_widget (GTK_WIDGET (parts.caption), GTK_TYPE_LABEL);
+  g_assert_true (g_str_has_prefix (gtk_label_get_text (GTK_LABEL (label)), "actone = relu(fc)"));
+  studio_presentation_set_on (presentation, FALSE);
+  g_assert_false (studio_present_layer_get_spotlight (parts.layer));
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (parts.caption)));
+  release (presentation);
+  g_object_unref (pins);
+  g_object_unref (parts.rate);
+  g_object_unref (parts.keys);
+  g_object_unref (parts.caption);
+  g_object_unref (parts.layer);
+  g_object_unref (slides);
+  frame_end (&frame);
+}
+
+/* ---- status line --------------------------------------------------------------------------------- */
+
+static void
+test_status_line (void)
+{
+  Frame frame;
+  guint changed = 0;
+  frame_begin (&frame, net);
+  studio_document_get_net (frame.document);
+  StudioFaultList *faults = studio_fault_list_new (frame.document, frame.canvas, frame.toasts);
+  StudioStatusLine *line = g_object_ref_sink (g_object_new (STUDIO_TYPE_STATUS_LINE, NULL));
+  g_signal_connect_swapped (faults, "changed", G_CALLBACK (count_cb), &changed);
+  studio_status_line_set_parts (line, frame.canvas, faults);
+  g_assert_cmpuint (
+      studio_fault_list_n_errors (faults) + loom_faults_length (studio_document_get_faults (frame.document)), >, 0);
+  GtkWidget *button = find_widget (GTK_WIDGET (line), GTK_TYPE_MENU_BUTTON);
+  g_assert_cmpstr (gtk_menu_button_get_label (GTK_MENU_BUTTON (button)), ==, studio_fault_list_get_summary (faults));
+  g_assert_cmpint (gtk_widget_has_css_class (button, "has-faults"), ==, studio_fault_list_n_errors (faults) > 0);
+  g_object_set (line, "totals", "12 layers", NULL);
+  g_autoptr (GPtrArray) labels = g_ptr_array_new ();
+  find_widgets (GTK_WIDGET (line), GTK_TYPE_LABEL, labels);
+  gboolean found = FALSE;
+  for (guint i = 0; i < labels->len; i++)
+    found |= g_str_equal (gtk_label_get_text (labels->pdata[i]), "12 layers");
+  g_assert_true (found);
+  g_assert_true (graph_file_open_example (frame.document, "lessons/spirals", NULL));
+  studio_document_get_net (frame.document);
+  settle ();
+  g_assert_cmpuint (changed, >, 0);
+  g_assert_cmpstr (gtk_menu_button_get_label (GTK_MENU_BUTTON (button)), ==, "No faults");
+  g_assert_false (gtk_widget_has_css_class (button, "has-faults"));
+  release (line);
+  frame_end (&frame);
+}
+
+/* ---- commands ------------------------------------------------------------------------------------- */
+
+static void
+disconnected_cb (StudioSaver *saver, gboolean *called)
+{
+  *called = TRUE;
+}
+
+/* Each command calls its part; after the owner has disconnected them, nothing. */
+static void
+test_commands (void)
+{
+  Frame frame;
+  gpointer parts[PAGE_N_PARTS] = { NULL };
+  StudioCommandTarget target = { .parts = parts };
+  GSimpleActionGroup *map = g_simple_action_group_new ();
+  gboolean committed = FALSE;
+  frame_begin (&frame, CHAIN);
+  StudioQuestions *questions = studio_questions_new (frame.toasts);
+  StudioSaver *saver = studio_saver_new (frame.document, frame.toasts, questions);
+  StudioExporter exporter = { .document = frame.document, .toasts = frame.toasts };
+  exporter.pins = studio_pins_new (frame.document, frame.canvas, frame.run);
+  StudioLayerCommands layer = { .document = frame.document, .canvas = frame.canvas, .toasts = frame.toasts };
+  parts[PAGE_DOCUMENT] = frame.document;
+  parts[PAGE_CANVAS] = frame.canvas;
+  parts[PAGE_SAVER] = saver;
+  parts[PAGE_EXPORTER] = &exporter;
+  parts[PAGE_LAYER] = &layer;
+  page_commands_install (G_ACTION_MAP (map), &target);
+  g_assert_cmpstr (g_variant_get_string (g_action_group_get_action_state (G_ACTION_GROUP (map), "device"), NULL), ==,
+                   "");
+
+  g_action_group_activate_action (G_ACTION_GROUP (map), "device", g_variant_new_string ("ref"));
+  g_assert_cmpstr (run_settings_get_device (frame.document), ==, "ref");
+  g_action_group_activate_action (G_ACTION_GROUP (map), "undo", NULL);
+  g_assert_null (studio_document_undo_name (frame.document));
+  g_action_group_activate_action (G_ACTION_GROUP (map), "reveal", g_variant_new_string ("fc"));
+  g_assert_cmpuint (studio_document_n_selected (frame.document), ==, 1);
+  studio_document_select_only (frame.document, 0);
+  g_action_group_activate_action (G_ACTION_GROUP (map), "export-map", NULL);
+  g_action_group_activate_action (G_ACTION_GROUP (map), "watch", NULL);
+  g_action_group_activate_action (G_ACTION_GROUP (map), "documentation", NULL);
+  g_assert_cmpuint (frame.said, ==, 3);
+  g_action_group_activate_action (G_ACTION_GROUP (map), "insert-example-of", g_variant_new_string ("relu"));
+  g_assert_cmpuint (frame.said, ==, 4);
+  g_assert_nonnull (studio_document_undo_name (frame.document));
+
+  const PageFacts facts = { .document = frame.document, .run = frame.run, .is_comparing = TRUE };
+  page_actions_update (G_ACTION_MAP (map), &facts);
+  g_assert_true (g_action_group_get_action_enabled (G_ACTION_GROUP (map), "end-comparison"));
+  g_assert_true (g_action_group_get_action_enabled (G_ACTION_GROUP (map), "undo"));
+  g_assert_false (g_action_group_get_action_enabled (G_ACTION_GROUP (map), "pen"));
+  g_assert_false (g_action_group_get_action_enabled (G_ACTION_GROUP (map), "stop"));
+
+  g_signal_connect (saver, "commit", G_CALLBACK (disconnected_cb), &committed);
+  studio_command_rows_disconnect (G_ACTION_MAP (map));
+  g_action_group_activate_action (G_ACTION_GROUP (map), "save", NULL);
+  g_assert_false (committed);
+  release (map);
+  release (saver);
+  g_object_unref (exporter.pins);
+  studio_questions_free (questions);
+  frame_end (&frame);
+}
+
+static gboolean
+settled_cb (gpointer data)
+{
+  return ++*(guint *)data < 2;
+}
+
+/* The graph is fitted once the layout no longer changes; a fitter that is freed earlier is never called. */
+static void
+test_fitter (void)
+{
+  Frame frame;
+  guint settled = 0;
+  frame_begin (&frame, CHAIN);
+  CanvasFitter *fitter = canvas_fitter_new (frame.canvas, settled_cb, &settled);
+  gtk_window_present (frame.window);
+  canvas_fitter_start (fitter);
+  while (settled < 2)
+    g_main_context_iteration (NULL, TRUE);
+  canvas_fitter_start (fitter);
+  canvas_fitter_free (fitter);
+  settle ();
+  g_assert_cmpuint (settled, ==, 2);
+
+  const StudioNavigation navigation = { .document = frame.document,
+                                        .canvas = frame.canvas,
+                                        .panes = frame.panes,
+                                        .inspector = NULL,
+                                        .panel = gtk_label_new ("panel") };
+  g_object_ref_sink (navigation.panel);
+  gtk_widget_grab_focus (GTK_WIDGET (frame.canvas));
+  studio_navigation_commit (&navigation, frame.toasts);
+  studio_navigation_next_pane (&navigation);
+  studio_navigation_previous_pane (&navigation);
+  g_object_unref (navigation.panel);
+  frame_end (&frame);
+}
+
+TEST_FILE (argc, argv)
+{
+  g_autoptr (GError) error = NULL;
+  g_test_init (&argc, &argv, NULL);
+  adw_init ();
+  gradloom_register_resource ();
+  gradloom_icons_register_resource ();
+  page_commands_add ();
+  folder = g_dir_make_tmp ("gradloom-page-XXXXXX", &error);
+  g_assert_no_error (error);
+  g_test_add_func ("/page/words", test_words);
+  g_test_add_func ("/page/graph-file", test_graph_file);
+  g_test_add_func ("/page/open-documents", test_open_documents);
+  g_test_add_func ("/page/saver", test_saver);
+  g_test_add_func ("/page/guard", test_guard);
+  g_test_add_func ("/page/disk-bar", test_disk_bar);
+  g_test_add_func ("/page/runner", test_runner);
+  g_test_add_func ("/page/run-settings", test_run_settings);
+  g_test_add_func ("/page/panel-split", test_panel_split);
+  g_test_add_func ("/page/pane-actions", test_pane_actions);
+  g_test_add_func ("/page/tabs", test_tabs);
+  g_test_add_func ("/page/start-cover", test_start_cover);
+  g_test_add_func ("/page/rate-card", test_rate_card);
+  g_test_add_func ("/page/presentation", test_presentation);
+  g_test_add_func ("/page/status-line", test_status_line);
+  g_test_add_func ("/page/commands", test_commands);
+  g_test_add_func ("/page/fitter", test_fitter);
+  return g_test_run ();
+}

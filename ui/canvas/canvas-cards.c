@@ -1,0 +1,429 @@
+#include "ui/canvas/canvas-cards.h"
+
+#include <math.h>
+
+struct _CanvasCards
+{
+  GtkWidget *parent;
+  const CardContext *context;
+  const CanvasSpotlight *spotlight;
+  GHashTable *nodes;       /* &serial → StudioNode */
+  GHashTable *annotations; /* &serial → StudioAnnotationView */
+  guint64 last_focus;
+};
+
+CanvasCards *
+canvas_cards_new (GtkWidget *parent, const CardContext *context, const CanvasSpotlight *spotlight)
+{
+  CanvasCards *self = g_new0 (CanvasCards, 1);
+
+  self->parent = parent;
+  self->context = context;
+  self->spotlight = spotlight;
+  self->nodes = g_hash_table_new (g_int64_hash, g_int64_equal);
+  self->annotations = g_hash_table_new (g_int64_hash, g_int64_equal);
+  return self;
+}
+
+void
+canvas_cards_free (CanvasCards *self)
+{
+  g_hash_table_unref (self->nodes);
+  g_hash_table_unref (self->annotations);
+  g_free (self);
+}
+
+StudioNode *
+canvas_cards_find (const CanvasCards *self, guint64 serial)
+{
+  return g_hash_table_lookup (self->nodes, &serial);
+}
+
+StudioAnnotationView *
+canvas_cards_find_annotation (const CanvasCards *self, guint64 serial)
+{
+  return g_hash_table_lookup (self->annotations, &serial);
+}
+
+static gboolean
+is_selected (const CanvasCards *self, guint64 serial)
+{
+  return studio_document_is_selected (self->context->document, serial);
+}
+
+/* ---- focus ------------------------------------------------------------------- */
+
+StudioNode *
+canvas_cards_get_focused (const CanvasCards *self)
+{
+  GtkRoot *root = gtk_widget_get_root (self->parent);
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+
+  return focus != NULL && STUDIO_IS_NODE (focus) && gtk_widget_get_parent (focus) == self->parent ? STUDIO_NODE (focus)
+                                                                                                  : NULL;
+}
+
+guint64
+canvas_cards_get_last_focus (const CanvasCards *self)
+{
+  return self->last_focus;
+}
+
+void
+canvas_cards_set_last_focus (CanvasCards *self, guint64 serial)
+{
+  self->last_focus = serial;
+}
+
+guint
+canvas_cards_get_current (const CanvasCards *self, const StudioScene *scene)
+{
+  StudioNode *node = canvas_cards_get_focused (self);
+
+  if (node != NULL)
+    return studio_node_get_item (node);
+  if (studio_document_n_selected (self->context->document) == 1)
+    return studio_scene_find (scene, studio_document_get_selected (self->context->document, 0));
+  return STUDIO_NO_ITEM;
+}
+
+guint
+canvas_cards_get_current_annotation (const CanvasCards *self, const StudioScene *scene)
+{
+  GtkWidget *focus = gtk_widget_get_focus_child (self->parent);
+
+  if (focus != NULL && STUDIO_IS_ANNOTATION_VIEW (focus) && gtk_widget_has_focus (focus))
+    return studio_annotation_view_get_index (STUDIO_ANNOTATION_VIEW (focus));
+  if (canvas_cards_get_focused (self) == NULL && studio_document_n_selected (self->context->document) == 1)
+    return studio_scene_find_annotation (scene, studio_document_get_selected (self->context->document, 0));
+  return STUDIO_NO_ITEM;
+}
+
+static void
+focus_cb (GtkWidget *node, GParamSpec *pspec, CanvasCards *self)
+{
+  if (gtk_widget_has_focus (node))
+    self->last_focus = studio_node_get_serial (STUDIO_NODE (node));
+}
+
+/* ---- agreement with a scene -------------------------------------------------- */
+
+static void
+forget_node (CanvasCards *self, StudioNode *node)
+{
+  g_hash_table_remove (self->nodes, studio_node_peek_serial (node));
+  g_signal_handlers_disconnect_by_data (node, self);
+}
+
+void
+canvas_cards_forget (CanvasCards *self)
+{
+  GHashTableIter iter;
+  gpointer node;
+
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, NULL, &node))
+    g_signal_handlers_disconnect_by_data (node, self);
+  g_hash_table_remove_all (self->nodes);
+  g_hash_table_remove_all (self->annotations);
+}
+
+static void
+remove_node (CanvasCards *self, GtkWidget *node)
+{
+  forget_node (self, STUDIO_NODE (node));
+  /* The focus must stay in the parent when the card that has it goes. */
+  if (gtk_widget_has_focus (node))
+    gtk_widget_grab_focus (self->parent);
+  gtk_accessible_reset_relation (GTK_ACCESSIBLE (node), GTK_ACCESSIBLE_RELATION_FLOW_TO);
+  gtk_widget_unparent (node);
+}
+
+/* Removes the cards that the scene does not have; all cards if scene is NULL. */
+static void
+remove_gone (CanvasCards *self, const StudioScene *scene)
+{
+  GtkWidget *next;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (self->parent); child != NULL; child = next)
+    {
+      next = gtk_widget_get_next_sibling (child);
+      if (STUDIO_IS_NODE (child)
+          && (scene == NULL
+              || studio_scene_find (scene, studio_node_get_serial (STUDIO_NODE (child))) == STUDIO_NO_ITEM))
+        remove_node (self, child);
+    }
+}
+
+/* If more cards than this come and go at once, all are made again. */
+#define MANY_CARDS 200
+
+/* GTK reports to a screen reader at what index each child comes or goes, and counts the children before it to know. One
+ * by one among 20,000 others that takes a minute; the first child has none before it. So cards are made from the last
+ * to the first, and if many change, all are removed, each as the first, and all are made again. */
+static gboolean
+is_much_new (CanvasCards *self, const StudioScene *scene)
+{
+  guint kept = 0, had = g_hash_table_size (self->nodes);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    kept += g_hash_table_contains (self->nodes, &scene->item[i].serial);
+  return had > 0 && (had - kept) + (scene->n_items - kept) > MANY_CARDS;
+}
+
+static void
+light (CanvasCards *self, StudioNode *node, const StudioScene *scene, guint item)
+{
+  const char *scope = studio_document_get_scope_path (self->context->document);
+
+  gtk_widget_set_opacity (GTK_WIDGET (node), canvas_spotlight_opacity (self->spotlight, scope, scene, item));
+}
+
+static void
+make_nodes (CanvasCards *self, const StudioScene *scene)
+{
+  GtkWidget *next = NULL;
+
+  for (guint i = scene->n_items; i-- > 0;)
+    {
+      StudioNode *node = canvas_cards_find (self, scene->item[i].serial);
+
+      if (node == NULL)
+        {
+          node = studio_node_new (self->context, scene->item[i].serial);
+          gtk_widget_insert_before (GTK_WIDGET (node), self->parent, next);
+          g_signal_connect (node, "notify::has-focus", G_CALLBACK (focus_cb), self);
+          g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (node), node);
+        }
+      next = GTK_WIDGET (node);
+      canvas_cards_update (self, scene, i);
+      light (self, node, scene, i);
+    }
+}
+
+void
+canvas_cards_sync (CanvasCards *self, const StudioScene *scene)
+{
+  guint64 focused = 0;
+  StudioNode *node;
+
+  if (is_much_new (self, scene))
+    {
+      focused = canvas_cards_get_focused (self) != NULL ? self->last_focus : 0;
+      remove_gone (self, NULL);
+    }
+  make_nodes (self, scene);
+  node = canvas_cards_find (self, focused);
+  if (node != NULL)
+    gtk_widget_grab_focus (GTK_WIDGET (node));
+  canvas_cards_describe (self, scene);
+  remove_gone (self, scene);
+}
+
+void
+canvas_cards_sync_annotations (CanvasCards *self, const StudioScene *scene)
+{
+  GHashTableIter iter;
+  gpointer view;
+
+  g_hash_table_iter_init (&iter, self->annotations);
+  while (g_hash_table_iter_next (&iter, NULL, &view))
+    if (studio_scene_find_annotation (scene, *studio_annotation_view_peek_serial (view)) == STUDIO_NO_ITEM)
+      {
+        if (gtk_widget_has_focus (view))
+          gtk_widget_grab_focus (self->parent);
+        g_hash_table_iter_remove (&iter);
+        gtk_widget_unparent (view);
+      }
+  for (guint i = 0; i < scene->n_annotations; i++)
+    {
+      guint64 serial = scene->annotation[i].serial;
+
+      view = g_hash_table_lookup (self->annotations, &serial);
+      if (view == NULL)
+        {
+          view = studio_annotation_view_new (self->context, serial);
+          gtk_widget_set_parent (view, self->parent);
+          g_hash_table_insert (self->annotations, (gpointer)studio_annotation_view_peek_serial (view), view);
+        }
+      studio_annotation_view_update (view, scene, i, is_selected (self, serial));
+    }
+}
+
+void
+canvas_cards_select (CanvasCards *self, const StudioScene *scene)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioNode *node = canvas_cards_find (self, scene->item[i].serial);
+
+      if (node == NULL)
+        continue;
+      canvas_cards_update (self, scene, i);
+      gtk_accessible_update_state (GTK_ACCESSIBLE (node), GTK_ACCESSIBLE_STATE_SELECTED,
+                                   is_selected (self, scene->item[i].serial), -1);
+    }
+}
+
+void
+canvas_cards_update (CanvasCards *self, const StudioScene *scene, guint item)
+{
+  StudioNode *node = canvas_cards_find (self, scene->item[item].serial);
+
+  if (node != NULL)
+    studio_node_update (node, scene, item, is_selected (self, scene->item[item].serial));
+}
+
+void
+canvas_cards_place_faults (CanvasCards *self, StudioScene *scene)
+{
+  studio_geometry_place_faults (scene);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (scene->item[i].fault != NULL)
+      canvas_cards_update (self, scene, i);
+}
+
+void
+canvas_cards_describe (CanvasCards *self, const StudioScene *scene)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioNode *node = canvas_cards_find (self, scene->item[i].serial);
+
+      if (node != NULL)
+        studio_node_update_accessible (node, scene, is_selected (self, scene->item[i].serial), self->nodes);
+    }
+}
+
+void
+canvas_cards_light (CanvasCards *self, const StudioScene *scene)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioNode *node = canvas_cards_find (self, scene->item[i].serial);
+
+      if (node != NULL)
+        light (self, node, scene, i);
+    }
+}
+
+/* ---- drawing ----------------------------------------------------------------- */
+
+/* The rectangle is in canvas units. */
+static void
+allocate (GtkWidget *widget, const StudioView *view, const StudioRect *rect)
+{
+  double x, y;
+
+  studio_view_to_screen (view, rect->x, rect->y, &x, &y);
+  gtk_widget_allocate (widget, ceil (rect->width * view->zoom), ceil (rect->height * view->zoom), -1,
+                       gsk_transform_translate (NULL, &GRAPHENE_POINT_INIT (floor (x + 0.5), floor (y + 0.5))));
+}
+
+void
+canvas_cards_allocate (CanvasCards *self, const StudioScene *scene, const StudioView *view, guint64 held)
+{
+  StudioRect visible = studio_view_visible (view);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+      GtkWidget *node = GTK_WIDGET (canvas_cards_find (self, item->serial));
+      StudioRect extent = studio_geometry_extent (item);
+
+      /* The focused card keeps the focus when it is out of sight. */
+      if (!studio_rect_intersects (&extent, &visible) && !gtk_widget_has_focus (node) && item->serial != held)
+        {
+          studio_node_hide (STUDIO_NODE (node));
+          continue;
+        }
+      /* A node draws from its card's corner; a bubble above or to the left of that is drawn outside its allocation. */
+      extent.width -= item->x - STUDIO_CARD_MARGIN - extent.x;
+      extent.x = item->x - STUDIO_CARD_MARGIN;
+      extent.height -= item->y - STUDIO_CARD_MARGIN - extent.y;
+      extent.y = item->y - STUDIO_CARD_MARGIN;
+      gtk_widget_set_child_visible (node, TRUE);
+      allocate (node, view, &extent);
+    }
+  for (guint i = 0; i < scene->n_annotations; i++)
+    {
+      const StudioAnnotation *annotation = &scene->annotation[i];
+      StudioRect rect = { annotation->x, annotation->y, annotation->width, annotation->height };
+      GtkWidget *widget = GTK_WIDGET (canvas_cards_find_annotation (self, annotation->serial));
+
+      if (widget == NULL)
+        continue;
+      gtk_widget_set_child_visible (widget, studio_rect_intersects (&rect, &visible) || gtk_widget_has_focus (widget)
+                                                || annotation->serial == held);
+      if (gtk_widget_get_child_visible (widget))
+        allocate (widget, view, &rect);
+    }
+}
+
+void
+canvas_cards_snapshot_annotations (const CanvasCards *self, const StudioScene *scene, GtkSnapshot *snapshot)
+{
+  for (guint i = 0; i < scene->n_annotations; i++)
+    {
+      GtkWidget *view = GTK_WIDGET (canvas_cards_find_annotation (self, scene->annotation[i].serial));
+
+      if (view != NULL && gtk_widget_get_child_visible (view))
+        gtk_widget_snapshot_child (self->parent, view, snapshot);
+    }
+}
+
+void
+canvas_cards_snapshot (const CanvasCards *self, GtkSnapshot *snapshot)
+{
+  for (GtkWidget *child = gtk_widget_get_first_child (self->parent); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (gtk_widget_get_child_visible (child) && !GTK_IS_NATIVE (child) && !STUDIO_IS_ANNOTATION_VIEW (child))
+      gtk_widget_snapshot_child (self->parent, child, snapshot);
+}
+
+static void
+redraw_annotations (CanvasCards *self)
+{
+  GHashTableIter iter;
+  gpointer view;
+
+  g_hash_table_iter_init (&iter, self->annotations);
+  while (g_hash_table_iter_next (&iter, NULL, &view))
+    gtk_widget_queue_draw (view);
+}
+
+void
+canvas_cards_redraw (CanvasCards *self)
+{
+  GHashTableIter iter;
+  gpointer node;
+
+  redraw_annotations (self);
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, NULL, &node))
+    gtk_widget_queue_draw (node);
+}
+
+void
+canvas_cards_redraw_visible (CanvasCards *self)
+{
+  GHashTableIter iter;
+  gpointer node;
+
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, NULL, &node))
+    if (gtk_widget_get_child_visible (node))
+      studio_node_refresh (node, FALSE);
+}
+
+void
+canvas_cards_restyle (CanvasCards *self, gboolean texts)
+{
+  GHashTableIter iter;
+  gpointer node;
+
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, NULL, &node))
+    studio_node_refresh (node, texts);
+  redraw_annotations (self);
+}

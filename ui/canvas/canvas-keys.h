@@ -1,0 +1,12 @@
+/* Keys on the canvas that are no accelerators: arrows, Tab, Escape, the space bar, and letters that begin a quick
+ * addition. */
+#pragma once
+
+#include "ui/canvas/canvas-board.h"
+
+G_BEGIN_DECLS
+
+/* Adds controllers for them to the board's widget. */
+void canvas_keys_add (CanvasBoard *board);
+
+G_END_DECLS

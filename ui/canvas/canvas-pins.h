@@ -1,0 +1,21 @@
+/* Widgets that hang at cards (pins), by the path of their node. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/scene/studio-geometry.h"
+
+G_BEGIN_DECLS
+
+typedef struct _CanvasPins CanvasPins;
+
+/* parent: the widget that pins become children of; it must outlive this. */
+CanvasPins *canvas_pins_new (GtkWidget *parent);
+void canvas_pins_free (CanvasPins *self);
+
+/* NULL removes the pin of this node. Returns whether anything changed. */
+gboolean canvas_pins_set (CanvasPins *self, const char *path, GtkWidget *pin);
+/* Places the pins of a scene that are visible, and hides the others. */
+void canvas_pins_allocate (CanvasPins *self, const StudioScene *scene, const StudioView *view);
+
+G_END_DECLS

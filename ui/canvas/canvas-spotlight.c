@@ -1,0 +1,66 @@
+#include "ui/canvas/canvas-spotlight.h"
+
+#define DIMMED 0.3
+
+struct _CanvasSpotlight
+{
+  char **ids;  /* NULL: every node is lit */
+  char *scope; /* that the ids belong to; in any other every node is lit */
+};
+
+CanvasSpotlight *
+canvas_spotlight_new (void)
+{
+  return g_new0 (CanvasSpotlight, 1);
+}
+
+void
+canvas_spotlight_free (CanvasSpotlight *self)
+{
+  g_strfreev (self->ids);
+  g_free (self->scope);
+  g_free (self);
+}
+
+/* A collapsed frame is lit with any node inside it. */
+static gboolean
+is_lit (const CanvasSpotlight *self, const char *scope, const StudioScene *scene, guint item)
+{
+  if (self->ids == NULL || !g_str_equal (self->scope, scope))
+    return TRUE;
+  for (char **id = self->ids; *id != NULL; id++)
+    if (GPOINTER_TO_UINT (g_hash_table_lookup (scene->by_id, *id)) == item + 1)
+      return TRUE;
+  return FALSE;
+}
+
+double
+canvas_spotlight_opacity (const CanvasSpotlight *self, const char *scope, const StudioScene *scene, guint item)
+{
+  return is_lit (self, scope, scene, item) ? 1 : DIMMED;
+}
+
+void
+canvas_spotlight_mark_wires (const CanvasSpotlight *self, const char *scope, StudioScene *scene)
+{
+  for (guint i = 0; i < scene->n_links; i++)
+    {
+      StudioLink *link = &scene->link[i];
+
+      link->n_dark = !is_lit (self, scope, scene, link->from) + !is_lit (self, scope, scene, link->to);
+    }
+}
+
+gboolean
+canvas_spotlight_set (CanvasSpotlight *self, const char *scope, const char *const *ids)
+{
+  if (ids == NULL
+          ? self->ids == NULL
+          : self->ids != NULL && g_str_equal (scope, self->scope) && g_strv_equal (ids, (const char *const *)self->ids))
+    return FALSE;
+  g_free (self->scope);
+  self->scope = g_strdup (scope);
+  g_strfreev (self->ids);
+  self->ids = g_strdupv ((char **)ids);
+  return TRUE;
+}

@@ -1,0 +1,33 @@
+/* What a card or an annotation needs to draw and describe itself. The widgets only read it; their parent owns it. */
+#pragma once
+
+#include "ui/canvas/canvas-marks.h"
+#include "ui/canvas/canvas-pictures.h"
+#include "ui/canvas/canvas-ports.h"
+#include "ui/canvas/canvas-view.h"
+#include "ui/canvas/card-values.h"
+#include "ui/scene/studio-measure.h"
+
+G_BEGIN_DECLS
+
+/* The target under the pointer, in no gesture. */
+typedef struct
+{
+  double x, y;      /* the pointer, in pixels; -1: it is elsewhere */
+  guint item, link; /* STUDIO_NO_ITEM: none */
+} CanvasHover;
+
+typedef struct
+{
+  StudioDocument *document; /* its scene has the items */
+  CanvasPictures *pictures;
+  const CanvasView *view;
+  const CardValues *values;
+  const CanvasMarks *marks;
+  const CanvasPorts *ports;
+  const StudioGesture *gesture;
+  const CanvasHover *hover;
+  StudioMeasure measure; /* of the costs on cards */
+} CardContext;
+
+G_END_DECLS

@@ -1,0 +1,22 @@
+/* Values of a run that cards show: a text instead of the second row, and a progress bar. Both are stored by the path of
+ * a node, so that they survive changes of the scene. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct _CardValues CardValues;
+
+CardValues *card_values_new (void);
+void card_values_free (CardValues *self);
+
+/* text: NULL removes it. Returns whether anything changed. */
+gboolean card_values_set_text (CardValues *self, const char *path, const char *text);
+/* fraction: at most 1 is shown; a negative one removes it. Returns whether the card has to be redrawn. */
+gboolean card_values_set_progress (CardValues *self, const char *path, double fraction);
+const char *card_values_get_text (const CardValues *self, const char *path); /* NULL: none */
+/* 0 to 1; NULL: none. */
+const double *card_values_get_progress (const CardValues *self, const char *path);
+
+G_END_DECLS

@@ -1,0 +1,11 @@
+/* Wiring by keyboard: a list of the ports that accept a wire of a card, and of new layers. */
+#pragma once
+
+#include "ui/canvas/canvas-board.h"
+
+G_BEGIN_DECLS
+
+/* item: of the scene, the card. */
+void connect_chooser_open (CanvasBoard *board, guint item);
+
+G_END_DECLS

@@ -1,0 +1,10 @@
+/* The effects of gestures: carries out what the state machine of canvas-gesture returns. */
+#pragma once
+
+#include "ui/canvas/canvas-board.h"
+
+G_BEGIN_DECLS
+
+void gesture_commands_run (CanvasBoard *board, const StudioCommand *command);
+
+G_END_DECLS

@@ -1,0 +1,11 @@
+/* A search over the operators that can replace a layer and keep its wires: the chosen one is swapped in. */
+#pragma once
+
+#include "ui/canvas/canvas-board.h"
+
+G_BEGIN_DECLS
+
+/* For the layer that keys act on. */
+void swap_chooser_open (CanvasBoard *board);
+
+G_END_DECLS

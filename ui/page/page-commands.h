@@ -1,0 +1,37 @@
+/* The table of the commands of a page: which function of which part runs each. */
+#pragma once
+
+#include "ui/shell/studio-commands.h"
+
+G_BEGIN_DECLS
+
+/* The parts of a page that commands belong to, by their types. */
+typedef enum
+{
+  PAGE_DOCUMENT,     /* StudioDocument */
+  PAGE_CANVAS,       /* StudioCanvas */
+  PAGE_RUN,          /* StudioRun */
+  PAGE_RUNNER,       /* StudioRunner */
+  PAGE_WINDOWS,      /* StudioRunWindows */
+  PAGE_SAVER,        /* StudioSaver */
+  PAGE_DISK_BAR,     /* StudioDiskBar */
+  PAGE_EXPORTER,     /* StudioExporter */
+  PAGE_LAYER,        /* StudioLayerCommands */
+  PAGE_COVER,        /* StudioStartCover */
+  PAGE_NAVIGATION,   /* StudioNavigation */
+  PAGE_STATUS,       /* StudioStatusLine */
+  PAGE_HISTORY,      /* StudioHistoryTab */
+  PAGE_COMPARING,    /* StudioComparing */
+  PAGE_TASK,         /* StudioTaskTab */
+  PAGE_LESSON,       /* StudioLessonTab */
+  PAGE_SLIDES,       /* StudioSlidesTab */
+  PAGE_PRESENTATION, /* StudioPresentation */
+  PAGE_N_PARTS
+} PagePart;
+
+/* Adds an action for each command to the map. */
+void page_commands_install (GActionMap *map, const StudioCommandTarget *target);
+/* Adds the commands of pages and canvases to the list of all. */
+void page_commands_add (void);
+
+G_END_DECLS

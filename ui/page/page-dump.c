@@ -1,0 +1,97 @@
+/* Implements page-dump.h. */
+#include "ui/page/page-dump.h"
+
+#include <math.h>
+
+#include "ui/page/selected-node.h"
+#include "ui/page/studio-dump.h"
+
+/* The middle of a wire, and the points of its route. */
+static void
+dump_wire (const PageDump *self, const StudioScene *scene, guint link)
+{
+  const StudioLink *l = &scene->link[link];
+  g_autofree char *name = g_strdup_printf ("%s → %s", scene->item[l->from].path, scene->item[l->to].path);
+  graphene_point_t at;
+  graphene_rect_t rect;
+  studio_canvas_get_wire_point (self->canvas, link, STUDIO_NO_ITEM, &at);
+  graphene_rect_init (&rect, at.x, at.y, 0, 0);
+  studio_dump_rect ("middle", name, GTK_WIDGET (self->canvas), &rect);
+  for (guint k = 0; k < l->n_points; k++)
+    {
+      studio_canvas_get_wire_point (self->canvas, link, k, &at);
+      graphene_rect_init (&rect, at.x, at.y, 0, 0);
+      studio_dump_rect ("point", name, GTK_WIDGET (self->canvas), &rect);
+    }
+}
+
+void
+page_dump_cards (const PageDump *self)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  GtkWidget *canvas = GTK_WIDGET (self->canvas);
+  graphene_rect_t rect;
+  graphene_point_t point;
+  graphene_rect_init (&rect, 0, 0, (float)gtk_widget_get_width (canvas), (float)gtk_widget_get_height (canvas));
+  studio_dump_rect ("canvas", "canvas", canvas, &rect);
+  for (guint i = 0; scene != NULL && i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+      if (!studio_canvas_get_card_rect (self->canvas, item->path, &rect))
+        continue;
+      studio_dump_rect ("card", item->path, canvas, &rect);
+      if (item->fault != NULL)
+        studio_dump_print ("geometry fault\t%s\t%s\n", item->path, item->fault);
+      for (guint k = 0; k < item->n_inputs + item->n_outputs; k++)
+        {
+          gboolean output = k >= item->n_inputs;
+          const char *port = output ? item->output[k - item->n_inputs].name : item->input[k].name;
+          g_autofree char *name = g_strdup_printf ("%s.%s", item->path, port);
+          if (!studio_canvas_get_port_point (self->canvas, item->path, output, port, &point))
+            continue;
+          graphene_rect_init (&rect, point.x, point.y, 0, 0);
+          studio_dump_rect (output ? "output" : "input", name, canvas, &rect);
+        }
+    }
+  for (guint i = 0; scene != NULL && i < scene->n_links; i++)
+    {
+      const StudioLink *link = &scene->link[i];
+      studio_dump_print ("geometry wire\t%s\t%s\t%s\n", scene->item[link->from].path, scene->item[link->to].path,
+                         link->label);
+      dump_wire (self, scene, i);
+    }
+}
+
+void
+page_dump_state (const PageDump *self)
+{
+  StudioRun *run = self->run;
+  const char *tensor, *pid = studio_run_get_worker_pid (run);
+  StudioHeatMap *map = studio_pins_get_map (self->pins, NULL, &tensor);
+  double low = NAN, high = NAN;
+  if (map != NULL)
+    studio_heat_map_get_range (map, &low, &high);
+  GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self->canvas)));
+  g_autofree char *selected = selected_node_dup_path (self->document);
+  g_autofree char *folder = g_strdup (studio_run_get_folder (run));
+  const char *message = studio_run_get_message (run);
+  g_autofree char *sentence = g_strdelimit (g_strdup (message != NULL ? message : "-"), "\t\n", ' ');
+  studio_dump_print ("geometry present\tslide=%d\tslides=%u\tspotlight=%d\ttool=%d\tstrokes=%u\tzoom=%.4f\n",
+                     studio_slides_get_current (self->slides), studio_slides_n (self->slides),
+                     studio_present_layer_get_spotlight (self->layer), studio_present_layer_get_tool (self->layer),
+                     studio_present_layer_n_strokes (self->layer), studio_canvas_get_zoom (self->canvas));
+  studio_dump_print (
+      "geometry state\trun=%s\tstep=%" G_GINT64_FORMAT "\tloss=%.17g\tpoints=%zu\tprevious=%zu\tmarks=%u\tpid=%s"
+      "\tpause_ms=%.1f\tmap_step=%" G_GINT64_FORMAT
+      "\tmap_low=%g\tmap_high=%g\tchanges=%u\tfaults=%u\tfocus=%s\tselected=%s"
+      "\tcheckpoint=%" G_GINT64_FORMAT "\tfolder=%s\tpresenting=%d\tdevice=%s\trank_memory=%d"
+      "\tsentence=%s",
+      studio_run_state_word (studio_run_get_state (run)), studio_run_get_step (run), studio_run_get_loss (run),
+      studio_series_length (studio_run_get_train (run, -1)),
+      studio_run_get_previous (run, -1) != NULL ? studio_series_length (studio_run_get_previous (run, -1)) : 0,
+      studio_run_n_marks (run), pid != NULL ? pid : "-", studio_run_get_pause_ms (run),
+      map != NULL ? studio_heat_map_get_step (map) : -1, low, high, studio_document_run_changes (self->document),
+      loom_faults_count (studio_document_get_faults (self->document)), focus != NULL ? G_OBJECT_TYPE_NAME (focus) : "-",
+      selected != NULL ? selected : "-", studio_run_get_checkpoint_step (run), folder != NULL ? folder : "-",
+      self->is_presenting, studio_run_get_memory_device (run), studio_run_get_rank_memory (run) != NULL, sentence);
+}

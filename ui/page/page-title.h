@@ -1,0 +1,20 @@
+/* The words about a graph around its canvas: title, subtitle, and totals. */
+#pragma once
+
+#include "ui/document/studio-document.h"
+#include "ui/run/studio-run.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  char *title;    /* "LeNet", "LeNet, trained version" */
+  char *subtitle; /* "Edited · 61,706 parameters · 4.2 MB" */
+  char *totals;   /* "12 layers · 61,706 parameters · 833 kFLOP per sample" */
+} PageTitle;
+
+/* TRUE if title or subtitle are new. */
+gboolean page_title_update (PageTitle *self, StudioDocument *document, StudioRun *run);
+void page_title_clear (PageTitle *self);
+
+G_END_DECLS

@@ -1,0 +1,19 @@
+/* What follows an action that may have to wait: a save that asks for a file, a question about unsaved changes. */
+#pragma once
+
+#include <glib-object.h>
+
+G_BEGIN_DECLS
+
+typedef struct StudioAfter StudioAfter;
+typedef void (*StudioThen) (gpointer owner, gpointer data);
+
+/* owner: an object, kept alive until one of the functions was called; either may be NULL, and may destroy the widgets
+ * of the owner. */
+StudioAfter *studio_after_new (gpointer owner, StudioThen then, StudioThen otherwise, gpointer data);
+/* Calls then, and frees it. */
+void studio_after_do (StudioAfter *after);
+/* Calls otherwise, and frees it. after: a StudioAfter, or NULL. */
+void studio_after_cancel (gpointer after);
+
+G_END_DECLS

@@ -1,0 +1,27 @@
+/* Writes pictures and tables of what a page shows next to its graph: the pinned map, the charts of the run, the picture
+ * of the task. */
+#pragma once
+
+#include "ui/document/studio-document.h"
+#include "ui/pins/studio-pin.h"
+#include "ui/run/studio-run-panel.h"
+#include "ui/run/studio-task.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  StudioDocument *document;
+  StudioPins *pins;
+  StudioRunPanel *panel;
+  StudioTask *task;
+  GtkWidget *toasts; /* an AdwToastOverlay for sentences */
+} StudioExporter;
+
+/* The map of the selected node, else the first. */
+void studio_exporter_write_map (const StudioExporter *self);
+/* what: "loss.svg", "metric.csv". */
+void studio_exporter_write_chart (const StudioExporter *self, const char *what);
+void studio_exporter_write_task (const StudioExporter *self);
+
+G_END_DECLS

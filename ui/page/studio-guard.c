@@ -1,0 +1,162 @@
+/* Implements studio-guard.h. */
+#include "ui/page/studio-guard.h"
+
+#include <glib/gi18n.h>
+
+#include "ui/scene/studio-format.h"
+
+struct _StudioGuard
+{
+  GObject parent_instance;
+  StudioDocument *document;
+  StudioRun *run;
+  StudioSaver *saver;
+  StudioQuestions *questions;
+};
+
+G_DEFINE_FINAL_TYPE (StudioGuard, studio_guard, G_TYPE_OBJECT)
+
+gboolean
+studio_guard_would_lose (StudioGuard *self)
+{
+  return studio_document_is_edited (self->document) || studio_run_is_live (self->run);
+}
+
+char *
+studio_guard_dup_run_sentence (StudioGuard *self)
+{
+  g_autofree char *title = studio_document_dup_title (self->document);
+  StudioRunState state = studio_run_get_state (self->run);
+  gint64 step = studio_run_get_step (self->run), total = studio_run_get_total_steps (self->run);
+  if (state == STUDIO_RUN_STARTING || step <= 0)
+    return g_strdup_printf (_ ("“%s” is being prepared for training."), title);
+  g_autofree char *at = studio_format_count ((double)step);
+  g_autofree char *of = studio_format_count ((double)total);
+  gboolean paused = state == STUDIO_RUN_PAUSED;
+  if (total <= 0)
+    return g_strdup_printf (paused ? _ ("“%s” is paused, at step %s.") : _ ("“%s” is training, at step %s."), title,
+                            at);
+  return g_strdup_printf (paused ? _ ("“%s” is paused, at step %s of %s.") : _ ("“%s” is training, at step %s of %s."),
+                          title, at, of);
+}
+
+/* stays: the graph stays in its file, by which Studio finds the run again. */
+static char *
+dup_checkpoint_sentence (StudioGuard *self, gboolean stays)
+{
+  if (stays && studio_document_get_path (self->document) != NULL && studio_document_run_changes (self->document) == 0)
+    return g_strdup (
+        _ ("The run will finish its step and write a checkpoint. You can continue it when you open the graph again."));
+  const char *folder = studio_run_get_folder (self->run);
+  return folder == NULL ? g_strdup (ngettext ("The run will finish its step and write a checkpoint.",
+                                              "Each run will finish its step and write a checkpoint.", 1))
+                        : g_strdup_printf (_ ("The run will finish its step and write a checkpoint in %s."), folder);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------------- */
+
+static void
+unsaved_response_cb (AdwMessageDialog *dialog, const char *response, StudioGuard *self)
+{
+  StudioAfter *after = g_object_steal_data (G_OBJECT (dialog), "after");
+  if (g_str_equal (response, "save"))
+    studio_saver_save_before (self->saver, after);
+  else if (g_str_equal (response, "discard"))
+    studio_after_do (after);
+  else
+    studio_after_cancel (after);
+}
+
+/* Takes ownership of after. */
+static void
+ask_to_save (StudioGuard *self, StudioAfter *after)
+{
+  g_autofree char *title = studio_document_dup_title (self->document);
+  g_autofree char *heading = g_strdup_printf (_ ("Save changes to “%s”?"), title);
+  g_autoptr (GString) body = g_string_new (_ ("Unsaved changes will be lost."));
+  if (studio_run_is_live (self->run))
+    {
+      g_autofree char *run = dup_checkpoint_sentence (self, FALSE);
+      g_string_append_printf (body, "\n\n%s", run);
+    }
+  AdwMessageDialog *dialog = studio_questions_add (self->questions, heading, body->str);
+  adw_message_dialog_add_responses (dialog, "discard", _ ("_Discard"), "save", _ ("_Save"), NULL);
+  adw_message_dialog_set_response_appearance (dialog, "discard", ADW_RESPONSE_DESTRUCTIVE);
+  adw_message_dialog_set_response_appearance (dialog, "save", ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (dialog, "save");
+  g_object_set_data_full (G_OBJECT (dialog), "after", after, studio_after_cancel);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (unsaved_response_cb), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+stop_response_cb (AdwMessageDialog *dialog, const char *response, StudioGuard *self)
+{
+  StudioAfter *after = g_object_steal_data (G_OBJECT (dialog), "after");
+  if (g_str_equal (response, "stop"))
+    studio_after_do (after);
+  else
+    studio_after_cancel (after);
+}
+
+/* Takes ownership of after. */
+static void
+ask_to_stop (StudioGuard *self, StudioAfter *after)
+{
+  g_autofree char *run = studio_guard_dup_run_sentence (self);
+  g_autofree char *checkpoint = dup_checkpoint_sentence (self, TRUE);
+  g_autofree char *body = g_strdup_printf ("%s %s", run, checkpoint);
+  AdwMessageDialog *dialog = studio_questions_add (self->questions, _ ("Stop the run and close?"), body);
+  adw_message_dialog_add_response (dialog, "stop", _ ("_Stop and Close"));
+  adw_message_dialog_set_default_response (dialog, "stop");
+  g_object_set_data_full (G_OBJECT (dialog), "after", after, studio_after_cancel);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (stop_response_cb), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+void
+studio_guard_ask_to_leave (StudioGuard *self, StudioAfter *after)
+{
+  if (studio_questions_is_asking (self->questions))
+    studio_after_cancel (after);
+  else if (studio_document_is_edited (self->document))
+    ask_to_save (self, after);
+  else if (studio_run_is_live (self->run))
+    ask_to_stop (self, after);
+  else
+    studio_after_do (after);
+}
+
+/* ---- object --------------------------------------------------------------------------------- */
+
+static void
+guard_dispose (GObject *object)
+{
+  StudioGuard *self = STUDIO_GUARD (object);
+  g_clear_object (&self->saver);
+  g_clear_object (&self->run);
+  g_clear_object (&self->document);
+  G_OBJECT_CLASS (studio_guard_parent_class)->dispose (object);
+}
+
+static void
+studio_guard_class_init (StudioGuardClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = guard_dispose;
+}
+
+static void
+studio_guard_init (StudioGuard *self)
+{
+}
+
+StudioGuard *
+studio_guard_new (StudioDocument *document, StudioRun *run, StudioSaver *saver, StudioQuestions *questions)
+{
+  StudioGuard *self = g_object_new (STUDIO_TYPE_GUARD, NULL);
+  self->document = g_object_ref (document);
+  self->run = g_object_ref (run);
+  self->saver = g_object_ref (saver);
+  self->questions = questions;
+  return self;
+}

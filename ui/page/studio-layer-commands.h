@@ -1,0 +1,28 @@
+/* Commands about one layer: watch it, show its documentation, insert the example of an operator. */
+#pragma once
+
+#include "ui/canvas/studio-canvas.h"
+#include "ui/palette/studio-palette.h"
+#include "ui/pins/studio-pin.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  StudioDocument *document;
+  StudioCanvas *canvas;
+  StudioPalette *palette;
+  StudioPins *pins;
+  GtkWidget *toasts; /* an AdwToastOverlay for sentences */
+} StudioLayerCommands;
+
+void studio_layer_commands_watch (const StudioLayerCommands *self);
+void studio_layer_commands_watch_gradient (const StudioLayerCommands *self);
+/* Activates win.documentation-of with the operator of the selected layer. */
+void studio_layer_commands_show_documentation (const StudioLayerCommands *self);
+/* Inserts the example of an operator below the graph, in one step. */
+void studio_layer_commands_insert_example_of (const StudioLayerCommands *self, const char *op);
+/* The operator of the selected layer if the focus is on the canvas, or the focused one of the palette; or NULL. */
+const LoomOp *studio_layer_commands_get_op_at_focus (const StudioLayerCommands *self);
+
+G_END_DECLS

@@ -1,0 +1,91 @@
+/* The struct of a page, for studio-page.c and for tests that look into a page. */
+#pragma once
+
+#include "ui/lesson/studio-lesson-pane.h"
+#include "ui/page/canvas-fitter.h"
+#include "ui/page/page-commands.h"
+#include "ui/page/page-title.h"
+#include "ui/page/studio-comparing.h"
+#include "ui/page/studio-disk-bar.h"
+#include "ui/page/studio-exporter.h"
+#include "ui/page/studio-guard.h"
+#include "ui/page/studio-history-tab.h"
+#include "ui/page/studio-layer-commands.h"
+#include "ui/page/studio-lesson-tab.h"
+#include "ui/page/studio-navigation.h"
+#include "ui/page/studio-page.h"
+#include "ui/page/studio-panel-split.h"
+#include "ui/page/studio-presentation.h"
+#include "ui/page/studio-run-windows.h"
+#include "ui/page/studio-runner.h"
+#include "ui/page/studio-slides-tab.h"
+#include "ui/page/studio-start-cover.h"
+#include "ui/page/studio-status-line.h"
+#include "ui/page/studio-task-tab.h"
+#include "ui/pins/studio-hover-values.h"
+#include "ui/pins/studio-node-times.h"
+#include "ui/timeline/studio-pipeline-stages.h"
+#include "ui/run/studio-run-banners.h"
+
+G_BEGIN_DECLS
+
+struct _StudioPage
+{
+  AdwBin parent_instance;
+
+  /* from the template */
+  GtkWidget *toasts, *split, *upper, *middle, *stage, *canvas_overlay;
+  StudioDiskBar *disk_bar;
+  StudioPanes *panes;
+  StudioCaption *caption;
+  StudioKeyCard *key_card;
+  StudioRateCard *rate_card;
+  StudioStatusLine *status_line;
+
+  /* what is shown */
+  StudioDocument *document;
+  StudioRun *run;
+  StudioSlides *slides;
+  PageTitle title;
+
+  /* widgets, owned by their parents */
+  StudioCanvas *canvas;
+  StudioPalette *palette;
+  StudioOutline *outline;
+  StudioInspector *inspector;
+  StudioRunBanners *run_bars;
+  StudioRunPanel *run_panel;
+  StudioFaultList *faults;
+  StudioPresentLayer *present_layer;
+
+  /* what the canvas shows of the run */
+  StudioPins *pins;
+  StudioNodeTimes *times;
+  StudioPipelineStages *stages;
+  StudioHoverValues *hover;
+
+  /* controllers */
+  StudioQuestions *questions;
+  StudioSaver *saver;
+  StudioGuard *guard;
+  StudioRunner *runner;
+  StudioRunWindows *windows;
+  StudioPanelSplit *panel_split;
+  CanvasFitter *fitter;
+  StudioPresentation *presentation;
+  StudioLessonTab *lesson_tab;
+  StudioTaskTab *task_tab;
+  StudioSlidesTab *slides_tab;
+  StudioHistoryTab *history_tab;
+  StudioComparing *comparing;
+  StudioExporter exporter;
+  StudioLayerCommands layer_commands;
+  StudioNavigation navigation;
+  StudioStartCover start_cover;
+
+  GSimpleActionGroup *actions;
+  gpointer parts[PAGE_N_PARTS]; /* of the commands */
+  StudioCommandTarget target;
+};
+
+G_END_DECLS

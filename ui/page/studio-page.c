@@ -1,0 +1,743 @@
+/* A page owns the parts of studio-page-private.h, and connects their signals. */
+#include "ui/page/studio-page-private.h"
+
+#include <glib/gi18n.h>
+
+#include "ui/canvas/studio-minimap.h"
+#include "ui/charts/studio-text-scale.h"
+#include "ui/page/graph-file.h"
+#include "ui/page/open-documents.h"
+#include "ui/page/page-actions.h"
+#include "ui/page/page-dump.h"
+#include "ui/page/pane-actions.h"
+#include "ui/page/run-settings.h"
+#include "ui/page/view-actions.h"
+#include "ui/worker/studio-devices.h"
+#include "ui/run/studio-rank-count.h"
+#include "ui/shell/studio-toasts.h"
+#include "ui/training/studio-training-settings.h"
+
+/* Text of this scale is large enough for the last row of a lecture room. */
+#define LARGE_TEXT 1.5
+
+G_DEFINE_FINAL_TYPE (StudioPage, studio_page, ADW_TYPE_BIN)
+
+enum
+{
+  CHANGED,
+  SIZE_CLASS,
+  ATTENTION,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+/* ---- updates ------------------------------------------------------------------------------------ */
+
+static void
+update_actions (StudioPage *self)
+{
+  const PageFacts facts = {
+    .document = self->document,
+    .run = self->run,
+    .is_comparing = studio_comparing_is_on (self->comparing),
+    .is_presenting = studio_presentation_is_on (self->presentation),
+    .has_disk_notice = studio_disk_bar_is_shown (self->disk_bar),
+    .is_start_dismissed = self->start_cover.is_dismissed,
+  };
+  page_actions_update (G_ACTION_MAP (self->actions), &facts);
+  g_signal_emit (self, signals[CHANGED], 0);
+}
+
+static void
+update_title (StudioPage *self)
+{
+  const gboolean changed = page_title_update (&self->title, self->document, self->run);
+  g_object_set (self->status_line, "totals", self->title.totals, NULL);
+  if (changed)
+    g_signal_emit (self, signals[CHANGED], 0);
+}
+
+static void
+update_layout (StudioPage *self)
+{
+  const gboolean presenting = studio_presentation_is_on (self->presentation);
+  studio_start_cover_update (&self->start_cover, presenting);
+  studio_panes_set_available (self->panes, STUDIO_PANE_START, !presenting);
+  studio_panes_set_available (self->panes, STUDIO_PANE_END, !presenting && !studio_document_is_empty (self->document));
+  gtk_widget_set_visible (GTK_WIDGET (self->status_line), !presenting);
+}
+
+static void
+update_size_class (StudioPage *self)
+{
+  const StudioSizeClass size_class = studio_panes_get_size_class (self->panes);
+  const gboolean narrow = size_class != STUDIO_SIZE_CLASS_WIDE;
+  studio_disk_bar_set_narrow (self->disk_bar, narrow);
+  studio_run_banners_set_narrow (self->run_bars, narrow);
+  studio_start_page_set_size_class (self->start_cover.page, size_class);
+}
+
+static void
+update_devices (StudioPage *self)
+{
+  const char *const *names = studio_devices_get_names (studio_devices_get ());
+  if (names == NULL)
+    return;
+  studio_run_panel_set_devices (self->run_panel, names);
+  studio_inspector_set_devices (self->inspector, names);
+  studio_canvas_set_devices (self->canvas, names);
+  g_signal_emit (self, signals[CHANGED], 0);
+}
+
+static void
+focus_canvas (StudioPage *self)
+{
+  gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
+}
+
+/* Shows the pages about the graph of the document, and sets the number of ranks that it needs. */
+static void
+open_tabs (StudioPage *self)
+{
+  studio_lesson_tab_open (self->lesson_tab);
+  const gboolean has_lesson = studio_lesson_get (studio_lesson_tab_get_lesson (self->lesson_tab)) != NULL;
+  /* The pages of a lesson say when to set the number of ranks, after a look at one. */
+  if (!has_lesson)
+    {
+      /* A larger number than the field offers is for a cluster, and not for this machine. */
+      const int wanted = studio_rank_count_required (self->document);
+      studio_run_set_ranks (self->run, wanted <= STUDIO_RANK_COUNT_MAX ? wanted : 1);
+    }
+  studio_task_tab_open (self->task_tab, has_lesson);
+}
+
+/* ---- signals of the parts ------------------------------------------------------------------------ */
+
+static void
+changed_cb (StudioPage *self)
+{
+  update_layout (self);
+  update_actions (self);
+  update_title (self);
+}
+
+static void
+panes_changed_cb (StudioPage *self)
+{
+  update_size_class (self);
+  g_signal_emit (self, signals[SIZE_CLASS], 0);
+}
+
+/* Only a presentation makes the panes unavailable. */
+static void
+panes_wanted_cb (StudioPage *self)
+{
+  gtk_widget_activate_action (GTK_WIDGET (self), "win.present", NULL);
+}
+
+static void
+inspect_cb (StudioPage *self)
+{
+  if (!studio_presentation_is_on (self->presentation))
+    studio_navigation_inspect (&self->navigation);
+}
+
+static void
+presentation_cb (StudioPage *self)
+{
+  const gboolean on = studio_presentation_is_on (self->presentation);
+  studio_run_panel_set_presentation (self->run_panel, on);
+  studio_pins_set_presentation (self->pins, on ? self->stage : NULL);
+  studio_task_tab_present (self->task_tab, on);
+  studio_panel_split_set_presenting (self->panel_split, on);
+  update_layout (self);
+}
+
+static void
+learning_rate_cb (StudioPage *self)
+{
+  studio_panel_split_show (self->panel_split);
+  studio_run_panel_focus_learning_rate (self->run_panel);
+}
+
+static gboolean
+settled_cb (gpointer data)
+{
+  StudioPage *self = data;
+  if (studio_panel_split_place (self->panel_split))
+    return TRUE;
+  studio_presentation_fit (self->presentation, gtk_widget_get_height (self->split));
+  return FALSE;
+}
+
+static void
+said_cb (gpointer self)
+{
+  g_signal_emit (self, signals[ATTENTION], 0);
+}
+
+/* The focused widget handles the key first: Escape leaves a field, a selection or a module before it ends a comparison.
+ */
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioPage *self)
+{
+  if (key != GDK_KEY_Escape || (state & gtk_accelerator_get_default_mod_mask ()) != 0
+      || !studio_comparing_is_on (self->comparing))
+    return FALSE;
+  studio_comparing_end (self->comparing);
+  return TRUE;
+}
+
+/* Typed text becomes part of the document first, because a key does not take the focus from its field. */
+static void
+before_command_cb (const char *name, gpointer data)
+{
+  StudioPage *self = data;
+  studio_inspector_commit_typed (self->inspector);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------------- */
+
+static void
+make_canvas (StudioPage *self)
+{
+  self->canvas = studio_canvas_new (self->document);
+  gtk_overlay_set_child (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (self->canvas));
+  gtk_box_insert_child_after (GTK_BOX (self->middle), studio_canvas_breadcrumb_new (self->canvas),
+                              GTK_WIDGET (self->caption));
+  self->start_cover = (StudioStartCover){ self->document, self->canvas, studio_start_page_new (), FALSE };
+  gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (self->start_cover.page));
+  studio_start_page_watch_drags (self->start_cover.page, self->canvas_overlay);
+  self->fitter = canvas_fitter_new (self->canvas, settled_cb, self);
+}
+
+static void
+make_panes (StudioPage *self)
+{
+  self->palette = studio_palette_new (self->document, self->canvas);
+  self->outline = studio_outline_new (self->document);
+  studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->palette), "palette", _ ("Layers"));
+  studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->outline), "outline", _ ("Outline"));
+
+  self->inspector = studio_inspector_new (self->document);
+  studio_inspector_set_empty_widget (self->inspector, GTK_WIDGET (studio_training_settings_new (self->document)));
+  studio_panes_add_page (self->panes, STUDIO_PANE_END, GTK_WIDGET (self->inspector), "inspector", _ ("Parameters"));
+}
+
+static void
+make_run (StudioPage *self)
+{
+  self->run_panel = studio_run_panel_new (self->document, self->run);
+  self->panel_split = studio_panel_split_new (GTK_PANED (self->split), GTK_WIDGET (self->run_panel));
+  self->run_bars = studio_run_banners_new (self->document, self->run);
+  gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
+  self->pins = studio_pins_new (self->document, self->canvas, self->run);
+  self->times = studio_node_times_new (self->document, self->canvas, self->run);
+  self->stages = studio_pipeline_stages_new (self->document, self->canvas);
+  self->hover = studio_hover_values_new (self->document, self->canvas, self->run);
+}
+
+static void
+make_files (StudioPage *self)
+{
+  self->questions = studio_questions_new (GTK_WIDGET (self));
+  self->saver = studio_saver_new (self->document, self->toasts, self->questions);
+  self->guard = studio_guard_new (self->document, self->run, self->saver, self->questions);
+  self->runner = studio_runner_new (self->document, self->run, self->toasts, self->questions);
+  self->windows = studio_run_windows_new (self->document, self->run, self->toasts);
+}
+
+static void
+make_status_line (StudioPage *self)
+{
+  self->faults = studio_fault_list_new (self->document, self->canvas, self->toasts);
+  studio_status_line_set_parts (self->status_line, self->canvas, self->faults);
+  studio_disk_bar_set_document (self->disk_bar, self->document);
+}
+
+static void
+make_presentation (StudioPage *self)
+{
+  self->slides = studio_slides_new (self->document);
+  self->present_layer = studio_present_layer_new (self->canvas);
+  gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (self->present_layer));
+  const StudioPresentationParts parts = {
+    .document = self->document,
+    .run = self->run,
+    .canvas = self->canvas,
+    .pins = self->pins,
+    .slides = self->slides,
+    .layer = self->present_layer,
+    .caption = self->caption,
+    .keys = self->key_card,
+    .rate = self->rate_card,
+    .toasts = self->toasts,
+  };
+  self->presentation = studio_presentation_new (&parts);
+}
+
+static void
+make_tabs (StudioPage *self)
+{
+  self->lesson_tab
+      = studio_lesson_tab_new (self->document, self->run, self->canvas, self->palette, self->panes, self->toasts);
+  self->comparing = studio_comparing_new (self->document, self->run, self->canvas, self->panes, self->toasts);
+  self->slides_tab = studio_slides_tab_new (self->document, self->canvas, self->slides, self->panes);
+  self->task_tab = studio_task_tab_new (self->document, self->run, self->canvas, self->panes, self->stage);
+  self->history_tab = studio_history_tab_new (self->document, self->canvas, self->panes);
+}
+
+static void
+make_commands (StudioPage *self)
+{
+  GActionMap *map = G_ACTION_MAP (self->actions);
+  self->exporter = (StudioExporter){ self->document, self->pins, self->run_panel,
+                                     studio_task_tab_get_task (self->task_tab), self->toasts };
+  self->layer_commands = (StudioLayerCommands){ self->document, self->canvas, self->palette, self->pins, self->toasts };
+  self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
+                                         self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
+  const gpointer parts[PAGE_N_PARTS] = {
+    [PAGE_DOCUMENT] = self->document,   [PAGE_CANVAS] = self->canvas,          [PAGE_RUN] = self->run,
+    [PAGE_RUNNER] = self->runner,       [PAGE_WINDOWS] = self->windows,        [PAGE_SAVER] = self->saver,
+    [PAGE_DISK_BAR] = self->disk_bar,   [PAGE_EXPORTER] = &self->exporter,     [PAGE_LAYER] = &self->layer_commands,
+    [PAGE_COVER] = &self->start_cover,  [PAGE_NAVIGATION] = &self->navigation, [PAGE_STATUS] = self->status_line,
+    [PAGE_HISTORY] = self->history_tab, [PAGE_COMPARING] = self->comparing,    [PAGE_TASK] = self->task_tab,
+    [PAGE_LESSON] = self->lesson_tab,   [PAGE_SLIDES] = self->slides_tab,      [PAGE_PRESENTATION] = self->presentation,
+  };
+  memcpy (self->parts, parts, sizeof parts);
+  self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };
+  page_commands_install (map, &self->target);
+}
+
+/* Actions with a state. */
+static void
+make_states (StudioPage *self)
+{
+  GActionMap *map = G_ACTION_MAP (self->actions);
+  StudioMinimap *minimap = STUDIO_MINIMAP (studio_minimap_new (self->canvas));
+  gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (minimap));
+  page_actions_install_speed (map, self->run, self->run_panel);
+  page_actions_install_panel (map, self->panel_split);
+  pane_actions_install (map, self->panes);
+  view_actions_install (map, self->canvas, minimap);
+}
+
+#define CONNECT(part, signal, function) g_signal_connect_swapped (self->part, signal, G_CALLBACK (function), self)
+
+static void
+connect_parts (StudioPage *self)
+{
+  GtkEventController *keys = gtk_event_controller_key_new ();
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), keys);
+  CONNECT (document, "changed", changed_cb);
+  CONNECT (document, "file-changed", update_title);
+  CONNECT (document, "net-changed", update_title);
+  CONNECT (document, "selection-changed", update_actions);
+  CONNECT (run, "memory-changed", update_title);
+  CONNECT (run, "state-changed", update_actions);
+  CONNECT (canvas, "inspect", inspect_cb);
+  g_signal_connect_swapped (self->canvas, "status", G_CALLBACK (studio_toasts_say), self->toasts);
+  g_signal_connect_swapped (self->outline, "activated", G_CALLBACK (studio_canvas_focus_path), self->canvas);
+  /* When a field is left, the focus returns to the card. */
+  CONNECT (inspector, "left", studio_page_focus);
+  CONNECT (panes, "changed", panes_changed_cb);
+  CONNECT (panes, "wanted", panes_wanted_cb);
+  CONNECT (disk_bar, "notify::shown", update_actions);
+  CONNECT (saver, "commit", studio_page_commit);
+  CONNECT (runner, "started", studio_page_show_panel);
+  CONNECT (runner, "resumed", focus_canvas);
+  g_signal_connect_swapped (self->runner, "faulty", G_CALLBACK (studio_status_line_show_faults), self->status_line);
+  g_signal_connect_swapped (self->runner, "continued", G_CALLBACK (studio_run_banners_update_version), self->run_bars);
+  g_signal_connect_swapped (self->faults, "read", G_CALLBACK (studio_runner_ask_to_read), self->runner);
+  g_signal_connect_swapped (self->panel_split, "shown", G_CALLBACK (canvas_fitter_start), self->fitter);
+  CONNECT (presentation, "changed", presentation_cb);
+  CONNECT (presentation, "learning-rate", learning_rate_cb);
+  g_signal_connect_swapped (self->presentation, "step", G_CALLBACK (studio_runner_step), self->runner);
+  CONNECT (comparing, "changed", update_actions);
+  g_signal_connect_swapped (self->history_tab, "compare", G_CALLBACK (studio_comparing_with_entry), self->comparing);
+  g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (update_devices), self, G_CONNECT_SWAPPED);
+  studio_toasts_set_said_func (self->toasts, said_cb, self);
+}
+
+/* ---- object ----------------------------------------------------------------------------------------- */
+
+static void
+studio_page_init (StudioPage *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_type_ensure (STUDIO_TYPE_PANES);
+  g_type_ensure (STUDIO_TYPE_DISK_BAR);
+  g_type_ensure (STUDIO_TYPE_CAPTION);
+  g_type_ensure (STUDIO_TYPE_KEY_CARD);
+  g_type_ensure (STUDIO_TYPE_RATE_CARD);
+  g_type_ensure (STUDIO_TYPE_STATUS_LINE);
+  gtk_widget_init_template (GTK_WIDGET (self));
+  self->document = studio_document_new ();
+  open_documents_add (self->document, GTK_WIDGET (self));
+  self->run = studio_run_new ();
+  self->actions = g_simple_action_group_new ();
+  make_canvas (self);
+  make_panes (self);
+  make_run (self);
+  make_files (self);
+  make_states (self);
+  make_status_line (self);
+  make_presentation (self);
+  make_tabs (self);
+  make_commands (self);
+  connect_parts (self);
+  update_size_class (self);
+  open_tabs (self);
+  if (!studio_document_keep_journal (self->document, NULL, &error))
+    studio_page_toast (self, error->message);
+  update_devices (self);
+  changed_cb (self);
+}
+
+/* Parts live for at most as long as what they refer to; actions may be held by a window for longer than the page. */
+static void
+page_dispose (GObject *object)
+{
+  StudioPage *self = STUDIO_PAGE (object);
+  GObject *const parts[]
+      = { G_OBJECT (self->document),  G_OBJECT (self->run),      G_OBJECT (self->canvas), G_OBJECT (self->panes),
+          G_OBJECT (self->inspector), G_OBJECT (self->disk_bar), G_OBJECT (self->saver) };
+  if (self->document != NULL)
+    {
+      for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+        g_signal_handlers_disconnect_by_data (parts[i], self);
+      studio_toasts_set_said_func (self->toasts, NULL, NULL);
+      studio_run_close (self->run);
+      studio_saver_close (self->saver);
+      studio_command_rows_disconnect (G_ACTION_MAP (self->actions));
+      open_documents_remove (self->document);
+    }
+  g_clear_pointer (&self->windows, studio_run_windows_free);
+  g_clear_pointer (&self->fitter, canvas_fitter_free);
+  g_clear_object (&self->actions);
+  g_clear_object (&self->history_tab);
+  g_clear_object (&self->task_tab);
+  g_clear_object (&self->slides_tab);
+  g_clear_object (&self->comparing);
+  g_clear_object (&self->lesson_tab);
+  g_clear_object (&self->presentation);
+  g_clear_object (&self->panel_split);
+  g_clear_object (&self->runner);
+  g_clear_object (&self->guard);
+  g_clear_object (&self->saver);
+  g_clear_object (&self->slides);
+  g_clear_object (&self->pins);
+  g_clear_object (&self->times);
+  g_clear_object (&self->stages);
+  g_clear_object (&self->hover);
+  g_clear_object (&self->run);
+  g_clear_object (&self->document);
+  G_OBJECT_CLASS (studio_page_parent_class)->dispose (object);
+}
+
+static void
+page_finalize (GObject *object)
+{
+  StudioPage *self = STUDIO_PAGE (object);
+  studio_questions_free (self->questions);
+  page_title_clear (&self->title);
+  G_OBJECT_CLASS (studio_page_parent_class)->finalize (object);
+}
+
+static void
+studio_page_class_init (StudioPageClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  page_commands_add ();
+  G_OBJECT_CLASS (klass)->dispose = page_dispose;
+  G_OBJECT_CLASS (klass)->finalize = page_finalize;
+  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-page.ui");
+#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioPage, name)
+  CHILD (toasts);
+  CHILD (disk_bar);
+  CHILD (split);
+  CHILD (upper);
+  CHILD (middle);
+  CHILD (panes);
+  CHILD (canvas_overlay);
+  CHILD (stage);
+  CHILD (caption);
+  CHILD (key_card);
+  CHILD (rate_card);
+  CHILD (status_line);
+#undef CHILD
+  for (guint i = 0; i < N_SIGNALS; i++)
+    signals[i] = g_signal_new (((const char *const[]){ "changed", "size-class", "attention" })[i], STUDIO_TYPE_PAGE,
+                               G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+StudioPage *
+studio_page_new (void)
+{
+  return g_object_new (STUDIO_TYPE_PAGE, NULL);
+}
+
+/* ---- parts for others ---------------------------------------------------------------------------- */
+
+StudioDocument *
+studio_page_get_document (StudioPage *self)
+{
+  return self->document;
+}
+
+StudioCanvas *
+studio_page_get_canvas (StudioPage *self)
+{
+  return self->canvas;
+}
+
+StudioRun *
+studio_page_get_run (StudioPage *self)
+{
+  return self->run;
+}
+
+StudioPanes *
+studio_page_get_panes (StudioPage *self)
+{
+  return self->panes;
+}
+
+GActionGroup *
+studio_page_get_actions (StudioPage *self)
+{
+  return G_ACTION_GROUP (self->actions);
+}
+
+const char *
+studio_page_get_title (StudioPage *self)
+{
+  return self->title.title;
+}
+
+const char *
+studio_page_get_subtitle (StudioPage *self)
+{
+  return self->title.subtitle;
+}
+
+const LoomOp *
+studio_page_get_op_at_focus (StudioPage *self)
+{
+  return studio_layer_commands_get_op_at_focus (&self->layer_commands);
+}
+
+const char *
+studio_page_get_device (StudioPage *self)
+{
+  return run_settings_get_device (self->document);
+}
+
+/* ---- content ------------------------------------------------------------------------------------- */
+
+gboolean
+studio_page_is_untouched (StudioPage *self)
+{
+  return studio_document_is_empty (self->document) && studio_document_get_path (self->document) == NULL
+         && studio_document_undo_name (self->document) == NULL && studio_document_redo_name (self->document) == NULL
+         && studio_run_get_state (self->run) == STUDIO_RUN_IDLE;
+}
+
+/* The document has another graph: what was shown of a run belongs to the earlier one. */
+static void
+begin_run (StudioPage *self)
+{
+  studio_panel_split_hide (self->panel_split);
+  studio_runner_open (self->runner);
+  update_actions (self);
+  open_tabs (self);
+}
+
+static void
+show_graph (StudioPage *self)
+{
+  begin_run (self);
+  studio_document_select_only (self->document, 0);
+  update_layout (self);
+  update_title (self);
+  canvas_fitter_start (self->fitter);
+  studio_page_focus (self);
+}
+
+gboolean
+studio_page_open_file (StudioPage *self, GFile *file, GError **error)
+{
+  if (!graph_file_open (self->document, file, error))
+    return FALSE;
+  show_graph (self);
+  return TRUE;
+}
+
+gboolean
+studio_page_open_text (StudioPage *self, const char *text, gssize length, GError **error)
+{
+  if (!studio_document_open_text (self->document, text, length, NULL, error))
+    return FALSE;
+  show_graph (self);
+  return TRUE;
+}
+
+gboolean
+studio_page_open_example (StudioPage *self, const char *name, GError **error)
+{
+  if (!graph_file_open_example (self->document, name, error))
+    return FALSE;
+  show_graph (self);
+  return TRUE;
+}
+
+void
+studio_page_reset (StudioPage *self)
+{
+  studio_document_reset (self->document);
+  self->start_cover.is_dismissed = FALSE;
+  begin_run (self);
+  update_layout (self);
+  update_title (self);
+}
+
+gboolean
+studio_page_recover (StudioPage *self, const char *journal, GError **error)
+{
+  gboolean whole = studio_document_recover (self->document, journal, error);
+  begin_run (self);
+  update_layout (self);
+  canvas_fitter_start (self->fitter);
+  return whole;
+}
+
+/* ---- leaving ------------------------------------------------------------------------------------- */
+
+void
+studio_page_commit (StudioPage *self)
+{
+  studio_navigation_commit (&self->navigation, GTK_WIDGET (self));
+}
+
+gboolean
+studio_page_would_lose (StudioPage *self)
+{
+  return studio_guard_would_lose (self->guard);
+}
+
+void
+studio_page_ask_to_leave (StudioPage *self, StudioPageThen then, StudioPageThen otherwise, gpointer data)
+{
+  studio_guard_ask_to_leave (self->guard, studio_after_new (self, (StudioThen)then, (StudioThen)otherwise, data));
+}
+
+void
+studio_page_save_then (StudioPage *self, StudioPageThen then, StudioPageThen otherwise, gpointer data)
+{
+  studio_saver_save_before (self->saver, studio_after_new (self, (StudioThen)then, (StudioThen)otherwise, data));
+}
+
+gboolean
+studio_page_is_asking (StudioPage *self)
+{
+  return studio_questions_is_asking (self->questions);
+}
+
+void
+studio_page_let_go (StudioPage *self)
+{
+  studio_run_close (self->run);
+  studio_document_close (self->document);
+  studio_questions_detach (self->questions);
+}
+
+char *
+studio_page_dup_run_sentence (StudioPage *self)
+{
+  return studio_guard_dup_run_sentence (self->guard);
+}
+
+/* ---- sentences, focus, presentation ---------------------------------------------------------------- */
+
+void
+studio_page_add_toast (StudioPage *self, AdwToast *toast)
+{
+  studio_toasts_add (self->toasts, toast);
+  said_cb (self);
+}
+
+void
+studio_page_toast (StudioPage *self, const char *sentence)
+{
+  studio_toasts_say (self->toasts, sentence);
+}
+
+void
+studio_page_toast_lasting (StudioPage *self, const char *heading, const char *sentence)
+{
+  studio_toasts_say_lasting (self->toasts, heading, sentence);
+}
+
+void
+studio_page_focus (StudioPage *self)
+{
+  if (GTK_IS_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))))
+    focus_canvas (self);
+}
+
+void
+studio_page_show_panel (StudioPage *self)
+{
+  studio_panel_split_show (self->panel_split);
+}
+
+void
+studio_page_set_presenting (StudioPage *self, gboolean on)
+{
+  GtkWidget *widget = GTK_WIDGET (self);
+  if (studio_presentation_is_on (self->presentation) == on)
+    return;
+  if (!on)
+    gtk_widget_remove_css_class (widget, "presentation");
+  else if (studio_text_scale (widget) < LARGE_TEXT)
+    gtk_widget_add_css_class (widget, "presentation");
+  studio_presentation_set_on (self->presentation, on);
+  update_actions (self);
+  studio_page_focus (self);
+  canvas_fitter_start (self->fitter);
+}
+
+gboolean
+studio_page_presenting_key (StudioPage *self, guint keyval, GdkModifierType state)
+{
+  return studio_presentation_key (self->presentation, keyval, state);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------------- */
+
+static PageDump
+dump_of (StudioPage *self)
+{
+  return (PageDump){ self->document,
+                     self->canvas,
+                     self->run,
+                     self->pins,
+                     self->slides,
+                     self->present_layer,
+                     studio_presentation_is_on (self->presentation) };
+}
+
+void
+studio_page_dump_cards (StudioPage *self)
+{
+  const PageDump dump = dump_of (self);
+  page_dump_cards (&dump);
+}
+
+void
+studio_page_dump_state (StudioPage *self)
+{
+  const PageDump dump = dump_of (self);
+  page_dump_state (&dump);
+}

@@ -1,0 +1,35 @@
+/* Starts, pauses, continues and restarts the run of a document, and reports its faults.
+ *
+ * A graph is checked first; data outside its folder are read only after the user has agreed. An interrupted run of an
+ * opened graph is found again. */
+#pragma once
+
+#include "ui/document/studio-document.h"
+#include "ui/run/studio-run.h"
+#include "ui/shell/studio-question.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_RUNNER (studio_runner_get_type ())
+G_DECLARE_FINAL_TYPE (StudioRunner, studio_runner, STUDIO, RUNNER, GObject)
+
+/* toasts: an AdwToastOverlay for sentences. Signals:
+ *   "started"    the document has a run: one was started, or found again
+ *   "faulty"     faults of the graph prevent a run
+ *   "continued"  the run that continues is of the version of the document
+ *   "resumed"    the user has continued a run that had ended */
+StudioRunner *
+studio_runner_new (StudioDocument *document, StudioRun *run, GtkWidget *toasts, StudioQuestions *questions);
+/* Another graph was opened: it has no run yet, or an interrupted one. */
+void studio_runner_open (StudioRunner *self);
+
+void studio_runner_train (StudioRunner *self); /* trains, pauses or resumes */
+void studio_runner_step (StudioRunner *self);
+void studio_runner_restart (StudioRunner *self);
+/* From the newest checkpoint, on the device and for the epochs of the document. */
+void studio_runner_continue (StudioRunner *self);
+void studio_runner_continue_slower (StudioRunner *self); /* at a tenth of the learning rate */
+/* Asks whether data outside the graph's folder may be read, if some need that. */
+void studio_runner_ask_to_read (StudioRunner *self);
+
+G_END_DECLS

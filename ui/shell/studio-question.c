@@ -1,0 +1,65 @@
+/* Builds the dialogs of studio-question.h. */
+#include "ui/shell/studio-question.h"
+
+#include <glib/gi18n.h>
+
+struct _StudioQuestions
+{
+  GtkWidget *widget;
+  GtkWindow *dialog; /* weak */
+};
+
+AdwMessageDialog *
+studio_question_new (GtkWindow *parent, const char *heading, const char *body)
+{
+  GtkWidget *dialog = adw_message_dialog_new (parent, heading, body);
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "cancel", _ ("_Cancel"));
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
+  return ADW_MESSAGE_DIALOG (dialog);
+}
+
+StudioQuestions *
+studio_questions_new (GtkWidget *widget)
+{
+  StudioQuestions *self = g_new0 (StudioQuestions, 1);
+  self->widget = widget;
+  return self;
+}
+
+void
+studio_questions_free (StudioQuestions *self)
+{
+  g_clear_weak_pointer (&self->dialog);
+  g_free (self);
+}
+
+AdwMessageDialog *
+studio_questions_add (StudioQuestions *self, const char *heading, const char *body)
+{
+  GtkRoot *root = gtk_widget_get_root (self->widget);
+  AdwMessageDialog *dialog = studio_question_new (GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL, heading, body);
+  g_set_weak_pointer (&self->dialog, GTK_WINDOW (dialog));
+  return dialog;
+}
+
+gboolean
+studio_questions_is_asking (StudioQuestions *self)
+{
+  const gboolean asking = self->dialog != NULL && gtk_widget_get_visible (GTK_WIDGET (self->dialog));
+  if (asking)
+    gtk_window_present (self->dialog);
+  return asking;
+}
+
+GtkWindow *
+studio_questions_get (StudioQuestions *self)
+{
+  return self->dialog;
+}
+
+void
+studio_questions_detach (StudioQuestions *self)
+{
+  if (self->dialog != NULL)
+    gtk_window_set_transient_for (self->dialog, NULL);
+}

@@ -1,0 +1,266 @@
+/* Implements studio-header.h. */
+#include "ui/window/studio-header.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/charts/studio-text-scale.h"
+#include "ui/worker/studio-devices.h"
+#include "ui/worker/studio-worker.h"
+#include "ui/shell/studio-commands.h"
+#include "ui/shell/studio-tooltip.h"
+#include "ui/start/studio-files.h"
+
+struct _StudioHeader
+{
+  AdwBin parent_instance;
+  GtkWidget *title, *open_button, *new_button, *undo_button, *redo_button, *train_button, *step_button, *menu_button,
+      *device_chip, *device_label, *device_name, *device_short;
+  int size_class; /* the StudioSizeClass of the layout; -1: none yet */
+};
+
+G_DEFINE_FINAL_TYPE (StudioHeader, studio_header, ADW_TYPE_BIN)
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static void
+show_undo (StudioHeader *self, StudioDocument *document)
+{
+  const char *undo = studio_document_undo_name (document), *redo = studio_document_redo_name (document);
+  g_autofree char *undo_text
+      = undo != NULL ? g_strdup_printf (_ ("Undo “%s” (Ctrl+Z)"), undo) : g_strdup (_ ("Nothing to undo"));
+  g_autofree char *redo_text
+      = redo != NULL ? g_strdup_printf (_ ("Redo “%s” (Ctrl+Shift+Z)"), redo) : g_strdup (_ ("Nothing to redo"));
+  gtk_widget_set_tooltip_text (self->undo_button, undo_text);
+  gtk_widget_set_tooltip_text (self->redo_button, redo_text);
+}
+
+static void
+show_run (StudioHeader *self, StudioRun *run)
+{
+  StudioRunState state = studio_run_get_state (run);
+  gboolean pausing = state == STUDIO_RUN_STARTING && studio_run_is_pause_wanted (run);
+  gboolean running = state == STUDIO_RUN_RUNNING || (state == STUDIO_RUN_STARTING && !pausing);
+  gboolean paused = state == STUDIO_RUN_PAUSED || pausing;
+  gtk_button_set_label (GTK_BUTTON (self->train_button), running  ? _ ("Pause")
+                                                         : paused ? _ ("Resume")
+                                                                  : C_ ("verb", "Train"));
+  gtk_widget_set_tooltip_text (self->train_button, running  ? _ ("Pause (Ctrl+Enter)")
+                                                   : paused ? _ ("Resume (Ctrl+Enter)")
+                                                            : _ ("Train (Ctrl+Enter)"));
+  if (running)
+    gtk_widget_remove_css_class (self->train_button, "suggested-action");
+  else
+    gtk_widget_add_css_class (self->train_button, "suggested-action");
+}
+
+static void
+show_device (StudioHeader *self, StudioPage *page)
+{
+  const char *device = studio_worker_device_name (studio_page_get_device (page));
+  g_autofree char *text
+      = device != NULL ? studio_devices_describe (studio_devices_get (), device) : g_strdup (_ ("Device"));
+  for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
+    *p = g_ascii_toupper (*p);
+  g_autofree char *tooltip = g_strdup_printf (_ ("Device: %s"), text);
+  gtk_widget_set_tooltip_text (self->device_chip, tooltip);
+  /* The memory of a card is only in the tooltip and in the list. */
+  char *memory = strstr (text, " · ");
+  memory = memory != NULL ? strstr (memory + strlen (" · "), " · ") : NULL;
+  if (memory != NULL)
+    *memory = '\0';
+  /* If "CPU · 2 threads" does not fit, only "CPU" is shown, because a number without its noun cannot be understood; for
+   * a card, the first word of its name. The tooltip has everything. */
+  g_autofree char *name = g_strndup (text, strcspn (text, " "));
+  g_auto (GStrv) word = g_strsplit (text, " ", 4);
+  g_autofree char *shorter = g_strv_length (word) > 2 && !g_ascii_isdigit (*word[2])
+                                 ? g_strdup_printf ("%s %s %s", word[0], word[1], word[2])
+                                 : g_strdup (name);
+  g_action_group_change_action_state (studio_page_get_actions (page), "device",
+                                      g_variant_new_string (device != NULL ? device : ""));
+  const gboolean large = studio_text_scale (self->device_chip) >= 1.5;
+  gtk_label_set_text (GTK_LABEL (self->device_label), large ? name : text);
+  gtk_label_set_text (GTK_LABEL (self->device_short), large ? name : shorter);
+  gtk_label_set_text (GTK_LABEL (self->device_name), name);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+}
+
+void
+studio_header_show_page (StudioHeader *self, StudioPage *page)
+{
+  adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), studio_page_get_title (page));
+  adw_window_title_set_subtitle (ADW_WINDOW_TITLE (self->title), studio_page_get_subtitle (page));
+  show_undo (self, studio_page_get_document (page));
+  show_run (self, studio_page_get_run (page));
+  show_device (self, page);
+}
+
+/* ---- available size ---------------------------------------------------------------------------- */
+
+static const char *const always[] = {
+  "win.new-from-data",
+  "win.save",
+  "win.save-as",
+  "win.export-map",
+  NULL,
+  "win.stop",
+  "win.continue",
+  "win.restart",
+  "win.watch",
+  NULL,
+  "win.speed::watch",
+  "win.speed::full",
+  NULL,
+  "canvas.auto-layout",
+  "win.find",
+  "win.history",
+  "win.compare",
+  "win.write-lesson",
+  "win.run-panel",
+  "win.present",
+  NULL,
+  "win.actions",
+  "win.help",
+  "win.keys",
+  "app.about",
+  NULL,
+  NULL,
+};
+
+static void
+prepend_submenu (GMenu *menu, const char *title, GMenuModel *submenu)
+{
+  g_autoptr (GMenu) section = g_menu_new ();
+  if (submenu == NULL)
+    return;
+  g_menu_append_submenu (section, title, submenu);
+  g_menu_prepend_section (menu, NULL, G_MENU_MODEL (section));
+}
+
+/* Adds the actions whose buttons are hidden in this size class. */
+static void
+prepend_hidden (StudioHeader *self, GMenu *menu, StudioSizeClass room)
+{
+  static const char *const narrow[] = { "win.new", "win.step", NULL, NULL };
+  static const char *const tiny[] = { "win.new", "win.open", "win.undo", "win.redo", "win.step", NULL, NULL };
+  g_autoptr (GMenuModel) commands = studio_commands_menu (room == STUDIO_SIZE_CLASS_TINY ? tiny : narrow);
+  if (room == STUDIO_SIZE_CLASS_TINY)
+    prepend_submenu (menu, _ ("Recent Graphs"), adw_split_button_get_menu_model (ADW_SPLIT_BUTTON (self->open_button)));
+  prepend_submenu (menu, _ ("Device"), gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip)));
+  g_menu_prepend_section (menu, NULL, commands);
+}
+
+static void
+update_menu (StudioHeader *self)
+{
+  StudioSizeClass room = (StudioSizeClass)MAX (self->size_class, 0);
+  g_autoptr (GMenuModel) menu = studio_commands_menu (always);
+  if (room != STUDIO_SIZE_CLASS_WIDE)
+    prepend_hidden (self, G_MENU (menu), room);
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->menu_button), menu);
+  studio_hide_tooltip_under_menu (self->menu_button);
+}
+
+void
+studio_header_set_size_class (StudioHeader *self, StudioSizeClass size_class)
+{
+  if (self->size_class == (int)size_class)
+    return;
+  self->size_class = (int)size_class;
+  GtkWidget *const wide[] = { self->new_button, self->step_button, self->device_chip };
+  GtkWidget *const narrow[] = { self->open_button, self->undo_button, self->redo_button };
+  for (guint i = 0; i < G_N_ELEMENTS (wide); i++)
+    gtk_widget_set_visible (wide[i], size_class == STUDIO_SIZE_CLASS_WIDE);
+  for (guint i = 0; i < G_N_ELEMENTS (narrow); i++)
+    gtk_widget_set_visible (narrow[i], size_class != STUDIO_SIZE_CLASS_TINY);
+  update_menu (self);
+}
+
+/* ---- shared by all windows ------------------------------------------------------------------------- */
+
+static void
+fill_recent (StudioHeader *self)
+{
+  g_autoptr (GMenuModel) menu = studio_files_recent_menu ();
+  adw_split_button_set_menu_model (ADW_SPLIT_BUTTON (self->open_button), menu);
+  update_menu (self);
+}
+
+/* TRUE if the menu's item at this position already has the label. */
+static gboolean
+has_label (GMenuModel *menu, guint position, const char *label)
+{
+  g_autofree char *shown = NULL;
+  if (position >= (guint)g_menu_model_get_n_items (menu))
+    return FALSE;
+  g_menu_model_get_item_attribute (menu, position, G_MENU_ATTRIBUTE_LABEL, "s", &shown);
+  return g_strcmp0 (shown, label) == 0;
+}
+
+/* Updates the menu in place and leaves equal items alone, because a replaced menu closes under the pointer, and free
+ * memory is requested when the menu opens. */
+static void
+fill_devices (StudioHeader *self)
+{
+  StudioDevices *devices = studio_devices_get ();
+  const char *const *names = studio_devices_get_names (devices);
+  GMenuModel *shown = gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip));
+  g_autoptr (GMenu) menu = shown != NULL ? g_object_ref (G_MENU (shown)) : g_menu_new ();
+  guint n = 0;
+  if (names == NULL)
+    return;
+  for (; names[n] != NULL; n++)
+    {
+      g_autofree char *label = studio_devices_describe (devices, names[n]);
+      if (has_label (G_MENU_MODEL (menu), n, label))
+        continue;
+      g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
+      g_menu_item_set_action_and_target (item, "win.device", "s", names[n]);
+      if (n < (guint)g_menu_model_get_n_items (G_MENU_MODEL (menu)))
+        g_menu_remove (menu, (int)n);
+      g_menu_insert_item (menu, (int)n, item);
+    }
+  while ((guint)g_menu_model_get_n_items (G_MENU_MODEL (menu)) > n)
+    g_menu_remove (menu, (int)n);
+  if (shown != NULL)
+    return;
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
+  studio_hide_tooltip_under_menu (self->device_chip);
+  update_menu (self);
+}
+
+/* ---- widget ------------------------------------------------------------------------------------- */
+
+static void
+studio_header_class_init (StudioHeaderClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-header.ui");
+#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioHeader, name)
+  CHILD (title);
+  CHILD (open_button);
+  CHILD (new_button);
+  CHILD (undo_button);
+  CHILD (redo_button);
+  CHILD (train_button);
+  CHILD (step_button);
+  CHILD (menu_button);
+  CHILD (device_chip);
+  CHILD (device_label);
+  CHILD (device_name);
+  CHILD (device_short);
+#undef CHILD
+}
+
+static void
+studio_header_init (StudioHeader *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  self->size_class = -1;
+  g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (fill_recent), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (studio_devices_get (), "details", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
+  fill_recent (self);
+  fill_devices (self);
+}

@@ -1,0 +1,421 @@
+/* Implements studio-opener.h. */
+#include "ui/window/studio-opener.h"
+
+#include <glib/gi18n.h>
+
+#include "ui/document/studio-example.h"
+#include "ui/document/studio-journal.h"
+#include "ui/page/open-documents.h"
+#include "ui/timeline/studio-timeline-window.h"
+#include "ui/shell/studio-toasts.h"
+#include "ui/start/studio-files.h"
+#include "ui/start/studio-import.h"
+#include "ui/start/studio-new-dialog.h"
+#include "ui/start/studio-weights-dialog.h"
+#include "ui/training/studio-training-settings.h"
+
+struct _StudioOpener
+{
+  GObject parent_instance;
+  GtkWindow *window;
+  StudioTabs *tabs;
+  StudioRecoveryBar *recovery;
+  GtkFileChooserNative *chooser;
+};
+
+G_DEFINE_FINAL_TYPE (StudioOpener, studio_opener, G_TYPE_OBJECT)
+
+/* ---- graphs ------------------------------------------------------------------------------------- */
+
+/* If a page of any window already has this file, shows it and returns TRUE. */
+static gboolean
+present_file (GFile *file)
+{
+  GtkWidget *widget = open_documents_find_page (file);
+  StudioPage *has = widget != NULL ? STUDIO_PAGE (widget) : NULL;
+  StudioTabs *tabs = has != NULL ? studio_tabs_find (has) : NULL;
+  if (tabs == NULL)
+    return FALSE;
+  g_autofree char *name = g_file_get_basename (file), *text = g_strdup_printf (_ ("“%s” is open here already."), name);
+  studio_tabs_show_page (tabs, has);
+  gtk_window_present (GTK_WINDOW (gtk_widget_get_root (widget)));
+  studio_page_toast (has, text);
+  return TRUE;
+}
+
+/* A new tab is added only after the graph was read; errors are shown in the current page. */
+void
+studio_opener_open_file (StudioOpener *self, GFile *file)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (StudioPage) page = NULL;
+  if (present_file (file))
+    return;
+  StudioPage *current = studio_tabs_get_page (self->tabs);
+  const gboolean here = studio_page_is_untouched (current);
+  page = here ? g_object_ref (current) : g_object_ref_sink (studio_page_new ());
+  if (!studio_page_open_file (page, file, &error))
+    {
+      g_autofree char *name = g_file_get_basename (file);
+      g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), name);
+      studio_page_toast_lasting (current, heading, error->message);
+    }
+  else if (!here)
+    studio_tabs_insert_page (self->tabs, page);
+}
+
+void
+studio_opener_new_graph (StudioOpener *self)
+{
+  studio_page_reset (studio_tabs_get_free_page (self->tabs));
+}
+
+void
+studio_opener_open_example (StudioOpener *self, const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  if (!studio_page_open_example (studio_tabs_get_free_page (self->tabs), name, &error))
+    studio_tabs_say (self->tabs, error->message);
+}
+
+void
+studio_opener_open_example_of (StudioOpener *self, const char *name)
+{
+  const LoomOp *op = loom_op (name);
+  g_autofree char *text = op != NULL ? studio_example_text (op) : NULL;
+  g_autoptr (GError) error = NULL;
+  if (text != NULL && !studio_page_open_text (studio_tabs_get_free_page (self->tabs), text, -1, &error))
+    studio_tabs_say (self->tabs, error->message);
+}
+
+static void
+response_cb (GtkNativeDialog *dialog, int response, StudioOpener *self)
+{
+  if (response != GTK_RESPONSE_ACCEPT)
+    return;
+  g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+  if (file != NULL)
+    studio_opener_take_file (self, file);
+}
+
+void
+studio_opener_choose_file (StudioOpener *self)
+{
+  g_clear_object (&self->chooser);
+  self->chooser = studio_files_new_chooser (
+      self->window, _ ("Open a File"), GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Open"), TRUE,
+      studio_document_get_path (studio_page_get_document (studio_tabs_get_page (self->tabs))));
+  g_signal_connect_object (self->chooser, "response", G_CALLBACK (response_cb), self, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (self->chooser));
+}
+
+void
+studio_opener_cancel (StudioOpener *self)
+{
+  if (self->chooser != NULL)
+    gtk_native_dialog_hide (GTK_NATIVE_DIALOG (self->chooser));
+  g_clear_object (&self->chooser);
+}
+
+void
+studio_opener_open_uri (StudioOpener *self, const char *uri)
+{
+  g_autoptr (GFile) file = g_file_new_for_uri (uri);
+  studio_opener_open_file (self, file);
+}
+
+/* ---- files by kind ------------------------------------------------------------------------------ */
+
+/* Either dialog has created a graph. */
+static void
+made_cb (GtkWidget *dialog, const char *text, StudioTabs *tabs)
+{
+  g_autoptr (GError) error = NULL;
+  if (!studio_page_open_text (studio_tabs_get_free_page (tabs), text, -1, &error))
+    studio_tabs_say (tabs, error->message);
+}
+
+static void
+present_dialog (StudioOpener *self, const char *csv)
+{
+  StudioNewDialog *dialog = studio_new_dialog_new (self->window, csv);
+  g_signal_connect_object (dialog, "made", G_CALLBACK (made_cb), self->tabs, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+void
+studio_opener_new_from_data (StudioOpener *self)
+{
+  present_dialog (self, NULL);
+}
+
+/* ---- files ------------------------------------------------------------------------ */
+
+static void
+take_graph (StudioOpener *self, GFile *file)
+{
+  studio_opener_open_file (self, file);
+}
+
+static void
+take_table (StudioOpener *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+  if (path != NULL)
+    present_dialog (self, path);
+}
+
+/* An ONNX model being read; a toast shows it and can cancel. */
+typedef struct
+{
+  GWeakRef opener;
+  AdwToast *toast;
+  GCancellable *cancellable;
+  char *name;
+} Import;
+
+static void
+import_free (Import *import)
+{
+  g_weak_ref_clear (&import->opener);
+  g_object_unref (import->toast);
+  g_object_unref (import->cancellable);
+  g_free (import->name);
+  g_free (import);
+}
+
+static void
+imported_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Import *import = data;
+  g_autoptr (StudioOpener) self = g_weak_ref_get (&import->opener);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *notes = NULL, *path = studio_import_onnx_finish (result, &notes, &error);
+  g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), import->name);
+
+  studio_toast_dismiss (import->toast);
+  import_free (import);
+  if (self == NULL || studio_tabs_get_page (self->tabs) == NULL
+      || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    return;
+  if (path == NULL)
+    {
+      studio_page_toast_lasting (studio_tabs_get_page (self->tabs), heading, error->message);
+      return;
+    }
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  g_autofree char *name = g_path_get_basename (path);
+  g_autofree char *sentence
+      = g_strdup_printf (_ ("The model was imported as %s, with its weights in the same folder."), name);
+  studio_opener_open_file (self, file);
+  if (notes != NULL && *notes != '\0')
+    studio_page_toast_lasting (studio_tabs_get_page (self->tabs), sentence, notes);
+  else
+    studio_tabs_say (self->tabs, sentence);
+}
+
+static void
+take_model (StudioOpener *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file), *text = NULL;
+  Import *import;
+
+  if (path == NULL)
+    return;
+  import = g_new0 (Import, 1);
+  import->name = g_file_get_basename (file);
+  text = g_markup_printf_escaped (_ ("Reading “%s”…"), import->name);
+  g_weak_ref_init (&import->opener, self);
+  import->cancellable = g_cancellable_new ();
+  import->toast = g_object_ref (adw_toast_new (text));
+  adw_toast_set_timeout (import->toast, 0);
+  adw_toast_set_button_label (import->toast, _ ("Cancel"));
+  g_signal_connect_object (import->toast, "button-clicked", G_CALLBACK (g_cancellable_cancel), import->cancellable,
+                           G_CONNECT_SWAPPED);
+  studio_page_add_toast (studio_tabs_get_page (self->tabs), import->toast);
+  studio_import_onnx_async (path, import->cancellable, imported_cb, import);
+}
+
+/* ---- weights ---------------------------------------------------------------------- */
+
+/* The path as the graph stores it: relative if the file is in or below the graph's folder. */
+static char *
+path_for_graph (StudioPage *page, const char *path)
+{
+  const char *folder = loom_graph_get_folder (studio_document_get_graph (studio_page_get_document (page)));
+  g_autoptr (GFile) from = folder != NULL ? g_file_new_for_path (folder) : NULL, file = g_file_new_for_path (path);
+  char *relative = from != NULL ? g_file_get_relative_path (from, file) : NULL;
+  return relative != NULL ? relative : g_strdup (path);
+}
+
+static void
+used_cb (StudioWeightsDialog *dialog, StudioPage *page)
+{
+  const StudioWeightsInfo *look = studio_weights_dialog_get_info (dialog);
+  g_autofree char *path = path_for_graph (page, look->path), *name = g_path_get_basename (look->path);
+  g_autofree char *sentence
+      = g_strdup_printf (ngettext ("Training starts from %1$s: %2$u weight fits.",
+                                   "Training starts from %1$s: %2$u weights fit.", look->match->n_fit),
+                         name, look->match->n_fit);
+  studio_training_set (studio_page_get_document (page), "weights", path);
+  studio_page_toast (page, sentence);
+}
+
+static void
+looked_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioPage) page = data;
+  g_autoptr (GError) error = NULL;
+  StudioWeightsInfo *look = studio_weights_inspect_finish (result, &error);
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (page));
+  StudioTabs *tabs = studio_tabs_find (page);
+
+  if (!GTK_IS_WINDOW (root) || tabs == NULL)
+    {
+      studio_weights_info_free (look);
+      return;
+    }
+  if (look == NULL)
+    {
+      studio_page_toast_lasting (page, _ ("These weights cannot be opened"), error->message);
+      return;
+    }
+  StudioWeightsDialog *dialog = studio_weights_dialog_new (GTK_WINDOW (root), look);
+  g_signal_connect_object (dialog, "used", G_CALLBACK (used_cb), page, 0);
+  g_signal_connect_object (dialog, "made", G_CALLBACK (made_cb), tabs, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+take_weights (StudioOpener *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+  StudioDocument *document = studio_page_get_document (studio_tabs_get_page (self->tabs));
+
+  if (path != NULL)
+    studio_weights_inspect_async (path,
+                                  studio_document_is_empty (document) ? NULL : studio_document_get_graph (document),
+                                  looked_cb, g_object_ref (studio_tabs_get_page (self->tabs)));
+}
+
+static void
+take_trace (StudioOpener *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+
+  if (path != NULL)
+    studio_timeline_window_open (self->window, path);
+}
+
+/* The function for each kind of file. */
+static void (*const takers[]) (StudioOpener *self, GFile *file) = {
+  [STUDIO_FILE_GRAPH] = take_graph,     [STUDIO_FILE_TABLE] = take_table, [STUDIO_FILE_MODEL] = take_model,
+  [STUDIO_FILE_WEIGHTS] = take_weights, [STUDIO_FILE_TRACE] = take_trace,
+};
+
+gboolean
+studio_opener_take_file (StudioOpener *self, GFile *file)
+{
+  const StudioFileKind kind = studio_files_kind (file);
+  if (kind < G_N_ELEMENTS (takers))
+    {
+      takers[kind](self, file);
+      return TRUE;
+    }
+  g_autofree char *name = g_file_get_basename (file);
+  g_autofree char *sentence
+      = g_strdup_printf (_ ("“%s” cannot be opened. Studio opens graphs (.xml), tables (.csv, .tsv), models (.onnx), "
+                            "weights (.safetensors) and traces of a step (.json)."),
+                         name);
+  studio_tabs_say (self->tabs, sentence);
+  return FALSE;
+}
+
+/* ---- unsaved work --------------------------------------------------------------------------------- */
+
+/* The page for a journal: the one that already shows its file, if it is unedited, because a second page could not save
+ * to that file; else a new one. */
+static StudioPage *
+page_for (StudioOpener *self, const char *journal)
+{
+  g_autoptr (StudioJournalContent) content = studio_journal_read (journal, NULL);
+  g_autoptr (GFile) file = content != NULL && content->path != NULL ? g_file_new_for_path (content->path) : NULL;
+  GtkWidget *widget = file != NULL ? open_documents_find_page (file) : NULL;
+  StudioPage *has = widget != NULL ? STUDIO_PAGE (widget) : NULL;
+
+  if (has == NULL || studio_tabs_find (has) != self->tabs || studio_document_is_edited (studio_page_get_document (has))
+      || studio_run_is_live (studio_page_get_run (has)))
+    return studio_tabs_get_free_page (self->tabs);
+  studio_tabs_show_page (self->tabs, has);
+  return has;
+}
+
+static void
+recover (StudioOpener *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *journal = g_strdup (studio_recovery_bar_get_journal (self->recovery));
+
+  if (!studio_page_recover (page_for (self, journal), journal, &error))
+    {
+      studio_recovery_bar_set_damaged (journal);
+      studio_tabs_say (self->tabs, error->message);
+    }
+  studio_recovery_bar_offer_next ();
+}
+
+void
+studio_opener_recover (StudioOpener *self)
+{
+  if (studio_recovery_bar_get_journal (self->recovery) != NULL)
+    recover (self);
+}
+
+void
+studio_opener_recover_all (StudioOpener *self)
+{
+  while (studio_recovery_bar_get_journal (self->recovery) != NULL)
+    recover (self);
+}
+
+/* ---- object ------------------------------------------------------------------------------------- */
+
+static gboolean
+drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioOpener *self)
+{
+  const GSList *files = g_value_get_boxed (value);
+  return files != NULL && studio_opener_take_file (self, files->data);
+}
+
+static void
+opener_dispose (GObject *object)
+{
+  StudioOpener *self = STUDIO_OPENER (object);
+  g_clear_object (&self->chooser);
+  g_clear_object (&self->tabs);
+  G_OBJECT_CLASS (studio_opener_parent_class)->dispose (object);
+}
+
+static void
+studio_opener_class_init (StudioOpenerClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = opener_dispose;
+}
+
+static void
+studio_opener_init (StudioOpener *self)
+{
+}
+
+StudioOpener *
+studio_opener_new (GtkWindow *window, StudioTabs *tabs, StudioRecoveryBar *recovery)
+{
+  GtkDropTarget *target = gtk_drop_target_new (GDK_TYPE_FILE_LIST, GDK_ACTION_COPY);
+  StudioOpener *self = g_object_new (STUDIO_TYPE_OPENER, NULL);
+  self->window = window;
+  self->tabs = g_object_ref (tabs);
+  self->recovery = recovery;
+  g_signal_connect_object (target, "drop", G_CALLBACK (drop_cb), self, 0);
+  gtk_widget_add_controller (GTK_WIDGET (window), GTK_EVENT_CONTROLLER (target));
+  return self;
+}

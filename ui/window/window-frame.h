@@ -1,0 +1,10 @@
+/* Disables moving and resizing a window by header and edges if there is no window manager. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+void window_frame_setup (GtkWidget *window, GtkWidget *header);
+
+G_END_DECLS

@@ -1,0 +1,575 @@
+/* Spawns a worker process, connects to it over D-Bus and reports its end.
+ *
+ * The magic line is read byte by byte, so that no byte of the D-Bus stream after it is consumed; a worker that prints
+ * 64 KiB before it is ended. Standard error is always drained, because a full pipe would block the worker. Its last
+ * line is stored, since a library writes there why it ended the process, unless a rank has already written the
+ * reason. */
+#include "ui/worker/studio-worker-private.h"
+
+#include <gio/gunixinputstream.h>
+#include <gio/gunixsocketaddress.h>
+#include <glib/gi18n.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "data/loom-worker-magic.h"
+#include "engine/loom.h"
+#include "ui/worker/studio-worker-errors.h"
+
+/* Milliseconds for a worker to exit after its connection broke, and for its standard error to close after that. */
+#define GRACE_MS 1500
+#define DRAIN_MS 300
+/* A released worker finishes its step and writes a checkpoint; if it is still alive after this time, it hangs. */
+#define LET_GO_SECONDS 120
+/* mpirun gives its ranks one second. */
+#define FORCE_SECONDS 10
+
+struct _StudioWorker
+{
+  GObject parent_instance;
+  GSubprocess *process;
+  GIOStream *stream;         /* to the worker; NULL: not connected */
+  GSocketListener *listener; /* for the first of several ranks; NULL: one rank */
+  char *path;                /* of the listening socket; NULL: closed */
+  gboolean is_launcher;      /* the process is mpirun */
+  GDBusConnection *connection;
+  LoomBusWorker1 *proxy;
+  GDataInputStream *errors;
+  GCancellable *cancellable;    /* of reading standard error */
+  StudioWorkerErrors diagnosis; /* on standard error */
+  GString *noise;               /* output before the magic line */
+  gsize noise_length;
+  guint8 byte;
+  gboolean asked_to_end, asked_by_force, exited, drained, ended;
+  guint grace, drain, let_go;
+};
+
+G_DEFINE_TYPE (StudioWorker, studio_worker, G_TYPE_OBJECT)
+
+static void end_by_force (StudioWorker *self);
+
+enum
+{
+  ENDED,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+static gboolean
+let_go_over_cb (gpointer data)
+{
+  StudioWorker *self = data;
+  self->let_go = 0;
+  end_by_force (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* The first call asks mpirun to end its ranks. If it hangs, the second call kills it. */
+static void
+end_by_force (StudioWorker *self)
+{
+  if (self->is_launcher && !self->asked_by_force)
+    {
+      self->asked_by_force = TRUE;
+      g_subprocess_send_signal (self->process, SIGTERM);
+      g_clear_handle_id (&self->let_go, g_source_remove);
+      self->let_go = g_timeout_add_seconds (FORCE_SECONDS, let_go_over_cb, self);
+    }
+  else
+    g_subprocess_force_exit (self->process);
+}
+
+static void
+stop_listening (StudioWorker *self)
+{
+  if (self->path != NULL)
+    unlink (self->path);
+  g_clear_pointer (&self->path, g_free);
+  if (self->listener != NULL)
+    g_socket_listener_close (self->listener);
+  g_clear_object (&self->listener);
+}
+
+static void
+worker_dispose (GObject *object)
+{
+  StudioWorker *self = STUDIO_WORKER (object);
+  g_clear_handle_id (&self->grace, g_source_remove);
+  g_clear_handle_id (&self->drain, g_source_remove);
+  g_cancellable_cancel (self->cancellable);
+  if (self->connection != NULL)
+    g_signal_handlers_disconnect_by_data (self->connection, self);
+  studio_worker_finish (self);
+  g_clear_handle_id (&self->let_go, g_source_remove);
+  stop_listening (self);
+  g_clear_object (&self->proxy);
+  g_clear_object (&self->connection);
+  g_clear_object (&self->stream);
+  g_clear_object (&self->errors);
+  g_clear_object (&self->process);
+  G_OBJECT_CLASS (studio_worker_parent_class)->dispose (object);
+}
+
+static void
+worker_finalize (GObject *object)
+{
+  StudioWorker *self = STUDIO_WORKER (object);
+  g_clear_object (&self->cancellable);
+  studio_worker_errors_clear (&self->diagnosis);
+  g_string_free (self->noise, TRUE);
+  G_OBJECT_CLASS (studio_worker_parent_class)->finalize (object);
+}
+
+static void
+studio_worker_class_init (StudioWorkerClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = worker_dispose;
+  G_OBJECT_CLASS (klass)->finalize = worker_finalize;
+  signals[ENDED] = g_signal_new ("ended", STUDIO_TYPE_WORKER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
+                                 G_TYPE_STRING);
+}
+
+static void
+studio_worker_init (StudioWorker *self)
+{
+  self->cancellable = g_cancellable_new ();
+  studio_worker_errors_init (&self->diagnosis);
+  self->noise = g_string_new (NULL);
+}
+
+/* ---- choice of the program ------------------------------------------------ */
+
+char *
+studio_worker_find_program (GError **error)
+{
+  const char *named = loom_env ("GRADLOOM_WORKER");
+  if (named != NULL)
+    return g_strdup (named);
+  static const char *const folders[] = { ".", "../gradloom", "../app/gradloom", "..", NULL };
+  g_autofree char *refused = NULL;
+  char *found = loom_module_find_program ("gradloom", folders, &refused);
+  if (found != NULL)
+    return found;
+  if (refused != NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                   _ ("The program %s was not started because other users can change it or its folder. Correct "
+                      "this with chown or chmod go-w."),
+                   refused);
+      return NULL;
+    }
+  found = g_find_program_in_path ("gradloom");
+  if (found == NULL)
+    g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_IO,
+                         _ ("The program “gradloom”, which trains for Studio, was not found next to gradloom-studio or "
+                            "in PATH. Install it, or set GRADLOOM_WORKER to its path."));
+  return found;
+}
+
+/* ---- several ranks ------------------------------------------------------------ */
+
+/* A separate process group, so that Ctrl-C in Studio's terminal does not end the ranks. */
+static void
+own_group (gpointer data)
+{
+  setpgid (0, 0);
+}
+
+/* ---- the end --------------------------------------------------------------- */
+
+char *
+studio_worker_describe_end (gboolean signalled, int code, const char *last_line)
+{
+  g_autofree char *what = signalled
+                              ? g_strdup_printf (_ ("The worker was ended by signal %d (%s)"), code, g_strsignal (code))
+                              : g_strdup_printf (_ ("The worker ended with status %d"), code);
+  if (last_line == NULL || *last_line == '\0')
+    return g_strconcat (what, ".", NULL);
+  return g_strdup_printf ("%s: %s", what, last_line);
+}
+
+static void
+emit_ended (StudioWorker *self)
+{
+  if (self->ended)
+    return;
+  self->ended = TRUE;
+  g_clear_handle_id (&self->grace, g_source_remove);
+  g_clear_handle_id (&self->drain, g_source_remove);
+  gboolean signalled = g_subprocess_get_if_signaled (self->process);
+  int code = signalled                                    ? g_subprocess_get_term_sig (self->process)
+             : g_subprocess_get_if_exited (self->process) ? g_subprocess_get_exit_status (self->process)
+                                                          : -1;
+  g_autofree char *sentence = NULL;
+  if (!self->asked_to_end && self->diagnosis.lost_rank >= 0)
+    sentence = g_strdup_printf (_ ("Rank %d was ended by signal %d (%s), which ended the other ranks too. Continue "
+                                   "with all of them, or set another number of ranks first."),
+                                self->diagnosis.lost_rank, self->diagnosis.lost_signal,
+                                g_strsignal (self->diagnosis.lost_signal));
+  else if (!self->asked_to_end || signalled)
+    sentence = studio_worker_describe_end (signalled, code, self->diagnosis.explains);
+  g_object_ref (self);
+  g_signal_emit (self, signals[ENDED], 0, sentence);
+  g_object_unref (self);
+}
+
+static void
+maybe_ended (StudioWorker *self)
+{
+  if (self->exited && self->drained)
+    emit_ended (self);
+}
+
+static gboolean
+drain_over_cb (gpointer data)
+{
+  StudioWorker *self = data;
+  self->drain = 0;
+  emit_ended (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+begin_to_leave (StudioWorker *self)
+{
+  self->asked_to_end = TRUE;
+  if (!self->exited)
+    studio_worker_note_exiting (self);
+}
+
+static void
+exited_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioWorker) self = data;
+  g_subprocess_wait_finish (G_SUBPROCESS (source), result, NULL);
+  self->exited = TRUE;
+  studio_worker_note_exited (self);
+  if (self->process == NULL)
+    return;
+  /* No rank will connect any more. */
+  stop_listening (self);
+  g_clear_handle_id (&self->let_go, g_source_remove);
+  if (!self->drained && self->drain == 0)
+    self->drain = g_timeout_add (DRAIN_MS, drain_over_cb, self);
+  maybe_ended (self);
+}
+
+static void read_errors (StudioWorker *self);
+
+static void
+error_line_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioWorker) self = data;
+  g_autofree char *line = g_data_input_stream_read_line_finish (G_DATA_INPUT_STREAM (source), result, NULL, NULL);
+  if (self->errors == NULL)
+    return;
+  if (line == NULL)
+    {
+      self->drained = TRUE;
+      maybe_ended (self);
+      return;
+    }
+  g_debug ("worker: %s", line);
+  studio_worker_errors_add (&self->diagnosis, line);
+  read_errors (self);
+}
+
+static void
+read_errors (StudioWorker *self)
+{
+  g_data_input_stream_read_line_async (self->errors, G_PRIORITY_LOW, self->cancellable, error_line_cb,
+                                       g_object_ref (self));
+}
+
+static gboolean
+grace_over_cb (gpointer data)
+{
+  StudioWorker *self = data;
+  self->grace = 0;
+  /* The rank's own message explains the end; what mpirun prints after it does not. */
+  studio_worker_errors_explain (&self->diagnosis, _ ("its connection to Studio broke."));
+  end_by_force (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+closed_cb (GDBusConnection *connection, gboolean remote_vanished, GError *error, StudioWorker *self)
+{
+  if (!self->exited && self->grace == 0 && !self->asked_to_end)
+    self->grace = g_timeout_add (GRACE_MS, grace_over_cb, self);
+}
+
+/* ---- starting --------------------------------------------------------------- */
+
+static void read_magic (GTask *task);
+
+static void
+proxy_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GTask) task = data;
+  StudioWorker *self = g_task_get_task_data (task);
+  GError *error = NULL;
+  self->proxy = loom_bus_worker1_proxy_new_finish (result, &error);
+  if (self->proxy == NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  g_dbus_proxy_set_default_timeout (G_DBUS_PROXY (self->proxy), G_MAXINT);
+  g_task_return_pointer (task, g_object_ref (self), g_object_unref);
+}
+
+static void
+connected_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GTask) task = data;
+  StudioWorker *self = g_task_get_task_data (task);
+  GError *error = NULL;
+  self->connection = g_dbus_connection_new_finish (result, &error);
+  if (self->connection == NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  g_dbus_connection_set_exit_on_close (self->connection, FALSE);
+  g_signal_connect (self->connection, "closed", G_CALLBACK (closed_cb), self);
+  GCancellable *cancellable = g_task_get_cancellable (task);
+  loom_bus_worker1_proxy_new (self->connection,
+                              G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES | G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START, NULL,
+                              LOOM_WORKER_OBJECT, cancellable, proxy_cb, g_steal_pointer (&task));
+}
+
+static gboolean
+ends_with_magic (const GString *s)
+{
+  gsize n = strlen (LOOM_WORKER_MAGIC);
+  return s->len >= n && memcmp (s->str + s->len - n, LOOM_WORKER_MAGIC, n) == 0;
+}
+
+static void
+give_up (GTask *task, const char *sentence)
+{
+  StudioWorker *self = g_task_get_task_data (task);
+  self->asked_to_end = TRUE;
+  end_by_force (self);
+  if (self->diagnosis.explains != NULL)
+    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s Its last message: %s"), sentence,
+                             self->diagnosis.explains);
+  else
+    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s", sentence);
+}
+
+static gboolean
+no_magic_cb (gpointer data)
+{
+  GTask *task = data;
+  give_up (task, _ ("The worker ended before it was ready."));
+  return G_SOURCE_REMOVE;
+}
+
+static void
+magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GTask) task = data;
+  StudioWorker *self = g_task_get_task_data (task);
+  g_autoptr (GError) error = NULL;
+  gssize n = g_input_stream_read_finish (G_INPUT_STREAM (source), result, &error);
+  if (n <= 0)
+    {
+      /* Its last output may still be in the pipe. */
+      g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
+      return;
+    }
+  g_string_append_c (self->noise, (char)self->byte);
+  self->noise_length++;
+  if (self->byte == '\n' && ends_with_magic (self->noise))
+    {
+      GCancellable *cancellable = g_task_get_cancellable (task);
+      g_dbus_connection_new (self->stream, NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, cancellable, connected_cb,
+                             g_steal_pointer (&task));
+      return;
+    }
+  if (self->byte == '\n')
+    g_string_truncate (self->noise, 0);
+  if (self->noise_length > LOOM_WORKER_MAX_NOISE)
+    {
+      give_up (task, _ ("The worker program printed 64 KiB without reporting that it was ready."));
+      return;
+    }
+  read_magic (g_steal_pointer (&task));
+}
+
+/* Takes ownership of task. */
+static void
+read_magic (GTask *task)
+{
+  StudioWorker *self = g_task_get_task_data (task);
+  g_input_stream_read_async (g_io_stream_get_input_stream (self->stream), &self->byte, 1, G_PRIORITY_DEFAULT,
+                             g_task_get_cancellable (task), magic_byte_cb, task);
+}
+
+/* The socket is in a folder of the user, but its permissions depend on the umask. */
+static gboolean
+is_same_user (GSocketConnection *stream)
+{
+  g_autoptr (GCredentials) peer = g_socket_get_credentials (g_socket_connection_get_socket (stream), NULL),
+                           own = g_credentials_new ();
+
+  return peer != NULL && g_credentials_is_same_user (peer, own, NULL);
+}
+
+/* The first of several ranks has connected. */
+static void
+accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GTask) task = data;
+  StudioWorker *self = g_task_get_task_data (task);
+  g_autoptr (GSocketConnection) stream
+      = g_socket_listener_accept_finish (G_SOCKET_LISTENER (source), result, NULL, NULL);
+
+  if (stream != NULL && !is_same_user (stream))
+    {
+      GCancellable *cancellable = g_task_get_cancellable (task);
+      g_socket_listener_accept_async (G_SOCKET_LISTENER (source), cancellable, accepted_cb, g_steal_pointer (&task));
+    }
+  else if (stream != NULL)
+    {
+      stop_listening (self);
+      self->stream = G_IO_STREAM (g_steal_pointer (&stream));
+      read_magic (g_steal_pointer (&task));
+    }
+  else
+    g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
+}
+
+/* Opens the socket that the first rank connects to. FALSE if it cannot be created: the ranks then are threads of one
+ * worker. */
+static gboolean
+listen_for_ranks (StudioWorker *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GSocketAddress) address = NULL;
+  g_autofree char *random = g_uuid_string_random ();
+  g_autofree char *name = g_strdup_printf ("gradloom-%.8s.socket", random);
+
+  self->path = g_build_filename (g_get_user_runtime_dir (), name, NULL);
+  /* GLib truncates a longer path. */
+  if (strlen (self->path) >= sizeof (((struct sockaddr_un *)0)->sun_path))
+    {
+      g_message ("Ranks are threads of one process, because %s is too long for a socket.", self->path);
+      g_clear_pointer (&self->path, g_free);
+      return FALSE;
+    }
+  address = g_unix_socket_address_new (self->path);
+  self->listener = g_socket_listener_new ();
+  if (g_socket_listener_add_address (self->listener, address, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL,
+                                     NULL, &error))
+    return TRUE;
+  g_message ("Ranks are threads of one process, because there is no socket at %s: %s", self->path, error->message);
+  stop_listening (self);
+  return FALSE;
+}
+
+static void
+spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GError **error)
+{
+  g_autofree char *found = ranks > 1 ? loom_dist_find_launcher () : NULL;
+  const char *mpirun = found != NULL && listen_for_ranks (self) ? found : NULL;
+  g_autofree char *devices = g_strdup_printf ("%d", cpu_devices), *number = g_strdup_printf ("%d", ranks);
+  g_auto (GStrv) environment = loom_dist_launch_environment ();
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
+      mpirun != NULL ? G_SUBPROCESS_FLAGS_STDOUT_SILENCE | G_SUBPROCESS_FLAGS_STDERR_PIPE
+                     : G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+
+  if (mpirun != NULL)
+    g_subprocess_launcher_set_environ (launcher, environment);
+  g_subprocess_launcher_setenv (launcher, "GRADLOOM_CPU_DEVICES", devices, FALSE);
+  if (mpirun == NULL)
+    {
+      self->process = g_subprocess_launcher_spawn (launcher, error, program, "worker", NULL);
+      if (self->process != NULL)
+        self->stream = g_simple_io_stream_new (g_subprocess_get_stdout_pipe (self->process),
+                                               g_subprocess_get_stdin_pipe (self->process));
+      return;
+    }
+  g_subprocess_launcher_set_child_setup (launcher, own_group, NULL, NULL);
+  const char *words[] = { mpirun, "-np", number, program, "worker", "--socket", self->path, NULL };
+  self->is_launcher = TRUE;
+  self->process = g_subprocess_launcher_spawnv (launcher, words, error);
+}
+
+void
+studio_worker_spawn_async (int cpu_devices, int ranks, GCancellable *cancellable, GAsyncReadyCallback callback,
+                           gpointer data)
+{
+  g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
+  GError *error = NULL;
+  g_autofree char *program = studio_worker_find_program (&error);
+  g_autoptr (StudioWorker) self = g_object_new (STUDIO_TYPE_WORKER, NULL);
+
+  if (program != NULL)
+    spawn (self, program, cpu_devices, ranks, &error);
+  if (self->process == NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  self->errors = g_data_input_stream_new (g_subprocess_get_stderr_pipe (self->process));
+  read_errors (self);
+  g_subprocess_wait_async (self->process, NULL, exited_cb, g_object_ref (self));
+  GSocketListener *listener = self->listener;
+  gboolean is_there = self->stream != NULL;
+  g_task_set_task_data (task, g_steal_pointer (&self), g_object_unref);
+  if (is_there)
+    read_magic (g_steal_pointer (&task));
+  else
+    g_socket_listener_accept_async (listener, cancellable, accepted_cb, g_steal_pointer (&task));
+}
+
+StudioWorker *
+studio_worker_spawn_finish (GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+LoomBusWorker1 *
+studio_worker_get_proxy (StudioWorker *self)
+{
+  return self->proxy;
+}
+
+void
+studio_worker_finish (StudioWorker *self)
+{
+  if (self->asked_to_end || self->process == NULL)
+    return;
+  begin_to_leave (self);
+  if (self->connection != NULL)
+    g_dbus_connection_close (self->connection, NULL, NULL, NULL);
+  if (!self->exited && self->let_go == 0)
+    self->let_go = g_timeout_add_seconds (LET_GO_SECONDS, let_go_over_cb, self);
+}
+
+void
+studio_worker_force_exit (StudioWorker *self)
+{
+  begin_to_leave (self);
+  if (!self->exited)
+    end_by_force (self);
+}
+
+gboolean
+studio_worker_has_ended (StudioWorker *self)
+{
+  return self->exited;
+}
+
+const char *
+studio_worker_get_pid (StudioWorker *self)
+{
+  return g_subprocess_get_identifier (self->process);
+}
