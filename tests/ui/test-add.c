@@ -122,16 +122,16 @@ test_added (void)
 {
   static const Added cases[] = {
     { STUDIO_ADD_AT, NULL, FALSE, NULL, "relu", { NULL } },
-    { STUDIO_ADD_BEHIND, "fc", FALSE, NULL, "relu", { "fc", "relu" } },
-    { STUDIO_ADD_BEHIND, "data", FALSE, NULL, "linear", { "data.x", "linear", "linear", "fc" } },
-    { STUDIO_ADD_BEHIND, "data", FALSE, NULL, "one_hot", { "data.y", "one_hot" } },
-    { STUDIO_ADD_BEHIND,
+    { STUDIO_ADD_AFTER, "fc", FALSE, NULL, "relu", { "fc", "relu" } },
+    { STUDIO_ADD_AFTER, "data", FALSE, NULL, "linear", { "data.x", "linear", "linear", "fc" } },
+    { STUDIO_ADD_AFTER, "data", FALSE, NULL, "one_hot", { "data.y", "one_hot" } },
+    { STUDIO_ADD_AFTER,
       "fc",
       FALSE,
       NULL,
       "cross_entropy",
       { "fc", "cross_entropy.input", "data.y", "cross_entropy.target" } },
-    { STUDIO_ADD_BEHIND, "fc", FALSE, NULL, "conv2d", { NULL } },
+    { STUDIO_ADD_AFTER, "fc", FALSE, NULL, "conv2d", { NULL } },
     { STUDIO_ADD_LOOSE, "data", TRUE, "y", "one_hot", { "data.y", "one_hot" } },
     { STUDIO_ADD_LOOSE, "fc", FALSE, "input", "relu", { "relu", "fc" } },
     { STUDIO_ADD_ON_WIRE, NULL, FALSE, NULL, "relu", { "data.x", "relu", "relu", "fc" } },
@@ -183,7 +183,7 @@ test_between (void)
     {
       g_autoptr (StudioDocument) document = document_load (forked);
       g_autofree char *before = document_text (document), *after = NULL, *said = NULL;
-      StudioAddPlace place = place_of (document, STUDIO_ADD_BEHIND, "fc");
+      StudioAddPlace place = place_of (document, STUDIO_ADD_AFTER, "fc");
       const char *op = cases[i].op;
       g_autofree char *input = g_str_equal (op, "mse_loss") ? g_strdup ("mse_loss.input") : g_strdup (op);
 
@@ -272,7 +272,7 @@ static void
 test_order (void)
 {
   g_autoptr (StudioDocument) document = document_load (chain);
-  StudioAddPlace rows = place_of (document, STUDIO_ADD_BEHIND, "fc"),
+  StudioAddPlace rows = place_of (document, STUDIO_ADD_AFTER, "fc"),
                  classes = place_of (document, STUDIO_ADD_LOOSE, "data");
 
   classes.from_output = TRUE;
@@ -444,7 +444,7 @@ test_library (void)
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Insert block");
 
   /* The second instance shares the definition. */
-  place = (StudioAddPlace){ .kind = STUDIO_ADD_BEHIND, .serial = document_serial (document, "fc") };
+  place = (StudioAddPlace){ .kind = STUDIO_ADD_AFTER, .serial = document_serial (document, "fc") };
   g_assert_cmpuint (studio_document_add (document, entry->reference, TRUE, NULL, &place, NULL), !=, 0);
   g_assert_cmpuint (studio_document_module_uses (document, "block"), ==, 2);
   g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 3);

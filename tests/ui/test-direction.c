@@ -125,7 +125,7 @@ test_added (void)
   g_autofree char *before = document_text (document);
   StudioScene *scene = studio_document_get_scene (document);
   double act = item (document, "act")->y, fc = item (document, "fc")->y;
-  StudioAddPlace insertion = { .kind = STUDIO_ADD_BEHIND, .serial = document_serial (document, "sum") };
+  StudioAddPlace insertion = { .kind = STUDIO_ADD_AFTER, .serial = document_serial (document, "sum") };
   StudioAddPlace within = { .kind = STUDIO_ADD_ON_WIRE, .serial = scene->link[1].serial };
   const StudioItem *made;
 

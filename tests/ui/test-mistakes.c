@@ -2,7 +2,7 @@
  * the button. Only the root of a mistake may be red, and no sentence may cover a card. */
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
-#include "ui/document/studio-mend.h"
+#include "ui/document/studio-quick-fix.h"
 #include "ui/scene/studio-geometry.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct
   const char *red, *todo, *advice; /* cards, in the order of the file */
   const char *card, *says; /* one of them, and a part of its sentence; NULL: a sentence that belongs to no card */
   const char *button;      /* NULL: nothing is offered */
-  gboolean mends;          /* after which nothing is wrong */
+  gboolean fixes_all;      /* after which nothing is wrong */
 } Mistake;
 
 static const Mistake mistakes[] = {
@@ -315,9 +315,9 @@ test_mistake (gconstpointer data)
   StudioScene *scene = studio_document_get_scene (document);
   g_autofree char *red = cards_of (scene, STUDIO_TONE_ERROR), *todo = cards_of (scene, STUDIO_TONE_TODO);
   g_autofree char *advice = cards_of (scene, STUDIO_TONE_ADVICE), *before = document_text (document), *after = NULL;
-  g_autoptr (GPtrArray) mends = NULL;
+  g_autoptr (GPtrArray) fixes = NULL;
   const LoomFault *fault;
-  const StudioMend *mend;
+  const StudioFix *fix;
   guint64 serial;
   guint item;
 
@@ -338,21 +338,21 @@ test_mistake (gconstpointer data)
   g_assert_nonnull (strstr (scene->item[item].fault, m->says));
   fault = shown_fault (document, &scene->item[item]);
   serial = scene->item[item].serial;
-  mends = studio_document_mends (document, fault, serial);
-  g_assert_cmpuint (mends->len, >, 0);
-  mend = mends->pdata[0];
-  g_assert_cmpstr (mend->label, ==, m->button);
+  fixes = studio_document_find_fixes (document, fault, serial);
+  g_assert_cmpuint (fixes->len, >, 0);
+  fix = fixes->pdata[0];
+  g_assert_cmpstr (fix->label, ==, m->button);
   /* The card has a button for it, unless trying it out took longer than a frame may. */
   if (scene->item[item].fix != NULL)
     g_assert_cmpstr (scene->item[item].fix, ==, m->button);
-  g_assert_nonnull (mend->preview);
-  if (mend->kind != STUDIO_MEND_ASK && mend->kind != STUDIO_MEND_OPEN)
+  g_assert_nonnull (fix->preview);
+  if (fix->kind != STUDIO_FIX_ASK && fix->kind != STUDIO_FIX_OPEN)
     {
-      g_assert_true (mend->kind == STUDIO_MEND_FIX ? studio_document_apply_fault_fix (document, fault)
-                                                   : studio_document_apply_mend (document, mend));
+      g_assert_true (fix->kind == STUDIO_FIX_OWN ? studio_document_apply_fault_fix (document, fault)
+                                                 : studio_document_apply_quick_fix (document, fix));
       /* The fault itself is over, in one step that can be undone. */
       g_assert_false (is_said (document, m->says));
-      if (m->mends)
+      if (m->fixes_all)
         g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
       while (studio_document_undo_name (document) != NULL)
         g_assert_true (studio_document_undo (document));

@@ -88,7 +88,7 @@ add_node (Hand *h)
 static void
 add_after (Hand *h)
 {
-  const StudioAddPlace place = { .kind = STUDIO_ADD_BEHIND, .serial = some_item (h) };
+  const StudioAddPlace place = { .kind = STUDIO_ADD_AFTER, .serial = some_item (h) };
   g_autofree char *said = NULL;
   if (has_room (h) && place.serial != 0)
     studio_document_add (h->document, ops[below (h, G_N_ELEMENTS (ops))], FALSE, NULL, &place, &said);

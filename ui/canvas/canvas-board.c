@@ -305,7 +305,7 @@ canvas_board_add_place (CanvasBoard *self, double x, double y, StudioAddPlace *p
     link = studio_scene_find_link (scene, studio_document_get_selected (self->document, 0));
   if (current != STUDIO_NO_ITEM)
     {
-      place->kind = STUDIO_ADD_BEHIND;
+      place->kind = STUDIO_ADD_AFTER;
       place->serial = scene->item[current].serial;
     }
   else if (link != STUDIO_NO_ITEM)

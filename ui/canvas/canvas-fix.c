@@ -3,28 +3,28 @@
 #include "ui/canvas/quick-add.h"
 
 void
-canvas_fix_apply (CanvasBoard *board, const StudioMend *mend)
+canvas_fix_apply (CanvasBoard *board, const StudioFix *fix)
 {
   canvas_landing_forget (board->landing);
-  if (mend->kind == STUDIO_MEND_ASK)
-    quick_add_prompt (board, mend->node, mend->port);
-  else if (mend->kind == STUDIO_MEND_OPEN)
-    canvas_board_focus_path (board, mend->value);
+  if (fix->kind == STUDIO_FIX_ASK)
+    quick_add_prompt (board, fix->node, fix->port);
+  else if (fix->kind == STUDIO_FIX_OPEN)
+    canvas_board_focus_path (board, fix->value);
   else
-    studio_document_apply_mend (board->document, mend);
+    studio_document_apply_quick_fix (board->document, fix);
 }
 
 void
 canvas_fix_apply_first (CanvasBoard *board, guint64 serial)
 {
-  StudioMend *mend = studio_document_first_mend (board->document, serial);
+  StudioFix *fix = studio_document_first_fix (board->document, serial);
 
-  if (mend == NULL || mend->kind == STUDIO_MEND_FIX)
+  if (fix == NULL || fix->kind == STUDIO_FIX_OWN)
     {
       canvas_landing_forget (board->landing);
       studio_document_apply_fix (board->document, serial);
     }
   else
-    canvas_fix_apply (board, mend);
-  g_clear_pointer (&mend, studio_mend_free);
+    canvas_fix_apply (board, fix);
+  g_clear_pointer (&fix, studio_fix_free);
 }

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "ui/canvas/canvas-board.h"
-#include "ui/document/studio-mend.h"
+#include "ui/document/studio-quick-fix.h"
 
 G_BEGIN_DECLS
 
 /* Applies a quick fix, or prompts for the value that it needs. */
-void canvas_fix_apply (CanvasBoard *board, const StudioMend *mend);
+void canvas_fix_apply (CanvasBoard *board, const StudioFix *fix);
 /* Applies the first quick fix of a card. */
 void canvas_fix_apply_first (CanvasBoard *board, guint64 serial);
 

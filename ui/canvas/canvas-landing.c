@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "ui/document/studio-mend.h"
+#include "ui/document/studio-quick-fix.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-icon.h"
 #include "ui/drawing/draw-wires.h"
@@ -186,7 +186,7 @@ canvas_landing_show (CanvasLanding *self, const StudioDragOp *drag, const Studio
 void
 canvas_landing_show_fix (CanvasLanding *self, guint64 serial)
 {
-  StudioMend *mend;
+  StudioFix *fix;
   StudioAddPlace place;
 
   if (self->fix == serial)
@@ -196,14 +196,14 @@ canvas_landing_show_fix (CanvasLanding *self, guint64 serial)
     return;
   self->is_shown = TRUE;
   self->fix = serial;
-  mend = studio_document_first_mend (self->document, serial);
-  if (mend != NULL && studio_document_mend_place (self->document, mend, &place))
+  fix = studio_document_first_fix (self->document, serial);
+  if (fix != NULL && studio_document_fix_place (self->document, fix, &place))
     {
-      self->ghost = studio_document_preview (self->document, mend->op, FALSE, &place);
+      self->ghost = studio_document_preview (self->document, fix->op, FALSE, &place);
       self->wire = place.serial;
       gtk_widget_queue_draw (self->widget);
     }
-  g_clear_pointer (&mend, studio_mend_free);
+  g_clear_pointer (&fix, studio_fix_free);
 }
 
 /* ---- drawing ---------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 
 #include <glib/gi18n.h>
 
-#include "ui/document/studio-mend.h"
+#include "ui/document/studio-quick-fix.h"
 #include "ui/drawing/studio-formula.h"
 #include "ui/scene/studio-measure.h"
 #include "ui/scene/studio-partitions.h"
@@ -204,13 +204,13 @@ describe_link (GString *markup, const StudioScene *scene, const StudioLink *link
 static void
 describe_fix (GString *markup, StudioDocument *document, guint64 serial)
 {
-  StudioMend *mend = studio_document_first_mend (document, serial);
+  StudioFix *fix = studio_document_first_fix (document, serial);
 
-  if (mend != NULL)
-    add_title (markup, mend->label);
-  if (mend != NULL && mend->preview != NULL)
-    add_line (markup, mend->preview);
-  g_clear_pointer (&mend, studio_mend_free);
+  if (fix != NULL)
+    add_title (markup, fix->label);
+  if (fix != NULL && fix->preview != NULL)
+    add_line (markup, fix->preview);
+  g_clear_pointer (&fix, studio_fix_free);
 }
 
 char *

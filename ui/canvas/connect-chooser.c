@@ -97,7 +97,7 @@ connect_chooser_open (CanvasBoard *board, guint item)
     for (guint p = 0; p < mine->n_inputs; p++)
       add_wires (chooser, board->document, scene, item, FALSE, p);
   /* Text that matches no port may be the name of a new layer, which is wired at once. */
-  self->place = (StudioAddPlace){ .kind = STUDIO_ADD_BEHIND, .serial = mine->serial, .branch = TRUE };
+  self->place = (StudioAddPlace){ .kind = STUDIO_ADD_AFTER, .serial = mine->serial, .branch = TRUE };
   if (mine->n_outputs > 0)
     quick_add_list (chooser, board->document, &self->place, TRUE);
   studio_view_to_screen (canvas_board_view (board), mine->x + mine->width / 2, mine->y + mine->height, &x, &y);

@@ -48,7 +48,7 @@ title_of (CanvasBoard *board, const StudioAddPlace *place)
     {
     case STUDIO_ADD_AT:
       break;
-    case STUDIO_ADD_BEHIND:
+    case STUDIO_ADD_AFTER:
       return item != STUDIO_NO_ITEM ? g_strdup_printf (_ ("Add after “%s”"), scene->item[item].id) : NULL;
     case STUDIO_ADD_LOOSE:
       return item != STUDIO_NO_ITEM ? g_strdup_printf (
@@ -76,7 +76,7 @@ finish (StudioChooser *chooser, QuickAdd *self, gboolean go_on)
   self->made = 0;
   if (go_on)
     {
-      self->place = (StudioAddPlace){ .kind = STUDIO_ADD_BEHIND, .serial = made };
+      self->place = (StudioAddPlace){ .kind = STUDIO_ADD_AFTER, .serial = made };
       below_card (board, made, &x, &y);
       begin_search (chooser, self, "", x, y);
       return;
@@ -280,7 +280,7 @@ static gboolean
 is_read (CanvasBoard *board, const StudioAddPlace *place)
 {
   const StudioScene *scene = canvas_board_scene (board);
-  guint item = place->kind == STUDIO_ADD_BEHIND ? studio_scene_find (scene, place->serial) : STUDIO_NO_ITEM;
+  guint item = place->kind == STUDIO_ADD_AFTER ? studio_scene_find (scene, place->serial) : STUDIO_NO_ITEM;
 
   for (guint o = 0; item != STUDIO_NO_ITEM && o < scene->item[item].n_outputs; o++)
     if (scene->item[item].output[o].n_links > 0)
@@ -298,7 +298,7 @@ begin_search (StudioChooser *chooser, QuickAdd *self, const char *text, double x
                             ? _ ("Enter: insert · Shift+Enter: branch · Ctrl+Enter: insert, and another after it")
                             : _ ("Enter: add · Ctrl+Enter: add, and another after it"));
   quick_add_list (chooser, self->board->document, &self->place, FALSE);
-  if (self->place.kind == STUDIO_ADD_AT || self->place.kind == STUDIO_ADD_BEHIND)
+  if (self->place.kind == STUDIO_ADD_AT || self->place.kind == STUDIO_ADD_AFTER)
     {
       studio_chooser_add (chooser, "document-edit-symbolic", _ ("Note"), _ ("Next to the layers"),
                           studio_search_key_new_text ("note", "Note", "comment text"))
@@ -331,7 +331,7 @@ quick_add_open (CanvasBoard *board, const char *text, double at_x, double at_y, 
                                     .port = loose->port };
   else
     canvas_board_add_place (board, x, y, &self->place);
-  if (self->place.kind == STUDIO_ADD_BEHIND)
+  if (self->place.kind == STUDIO_ADD_AFTER)
     below_card (board, self->place.serial, &at_x, &at_y);
   begin_search (studio_chooser_new (board->popover, chose_cb, self, g_free), self, text, at_x, at_y);
 }

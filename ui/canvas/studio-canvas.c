@@ -435,9 +435,9 @@ studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module)
 }
 
 void
-studio_canvas_apply_mend (StudioCanvas *self, const StudioMend *mend)
+studio_canvas_apply_fix (StudioCanvas *self, const StudioFix *fix)
 {
-  canvas_fix_apply (self->board, mend);
+  canvas_fix_apply (self->board, fix);
 }
 
 gboolean

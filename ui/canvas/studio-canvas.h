@@ -10,7 +10,7 @@
 #include "ui/canvas/studio-drag-op.h"
 #include "ui/document/studio-comparison.h"
 #include "ui/document/studio-document.h"
-#include "ui/document/studio-mend.h"
+#include "ui/document/studio-quick-fix.h"
 #include "ui/scene/studio-scene.h"
 
 G_BEGIN_DECLS
@@ -49,7 +49,7 @@ void studio_canvas_get_view (StudioCanvas *self, double *x, double *y, double *z
  * step aside if something is there; focuses it. */
 void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module);
 /* Applies a quick fix, or prompts for the value that it needs. */
-void studio_canvas_apply_mend (StudioCanvas *self, const StudioMend *mend);
+void studio_canvas_apply_fix (StudioCanvas *self, const StudioFix *fix);
 /* Focuses the card of this path, entering modules as needed, and brings it into view. */
 gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
 /* Without dots: while a page with text covers the canvas. */

@@ -289,7 +289,7 @@ would_take (const Fresh *fresh, const StudioItem *item, guint input)
 
 /* Inserts the new node between the card and its readers; a loss becomes the end of a branch. */
 static void
-insert_behind (Fresh *fresh, const StudioItem *item)
+insert_after (Fresh *fresh, const StudioItem *item)
 {
   const StudioScene *scene = fresh->scene;
 
@@ -459,12 +459,13 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
   guint link
       = place->kind == STUDIO_ADD_ON_WIRE ? studio_scene_find_link (fresh->scene, place->serial) : STUDIO_NO_ITEM;
   const guint64 gone = fresh->gone->len > 0 ? g_array_index (fresh->gone, guint64, 0) : 0;
-  guint behind = place->kind == STUDIO_ADD_BEHIND ? studio_scene_find (fresh->scene, place->serial) : STUDIO_NO_ITEM;
+  guint predecessor
+      = place->kind == STUDIO_ADD_AFTER ? studio_scene_find (fresh->scene, place->serial) : STUDIO_NO_ITEM;
   double x_wished, y_wished;
 
-  if (behind != STUDIO_NO_ITEM)
+  if (predecessor != STUDIO_NO_ITEM)
     {
-      position_after (fresh, &fresh->scene->item[behind], card);
+      position_after (fresh, &fresh->scene->item[predecessor], card);
       if (gone != 0)
         {
           if (is_on_card (fresh->scene, card))
@@ -526,13 +527,13 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
     {
     case STUDIO_ADD_AT:
       return TRUE;
-    case STUDIO_ADD_BEHIND:
+    case STUDIO_ADD_AFTER:
       if (item == STUDIO_NO_ITEM)
         return FALSE;
       if (wire_after (fresh, &scene->item[item], STUDIO_NO_ITEM) == STUDIO_FIT_NOT)
         complain (fresh, &scene->item[item], said);
       else if (!place->branch)
-        insert_behind (fresh, &scene->item[item]);
+        insert_after (fresh, &scene->item[item]);
       join_targets (fresh);
       return TRUE;
     case STUDIO_ADD_LOOSE:

@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   STUDIO_ADD_AT,     /* alone */
-  STUDIO_ADD_BEHIND, /* to the right of a card and wired to it, between it and its readers */
+  STUDIO_ADD_AFTER,  /* to the right of a card and wired to it, between it and its readers */
   STUDIO_ADD_LOOSE,  /* at the loose end of a wire from or to a port */
   STUDIO_ADD_ON_WIRE /* between the two ends of a wire */
 } StudioAddKind;
@@ -17,11 +17,11 @@ typedef enum
 typedef struct
 {
   StudioAddKind kind;
-  double x, y;          /* the card's centre; BEHIND chooses its own */
-  guint64 serial;       /* BEHIND, LOOSE: a card; ON_WIRE: a wire */
+  double x, y;          /* the card's centre; AFTER chooses its own */
+  guint64 serial;       /* AFTER, LOOSE: a card; ON_WIRE: a wire */
   gboolean from_output; /* LOOSE: the port is an output */
   const char *port;     /* LOOSE; interned */
-  gboolean branch;      /* BEHIND: the card's readers stay wired to it */
+  gboolean branch;      /* AFTER: the card's readers stay wired to it */
 } StudioAddPlace;
 
 /* Adds a node of this operator, or an instance of this module; the module is one of the graph, or one of the library by

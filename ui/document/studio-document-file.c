@@ -14,7 +14,7 @@
 /* ---- file --------------------------------------------------------------- */
 
 static void
-adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path, char *digest)
+use_graph (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path, char *digest)
 {
   guint n_before;
 
@@ -66,7 +66,7 @@ studio_document_open_text (StudioDocument *self, const char *text, gssize length
     return FALSE;
   if (folder != NULL)
     loom_graph_set_folder (graph, folder);
-  adopt (self, graph, g_steal_pointer (&faults), g_bytes_new (text, length), NULL, NULL);
+  use_graph (self, graph, g_steal_pointer (&faults), g_bytes_new (text, length), NULL, NULL);
   return TRUE;
 }
 
@@ -80,7 +80,7 @@ studio_document_open (StudioDocument *self, const char *path, GError **error)
 
   if (graph == NULL)
     return FALSE;
-  adopt (self, graph, faults, g_bytes_new (text, length), absolute, studio_file_watch_digest_of (text, length));
+  use_graph (self, graph, faults, g_bytes_new (text, length), absolute, studio_file_watch_digest_of (text, length));
   return TRUE;
 }
 
@@ -194,7 +194,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
    * was before another crash. */
   if (content->path != NULL)
     digest = content->digest != NULL ? g_strdup (content->digest) : studio_file_watch_digest_of (base, length);
-  adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path, digest);
+  use_graph (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path, digest);
 
   if (content->n_saved > 0)
     self->saved_step = G_MAXUINT64; /* it was within the steps that are one now */

@@ -2,7 +2,7 @@
  * or a wire to a name that a formula no longer has. */
 #include "ui/document/studio-document-private.h"
 #include "ui/document/studio-loops.h"
-#include "ui/document/studio-mend.h"
+#include "ui/document/studio-quick-fix.h"
 #include "ui/document/studio-trials.h"
 
 #include <glib/gi18n.h>
@@ -171,12 +171,12 @@ studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer 
 {
   StudioDocument *self = data;
   char *own = studio_document_own_fix (fault, serial, self);
-  g_autoptr (GPtrArray) mends = NULL;
+  g_autoptr (GPtrArray) fixes = NULL;
 
   if (own != NULL || !self->net_valid || (!self->trials_unlimited && studio_trials_clock () > self->trials_until))
     return own;
-  mends = studio_document_mends (self, fault, serial);
-  return mends->len > 0 ? g_strdup (((StudioMend *)mends->pdata[0])->label) : NULL;
+  fixes = studio_document_find_fixes (self, fault, serial);
+  return fixes->len > 0 ? g_strdup (((StudioFix *)fixes->pdata[0])->label) : NULL;
 }
 
 gint64
@@ -225,7 +225,7 @@ cross_bridge (StudioDocument *self, guint64 serial, const char *port)
 
 /* Rewires the wire of an input that a formula no longer has to the only name without a wire, or removes it. */
 static gboolean
-mend_stray_wire (StudioDocument *self, guint64 serial, const char *port)
+fix_stray_wire (StudioDocument *self, guint64 serial, const char *port)
 {
   const char *waits;
   LoomElement *wire = stray_wire (self, serial, port, &waits), *node = studio_document_node (self, serial);
@@ -295,7 +295,7 @@ studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
     return FALSE;
   serial = studio_document_get_selected (self, 0);
   if (code == LOOM_ERROR_PORT && attribute == NULL
-      && (cross_bridge (self, serial, port) || mend_stray_wire (self, serial, port)))
+      && (cross_bridge (self, serial, port) || fix_stray_wire (self, serial, port)))
     return TRUE;
   if (attribute == NULL)
     return FALSE;
@@ -338,14 +338,14 @@ shown_fault (StudioDocument *self, guint64 serial, guint64 *node)
   return NULL;
 }
 
-StudioMend *
-studio_document_first_mend (StudioDocument *self, guint64 serial)
+StudioFix *
+studio_document_first_fix (StudioDocument *self, guint64 serial)
 {
   guint64 node = 0;
   const LoomFault *fault = shown_fault (self, serial, &node);
-  g_autoptr (GPtrArray) mends = fault != NULL ? studio_document_mends (self, fault, node) : NULL;
+  g_autoptr (GPtrArray) fixes = fault != NULL ? studio_document_find_fixes (self, fault, node) : NULL;
 
-  return mends != NULL && mends->len > 0 ? g_ptr_array_steal_index (mends, 0) : NULL;
+  return fixes != NULL && fixes->len > 0 ? g_ptr_array_steal_index (fixes, 0) : NULL;
 }
 
 gboolean
@@ -353,17 +353,17 @@ studio_document_apply_fix (StudioDocument *self, guint64 serial)
 {
   guint64 node = 0;
   const LoomFault *fault = shown_fault (self, serial, &node);
-  g_autoptr (GPtrArray) mends = NULL;
-  const StudioMend *mend;
+  g_autoptr (GPtrArray) fixes = NULL;
+  const StudioFix *fix;
 
   if (fault == NULL)
     return FALSE;
-  mends = studio_document_mends (self, fault, node);
-  mend = mends->len > 0 ? mends->pdata[0] : NULL;
-  if (mend == NULL)
+  fixes = studio_document_find_fixes (self, fault, node);
+  fix = fixes->len > 0 ? fixes->pdata[0] : NULL;
+  if (fix == NULL)
     return FALSE;
-  if (mend->kind != STUDIO_MEND_FIX)
-    return studio_document_apply_mend (self, mend);
+  if (fix->kind != STUDIO_FIX_OWN)
+    return studio_document_apply_quick_fix (self, fix);
   /* For a missing input of a module the fault is that of a node inside, but the missing wire is here. */
   if (fault->fix_attribute == NULL && cross_bridge (self, node, fault->port))
     return TRUE;

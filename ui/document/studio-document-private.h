@@ -73,7 +73,7 @@ void studio_document_forget_derived (StudioDocument *self);
 void studio_document_changed (StudioDocument *self);
 /* The gap at an unwired input, or NULL. */
 const StudioBridge *studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port);
-/* The label of the button for a fault: the fault's own fix, or one that was tried (studio-mend.h). */
+/* The label of the button for a fault: the fault's own fix, or one that was tried (studio-quick-fix.h). */
 char *studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer self);
 /* Call before making a scene: fixes are tried for some milliseconds. */
 void studio_document_begin_trials (StudioDocument *self);

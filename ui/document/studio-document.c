@@ -58,7 +58,7 @@ add_grammar_faults (LoomFaults *to, const LoomFaults *from)
 
 /* A fault in <train> is added to the list, unless a node has an error, of which it is probably a consequence. */
 static void
-judge_training (StudioDocument *self, LoomFaults *faults)
+find_training_faults (StudioDocument *self, LoomFaults *faults)
 {
   const LoomElement *train = loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN);
   const char *folder = loom_graph_get_folder (self->graph);
@@ -84,7 +84,7 @@ judge_training (StudioDocument *self, LoomFaults *faults)
 
 /* An input that was wired until a node was deleted is an error and not something that is still missing. */
 static void
-judge_torn (StudioDocument *self, LoomFaults *faults)
+mark_torn_inputs (StudioDocument *self, LoomFaults *faults)
 {
   for (guint i = 0; self->bridges->len > 0 && i < loom_faults_length (faults); i++)
     {
@@ -110,8 +110,8 @@ studio_document_infer (StudioDocument *self)
   add_grammar_faults (faults, self->grammar);
   g_clear_pointer (&self->net, loom_net_free);
   self->net = loom_net_new (self->graph, NULL, faults);
-  judge_torn (self, faults);
-  judge_training (self, faults);
+  mark_torn_inputs (self, faults);
+  find_training_faults (self, faults);
   if (self->run != NULL)
     run_version_add_fault (self->run, self->graph, faults);
   self->net_valid = TRUE;

@@ -75,19 +75,19 @@ read_clicked_cb (StudioFaultList *self)
 static void
 free_fix (gpointer fix)
 {
-  studio_mend_free (fix);
+  studio_fix_free (fix);
 }
 
 static void
 quick_fix_cb (GtkButton *button, StudioFaultList *self)
 {
-  const StudioMend *fix = g_object_get_data (G_OBJECT (button), "fix");
+  const StudioFix *fix = g_object_get_data (G_OBJECT (button), "fix");
   const char *path = g_object_get_data (G_OBJECT (button), "path");
   const LoomFault *fault = fault_of (button, self);
 
   if (fault == NULL)
     return;
-  if (fix->kind == STUDIO_MEND_FIX)
+  if (fix->kind == STUDIO_FIX_OWN)
     {
       studio_document_apply_fault_fix (self->document, fault);
       return;
@@ -95,9 +95,9 @@ quick_fix_cb (GtkButton *button, StudioFaultList *self)
   if (!studio_document_reveal (self->document, path))
     return;
   /* The field for a value opens on the card. */
-  if (fix->kind == STUDIO_MEND_ASK)
+  if (fix->kind == STUDIO_FIX_ASK)
     g_signal_emit (self, signals[LEFT], 0);
-  studio_canvas_apply_mend (self->canvas, fix);
+  studio_canvas_apply_fix (self->canvas, fix);
 }
 
 /* The remedies of a fault at a node: a button each, with a preview of its effect. */
@@ -107,11 +107,11 @@ add_fixes (StudioFaultList *self, GtkWidget *box, const LoomFault *fault)
   LoomNet *net = studio_document_get_net (self->document);
   int node = loom_net_find (net, fault->node);
   g_autoptr (GPtrArray) fixes
-      = node >= 0 ? studio_document_mends (self->document, fault, loom_net_node (net, (guint)node)->serial) : NULL;
+      = node >= 0 ? studio_document_find_fixes (self->document, fault, loom_net_node (net, (guint)node)->serial) : NULL;
 
   for (guint m = 0; fixes != NULL && m < fixes->len; m++)
     {
-      StudioMend *fix = g_ptr_array_index (fixes, m);
+      StudioFix *fix = g_ptr_array_index (fixes, m);
       GtkWidget *line = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
       GtkWidget *button = gtk_button_new_with_label (fix->label), *preview = gtk_label_new (fix->preview);
 

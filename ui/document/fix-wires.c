@@ -1,5 +1,5 @@
 /* Quick fixes of wires: removing one, or exchanging two. */
-#include "ui/document/mend-private.h"
+#include "ui/document/fix-private.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -38,21 +38,21 @@ dup_port (const LoomElement *wire)
 }
 
 static void
-offer_cut (const MendPatient *patient, const LoomElement *wire)
+offer_cut (const FixSearch *search, const LoomElement *wire)
 {
-  StudioMend *mend = mend_add (patient, STUDIO_MEND_CUT, NULL);
+  StudioFix *fix = fix_add (search, STUDIO_FIX_CUT, NULL);
   const char *from = loom_element_get (wire, "from"), *to = loom_element_get (wire, "to");
 
-  mend->from = loom_element_serial (wire);
-  mend->label = g_strdup_printf (_ ("Remove the wire from %s"), from);
-  mend->preview = g_strdup_printf ("%s → %s", from, to);
+  fix->from = loom_element_serial (wire);
+  fix->label = g_strdup_printf (_ ("Remove the wire from %s"), from);
+  fix->preview = g_strdup_printf ("%s → %s", from, to);
 }
 
 /* Of two wires into one input the later one was probably drawn by mistake, so its removal is offered first. */
 static void
-try_doubles (const MendPatient *patient, GPtrArray *wires)
+try_doubles (const FixSearch *search, GPtrArray *wires)
 {
-  for (guint k = wires->len; k-- > 0 && patient->mends->len < MEND_MOST;)
+  for (guint k = wires->len; k-- > 0 && search->fixes->len < FIX_MOST;)
     {
       g_autofree char *port = dup_port (wires->pdata[k]);
 
@@ -62,7 +62,7 @@ try_doubles (const MendPatient *patient, GPtrArray *wires)
 
           if (i != k && g_strcmp0 (port, other) == 0)
             {
-              offer_cut (patient, wires->pdata[k]);
+              offer_cut (search, wires->pdata[k]);
               break;
             }
         }
@@ -82,9 +82,9 @@ place_along (const LoomElement *scope, const char *id, gboolean down)
 
 /* A cycle is opened at a wire that runs backwards on the canvas, which was probably drawn by mistake. */
 static void
-try_ring (const MendPatient *patient, GPtrArray *wires)
+try_ring (const FixSearch *search, GPtrArray *wires)
 {
-  const LoomElement *scope = loom_element_parent (patient->node->element), *back = NULL;
+  const LoomElement *scope = loom_element_parent (search->node->element), *back = NULL;
   double farthest = 0;
 
   for (guint k = 0; k < wires->len; k++)
@@ -95,8 +95,7 @@ try_ring (const MendPatient *patient, GPtrArray *wires)
 
       if (!loom_end_split (loom_element_get (wire, "from"), &id, &port))
         continue;
-      way = place_along (scope, id, FALSE)
-            - place_along (scope, loom_element_get (patient->node->element, "id"), FALSE);
+      way = place_along (scope, id, FALSE) - place_along (scope, loom_element_get (search->node->element, "id"), FALSE);
       if (back == NULL || way > farthest)
         {
           back = wire;
@@ -104,49 +103,49 @@ try_ring (const MendPatient *patient, GPtrArray *wires)
         }
     }
   if (back != NULL)
-    offer_cut (patient, back);
+    offer_cut (search, back);
 }
 
 void
-mend_try_cuts (const MendPatient *patient)
+fix_try_cuts (const FixSearch *search)
 {
-  g_autoptr (GPtrArray) wires = wires_into (patient->node->element);
+  g_autoptr (GPtrArray) wires = wires_into (search->node->element);
 
-  if (patient->fault->code == LOOM_ERROR_CYCLE)
-    try_ring (patient, wires);
+  if (search->fault->code == LOOM_ERROR_CYCLE)
+    try_ring (search, wires);
   else
-    try_doubles (patient, wires);
+    try_doubles (search, wires);
 }
 
 /* ---- swapping ------------------------------------------------------------------ */
 
 void
-mend_try_swap (const MendPatient *patient)
+fix_try_swap (const FixSearch *search)
 {
-  const LoomPortSpec *spec = patient->node->input_spec;
+  const LoomPortSpec *spec = search->node->input_spec;
 
   if (spec == NULL || spec[0].name == NULL || (spec[0].flags & LOOM_PORT_VARIADIC))
     return;
-  for (guint a = 0; a < patient->n; a++)
-    for (guint b = a + 1; b < patient->n; b++)
+  for (guint a = 0; a < search->n; a++)
+    for (guint b = a + 1; b < search->n; b++)
       {
-        const LoomType *type[MEND_MOST_INPUTS];
+        const LoomType *type[FIX_MOST_INPUTS];
         StudioFitAnswer answer;
-        StudioMend *mend;
+        StudioFix *fix;
 
-        if (patient->type[a] == NULL || patient->type[b] == NULL)
+        if (search->type[a] == NULL || search->type[b] == NULL)
           continue;
-        memcpy (type, patient->type, sizeof type);
-        type[a] = patient->type[b];
-        type[b] = patient->type[a];
-        studio_fit_infer (patient->node->element, type, patient->n, &answer);
+        memcpy (type, search->type, sizeof type);
+        type[a] = search->type[b];
+        type[b] = search->type[a];
+        studio_fit_infer (search->node->element, type, search->n, &answer);
         studio_fit_answer_clear (&answer);
         if (answer.fit != STUDIO_FIT_WELL)
           continue;
-        mend = mend_add (patient, STUDIO_MEND_SWAP, spec[a].name);
-        mend->value = g_strdup (spec[b].name);
-        mend->label = g_strdup (_ ("Swap the wires"));
-        mend->preview = g_strdup_printf ("%s ⇄ %s", spec[a].name, spec[b].name);
+        fix = fix_add (search, STUDIO_FIX_SWAP, spec[a].name);
+        fix->value = g_strdup (spec[b].name);
+        fix->label = g_strdup (_ ("Swap the wires"));
+        fix->preview = g_strdup_printf ("%s ⇄ %s", spec[a].name, spec[b].name);
         return;
       }
 }
@@ -154,62 +153,61 @@ mend_try_swap (const MendPatient *patient)
 /* ---- modules ------------------------------------------------------------------- */
 
 static void
-try_module_output (const MendPatient *patient, const LoomElement *instance, const char *port, const char *scope,
-                   guint at, GHashTable *read)
+try_module_output (const FixSearch *search, const LoomElement *instance, const char *port, const char *scope, guint at,
+                   GHashTable *read)
 {
-  const LoomType *type[MEND_MOST_INPUTS];
-  const LoomType *made = loom_net_type_of (patient->net, scope, loom_element_serial (instance), port);
+  const LoomType *type[FIX_MOST_INPUTS];
+  const LoomType *made = loom_net_type_of (search->net, scope, loom_element_serial (instance), port);
   const char *id = loom_element_get (instance, "id");
   LoomNetSource source;
   StudioFitAnswer answer;
-  StudioMend *mend;
+  StudioFix *fix;
   g_autofree char *shape = NULL;
 
-  if (made == NULL || !loom_net_source_of (patient->net, scope, loom_element_serial (instance), port, &source)
+  if (made == NULL || !loom_net_source_of (search->net, scope, loom_element_serial (instance), port, &source)
       || g_hash_table_contains (read, GUINT_TO_POINTER (8 * source.node + source.output + 1))
-      || mend_depends (patient, source.node))
+      || fix_depends (search, source.node))
     return;
-  memcpy (type, patient->type, sizeof type);
+  memcpy (type, search->type, sizeof type);
   type[at] = made;
-  studio_fit_infer (patient->node->element, type, MAX (patient->n, at + 1), &answer);
+  studio_fit_infer (search->node->element, type, MAX (search->n, at + 1), &answer);
   studio_fit_answer_clear (&answer);
   if (answer.fit < STUDIO_FIT_UNKNOWN || answer.fit == STUDIO_FIT_HINT)
     return;
   shape = loom_shape_to_string (&made->shape);
-  mend = mend_add (patient, STUDIO_MEND_CONNECT, patient->fault->port);
-  mend->from = loom_element_serial (instance);
-  mend->output = g_strdup (port);
-  mend->label = g_strdup_printf (_ ("Connect to %s"), id);
-  mend->preview = g_strdup_printf ("%s %s → %s", id, shape, patient->fault->port);
+  fix = fix_add (search, STUDIO_FIX_CONNECT, search->fault->port);
+  fix->from = loom_element_serial (instance);
+  fix->output = g_strdup (port);
+  fix->label = g_strdup_printf (_ ("Connect to %s"), id);
+  fix->preview = g_strdup_printf ("%s %s → %s", id, shape, search->fault->port);
 }
 
 void
-mend_try_modules (const MendPatient *patient, guint at, GHashTable *read)
+fix_try_modules (const FixSearch *search, guint at, GHashTable *read)
 {
-  const LoomElement *scope = loom_element_parent (patient->node->element);
-  const char *dot = strrchr (patient->node->path, '.');
-  g_autofree char *path = g_strndup (patient->node->path, dot != NULL ? (gsize)(dot - patient->node->path) : 0);
+  const LoomElement *scope = loom_element_parent (search->node->element);
+  const char *dot = strrchr (search->node->path, '.');
+  g_autofree char *path = g_strndup (search->node->path, dot != NULL ? (gsize)(dot - search->node->path) : 0);
 
   for (guint i = loom_element_n_children (scope); i-- > 0;)
     {
       const LoomElement *e = loom_element_child (scope, i);
       const char *name = loom_node_module (e);
       const LoomElement *module
-          = name != NULL ? loom_graph_find_module (studio_document_get_graph (patient->document), name) : NULL;
+          = name != NULL ? loom_graph_find_module (studio_document_get_graph (search->document), name) : NULL;
 
       for (guint k = 0; module != NULL && k < loom_element_n_children (module); k++)
-        if (patient->mends->len < MEND_MOST
-            && loom_op_has_role (loom_element_child (module, k), LOOM_ROLE_MODULE_OUTPUT))
-          try_module_output (patient, e, loom_element_get (loom_element_child (module, k), "id"), path, at, read);
+        if (search->fixes->len < FIX_MOST && loom_op_has_role (loom_element_child (module, k), LOOM_ROLE_MODULE_OUTPUT))
+          try_module_output (search, e, loom_element_get (loom_element_child (module, k), "id"), path, at, read);
     }
 }
 
 /* ---- applying ------------------------------------------------------------------ */
 
 gboolean
-mend_cut (StudioDocument *document, const StudioMend *mend)
+fix_cut (StudioDocument *document, const StudioFix *fix)
 {
-  LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (document), mend->from);
+  LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (document), fix->from);
 
   if (wire == NULL)
     return FALSE;
@@ -220,9 +218,9 @@ mend_cut (StudioDocument *document, const StudioMend *mend)
 }
 
 gboolean
-mend_swap (StudioDocument *document, const StudioMend *mend)
+fix_swap (StudioDocument *document, const StudioFix *fix)
 {
-  LoomElement *node = studio_document_node (document, mend->node);
+  LoomElement *node = studio_document_node (document, fix->node);
   g_autoptr (GPtrArray) wires = node != NULL ? wires_into (node) : NULL;
 
   if (wires == NULL)
@@ -231,9 +229,9 @@ mend_swap (StudioDocument *document, const StudioMend *mend)
   for (guint i = 0; i < wires->len; i++)
     {
       g_autofree char *port = dup_port (wires->pdata[i]);
-      const char *other = g_strcmp0 (port, mend->port) == 0    ? mend->value
-                          : g_strcmp0 (port, mend->value) == 0 ? mend->port
-                                                               : NULL;
+      const char *other = g_strcmp0 (port, fix->port) == 0    ? fix->value
+                          : g_strcmp0 (port, fix->value) == 0 ? fix->port
+                                                              : NULL;
       g_autofree char *to = other != NULL ? g_strdup_printf ("%s.%s", loom_element_get (node, "id"), other) : NULL;
 
       if (to != NULL)

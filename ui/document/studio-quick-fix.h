@@ -8,19 +8,19 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  STUDIO_MEND_FIX,     /* the fault's own fix: an attribute, a wire across deleted nodes */
-  STUDIO_MEND_INSERT,  /* inserts a node into the wire of the port */
-  STUDIO_MEND_SET,     /* sets another value of a parameter */
-  STUDIO_MEND_CONNECT, /* wires a port that fits */
-  STUDIO_MEND_CUT,     /* removes a superfluous wire */
-  STUDIO_MEND_SWAP,    /* exchanges two wires of the node */
-  STUDIO_MEND_OPEN,    /* the fault is inside the module: shows its inside */
-  STUDIO_MEND_ASK      /* a value that only the user knows */
-} StudioMendKind;
+  STUDIO_FIX_OWN,     /* the fault's own fix: an attribute, a wire across deleted nodes */
+  STUDIO_FIX_INSERT,  /* inserts a node into the wire of the port */
+  STUDIO_FIX_SET,     /* sets another value of a parameter */
+  STUDIO_FIX_CONNECT, /* wires a port that fits */
+  STUDIO_FIX_CUT,     /* removes a superfluous wire */
+  STUDIO_FIX_SWAP,    /* exchanges two wires of the node */
+  STUDIO_FIX_OPEN,    /* the fault is inside the module: shows its inside */
+  STUDIO_FIX_ASK      /* a value that only the user knows */
+} StudioFixKind;
 
 typedef struct
 {
-  StudioMendKind kind;
+  StudioFixKind kind;
   char *label;   /* of a button: "Insert flatten" */
   char *preview; /* "B × 1 × 28 × 28 → flatten → B × 784" */
   guint64 node;  /* the faulty node, or the one that causes the fault */
@@ -29,17 +29,17 @@ typedef struct
   char *op;      /* INSERT */
   guint64 from;  /* CONNECT: the other node and its output; CUT: the wire */
   char *output;
-} StudioMend;
+} StudioFix;
 
-void studio_mend_free (StudioMend *mend);
+void studio_fix_free (StudioFix *fix);
 /* The fixes for a fault of the net, the likeliest first; may be empty. For a card's button, serial is the card's.
  * (transfer full) */
-GPtrArray *studio_document_mends (StudioDocument *self, const LoomFault *fault, guint64 serial);
+GPtrArray *studio_document_find_fixes (StudioDocument *self, const LoomFault *fault, guint64 serial);
 /* Applies a fix as one step; not an ASK, for which the user must enter a value. */
-gboolean studio_document_apply_mend (StudioDocument *self, const StudioMend *mend);
+gboolean studio_document_apply_quick_fix (StudioDocument *self, const StudioFix *fix);
 /* The position of the new node of an INSERT; FALSE for others, and if the wire no longer exists. */
-gboolean studio_document_mend_place (StudioDocument *self, const StudioMend *mend, StudioAddPlace *place);
+gboolean studio_document_fix_place (StudioDocument *self, const StudioFix *fix, StudioAddPlace *place);
 /* The first fix for the fault on the card; NULL if there is none. */
-StudioMend *studio_document_first_mend (StudioDocument *self, guint64 serial);
+StudioFix *studio_document_first_fix (StudioDocument *self, guint64 serial);
 
 G_END_DECLS

@@ -4,7 +4,7 @@
 
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
-#include "ui/document/studio-mend.h"
+#include "ui/document/studio-quick-fix.h"
 
 typedef struct
 {
@@ -66,34 +66,34 @@ fault_of (StudioDocument *document, const char *node)
   return NULL;
 }
 
-static const StudioMend *
-find (GPtrArray *mends, const char *label)
+static const StudioFix *
+find (GPtrArray *fixes, const char *label)
 {
-  for (guint i = 0; i < mends->len; i++)
-    if (g_str_equal (((StudioMend *)mends->pdata[i])->label, label))
-      return mends->pdata[i];
+  for (guint i = 0; i < fixes->len; i++)
+    if (g_str_equal (((StudioFix *)fixes->pdata[i])->label, label))
+      return fixes->pdata[i];
   return NULL;
 }
 
 static void
-test_mend (gconstpointer data)
+test_fixes (gconstpointer data)
 {
   const Case *c = data;
   g_autoptr (StudioDocument) document = load (c->graph);
   const LoomFault *fault = fault_of (document, c->node);
-  g_autoptr (GPtrArray) mends = NULL;
+  g_autoptr (GPtrArray) fixes = NULL;
   g_autofree char *before = document_text (document), *after = NULL;
-  const StudioMend *mend;
+  const StudioFix *fix;
 
   g_assert_nonnull (fault);
-  mends = studio_document_mends (document, fault, document_serial (document, c->node));
-  for (guint i = 0; i < mends->len; i++)
-    g_test_message ("%s: %s", ((StudioMend *)mends->pdata[i])->label, ((StudioMend *)mends->pdata[i])->preview);
-  mend = find (mends, c->label);
-  g_assert_nonnull (mend);
+  fixes = studio_document_find_fixes (document, fault, document_serial (document, c->node));
+  for (guint i = 0; i < fixes->len; i++)
+    g_test_message ("%s: %s", ((StudioFix *)fixes->pdata[i])->label, ((StudioFix *)fixes->pdata[i])->preview);
+  fix = find (fixes, c->label);
+  g_assert_nonnull (fix);
   if (c->preview != NULL)
-    g_assert_cmpstr (mend->preview, ==, c->preview);
-  g_assert_true (studio_document_apply_mend (document, mend));
+    g_assert_cmpstr (fix->preview, ==, c->preview);
+  g_assert_true (studio_document_apply_quick_fix (document, fix));
   g_assert_null (fault_of (document, c->node));
   g_assert_cmpuint (loom_faults_length (studio_document_get_faults (document)), ==, 0);
   g_assert_true (studio_document_undo (document));
@@ -134,19 +134,19 @@ test_ask (void)
     {
       guint64 serial = document_serial (document, asked[i].node);
       LoomFaults *faults = studio_document_get_faults (document);
-      const StudioMend *mend = NULL;
-      g_autoptr (GPtrArray) mends = NULL;
+      const StudioFix *fix = NULL;
+      g_autoptr (GPtrArray) fixes = NULL;
 
-      for (guint f = 0; f < loom_faults_length (faults) && mend == NULL; f++)
+      for (guint f = 0; f < loom_faults_length (faults) && fix == NULL; f++)
         if (g_strcmp0 (loom_faults_get (faults, f)->node, asked[i].node) == 0)
           {
-            g_clear_pointer (&mends, g_ptr_array_unref);
-            mends = studio_document_mends (document, loom_faults_get (faults, f), serial);
-            mend = find (mends, asked[i].label);
+            g_clear_pointer (&fixes, g_ptr_array_unref);
+            fixes = studio_document_find_fixes (document, loom_faults_get (faults, f), serial);
+            fix = find (fixes, asked[i].label);
           }
-      g_assert_nonnull (mend);
-      g_assert_cmpint (mend->kind, ==, STUDIO_MEND_ASK);
-      g_assert_cmpstr (mend->port, ==, asked[i].param);
+      g_assert_nonnull (fix);
+      g_assert_cmpint (fix->kind, ==, STUDIO_FIX_ASK);
+      g_assert_cmpstr (fix->port, ==, asked[i].param);
     }
 }
 
@@ -222,13 +222,13 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *path = g_strdup_printf ("/mend/%s", cases[i].name);
+      g_autofree char *path = g_strdup_printf ("/fixes/%s", cases[i].name);
 
-      g_test_add_data_func (path, &cases[i], test_mend);
+      g_test_add_data_func (path, &cases[i], test_fixes);
     }
-  g_test_add_func ("/mend/button", test_button);
-  g_test_add_func ("/mend/ask", test_ask);
-  g_test_add_func ("/mend/unread", test_unread);
-  g_test_add_func ("/mend/shipped", test_shipped);
+  g_test_add_func ("/fixes/button", test_button);
+  g_test_add_func ("/fixes/ask", test_ask);
+  g_test_add_func ("/fixes/unread", test_unread);
+  g_test_add_func ("/fixes/shipped", test_shipped);
   return g_test_run ();
 }
