@@ -6,6 +6,8 @@
 #include "tests/ui/document-graphs.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-clipboard.h"
+#include "ui/document/studio-document-add.h"
+#include "ui/document/studio-document-history.h"
 #include "ui/document/studio-library.h"
 #include "ui/document/studio-preview.h"
 #include "ui/inspector/studio-inspector-params.h"
@@ -524,6 +526,63 @@ test_library (void)
   g_rmdir (folder);
 }
 
+static const char *
+selected_id (StudioDocument *document)
+{
+  const LoomElement *e
+      = studio_document_n_selected (document) == 1
+            ? loom_graph_by_serial (studio_document_get_graph (document), studio_document_get_selected (document, 0))
+            : NULL;
+
+  return e != NULL ? loom_element_get (e, "id") : NULL;
+}
+
+/* Undo keeps the selection, and where its step leaves none it selects what was selected on the other side. */
+static void
+test_selection (void)
+{
+  g_autoptr (StudioDocument) document = document_load (net);
+  const guint64 fc = document_serial (document, "fc"), act = document_serial (document, "act");
+  const StudioAddPlace place = { .kind = STUDIO_ADD_BEHIND, .serial = fc };
+
+  studio_document_select_only (document, fc);
+  g_assert_cmpuint (studio_document_add (document, "tanh", FALSE, NULL, &place, NULL), !=, 0);
+  g_assert_cmpstr (selected_id (document), ==, "tanh");
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpstr (selected_id (document), ==, "fc");
+  g_assert_true (studio_document_redo (document));
+  g_assert_cmpstr (selected_id (document), ==, "fc");
+  g_assert_true (studio_document_undo (document));
+
+  /* What comes back is selected again. */
+  studio_document_select_only (document, act);
+  studio_document_delete_selection (document);
+  studio_document_select (document, NULL, 0);
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpstr (selected_id (document), ==, "act");
+
+  /* Another selection stays, and so does none where nothing comes back. */
+  studio_document_move (document, &act, 1, 12, 0);
+  studio_document_select_only (document, fc);
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpstr (selected_id (document), ==, "fc");
+  studio_document_select_only (document, act);
+  studio_document_move (document, &act, 1, 12, 0);
+  studio_document_select (document, NULL, 0);
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpuint (studio_document_n_selected (document), ==, 0);
+
+  /* Several steps at once; and a step that was folded into another. */
+  studio_document_select_only (document, fc);
+  const guint n = studio_document_n_steps (document);
+  studio_document_add (document, "tanh", FALSE, NULL, &place, NULL);
+  studio_document_add (document, "relu", FALSE, NULL, &place, NULL);
+  studio_document_fold (document, n);
+  studio_document_add (document, "gelu", FALSE, NULL, &place, NULL);
+  g_assert_true (studio_document_jump (document, n));
+  g_assert_cmpstr (selected_id (document), ==, "fc");
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -543,5 +602,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/ui/editing/number-drag", test_number_drag);
   g_test_add_func ("/editing/preview", test_preview);
   g_test_add_func ("/ui/editing/library", test_library);
+  g_test_add_func ("/ui/editing/selection", test_selection);
   return g_test_run ();
 }

@@ -2,8 +2,10 @@
 #include "ui/canvas/studio-chooser.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/document/studio-typed-layer.h"
 
 struct _StudioChooser
 {
@@ -15,6 +17,7 @@ struct _StudioChooser
   gboolean is_shifted;
   guint n_rows;
   StudioChose chose;
+  StudioTyped typed;
   gpointer data;
   GDestroyNotify free_data;
 };
@@ -106,13 +109,15 @@ search_cb (StudioChooser *self)
   GtkListBoxRow *row = NULL;
   g_autofree char *value = NULL;
 
+  if (self->typed != NULL && self->typed (self, gtk_editable_get_text (GTK_EDITABLE (self->entry)), self->data))
+    return;
+  gtk_widget_remove_css_class (self->entry, "error");
   if (self->is_free)
-    {
-      gtk_label_set_text (GTK_LABEL (self->doc), self->about);
-      gtk_widget_remove_css_class (self->entry, "error");
-    }
+    gtk_label_set_text (GTK_LABEL (self->doc), self->about);
+  else
+    gtk_stack_set_visible_child (GTK_STACK (self->stack), self->scroller);
   g_free (self->words);
-  self->words = studio_search_split (gtk_editable_get_text (GTK_EDITABLE (self->entry)), &value);
+  self->words = studio_typed_layer_split (gtk_editable_get_text (GTK_EDITABLE (self->entry)), &value);
   for (int i = 0; (row = row_at (self, i)) != NULL; i++)
     {
       StudioChoice *choice = row_choice (row);
@@ -300,6 +305,7 @@ studio_chooser_begin (StudioChooser *self, const char *title, const char *hint, 
     gtk_list_box_remove (GTK_LIST_BOX (self->list), GTK_WIDGET (row));
   self->n_rows = 0;
   self->is_free = FALSE;
+  self->typed = NULL;
   gtk_widget_remove_css_class (self->entry, "error");
   gtk_label_set_text (GTK_LABEL (self->title), title);
   gtk_label_set_text (GTK_LABEL (self->keys), keys);
@@ -324,8 +330,15 @@ studio_chooser_set_free (StudioChooser *self, const char *doc)
 }
 
 void
+studio_chooser_set_typed (StudioChooser *self, StudioTyped typed)
+{
+  self->typed = typed;
+}
+
+void
 studio_chooser_refuse (StudioChooser *self, const char *why)
 {
+  gtk_stack_set_visible_child (GTK_STACK (self->stack), self->doc);
   gtk_label_set_text (GTK_LABEL (self->doc), why);
   gtk_widget_add_css_class (self->entry, "error");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, why, -1);
@@ -343,7 +356,9 @@ studio_chooser_show (StudioChooser *self, const char *text, gboolean select, dou
   GdkRectangle at = { CLAMP (x, 0, self->canvas->view.width), CLAMP (y, 0, self->canvas->view.height), 1, 1 };
 
   gtk_popover_set_pointing_to (GTK_POPOVER (self->popover), &at);
-  gtk_editable_set_text (GTK_EDITABLE (self->entry), text);
+  /* A text that is being typed keeps its cursor. */
+  if (strcmp (gtk_editable_get_text (GTK_EDITABLE (self->entry)), text) != 0)
+    gtk_editable_set_text (GTK_EDITABLE (self->entry), text);
   search_cb (self);
   if (!gtk_widget_get_visible (self->popover))
     gtk_popover_popup (GTK_POPOVER (self->popover));

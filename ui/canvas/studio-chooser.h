@@ -32,6 +32,9 @@ typedef struct
 typedef void (*StudioChose) (StudioChooser *chooser, const StudioChoice *choice, const char *text, gboolean go_on,
                              gpointer data);
 
+/* The text was typed or changed; TRUE: the popover has become another one by that. */
+typedef gboolean (*StudioTyped) (StudioChooser *chooser, const char *text, gpointer data);
+
 /* Takes the place of another popover of the canvas. data is freed with it. */
 StudioChooser *studio_chooser_new (StudioCanvas *canvas, StudioChose chose, gpointer data, GDestroyNotify free_data);
 /* Empties the list. title stands above the entry and hint in it; keys (NULL: none) below the list says which keys do
@@ -44,6 +47,8 @@ studio_chooser_add (StudioChooser *self, const char *icon, const char *title, co
 void studio_chooser_set_free (StudioChooser *self, const char *doc);
 /* Says why the typed text is no answer, until another is typed. */
 void studio_chooser_refuse (StudioChooser *self, const char *why);
+/* typed is called with each change of the text until studio_chooser_begin(). */
+void studio_chooser_set_typed (StudioChooser *self, StudioTyped typed);
 /* TRUE while what was chosen with Shift is told. */
 gboolean studio_chooser_is_shifted (StudioChooser *self);
 /* Shows it at a point of the canvas, in pixels, with this text, which is selected as one where select is set. */

@@ -27,11 +27,11 @@ typedef struct
 /* Adds a node of this operator, or an instance of this module, of the graph or by its reference of the library (see
  * studio-library.h), whose definition is then copied into the document in the same step; selects it, and gives its
  * serial; 0 where there is no such operator, module or place. Required parameters have the values of the operator
- * table; value, where it is not NULL, is the first one's. Ports are chosen by types: the first of the card's outputs
- * that fits, the first input that takes it; the target of a loss is wired to the data set by itself where exactly one
- * of its outputs fits. said: where nothing fits, so that the node is not wired, or may not stand there, why (transfer
- * full). */
-guint64 studio_document_add (StudioDocument *self, const char *name, gboolean is_module, const char *value,
+ * table; parameters, where they are not NULL, are names and values in turn, which replace those. Ports are chosen by
+ * types: the first of the card's outputs that fits, the first input that takes it; the target of a loss is wired to the
+ * data set by itself where exactly one of its outputs fits. said: where nothing fits, so that the node is not wired, or
+ * may not stand there, why (transfer full). */
+guint64 studio_document_add (StudioDocument *self, const char *name, gboolean is_module, const char *const *parameters,
                              const StudioAddPlace *place, char **said);
 /* How well a fresh node of this operator would fit there. At a point everything does. */
 StudioFit studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlace *place);

@@ -21,8 +21,5 @@ guint studio_search_rank (const StudioSearchKey *key, const char *text);
 /* Where a row stands that has such a rank for these words (stripped), and fits so well at the place that is asked
  * about; larger is better, 0: not at all. What was typed counts first; where nothing was, what fits. */
 guint studio_search_order (guint rank, StudioFit fit, const char *words);
-/* The words of a search without the number at its end, which goes to *value (NULL: there is none): “linear 10”. Both
- * (transfer full). */
-char *studio_search_split (const char *text, char **value);
 
 G_END_DECLS
