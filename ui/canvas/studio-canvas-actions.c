@@ -106,7 +106,7 @@ arrange (StudioCanvas *self, StudioLayoutDirection direction)
 
   /* A part is arranged where one looks at it. */
   if (studio_document_arrange (self->document, self->view.width, self->view.height, direction))
-    studio_canvas_zoom_to_fit (self);
+    studio_canvas_fit_readable (self);
   studio_canvas_glide (self, before);
 }
 

@@ -133,7 +133,7 @@ studio_canvas_show_part (StudioCanvas *self, const graphene_rect_t *part, gboole
       studio_canvas_zoomed (self, before.zoom);
     }
   else
-    studio_canvas_zoom_to_fit (self);
+    studio_canvas_fit_readable (self);
   self->flight.keeps = self->fitted = keep;
   self->flight.keeps_part = self->part_kept = keep;
   if (!is_animated (self) || before.width <= 0)
@@ -152,7 +152,10 @@ studio_canvas_fit_again (StudioCanvas *self)
 
   if (!self->part_kept || self->view.width <= 0)
     {
-      studio_canvas_zoom_to_fit (self);
+      if (self->fits_all)
+        studio_canvas_zoom_to_fit (self);
+      else
+        studio_canvas_fit_readable (self);
       return;
     }
   studio_canvas_drop_flight (self);

@@ -24,6 +24,7 @@ struct _StudioCanvas
   StudioTheme theme;
   gboolean theme_valid;
   gboolean fit_pending; /* until there is a size */
+  gboolean fits_all;    /* however small: it was asked for */
   gboolean fitted;      /* nothing was moved since the graph, or the part that is kept, was fitted */
   gboolean part_kept;   /* what is fitted is this part, and not all of the graph */
   StudioRect part;

@@ -312,7 +312,7 @@ scope_changed_cb (StudioCanvas *self)
       studio_canvas_zoomed (self, -1);
     }
   else
-    studio_canvas_zoom_to_fit (self);
+    studio_canvas_fit_readable (self);
 }
 
 void

@@ -90,11 +90,13 @@ fit (StudioCanvas *self, const StudioRect *bounds, const StudioRect *start)
   studio_canvas_zoomed (self, before);
 }
 
-void
-studio_canvas_zoom_to_fit (StudioCanvas *self)
+/* readable: where all of it would be too small to read, its beginning. */
+static void
+fit_all (StudioCanvas *self, gboolean readable)
 {
   StudioRect bounds, start;
 
+  self->fits_all = !readable;
   if (self->view.width <= 0 || self->view.height <= 0)
     {
       self->fit_pending = TRUE;
@@ -104,8 +106,20 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
   self->fit_pending = FALSE;
   bounds = studio_geometry_bounds_with_pins (studio_canvas_scene (self));
   start = first_card (studio_canvas_scene (self));
-  fit (self, &bounds, &start);
+  fit (self, &bounds, readable ? &start : NULL);
   self->fitted = TRUE;
+}
+
+void
+studio_canvas_zoom_to_fit (StudioCanvas *self)
+{
+  fit_all (self, FALSE);
+}
+
+void
+studio_canvas_fit_readable (StudioCanvas *self)
+{
+  fit_all (self, TRUE);
 }
 
 /* The rectangle around all that is selected; FALSE where nothing is. */
@@ -152,7 +166,7 @@ studio_canvas_set_presentation (StudioCanvas *self, gboolean on)
   if (self->presentation == on)
     return;
   self->presentation = on;
-  studio_canvas_zoom_to_fit (self);
+  studio_canvas_fit_readable (self);
 }
 
 void
