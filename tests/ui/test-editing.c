@@ -6,7 +6,6 @@
 #include "tests/ui/document-graphs.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-clipboard.h"
-#include "ui/document/studio-document-add.h"
 #include "ui/document/studio-document-history.h"
 #include "ui/document/studio-library.h"
 #include "ui/document/studio-preview.h"
@@ -543,10 +542,9 @@ test_selection (void)
 {
   g_autoptr (StudioDocument) document = document_load (net);
   const guint64 fc = document_serial (document, "fc"), act = document_serial (document, "act");
-  const StudioAddPlace place = { .kind = STUDIO_ADD_BEHIND, .serial = fc };
 
   studio_document_select_only (document, fc);
-  g_assert_cmpuint (studio_document_add (document, "tanh", FALSE, NULL, &place, NULL), !=, 0);
+  g_assert_cmpuint (studio_document_add_node (document, "tanh", 300, 300), !=, 0);
   g_assert_cmpstr (selected_id (document), ==, "tanh");
   g_assert_true (studio_document_undo (document));
   g_assert_cmpstr (selected_id (document), ==, "fc");
@@ -575,10 +573,10 @@ test_selection (void)
   /* Several steps at once; and a step that was folded into another. */
   studio_document_select_only (document, fc);
   const guint n = studio_document_n_steps (document);
-  studio_document_add (document, "tanh", FALSE, NULL, &place, NULL);
-  studio_document_add (document, "relu", FALSE, NULL, &place, NULL);
+  studio_document_add_node (document, "tanh", 300, 300);
+  studio_document_add_node (document, "relu", 300, 300);
   studio_document_fold (document, n);
-  studio_document_add (document, "gelu", FALSE, NULL, &place, NULL);
+  studio_document_add_node (document, "gelu", 300, 300);
   g_assert_true (studio_document_jump (document, n));
   g_assert_cmpstr (selected_id (document), ==, "fc");
 }

@@ -409,7 +409,7 @@ is_on_card (const StudioScene *scene, const StudioItem *card)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      StudioRect other = studio_geometry_card (&scene->item[i]);
+      StudioRect other = studio_geometry_with_pins (&scene->item[i]);
 
       if (studio_rect_intersects (&room, &other))
         return TRUE;
