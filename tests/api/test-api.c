@@ -91,7 +91,7 @@ count_cb (const GradloomStep *step, gpointer data)
   g_assert_cmpint (step->step, ==, ++*count);
   g_assert_cmpint (step->total_steps, ==, 3 * step->steps_per_epoch);
   g_assert_cmpfloat (step->loss, >, 0);
-  g_assert_cmpfloat (step->learning_rate, ==, 0.01);
+  g_assert_cmpfloat (step->learning_rate, ==, 0.03);
   return *count != 5;
 }
 
@@ -150,7 +150,7 @@ metric_cb (const char *name, double value, gpointer data)
 static void
 test_train_and_predict (void)
 {
-  static const char *const options[] = { "set=hidden.out_features=32", "lr=0.02", "epochs=60", NULL };
+  static const char *const options[] = { "set=hidden.out_features=24", "lr=0.02", "epochs=60", NULL };
   static const float points[] = { 0.1f, 0.2f, -0.5f, 0.4f, 0.3f, -0.6f };
   g_autofree char *folder = g_dir_make_tmp ("gradloom-api-XXXXXX", NULL), *file = g_build_filename (folder, "w", NULL);
   g_autoptr (GError) error = NULL;
@@ -177,7 +177,7 @@ test_train_and_predict (void)
 
   g_assert_true (gradloom_trainer_save (trainer, file, &error));
   g_assert_no_error (error);
-  /* The file's graph has 4 hidden units, the weights have 32. */
+  /* The file's graph has 32 hidden units, the weights have 24. */
   g_autofree char *path = example ("lessons/spirals.xml"), *text = NULL;
   g_autoptr (GradloomPredictor) narrow = gradloom_predictor_new (graph, file, NULL, 0, &error);
   g_assert_no_error (error);
@@ -185,8 +185,8 @@ test_train_and_predict (void)
   g_assert_error (error, GRADLOOM_ERROR, GRADLOOM_ERROR_DATA);
   g_clear_error (&error);
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_auto (GStrv) halves = g_strsplit (text, "op=\"linear\" out_features=\"4\"", 2);
-  g_autofree char *changed = g_strjoinv ("op=\"linear\" out_features=\"32\"", halves);
+  g_auto (GStrv) halves = g_strsplit (text, "op=\"linear\" out_features=\"32\"", 2);
+  g_autofree char *changed = g_strjoinv ("op=\"linear\" out_features=\"24\"", halves);
   wide = gradloom_graph_parse (changed, -1, NULL, &error);
   g_assert_no_error (error);
   g_assert_true (gradloom_graph_check (wide, &error));

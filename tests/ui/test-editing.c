@@ -474,6 +474,8 @@ test_number_drag (void)
   const LoomParamSpec integer = { .name = "n", .type = LOOM_PARAM_INT, .def = "3", .minimum = 1, .maximum = 100 };
   const LoomParamSpec real = { .name = "p", .type = LOOM_PARAM_FLOAT, .def = "0.5" };
   const LoomParamSpec text = { .name = "t", .type = LOOM_PARAM_STRING };
+  const LoomParamSpec list = { .name = "l", .type = LOOM_PARAM_INTS, .def = "1", .minimum = 1, .maximum = 9 };
+  const LoomParamSpec padding = { .name = "pad", .type = LOOM_PARAM_STRING, .def = "0" };
   static const struct
   {
     gboolean is_real, fine;
@@ -485,6 +487,16 @@ test_number_drag (void)
     { TRUE, FALSE, "0.001", "0.0012", 16 }, { FALSE, FALSE, "{width}", NULL, 8 },
   };
 
+  static const struct
+  {
+    gboolean is_list;
+    const char *text, *expected;
+    double dx;
+  } others[] = {
+    { TRUE, "", "3", 16 },  { TRUE, "3,2", "4,3", 8 }, { TRUE, "3,2", "1,1", -80 }, { TRUE, "3,x", NULL, 8 },
+    { FALSE, "", "2", 16 }, { FALSE, "1", "0", -80 },  { FALSE, "same", NULL, 8 },
+  };
+
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autofree char *now = studio_number_dragged (cases[i].is_real ? &real : &integer, cases[i].text, cases[i].dx,
@@ -493,6 +505,13 @@ test_number_drag (void)
       g_assert_cmpstr (now, ==, cases[i].expected);
     }
   g_assert_null (studio_number_dragged (&text, "3", 8, STUDIO_DRAG_PLAIN));
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      const LoomParamSpec *spec = others[i].is_list ? &list : &padding;
+      g_autofree char *now = studio_number_dragged (spec, others[i].text, others[i].dx, STUDIO_DRAG_PLAIN);
+
+      g_assert_cmpstr (now, ==, others[i].expected);
+    }
 }
 
 /* A module that was saved from one graph is copied into another, once. */

@@ -90,30 +90,11 @@ is_set (const Reading *self, const char *name)
   return FALSE;
 }
 
-/* Parameters that a bare number may mean. The padding of a convolution is a text, since it may be “same”. */
+/* Parameters that a bare number may mean. */
 static gboolean
 takes_number (const LoomParamSpec *spec)
 {
-  const char *likely = spec->def != NULL ? spec->def : spec->fresh;
-
-  switch (spec->type)
-    {
-    case LOOM_PARAM_INT:
-    case LOOM_PARAM_FLOAT:
-    case LOOM_PARAM_INTS:
-    case LOOM_PARAM_FLOATS:
-      return TRUE;
-    case LOOM_PARAM_SHAPE:
-      return spec->def == NULL;
-    case LOOM_PARAM_STRING:
-      return spec->choices == NULL && likely != NULL && is_number (likely);
-    case LOOM_PARAM_BOOL:
-    case LOOM_PARAM_ENUM:
-    case LOOM_PARAM_DTYPE:
-    case LOOM_PARAM_PATH:
-      return FALSE;
-    }
-  return FALSE;
+  return studio_param_takes_numbers (spec) || (spec->type == LOOM_PARAM_SHAPE && spec->def == NULL);
 }
 
 /* "5x5" is for a list: in “conv 5x5” it is the kernel's size, although the number of channels comes first. */
