@@ -475,8 +475,27 @@ test_bars (void)
   g_assert_cmpstr (gtk_label_get_label (version), ==, "Training an earlier version · 1 change");
   g_assert_true (is_shown (bars, "end_version"));
   g_assert_false (is_shown (bars, "version_show"));
+  /* And to one that is done, until they are equal. */
+  studio_run_take_state (run, "done", NULL);
+  studio_run_take_end (run, NULL);
+  g_assert_true (is_shown (bars, "end_version"));
   studio_run_set_ranks (run, 1);
   g_assert_false (is_shown (bars, "end_version"));
+
+  /* Of memory: one figure of each, and a button that sets a batch that fits. */
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_state (
+      run, "failed",
+      "It would not fit. The run needs 58.0 GB on cpu: 58.0 GB for activations; 23.4 GB are available. "
+      "A batch of 400 fits.");
+  g_assert_cmpstr (gtk_label_get_label (label), ==, "58.0 GB planned, 23.4 GB there. A batch of 400 fits.");
+  g_assert_true (is_shown (bars, "batch_button"));
+  GtkButton *batch = GTK_BUTTON (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "batch_button"));
+  g_assert_cmpstr (gtk_button_get_label (batch), ==, "Use _Batch 400");
+  g_assert_cmpstr (gtk_actionable_get_action_name (GTK_ACTIONABLE (batch)), ==, "win.use-batch");
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_state (run, "failed", sentence);
+  g_assert_false (is_shown (bars, "batch_button"));
   g_object_unref (bars);
 }
 

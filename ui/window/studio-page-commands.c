@@ -99,6 +99,13 @@ device_cb (StudioPage *self, GVariant *parameter)
 }
 
 static void
+use_batch_cb (StudioPage *self, GVariant *parameter)
+{
+  studio_training_set (self->document, "batch_size", g_variant_get_string (parameter, NULL));
+  studio_page_restart (self);
+}
+
+static void
 export_chart_cb (StudioPage *self, GVariant *parameter)
 {
   studio_page_export_chart (self, g_variant_get_string (parameter, NULL));
@@ -320,6 +327,7 @@ static const StudioPageCommand commands[] = {
     { "<Control><Shift>y" },
     "bytes gpu owner planned measured driver peak" },
   { "device", "s", device_cb, NULL, NULL, { NULL }, NULL },
+  { "use-batch", "s", use_batch_cb, NULL, NULL, { NULL }, NULL },
   { "learning-rate",
     NULL,
     ask_learning_rate_cb,

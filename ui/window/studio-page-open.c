@@ -85,6 +85,7 @@ studio_page_open_file (StudioPage *self, GFile *file, GError **error)
     }
   if (!studio_document_open (self->document, path, &why))
     {
+      studio_files_refuse (path);
       explain (why, path);
       g_propagate_error (error, why);
       return FALSE;

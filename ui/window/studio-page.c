@@ -9,6 +9,7 @@
 #include "ui/window/studio-start-page.h"
 #include "ui/window/studio-toasts.h"
 #include "ui/window/studio-tooltip.h"
+#include "ui/run/studio-rank-count.h"
 #include "ui/training/studio-training-settings.h"
 
 G_DEFINE_FINAL_TYPE (StudioPage, studio_page, ADW_TYPE_BIN)
@@ -157,6 +158,8 @@ make_parts (StudioPage *self)
 
   self->inspector = studio_inspector_new (self->document);
   GtkWidget *settings = GTK_WIDGET (studio_training_settings_new (self->document));
+  studio_training_settings_set_ranks (STUDIO_TRAINING_SETTINGS (settings),
+                                      studio_rank_count_spin_new (self->document, self->run));
   studio_inspector_set_empty_widget (self->inspector, settings);
   studio_panes_add_page (self->panes, STUDIO_PANE_END, GTK_WIDGET (self->inspector), "inspector", _ ("Parameters"));
 
