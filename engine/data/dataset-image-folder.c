@@ -360,7 +360,7 @@ decode_batch (Folder *self, Decoding *list, guint n)
 
 #define CHECKED_AT_ONCE 64u
 
-/* Marks the files from `first` on that are not readable, at most n; returns how many they are. */
+/* Marks the files from `first` on that are not readable, at most n; returns their number. */
 static guint
 find_broken (Folder *self, guint first, guint n, gboolean *is_broken)
 {
@@ -384,7 +384,7 @@ find_broken (Folder *self, guint first, guint n, gboolean *is_broken)
 }
 
 /* Removes files that are not readable, and notes how many there were and which is the first. n_dealt: the files that
- * are no test files come first, and so many. Every class keeps at least one of those. */
+ * are no test files come first; this is their number. Every class keeps at least one of those. */
 static gboolean
 leave_out_broken (Folder *self, guint *n_dealt, GError **error)
 {
