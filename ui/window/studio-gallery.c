@@ -10,6 +10,7 @@
 #include "ui/layout/studio-layout.h"
 #include "ui/window/studio-files.h"
 #include "ui/window/studio-graph-picture.h"
+#include "ui/window/studio-task-thumbnail.h"
 #include "ui/scene/studio-allowed-paths.h"
 #include "ui/scene/studio-partitions.h"
 
@@ -23,6 +24,7 @@ typedef struct
   GtkWidget *picture;
   GBytes *text; /* of an example */
   char *path;   /* of a recent file */
+  gboolean shows_task;
 } Entry;
 
 struct _StudioGallery
@@ -80,6 +82,8 @@ draw_entry (StudioGallery *self, const Entry *entry)
   if (texture != NULL)
     gtk_picture_set_paintable (GTK_PICTURE (entry->picture), GDK_PAINTABLE (texture));
   studio_scene_free (scene);
+  if (entry->shows_task)
+    studio_task_thumbnail_show (GTK_PICTURE (entry->picture), graph, net, WIDTH * scale, HEIGHT * scale, dark);
 }
 
 static gboolean
@@ -298,6 +302,7 @@ append_examples (StudioGallery *self, const char *title, const GPtrArray *exampl
         continue;
       Entry *entry = g_new0 (Entry, 1);
       entry->text = g_bytes_ref (example->text);
+      entry->shows_task = group == GROUP_LEARN;
       if (flow == NULL)
         flow = append_section (self, title);
       append_card (self, flow, example->title, example->tip, "win.example", example->name, entry);
