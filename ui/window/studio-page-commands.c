@@ -1,6 +1,7 @@
 /* The table of a page's commands: what each does, and how menus, keys and lists of actions show it. */
 #include <glib/gi18n.h>
 
+#include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-page-private.h"
 
 static void
