@@ -98,6 +98,7 @@ show_batch (StudioRunBanners *self, StudioRunState state)
   gtk_button_set_label (GTK_BUTTON (self->batch_button), label);
   gtk_widget_set_tooltip_text (self->batch_button, _ ("Sets the batch size of the graph and trains (Enter)"));
   gtk_actionable_set_action_target (GTK_ACTIONABLE (self->batch_button), "s", target);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->batch_button), "win.use-batch");
 }
 
 static void
