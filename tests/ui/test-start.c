@@ -361,9 +361,15 @@ test_other_files (void)
 static AdwMessageDialog *
 find_question (void)
 {
-  for (GList *l = gtk_application_get_windows (GTK_APPLICATION (application)); l != NULL; l = l->next)
-    if (ADW_IS_MESSAGE_DIALOG (l->data) && gtk_widget_get_mapped (l->data))
-      return l->data;
+  GListModel *windows = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++)
+    {
+      g_autoptr (GtkWidget) window = g_list_model_get_item (windows, i);
+
+      if (ADW_IS_MESSAGE_DIALOG (window) && gtk_widget_get_mapped (window))
+        return ADW_MESSAGE_DIALOG (window);
+    }
   return NULL;
 }
 
@@ -378,6 +384,7 @@ answer_import (const char *response, const char *weights)
   g_assert_nonnull (strstr (adw_message_dialog_get_body (dialog), weights));
   g_assert_nonnull (strstr (adw_message_dialog_get_body (dialog), "B."));
   adw_message_dialog_response (dialog, response);
+  gtk_window_destroy (GTK_WINDOW (dialog)); /* a button does that */
   WAIT_FOR (find_question () == NULL);
 }
 
