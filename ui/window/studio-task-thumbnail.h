@@ -3,7 +3,7 @@
 
 #include <gtk/gtk.h>
 
-#include "engine/loom.h"
+#include "ui/scene/studio-scene.h"
 
 G_BEGIN_DECLS
 

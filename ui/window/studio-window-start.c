@@ -2,7 +2,6 @@
  * weights. Also opens the window “New from Data”. */
 #include <glib/gi18n.h>
 
-#include "engine/loom.h"
 #include "ui/run/studio-timeline-window.h"
 #include "ui/start/studio-import.h"
 #include "ui/start/studio-new-dialog.h"
