@@ -204,6 +204,8 @@ test_train_and_predict (void)
   g_assert_cmpint (g_rmdir (folder), ==, 0);
 }
 
+#define UNITS 32 /* of the hidden layer of the spirals */
+
 /* Weights and ports have their shapes; a weight that is set is what is computed with. */
 static void
 test_tensors (void)
@@ -219,19 +221,21 @@ test_tensors (void)
   g_assert_cmpstr (joined, ==, "hidden.weight hidden.bias scores.weight scores.bias");
   g_autoptr (GradloomTensor) weight = gradloom_trainer_get_weight (trainer, "hidden.weight", &error);
   g_assert_cmpint (gradloom_tensor_rank (weight), ==, 2);
-  g_assert_cmpint (gradloom_tensor_dim (weight, 0), ==, 4);
+  g_assert_cmpint (gradloom_tensor_dim (weight, 0), ==, UNITS);
   g_assert_cmpint (gradloom_tensor_dim (weight, 1), ==, 2);
 
   /* With zeros for weights and 1 for biases the layer is 1 everywhere, after the ReLU, too. */
-  g_autoptr (GradloomTensor) zeros = gradloom_tensor_new (GRADLOOM_F32, 2, (gint64[]){ 4, 2 }, NULL, &error);
-  g_autoptr (GradloomTensor) ones
-      = gradloom_tensor_new (GRADLOOM_F32, 1, (gint64[]){ 4 }, (float[]){ 1, 1, 1, 1 }, &error);
+  g_autoptr (GradloomTensor) zeros = gradloom_tensor_new (GRADLOOM_F32, 2, (gint64[]){ UNITS, 2 }, NULL, &error);
+  float one[UNITS];
+  for (int i = 0; i < UNITS; i++)
+    one[i] = 1;
+  g_autoptr (GradloomTensor) ones = gradloom_tensor_new (GRADLOOM_F32, 1, (gint64[]){ UNITS }, one, &error);
   g_assert_true (gradloom_trainer_set_weight (trainer, "hidden.weight", zeros, &error));
   g_assert_true (gradloom_trainer_set_weight (trainer, "hidden.bias", ones, &error));
   g_autoptr (GradloomTensor) act = gradloom_trainer_read (trainer, "act", &error);
   g_assert_no_error (error);
   g_assert_cmpint (gradloom_tensor_rank (act), ==, 2);
-  g_assert_cmpint (gradloom_tensor_dim (act, 1), ==, 4);
+  g_assert_cmpint (gradloom_tensor_dim (act, 1), ==, UNITS);
   for (gint64 i = 0; i < gradloom_tensor_count (act); i++)
     g_assert_cmpfloat (gradloom_tensor_get (act, i), ==, 1);
   g_autoptr (GradloomTensor) gradient = gradloom_trainer_read (trainer, "grad:scores", &error);

@@ -529,21 +529,23 @@ test_mpirun (void)
   {
     const char *status, *says;
     int is;
-  } ends[] = { { "0", NULL, 0 },
-               { "2", NULL, 2 },
-               { "9", "A rank was ended by signal 9 (Killed), and the run has ended on all ranks. Nothing was saved", 3 },
-               { "137", "A rank was lost", 3 },
-               { "127", "No rank could be started on a:2,b; see mpirun's message above.", 3 },
-               { "255", "No rank could be started on a:2,b; see mpirun's message above.", 3 } };
+  } ends[]
+      = { { "0", NULL, 0 },
+          { "2", NULL, 2 },
+          { "9", "A rank was ended by signal 9 (Killed), and the run has ended on all ranks. Nothing was saved", 3 },
+          { "137", "A rank was lost", 3 },
+          { "127", "No rank could be started on a:2,b; see mpirun's message above.", 3 },
+          { "255", "No rank could be started on a:2,b; see mpirun's message above.", 3 } };
   g_autofree char *old = g_strdup (g_getenv ("PATH")), *here = g_get_current_dir ();
   g_autofree char *path = g_strconcat (here, "/bin:", old, NULL), *said = NULL;
 
   g_mkdir ("bin", 0700);
-  cli_write ("bin/mpirun",
-             "#!/bin/sh\n"
-             "echo \"$1 $2 $3 $4 $OMPI_MCA_mca_base_env_list $HWLOC_COMPONENTS $OMPI_MCA_hwloc_base_binding_policy\" \\\n"
-             "  \"$PRTE_MCA_hwloc_default_binding_policy $PRTE_MCA_rmaps_default_mapping_policy\" > said\n"
-             "exit $STATUS\n");
+  cli_write (
+      "bin/mpirun",
+      "#!/bin/sh\n"
+      "echo \"$1 $2 $3 $4 $OMPI_MCA_mca_base_env_list $HWLOC_COMPONENTS $OMPI_MCA_hwloc_base_binding_policy\" \\\n"
+      "  \"$PRTE_MCA_hwloc_default_binding_policy $PRTE_MCA_rmaps_default_mapping_policy\" > said\n"
+      "exit $STATUS\n");
   g_assert_cmpint (g_chmod ("bin/mpirun", 0700), ==, 0);
   g_setenv ("PATH", path, TRUE);
   g_setenv ("OMPI_MCA_mca_base_env_list", "OWN;GRADLOOM_BUILD_ROOT", TRUE);
@@ -589,6 +591,33 @@ test_trace_copies (void)
       copies++;
     }
   g_assert_cmpuint (copies, >, 1);
+}
+
+/* A step of one rank is forward, then backward, then the update, and the file says which. */
+static void
+test_trace_phases (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *title = NULL;
+  g_autoptr (GArray) spans = NULL;
+  guint n[LOOM_N_TRACE_PHASES] = { 0 };
+  int phase = LOOM_TRACE_FORWARD;
+
+  cli_expect (0, NULL, "train", path, "--steps", "7", "--trace", "phases.json");
+  spans = loom_trace_read ("phases.json", &title, NULL);
+  g_assert_nonnull (spans);
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
+
+      n[span->phase]++;
+      g_assert_true ((span->kind == LOOM_TRACE_WAIT) == (span->phase == LOOM_TRACE_NO_PHASE));
+      if (span->kind == LOOM_TRACE_WAIT)
+        continue;
+      g_assert_cmpint (span->phase, >=, phase);
+      phase = span->phase;
+    }
+  for (int p = LOOM_TRACE_FORWARD; p < LOOM_N_TRACE_PHASES; p++)
+    g_assert_cmpuint (n[p], >, 2);
 }
 
 /* Lanes of two ranks: both compute and exchange, no span ends before it begins, and those of a lane follow one another.
@@ -645,6 +674,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/ranks/collectives", test_collectives);
   g_test_add_func ("/cli/ranks/trace", test_trace);
   g_test_add_func ("/cli/ranks/trace-copies", test_trace_copies);
+  g_test_add_func ("/cli/ranks/trace-phases", test_trace_phases);
   g_test_add_func ("/cli/ranks/launchers", test_launchers);
   g_test_add_func ("/cli/ranks/standard", test_standard);
   g_test_add_func ("/cli/ranks/mpirun", test_mpirun);
