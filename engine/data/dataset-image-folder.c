@@ -18,6 +18,7 @@
 
 static const char *const colors[] = { "rgb", "grey", NULL };
 static const char *const keeps[] = { "auto", "memory", "files", NULL };
+static const char *const brokens[] = { "error", "skip", NULL };
 static const char *const endings[] = { ".png",  ".jpg", ".jpeg", ".jfif", ".bmp", ".gif", ".webp", ".avif", ".heic",
                                        ".heif", ".jxl", ".tif",  ".tiff", ".ppm", ".pgm", ".pnm",  NULL };
 
@@ -49,6 +50,13 @@ static const LoomDatasetParam params[] = {
     .doc
     = "memory: all pictures are decoded once and kept in memory; files: a picture is decoded each time it is read; "
       "auto: memory if that takes less than 1 GiB." },
+  { .name = "broken",
+    .type = LOOM_DATASET_ENUM,
+    .def = "error",
+    .choices = brokens,
+    .doc
+    = "error: a picture that is not readable ends the run; skip: all pictures are read once at the start, and those "
+      "that are not readable are left out and counted." },
   LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
@@ -348,6 +356,78 @@ decode_batch (Folder *self, Decoding *list, guint n)
   g_cond_clear (&batch.done);
 }
 
+/* ---- pictures that are not readable ------------------------------------------ */
+
+#define CHECKED_AT_ONCE 64u
+
+/* Marks the files from `first` on that are not readable, at most n; returns their number. */
+static guint
+find_broken (Folder *self, guint first, guint n, gboolean *is_broken)
+{
+  g_autofree Decoding *list = g_new0 (Decoding, n);
+  guint found = 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      list[i].folder = self;
+      list[i].file = first + i;
+    }
+  decode_batch (self, list, n);
+  for (guint i = 0; i < n; i++)
+    {
+      is_broken[first + i] = list[i].error != NULL;
+      found += list[i].error != NULL;
+      g_clear_error (&list[i].error);
+      g_free (list[i].pixels);
+    }
+  return found;
+}
+
+/* Removes files that are not readable, and notes how many there were and which is the first. n_dealt: the files that
+ * are no test files come first; this is their number. Every class keeps at least one of those. */
+static gboolean
+leave_out_broken (Folder *self, guint *n_dealt, GError **error)
+{
+  const guint n = self->files->len, before = *n_dealt;
+  g_autofree gboolean *is_broken = g_new0 (gboolean, n + 1);
+  g_autofree guint *n_left = g_new0 (guint, g_strv_length (self->base.class_names) + 1);
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GArray) classes = g_array_new (FALSE, FALSE, sizeof (guint32));
+  guint found = 0, first = n;
+
+  for (guint i = 0; i < n; i += CHECKED_AT_ONCE)
+    found += find_broken (self, i, MIN (CHECKED_AT_ONCE, n - i), is_broken);
+  for (guint i = 0; i < n; i++)
+    {
+      const guint32 which = g_array_index (self->classes, guint32, i);
+
+      if (is_broken[i])
+        {
+          first = MIN (first, i);
+          *n_dealt -= i < before;
+          continue;
+        }
+      g_ptr_array_add (files, g_strdup (self->files->pdata[i]));
+      g_array_append_val (classes, which);
+      n_left[which] += i < before;
+    }
+  for (guint c = 0; self->base.class_names[c] != NULL; c++)
+    if (n_left[c] == 0)
+      {
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The class “%s” has no readable picture.",
+                     self->base.class_names[c]);
+        return FALSE;
+      }
+  if (found > 0)
+    self->base.note = g_strdup_printf ("%u of %u pictures are not readable and are left out; the first is “%s”.", found,
+                                       n, (const char *)self->files->pdata[first]);
+  g_ptr_array_unref (self->files);
+  g_array_unref (self->classes);
+  self->files = g_steal_pointer (&files);
+  self->classes = g_steal_pointer (&classes);
+  return TRUE;
+}
+
 static gboolean
 keep_pictures (Folder *self, GError **error)
 {
@@ -394,6 +474,8 @@ load (Folder *self, const LoomDatasetOptions *options, GError **error)
     return FALSE;
   n_dealt = self->files->len;
   if (test_path != NULL && !add_classes (self, test_path, self->base.class_names, path, error))
+    return FALSE;
+  if (g_str_equal (loom_option_string (klass, options, "broken"), "skip") && !leave_out_broken (self, &n_dealt, error))
     return FALSE;
   loom_deal_rows (n_dealt, (guint64)loom_option_int (klass, options, "seed"),
                   loom_option_float (klass, options, "val_fraction"),
@@ -455,7 +537,8 @@ read_pictures (const LoomDataset *base, LoomSplit split, const gint64 *indices, 
 
       if (list[i].error != NULL && good)
         {
-          g_propagate_error (error, g_steal_pointer (&list[i].error));
+          g_set_error (error, list[i].error->domain, list[i].error->code,
+                       "%s Set broken=\"skip\" to leave out pictures that are not readable.", list[i].error->message);
           good = FALSE;
         }
       for (gint64 k = 0; k < count && good; k++)

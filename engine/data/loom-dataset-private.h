@@ -52,6 +52,7 @@ struct _LoomDataset
   const LoomDatasetClass *klass;
   LoomDatasetInfo info;
   char **class_names;
+  char *note;                   /* what was left out, in a sentence; NULL: nothing */
   char **token_names;           /* names of tokens in x, if they differ from the class names; else NULL */
   struct _LoomAugment *augment; /* NULL: pictures are not changed */
   double mixup;                 /* α of mixup, which blends two samples; 0: no mixup */

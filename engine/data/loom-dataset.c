@@ -176,6 +176,7 @@ loom_dataset_free (LoomDataset *self)
   g_clear_pointer (&self->augment, loom_augment_free);
   g_clear_pointer (&self->kept, g_free);
   g_clear_pointer (&self->held, g_free);
+  g_clear_pointer (&self->note, g_free);
   g_clear_pointer (&self->class_names, g_strfreev);
   g_clear_pointer (&self->token_names, g_strfreev);
   g_clear_pointer (&self->feature_names, g_strfreev);
@@ -183,6 +184,12 @@ loom_dataset_free (LoomDataset *self)
   g_clear_pointer (&self->feature_shift, g_free);
   g_clear_pointer (&self->feature_scale, g_free);
   self->klass->free (self);
+}
+
+const char *
+loom_dataset_note (const LoomDataset *self)
+{
+  return self->note;
 }
 
 const LoomDatasetInfo *

@@ -112,6 +112,8 @@ LoomDataset *loom_dataset_new_empty (void);
 void loom_dataset_free (LoomDataset *self);
 
 const LoomDatasetInfo *loom_dataset_info (const LoomDataset *self); /* every n ≥ 0 */
+/* What opening the data set left out, in a sentence for users; NULL: nothing. */
+const char *loom_dataset_note (const LoomDataset *self);
 gint64 loom_dataset_count (const LoomDataset *self, LoomSplit split);
 /* A hash of all samples. Of data larger than memory only a part is hashed, of pictures in files their names and the
  * content of some. Hashes can be compared within a run on machines of one kind; they may differ between versions. */

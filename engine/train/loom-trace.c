@@ -12,6 +12,7 @@
 #include "engine/core/loom-json.h"
 
 static const char *const kind_names[LOOM_N_TRACE_KINDS] = { "compute", "exchange", "wait" };
+static const char *const phase_names[LOOM_N_TRACE_PHASES] = { NULL, "forward", "backward", "update" };
 
 static void
 copy_text (char *to, gsize size, const char *text)
@@ -207,6 +208,8 @@ add_span (LoomJson *json, const LoomTraceSpan *span, int lane)
   loom_json_string (json, "kernel", span->label);
   loom_json_fixed (json, "ms", (double)(span->end - span->begin) / 1e6, 6);
   loom_json_fixed (json, "bytes", span->bytes, 0);
+  if (span->phase > LOOM_TRACE_NO_PHASE && span->phase < LOOM_N_TRACE_PHASES)
+    loom_json_string (json, "phase", phase_names[span->phase]);
   loom_json_end_object (json);
   loom_json_end_object (json);
 }
@@ -299,6 +302,9 @@ read_event (GArray *spans, GHashTable *lanes, JsonObject *event)
   for (int k = 0; k < LOOM_N_TRACE_KINDS; k++)
     if (g_str_equal (kind, kind_names[k]))
       span.kind = k;
+  for (int p = 1; p < LOOM_N_TRACE_PHASES; p++)
+    if (g_str_equal (text (args, "phase"), phase_names[p]))
+      span.phase = p;
   loom_trace_add (spans, &span, name != NULL ? name : "", text (args, "kernel"),
                   args != NULL ? text (args, "node") : text (event, "name"));
 }

@@ -18,11 +18,22 @@ typedef enum
 } LoomTraceKind;
 
 /* Plain memory: ranks send it to one another. */
+/* The pass of a step that a span belongs to. */
+typedef enum
+{
+  LOOM_TRACE_NO_PHASE, /* unknown, or none */
+  LOOM_TRACE_FORWARD,
+  LOOM_TRACE_BACKWARD,
+  LOOM_TRACE_UPDATE,
+  LOOM_N_TRACE_PHASES
+} LoomTracePhase;
+
 typedef struct
 {
   gint64 begin, end; /* nanoseconds since the step began */
   double bytes;      /* read and written, or communicated; 0: unknown */
   gint32 rank, kind;
+  gint32 phase;      /* LoomTracePhase */
   /* Not in files. For a pipeline's stage: 1 + 2·micro-batch, plus 1 for its backward pass; 0: none. For an exchange:
    * the axis of the mesh. */
   gint32 pass, along;

@@ -131,6 +131,10 @@ lane_of (const LoomPlan *plan, const LoomPlanInstr *instr)
                           loom_plan_device (plan, loom_plan_value (plan, instr->value[0])->location.device)->name);
 }
 
+static const LoomTracePhase phases[LOOM_N_REGIONS] = { [LOOM_REGION_FORWARD] = LOOM_TRACE_FORWARD,
+                                                       [LOOM_REGION_BACKWARD] = LOOM_TRACE_BACKWARD,
+                                                       [LOOM_REGION_UPDATE] = LOOM_TRACE_UPDATE };
+
 static void
 add_instr (StepTrace *self, const LoomPlan *plan, const LoomExecSpan *span)
 {
@@ -141,6 +145,7 @@ add_instr (StepTrace *self, const LoomPlan *plan, const LoomExecSpan *span)
                        .kind = is_wait (instr)                                        ? LOOM_TRACE_WAIT
                                : loom_plan_exchanges (instr) || instr->kernel == NULL ? LOOM_TRACE_EXCHANGE
                                                                                       : LOOM_TRACE_COMPUTE,
+                       .phase = phases[instr->region],
                        .pass = (gint32)instr->pass,
                        .along = instr->along,
                        .begin = span->begin,

@@ -212,6 +212,8 @@ train_data_open (TrainData *data, const TrainModel *model, const RankGroup *grou
 
   if (!open_dataset (data, model, samples, error) || !check_classes (data, model, error))
     return FALSE;
+  if (loom_dataset_note (data->dataset) != NULL)
+    train_notes_add (notes, "%s", loom_dataset_note (data->dataset));
   data->loader = train_data_loader_new (data, model, group, LOOM_SPLIT_TRAIN, TRUE, error);
   if (data->loader == NULL || !weigh_samples (data, spec, error) || !drop_last (data, model, group, notes, error))
     return FALSE;

@@ -91,7 +91,7 @@ count_cb (const GradloomStep *step, gpointer data)
   g_assert_cmpint (step->step, ==, ++*count);
   g_assert_cmpint (step->total_steps, ==, 3 * step->steps_per_epoch);
   g_assert_cmpfloat (step->loss, >, 0);
-  g_assert_cmpfloat (step->learning_rate, ==, 0.01);
+  g_assert_cmpfloat (step->learning_rate, ==, 0.03);
   return *count != 5;
 }
 
@@ -150,7 +150,7 @@ metric_cb (const char *name, double value, gpointer data)
 static void
 test_train_and_predict (void)
 {
-  static const char *const options[] = { "set=hidden.out_features=32", "lr=0.02", "epochs=60", NULL };
+  static const char *const options[] = { "set=hidden.out_features=24", "lr=0.02", "epochs=60", NULL };
   static const float points[] = { 0.1f, 0.2f, -0.5f, 0.4f, 0.3f, -0.6f };
   g_autofree char *folder = g_dir_make_tmp ("gradloom-api-XXXXXX", NULL), *file = g_build_filename (folder, "w", NULL);
   g_autoptr (GError) error = NULL;
@@ -177,7 +177,7 @@ test_train_and_predict (void)
 
   g_assert_true (gradloom_trainer_save (trainer, file, &error));
   g_assert_no_error (error);
-  /* The file's graph has 4 hidden units, the weights have 32. */
+  /* The file's graph has 32 hidden units, the weights have 24. */
   g_autofree char *path = example ("lessons/spirals.xml"), *text = NULL;
   g_autoptr (GradloomPredictor) narrow = gradloom_predictor_new (graph, file, NULL, 0, &error);
   g_assert_no_error (error);
@@ -185,8 +185,8 @@ test_train_and_predict (void)
   g_assert_error (error, GRADLOOM_ERROR, GRADLOOM_ERROR_DATA);
   g_clear_error (&error);
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_auto (GStrv) halves = g_strsplit (text, "op=\"linear\" out_features=\"4\"", 2);
-  g_autofree char *changed = g_strjoinv ("op=\"linear\" out_features=\"32\"", halves);
+  g_auto (GStrv) halves = g_strsplit (text, "op=\"linear\" out_features=\"32\"", 2);
+  g_autofree char *changed = g_strjoinv ("op=\"linear\" out_features=\"24\"", halves);
   wide = gradloom_graph_parse (changed, -1, NULL, &error);
   g_assert_no_error (error);
   g_assert_true (gradloom_graph_check (wide, &error));
@@ -204,6 +204,8 @@ test_train_and_predict (void)
   g_assert_cmpint (g_rmdir (folder), ==, 0);
 }
 
+#define UNITS 32 /* of the hidden layer of the spirals */
+
 /* Weights and ports have their shapes; a weight that is set is used by the computation. */
 static void
 test_tensors (void)
@@ -219,19 +221,21 @@ test_tensors (void)
   g_assert_cmpstr (joined, ==, "hidden.weight hidden.bias scores.weight scores.bias");
   g_autoptr (GradloomTensor) weight = gradloom_trainer_get_weight (trainer, "hidden.weight", &error);
   g_assert_cmpint (gradloom_tensor_rank (weight), ==, 2);
-  g_assert_cmpint (gradloom_tensor_dim (weight, 0), ==, 4);
+  g_assert_cmpint (gradloom_tensor_dim (weight, 0), ==, UNITS);
   g_assert_cmpint (gradloom_tensor_dim (weight, 1), ==, 2);
 
   /* With zeros for weights and 1 for biases the layer is 1 everywhere, after the ReLU, too. */
-  g_autoptr (GradloomTensor) zeros = gradloom_tensor_new (GRADLOOM_F32, 2, (gint64[]){ 4, 2 }, NULL, &error);
-  g_autoptr (GradloomTensor) ones
-      = gradloom_tensor_new (GRADLOOM_F32, 1, (gint64[]){ 4 }, (float[]){ 1, 1, 1, 1 }, &error);
+  g_autoptr (GradloomTensor) zeros = gradloom_tensor_new (GRADLOOM_F32, 2, (gint64[]){ UNITS, 2 }, NULL, &error);
+  float one[UNITS];
+  for (int i = 0; i < UNITS; i++)
+    one[i] = 1;
+  g_autoptr (GradloomTensor) ones = gradloom_tensor_new (GRADLOOM_F32, 1, (gint64[]){ UNITS }, one, &error);
   g_assert_true (gradloom_trainer_set_weight (trainer, "hidden.weight", zeros, &error));
   g_assert_true (gradloom_trainer_set_weight (trainer, "hidden.bias", ones, &error));
   g_autoptr (GradloomTensor) act = gradloom_trainer_read (trainer, "act", &error);
   g_assert_no_error (error);
   g_assert_cmpint (gradloom_tensor_rank (act), ==, 2);
-  g_assert_cmpint (gradloom_tensor_dim (act, 1), ==, 4);
+  g_assert_cmpint (gradloom_tensor_dim (act, 1), ==, UNITS);
   for (gint64 i = 0; i < gradloom_tensor_count (act); i++)
     g_assert_cmpfloat (gradloom_tensor_get (act, i), ==, 1);
   g_autoptr (GradloomTensor) gradient = gradloom_trainer_read (trainer, "grad:scores", &error);

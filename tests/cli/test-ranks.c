@@ -594,6 +594,33 @@ test_trace_copies (void)
   g_assert_cmpuint (copies, >, 1);
 }
 
+/* A step of one rank is forward, then backward, then the update, and the file says which. */
+static void
+test_trace_phases (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *title = NULL;
+  g_autoptr (GArray) spans = NULL;
+  guint n[LOOM_N_TRACE_PHASES] = { 0 };
+  int phase = LOOM_TRACE_FORWARD;
+
+  cli_expect (0, NULL, "train", path, "--steps", "7", "--trace", "phases.json");
+  spans = loom_trace_read ("phases.json", &title, NULL);
+  g_assert_nonnull (spans);
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
+
+      n[span->phase]++;
+      g_assert_true ((span->kind == LOOM_TRACE_WAIT) == (span->phase == LOOM_TRACE_NO_PHASE));
+      if (span->kind == LOOM_TRACE_WAIT)
+        continue;
+      g_assert_cmpint (span->phase, >=, phase);
+      phase = span->phase;
+    }
+  for (int p = LOOM_TRACE_FORWARD; p < LOOM_N_TRACE_PHASES; p++)
+    g_assert_cmpuint (n[p], >, 2);
+}
+
 /* Lanes of two ranks: both compute and exchange, no span ends before it begins, and those of a lane follow one another.
  */
 static void
@@ -648,6 +675,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/ranks/collectives", test_collectives);
   g_test_add_func ("/cli/ranks/trace", test_trace);
   g_test_add_func ("/cli/ranks/trace-copies", test_trace_copies);
+  g_test_add_func ("/cli/ranks/trace-phases", test_trace_phases);
   g_test_add_func ("/cli/ranks/launchers", test_launchers);
   g_test_add_func ("/cli/ranks/standard", test_standard);
   g_test_add_func ("/cli/ranks/mpirun", test_mpirun);

@@ -93,7 +93,7 @@ test_cases (void)
                        i / 2 % 2 == 0 ? "plain" : "scaled");
       g_assert_cmpint (json_object_has_member (points->pdata[i], "by"), ==, i >= 4);
       g_assert_cmpfloat (steps, ==, i >= 4 || small ? 20 : 8);
-      g_assert_cmpfloat (json_object_get_double_member (points->pdata[i], "parameters"), ==, 22);
+      g_assert_cmpfloat (json_object_get_double_member (points->pdata[i], "parameters"), ==, 162);
     }
   g_assert_true (g_file_get_contents ("cases.csv", &csv, NULL, NULL));
   g_assert_true (g_str_has_prefix (csv, "case,train.batch_size,by,seed,step,parameters,"));

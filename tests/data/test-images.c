@@ -317,6 +317,51 @@ test_folder_bad (void)
     }
 }
 
+/* Pictures that are not readable are left out and counted, the same in memory and from files, and a class that has no
+ * other is an error. */
+static void
+test_folder_skip (void)
+{
+  static const char *const files[]
+      = { "path", "part", "size", "2", "broken", "skip", "keep", "files", "test_path", "part-test", NULL };
+  static const char *const memory[]
+      = { "path", "part", "size", "2", "broken", "skip", "keep", "memory", "test_path", "part-test", NULL };
+  static const char *const whole[] = { "path", "part", "size", "2", "broken", "skip", "val_fraction", "0.5", NULL };
+  static const char *const none[] = { "path", "broken", "broken", "skip", NULL };
+  const gint64 both[] = { 0, 1, 2 }, first[] = { 0 };
+
+  write_flat ("part/cat/1.bmp", 2, 2, 10, 10, 10);
+  write_file ("part/cat/2.bmp", "none", 4);
+  write_flat ("part/cat/3.bmp", 2, 2, 30, 30, 30);
+  write_file ("part/dog/1.bmp", "none", 4);
+  write_flat ("part/dog/2.bmp", 2, 2, 50, 50, 50);
+  write_file ("part-test/cat/1.bmp", "none", 4);
+  write_flat ("part-test/cat/2.bmp", 2, 2, 70, 70, 70);
+  for (int i = 0; i < 2; i++)
+    {
+      g_autoptr (LoomDataset) dataset = open_source ("image-folder", i == 0 ? files : memory);
+      g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, both, 3, NULL);
+      g_autoptr (GPtrArray) test = loom_dataset_read_new (dataset, LOOM_SPLIT_TEST, first, 1, NULL);
+      g_autofree char *note = g_strdup_printf (
+          "3 of 7 pictures are not readable and are left out; the first is “%s/part/cat/2.bmp”.", folder);
+      const float *x = (const float *)((LoomTensor *)read->pdata[0])->data;
+      const gint64 *y = (const gint64 *)((LoomTensor *)read->pdata[1])->data;
+
+      g_assert_cmpstr (loom_dataset_note (dataset), ==, note);
+      g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 3);
+      g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TEST), ==, 1);
+      for (int k = 0; k < 3; k++)
+        {
+          g_assert_cmpfloat_with_epsilon (x[k * 12], (10 + 20 * k) / 255.0, 1e-6);
+          g_assert_cmpint (y[k], ==, k == 2);
+        }
+      g_assert_cmpfloat_with_epsilon (((const float *)((LoomTensor *)test->pdata[0])->data)[0], 70 / 255.0, 1e-6);
+    }
+  g_autoptr (LoomDataset) halves = open_source ("image-folder", whole);
+  g_assert_cmpint (loom_dataset_count (halves, LOOM_SPLIT_TRAIN) + loom_dataset_count (halves, LOOM_SPLIT_VAL), ==, 3);
+  assert_refused ("image-folder", none, "The class “dog” has no readable picture.");
+}
+
 /* Folders below a class's folder are part of it, and a link that leads back is followed once. */
 static void
 test_nested (void)
@@ -595,6 +640,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/images/cifar-bad", test_cifar_bad);
   g_test_add_func ("/images/folder", test_folder);
   g_test_add_func ("/images/folder-bad", test_folder_bad);
+  g_test_add_func ("/images/folder-skip", test_folder_skip);
   g_test_add_func ("/images/nested", test_nested);
   g_test_add_func ("/images/splits", test_splits);
   g_test_add_func ("/images/large", test_large);

@@ -172,6 +172,57 @@ def library(t, s, wire):
     s.wait("undone", lambda g: set(g.cards) == cards, 2)
 
 
+SHAPES = GRAPH.replace('source="spirals"', 'source="shapes" shapes="1" target_type="class"')
+
+
+def in_one_line(t, path):
+    """A layer with its values in one line, a number that is left by typing the next layer's name, and undo's selection."""
+    with open(path, "w") as f:
+        f.write(SHAPES)
+    with Studio("one-line", path) as s:
+        s.wait("graph", lambda g: len(g.cards) == 1, 2)
+        s.select("data")
+        s.type("conv 6 5x5 pad 2")
+        s.key("ctrl+Return")
+        g = s.wait("the convolution", lambda g: ("data", "conv2d", "B × 3 × 32 × 32") in g.wires, 3)
+        s.type("relu 3")
+        s.key("Return")
+        g = s.wait("the refusal", lambda g: g.find("ReLU takes no further number: “3”."), 2)
+        t.ok(len(g.cards) == 2 and g.typing() == "relu 3", "a value too many is refused in a sentence, and can be corrected")
+        s.key("BackSpace", "BackSpace")
+        s.wait("the list", lambda g: g.find("ReLU", x0=g.canvas[0]), 2)
+        s.key("ctrl+Return")
+        g = s.wait("relu", lambda g: ("conv2d", "relu", "B × 6 × 32 × 32") in g.wires, 2)
+        t.ok(True, "“conv 6 5x5 pad 2” is a convolution of six channels, that keeps the size")
+        s.type("flatten")
+        s.key("ctrl+Return")
+        s.type("linear")
+        s.key("Return")
+        s.wait("the number's field", lambda g: g.typing() == "64", 2)
+        s.type("tanh")
+        g = s.wait("the next search", lambda g: g.find("Add after “linear”") and g.typing() == "tanh", 2)
+        s.key("ctrl+Return")
+        s.type("linear 10")
+        s.key("ctrl+Return")
+        s.type("cross")
+        s.key("Return")
+        g = s.wait("the network", lambda g: len(g.wires) == 8 and not g.popover(), 3)
+        t.ok(("linear", "tanh", "B × 64") in g.wires, "a letter in a number's field begins the next layer, the value stays")
+        t.ok(("data", "cross_entropy", "B") in g.wires and g.number("faults") == 0, "and the target is wired to what it can be")
+        for card in ("linear_2", "tanh", "linear"):
+            s.key("ctrl+z")
+            s.wait("%s selected after undo" % card, lambda g: g.state["selected"] == card, 2)
+        t.ok(True, "undo selects the card that was selected before")
+        s.type("gelu")
+        s.key("Return")
+        s.wait("gelu", lambda g: ("linear", "gelu", "B × 64") in g.wires, 2)
+        s.key("Delete")
+        s.wait("deleted", lambda g: "gelu" not in g.cards, 2)
+        s.key("ctrl+z")
+        g = s.wait("undone", lambda g: "gelu" in g.cards, 2)
+        t.ok(g.state["selected"] == "gelu", "and typing goes on from there; what undo brings back is selected")
+
+
 FAULTY = """<?xml version="1.0" encoding="UTF-8"?>
 <graph xmlns="urn:gradloom:graph" version="1">
   <node id="x" op="input" shape="B,1,28,28"/>
@@ -222,6 +273,7 @@ def body(t):
             chain(t, s)
             at_the_pointer(t, s)
             on_a_wire(t, s)
+        in_one_line(t, path)
         quick_fix(t, path)
     finally:
         os.remove(path)

@@ -69,12 +69,46 @@ def aligning(t, s, g):
     s.still("back", lambda m: abs(m.cards["x"][0] - g.cards["x"][0]) < 1)
 
 
+LONG = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1">
+  <node id="n0" op="input" shape="B,8"/>
+%s  <layout>
+%s  </layout>
+</graph>
+""" % ("".join('  <node id="n%d" op="tanh"/>\n  <wire from="n%d" to="n%d"/>\n' % (i, i - 1, i) for i in range(1, 12)),
+       "".join('    <place node="n%d" x="%d" y="0"/>\n' % (i, 240 * i) for i in range(12)))
+
+
+def fitting(t, s):
+    """Zoom to Fit shows everything, however small; an opened graph begins where it can be read."""
+    s.open("long.xml", LONG)
+    g = s.still("the long graph", lambda g: len(g.cards) == 12)
+    t.ok(g.number("zoom") > 0.5 and inside(g.cards["n0"], g.canvas) and not inside(g.cards["n11"], g.canvas),
+         "a long graph opens at its beginning, to be read")
+    s.key("ctrl+9")
+    g = s.wait("all of it", lambda g: all(inside(r, g.canvas) for r in g.cards.values()), 2)
+    t.ok(g.number("zoom") < 0.5, "Zoom to Fit shows all of it")
+    s.key("F9")
+    wide = s.still("the canvas without its left pane", lambda n: n.canvas[2] > g.canvas[2])
+    t.ok(all(inside(r, wide.canvas) for r in wide.cards.values()) and wide.number("zoom") > g.number("zoom"),
+         "and goes on doing so when the canvas changes")
+    s.key("F9")
+    pinned = len(s.look().cards)
+    s.select("n3")
+    s.key("ctrl+shift+w")
+    s.wait("watched", lambda n: n.has("Edited"), 2)
+    s.key("ctrl+z")
+    g = s.wait("one step back", lambda n: not n.has("Edited"), 2)
+    t.ok(len(g.cards) == pinned and g.state["selected"] == "n3", "watching, with the room that it makes, is one step")
+
+
 def body(t):
     with Studio("arranging") as s:
         s.open("net.xml", PLACED)
         s.wait("graph", lambda g: len(g.cards) == 5 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
         for part in (snapping, arranging, aligning):
             part(t, s, s.look())
+        fitting(t, s)
 
 
 if __name__ == "__main__":

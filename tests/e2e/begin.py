@@ -26,11 +26,22 @@ def train(s, t, what):
 
 def body(t):
     with Studio("begin") as s:
-        s.wait("start page", lambda g: g.has("From data…"), 2)
+        g = s.wait("start page", lambda g: g.has("From data…"), 2)
+        groups = ("See it learn", "Build", "Inside", "Many machines", "Ready to train")
+        t.ok(all(g.find(group, kind="GtkLabel") for group in groups), "examples are grouped by what one sees")
         s.press("From data…")
         g = s.wait("the list", lambda g: g.has("Choose Data") and g.has("1,000 to train on") and g.typing() is not None, 3)
         t.ok(g.has("Fashion-MNIST") and g.has("CSV table"), "the list has every data set")
         pictures(s, "list")
+        s.type("spiral")
+        s.wait("what is asked for", lambda g: not g.has("Fashion-MNIST"), 2)
+        s.key("Escape")
+        s.wait("the whole list", lambda g: g.has("Choose Data") and g.has("Fashion-MNIST"), 2)
+        s.key("Escape")
+        s.wait("the start page", lambda g: g.has("From data…") and not g.has("Choose Data"), 2)
+        t.ok(True, "Escape empties the search, and then leaves")
+        s.press("From data…")
+        s.wait("the list", lambda g: g.has("Choose Data") and g.typing() is not None, 3)
         s.type("spiral")
         s.wait("what is asked for", lambda g: not g.has("Fashion-MNIST"), 2)
         s.press("Two spirals", kind="GtkLabel")

@@ -71,6 +71,31 @@ def choose(t, s, folder):
     t.ok(True, "and writes it from the graph's folder on: table.csv")
 
 
+CONV = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1">
+  <node id="x" op="input" shape="B,3,32,32"/>
+  <node id="conv" op="conv2d" out_channels="4" kernel_size="3"/>
+  <wire from="x" to="conv"/>
+</graph>
+"""
+
+
+def drag_default(t, s):
+    """A value that is the operator's own is dragged like one that was typed."""
+    s.open("conv.xml", CONV)
+    s.wait("graph", lambda g: len(g.cards) == 2, 3)
+    s.select("conv")
+    s.wait("parameters", lambda g: g.find("Stride", x0=pane(g)[0]), 3)
+    for label, shape in (("Stride", "6 × 6"), ("Padding", "8 × 8")):
+        x, y = middle(s.standing(label, lambda g: g.value_place(label)))
+        s.drag((x, y), (x + 34, y), steps=8)
+        s.wait("%s dragged" % label, lambda g: g.has(shape), 3)
+    t.ok(True, "a drag changes defaults: stride 1 to 5, padding 0 to 4")
+    s.key("ctrl+z", "ctrl+z")
+    s.wait("undone", lambda g: not g.has("Edited"), 2)
+    t.ok(True, "each drag is one step")
+
+
 def body(t):
     with Studio("inspector", LESSON) as s:
         g = s.wait("graph", lambda g: len(g.cards) > 0 and g.find("Training", x0=pane(g)[0]), 2)
@@ -110,6 +135,7 @@ def body(t):
              "a data set's own options are in the inspector")
         t.ok(g.canvas[2] == width, "which is still as wide as it was")
         choose(t, s, folder)
+        drag_default(t, s)
     shutil.rmtree(folder)
 
 

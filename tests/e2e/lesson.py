@@ -1,5 +1,6 @@
 """A lesson walked through to its end by pointer and keys: pages, ticks that come by themselves, and the way back."""
 import os
+import re
 import sys
 
 import studio
@@ -39,15 +40,15 @@ def set_units(s, units):
     s.wait("set", lambda g: ("hidden", "act", "B × " + units) in g.wires, 3)
 
 
-def body(t):
+def whole(t):
     with Studio("lesson", GRAPH) as s:
         g = s.wait("the lesson next to the canvas", lambda g: at(g, "Two spirals") and len(g.cards) == 6, 10)
         t.ok(at(g, "Next") and g.number("faults") == 0, "the lesson opens with its graph")
         shot(s, "lesson-1")
-        next_page(s, "Too few folds")
         train(s)
-        g = s.wait("the second page's tick", done, 30)
-        t.ok(g.number("step") > 100, "a run ticks the second page")
+        g = s.wait("the first page's tick", done, 30)
+        # A run of 200 epochs takes half a minute at this speed: the border closes in the first third of it.
+        t.ok(g.number("step") < 200 / 3 * 16, "the border closes in ten seconds: at step %d" % g.number("step"))
         shot(s, "lesson-2")
 
         next_page(s, "Without an activation")
@@ -55,14 +56,19 @@ def body(t):
         s.key("ctrl+x")
         s.wait("the ReLU gone, its neighbours joined", lambda g: "act" not in g.cards and g.number("faults") == 0, 5)
         train(s)
-        s.wait("the third page's tick", done, 30)
-        t.ok(True, "taking the ReLU out and training again ticks the third page")
+        s.wait("the second page's tick", done, 60)
+        t.ok(True, "taking the ReLU out and training again ticks the second page")
         shot(s, "lesson-3")
 
-        next_page(s, "More folds")
+        next_page(s, "Count the folds")
         s.key("ctrl+z")
         s.wait("the ReLU back", lambda g: "act" in g.cards, 3)
-        set_units(s, "32")
+        set_units(s, "4")
+        train(s)
+        s.wait("the third page's tick", done, 60)
+        t.ok(True, "few units tick the third page")
+        next_page(s, "As many as needed")
+        set_units(s, "20")
         train(s)
         s.wait("the fourth page's tick", done, 60)
         t.ok(True, "more units and a loss below 0.2 tick the fourth page")
@@ -77,8 +83,35 @@ def body(t):
         g = s.wait("the first page", lambda g: at(g, "Two spirals"), 3)
         t.ok(not done(g), "starting again goes back to the first page")
         s.select("hidden")
-        s.wait("four units", lambda g: g.find("4", x0=g.canvas[0] + g.canvas[2]), 3)
+        s.wait("32 units", lambda g: g.find("32", x0=g.canvas[0] + g.canvas[2]), 3)
         t.ok(True, "and the graph to what it was")
+
+
+TWO_RUNS = """<lesson title="Twice">
+    <page title="First" goal="step above 20">Train.</page>
+    <page title="Second" goal="step above 20, no neg">Train again.</page>
+  </lesson>"""
+
+
+def earlier(t):
+    """What was trained before a page was shown does not tick it."""
+    with Studio("lesson-earlier") as s:
+        s.open("twice.xml", re.sub(r"<lesson .*</lesson>", TWO_RUNS, studio.lesson("spirals", True), flags=re.S))
+        s.wait("the lesson", lambda g: at(g, "First") and len(g.cards) == 6, 10)
+        train(s)
+        s.wait("the first page's tick", done, 30)
+        s.key("space")
+        s.wait("paused", lambda g: g.state["run"] == "paused", 5)
+        g = next_page(s, "Second")
+        t.ok(g.number("step") > 20 and not done(g), "an earlier run does not tick a page")
+        s.press("Step")
+        s.wait("the second page's tick", lambda g: at(g, "Well done: that was the last page."), 10)
+        t.ok(True, "a step that is made on it does")
+
+
+def body(t):
+    whole(t)
+    earlier(t)
 
 
 if __name__ == "__main__":

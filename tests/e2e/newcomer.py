@@ -34,10 +34,10 @@ def body(t):
         t.ok(True, "the loss falls: %.3f to %.3f" % (guessing, g.number("loss")))
 
         s.select("hidden")
-        g = s.wait("inspector", lambda g: g.find("4", x0=g.canvas[0] + g.canvas[2]), 2)
-        s.fill("the number of units", lambda g: g.value_place("Out features"), "32")
+        g = s.wait("inspector", lambda g: g.find("32", x0=g.canvas[0] + g.canvas[2]), 2)
+        s.fill("the number of units", lambda g: g.value_place("Out features"), "16")
         s.key("Return")
-        g = s.wait("shape on the wire", lambda g: ("hidden", "act", "B × 32") in g.wires, 1)
+        g = s.wait("shape on the wire", lambda g: ("hidden", "act", "B × 16") in g.wires, 1)
         g = s.wait("earlier version", lambda g: g.has("an earlier version · 1 change"), 1)
         t.ok(g.number("changes") == 1, "the run is known to be an earlier version")
 
@@ -54,7 +54,7 @@ def body(t):
         s.select(next(iter(g.faults)))
         s.key("ctrl+period")
         g = s.wait("fixed", lambda g: g.number("faults") == 0, 1)
-        t.ok(("hidden", "scores", "B × 32") in g.wires, "Reconnect fixes it in one step")
+        t.ok(("hidden", "scores", "B × 16") in g.wires, "Reconnect fixes it in one step")
         s.key("ctrl+z", "ctrl+z")
         g = s.wait("undone", lambda g: (sorted(g.cards), sorted(g.wires)) == before, 2)
         t.ok(g.number("changes") == 0, "undone twice, the graph is what it was")

@@ -6,6 +6,7 @@
 #include "ui/document/studio-document-add.h"
 #include "ui/document/studio-library.h"
 #include "ui/document/studio-search.h"
+#include "ui/document/studio-typed-layer.h"
 #include "ui/scene/studio-geometry.h"
 
 static LoomType
@@ -284,16 +285,146 @@ test_order (void)
   g_assert_cmpstr (first_for (document, &rows, "cross"), ==, "cross_entropy");
   g_assert_cmpstr (first_for (document, &classes, ""), ==, "embedding");
   g_assert_cmpint (studio_document_fit (document, loom_op ("linear"), &classes), ==, STUDIO_FIT_NOT);
-  /* A number at the end is no name. */
-  {
-    g_autofree char *value = NULL, *words = studio_search_split ("lin 10", &value), *none = NULL;
-    g_autofree char *whole = studio_search_split ("conv 2d", &none);
+}
 
-    g_assert_cmpstr (words, ==, "lin");
-    g_assert_cmpstr (value, ==, "10");
-    g_assert_cmpstr (whole, ==, "conv 2d");
-    g_assert_null (none);
-  }
+/* A line is the layer's name and then its values. */
+static void
+test_typed_split (void)
+{
+  static const struct
+  {
+    const char *text, *words, *values;
+  } cases[] = {
+    { "lin 10", "lin", "10" },
+    { "conv 2d", "conv 2d", NULL },
+    { " conv  6 5x5 pad 2 ", "conv", "6 5x5 pad 2" },
+    { "max pool, 2", "max pool", "2" },
+    { "conv stride=2", "conv", "stride=2" },
+    { "-", "-", NULL },
+    { "2", "2", NULL },
+    { "", "", NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *values = NULL, *words = studio_typed_layer_split (cases[i].text, &values);
+
+      g_assert_cmpstr (words, ==, cases[i].words);
+      g_assert_cmpstr (values, ==, cases[i].values);
+    }
+}
+
+static void
+test_typed_values (void)
+{
+  static const struct
+  {
+    const char *op, *values, *result; /* result: NULL, refused */
+  } cases[] = {
+    { "conv2d", "6 5x5 pad 2", "out_channels=6 kernel_size=5 padding=2" },
+    { "conv2d", "6, 5x3, 2", "out_channels=6 kernel_size=5,3 stride=2" },
+    { "conv2d", "5×5 6", "kernel_size=5 out_channels=6" },
+    { "conv2d", "6 pad same stride=2", "out_channels=6 padding=same stride=2" },
+    { "conv2d", "6 5x5 padding 2x1", "out_channels=6 kernel_size=5 padding=2,1" },
+    { "conv2d", "6 padding_mode refl", "out_channels=6 padding_mode=reflect" },
+    { "conv2d", "6 5x5x5", NULL },
+    { "conv2d", "6 pad", NULL },
+    { "conv2d", "6 colour 2", NULL },
+    { "conv2d", "6 out 7", NULL },
+    { "conv2d", "0", NULL },
+    { "conv2d", "6 padding_mode blue", NULL },
+    { "linear", "10", "out_features=10" },
+    { "linear", "10 no bias", "out_features=10 bias=false" },
+    { "linear", "10 bias", "out_features=10 bias=true" },
+    { "linear", "features 10", "out_features=10" },
+    { "linear", "ten", NULL },
+    { "linear", "10 20", NULL },
+    { "dropout", "0.3", "p=0.3" },
+    { "relu", "3", NULL },
+    { "max_pool2d", "2", "kernel_size=2" },
+    { "max_pool2d", "3x3 2", "kernel_size=3 stride=2" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *wrong = NULL;
+      g_auto (GStrv) pairs = studio_typed_layer_parse (loom_op (cases[i].op), cases[i].values, &wrong);
+      g_autoptr (GString) text = g_string_new (NULL);
+
+      for (guint k = 0; pairs != NULL && pairs[k] != NULL; k += 2)
+        g_string_append_printf (text, "%s%s=%s", k > 0 ? " " : "", pairs[k], pairs[k + 1]);
+      g_test_message ("%s %s: %s", cases[i].op, cases[i].values, wrong != NULL ? wrong : text->str);
+      g_assert_true ((pairs == NULL) == (wrong != NULL));
+      g_assert_cmpstr (pairs != NULL ? text->str : NULL, ==, cases[i].result);
+    }
+}
+
+/* Each operator takes the value of its first required parameter, as the search asks for it. */
+static void
+test_typed_every (void)
+{
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    {
+      const LoomParamSpec *first = studio_fit_first_param (*op);
+      g_autofree char *line = NULL, *wrong = NULL;
+      g_auto (GStrv) pairs = NULL;
+
+      if (first == NULL || first->fresh == NULL || !g_ascii_isdigit (first->fresh[0]))
+        continue;
+      pairs = studio_typed_layer_parse (*op, first->fresh, &wrong);
+      g_test_message ("%s %s: %s", (*op)->name, first->fresh, wrong);
+      g_assert_nonnull (pairs);
+      g_assert_true (studio_typed_layer_begins_name (first, "relu") || first->type == LOOM_PARAM_SHAPE
+                     || first->type == LOOM_PARAM_STRING);
+      g_assert_false (studio_typed_layer_begins_name (first, first->fresh));
+    }
+}
+
+/* A target is wired to the data's lone unread output also where types are not known yet, and to none of several. */
+static void
+test_lone_target (void)
+{
+  static const struct
+  {
+    const char *source, *loss, *from; /* NULL: not wired */
+  } cases[] = {
+    { "spirals", "cross_entropy", "data.y" }, { "csv' path='missing.csv", "cross_entropy", "data.y" },
+    { "copy", "cross_entropy", "data.y" },    { "copy", "mse_loss", "data.y" },
+    { "dates", "cross_entropy", NULL },       { "random", "mse_loss", NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = g_strdup_printf ("<graph xmlns='urn:gradloom:graph' version='1'>"
+                                               "<node id='data' op='dataset' source='%s'/>"
+                                               "<node id='fc' op='linear' out_features='4'/>"
+                                               "<wire from='data.x' to='fc'/></graph>",
+                                               cases[i].source);
+      g_autofree char *target = g_strdup_printf ("%s.target", cases[i].loss);
+      g_autoptr (StudioDocument) document = document_load (text);
+      StudioAddPlace place = place_of (document, STUDIO_ADD_BEHIND, "fc");
+
+      g_test_message ("%s after %s", cases[i].loss, cases[i].source);
+      g_assert_cmpuint (studio_document_add (document, cases[i].loss, FALSE, NULL, &place, NULL), !=, 0);
+      g_assert_cmpint (has_wire (document, "data.y", target), ==, cases[i].from != NULL);
+      g_assert_false (has_wire (document, "data.x", target));
+    }
+}
+
+/* Layer and values are one step. */
+static void
+test_typed_added (void)
+{
+  static const char *const parameters[] = { "out_features", "7", "bias", "false", NULL };
+  g_autoptr (StudioDocument) document = document_load (chain);
+  StudioAddPlace place = place_of (document, STUDIO_ADD_BEHIND, "fc");
+  guint64 serial = studio_document_add (document, "linear", FALSE, parameters, &place, NULL);
+  LoomElement *node = loom_graph_by_serial (studio_document_get_graph (document), serial);
+
+  g_assert_cmpstr (loom_element_get (node, "out_features"), ==, "7");
+  g_assert_cmpstr (loom_element_get (node, "bias"), ==, "false");
+  g_assert_true (studio_document_undo (document));
+  g_assert_null (studio_document_undo_name (document));
 }
 
 /* A card that was just added has things to do, but nothing is wrong with it. */
@@ -493,6 +624,11 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/add/inserted", test_inserted);
   g_test_add_func ("/add/dropped", test_dropped);
   g_test_add_func ("/add/order", test_order);
+  g_test_add_func ("/add/typed/split", test_typed_split);
+  g_test_add_func ("/add/typed/values", test_typed_values);
+  g_test_add_func ("/add/typed/every", test_typed_every);
+  g_test_add_func ("/add/typed/added", test_typed_added);
+  g_test_add_func ("/add/lone-target", test_lone_target);
   g_test_add_func ("/add/library", test_library);
   g_test_add_func ("/add/never-red", test_never_red);
   g_test_add_func ("/add/speed", test_speed);

@@ -225,6 +225,84 @@ test_pin (void)
   g_assert_cmpfloat (item (down, "act")->x, ==, act); /* below the card, where no pin is */
 }
 
+/* Two cards above two others: each pin moves what is below it, no further than it must and in its order. */
+static const char two_rows[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+                               "<node id=\"x\" op=\"input\" shape=\"B,8\"/><node id=\"a\" op=\"relu\"/>"
+                               "<node id=\"b\" op=\"relu\"/><node id=\"c\" op=\"relu\"/><node id=\"d\" op=\"relu\"/>"
+                               "<wire from=\"x\" to=\"a\"/><wire from=\"a\" to=\"b\"/><wire from=\"b\" to=\"c\"/>"
+                               "<wire from=\"c\" to=\"d\"/><layout><place node=\"x\" x=\"0\" y=\"0\"/>"
+                               "<place node=\"a\" x=\"240\" y=\"0\"/><place node=\"b\" x=\"480\" y=\"0\"/>"
+                               "<place node=\"c\" x=\"240\" y=\"180\"/><place node=\"d\" x=\"240\" y=\"300\"/></layout>"
+                               "</graph>";
+
+static void
+watch (StudioDocument *document, const char *id)
+{
+  LoomElement *view;
+
+  studio_document_begin (document, "Watch");
+  studio_document_make_room_for_pin (document, id, 176);
+  view = studio_document_ensure (document, LOOM_TAG_VIEW);
+  studio_document_edit (
+      document,
+      loom_edit_insert (view, 0, loom_element_new (LOOM_TAG_PIN, "tensor", id, "kind", "heat", "height", "176", NULL)));
+  studio_document_end (document);
+}
+
+static void
+assert_apart (StudioDocument *document)
+{
+  StudioScene *scene = studio_document_get_scene (document);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    for (guint k = i + 1; k < scene->n_items; k++)
+      {
+        StudioRect a = studio_geometry_with_pins (&scene->item[i]), b = studio_geometry_with_pins (&scene->item[k]);
+
+        if (studio_rect_intersects (&a, &b))
+          g_error ("%s and %s overlap", scene->item[i].id, scene->item[k].id);
+      }
+}
+
+static void
+test_pins_in_rows (void)
+{
+  g_autoptr (StudioDocument) document = document_load (two_rows);
+  const double pin = studio_geometry_pin_height (176);
+  StudioAddPlace on_wire = { .kind = STUDIO_ADD_ON_WIRE }, at = { .kind = STUDIO_ADD_AT, .x = 330, .y = 120 };
+  g_autofree char *before = document_text (document);
+  StudioRect frame;
+
+  watch (document, "a");
+  assert_apart (document);
+  g_assert_cmpfloat (item (document, "c")->y, <=, 180 + pin + STUDIO_SNAP);
+  g_assert_cmpfloat (item (document, "d")->y, >, item (document, "c")->y);
+  g_assert_cmpfloat (item (document, "d")->y, <=, 300 + pin + STUDIO_SNAP);
+  undo_to (document, before);
+  for (guint i = 0; i < 5; i++)
+    watch (document, (const char *[]){ "a", "b", "x", "c", "d" }[i]);
+  assert_apart (document);
+  g_assert_cmpfloat (item (document, "d")->y, <=, 300 + 2 * pin + 2 * STUDIO_SNAP);
+
+  /* What is added stands on no pin, a frame goes around them, and Arrange keeps them apart. */
+  studio_document_add (document, "tanh", FALSE, NULL, &at, NULL);
+  assert_apart (document);
+  on_wire.serial = studio_document_get_scene (document)->link[1].serial;
+  on_wire.x = 330;
+  on_wire.y = 160;
+  studio_document_add (document, "gelu", FALSE, NULL, &on_wire, NULL);
+  assert_apart (document);
+  studio_document_select_all (document);
+  studio_document_add_frame (document, "all", 0, 0);
+  frame = studio_geometry_bounds_with_pins (studio_document_get_scene (document));
+  g_assert_cmpfloat (studio_document_get_scene (document)->annotation[0].height, >=, frame.height - STUDIO_FRAME_TITLE);
+  for (StudioLayoutDirection way = STUDIO_LAYOUT_AUTOMATIC; way <= STUDIO_LAYOUT_DOWN; way++)
+    {
+      studio_document_arrange (document, 720, 640, way);
+      assert_apart (document);
+    }
+}
+
 /* If the whole graph cannot be readable, Fit shows its beginning with text of twelve pixels. */
 static void
 test_fit (void)
@@ -262,6 +340,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/ui/direction/added", test_added);
   g_test_add_func ("/ui/direction/folded", test_folded);
   g_test_add_func ("/ui/direction/pin", test_pin);
+  g_test_add_func ("/ui/direction/pins-in-rows", test_pins_in_rows);
   g_test_add_func ("/ui/direction/fit", test_fit);
   return g_test_run ();
 }

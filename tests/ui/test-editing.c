@@ -6,6 +6,7 @@
 #include "tests/ui/document-graphs.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-clipboard.h"
+#include "ui/document/studio-document-history.h"
 #include "ui/document/studio-library.h"
 #include "ui/document/studio-preview.h"
 #include "ui/inspector/studio-inspector-params.h"
@@ -473,6 +474,8 @@ test_number_drag (void)
   const LoomParamSpec integer = { .name = "n", .type = LOOM_PARAM_INT, .def = "3", .minimum = 1, .maximum = 100 };
   const LoomParamSpec real = { .name = "p", .type = LOOM_PARAM_FLOAT, .def = "0.5" };
   const LoomParamSpec text = { .name = "t", .type = LOOM_PARAM_STRING };
+  const LoomParamSpec list = { .name = "l", .type = LOOM_PARAM_INTS, .def = "1", .minimum = 1, .maximum = 9 };
+  const LoomParamSpec padding = { .name = "pad", .type = LOOM_PARAM_STRING, .def = "0" };
   static const struct
   {
     gboolean is_real, fine;
@@ -484,6 +487,16 @@ test_number_drag (void)
     { TRUE, FALSE, "0.001", "0.0012", 16 }, { FALSE, FALSE, "{width}", NULL, 8 },
   };
 
+  static const struct
+  {
+    gboolean is_list;
+    const char *text, *expected;
+    double dx;
+  } others[] = {
+    { TRUE, "", "3", 16 },  { TRUE, "3,2", "4,3", 8 }, { TRUE, "3,2", "1,1", -80 }, { TRUE, "3,x", NULL, 8 },
+    { FALSE, "", "2", 16 }, { FALSE, "1", "0", -80 },  { FALSE, "same", NULL, 8 },
+  };
+
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autofree char *now = studio_number_dragged (cases[i].is_real ? &real : &integer, cases[i].text, cases[i].dx,
@@ -492,6 +505,13 @@ test_number_drag (void)
       g_assert_cmpstr (now, ==, cases[i].expected);
     }
   g_assert_null (studio_number_dragged (&text, "3", 8, STUDIO_DRAG_PLAIN));
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      const LoomParamSpec *spec = others[i].is_list ? &list : &padding;
+      g_autofree char *now = studio_number_dragged (spec, others[i].text, others[i].dx, STUDIO_DRAG_PLAIN);
+
+      g_assert_cmpstr (now, ==, others[i].expected);
+    }
 }
 
 /* A module that was saved from one graph is copied into another, once. */
@@ -524,6 +544,62 @@ test_library (void)
   g_rmdir (folder);
 }
 
+static const char *
+selected_id (StudioDocument *document)
+{
+  const LoomElement *e
+      = studio_document_n_selected (document) == 1
+            ? loom_graph_by_serial (studio_document_get_graph (document), studio_document_get_selected (document, 0))
+            : NULL;
+
+  return e != NULL ? loom_element_get (e, "id") : NULL;
+}
+
+/* Undo keeps the selection, and where its step leaves none it selects what was selected on the other side. */
+static void
+test_selection (void)
+{
+  g_autoptr (StudioDocument) document = document_load (net);
+  const guint64 fc = document_serial (document, "fc"), act = document_serial (document, "act");
+
+  studio_document_select_only (document, fc);
+  g_assert_cmpuint (studio_document_add_node (document, "tanh", 300, 300), !=, 0);
+  g_assert_cmpstr (selected_id (document), ==, "tanh");
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpstr (selected_id (document), ==, "fc");
+  g_assert_true (studio_document_redo (document));
+  g_assert_cmpstr (selected_id (document), ==, "fc");
+  g_assert_true (studio_document_undo (document));
+
+  /* What comes back is selected again. */
+  studio_document_select_only (document, act);
+  studio_document_delete_selection (document);
+  studio_document_select (document, NULL, 0);
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpstr (selected_id (document), ==, "act");
+
+  /* Another selection stays, and so does none where nothing comes back. */
+  studio_document_move (document, &act, 1, 12, 0);
+  studio_document_select_only (document, fc);
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpstr (selected_id (document), ==, "fc");
+  studio_document_select_only (document, act);
+  studio_document_move (document, &act, 1, 12, 0);
+  studio_document_select (document, NULL, 0);
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpuint (studio_document_n_selected (document), ==, 0);
+
+  /* Several steps at once; and a step that was folded into another. */
+  studio_document_select_only (document, fc);
+  const guint n = studio_document_n_steps (document);
+  studio_document_add_node (document, "tanh", 300, 300);
+  studio_document_add_node (document, "relu", 300, 300);
+  studio_document_fold (document, n);
+  studio_document_add_node (document, "gelu", 300, 300);
+  g_assert_true (studio_document_jump (document, n));
+  g_assert_cmpstr (selected_id (document), ==, "fc");
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -543,5 +619,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/ui/editing/number-drag", test_number_drag);
   g_test_add_func ("/editing/preview", test_preview);
   g_test_add_func ("/ui/editing/library", test_library);
+  g_test_add_func ("/ui/editing/selection", test_selection);
   return g_test_run ();
 }

@@ -4,6 +4,7 @@
 
 #include "tests/test-program.h"
 #include "tests/ui/scene-test.h"
+#include "ui/drawing/draw-far.h"
 #include "ui/drawing/draw-fault.h"
 #include "ui/drawing/studio-export.h"
 #include "ui/drawing/studio-formula.h"
@@ -379,6 +380,44 @@ test_measures (void)
   expect_text (STUDIO_MEASURE_OPERATIONS, 999.7, "1 kFLOP");
 }
 
+/* A name that is enlarged, as in a presentation, is made smaller before it is cut, down to ten pixels. */
+static void
+test_far_names (void)
+{
+  static const char *const names[] = { "q", "loss", "scaled", "root_d", "classes", "attention" };
+  PangoContext *context = studio_export_context_new ();
+  PangoFontDescription *font = pango_font_description_copy (pango_context_get_font_description (context));
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, 100, 40);
+  cairo_t *cr = cairo_create (surface);
+  StudioTheme theme;
+  const StudioFrameStyle look = { 0 };
+
+  studio_theme_init (&theme, FALSE, FALSE);
+  pango_font_description_set_size (font, (int)(1.6 * 10 * PANGO_SCALE));
+  pango_context_set_font_description (context, font);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    for (double zoom = 0.42; zoom < STUDIO_ZOOM_DETAIL; zoom += 0.02)
+      {
+        PangoLayout *text = pango_layout_new (context);
+        StudioItem item = { .title = (char *)names[i], .width = STUDIO_CARD_WIDTH, .height = STUDIO_CARD_HEIGHT };
+        int w;
+
+        studio_draw_card_far (cr, &item, &theme, zoom, item.width * zoom, item.height * zoom, text, &look);
+        pango_layout_get_pixel_size (text, &w, NULL);
+        g_test_message ("%s at %.2f", names[i], zoom);
+        g_assert_cmpstr (pango_layout_get_text (text), ==, names[i]);
+        g_assert_false (pango_layout_is_ellipsized (text));
+        g_assert_cmpint (w, <=, item.width * zoom);
+        g_assert_cmpint (pango_font_description_get_size (pango_layout_get_font_description (text)), >=,
+                         10 * PANGO_SCALE);
+        g_object_unref (text);
+      }
+  pango_font_description_free (font);
+  g_object_unref (context);
+  cairo_destroy (cr);
+  cairo_surface_destroy (surface);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -395,5 +434,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/looks/measures", test_measures);
   g_test_add_func ("/looks/formula", test_formula);
   g_test_add_func ("/looks/formula-glyphs", test_formula_glyphs);
+  g_test_add_func ("/looks/far-names", test_far_names);
   return g_test_run ();
 }

@@ -10,8 +10,10 @@
 
 #include "engine/loom.h"
 #include "ui/run/studio-run-private.h"
+#include "ui/run/studio-memory-verdict.h"
 #include "ui/worker/studio-worker-errors.h"
 #include "ui/worker/studio-worker.h"
+#include "ui/timeline/studio-timeline.h"
 #include "ui/timeline/timeline-text.h"
 #include "tests/test-program.h"
 
@@ -202,6 +204,56 @@ test_timeline_words (void)
   g_assert_cmpint (timeline_step ("step 10302: a bubble"), ==, 10302);
   g_assert_cmpint (timeline_step ("spirals.xml on 4 GPUs"), ==, -1);
   g_assert_cmpint (timeline_step (NULL), ==, -1);
+}
+
+static void
+test_timeline_phases (void)
+{
+  LoomTraceSpan span = { .end = 1000, .phase = LOOM_TRACE_BACKWARD, .node = "fc", .label = "matmul" };
+  g_autofree char *with = timeline_describe (&span);
+
+  g_assert_cmpstr (with, ==, "fc · matmul · backward · 1.00 µs · rank 0, computes");
+  span.phase = LOOM_TRACE_NO_PHASE;
+  g_autofree char *without = timeline_describe (&span);
+  g_assert_cmpstr (without, ==, "fc · matmul · 1.00 µs · rank 0, computes");
+  for (int p = LOOM_TRACE_FORWARD; p < LOOM_N_TRACE_PHASES; p++)
+    for (int q = LOOM_TRACE_FORWARD; q < p; q++)
+      for (int dark = 0; dark < 2; dark++)
+        g_assert_cmpuint (studio_timeline_colour (p, dark), !=, studio_timeline_colour (q, dark));
+}
+
+/* One figure of each, and the batch that a button sets. */
+static void
+test_memory_verdict (void)
+{
+  static const struct
+  {
+    const char *said, *text;
+    gint64 batch;
+  } cases[] = {
+    { "The batch, of 9000 samples, would not fit into the memory of cpu with the rest of the run, so the run does not "
+      "start. The run needs 58.0 GB on cpu: 1.2 MB for parameters, 57.9 GB for activations; 23.4 GB are available. A "
+      "batch of 400 fits.",
+      "58.0 GB planned, 23.4 GB there. A batch of 400 fits.", 400 },
+    { "Out of memory. The run needs 90 MB on cuda:0: 90 MB for data; 80 MB are available. On this rank, 1, a batch of "
+      "12 "
+      "for each rank fits.",
+      "90 MB planned, 80 MB there. A batch of 12 fits.", 12 },
+    { "X. The run needs 90 B on cpu: 90 B for data; 80 B are available. Not even a batch of one sample fits.",
+      "90 B planned, 80 B there.", 0 },
+    { "The run needs 90 B on cpu: 90 B for data.", NULL, 0 },
+    { "The loss is NaN.", NULL, 0 },
+    { NULL, NULL, 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (StudioMemoryVerdict) verdict = { 0 };
+
+      g_assert_cmpint (studio_memory_verdict_read (cases[i].said, &verdict), ==, cases[i].text != NULL);
+      g_assert_cmpstr (verdict.text, ==, cases[i].text);
+      g_assert_cmpint (verdict.batch, ==, cases[i].batch);
+    }
 }
 
 /* Moves the time of the last step, and of requests, into the past. */
@@ -587,6 +639,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/resumed-points", test_resumed_points);
   g_test_add_func ("/run/sentences", test_sentences);
   g_test_add_func ("/run/explanation", test_explanation);
+  g_test_add_func ("/run/timeline-phases", test_timeline_phases);
+  g_test_add_func ("/run/memory-verdict", test_memory_verdict);
   g_test_add_func ("/run/folder", test_folder);
   g_test_add_func ("/run/start-again", test_start_again);
   g_test_add_func ("/run/history", test_history);

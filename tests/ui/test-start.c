@@ -358,6 +358,79 @@ test_other_files (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+static AdwMessageDialog *
+find_question (void)
+{
+  GListModel *windows = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++)
+    {
+      g_autoptr (GtkWidget) window = g_list_model_get_item (windows, i);
+
+      if (ADW_IS_MESSAGE_DIALOG (window) && gtk_widget_get_mapped (window))
+        return ADW_MESSAGE_DIALOG (window);
+    }
+  return NULL;
+}
+
+/* Answers the question before an import, which names the file of the weights and its size. */
+static void
+answer_import (const char *response, const char *weights)
+{
+  AdwMessageDialog *dialog;
+
+  WAIT_FOR (find_question () != NULL);
+  dialog = find_question ();
+  g_assert_nonnull (strstr (adw_message_dialog_get_body (dialog), weights));
+  g_assert_nonnull (strstr (adw_message_dialog_get_body (dialog), "B."));
+  adw_message_dialog_response (dialog, response);
+  gtk_window_destroy (GTK_WINDOW (dialog)); /* a button does that */
+  WAIT_FOR (find_question () == NULL);
+}
+
+static gboolean
+is_recent (const char *uri)
+{
+  GList *recent = studio_files_recent ();
+  gboolean found = FALSE;
+
+  for (GList *l = recent; l != NULL; l = l->next)
+    found = found || g_str_equal (gtk_recent_info_get_uri (l->data), uri);
+  g_list_free_full (recent, (GDestroyNotify)gtk_recent_info_unref);
+  return found;
+}
+
+/* A file that cannot be opened is no recent file, also if it was one or the dialog for files makes it one. */
+static void
+test_refused (void)
+{
+  g_autoptr (GFile) file = write_file ("refused.xml", "<graph xmlns='urn:gradloom:graph' version='1'/>");
+  g_autofree char *uri = g_file_get_uri (file);
+  const GtkRecentData chosen = { .mime_type = (char *)"text/xml",
+                                 .app_name = (char *)g_get_application_name (),
+                                 .app_exec = (char *)"gradloom-studio %u" };
+  StudioWindow *window = studio_window_new (application);
+  g_autoptr (GFile) broken = write_file ("broken.xml", "<graph");
+  g_autofree char *broken_uri = g_file_get_uri (broken);
+
+  studio_files_remember (g_file_peek_path (file));
+  WAIT_FOR (is_recent (uri));
+  studio_files_refuse (g_file_peek_path (file));
+  g_assert_false (is_recent (uri));
+  gtk_recent_manager_add_full (gtk_recent_manager_get_default (), uri, &chosen);
+  g_assert_false (is_recent (uri));
+  studio_files_remember (g_file_peek_path (file));
+  WAIT_FOR (is_recent (uri));
+
+  gtk_window_present (GTK_WINDOW (window));
+  gtk_recent_manager_add_full (gtk_recent_manager_get_default (), broken_uri, &chosen);
+  g_assert_true (is_recent (broken_uri));
+  g_assert_true (drop (window, broken));
+  WAIT_FOR (find_words (GTK_WIDGET (window), "“broken.xml” cannot be opened") != NULL);
+  g_assert_false (is_recent (broken_uri));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 /* A model becomes two files next to it, and a second import two others; an invalid model leaves no files. */
 static void
 test_model (void)
@@ -378,7 +451,14 @@ test_model (void)
   g_assert_true (drop (window, bad));
   WAIT_FOR (find_words (GTK_WIDGET (window), "“bad.onnx” cannot be opened") != NULL);
   g_assert_true (studio_document_is_empty (studio_window_get_document (window)));
+  /* It is asked first: Cancel writes nothing. */
   g_assert_true (drop (window, model));
+  answer_import ("cancel", "mlp.safetensors");
+  g_assert_false (g_file_test (graph, G_FILE_TEST_EXISTS));
+  g_assert_false (g_file_test (weights, G_FILE_TEST_EXISTS));
+  g_assert_true (studio_document_is_empty (studio_window_get_document (window)));
+  g_assert_true (drop (window, model));
+  answer_import ("import", "mlp.safetensors");
   WAIT_FOR (!studio_document_is_empty (studio_window_get_document (window)));
   g_assert_cmpstr (studio_document_get_path (studio_window_get_document (window)), ==, graph);
   g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
@@ -386,6 +466,7 @@ test_model (void)
   /* Training will begin from them. */
   g_assert_cmpstr (train_attribute (window, "weights"), ==, "mlp.safetensors");
   g_assert_true (drop (window, model));
+  answer_import ("import", "mlp-2.safetensors");
   WAIT_FOR (studio_window_n_pages (window) == 2);
   g_assert_true (g_file_test (second, G_FILE_TEST_EXISTS));
   gtk_window_destroy (GTK_WINDOW (window));
@@ -413,6 +494,7 @@ test_folded (void)
     }
   gtk_window_present (GTK_WINDOW (window));
   g_assert_true (drop (window, model));
+  answer_import ("import", "folded.safetensors");
   WAIT_FOR (find_words (GTK_WIDGET (window), "The model was imported as folded.xml") != NULL);
   g_assert_nonnull (find_words (GTK_WIDGET (window), "no batch norm follows"));
   g_assert_nonnull (find_words (GTK_WIDGET (window), "torch.onnx.export"));
@@ -530,6 +612,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/start/filters", test_filters);
   g_test_add_func ("/start/kinds-of-files", test_kinds_of_files);
   g_test_add_func ("/start/recent", test_recent);
+  g_test_add_func ("/start/refused", test_refused);
   g_test_add_func ("/start/list", test_list);
   g_test_add_func ("/start/toasts", test_toasts);
   return g_test_run ();

@@ -10,6 +10,7 @@
 #include "ui/charts/studio-heat-map.h"
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
+#include "ui/run/studio-rank-count.h"
 #include "ui/run/studio-run-banners.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/timeline/studio-timeline.h"
@@ -475,9 +476,52 @@ test_bars (void)
   g_assert_cmpstr (gtk_label_get_label (version), ==, "Training an earlier version · 1 change");
   g_assert_true (is_shown (bars, "end_version"));
   g_assert_false (is_shown (bars, "version_show"));
+  /* And to one that is done, until they are equal. */
+  studio_run_take_state (run, "done", NULL);
+  studio_run_take_end (run, NULL);
+  g_assert_true (is_shown (bars, "end_version"));
   studio_run_set_ranks (run, 1);
   g_assert_false (is_shown (bars, "end_version"));
+
+  /* Of memory: one figure of each, and a button that sets a batch that fits. */
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_state (
+      run, "failed",
+      "It would not fit. The run needs 58.0 GB on cpu: 58.0 GB for activations; 23.4 GB are available. "
+      "A batch of 400 fits.");
+  g_assert_cmpstr (gtk_label_get_label (label), ==, "58.0 GB planned, 23.4 GB there. A batch of 400 fits.");
+  g_assert_true (is_shown (bars, "batch_button"));
+  GtkButton *batch = GTK_BUTTON (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "batch_button"));
+  g_assert_cmpstr (gtk_button_get_label (batch), ==, "Use _Batch 400");
+  g_assert_cmpstr (gtk_actionable_get_action_name (GTK_ACTIONABLE (batch)), ==, "win.use-batch");
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_state (run, "failed", sentence);
+  g_assert_false (is_shown (bars, "batch_button"));
   g_object_unref (bars);
+}
+
+/* The number of ranks is chosen with the other settings of training, before a run and between runs. */
+static void
+test_ranks_field (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GtkWidget *settings = g_object_ref_sink (GTK_WIDGET (studio_training_settings_new (document)));
+  GtkWidget *field = studio_rank_count_spin_new (document, run);
+
+  studio_training_settings_set_ranks (STUDIO_TRAINING_SETTINGS (settings), field);
+  g_assert_true (gtk_widget_is_ancestor (field, settings));
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (field), 4);
+  g_assert_cmpint (studio_run_get_ranks (run), ==, 4);
+  studio_run_set_ranks (run, 2);
+  g_assert_cmpint (gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (field)), ==, 2);
+  /* Other rows that come and go leave it where it is. */
+  studio_training_set (document, "optimizer", "sgd");
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  g_assert_true (gtk_widget_is_ancestor (field, settings));
+  g_assert_cmpint (studio_run_get_ranks (run), ==, 2);
+  g_object_unref (settings);
 }
 
 static void
@@ -738,6 +782,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/window/formula-field", test_formula_field);
   g_test_add_func ("/window/large-text", test_large_text);
   g_test_add_func ("/window/bars", test_bars);
+  g_test_add_func ("/window/ranks-field", test_ranks_field);
   g_test_add_func ("/window/timeline", test_timeline);
   g_test_add_func ("/window/text-grows", test_text_grows);
   g_test_add_func ("/window/icons", test_icons);

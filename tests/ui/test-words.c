@@ -254,6 +254,28 @@ check_commands (void)
       }
 }
 
+/* Clauses of goals are the engine's, as sentences. */
+static void
+note_goals (const LoomGraph *graph)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GPtrArray) lessons = loom_lessons_new (graph, faults);
+
+  for (guint l = 0; l < lessons->len; l++)
+    for (guint p = 0; p < ((const LoomLesson *)lessons->pdata[l])->pages->len; p++)
+      {
+        const LoomLessonPage *page = ((const LoomLesson *)lessons->pdata[l])->pages->pdata[p];
+
+        for (guint i = 0; page->goal != NULL && i < loom_goal_n_clauses (page->goal); i++)
+          {
+            g_autofree char *sentence = g_strdup (loom_goal_clause_text (page->goal, i));
+
+            sentence[0] = g_ascii_toupper (sentence[0]);
+            add_data (sentence);
+          }
+      }
+}
+
 static void
 note_data (StudioWindow *self)
 {
@@ -272,11 +294,15 @@ note_data (StudioWindow *self)
         {
           const StudioPort *port = &scene->item[i].output[p];
           g_autofree char *shape = port->typed ? loom_shape_to_string (&port->type.shape) : NULL;
+          g_autofree char *type
+              = shape != NULL ? g_strdup_printf ("%s\n%s", shape, loom_dtype_name (port->type.dtype)) : NULL;
 
           add_data (port->name);
           add_data (shape); /* "scalar" */
+          add_data (type);
         }
     }
+  note_goals (studio_document_get_graph (document));
   for (guint f = 0; f < loom_faults_length (faults); f++)
     {
       const LoomFault *fault = loom_faults_get (faults, f);

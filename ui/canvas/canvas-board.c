@@ -100,10 +100,13 @@ view_changed_cb (gboolean zoomed, gpointer data)
 void
 canvas_board_fit (CanvasBoard *self)
 {
-  if (canvas_view_has_size (self->view))
-    canvas_view_fit (self->view, canvas_board_scene (self));
-  else
-    canvas_view_fit_later (self->view);
+  canvas_view_fit (self->view, canvas_board_scene (self));
+}
+
+void
+canvas_board_fit_readable (CanvasBoard *self)
+{
+  canvas_view_fit_readable (self->view, canvas_board_scene (self));
 }
 
 void
@@ -367,7 +370,7 @@ scope_changed_cb (CanvasBoard *self)
   canvas_board_end_gesture (self);
   canvas_sync_now (self->sync);
   if (!canvas_view_enter_scope (self->view, studio_document_get_scope_path (self->document)))
-    canvas_board_fit (self);
+    canvas_board_fit_readable (self);
 }
 
 static StudioScene *

@@ -88,6 +88,7 @@ gboolean canvas_board_is_selected_cb (guint64 serial, gpointer data);
 /* ---- the view ---- */
 
 void canvas_board_fit (CanvasBoard *self);
+void canvas_board_fit_readable (CanvasBoard *self);
 void canvas_board_fit_again (CanvasBoard *self);
 /* What is selected as large as it fits, at most life-size; everything if nothing is selected. */
 void canvas_board_fit_selection (CanvasBoard *self);

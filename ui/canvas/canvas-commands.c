@@ -77,7 +77,7 @@ arrange (CanvasBoard *board, StudioLayoutDirection direction)
   /* A selection is arranged where it is visible. */
   if (studio_document_arrange (board->document, canvas_board_view (board)->width, canvas_board_view (board)->height,
                                direction))
-    canvas_board_fit (board);
+    canvas_board_fit_readable (board);
   canvas_glide_start (board->glide, before);
 }
 

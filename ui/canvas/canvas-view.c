@@ -17,6 +17,7 @@ struct _CanvasView
   gboolean needs_fit; /* until there is a size */
   gboolean is_fitted; /* nothing was moved since the graph, or the part that is kept, was fitted */
   gboolean keeps_part;
+  gboolean fits_all; /* everything was fitted, however small */
   StudioRect part; /* that is fitted instead of the graph, if it is kept */
 
   CanvasFlight *flight;
@@ -185,11 +186,12 @@ canvas_view_needs_fit (const CanvasView *self)
   return self->needs_fit;
 }
 
-void
-canvas_view_fit (CanvasView *self, const StudioScene *scene)
+static void
+fit_all (CanvasView *self, const StudioScene *scene, gboolean readable)
 {
   StudioRect bounds, start;
 
+  self->fits_all = !readable;
   if (!canvas_view_has_size (self))
     {
       self->needs_fit = TRUE;
@@ -199,8 +201,20 @@ canvas_view_fit (CanvasView *self, const StudioScene *scene)
   self->needs_fit = FALSE;
   bounds = studio_geometry_bounds_with_pins (scene);
   start = first_card (scene);
-  fit (self, &bounds, &start);
+  fit (self, &bounds, readable ? &start : NULL);
   self->is_fitted = TRUE;
+}
+
+void
+canvas_view_fit (CanvasView *self, const StudioScene *scene)
+{
+  fit_all (self, scene, FALSE);
+}
+
+void
+canvas_view_fit_readable (CanvasView *self, const StudioScene *scene)
+{
+  fit_all (self, scene, TRUE);
 }
 
 void
@@ -308,7 +322,7 @@ canvas_view_show_part (CanvasView *self, const graphene_rect_t *part, gboolean k
   else if (part != NULL)
     self->part = (StudioRect){ part->origin.x, part->origin.y, part->size.width, part->size.height };
   if (part == NULL && !keep)
-    canvas_view_fit (self, scene);
+    canvas_view_fit_readable (self, scene);
   else if (!canvas_view_has_size (self))
     {
       self->needs_fit = self->keeps_part = keep;
@@ -330,7 +344,7 @@ canvas_view_fit_again (CanvasView *self, const StudioScene *scene)
 {
   if (!self->keeps_part || self->view.width <= 0)
     {
-      canvas_view_fit (self, scene);
+      fit_all (self, scene, !self->fits_all);
       return;
     }
   canvas_view_stop (self);

@@ -39,8 +39,10 @@ void canvas_view_zoom_at (CanvasView *self, double zoom, double x, double y);
 
 /* Fits everything as soon as there is a size. */
 void canvas_view_fit_later (CanvasView *self);
-/* Fits everything, or starts at the first card if it would be too small to read. */
+/* Fits everything, however small it becomes. */
 void canvas_view_fit (CanvasView *self, const StudioScene *scene);
+/* The same, but starts at the first card if everything would be too small to read. */
+void canvas_view_fit_readable (CanvasView *self, const StudioScene *scene);
 /* Fits these bounds, at most life-size. */
 void canvas_view_fit_bounds (CanvasView *self, const StudioRect *bounds);
 /* Whether something waits to be fitted. */

@@ -6,7 +6,7 @@
 #include "ui/canvas/annotation-edit.h"
 #include "ui/document/studio-library.h"
 #include "ui/document/studio-param-check.h"
-#include "ui/document/studio-search.h"
+#include "ui/document/studio-typed-layer.h"
 
 typedef struct
 {
@@ -66,21 +66,32 @@ title_of (CanvasBoard *board, const StudioAddPlace *place)
 
 /* ---- the first value ---------------------------------------------------------- */
 
+/* The search for what comes after the card that was added last, with the words that are typed already. */
 static void
-finish (StudioChooser *chooser, QuickAdd *self, gboolean go_on)
+go_on_after (StudioChooser *chooser, QuickAdd *self, const char *text)
 {
   CanvasBoard *board = self->board;
   guint64 made = self->made;
   double x = canvas_board_view (board)->width / 2, y = canvas_board_view (board)->height / 2;
 
   self->made = 0;
+  self->place = (StudioAddPlace){ .kind = STUDIO_ADD_AFTER, .serial = made };
+  below_card (board, made, &x, &y);
+  begin_search (chooser, self, text, x, y);
+}
+
+static void
+finish (StudioChooser *chooser, QuickAdd *self, gboolean go_on)
+{
+  CanvasBoard *board = self->board;
+  guint64 made = self->made;
+
   if (go_on)
     {
-      self->place = (StudioAddPlace){ .kind = STUDIO_ADD_AFTER, .serial = made };
-      below_card (board, made, &x, &y);
-      begin_search (chooser, self, "", x, y);
+      go_on_after (chooser, self, "");
       return;
     }
+  self->made = 0;
   studio_chooser_close (chooser);
   canvas_board_focus_item (board, studio_scene_find (canvas_board_scene (board), made), TRUE);
 }
@@ -93,6 +104,21 @@ param_title (const char *name)
 
   title[0] = g_ascii_toupper (title[0]);
   return title;
+}
+
+/* In a field for a number a letter begins the next layer; the value stays as it is. */
+static gboolean
+typed_cb (StudioChooser *chooser, const char *text, gpointer data)
+{
+  QuickAdd *self = data;
+  g_autofree char *begun = NULL;
+
+  if (!studio_typed_layer_begins_name (self->param, text))
+    return FALSE;
+  begun = g_strdup (text);
+  studio_document_fold (self->board->document, self->steps);
+  go_on_after (chooser, self, begun);
+  return TRUE;
 }
 
 static void
@@ -108,11 +134,15 @@ prompt_for_value (StudioChooser *chooser, QuickAdd *self)
   double x = canvas_board_view (board)->width / 2, y = canvas_board_view (board)->height / 2;
 
   title = g_strdup_printf (_ ("%s of “%s”"), hint, item != STUDIO_NO_ITEM ? scene->item[item].id : "");
-  studio_chooser_begin (chooser, title, hint, _ ("Enter: done · Ctrl+Enter: add another after it"));
+  studio_chooser_begin (chooser, title, hint,
+                        studio_typed_layer_begins_name (self->param, "a")
+                            ? _ ("Enter: done · Ctrl+Enter, or a layer’s name: add another after it")
+                            : _ ("Enter: done · Ctrl+Enter: add another after it"));
   below_card (board, self->made, &x, &y);
   if (self->param->choices == NULL)
     {
       studio_chooser_set_free (chooser, self->param->doc);
+      studio_chooser_set_typed (chooser, typed_cb);
       studio_chooser_show (chooser, now, TRUE, x, y);
       return;
     }
@@ -160,23 +190,41 @@ chose_value (StudioChooser *chooser, const StudioChoice *choice, const char *tex
 
 /* ---- layers -------------------------------------------------------------------- */
 
+static gboolean
+has_parameter (char *const *parameters, const char *name)
+{
+  for (guint i = 0; parameters != NULL && parameters[i] != NULL; i += 2)
+    if (strcmp (parameters[i], name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 static void
 add_layer (StudioChooser *chooser, const StudioChoice *choice, const char *text, gboolean go_on, QuickAdd *self)
 {
   CanvasBoard *board = self->board;
   const LoomOp *op = choice->is_module ? NULL : loom_op (choice->name);
-  g_autofree char *words = NULL, *value = NULL, *said = NULL;
+  g_autofree char *words = NULL, *values = NULL, *said = NULL, *wrong = NULL;
+  g_auto (GStrv) parameters = NULL;
 
-  words = studio_search_split (text, &value);
+  words = studio_typed_layer_split (text, &values);
+  if (op != NULL && values != NULL)
+    parameters = studio_typed_layer_parse (op, values, &wrong);
+  if (wrong != NULL)
+    {
+      studio_chooser_refuse (chooser, wrong);
+      return;
+    }
   self->steps = studio_document_n_steps (board->document);
   self->param = op != NULL ? studio_fit_first_param (op) : NULL;
   self->place.branch = studio_chooser_is_shifted (chooser);
-  self->made = studio_document_add (board->document, choice->name, choice->is_module, value, &self->place, &said);
+  self->made = studio_document_add (board->document, choice->name, choice->is_module, (const char *const *)parameters,
+                                    &self->place, &said);
   if (said != NULL)
     canvas_board_say (board, said);
   if (self->made == 0)
     studio_chooser_close (chooser);
-  else if (self->param != NULL && value == NULL)
+  else if (self->param != NULL && !has_parameter (parameters, self->param->name))
     prompt_for_value (chooser, self);
   else
     finish (chooser, self, go_on);

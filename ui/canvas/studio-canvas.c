@@ -368,6 +368,12 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
 }
 
 void
+studio_canvas_fit_readable (StudioCanvas *self)
+{
+  canvas_board_fit_readable (self->board);
+}
+
+void
 studio_canvas_zoom_to_selection (StudioCanvas *self)
 {
   canvas_board_fit_selection (self->board);
@@ -405,7 +411,7 @@ void
 studio_canvas_set_presentation (StudioCanvas *self, gboolean on)
 {
   if (canvas_view_set_presented (self->board->view, on))
-    canvas_board_fit (self->board);
+    canvas_board_fit_readable (self->board);
 }
 
 /* ---- editing ---------------------------------------------------------------- */

@@ -1,6 +1,9 @@
 #include "ui/canvas/studio-chooser.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/document/studio-typed-layer.h"
 
 struct _StudioChooser
 {
@@ -12,6 +15,7 @@ struct _StudioChooser
   gboolean is_shifted;
   guint n_rows;
   StudioChose chose;
+  StudioTyped typed;
   gpointer data;
   GDestroyNotify free_data;
 };
@@ -97,13 +101,15 @@ search_cb (StudioChooser *self)
   GtkListBoxRow *row = NULL;
   g_autofree char *value = NULL;
 
+  if (self->typed != NULL && self->typed (self, gtk_editable_get_text (GTK_EDITABLE (self->entry)), self->data))
+    return;
+  gtk_widget_remove_css_class (self->entry, "error");
   if (self->is_free)
-    {
-      gtk_label_set_text (GTK_LABEL (self->doc), self->about);
-      gtk_widget_remove_css_class (self->entry, "error");
-    }
+    gtk_label_set_text (GTK_LABEL (self->doc), self->about);
+  else
+    gtk_stack_set_visible_child (GTK_STACK (self->stack), self->scroller);
   g_free (self->words);
-  self->words = studio_search_split (gtk_editable_get_text (GTK_EDITABLE (self->entry)), &value);
+  self->words = studio_typed_layer_split (gtk_editable_get_text (GTK_EDITABLE (self->entry)), &value);
   for (int i = 0; (row = row_at (self, i)) != NULL; i++)
     {
       StudioChoice *choice = row_choice (row);
@@ -270,6 +276,7 @@ studio_chooser_begin (StudioChooser *self, const char *title, const char *hint, 
     gtk_list_box_remove (GTK_LIST_BOX (self->list), GTK_WIDGET (row));
   self->n_rows = 0;
   self->is_free = FALSE;
+  self->typed = NULL;
   gtk_widget_remove_css_class (self->entry, "error");
   gtk_label_set_text (GTK_LABEL (self->title), title);
   gtk_label_set_text (GTK_LABEL (self->keys), keys);
@@ -294,8 +301,15 @@ studio_chooser_set_free (StudioChooser *self, const char *doc)
 }
 
 void
+studio_chooser_set_typed (StudioChooser *self, StudioTyped typed)
+{
+  self->typed = typed;
+}
+
+void
 studio_chooser_refuse (StudioChooser *self, const char *why)
 {
+  gtk_stack_set_visible_child (GTK_STACK (self->stack), self->doc);
   gtk_label_set_text (GTK_LABEL (self->doc), why);
   gtk_widget_add_css_class (self->entry, "error");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, why, -1);
@@ -311,7 +325,9 @@ void
 studio_chooser_show (StudioChooser *self, const char *text, gboolean select, double x, double y)
 {
   canvas_popover_point_at (self->place, self->popover, x, y);
-  gtk_editable_set_text (GTK_EDITABLE (self->entry), text);
+  /* A text that is being typed keeps its cursor. */
+  if (strcmp (gtk_editable_get_text (GTK_EDITABLE (self->entry)), text) != 0)
+    gtk_editable_set_text (GTK_EDITABLE (self->entry), text);
   search_cb (self);
   if (!gtk_widget_get_visible (self->popover))
     gtk_popover_popup (GTK_POPOVER (self->popover));

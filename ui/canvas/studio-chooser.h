@@ -33,6 +33,9 @@ typedef struct
 typedef void (*StudioChose) (StudioChooser *chooser, const StudioChoice *choice, const char *text, gboolean go_on,
                              gpointer data);
 
+/* The text was typed or changed; TRUE: the popover has become another one by that. */
+typedef gboolean (*StudioTyped) (StudioChooser *chooser, const char *text, gpointer data);
+
 /* Replaces the open popover of the canvas. data is freed with it. */
 StudioChooser *studio_chooser_new (CanvasPopover *popover, StudioChose chose, gpointer data, GDestroyNotify free_data);
 /* Empties the list. title is shown above the entry, hint in it, and keys (NULL: none), a line about keys, below the
@@ -45,6 +48,8 @@ studio_chooser_add (StudioChooser *self, const char *icon, const char *title, co
 void studio_chooser_set_free (StudioChooser *self, const char *doc);
 /* Shows why the typed text is no result, until another is typed. */
 void studio_chooser_refuse (StudioChooser *self, const char *why);
+/* typed is called with each change of the text until studio_chooser_begin(). */
+void studio_chooser_set_typed (StudioChooser *self, StudioTyped typed);
 /* TRUE during the call for a choice that was made with Shift. */
 gboolean studio_chooser_is_shifted (StudioChooser *self);
 /* Shows it at a point of the canvas, in pixels, with this text, which is selected if select is set. */

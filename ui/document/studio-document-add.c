@@ -310,28 +310,30 @@ insert_after (Fresh *fresh, const StudioItem *item)
 
 /* ---- targets ------------------------------------------------------------------ */
 
-/* TRUE if the new node, with its wires so far, accepts this at that input. */
-static gboolean
-takes (const Fresh *fresh, guint at, const LoomType *type)
+/* How well the new node, with its wires so far, accepts an output at that input. A type that is not known yet, such as
+ * that of missing data, excludes nothing. */
+static StudioFit
+fit_target (const Fresh *fresh, guint at, const StudioPort *output)
 {
   const LoomType *input[MOST_INPUTS] = { NULL };
   StudioFitAnswer answer;
 
   if (at >= MOST_INPUTS || fresh->at >= MOST_INPUTS)
-    return FALSE;
+    return STUDIO_FIT_NOT;
+  if (!output->typed || !fresh->typed)
+    return STUDIO_FIT_UNKNOWN;
   input[fresh->at] = &fresh->type;
-  input[at] = type;
+  input[at] = &output->type;
   studio_fit_infer (fresh->node, input, MAX (at, fresh->at) + 1, &answer);
   studio_fit_answer_clear (&answer);
-  return answer.fit == STUDIO_FIT_WELL;
+  return answer.fit;
 }
 
-/* The data set's output that fits; an output without a reader is preferred to one that the network reads. If there are
- * several, the user has to choose. */
-static gboolean
-find_target (const Fresh *fresh, guint at, guint *from, guint *output)
+/* Counts the data's outputs that fit so well, unread ones only or all; the last is in *from and *output. */
+static guint
+count_targets (const Fresh *fresh, guint at, StudioFit least, gboolean unread, guint *from, guint *output)
 {
-  guint n_free = 0, n_all = 0, all_from = 0, all_output = 0;
+  guint n = 0;
 
   for (guint i = 0; i < fresh->scene->n_items; i++)
     {
@@ -340,24 +342,28 @@ find_target (const Fresh *fresh, guint at, guint *from, guint *output)
       if (item->op == NULL || (item->op->role != LOOM_ROLE_DATASET && item->op->role != LOOM_ROLE_INPUT))
         continue;
       for (guint o = 0; o < item->n_outputs; o++)
-        {
-          if (!item->output[o].typed || !takes (fresh, at, &item->output[o].type))
-            continue;
-          n_all++;
-          all_from = i;
-          all_output = o;
-          if (item->output[o].n_links > 0)
-            continue;
-          n_free++;
-          *from = i;
-          *output = o;
-        }
+        if (!(unread && item->output[o].n_links > 0) && fit_target (fresh, at, &item->output[o]) >= least)
+          {
+            n++;
+            *from = i;
+            *output = o;
+          }
     }
-  if (n_free == 1)
-    return TRUE;
-  *from = all_from;
-  *output = all_output;
-  return n_free == 0 && n_all == 1;
+  return n;
+}
+
+/* The data set's output that fits; an output without a reader is preferred to one that the network reads. If there are
+ * several, the user has to choose. */
+static gboolean
+find_target (const Fresh *fresh, guint at, guint *from, guint *output)
+{
+  guint n = count_targets (fresh, at, STUDIO_FIT_WELL, TRUE, from, output);
+
+  if (n == 0)
+    n = count_targets (fresh, at, STUDIO_FIT_WELL, FALSE, from, output);
+  if (n == 0)
+    n = count_targets (fresh, at, STUDIO_FIT_UNKNOWN, TRUE, from, output);
+  return n == 1;
 }
 
 static void
@@ -366,7 +372,7 @@ join_targets (Fresh *fresh)
   guint n, from, output;
   const LoomPortSpec *specs = input_specs (fresh, &n);
 
-  if (fresh->at == STUDIO_NO_ITEM || !fresh->typed)
+  if (fresh->at == STUDIO_NO_ITEM)
     return;
   for (guint i = 0; i < n; i++)
     if (i != fresh->at && (specs[i].flags & LOOM_PORT_TARGET) && find_target (fresh, i, &from, &output))
@@ -402,7 +408,7 @@ is_on_card (const StudioScene *scene, const StudioItem *card)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      StudioRect other = studio_geometry_card (&scene->item[i]);
+      StudioRect other = studio_geometry_with_pins (&scene->item[i]);
 
       if (studio_rect_intersects (&room, &other))
         return TRUE;
@@ -638,19 +644,17 @@ put (Fresh *fresh, const StudioAddPlace *place, char **said)
 }
 
 guint64
-studio_document_add (StudioDocument *self, const char *name, gboolean is_module, const char *value,
+studio_document_add (StudioDocument *self, const char *name, gboolean is_module, const char *const *parameters,
                      const StudioAddPlace *place, char **said)
 {
   g_auto (Fresh) fresh;
-  const LoomParamSpec *param;
 
   if (said != NULL)
     *said = NULL;
   if (!fresh_init (&fresh, self, name, is_module))
     return 0;
-  param = fresh.op != NULL ? studio_fit_first_param (fresh.op) : NULL;
-  if (value != NULL && param != NULL)
-    loom_element_set_detached (fresh.node, param->name, value);
+  for (guint i = 0; parameters != NULL && parameters[i] != NULL; i += 2)
+    loom_element_set_detached (fresh.node, parameters[i], parameters[i + 1]);
   return join (&fresh, place, said) ? put (&fresh, place, said) : 0;
 }
 

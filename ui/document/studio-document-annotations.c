@@ -46,7 +46,7 @@ studio_document_add_frame (StudioDocument *self, const char *title, double x, do
   for (guint i = 0; i < scene->n_items; i++)
     if (studio_document_is_selected (self, scene->item[i].serial))
       {
-        StudioRect card = studio_geometry_card (&scene->item[i]);
+        StudioRect card = studio_geometry_with_pins (&scene->item[i]);
 
         r = any ? studio_rect_union (r, card) : card;
         any = TRUE;

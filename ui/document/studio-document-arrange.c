@@ -143,15 +143,17 @@ double *
 studio_document_make_space (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy)
 {
   const StudioItem *it = &scene->item[item], *from = &scene->item[scene->link[link].from];
-  StudioRect lies = { it->x + *dx, it->y + *dy, it->width, it->height };
+  StudioRect lies = studio_geometry_with_pins (it);
   const StudioItem *to = &scene->item[scene->link[link].to];
   StudioPoint in, out;
   gboolean hides = FALSE;
   double x, y, *moved;
 
+  lies.x += *dx;
+  lies.y += *dy;
   for (guint i = 0; i < scene->n_items && !hides; i++)
     {
-      StudioRect other = studio_geometry_card (&scene->item[i]);
+      StudioRect other = studio_geometry_with_pins (&scene->item[i]);
 
       hides = i != item && studio_rect_intersects (&lies, &other);
     }

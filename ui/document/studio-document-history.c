@@ -37,5 +37,6 @@ studio_document_begin_history (StudioDocument *self, const char *path)
   g_autofree char *file = path != NULL ? g_path_get_basename (path) : NULL;
   g_autofree char *name = file != NULL ? g_strdup_printf (_ ("Open %s"), file) : g_strdup (_ ("Begin"));
   self->saved_step = 0;
+  selection_history_clear (self->selected_then);
   return undo_log_reset (self->log, name);
 }

@@ -8,6 +8,7 @@
 #include "ui/document/saved-content.h"
 #include "ui/document/scope-path.h"
 #include "ui/document/selection.h"
+#include "ui/document/selection-history.h"
 #include "ui/document/studio-document.h"
 #include "ui/document/studio-journal.h"
 #include "ui/document/undo-log.h"
@@ -38,6 +39,7 @@ struct _StudioDocument
 
   ScopePath *scope;
   Selection *selection;
+  SelectionHistory *selected_then;
 
   LoomNet *net;
   LoomFaults *faults;

@@ -68,6 +68,8 @@ void
 studio_document_begin (StudioDocument *self, const char *name)
 {
   g_return_if_fail (STUDIO_IS_DOCUMENT (self));
+  if (!studio_document_is_editing (self))
+    selection_history_begin (self->selected_then, self->selection);
   undo_log_begin (self->log, name);
 }
 
@@ -119,6 +121,7 @@ studio_document_end (StudioDocument *self)
 
   if (!undo_log_end (self->log, &change) || change.step == 0)
     return;
+  selection_history_end (self->selected_then, change.step);
   commit (self, name);
   if (self->run != NULL)
     before = g_strdup (self->hash);
@@ -144,6 +147,7 @@ folded_cb (guint64 gone, guint64 into, gpointer data)
 {
   StudioDocument *self = data;
 
+  selection_history_fold (self->selected_then, gone);
   if (self->run != NULL)
     run_version_fold (self->run, gone, into);
 }
@@ -173,16 +177,65 @@ studio_document_cancel (StudioDocument *self)
  * requires hashing the graph; if there are several at once, all count as changes. */
 #define MAX_COMPARED 200
 
-/* Moves over n steps, and emits signals once. */
+/* Whether an element is in the shown scope: a node or a wire, or a frame or note of its layout. */
+static gboolean
+is_shown (StudioDocument *self, guint64 serial)
+{
+  const LoomElement *element = loom_graph_by_serial (self->graph, serial);
+  const LoomElement *parent = element != NULL ? loom_element_parent (element) : NULL;
+
+  if (parent != NULL && loom_element_tag (parent) == LOOM_TAG_LAYOUT)
+    parent = loom_element_parent (parent);
+  return parent != NULL && parent == studio_document_get_scope (self);
+}
+
+/* What is selected after stepping over n steps, if that leaves nothing selected: what was selected on the other side of
+ * the last one. Where nothing is selected already, only what the steps bring back. */
+static GArray *
+selected_beyond (StudioDocument *self, gboolean back, guint n)
+{
+  const guint now = undo_log_n_done (self->log);
+  const guint64 last = undo_log_entry (self->log, back ? now - n + 1 : now + n).step;
+  const GArray *then = selection_history_get (self->selected_then, last);
+  GArray *serials = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  for (guint i = 0; then != NULL && i < then->len; i++)
+    {
+      const guint64 serial = g_array_index (then, guint64, i);
+
+      if (selection_n (self->selection) > 0 || loom_graph_by_serial (self->graph, serial) == NULL)
+        g_array_append_val (serials, serial);
+    }
+  return serials;
+}
+
+static void
+select_again (StudioDocument *self, const GArray *serials)
+{
+  g_autofree guint64 *shown = g_new (guint64, serials->len + 1);
+  guint n = 0;
+
+  if (selection_n (self->selection) > 0)
+    return;
+  for (guint i = 0; i < serials->len; i++)
+    if (is_shown (self, g_array_index (serials, guint64, i)))
+      shown[n++] = g_array_index (serials, guint64, i);
+  studio_document_select (self, shown, n);
+}
+
+/* Steps over n steps, and emits signals once. */
 static gboolean
 step_over (StudioDocument *self, guint64 (*step) (UndoLog *log), guint n)
 {
   const gboolean compares = self->run != NULL && n <= MAX_COMPARED;
+  g_autoptr (GArray) selected = selected_beyond (self, step == undo_log_undo, n);
+
   for (guint i = 0; i < n; i++)
     {
       g_autofree char *before = compares ? g_strdup (studio_document_hash (self)) : NULL;
       const guint64 id = step (self->log);
 
+      selection_history_cross (self->selected_then, id, self->selection);
       commit (self, step == undo_log_undo ? undo_log_redo_name (self->log) : undo_log_undo_name (self->log));
       g_clear_pointer (&self->hash, g_free);
       if (compares)
@@ -191,6 +244,7 @@ step_over (StudioDocument *self, guint64 (*step) (UndoLog *log), guint n)
         run_version_note_step (self->run, id, TRUE);
     }
   studio_document_changed (self);
+  select_again (self, selected);
   return TRUE;
 }
 

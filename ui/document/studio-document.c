@@ -336,6 +336,7 @@ studio_document_finalize (GObject *object)
   undo_log_free (self->log);
   scope_path_free (self->scope);
   selection_free (self->selection);
+  selection_history_free (self->selected_then);
   g_array_unref (self->bridges);
   g_clear_pointer (&self->graph, loom_graph_unref);
   g_clear_pointer (&self->base, g_bytes_unref);
@@ -368,6 +369,7 @@ studio_document_init (StudioDocument *self)
   self->log = undo_log_new (studio_document_apply, self);
   self->scope = scope_path_new ();
   self->selection = selection_new ();
+  self->selected_then = selection_history_new ();
   self->saved = saved_content_new ();
   self->watch = studio_file_watch_new ();
   g_signal_connect_swapped (self->watch, "notify", G_CALLBACK (file_changed), self);

@@ -88,3 +88,31 @@ studio_param_check (const LoomParamSpec *spec, const char *text)
     }
   return NULL;
 }
+
+gboolean
+studio_param_takes_numbers (const LoomParamSpec *spec)
+{
+  const char *likely = spec->def != NULL ? spec->def : spec->fresh;
+  char *end = NULL;
+
+  switch (spec->type)
+    {
+    case LOOM_PARAM_INT:
+    case LOOM_PARAM_FLOAT:
+    case LOOM_PARAM_INTS:
+    case LOOM_PARAM_FLOATS:
+      return TRUE;
+    case LOOM_PARAM_STRING:
+      if (spec->choices != NULL || likely == NULL || likely[0] == '\0')
+        return FALSE;
+      g_ascii_strtod (likely, &end);
+      return *end == '\0';
+    case LOOM_PARAM_SHAPE:
+    case LOOM_PARAM_BOOL:
+    case LOOM_PARAM_ENUM:
+    case LOOM_PARAM_DTYPE:
+    case LOOM_PARAM_PATH:
+      return FALSE;
+    }
+  return FALSE;
+}

@@ -179,19 +179,3 @@ studio_search_order (guint rank, StudioFit fit, const char *words)
     return 0;
   return words[0] == '\0' ? 100 * (fit + 1) + rank : 4 * (rank + ahead[fit]) + fit;
 }
-
-/* “conv 16”: the number is a value and not part of a name. */
-char *
-studio_search_split (const char *text, char **value)
-{
-  g_autofree char *whole = g_strstrip (g_strdup (text));
-  char *gap = strrchr (whole, ' ');
-
-  *value = NULL;
-  if (gap == NULL || gap[1] == '\0' || gap[1 + strspn (gap + 1, "0123456789.,-")] != '\0'
-      || strpbrk (gap + 1, "0123456789") == NULL)
-    return g_steal_pointer (&whole);
-  *value = g_strdup (gap + 1);
-  *gap = '\0';
-  return g_strdup (g_strchomp (whole));
-}

@@ -21,8 +21,5 @@ guint studio_search_rank (const StudioSearchKey *key, const char *text);
 /* The sort key of a row with such a rank for these words (stripped), and such a fit at the position; larger is better,
  * 0: no match. The typed text is most important; without text, the fit. */
 guint studio_search_order (guint rank, StudioFit fit, const char *words);
-/* The words of a search without the number at its end, which *value receives (NULL: none): “linear 10”. Both (transfer
- * full). */
-char *studio_search_split (const char *text, char **value);
 
 G_END_DECLS

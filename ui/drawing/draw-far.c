@@ -10,6 +10,7 @@
 #include "ui/drawing/draw-fault.h"
 
 #define LEAST_TEXT  10.5 /* pixels */
+#define LEAST_FIT   10.0 /* pixels; a name that does not fit is made no smaller than that */
 #define LEAST_DOTS  36.0 /* a narrower name is cut off */
 #define LEAST_NAMED 26.0 /* a narrower card has no space for two letters */
 
@@ -46,23 +47,55 @@ set_text (PangoLayout *text, const char *name, double size, double width, double
   pango_layout_set_height (text, lines > 1 ? -lines : 0);
 }
 
+/* A whole name in smaller letters says more than the beginning of a large one: the size at which it fits. */
+static double
+fitted_size (PangoLayout *text, const char *name, double size, double width, double height)
+{
+  const double least = MIN (size, LEAST_FIT);
+
+  for (double s = size;; s = MAX (s * 0.94, least))
+    {
+      int w;
+
+      set_text (text, name, s, width, height);
+      pango_layout_get_pixel_size (text, &w, NULL);
+      if (s <= least || (!pango_layout_is_ellipsized (text) && w <= width))
+        return s;
+    }
+}
+
+static gboolean
+is_whole (PangoLayout *text, double width)
+{
+  int w;
+
+  pango_layout_get_pixel_size (text, &w, NULL);
+  return !pango_layout_is_ellipsized (text) && w <= width;
+}
+
 static void
 draw_name (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double zoom, double width, double height,
            PangoLayout *text, const StudioFrameStyle *look)
 {
   const char *icon = item->op != NULL ? item->op->icon : item->is_module ? "view-grid-symbolic" : NULL;
-  double size = text_size (pango_layout_get_context (text), zoom, height), left = 5, side = CLAMP (16 * zoom, 10, 16);
-  gboolean above = icon != NULL && look->icon != NULL && height >= side + 1.3 * size + 4, at_side = FALSE;
-  double top = 0;
-  int w, h;
+  double left = 5, side = CLAMP (16 * zoom, 10, 16), wide = MAX (width - left - 2, 8), narrow = wide - side - 3;
+  double largest = text_size (pango_layout_get_context (text), zoom, height), top = 0, room, size;
+  gboolean has_icon = icon != NULL && look->icon != NULL, at_side = FALSE;
+  gboolean above = has_icon && height >= side + 1.3 * largest + 4;
+  int h;
 
-  /* Above the name on a high card, else next to it if the name still fits. */
-  set_text (text, item->title, size, -1, 0);
-  pango_layout_get_pixel_size (text, &w, NULL);
-  if (!above && icon != NULL && look->icon != NULL && height >= side + 2)
-    at_side = width - left - side - 5 >= MIN (w, 44);
-  set_text (text, item->title, size, MAX (width - left - 2 - (at_side ? side + 3 : 0), 8),
-            height - (above ? side + 2 : 0));
+  /* The icon is above the name on a high card, else next to it if the whole name fits there or if it fits nowhere. */
+  room = height - (above ? side + 2 : 0);
+  size = fitted_size (text, item->title, largest, wide, room);
+  if (!above && has_icon && height >= side + 2 && narrow >= 8)
+    {
+      gboolean whole = is_whole (text, wide);
+      double smaller = fitted_size (text, item->title, largest, narrow, room);
+
+      at_side = is_whole (text, narrow) || (!whole && narrow >= 44);
+      size = at_side ? smaller : size;
+    }
+  set_text (text, item->title, size, at_side ? narrow : wide, room);
   pango_layout_get_pixel_size (text, NULL, &h);
   if (above)
     top = side + 1;

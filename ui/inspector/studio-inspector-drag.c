@@ -98,6 +98,19 @@ cancel_cb (GtkGesture *gesture, GdkEventSequence *sequence, NumberDrag *drag)
   drag->row->inspector->updating = FALSE;
 }
 
+/* A default is shown by a label in the empty field, which goes as soon as the drag writes a number: were it what was
+ * pressed, the drag would end with it. */
+static void
+press_through_default (GtkWidget *editor)
+{
+  GtkEditable *field = gtk_editable_get_delegate (GTK_EDITABLE (editor));
+
+  for (GtkWidget *child = field != NULL ? gtk_widget_get_first_child (GTK_WIDGET (field)) : NULL; child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (GTK_IS_LABEL (child))
+      gtk_widget_set_can_target (child, FALSE);
+}
+
 void
 inspector_add_number_drag (InspectorRow *row)
 {
@@ -112,5 +125,6 @@ inspector_add_number_drag (InspectorRow *row)
   g_signal_connect (gesture, "cancel", G_CALLBACK (cancel_cb), drag);
   g_signal_connect_data (gesture, "drag-end", G_CALLBACK (end_cb), drag, free_drag, 0);
   gtk_widget_add_controller (row->editor, GTK_EVENT_CONTROLLER (gesture));
+  press_through_default (row->editor);
   gtk_widget_set_cursor_from_name (row->editor, "ew-resize");
 }

@@ -1,6 +1,8 @@
 /* Titles of parameters, and arithmetic of dragging a number; see the header. */
 #include "ui/inspector/studio-inspector-params.h"
 
+#include "ui/document/studio-param-check.h"
+
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
@@ -59,35 +61,57 @@ studio_count_text (double n)
   return studio_format_count (n);
 }
 
-char *
-studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, StudioDragSpeed speed)
+/* One number, moved; NULL where the text is none. */
+static char *
+dragged_number (const LoomParamSpec *spec, const char *text, gboolean is_whole, double ticks)
 {
-  gboolean is_integer = spec->type == LOOM_PARAM_INT;
-  const char *written = text[0] != '\0' ? text : spec->def != NULL ? spec->def : "";
   char *end;
-  const double pixels = speed == STUDIO_DRAG_FINE ? 24 : speed == STUDIO_DRAG_COARSE ? 0.8 : 8;
-  double value = g_ascii_strtod (written, &end), step;
+  double value = g_ascii_strtod (text, &end), step;
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
-  if (end == written || *end != '\0' || (spec->type != LOOM_PARAM_INT && spec->type != LOOM_PARAM_FLOAT))
+  if (end == text || *end != '\0')
     return NULL;
   /* Small integers change in steps of 1, large ones in larger steps; other numbers by their order of magnitude, so that
    * 0.001 can be dragged. */
-  if (is_integer)
+  if (is_whole)
     {
       step = fabs (value) >= 256 ? 16 : fabs (value) >= 64 ? 4 : 1;
-      value += step * trunc (dx / pixels);
+      value += step * ticks;
     }
   else
     {
       step = value != 0 ? pow (10, floor (log10 (fabs (value)))) / 10 : 0.1;
-      value += step * trunc (dx / pixels);
+      value += step * ticks;
       value = floor (value / step + 0.5) * step;
     }
   if (spec->minimum != 0 || spec->maximum != 0)
     value = CLAMP (value, spec->minimum, spec->maximum);
-  if (is_integer)
+  /* A text that may be a number is a padding, which is never negative. */
+  else if (spec->type == LOOM_PARAM_STRING)
+    value = MAX (value, 0);
+  if (is_whole)
     return g_strdup_printf ("%" G_GINT64_FORMAT, (gint64)value);
   g_ascii_formatd (buffer, sizeof buffer, "%.6g", value);
   return g_strdup (buffer);
+}
+
+char *
+studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, StudioDragSpeed speed)
+{
+  const gboolean is_whole = spec->type != LOOM_PARAM_FLOAT && spec->type != LOOM_PARAM_FLOATS;
+  const double pixels = speed == STUDIO_DRAG_FINE ? 24 : speed == STUDIO_DRAG_COARSE ? 0.8 : 8;
+  g_auto (GStrv) parts = g_strsplit (text[0] != '\0' ? text : spec->def != NULL ? spec->def : "", ",", -1);
+
+  if (parts[0] == NULL || !studio_param_takes_numbers (spec))
+    return NULL;
+  for (guint i = 0; parts[i] != NULL; i++)
+    {
+      char *moved = dragged_number (spec, g_strstrip (parts[i]), is_whole, trunc (dx / pixels));
+
+      if (moved == NULL)
+        return NULL;
+      g_free (parts[i]);
+      parts[i] = moved;
+    }
+  return g_strjoinv (",", parts);
 }

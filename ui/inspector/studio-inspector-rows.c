@@ -8,6 +8,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/document/studio-param-check.h"
 #include "ui/inspector/studio-formula-field.h"
 #include "ui/inspector/studio-inspector-params.h"
 #include "ui/inspector/studio-value.h"
@@ -452,7 +453,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
         g_signal_connect (key, "key-pressed", G_CALLBACK (entry_key_cb), row);
         gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
         gtk_widget_add_controller (row->editor, key);
-        if (spec->type == LOOM_PARAM_INT || spec->type == LOOM_PARAM_FLOAT)
+        if (studio_param_takes_numbers (spec))
           inspector_add_number_drag (row);
       }
       break;

@@ -3,6 +3,7 @@
 #include "ui/layout/layout-private.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "ui/scene/studio-flow.h"
 
@@ -26,35 +27,68 @@ rect_of (const StudioScene *scene, const double *dx, guint i)
 
 typedef struct
 {
-  StudioRect rect;
+  double x;
   guint item;
-} Pusher;
+} Standing;
 
-/* Moves cards that overlap this rectangle to the right, then cards that overlap those, and so on. */
+static int
+further_left (gconstpointer a, gconstpointer b)
+{
+  const Standing *p = a, *q = b;
+
+  return p->x != q->x ? (p->x > q->x) - (p->x < q->x) : (p->item > q->item) - (p->item < q->item);
+}
+
+/* Whether a rectangle moves a card on. What stands further left does not stand in its way, it is its neighbour. */
+static gboolean
+pushes (const StudioRect *by, const StudioRect *card)
+{
+  return card->x + card->width / 2 >= by->x && is_in_the_way (by, card);
+}
+
+/* How far a card, which stands at `there`, moves on from a rectangle and from the cards before it that have moved. */
+static double
+moved_by (const StudioScene *scene, const StudioRect *by, const Standing *before, guint n_before, StudioRect there,
+          const double *dx)
+{
+  const double x = there.x;
+  gboolean again = TRUE;
+
+  while (again)
+    {
+      again = FALSE;
+      if (pushes (by, &there))
+        {
+          there.x += layout_snap_up (by->x + by->width + LAYOUT_CHANNEL - there.x);
+          again = TRUE;
+        }
+      for (guint k = 0; k < n_before; k++)
+        {
+          const StudioRect other = rect_of (scene, dx, before[k].item);
+
+          if (dx[before[k].item] <= 0 || !is_in_the_way (&other, &there))
+            continue;
+          there.x += layout_snap_up (other.x + other.width + LAYOUT_CHANNEL - there.x);
+          again = TRUE;
+        }
+    }
+  return there.x - x;
+}
+
+/* Moves whatever is in the way of this rectangle to the right, and what is then in its way, and so on. From left to
+ * right, so that cards keep their order and each moves no further than it must. */
 static void
 push (const StudioScene *scene, const StudioRect *by, guint fixed, double *dx)
 {
-  g_autoptr (GArray) pushing = g_array_new (FALSE, FALSE, sizeof (Pusher));
-  Pusher first = { *by, fixed };
+  g_autofree Standing *standing = g_new (Standing, scene->n_items + 1);
+  guint n = 0;
 
-  g_array_append_val (pushing, first);
-  for (guint k = 0; k < pushing->len && k < 4 * scene->n_items + 4; k++)
-    {
-      Pusher here = g_array_index (pushing, Pusher, k);
-
-      for (guint i = 0; i < scene->n_items; i++)
-        {
-          Pusher there = { rect_of (scene, dx, i), i };
-
-          /* Only to the right: a card further left is a neighbour and does not move. */
-          if (i == fixed || i == here.item || there.rect.x + there.rect.width / 2 < here.rect.x
-              || !is_in_the_way (&here.rect, &there.rect))
-            continue;
-          dx[i] += layout_snap_up (here.rect.x + here.rect.width + LAYOUT_CHANNEL - there.rect.x);
-          there.rect = rect_of (scene, dx, i);
-          g_array_append_val (pushing, there);
-        }
-    }
+  for (guint i = 0; i < scene->n_items; i++)
+    if (i != fixed)
+      standing[n++] = (Standing){ rect_of (scene, dx, i).x, i };
+  qsort (standing, n, sizeof *standing, further_left);
+  for (guint k = 0; k < n; k++)
+    dx[standing[k].item] += moved_by (scene, by, standing, k, rect_of (scene, dx, standing[k].item), dx);
 }
 
 static void

@@ -7,8 +7,11 @@
 static StudioRect
 item_at (const StudioScene *scene, const StudioLayout *layout, guint i)
 {
-  return (StudioRect){ layout->x[i], layout->y[i], scene->item[i].width,
-                       scene->item[i].height + scene->item[i].hanging };
+  StudioItem item = scene->item[i];
+
+  item.x = layout->x[i];
+  item.y = layout->y[i];
+  return studio_geometry_with_pins (&item);
 }
 
 static double
@@ -114,12 +117,12 @@ layout_corner_of_part (const StudioScene *scene, const gboolean *chosen, double 
         whole.y = y0 + way[side][1] * ring * STUDIO_GRID;
         for (guint i = 0; i < scene->n_items && clear; i++)
           {
-            StudioRect card = studio_geometry_card (&scene->item[i]);
+            StudioRect card = studio_geometry_with_pins (&scene->item[i]);
 
             card.x -= STUDIO_SNAP;
             card.y -= STUDIO_SNAP;
             card.width += 2 * STUDIO_SNAP;
-            card.height += 2 * STUDIO_SNAP + scene->item[i].hanging;
+            card.height += 2 * STUDIO_SNAP;
             clear = chosen[i] || !studio_rect_intersects (&card, &whole);
           }
         if (clear)

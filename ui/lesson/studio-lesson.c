@@ -17,6 +17,7 @@ struct _StudioLesson
   GArray *holding; /* gboolean by clause of the current page */
   char *answer;
   char *start; /* the graph's text when it was opened */
+  gint64 seen; /* the step of the run when the page was shown: figures of a goal are of later ones */
 };
 
 G_DEFINE_FINAL_TYPE (StudioLesson, studio_lesson, G_TYPE_OBJECT)
@@ -104,7 +105,15 @@ last_value (StudioSeries *series)
   return studio_series_last (series, &x, &y) ? y : NAN;
 }
 
-/* Figures belong to the current graph: after a change of meaning there are none until it is trained again. */
+/* Notes that a new run began, which the page has seen nothing of. */
+static void
+follow_run (StudioLesson *self)
+{
+  self->seen = MIN (self->seen, studio_run_get_step (self->run));
+}
+
+/* Figures are of the graph as it is: after a change of meaning there are none until it is trained again. And they are
+ * of the page: what was trained before it was shown does not tick it. */
 static double
 figure (const char *name, gpointer data)
 {
@@ -112,7 +121,8 @@ figure (const char *name, gpointer data)
   const gboolean of_split = g_str_has_prefix (name, "val_") || g_str_has_prefix (name, "test_");
   const char *what = of_split ? strchr (name, '_') + 1 : name;
 
-  if (studio_run_get_graph (self->run) == NULL || studio_document_run_changes (self->document) > 0)
+  if (studio_run_get_graph (self->run) == NULL || studio_document_run_changes (self->document) > 0
+      || studio_run_get_step (self->run) <= self->seen)
     return NAN;
   if (g_str_equal (name, "step"))
     return (double)studio_run_get_step (self->run);
@@ -183,6 +193,7 @@ evaluate (StudioLesson *self)
   const guint n = page != NULL ? loom_goal_n_clauses (page->goal) : 0;
   gboolean all = n > 0, changed = FALSE;
 
+  follow_run (self);
   if (n == 0)
     return;
   LoomGraph *graph = studio_document_get_graph (self->document);
@@ -212,6 +223,7 @@ evaluate (StudioLesson *self)
 static void
 forget_page (StudioLesson *self)
 {
+  self->seen = studio_run_get_step (self->run);
   g_clear_pointer (&self->answer, g_free);
   g_array_set_size (self->holding, 0);
 }

@@ -61,6 +61,7 @@ graph_file_open (StudioDocument *document, GFile *file, GError **error)
     }
   if (!studio_document_open (document, path, &why))
     {
+      studio_files_refuse (path);
       explain (why, path);
       g_propagate_error (error, why);
       return FALSE;

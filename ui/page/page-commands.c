@@ -265,6 +265,7 @@ static const StudioCommandRow commands[] = {
     "bytes gpu owner planned measured driver peak" },
   /* A list of devices marks the one of the state. */
   { "device", "s", PAGE_DOCUMENT, G_CALLBACK (run_settings_set_device), NULL, NULL, { NULL }, NULL, "" },
+  { "use-batch", "s", PAGE_RUNNER, G_CALLBACK (studio_runner_use_batch), NULL, NULL, { NULL }, NULL },
   { "learning-rate",
     NULL,
     PAGE_PRESENTATION,

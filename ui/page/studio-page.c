@@ -220,7 +220,9 @@ make_panes (StudioPage *self)
   studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->outline), "outline", _ ("Outline"));
 
   self->inspector = studio_inspector_new (self->document);
-  studio_inspector_set_empty_widget (self->inspector, GTK_WIDGET (studio_training_settings_new (self->document)));
+  StudioTrainingSettings *settings = STUDIO_TRAINING_SETTINGS (studio_training_settings_new (self->document));
+  studio_training_settings_set_ranks (settings, studio_rank_count_spin_new (self->document, self->run));
+  studio_inspector_set_empty_widget (self->inspector, GTK_WIDGET (settings));
   studio_panes_add_page (self->panes, STUDIO_PANE_END, GTK_WIDGET (self->inspector), "inspector", _ ("Parameters"));
 }
 

@@ -287,6 +287,13 @@ studio_runner_restart (StudioRunner *self)
   start (self, FALSE);
 }
 
+void
+studio_runner_use_batch (StudioRunner *self, const char *batch)
+{
+  studio_training_set (self->document, "batch_size", batch);
+  studio_runner_restart (self);
+}
+
 /* ---- reports of the run --------------------------------------------------------------------------- */
 
 static void

@@ -26,6 +26,8 @@ void studio_runner_open (StudioRunner *self);
 void studio_runner_train (StudioRunner *self); /* trains, pauses or resumes */
 void studio_runner_step (StudioRunner *self);
 void studio_runner_restart (StudioRunner *self);
+/* Sets the batch size of the document, and restarts. */
+void studio_runner_use_batch (StudioRunner *self, const char *batch);
 /* From the newest checkpoint, on the device and for the epochs of the document. */
 void studio_runner_continue (StudioRunner *self);
 void studio_runner_continue_slower (StudioRunner *self); /* at a tenth of the learning rate */

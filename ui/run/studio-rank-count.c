@@ -4,6 +4,8 @@
  * One rank is always valid: the engine then ignores <parallel> and emits a note. */
 #include "ui/run/studio-rank-count.h"
 
+#include <glib/gi18n.h>
+
 #include "engine/loom.h"
 #include "ui/run/studio-run-private.h"
 
@@ -51,4 +53,73 @@ studio_rank_count_choose (StudioDocument *document, int had, int chosen, int mos
     }
   g_clear_pointer (&spec, loom_train_spec_free);
   return n;
+}
+
+void
+studio_rank_count_set (StudioDocument *document, StudioRun *run, int chosen)
+{
+  g_autofree char *sentence = NULL;
+  int n = studio_rank_count_choose (document, studio_run_get_ranks (run), chosen, STUDIO_RANK_COUNT_MAX, &sentence);
+
+  if (n > 0)
+    studio_run_set_ranks (run, n);
+  else
+    studio_run_take_problem (run, "REFUSED", "", "", sentence);
+}
+
+/* ---- the field ------------------------------------------------------------- */
+
+typedef struct
+{
+  StudioDocument *document;
+  StudioRun *run;
+  GtkSpinButton *spin;
+  gboolean filling;
+} Field;
+
+static void
+show_ranks (Field *self)
+{
+  self->filling = TRUE;
+  gtk_spin_button_set_value (self->spin, studio_run_get_ranks (self->run));
+  self->filling = FALSE;
+}
+
+static void
+changed_cb (GtkSpinButton *spin, Field *self)
+{
+  if (self->filling)
+    return;
+  studio_rank_count_set (self->document, self->run, gtk_spin_button_get_value_as_int (spin));
+  show_ranks (self);
+}
+
+static void
+field_free (gpointer data)
+{
+  Field *self = data;
+
+  g_signal_handlers_disconnect_by_data (self->run, self);
+  g_object_unref (self->run);
+  g_object_unref (self->document);
+  g_free (self);
+}
+
+GtkWidget *
+studio_rank_count_spin_new (StudioDocument *document, StudioRun *run)
+{
+  GtkWidget *spin = gtk_spin_button_new_with_range (1, STUDIO_RANK_COUNT_MAX, 1);
+  Field *self = g_new0 (Field, 1);
+
+  *self = (Field){ g_object_ref (document), g_object_ref (run), GTK_SPIN_BUTTON (spin), FALSE };
+  gtk_editable_set_width_chars (GTK_EDITABLE (spin), 2);
+  gtk_spin_button_set_numeric (GTK_SPIN_BUTTON (spin), TRUE);
+  gtk_widget_set_tooltip_text (spin,
+                               _ ("The number of ranks of the next run, each with the graph’s batch size. The number "
+                                  "is not part of the graph."));
+  g_signal_connect (spin, "value-changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (show_ranks), self);
+  g_object_set_data_full (G_OBJECT (spin), "field", self, field_free);
+  show_ranks (self);
+  return spin;
 }

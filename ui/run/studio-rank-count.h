@@ -1,7 +1,10 @@
 /* The numbers of ranks that a graph can be trained with, according to its <parallel>. */
 #pragma once
 
+#include <gtk/gtk.h>
+
 #include "ui/document/studio-document.h"
+#include "ui/run/studio-run.h"
 
 G_BEGIN_DECLS
 
@@ -13,5 +16,11 @@ int studio_rank_count_required (StudioDocument *document);
  * number. Otherwise, after a change by one, the next valid number in that direction up to most. 0 with a sentence if
  * there is none. */
 int studio_rank_count_choose (StudioDocument *document, int had, int chosen, int most, char **sentence);
+
+/* Sets the number of ranks of the next run as above. A number among which the graph cannot be divided is refused as a
+ * problem of the run. */
+void studio_rank_count_set (StudioDocument *document, StudioRun *run, int chosen);
+/* A field with the number of ranks of the next run. */
+GtkWidget *studio_rank_count_spin_new (StudioDocument *document, StudioRun *run);
 
 G_END_DECLS

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "ui/charts/studio-plot.h"
+#include "ui/run/studio-memory-verdict.h"
 
 struct _StudioRunBanners
 {
@@ -17,7 +18,7 @@ struct _StudioRunBanners
 
   GtkWidget *version_bar, *version_label, *version_show;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
-  GtkWidget *restart_button, *show_button, *slower_button, *continue_button;
+  GtkWidget *restart_button, *show_button, *slower_button, *batch_button, *continue_button;
   gboolean late; /* the end bar reports that no step arrives */
   guint hide;    /* a timeout until the second click of a double click has passed */
 };
@@ -32,7 +33,9 @@ focus_continue_cb (gpointer data)
   StudioRunBanners *self = data;
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
   GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
-  GtkWidget *button = gtk_widget_get_visible (self->slower_button) ? self->slower_button : self->continue_button;
+  GtkWidget *button = gtk_widget_get_visible (self->batch_button)    ? self->batch_button
+                      : gtk_widget_get_visible (self->slower_button) ? self->slower_button
+                                                                     : self->continue_button;
   /* Enter activates Continue, unless the focus is in a text field. */
   if (root != NULL && (focus == NULL || !GTK_IS_EDITABLE (focus)))
     gtk_widget_grab_focus (button);
@@ -67,12 +70,35 @@ static char *
 dup_sentence (StudioRun *run, StudioRunState state)
 {
   const char *message = studio_run_get_message (run);
+  g_auto (StudioMemoryVerdict) verdict = { 0 };
+  if (studio_memory_verdict_read (message, &verdict))
+    return g_steal_pointer (&verdict.text);
   if (message != NULL)
     return g_strdup (message);
   if (state != STUDIO_RUN_STOPPED)
     return g_strdup (_ ("The run failed."));
   g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (run));
   return g_strdup_printf (_ ("Stopped at step %s. Training can continue from there."), step);
+}
+
+/* "Use Batch 400", for a run that does not fit into memory. */
+static void
+show_batch (StudioRunBanners *self, StudioRunState state)
+{
+  g_auto (StudioMemoryVerdict) verdict = { 0 };
+  gboolean shown = state == STUDIO_RUN_FAILED
+                   && studio_memory_verdict_read (studio_run_get_message (self->run), &verdict) && verdict.batch > 0;
+
+  gtk_widget_set_visible (self->batch_button, shown);
+  gtk_widget_set_tooltip_text (self->end_label, verdict.text != NULL ? studio_run_get_message (self->run) : NULL);
+  if (!shown)
+    return;
+  g_autofree char *label = g_strdup_printf (_ ("Use _Batch %d"), (int)verdict.batch);
+  g_autofree char *target = g_strdup_printf ("%d", (int)verdict.batch);
+  gtk_button_set_label (GTK_BUTTON (self->batch_button), label);
+  gtk_widget_set_tooltip_text (self->batch_button, _ ("Sets the batch size of the graph and trains (Enter)"));
+  gtk_actionable_set_action_target (GTK_ACTIONABLE (self->batch_button), "s", target);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->batch_button), "win.use-batch");
 }
 
 static void
@@ -94,7 +120,8 @@ show_buttons (StudioRunBanners *self, StudioRunState state)
   gtk_widget_set_tooltip_text (self->slower_button, _ ("A tenth of the rate at which training diverged (Enter)"));
   gtk_widget_set_visible (self->slower_button, slower);
   gtk_widget_set_visible (self->continue_button, state != STUDIO_RUN_IDLE);
-  if (slower)
+  show_batch (self, state);
+  if (slower || gtk_widget_get_visible (self->batch_button))
     gtk_widget_remove_css_class (self->continue_button, "suggested-action");
   else
     gtk_widget_add_css_class (self->continue_button, "suggested-action");
@@ -154,6 +181,7 @@ numbers_cb (StudioRun *run, StudioRunBanners *self)
       gtk_image_set_from_icon_name (GTK_IMAGE (self->end_icon), "dialog-warning-symbolic");
       gtk_widget_add_css_class (self->end_notice, "bad");
       gtk_widget_set_visible (self->slower_button, FALSE);
+      gtk_widget_set_visible (self->batch_button, FALSE);
       gtk_widget_set_visible (self->continue_button, FALSE);
       gtk_widget_set_sensitive (self->end_notice, TRUE);
       gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
@@ -178,8 +206,10 @@ studio_run_banners_update_version (StudioRunBanners *self)
 {
   guint edits = studio_document_run_changes (self->document);
   gboolean live = studio_run_is_live (self->run);
-  /* A run that has ended resumes, or restarts, with the number of ranks set now. */
-  gboolean ranks = live && studio_run_get_ranks (self->run) != studio_run_get_live_ranks (self->run);
+  /* A run that can be resumed continues with the number of ranks set now; to one that is done it is a change, as to one
+   * that trains. */
+  gboolean ranks
+      = !studio_run_can_resume (self->run) && studio_run_get_ranks (self->run) != studio_run_get_live_ranks (self->run);
   guint changes = edits + (ranks ? 1 : 0);
   gboolean show = changes > 0 && studio_run_get_state (self->run) != STUDIO_RUN_IDLE;
   gboolean ended = gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar));
@@ -239,6 +269,7 @@ studio_run_banners_class_init (StudioRunBannersClass *klass)
   CHILD (restart_button);
   CHILD (show_button);
   CHILD (slower_button);
+  CHILD (batch_button);
   CHILD (continue_button);
 #undef CHILD
 }

@@ -330,18 +330,9 @@ device_cb (GtkDropDown *drop, GParamSpec *pspec, StudioRunPanel *self)
 static void
 ranks_cb (GtkSpinButton *spin, StudioRunPanel *self)
 {
-  g_autofree char *sentence = NULL;
-  double most;
-
   if (self->filling)
     return;
-  gtk_spin_button_get_range (spin, NULL, &most);
-  int n = studio_rank_count_choose (self->document, studio_run_get_ranks (self->run),
-                                    gtk_spin_button_get_value_as_int (spin), (int)most, &sentence);
-  if (n > 0)
-    studio_run_set_ranks (self->run, n);
-  else
-    studio_run_take_problem (self->run, "REFUSED", "", "", sentence);
+  studio_rank_count_set (self->document, self->run, gtk_spin_button_get_value_as_int (spin));
   show_ranks (self);
 }
 
@@ -395,6 +386,10 @@ studio_run_panel_set_devices (StudioRunPanel *self, const char *const *devices)
   self->filling = TRUE;
   self->n_devices = g_list_model_get_n_items (G_LIST_MODEL (list));
   gtk_drop_down_set_model (GTK_DROP_DOWN (self->device_drop), G_LIST_MODEL (list));
+  gtk_widget_set_tooltip_text (
+      self->device_drop,
+      _ ("Where the next run computes. “ref” stands for the reference: plain loops on the CPU, slow and "
+         "exact, with which other devices are compared."));
   self->filling = FALSE;
   show_settings (self);
 }

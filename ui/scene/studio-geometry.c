@@ -273,7 +273,7 @@ is_free (double x, double y, gconstpointer data)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
+      StudioRect card = studio_geometry_with_pins (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
 
       if (studio_rect_intersects (&card, &place) || (fault.height > 0 && studio_rect_intersects (&fault, &place)))
         return FALSE;

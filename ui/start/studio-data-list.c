@@ -220,6 +220,18 @@ new_group (StudioDataList *self, guint group, const char *title)
   return box;
 }
 
+/* A search field keeps Escape for itself. The first one empties it, the next one leaves. */
+static void
+stop_search_cb (StudioDataList *self)
+{
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+
+  if (gtk_editable_get_text (GTK_EDITABLE (self->entry))[0] != '\0')
+    gtk_editable_set_text (GTK_EDITABLE (self->entry), "");
+  else if (GTK_IS_WINDOW (root))
+    gtk_window_close (GTK_WINDOW (root));
+}
+
 static void
 studio_data_list_init (StudioDataList *self)
 {
@@ -236,6 +248,7 @@ studio_data_list_init (StudioDataList *self)
   for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
     add_source (self, *c);
   g_object_set (self->entry, "placeholder-text", _ ("Search data sets"), NULL);
+  g_signal_connect_swapped (self->entry, "stop-search", G_CALLBACK (stop_search_cb), self);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Search data sets"),
                                   -1);
   gtk_search_entry_set_key_capture_widget (GTK_SEARCH_ENTRY (self->entry), GTK_WIDGET (self));

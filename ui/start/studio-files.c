@@ -6,12 +6,32 @@
 
 /* ---- recent files -------------------------------------------------------------------------- */
 
+/* The group of files that were chosen and could not be opened. The dialog for files adds what is chosen in it to the
+ * recent files by itself, and some time later, so to remove an entry would not keep it out. */
+#define REFUSED "Gradloom refused"
+
 void
 studio_files_remember (const char *path)
 {
+  GtkRecentManager *manager = gtk_recent_manager_get_default ();
   g_autoptr (GFile) file = g_file_new_for_path (path);
   g_autofree char *uri = g_file_get_uri (file);
-  gtk_recent_manager_add_item (gtk_recent_manager_get_default (), uri);
+  gtk_recent_manager_remove_item (manager, uri, NULL);
+  gtk_recent_manager_add_item (manager, uri);
+}
+
+void
+studio_files_refuse (const char *path)
+{
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  g_autofree char *uri = g_file_get_uri (file);
+  char *groups[] = { (char *)REFUSED, NULL };
+  const GtkRecentData data = { .mime_type = (char *)"application/xml",
+                               .app_name = (char *)g_get_application_name (),
+                               .app_exec = (char *)"gradloom-studio %f",
+                               .groups = groups,
+                               .is_private = TRUE };
+  gtk_recent_manager_add_full (gtk_recent_manager_get_default (), uri, &data);
 }
 
 #define N_RECENT 8
@@ -27,7 +47,8 @@ static gboolean
 is_graph (GtkRecentInfo *info)
 {
   return g_str_has_suffix (gtk_recent_info_get_uri (info), ".xml") && gtk_recent_info_is_local (info)
-         && gtk_recent_info_has_application (info, g_get_application_name ()) && gtk_recent_info_exists (info);
+         && gtk_recent_info_has_application (info, g_get_application_name ()) && gtk_recent_info_exists (info)
+         && !gtk_recent_info_has_group (info, REFUSED);
 }
 
 GList *

@@ -7,6 +7,8 @@ G_BEGIN_DECLS
 
 /* Adds a file to the recent files. */
 void studio_files_remember (const char *path);
+/* A file that cannot be opened is not a recent file, although the dialog for files makes it one. */
+void studio_files_refuse (const char *path);
 /* Returns GtkRecentInfo of the existing graphs that Studio opened or saved last, newest first, as many as fit in a
  * menu. (transfer full) */
 GList *studio_files_recent (void);

@@ -10,6 +10,7 @@
 #include "ui/layout/studio-layout.h"
 #include "ui/start/studio-files.h"
 #include "ui/start/studio-graph-picture.h"
+#include "ui/start/studio-task-thumbnail.h"
 #include "ui/scene/studio-allowed-paths.h"
 #include "ui/scene/studio-partitions.h"
 
@@ -23,6 +24,7 @@ typedef struct
   GtkWidget *picture;
   GBytes *text; /* of an example */
   char *path;   /* of a recent file */
+  gboolean shows_task;
 } Entry;
 
 struct _StudioGallery
@@ -80,6 +82,8 @@ draw_entry (StudioGallery *self, const Entry *entry)
   if (texture != NULL)
     gtk_picture_set_paintable (GTK_PICTURE (entry->picture), GDK_PAINTABLE (texture));
   studio_scene_free (scene);
+  if (entry->shows_task)
+    studio_task_thumbnail_show (GTK_PICTURE (entry->picture), graph, net, WIDTH * scale, HEIGHT * scale, dark);
 }
 
 static gboolean
@@ -161,10 +165,22 @@ first_sentence (const LoomGraph *graph)
   return end != NULL ? g_strndup (text, (gsize)(end - text) + 1) : g_strdup (text);
 }
 
+/* What one goes to an example for. */
+typedef enum
+{
+  GROUP_LEARN,    /* data from which it learns */
+  GROUP_BUILD,    /* numbers that a graph computes, without data */
+  GROUP_INSIDE,   /* maps of tensors under their cards */
+  GROUP_MACHINES, /* several ranks or devices */
+  GROUP_MODELS,
+  N_GROUPS
+} Group;
+
 typedef struct
 {
   char *name; /* "lessons/spirals" */
   char *title, *tip;
+  Group group;
   gboolean teaches; /* has a lesson */
   guint order;      /* the number of a lesson, else the number of nodes, so that small graphs come first */
   GBytes *text;
@@ -180,6 +196,53 @@ example_free (gpointer data)
   g_free (example->tip);
   g_bytes_unref (example->text);
   g_free (example);
+}
+
+/* Whether an element or one below it is of this tag and, if name is not NULL, has that attribute. */
+static gboolean
+has_element (const LoomElement *element, LoomTag tag, const char *name)
+{
+  if (loom_element_tag (element) == tag && (name == NULL || loom_element_get (element, name) != NULL))
+    return TRUE;
+  for (guint i = 0; i < loom_element_n_children (element); i++)
+    if (has_element (loom_element_child (element, i), tag, name))
+      return TRUE;
+  return FALSE;
+}
+
+/* Whether a tensor is watched as more than a number. */
+static gboolean
+has_map (const LoomElement *root)
+{
+  const LoomElement *view = loom_element_find (root, LOOM_TAG_VIEW);
+
+  for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
+    {
+      const LoomElement *e = loom_element_child (view, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_PIN && g_strcmp0 (loom_element_get (e, "kind"), "scalar") != 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+has_data (const LoomElement *root)
+{
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    if (loom_op_has_role (loom_element_child (root, i), LOOM_ROLE_DATASET))
+      return TRUE;
+  return FALSE;
+}
+
+static Group
+group_of (const char *folder, const LoomElement *root)
+{
+  return !g_str_equal (folder, "lessons/")                                                            ? GROUP_MODELS
+         : has_element (root, LOOM_TAG_PARALLEL, NULL) || has_element (root, LOOM_TAG_NODE, "device") ? GROUP_MACHINES
+         : has_map (root)                                                                             ? GROUP_INSIDE
+         : has_data (root)                                                                            ? GROUP_LEARN
+                                                                                                      : GROUP_BUILD;
 }
 
 static void
@@ -206,6 +269,7 @@ find_examples (const char *folder, GPtrArray *to)
       example->title = g_strdup (title != NULL ? title : bare);
       example->tip = first_sentence (graph);
       const char *number = lesson != NULL ? loom_element_get (lesson, "number") : NULL;
+      example->group = group_of (folder, loom_graph_root (graph));
       example->teaches = lesson != NULL;
       example->order = number != NULL ? (guint)g_ascii_strtoull (number, NULL, 10)
                                       : loom_element_n_children (loom_graph_root (graph));
@@ -219,12 +283,14 @@ by_order (gconstpointer a, gconstpointer b)
 {
   const Example *p = *(Example *const *)a, *q = *(Example *const *)b;
 
+  /* Lessons come before the other graphs of their group. */
+  if (p->teaches != q->teaches)
+    return q->teaches - p->teaches;
   return p->order != q->order ? (p->order < q->order ? -1 : 1) : strcmp (p->name, q->name);
 }
 
 static void
-append_examples (StudioGallery *self, const char *title, const GPtrArray *examples, const char *folder,
-                 gboolean teaches)
+append_examples (StudioGallery *self, const char *title, const GPtrArray *examples, Group group)
 {
   GtkWidget *flow = NULL;
 
@@ -232,10 +298,11 @@ append_examples (StudioGallery *self, const char *title, const GPtrArray *exampl
     {
       const Example *example = examples->pdata[i];
 
-      if (!g_str_has_prefix (example->name, folder) || example->teaches != teaches)
+      if (example->group != group)
         continue;
       Entry *entry = g_new0 (Entry, 1);
       entry->text = g_bytes_ref (example->text);
+      entry->shows_task = group == GROUP_LEARN;
       if (flow == NULL)
         flow = append_section (self, title);
       append_card (self, flow, example->title, example->tip, "win.example", example->name, entry);
@@ -269,15 +336,19 @@ append_recent (StudioGallery *self)
 static void
 fill (StudioGallery *self)
 {
+  static const char *const titles[N_GROUPS] = { [GROUP_LEARN] = N_ ("See it learn"),
+                                                [GROUP_BUILD] = N_ ("Build"),
+                                                [GROUP_INSIDE] = N_ ("Inside"),
+                                                [GROUP_MACHINES] = N_ ("Many machines"),
+                                                [GROUP_MODELS] = N_ ("Ready to train") };
   g_autoptr (GPtrArray) examples = g_ptr_array_new_with_free_func (example_free);
 
   find_examples ("lessons/", examples);
   find_examples ("models/", examples);
   g_ptr_array_sort (examples, by_order);
   append_recent (self);
-  append_examples (self, _ ("Learn"), examples, "lessons/", TRUE);
-  append_examples (self, _ ("From lectures"), examples, "lessons/", FALSE);
-  append_examples (self, _ ("Ready to train"), examples, "models/", FALSE);
+  for (Group group = 0; group < N_GROUPS; group++)
+    append_examples (self, _ (titles[group]), examples, group);
 }
 
 /* ---- class ------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include "engine/loom.h"
 
 #define MOST_FAULTS 6 /* are listed; the others are counted */
-#define NOTES       "notes"
 
 /* "dir/model.onnx" → "dir/model.xml", or "dir/model-2.xml" if either file exists. */
 static char *
@@ -47,12 +46,30 @@ list_faults (LoomFaults *faults)
   return g_error_new_literal (LOOM_ERROR, LOOM_ERROR_DATA, s->str);
 }
 
+struct _StudioImport
+{
+  LoomOnnx *model;
+  char *path, *weights, *notes;
+};
+
+void
+studio_import_free (StudioImport *self)
+{
+  if (self == NULL)
+    return;
+  loom_onnx_free (self->model);
+  g_free (self->path);
+  g_free (self->weights);
+  g_free (self->notes);
+  g_free (self);
+}
+
 static void
-import_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomOnnx) model = NULL;
-  g_autofree char *path = NULL;
+  StudioImport *self;
   GError *error = NULL;
 
   model = loom_onnx_read_file (data, NULL, faults, &error);
@@ -64,26 +81,80 @@ import_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancel
   if (g_task_return_error_if_cancelled (task))
     return;
   g_ptr_array_add (model->notes, NULL);
-  g_object_set_data_full (G_OBJECT (task), NOTES, g_strjoinv ("\n", (char **)model->notes->pdata), g_free);
-  path = free_path (data);
-  if (loom_onnx_save (model, path, NULL, &error))
-    g_task_return_pointer (task, g_steal_pointer (&path), g_free);
+  self = g_new0 (StudioImport, 1);
+  self->notes = g_strjoinv ("\n", (char **)model->notes->pdata);
+  self->path = free_path (data);
+  self->weights = loom_onnx_weights_path (model, self->path);
+  self->model = g_steal_pointer (&model);
+  g_task_return_pointer (task, self, (GDestroyNotify)studio_import_free);
+}
+
+void
+studio_import_read_async (const char *path, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+{
+  g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
+
+  g_task_set_task_data (task, g_strdup (path), g_free);
+  g_task_run_in_thread (task, read_thread);
+}
+
+StudioImport *
+studio_import_read_finish (GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+const char *
+studio_import_get_path (const StudioImport *self)
+{
+  return self->path;
+}
+
+const char *
+studio_import_get_weights_path (const StudioImport *self)
+{
+  return self->weights;
+}
+
+guint64
+studio_import_get_bytes (const StudioImport *self)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < self->model->weights->len; i++)
+    bytes += ((const LoomNamedTensor *)self->model->weights->pdata[i])->tensor->bytes;
+  return bytes;
+}
+
+const char *
+studio_import_get_notes (const StudioImport *self)
+{
+  return self->notes;
+}
+
+static void
+save_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  StudioImport *self = data;
+  GError *error = NULL;
+
+  if (loom_onnx_save (self->model, self->path, NULL, &error))
+    g_task_return_boolean (task, TRUE);
   else
     g_task_return_error (task, error);
 }
 
 void
-studio_import_onnx_async (const char *path, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+studio_import_save_async (StudioImport *self, GAsyncReadyCallback callback, gpointer data)
 {
-  g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
+  g_autoptr (GTask) task = g_task_new (NULL, NULL, callback, data);
 
-  g_task_set_task_data (task, g_strdup (path), g_free);
-  g_task_run_in_thread (task, import_thread);
+  g_task_set_task_data (task, self, NULL);
+  g_task_run_in_thread (task, save_thread);
 }
 
-char *
-studio_import_onnx_finish (GAsyncResult *result, char **notes, GError **error)
+gboolean
+studio_import_save_finish (GAsyncResult *result, GError **error)
 {
-  *notes = g_strdup (g_object_get_data (G_OBJECT (result), NOTES));
-  return g_task_propagate_pointer (G_TASK (result), error);
+  return g_task_propagate_boolean (G_TASK (result), error);
 }

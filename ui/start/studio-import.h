@@ -1,16 +1,31 @@
-/* Imports ONNX models as graphs in a thread, because a model may have gigabytes of weights. */
+/* Imports ONNX models as graphs in threads, because a model may have gigabytes of weights: it is read first, so that
+ * what would be written can be said before it is. */
 #pragma once
 
 #include <gio/gio.h>
 
 G_BEGIN_DECLS
 
-/* Writes the graph and its weights into the model's folder, under the model's name or a similar one that is free; no
- * file is overwritten. If cancelled, nothing is written. */
+/* A model that was read. */
+typedef struct _StudioImport StudioImport;
+
 void
-studio_import_onnx_async (const char *path, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
-/* Returns the graph's path (transfer full). *notes (transfer full): notes about the model, one sentence per line, or
- * NULL. The error lists every unsupported operator with its node; then nothing was written. */
-char *studio_import_onnx_finish (GAsyncResult *result, char **notes, GError **error);
+studio_import_read_async (const char *path, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
+/* (transfer full). The error lists every unsupported operator with its node. */
+StudioImport *studio_import_read_finish (GAsyncResult *result, GError **error);
+void studio_import_free (StudioImport *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioImport, studio_import_free)
+
+/* The graph's path, in the model's folder, under the model's name or a similar one that is free. */
+const char *studio_import_get_path (const StudioImport *self);
+/* That of the weights; NULL: the model has none. */
+const char *studio_import_get_weights_path (const StudioImport *self);
+guint64 studio_import_get_bytes (const StudioImport *self); /* of the weights */
+/* Notes about the model, one sentence per line; "" for none. */
+const char *studio_import_get_notes (const StudioImport *self);
+
+/* Writes the graph and its weights; no file is overwritten. The import must outlive the call. */
+void studio_import_save_async (StudioImport *self, GAsyncReadyCallback callback, gpointer data);
+gboolean studio_import_save_finish (GAsyncResult *result, GError **error);
 
 G_END_DECLS

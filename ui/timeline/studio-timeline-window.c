@@ -23,7 +23,7 @@
 
 typedef struct
 {
-  GtkWidget *window, *stack, *words, *summary;
+  GtkWidget *window, *stack, *words, *summary, *legend;
   AdwStatusPage *nothing;
   StudioTimeline *timeline;
   StudioRun *run; /* NULL: the window shows a file */
@@ -77,6 +77,23 @@ show_summary (View *self)
   gtk_label_set_label (GTK_LABEL (self->summary), s->str);
 }
 
+/* "■ forward ■ backward ■ update" in their colours; a trace without passes needs none. */
+static void
+show_legend (View *self, const GArray *spans)
+{
+  const gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
+  g_autoptr (GString) s = g_string_new (NULL);
+  gboolean any = FALSE;
+
+  for (guint i = 0; spans != NULL && i < spans->len && !any; i++)
+    any = g_array_index (spans, LoomTraceSpan, i).phase != LOOM_TRACE_NO_PHASE;
+  for (int p = 1; p < LOOM_N_TRACE_PHASES; p++)
+    g_string_append_printf (s, "%s<span foreground='#%06x'>■</span> %s", p > 1 ? "    " : "",
+                            studio_timeline_colour (p, dark), timeline_phase (p));
+  gtk_label_set_markup (GTK_LABEL (self->legend), s->str);
+  gtk_widget_set_visible (self->legend, any);
+}
+
 static void
 show (View *self, GArray *spans, const char *title)
 {
@@ -87,6 +104,7 @@ show (View *self, GArray *spans, const char *title)
     }
   self->has_spans = TRUE;
   studio_timeline_set_spans (self->timeline, spans);
+  show_legend (self, spans);
   g_free (self->title);
   self->title = g_strdup (title);
   show_summary (self);
@@ -288,6 +306,7 @@ make_lanes (View *self)
   gtk_widget_set_margin_end (box, 12);
   gtk_widget_set_margin_bottom (box, 12);
   self->summary = add_label (box);
+  self->legend = add_label (box);
   self->timeline = studio_timeline_new ();
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), GTK_WIDGET (self->timeline));

@@ -179,11 +179,25 @@ set_ink (cairo_t *cr, gboolean dark, double alpha)
   cairo_set_source_rgba (cr, ink, ink, ink, alpha);
 }
 
-static void
-set_kind (cairo_t *cr, gboolean dark, int kind, double alpha)
+/* Of the passes of a step, on light and on dark ground; 0 for a span of none. */
+static const guint32 colours[LOOM_N_TRACE_PHASES][2] = { [LOOM_TRACE_NO_PHASE] = { 0x1a5fb4, 0x99c1f1 },
+                                                         [LOOM_TRACE_FORWARD] = { 0x1a5fb4, 0x99c1f1 },
+                                                         [LOOM_TRACE_BACKWARD] = { 0x813d9c, 0xdc8add },
+                                                         [LOOM_TRACE_UPDATE] = { 0x0b6e69, 0x5bc8af } };
+
+guint32
+studio_timeline_colour (int phase, gboolean dark)
 {
+  return colours[phase > 0 && phase < LOOM_N_TRACE_PHASES ? phase : LOOM_TRACE_NO_PHASE][dark];
+}
+
+static void
+set_kind (cairo_t *cr, gboolean dark, int kind, int phase, double alpha)
+{
+  const guint32 colour = studio_timeline_colour (phase, dark);
+
   if (kind == LOOM_TRACE_COMPUTE)
-    cairo_set_source_rgba (cr, dark ? 0.60 : 0.10, dark ? 0.76 : 0.37, dark ? 0.95 : 0.71, alpha);
+    cairo_set_source_rgba (cr, (colour >> 16) / 255.0, (colour >> 8 & 0xff) / 255.0, (colour & 0xff) / 255.0, alpha);
   else if (kind == LOOM_TRACE_EXCHANGE)
     cairo_set_source_rgba (cr, dark ? 1.00 : 0.64, dark ? 0.64 : 0.28, dark ? 0.28 : 0.00, alpha);
   else
@@ -237,6 +251,20 @@ draw_name (StudioTimeline *self, cairo_t *cr, const LoomTraceSpan *span, double 
     }
 }
 
+/* A line along the lower edge for backward and along the upper edge for the update, for eyes that see no colours. */
+static void
+mark_phase (StudioTimeline *self, cairo_t *cr, gboolean dark, const LoomTraceSpan *span, double x, double y, double w,
+            double h)
+{
+  const double thick = 3 * scale_of (self);
+
+  if (span->kind != LOOM_TRACE_COMPUTE || span->phase <= LOOM_TRACE_FORWARD)
+    return;
+  set_ink (cr, !dark, 0.55);
+  cairo_rectangle (cr, x, span->phase == LOOM_TRACE_BACKWARD ? y + h - thick - 1 : y + 1, w, thick);
+  cairo_fill (cr);
+}
+
 static void
 draw_box (StudioTimeline *self, cairo_t *cr, gboolean dark, int i, double x, double y, double w, double h)
 {
@@ -246,12 +274,12 @@ draw_box (StudioTimeline *self, cairo_t *cr, gboolean dark, int i, double x, dou
   cairo_save (cr);
   cairo_rectangle (cr, x, y, MAX (w, 1), h);
   cairo_clip_preserve (cr);
-  set_kind (cr, dark, span->kind,
+  set_kind (cr, dark, span->kind, span->phase,
             span->kind == LOOM_TRACE_COMPUTE    ? 0.85
             : span->kind == LOOM_TRACE_EXCHANGE ? 0.25
                                                 : 0.08);
   cairo_fill (cr);
-  set_kind (cr, dark, span->kind, 1);
+  set_kind (cr, dark, span->kind, span->phase, 1);
   cairo_set_line_width (cr, 1.5);
   if (span->kind == LOOM_TRACE_EXCHANGE)
     {
@@ -272,6 +300,7 @@ draw_box (StudioTimeline *self, cairo_t *cr, gboolean dark, int i, double x, dou
       cairo_rectangle (cr, x, y, w, h);
       cairo_stroke (cr);
     }
+  mark_phase (self, cr, dark, span, x, y, w, h);
   if (w > MIN_NAME_WIDTH * scale_of (self) && span->kind != LOOM_TRACE_EXCHANGE)
     {
       if (span->kind == LOOM_TRACE_COMPUTE)

@@ -18,4 +18,7 @@ void studio_timeline_set_spans (StudioTimeline *self, GArray *spans);
 /* "2 ranks · 3.1 ms · computing 78 %, exchanging 12 %, waiting 10 %"; NULL: empty. (transfer full) */
 char *studio_timeline_summary (StudioTimeline *self);
 
+/* The colour of a pass of a step (LoomTracePhase), 0xrrggbb. */
+guint32 studio_timeline_colour (int phase, gboolean dark);
+
 G_END_DECLS

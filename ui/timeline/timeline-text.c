@@ -34,14 +34,25 @@ timeline_kind (int kind)
   return _ (kinds[kind]);
 }
 
+const char *
+timeline_phase (int phase)
+{
+  /* Translators: the passes of a training step. */
+  static const char *const phases[LOOM_N_TRACE_PHASES] = { NULL, N_ ("forward"), N_ ("backward"), N_ ("update") };
+
+  return phase > 0 && phase < LOOM_N_TRACE_PHASES ? _ (phases[phase]) : NULL;
+}
+
 char *
 timeline_describe (const LoomTraceSpan *span)
 {
   g_autofree char *time = timeline_duration ((double)(span->end - span->begin));
   g_autofree char *bytes = span->bytes > 0 ? loom_bytes_to_string (span->bytes) : NULL;
+  const char *phase = timeline_phase (span->phase);
 
-  return g_strdup_printf ("%s · %s · %s%s%s · %s %d, %s", span->node, span->label, time, bytes != NULL ? " · " : "",
-                          bytes != NULL ? bytes : "", _ ("rank"), span->rank, timeline_kind (span->kind));
+  return g_strdup_printf ("%s · %s · %s%s%s%s%s · %s %d, %s", span->node, span->label, phase != NULL ? phase : "",
+                          phase != NULL ? " · " : "", time, bytes != NULL ? " · " : "", bytes != NULL ? bytes : "",
+                          _ ("rank"), span->rank, timeline_kind (span->kind));
 }
 
 /* Joins a number and its sign with a no-break space, so that no line begins with the sign. */

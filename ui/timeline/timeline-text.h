@@ -16,4 +16,7 @@ char *timeline_summary (const GArray *spans, double length);
 /* The step in the title of a recording, "step 10302: …"; -1: none. */
 gint64 timeline_step (const char *title);
 
+/* "forward"; NULL for none. */
+const char *timeline_phase (int phase);
+
 G_END_DECLS

@@ -13,6 +13,7 @@ struct _StudioTrainingSettings
   GtkWidget *pane;  /* contains fault and the rows */
   GtkWidget *fault; /* a sentence about a fault in <train>; hidden if there is none */
   GtkWidget *box;
+  GtkWidget *ranks;     /* the field of studio_training_settings_set_ranks(); NULL: none */
   GtkWidget *rate_note; /* below the learning rate; NULL: the optimiser has none */
   char *shown;          /* what the rows were built for */
   GPtrArray *rows;      /* TrainingRow */

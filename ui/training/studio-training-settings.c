@@ -334,17 +334,34 @@ has_stages (StudioTrainingSettings *self)
   return n != NULL && g_ascii_strtoll (n, NULL, 10) > 1;
 }
 
-/* The rows below the strategy are shown if the graph has a <parallel>. */
+static void
+add_rank_count (StudioTrainingSettings *self, GtkWidget *grid)
+{
+  GtkWidget *label;
+
+  if (self->ranks == NULL)
+    return;
+  label = gtk_label_new (_ ("Ranks"));
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_set_hexpand (label, TRUE);
+  gtk_label_set_mnemonic_widget (GTK_LABEL (label), self->ranks);
+  gtk_widget_set_halign (self->ranks, GTK_ALIGN_END);
+  gtk_grid_attach (GTK_GRID (grid), label, 0, 0, 1, 1);
+  gtk_grid_attach (GTK_GRID (grid), self->ranks, 1, 0, 2, 1);
+}
+
+/* Stages can be chosen with or without a strategy; their schedule is asked for where there are some. */
 static void
 add_ranks (StudioTrainingSettings *self)
 {
   const TrainingPlace place = { LOOM_TAG_PARALLEL, 0 };
   GtkWidget *grid = training_add_group (self, _ ("Several ranks"));
 
+  add_rank_count (self, grid);
   training_add_attribute (self, grid, place, "strategy", NULL, NULL);
   if (has_server (self))
     training_add_attribute (self, grid, place, "staleness", NULL, NULL);
-  else if (has_parallel (self))
+  else
     {
       training_add_attribute (self, grid, place, "tensor", NULL, NULL);
       training_add_attribute (self, grid, place, "pipeline", NULL, NULL);
@@ -365,6 +382,8 @@ build (StudioTrainingSettings *self)
   GtkWidget *child;
   training_forget_rows (self);
   self->rate_note = NULL;
+  if (self->ranks != NULL && gtk_widget_get_parent (self->ranks) != NULL)
+    gtk_grid_remove (GTK_GRID (gtk_widget_get_parent (self->ranks)), self->ranks);
   while ((child = gtk_widget_get_first_child (self->box)) != NULL)
     gtk_box_remove (GTK_BOX (self->box), child);
   add_run (self);
@@ -460,6 +479,7 @@ training_settings_dispose (GObject *object)
   if (self->rows != NULL)
     training_forget_rows (self);
   g_clear_pointer (&self->pane, gtk_widget_unparent);
+  g_clear_object (&self->ranks);
   g_clear_object (&self->document);
   g_clear_pointer (&self->rows, g_ptr_array_unref);
   g_clear_pointer (&self->shown, g_free);
@@ -499,4 +519,13 @@ studio_training_settings_new (StudioDocument *document)
   g_signal_connect (document, "changed", G_CALLBACK (changed_cb), self);
   show (self);
   return self;
+}
+
+void
+studio_training_settings_set_ranks (StudioTrainingSettings *self, GtkWidget *field)
+{
+  g_return_if_fail (STUDIO_IS_TRAINING_SETTINGS (self) && self->ranks == NULL);
+  self->ranks = g_object_ref_sink (field);
+  g_clear_pointer (&self->shown, g_free);
+  show (self);
 }

@@ -12,6 +12,9 @@ G_DECLARE_FINAL_TYPE (StudioTrainingSettings, studio_training_settings, STUDIO, 
 
 StudioTrainingSettings *studio_training_settings_new (StudioDocument *document);
 
+/* A field for the number of ranks, which is the run's and not the graph's; shown with the other settings of ranks. */
+void studio_training_settings_set_ranks (StudioTrainingSettings *self, GtkWidget *field);
+
 /* Adds a <train> element if there is none: the graph's loss, Adam, and accuracy if the loss is cross-entropy. One
  * transaction. FALSE with an error if there is no loss to train. */
 gboolean studio_training_ensure (StudioDocument *document, GError **error);

@@ -7,6 +7,7 @@
 #include "ui/document/studio-journal.h"
 #include "ui/page/open-documents.h"
 #include "ui/timeline/studio-timeline-window.h"
+#include "ui/shell/studio-question.h"
 #include "ui/shell/studio-toasts.h"
 #include "ui/start/studio-files.h"
 #include "ui/start/studio-import.h"
@@ -165,13 +166,14 @@ take_table (StudioOpener *self, GFile *file)
     present_dialog (self, path);
 }
 
-/* An ONNX model being read; a toast shows it and can cancel. */
+/* An ONNX model being read, asked about and written; while it is read a toast shows that and can cancel. */
 typedef struct
 {
   GWeakRef opener;
   AdwToast *toast;
   GCancellable *cancellable;
   char *name;
+  StudioImport *model; /* NULL: not read yet */
 } Import;
 
 static void
@@ -181,7 +183,18 @@ import_free (Import *import)
   g_object_unref (import->toast);
   g_object_unref (import->cancellable);
   g_free (import->name);
+  studio_import_free (import->model);
   g_free (import);
+}
+
+static void
+import_failed (Import *import, StudioOpener *self, const GError *error)
+{
+  g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), import->name);
+  StudioPage *page = self != NULL ? studio_tabs_get_page (self->tabs) : NULL;
+
+  if (page != NULL && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    studio_page_toast_lasting (page, heading, error->message);
 }
 
 static void
@@ -190,28 +203,75 @@ imported_cb (GObject *source, GAsyncResult *result, gpointer data)
   Import *import = data;
   g_autoptr (StudioOpener) self = g_weak_ref_get (&import->opener);
   g_autoptr (GError) error = NULL;
-  g_autofree char *notes = NULL, *path = studio_import_onnx_finish (result, &notes, &error);
-  g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), import->name);
+
+  if (!studio_import_save_finish (result, &error))
+    import_failed (import, self, error);
+  else if (self != NULL && studio_tabs_get_page (self->tabs) != NULL)
+    {
+      const char *path = studio_import_get_path (import->model), *notes = studio_import_get_notes (import->model);
+      g_autoptr (GFile) file = g_file_new_for_path (path);
+      g_autofree char *name = g_path_get_basename (path);
+      g_autofree char *sentence
+          = g_strdup_printf (_ ("The model was imported as %s, with its weights in the same folder."), name);
+
+      studio_opener_open_file (self, file);
+      if (*notes != '\0')
+        studio_page_toast_lasting (studio_tabs_get_page (self->tabs), sentence, notes);
+      else
+        studio_tabs_say (self->tabs, sentence);
+    }
+  import_free (import);
+}
+
+static void
+import_response_cb (AdwMessageDialog *dialog, const char *response, Import *import)
+{
+  if (g_str_equal (response, "import"))
+    studio_import_save_async (import->model, imported_cb, import);
+  else
+    import_free (import);
+}
+
+/* "Import “mlp.onnx”?", with the files that are written and their folder. */
+static void
+ask_before_import (StudioOpener *self, Import *import)
+{
+  const char *path = studio_import_get_path (import->model), *weights = studio_import_get_weights_path (import->model);
+  g_autofree char *graph_name = g_path_get_basename (path), *folder = g_path_get_dirname (path);
+  g_autofree char *weights_name = weights != NULL ? g_path_get_basename (weights) : NULL;
+  g_autofree char *bytes = loom_bytes_to_string ((double)studio_import_get_bytes (import->model));
+  g_autofree char *heading = g_strdup_printf (_ ("Import “%s”?"), import->name);
+  g_autofree char *body
+      = weights != NULL
+            ? g_strdup_printf (_ ("Two files are written to %1$s: the graph %2$s, and its weights %3$s, %4$s."), folder,
+                               graph_name, weights_name, bytes)
+            : g_strdup_printf (_ ("The graph is written to %1$s as %2$s."), folder, graph_name);
+  AdwMessageDialog *dialog = studio_question_new (self->window, heading, body);
+
+  adw_message_dialog_add_response (dialog, "import", _ ("_Import"));
+  adw_message_dialog_set_response_appearance (dialog, "import", ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (dialog, "import");
+  g_signal_connect (dialog, "response", G_CALLBACK (import_response_cb), import);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+model_read_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Import *import = data;
+  g_autoptr (StudioOpener) self = g_weak_ref_get (&import->opener);
+  g_autoptr (GError) error = NULL;
 
   studio_toast_dismiss (import->toast);
-  import_free (import);
-  if (self == NULL || studio_tabs_get_page (self->tabs) == NULL
-      || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    return;
-  if (path == NULL)
+  import->model = studio_import_read_finish (result, &error);
+  if (import->model != NULL && self != NULL && studio_tabs_get_page (self->tabs) != NULL)
     {
-      studio_page_toast_lasting (studio_tabs_get_page (self->tabs), heading, error->message);
+      ask_before_import (self, import);
       return;
     }
-  g_autoptr (GFile) file = g_file_new_for_path (path);
-  g_autofree char *name = g_path_get_basename (path);
-  g_autofree char *sentence
-      = g_strdup_printf (_ ("The model was imported as %s, with its weights in the same folder."), name);
-  studio_opener_open_file (self, file);
-  if (notes != NULL && *notes != '\0')
-    studio_page_toast_lasting (studio_tabs_get_page (self->tabs), sentence, notes);
-  else
-    studio_tabs_say (self->tabs, sentence);
+  if (import->model == NULL)
+    import_failed (import, self, error);
+  import_free (import);
 }
 
 static void
@@ -233,7 +293,7 @@ take_model (StudioOpener *self, GFile *file)
   g_signal_connect_object (import->toast, "button-clicked", G_CALLBACK (g_cancellable_cancel), import->cancellable,
                            G_CONNECT_SWAPPED);
   studio_page_add_toast (studio_tabs_get_page (self->tabs), import->toast);
-  studio_import_onnx_async (path, import->cancellable, imported_cb, import);
+  studio_import_read_async (path, import->cancellable, model_read_cb, import);
 }
 
 /* ---- weights ---------------------------------------------------------------------- */

@@ -28,7 +28,8 @@ studio_devices_get_names (StudioDevices *self)
 char *
 studio_devices_describe (StudioDevices *self, const char *name)
 {
-  const char *detail = g_hash_table_lookup (self->details, name);
+  const char *detail = g_str_equal (name, "ref") ? _ ("reference: slow, to check the others")
+                                                 : g_hash_table_lookup (self->details, name);
   return detail != NULL ? g_strdup_printf ("%s · %s", name, detail) : g_strdup (name);
 }
 

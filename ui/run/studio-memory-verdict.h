@@ -1,0 +1,19 @@
+/* What the engine says of a run that does not fit into memory, as one figure of each and a batch that fits. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  char *text;   /* "58 GB planned, 23 GB there. A batch of 400 fits." */
+  gint64 batch; /* of each rank; 0: none is known to fit */
+} StudioMemoryVerdict;
+
+/* FALSE for a sentence that is of something else. */
+gboolean studio_memory_verdict_read (const char *sentence, StudioMemoryVerdict *verdict);
+void studio_memory_verdict_clear (StudioMemoryVerdict *verdict);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (StudioMemoryVerdict, studio_memory_verdict_clear)
+
+G_END_DECLS
