@@ -160,6 +160,7 @@ canvas_board_shift (CanvasBoard *self, double dx, double dy)
 {
   if (!canvas_shift_to (self->shift, dx, dy))
     return;
+  self->gesture.moving = canvas_shift_get_items (self->shift);
   canvas_cards_place_faults (self->cards, studio_document_get_scene (self->document));
   canvas_board_redraw_wires (self);
   gtk_widget_queue_allocate (self->widget);

@@ -87,7 +87,6 @@ drag_to (CanvasBoard *board, double x, double y)
   StudioScene *scene = canvas_board_scene (board);
   StudioCommand command;
 
-  gesture->moving = canvas_shift_get_items (board->shift);
   if (gesture->state == STUDIO_GESTURE_PRESSED)
     {
       studio_gesture_motion (gesture, scene, canvas_board_view (board), x, y, NULL, NULL);
@@ -173,7 +172,7 @@ finish_drag (CanvasBoard *board)
   StudioGestureState before = board->gesture.state;
   StudioCommand command;
 
-  /* The scene goes back to what the document says, then the document changes once. */
+  /* The scene gets the positions of the document again, then the document changes once. */
   canvas_board_shift (board, 0, 0);
   canvas_board_bend (board, 0, 0);
   command = studio_gesture_release (&board->gesture, scene, canvas_board_view (board));
@@ -209,7 +208,7 @@ drag_cancel_cb (GtkGesture *drag, GdkEventSequence *sequence, CanvasPointer *sel
   gtk_widget_set_cursor (board->widget, NULL);
   /* GTK queries the display for the buttons when it makes a motion of its own. If the program is slow, such a motion
    * reports the button as released before the release itself is read from the queue, and GTK cancels the drag. The
-   * release, which says where the user ended it, is still to come. */
+   * release, with the position where the user ended it, is still to come. */
   self->awaits_release = event != NULL && gdk_event_get_event_type (event) == GDK_MOTION_NOTIFY;
   if (!self->awaits_release)
     canvas_board_end_gesture (board);
