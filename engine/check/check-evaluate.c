@@ -20,10 +20,12 @@ check_eval_new (const LoomProgram *program, const LoomValue *number, gboolean wi
 void
 check_eval_free (CheckEval *eval)
 {
-  for (guint i = 0; i < loom_program_n_instrs (eval->program); i++)
+  const guint n_instrs = loom_program_n_instrs (eval->program), n_values = loom_program_n_values (eval->program);
+
+  for (guint i = 0; i < n_instrs; i++)
     if (eval->kernel[i] != NULL)
       eval->kernel[i]->free (eval->kernel[i]);
-  for (guint v = 0; v <= loom_program_n_values (eval->program); v++)
+  for (guint v = 0; v <= n_values; v++)
     g_clear_pointer (&eval->value[v], loom_tensor_unref);
   g_free (eval->value);
   g_free (eval->kernel);

@@ -5,7 +5,7 @@
  * shapes. If a piece alone cannot be compared, it grows: a fusion may use another value than the program does, if both
  * follow from the same one, and a pass may reuse the number of a value that only its own instructions read. So a
  * difference counts only if it is still there in the piece with its neighbours. Of pieces that are alike, as in a
- * network of equal layers, the first is evaluated. */
+ * network of equal layers or on several ranks, the first is evaluated. */
 #include "engine/check/check-alike.h"
 #include "engine/check/check-compare.h"
 #include "engine/check/check-evaluate.h"
@@ -33,7 +33,7 @@ typedef struct
   LoomCheckReport *report;
   double max_operations, max_large;
   guint64 seed;
-  GHashTable *equals;
+  LoomCheckEquals *equals;
 } Meaning;
 
 typedef enum
@@ -203,7 +203,7 @@ static void
 round_given (Trial *t, const LoomInstr *instr)
 {
   for (guint k = 0; k < instr->n_out; k++)
-    if (instr->out[k] != 0 && t->piece->is_given[t->m->pieces->number[instr->out[k]]])
+    if (instr->out[k] != 0 && check_piece_is_given (t->piece, t->m->pieces->number[instr->out[k]]))
       {
         LoomTensor *narrow = check_eval_value (t->narrow, instr->out[k]);
 
@@ -421,40 +421,6 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
     f->outcome = OUTCOME_UNCHECKED;
 }
 
-/* ---- pieces that are alike ---------------------------------------------------------------------- */
-
-/* The pieces that were evaluated and found equal, in lists by hash. */
-static GHashTable *
-equals_new (void)
-{
-  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
-}
-
-static gboolean
-is_like_an_equal (const Meaning *m, const CheckPiece *piece)
-{
-  const GPtrArray *list = g_hash_table_lookup (m->equals, GUINT_TO_POINTER (check_piece_hash (m->pieces, piece)));
-
-  for (guint i = 0; list != NULL && i < list->len; i++)
-    if (check_pieces_are_alike (m->pieces, list->pdata[i], piece))
-      return TRUE;
-  return FALSE;
-}
-
-static void
-take_equal (const Meaning *m, CheckPiece *piece)
-{
-  const gpointer key = GUINT_TO_POINTER (check_piece_hash (m->pieces, piece));
-  GPtrArray *list = g_hash_table_lookup (m->equals, key);
-
-  if (list == NULL)
-    {
-      list = g_ptr_array_new_with_free_func ((GDestroyNotify)check_piece_free);
-      g_hash_table_insert (m->equals, key, list);
-    }
-  g_ptr_array_add (list, piece);
-}
-
 /* ---- pieces that grow --------------------------------------------------------------------------- */
 
 static void
@@ -470,7 +436,7 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       examine (m, wider, growth + 1, f);
       return;
     }
-  if (is_like_an_equal (m, piece))
+  if (check_equals_have (m->equals, m->pieces, piece))
     {
       f->outcome = OUTCOME_EQUAL;
       f->instr = f->root = G_MAXUINT;
@@ -481,7 +447,7 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
   evaluate (m, piece, f);
   if (f->outcome == OUTCOME_EQUAL)
     {
-      take_equal (m, g_steal_pointer (&piece));
+      check_equals_take (m->equals, m->pieces, g_steal_pointer (&piece));
       return;
     }
   if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED) && check_rule_holds (m->pieces, piece))
@@ -582,6 +548,7 @@ void
 check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
 {
   const LoomBackend *ref = loom_backend_ref ();
+  g_autoptr (LoomCheckEquals) own = options->equals == NULL ? loom_check_equals_new () : NULL;
   LoomMessage message = { "" };
   const char *origin;
   Meaning m = { .plan = plan,
@@ -589,14 +556,12 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
                 .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
                 .seed = options->seed,
-                .equals = equals_new () };
+                .equals = own != NULL ? own : options->equals };
 
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
-    {
-      g_hash_table_unref (m.equals);
-      return;
-    }
+    return;
   m.pieces = check_pieces_new (plan);
+  check_equals_take_plan (m.equals, m.pieces);
   origin = find_origin (&m, options->origin);
   for (guint i = 0; i < m.pieces->refused->len; i++)
     report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
@@ -610,7 +575,5 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       examine (&m, instrs, 0, &f);
       report_finding (&m, instrs, &f);
     }
-  g_hash_table_unref (m.equals);
-  check_pieces_free (m.pieces);
   ref->device_close (m.ref);
 }

@@ -245,17 +245,18 @@ address_call (CheckRun *run, const LoomPlanInstr *instr, void **buffers)
     buffers[instr->n_in + instr->n_out] = address_of (scratch);
 }
 
+/* Memory whose bytes are all alike equals itself one byte further on. */
+static gboolean
+is_poison (const char *bytes, gsize n)
+{
+  return (guint8)bytes[0] == 0xff && memcmp (bytes, bytes + 1, n - 1) == 0;
+}
+
 /* TRUE if nothing was written before the memory or after its first `bytes`. */
 static gboolean
 is_intact (const Memory *m, gsize bytes)
 {
-  for (gsize i = 0; i < GUARD; i++)
-    if ((guint8)m->block[i] != 0xff)
-      return FALSE;
-  for (gsize i = GUARD + bytes; i < m->bytes + 2 * GUARD; i++)
-    if ((guint8)m->block[i] != 0xff)
-      return FALSE;
-  return TRUE;
+  return is_poison (m->block, GUARD) && is_poison (m->block + GUARD + bytes, m->bytes - bytes + GUARD);
 }
 
 /* FALSE with a sentence if a call wrote outside of what it accesses. */

@@ -134,6 +134,38 @@ test_alike (void)
   g_assert_cmpuint (report->n_alike, >=, report->n_pieces / 2 - 1);
 }
 
+/* A second plan of the program has no piece of its own; with other programs, what differs is still found. */
+static void
+test_alike_plans (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+
+  for (guint i = 0; i < n_wrong_programs; i++)
+    {
+      const WrongProgram *pair = &wrong_programs[i];
+      g_autoptr (LoomProgram) right = pair->program (FALSE), again = pair->program (FALSE),
+                              wrong = pair->program (TRUE);
+      g_autoptr (LoomPlan) plan = loom_plan_new (right, devices, NULL, NULL);
+      g_autoptr (LoomPlan) same = loom_plan_new (again, devices, NULL, NULL);
+      g_autoptr (LoomPlan) other = loom_plan_new (again, devices, NULL, NULL);
+      g_autoptr (LoomCheckEquals) equals = loom_check_equals_new ();
+      const LoomCheckOptions options = { .meaning = TRUE, .seed = 1, .equals = equals };
+      g_autoptr (LoomCheckReport) first = loom_check_report_new (), second = loom_check_report_new ();
+      g_autoptr (LoomCheckReport) third = loom_check_report_new ();
+
+      loom_check_plan (plan, &options, first);
+      assert_no_faults (pair->name, first);
+      loom_check_plan (same, &options, second);
+      assert_no_faults (pair->name, second);
+      /* Loops are evaluated in each plan. */
+      g_assert_cmpuint (second->n_alike, >=, second->n_pieces - (first->n_plans > 1));
+      loom_program_unref (other->program);
+      other->program = loom_program_ref (wrong);
+      loom_check_plan (other, &options, third);
+      assert_is_refused (third);
+    }
+}
+
 /* ---- examples --------------------------------------------------------------------------- */
 
 /* Larger pieces are left to rules. */
@@ -224,6 +256,7 @@ TEST_FILE (argc, argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_pair);
     }
   g_test_add_func ("/check/meaning/alike", test_alike);
+  g_test_add_func ("/check/meaning/alike-plans", test_alike_plans);
   add_folder (folder);
   return g_test_run ();
 }
