@@ -450,6 +450,42 @@ test_copies_in_turns (void)
   g_assert_cmpuint (copies, ==, 3);
 }
 
+/* A slot takes a reshape of a value at the end of a step, so no later result may overwrite that value. */
+static void
+test_committed_view (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  const LoomInit zeros = { .kind = LOOM_INIT_ZEROS };
+  const gint64 dims[2] = { 2, 3 }, flat[1] = { 6 };
+  const float x[6] = { 1, 2, 3, 4, 5, 6 }, sums[6] = { 1, 2, 3, 5, 7, 9 };
+  LoomValue in = loom_program_input (p, "x", LOOM_F32, 2, dims), sum = loom_cumsum (p, in, 0, FALSE, FALSE);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = NULL;
+  g_autoptr (LoomExec) exec = NULL;
+  g_autoptr (LoomTensor) kept = NULL, out = NULL;
+  LoomPlan *plan;
+
+  loom_program_commit (p, loom_program_slot (p, "kept", LOOM_SLOT_BUFFER, LOOM_F32, 1, flat, &zeros, FALSE),
+                       loom_reshape (p, sum, 1, flat));
+  loom_program_output (p, "out", loom_unary (p, LOOM_SCALAR_TANH, sum));
+  plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+  g_assert_no_error (error);
+  state = loom_state_new (devices, "cpu", 1);
+  exec = loom_exec_new (plan, state, &error);
+  g_assert_no_error (error);
+  loom_exec_feed (exec, 0, x);
+  g_assert_true (loom_exec_step (exec, &error));
+  kept = loom_state_get (state, "kept", &error);
+  g_assert_no_error (error);
+  out = loom_exec_output (exec, 0, &error);
+  for (gint64 i = 0; i < 6; i++)
+    {
+      g_assert_cmpfloat (loom_tensor_get (kept, i), ==, sums[i]);
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (out, i), tanh (sums[i]), 1e-6);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -465,5 +501,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/plan/strict-scalar", test_strict_scalar);
   g_test_add_func ("/plan/update-between", test_update_between);
   g_test_add_func ("/plan/copies-in-turns", test_copies_in_turns);
+  g_test_add_func ("/plan/committed-view", test_committed_view);
   return g_test_run ();
 }
