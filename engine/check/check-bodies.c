@@ -6,7 +6,10 @@
 static CheckEval *
 body_new (const CheckEval *eval, const LoomProgram *body)
 {
-  return check_eval_new (body, NULL, eval->wide, eval->device);
+  CheckEval *of = check_eval_new (body, NULL, eval->wide, eval->device);
+
+  of->rounding = eval->rounding;
+  return of;
 }
 
 static LoomTensor *

@@ -1,6 +1,8 @@
 /* Runs single instructions of a program on `ref`, in f64 or in the program's types. */
 #include "engine/check/check-evaluate.h"
+#include "engine/check/check-compare.h"
 
+#include <math.h>
 #include <string.h>
 
 CheckEval *
@@ -148,6 +150,93 @@ run_kernel (CheckEval *eval, guint i, LoomMessage *message)
   return status;
 }
 
+/* ---- roundings of a batch norm ------------------------------------------------------------------------ */
+
+/* x [N,C,area] and [C] statistics; the gradient reads the cotangent g [N,C,area]. */
+typedef struct
+{
+  LoomTensor *x, *g, *mean, *var, *weight;
+  double eps;
+  gint64 area;
+} BatchNorm;
+
+/* Of one channel: the factor weight/√(var+eps), and the mean sizes of the gradient's terms. */
+typedef struct
+{
+  double mean, scale, rstd, g, dot;
+} Channel;
+
+static Channel
+channel_of (const BatchNorm *n, gint64 c)
+{
+  const double rstd = 1 / sqrt (loom_tensor_get (n->var, c) + n->eps);
+  Channel of = { .mean = loom_tensor_get (n->mean, c),
+                 .rstd = rstd,
+                 .scale = rstd * (n->weight != NULL ? loom_tensor_get (n->weight, c) : 1) };
+  const double count = (double)n->x->count / (double)n->x->dim[1];
+
+  for (gint64 row = c * n->area; n->g != NULL && row < n->x->count; row += n->x->dim[1] * n->area)
+    for (gint64 e = row; e < row + n->area; e++)
+      {
+        const double g = fabs (loom_tensor_get (n->g, e));
+
+        of.g += g / count;
+        of.dot += g * fabs (loom_tensor_get (n->x, e) - of.mean) * rstd / count;
+      }
+  return of;
+}
+
+gboolean
+check_eval_rounds (const CheckEval *eval, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (eval->program, i);
+
+  if (strcmp (instr->prim->name, "batch_norm") == 0)
+    return instr->out[0] != 0 && instr->out[1] != 0 && instr->out[2] != 0;
+  return strcmp (instr->prim->name, "batch_norm_grad") == 0 && instr->out[0] != 0;
+}
+
+static void
+round_norm (CheckEval *eval, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (eval->program, i);
+  const LoomNormAttrs *a = instr->attrs;
+  const gboolean is_grad = strcmp (instr->prim->name, "batch_norm_grad") == 0;
+  LoomValue mean;
+  LoomTensor *out;
+  BatchNorm n = { .area = 1 };
+  double by;
+
+  mean = is_grad ? instr->in[2] : instr->out[1];
+  n.x = check_eval_value (eval, instr->in[is_grad]);
+  n.g = is_grad ? check_eval_value (eval, instr->in[0]) : NULL;
+  n.mean = check_eval_value (eval, mean);
+  n.var = check_eval_value (eval, is_grad ? instr->in[3] : instr->out[2]);
+  n.weight = a->affine ? check_eval_value (eval, instr->in[is_grad ? 4 : 1]) : NULL;
+  n.eps = a->eps;
+  for (int d = 2; d < n.x->rank; d++)
+    n.area *= n.x->dim[d];
+  out = check_eval_value (eval, instr->out[0]);
+  by = 2 * check_roundoff (loom_value_info (eval->program, mean)->desc.dtype);
+  for (gint64 c = 0; c < n.x->dim[1]; c++)
+    {
+      const Channel of = channel_of (&n, c);
+      const double sign = g_rand_boolean (eval->rounding) ? by : -by;
+
+      for (gint64 row = c * n.area; row < n.x->count; row += n.x->dim[1] * n.area)
+        for (gint64 e = row; e < row + n.area; e++)
+          {
+            const double term = is_grad ? fabs (loom_tensor_get (n.g, e)) + of.g
+                                              + fabs (loom_tensor_get (n.x, e) - of.mean) * of.rstd * of.dot
+                                        : of.mean;
+
+            loom_tensor_set (out, e, loom_tensor_get (out, e) + sign * of.scale * term);
+          }
+    }
+}
+
+/* ---- any instruction ----------------------------------------------------------------------------------- */
+
 static LoomStatus
 run_on_host (CheckEval *eval, const LoomInstr *instr, LoomMessage *message)
 {
@@ -172,6 +261,7 @@ LoomStatus
 check_eval_run (CheckEval *eval, guint i, LoomMessage *message)
 {
   const LoomInstr *instr = loom_program_instr (eval->program, i);
+  LoomStatus status;
 
   if (instr->prim->view == LOOM_VIEW_ALWAYS)
     {
@@ -186,7 +276,10 @@ check_eval_run (CheckEval *eval, guint i, LoomMessage *message)
     return run_on_host (eval, instr, message);
   if (instr->prim->bodies != NULL)
     return check_eval_run_bodies (eval, instr, message);
-  return run_kernel (eval, i, message);
+  status = run_kernel (eval, i, message);
+  if (status == LOOM_STATUS_OK && eval->rounding != NULL && check_eval_rounds (eval, i))
+    round_norm (eval, i);
+  return status;
 }
 
 LoomStatus

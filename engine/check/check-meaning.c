@@ -75,6 +75,7 @@ typedef struct
   LoomDType coarsest;
   double depth;
   gboolean local, exact;
+  gboolean has_norms; /* a step is a batch norm or its gradient */
   GRand *rand;
 } Trial;
 
@@ -160,7 +161,7 @@ fill_source (Trial *t, LoomValue v, CheckSet set, int integers)
   check_fill (narrow, &t->range[v], set, t->local, integers, t->rand);
   convert_into (check_eval_value (t->wide, v), narrow);
   convert_into (moved, narrow);
-  if (t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
+  if (set != CHECK_SET_SPECIAL && t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
     move_a_bit (moved, narrow->dtype, t->rand);
 }
 
@@ -270,7 +271,7 @@ rounds_constants (Trial *t)
 }
 
 static void
-compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
+compare_root (Trial *t, guint root, CheckSet set, gboolean with_moved, Finding *f)
 {
   const GArray *claims = t->m->pieces->claims[root];
 
@@ -285,11 +286,11 @@ compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
                                            .moved = with_moved ? check_eval_value (t->moved, v) : NULL,
                                            .coarsest = t->coarsest,
                                            .depth = t->depth,
-                                           .largest_size = with_moved ? INFINITY : 4,
+                                           .largest_size = set != CHECK_SET_SPECIAL ? INFINITY : 4,
                                            .exact = t->exact };
       char *text = check_compare (&comparison);
 
-      if (text == NULL && t->local && with_moved && !rounds_constants (t))
+      if (text == NULL && t->local && set != CHECK_SET_SPECIAL && with_moved && !rounds_constants (t))
         {
           text = check_compare_roundings (&comparison);
           f->is_rounding = text != NULL;
@@ -308,7 +309,7 @@ static gboolean
 try_set (Trial *t, CheckSet set, Finding *f)
 {
   static const int integers[] = { (1 << 24) + 256, 3, 2, 1 };
-  const gboolean with_moved = set != CHECK_SET_SPECIAL && !t->exact;
+  const gboolean with_moved = (set != CHECK_SET_SPECIAL || t->has_norms) && !t->exact;
   LoomMessage message = { "" };
   LoomStatus status = LOOM_STATUS_OK, made;
   guint at = G_MAXUINT;
@@ -341,7 +342,7 @@ try_set (Trial *t, CheckSet set, Finding *f)
       return TRUE;
     }
   for (guint o = 0; o < t->piece->outputs->len && f->outcome == OUTCOME_EQUAL; o++)
-    compare_root (t, g_array_index (t->piece->outputs, guint, o), with_moved, f);
+    compare_root (t, g_array_index (t->piece->outputs, guint, o), set, with_moved, f);
   if (f->outcome == OUTCOME_DIFFERENT)
     {
       g_autofree char *text = f->text;
@@ -383,10 +384,13 @@ runs_bodies (const Meaning *m, const CheckPiece *piece)
   return FALSE;
 }
 
+/* Few pieces grow, and what the small one says does not count, so they may always have MAX_OPERATIONS. */
 static void
-evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
+evaluate (const Meaning *m, const CheckPiece *piece, gboolean is_grown, Finding *f)
 {
   const CheckPieces *p = m->pieces;
+  const double max_operations = is_grown ? MAX (m->max_operations, MAX_OPERATIONS) : m->max_operations;
+  const double max_large = MAX (m->max_large, max_operations);
   g_auto (Trial) t = { .m = m, .piece = piece };
   double operations;
   guint tried = 0;
@@ -396,8 +400,8 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
   if (!has_claims (m, piece))
     return;
   operations = check_piece_operations (p, piece, &t.depth);
-  if (operations > m->max_large || check_piece_elements (p, piece) > MAX_ELEMENTS
-      || (operations > m->max_operations && check_rule_holds (p, piece) && !runs_bodies (m, piece)))
+  if (operations > max_large || check_piece_elements (p, piece) > MAX_ELEMENTS
+      || (operations > max_operations && check_rule_holds (p, piece) && !runs_bodies (m, piece)))
     {
       f->outcome = OUTCOME_TOO_LARGE;
       return;
@@ -412,10 +416,13 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
   t.local = check_steps_are_local (p->program, piece->steps);
   t.exact = only_draws (m, piece);
   t.rand = g_rand_new_with_seed ((guint32)(m->seed * 2654435761u + g_array_index (piece->instrs, guint, 0)));
+  t.moved->rounding = t.rand;
   find_coarsest (&t);
+  for (guint s = 0; s < piece->steps->len; s++)
+    t.has_norms = t.has_norms || check_eval_rounds (t.wide, g_array_index (piece->steps, guint, s));
   f->is_local = t.local;
   f->outcome = OUTCOME_EQUAL;
-  for (int set = 0; set < (operations > m->max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
+  for (int set = 0; set < (operations > max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
     tried += try_set (&t, (CheckSet)set, f);
   if (tried == 0)
     f->outcome = OUTCOME_UNCHECKED;
@@ -444,7 +451,7 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       f->is_alike = TRUE;
       return;
     }
-  evaluate (m, piece, f);
+  evaluate (m, piece, growth > 0, f);
   if (f->outcome == OUTCOME_EQUAL)
     {
       check_equals_take (m->equals, m->pieces, g_steal_pointer (&piece));

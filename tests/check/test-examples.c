@@ -115,6 +115,27 @@ test_conv_in_branch (void)
   g_assert_true (check (path, "--check"));
 }
 
+/* The x and the mean of one sample are the same number, so no operand that moves shows what rounding the mean changes.
+ */
+static void
+test_one_sample_norm (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "one-sample-norm.xml", NULL);
+
+  g_assert_true (check (path, "--check --ranks 2"));
+}
+
+/* In a loop, dropout of attention reads the position of its numbers, which is never negative. */
+static void
+test_dropout_in_loop (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "dropout-in-loop.xml", NULL);
+
+  g_assert_true (check (path, "--check"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -130,5 +151,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/two-types", test_two_types);
   g_test_add_func ("/check/examples/pool-in-loop", test_pool_in_loop);
   g_test_add_func ("/check/examples/conv-in-branch", test_conv_in_branch);
+  g_test_add_func ("/check/examples/one-sample-norm", test_one_sample_norm);
+  g_test_add_func ("/check/examples/dropout-in-loop", test_dropout_in_loop);
   return g_test_run ();
 }
