@@ -136,6 +136,16 @@ test_dropout_in_loop (void)
   g_assert_true (check (path, "--check"));
 }
 
+/* The gradient of y in x·y is x, and that of mean (x²) is x too: an update must not read a shard that it overwrites. */
+static void
+test_shard_gradient (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "shard-gradient.xml", NULL);
+
+  g_assert_true (check (path, "--check --ranks 2"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -152,6 +162,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/pool-in-loop", test_pool_in_loop);
   g_test_add_func ("/check/examples/conv-in-branch", test_conv_in_branch);
   g_test_add_func ("/check/examples/one-sample-norm", test_one_sample_norm);
+  g_test_add_func ("/check/examples/shard-gradient", test_shard_gradient);
   g_test_add_func ("/check/examples/dropout-in-loop", test_dropout_in_loop);
   return g_test_run ();
 }
