@@ -27,9 +27,10 @@ static const struct
   { "pipeline", "--check --ranks 2 --strategy 1f1b", "lessons", 20 },
 };
 
-/* Status 0, or another one with a sentence that the graph cannot be planned in this way; never a refuted plan. */
+/* Status 0, or another one with a sentence that the graph cannot be planned in this way; never a refuted plan. listing:
+ * receives what is printed, or NULL. */
 static gboolean
-check (const char *path, const char *words)
+check_listing (const char *path, const char *words, char **listing)
 {
   g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL),
                   *line = g_strdup_printf ("%s plan %s %s", program, path, words), *out = NULL, *err = NULL;
@@ -41,7 +42,15 @@ check (const char *path, const char *words)
   if (strstr (out, "check:") != NULL || strstr (err, "check:") != NULL
       || !g_spawn_check_wait_status (status, NULL) == (out[0] != '\0') || strstr (err, "CRITICAL") != NULL)
     g_error ("%s: %s%s", line, out, err);
+  if (listing != NULL)
+    *listing = g_steal_pointer (&out);
   return status == 0;
+}
+
+static gboolean
+check (const char *path, const char *words)
+{
+  return check_listing (path, words, NULL);
 }
 
 static void
@@ -146,6 +155,19 @@ test_shard_gradient (void)
   g_assert_true (check (path, "--check --ranks 2"));
 }
 
+/* The gradients that a rank accumulates are those of its parts of split weights, in each term of a loss. */
+static void
+test_terms (void)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "terms.xml", NULL);
+  g_autofree char *listing = NULL;
+
+  g_assert_true (check (path, "--check --ranks 2"));
+  g_assert_true (check_listing (path, "--ranks 2", &listing));
+  g_assert_nonnull (strstr (listing, "f32[4×2] optimizer.accumulate.#1.hidden.weight"));
+  g_assert_null (strstr (listing, "all_gather"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -162,6 +184,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/pool-in-loop", test_pool_in_loop);
   g_test_add_func ("/check/examples/conv-in-branch", test_conv_in_branch);
   g_test_add_func ("/check/examples/one-sample-norm", test_one_sample_norm);
+  g_test_add_func ("/check/examples/terms", test_terms);
   g_test_add_func ("/check/examples/shard-gradient", test_shard_gradient);
   g_test_add_func ("/check/examples/dropout-in-loop", test_dropout_in_loop);
   return g_test_run ();
