@@ -218,6 +218,19 @@ tables_new (const LoomVisitAttrs *a)
   return tables;
 }
 
+/* TRUE if every row's link names a slot of a row, or the end of the table: none. */
+static gboolean
+has_places (CheckEval *eval, const LoomInstr *instr, gint64 rows)
+{
+  const LoomVisitAttrs *a = instr->attrs;
+  const gint64 *dest = check_eval_value (eval, instr->in[1])->data;
+
+  for (gint64 r = 0; r < rows; r++)
+    if (dest[r] < 0 || dest[r] > (gint64)a->slots * a->size[0])
+      return FALSE;
+  return TRUE;
+}
+
 static LoomStatus
 run_visit (CheckEval *eval, const LoomInstr *instr, LoomMessage *message)
 {
@@ -226,12 +239,12 @@ run_visit (CheckEval *eval, const LoomInstr *instr, LoomMessage *message)
   g_autofree Table *tables = tables_new (a);
   const gint64 rows = a->n_sizes > 0 ? a->size[0] : 0;
   Group g = { .eval = eval, .instr = instr, .attrs = a, .tables = tables };
-  LoomStatus status = LOOM_STATUS_OK;
+  LoomStatus status = a->n_links > 0 && !has_places (eval, instr, rows) ? LOOM_STATUS_INDEX : LOOM_STATUS_OK;
 
   for (guint o = 0; o < a->n_sums; o++)
     if (instr->out[o] != 0)
       memset (check_eval_value (eval, instr->out[o])->data, 0, check_eval_value (eval, instr->out[o])->bytes);
-  if (a->n_sizes == 0)
+  if (a->n_sizes == 0 && status == LOOM_STATUS_OK)
     {
       g.group = group[0];
       status = run_group (&g, message);

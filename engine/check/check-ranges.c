@@ -200,7 +200,7 @@ limit_body (const Ranges *r, const LoomInstr *instr, const LoomProgram *body, gu
       CheckRange range = inner[loom_program_get_input (body, first + i)->value];
 
       if (range.kind != CHECK_RANGE_INDEX && range.kind != CHECK_RANGE_POSITIVE && range.kind != CHECK_RANGE_TRUE
-          && range.kind != CHECK_RANGE_WINDOW)
+          && range.kind != CHECK_RANGE_WINDOW && range.kind != CHECK_RANGE_LEVELS && range.kind != CHECK_RANGE_PARENTS)
         range = (CheckRange){ .scale = range.scale };
       if (is_loop && i < scan->n_carried + scan->n_sequences)
         range.scale = 0;

@@ -168,6 +168,16 @@ test_terms (void)
   g_assert_null (strstr (listing, "all_gather"));
 }
 
+/* A loop reads the order of a tree's nodes, which is computed once before it: groups and links as they may be. */
+static void
+test_tree_in_loop (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "tree-in-loop.xml", NULL);
+
+  g_assert_true (check (path, "--check"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -184,6 +194,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/pool-in-loop", test_pool_in_loop);
   g_test_add_func ("/check/examples/conv-in-branch", test_conv_in_branch);
   g_test_add_func ("/check/examples/one-sample-norm", test_one_sample_norm);
+  g_test_add_func ("/check/examples/tree-in-loop", test_tree_in_loop);
   g_test_add_func ("/check/examples/terms", test_terms);
   g_test_add_func ("/check/examples/shard-gradient", test_shard_gradient);
   g_test_add_func ("/check/examples/dropout-in-loop", test_dropout_in_loop);
