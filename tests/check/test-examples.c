@@ -178,6 +178,16 @@ test_tree_in_loop (void)
   g_assert_true (check (path, "--check"));
 }
 
+/* oneDNN's gradient of a strided convolution in bf16 reads columns after the image, where the checker writes NaN. */
+static void
+test_one_column (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "one-column.xml", NULL);
+
+  g_assert_true (check (path, "--check"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -193,6 +203,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/two-types", test_two_types);
   g_test_add_func ("/check/examples/pool-in-loop", test_pool_in_loop);
   g_test_add_func ("/check/examples/conv-in-branch", test_conv_in_branch);
+  g_test_add_func ("/check/examples/one-column", test_one_column);
   g_test_add_func ("/check/examples/one-sample-norm", test_one_sample_norm);
   g_test_add_func ("/check/examples/tree-in-loop", test_tree_in_loop);
   g_test_add_func ("/check/examples/terms", test_terms);
