@@ -13,8 +13,9 @@ gboolean plan_check_add (GArray *plans, LoomProgram *program, LoomDevices *devic
 /* Adds a plan that was made with these options. (transfer full) plan */
 void plan_check_take (GArray *plans, LoomPlan *plan, const LoomPlanOptions *options, const char *name);
 /* Checks the plans of all steps and updates, each with its meaning, and with are_all, if they are those of all ranks,
- * that their exchanges fit. Prints the faults, the passes that cause them and a verdict: a text or lines of JSON. TRUE
- * if nothing is wrong. */
-gboolean plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json);
+ * that their exchanges fit. Prints the faults, the passes that cause them and a verdict: a text or lines of JSON. *ok
+ * receives whether nothing is wrong. FALSE with an error if the host has not enough memory to tell. */
+gboolean plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json,
+                     gboolean *ok, GError **error);
 
 G_END_DECLS

@@ -3,12 +3,19 @@
 
 #include <string.h>
 
+/* NULL: there is not enough memory. */
 static CheckEval *
 body_new (const CheckEval *eval, const LoomProgram *body)
 {
   CheckEval *of = check_eval_new (body, NULL, eval->wide, eval->device);
 
   of->rounding = eval->rounding;
+  for (LoomValue v = 1; v <= loom_program_n_values (body); v++)
+    if (!check_eval_reserve (of, v))
+      {
+        check_eval_free (of);
+        return NULL;
+      }
   return of;
 }
 
@@ -31,7 +38,7 @@ run_scan (CheckEval *eval, const LoomInstr *instr, LoomMessage *message)
 {
   const LoomScanAttrs *a = instr->attrs;
   g_autoptr (CheckEval) body = body_new (eval, a->body);
-  LoomStatus status = LOOM_STATUS_OK;
+  LoomStatus status = body != NULL ? LOOM_STATUS_OK : LOOM_STATUS_OUT_OF_MEMORY;
 
   for (gint64 t = 0; t < a->length && status == LOOM_STATUS_OK; t++)
     {
@@ -195,6 +202,8 @@ run_group (Group *g, LoomMessage *message)
   {
     g_autoptr (CheckEval) body = body_new (g->eval, a->body[size * a->n_branches + (guint)branch]);
 
+    if (body == NULL)
+      return LOOM_STATUS_OUT_OF_MEMORY;
     fill_body (g, body);
     status = check_eval_run_all (body, message);
     if (status == LOOM_STATUS_OK)

@@ -48,18 +48,26 @@ desc_of (const CheckEval *eval, LoomValue v)
   return desc;
 }
 
-LoomTensor *
-check_eval_value (CheckEval *eval, LoomValue v)
+gboolean
+check_eval_reserve (CheckEval *eval, LoomValue v)
 {
   LoomTensorDesc desc;
 
   v = eval->number != NULL ? eval->number[v] : v;
   if (eval->value[v] != NULL)
-    return eval->value[v];
+    return TRUE;
   desc = desc_of (eval, v);
   eval->value[v] = loom_tensor_new (desc.dtype, desc.rank, desc.dim, NULL);
-  g_assert (eval->value[v] != NULL);
-  return eval->value[v];
+  return eval->value[v] != NULL;
+}
+
+LoomTensor *
+check_eval_value (CheckEval *eval, LoomValue v)
+{
+  const gboolean has_memory = check_eval_reserve (eval, v);
+
+  g_assert (has_memory);
+  return eval->value[eval->number != NULL ? eval->number[v] : v];
 }
 
 /* TRUE if the result needs a conversion: random numbers are drawn in the result's type, since those of f64 have more

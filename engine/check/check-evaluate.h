@@ -27,6 +27,8 @@ CheckEval *check_eval_new (const LoomProgram *program, const LoomValue *number, 
 void check_eval_free (CheckEval *eval);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckEval, check_eval_free)
 
+/* Allocates the tensor of a value; FALSE: there is not enough memory. */
+gboolean check_eval_reserve (CheckEval *eval, LoomValue v);
 /* The tensor of a value, to be filled or read; borrowed. */
 LoomTensor *check_eval_value (CheckEval *eval, LoomValue v);
 /* Runs instruction i. UNSUPPORTED: `ref` has no such kernel, or it is an exchange of ranks. */

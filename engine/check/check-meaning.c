@@ -42,7 +42,8 @@ typedef enum
   OUTCOME_BY_RULE,
   OUTCOME_DIFFERENT,
   OUTCOME_TOO_LARGE,
-  OUTCOME_UNCHECKED
+  OUTCOME_UNCHECKED,
+  OUTCOME_NO_MEMORY /* of the host */
 } Outcome;
 
 /* What was found in a piece. */
@@ -288,8 +289,14 @@ compare_root (Trial *t, guint root, CheckSet set, gboolean with_moved, Finding *
                                            .depth = t->depth,
                                            .largest_size = set != CHECK_SET_SPECIAL ? INFINITY : 4,
                                            .exact = t->exact };
-      char *text = check_compare (&comparison);
+      char *text;
 
+      if (made == NULL)
+        {
+          f->outcome = OUTCOME_NO_MEMORY;
+          return;
+        }
+      text = check_compare (&comparison);
       if (text == NULL && t->local && set != CHECK_SET_SPECIAL && with_moved && !rounds_constants (t))
         {
           text = check_compare_roundings (&comparison);
@@ -325,6 +332,8 @@ try_set (Trial *t, CheckSet set, Finding *f)
       if (status == LOOM_STATUS_OK)
         break;
     }
+  if (status == LOOM_STATUS_OUT_OF_MEMORY)
+    f->outcome = OUTCOME_NO_MEMORY;
   if (status != LOOM_STATUS_OK)
     {
       g_debug ("the program has no result with %s operands: %s", check_set_name (set), message.text);
@@ -333,6 +342,11 @@ try_set (Trial *t, CheckSet set, Finding *f)
   equate_claims (t);
   fill_inputs (t);
   made = check_run (t->run, &at, &message);
+  if (made == LOOM_STATUS_OUT_OF_MEMORY)
+    {
+      f->outcome = OUTCOME_NO_MEMORY;
+      return TRUE;
+    }
   if (made != LOOM_STATUS_OK || message.text[0] != '\0')
     {
       f->outcome = OUTCOME_DIFFERENT;
@@ -348,6 +362,36 @@ try_set (Trial *t, CheckSet set, Finding *f)
       g_autofree char *text = f->text;
 
       f->text = g_strdup_printf ("%s, with %s operands", text, check_set_name (set));
+    }
+  return TRUE;
+}
+
+static gboolean
+reserve (Trial *t, LoomValue v)
+{
+  return v == 0
+         || (check_eval_reserve (t->wide, v) && check_eval_reserve (t->narrow, v) && check_eval_reserve (t->moved, v));
+}
+
+/* FALSE: the host has not enough memory for the values of the piece. */
+static gboolean
+reserve_all (Trial *t)
+{
+  const CheckPiece *piece = t->piece;
+
+  for (guint s = 0; s < piece->sources->len; s++)
+    if (!reserve (t, g_array_index (piece->sources, LoomValue, s)))
+      return FALSE;
+  for (guint s = 0; s < piece->missing->len; s++)
+    if (!reserve (t, g_array_index (piece->missing, LoomValue, s)))
+      return FALSE;
+  for (guint s = 0; s < piece->steps->len; s++)
+    {
+      const LoomInstr *instr = loom_program_instr (t->m->pieces->program, g_array_index (piece->steps, guint, s));
+
+      for (guint k = 0; k < instr->n_in + instr->n_out; k++)
+        if (!reserve (t, k < instr->n_in ? instr->in[k] : instr->out[k - instr->n_in]))
+          return FALSE;
     }
   return TRUE;
 }
@@ -393,6 +437,7 @@ evaluate (const Meaning *m, const CheckPiece *piece, gboolean is_grown, Finding 
   const double max_large = MAX (m->max_large, max_operations);
   g_auto (Trial) t = { .m = m, .piece = piece };
   double operations;
+  gboolean no_memory = FALSE;
   guint tried = 0;
 
   f->outcome = OUTCOME_UNCHECKED;
@@ -406,12 +451,19 @@ evaluate (const Meaning *m, const CheckPiece *piece, gboolean is_grown, Finding 
       f->outcome = OUTCOME_TOO_LARGE;
       return;
     }
-  t.run = check_run_new (p, piece);
+  t.run = check_run_new (p, piece, &no_memory);
+  if (no_memory)
+    f->outcome = OUTCOME_NO_MEMORY;
   if (t.run == NULL)
     return;
   t.wide = check_eval_new (p->program, p->number, TRUE, m->ref);
   t.narrow = check_eval_new (p->program, p->number, FALSE, m->ref);
   t.moved = check_eval_new (p->program, p->number, TRUE, m->ref);
+  if (!reserve_all (&t))
+    {
+      f->outcome = OUTCOME_NO_MEMORY;
+      return;
+    }
   t.range = check_ranges_new (p->program, piece->steps, p->number);
   t.local = check_steps_are_local (p->program, piece->steps);
   t.exact = only_draws (m, piece);
@@ -424,7 +476,7 @@ evaluate (const Meaning *m, const CheckPiece *piece, gboolean is_grown, Finding 
   f->outcome = OUTCOME_EQUAL;
   for (int set = 0; set < (operations > max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
     tried += try_set (&t, (CheckSet)set, f);
-  if (tried == 0)
+  if (tried == 0 && f->outcome == OUTCOME_EQUAL)
     f->outcome = OUTCOME_UNCHECKED;
 }
 
@@ -457,7 +509,8 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       check_equals_take (m->equals, m->pieces, g_steal_pointer (&piece));
       return;
     }
-  if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED) && check_rule_holds (m->pieces, piece))
+  if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED || f->outcome == OUTCOME_NO_MEMORY)
+      && check_rule_holds (m->pieces, piece))
     f->outcome = OUTCOME_BY_RULE;
   /* The number may be one that a pass reused, or the operands may be related. */
   for (int way = 0; way < 2 && f->outcome == OUTCOME_DIFFERENT && growth < MAX_GROWTH; way++)
@@ -479,6 +532,8 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
           f->outcome = OUTCOME_EQUAL;
           f->is_local = again.is_local;
         }
+      else if (again.outcome == OUTCOME_NO_MEMORY)
+        f->outcome = OUTCOME_NO_MEMORY;
     }
 }
 
@@ -499,10 +554,13 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
       return;
     case OUTCOME_TOO_LARGE:
     case OUTCOME_UNCHECKED:
+    case OUTCOME_NO_MEMORY:
       {
-        const gboolean is_large = f->outcome == OUTCOME_TOO_LARGE;
+        const gboolean is_large = f->outcome != OUTCOME_UNCHECKED;
         g_autofree char *name = check_name_instr (m->plan, g_array_index (instrs, guint, 0));
 
+        if (f->outcome == OUTCOME_NO_MEMORY && r->no_memory == NULL)
+          r->no_memory = g_strdup (name);
         g_debug ("%s and %u more: %s", name, instrs->len - 1, is_large ? "too large" : "not evaluated");
         *(is_large ? &r->n_too_large : &r->n_unchecked) += 1;
         return;

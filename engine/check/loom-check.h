@@ -66,9 +66,10 @@ typedef struct
   guint n_by_rule;   /* equal by structure */
   guint n_evaluated; /* equal on the operands tried */
   guint n_alike;     /* of these: not evaluated themselves, because they are like another one */
-  guint n_too_large; /* not evaluated, over max_operations */
+  guint n_too_large; /* not evaluated, over max_operations, or for lack of memory */
   guint n_unchecked; /* not evaluated for another reason: exchanges between ranks, the host's device cannot run it */
   GPtrArray *faults; /* LoomCheckFault */
+  char *no_memory;   /* the first instruction that was not evaluated because the host has not enough memory; or NULL */
 } LoomCheckReport;
 
 LoomCheckReport *loom_check_report_new (void);
