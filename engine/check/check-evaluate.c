@@ -194,14 +194,26 @@ channel_of (const BatchNorm *n, gint64 c)
   return of;
 }
 
-gboolean
-check_eval_rounds (const CheckEval *eval, guint i)
+/* TRUE if round_norm () changes results of the instruction. */
+static gboolean
+is_norm (const LoomInstr *instr)
 {
-  const LoomInstr *instr = loom_program_instr (eval->program, i);
-
   if (strcmp (instr->prim->name, "batch_norm") == 0)
     return instr->out[0] != 0 && instr->out[1] != 0 && instr->out[2] != 0;
   return strcmp (instr->prim->name, "batch_norm_grad") == 0 && instr->out[0] != 0;
+}
+
+gboolean
+check_instr_rounds (const LoomInstr *instr)
+{
+  guint n = 0;
+  LoomProgram **bodies = instr->prim->bodies != NULL ? instr->prim->bodies ((gpointer)instr->attrs, &n) : NULL;
+
+  for (guint b = 0; b < n; b++)
+    for (guint i = 0; i < loom_program_n_instrs (bodies[b]); i++)
+      if (check_instr_rounds (loom_program_instr (bodies[b], i)))
+        return TRUE;
+  return is_norm (instr);
 }
 
 static void
@@ -285,7 +297,7 @@ check_eval_run (CheckEval *eval, guint i, LoomMessage *message)
   if (instr->prim->bodies != NULL)
     return check_eval_run_bodies (eval, instr, message);
   status = run_kernel (eval, i, message);
-  if (status == LOOM_STATUS_OK && eval->rounding != NULL && check_eval_rounds (eval, i))
+  if (status == LOOM_STATUS_OK && eval->rounding != NULL && is_norm (instr))
     round_norm (eval, i);
   return status;
 }

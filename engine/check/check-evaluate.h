@@ -33,8 +33,8 @@ gboolean check_eval_reserve (CheckEval *eval, LoomValue v);
 LoomTensor *check_eval_value (CheckEval *eval, LoomValue v);
 /* Runs instruction i. UNSUPPORTED: `ref` has no such kernel, or it is an exchange of ranks. */
 LoomStatus check_eval_run (CheckEval *eval, guint i, LoomMessage *message);
-/* TRUE if `rounding` changes results of instruction i itself. */
-gboolean check_eval_rounds (const CheckEval *eval, guint i);
+/* TRUE if `rounding` changes results of an instruction, or of one of its bodies. */
+gboolean check_instr_rounds (const LoomInstr *instr);
 /* Runs the whole program of a body. */
 LoomStatus check_eval_run_all (CheckEval *eval, LoomMessage *message);
 

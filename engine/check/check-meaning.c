@@ -76,7 +76,7 @@ typedef struct
   LoomDType coarsest;
   double depth;
   gboolean local, exact;
-  gboolean has_norms; /* a step is a batch norm or its gradient */
+  gboolean has_norms; /* a step is a batch norm or its gradient, or has one in a body */
   GRand *rand;
 } Trial;
 
@@ -471,7 +471,8 @@ evaluate (const Meaning *m, const CheckPiece *piece, gboolean is_grown, Finding 
   t.moved->rounding = t.rand;
   find_coarsest (&t);
   for (guint s = 0; s < piece->steps->len; s++)
-    t.has_norms = t.has_norms || check_eval_rounds (t.wide, g_array_index (piece->steps, guint, s));
+    t.has_norms
+        = t.has_norms || check_instr_rounds (loom_program_instr (p->program, g_array_index (piece->steps, guint, s)));
   f->is_local = t.local;
   f->outcome = OUTCOME_EQUAL;
   for (int set = 0; set < (operations > max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
