@@ -168,10 +168,10 @@ typedef struct
   gint64 area;
 } BatchNorm;
 
-/* Of one channel: the factor weight/√(var+eps), and the mean sizes of the gradient's terms. */
+/* Of one channel: the factor weight/√(var+eps), and the mean sizes of the gradient's terms g and g·x̂. */
 typedef struct
 {
-  double mean, scale, rstd, g, dot;
+  double mean, scale, rstd, g, dot, count;
 } Channel;
 
 static Channel
@@ -181,15 +181,15 @@ channel_of (const BatchNorm *n, gint64 c)
   Channel of = { .mean = loom_tensor_get (n->mean, c),
                  .rstd = rstd,
                  .scale = rstd * (n->weight != NULL ? loom_tensor_get (n->weight, c) : 1) };
-  const double count = (double)n->x->count / (double)n->x->dim[1];
 
+  of.count = (double)n->x->count / (double)n->x->dim[1];
   for (gint64 row = c * n->area; n->g != NULL && row < n->x->count; row += n->x->dim[1] * n->area)
     for (gint64 e = row; e < row + n->area; e++)
       {
         const double g = fabs (loom_tensor_get (n->g, e));
 
-        of.g += g / count;
-        of.dot += g * fabs (loom_tensor_get (n->x, e) - of.mean) * rstd / count;
+        of.g += g / of.count;
+        of.dot += g * fabs (loom_tensor_get (n->x, e) - of.mean) * rstd / of.count;
       }
   return of;
 }
@@ -214,6 +214,12 @@ check_instr_rounds (const LoomInstr *instr)
       if (check_instr_rounds (loom_program_instr (bodies[b], i)))
         return TRUE;
   return is_norm (instr);
+}
+
+static void
+add (LoomTensor *to, gint64 e, double x)
+{
+  loom_tensor_set (to, e, loom_tensor_get (to, e) + x);
 }
 
 static void
@@ -250,8 +256,12 @@ round_norm (CheckEval *eval, guint i)
                                               + fabs (loom_tensor_get (n.x, e) - of.mean) * of.rstd * of.dot
                                         : of.mean;
 
-            loom_tensor_set (out, e, loom_tensor_get (out, e) + sign * of.scale * term);
+            add (out, e, sign * of.scale * term);
           }
+      if (is_grad && a->affine && instr->out[1] != 0)
+        add (check_eval_value (eval, instr->out[1]), c, sign * of.dot * of.count);
+      if (is_grad && a->affine && instr->out[2] != 0)
+        add (check_eval_value (eval, instr->out[2]), c, sign * of.g * of.count);
     }
 }
 
