@@ -50,8 +50,9 @@ gboolean rank_group_wait_for_first (const RankGroup *group, GError **error);
 
 /* If each rank has a part of the state, all do what rank 0 says; else each what it says itself. FALSE on an error. */
 gboolean rank_group_first_says (const RankGroup *group, const LoomState *state, gboolean yes, GError **error);
-/* If each rank has a part of the state: TRUE if any rank says yes; else what this one says. */
-gboolean rank_group_any_says (const RankGroup *group, const LoomState *state, gboolean yes);
+/* If all ranks take each step together: TRUE if any rank says yes; else, with a parameter server, what this one says.
+ */
+gboolean rank_group_any_says (const RankGroup *group, gboolean yes);
 /* The values of a program's slots, whole, in a state of its own: a call of all ranks. */
 LoomState *rank_group_whole_state (const TrainModel *model, const LoomProgram *program, GError **error);
 

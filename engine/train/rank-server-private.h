@@ -18,10 +18,11 @@ typedef struct
   gint64 version; /* updates that the weights of these gradients had taken */
   double loss;    /* of the rank's samples */
   double samples;
-  double share;  /* of the batch's samples */
-  double weight; /* of the loss among those of the ranks: what it counts, or the share */
-  gint32 wants;  /* the round is to end */
-  gint32 code;   /* of an error: the rank does not continue. -1: none */
+  double share;     /* of the batch's samples */
+  double weight;    /* of the loss among those of the ranks: what it counts, or the share */
+  gint32 wants;     /* the round is to end */
+  gint32 code;      /* of an error: the rank does not continue. -1: none */
+  gint32 overflows; /* the error is that the weights make its batch overflow */
   char why[WHY_BYTES];
 } Push;
 
