@@ -246,31 +246,6 @@ fill_inputs (Trial *t)
     }
 }
 
-/* TRUE if a constant of the program is rounded to 16 bits. The plan may compute with the number before it was rounded.
- */
-static gboolean
-rounds_constants (Trial *t)
-{
-  const CheckPieces *p = t->m->pieces;
-
-  for (guint s = 0; s < t->piece->steps->len; s++)
-    {
-      const LoomInstr *instr = loom_program_instr (p->program, g_array_index (t->piece->steps, guint, s));
-
-      for (guint k = 0; k < instr->n_out; k++)
-        if (instr->out[k] != 0 && p->constant[p->number[instr->out[k]]])
-          {
-            const LoomTensor *a = check_eval_value (t->wide, instr->out[k]);
-            const LoomTensor *b = check_eval_value (t->narrow, instr->out[k]);
-
-            for (gint64 i = 0; (b->dtype == LOOM_F16 || b->dtype == LOOM_BF16) && i < a->count; i++)
-              if (loom_tensor_get (a, i) != loom_tensor_get (b, i))
-                return TRUE;
-          }
-    }
-  return FALSE;
-}
-
 static void
 compare_root (Trial *t, guint root, CheckSet set, gboolean with_moved, Finding *f)
 {
@@ -297,7 +272,7 @@ compare_root (Trial *t, guint root, CheckSet set, gboolean with_moved, Finding *
           return;
         }
       text = check_compare (&comparison);
-      if (text == NULL && t->local && set != CHECK_SET_SPECIAL && with_moved && !rounds_constants (t))
+      if (text == NULL && t->local && set != CHECK_SET_SPECIAL && with_moved)
         {
           text = check_compare_roundings (&comparison);
           f->is_rounding = text != NULL;

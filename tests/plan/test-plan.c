@@ -215,6 +215,43 @@ test_constants_of_integers (void)
     g_assert_cmpfloat (loom_tensor_get (g_ptr_array_index (results, i), 2), ==, cases[i].held);
 }
 
+/* In bf16 a quotient of constants and a tensor of one number are rounded as PyTorch rounds tensors, and a literal is
+ * not, as a Python number is not: 1/3 is 0.333984375, and 129·0.1 is 12.9 before it is rounded. */
+static void
+test_constants_of_16_bits (void)
+{
+  static const struct
+  {
+    float x;
+    double product;
+  } cases[] = { { 200, 67 }, { 129, 12.875 }, { 129, 12.9375 } };
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  const gint64 dim[1] = { 1 };
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 1, (gint64[]){ G_N_ELEMENTS (cases) });
+  LoomValue one = loom_fill (p, LOOM_BF16, 1, dim, 1), three = loom_fill (p, LOOM_BF16, 1, dim, 3);
+  LoomValue by[] = { loom_binary (p, LOOM_SCALAR_DIV, one, three), loom_const (p, LOOM_BF16, 0.1),
+                     loom_fill (p, LOOM_BF16, 1, dim, 0.1) };
+  float given[G_N_ELEMENTS (cases)];
+  g_autoptr (GPtrArray) results = NULL;
+  g_autoptr (GError) error = NULL;
+  LoomPlan *plan;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("y%u", i);
+      LoomValue of = loom_cast (p, loom_slice (p, x, (gint64[]){ i }, (gint64[]){ 1 }, dim), LOOM_BF16);
+
+      given[i] = cases[i].x;
+      loom_program_output (p, name, loom_cast (p, loom_binary (p, LOOM_SCALAR_MUL, of, by[i]), LOOM_BF16));
+    }
+  plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+  g_assert_no_error (error);
+  results = run_once (devices, plan, "cpu", given);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    g_assert_cmpfloat (loom_tensor_get (g_ptr_array_index (results, i), 0), ==, cases[i].product);
+}
+
 /* Attributes are compared by their fields, regardless of padding between them, and differ if one field does. */
 static void
 test_sharing_of_attributes (void)
@@ -494,6 +531,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/plan/no-fusion-of-shared", test_no_fusion_of_shared);
   g_test_add_func ("/plan/constants-and-sharing", test_constants_and_sharing);
   g_test_add_func ("/plan/constants-of-integers", test_constants_of_integers);
+  g_test_add_func ("/plan/constants-of-16-bits", test_constants_of_16_bits);
   g_test_add_func ("/plan/sharing-of-attributes", test_sharing_of_attributes);
   g_test_add_func ("/plan/passes", test_passes);
   g_test_add_func ("/plan/devices", test_devices);
