@@ -437,8 +437,7 @@ run_check (const Table *table, gboolean *ok, GError **error)
   for (int rank = MAX (one, 0); rank <= (one >= 0 ? one : last); rank++)
     if (!plan_rank (table, last > 0 ? rank : -1, steps, updates, error))
       return FALSE;
-  *ok = plan_check (steps, updates, table->devices, one < 0, table->json);
-  return TRUE;
+  return plan_check (steps, updates, table->devices, one < 0, table->json, ok, error);
 }
 
 static int

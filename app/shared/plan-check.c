@@ -151,7 +151,8 @@ static guint
 check_plans (const GArray *plans, LoomDevices *devices, gboolean are_all, const char *exchanges, gboolean json,
              LoomCheckReport *report)
 {
-  const LoomCheckOptions options = { .meaning = TRUE };
+  g_autoptr (LoomCheckEquals) equals = loom_check_equals_new ();
+  const LoomCheckOptions options = { .meaning = TRUE, .equals = equals };
   g_autoptr (GPtrArray) ranks = g_ptr_array_new ();
   g_autoptr (LoomCheckReport) together = loom_check_report_new ();
   guint n_lists = 0;
@@ -184,12 +185,23 @@ check_plans (const GArray *plans, LoomDevices *devices, gboolean are_all, const 
 }
 
 gboolean
-plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json)
+plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json,
+            gboolean *ok, GError **error)
 {
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
   guint n_lists = check_plans (steps, devices, are_all, "the exchanges of all ranks' steps", json, report);
 
   n_lists += check_plans (updates, devices, are_all, "the exchanges of all ranks' updates", json, report);
+  *ok = report->faults->len == 0;
+  if (*ok && report->no_memory != NULL)
+    {
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+          "There is not enough memory to compare %s with the program. Free some, or check a smaller batch with "
+          "--batch-size.",
+          report->no_memory);
+      return FALSE;
+    }
   print_verdict (report, n_lists, json);
-  return report->faults->len == 0;
+  return TRUE;
 }

@@ -14,7 +14,8 @@ gboolean plan_check_add (GArray *plans, LoomProgram *program, LoomDevices *devic
 void plan_check_take (GArray *plans, LoomPlan *plan, const LoomPlanOptions *options, const char *name);
 /* Checks the plans of all steps and updates, including their meaning and, if are_all (they are those of all ranks), the
  * compatibility of their exchanges. Prints the faults, the passes that cause them and a verdict, as text or lines of
- * JSON. TRUE if there are no faults. */
-gboolean plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json);
+ * JSON. *ok receives whether there are no faults. FALSE with an error if the host's memory does not suffice. */
+gboolean plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json,
+                     gboolean *ok, GError **error);
 
 G_END_DECLS

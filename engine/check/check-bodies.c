@@ -3,10 +3,20 @@
 
 #include <string.h>
 
+/* NULL: there is not enough memory. */
 static CheckEval *
 body_new (const CheckEval *eval, const LoomProgram *body)
 {
-  return check_eval_new (body, NULL, eval->wide, eval->device);
+  CheckEval *of = check_eval_new (body, NULL, eval->wide, eval->device);
+
+  of->rounding = eval->rounding;
+  for (LoomValue v = 1; v <= loom_program_n_values (body); v++)
+    if (!check_eval_reserve (of, v))
+      {
+        check_eval_free (of);
+        return NULL;
+      }
+  return of;
 }
 
 static LoomTensor *
@@ -28,7 +38,7 @@ run_scan (CheckEval *eval, const LoomInstr *instr, LoomMessage *message)
 {
   const LoomScanAttrs *a = instr->attrs;
   g_autoptr (CheckEval) body = body_new (eval, a->body);
-  LoomStatus status = LOOM_STATUS_OK;
+  LoomStatus status = body != NULL ? LOOM_STATUS_OK : LOOM_STATUS_OUT_OF_MEMORY;
 
   for (gint64 t = 0; t < a->length && status == LOOM_STATUS_OK; t++)
     {
@@ -192,6 +202,8 @@ run_group (Group *g, LoomMessage *message)
   {
     g_autoptr (CheckEval) body = body_new (g->eval, a->body[size * a->n_branches + (guint)branch]);
 
+    if (body == NULL)
+      return LOOM_STATUS_OUT_OF_MEMORY;
     fill_body (g, body);
     status = check_eval_run_all (body, message);
     if (status == LOOM_STATUS_OK)
@@ -215,6 +227,19 @@ tables_new (const LoomVisitAttrs *a)
   return tables;
 }
 
+/* TRUE if every row's link names a slot of a row, or the end of the table: none. */
+static gboolean
+has_places (CheckEval *eval, const LoomInstr *instr, gint64 rows)
+{
+  const LoomVisitAttrs *a = instr->attrs;
+  const gint64 *dest = check_eval_value (eval, instr->in[1])->data;
+
+  for (gint64 r = 0; r < rows; r++)
+    if (dest[r] < 0 || dest[r] > (gint64)a->slots * a->size[0])
+      return FALSE;
+  return TRUE;
+}
+
 static LoomStatus
 run_visit (CheckEval *eval, const LoomInstr *instr, LoomMessage *message)
 {
@@ -223,12 +248,12 @@ run_visit (CheckEval *eval, const LoomInstr *instr, LoomMessage *message)
   g_autofree Table *tables = tables_new (a);
   const gint64 rows = a->n_sizes > 0 ? a->size[0] : 0;
   Group g = { .eval = eval, .instr = instr, .attrs = a, .tables = tables };
-  LoomStatus status = LOOM_STATUS_OK;
+  LoomStatus status = a->n_links > 0 && !has_places (eval, instr, rows) ? LOOM_STATUS_INDEX : LOOM_STATUS_OK;
 
   for (guint o = 0; o < a->n_sums; o++)
     if (instr->out[o] != 0)
       memset (check_eval_value (eval, instr->out[o])->data, 0, check_eval_value (eval, instr->out[o])->bytes);
-  if (a->n_sizes == 0)
+  if (a->n_sizes == 0 && status == LOOM_STATUS_OK)
     {
       g.group = group[0];
       status = run_group (&g, message);

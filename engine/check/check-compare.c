@@ -121,9 +121,11 @@ compare_floats (const CheckComparison *c)
 {
   const gboolean is_16bit = c->coarsest == LOOM_F16 || c->coarsest == LOOM_BF16;
   const LoomDType sums = c->coarsest == LOOM_F64 ? LOOM_F64 : LOOM_F32;
-  const double slack = is_16bit ? 16 : 64, size = MIN (typical (c->wide), c->largest_size);
+  const double slack = is_16bit ? 16 : 64;
   const double relative
       = 64 * check_roundoff (sums) * sqrt (c->depth) + (is_16bit ? 4 * check_roundoff (c->coarsest) : 0);
+
+  double size = -1; /* of the typical element, once an element needs it */
 
   for (gint64 i = 0; i < c->plan->count; i++)
     {
@@ -140,7 +142,12 @@ compare_floats (const CheckComparison *c)
             return difference (c, i, 0);
           continue;
         }
-      tolerance = slack * MAX (fabs (narrow - b), fabs (moved - b)) + relative * (fabs (b) + size) + 1e-300;
+      tolerance = slack * MAX (fabs (narrow - b), fabs (moved - b)) + relative * fabs (b) + 1e-300;
+      if (fabs (a - b) <= tolerance)
+        continue;
+      if (size < 0)
+        size = MIN (typical (c->wide), c->largest_size);
+      tolerance += relative * size;
       /* Where the tolerance reaches beyond the type's largest number, an overflow is within it. */
       if (!isfinite (a) && fabs (b) + tolerance > largest (c->plan->dtype))
         continue;

@@ -1,6 +1,8 @@
 /* Runs single instructions of a program on `ref`, in f64 or in the program's types. */
 #include "engine/check/check-evaluate.h"
+#include "engine/check/check-compare.h"
 
+#include <math.h>
 #include <string.h>
 
 CheckEval *
@@ -20,10 +22,12 @@ check_eval_new (const LoomProgram *program, const LoomValue *number, gboolean wi
 void
 check_eval_free (CheckEval *eval)
 {
-  for (guint i = 0; i < loom_program_n_instrs (eval->program); i++)
+  const guint n_instrs = loom_program_n_instrs (eval->program), n_values = loom_program_n_values (eval->program);
+
+  for (guint i = 0; i < n_instrs; i++)
     if (eval->kernel[i] != NULL)
       eval->kernel[i]->free (eval->kernel[i]);
-  for (guint v = 0; v <= loom_program_n_values (eval->program); v++)
+  for (guint v = 0; v <= n_values; v++)
     g_clear_pointer (&eval->value[v], loom_tensor_unref);
   g_free (eval->value);
   g_free (eval->kernel);
@@ -44,18 +48,26 @@ desc_of (const CheckEval *eval, LoomValue v)
   return desc;
 }
 
-LoomTensor *
-check_eval_value (CheckEval *eval, LoomValue v)
+gboolean
+check_eval_reserve (CheckEval *eval, LoomValue v)
 {
   LoomTensorDesc desc;
 
   v = eval->number != NULL ? eval->number[v] : v;
   if (eval->value[v] != NULL)
-    return eval->value[v];
+    return TRUE;
   desc = desc_of (eval, v);
   eval->value[v] = loom_tensor_new (desc.dtype, desc.rank, desc.dim, NULL);
-  g_assert (eval->value[v] != NULL);
-  return eval->value[v];
+  return eval->value[v] != NULL;
+}
+
+LoomTensor *
+check_eval_value (CheckEval *eval, LoomValue v)
+{
+  const gboolean has_memory = check_eval_reserve (eval, v);
+
+  g_assert (has_memory);
+  return eval->value[eval->number != NULL ? eval->number[v] : v];
 }
 
 /* TRUE if the result needs a conversion: random numbers are drawn in the result's type, since those of f64 have more
@@ -146,6 +158,115 @@ run_kernel (CheckEval *eval, guint i, LoomMessage *message)
   return status;
 }
 
+/* ---- roundings of a batch norm ------------------------------------------------------------------------ */
+
+/* x [N,C,area] and [C] statistics; the gradient reads the cotangent g [N,C,area]. */
+typedef struct
+{
+  LoomTensor *x, *g, *mean, *var, *weight;
+  double eps;
+  gint64 area;
+} BatchNorm;
+
+/* Of one channel: the factor weight/√(var+eps), and the mean sizes of the gradient's terms g and g·x̂. */
+typedef struct
+{
+  double mean, scale, rstd, g, dot, count;
+} Channel;
+
+static Channel
+channel_of (const BatchNorm *n, gint64 c)
+{
+  const double rstd = 1 / sqrt (loom_tensor_get (n->var, c) + n->eps);
+  Channel of = { .mean = loom_tensor_get (n->mean, c),
+                 .rstd = rstd,
+                 .scale = rstd * (n->weight != NULL ? loom_tensor_get (n->weight, c) : 1) };
+
+  of.count = (double)n->x->count / (double)n->x->dim[1];
+  for (gint64 row = c * n->area; n->g != NULL && row < n->x->count; row += n->x->dim[1] * n->area)
+    for (gint64 e = row; e < row + n->area; e++)
+      {
+        const double g = fabs (loom_tensor_get (n->g, e));
+
+        of.g += g / of.count;
+        of.dot += g * fabs (loom_tensor_get (n->x, e) - of.mean) * rstd / of.count;
+      }
+  return of;
+}
+
+/* TRUE if round_norm () changes results of the instruction. */
+static gboolean
+is_norm (const LoomInstr *instr)
+{
+  if (strcmp (instr->prim->name, "batch_norm") == 0)
+    return instr->out[0] != 0 && instr->out[1] != 0 && instr->out[2] != 0;
+  return strcmp (instr->prim->name, "batch_norm_grad") == 0 && instr->out[0] != 0;
+}
+
+gboolean
+check_instr_rounds (const LoomInstr *instr)
+{
+  guint n = 0;
+  LoomProgram **bodies = instr->prim->bodies != NULL ? instr->prim->bodies ((gpointer)instr->attrs, &n) : NULL;
+
+  for (guint b = 0; b < n; b++)
+    for (guint i = 0; i < loom_program_n_instrs (bodies[b]); i++)
+      if (check_instr_rounds (loom_program_instr (bodies[b], i)))
+        return TRUE;
+  return is_norm (instr);
+}
+
+static void
+add (LoomTensor *to, gint64 e, double x)
+{
+  loom_tensor_set (to, e, loom_tensor_get (to, e) + x);
+}
+
+static void
+round_norm (CheckEval *eval, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (eval->program, i);
+  const LoomNormAttrs *a = instr->attrs;
+  const gboolean is_grad = strcmp (instr->prim->name, "batch_norm_grad") == 0;
+  LoomValue mean;
+  LoomTensor *out;
+  BatchNorm n = { .area = 1 };
+  double by;
+
+  mean = is_grad ? instr->in[2] : instr->out[1];
+  n.x = check_eval_value (eval, instr->in[is_grad]);
+  n.g = is_grad ? check_eval_value (eval, instr->in[0]) : NULL;
+  n.mean = check_eval_value (eval, mean);
+  n.var = check_eval_value (eval, is_grad ? instr->in[3] : instr->out[2]);
+  n.weight = a->affine ? check_eval_value (eval, instr->in[is_grad ? 4 : 1]) : NULL;
+  n.eps = a->eps;
+  for (int d = 2; d < n.x->rank; d++)
+    n.area *= n.x->dim[d];
+  out = check_eval_value (eval, instr->out[0]);
+  by = 2 * check_roundoff (loom_value_info (eval->program, mean)->desc.dtype);
+  for (gint64 c = 0; c < n.x->dim[1]; c++)
+    {
+      const Channel of = channel_of (&n, c);
+      const double sign = g_rand_boolean (eval->rounding) ? by : -by;
+
+      for (gint64 row = c * n.area; row < n.x->count; row += n.x->dim[1] * n.area)
+        for (gint64 e = row; e < row + n.area; e++)
+          {
+            const double term = is_grad ? fabs (loom_tensor_get (n.g, e)) + of.g
+                                              + fabs (loom_tensor_get (n.x, e) - of.mean) * of.rstd * of.dot
+                                        : of.mean;
+
+            add (out, e, sign * of.scale * term);
+          }
+      if (is_grad && a->affine && instr->out[1] != 0)
+        add (check_eval_value (eval, instr->out[1]), c, sign * of.dot * of.count);
+      if (is_grad && a->affine && instr->out[2] != 0)
+        add (check_eval_value (eval, instr->out[2]), c, sign * of.g * of.count);
+    }
+}
+
+/* ---- any instruction ----------------------------------------------------------------------------------- */
+
 static LoomStatus
 run_on_host (CheckEval *eval, const LoomInstr *instr, LoomMessage *message)
 {
@@ -170,6 +291,7 @@ LoomStatus
 check_eval_run (CheckEval *eval, guint i, LoomMessage *message)
 {
   const LoomInstr *instr = loom_program_instr (eval->program, i);
+  LoomStatus status;
 
   if (instr->prim->view == LOOM_VIEW_ALWAYS)
     {
@@ -184,7 +306,10 @@ check_eval_run (CheckEval *eval, guint i, LoomMessage *message)
     return run_on_host (eval, instr, message);
   if (instr->prim->bodies != NULL)
     return check_eval_run_bodies (eval, instr, message);
-  return run_kernel (eval, i, message);
+  status = run_kernel (eval, i, message);
+  if (status == LOOM_STATUS_OK && eval->rounding != NULL && is_norm (instr))
+    round_norm (eval, i);
+  return status;
 }
 
 LoomStatus

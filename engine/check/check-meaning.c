@@ -5,7 +5,7 @@
  * shapes. If a piece alone cannot be compared, it grows: a fusion may use another value than the program does, if both
  * follow from the same one, and a pass may reuse the number of a value that only its own instructions read. So a
  * difference counts only if it is still there in the piece with its neighbours. Of pieces that are alike, as in a
- * network of equal layers, the first is evaluated. */
+ * network of equal layers or on several ranks, the first is evaluated. */
 #include "engine/check/check-alike.h"
 #include "engine/check/check-compare.h"
 #include "engine/check/check-evaluate.h"
@@ -33,7 +33,7 @@ typedef struct
   LoomCheckReport *report;
   double max_operations, max_large;
   guint64 seed;
-  GHashTable *equals;
+  LoomCheckEquals *equals;
 } Meaning;
 
 typedef enum
@@ -42,7 +42,8 @@ typedef enum
   OUTCOME_BY_RULE,
   OUTCOME_DIFFERENT,
   OUTCOME_TOO_LARGE,
-  OUTCOME_UNCHECKED
+  OUTCOME_UNCHECKED,
+  OUTCOME_NO_MEMORY /* of the host */
 } Outcome;
 
 /* What was found in a piece. */
@@ -75,6 +76,7 @@ typedef struct
   LoomDType coarsest;
   double depth;
   gboolean local, exact;
+  gboolean has_norms; /* a step is a batch norm or its gradient, or has one in a body */
   GRand *rand;
 } Trial;
 
@@ -160,7 +162,7 @@ fill_source (Trial *t, LoomValue v, CheckSet set, int integers)
   check_fill (narrow, &t->range[v], set, t->local, integers, t->rand);
   convert_into (check_eval_value (t->wide, v), narrow);
   convert_into (moved, narrow);
-  if (t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
+  if (set != CHECK_SET_SPECIAL && t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
     move_a_bit (moved, narrow->dtype, t->rand);
 }
 
@@ -203,7 +205,7 @@ static void
 round_given (Trial *t, const LoomInstr *instr)
 {
   for (guint k = 0; k < instr->n_out; k++)
-    if (instr->out[k] != 0 && t->piece->is_given[t->m->pieces->number[instr->out[k]]])
+    if (instr->out[k] != 0 && check_piece_is_given (t->piece, t->m->pieces->number[instr->out[k]]))
       {
         LoomTensor *narrow = check_eval_value (t->narrow, instr->out[k]);
 
@@ -244,33 +246,8 @@ fill_inputs (Trial *t)
     }
 }
 
-/* TRUE if a constant of the program is rounded to 16 bits. The plan may compute with the number before it was rounded.
- */
-static gboolean
-rounds_constants (Trial *t)
-{
-  const CheckPieces *p = t->m->pieces;
-
-  for (guint s = 0; s < t->piece->steps->len; s++)
-    {
-      const LoomInstr *instr = loom_program_instr (p->program, g_array_index (t->piece->steps, guint, s));
-
-      for (guint k = 0; k < instr->n_out; k++)
-        if (instr->out[k] != 0 && p->constant[p->number[instr->out[k]]])
-          {
-            const LoomTensor *a = check_eval_value (t->wide, instr->out[k]);
-            const LoomTensor *b = check_eval_value (t->narrow, instr->out[k]);
-
-            for (gint64 i = 0; (b->dtype == LOOM_F16 || b->dtype == LOOM_BF16) && i < a->count; i++)
-              if (loom_tensor_get (a, i) != loom_tensor_get (b, i))
-                return TRUE;
-          }
-    }
-  return FALSE;
-}
-
 static void
-compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
+compare_root (Trial *t, guint root, CheckSet set, gboolean with_moved, Finding *f)
 {
   const GArray *claims = t->m->pieces->claims[root];
 
@@ -285,11 +262,17 @@ compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
                                            .moved = with_moved ? check_eval_value (t->moved, v) : NULL,
                                            .coarsest = t->coarsest,
                                            .depth = t->depth,
-                                           .largest_size = with_moved ? INFINITY : 4,
+                                           .largest_size = set != CHECK_SET_SPECIAL ? INFINITY : 4,
                                            .exact = t->exact };
-      char *text = check_compare (&comparison);
+      char *text;
 
-      if (text == NULL && t->local && with_moved && !rounds_constants (t))
+      if (made == NULL)
+        {
+          f->outcome = OUTCOME_NO_MEMORY;
+          return;
+        }
+      text = check_compare (&comparison);
+      if (text == NULL && t->local && set != CHECK_SET_SPECIAL && with_moved)
         {
           text = check_compare_roundings (&comparison);
           f->is_rounding = text != NULL;
@@ -308,7 +291,7 @@ static gboolean
 try_set (Trial *t, CheckSet set, Finding *f)
 {
   static const int integers[] = { (1 << 24) + 256, 3, 2, 1 };
-  const gboolean with_moved = set != CHECK_SET_SPECIAL && !t->exact;
+  const gboolean with_moved = (set != CHECK_SET_SPECIAL || t->has_norms) && !t->exact;
   LoomMessage message = { "" };
   LoomStatus status = LOOM_STATUS_OK, made;
   guint at = G_MAXUINT;
@@ -324,6 +307,8 @@ try_set (Trial *t, CheckSet set, Finding *f)
       if (status == LOOM_STATUS_OK)
         break;
     }
+  if (status == LOOM_STATUS_OUT_OF_MEMORY)
+    f->outcome = OUTCOME_NO_MEMORY;
   if (status != LOOM_STATUS_OK)
     {
       g_debug ("the program has no result with %s operands: %s", check_set_name (set), message.text);
@@ -332,6 +317,11 @@ try_set (Trial *t, CheckSet set, Finding *f)
   equate_claims (t);
   fill_inputs (t);
   made = check_run (t->run, &at, &message);
+  if (made == LOOM_STATUS_OUT_OF_MEMORY)
+    {
+      f->outcome = OUTCOME_NO_MEMORY;
+      return TRUE;
+    }
   if (made != LOOM_STATUS_OK || message.text[0] != '\0')
     {
       f->outcome = OUTCOME_DIFFERENT;
@@ -341,12 +331,42 @@ try_set (Trial *t, CheckSet set, Finding *f)
       return TRUE;
     }
   for (guint o = 0; o < t->piece->outputs->len && f->outcome == OUTCOME_EQUAL; o++)
-    compare_root (t, g_array_index (t->piece->outputs, guint, o), with_moved, f);
+    compare_root (t, g_array_index (t->piece->outputs, guint, o), set, with_moved, f);
   if (f->outcome == OUTCOME_DIFFERENT)
     {
       g_autofree char *text = f->text;
 
       f->text = g_strdup_printf ("%s, with %s operands", text, check_set_name (set));
+    }
+  return TRUE;
+}
+
+static gboolean
+reserve (Trial *t, LoomValue v)
+{
+  return v == 0
+         || (check_eval_reserve (t->wide, v) && check_eval_reserve (t->narrow, v) && check_eval_reserve (t->moved, v));
+}
+
+/* FALSE: the host has not enough memory for the values of the piece. */
+static gboolean
+reserve_all (Trial *t)
+{
+  const CheckPiece *piece = t->piece;
+
+  for (guint s = 0; s < piece->sources->len; s++)
+    if (!reserve (t, g_array_index (piece->sources, LoomValue, s)))
+      return FALSE;
+  for (guint s = 0; s < piece->missing->len; s++)
+    if (!reserve (t, g_array_index (piece->missing, LoomValue, s)))
+      return FALSE;
+  for (guint s = 0; s < piece->steps->len; s++)
+    {
+      const LoomInstr *instr = loom_program_instr (t->m->pieces->program, g_array_index (piece->steps, guint, s));
+
+      for (guint k = 0; k < instr->n_in + instr->n_out; k++)
+        if (!reserve (t, k < instr->n_in ? instr->in[k] : instr->out[k - instr->n_in]))
+          return FALSE;
     }
   return TRUE;
 }
@@ -383,12 +403,16 @@ runs_bodies (const Meaning *m, const CheckPiece *piece)
   return FALSE;
 }
 
+/* Few pieces grow, and what the small one says does not count, so they may always have MAX_OPERATIONS. */
 static void
-evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
+evaluate (const Meaning *m, const CheckPiece *piece, gboolean is_grown, Finding *f)
 {
   const CheckPieces *p = m->pieces;
+  const double max_operations = is_grown ? MAX (m->max_operations, MAX_OPERATIONS) : m->max_operations;
+  const double max_large = MAX (m->max_large, max_operations);
   g_auto (Trial) t = { .m = m, .piece = piece };
   double operations;
+  gboolean no_memory = FALSE;
   guint tried = 0;
 
   f->outcome = OUTCOME_UNCHECKED;
@@ -396,63 +420,40 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
   if (!has_claims (m, piece))
     return;
   operations = check_piece_operations (p, piece, &t.depth);
-  if (operations > m->max_large || check_piece_elements (p, piece) > MAX_ELEMENTS
-      || (operations > m->max_operations && check_rule_holds (p, piece) && !runs_bodies (m, piece)))
+  if (operations > max_large || check_piece_elements (p, piece) > MAX_ELEMENTS
+      || (operations > max_operations && check_rule_holds (p, piece) && !runs_bodies (m, piece)))
     {
       f->outcome = OUTCOME_TOO_LARGE;
       return;
     }
-  t.run = check_run_new (p, piece);
+  t.run = check_run_new (p, piece, &no_memory);
+  if (no_memory)
+    f->outcome = OUTCOME_NO_MEMORY;
   if (t.run == NULL)
     return;
   t.wide = check_eval_new (p->program, p->number, TRUE, m->ref);
   t.narrow = check_eval_new (p->program, p->number, FALSE, m->ref);
   t.moved = check_eval_new (p->program, p->number, TRUE, m->ref);
+  if (!reserve_all (&t))
+    {
+      f->outcome = OUTCOME_NO_MEMORY;
+      return;
+    }
   t.range = check_ranges_new (p->program, piece->steps, p->number);
   t.local = check_steps_are_local (p->program, piece->steps);
   t.exact = only_draws (m, piece);
   t.rand = g_rand_new_with_seed ((guint32)(m->seed * 2654435761u + g_array_index (piece->instrs, guint, 0)));
+  t.moved->rounding = t.rand;
   find_coarsest (&t);
+  for (guint s = 0; s < piece->steps->len; s++)
+    t.has_norms
+        = t.has_norms || check_instr_rounds (loom_program_instr (p->program, g_array_index (piece->steps, guint, s)));
   f->is_local = t.local;
   f->outcome = OUTCOME_EQUAL;
-  for (int set = 0; set < (operations > m->max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
+  for (int set = 0; set < (operations > max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
     tried += try_set (&t, (CheckSet)set, f);
-  if (tried == 0)
+  if (tried == 0 && f->outcome == OUTCOME_EQUAL)
     f->outcome = OUTCOME_UNCHECKED;
-}
-
-/* ---- pieces that are alike ---------------------------------------------------------------------- */
-
-/* The pieces that were evaluated and found equal, in lists by hash. */
-static GHashTable *
-equals_new (void)
-{
-  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
-}
-
-static gboolean
-is_like_an_equal (const Meaning *m, const CheckPiece *piece)
-{
-  const GPtrArray *list = g_hash_table_lookup (m->equals, GUINT_TO_POINTER (check_piece_hash (m->pieces, piece)));
-
-  for (guint i = 0; list != NULL && i < list->len; i++)
-    if (check_pieces_are_alike (m->pieces, list->pdata[i], piece))
-      return TRUE;
-  return FALSE;
-}
-
-static void
-take_equal (const Meaning *m, CheckPiece *piece)
-{
-  const gpointer key = GUINT_TO_POINTER (check_piece_hash (m->pieces, piece));
-  GPtrArray *list = g_hash_table_lookup (m->equals, key);
-
-  if (list == NULL)
-    {
-      list = g_ptr_array_new_with_free_func ((GDestroyNotify)check_piece_free);
-      g_hash_table_insert (m->equals, key, list);
-    }
-  g_ptr_array_add (list, piece);
 }
 
 /* ---- pieces that grow --------------------------------------------------------------------------- */
@@ -470,7 +471,7 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       examine (m, wider, growth + 1, f);
       return;
     }
-  if (is_like_an_equal (m, piece))
+  if (check_equals_have (m->equals, m->pieces, piece))
     {
       f->outcome = OUTCOME_EQUAL;
       f->instr = f->root = G_MAXUINT;
@@ -478,13 +479,14 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       f->is_alike = TRUE;
       return;
     }
-  evaluate (m, piece, f);
+  evaluate (m, piece, growth > 0, f);
   if (f->outcome == OUTCOME_EQUAL)
     {
-      take_equal (m, g_steal_pointer (&piece));
+      check_equals_take (m->equals, m->pieces, g_steal_pointer (&piece));
       return;
     }
-  if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED) && check_rule_holds (m->pieces, piece))
+  if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED || f->outcome == OUTCOME_NO_MEMORY)
+      && check_rule_holds (m->pieces, piece))
     f->outcome = OUTCOME_BY_RULE;
   /* The number may be one that a pass reused, or the operands may be related. */
   for (int way = 0; way < 2 && f->outcome == OUTCOME_DIFFERENT && growth < MAX_GROWTH; way++)
@@ -506,6 +508,8 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
           f->outcome = OUTCOME_EQUAL;
           f->is_local = again.is_local;
         }
+      else if (again.outcome == OUTCOME_NO_MEMORY)
+        f->outcome = OUTCOME_NO_MEMORY;
     }
 }
 
@@ -526,10 +530,13 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
       return;
     case OUTCOME_TOO_LARGE:
     case OUTCOME_UNCHECKED:
+    case OUTCOME_NO_MEMORY:
       {
-        const gboolean is_large = f->outcome == OUTCOME_TOO_LARGE;
+        const gboolean is_large = f->outcome != OUTCOME_UNCHECKED;
         g_autofree char *name = check_name_instr (m->plan, g_array_index (instrs, guint, 0));
 
+        if (f->outcome == OUTCOME_NO_MEMORY && r->no_memory == NULL)
+          r->no_memory = g_strdup (name);
         g_debug ("%s and %u more: %s", name, instrs->len - 1, is_large ? "too large" : "not evaluated");
         *(is_large ? &r->n_too_large : &r->n_unchecked) += 1;
         return;
@@ -582,6 +589,7 @@ void
 check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
 {
   const LoomBackend *ref = loom_backend_ref ();
+  g_autoptr (LoomCheckEquals) own = options->equals == NULL ? loom_check_equals_new () : NULL;
   LoomMessage message = { "" };
   const char *origin;
   Meaning m = { .plan = plan,
@@ -589,14 +597,12 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
                 .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
                 .seed = options->seed,
-                .equals = equals_new () };
+                .equals = own != NULL ? own : options->equals };
 
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
-    {
-      g_hash_table_unref (m.equals);
-      return;
-    }
+    return;
   m.pieces = check_pieces_new (plan);
+  check_equals_take_plan (m.equals, m.pieces);
   origin = find_origin (&m, options->origin);
   for (guint i = 0; i < m.pieces->refused->len; i++)
     report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
@@ -610,7 +616,5 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       examine (&m, instrs, 0, &f);
       report_finding (&m, instrs, &f);
     }
-  g_hash_table_unref (m.equals);
-  check_pieces_free (m.pieces);
   ref->device_close (m.ref);
 }

@@ -192,6 +192,9 @@ any_integer (LoomDType dtype, int integers, GRand *rand)
 static double
 integer (const LoomTensor *t, gint64 i, const CheckRange *range, CheckSet set, int integers, GRand *rand)
 {
+  /* Of a loop [T,rows]. */
+  const gint64 rows = t->rank > 0 ? t->dim[t->rank - 1] : 1;
+
   switch (range->kind)
     {
     case CHECK_RANGE_TRUE:
@@ -201,12 +204,11 @@ integer (const LoomTensor *t, gint64 i, const CheckRange *range, CheckSet set, i
         return (double)range->ignored;
       return (double)range->low + floor (g_rand_double (rand) * (double)MAX (range->high - range->low, 1));
     case CHECK_RANGE_LEVELS:
-      return (double)level_of (i, t->count, range->high, set);
+      return (double)level_of (i % rows, rows, range->high, set);
     case CHECK_RANGE_PARENTS:
-      return (double)parent_of (i, t->count, range->high, set, rand);
+      return (double)parent_of (i % rows, rows, range->high, set, rand);
     case CHECK_RANGE_CHAIN:
-      return (double)(t->rank > 0 && i % t->dim[t->rank - 1] + 1 < t->dim[t->rank - 1] ? i % t->dim[t->rank - 1] + 1
-                                                                                       : -1);
+      return (double)(i % rows + 1 < rows ? i % rows + 1 : -1);
     default:
       return any_integer (t->dtype, integers, rand);
     }

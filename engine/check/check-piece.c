@@ -68,7 +68,7 @@ check_piece_new (const CheckPieces *pieces, const GArray *instrs, gboolean is_gr
   piece->steps = g_array_new (FALSE, FALSE, sizeof (guint));
   piece->sources = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   piece->missing = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  piece->is_given = g_new0 (gboolean, loom_program_n_values (pieces->program) + 1);
+  piece->given = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   find_operands (pieces, piece, is_grown);
   check_piece_find_steps (pieces, piece);
   return piece;
@@ -83,8 +83,17 @@ check_piece_free (CheckPiece *piece)
   g_array_unref (piece->steps);
   g_array_unref (piece->sources);
   g_array_unref (piece->missing);
-  g_free (piece->is_given);
+  g_array_unref (piece->given);
   g_free (piece);
+}
+
+gboolean
+check_piece_is_given (const CheckPiece *piece, LoomValue v)
+{
+  for (guint i = 0; i < piece->given->len; i++)
+    if (g_array_index (piece->given, LoomValue, i) == v)
+      return TRUE;
+  return FALSE;
 }
 
 /* ---- larger pieces ----------------------------------------------------------------------------------------- */

@@ -8,19 +8,21 @@ G_BEGIN_DECLS
 /* Plan instructions with what they read and make, and the instructions of the program between the two. */
 typedef struct
 {
-  GArray *instrs;     /* guint: of the plan, ascending */
-  GArray *inputs;     /* guint: roots that are read and not made here */
-  GArray *outputs;    /* guint: roots with a claim that are made here and compared */
-  GArray *steps;      /* guint: of the program, ascending */
-  GArray *sources;    /* LoomValue: claims of inputs that the steps do not compute */
-  GArray *missing;    /* LoomValue: inputs and slots that the steps read and the plan's instructions do not */
-  gboolean *is_given; /* by program value, as in CheckPieces.number: a claim of an input */
+  GArray *instrs;  /* guint: of the plan, ascending */
+  GArray *inputs;  /* guint: roots that are read and not made here */
+  GArray *outputs; /* guint: roots with a claim that are made here and compared */
+  GArray *steps;   /* guint: of the program, ascending */
+  GArray *sources; /* LoomValue: claims of inputs that the steps do not compute */
+  GArray *missing; /* LoomValue: inputs and slots that the steps read and the plan's instructions do not */
+  GArray *given;   /* LoomValue, as in CheckPieces.number: the claims of inputs that are no constants */
 } CheckPiece;
 
 /* is_grown: claims of values that only these instructions read are not compared. */
 CheckPiece *check_piece_new (const CheckPieces *pieces, const GArray *instrs, gboolean is_grown);
 void check_piece_free (CheckPiece *piece);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckPiece, check_piece_free)
+
+gboolean check_piece_is_given (const CheckPiece *piece, LoomValue v);
 
 /* The same instructions with those of the pieces that make the operands: of all, or of those whose steps are among
  * these too. NULL: there are no others. */

@@ -346,6 +346,8 @@ check_pieces_new (const LoomPlan *plan)
     pieces->producer[v] = G_MAXUINT;
   pieces->piece_of = g_new0 (guint, loom_plan_n_instrs (plan) + 1);
   pieces->refused = g_array_new (FALSE, FALSE, sizeof (CheckRefusal));
+  pieces->mark = g_new0 (guint8, loom_program_n_values (program) + 1);
+  pieces->is_step = g_new0 (gboolean, loom_program_n_instrs (program) + 1);
   pieces->pieces = g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);
   number_values (pieces);
   find_claims (pieces);
@@ -363,6 +365,8 @@ check_pieces_free (CheckPieces *pieces)
     }
   g_ptr_array_unref (pieces->pieces);
   g_array_unref (pieces->refused);
+  g_free (pieces->mark);
+  g_free (pieces->is_step);
   g_free (pieces->number);
   g_free (pieces->constant);
   g_free (pieces->claims);

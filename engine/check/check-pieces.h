@@ -30,6 +30,8 @@ typedef struct
   guint *piece_of;    /* by plan instruction */
   GPtrArray *pieces;  /* GArray of guint: plan instructions, ascending */
   GArray *refused;    /* CheckRefusal */
+  guint8 *mark;       /* by program value, and */
+  gboolean *is_step;  /* by program instruction: of check-steps.c, clear between its calls */
 } CheckPieces;
 
 CheckPieces *check_pieces_new (const LoomPlan *plan);

@@ -110,6 +110,14 @@ limit_cache (const Ranges *r, const LoomInstr *instr)
   limit (r, instr, 5, below (desc_of (r, instr->in[3])->dim[2] - desc_of (r, instr->in[0])->dim[2] + 1));
 }
 
+/* The position of the first random number of each head, if weights are dropped: the last operand. */
+static void
+limit_attention (const Ranges *r, const LoomInstr *instr)
+{
+  if (instr->prim->draws != NULL && instr->prim->draws (instr->attrs))
+    limit (r, instr, loom_instr_n_operands (instr) - 1, below (1 << 24));
+}
+
 static void
 limit_require (const Ranges *r, const LoomInstr *instr)
 {
@@ -192,7 +200,7 @@ limit_body (const Ranges *r, const LoomInstr *instr, const LoomProgram *body, gu
       CheckRange range = inner[loom_program_get_input (body, first + i)->value];
 
       if (range.kind != CHECK_RANGE_INDEX && range.kind != CHECK_RANGE_POSITIVE && range.kind != CHECK_RANGE_TRUE
-          && range.kind != CHECK_RANGE_WINDOW)
+          && range.kind != CHECK_RANGE_WINDOW && range.kind != CHECK_RANGE_LEVELS && range.kind != CHECK_RANGE_PARENTS)
         range = (CheckRange){ .scale = range.scale };
       if (is_loop && i < scan->n_carried + scan->n_sequences)
         range.scale = 0;
@@ -243,6 +251,8 @@ static const struct
   { "batch_norm_apply", limit_variance },
   { "batch_norm_grad", limit_variance },
   { "layer_norm_grad", limit_variance },
+  { "attention", limit_attention },
+  { "attention_grad", limit_attention },
   { "attention_cached", limit_cache },
   { "require", limit_require },
   { "update_gate", limit_gate },

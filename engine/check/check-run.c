@@ -6,6 +6,7 @@
  * call's operands and results are copied to and from it. */
 #include "engine/check/check-run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define GUARD 1024
@@ -49,21 +50,27 @@ memory_free (gpointer data)
 
   if (m->there != NULL)
     m->device->backend->free (m->device->device, m->there);
-  g_aligned_free (m->block);
+  free (m->block);
   g_free (m);
 }
 
-/* NULL if the device has not enough. */
+/* NULL if the device has not enough, or the host, which sets *no_memory. */
 static Memory *
-memory_new (const LoomPlanDevice *device, gsize bytes)
+memory_new (const LoomPlanDevice *device, gsize bytes, gboolean *no_memory)
 {
   Memory *m = g_new0 (Memory, 1);
   LoomMessage ignored;
-  void *there = NULL;
+  void *there = NULL, *block = NULL;
 
   m->bytes = bytes;
   m->device = device;
-  m->block = g_aligned_alloc (1, bytes + 2 * GUARD, 64);
+  if (posix_memalign (&block, 64, bytes + 2 * GUARD) != 0)
+    {
+      *no_memory = TRUE;
+      g_free (m);
+      return NULL;
+    }
+  m->block = block;
   memset (m->block, 0xff, bytes + 2 * GUARD);
   if (device != NULL && !device->info.host_memory
       && device->backend->alloc (device->device, bytes + 2 * GUARD, &there, &ignored) != LOOM_STATUS_OK)
@@ -88,7 +95,7 @@ address_of (const Memory *m)
 }
 
 static gboolean
-add_memory (CheckRun *run, guint root)
+add_memory (CheckRun *run, guint root, gboolean *no_memory)
 {
   const LoomPlan *plan = run->pieces->plan;
   const LoomPlanValue *v = loom_plan_value (plan, root);
@@ -97,7 +104,8 @@ add_memory (CheckRun *run, guint root)
 
   if (memory_of (run, root) != NULL)
     return TRUE;
-  m = memory_new (d < loom_plan_n_devices (plan) ? loom_plan_device (plan, d) : NULL, loom_desc_bytes (&v->desc));
+  m = memory_new (d < loom_plan_n_devices (plan) ? loom_plan_device (plan, d) : NULL, loom_desc_bytes (&v->desc),
+                  no_memory);
   if (m != NULL)
     g_hash_table_insert (run->memory, GUINT_TO_POINTER (root), m);
   return m != NULL;
@@ -105,7 +113,7 @@ add_memory (CheckRun *run, guint root)
 
 /* FALSE: an exchange of ranks, or there is not enough memory. */
 static gboolean
-add_call (CheckRun *run, const LoomPlanInstr *instr)
+add_call (CheckRun *run, const LoomPlanInstr *instr, gboolean *no_memory)
 {
   const LoomPlan *plan = run->pieces->plan;
   const LoomPlanDevice *device = loom_plan_device (plan, instr->device);
@@ -116,7 +124,7 @@ add_call (CheckRun *run, const LoomPlanInstr *instr)
   if (loom_plan_exchanges (instr))
     return FALSE;
   for (guint k = 0; k < instr->n_in + instr->n_out; k++)
-    if (instr->value[k] != G_MAXUINT && !add_memory (run, check_operand_root (plan, instr, k)))
+    if (instr->value[k] != G_MAXUINT && !add_memory (run, check_operand_root (plan, instr, k), no_memory))
       return FALSE;
   if (!device->info.host_memory && device->backend->stream_new != NULL && place->stream == NULL
       && device->backend->stream_new (device->device, &place->stream, &ignored) != LOOM_STATUS_OK)
@@ -124,12 +132,12 @@ add_call (CheckRun *run, const LoomPlanInstr *instr)
   if (place->scratch != NULL && place->scratch->bytes < scratch)
     g_clear_pointer (&place->scratch, memory_free);
   if (place->scratch == NULL && scratch > 0)
-    place->scratch = memory_new (device, scratch);
+    place->scratch = memory_new (device, scratch, no_memory);
   return scratch == 0 || place->scratch != NULL;
 }
 
 CheckRun *
-check_run_new (const CheckPieces *pieces, const CheckPiece *piece)
+check_run_new (const CheckPieces *pieces, const CheckPiece *piece, gboolean *no_memory)
 {
   CheckRun *run = g_new0 (CheckRun, 1);
 
@@ -138,7 +146,7 @@ check_run_new (const CheckPieces *pieces, const CheckPiece *piece)
   run->memory = g_hash_table_new_full (NULL, NULL, NULL, memory_free);
   run->place = g_new0 (Place, loom_plan_n_devices (pieces->plan) + 1);
   for (guint i = 0; i < piece->instrs->len; i++)
-    if (!add_call (run, instr_at (run, i)))
+    if (!add_call (run, instr_at (run, i), no_memory))
       {
         check_run_free (run);
         return NULL;
@@ -197,7 +205,7 @@ check_run_get (const CheckRun *run, guint root, const LoomTensorDesc *like)
   const char *from = memory_of (run, root)->block + GUARD;
   LoomTensor *t = loom_tensor_new (like->dtype, like->rank, like->dim, NULL);
 
-  for (gint64 i = 0; i < t->count; i++)
+  for (gint64 i = 0; t != NULL && i < t->count; i++)
     memcpy ((char *)t->data + (gsize)i * size, from + stored_at (d, i) * size, size);
   return t;
 }
@@ -245,17 +253,18 @@ address_call (CheckRun *run, const LoomPlanInstr *instr, void **buffers)
     buffers[instr->n_in + instr->n_out] = address_of (scratch);
 }
 
+/* Memory whose bytes are all alike equals itself one byte further on. */
+static gboolean
+is_poison (const char *bytes, gsize n)
+{
+  return (guint8)bytes[0] == 0xff && memcmp (bytes, bytes + 1, n - 1) == 0;
+}
+
 /* TRUE if nothing was written before the memory or after its first `bytes`. */
 static gboolean
 is_intact (const Memory *m, gsize bytes)
 {
-  for (gsize i = 0; i < GUARD; i++)
-    if ((guint8)m->block[i] != 0xff)
-      return FALSE;
-  for (gsize i = GUARD + bytes; i < m->bytes + 2 * GUARD; i++)
-    if ((guint8)m->block[i] != 0xff)
-      return FALSE;
-  return TRUE;
+  return is_poison (m->block, GUARD) && is_poison (m->block + GUARD + bytes, m->bytes - bytes + GUARD);
 }
 
 /* FALSE with a sentence if a call wrote outside of what it accesses. */

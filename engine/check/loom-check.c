@@ -41,6 +41,7 @@ loom_check_report_free (LoomCheckReport *report)
   if (report == NULL)
     return;
   g_ptr_array_unref (report->faults);
+  g_free (report->no_memory);
   g_free (report);
 }
 
@@ -103,6 +104,8 @@ loom_check_report_add (LoomCheckReport *report, LoomCheckReport *other)
   report->n_alike += other->n_alike;
   report->n_too_large += other->n_too_large;
   report->n_unchecked += other->n_unchecked;
+  if (report->no_memory == NULL)
+    report->no_memory = g_steal_pointer (&other->no_memory);
   g_ptr_array_extend_and_steal (report->faults, g_steal_pointer (&other->faults));
   other->faults = g_ptr_array_new_with_free_func (free_fault);
 }

@@ -38,14 +38,23 @@ typedef struct
   char *text;  /* one sentence with the names of both, without the rule */
 } LoomCheckFault;
 
+/* Pieces of plans that were found equal to their program. Those of other plans that are alike are not evaluated again:
+ * all ranks have nearly the same. The plans that were checked with it must be freed after it. */
+typedef struct _LoomCheckEquals LoomCheckEquals;
+
+LoomCheckEquals *loom_check_equals_new (void);
+void loom_check_equals_free (LoomCheckEquals *equals);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCheckEquals, loom_check_equals_free)
+
 typedef struct
 {
-  gboolean meaning;      /* evaluates pieces on ref in f64, which takes time */
-  double max_operations; /* pieces with more scalar operations are counted as too large; 0: 2e7, and 1e9 with fewer
-                            operands for pieces that no rule proves */
-  guint64 seed;          /* of the operands */
-  gboolean first_only;   /* evaluates no piece after the first fault */
-  const char *origin;    /* evaluates only pieces with instructions of this node, if there are any; NULL: all */
+  gboolean meaning;        /* evaluates pieces on ref in f64, which takes time */
+  double max_operations;   /* pieces with more scalar operations are counted as too large; 0: 2e7, and 1e9 with fewer
+                              operands for pieces that no rule proves */
+  guint64 seed;            /* of the operands */
+  gboolean first_only;     /* evaluates no piece after the first fault */
+  const char *origin;      /* evaluates only pieces with instructions of this node, if there are any; NULL: all */
+  LoomCheckEquals *equals; /* receives the pieces that are equal; NULL: they are compared within each plan only */
 } LoomCheckOptions;
 
 /* What was checked, and what is wrong. The counts of the bodies of loops and branches are included. */
@@ -57,9 +66,10 @@ typedef struct
   guint n_by_rule;   /* equal by structure */
   guint n_evaluated; /* equal on the operands tried */
   guint n_alike;     /* of these: not evaluated themselves, because they are like another one */
-  guint n_too_large; /* not evaluated, over max_operations */
+  guint n_too_large; /* not evaluated, over max_operations, or for lack of memory */
   guint n_unchecked; /* not evaluated for another reason: exchanges between ranks, the host's device cannot run it */
   GPtrArray *faults; /* LoomCheckFault */
+  char *no_memory;   /* the first instruction that was not evaluated because the host has not enough memory; or NULL */
 } LoomCheckReport;
 
 LoomCheckReport *loom_check_report_new (void);

@@ -1,5 +1,6 @@
 /* Folds constants: finds values whose elements are all one number that is known at planning. Element-wise instructions
  * take the number as an immediate; if a kernel needs the bytes, one fill writes them. */
+#include "engine/core/loom-tensor.h"
 #include "engine/plan/plan-private.h"
 
 #include <math.h>
@@ -53,12 +54,17 @@ evaluate (LoomScalarOp op, double a, double b, double c, double imm)
 #undef T
 }
 
-/* x as a fill stores it in an integer type. */
+/* x as a fill stores it in an integer type, or in 16 bits, where each result of an operation is rounded. Literals are
+ * in f32 (loom_const). */
 static double
 as_stored (double x, LoomDType dtype)
 {
   switch (dtype)
     {
+    case LOOM_BF16:
+      return loom_bfloat_to_float (loom_bfloat_from_float ((float)x));
+    case LOOM_F16:
+      return loom_half_to_float (loom_half_from_float ((float)x));
     case LOOM_BOOL:
       return x != 0;
     case LOOM_U8:
@@ -94,7 +100,7 @@ find_uniform (PlanGraph *g, const PlanNode *instr)
           x[i] = arg->uniform;
         }
       out->is_uniform = TRUE;
-      out->uniform = evaluate (step->op, x[0], x[1], x[2], step->imm);
+      out->uniform = as_stored (evaluate (step->op, x[0], x[1], x[2], step->imm), out->desc.dtype);
     }
   else if (instr->steps == NULL && instr->prim->constant != NULL)
     {

@@ -31,7 +31,8 @@ graph_new_storage (PlanGraph *g, gsize bytes, int device, int first, LoomOwner o
   return (int)g->storages->len - 1;
 }
 
-/* Computes when each root value is read; an output is read after the step. */
+/* Computes when each root value is read; an output, and a slot's next value or what it is a view of, are read after the
+ * step. */
 static PlanSpan *
 find_uses (PlanGraph *g)
 {
@@ -46,7 +47,7 @@ find_uses (PlanGraph *g)
           plan_span_touch (&uses[graph_root (g, node_in (instr, k))], g->order, plan_order_reads_at (g->order, i));
     }
   for (guint v = 1; v < g->values->len; v++)
-    if (graph_value (g, v)->is_output)
+    if (graph_value (g, v)->is_output || graph_value (g, v)->commit >= 0)
       uses[graph_root (g, v)].ends[PLAN_STREAM_COMPUTE] = PLAN_FOREVER;
   return uses;
 }
@@ -261,14 +262,10 @@ make_storages (PlanGraph *g)
               storage_at (g, value->storage)->origin = value->origin != NULL ? value->origin : instr->origin;
             }
           extend_span (g, v, op, uses);
-          if (instr->setup || value->commit >= 0 || g->options.no_reuse)
+          if (instr->setup || g->options.no_reuse)
             keep_after_step (g, v);
         }
     }
-  /* A commit may name a reshape of a computed value. */
-  for (guint v = 1; v < g->values->len; v++)
-    if (graph_value (g, v)->commit >= 0)
-      keep_after_step (g, v);
   for (guint i = 0; i < g->schedule->len; i++)
     {
       PlanNode *instr = g_ptr_array_index (g->schedule, i);

@@ -2,9 +2,9 @@
  * beginning of the step.
  *
  * An output that is state is copied before its slot is written. An update reads gradients while it writes parameters,
- * and a gradient may be another parameter (the gradient of y in x·y is x), or the same one. An update overwrites the
- * memory of its operand, so if the state's next value is another result, such as that of an exchange after the update,
- * the update works on a copy. */
+ * and a gradient may be another parameter (the gradient of y in x·y is x), or the same one; of ranks that divide
+ * parameters, it may be the shard that is updated. An update overwrites the memory of its operand, so if the state's
+ * next value is another result, such as that of an exchange after the update, the update works on a copy. */
 #include "engine/plan/plan-private.h"
 
 /* TRUE if v is state that the step changes, or a view of it. */
@@ -91,10 +91,30 @@ find_uses (PlanGraph *g, const PlanNode *instr)
   return uses;
 }
 
-/* Copies are inserted before the first update, because a later update may read what an earlier one has written. */
+/* Computed values that updates overwrite, by root: shards of parameters. (transfer full) */
+static GHashTable *
+find_overwritten (PlanGraph *g)
+{
+  GHashTable *roots = g_hash_table_new (NULL, NULL);
+
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
+    for (guint o = 0; instr->prim != NULL && instr->prim->updates != NULL && o < instr->out->len; o++)
+      {
+        const guint k = node_out (instr, o) != 0 ? instr->prim->updates (instr->attrs, o) : instr->in->len;
+        const guint root = k < instr->in->len && node_in (instr, k) != 0 ? graph_root (g, node_in (instr, k)) : 0;
+
+        if (root != 0 && graph_value (g, root)->producer != NULL)
+          g_hash_table_add (roots, GUINT_TO_POINTER (root));
+      }
+  return roots;
+}
+
+/* Copies of state are inserted before the first update, because a later update may read what an earlier one has
+ * written, and those of computed values right after them. */
 static void
 copy_operands_of_updates (PlanGraph *g)
 {
+  g_autoptr (GHashTable) overwritten = find_overwritten (g);
   PlanNode *first = NULL;
 
   for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
@@ -105,9 +125,16 @@ copy_operands_of_updates (PlanGraph *g)
         first = instr;
       g_autofree OperandUse *uses = find_uses (g, instr);
       for (guint k = 0; k < instr->in->len; k++)
-        if (node_in (instr, k) != 0 && uses[k] != USE_REPLACED
-            && (uses[k] == USE_OVERWRITTEN || is_changing_state (g, node_in (instr, k))))
-          graph_set_in (g, instr, k, copy_before (g, first, node_in (instr, k)));
+        {
+          const guint v = node_in (instr, k), root = v != 0 ? graph_root (g, v) : 0;
+
+          if (v == 0 || uses[k] == USE_REPLACED)
+            continue;
+          if (uses[k] == USE_OVERWRITTEN || is_changing_state (g, v))
+            graph_set_in (g, instr, k, copy_before (g, first, v));
+          else if (g_hash_table_contains (overwritten, GUINT_TO_POINTER (root)))
+            graph_set_in (g, instr, k, copy_before (g, node_next (graph_value (g, root)->producer), v));
+        }
     }
 }
 

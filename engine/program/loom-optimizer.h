@@ -125,6 +125,8 @@ typedef struct
  * and "finite" of this micro-batch, and guards state that the forward pass updates as above. The update itself is a
  * separate program, which reads the gradients by loom_accumulated_gradients(). */
 void loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomAccumulate *terms);
+/* The parameter and the term of an accumulation slot; NULL if the slot is another one. */
+const char *loom_accumulated_parameter (const LoomSlot *slot, guint *t);
 /* Reads the accumulated gradients after the last micro-batch of a step. from: the program that accumulates. slots,
  * grads: receive int (slots of p) and LoomValue (of p). */
 void loom_accumulated_gradients (LoomProgram *p, const LoomProgram *from, GArray *slots, GArray *grads);

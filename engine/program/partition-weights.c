@@ -16,7 +16,8 @@
 const char *
 partition_parameter_of (const LoomSlot *slot)
 {
-  const char *dot = strchr (slot->name, '.');
+  const char *dot = strchr (slot->name, '.'), *accumulated;
+  guint term;
 
   if (g_str_has_prefix (slot->name, LOOM_SLOT_EMA))
     return slot->name + strlen (LOOM_SLOT_EMA);
@@ -24,6 +25,9 @@ partition_parameter_of (const LoomSlot *slot)
     return slot->name;
   if (slot->kind != LOOM_SLOT_OPTIMIZER || g_str_has_prefix (slot->name, LOOM_SLOT_CARRY))
     return NULL;
+  accumulated = loom_accumulated_parameter (slot, &term);
+  if (accumulated != NULL)
+    return accumulated;
   dot = dot != NULL ? strchr (dot + 1, '.') : NULL;
   return dot != NULL ? dot + 1 : NULL;
 }

@@ -386,9 +386,8 @@ loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomA
   loom_program_set_origin (p, origin, device);
 }
 
-/* The parameter and the term of an accumulation slot; NULL if the slot is another one. */
-static const char *
-accumulated_parameter (const LoomSlot *slot, guint *t)
+const char *
+loom_accumulated_parameter (const LoomSlot *slot, guint *t)
 {
   char *end;
 
@@ -409,7 +408,7 @@ loom_accumulated_gradients (LoomProgram *p, const LoomProgram *from, GArray *slo
     {
       const LoomSlot *sum = loom_program_get_slot (from, i), *of;
       guint t, k = 0;
-      const char *parameter = accumulated_parameter (sum, &t);
+      const char *parameter = loom_accumulated_parameter (sum, &t);
 
       if (parameter == NULL)
         continue;

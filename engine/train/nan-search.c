@@ -183,7 +183,7 @@ nan_search (const NanSearch *self, gint64 step, StepPlan *plan, const LoomBatch 
   g_autoptr (LoomStep) own = is_part ? loom_step_new (model->graph, model->spec, batch->n_own, TRUE, NULL) : NULL;
   g_autoptr (LoomState) state = NULL;
   /* Shards of a state are gathered by all ranks or by none. */
-  const gboolean lacking = rank_group_any_says (self->group, model->state, is_part && own == NULL);
+  const gboolean lacking = rank_group_any_says (self->group, is_part && own == NULL);
 
   nan_place_clear (place);
   place->weights_overflow = FALSE;
@@ -198,5 +198,5 @@ nan_search (const NanSearch *self, gint64 step, StepPlan *plan, const LoomBatch 
                           ? search (self, plan, batch, own, state, place)
                           : g_strdup ("Repeating the step on this rank alone did not show where it arose");
   /* The result of one rank's search determines on all ranks whether a checkpoint of the run is useful. */
-  place->weights_overflow = rank_group_any_says (self->group, model->state, place->weights_overflow);
+  place->weights_overflow = rank_group_any_says (self->group, place->weights_overflow);
 }

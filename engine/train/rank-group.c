@@ -187,11 +187,11 @@ rank_group_first_says (const RankGroup *group, const LoomState *state, gboolean 
 }
 
 gboolean
-rank_group_any_says (const RankGroup *group, const LoomState *state, gboolean yes)
+rank_group_any_says (const RankGroup *group, gboolean yes)
 {
   gint64 own = yes, most = yes;
 
-  if (loom_state_is_divided (state))
+  if (rank_group_has_several (group) && !group->has_server)
     rank_group_max (group, &own, &most, 1, NULL);
   return most != 0;
 }

@@ -50,8 +50,9 @@ gboolean rank_group_wait_for_first (const RankGroup *group, GError **error);
 
 /* If ranks have shards of the state, all return rank 0's value; else each its own. FALSE on an error. */
 gboolean rank_group_first_says (const RankGroup *group, const LoomState *state, gboolean yes, GError **error);
-/* If ranks have shards of the state: TRUE if any rank passes TRUE; else this rank's value. */
-gboolean rank_group_any_says (const RankGroup *group, const LoomState *state, gboolean yes);
+/* If all ranks take each step together: TRUE if any rank passes TRUE; else, with a parameter server, this rank's value.
+ */
+gboolean rank_group_any_says (const RankGroup *group, gboolean yes);
 /* The whole values of a program's slots, in a state of their own: called by all ranks. */
 LoomState *rank_group_whole_state (const TrainModel *model, const LoomProgram *program, GError **error);
 

@@ -18,10 +18,11 @@ typedef struct
   gint64 version; /* number of updates of the weights of these gradients */
   double loss;    /* of the rank's samples */
   double samples;
-  double share;  /* of the batch's samples */
-  double weight; /* of the loss among those of the ranks: its count, or the share */
-  gint32 wants;  /* asks for the end of the round */
-  gint32 code;   /* of an error that ends the rank; -1: none */
+  double share;     /* of the batch's samples */
+  double weight;    /* of the loss among those of the ranks: its count, or the share */
+  gint32 wants;     /* asks for the end of the round */
+  gint32 code;      /* of an error that ends the rank; -1: none */
+  gint32 overflows; /* the error is that the weights make its batch overflow */
   char why[WHY_BYTES];
 } Push;
 

@@ -254,6 +254,7 @@ take (RankServer *s, int k, GError **error)
   if (push->code >= 0)
     {
       member->over = TRUE;
+      s->owner.failure->place.weights_overflow = push->overflows;
       g_set_error (error, LOOM_ERROR, push->code, "Rank %d: %s", k + 1, push->why);
       return FALSE;
     }

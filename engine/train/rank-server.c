@@ -222,6 +222,7 @@ push_batch (RankServer *s, gint64 version, gboolean *failed, GError **error)
   if (!compute (s, &push, metrics, &local))
     {
       push.code = local->domain == LOOM_ERROR ? local->code : LOOM_ERROR_IO;
+      push.overflows = s->owner.failure->place.weights_overflow;
       g_strlcpy (push.why, local->message, sizeof push.why);
     }
   *failed = push.code >= 0;

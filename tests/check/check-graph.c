@@ -32,6 +32,8 @@ typedef struct
   const CheckOptions *options;
   CheckResult *result;
   LoomPlanOptions plan; /* without device and mesh */
+  GPtrArray *plans;     /* owned: of all ranks, since equals refers to them */
+  LoomCheckEquals *equals;
 } Checking;
 
 static gboolean
@@ -83,14 +85,15 @@ check_report (Checking *self, const LoomCheckReport *report, const char *what)
   return fault == NULL || blame (self, loom_check_rule_name (fault->rule), what, fault->text);
 }
 
-/* NULL, and the result says why, if it is wrong. (transfer full) */
+/* NULL, and the result says why, if it is wrong. */
 static LoomPlan *
 check_program (Checking *self, LoomProgram *program, const char *device, const LoomMesh *mesh, const char *what)
 {
   LoomPlanOptions options = self->plan;
-  const LoomCheckOptions check
-      = { .meaning = self->options->meaning, .max_operations = 2e4, .seed = self->options->seed };
-  g_autoptr (LoomPlan) plan = NULL;
+  const LoomCheckOptions check = {
+    .meaning = self->options->meaning, .max_operations = 2e4, .seed = self->options->seed, .equals = self->equals
+  };
+  LoomPlan *plan;
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
   g_autoptr (GError) error = NULL;
 
@@ -106,13 +109,14 @@ check_program (Checking *self, LoomProgram *program, const char *device, const L
         blame (self, "plan", what, error->message);
       return NULL;
     }
+  g_ptr_array_add (self->plans, plan);
   self->result->n_plans++;
   if (self->options->inject)
     inject_fault (plan);
   loom_check_plan (plan, &check, report);
   check_pieces_add (&self->result->pieces, &(CheckPieces){ report->n_pieces, report->n_by_rule, report->n_evaluated,
                                                            report->n_too_large, report->n_unchecked });
-  return check_report (self, report, what) ? g_steal_pointer (&plan) : NULL;
+  return check_report (self, report, what) ? plan : NULL;
 }
 
 /* ---- steps ------------------------------------------------------------ */
@@ -122,7 +126,7 @@ check_step (Checking *self, const LoomTrainSpec *spec, gint64 batch, gboolean tr
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomStep) step = loom_step_new (self->graph, spec, batch, training, &error);
-  g_autoptr (LoomPlan) plan = NULL, update = NULL;
+  const LoomPlan *plan, *update = NULL;
 
   if (step == NULL)
     return refuse (self, g_steal_pointer (&error));
@@ -225,11 +229,6 @@ check_divided (Checking *self, LoomTrainSpec *spec, gboolean training)
     ok = check_rank (self, spec, spec->batch_size * size[LOOM_MESH_DATA], training, &ranks, k, &plan[k], &update[k]);
   ok = ok && check_ranks_of (self, plan, n, training ? "the ranks' training steps" : "the ranks' evaluations")
        && check_ranks_of (self, update, n, "the ranks' updates");
-  for (int k = 0; k < n; k++)
-    {
-      g_clear_pointer (&plan[k], loom_plan_free);
-      g_clear_pointer (&update[k], loom_plan_free);
-    }
   return ok;
 }
 
@@ -261,15 +260,13 @@ check_ends (Checking *self, const LoomNet *net)
   g_auto (Listing) l = { 0 };
   LoomBinding binding = { .value = { ['B' - 'A'] = self->options->seed % 13 == 0 ? 20000 : 4 } };
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomPlan) plan = NULL;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     if (loom_net_node (net, i)->own_symbol != 0)
       binding.value[loom_net_node (net, i)->own_symbol - 'A'] = COUNTED;
   if (!listing_build_ends (self->graph, &binding, TRUE, &l, &error))
     return refuse (self, g_steal_pointer (&error));
-  plan = check_program (self, l.program, self->options->seed % 5 == 0 ? "ref" : "cpu", NULL, "the graph");
-  return plan != NULL;
+  return check_program (self, l.program, self->options->seed % 5 == 0 ? "ref" : "cpu", NULL, "the graph") != NULL;
 }
 
 static gboolean
@@ -284,10 +281,14 @@ void
 check_graph (const LoomGraph *graph, const CheckOptions *options, CheckResult *result)
 {
   const guint32 seed = options->seed * 2654435761u;
+  g_autoptr (GPtrArray) plans = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_plan_free);
+  g_autoptr (LoomCheckEquals) equals = loom_check_equals_new ();
   Checking self
       = { .graph = graph,
           .options = options,
           .result = result,
+          .plans = plans,
+          .equals = equals,
           .plan
           = { .no_fusion = seed >> 28 == 0, .no_reuse = (seed >> 24 & 15) == 0, .no_layout = (seed >> 20 & 15) == 0 } };
   g_autoptr (LoomFaults) faults = loom_faults_new ();

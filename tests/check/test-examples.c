@@ -27,9 +27,10 @@ static const struct
   { "pipeline", "--check --ranks 2 --strategy 1f1b", "lessons", 20 },
 };
 
-/* Status 0, or another one with a sentence that the graph cannot be planned in this way; never a refuted plan. */
+/* Status 0, or another one with a sentence that the graph cannot be planned in this way; never a refuted plan. listing:
+ * receives what is printed, or NULL. */
 static gboolean
-check (const char *path, const char *words)
+check_listing (const char *path, const char *words, char **listing)
 {
   g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL),
                   *line = g_strdup_printf ("%s plan %s %s", program, path, words), *out = NULL, *err = NULL;
@@ -41,7 +42,15 @@ check (const char *path, const char *words)
   if (strstr (out, "check:") != NULL || strstr (err, "check:") != NULL
       || !g_spawn_check_wait_status (status, NULL) == (out[0] != '\0') || strstr (err, "CRITICAL") != NULL)
     g_error ("%s: %s%s", line, out, err);
+  if (listing != NULL)
+    *listing = g_steal_pointer (&out);
   return status == 0;
+}
+
+static gboolean
+check (const char *path, const char *words)
+{
+  return check_listing (path, words, NULL);
 }
 
 static void
@@ -115,6 +124,70 @@ test_conv_in_branch (void)
   g_assert_true (check (path, "--check"));
 }
 
+/* The x and the mean of one sample are the same number, so no operand that moves shows what rounding the mean changes.
+ */
+static void
+test_one_sample_norm (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "one-sample-norm.xml", NULL);
+
+  g_assert_true (check (path, "--check --ranks 2"));
+}
+
+/* In a loop, dropout of attention reads the position of its numbers, which is never negative. */
+static void
+test_dropout_in_loop (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "dropout-in-loop.xml", NULL);
+
+  g_assert_true (check (path, "--check"));
+}
+
+/* The gradient of y in x·y is x, and that of mean (x²) is x too: an update must not read a shard that it overwrites. */
+static void
+test_shard_gradient (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "shard-gradient.xml", NULL);
+
+  g_assert_true (check (path, "--check --ranks 2"));
+}
+
+/* The gradients that a rank accumulates are those of its parts of split weights, in each term of a loss. */
+static void
+test_terms (void)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "terms.xml", NULL);
+  g_autofree char *listing = NULL;
+
+  g_assert_true (check (path, "--check --ranks 2"));
+  g_assert_true (check_listing (path, "--ranks 2", &listing));
+  g_assert_nonnull (strstr (listing, "f32[4×2] optimizer.accumulate.#1.hidden.weight"));
+  g_assert_null (strstr (listing, "all_gather"));
+}
+
+/* A loop reads the order of a tree's nodes, which is computed once before it: groups and links as they may be. */
+static void
+test_tree_in_loop (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "tree-in-loop.xml", NULL);
+
+  g_assert_true (check (path, "--check"));
+}
+
+/* oneDNN's gradient of a strided convolution in bf16 reads columns after the image, where the checker writes NaN. */
+static void
+test_one_column (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "one-column.xml", NULL);
+
+  g_assert_true (check (path, "--check"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -130,5 +203,11 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/two-types", test_two_types);
   g_test_add_func ("/check/examples/pool-in-loop", test_pool_in_loop);
   g_test_add_func ("/check/examples/conv-in-branch", test_conv_in_branch);
+  g_test_add_func ("/check/examples/one-column", test_one_column);
+  g_test_add_func ("/check/examples/one-sample-norm", test_one_sample_norm);
+  g_test_add_func ("/check/examples/tree-in-loop", test_tree_in_loop);
+  g_test_add_func ("/check/examples/terms", test_terms);
+  g_test_add_func ("/check/examples/shard-gradient", test_shard_gradient);
+  g_test_add_func ("/check/examples/dropout-in-loop", test_dropout_in_loop);
   return g_test_run ();
 }

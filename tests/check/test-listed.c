@@ -4,6 +4,9 @@
 #include "engine/plan/plan-private.h"
 #include "tests/test-program.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #define N 20 /* the most results that are moved, each a fault */
 
 static LoomDevices *devices;
@@ -59,11 +62,15 @@ static void
 check_apart (guint first, guint second, guint third, gboolean json)
 {
   g_autoptr (GArray) steps = plan_check_list_new (), updates = plan_check_list_new ();
+  g_autoptr (GError) error = NULL;
+  gboolean ok;
 
   add (steps, "rank 0's training step", first);
   add (steps, "rank 1's training step", second);
   add (updates, "rank 1's update", third);
-  g_assert_cmpint (plan_check (steps, updates, devices, TRUE, json), ==, first + second + third == 0);
+  g_assert_true (plan_check (steps, updates, devices, TRUE, json, &ok, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (ok, ==, first + second + third == 0);
 }
 
 static void
@@ -136,6 +143,50 @@ test_number (void)
     }
 }
 
+/* Limits the addresses of this process to a few more than it has. */
+static void
+limit_memory (gsize more)
+{
+  g_autofree char *text = NULL;
+  struct rlimit limit;
+
+  g_assert_true (g_file_get_contents ("/proc/self/statm", &text, NULL, NULL));
+  getrlimit (RLIMIT_AS, &limit);
+  limit.rlim_cur = g_ascii_strtoull (text, NULL, 10) * (rlim_t)sysconf (_SC_PAGESIZE) + more;
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+}
+
+/* A piece that no rule proves, and whose evaluation needs about 300 MB. */
+static void
+test_no_memory (void)
+{
+#ifdef __SANITIZE_ADDRESS__
+  g_test_skip ("AddressSanitizer reserves addresses without limit");
+#else
+  if (g_test_subprocess ())
+    {
+      g_autoptr (GArray) steps = plan_check_list_new (), updates = plan_check_list_new ();
+      g_autoptr (LoomProgram) p = loom_program_new ();
+      const gint64 dims[2] = { 3000, 3000 }, start[2] = { 1, 0 }, step[2] = { 1, 1 }, to[2] = { 2900, 3000 };
+      LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, dims);
+      g_autoptr (GError) error = NULL;
+      gboolean ok;
+
+      x = loom_permute (p, loom_slice (p, x, start, step, to), (int[]){ 1, 0 });
+      loom_program_output (p, "y", x);
+      g_assert_true (plan_check_add (steps, p, devices, &(LoomPlanOptions){ .device = "cpu" }, "the plan", &error));
+      limit_memory (100 << 20);
+      g_assert_false (plan_check (steps, updates, devices, TRUE, FALSE, &ok, &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY);
+      g_printerr ("%s", error->message);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr ("There is not enough memory to compare instruction * with the program. *");
+#endif
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -144,5 +195,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/listed/wrong", test_wrong);
   g_test_add_func ("/check/listed/json", test_json);
   g_test_add_func ("/check/listed/number", test_number);
+  g_test_add_func ("/check/listed/no-memory", test_no_memory);
   return g_test_run ();
 }

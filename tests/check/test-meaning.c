@@ -134,6 +134,64 @@ test_alike (void)
   g_assert_cmpuint (report->n_alike, >=, report->n_pieces / 2 - 1);
 }
 
+/* The terms of a batch norm's gradient cancel if operands are special; what remains are their roundings. */
+static void
+test_cancelling_terms (void)
+{
+  const LoomNormAttrs attrs = { .eps = 1e-5, .affine = TRUE };
+  const gint64 dims[2] = { 2, 1 };
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomValue in[5], out[3];
+  g_autoptr (LoomPlan) plan = NULL;
+
+  for (int k = 0; k < 5; k++)
+    in[k] = loom_program_input (p, (const char *[]){ "g", "x", "mean", "var", "weight" }[k], LOOM_F32, k < 2 ? 2 : 1,
+                                k < 2 ? dims : dims + 1);
+  loom_emit (p, loom_prim ("batch_norm_grad"), &attrs, 5, in, out);
+  loom_program_output (p, "dx", out[0]);
+  plan = loom_plan_new (p, devices, NULL, NULL);
+  for (guint seed = 0; seed < 5000; seed++)
+    {
+      g_autoptr (LoomCheckReport) report = loom_check_report_new ();
+
+      loom_check_plan (plan, &(LoomCheckOptions){ .meaning = TRUE, .seed = seed }, report);
+      g_assert_cmpuint (report->faults->len, ==, 0);
+    }
+}
+
+/* A second plan of the program has no piece of its own; with other programs, what differs is still found. */
+static void
+test_alike_plans (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+
+  for (guint i = 0; i < n_wrong_programs; i++)
+    {
+      const WrongProgram *pair = &wrong_programs[i];
+      g_autoptr (LoomProgram) right = pair->program (FALSE), again = pair->program (FALSE),
+                              wrong = pair->program (TRUE);
+      g_autoptr (LoomPlan) plan = loom_plan_new (right, devices, NULL, NULL);
+      g_autoptr (LoomPlan) same = loom_plan_new (again, devices, NULL, NULL);
+      g_autoptr (LoomPlan) other = loom_plan_new (again, devices, NULL, NULL);
+      g_autoptr (LoomCheckEquals) equals = loom_check_equals_new ();
+      const LoomCheckOptions options = { .meaning = TRUE, .seed = 1, .equals = equals };
+      g_autoptr (LoomCheckReport) first = loom_check_report_new (), second = loom_check_report_new ();
+      g_autoptr (LoomCheckReport) third = loom_check_report_new ();
+
+      loom_check_plan (plan, &options, first);
+      assert_no_faults (pair->name, first);
+      loom_check_plan (same, &options, second);
+      assert_no_faults (pair->name, second);
+      /* Loops are evaluated in each plan. */
+      g_assert_cmpuint (second->n_alike, >=, second->n_pieces - (first->n_plans > 1));
+      loom_program_unref (other->program);
+      other->program = loom_program_ref (wrong);
+      loom_check_plan (other, &options, third);
+      assert_is_refused (third);
+    }
+}
+
 /* ---- examples --------------------------------------------------------------------------- */
 
 /* Larger pieces are left to rules. */
@@ -224,6 +282,8 @@ TEST_FILE (argc, argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_pair);
     }
   g_test_add_func ("/check/meaning/alike", test_alike);
+  g_test_add_func ("/check/meaning/alike-plans", test_alike_plans);
+  g_test_add_func ("/check/meaning/cancelling-terms", test_cancelling_terms);
   add_folder (folder);
   return g_test_run ();
 }

@@ -215,6 +215,43 @@ test_constants_of_integers (void)
     g_assert_cmpfloat (loom_tensor_get (g_ptr_array_index (results, i), 2), ==, cases[i].held);
 }
 
+/* In bf16 a quotient of constants and a tensor of one number are rounded as PyTorch rounds tensors, and a literal is
+ * not, as a Python number is not: 1/3 is 0.333984375, and 129·0.1 is 12.9 before it is rounded. */
+static void
+test_constants_of_16_bits (void)
+{
+  static const struct
+  {
+    float x;
+    double product;
+  } cases[] = { { 200, 67 }, { 129, 12.875 }, { 129, 12.9375 } };
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  const gint64 dim[1] = { 1 };
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 1, (gint64[]){ G_N_ELEMENTS (cases) });
+  LoomValue one = loom_fill (p, LOOM_BF16, 1, dim, 1), three = loom_fill (p, LOOM_BF16, 1, dim, 3);
+  LoomValue by[] = { loom_binary (p, LOOM_SCALAR_DIV, one, three), loom_const (p, LOOM_BF16, 0.1),
+                     loom_fill (p, LOOM_BF16, 1, dim, 0.1) };
+  float given[G_N_ELEMENTS (cases)];
+  g_autoptr (GPtrArray) results = NULL;
+  g_autoptr (GError) error = NULL;
+  LoomPlan *plan;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("y%u", i);
+      LoomValue of = loom_cast (p, loom_slice (p, x, (gint64[]){ i }, (gint64[]){ 1 }, dim), LOOM_BF16);
+
+      given[i] = cases[i].x;
+      loom_program_output (p, name, loom_cast (p, loom_binary (p, LOOM_SCALAR_MUL, of, by[i]), LOOM_BF16));
+    }
+  plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+  g_assert_no_error (error);
+  results = run_once (devices, plan, "cpu", given);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    g_assert_cmpfloat (loom_tensor_get (g_ptr_array_index (results, i), 0), ==, cases[i].product);
+}
+
 /* Attributes are compared by their fields, regardless of padding between them, and differ if one field does. */
 static void
 test_sharing_of_attributes (void)
@@ -450,6 +487,42 @@ test_copies_in_turns (void)
   g_assert_cmpuint (copies, ==, 3);
 }
 
+/* A slot takes a reshape of a value at the end of a step, so no later result may overwrite that value. */
+static void
+test_committed_view (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  const LoomInit zeros = { .kind = LOOM_INIT_ZEROS };
+  const gint64 dims[2] = { 2, 3 }, flat[1] = { 6 };
+  const float x[6] = { 1, 2, 3, 4, 5, 6 }, sums[6] = { 1, 2, 3, 5, 7, 9 };
+  LoomValue in = loom_program_input (p, "x", LOOM_F32, 2, dims), sum = loom_cumsum (p, in, 0, FALSE, FALSE);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = NULL;
+  g_autoptr (LoomExec) exec = NULL;
+  g_autoptr (LoomTensor) kept = NULL, out = NULL;
+  LoomPlan *plan;
+
+  loom_program_commit (p, loom_program_slot (p, "kept", LOOM_SLOT_BUFFER, LOOM_F32, 1, flat, &zeros, FALSE),
+                       loom_reshape (p, sum, 1, flat));
+  loom_program_output (p, "out", loom_unary (p, LOOM_SCALAR_TANH, sum));
+  plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+  g_assert_no_error (error);
+  state = loom_state_new (devices, "cpu", 1);
+  exec = loom_exec_new (plan, state, &error);
+  g_assert_no_error (error);
+  loom_exec_feed (exec, 0, x);
+  g_assert_true (loom_exec_step (exec, &error));
+  kept = loom_state_get (state, "kept", &error);
+  g_assert_no_error (error);
+  out = loom_exec_output (exec, 0, &error);
+  for (gint64 i = 0; i < 6; i++)
+    {
+      g_assert_cmpfloat (loom_tensor_get (kept, i), ==, sums[i]);
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (out, i), tanh (sums[i]), 1e-6);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -458,6 +531,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/plan/no-fusion-of-shared", test_no_fusion_of_shared);
   g_test_add_func ("/plan/constants-and-sharing", test_constants_and_sharing);
   g_test_add_func ("/plan/constants-of-integers", test_constants_of_integers);
+  g_test_add_func ("/plan/constants-of-16-bits", test_constants_of_16_bits);
   g_test_add_func ("/plan/sharing-of-attributes", test_sharing_of_attributes);
   g_test_add_func ("/plan/passes", test_passes);
   g_test_add_func ("/plan/devices", test_devices);
@@ -465,5 +539,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/plan/strict-scalar", test_strict_scalar);
   g_test_add_func ("/plan/update-between", test_update_between);
   g_test_add_func ("/plan/copies-in-turns", test_copies_in_turns);
+  g_test_add_func ("/plan/committed-view", test_committed_view);
   return g_test_run ();
 }
