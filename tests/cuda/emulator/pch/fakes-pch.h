@@ -8,5 +8,4 @@
 #include <string>
 #include <string.h>
 
-#include "tests/cuda/emulator/block.h"
 #include "tests/cuda/emulator/stream.h"
