@@ -153,8 +153,7 @@ static guint
 check_plans (const GArray *plans, LoomDevices *devices, gboolean are_all, const char *exchanges, gboolean json,
              LoomCheckReport *report)
 {
-  g_autoptr (LoomCheckKnown) known = loom_check_known_new ();
-  const LoomCheckOptions options = { .meaning = TRUE, .known = known };
+  const LoomCheckOptions options = { .meaning = TRUE };
   g_autoptr (GPtrArray) ranks = g_ptr_array_new ();
   g_autoptr (LoomCheckReport) together = loom_check_report_new ();
   guint n_lists = 0;

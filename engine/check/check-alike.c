@@ -1,7 +1,7 @@
 /* Compares two pieces instruction by instruction, with a table of which values of one are which values of the other.
  *
- * A network of equal layers has the same piece once per layer, the plans of several ranks have it once per rank, and
- * evaluating takes most of a check's time. Whatever is not compared here counts as different, which costs only time. */
+ * A network of equal layers has the same piece once per layer, and evaluating takes most of a check's time. Whatever is
+ * not compared here counts as different, which costs only time. */
 #include "engine/check/check-alike.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct
 
 typedef struct
 {
-  const CheckPieces *of_a, *of_b;
+  const CheckPieces *pieces;
   const CheckPiece *a, *b;
   Pairs roots, values, streams;
 } Alike;
@@ -99,7 +99,7 @@ same_root (Alike *self, guint x, guint y)
   if (x == G_MAXUINT || y == G_MAXUINT)
     return x == y;
   return are_paired (&self->roots, x, y)
-         && same_desc (&loom_plan_value (self->of_a->plan, x)->desc, &loom_plan_value (self->of_b->plan, y)->desc);
+         && same_desc (&loom_plan_value (self->pieces->plan, x)->desc, &loom_plan_value (self->pieces->plan, y)->desc);
 }
 
 static gboolean
@@ -112,13 +112,12 @@ shares_bytes (const LoomPlan *plan, guint v, guint w)
 
 /* Results are stored over the same operands. */
 static gboolean
-same_places (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
+same_places (const LoomPlan *plan, const LoomPlanInstr *a, const LoomPlanInstr *b)
 {
   for (guint o = a->n_in; o < a->n_in + a->n_out; o++)
     for (guint k = 0; k < o; k++)
       if (a->value[o] != G_MAXUINT && a->value[k] != G_MAXUINT
-          && shares_bytes (self->of_a->plan, a->value[o], a->value[k])
-                 != shares_bytes (self->of_b->plan, b->value[o], b->value[k]))
+          && shares_bytes (plan, a->value[o], a->value[k]) != shares_bytes (plan, b->value[o], b->value[k]))
         return FALSE;
   return TRUE;
 }
@@ -130,12 +129,12 @@ same_value (Alike *self, guint x, guint y)
 
   if (x == G_MAXUINT || y == G_MAXUINT)
     return x == y;
-  a = loom_plan_value (self->of_a->plan, x);
-  b = loom_plan_value (self->of_b->plan, y);
+  a = loom_plan_value (self->pieces->plan, x);
+  b = loom_plan_value (self->pieces->plan, y);
   return a->location.kind == b->location.kind && a->location.device == b->location.device
          && same_desc (&a->desc, &b->desc) && same_root (self, a->root, b->root)
-         && a->location.offset - loom_plan_value (self->of_a->plan, a->root)->location.offset
-                == b->location.offset - loom_plan_value (self->of_b->plan, b->root)->location.offset;
+         && a->location.offset - loom_plan_value (self->pieces->plan, a->root)->location.offset
+                == b->location.offset - loom_plan_value (self->pieces->plan, b->root)->location.offset;
 }
 
 static gboolean
@@ -157,21 +156,11 @@ same_spec (Alike *self, const LoomKernelSpec *a, const LoomKernelSpec *b)
   return prim != NULL && same_attrs (self, prim, a->attrs, b->attrs);
 }
 
-/* One device of one back end: kernels of the same name may differ between two. */
-static gboolean
-same_device (Alike *self, guint x, guint y)
-{
-  const LoomPlanDevice *a = loom_plan_device (self->of_a->plan, x), *b = loom_plan_device (self->of_b->plan, y);
-
-  return a->backend == b->backend && strcmp (a->info.name, b->info.name) == 0
-         && strcmp (a->info.libraries, b->info.libraries) == 0;
-}
-
 static gboolean
 same_instr (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
 {
-  if (a->n_in != b->n_in || a->n_out != b->n_out || a->device != b->device || !same_device (self, a->device, b->device)
-      || a->n_bodies > 0 || b->n_bodies > 0 || a->is_wait != b->is_wait || g_strcmp0 (a->algorithm, b->algorithm) != 0
+  if (a->n_in != b->n_in || a->n_out != b->n_out || a->device != b->device || a->n_bodies > 0 || b->n_bodies > 0
+      || a->is_wait != b->is_wait || g_strcmp0 (a->algorithm, b->algorithm) != 0
       || g_strcmp0 (a->primitive, b->primitive) != 0 || (a->spec == NULL) != (b->spec == NULL)
       || (a->kernel == NULL) != (b->kernel == NULL))
     return FALSE;
@@ -181,7 +170,7 @@ same_instr (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
   for (guint k = 0; k < a->n_in + a->n_out; k++)
     if (!same_value (self, a->value[k], b->value[k]))
       return FALSE;
-  return (a->spec == NULL || same_spec (self, a->spec, b->spec)) && same_places (self, a, b);
+  return (a->spec == NULL || same_spec (self, a->spec, b->spec)) && same_places (self->pieces->plan, a, b);
 }
 
 /* ---- the program's steps ------------------------------------------------------------------ */
@@ -189,21 +178,21 @@ same_instr (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
 static gboolean
 same_meaning (Alike *self, LoomValue v, LoomValue w)
 {
-  const CheckPieces *p = self->of_a, *q = self->of_b;
+  const CheckPieces *p = self->pieces;
 
   if (v == 0 || w == 0)
     return v == w;
-  return are_paired (&self->values, p->number[v], q->number[w])
-         && same_desc (&loom_value_info (p->program, v)->desc, &loom_value_info (q->program, w)->desc)
-         && self->a->is_given[p->number[v]] == self->b->is_given[q->number[w]]
-         && p->constant[p->number[v]] == q->constant[q->number[w]];
+  return are_paired (&self->values, p->number[v], p->number[w])
+         && same_desc (&loom_value_info (p->program, v)->desc, &loom_value_info (p->program, w)->desc)
+         && self->a->is_given[p->number[v]] == self->b->is_given[p->number[w]]
+         && p->constant[p->number[v]] == p->constant[p->number[w]];
 }
 
 static gboolean
 same_step (Alike *self, guint i, guint k)
 {
-  const LoomInstr *a = loom_program_instr (self->of_a->program, i);
-  const LoomInstr *b = loom_program_instr (self->of_b->program, k);
+  const LoomInstr *a = loom_program_instr (self->pieces->program, i);
+  const LoomInstr *b = loom_program_instr (self->pieces->program, k);
 
   if (a->prim != b->prim || a->prim->bodies != NULL || a->n_in != b->n_in || a->n_out != b->n_out
       || !same_attrs (self, a->prim, a->attrs, b->attrs))
@@ -233,7 +222,7 @@ same_roots (Alike *self, const GArray *a, const GArray *b)
   for (guint i = 0; i < a->len; i++)
     {
       const guint x = g_array_index (a, guint, i), y = g_array_index (b, guint, i);
-      const GArray *of_x = self->of_a->claims[x], *of_y = self->of_b->claims[y];
+      const GArray *of_x = self->pieces->claims[x], *of_y = self->pieces->claims[y];
 
       if (!same_root (self, x, y) || (of_x == NULL) != (of_y == NULL) || (of_x != NULL && of_x->len != of_y->len)
           || (of_x != NULL && !same_list (self, of_x, of_y)))
@@ -251,8 +240,8 @@ compare (Alike *self)
       || a->steps->len != b->steps->len || a->sources->len != b->sources->len || a->missing->len != b->missing->len)
     return FALSE;
   for (guint i = 0; i < a->instrs->len; i++)
-    if (!same_instr (self, loom_plan_instr (self->of_a->plan, g_array_index (a->instrs, guint, i)),
-                     loom_plan_instr (self->of_b->plan, g_array_index (b->instrs, guint, i))))
+    if (!same_instr (self, loom_plan_instr (self->pieces->plan, g_array_index (a->instrs, guint, i)),
+                     loom_plan_instr (self->pieces->plan, g_array_index (b->instrs, guint, i))))
       return FALSE;
   for (guint s = 0; s < a->steps->len; s++)
     if (!same_step (self, g_array_index (a->steps, guint, s), g_array_index (b->steps, guint, s)))
@@ -262,9 +251,9 @@ compare (Alike *self)
 }
 
 gboolean
-check_pieces_are_alike (const CheckPieces *of_a, const CheckPiece *a, const CheckPieces *of_b, const CheckPiece *b)
+check_pieces_are_alike (const CheckPieces *pieces, const CheckPiece *a, const CheckPiece *b)
 {
-  Alike self = { of_a, of_b, a, b, pairs_new (), pairs_new (), pairs_new () };
+  Alike self = { pieces, a, b, pairs_new (), pairs_new (), pairs_new () };
   const gboolean alike = compare (&self);
 
   pairs_free (&self.roots);

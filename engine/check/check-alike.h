@@ -7,10 +7,8 @@ G_BEGIN_DECLS
 
 /* TRUE if both have the same calls on values of the same types, layouts and places in each other's bytes, stand for the
  * same steps of the program, and have the same operands and results, in the same order; only the numbers of values and
- * the streams of random numbers are others. Each is of the plan that its CheckPieces divides. Pieces with bodies are
- * never alike. */
-gboolean
-check_pieces_are_alike (const CheckPieces *of_a, const CheckPiece *a, const CheckPieces *of_b, const CheckPiece *b);
+ * the streams of random numbers are others. Pieces with bodies are never alike. */
+gboolean check_pieces_are_alike (const CheckPieces *pieces, const CheckPiece *a, const CheckPiece *b);
 /* Equal for pieces that are alike. */
 guint check_piece_hash (const CheckPieces *pieces, const CheckPiece *piece);
 

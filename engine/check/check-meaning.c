@@ -5,7 +5,7 @@
  * shapes. If a piece alone cannot be compared, it grows: a fusion may use another value than the program does, if both
  * follow from the same one, and a pass may reuse the number of a value that only its own instructions read. So a
  * difference counts only if it is still there in the piece with its neighbours. Of pieces that are alike, as in a
- * network of equal layers or in the plans of several ranks, the first is evaluated. */
+ * network of equal layers, the first is evaluated. */
 #include "engine/check/check-alike.h"
 #include "engine/check/check-compare.h"
 #include "engine/check/check-evaluate.h"
@@ -33,7 +33,7 @@ typedef struct
   LoomCheckReport *report;
   double max_operations, max_large;
   guint64 seed;
-  LoomCheckKnown *known;
+  GHashTable *equals;
 } Meaning;
 
 typedef enum
@@ -423,59 +423,21 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
 
 /* ---- pieces that are alike ---------------------------------------------------------------------- */
 
-/* A piece that was evaluated and found equal. */
-typedef struct
+/* The pieces that were evaluated and found equal, in lists by hash. */
+static GHashTable *
+equals_new (void)
 {
-  const CheckPieces *pieces; /* of its plan */
-  CheckPiece *piece;
-} Equal;
-
-static void
-equal_free (Equal *equal)
-{
-  check_piece_free (equal->piece);
-  g_free (equal);
-}
-
-struct _LoomCheckKnown
-{
-  GHashTable *equals; /* lists of Equal by hash */
-  GPtrArray *plans;   /* CheckPieces of the plans that were checked */
-};
-
-LoomCheckKnown *
-loom_check_known_new (void)
-{
-  LoomCheckKnown *known = g_new (LoomCheckKnown, 1);
-
-  known->equals = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
-  known->plans = g_ptr_array_new_with_free_func ((GDestroyNotify)check_pieces_free);
-  return known;
-}
-
-void
-loom_check_known_free (LoomCheckKnown *known)
-{
-  if (known == NULL)
-    return;
-  g_hash_table_unref (known->equals);
-  g_ptr_array_unref (known->plans);
-  g_free (known);
+  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
 }
 
 static gboolean
 is_like_an_equal (const Meaning *m, const CheckPiece *piece)
 {
-  const gpointer key = GUINT_TO_POINTER (check_piece_hash (m->pieces, piece));
-  const GPtrArray *list = g_hash_table_lookup (m->known->equals, key);
+  const GPtrArray *list = g_hash_table_lookup (m->equals, GUINT_TO_POINTER (check_piece_hash (m->pieces, piece)));
 
   for (guint i = 0; list != NULL && i < list->len; i++)
-    {
-      const Equal *equal = list->pdata[i];
-
-      if (check_pieces_are_alike (equal->pieces, equal->piece, m->pieces, piece))
-        return TRUE;
-    }
+    if (check_pieces_are_alike (m->pieces, list->pdata[i], piece))
+      return TRUE;
   return FALSE;
 }
 
@@ -483,16 +445,14 @@ static void
 take_equal (const Meaning *m, CheckPiece *piece)
 {
   const gpointer key = GUINT_TO_POINTER (check_piece_hash (m->pieces, piece));
-  GPtrArray *list = g_hash_table_lookup (m->known->equals, key);
-  Equal *equal = g_new (Equal, 1);
+  GPtrArray *list = g_hash_table_lookup (m->equals, key);
 
-  *equal = (Equal){ m->pieces, piece };
   if (list == NULL)
     {
-      list = g_ptr_array_new_with_free_func ((GDestroyNotify)equal_free);
-      g_hash_table_insert (m->known->equals, key, list);
+      list = g_ptr_array_new_with_free_func ((GDestroyNotify)check_piece_free);
+      g_hash_table_insert (m->equals, key, list);
     }
-  g_ptr_array_add (list, equal);
+  g_ptr_array_add (list, piece);
 }
 
 /* ---- pieces that grow --------------------------------------------------------------------------- */
@@ -623,19 +583,20 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
 {
   const LoomBackend *ref = loom_backend_ref ();
   LoomMessage message = { "" };
-  g_autoptr (LoomCheckKnown) own = options->known == NULL ? loom_check_known_new () : NULL;
   const char *origin;
   Meaning m = { .plan = plan,
                 .report = report,
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
                 .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
                 .seed = options->seed,
-                .known = own != NULL ? own : options->known };
+                .equals = equals_new () };
 
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
-    return;
+    {
+      g_hash_table_unref (m.equals);
+      return;
+    }
   m.pieces = check_pieces_new (plan);
-  g_ptr_array_add (m.known->plans, m.pieces);
   origin = find_origin (&m, options->origin);
   for (guint i = 0; i < m.pieces->refused->len; i++)
     report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
@@ -649,5 +610,7 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       examine (&m, instrs, 0, &f);
       report_finding (&m, instrs, &f);
     }
+  g_hash_table_unref (m.equals);
+  check_pieces_free (m.pieces);
   ref->device_close (m.ref);
 }

@@ -38,14 +38,6 @@ typedef struct
   char *text;  /* one sentence with the names of both, without the rule */
 } LoomCheckFault;
 
-/* The pieces that checks have found equal. Plans that are checked with the same one, such as those of all ranks, have
- * most pieces in common, and each of these is evaluated once. It is freed before the plans. */
-typedef struct _LoomCheckKnown LoomCheckKnown;
-
-LoomCheckKnown *loom_check_known_new (void);
-void loom_check_known_free (LoomCheckKnown *known);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCheckKnown, loom_check_known_free)
-
 typedef struct
 {
   gboolean meaning;      /* evaluates pieces on ref in f64, which takes time */
@@ -54,7 +46,6 @@ typedef struct
   guint64 seed;          /* of the operands */
   gboolean first_only;   /* evaluates no piece after the first fault */
   const char *origin;    /* evaluates only pieces with instructions of this node, if there are any; NULL: all */
-  LoomCheckKnown *known; /* of several plans, which live as long as it; NULL: of this plan alone */
 } LoomCheckOptions;
 
 /* What was checked, and what is wrong. The counts of the bodies of loops and branches are included. */

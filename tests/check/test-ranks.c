@@ -203,29 +203,6 @@ test_fit (void)
     }
 }
 
-/* Ranks with equal states compute the same, but for what has the rank's number in it, and each piece is evaluated once.
- */
-static void
-test_evaluated_once (void)
-{
-  g_auto (Ranks) ranks = { 0 };
-  g_autoptr (LoomCheckKnown) known = loom_check_known_new ();
-  const LoomCheckOptions options = { .meaning = TRUE, .seed = 1, .known = known };
-
-  ranks_divide (&ranks, LOOM_SHARDS_NONE);
-  for (int r = 0; r < RANKS; r++)
-    {
-      g_autoptr (LoomCheckReport) report = loom_check_report_new ();
-
-      g_assert_true (loom_check_plan (ranks.plan[r], &options, report));
-      g_assert_cmpuint (report->n_evaluated, >, 0);
-      if (r > 0)
-        g_assert_cmpuint (10 * report->n_alike, >, 9 * report->n_evaluated);
-      else
-        g_assert_cmpuint (2 * report->n_alike, <, report->n_evaluated);
-    }
-}
-
 /* The calls of two exchanges of one rank in the other order. */
 static void
 test_other_order (void)
@@ -393,7 +370,6 @@ TEST_FILE (argc, argv)
   g_setenv ("GRADLOOM_COMM_LANE", "1", TRUE);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/check/ranks/fit", test_fit);
-  g_test_add_func ("/check/ranks/evaluated-once", test_evaluated_once);
   g_test_add_func ("/check/ranks/other-order", test_other_order);
   g_test_add_func ("/check/ranks/other-program", test_other_program);
   g_test_add_func ("/check/ranks/other-shard", test_other_shard);
