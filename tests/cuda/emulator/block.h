@@ -42,9 +42,22 @@ std::string place_of (int thread);
 /* Starts a block, with no variables except `bytes` of dynamic memory. */
 void shared_begin (size_t bytes);
 
-/* in_shared: TRUE if the address is in this block's shared memory. touch_shared() records who read or wrote, and ends
- * the program if nothing orders that after another thread's access. `code` is the address in the kernel. */
-bool in_shared (uintptr_t at);
+/* The shared memory of one block at a time. */
+enum : size_t
+{
+  SHARED_BYTES = (size_t)231 << 10
+};
+extern char shared_memory[SHARED_BYTES];
+
+/* TRUE if the address is in this block's shared memory; called at each load and store of a checked kernel. */
+inline bool
+in_shared (uintptr_t at)
+{
+  return at - (uintptr_t)shared_memory < SHARED_BYTES;
+}
+
+/* Records who read or wrote, and ends the program if nothing orders that after another thread's access. `code` is the
+ * address in the kernel. */
 void touch_shared (uintptr_t at, unsigned bytes, bool write, const void *code);
 
 /* ---- checked kernels (touch.cc) ------------------------------------------------------------------ */

@@ -71,6 +71,9 @@ extern dim3 blockDim, gridDim;
 
 namespace emulated
 {
+/* TRUE if GRADLOOM_EMULATOR_DEFECT names this defect of a module with defects (meson.build). */
+bool has_defect (const char *name);
+
 /* ---- kernels (launch.cc, shared.cc) ------------------------------------------------------- */
 
 struct Shape

@@ -86,6 +86,14 @@ failing_call (const char *what)
 }
 
 bool
+has_defect (const char *name)
+{
+  const char *wanted = getenv ("GRADLOOM_EMULATOR_DEFECT");
+
+  return wanted != NULL && strcmp (wanted, name) == 0;
+}
+
+bool
 fails (const char *what)
 {
   std::lock_guard<emulated::Turn> hold (device);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Turns CUDA C++ into C++ that the host's compiler takes: prepass.py ROOT PATH RESULT [FILE OLD NEW].
+"""Turns CUDA C++ into C++ that the host's compiler takes: prepass.py ROOT PATH RESULT [FILE OLD NEW]….
 
 A launch `kernel<…><<<grid, block, …>>> (arguments)` becomes a call that copies the
 arguments, a `__shared__` variable becomes a reference into the block's memory, and a kernel's
 attribute is set by the kernel's name in its launch.
 A header .cuh is translated where it is included. Nothing else is changed, and #line keeps the
-lines of messages right. For a test of the emulator, the text OLD, which must occur once in
-FILE, becomes NEW."""
+lines of messages right. For a test of the emulator, each text OLD, which must occur once in
+its FILE, becomes NEW."""
 import os
 import re
 import sys
@@ -58,24 +58,25 @@ def attribute(found):
     return 'emulated::set_attribute ("{0}",'.format(found.group(1)) + "\n" * found.group(0).count("\n")
 
 
-def source(root, path, change):
+def source(root, path, changes):
     with open(os.path.join(root, path), encoding="utf-8") as file:
         text = file.read()
-    if change is not None and path == change[0]:
-        if text.count(change[1]) != 1:
-            sys.exit("{0} does not have this once: {1}".format(path, change[1]))
-        text = text.replace(change[1], change[2])
+    for file, old, new in changes:
+        if path == file:
+            if text.count(old) != 1:
+                sys.exit("{0} does not have this once: {1}".format(path, old))
+            text = text.replace(old, new)
     return text
 
 
-def translated(root, path, change):
-    text = ATTRIBUTE.sub(attribute, DYNAMIC.sub(dynamic, launches(source(root, path, change))))
+def translated(root, path, changes):
+    text = ATTRIBUTE.sub(attribute, DYNAMIC.sub(dynamic, launches(source(root, path, changes))))
     lines = SHARED.sub(shared, text).split("\n")
     text = ['#line 1 "' + path + '"']
     for number, line in enumerate(lines, 1):
         included = INCLUDE.match(line)
         if included is not None:
-            text += [translated(root, included.group(1), change), '#line {0} "{1}"'.format(number + 1, path)]
+            text += [translated(root, included.group(1), changes), '#line {0} "{1}"'.format(number + 1, path)]
         else:
             text.append(line)
     return "\n".join(text)
@@ -83,9 +84,9 @@ def translated(root, path, change):
 
 def main():
     root, path, result = sys.argv[1:4]
-    change = sys.argv[4:7] if len(sys.argv) > 4 else None
+    changes = list(zip(sys.argv[4::3], sys.argv[5::3], sys.argv[6::3]))
     with open(result, "w", encoding="utf-8") as file:
-        file.write(translated(root, path, change))
+        file.write(translated(root, path, changes))
 
 
 main()

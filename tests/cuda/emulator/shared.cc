@@ -14,6 +14,9 @@
 
 namespace emulated
 {
+alignas (256) char shared_memory[SHARED_BYTES];
+static_assert (SHARED_BYTES >= AT_MOST + 64 * GAP, "all shared memory and its gaps");
+
 namespace
 {
 struct Variable
@@ -21,41 +24,42 @@ struct Variable
   const void *key;
   size_t at, bytes;
   const char *name;
-  unsigned unit; /* bytes that have always been accessed together, and have one record */
+  unsigned unit; /* a power of two: bytes that have always been accessed together, and have one record */
 };
 
-/* One thread's access; epoch 0 is none. */
+/* One thread's access; epoch 0 is none. Small, as there are four for each number in shared memory, and waiting for
+ * these was most of the time of checked kernels. */
 struct Touch
 {
-  uint64_t epoch;
-  const void *code;
+  uint32_t epoch;
+  int32_t code; /* from touch_shared() */
   uint32_t warp_epoch;
-  int thread;
+  int32_t thread;
 };
 
 /* `read` are the last reader, the one of the same warp before it, and the last one of another warp: for any thread that
  * writes next, they include an unordered reader if there is one. */
-struct Record
+struct alignas (64) Record
 {
   Touch written, read[3];
 };
 
-alignas (256) char memory[AT_MOST + 64 * GAP];
 std::vector<Variable> variables;
+Variable *last_variable;             /* NULL, or one of them: the next access is often to the same */
 size_t used, counted, dynamic;       /* bytes with gaps; bytes on a real GPU; dynamic ones */
 std::map<std::string, size_t> asked; /* dynamic memory that a kernel opted in to */
 
 Record *
 records (void)
 {
-  static Record *all = new Record[sizeof memory]();
+  static Record *all = new Record[SHARED_BYTES]();
   return all;
 }
 
 bool
 unordered (const Touch &before, const Touch &touch)
 {
-  if (before.epoch != now.epoch || before.thread == touch.thread)
+  if (before.epoch != (uint32_t)now.epoch || before.thread == touch.thread)
     return false;
   return before.thread / 32 != touch.thread / 32 || before.warp_epoch == touch.warp_epoch;
 }
@@ -63,10 +67,26 @@ unordered (const Touch &before, const Touch &touch)
 Variable *
 variable_at (size_t at, size_t bytes)
 {
+  if (last_variable != NULL && at >= last_variable->at && at + bytes <= last_variable->at + last_variable->bytes)
+    return last_variable;
   for (Variable &variable : variables)
     if (at >= variable.at && at + bytes <= variable.at + variable.bytes)
-      return &variable;
+      return last_variable = &variable;
   return NULL;
+}
+
+void
+add_variable (const Variable &variable)
+{
+  variables.push_back (variable);
+  last_variable = NULL;
+}
+
+/* The address of an access in the kernel. */
+const void *
+code_of (const Touch &touch)
+{
+  return (const char *)(uintptr_t)touch_shared + touch.code;
 }
 
 [[noreturn]] void
@@ -74,10 +94,11 @@ race (const Touch &before, bool wrote, const Touch &touch, bool writes, size_t a
 {
   const Variable *variable = variable_at (at, 1);
 
-  found ("%s: a race on %s[byte %zu] of shared memory: %s %s it at %s, and nothing orders that before %s, which %s it at %s",
+  found ("%s: a race on %s[byte %zu] of shared memory: %s %s it at %s, and nothing orders that before %s, which %s it "
+         "at %s",
          now.name, variable != NULL ? variable->name : "?", at - (variable != NULL ? variable->at : 0),
-         place_of (before.thread).c_str (), wrote ? "wrote" : "read", line_of (before.code).c_str (),
-         place_of (touch.thread).c_str (), writes ? "writes" : "reads", line_of (touch.code).c_str ());
+         place_of (before.thread).c_str (), wrote ? "wrote" : "read", line_of (code_of (before)).c_str (),
+         place_of (touch.thread).c_str (), writes ? "writes" : "reads", line_of (code_of (touch)).c_str ());
 }
 
 /* The records of a variable are adjacent, so that bytes accessed together have neighbouring records. */
@@ -123,18 +144,19 @@ void
 shared_begin (size_t bytes)
 {
   variables.clear ();
+  last_variable = NULL;
   used = dynamic = counted = 0;
   if (bytes == 0)
     return;
   dynamic = counted = used = bytes;
-  memset (memory, 0xff, bytes);
-  variables.push_back ({ memory, 0, bytes, "dynamic", 16 });
+  memset (shared_memory, 0xff, bytes);
+  add_variable ({ shared_memory, 0, bytes, "dynamic", 16 });
 }
 
 void *
 dynamic_shared (void)
 {
-  return memory;
+  return shared_memory;
 }
 
 void *
@@ -142,19 +164,19 @@ shared (const void *key, size_t bytes, unsigned unit, const char *name)
 {
   for (const Variable &variable : variables)
     if (variable.key == key)
-      return memory + variable.at;
+      return shared_memory + variable.at;
   size_t at = (used + (used != 0 ? GAP : 0) + 15) / 16 * 16, already = counted - dynamic, limit = WITHOUT_ASKING;
 
   if (dynamic != 0 && asked.count (now.name) != 0)
     limit = AT_MOST;
   counted = (counted + 15) / 16 * 16 + bytes;
-  if (already + bytes > WITHOUT_ASKING || counted > limit || at + bytes > sizeof memory)
+  if (already + bytes > WITHOUT_ASKING || counted > limit || at + bytes > SHARED_BYTES)
     found ("%s asks for more than %zu bytes of shared memory with its variable %s", now.name,
            already + bytes > WITHOUT_ASKING ? WITHOUT_ASKING : limit, name);
-  memset (memory + at, 0xff, bytes); /* NaN in every float type */
+  memset (shared_memory + at, 0xff, bytes); /* NaN in every float type */
   used = at + bytes;
-  variables.push_back ({ key, at, bytes, name, unit });
-  return memory + at;
+  add_variable ({ key, at, bytes, name, unit & -unit });
+  return shared_memory + at;
 }
 
 cudaError_t
@@ -180,34 +202,29 @@ dynamic_limit (const char *kernel)
   return entry != asked.end () && entry->second > WITHOUT_ASKING ? entry->second : WITHOUT_ASKING;
 }
 
-bool
-in_shared (uintptr_t at)
-{
-  return at - (uintptr_t)memory < sizeof memory;
-}
-
 void
 touch_shared (uintptr_t address, unsigned bytes, bool write, const void *code)
 {
-  const size_t at = address - (uintptr_t)memory;
+  const size_t at = address - (uintptr_t)shared_memory;
   const int thread = thread_of (current);
-  const Touch touch = { now.epoch, code, now.warp[thread / 32].epoch, thread };
+  const Touch touch = { (uint32_t)now.epoch, (int32_t)((uintptr_t)code - (uintptr_t)touch_shared),
+                        now.warp[thread / 32].epoch, thread };
 
   Variable *variable = variable_at (at, bytes);
 
   if (variable == NULL)
     found ("%s: %s %s %u bytes of shared memory that are not part of one variable, at %s", now.name,
            place_of (thread).c_str (), write ? "writes" : "reads", bytes, line_of (code).c_str ());
-  if ((at - variable->at) % variable->unit != 0 || bytes % variable->unit != 0)
+  if ((((at - variable->at) | bytes) & (variable->unit - 1)) != 0)
     {
-      unsigned unit = variable->unit & -variable->unit;
+      unsigned unit = variable->unit;
 
       /* For instance if a kernel copies 16 bytes at once and reads numbers of two. */
-      while ((at - variable->at) % unit != 0 || bytes % unit != 0)
+      while ((((at - variable->at) | bytes) & (unit - 1)) != 0)
         unit /= 2;
       split (variable, unit);
     }
-  Record *record = records_of (variable) + (uint32_t)(at - variable->at) / variable->unit;
+  Record *record = records_of (variable) + ((at - variable->at) >> __builtin_ctz (variable->unit));
 
   for (size_t i = at; i < at + bytes; i += variable->unit, record++)
     {

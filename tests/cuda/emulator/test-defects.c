@@ -1,7 +1,7 @@
 /* Defects that the emulated GPU finds, and the order or check that finds each.
  *
- * Each module next to this program has one defect, which meson.build writes into a copy of one kernel's source; the
- * module without a defect must compute the same call correctly. */
+ * The modules with defects have those that meson.build writes into copies of kernels' sources, and
+ * GRADLOOM_EMULATOR_DEFECT names the one that is there; the module without them must compute the same call correctly. */
 #include <gmodule.h>
 #include <math.h>
 #include <string.h>
@@ -187,7 +187,7 @@ static const char *const orders[] = { "depth", "forward", "backward", "random", 
 
 typedef struct
 {
-  const char *name; /* of the defect's module */
+  const char *name;
   gboolean (*is_right) (Card *card);
   int found_by;
   const char *sentence; /* if loads and stores are checked */
@@ -224,13 +224,14 @@ trial_test (gconstpointer data)
     {
       Card card = { NULL };
 
-      path = g_strdup_printf (DEFECTS "/loom-cuda-%s%s%s.so", checked ? "checked" : "fast", trial->present ? "-" : "",
-                              trial->present ? trial->defect->name : "");
+      path = g_strdup_printf (DEFECTS "/loom-cuda-%s%s.so", checked ? "checked" : "fast",
+                              trial->present ? "-defects" : "");
       open_card (&card, path);
       if (!trial->defect->is_right (&card))
         g_error ("the result is wrong");
       return;
     }
+  g_setenv ("GRADLOOM_EMULATOR_DEFECT", trial->defect->name, TRUE);
   g_setenv ("GRADLOOM_EMULATOR_ORDER", checked ? "depth" : orders[trial->mode], TRUE);
   g_test_trap_subprocess (NULL, 0, 0);
   if (!trial->present)

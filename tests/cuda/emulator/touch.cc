@@ -194,13 +194,12 @@ touch (const void *address, unsigned bytes, bool write, const void *code)
     return touch_from_host (address, write, code);
   if (running.stack_end == 0 && on_a_stack (at))
     return;
+  if (in_shared (at))
+    return touch_shared (at, bytes, write, code);
   for (const Range &last : lasts)
     if (within (at, bytes, last))
       return;
-  if (in_shared (at))
-    touch_shared (at, bytes, write, code);
-  else
-    touch_slowly (at, bytes, write, code);
+  touch_slowly (at, bytes, write, code);
 }
 
 void
