@@ -27,7 +27,9 @@ struct _LoomElement
   LoomTag tag;
   int line;
   guint64 serial;
-  guint index; /* among the parent's children */
+  guint index;     /* among the parent's children */
+  guint64 changed; /* the graph's version when this element was inserted, or its attributes or text changed */
+  guint64 inside;  /* the version when it or an element inside it changed, was inserted or removed */
   guint n_attributes;
   Attribute *attributes;
   LoomElement *parent;
@@ -46,7 +48,7 @@ struct _LoomGraph
   guint64 version;
   char *folder;
   LoomGuard guard;
-  char *file;           /* as it was named when it was read */
+  char *file;      /* as it was named when it was read */
   guint n_dropped; /* parts that the reader left out */
 };
 

@@ -391,14 +391,13 @@ loom_net_retype (const LoomNet *net, const NetLoop *loop, gint64 all, gint64 row
   to->faults = loom_faults_new ();
   to->repeated_faults = loom_faults_new ();
   to->reported = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  to->noisy = NULL;
   to->nodes = g_ptr_array_copy (net->nodes, NULL, NULL);
   to->has_binding = TRUE;
   /* The rows of a switch are samples, so shapes in its body that use the symbol B change with them. */
   if (loop->spec->kind == LOOM_LOOP_SWITCH && net->binding.value['B' - 'A'] == all)
     to->binding.value['B' - 'A'] = rows;
-  ones = to->binding;
-  for (guint i = 0; i < G_N_ELEMENTS (ones.value); i++)
-    ones.value[i] = MAX (ones.value[i], 1);
+  ones = loom_net_ones (to);
   for (guint i = 0; i < to->nodes->len; i++)
     if (is_in_loop (net->nodes->pdata[i], loop))
       to->nodes->pdata[i] = copy_node (to, net->nodes->pdata[i]);
@@ -426,13 +425,6 @@ loom_net_retype (const LoomNet *net, const NetLoop *loop, gint64 all, gint64 row
 void
 loom_net_retype_free (LoomNet *net)
 {
-  for (guint i = 0; i < net->nodes->len; i++)
-    {
-      NetNode *n = net->nodes->pdata[i];
-
-      if (n->net == net)
-        g_free (n->node.summary);
-    }
   g_ptr_array_unref (net->nodes);
   g_hash_table_unref (net->reported);
   loom_faults_free (net->repeated_faults);

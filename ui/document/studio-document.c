@@ -109,8 +109,9 @@ studio_document_infer (StudioDocument *self)
     return;
   faults = loom_faults_new ();
   add_grammar_faults (faults, self->grammar);
-  g_clear_pointer (&self->net, loom_net_free);
-  self->net = loom_net_new (self->graph, NULL, faults);
+  /* The net goes with its graph, so one that is there is an earlier version's. */
+  self->net = self->net != NULL ? loom_net_renew (self->net, self->graph, faults)
+                                : loom_net_new (self->graph, NULL, faults);
   judge_torn (self, faults);
   judge_training (self, faults);
   if (self->run != NULL)
