@@ -66,20 +66,17 @@ take_item (Build *build, const LoomElement *e)
   return before->item[i].has_table_ports && !is_younger (build, e) ? &before->item[i] : NULL;
 }
 
-/* Ports as they were, without wires and types. */
-static GArray *
-take_ports (const StudioPort *port, guint n)
+/* Takes the ports of a card, without wires and types. */
+static StudioPort *
+take_ports (StudioPort **was, guint n)
 {
-  GArray *ports = g_array_sized_new (FALSE, FALSE, sizeof (StudioPort), n + 2);
+  StudioPort *ports = g_steal_pointer (was);
 
-  g_array_append_vals (ports, port, n);
   for (guint i = 0; i < n; i++)
     {
-      StudioPort *p = &g_array_index (ports, StudioPort, i);
-
-      *p = (StudioPort){
-        .name = p->name, .doc = p->doc, .required = p->required, .weight = p->weight, .link = STUDIO_NO_ITEM
-      };
+      ports[i].n_links = 0;
+      ports[i].link = STUDIO_NO_ITEM;
+      ports[i].typed = FALSE;
     }
   return ports;
 }
@@ -263,8 +260,11 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
       item->title = g_steal_pointer (&was->title);
       item->op = was->op;
       item->has_table_ports = TRUE;
-      inputs = take_ports (was->input, was->n_inputs);
-      outputs = take_ports (was->output, was->n_outputs);
+      item->n_inputs = was->n_inputs;
+      item->n_outputs = was->n_outputs;
+      item->input = take_ports (&was->input, was->n_offered);
+      item->output = take_ports (&was->output, was->n_outputs);
+      inputs = outputs = NULL;
       build->was[k] = was;
       build->is[was - build->before->item] = k;
     }
@@ -324,13 +324,15 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
         port_add (outputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
     }
 
+  StudioPort *output = outputs != NULL ? (StudioPort *)(gpointer)outputs->data : item->output;
+  const guint n_outputs = outputs != NULL ? outputs->len : item->n_outputs;
   if (node != NULL && node->op == item->op && node->typed)
-    for (guint i = 0; i < outputs->len && i < node->n_outputs; i++)
-      type_port (build, net, &g_array_index (outputs, StudioPort, i), &(LoomNetSource){ item->order, i });
+    for (guint i = 0; i < n_outputs && i < node->n_outputs; i++)
+      type_port (build, net, &output[i], &(LoomNetSource){ item->order, i });
   else if (node == NULL && net != NULL)
-    for (guint i = 0; i < outputs->len; i++)
+    for (guint i = 0; i < n_outputs; i++)
       {
-        StudioPort *port = &g_array_index (outputs, StudioPort, i);
+        StudioPort *port = &output[i];
         LoomNetSource source;
 
         if (loom_net_type_of (net, build->scene->path, item->serial, port->name) != NULL
@@ -383,6 +385,26 @@ add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioIt
     item->figure_height = STUDIO_CARD_FIGURE;
 }
 
+/* The ports of an item while wires are added. Those that were taken may grow from here on. */
+static GArray *
+ports_of (Build *build, gboolean is_output, guint i)
+{
+  StudioItem *item = &build->scene->item[i];
+  GPtrArray *all = is_output ? build->outputs : build->inputs;
+  StudioPort **taken = is_output ? &item->output : &item->input;
+
+  if (all->pdata[i] == NULL)
+    {
+      GArray *ports = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+
+      /* Without the weights that are offered after them. */
+      g_array_append_vals (ports, *taken, is_output ? item->n_outputs : item->n_inputs);
+      g_clear_pointer (taken, g_free);
+      all->pdata[i] = ports;
+    }
+  return all->pdata[i];
+}
+
 /* Finds the item and port of a wire's end. A port that is not there is added: the wire exists, so it is shown. */
 static gboolean
 resolve_end (Build *build, const char *end, gboolean is_output, guint *item, guint *port)
@@ -397,7 +419,7 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
   if (found == NULL)
     return FALSE;
   *item = GPOINTER_TO_UINT (found) - 1;
-  ports = g_ptr_array_index (is_output ? build->outputs : build->inputs, *item);
+  ports = ports_of (build, is_output, *item);
   if (name == NULL)
     {
       *port = port_default (ports);
@@ -677,26 +699,26 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
     {
       StudioItem *item = &scene->item[i];
       GArray *in = g_ptr_array_index (build.inputs, i), *out = g_ptr_array_index (build.outputs, i);
-      const StudioItem *was = build.was[i];
 
-      item->n_inputs = in->len;
-      if (was != NULL && in->len == was->n_inputs)
+      if (in != NULL)
         {
-          g_autoptr (GArray) offered = take_ports (was->input + was->n_inputs, was->n_offered - was->n_inputs);
-
-          g_array_append_vals (in, offered->data, offered->len);
+          item->n_inputs = in->len;
+          for (const LoomPortSpec *p = item->op != NULL ? item->op->inputs : NULL; p != NULL && p->name != NULL; p++)
+            if ((p->flags & LOOM_PORT_WEIGHT) && port_find (in, p->name) == STUDIO_NO_ITEM)
+              {
+                port_add (in, p->name, p->doc, FALSE, FALSE);
+                g_array_index (in, StudioPort, in->len - 1).weight = TRUE;
+              }
+          item->n_offered = in->len;
+          item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
         }
       else
-        for (const LoomPortSpec *p = item->op != NULL ? item->op->inputs : NULL; p != NULL && p->name != NULL; p++)
-          if ((p->flags & LOOM_PORT_WEIGHT) && port_find (in, p->name) == STUDIO_NO_ITEM)
-            {
-              port_add (in, p->name, p->doc, FALSE, FALSE);
-              g_array_index (in, StudioPort, in->len - 1).weight = TRUE;
-            }
-      item->n_offered = in->len;
-      item->n_outputs = out->len;
-      item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
-      item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
+        item->n_offered = build.was[i]->n_offered;
+      if (out != NULL)
+        {
+          item->n_outputs = out->len;
+          item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
+        }
       item->flow = scene->flow;
       studio_item_resize (item);
     }
