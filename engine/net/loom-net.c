@@ -201,9 +201,8 @@ check_unused_modules (LoomNet *net)
     }
 }
 
-/* The state that exists only while a net is built or changed. */
-static void
-begin (LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
+void
+loom_net_begin (LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
 {
   net->graph = graph;
   net->faults = faults;
@@ -216,8 +215,8 @@ begin (LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
   net->compiling_modules = g_ptr_array_new ();
 }
 
-static void
-end (LoomNet *net)
+void
+loom_net_end (LoomNet *net)
 {
   g_clear_pointer (&net->reported, g_hash_table_unref);
   g_clear_pointer (&net->claimed, g_hash_table_unref);
@@ -239,8 +238,9 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
 
   net = g_new0 (LoomNet, 1);
   count_net (1);
+  net->refs = 1;
   net->arena.blocks = g_ptr_array_new_with_free_func (g_free);
-  begin (net, graph, faults);
+  loom_net_begin (net, graph, faults);
   n_before = loom_faults_length (faults);
   net->folder = g_strdup (loom_graph_get_folder (graph));
   loom_guard_set (&net->guard, loom_graph_get_guard (graph)->own, loom_graph_get_guard (graph)->may_read);
@@ -259,7 +259,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   net->dtypes = g_hash_table_new (g_str_hash, g_str_equal);
 
   loom_graph_check (graph, faults);
-  net->is_whole = loom_faults_length (faults) > n_before;
+  net->had_faults = net->is_whole = loom_faults_length (faults) > n_before;
   loom_net_expand (net);
   loom_net_infer_all (net);
   loom_net_keep_roots (net);
@@ -267,7 +267,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   check_unused_modules (net);
   net->is_whole |= net->loops->len > 0;
   net->arena_size = net->arena.size;
-  end (net);
+  loom_net_end (net);
   return net;
 }
 
@@ -282,18 +282,18 @@ loom_net_renew (LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
   g_return_val_if_fail (!net->has_binding, NULL);
 
   /* What is replaced stays in the arena until the net is built as a whole. */
-  if (!net->is_whole && net->arena.size < 2 * net->arena_size
+  if (!net->is_whole && g_atomic_int_get (&net->refs) == 1 && net->arena.size < 2 * net->arena_size
       && g_strcmp0 (net->folder, loom_graph_get_folder (graph)) == 0 && net->guard.may_read == guard->may_read
       && g_strcmp0 (net->guard.own, guard->own) == 0)
     {
-      begin (net, graph, faults);
+      loom_net_begin (net, graph, faults);
       done = loom_net_change (net);
       if (done)
         {
           loom_net_keep_roots (net);
           loom_net_check_stages (net);
         }
-      end (net);
+      loom_net_end (net);
       if (done)
         return net;
       g_ptr_array_set_size (faults->items, (int)n_before);
@@ -302,15 +302,29 @@ loom_net_renew (LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
   return loom_net_new (graph, NULL, faults);
 }
 
+LoomNet *
+loom_net_ref (LoomNet *net)
+{
+  g_atomic_int_inc (&net->refs);
+  return net;
+}
+
 void
 loom_net_free (LoomNet *net)
 {
-  if (net == NULL)
+  if (net == NULL || !g_atomic_int_dec_and_test (&net->refs))
     return;
   g_ptr_array_unref (net->nodes);
-  g_ptr_array_unref (net->loops);
   g_hash_table_unref (net->weight_by_name);
   g_array_unref (net->weights);
+  if (net->base != NULL)
+    {
+      g_ptr_array_unref (net->arena.blocks);
+      loom_net_free (net->base);
+      g_free (net);
+      return;
+    }
+  g_ptr_array_unref (net->loops);
   g_hash_table_unref (net->locations);
   g_hash_table_unref (net->ids);
   g_hash_table_unref (net->recomputed);

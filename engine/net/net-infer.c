@@ -528,10 +528,16 @@ loom_net_ones (const LoomNet *net)
 void
 loom_net_infer_all (LoomNet *net)
 {
-  const LoomBinding ones = loom_net_ones (net);
-
   loom_net_sort (net);
   assign_symbols (net);
+  loom_net_type_all (net);
+}
+
+void
+loom_net_type_all (LoomNet *net)
+{
+  const LoomBinding ones = loom_net_ones (net);
+
   for (guint i = 0; i < net->nodes->len; i++)
     loom_net_infer_node (net, net->nodes->pdata[i], &ones);
   for (guint i = 0; i < net->nodes->len; i++)

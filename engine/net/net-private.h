@@ -216,6 +216,8 @@ struct _NetLocation
 
 struct _LoomNet
 {
+  int refs;      /* atomic: the owner, and nets that were bound from this one */
+  LoomNet *base; /* from which it was bound: owner of what both share; NULL: it owns all */
   NetArena arena;
   const LoomGraph *graph; /* only during building */
   LoomFaults *faults;     /* only during building */
@@ -241,6 +243,7 @@ struct _LoomNet
 
   /* For loom_net_renew(). */
   guint64 version;     /* of the graph */
+  gboolean had_faults; /* of the graph itself */
   gboolean is_whole;   /* the next version has to be built again as a whole */
   guint n_typed;       /* calls of loom_net_infer_node() so far for this version */
   guint n_modules;     /* in the root */
@@ -249,7 +252,13 @@ struct _LoomNet
   gsize arena_size;    /* bytes of the arena when the net was built as a whole */
 };
 
+/* The state that exists only while a net is built or changed. */
+void loom_net_begin (LoomNet *net, const LoomGraph *graph, LoomFaults *faults);
+void loom_net_end (LoomNet *net);
+LoomNet *loom_net_ref (LoomNet *net);
 GArray *loom_net_weights_new (void); /* of LoomNetWeight */
+/* net-bind.c: a copy of a node for another net, with its state before it was typed. */
+NetNode *loom_net_copy_node (LoomNet *to, const NetNode *from);
 /* net-roots.c: removes faults of inference that follow from other faults. */
 void loom_net_keep_roots (LoomNet *net);
 /* net-stages.c: reports nodes that read values of a later stage. */
@@ -394,5 +403,7 @@ void loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones);
 /* The binding of a net, with 1 for unbound symbols. */
 LoomBinding loom_net_ones (const LoomNet *net);
 void loom_net_infer_all (LoomNet *net);
+/* The same for nodes that are sorted. */
+void loom_net_type_all (LoomNet *net);
 
 G_END_DECLS

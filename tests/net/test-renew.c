@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define EDITS    1000 /* for each graph */
-#define MAX_KEPT 12  /* edits that can be taken back */
+#define MAX_KEPT 12   /* edits that can be taken back */
 
 static const char *const hard
     = "<graph xmlns='urn:gradloom:graph' version='1' name='hard'>"
@@ -361,6 +361,26 @@ edit (Hand *h)
 
 /* ---- tests ---------------------------------------------------------------------- */
 
+/* A bound net is that of the graph with these sizes, also if it is made of one with others. */
+static void
+assert_binds (LoomGraph *graph, LoomNet *net)
+{
+  g_autoptr (LoomNet) last = NULL;
+
+  for (guint k = 0; k < 3; k++)
+    {
+      const LoomBinding sizes = { .value['B' - 'A'] = k + 1, .value['T' - 'A'] = 4 + k, .value['H' - 'A'] = 32 };
+      g_autoptr (LoomFaults) faults = loom_faults_new (), expected = loom_faults_new ();
+      g_autoptr (LoomNet) whole = loom_net_new (graph, &sizes, expected);
+      LoomNet *bound = loom_net_bind (last != NULL ? last : net, graph, &sizes, faults);
+
+      assert_same_faults (faults, expected);
+      assert_same_net (graph, bound, whole);
+      g_clear_pointer (&last, loom_net_free);
+      last = bound;
+    }
+}
+
 /* Returns the number of nodes that were typed, and in *all that of the nodes of all versions. */
 static guint
 compare_edits (LoomGraph *graph, guint n_edits, guint32 seed, guint *all, guint *partly)
@@ -382,6 +402,8 @@ compare_edits (LoomGraph *graph, guint n_edits, guint32 seed, guint *all, guint 
       whole = loom_net_new (graph, NULL, expected);
       assert_same_faults (faults, expected);
       assert_same_net (graph, net, whole);
+      if (i % 10 == 0)
+        assert_binds (graph, net);
       typed += loom_net_n_typed (net);
       *partly += loom_net_n_typed (net) < loom_net_n_nodes (net);
       *all += loom_net_n_typed (whole);
