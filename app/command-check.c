@@ -230,7 +230,7 @@ run_check (const Command *command, int argc, char **argv)
   gint64 batch = batch_size ? batch_size : spec != NULL ? spec->batch_size : 1;
   g_autoptr (LoomFaults) bound_faults = loom_faults_new ();
   binding.value['B' - 'A'] = batch;
-  g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
+  g_autoptr (LoomNet) bound = loom_net_bind (checked.net, graph, &binding, bound_faults);
   /* Finds faults of the step as a whole: no trainable weight, or two assignments to one state. */
   g_autoptr (LoomStep) step = spec != NULL ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
   if (error != NULL)

@@ -189,7 +189,7 @@ bind_net (Run *r, GError **error)
   g_clear_pointer (&r->faults, loom_faults_free);
   g_clear_pointer (&r->net, loom_net_free);
   r->faults = loom_faults_new ();
-  r->net = loom_net_new (r->graph, &r->binding, r->faults);
+  r->net = loom_net_bind (r->symbolic, r->graph, &r->binding, r->faults);
   return run_check_faults (r, error);
 }
 

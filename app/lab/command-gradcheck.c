@@ -37,7 +37,7 @@ run_gradcheck (const Command *command, int argc, char **argv)
 
       return status == 5 ? 1 : status; /* an unreadable file counts as wrong data */
     }
-  g_autoptr (LoomNet) bound = loom_net_new (checked.graph, &binding, faults);
+  g_autoptr (LoomNet) bound = loom_net_bind (checked.net, checked.graph, &binding, faults);
   return check_gradients (command, bound, argv[2], points, json);
 }
 

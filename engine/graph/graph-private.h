@@ -25,7 +25,9 @@ struct _LoomElement
   LoomTag tag;
   int line;
   guint64 serial;
-  guint index; /* among the parent's children */
+  guint index;     /* among the parent's children */
+  guint64 changed; /* the graph's version when this element was inserted, or its attributes or text changed */
+  guint64 inside;  /* the version when it or an element inside it changed, was inserted or removed */
   guint n_attributes;
   Attribute *attributes;
   LoomElement *parent;

@@ -165,6 +165,21 @@ apply_set (LoomElement *e, LoomEdit *edit)
   edit->value = old;
 }
 
+static void
+stamp_tree (LoomElement *e, guint64 version)
+{
+  e->changed = e->inside = version;
+  for (guint i = 0; i < loom_element_n_children (e); i++)
+    stamp_tree (loom_element_child (e, i), version);
+}
+
+static void
+stamp_around (LoomElement *e, guint64 version)
+{
+  for (; e != NULL; e = e->parent)
+    e->inside = version;
+}
+
 LoomEdit *
 loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
 {
@@ -175,6 +190,8 @@ loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
   e = loom_graph_by_serial (graph, edit->serial);
   g_return_val_if_fail (e != NULL, NULL);
 
+  graph->version++;
+  stamp_around (e, graph->version);
   /* The edit becomes its own inverse, so only new elements are allocated. */
   switch (edit->kind)
     {
@@ -182,6 +199,7 @@ loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
       {
         LoomElement *child = g_steal_pointer (&edit->element);
 
+        stamp_tree (child, graph->version);
         loom_element_attach (e, edit->index, child);
         loom_graph_register (graph, child);
         loom_graph_rebuild_duplicates (child->parent);
@@ -203,19 +221,20 @@ loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
       }
       break;
     case LOOM_EDIT_SET:
+      e->changed = graph->version;
       apply_set (e, edit);
       break;
     case LOOM_EDIT_TEXT:
       {
         char *old = g_strdup (e->text);
 
+        e->changed = graph->version;
         loom_element_set_content (e, edit->value);
         g_free (edit->value);
         edit->value = old;
       }
       break;
     }
-  graph->version++;
   return edit;
 }
 

@@ -77,7 +77,11 @@ loom_element_copy_tree (const LoomElement *e, gboolean keep_identity)
 
   copy->line = e->line;
   if (keep_identity)
-    copy->serial = e->serial;
+    {
+      copy->serial = e->serial;
+      copy->changed = e->changed;
+      copy->inside = e->inside;
+    }
   copy->n_attributes = e->n_attributes;
   copy->attributes = g_new (Attribute, e->n_attributes);
   for (guint i = 0; i < e->n_attributes; i++)
@@ -315,6 +319,18 @@ loom_element_attribute (const LoomElement *e, guint i, const char **name, const 
     *name = e->attributes[i].name;
   if (value != NULL)
     *value = e->attributes[i].value;
+}
+
+guint64
+loom_element_changed (const LoomElement *e)
+{
+  return e->changed;
+}
+
+guint64
+loom_element_changed_inside (const LoomElement *e)
+{
+  return e->inside;
 }
 
 const char *

@@ -136,6 +136,11 @@ const char *loom_element_get (const LoomElement *e, const char *attribute); /* N
 guint loom_element_n_attributes (const LoomElement *e);
 void loom_element_attribute (const LoomElement *e, guint i, const char **name, const char **value);
 const char *loom_element_text (const LoomElement *e); /* of doc, page, slide, comment, foreign; else NULL */
+/* The version of the graph (loom_graph_version()) at which the element was inserted, or its attributes or text changed
+ * last; 0 since the graph was read. The second is the version of the last change of it or of anything inside it, so
+ * what was derived from an element at a version is current unless one of them is greater. */
+guint64 loom_element_changed (const LoomElement *e);
+guint64 loom_element_changed_inside (const LoomElement *e);
 /* A number that identifies this element for its life within one graph and its copies: views and undo store it instead
  * of pointers. */
 guint64 loom_element_serial (const LoomElement *e);

@@ -13,6 +13,7 @@ loom_net_alloc (NetArena *arena, gsize bytes)
   gpointer result;
 
   bytes = (bytes + 15) & ~(gsize)15;
+  arena->size += bytes;
   if (bytes > ARENA_BLOCK / 4)
     {
       result = g_malloc0 (bytes);
@@ -120,6 +121,19 @@ loom_net_join (LoomNet *net, const char *path, const char *id)
 
 #define MAX_FAULTS 1000
 
+/* Remembers what has to be done again in the next version of the graph, so that the fault is reported again. */
+static void
+note_noise (LoomNet *net, const LoomElement *element)
+{
+  const LoomTag tag = loom_element_tag (element);
+
+  if (net->noisy == NULL)
+    return;
+  if (loom_element_parent (element) != loom_graph_root (net->graph) || (tag != LOOM_TAG_NODE && tag != LOOM_TAG_WIRE))
+    net->is_whole = TRUE;
+  g_hash_table_add (net->noisy, GSIZE_TO_POINTER (loom_element_serial (element)));
+}
+
 LoomFault *
 loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code, const char *port,
                 const char *format, ...)
@@ -131,6 +145,7 @@ loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, Loom
   va_start (args, format);
   message = g_strdup_vprintf (format, args);
   va_end (args);
+  note_noise (net, element);
   key = g_strdup_printf ("%" G_GUINT64_FORMAT " %s %s", loom_element_serial (element), port != NULL ? port : "",
                          message);
   repeated
@@ -145,6 +160,15 @@ static void
 clear_weight (gpointer data)
 {
   g_free (((LoomNetWeight *)data)->name);
+}
+
+GArray *
+loom_net_weights_new (void)
+{
+  GArray *weights = g_array_new (FALSE, TRUE, sizeof (LoomNetWeight));
+
+  g_array_set_clear_func (weights, clear_weight);
+  return weights;
 }
 
 /* Compiles unused modules too, so that their faults are reported while the user is drawing them. */
@@ -162,6 +186,7 @@ check_unused_modules (LoomNet *net)
       GHashTableIter iter;
       gpointer scope;
 
+      net->n_modules += loom_element_tag (e) == LOOM_TAG_MODULE;
       if (loom_element_tag (e) != LOOM_TAG_MODULE || name == NULL || loom_graph_find_module (net->graph, name) != e)
         continue;
       g_hash_table_iter_init (&iter, net->scopes);
@@ -176,34 +201,57 @@ check_unused_modules (LoomNet *net)
     }
 }
 
+void
+loom_net_begin (LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
+{
+  net->graph = graph;
+  net->faults = faults;
+  net->n_typed = 0;
+  loom_faults_set_file (faults, loom_graph_get_file (graph));
+  net->repeated_faults = loom_faults_new ();
+  net->reported = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  net->claimed = g_hash_table_new (g_str_hash, g_str_equal);
+  net->advice = g_hash_table_new (g_str_hash, g_str_equal);
+  net->compiling_modules = g_ptr_array_new ();
+}
+
+void
+loom_net_end (LoomNet *net)
+{
+  g_clear_pointer (&net->reported, g_hash_table_unref);
+  g_clear_pointer (&net->claimed, g_hash_table_unref);
+  g_clear_pointer (&net->advice, g_hash_table_unref);
+  g_clear_pointer (&net->compiling_modules, g_ptr_array_unref);
+  g_clear_pointer (&net->repeated_faults, loom_faults_free);
+  net->version = loom_graph_version (net->graph);
+  net->graph = NULL;
+  net->faults = NULL;
+}
+
 LoomNet *
 loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *faults)
 {
   LoomNet *net;
+  guint n_before;
 
   g_return_val_if_fail (graph != NULL && faults != NULL, NULL);
 
   net = g_new0 (LoomNet, 1);
   count_net (1);
+  net->refs = 1;
   net->arena.blocks = g_ptr_array_new_with_free_func (g_free);
-  net->graph = graph;
-  net->faults = faults;
-  loom_faults_set_file (faults, loom_graph_get_file (graph));
-  net->repeated_faults = loom_faults_new ();
+  loom_net_begin (net, graph, faults);
+  n_before = loom_faults_length (faults);
   net->folder = g_strdup (loom_graph_get_folder (graph));
   loom_guard_set (&net->guard, loom_graph_get_guard (graph)->own, loom_graph_get_guard (graph)->may_read);
   net->has_binding = binding != NULL;
   if (binding != NULL)
     net->binding = *binding;
-  net->reported = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  net->claimed = g_hash_table_new (g_str_hash, g_str_equal);
-  net->advice = g_hash_table_new (g_str_hash, g_str_equal);
+  net->noisy = g_hash_table_new (NULL, NULL);
   net->scopes = g_hash_table_new (g_str_hash, g_str_equal);
-  net->compiling_modules = g_ptr_array_new ();
   net->nodes = g_ptr_array_new ();
   net->loops = g_ptr_array_new ();
-  net->weights = g_array_new (FALSE, TRUE, sizeof (LoomNetWeight));
-  g_array_set_clear_func (net->weights, clear_weight);
+  net->weights = loom_net_weights_new ();
   net->weight_by_name = g_hash_table_new (g_str_hash, g_str_equal);
   net->locations = g_hash_table_new (g_str_hash, g_str_equal);
   net->ids = g_hash_table_new (NULL, NULL);
@@ -211,38 +259,78 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   net->dtypes = g_hash_table_new (g_str_hash, g_str_equal);
 
   loom_graph_check (graph, faults);
+  net->had_faults = net->is_whole = loom_faults_length (faults) > n_before;
   loom_net_expand (net);
   loom_net_infer_all (net);
   loom_net_keep_roots (net);
   loom_net_check_stages (net);
   check_unused_modules (net);
+  net->is_whole |= net->loops->len > 0;
+  net->arena_size = net->arena.size;
+  loom_net_end (net);
+  return net;
+}
 
-  g_clear_pointer (&net->reported, g_hash_table_unref);
-  g_clear_pointer (&net->claimed, g_hash_table_unref);
-  g_clear_pointer (&net->advice, g_hash_table_unref);
-  g_clear_pointer (&net->compiling_modules, g_ptr_array_unref);
-  g_clear_pointer (&net->repeated_faults, loom_faults_free);
-  net->graph = NULL;
-  net->faults = NULL;
+LoomNet *
+loom_net_renew (LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
+{
+  const guint n_before = loom_faults_length (faults);
+  const LoomGuard *guard = loom_graph_get_guard (graph);
+  gboolean done;
+
+  g_return_val_if_fail (net != NULL && graph != NULL && faults != NULL, NULL);
+  g_return_val_if_fail (!net->has_binding, NULL);
+
+  /* What is replaced stays in the arena until the net is built as a whole. */
+  if (!net->is_whole && g_atomic_int_get (&net->refs) == 1 && net->arena.size < 2 * net->arena_size
+      && g_strcmp0 (net->folder, loom_graph_get_folder (graph)) == 0 && net->guard.may_read == guard->may_read
+      && g_strcmp0 (net->guard.own, guard->own) == 0)
+    {
+      loom_net_begin (net, graph, faults);
+      done = loom_net_change (net);
+      if (done)
+        {
+          loom_net_keep_roots (net);
+          loom_net_check_stages (net);
+        }
+      loom_net_end (net);
+      if (done)
+        return net;
+      g_ptr_array_set_size (faults->items, (int)n_before);
+    }
+  loom_net_free (net);
+  return loom_net_new (graph, NULL, faults);
+}
+
+LoomNet *
+loom_net_ref (LoomNet *net)
+{
+  g_atomic_int_inc (&net->refs);
   return net;
 }
 
 void
 loom_net_free (LoomNet *net)
 {
-  if (net == NULL)
+  if (net == NULL || !g_atomic_int_dec_and_test (&net->refs))
     return;
-  for (guint i = 0; i < net->nodes->len; i++)
-    g_free (((NetNode *)net->nodes->pdata[i])->node.summary);
   g_ptr_array_unref (net->nodes);
-  g_ptr_array_unref (net->loops);
   g_hash_table_unref (net->weight_by_name);
   g_array_unref (net->weights);
+  if (net->base != NULL)
+    {
+      g_ptr_array_unref (net->arena.blocks);
+      loom_net_free (net->base);
+      g_free (net);
+      return;
+    }
+  g_ptr_array_unref (net->loops);
   g_hash_table_unref (net->locations);
   g_hash_table_unref (net->ids);
   g_hash_table_unref (net->recomputed);
   g_hash_table_unref (net->dtypes);
   g_hash_table_unref (net->scopes);
+  g_hash_table_unref (net->noisy);
   g_free (net->folder);
   loom_guard_clear (&net->guard);
   g_ptr_array_unref (net->arena.blocks);
@@ -262,6 +350,12 @@ GHashTable *
 loom_net_dtypes (const LoomNet *net)
 {
   return net->dtypes;
+}
+
+guint
+loom_net_n_typed (const LoomNet *net)
+{
+  return net->n_typed;
 }
 
 guint

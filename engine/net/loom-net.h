@@ -56,18 +56,28 @@ typedef struct
   gboolean typed;           /* inference typed it without a fault */
   LoomCost cost;            /* with symbols as bound; an unbound B counts as 1 */
   guint loop; /* the node that runs the loop around it, so that it has a value in each iteration; G_MAXUINT: none */
-  char own_symbol; /* the symbol of a size that only data determine, see LoomOp.count_size; 0: none */
-  char *summary;   /* second line of the node's card */
+  char own_symbol;     /* the symbol of a size that only data determine, see LoomOp.count_size; 0: none */
+  const char *summary; /* second line of the node's card */
 } LoomNetNode;
 
 /* Never NULL. Faults are appended to the list. The graph (frozen or mutable) is only read. binding may be NULL: all
  * sizes are symbolic. The order is topological, and that of the file among independent nodes, so listings are
  * stable. */
 LoomNet *loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *faults);
+/* The net of the present version of the graph, from the net of an earlier version of this very graph, made without a
+ * binding (transfer full). It is equal to a new one in all that this header shows, and so are the faults; but only
+ * nodes that the changes reach are typed again. Pointers into the earlier net are invalid. Changes in modules, and
+ * graphs with loops, tied weights, cycles or faults of the graph itself (ids, ends of wires) are built as a whole. */
+LoomNet *loom_net_renew (LoomNet *net, const LoomGraph *graph, LoomFaults *faults);
+/* The same net for other sizes: types, costs, weights and faults are those of loom_net_new (graph, sizes, faults), but
+ * names, scopes and wires are shared with `net`, which stays as it is. graph: the unchanged graph of `net`. */
+LoomNet *loom_net_bind (LoomNet *net, const LoomGraph *graph, const LoomBinding *sizes, LoomFaults *faults);
 void loom_net_free (LoomNet *net);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNet, loom_net_free)
 
 guint loom_net_n_nodes (const LoomNet *net);
+/* The number of nodes that were typed when this net was built or renewed last: the cost of an edit. */
+guint loom_net_n_typed (const LoomNet *net);
 const LoomNetNode *loom_net_node (const LoomNet *net, guint i);
 int loom_net_find (const LoomNet *net, const char *path); /* −1: none */
 /* Finds a port by "PATH.PORT", with the longest path that exists; a module's path alone is its only (or named) output.

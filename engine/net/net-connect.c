@@ -15,7 +15,7 @@ report_dynamic (LoomNet *net, NetInstance *instance, const NetWire *wire)
 
   if (source->kind != NET_OP || source->op->dynamic_outputs == NULL || wire->output >= 0 || slot->n == 0)
     return;
-  infer = &((NetNode *)net->nodes->pdata[slot->first])->infer;
+  infer = &((NetNode *)net->nodes->pdata[loom_net_index_of (net, slot->first)])->infer;
   if (infer->n_outputs == 0 || loom_op_output_index (infer->output_spec, infer->n_outputs, wire->port) >= 0)
     return;
   for (guint i = 0; i < MIN (infer->n_outputs, MAX_LISTED); i++)
@@ -30,15 +30,15 @@ report_dynamic (LoomNet *net, NetInstance *instance, const NetWire *wire)
                     "“%s” has several outputs; the wire must name one of: %s.", source->id, list->str);
 }
 
-static void
-connect_local (LoomNet *net, NetInstance *instance, guint k)
+void
+loom_net_connect_local (LoomNet *net, NetInstance *instance, guint k)
 {
   const NetLocal *local = instance->scope->locals + k;
   const NetSlot *slot = instance->slots + k;
 
   for (guint copy = 0; copy < slot->n; copy++)
     {
-      NetNode *n = net->nodes->pdata[slot->first + copy];
+      NetNode *n = net->nodes->pdata[loom_net_index_of (net, slot->first + copy)];
       LoomNetSource *input = (LoomNetSource *)n->node.input;
 
       for (guint i = 0; i < local->n_ports; i++)
@@ -47,7 +47,7 @@ connect_local (LoomNet *net, NetInstance *instance, guint k)
           n->broken |= local->wrong[i];
           if (i == 0 && copy > 0)
             {
-              input[0] = (LoomNetSource){ .node = slot->first + copy - 1 };
+              input[0] = (LoomNetSource){ .node = loom_net_index_of (net, slot->first + copy - 1) };
               n->broken |= n->infer.n_outputs == 0;
             }
           else if (local->wires[i] != NULL && !loom_net_follow_wire (net, instance, local->wires[i], input + i))
@@ -57,6 +57,7 @@ connect_local (LoomNet *net, NetInstance *instance, guint k)
               report_dynamic (net, instance, local->wires[i]);
             }
         }
+      n->unconnected = n->broken;
     }
 }
 
@@ -131,7 +132,7 @@ loom_net_connect (LoomNet *net, NetInstance *instance)
       const NetLocal *local = instance->scope->locals + k;
 
       if (local->kind == NET_OP)
-        connect_local (net, instance, k);
+        loom_net_connect_local (net, instance, k);
       else if (local->kind == NET_OUTPUT && local->wires[0] != NULL)
         report_dynamic (net, instance, local->wires[0]);
       else if (local->kind == NET_MODULE)

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define MAX_NODES 1000000
-
 static void expand_scope (LoomNet *net, NetInstance *instance);
 
 static void
@@ -16,7 +14,9 @@ add_location (LoomNet *net, const char *path, NetInstance *instance, guint local
 {
   NetLocation *location = loom_net_alloc (&net->arena, sizeof (NetLocation));
 
-  *location = (NetLocation){ .instance = instance, .local = local, .copy = copy };
+  *location
+      = (NetLocation){ .instance = instance, .local = local, .copy = copy, .next = instance->slots[local].locations };
+  instance->slots[local].locations = location;
   g_hash_table_insert (net->locations, (gpointer)path, location);
 }
 
@@ -109,6 +109,27 @@ stage_of (const NetInstance *instance, const NetLocal *local)
                                                                                                    : instance->stage;
 }
 
+void
+loom_net_prepare_outputs (NetNode *n)
+{
+  LoomInfer *infer = &n->infer;
+  const LoomOp *op = infer->op;
+  NetArena *arena = &n->net->arena;
+  guint n_readable;
+
+  if (op->dynamic_outputs != NULL)
+    infer->output_spec = infer->has_fault ? NULL : op->dynamic_outputs (infer);
+  infer->n_outputs = loom_op_count_ports (infer->output_spec);
+  n_readable = infer->n_outputs + loom_op_count_weights (op);
+  infer->output = loom_net_alloc (arena, sizeof (LoomType) * (n_readable + 1));
+  infer->output_is_set = loom_net_alloc (arena, sizeof (gboolean) * (n_readable + 1));
+  n->node.n_outputs = infer->n_outputs;
+  n->node.output_spec = infer->output_spec;
+  n->node.outputs_dynamic = infer->n_outputs == LOOM_OP_MAX_OUTPUTS && op->counts_outputs != NULL
+                            && !loom_infer_is_set (infer, op->counts_outputs);
+  n->node.output = infer->output;
+}
+
 /* runs: the loop that the node runs, or NULL. */
 static void
 add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char *path, const char *weight_path,
@@ -117,7 +138,6 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   NetNode *n = loom_net_alloc (&net->arena, sizeof (NetNode));
   const char *device = loom_element_get (local->element, "device");
   LoomInfer *infer = &n->infer;
-  guint n_readable;
 
   n->net = net;
   n->loop = instance->loop;
@@ -142,13 +162,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   loom_net_parse_params (infer);
   infer->output_spec = local->op->outputs;
   prepare_inputs (net, n, local);
-  if (local->op->dynamic_outputs != NULL)
-    infer->output_spec = infer->has_fault ? NULL : local->op->dynamic_outputs (infer);
-  infer->n_outputs = loom_op_count_ports (infer->output_spec);
-  n_readable = infer->n_outputs + loom_op_count_weights (local->op);
-  infer->output = loom_net_alloc (&net->arena, sizeof (LoomType) * (n_readable + 1));
-  infer->output_is_set = loom_net_alloc (&net->arena, sizeof (gboolean) * (n_readable + 1));
-
+  loom_net_prepare_outputs (n);
   n->node.path = path;
   n->node.op = local->op;
   n->node.element = local->element;
@@ -156,11 +170,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->node.line = loom_element_line (local->element);
   n->node.device = device != NULL ? loom_net_intern (device) : instance->device;
   n->node.stage = stage_of (instance, local);
-  n->node.n_outputs = infer->n_outputs;
-  n->node.output_spec = infer->output_spec;
-  n->node.outputs_dynamic = infer->n_outputs == LOOM_OP_MAX_OUTPUTS && local->op->counts_outputs != NULL
-                            && !loom_infer_is_set (infer, local->op->counts_outputs);
-  n->node.output = infer->output;
+  net->has_stages |= n->node.stage >= 0;
   n->index = net->nodes->len;
   g_ptr_array_add (net->nodes, n);
 }
@@ -381,8 +391,8 @@ expand_switch (LoomNet *net, NetInstance *instance, const NetLocal *local, const
   expand_loop (net, instance, local, slot->copies, slot->n, path, weight_path);
 }
 
-static void
-expand_local (LoomNet *net, NetInstance *instance, guint k)
+void
+loom_net_expand_local (LoomNet *net, NetInstance *instance, guint k)
 {
   NetLocal *local = instance->scope->locals + k;
   NetSlot *slot = instance->slots + k;
@@ -449,7 +459,7 @@ expand_scope (LoomNet *net, NetInstance *instance)
 {
   instance->slots = loom_net_alloc (&net->arena, sizeof (NetSlot) * (instance->scope->n_locals + 1));
   for (guint k = 0; k < instance->scope->n_locals; k++)
-    expand_local (net, instance, k);
+    loom_net_expand_local (net, instance, k);
 }
 
 /* Counts the nodes and modules before they are made. One copy is counted, times the number of copies. *visits bounds
@@ -459,13 +469,13 @@ count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *argument
 {
   double total = 0;
 
-  for (guint k = 0; k < scope->n_locals && total <= MAX_NODES; k++)
+  for (guint k = 0; k < scope->n_locals && total <= NET_MAX_NODES; k++)
     {
       const NetLocal *local = scope->locals + k;
       gboolean repeated;
       double each = 1;
 
-      if ((local->kind != NET_OP && local->kind != NET_MODULE) || ++*visits > MAX_NODES)
+      if ((local->kind != NET_OP && local->kind != NET_MODULE) || ++*visits > NET_MAX_NODES)
         continue;
       if (local->kind == NET_MODULE)
         {
@@ -479,14 +489,23 @@ count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *argument
             }
         }
       total += each * count_copies (net, arguments, local, local->path, &repeated);
-      if (scope->name == NULL && (total > MAX_NODES || *visits > MAX_NODES))
+      if (scope->name == NULL && (total > NET_MAX_NODES || *visits > NET_MAX_NODES))
         {
           loom_net_fault (net, local->element, local->path, LOOM_ERROR_SCHEMA, "repeat",
                           "The graph expands to more than 1,000,000 nodes here. Lower repeat.");
-          return MAX_NODES + 1.0;
+          return NET_MAX_NODES + 1.0;
         }
     }
   return total;
+}
+
+void
+loom_net_count_copies (LoomNet *net, NetInstance *instance, guint local)
+{
+  const NetLocal *l = instance->scope->locals + local;
+  gboolean repeated;
+
+  count_copies (net, &instance->arguments, l, l->path, &repeated);
 }
 
 void
@@ -501,8 +520,11 @@ loom_net_expand (LoomNet *net)
   net->root = root;
   /* A graph that is too large is not expanded at all, because a net of a part of it would be misleading. */
   root->slots = loom_net_alloc (&net->arena, sizeof (NetSlot) * (root->scope->n_locals + 1));
-  if (count_scope (net, root->scope, &root->arguments, &visits) > MAX_NODES)
-    return;
+  if (count_scope (net, root->scope, &root->arguments, &visits) > NET_MAX_NODES)
+    {
+      net->is_whole = TRUE;
+      return;
+    }
   expand_scope (net, root);
   loom_net_connect (net, root);
 }

@@ -99,6 +99,8 @@ go_to_weight (LoomNet *net, Step *step, int *index, gboolean *done)
   gsize n = strcspn (way, ".");
 
   *done = FALSE;
+  if (net->faults != NULL)
+    net->is_whole = TRUE;
   if (copy >= 0)
     step->copy = copy;
   if (copy >= 0 && (guint)copy >= slot->n)

@@ -11,11 +11,13 @@
 static gboolean
 input_is_state (const LoomInfer *ctx, guint i, const char **name)
 {
-  const NetNode *n = ctx->data;
+  NetNode *n = ctx->data;
   const LoomNetSource *source = n->node.input + i;
   const NetNode *from;
   const char *weight;
 
+  if (n->net->faults != NULL)
+    n->queries = TRUE;
   if (source->node == G_MAXUINT)
     return FALSE;
   from = n->net->nodes->pdata[source->node];
@@ -40,9 +42,11 @@ input_is_state (const LoomInfer *ctx, guint i, const char **name)
 static gboolean
 claim_state (LoomInfer *ctx, const char *name)
 {
-  const NetNode *n = ctx->data;
+  NetNode *n = ctx->data;
   GHashTable *claimed = n->net->claimed;
 
+  if (n->net->faults != NULL)
+    n->queries = TRUE;
   /* A muted node gives no state a new value. */
   return n->node.muted || claimed == NULL || g_hash_table_add (claimed, (gpointer)name);
 }
@@ -205,6 +209,7 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
     {
       const LoomNetWeight *other = loom_net_weight (net, GPOINTER_TO_UINT (known));
 
+      net->is_whole = TRUE;
       /* Copies with share="true" declare the same weight. */
       if (!loom_shape_equal (&other->shape, &spec->shape))
         {
@@ -381,6 +386,7 @@ assign_symbols (LoomNet *net)
 
       if (n->infer.op->count_size == NULL)
         continue;
+      net->is_whole = TRUE;
       while (letters[next] != '\0' && taken[letters[next] - 'A'])
         next++;
       n->infer.own_symbol = n->node.own_symbol = letters[next];
@@ -432,12 +438,22 @@ loom_net_pass_by (LoomNet *net, LoomNetSource *source)
   return FALSE;
 }
 
+static void
+summarise (LoomNet *net, NetNode *n, gboolean is_typed)
+{
+  const LoomOp *op = n->infer.op;
+  g_autofree char *text = is_typed && op->summary != NULL ? op->summary (&n->infer) : list_parameters (&n->infer);
+
+  n->node.summary = loom_net_strdup (&net->arena, text);
+}
+
 void
 loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
 {
   LoomInfer *infer = &n->infer;
   guint errors;
 
+  net->n_typed++;
   for (guint i = 0; i < infer->n_inputs; i++)
     {
       const LoomNetSource *source = n->node.input + i;
@@ -448,6 +464,8 @@ loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
       from = net->nodes->pdata[source->node];
       if (!loom_net_waits_for (net, &n->node, i))
         continue;
+      n->passes_by |= from->bypassed;
+      net->is_whole |= from->bypassed && n->arguments != &net->root->arguments;
       if (!from->node.typed)
         n->broken = TRUE;
       else if (from->infer.op->dynamic_outputs != NULL && source->output >= from->node.n_outputs)
@@ -464,7 +482,7 @@ loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
     }
   if (n->broken || infer->has_fault)
     {
-      n->node.summary = list_parameters (infer);
+      summarise (net, n, FALSE);
       return;
     }
   errors = count_errors (net);
@@ -492,21 +510,34 @@ loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
     n->node.typed &= infer->output_is_set[i];
   if (n->node.typed && !n->node.muted)
     compute_cost (net, n, ones);
-  n->node.summary = n->node.typed && infer->op->summary != NULL ? infer->op->summary (infer) : list_parameters (infer);
+  summarise (net, n, n->node.typed);
   if (n->node.typed)
     check_split (n);
+}
+
+LoomBinding
+loom_net_ones (const LoomNet *net)
+{
+  LoomBinding ones = net->binding;
+
+  for (guint i = 0; i < G_N_ELEMENTS (ones.value); i++)
+    ones.value[i] = MAX (ones.value[i], 1);
+  return ones;
 }
 
 void
 loom_net_infer_all (LoomNet *net)
 {
-  LoomBinding ones = net->binding;
-
-  for (guint i = 0; i < G_N_ELEMENTS (ones.value); i++)
-    if (ones.value[i] <= 0)
-      ones.value[i] = 1;
   loom_net_sort (net);
   assign_symbols (net);
+  loom_net_type_all (net);
+}
+
+void
+loom_net_type_all (LoomNet *net)
+{
+  const LoomBinding ones = loom_net_ones (net);
+
   for (guint i = 0; i < net->nodes->len; i++)
     loom_net_infer_node (net, net->nodes->pdata[i], &ones);
   for (guint i = 0; i < net->nodes->len; i++)

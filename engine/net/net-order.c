@@ -83,6 +83,7 @@ report_cycle (LoomNet *net, guint start, const guint *waiting, guint *visited, g
   g_ptr_array_add (names, names->pdata[0]);
   g_ptr_array_add (names, NULL);
   chain = g_strjoinv (" → ", (char **)names->pdata);
+  net->is_whole = TRUE;
   n = net->nodes->pdata[first];
   loom_net_fault (net, n->node.element, n->node.path, LOOM_ERROR_CYCLE, NULL,
                   "The wires form a cycle: %s. Remove one of them.", chain);

@@ -21,6 +21,7 @@ typedef struct
   GPtrArray *blocks;
   char *next;
   gsize left;
+  gsize size; /* bytes allocated so far */
 } NetArena;
 
 gpointer loom_net_alloc (NetArena *arena, gsize bytes); /* zeroed */
@@ -78,6 +79,7 @@ typedef struct
   const char *id;
   const char *path; /* path in the first instance, for faults */
   const LoomElement *element;
+  guint64 serial;   /* of that element, which may be gone when the net is renewed */
   const LoomOp *op; /* for NET_MODULE: the loop of which it is a body; NULL for an ordinary module */
   NetScope *module;
   guint n_bodies; /* of a loop; the first body is `module` */
@@ -97,6 +99,14 @@ loom_net_is_switch (const NetLocal *local)
   return loom_op_loop (local->op) != NULL && loom_op_loop (local->op)->kind == LOOM_LOOP_SWITCH;
 }
 
+/* The ends of a <wire> as local nodes of its scope; G_MAXUINT: there is no such node. */
+typedef struct
+{
+  const LoomElement *wire;
+  guint64 serial; /* of that element, which may be gone when the net is renewed */
+  guint from, to;
+} NetEnds;
+
 struct _NetScope
 {
   const LoomElement *element;
@@ -106,15 +116,21 @@ struct _NetScope
   NetLocal *locals;
   guint *inputs, *outputs; /* local nodes that are ports of the module */
   guint n_inputs, n_outputs;
+  guint n_wires;
+  NetEnds *wires;                /* in the order of the file */
+  guint locals_room, wires_room; /* allocated */
   int *carrier; /* by input: the output whose value it takes in the next iteration of a loop; −1: none */
 };
 
 /* ---- instances ---- */
+typedef struct _NetLocation NetLocation;
+
 typedef struct
 {
-  guint n;              /* number of copies */
+  guint n;              /* number of copies, and of nodes for NET_OP */
   guint first;          /* for NET_OP: the number of the first copy's node */
   NetInstance **copies; /* for NET_MODULE */
+  NetLocation *locations;
 } NetSlot;
 
 struct _NetInstance
@@ -164,6 +180,9 @@ struct _NetLoop
 };
 
 /* ---- nodes ---- */
+/* What a node was before it was typed again (net-renew.c). */
+typedef struct _NetRenewal NetRenewal;
+
 typedef struct
 {
   LoomNetNode node; /* the public part */
@@ -174,22 +193,31 @@ typedef struct
   gboolean frozen;
   gboolean bypassed; /* the node itself is muted, not only a module around it */
   const NetEnvironment *arguments;
-  NetLoop *loop;   /* the loop that contains it; NULL: none */
-  guint body;      /* the body of that loop that contains it */
-  NetLoop *runs;   /* the loop that it runs; NULL: none */
-  int border;      /* the input of its loop's body that it represents; −1: it is an ordinary node */
-  gboolean broken; /* a wire into it has a fault, so its type cannot be known */
+  NetLoop *loop;        /* the loop that contains it; NULL: none */
+  guint body;           /* the body of that loop that contains it */
+  NetLoop *runs;        /* the loop that it runs; NULL: none */
+  int border;           /* the input of its loop's body that it represents; −1: it is an ordinary node */
+  gboolean broken;      /* a wire into it has a fault, so its type cannot be known */
+  gboolean unconnected; /* the part of this that is known before types are */
+  gboolean queries;     /* infer() asked for the state of other nodes */
+  gboolean passes_by;   /* one of its sources was bypassed */
+  guint file;           /* index in the order of the file; set while a net is renewed */
+  NetRenewal *renewal;  /* NULL unless the net is being renewed and the node is typed again */
 } NetNode;
 
-typedef struct
+/* What a path leads to. */
+struct _NetLocation
 {
   NetInstance *instance;
   guint local;
-  int copy; /* −1: all copies */
-} NetLocation;
+  int copy;          /* −1: all copies */
+  NetLocation *next; /* of the same local node */
+};
 
 struct _LoomNet
 {
+  int refs;      /* atomic: the owner, and nets that were bound from this one */
+  LoomNet *base; /* from which it was bound: owner of what both share; NULL: it owns all */
   NetArena arena;
   const LoomGraph *graph; /* only during building */
   LoomFaults *faults;     /* only during building */
@@ -212,8 +240,25 @@ struct _LoomNet
   GHashTable *locations;           /* path → NetPlace */
   GHashTable *ids;                 /* serial → id */
   GHashTable *recomputed, *dtypes; /* see loom_net_recomputed() and loom_net_dtypes() */
+
+  /* For loom_net_renew(). */
+  guint64 version;     /* of the graph */
+  gboolean had_faults; /* of the graph itself */
+  gboolean is_whole;   /* the next version has to be built again as a whole */
+  guint n_typed;       /* calls of loom_net_infer_node() so far for this version */
+  guint n_modules;     /* in the root */
+  gboolean has_stages; /* a node or a module around it names a stage */
+  GHashTable *noisy;   /* serials of nodes and wires of the root about which a fault was reported */
+  gsize arena_size;    /* bytes of the arena when the net was built as a whole */
 };
 
+/* The state that exists only while a net is built or changed. */
+void loom_net_begin (LoomNet *net, const LoomGraph *graph, LoomFaults *faults);
+void loom_net_end (LoomNet *net);
+LoomNet *loom_net_ref (LoomNet *net);
+GArray *loom_net_weights_new (void); /* of LoomNetWeight */
+/* net-bind.c: a copy of a node for another net, with its state before it was typed. */
+NetNode *loom_net_copy_node (LoomNet *to, const NetNode *from);
 /* net-roots.c: removes faults of inference that follow from other faults. */
 void loom_net_keep_roots (LoomNet *net);
 /* net-stages.c: reports nodes that read values of a later stage. */
@@ -235,14 +280,41 @@ NetScope *loom_net_scope (LoomNet *net, const LoomElement *element, const NetEnv
 const char *loom_net_skip_copy (const NetLocal *local, const char *way, int *copy);
 const NetLocal *loom_net_find_local (const NetScope *scope, const char *way, gsize n);
 
+/* The steps of compiling a scope, for one node. loom_net_compile_local() returns FALSE if no wire can name it. */
+gboolean loom_net_compile_local (LoomNet *net, NetScope *scope, NetLocal *local, const LoomElement *element,
+                                 const NetEnvironment *arguments, const char *path);
+void loom_net_prepare_ports (LoomNet *net, NetLocal *local);
+void loom_net_check_inputs (LoomNet *net, NetLocal *local);
+
 /* net-wire.c: the wires of a scope that is being compiled. */
 /* Allocates n inputs of a variadic operator. */
 void loom_net_grow_inputs (LoomNet *net, NetLocal *local, guint n);
-void loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of_child, const LoomElement *element);
+void loom_net_compile_wire (LoomNet *net, NetScope *scope, const NetEnds *ends);
+/* Sets the ends of a wire. */
+void loom_net_find_ends (const NetScope *scope, const guint *local_of_child, NetEnds *ends);
 
 /* net-expand.c, net-connect.c: connects the nodes of an instance and of the instances in it. */
+/* Maximum number of nodes of a net. */
+#define NET_MAX_NODES 1000000
 void loom_net_expand (LoomNet *net);
+/* Makes the nodes of one local node of an instance. */
+void loom_net_expand_local (LoomNet *net, NetInstance *instance, guint local);
+/* Reports a wrong number of copies, as expanding does; all of them come first. */
+void loom_net_count_copies (LoomNet *net, NetInstance *instance, guint local);
+/* Makes the list of a node's outputs, which are untyped. */
+void loom_net_prepare_outputs (NetNode *n);
 void loom_net_connect (LoomNet *net, NetInstance *instance);
+/* Connects the nodes of an operator in an instance. */
+void loom_net_connect_local (LoomNet *net, NetInstance *instance, guint local);
+/* The index of a node in the net's present order, from its index in the order of the file. */
+static inline guint
+loom_net_index_of (const LoomNet *net, guint file)
+{
+  return net->order != NULL ? net->order[file] : file;
+}
+/* net-renew.c: changes a net into that of the graph's present version; FALSE if it has to be built as a whole, and the
+ * net is then fit for nothing but loom_net_free(). net->graph and net->faults are set. */
+gboolean loom_net_change (LoomNet *net);
 
 /* net-loop.c: bodies of loops. The node that runs a loop has as inputs those of the module, its own port (the lengths
  * of the samples), and the outputs of each body in the first body's order, for which it waits. */
@@ -328,6 +400,10 @@ loom_net_fault_muted (LoomNet *net, const LoomElement *element, const char *path
 extern const LoomInferHost loom_net_infer_host;
 /* Types one node, after the nodes that it reads from. ones: the binding, with 1 for unbound symbols. */
 void loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones);
+/* The binding of a net, with 1 for unbound symbols. */
+LoomBinding loom_net_ones (const LoomNet *net);
 void loom_net_infer_all (LoomNet *net);
+/* The same for nodes that are sorted. */
+void loom_net_type_all (LoomNet *net);
 
 G_END_DECLS

@@ -240,7 +240,7 @@ find_bodies (LoomNet *net, NetLocal *local, const char *path, const NetEnvironme
 }
 
 static gboolean
-compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironment *arguments, const char *path)
+find_kind (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironment *arguments, const char *path)
 {
   const char *op = loom_element_get (local->element, "op"), *module = loom_element_get (local->element, "module");
   const LoomOp *known = loom_op (op);
@@ -280,11 +280,27 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
   return TRUE;
 }
 
+gboolean
+loom_net_compile_local (LoomNet *net, NetScope *scope, NetLocal *local, const LoomElement *element,
+                        const NetEnvironment *arguments, const char *path)
+{
+  *local = (NetLocal){ .element = element,
+                       .serial = loom_element_serial (element),
+                       .id = loom_net_strdup (&net->arena, loom_element_get (element, "id")) };
+  g_hash_table_insert (net->ids, GSIZE_TO_POINTER (local->serial), (gpointer)local->id);
+  if (!find_kind (net, scope, local, arguments, path))
+    return FALSE;
+  loom_net_check_reserved (net, element, local->path, local->kind == NET_MODULE ? NULL : local->op);
+  if (local->kind == NET_OP && local->op->check != NULL)
+    local->faulty = local->op->check (element, report_check, &(Checked){ net, element, local->path });
+  return TRUE;
+}
+
 /* ---- inputs --------------------------------------------------------------- */
 
 /* Reports required inputs that are not wired, and gaps in numbered ones. */
-static void
-check_inputs (LoomNet *net, NetLocal *local)
+void
+loom_net_check_inputs (LoomNet *net, NetLocal *local)
 {
   const char *path = local->path;
   const LoomPortSpec *specs = local->inputs;
@@ -345,6 +361,27 @@ check_inputs (LoomNet *net, NetLocal *local)
 
 /* ---- scopes --------------------------------------------------------------- */
 
+void
+loom_net_prepare_ports (LoomNet *net, NetLocal *local)
+{
+  guint n = local->kind == NET_OUTPUT;
+
+  if (local->kind == NET_MODULE)
+    n = local->module->n_inputs + (local->op != NULL);
+  else if (local->kind == NET_OP)
+    {
+      local->inputs = loom_op_inputs (local->op, local->element);
+      n = loom_op_count_ports (local->inputs);
+      if (n == 1 && local->inputs[0].flags & LOOM_PORT_VARIADIC)
+        n = 0;
+    }
+  if (n == 0)
+    return;
+  local->n_ports = n;
+  local->wires = loom_net_alloc (&net->arena, sizeof (NetWire *) * n);
+  local->wrong = loom_net_alloc (&net->arena, sizeof (gboolean) * n);
+}
+
 static void
 prepare_ports (LoomNet *net, NetScope *scope)
 {
@@ -355,7 +392,6 @@ prepare_ports (LoomNet *net, NetScope *scope)
   for (guint i = 0; i < scope->n_locals; i++)
     {
       NetLocal *local = scope->locals + i;
-      guint n = 0;
 
       if (local->kind == NET_INPUT)
         {
@@ -366,23 +402,8 @@ prepare_ports (LoomNet *net, NetScope *scope)
         {
           local->port = n_outputs;
           scope->outputs[n_outputs++] = i;
-          n = 1;
         }
-      else if (local->kind == NET_MODULE)
-        n = local->module->n_inputs + (local->op != NULL);
-      else if (local->kind == NET_OP)
-        {
-          local->inputs = loom_op_inputs (local->op, local->element);
-          n = loom_op_count_ports (local->inputs);
-          if (n == 1 && local->inputs[0].flags & LOOM_PORT_VARIADIC)
-            n = 0;
-        }
-      if (n > 0)
-        {
-          local->n_ports = n;
-          local->wires = loom_net_alloc (&net->arena, sizeof (NetWire *) * n);
-          local->wrong = loom_net_alloc (&net->arena, sizeof (gboolean) * n);
-        }
+      loom_net_prepare_ports (net, local);
     }
   scope->n_inputs = n_inputs;
   scope->n_outputs = n_outputs;
@@ -397,35 +418,39 @@ compile (LoomNet *net, NetScope *scope, const NetEnvironment *arguments, const c
   g_autofree guint *local_of_child = g_new (guint, n + 1);
 
   for (guint i = 0; i < n; i++)
-    scope->n_locals += loom_element_tag (loom_element_child (element, i)) == LOOM_TAG_NODE;
+    {
+      scope->n_locals += loom_element_tag (loom_element_child (element, i)) == LOOM_TAG_NODE;
+      scope->n_wires += loom_element_tag (loom_element_child (element, i)) == LOOM_TAG_WIRE;
+    }
   scope->locals = loom_net_alloc (&net->arena, sizeof (NetLocal) * (scope->n_locals + 1));
+  scope->wires = loom_net_alloc (&net->arena, sizeof (NetEnds) * (scope->n_wires + 1));
+  scope->locals_room = scope->n_locals;
+  scope->wires_room = scope->n_wires;
   for (guint i = 0, k = 0; i < n; i++)
     {
       const LoomElement *child = loom_element_child (element, i);
-      NetLocal *local = scope->locals + k;
 
       local_of_child[i] = G_MAXUINT;
       if (loom_element_tag (child) != LOOM_TAG_NODE)
         continue;
-      local->element = child;
-      local->id = loom_net_strdup (&net->arena, loom_element_get (child, "id"));
-      g_hash_table_insert (net->ids, GSIZE_TO_POINTER (loom_element_serial (child)), (gpointer)local->id);
-      if (compile_node (net, scope, local, arguments, path))
-        {
-          local_of_child[i] = k;
-          loom_net_check_reserved (net, child, local->path, local->kind == NET_MODULE ? NULL : local->op);
-          if (local->kind == NET_OP && local->op->check != NULL)
-            local->faulty = local->op->check (child, report_check, &(Checked){ net, child, local->path });
-        }
+      if (loom_net_compile_local (net, scope, scope->locals + k, child, arguments, path))
+        local_of_child[i] = k;
       k++;
     }
   prepare_ports (net, scope);
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0, k = 0; i < n; i++)
     if (loom_element_tag (loom_element_child (element, i)) == LOOM_TAG_WIRE)
-      loom_net_compile_wire (net, scope, local_of_child, loom_element_child (element, i));
+      {
+        NetEnds *ends = scope->wires + k++;
+
+        ends->wire = loom_element_child (element, i);
+        ends->serial = loom_element_serial (ends->wire);
+        loom_net_find_ends (scope, local_of_child, ends);
+        loom_net_compile_wire (net, scope, ends);
+      }
   for (guint i = 0; i < scope->n_locals; i++)
     if (scope->locals[i].kind != NET_BROKEN)
-      check_inputs (net, scope->locals + i);
+      loom_net_check_inputs (net, scope->locals + i);
 }
 
 /* Maximum nesting of modules in modules. The compiler, and all functions that walk through modules, recurse for

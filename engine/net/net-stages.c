@@ -41,7 +41,9 @@ loom_net_stages (const LoomNet *net, int *stage)
 {
   int n = 0;
 
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+  for (guint i = 0; !net->has_stages && i < loom_net_n_nodes (net); i++)
+    stage[i] = -1;
+  for (guint i = 0; net->has_stages && i < loom_net_n_nodes (net); i++)
     {
       guint input = 0;
       int own = own_stage (net, i), before = stage_before (net, i, stage, &input);
@@ -55,8 +57,11 @@ loom_net_stages (const LoomNet *net, int *stage)
 void
 loom_net_check_stages (LoomNet *net)
 {
-  g_autofree int *stage = g_new0 (int, loom_net_n_nodes (net) + 1);
+  g_autofree int *stage = NULL;
 
+  if (!net->has_stages)
+    return;
+  stage = g_new0 (int, loom_net_n_nodes (net) + 1);
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *n = loom_net_node (net, i);

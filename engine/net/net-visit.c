@@ -321,30 +321,6 @@ is_in_loop (const NetNode *n, const NetLoop *loop)
   return FALSE;
 }
 
-/* Copies a node with its state before it was typed. */
-static NetNode *
-copy_node (LoomNet *to, const NetNode *from)
-{
-  NetNode *n = loom_net_alloc (&to->arena, sizeof *n);
-  guint n_types = from->infer.n_outputs + loom_op_count_weights (from->node.op) + 1;
-
-  *n = *from;
-  n->net = to;
-  n->broken = FALSE;
-  n->node.summary = NULL;
-  n->node.cost = (LoomCost){ 0 };
-  n->infer.data = n;
-  n->infer.binding = &to->binding;
-  n->infer.has_fault = FALSE;
-  n->infer.n_declared = 0;
-  n->infer.declared = NULL;
-  n->infer.input = loom_net_alloc (&to->arena, sizeof (LoomType *) * (n->infer.n_inputs + 1));
-  n->infer.output = loom_net_alloc (&to->arena, sizeof (LoomType) * n_types);
-  n->infer.output_is_set = loom_net_alloc (&to->arena, sizeof (gboolean) * n_types);
-  n->node.output = n->infer.output;
-  return n;
-}
-
 /* Copies the loops inside the body, whose iterations are computed again. */
 static void
 copy_loops (LoomNet *to, const LoomNet *net, const NetLoop *loop)
@@ -391,17 +367,16 @@ loom_net_retype (const LoomNet *net, const NetLoop *loop, gint64 all, gint64 row
   to->faults = loom_faults_new ();
   to->repeated_faults = loom_faults_new ();
   to->reported = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  to->noisy = NULL;
   to->nodes = g_ptr_array_copy (net->nodes, NULL, NULL);
   to->has_binding = TRUE;
   /* The rows of a switch are samples, so shapes in its body that use the symbol B change with them. */
   if (loop->spec->kind == LOOM_LOOP_SWITCH && net->binding.value['B' - 'A'] == all)
     to->binding.value['B' - 'A'] = rows;
-  ones = to->binding;
-  for (guint i = 0; i < G_N_ELEMENTS (ones.value); i++)
-    ones.value[i] = MAX (ones.value[i], 1);
+  ones = loom_net_ones (to);
   for (guint i = 0; i < to->nodes->len; i++)
     if (is_in_loop (net->nodes->pdata[i], loop))
-      to->nodes->pdata[i] = copy_node (to, net->nodes->pdata[i]);
+      to->nodes->pdata[i] = loom_net_copy_node (to, net->nodes->pdata[i]);
   copy_loops (to, net, loop);
   for (guint i = 0; i < to->nodes->len; i++)
     {
@@ -426,13 +401,6 @@ loom_net_retype (const LoomNet *net, const NetLoop *loop, gint64 all, gint64 row
 void
 loom_net_retype_free (LoomNet *net)
 {
-  for (guint i = 0; i < net->nodes->len; i++)
-    {
-      NetNode *n = net->nodes->pdata[i];
-
-      if (n->net == net)
-        g_free (n->node.summary);
-    }
   g_ptr_array_unref (net->nodes);
   g_hash_table_unref (net->reported);
   loom_faults_free (net->repeated_faults);

@@ -197,19 +197,19 @@ find_output (LoomNet *net, const NetLocal *local, const char *path, NetWire *wir
   return FALSE;
 }
 
-static NetLocal *
-find_end (const NetScope *scope, const guint *local_of_child, const char *end, const char **port)
+/* The local node that the end of a wire names; G_MAXUINT: there is none. */
+static guint
+find_end (const NetScope *scope, const guint *local_of_child, const char *end)
 {
-  const char *dot = strchr (end, '.');
+  const char *dot = end != NULL ? strchr (end, '.') : NULL;
   char id[128];
   g_autofree char *long_id = NULL;
-  gsize n = dot != NULL ? (gsize)(dot - end) : strlen (end);
+  gsize n = dot != NULL ? (gsize)(dot - end) : end != NULL ? strlen (end) : 0;
   const LoomElement *node;
   guint local;
 
-  *port = dot != NULL ? dot + 1 : NULL;
   if (n == 0 || (dot != NULL && dot[1] == 0))
-    return NULL;
+    return G_MAXUINT;
   if (n < sizeof id)
     {
       memcpy (id, end, n);
@@ -219,9 +219,24 @@ find_end (const NetScope *scope, const guint *local_of_child, const char *end, c
     long_id = g_strndup (end, n);
   node = loom_scope_find_node (scope->element, long_id != NULL ? long_id : id);
   if (node == NULL)
-    return NULL;
+    return G_MAXUINT;
   local = local_of_child[loom_element_index (node)];
-  return local < scope->n_locals ? scope->locals + local : NULL;
+  return local < scope->n_locals ? local : G_MAXUINT;
+}
+
+void
+loom_net_find_ends (const NetScope *scope, const guint *local_of_child, NetEnds *ends)
+{
+  ends->from = find_end (scope, local_of_child, loom_element_get (ends->wire, "from"));
+  ends->to = find_end (scope, local_of_child, loom_element_get (ends->wire, "to"));
+}
+
+static const char *
+port_of_end (const char *end)
+{
+  const char *dot = strchr (end, '.');
+
+  return dot != NULL ? dot + 1 : NULL;
 }
 
 void
@@ -248,17 +263,18 @@ loom_net_grow_inputs (LoomNet *net, NetLocal *local, guint n)
 }
 
 void
-loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of_child, const LoomElement *element)
+loom_net_compile_wire (LoomNet *net, NetScope *scope, const NetEnds *ends)
 {
-  const char *from = loom_element_get (element, "from"), *to = loom_element_get (element, "to");
-  const char *from_port = NULL, *to_port = NULL;
-  NetLocal *source = from != NULL ? find_end (scope, local_of_child, from, &from_port) : NULL;
-  NetLocal *target = to != NULL ? find_end (scope, local_of_child, to, &to_port) : NULL;
+  const LoomElement *element = ends->wire;
+  const char *from = loom_element_get (element, "from"), *to_port;
+  NetLocal *source = ends->from != G_MAXUINT ? scope->locals + ends->from : NULL;
+  NetLocal *target = ends->to != G_MAXUINT ? scope->locals + ends->to : NULL;
   NetWire *wire;
   int input;
 
   if (target == NULL || target->kind == NET_BROKEN)
     return;
+  to_port = port_of_end (loom_element_get (element, "to"));
   input = input_index (net, target, target->path, element, to_port);
   if (input < 0)
     return;
@@ -283,7 +299,7 @@ loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of_chil
     }
   wire = loom_net_alloc (&net->arena, sizeof (NetWire));
   wire->from = (guint)(source - scope->locals);
-  wire->port = loom_net_strdup (&net->arena, from_port);
+  wire->port = loom_net_strdup (&net->arena, port_of_end (from));
   wire->wire = element;
   if (find_output (net, source, source->path, wire))
     target->wires[input] = wire;

@@ -418,7 +418,7 @@ bind_nets (LoomOnnxWriter *self, const LoomGraph *graph, const LoomBinding *size
       all->binding[k] = *sizes;
       for (guint i = 0; i < n; i++)
         all->binding[k].value[all->symbols[i] - 'A'] = numbers[i][k];
-      all->bound[k] = self->bound[k] = loom_net_new (graph, &all->binding[k], found);
+      all->bound[k] = self->bound[k] = loom_net_bind (self->net, graph, &all->binding[k], found);
       if (!check_net (found, error))
         {
           g_prefix_error (error, "The graph is not valid for every size of %s; fix them with --size. ", all->symbols);

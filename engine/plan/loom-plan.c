@@ -34,10 +34,14 @@ is_repeated_operand (const PlanNode *instr, guint k)
 static double
 bytes_of (PlanGraph *g, const PlanNode *instr)
 {
+  /* The update of all weights has an operand for each of them, too many for a comparison of all pairs. */
+  g_autoptr (GHashTable) seen = instr->in->len > 16 ? g_hash_table_new (NULL, NULL) : NULL;
   double sum = 0;
 
   for (guint k = 0; k < instr->in->len; k++)
-    if (node_in (instr, k) != 0 && !is_repeated_operand (instr, k))
+    if (node_in (instr, k) != 0
+        && (seen != NULL ? g_hash_table_add (seen, GUINT_TO_POINTER (node_in (instr, k)))
+                         : !is_repeated_operand (instr, k)))
       sum += (double)loom_desc_bytes (&graph_value (g, node_in (instr, k))->desc);
   for (guint k = 0; k < instr->out->len; k++)
     if (node_out (instr, k) != 0)

@@ -77,7 +77,7 @@ build_program (SampleAnswers *self, gint64 n, gboolean averaged, GError **error)
   LoomValue value;
 
   binding.value['B' - 'A'] = n;
-  self->net = loom_net_new (self->model->graph, &binding, faults);
+  self->net = loom_net_bind (self->model->net, self->model->graph, &binding, faults);
   g_autoptr (LoomProgram) lowered
       = loom_faults_to_error (faults, NULL, error) ? loom_lower (self->net, &options, &value, error) : NULL;
   if (lowered == NULL)

@@ -77,7 +77,7 @@ read_net (Snapshots *self, GError **error)
   LoomBinding binding = { 0 };
 
   binding.value['B' - 'A'] = self->n;
-  self->net = loom_net_new (self->owner.model->graph, &binding, faults);
+  self->net = loom_net_bind (self->owner.model->net, self->owner.model->graph, &binding, faults);
   return loom_faults_to_error (faults, NULL, error);
 }
 

@@ -1,9 +1,11 @@
-/* Random edits of every kind that the document has, undone to the start byte for byte. No display. */
+/* Random edits of every kind that the document has, undone to the start byte for byte; the scene on the way is that of
+ * a document that was just opened. No display. */
 #include <string.h>
 
 #include "tests/test-program.h"
 #include "tests/ui/document-graphs.h"
 #include "tests/ui/document-test.h"
+#include "tests/ui/scene-same.h"
 #include "ui/document/studio-clipboard.h"
 #include "ui/document/studio-document-add.h"
 #include "ui/document/studio-document-arrange.h"
@@ -533,7 +535,11 @@ test_random (void)
       g_autofree char *before = document_text (document);
       Hand hand = { document, slides, rand };
       for (guint i = 0; i < ROUND; i++)
-        random_edit (&hand);
+        {
+          random_edit (&hand);
+          if (i % 3 == 0)
+            assert_scene_is_new (document);
+        }
       g_autofree char *edited = document_text (document);
       g_assert_cmpuint (count_torn (loom_graph_root (studio_document_get_graph (document))), ==, 0);
       while (studio_document_undo (document))

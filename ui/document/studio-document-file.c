@@ -22,6 +22,10 @@ use_graph (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *
   if (self->journal != NULL)
     studio_journal_remove (g_steal_pointer (&self->journal));
   g_clear_pointer (&self->net, loom_net_free);
+  if (self->scene != NULL)
+    studio_scene_disown (self->scene);
+  if (self->earlier != NULL)
+    studio_scene_disown (self->earlier);
   g_clear_pointer (&self->graph, loom_graph_unref);
   g_clear_pointer (&self->grammar, loom_faults_free);
   g_clear_pointer (&self->base, g_bytes_unref);

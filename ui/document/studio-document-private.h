@@ -49,7 +49,7 @@ struct _StudioDocument
   gboolean trials_unlimited;
   guint idle;
   StudioScene *scene;
-  StudioRoutes *routes; /* of the last scene, until the next is made */
+  StudioScene *earlier; /* the last scene, until the next is made of it */
   GArray *bridges;
 
   StudioFileWatch *watch; /* of path */

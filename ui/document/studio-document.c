@@ -108,8 +108,9 @@ studio_document_infer (StudioDocument *self)
     return;
   faults = loom_faults_new ();
   add_grammar_faults (faults, self->grammar);
-  g_clear_pointer (&self->net, loom_net_free);
-  self->net = loom_net_new (self->graph, NULL, faults);
+  /* The net goes with its graph, so an existing one is of an earlier version. */
+  self->net
+      = self->net != NULL ? loom_net_renew (self->net, self->graph, faults) : loom_net_new (self->graph, NULL, faults);
   mark_torn_inputs (self, faults);
   find_training_faults (self, faults);
   if (self->run != NULL)
@@ -213,16 +214,17 @@ studio_document_get_scene (StudioDocument *self)
   if (self->scene == NULL)
     {
       studio_document_begin_trials (self);
-      self->scene
-          = studio_scene_new (self->graph, studio_document_get_scope (self), studio_document_get_scope_path (self),
-                              self->net, self->faults, studio_document_fix_for_fault, self);
+      self->scene = self->earlier != NULL
+                        ? studio_scene_renew (g_steal_pointer (&self->earlier), self->graph,
+                                              studio_document_get_scope (self), studio_document_get_scope_path (self),
+                                              self->net, self->faults, studio_document_fix_for_fault, self)
+                        : studio_scene_new (self->graph, studio_document_get_scope (self),
+                                            studio_document_get_scope_path (self), self->net, self->faults,
+                                            studio_document_fix_for_fault, self);
       /* An older net may refer to removed elements; the scene is made again with the next net. */
       if (self->net_valid && self->net != NULL)
         studio_scene_add_shards (self->scene, self->graph, self->net);
       studio_layout_fill (self->scene);
-      /* Most wires of the next version have the same routes. */
-      if (self->routes != NULL)
-        studio_scene_set_routes (self->scene, g_steal_pointer (&self->routes));
     }
   return self->scene;
 }
@@ -232,8 +234,8 @@ studio_document_refresh_scene (StudioDocument *self)
 {
   if (self->scene == NULL)
     return;
-  self->routes = studio_scene_steal_routes (self->scene);
-  g_clear_pointer (&self->scene, studio_scene_free);
+  g_clear_pointer (&self->earlier, studio_scene_free);
+  self->earlier = g_steal_pointer (&self->scene);
 }
 
 const char *
@@ -329,7 +331,7 @@ studio_document_finalize (GObject *object)
     studio_journal_abandon (g_steal_pointer (&self->journal));
   studio_document_unmark_run (self);
   g_clear_pointer (&self->scene, studio_scene_free);
-  g_clear_pointer (&self->routes, studio_routes_free);
+  g_clear_pointer (&self->earlier, studio_scene_free);
   g_clear_pointer (&self->net, loom_net_free);
   g_clear_pointer (&self->faults, loom_faults_free);
   g_clear_pointer (&self->grammar, loom_faults_free);

@@ -17,11 +17,12 @@ scene_frames_collapsed (const LoomElement *scope, GHashTable *members)
     {
       LoomElement *e = loom_element_child (layout, i);
       const char *list = loom_element_tag (e) == LOOM_TAG_FRAME ? loom_element_get (e, "collapsed") : NULL;
-      g_auto (GStrv) id = g_strsplit (list != NULL ? list : "", " ", -1);
+      g_auto (GStrv) id = NULL;
       gboolean any = FALSE;
 
       if (list == NULL || loom_element_get (e, "hidden") != NULL)
         continue;
+      id = g_strsplit (list, " ", -1);
       for (guint k = 0; id[k] != NULL; k++)
         {
           const LoomElement *node = loom_scope_find_node (scope, id[k]);

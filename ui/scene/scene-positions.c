@@ -18,6 +18,21 @@ frame_of (const LoomElement *scope, const StudioItem *item)
   return NULL;
 }
 
+/* A coordinate. Nearly all are whole numbers, and strtod() is slow. */
+static double
+coordinate (const char *text)
+{
+  const char *digits = text + (text[0] == '-');
+  double value = 0;
+  gsize n = 0;
+
+  for (; g_ascii_isdigit (digits[n]) && n < 9; n++)
+    value = value * 10 + (digits[n] - '0');
+  if (n == 0 || digits[n] != '\0')
+    return g_ascii_strtod (text, NULL);
+  return text[0] == '-' ? -value : value;
+}
+
 static void
 add_places (StudioScene *scene, const LoomElement *scope)
 {
@@ -38,8 +53,8 @@ add_places (StudioScene *scene, const LoomElement *scope)
       item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
       if (x == NULL || y == NULL)
         continue;
-      item->x = g_ascii_strtod (x, NULL);
-      item->y = g_ascii_strtod (y, NULL);
+      item->x = coordinate (x);
+      item->y = coordinate (y);
       item->is_placed = isfinite (item->x) && isfinite (item->y) && fabs (item->x) < 1e7 && fabs (item->y) < 1e7;
       if (!item->is_placed)
         {

@@ -90,13 +90,17 @@ studio_scene_add_devices (StudioScene *scene, const LoomNet *net)
   for (guint i = 0; i < scene->n_items; i++)
     {
       StudioItem *item = &scene->item[i];
-      int node = loom_net_find (net, item->path);
+      const char *device;
 
       /* The module that contains the node may name the device. */
-      if (node >= 0)
+      if (!item->is_frame && item->order != G_MAXUINT)
         {
-          g_free (item->badge);
-          item->badge = g_strdup (loom_net_device (net, (guint)node, scene->device));
+          device = loom_net_device (net, item->order, scene->device);
+          if (g_strcmp0 (item->badge, device) != 0 && (item->badge != NULL || g_strcmp0 (device, scene->device) != 0))
+            {
+              g_free (item->badge);
+              item->badge = g_strdup (device);
+            }
         }
       if (g_strcmp0 (item->badge, scene->device) == 0)
         g_clear_pointer (&item->badge, g_free);

@@ -143,6 +143,13 @@ guint
 studio_scene_card_of (const StudioScene *scene, const char *path)
 {
   guint card;
+
+  /* Nearly all paths are ids of nodes of the root. */
+  if (scene->path[0] == '\0' && strchr (path, '.') == NULL)
+    {
+      card = GPOINTER_TO_UINT (g_hash_table_lookup (scene->by_id, path));
+      return card != 0 ? card - 1 : STUDIO_NO_ITEM;
+    }
   g_autofree char *id = find_in_scope (scene, path, &card);
 
   return id != NULL ? card : STUDIO_NO_ITEM;

@@ -1,5 +1,7 @@
-/* Builds a scene from one scope of a graph and the result of type inference. It is rebuilt completely after every
- * change except of positions, so it can never be partly updated. */
+/* Builds a scene from one scope of a graph and the result of type inference.
+ *
+ * It is built at every change but one of positions. What has not changed since the earlier scene, by the versions of
+ * elements, is taken from that scene; everything that depends on other elements is computed. */
 #include "ui/scene/studio-scene.h"
 
 #include <string.h>
@@ -32,7 +34,51 @@ typedef struct
   GPtrArray *axes;             /* of the net's outputs; NULL without a net */
   GHashTable *wide;            /* of items with many inputs: port name → index + 1 */
   gboolean ports_came;         /* a wire named a port that its card did not have */
+  StudioScene *before;         /* NULL: nothing can be taken */
+  guint next_item, next_link;  /* of before: those before are passed */
+  StudioItem **was;            /* by item: that of before, if it was taken */
+  guint *is;                   /* by item of before: the item that took it; STUDIO_NO_ITEM */
+  GArray *was_link;            /* by link: that of before; STUDIO_NO_ITEM */
 } Build;
+
+static gboolean
+is_younger (const Build *build, const LoomElement *e)
+{
+  return loom_element_changed (e) > build->before->version;
+}
+
+/* The card of this node in the scene before, if nothing of it can have changed but what the net and faults say. */
+static StudioItem *
+take_item (Build *build, const LoomElement *e)
+{
+  StudioScene *before = build->before;
+  const guint64 serial = loom_element_serial (e);
+  guint i = build->next_item;
+
+  if (before == NULL)
+    return NULL;
+  if (i >= before->n_items || before->item[i].serial != serial)
+    i = studio_scene_find (before, serial);
+  if (i == STUDIO_NO_ITEM)
+    return NULL;
+  build->next_item = i + 1;
+  return before->item[i].has_table_ports && !is_younger (build, e) ? &before->item[i] : NULL;
+}
+
+/* Takes the ports of a card, without wires and types. */
+static StudioPort *
+take_ports (StudioPort **was, guint n)
+{
+  StudioPort *ports = g_steal_pointer (was);
+
+  for (guint i = 0; i < n; i++)
+    {
+      ports[i].n_links = 0;
+      ports[i].link = STUDIO_NO_ITEM;
+      ports[i].typed = FALSE;
+    }
+  return ports;
+}
 
 static void
 port_add (GArray *ports, const char *name, const char *doc, gboolean required, gboolean variadic)
@@ -174,6 +220,13 @@ attributes_summary (const LoomElement *e, const LoomOp *op)
   return g_string_free (s, FALSE);
 }
 
+static gboolean
+is_variadic (const StudioItem *item)
+{
+  return item->op != NULL && item->op->inputs != NULL && item->op->inputs[0].name != NULL
+         && (item->op->inputs[0].flags & LOOM_PORT_VARIADIC);
+}
+
 /* Sets the type, axes and source of an output from the net. */
 static void
 type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomNetSource *source)
@@ -191,17 +244,43 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
   const char *op = loom_element_get (e, "op"), *module = loom_node_module (e);
   const char *id = loom_element_get (e, "id"), *device = loom_element_get (e, "device");
   const char *repeat = loom_element_get (e, "repeat"), *title = loom_element_get (e, "title");
-  GArray *inputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
-  GArray *outputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+  StudioItem *was = take_item (build, e);
+  GArray *inputs, *outputs;
   const LoomNetNode *node = NULL;
 
   item->serial = loom_element_serial (e);
-  item->id = g_strdup (id != NULL ? id : "");
-  item->path = loom_node_path (build->scene->path, e);
-  item->is_module = module != NULL;
-  item->kind = g_strdup (module != NULL ? module : op != NULL ? op : "");
-  item->op = op != NULL ? loom_op (op) : NULL;
-  item->title = g_strdup (title != NULL && title[0] != '\0' ? title : item->id);
+  if (was != NULL)
+    {
+      const guint k = (guint)(item - build->scene->item);
+
+      item->id = g_steal_pointer (&was->id);
+      item->path = g_steal_pointer (&was->path);
+      item->kind = g_steal_pointer (&was->kind);
+      item->title = g_steal_pointer (&was->title);
+      item->op = was->op;
+      item->has_table_ports = TRUE;
+      item->n_inputs = was->n_inputs;
+      item->n_outputs = was->n_outputs;
+      item->input = take_ports (&was->input, was->n_offered);
+      item->output = take_ports (&was->output, was->n_outputs);
+      inputs = outputs = NULL;
+      build->was[k] = was;
+      build->is[was - build->before->item] = k;
+    }
+  else
+    {
+      item->id = g_strdup (id != NULL ? id : "");
+      item->path = loom_node_path (build->scene->path, e);
+      item->is_module = module != NULL;
+      item->kind = g_strdup (module != NULL ? module : op != NULL ? op : "");
+      item->op = op != NULL ? loom_op (op) : NULL;
+      item->title = g_strdup (title != NULL && title[0] != '\0' ? title : item->id);
+      item->has_table_ports = module == NULL && item->op != NULL && item->op->dynamic_inputs == NULL
+                              && item->op->dynamic_outputs == NULL && item->op->role != LOOM_ROLE_LOOP
+                              && !is_variadic (item);
+      inputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+      outputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+    }
   item->muted = g_strcmp0 (loom_element_get (e, "mute"), "true") == 0;
   item->frozen = g_strcmp0 (loom_element_get (e, "frozen"), "true") == 0;
   item->badge = g_strdup (device);
@@ -219,7 +298,9 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
         }
     }
 
-  if (item->is_module)
+  if (was != NULL)
+    ;
+  else if (item->is_module)
     {
       const LoomElement *definition = loom_graph_find_module (graph, module);
 
@@ -242,13 +323,15 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
         port_add (outputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
     }
 
+  StudioPort *output = outputs != NULL ? (StudioPort *)(gpointer)outputs->data : item->output;
+  const guint n_outputs = outputs != NULL ? outputs->len : item->n_outputs;
   if (node != NULL && node->op == item->op && node->typed)
-    for (guint i = 0; i < outputs->len && i < node->n_outputs; i++)
-      type_port (build, net, &g_array_index (outputs, StudioPort, i), &(LoomNetSource){ item->order, i });
+    for (guint i = 0; i < n_outputs && i < node->n_outputs; i++)
+      type_port (build, net, &output[i], &(LoomNetSource){ item->order, i });
   else if (node == NULL && net != NULL)
-    for (guint i = 0; i < outputs->len; i++)
+    for (guint i = 0; i < n_outputs; i++)
       {
-        StudioPort *port = &g_array_index (outputs, StudioPort, i);
+        StudioPort *port = &output[i];
         LoomNetSource source;
 
         if (loom_net_type_of (net, build->scene->path, item->serial, port->name) != NULL
@@ -259,7 +342,10 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
   const char *summary = node != NULL && node->op == item->op ? node->summary : NULL;
   if (summary != NULL && !node->typed && item->op != NULL && item->op->dynamic_inputs != NULL)
     summary = NULL;
-  item->summary = summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
+  if (summary != NULL && was != NULL && g_strcmp0 (was->summary, summary) == 0)
+    item->summary = g_steal_pointer (&was->summary);
+  else
+    item->summary = summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
 
   g_ptr_array_add (build->inputs, inputs);
   g_ptr_array_add (build->outputs, outputs);
@@ -290,17 +376,32 @@ add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioIt
       item->sample_key = studio_figure_sample_key (e, loom_graph_get_folder (graph));
       studio_figure_sample_peek (item->sample_key, &item->figure);
     }
+  else if (build->was[item - build->scene->item] != NULL)
+    item->figure = g_steal_pointer (&build->was[item - build->scene->item]->figure);
   else
     item->figure = studio_figure_curve (item->op, e);
   if (item->figure != NULL || item->sample_key != NULL)
     item->figure_height = STUDIO_CARD_FIGURE;
 }
 
-static gboolean
-is_variadic (const StudioItem *item)
+/* The ports of an item while wires are added. Those that were taken may grow from here on. */
+static GArray *
+ports_of (Build *build, gboolean is_output, guint i)
 {
-  return item->op != NULL && item->op->inputs != NULL && item->op->inputs[0].name != NULL
-         && (item->op->inputs[0].flags & LOOM_PORT_VARIADIC);
+  StudioItem *item = &build->scene->item[i];
+  GPtrArray *all = is_output ? build->outputs : build->inputs;
+  StudioPort **taken = is_output ? &item->output : &item->input;
+
+  if (all->pdata[i] == NULL)
+    {
+      GArray *ports = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+
+      /* Without the weights that are offered after them. */
+      g_array_append_vals (ports, *taken, is_output ? item->n_outputs : item->n_inputs);
+      g_clear_pointer (taken, g_free);
+      all->pdata[i] = ports;
+    }
+  return all->pdata[i];
 }
 
 /* Finds the item and port of a wire's end. A missing port is added, so that every wire is shown. */
@@ -317,7 +418,7 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
   if (found == NULL)
     return FALSE;
   *item = GPOINTER_TO_UINT (found) - 1;
-  ports = g_ptr_array_index (is_output ? build->outputs : build->inputs, *item);
+  ports = ports_of (build, is_output, *item);
   if (name == NULL)
     {
       *port = port_default (ports);
@@ -331,10 +432,40 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
       const LoomPortSpec *weight = is_output ? NULL : weight_spec (build->scene->item[*item].op, name);
 
       port_add (ports, name, weight != NULL ? weight->doc : NULL, FALSE, FALSE);
+      build->scene->item[*item].has_table_ports = FALSE;
       build->ports_came = TRUE;
       *port = ports->len - 1;
       g_array_index (ports, StudioPort, *port).weight = weight != NULL;
     }
+  return TRUE;
+}
+
+/* Takes the ends of a wire from the scene before, if its two cards were taken. *was: the wire there, or STUDIO_NO_ITEM
+ * for a wire that is to be labelled. */
+static gboolean
+take_ends (Build *build, const LoomElement *e, StudioLink *link, guint *was)
+{
+  const StudioScene *before = build->before;
+  const guint64 serial = loom_element_serial (e);
+  const StudioLink *old;
+
+  *was = STUDIO_NO_ITEM;
+  while (before != NULL && build->next_link < before->n_links && before->link[build->next_link].serial != serial)
+    {
+      /* A wire that went is passed over; one that came, or changed its ends, is not there. */
+      if (is_younger (build, e))
+        return FALSE;
+      build->next_link++;
+    }
+  if (before == NULL || build->next_link >= before->n_links)
+    return FALSE;
+  old = &before->link[build->next_link];
+  if (is_younger (build, e) || build->is[old->from] == STUDIO_NO_ITEM || build->is[old->to] == STUDIO_NO_ITEM)
+    return FALSE;
+  *was = build->next_link++;
+  *link = (StudioLink){
+    .from = build->is[old->from], .output = old->output, .to = build->is[old->to], .input = old->input
+  };
   return TRUE;
 }
 
@@ -355,17 +486,22 @@ add_links (Build *build, const LoomElement *scope)
   for (guint pass = 0; pass < 2 && (pass == 0 || build->ports_came); pass++)
     {
       g_array_set_size (links, 0);
+      g_array_set_size (build->was_link, 0);
+      build->next_link = 0;
       g_hash_table_remove_all (build->wide);
       for (guint i = 0; i < n; i++)
         {
           const LoomElement *e = loom_element_child (scope, i);
           StudioLink link = { 0 };
+          guint was;
 
           if (loom_element_tag (e) != LOOM_TAG_WIRE)
             continue;
-          if (!resolve_end (build, loom_element_get (e, "from"), TRUE, &link.from, &link.output)
-              || !resolve_end (build, loom_element_get (e, "to"), FALSE, &link.to, &link.input))
+          if (!take_ends (build, e, &link, &was)
+              && (!resolve_end (build, loom_element_get (e, "from"), TRUE, &link.from, &link.output)
+                  || !resolve_end (build, loom_element_get (e, "to"), FALSE, &link.to, &link.input)))
             continue;
+          g_array_append_val (build->was_link, was);
           link.serial = loom_element_serial (e);
           g_array_append_val (links, link);
         }
@@ -497,9 +633,25 @@ lead_links (Build *build, GHashTable *members)
     scene->n_links = scene_frames_lead (scene, build->inputs, build->outputs, card, scene->link, scene->n_links);
 }
 
+/* TRUE if the link has the label that it had before. */
+static gboolean
+take_label (Build *build, guint i, StudioLink *link)
+{
+  /* Links of collapsed frames are others; there nothing is taken. */
+  const guint was = build->before != NULL ? g_array_index (build->was_link, guint, i) : STUDIO_NO_ITEM;
+  StudioLink *old = was != STUDIO_NO_ITEM ? &build->before->link[was] : NULL;
+
+  if (old == NULL || old->copy != NULL || build->before->shapes != build->scene->shapes || old->typed != link->typed
+      || old->type.dtype != link->type.dtype || !loom_shape_equal (&old->type.shape, &link->type.shape)
+      || memcmp (&old->axes, &link->axes, sizeof link->axes) != 0)
+    return FALSE;
+  link->label = g_steal_pointer (&old->label);
+  return TRUE;
+}
+
 static StudioScene *
 scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
-           const LoomFaults *faults, StudioSceneFix fix, gpointer data, gboolean plain)
+           const LoomFaults *faults, StudioSceneFix fix, gpointer data, gboolean plain, StudioScene *before)
 {
   static guint last_id; /* atomic: threads make scenes, too */
   StudioScene *scene = g_new0 (StudioScene, 1);
@@ -509,10 +661,17 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
                   .plain = plain,
                   .insides = g_hash_table_new (g_str_hash, g_str_equal),
                   .axes = net != NULL ? loom_net_axes_new (net) : NULL,
-                  .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
+                  .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table),
+                  .was_link = g_array_new (FALSE, FALSE, sizeof (guint)) };
   g_autoptr (GHashTable) members = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GPtrArray) frames = scene_frames_collapsed (scope, members);
 
+  /* What a collapsed frame stands for is not in the place where it would be looked for. */
+  if (before != NULL && frames->len == 0 && before->n_hidden == 0 && before->scope == loom_element_serial (scope)
+      && g_str_equal (before->path, scope_path))
+    build.before = before;
+  scene->scope = loom_element_serial (scope);
+  scene->version = loom_graph_version (graph);
   scene->id = (guint)g_atomic_int_add (&last_id, 1) + 1u;
   scene->n_hidden = g_hash_table_size (members);
   scene->n_items = frames->len;
@@ -520,6 +679,10 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
     scene->n_items += loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE;
   scene->n_items -= scene->n_hidden;
   scene->item = g_new0 (StudioItem, scene->n_items + scene->n_hidden + 1);
+  build.was = g_new0 (StudioItem *, scene->n_items + scene->n_hidden + 1);
+  build.is = g_new (guint, build.before != NULL ? before->n_items + 1 : 1);
+  for (guint i = 0; build.before != NULL && i < before->n_items; i++)
+    build.is[i] = STUDIO_NO_ITEM;
   scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
   scene->by_id = g_hash_table_new (g_str_hash, g_str_equal);
   scene->path = g_strdup (scope_path);
@@ -535,17 +698,25 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       StudioItem *item = &scene->item[i];
       GArray *in = g_ptr_array_index (build.inputs, i), *out = g_ptr_array_index (build.outputs, i);
 
-      item->n_inputs = in->len;
-      for (const LoomPortSpec *p = item->op != NULL ? item->op->inputs : NULL; p != NULL && p->name != NULL; p++)
-        if ((p->flags & LOOM_PORT_WEIGHT) && port_find (in, p->name) == STUDIO_NO_ITEM)
-          {
-            port_add (in, p->name, p->doc, FALSE, FALSE);
-            g_array_index (in, StudioPort, in->len - 1).weight = TRUE;
-          }
-      item->n_offered = in->len;
-      item->n_outputs = out->len;
-      item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
-      item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
+      if (in != NULL)
+        {
+          item->n_inputs = in->len;
+          for (const LoomPortSpec *p = item->op != NULL ? item->op->inputs : NULL; p != NULL && p->name != NULL; p++)
+            if ((p->flags & LOOM_PORT_WEIGHT) && port_find (in, p->name) == STUDIO_NO_ITEM)
+              {
+                port_add (in, p->name, p->doc, FALSE, FALSE);
+                g_array_index (in, StudioPort, in->len - 1).weight = TRUE;
+              }
+          item->n_offered = in->len;
+          item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
+        }
+      else
+        item->n_offered = build.was[i]->n_offered;
+      if (out != NULL)
+        {
+          item->n_outputs = out->len;
+          item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
+        }
       item->flow = scene->flow;
       studio_item_resize (item);
     }
@@ -566,7 +737,8 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       in->typed = out->typed;
       in->type = out->type;
       in->axes = out->axes;
-      studio_link_relabel (scene, link);
+      if (!take_label (&build, i, link))
+        studio_link_relabel (scene, link);
     }
   if (faults != NULL)
     scene_faults_add (scene, faults, fix, data);
@@ -594,6 +766,9 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   g_clear_pointer (&build.axes, g_ptr_array_unref);
   g_hash_table_unref (build.wide);
   g_hash_table_unref (build.insides);
+  g_array_unref (build.was_link);
+  g_free (build.was);
+  g_free (build.is);
   return scene;
 }
 
@@ -601,13 +776,32 @@ StudioScene *
 studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
                   const LoomFaults *faults, StudioSceneFix fix, gpointer data)
 {
-  return scene_new (graph, scope, scope_path, net, faults, fix, data, FALSE);
+  return scene_new (graph, scope, scope_path, net, faults, fix, data, FALSE, NULL);
+}
+
+StudioScene *
+studio_scene_renew (StudioScene *before, const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
+                    const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
+{
+  StudioRoutes *routes = studio_scene_steal_routes (before);
+  StudioScene *scene = scene_new (graph, scope, scope_path, net, faults, fix, data, FALSE, before);
+
+  /* Most wires are where they were. */
+  studio_scene_set_routes (scene, routes);
+  studio_scene_free (before);
+  return scene;
+}
+
+void
+studio_scene_disown (StudioScene *scene)
+{
+  scene->scope = G_MAXUINT64;
 }
 
 StudioScene *
 studio_scene_new_plain (const LoomGraph *graph, const LoomElement *scope)
 {
-  return scene_new (graph, scope, "", NULL, NULL, NULL, NULL, TRUE);
+  return scene_new (graph, scope, "", NULL, NULL, NULL, NULL, TRUE, NULL);
 }
 
 void

@@ -86,7 +86,8 @@ typedef struct
   char *repeat; /* "×4" or NULL */
   guint order;  /* index in topological order; G_MAXUINT: unknown */
   guint n_inputs, n_outputs;
-  guint n_offered; /* inputs, then weights that a wire can replace; shown while a wire is drawn */
+  guint n_offered;          /* inputs, then weights that a wire can replace; shown while a wire is drawn */
+  gboolean has_table_ports; /* its ports are those of its operator's table, and none is a wire's or a file's */
   StudioPort *input, *output;
   char *fault; /* one sentence; NULL: none */
   gboolean fault_is_warning;
@@ -143,7 +144,8 @@ typedef struct _StudioRoutes StudioRoutes; /* studio-routes.h */
 
 typedef struct
 {
-  guint id; /* no other scene of this process has it */
+  guint id;               /* no other scene of this process has it */
+  guint64 scope, version; /* serial of the shown scope, and version of the graph */
   StudioFlow flow;
   gboolean flow_stated; /* set in the file */
   StudioShapes shapes;
@@ -168,6 +170,13 @@ typedef char *(*StudioSceneFix) (const LoomFault *fault, guint64 serial, gpointe
  */
 StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
                                const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data);
+/* The same from the scene of an earlier version of the same graph (transfer full), which may show another scope: cards,
+ * wires and labels that did not change are taken from it, and routes too. */
+StudioScene *
+studio_scene_renew (StudioScene *before, const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
+                    const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data);
+/* The scene of another graph: only the settings and routes of its wires can be taken from it. */
+void studio_scene_disown (StudioScene *scene);
 /* Cards, ports and wires only: no types and no figures. */
 StudioScene *studio_scene_new_plain (const LoomGraph *graph, const LoomElement *scope);
 /* Reads the positions of cards, frames, notes and reroute points again, after an edit that changed nothing else. Cards
