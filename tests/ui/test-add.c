@@ -402,7 +402,7 @@ test_lone_target (void)
                                                cases[i].source);
       g_autofree char *target = g_strdup_printf ("%s.target", cases[i].loss);
       g_autoptr (StudioDocument) document = document_load (text);
-      StudioAddPlace place = place_of (document, STUDIO_ADD_BEHIND, "fc");
+      StudioAddPlace place = place_of (document, STUDIO_ADD_AFTER, "fc");
 
       g_test_message ("%s after %s", cases[i].loss, cases[i].source);
       g_assert_cmpuint (studio_document_add (document, cases[i].loss, FALSE, NULL, &place, NULL), !=, 0);
@@ -417,7 +417,7 @@ test_typed_added (void)
 {
   static const char *const parameters[] = { "out_features", "7", "bias", "false", NULL };
   g_autoptr (StudioDocument) document = document_load (chain);
-  StudioAddPlace place = place_of (document, STUDIO_ADD_BEHIND, "fc");
+  StudioAddPlace place = place_of (document, STUDIO_ADD_AFTER, "fc");
   guint64 serial = studio_document_add (document, "linear", FALSE, parameters, &place, NULL);
   LoomElement *node = loom_graph_by_serial (studio_document_get_graph (document), serial);
 

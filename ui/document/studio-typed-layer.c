@@ -1,7 +1,7 @@
-/* Reads the values behind a layer's name from the tables of parameters, so that an operator needs nothing for it.
+/* Reads the values after a layer's name by the tables of parameters, so that an operator needs nothing for it.
  *
  * Numbers without a name go to the parameters in the order of the table, which is that of PyTorch: required ones first,
- * since they have to be said. Each value is judged as in the inspector before anything is added. */
+ * since they have to be said. Each value is checked as in the inspector before anything is added. */
 #include "ui/document/studio-typed-layer.h"
 
 #include <glib/gi18n.h>
