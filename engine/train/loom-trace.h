@@ -33,7 +33,7 @@ typedef struct
   gint64 begin, end; /* nanoseconds since the step began */
   double bytes;      /* read and written, or communicated; 0: unknown */
   gint32 rank, kind;
-  gint32 phase;      /* LoomTracePhase */
+  gint32 phase; /* LoomTracePhase */
   /* Not in files. For a pipeline's stage: 1 + 2·micro-batch, plus 1 for its backward pass; 0: none. For an exchange:
    * the axis of the mesh. */
   gint32 pass, along;

@@ -18,7 +18,7 @@ struct _CanvasView
   gboolean is_fitted; /* nothing was moved since the graph, or the part that is kept, was fitted */
   gboolean keeps_part;
   gboolean fits_all; /* everything was fitted, however small */
-  StudioRect part; /* that is fitted instead of the graph, if it is kept */
+  StudioRect part;   /* that is fitted instead of the graph, if it is kept */
 
   CanvasFlight *flight;
   StudioView flown;                             /* as the flight left the view */

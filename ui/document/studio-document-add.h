@@ -27,10 +27,10 @@ typedef struct
 /* Adds a node of this operator, or an instance of this module; the module is one of the graph, or one of the library by
  * reference (see studio-library.h), whose definition is then copied into the document in the same step. Selects it and
  * returns its serial; 0 if there is no such operator, module or place. Required parameters get the values of the
- * operator table; parameters, if not NULL, are names and values in turn, which replace those. Ports are chosen by types:
- * the first output of the card that fits, the first input that accepts it; the target of a loss is wired to the data
- * set if exactly one of its outputs fits. said: the reason if no port fits, so that the node is not wired, or if it may
- * not be added there (transfer full). */
+ * operator table; parameters, if not NULL, are names and values in turn, which replace those. Ports are chosen by
+ * types: the first output of the card that fits, the first input that accepts it; the target of a loss is wired to the
+ * data set if exactly one of its outputs fits. said: the reason if no port fits, so that the node is not wired, or if
+ * it may not be added there (transfer full). */
 guint64 studio_document_add (StudioDocument *self, const char *name, gboolean is_module, const char *const *parameters,
                              const StudioAddPlace *place, char **said);
 /* How well a new node of this operator would fit there. At a point every operator fits. */

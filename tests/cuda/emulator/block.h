@@ -9,15 +9,15 @@ namespace emulated
 {
 struct Warp
 {
-  uint32_t ready;                  /* lanes that may run */
-  uint32_t arrived;                /* lanes that wait at a shuffle or a warp's barrier */
-  bool barrier;                    /* TRUE: at a warp's barrier, else at a shuffle */
+  uint32_t ready;   /* lanes that may run */
+  uint32_t arrived; /* lanes that wait at a shuffle or a warp's barrier */
+  bool barrier;     /* TRUE: at a warp's barrier, else at a shuffle */
   int offset, line;
-  uint32_t epoch;                  /* warp barriers passed */
+  uint32_t epoch; /* warp barriers passed */
   unsigned char from[32];
   unsigned long long sent[32], came[32];
   void *values[32]; /* of lanes that work at once */
-  float *sums[32]; /* the sums and operands that lanes pass to a product */
+  float *sums[32];  /* the sums and operands that lanes pass to a product */
   const float *a[32], *b[32];
 };
 

@@ -28,7 +28,7 @@
 #define __shfl_sync(mask, value, from) emulated::shuffle (mask, value, from, -1, __LINE__)
 /* The product of kernels/cuda/cuda-mma.cuh, with operands converted to f32. */
 #define EMULATED_JOIN(Op, FIRST, LAST, value) emulated::join<Op, FIRST, LAST> (value, __LINE__)
-#define EMULATED_TENSOR_CORES(sums, a, b) emulated::multiply (sums, a, b, __LINE__)
+#define EMULATED_TENSOR_CORES(sums, a, b)     emulated::multiply (sums, a, b, __LINE__)
 
 /* As in the device library: exact at multiples of one half. Newer C libraries have these functions. */
 #if !__GLIBC_PREREQ(2, 41)
@@ -191,7 +191,8 @@ launch (const char *name, const Shape &shape, K kernel, P... arguments)
 
   static_assert (std::is_trivially_copyable_v<std::remove_const_t<Call> >,
                  "arguments of a kernel are copied byte by byte");
-  submit (name, shape, [] (const void *copied) { (*(Call *)copied) (); }, &call, sizeof call, pointers, sizeof... (P));
+  submit (
+      name, shape, [] (const void *copied) { (*(Call *)copied) (); }, &call, sizeof call, pointers, sizeof...(P));
 }
 }
 

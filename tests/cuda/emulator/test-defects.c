@@ -1,7 +1,8 @@
 /* Defects that the emulated GPU finds, and the order or check that finds each.
  *
  * The modules with defects have those that meson.build writes into copies of kernels' sources, and
- * GRADLOOM_EMULATOR_DEFECT names the one that is there; the module without them must compute the same call correctly. */
+ * GRADLOOM_EMULATOR_DEFECT names the one that is there; the module without them must compute the same call correctly.
+ */
 #include <gmodule.h>
 #include <math.h>
 #include <string.h>
@@ -89,7 +90,8 @@ joined_twice (Card *card)
   const LoomTensorDesc out[3]
       = { x, { .dtype = LOOM_F32, .rank = 1, .dim = { 3 } }, { .dtype = LOOM_F32, .rank = 1, .dim = { 3 } } };
   const LoomNormAttrs attrs = { .eps = 1e-5, .axes = 1 };
-  const LoomKernelSpec spec = { .primitive = "layer_norm", .attrs = &attrs, .n_in = 1, .n_out = 3, .in = &x, .out = out };
+  const LoomKernelSpec spec
+      = { .primitive = "layer_norm", .attrs = &attrs, .n_in = 1, .n_out = 3, .in = &x, .out = out };
   g_autofree float *values = g_new (float, 3 * WIDTH), *got = g_new (float, 3 * WIDTH);
   LoomKernel *kernel = NULL;
   void *buffers[5] = { NULL };
@@ -143,7 +145,8 @@ bound_again (Card *card)
   const LoomTensorDesc x = { .dtype = LOOM_F32, .rank = 1, .dim = { 100 } };
   const LoomTensorDesc out[2] = { { .dtype = LOOM_F32 }, { .dtype = LOOM_F32 } };
   const LoomGradStatsAttrs attrs = { 0 };
-  const LoomKernelSpec spec = { .primitive = "grad_stats", .attrs = &attrs, .n_in = 1, .n_out = 2, .in = &x, .out = out };
+  const LoomKernelSpec spec
+      = { .primitive = "grad_stats", .attrs = &attrs, .n_in = 1, .n_out = 2, .in = &x, .out = out };
   float values[100], got = 0;
   LoomStream *stream = NULL;
   LoomKernel *kernel = NULL;
@@ -259,8 +262,8 @@ main (int argc, char **argv)
     for (int mode = 0; mode < (int)G_N_ELEMENTS (orders); mode++)
       for (int present = 0; present < 2; present++)
         {
-          g_autofree char *path
-              = g_strdup_printf ("/emulator/defect/%s/%s/%s", defects[d].name, orders[mode], present ? "found" : "without");
+          g_autofree char *path = g_strdup_printf ("/emulator/defect/%s/%s/%s", defects[d].name, orders[mode],
+                                                   present ? "found" : "without");
           Trial *trial = g_new (Trial, 1);
 
           *trial = (Trial){ &defects[d], mode, present };
