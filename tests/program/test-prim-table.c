@@ -70,7 +70,7 @@ test_equality (void)
   DIFFERS ("matmul", LoomMatmulAttrs, trans_b, TRUE);
   DIFFERS ("matmul", LoomMatmulAttrs, has_bias, TRUE);
   DIFFERS ("matmul", LoomMatmulAttrs, act, LOOM_SCALAR_RELU);
-  DIFFERS ("matmul", LoomMatmulAttrs, slope, LOOM_SCALAR_RELU_GRAD);
+  DIFFERS ("matmul", LoomMatmulAttrs, derivative, LOOM_SCALAR_RELU_GRAD);
   DIFFERS ("matmul", LoomMatmulAttrs, sum_b, TRUE);
   for (guint i = 0; i < G_N_ELEMENTS (convs); i++)
     {

@@ -9,9 +9,9 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  const LoomTensorFile *file; /* data/OPERATOR.safetensors */
-  const char *number;         /* which sample: tensors are NUMBER/in.PORT and so on */
-  JsonObject *about;          /* its description, see make.py */
+  LoomTensorFile *file; /* data/OPERATOR.safetensors */
+  const char *number;   /* which sample: tensors are NUMBER/in.PORT and so on */
+  JsonObject *about;    /* its description, see make.py */
 } Sample;
 
 typedef struct

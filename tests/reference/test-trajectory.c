@@ -54,7 +54,7 @@ static const struct
 
 typedef struct
 {
-  const LoomTensorFile *file;
+  LoomTensorFile *file;
   const char *number;
   JsonObject *about;
   GArray *losses, *rates; /* double */
@@ -64,7 +64,7 @@ typedef struct
 static char *folder;
 
 static LoomTensor *
-stored (const LoomTensorFile *file, const char *name)
+stored (LoomTensorFile *file, const char *name)
 {
   g_autoptr (GError) error = NULL;
   int i = loom_tensor_file_find (file, name);

@@ -241,7 +241,7 @@ watch (StudioDocument *document, const char *id)
   LoomElement *view;
 
   studio_document_begin (document, "Watch");
-  studio_document_make_room_for_pin (document, id, 176);
+  studio_document_make_space_for_pin (document, id, 176);
   view = studio_document_ensure (document, LOOM_TAG_VIEW);
   studio_document_edit (
       document,
