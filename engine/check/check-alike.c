@@ -80,15 +80,25 @@ same_elementwise (const LoomElementwiseAttrs *a, const LoomElementwiseAttrs *b)
   return same_parts (a->in_part, b->in_part, a->n_in_parts) && same_parts (a->out_part, b->out_part, a->n_out_parts);
 }
 
+gboolean
+check_same_attrs (const char *primitive, const void *a, const void *b)
+{
+  const LoomPrim *prim = loom_prim (primitive);
+
+  if (strcmp (primitive, "elementwise") == 0)
+    return same_elementwise (a, b);
+  return prim != NULL && loom_prim_same_attrs (prim, a, b);
+}
+
 /* Draws of two nodes have two streams, and are otherwise the same. */
 static gboolean
-same_attrs (Alike *self, const LoomPrim *prim, const void *a, const void *b)
+same_attrs (Alike *self, const char *primitive, const void *a, const void *b)
 {
   const LoomRandomAttrs *x = a, *y = b;
 
-  if (strcmp (prim->name, "random") == 0)
+  if (strcmp (primitive, "random") == 0)
     return x->kind == y->kind && are_paired (&self->streams, x->stream, y->stream);
-  return loom_prim_same_attrs (prim, a, b);
+  return check_same_attrs (primitive, a, b);
 }
 
 /* ---- the plan's instructions ----------------------------------------------------------- */
@@ -140,8 +150,6 @@ same_value (Alike *self, guint x, guint y)
 static gboolean
 same_spec (Alike *self, const LoomKernelSpec *a, const LoomKernelSpec *b)
 {
-  const LoomPrim *prim = loom_prim (a->primitive);
-
   if (strcmp (a->primitive, b->primitive) != 0 || a->n_in != b->n_in || a->n_out != b->n_out || a->tf32 != b->tf32
       || g_strcmp0 (a->algorithm, b->algorithm) != 0)
     return FALSE;
@@ -151,9 +159,7 @@ same_spec (Alike *self, const LoomKernelSpec *a, const LoomKernelSpec *b)
   for (int k = 0; k < a->n_out; k++)
     if (!same_desc (&a->out[k], &b->out[k]))
       return FALSE;
-  if (strcmp (a->primitive, "elementwise") == 0)
-    return same_elementwise (a->attrs, b->attrs);
-  return prim != NULL && same_attrs (self, prim, a->attrs, b->attrs);
+  return same_attrs (self, a->primitive, a->attrs, b->attrs);
 }
 
 static gboolean
@@ -195,7 +201,7 @@ same_step (Alike *self, guint i, guint k)
   const LoomInstr *b = loom_program_instr (self->pieces->program, k);
 
   if (a->prim != b->prim || a->prim->bodies != NULL || a->n_in != b->n_in || a->n_out != b->n_out
-      || !same_attrs (self, a->prim, a->attrs, b->attrs))
+      || !same_attrs (self, a->prim->name, a->attrs, b->attrs))
     return FALSE;
   for (guint n = 0; n < a->n_in; n++)
     if (!same_meaning (self, a->in[n], b->in[n]))

@@ -18,6 +18,9 @@
 #include <string.h>
 
 #define MAX_OPERATIONS 2e7
+/* Of pieces that a rule proves, with all sets of operands: the rule shows what they compute, and one set that their
+ * kernels do it in this size. */
+#define MAX_PROVEN 2e6
 /* Of pieces that no rule proves: with one set of operands. */
 #define MAX_LARGE  1e9
 #define MAX_GROWTH 4
@@ -137,6 +140,9 @@ convert_into (LoomTensor *to, const LoomTensor *from)
 {
   if (to->dtype == from->dtype)
     memcpy (to->data, from->data, from->bytes);
+  else if (to->dtype == LOOM_F64 && from->dtype == LOOM_F32)
+    for (gint64 i = 0; i < from->count; i++)
+      ((double *)to->data)[i] = ((const float *)from->data)[i];
   else
     for (gint64 i = 0; i < from->count; i++)
       loom_tensor_set (to, i, loom_tensor_get (from, i));
@@ -147,9 +153,14 @@ static void
 move_a_bit (LoomTensor *t, LoomDType dtype, GRand *rand)
 {
   const double by = 2 * check_roundoff (dtype);
+  guint32 bits = 0;
 
-  for (gint64 i = 0; loom_dtype_is_float (dtype) && i < t->count; i++)
-    loom_tensor_set (t, i, loom_tensor_get (t, i) * (1 + (g_rand_boolean (rand) ? by : -by)));
+  for (gint64 i = 0; loom_dtype_is_float (dtype) && i < t->count; i++, bits >>= 1)
+    {
+      if (i % 32 == 0)
+        bits = g_rand_int (rand);
+      loom_tensor_set (t, i, loom_tensor_get (t, i) * (1 + (bits & 1 ? by : -by)));
+    }
 }
 
 static void
@@ -388,16 +399,20 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
 {
   const CheckPieces *p = m->pieces;
   g_auto (Trial) t = { .m = m, .piece = piece };
+  gboolean is_proven;
   double operations;
   guint tried = 0;
+  int n_sets;
 
   f->outcome = OUTCOME_UNCHECKED;
   f->instr = f->root = G_MAXUINT;
   if (!has_claims (m, piece))
     return;
   operations = check_piece_operations (p, piece, &t.depth);
+  is_proven = operations > MIN (m->max_operations, MAX_PROVEN) && check_rule_holds (p, piece) && !runs_bodies (m, piece);
+  n_sets = operations > m->max_operations || is_proven ? 1 : CHECK_N_SETS;
   if (operations > m->max_large || check_piece_elements (p, piece) > MAX_ELEMENTS
-      || (operations > m->max_operations && check_rule_holds (p, piece) && !runs_bodies (m, piece)))
+      || (operations > m->max_operations && is_proven))
     {
       f->outcome = OUTCOME_TOO_LARGE;
       return;
@@ -415,7 +430,7 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
   find_coarsest (&t);
   f->is_local = t.local;
   f->outcome = OUTCOME_EQUAL;
-  for (int set = 0; set < (operations > m->max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
+  for (int set = 0; set < n_sets && f->outcome == OUTCOME_EQUAL; set++)
     tried += try_set (&t, (CheckSet)set, f);
   if (tried == 0)
     f->outcome = OUTCOME_UNCHECKED;
