@@ -54,6 +54,7 @@ typedef struct
   Outcome outcome;
   gboolean is_local;    /* the piece makes no sums, so roundings were compared too */
   gboolean is_rounding; /* a difference of roundings alone */
+  CheckSet set;         /* that showed a difference */
   guint instr, root;    /* of a difference; G_MAXUINT: none */
   char *text;           /* owned */
   gboolean is_alike;    /* equal because another piece is */
@@ -394,25 +395,41 @@ runs_bodies (const Meaning *m, const CheckPiece *piece)
   return FALSE;
 }
 
+/* How much of a piece is evaluated. */
+typedef struct
+{
+  double depth;
+  int n_sets; /* all, 1, or 0: it is too large */
+} Effort;
+
+static Effort
+choose_effort (const Meaning *m, const CheckPiece *piece)
+{
+  Effort effort = { .depth = 1 };
+  const double operations = check_piece_operations (m->pieces, piece, &effort.depth);
+  const gboolean is_proven = operations > MIN (m->max_operations, MAX_PROVEN) && check_rule_holds (m->pieces, piece)
+                             && !runs_bodies (m, piece);
+
+  if (operations > m->max_large || check_piece_elements (m->pieces, piece) > MAX_ELEMENTS
+      || (operations > m->max_operations && is_proven))
+    return effort;
+  effort.n_sets = operations > m->max_operations || is_proven ? 1 : CHECK_N_SETS;
+  return effort;
+}
+
+/* first: the set that is tried if only one is. */
 static void
-evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
+evaluate (const Meaning *m, const CheckPiece *piece, const Effort *effort, CheckSet first, Finding *f)
 {
   const CheckPieces *p = m->pieces;
-  g_auto (Trial) t = { .m = m, .piece = piece };
-  gboolean is_proven;
-  double operations;
+  g_auto (Trial) t = { .m = m, .piece = piece, .depth = effort->depth };
   guint tried = 0;
-  int n_sets;
 
   f->outcome = OUTCOME_UNCHECKED;
   f->instr = f->root = G_MAXUINT;
   if (!has_claims (m, piece))
     return;
-  operations = check_piece_operations (p, piece, &t.depth);
-  is_proven = operations > MIN (m->max_operations, MAX_PROVEN) && check_rule_holds (p, piece) && !runs_bodies (m, piece);
-  n_sets = operations > m->max_operations || is_proven ? 1 : CHECK_N_SETS;
-  if (operations > m->max_large || check_piece_elements (p, piece) > MAX_ELEMENTS
-      || (operations > m->max_operations && is_proven))
+  if (effort->n_sets == 0)
     {
       f->outcome = OUTCOME_TOO_LARGE;
       return;
@@ -430,8 +447,11 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
   find_coarsest (&t);
   f->is_local = t.local;
   f->outcome = OUTCOME_EQUAL;
-  for (int set = 0; set < n_sets && f->outcome == OUTCOME_EQUAL; set++)
-    tried += try_set (&t, (CheckSet)set, f);
+  for (int k = 0; k < effort->n_sets && f->outcome == OUTCOME_EQUAL; k++)
+    {
+      f->set = effort->n_sets == 1 ? first : (CheckSet)k;
+      tried += try_set (&t, f->set, f);
+    }
   if (tried == 0)
     f->outcome = OUTCOME_UNCHECKED;
 }
@@ -445,10 +465,18 @@ equals_new (void)
   return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
 }
 
-static gboolean
-is_like_an_equal (const Meaning *m, const CheckPiece *piece)
+/* The operands that were tried belong to it. */
+static gpointer
+equals_key (const Meaning *m, const CheckPiece *piece, const Effort *effort, CheckSet first)
 {
-  const GPtrArray *list = g_hash_table_lookup (m->equals, GUINT_TO_POINTER (check_piece_hash (m->pieces, piece)));
+  return GUINT_TO_POINTER (check_piece_hash (m->pieces, piece) * (CHECK_N_SETS + 1)
+                           + (effort->n_sets == 1 ? (guint)first : CHECK_N_SETS));
+}
+
+static gboolean
+is_like_an_equal (const Meaning *m, const CheckPiece *piece, gpointer key)
+{
+  const GPtrArray *list = g_hash_table_lookup (m->equals, key);
 
   for (guint i = 0; list != NULL && i < list->len; i++)
     if (check_pieces_are_alike (m->pieces, list->pdata[i], piece))
@@ -457,9 +485,8 @@ is_like_an_equal (const Meaning *m, const CheckPiece *piece)
 }
 
 static void
-take_equal (const Meaning *m, CheckPiece *piece)
+take_equal (const Meaning *m, CheckPiece *piece, gpointer key)
 {
-  const gpointer key = GUINT_TO_POINTER (check_piece_hash (m->pieces, piece));
   GPtrArray *list = g_hash_table_lookup (m->equals, key);
 
   if (list == NULL)
@@ -472,20 +499,25 @@ take_equal (const Meaning *m, CheckPiece *piece)
 
 /* ---- pieces that grow --------------------------------------------------------------------------- */
 
+/* first: see evaluate(). Of a grown piece it is the set that showed the difference in the smaller one. */
 static void
-examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
+examine (const Meaning *m, const GArray *instrs, guint growth, CheckSet first, Finding *f)
 {
   g_autoptr (CheckPiece) piece = check_piece_new (m->pieces, instrs, growth > 0);
   g_autoptr (GArray) wider = NULL;
+  Effort effort;
+  gpointer key;
 
   if (piece->missing->len > 0 && growth < MAX_GROWTH)
     wider = check_piece_with_producers (m->pieces, piece, TRUE);
   if (wider != NULL)
     {
-      examine (m, wider, growth + 1, f);
+      examine (m, wider, growth + 1, first, f);
       return;
     }
-  if (is_like_an_equal (m, piece))
+  effort = choose_effort (m, piece);
+  key = equals_key (m, piece, &effort, first);
+  if (is_like_an_equal (m, piece, key))
     {
       f->outcome = OUTCOME_EQUAL;
       f->instr = f->root = G_MAXUINT;
@@ -493,15 +525,18 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       f->is_alike = TRUE;
       return;
     }
-  evaluate (m, piece, f);
+  evaluate (m, piece, &effort, first, f);
   if (f->outcome == OUTCOME_EQUAL)
     {
-      take_equal (m, g_steal_pointer (&piece));
+      take_equal (m, g_steal_pointer (&piece), key);
       return;
     }
   if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED) && check_rule_holds (m->pieces, piece))
     f->outcome = OUTCOME_BY_RULE;
-  /* The number may be one that a pass reused, or the operands may be related. */
+  /* The number may be one that a pass reused, or the operands may be related. Neither excuses a call that a rule
+   * proves. */
+  if (f->outcome == OUTCOME_DIFFERENT && check_rule_holds (m->pieces, piece))
+    return;
   for (int way = 0; way < 2 && f->outcome == OUTCOME_DIFFERENT && growth < MAX_GROWTH; way++)
     {
       g_autoptr (GArray) with = NULL;
@@ -513,7 +548,7 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
         with = check_piece_with_readers (m->pieces, piece, f->root);
       if (with == NULL)
         continue;
-      examine (m, with, growth + 1, &again);
+      examine (m, with, growth + 1, f->set, &again);
       g_debug ("grown for %s: %s", f->text, again.text != NULL ? again.text : "no difference was found");
       if (again.outcome == OUTCOME_EQUAL && (!f->is_rounding || again.is_local))
         {
@@ -622,7 +657,7 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
 
       if (origin != NULL && !belongs_to (&m, instrs, origin))
         continue;
-      examine (&m, instrs, 0, &f);
+      examine (&m, instrs, 0, CHECK_SET_NORMAL, &f);
       report_finding (&m, instrs, &f);
     }
   g_hash_table_unref (m.equals);

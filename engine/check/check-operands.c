@@ -15,7 +15,7 @@ check_set_name (CheckSet set)
 
 /* Primitives whose results depend on single elements, in addition to those with flags. */
 static const char *const local_prims[]
-    = { "expand", "concat", "pad", "gather_rows", "gather", "sort", "argreduce", "max_pool2d" };
+    = { "expand", "concat", "pad", "gather_rows", "gather", "sort", "argreduce", "max_pool2d", "cross_entropy_grad" };
 
 gboolean
 check_steps_are_local (const LoomProgram *program, const GArray *steps)
