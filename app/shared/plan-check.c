@@ -151,9 +151,9 @@ only_meaning (const LoomCheckReport *report)
  * makes it wrong. Returns the number of lists of faults that were printed. */
 static guint
 check_plans (const GArray *plans, LoomDevices *devices, gboolean are_all, const char *exchanges, gboolean json,
-             LoomCheckReport *report)
+             LoomCheckKnown *known, LoomCheckReport *report)
 {
-  const LoomCheckOptions options = { .meaning = TRUE };
+  const LoomCheckOptions options = { .meaning = TRUE, .known = known };
   g_autoptr (GPtrArray) ranks = g_ptr_array_new ();
   g_autoptr (LoomCheckReport) together = loom_check_report_new ();
   guint n_lists = 0;
@@ -189,9 +189,10 @@ gboolean
 plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json)
 {
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
-  guint n_lists = check_plans (steps, devices, are_all, "the exchanges of all ranks' steps", json, report);
+  g_autoptr (LoomCheckKnown) known = loom_check_known_new ();
+  guint n_lists = check_plans (steps, devices, are_all, "the exchanges of all ranks' steps", json, known, report);
 
-  n_lists += check_plans (updates, devices, are_all, "the exchanges of all ranks' updates", json, report);
+  n_lists += check_plans (updates, devices, are_all, "the exchanges of all ranks' updates", json, known, report);
   print_verdict (report, n_lists, json);
   return report->faults->len == 0;
 }

@@ -15,7 +15,7 @@ typedef struct
 
 typedef struct
 {
-  const CheckPieces *pieces;
+  const CheckPieces *of_a, *of_b;
   const CheckPiece *a, *b;
   Pairs roots, values, streams;
 } Alike;
@@ -101,6 +101,15 @@ same_attrs (Alike *self, const char *primitive, const void *a, const void *b)
   return check_same_attrs (primitive, a, b);
 }
 
+/* TRUE if the devices with this index are the same one. */
+static gboolean
+same_device (Alike *self, guint a, guint b)
+{
+  if (a >= loom_plan_n_devices (self->of_a->plan) || b >= loom_plan_n_devices (self->of_b->plan))
+    return a == b;
+  return strcmp (loom_plan_device (self->of_a->plan, a)->name, loom_plan_device (self->of_b->plan, b)->name) == 0;
+}
+
 /* ---- the plan's instructions ----------------------------------------------------------- */
 
 static gboolean
@@ -109,7 +118,7 @@ same_root (Alike *self, guint x, guint y)
   if (x == G_MAXUINT || y == G_MAXUINT)
     return x == y;
   return are_paired (&self->roots, x, y)
-         && same_desc (&loom_plan_value (self->pieces->plan, x)->desc, &loom_plan_value (self->pieces->plan, y)->desc);
+         && same_desc (&loom_plan_value (self->of_a->plan, x)->desc, &loom_plan_value (self->of_b->plan, y)->desc);
 }
 
 static gboolean
@@ -122,12 +131,14 @@ shares_bytes (const LoomPlan *plan, guint v, guint w)
 
 /* Results are stored over the same operands. */
 static gboolean
-same_places (const LoomPlan *plan, const LoomPlanInstr *a, const LoomPlanInstr *b)
+same_places (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
 {
+  const LoomPlan *plan = self->of_a->plan, *other = self->of_b->plan;
+
   for (guint o = a->n_in; o < a->n_in + a->n_out; o++)
     for (guint k = 0; k < o; k++)
       if (a->value[o] != G_MAXUINT && a->value[k] != G_MAXUINT
-          && shares_bytes (plan, a->value[o], a->value[k]) != shares_bytes (plan, b->value[o], b->value[k]))
+          && shares_bytes (plan, a->value[o], a->value[k]) != shares_bytes (other, b->value[o], b->value[k]))
         return FALSE;
   return TRUE;
 }
@@ -139,12 +150,12 @@ same_value (Alike *self, guint x, guint y)
 
   if (x == G_MAXUINT || y == G_MAXUINT)
     return x == y;
-  a = loom_plan_value (self->pieces->plan, x);
-  b = loom_plan_value (self->pieces->plan, y);
-  return a->location.kind == b->location.kind && a->location.device == b->location.device
+  a = loom_plan_value (self->of_a->plan, x);
+  b = loom_plan_value (self->of_b->plan, y);
+  return a->location.kind == b->location.kind && same_device (self, a->location.device, b->location.device)
          && same_desc (&a->desc, &b->desc) && same_root (self, a->root, b->root)
-         && a->location.offset - loom_plan_value (self->pieces->plan, a->root)->location.offset
-                == b->location.offset - loom_plan_value (self->pieces->plan, b->root)->location.offset;
+         && a->location.offset - loom_plan_value (self->of_a->plan, a->root)->location.offset
+                == b->location.offset - loom_plan_value (self->of_b->plan, b->root)->location.offset;
 }
 
 static gboolean
@@ -165,8 +176,8 @@ same_spec (Alike *self, const LoomKernelSpec *a, const LoomKernelSpec *b)
 static gboolean
 same_instr (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
 {
-  if (a->n_in != b->n_in || a->n_out != b->n_out || a->device != b->device || a->n_bodies > 0 || b->n_bodies > 0
-      || a->is_wait != b->is_wait || g_strcmp0 (a->algorithm, b->algorithm) != 0
+  if (a->n_in != b->n_in || a->n_out != b->n_out || !same_device (self, a->device, b->device) || a->n_bodies > 0
+      || b->n_bodies > 0 || a->is_wait != b->is_wait || g_strcmp0 (a->algorithm, b->algorithm) != 0
       || g_strcmp0 (a->primitive, b->primitive) != 0 || (a->spec == NULL) != (b->spec == NULL)
       || (a->kernel == NULL) != (b->kernel == NULL))
     return FALSE;
@@ -176,7 +187,7 @@ same_instr (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
   for (guint k = 0; k < a->n_in + a->n_out; k++)
     if (!same_value (self, a->value[k], b->value[k]))
       return FALSE;
-  return (a->spec == NULL || same_spec (self, a->spec, b->spec)) && same_places (self->pieces->plan, a, b);
+  return (a->spec == NULL || same_spec (self, a->spec, b->spec)) && same_places (self, a, b);
 }
 
 /* ---- the program's steps ------------------------------------------------------------------ */
@@ -184,21 +195,21 @@ same_instr (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
 static gboolean
 same_meaning (Alike *self, LoomValue v, LoomValue w)
 {
-  const CheckPieces *p = self->pieces;
+  const CheckPieces *p = self->of_a, *q = self->of_b;
 
   if (v == 0 || w == 0)
     return v == w;
-  return are_paired (&self->values, p->number[v], p->number[w])
-         && same_desc (&loom_value_info (p->program, v)->desc, &loom_value_info (p->program, w)->desc)
-         && self->a->is_given[p->number[v]] == self->b->is_given[p->number[w]]
-         && p->constant[p->number[v]] == p->constant[p->number[w]];
+  return are_paired (&self->values, p->number[v], q->number[w])
+         && same_desc (&loom_value_info (p->program, v)->desc, &loom_value_info (q->program, w)->desc)
+         && self->a->is_given[p->number[v]] == self->b->is_given[q->number[w]]
+         && p->constant[p->number[v]] == q->constant[q->number[w]];
 }
 
 static gboolean
 same_step (Alike *self, guint i, guint k)
 {
-  const LoomInstr *a = loom_program_instr (self->pieces->program, i);
-  const LoomInstr *b = loom_program_instr (self->pieces->program, k);
+  const LoomInstr *a = loom_program_instr (self->of_a->program, i);
+  const LoomInstr *b = loom_program_instr (self->of_b->program, k);
 
   if (a->prim != b->prim || a->prim->bodies != NULL || a->n_in != b->n_in || a->n_out != b->n_out
       || !same_attrs (self, a->prim->name, a->attrs, b->attrs))
@@ -228,7 +239,7 @@ same_roots (Alike *self, const GArray *a, const GArray *b)
   for (guint i = 0; i < a->len; i++)
     {
       const guint x = g_array_index (a, guint, i), y = g_array_index (b, guint, i);
-      const GArray *of_x = self->pieces->claims[x], *of_y = self->pieces->claims[y];
+      const GArray *of_x = self->of_a->claims[x], *of_y = self->of_b->claims[y];
 
       if (!same_root (self, x, y) || (of_x == NULL) != (of_y == NULL) || (of_x != NULL && of_x->len != of_y->len)
           || (of_x != NULL && !same_list (self, of_x, of_y)))
@@ -246,8 +257,8 @@ compare (Alike *self)
       || a->steps->len != b->steps->len || a->sources->len != b->sources->len || a->missing->len != b->missing->len)
     return FALSE;
   for (guint i = 0; i < a->instrs->len; i++)
-    if (!same_instr (self, loom_plan_instr (self->pieces->plan, g_array_index (a->instrs, guint, i)),
-                     loom_plan_instr (self->pieces->plan, g_array_index (b->instrs, guint, i))))
+    if (!same_instr (self, loom_plan_instr (self->of_a->plan, g_array_index (a->instrs, guint, i)),
+                     loom_plan_instr (self->of_b->plan, g_array_index (b->instrs, guint, i))))
       return FALSE;
   for (guint s = 0; s < a->steps->len; s++)
     if (!same_step (self, g_array_index (a->steps, guint, s), g_array_index (b->steps, guint, s)))
@@ -257,9 +268,9 @@ compare (Alike *self)
 }
 
 gboolean
-check_pieces_are_alike (const CheckPieces *pieces, const CheckPiece *a, const CheckPiece *b)
+check_pieces_are_alike (const CheckPiece *a, const CheckPiece *b)
 {
-  Alike self = { pieces, a, b, pairs_new (), pairs_new (), pairs_new () };
+  Alike self = { a->of, b->of, a, b, pairs_new (), pairs_new (), pairs_new () };
   const gboolean alike = compare (&self);
 
   pairs_free (&self.roots);
@@ -269,8 +280,9 @@ check_pieces_are_alike (const CheckPieces *pieces, const CheckPiece *a, const Ch
 }
 
 guint
-check_piece_hash (const CheckPieces *pieces, const CheckPiece *piece)
+check_piece_hash (const CheckPiece *piece)
 {
+  const CheckPieces *pieces = piece->of;
   guint hash = piece->instrs->len * 31 + piece->steps->len;
 
   for (guint s = 0; s < piece->steps->len; s++)

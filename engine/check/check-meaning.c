@@ -36,7 +36,7 @@ typedef struct
   LoomCheckReport *report;
   double max_operations, max_large;
   guint64 seed;
-  GHashTable *equals;
+  LoomCheckKnown *known;
 } Meaning;
 
 typedef enum
@@ -458,28 +458,45 @@ evaluate (const Meaning *m, const CheckPiece *piece, const Effort *effort, Check
 
 /* ---- pieces that are alike ---------------------------------------------------------------------- */
 
-/* The pieces that were evaluated and found equal, in lists by hash. */
-static GHashTable *
-equals_new (void)
+struct _LoomCheckKnown
 {
-  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+  GHashTable *equals; /* the pieces that were evaluated and found equal, in lists by hash */
+  GPtrArray *plans;   /* CheckPieces of them */
+};
+
+LoomCheckKnown *
+loom_check_known_new (void)
+{
+  LoomCheckKnown *known = g_new (LoomCheckKnown, 1);
+
+  known->equals = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+  known->plans = g_ptr_array_new_with_free_func ((GDestroyNotify)check_pieces_free);
+  return known;
+}
+
+void
+loom_check_known_free (LoomCheckKnown *known)
+{
+  g_hash_table_unref (known->equals);
+  g_ptr_array_unref (known->plans);
+  g_free (known);
 }
 
 /* The operands that were tried belong to it. */
 static gpointer
 equals_key (const Meaning *m, const CheckPiece *piece, const Effort *effort, CheckSet first)
 {
-  return GUINT_TO_POINTER (check_piece_hash (m->pieces, piece) * (CHECK_N_SETS + 1)
+  return GUINT_TO_POINTER (check_piece_hash (piece) * (CHECK_N_SETS + 1)
                            + (effort->n_sets == 1 ? (guint)first : CHECK_N_SETS));
 }
 
 static gboolean
 is_like_an_equal (const Meaning *m, const CheckPiece *piece, gpointer key)
 {
-  const GPtrArray *list = g_hash_table_lookup (m->equals, key);
+  const GPtrArray *list = g_hash_table_lookup (m->known->equals, key);
 
   for (guint i = 0; list != NULL && i < list->len; i++)
-    if (check_pieces_are_alike (m->pieces, list->pdata[i], piece))
+    if (check_pieces_are_alike (list->pdata[i], piece))
       return TRUE;
   return FALSE;
 }
@@ -487,12 +504,12 @@ is_like_an_equal (const Meaning *m, const CheckPiece *piece, gpointer key)
 static void
 take_equal (const Meaning *m, CheckPiece *piece, gpointer key)
 {
-  GPtrArray *list = g_hash_table_lookup (m->equals, key);
+  GPtrArray *list = g_hash_table_lookup (m->known->equals, key);
 
   if (list == NULL)
     {
       list = g_ptr_array_new_with_free_func ((GDestroyNotify)check_piece_free);
-      g_hash_table_insert (m->equals, key, list);
+      g_hash_table_insert (m->known->equals, key, list);
     }
   g_ptr_array_add (list, piece);
 }
@@ -633,20 +650,19 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
 {
   const LoomBackend *ref = loom_backend_ref ();
   LoomMessage message = { "" };
+  g_autoptr (LoomCheckKnown) own = options->known == NULL ? loom_check_known_new () : NULL;
   const char *origin;
   Meaning m = { .plan = plan,
                 .report = report,
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
                 .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
                 .seed = options->seed,
-                .equals = equals_new () };
+                .known = own != NULL ? own : options->known };
 
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
-    {
-      g_hash_table_unref (m.equals);
-      return;
-    }
+    return;
   m.pieces = check_pieces_new (plan);
+  g_ptr_array_add (m.known->plans, m.pieces);
   origin = find_origin (&m, options->origin);
   for (guint i = 0; i < m.pieces->refused->len; i++)
     report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
@@ -660,7 +676,5 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       examine (&m, instrs, 0, CHECK_SET_NORMAL, &f);
       report_finding (&m, instrs, &f);
     }
-  g_hash_table_unref (m.equals);
-  check_pieces_free (m.pieces);
   ref->device_close (m.ref);
 }

@@ -61,6 +61,7 @@ check_piece_new (const CheckPieces *pieces, const GArray *instrs, gboolean is_gr
 {
   CheckPiece *piece = g_new0 (CheckPiece, 1);
 
+  piece->of = pieces;
   piece->instrs = g_array_new (FALSE, FALSE, sizeof (guint));
   g_array_append_vals (piece->instrs, instrs->data, instrs->len);
   piece->inputs = g_array_new (FALSE, FALSE, sizeof (guint));

@@ -38,6 +38,12 @@ typedef struct
   char *text;  /* one sentence with the names of both, without the rule */
 } LoomCheckFault;
 
+/* Pieces that were evaluated, so that like ones of other plans need not be. */
+typedef struct _LoomCheckKnown LoomCheckKnown;
+LoomCheckKnown *loom_check_known_new (void);
+void loom_check_known_free (LoomCheckKnown *known);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCheckKnown, loom_check_known_free)
+
 typedef struct
 {
   gboolean meaning;      /* evaluates pieces on ref in f64, which takes time */
@@ -45,6 +51,7 @@ typedef struct
                             operands for pieces that no rule proves */
   guint64 seed;          /* of the operands */
   gboolean first_only;   /* evaluates no piece after the first fault */
+  LoomCheckKnown *known; /* of the plans before, which must still exist; NULL: none */
   const char *origin;    /* evaluates only pieces with instructions of this node, if there are any; NULL: all */
 } LoomCheckOptions;
 
