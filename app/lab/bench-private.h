@@ -49,7 +49,7 @@ typedef struct
   guint next, loss;
   gboolean is_fed; /* the next batch is on its way to the device */
   double last_loss;
-  double plan_ms, check_ms; /* to make the plan, and to check it without evaluations; 0: there is none */
+  double plan_ms, check_ms; /* of processor time: to make the plan, to check it without evaluations; 0: there is none */
 } Bench;
 
 void bench_clear (Bench *b);
