@@ -124,6 +124,7 @@ print_verdict (const LoomCheckReport *report, guint n_lists, gboolean json)
       loom_json_int (line, "equal_by_evaluation", report->n_evaluated);
       loom_json_int (line, "too_large", report->n_too_large);
       loom_json_int (line, "not_evaluated", report->n_unchecked);
+      loom_json_int (line, "exchanges", report->n_exchanges);
       command_event_print (line);
       return;
     }
@@ -178,7 +179,12 @@ check_plans (const GArray *plans, LoomDevices *devices, gboolean are_all, const 
     }
   /* Without a mesh nothing is exchanged, as between a parameter server and its ranks. */
   if (are_all && ranks->len > 1 && g_array_index (plans, CheckedPlan, 0).options.mesh != NULL)
-    loom_check_ranks ((const LoomPlan *const *)ranks->pdata, ranks->len, together);
+    {
+      const LoomPlan *const *all = (const LoomPlan *const *)ranks->pdata;
+
+      if (loom_check_ranks (all, ranks->len, together) && report->faults->len == 0)
+        loom_check_exchanges (all, ranks->len, together);
+    }
   print_faults (together, exchanges, json);
   n_lists += together->faults->len > 0;
   loom_check_report_add (report, together);

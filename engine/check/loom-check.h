@@ -66,6 +66,7 @@ typedef struct
   guint n_alike;     /* of these: not evaluated themselves, because they are like another one */
   guint n_too_large; /* not evaluated, over max_operations */
   guint n_unchecked; /* not evaluated for another reason: exchanges between ranks, the host's device cannot run it */
+  guint n_exchanges; /* collectives that loom_check_exchanges() has run */
   GPtrArray *faults; /* LoomCheckFault */
 } LoomCheckReport;
 
@@ -84,6 +85,10 @@ gboolean loom_check_plan (const LoomPlan *plan, const LoomCheckOptions *options,
 /* Checks that n ranks make exchanges of the same kinds, axes and sizes in the same order, so that none waits for
  * ever. plan[r] is the plan of rank r. */
 gboolean loom_check_ranks (const LoomPlan *const *plan, guint n, LoomCheckReport *report);
+/* Runs the collectives of n ranks on host devices, each rank in a thread, and compares their results, if the mesh has
+ * one axis. The plans were made with communicators of threads, all of which still exist, and loom_check_ranks() found
+ * no fault. */
+gboolean loom_check_exchanges (const LoomPlan *const *plan, guint n, LoomCheckReport *report);
 /* Plans the program again with ever more passes until the check fails; returns the name of the guilty pass, or NULL if
  * no plan fails. (transfer none) */
 const char *loom_check_blame (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options,

@@ -198,7 +198,8 @@ check_ranks_of (Checking *self, LoomPlan *const *plan, int n, const char *what)
 
   if (plan[0] == NULL)
     return TRUE;
-  loom_check_ranks ((const LoomPlan *const *)plan, (guint)n, report);
+  if (loom_check_ranks ((const LoomPlan *const *)plan, (guint)n, report))
+    loom_check_exchanges ((const LoomPlan *const *)plan, (guint)n, report);
   return check_report (self, report, what);
 }
 
