@@ -27,6 +27,10 @@
 /* Of all values of a piece: an evaluation stores each in f64 twice, in the program's type, and in the plan's, about 24
  * bytes. */
 #define MAX_ELEMENTS 1e8
+/* Of the pieces of a plan that are larger than MAX_OPERATIONS, together; a large batch has many. An element takes about
+ * as long as this many operations of a product. */
+#define MAX_ALL_LARGE          1e8
+#define OPERATIONS_PER_ELEMENT 20
 
 typedef struct
 {
@@ -37,6 +41,7 @@ typedef struct
   double max_operations, max_large;
   guint64 seed;
   LoomCheckKnown *known;
+  double *left; /* of MAX_ALL_LARGE */
 } Meaning;
 
 typedef enum
@@ -399,7 +404,8 @@ runs_bodies (const Meaning *m, const CheckPiece *piece)
 typedef struct
 {
   double depth;
-  int n_sets; /* all, 1, or 0: it is too large */
+  int n_sets;   /* all, 1, or 0: it is too large */
+  double large; /* of Meaning.left; 0: it is not large */
 } Effort;
 
 static Effort
@@ -407,19 +413,21 @@ choose_effort (const Meaning *m, const CheckPiece *piece)
 {
   Effort effort = { .depth = 1 };
   const double operations = check_piece_operations (m->pieces, piece, &effort.depth);
+  const double elements = check_piece_elements (m->pieces, piece);
   const gboolean is_proven = operations > MIN (m->max_operations, MAX_PROVEN) && check_rule_holds (m->pieces, piece)
                              && !runs_bodies (m, piece);
 
-  if (operations > m->max_large || check_piece_elements (m->pieces, piece) > MAX_ELEMENTS
-      || (operations > m->max_operations && is_proven))
+  if (operations > m->max_large || elements > MAX_ELEMENTS || (operations > m->max_operations && is_proven))
     return effort;
   effort.n_sets = operations > m->max_operations || is_proven ? 1 : CHECK_N_SETS;
+  effort.large = operations > m->max_operations ? elements + operations / OPERATIONS_PER_ELEMENT : 0;
   return effort;
 }
 
-/* first: the set that is tried if only one is. */
+/* is_grown: a difference depends on it, whatever it takes. first: the set that is tried if only one is. */
 static void
-evaluate (const Meaning *m, const CheckPiece *piece, const Effort *effort, CheckSet first, Finding *f)
+evaluate (const Meaning *m, const CheckPiece *piece, const Effort *effort, gboolean is_grown, CheckSet first,
+          Finding *f)
 {
   const CheckPieces *p = m->pieces;
   g_auto (Trial) t = { .m = m, .piece = piece, .depth = effort->depth };
@@ -429,11 +437,12 @@ evaluate (const Meaning *m, const CheckPiece *piece, const Effort *effort, Check
   f->instr = f->root = G_MAXUINT;
   if (!has_claims (m, piece))
     return;
-  if (effort->n_sets == 0)
+  if (effort->n_sets == 0 || (!is_grown && effort->large > *m->left))
     {
       f->outcome = OUTCOME_TOO_LARGE;
       return;
     }
+  *m->left -= effort->large;
   t.run = check_run_new (p, piece);
   if (t.run == NULL)
     return;
@@ -542,7 +551,7 @@ examine (const Meaning *m, const GArray *instrs, guint growth, CheckSet first, F
       f->is_alike = TRUE;
       return;
     }
-  evaluate (m, piece, &effort, first, f);
+  evaluate (m, piece, &effort, growth > 0, first, f);
   if (f->outcome == OUTCOME_EQUAL)
     {
       take_equal (m, g_steal_pointer (&piece), key);
@@ -651,13 +660,15 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
   const LoomBackend *ref = loom_backend_ref ();
   LoomMessage message = { "" };
   g_autoptr (LoomCheckKnown) own = options->known == NULL ? loom_check_known_new () : NULL;
+  double left = MAX_ALL_LARGE;
   const char *origin;
   Meaning m = { .plan = plan,
                 .report = report,
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
                 .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
                 .seed = options->seed,
-                .known = own != NULL ? own : options->known };
+                .known = own != NULL ? own : options->known,
+                .left = &left };
 
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
     return;
