@@ -3,6 +3,7 @@
  * A network of equal layers has the same piece once per layer, and evaluating takes most of a check's time. Whatever is
  * not compared here counts as different, which costs only time. */
 #include "engine/check/check-alike.h"
+#include "engine/check/check-private.h"
 
 #include <string.h>
 
@@ -45,13 +46,6 @@ are_paired (Pairs *pairs, guint64 x, guint64 y)
   g_hash_table_insert (pairs->forth, g_memdup2 (&x, sizeof x), g_memdup2 (&y, sizeof y));
   g_hash_table_insert (pairs->back, g_memdup2 (&y, sizeof y), g_memdup2 (&x, sizeof x));
   return TRUE;
-}
-
-static gboolean
-same_desc (const LoomTensorDesc *a, const LoomTensorDesc *b)
-{
-  return a->dtype == b->dtype && a->layout == b->layout && a->rank == b->rank
-         && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
 }
 
 /* ---- attributes --------------------------------------------------------------------- */
@@ -118,7 +112,8 @@ same_root (Alike *self, guint x, guint y)
   if (x == G_MAXUINT || y == G_MAXUINT)
     return x == y;
   return are_paired (&self->roots, x, y)
-         && same_desc (&loom_plan_value (self->of_a->plan, x)->desc, &loom_plan_value (self->of_b->plan, y)->desc);
+         && check_same_desc (&loom_plan_value (self->of_a->plan, x)->desc,
+                             &loom_plan_value (self->of_b->plan, y)->desc);
 }
 
 static gboolean
@@ -153,7 +148,7 @@ same_value (Alike *self, guint x, guint y)
   a = loom_plan_value (self->of_a->plan, x);
   b = loom_plan_value (self->of_b->plan, y);
   return a->location.kind == b->location.kind && same_device (self, a->location.device, b->location.device)
-         && same_desc (&a->desc, &b->desc) && same_root (self, a->root, b->root)
+         && check_same_desc (&a->desc, &b->desc) && same_root (self, a->root, b->root)
          && a->location.offset - loom_plan_value (self->of_a->plan, a->root)->location.offset
                 == b->location.offset - loom_plan_value (self->of_b->plan, b->root)->location.offset;
 }
@@ -165,10 +160,10 @@ same_spec (Alike *self, const LoomKernelSpec *a, const LoomKernelSpec *b)
       || g_strcmp0 (a->algorithm, b->algorithm) != 0)
     return FALSE;
   for (int k = 0; k < a->n_in; k++)
-    if (!same_desc (&a->in[k], &b->in[k]))
+    if (!check_same_desc (&a->in[k], &b->in[k]))
       return FALSE;
   for (int k = 0; k < a->n_out; k++)
-    if (!same_desc (&a->out[k], &b->out[k]))
+    if (!check_same_desc (&a->out[k], &b->out[k]))
       return FALSE;
   return same_attrs (self, a->primitive, a->attrs, b->attrs);
 }
@@ -200,7 +195,7 @@ same_meaning (Alike *self, LoomValue v, LoomValue w)
   if (v == 0 || w == 0)
     return v == w;
   return are_paired (&self->values, p->number[v], q->number[w])
-         && same_desc (&loom_value_info (p->program, v)->desc, &loom_value_info (q->program, w)->desc)
+         && check_same_desc (&loom_value_info (p->program, v)->desc, &loom_value_info (q->program, w)->desc)
          && self->a->is_given[p->number[v]] == self->b->is_given[q->number[w]]
          && p->constant[p->number[v]] == q->constant[q->number[w]];
 }

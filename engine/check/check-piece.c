@@ -1,5 +1,6 @@
 /* One piece: what it reads and makes, and larger pieces around it. */
 #include "engine/check/check-piece.h"
+#include "engine/check/check-private.h"
 
 #include <string.h>
 
@@ -170,7 +171,7 @@ check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece, 
 static gboolean
 is_update (const LoomPlanInstr *instr)
 {
-  const LoomPrim *prim = instr->primitive != NULL && !instr->is_wait ? loom_prim (instr->primitive) : NULL;
+  const LoomPrim *prim = check_prim (instr);
 
   return prim != NULL && prim->updates != NULL;
 }

@@ -1,6 +1,7 @@
 /* Finds the equal expressions of a program, the claims of a plan, and its pieces. */
 #include "engine/check/check-pieces.h"
 #include "engine/check/check-alike.h"
+#include "engine/check/check-private.h"
 
 #include <string.h>
 
@@ -36,12 +37,6 @@ hash_expression (gconstpointer data)
 }
 
 static gboolean
-same_desc (const LoomTensorDesc *a, const LoomTensorDesc *b)
-{
-  return a->dtype == b->dtype && a->rank == b->rank && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
-}
-
-static gboolean
 equal_expressions (gconstpointer x, gconstpointer y)
 {
   const CheckPieces *pieces = ((const Expression *)x)->pieces;
@@ -56,8 +51,8 @@ equal_expressions (gconstpointer x, gconstpointer y)
   for (guint k = 0; k < a->n_out; k++)
     if ((a->out[k] == 0) != (b->out[k] == 0)
         || (a->out[k] != 0
-            && !same_desc (&loom_value_info (pieces->program, a->out[k])->desc,
-                           &loom_value_info (pieces->program, b->out[k])->desc)))
+            && !check_same_type (&loom_value_info (pieces->program, a->out[k])->desc,
+                                 &loom_value_info (pieces->program, b->out[k])->desc)))
       return FALSE;
   return TRUE;
 }
@@ -115,7 +110,7 @@ add_claim (CheckPieces *pieces, guint root, LoomValue v)
   const LoomTensorDesc *meant = &loom_value_info (pieces->program, v)->desc;
 
   if (made->dtype != meant->dtype || loom_desc_count (made) != loom_desc_count (meant)
-      || (!is_row_major (made) && !same_desc (made, meant)))
+      || (!is_row_major (made) && !check_same_type (made, meant)))
     return FALSE;
   if (pieces->claims[root] == NULL)
     pieces->claims[root] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
@@ -131,7 +126,8 @@ static void
 claim_number (CheckPieces *pieces, guint value)
 {
   if (value >= 1 && value <= loom_program_n_values (pieces->program)
-      && same_desc (&loom_plan_value (pieces->plan, value)->desc, &loom_value_info (pieces->program, value)->desc))
+      && check_same_type (&loom_plan_value (pieces->plan, value)->desc,
+                          &loom_value_info (pieces->program, value)->desc))
     add_claim (pieces, loom_plan_value (pieces->plan, value)->root, value);
 }
 
@@ -222,7 +218,7 @@ static void
 claim_same (CheckPieces *pieces, guint to, guint from)
 {
   if (from == G_MAXUINT || to == G_MAXUINT || pieces->claims[from] == NULL || pieces->claims[to] != NULL
-      || !same_desc (&loom_plan_value (pieces->plan, from)->desc, &loom_plan_value (pieces->plan, to)->desc))
+      || !check_same_type (&loom_plan_value (pieces->plan, from)->desc, &loom_plan_value (pieces->plan, to)->desc))
     return;
   for (guint c = 0; c < pieces->claims[from]->len; c++)
     add_claim (pieces, to, g_array_index (pieces->claims[from], LoomValue, c));
