@@ -84,6 +84,7 @@ print_faults (const LoomCheckReport *report, const char *name, gboolean json)
     }
   g_autofree char *text = loom_check_report_print (report);
   printf ("%u fault%s in %s:\n%s", n, n == 1 ? "" : "s", name, text);
+  fflush (stdout); /* the search for the guilty pass takes longer */
 }
 
 static void
