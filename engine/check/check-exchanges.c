@@ -10,6 +10,7 @@
 
 /* Of all ranks: larger exchanges have nothing that smaller ones have not. */
 #define MAX_ELEMENTS 4e6
+#define MAX_RANKS    64
 
 /* One rank's part of an exchange. */
 typedef struct
@@ -211,7 +212,8 @@ next_collective (const LoomPlan *plan, guint i, LoomMeshAxis along)
       const LoomPlanInstr *instr = loom_plan_instr (plan, i);
 
       if (loom_plan_exchanges (instr) && !instr->is_wait && instr->spec != NULL && instr->along == along
-          && !check_is (instr, "send") && !check_is (instr, "receive"))
+          && loom_plan_device (plan, instr->device)->info.host_memory && !check_is (instr, "send")
+          && !check_is (instr, "receive"))
         return i;
     }
   return G_MAXUINT;
@@ -239,7 +241,7 @@ loom_check_exchanges (const LoomPlan *const *plan, guint n, LoomCheckReport *rep
   while (mesh != NULL && along < LOOM_MESH_AXES && mesh->size[along] != (int)n)
     along++;
   /* The lines of a mesh of several axes are connected only by ranks that run. */
-  if (mesh == NULL || along == LOOM_MESH_AXES || !loom_plan_device (plan[0], 0)->info.host_memory)
+  if (mesh == NULL || along == LOOM_MESH_AXES || n > MAX_RANKS)
     return TRUE;
   for (;;)
     {

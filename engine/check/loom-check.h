@@ -86,8 +86,8 @@ gboolean loom_check_plan (const LoomPlan *plan, const LoomCheckOptions *options,
  * ever. plan[r] is the plan of rank r. */
 gboolean loom_check_ranks (const LoomPlan *const *plan, guint n, LoomCheckReport *report);
 /* Runs the collectives of n ranks on host devices, each rank in a thread, and compares their results, if the mesh has
- * one axis. The plans were made with communicators of threads, all of which still exist, and loom_check_ranks() found
- * no fault. */
+ * one axis and at most 64 ranks. The plans were made with communicators of threads, all of which still exist, and
+ * loom_check_ranks() found no fault. */
 gboolean loom_check_exchanges (const LoomPlan *const *plan, guint n, LoomCheckReport *report);
 /* Plans the program again with ever more passes until the check fails; returns the name of the guilty pass, or NULL if
  * no plan fails. (transfer none) */
