@@ -115,6 +115,16 @@ test_conv_in_branch (void)
   g_assert_true (check (path, "--check"));
 }
 
+/* A recursion amplifies roundings, also with operands of few values. */
+static void
+test_recursion (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", "models", "tree-recursion.xml", NULL);
+
+  g_assert_true (check (path, "--batch-size 2 --check"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -130,5 +140,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/two-types", test_two_types);
   g_test_add_func ("/check/examples/pool-in-loop", test_pool_in_loop);
   g_test_add_func ("/check/examples/conv-in-branch", test_conv_in_branch);
+  g_test_add_func ("/check/examples/recursion", test_recursion);
   return g_test_run ();
 }
