@@ -49,7 +49,7 @@ typedef struct
   guint next, loss;
   gboolean is_fed; /* the next batch is being copied to the device */
   double last_loss;
-  double plan_ms, check_ms; /* for making the plan, and for checking it without evaluation; 0: not measured */
+  double plan_ms, check_ms; /* processor time to make the plan, and to check it without evaluation; 0: not measured */
 } Bench;
 
 void bench_clear (Bench *b);

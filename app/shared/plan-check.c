@@ -82,6 +82,7 @@ print_faults (const LoomCheckReport *report, const char *name, gboolean json)
     }
   g_autofree char *text = loom_check_report_print (report);
   printf ("%u fault%s in %s:\n%s", n, n == 1 ? "" : "s", name, text);
+  fflush (stdout); /* the search for the guilty pass takes longer */
 }
 
 static void
@@ -122,6 +123,7 @@ print_verdict (const LoomCheckReport *report, guint n_lists, gboolean json)
       loom_json_int (line, "equal_by_evaluation", report->n_evaluated);
       loom_json_int (line, "too_large", report->n_too_large);
       loom_json_int (line, "not_evaluated", report->n_unchecked);
+      loom_json_int (line, "exchanges", report->n_exchanges);
       command_event_print (line);
       return;
     }
@@ -149,10 +151,9 @@ only_meaning (const LoomCheckReport *report)
  * the pass that causes them. Returns the number of faulty plans and sets of plans. */
 static guint
 check_plans (const GArray *plans, LoomDevices *devices, gboolean are_all, const char *exchanges, gboolean json,
-             LoomCheckReport *report)
+             LoomCheckKnown *known, LoomCheckReport *report)
 {
-  g_autoptr (LoomCheckEquals) equals = loom_check_equals_new ();
-  const LoomCheckOptions options = { .meaning = TRUE, .equals = equals };
+  const LoomCheckOptions options = { .meaning = TRUE, .known = known };
   g_autoptr (GPtrArray) ranks = g_ptr_array_new ();
   g_autoptr (LoomCheckReport) together = loom_check_report_new ();
   guint n_lists = 0;
@@ -177,7 +178,12 @@ check_plans (const GArray *plans, LoomDevices *devices, gboolean are_all, const 
     }
   /* Without a mesh, for example between a parameter server and its workers, there are no exchanges to compare. */
   if (are_all && ranks->len > 1 && g_array_index (plans, CheckedPlan, 0).options.mesh != NULL)
-    loom_check_ranks ((const LoomPlan *const *)ranks->pdata, ranks->len, together);
+    {
+      const LoomPlan *const *all = (const LoomPlan *const *)ranks->pdata;
+
+      if (loom_check_ranks (all, ranks->len, together) && report->faults->len == 0)
+        loom_check_exchanges (all, ranks->len, together);
+    }
   print_faults (together, exchanges, json);
   n_lists += together->faults->len > 0;
   loom_check_report_add (report, together);
@@ -189,9 +195,10 @@ plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gb
             gboolean *ok, GError **error)
 {
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
-  guint n_lists = check_plans (steps, devices, are_all, "the exchanges of all ranks' steps", json, report);
+  g_autoptr (LoomCheckKnown) known = loom_check_known_new ();
+  guint n_lists = check_plans (steps, devices, are_all, "the exchanges of all ranks' steps", json, known, report);
 
-  n_lists += check_plans (updates, devices, are_all, "the exchanges of all ranks' updates", json, report);
+  n_lists += check_plans (updates, devices, are_all, "the exchanges of all ranks' updates", json, known, report);
   *ok = report->faults->len == 0;
   if (*ok && report->no_memory != NULL)
     {

@@ -1,8 +1,10 @@
 /* Compares two pieces instruction by instruction, with a table of which values of one are which values of the other.
  *
  * A network of equal layers has the same piece once per layer, ranks have the same pieces, and evaluating takes most of
- * a check's time. Whatever is not compared here counts as different, which costs only time. */
+ * a check's time. Whatever is
+ * not compared here counts as different, which costs only time. */
 #include "engine/check/check-alike.h"
+#include "engine/check/check-private.h"
 
 #include <string.h>
 
@@ -13,24 +15,12 @@ typedef struct
   GHashTable *forth, *back;
 } Pairs;
 
-/* A piece, and the plan that it belongs to. */
 typedef struct
 {
-  const CheckPieces *pieces;
-  const CheckPiece *piece;
-} Side;
-
-typedef struct
-{
-  Side a, b;
+  const CheckPieces *of_a, *of_b;
+  const CheckPiece *a, *b;
   Pairs roots, values, streams;
 } Alike;
-
-static const LoomPlanValue *
-plan_value (const Side *side, guint v)
-{
-  return loom_plan_value (side->pieces->plan, v);
-}
 
 static Pairs
 pairs_new (void)
@@ -59,13 +49,6 @@ are_paired (Pairs *pairs, guint64 x, guint64 y)
   return TRUE;
 }
 
-static gboolean
-same_desc (const LoomTensorDesc *a, const LoomTensorDesc *b)
-{
-  return a->dtype == b->dtype && a->layout == b->layout && a->rank == b->rank
-         && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
-}
-
 /* ---- attributes --------------------------------------------------------------------- */
 
 static gboolean
@@ -92,15 +75,34 @@ same_elementwise (const LoomElementwiseAttrs *a, const LoomElementwiseAttrs *b)
   return same_parts (a->in_part, b->in_part, a->n_in_parts) && same_parts (a->out_part, b->out_part, a->n_out_parts);
 }
 
+gboolean
+check_same_attrs (const char *primitive, const void *a, const void *b)
+{
+  const LoomPrim *prim = loom_prim (primitive);
+
+  if (strcmp (primitive, "elementwise") == 0)
+    return same_elementwise (a, b);
+  return prim != NULL && loom_prim_same_attrs (prim, a, b);
+}
+
 /* Draws of two nodes have two streams, and are otherwise the same. */
 static gboolean
-same_attrs (Alike *self, const LoomPrim *prim, const void *a, const void *b)
+same_attrs (Alike *self, const char *primitive, const void *a, const void *b)
 {
   const LoomRandomAttrs *x = a, *y = b;
 
-  if (strcmp (prim->name, "random") == 0)
+  if (strcmp (primitive, "random") == 0)
     return x->kind == y->kind && are_paired (&self->streams, x->stream, y->stream);
-  return loom_prim_same_attrs (prim, a, b);
+  return check_same_attrs (primitive, a, b);
+}
+
+/* TRUE if the devices with this index are the same one. */
+static gboolean
+same_device (Alike *self, guint a, guint b)
+{
+  if (a >= loom_plan_n_devices (self->of_a->plan) || b >= loom_plan_n_devices (self->of_b->plan))
+    return a == b;
+  return strcmp (loom_plan_device (self->of_a->plan, a)->name, loom_plan_device (self->of_b->plan, b)->name) == 0;
 }
 
 /* ---- the plan's instructions ----------------------------------------------------------- */
@@ -111,39 +113,30 @@ same_root (Alike *self, guint x, guint y)
   if (x == G_MAXUINT || y == G_MAXUINT)
     return x == y;
   return are_paired (&self->roots, x, y)
-         && same_desc (&plan_value (&self->a, x)->desc, &plan_value (&self->b, y)->desc);
+         && check_same_desc (&loom_plan_value (self->of_a->plan, x)->desc,
+                             &loom_plan_value (self->of_b->plan, y)->desc);
 }
 
 static gboolean
-shares_bytes (const Side *side, guint v, guint w)
+shares_bytes (const LoomPlan *plan, guint v, guint w)
 {
-  const LoomLocation *a = &plan_value (side, v)->location, *b = &plan_value (side, w)->location;
+  const LoomLocation *a = &loom_plan_value (plan, v)->location, *b = &loom_plan_value (plan, w)->location;
 
   return a->kind == b->kind && a->device == b->device && a->offset == b->offset && a->index == b->index;
 }
 
 /* Results are stored over the same operands. */
 static gboolean
-same_places (const Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
+same_places (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
 {
+  const LoomPlan *plan = self->of_a->plan, *other = self->of_b->plan;
+
   for (guint o = a->n_in; o < a->n_in + a->n_out; o++)
     for (guint k = 0; k < o; k++)
       if (a->value[o] != G_MAXUINT && a->value[k] != G_MAXUINT
-          && shares_bytes (&self->a, a->value[o], a->value[k]) != shares_bytes (&self->b, b->value[o], b->value[k]))
+          && shares_bytes (plan, a->value[o], a->value[k]) != shares_bytes (other, b->value[o], b->value[k]))
         return FALSE;
   return TRUE;
-}
-
-/* Plans may have other tables of devices. */
-static gboolean
-same_device (const Alike *self, guint x, guint y)
-{
-  const LoomPlan *a = self->a.pieces->plan, *b = self->b.pieces->plan;
-
-  if (x >= loom_plan_n_devices (a) || y >= loom_plan_n_devices (b))
-    return x == y;
-  return loom_plan_device (a, x)->backend == loom_plan_device (b, y)->backend
-         && loom_plan_device (a, x)->device == loom_plan_device (b, y)->device;
 }
 
 static gboolean
@@ -153,31 +146,27 @@ same_value (Alike *self, guint x, guint y)
 
   if (x == G_MAXUINT || y == G_MAXUINT)
     return x == y;
-  a = plan_value (&self->a, x);
-  b = plan_value (&self->b, y);
+  a = loom_plan_value (self->of_a->plan, x);
+  b = loom_plan_value (self->of_b->plan, y);
   return a->location.kind == b->location.kind && same_device (self, a->location.device, b->location.device)
-         && same_desc (&a->desc, &b->desc) && same_root (self, a->root, b->root)
-         && a->location.offset - plan_value (&self->a, a->root)->location.offset
-                == b->location.offset - plan_value (&self->b, b->root)->location.offset;
+         && check_same_desc (&a->desc, &b->desc) && same_root (self, a->root, b->root)
+         && a->location.offset - loom_plan_value (self->of_a->plan, a->root)->location.offset
+                == b->location.offset - loom_plan_value (self->of_b->plan, b->root)->location.offset;
 }
 
 static gboolean
 same_spec (Alike *self, const LoomKernelSpec *a, const LoomKernelSpec *b)
 {
-  const LoomPrim *prim = loom_prim (a->primitive);
-
   if (strcmp (a->primitive, b->primitive) != 0 || a->n_in != b->n_in || a->n_out != b->n_out || a->tf32 != b->tf32
       || g_strcmp0 (a->algorithm, b->algorithm) != 0)
     return FALSE;
   for (int k = 0; k < a->n_in; k++)
-    if (!same_desc (&a->in[k], &b->in[k]))
+    if (!check_same_desc (&a->in[k], &b->in[k]))
       return FALSE;
   for (int k = 0; k < a->n_out; k++)
-    if (!same_desc (&a->out[k], &b->out[k]))
+    if (!check_same_desc (&a->out[k], &b->out[k]))
       return FALSE;
-  if (strcmp (a->primitive, "elementwise") == 0)
-    return same_elementwise (a->attrs, b->attrs);
-  return prim != NULL && same_attrs (self, prim, a->attrs, b->attrs);
+  return same_attrs (self, a->primitive, a->attrs, b->attrs);
 }
 
 static gboolean
@@ -202,24 +191,24 @@ same_instr (Alike *self, const LoomPlanInstr *a, const LoomPlanInstr *b)
 static gboolean
 same_meaning (Alike *self, LoomValue v, LoomValue w)
 {
-  const CheckPieces *p = self->a.pieces, *q = self->b.pieces;
+  const CheckPieces *p = self->of_a, *q = self->of_b;
 
   if (v == 0 || w == 0)
     return v == w;
   return are_paired (&self->values, p->number[v], q->number[w])
-         && same_desc (&loom_value_info (p->program, v)->desc, &loom_value_info (q->program, w)->desc)
-         && check_piece_is_given (self->a.piece, p->number[v]) == check_piece_is_given (self->b.piece, q->number[w])
+         && check_same_desc (&loom_value_info (p->program, v)->desc, &loom_value_info (q->program, w)->desc)
+         && check_piece_is_given (self->a, p->number[v]) == check_piece_is_given (self->b, q->number[w])
          && p->constant[p->number[v]] == q->constant[q->number[w]];
 }
 
 static gboolean
 same_step (Alike *self, guint i, guint k)
 {
-  const LoomInstr *a = loom_program_instr (self->a.pieces->program, i);
-  const LoomInstr *b = loom_program_instr (self->b.pieces->program, k);
+  const LoomInstr *a = loom_program_instr (self->of_a->program, i);
+  const LoomInstr *b = loom_program_instr (self->of_b->program, k);
 
   if (a->prim != b->prim || a->prim->bodies != NULL || a->n_in != b->n_in || a->n_out != b->n_out
-      || !same_attrs (self, a->prim, a->attrs, b->attrs))
+      || !same_attrs (self, a->prim->name, a->attrs, b->attrs))
     return FALSE;
   for (guint n = 0; n < a->n_in; n++)
     if (!same_meaning (self, a->in[n], b->in[n]))
@@ -246,7 +235,7 @@ same_roots (Alike *self, const GArray *a, const GArray *b)
   for (guint i = 0; i < a->len; i++)
     {
       const guint x = g_array_index (a, guint, i), y = g_array_index (b, guint, i);
-      const GArray *of_x = self->a.pieces->claims[x], *of_y = self->b.pieces->claims[y];
+      const GArray *of_x = self->of_a->claims[x], *of_y = self->of_b->claims[y];
 
       if (!same_root (self, x, y) || (of_x == NULL) != (of_y == NULL) || (of_x != NULL && of_x->len != of_y->len)
           || (of_x != NULL && !same_list (self, of_x, of_y)))
@@ -258,15 +247,15 @@ same_roots (Alike *self, const GArray *a, const GArray *b)
 static gboolean
 compare (Alike *self)
 {
-  const CheckPiece *a = self->a.piece, *b = self->b.piece;
+  const CheckPiece *a = self->a, *b = self->b;
 
-  if (loom_program_get_float (self->a.pieces->program) != loom_program_get_float (self->b.pieces->program)
+  if (loom_program_get_float (self->of_a->program) != loom_program_get_float (self->of_b->program)
       || a->instrs->len != b->instrs->len || a->inputs->len != b->inputs->len || a->outputs->len != b->outputs->len
       || a->steps->len != b->steps->len || a->sources->len != b->sources->len || a->missing->len != b->missing->len)
     return FALSE;
   for (guint i = 0; i < a->instrs->len; i++)
-    if (!same_instr (self, loom_plan_instr (self->a.pieces->plan, g_array_index (a->instrs, guint, i)),
-                     loom_plan_instr (self->b.pieces->plan, g_array_index (b->instrs, guint, i))))
+    if (!same_instr (self, loom_plan_instr (self->of_a->plan, g_array_index (a->instrs, guint, i)),
+                     loom_plan_instr (self->of_b->plan, g_array_index (b->instrs, guint, i))))
       return FALSE;
   for (guint s = 0; s < a->steps->len; s++)
     if (!same_step (self, g_array_index (a->steps, guint, s), g_array_index (b->steps, guint, s)))
@@ -275,13 +264,10 @@ compare (Alike *self)
          && same_list (self, a->sources, b->sources) && same_list (self, a->missing, b->missing);
 }
 
-/* TRUE if both have the same calls on values of the same types, layouts and places in each other's bytes, stand for the
- * same steps of the program, and have the same operands and results, in the same order; only the numbers of values and
- * the streams of random numbers are others. Pieces with bodies are never alike. */
-static gboolean
-are_alike (const Side *a, const Side *b)
+gboolean
+check_pieces_are_alike (const CheckPiece *a, const CheckPiece *b)
 {
-  Alike self = { *a, *b, pairs_new (), pairs_new (), pairs_new () };
+  Alike self = { a->of, b->of, a, b, pairs_new (), pairs_new (), pairs_new () };
   const gboolean alike = compare (&self);
 
   pairs_free (&self.roots);
@@ -290,10 +276,10 @@ are_alike (const Side *a, const Side *b)
   return alike;
 }
 
-/* Equal for pieces that are alike. */
-static guint
-hash_piece (const CheckPieces *pieces, const CheckPiece *piece)
+guint
+check_piece_hash (const CheckPiece *piece)
 {
+  const CheckPieces *pieces = piece->of;
   guint hash = piece->instrs->len * 31 + piece->steps->len;
 
   for (guint s = 0; s < piece->steps->len; s++)
@@ -310,69 +296,4 @@ hash_piece (const CheckPieces *pieces, const CheckPiece *piece)
                       : 1);
     }
   return hash;
-}
-
-/* ---- all pieces that are equal to their steps ------------------------------------------------- */
-
-struct _LoomCheckEquals
-{
-  GPtrArray *plans;  /* CheckPieces, owned */
-  GHashTable *sides; /* by hash: GArray of Side */
-};
-
-static void
-free_sides (gpointer data)
-{
-  GArray *sides = data;
-
-  for (guint i = 0; i < sides->len; i++)
-    check_piece_free ((CheckPiece *)g_array_index (sides, Side, i).piece);
-  g_array_unref (sides);
-}
-
-LoomCheckEquals *
-loom_check_equals_new (void)
-{
-  LoomCheckEquals *equals = g_new0 (LoomCheckEquals, 1);
-
-  equals->plans = g_ptr_array_new_with_free_func ((GDestroyNotify)check_pieces_free);
-  equals->sides = g_hash_table_new_full (NULL, NULL, NULL, free_sides);
-  return equals;
-}
-
-void
-loom_check_equals_free (LoomCheckEquals *equals)
-{
-  g_hash_table_unref (equals->sides);
-  g_ptr_array_unref (equals->plans);
-  g_free (equals);
-}
-
-void
-check_equals_take_plan (LoomCheckEquals *equals, CheckPieces *pieces)
-{
-  g_ptr_array_add (equals->plans, pieces);
-}
-
-gboolean
-check_equals_have (const LoomCheckEquals *equals, const CheckPieces *pieces, const CheckPiece *piece)
-{
-  const GArray *sides = g_hash_table_lookup (equals->sides, GUINT_TO_POINTER (hash_piece (pieces, piece)));
-
-  for (guint i = 0; sides != NULL && i < sides->len; i++)
-    if (are_alike (&g_array_index (sides, Side, i), &(Side){ pieces, piece }))
-      return TRUE;
-  return FALSE;
-}
-
-void
-check_equals_take (LoomCheckEquals *equals, const CheckPieces *pieces, CheckPiece *piece)
-{
-  const gpointer hash = GUINT_TO_POINTER (hash_piece (pieces, piece));
-  const Side side = { pieces, piece };
-  GArray *sides = g_hash_table_lookup (equals->sides, hash);
-
-  if (sides == NULL)
-    g_hash_table_insert (equals->sides, hash, sides = g_array_new (FALSE, FALSE, sizeof (Side)));
-  g_array_append_val (sides, side);
 }

@@ -18,12 +18,19 @@
 #include <string.h>
 
 #define MAX_OPERATIONS 2e7
+/* Of pieces that a rule proves, with all sets of operands: the rule shows what they compute, and one set that their
+ * kernels do it in this size. */
+#define MAX_PROVEN 2e6
 /* Of pieces that no rule proves: with one set of operands. */
 #define MAX_LARGE  1e9
 #define MAX_GROWTH 4
 /* Of all values of a piece: an evaluation stores each in f64 twice, in the program's type, and in the plan's, about 24
  * bytes. */
 #define MAX_ELEMENTS 1e8
+/* Of the pieces of a plan that are larger than MAX_OPERATIONS, together; a large batch has many. An element takes about
+ * as long as this many operations of a product. */
+#define MAX_ALL_LARGE          1e8
+#define OPERATIONS_PER_ELEMENT 20
 
 typedef struct
 {
@@ -33,7 +40,8 @@ typedef struct
   LoomCheckReport *report;
   double max_operations, max_large;
   guint64 seed;
-  LoomCheckEquals *equals;
+  LoomCheckKnown *known;
+  double *left; /* of MAX_ALL_LARGE */
 } Meaning;
 
 typedef enum
@@ -52,6 +60,7 @@ typedef struct
   Outcome outcome;
   gboolean is_local;    /* the piece makes no sums, so roundings were compared too */
   gboolean is_rounding; /* a difference of roundings alone */
+  CheckSet set;         /* that showed a difference */
   guint instr, root;    /* of a difference; G_MAXUINT: none */
   char *text;           /* owned */
   gboolean is_alike;    /* equal because another piece is */
@@ -139,6 +148,9 @@ convert_into (LoomTensor *to, const LoomTensor *from)
 {
   if (to->dtype == from->dtype)
     memcpy (to->data, from->data, from->bytes);
+  else if (to->dtype == LOOM_F64 && from->dtype == LOOM_F32)
+    for (gint64 i = 0; i < from->count; i++)
+      ((double *)to->data)[i] = ((const float *)from->data)[i];
   else
     for (gint64 i = 0; i < from->count; i++)
       loom_tensor_set (to, i, loom_tensor_get (from, i));
@@ -149,9 +161,24 @@ static void
 move_a_bit (LoomTensor *t, LoomDType dtype, GRand *rand)
 {
   const double by = 2 * check_roundoff (dtype);
+  guint32 bits = 0;
 
-  for (gint64 i = 0; loom_dtype_is_float (dtype) && i < t->count; i++)
-    loom_tensor_set (t, i, loom_tensor_get (t, i) * (1 + (g_rand_boolean (rand) ? by : -by)));
+  for (gint64 i = 0; loom_dtype_is_float (dtype) && i < t->count; i++, bits >>= 1)
+    {
+      if (i % 32 == 0)
+        bits = g_rand_int (rand);
+      loom_tensor_set (t, i, loom_tensor_get (t, i) * (1 + (bits & 1 ? by : -by)));
+    }
+}
+
+/* A rule proves a loop's call, but the planner makes its kernel. */
+static gboolean
+runs_bodies (const Meaning *m, const CheckPiece *piece)
+{
+  for (guint i = 0; i < piece->instrs->len; i++)
+    if (loom_plan_instr (m->plan, g_array_index (piece->instrs, guint, i))->n_bodies > 0)
+      return TRUE;
+  return FALSE;
 }
 
 static void
@@ -162,7 +189,8 @@ fill_source (Trial *t, LoomValue v, CheckSet set, int integers)
   check_fill (narrow, &t->range[v], set, t->local, integers, t->rand);
   convert_into (check_eval_value (t->wide, v), narrow);
   convert_into (moved, narrow);
-  if (set != CHECK_SET_SPECIAL && t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
+  if ((set != CHECK_SET_SPECIAL || (!t->has_norms && runs_bodies (t->m, t->piece)))
+      && t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
     move_a_bit (moved, narrow->dtype, t->rand);
 }
 
@@ -291,7 +319,8 @@ static gboolean
 try_set (Trial *t, CheckSet set, Finding *f)
 {
   static const int integers[] = { (1 << 24) + 256, 3, 2, 1 };
-  const gboolean with_moved = (set != CHECK_SET_SPECIAL || t->has_norms) && !t->exact;
+  /* Operands that are moved have no equal values any more; but a recursion amplifies roundings without limit. */
+  const gboolean with_moved = (set != CHECK_SET_SPECIAL || t->has_norms || runs_bodies (t->m, t->piece)) && !t->exact;
   LoomMessage message = { "" };
   LoomStatus status = LOOM_STATUS_OK, made;
   guint at = G_MAXUINT;
@@ -393,25 +422,40 @@ has_claims (const Meaning *m, const CheckPiece *piece)
   return TRUE;
 }
 
-/* A rule proves a loop's call, but the planner makes its kernel. */
-static gboolean
-runs_bodies (const Meaning *m, const CheckPiece *piece)
+/* How much of a piece is evaluated. */
+typedef struct
 {
-  for (guint i = 0; i < piece->instrs->len; i++)
-    if (loom_plan_instr (m->plan, g_array_index (piece->instrs, guint, i))->n_bodies > 0)
-      return TRUE;
-  return FALSE;
-}
+  double depth;
+  int n_sets;   /* all, 1, or 0: it is too large */
+  double large; /* of Meaning.left; 0: it is not large */
+} Effort;
 
-/* Few pieces grow, and what the small one says does not count, so they may always have MAX_OPERATIONS. */
-static void
-evaluate (const Meaning *m, const CheckPiece *piece, gboolean is_grown, Finding *f)
+/* Few pieces grow, and the result of the smaller piece does not count, so they may always have MAX_OPERATIONS. */
+static Effort
+choose_effort (const Meaning *m, const CheckPiece *piece, gboolean is_grown)
 {
-  const CheckPieces *p = m->pieces;
+  Effort effort = { .depth = 1 };
   const double max_operations = is_grown ? MAX (m->max_operations, MAX_OPERATIONS) : m->max_operations;
   const double max_large = MAX (m->max_large, max_operations);
-  g_auto (Trial) t = { .m = m, .piece = piece };
-  double operations;
+  const double operations = check_piece_operations (m->pieces, piece, &effort.depth);
+  const double elements = check_piece_elements (m->pieces, piece);
+  const gboolean is_proven
+      = operations > MIN (max_operations, MAX_PROVEN) && check_rule_holds (m->pieces, piece) && !runs_bodies (m, piece);
+
+  if (operations > max_large || elements > MAX_ELEMENTS || (operations > max_operations && is_proven))
+    return effort;
+  effort.n_sets = operations > max_operations || is_proven ? 1 : CHECK_N_SETS;
+  effort.large = operations > max_operations ? elements + operations / OPERATIONS_PER_ELEMENT : 0;
+  return effort;
+}
+
+/* is_grown: a difference depends on it, whatever it takes. first: the set that is tried if only one is. */
+static void
+evaluate (const Meaning *m, const CheckPiece *piece, const Effort *effort, gboolean is_grown, CheckSet first,
+          Finding *f)
+{
+  const CheckPieces *p = m->pieces;
+  g_auto (Trial) t = { .m = m, .piece = piece, .depth = effort->depth };
   gboolean no_memory = FALSE;
   guint tried = 0;
 
@@ -419,13 +463,12 @@ evaluate (const Meaning *m, const CheckPiece *piece, gboolean is_grown, Finding 
   f->instr = f->root = G_MAXUINT;
   if (!has_claims (m, piece))
     return;
-  operations = check_piece_operations (p, piece, &t.depth);
-  if (operations > max_large || check_piece_elements (p, piece) > MAX_ELEMENTS
-      || (operations > max_operations && check_rule_holds (p, piece) && !runs_bodies (m, piece)))
+  if (effort->n_sets == 0 || (!is_grown && effort->large > *m->left))
     {
       f->outcome = OUTCOME_TOO_LARGE;
       return;
     }
+  *m->left -= effort->large;
   t.run = check_run_new (p, piece, &no_memory);
   if (no_memory)
     f->outcome = OUTCOME_NO_MEMORY;
@@ -450,28 +493,94 @@ evaluate (const Meaning *m, const CheckPiece *piece, gboolean is_grown, Finding 
         = t.has_norms || check_instr_rounds (loom_program_instr (p->program, g_array_index (piece->steps, guint, s)));
   f->is_local = t.local;
   f->outcome = OUTCOME_EQUAL;
-  for (int set = 0; set < (operations > max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
-    tried += try_set (&t, (CheckSet)set, f);
+  for (int k = 0; k < effort->n_sets && f->outcome == OUTCOME_EQUAL; k++)
+    {
+      f->set = effort->n_sets == 1 ? first : (CheckSet)k;
+      tried += try_set (&t, f->set, f);
+    }
   if (tried == 0 && f->outcome == OUTCOME_EQUAL)
     f->outcome = OUTCOME_UNCHECKED;
 }
 
-/* ---- pieces that grow --------------------------------------------------------------------------- */
+/* ---- pieces that are alike ---------------------------------------------------------------------- */
+
+struct _LoomCheckKnown
+{
+  GHashTable *equals; /* the pieces that were evaluated and found equal, in lists by hash */
+  GPtrArray *plans;   /* CheckPieces of them */
+};
+
+LoomCheckKnown *
+loom_check_known_new (void)
+{
+  LoomCheckKnown *known = g_new (LoomCheckKnown, 1);
+
+  known->equals = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+  known->plans = g_ptr_array_new_with_free_func ((GDestroyNotify)check_pieces_free);
+  return known;
+}
+
+void
+loom_check_known_free (LoomCheckKnown *known)
+{
+  g_hash_table_unref (known->equals);
+  g_ptr_array_unref (known->plans);
+  g_free (known);
+}
+
+/* The operands that were tried belong to it. */
+static gpointer
+equals_key (const Meaning *m, const CheckPiece *piece, const Effort *effort, CheckSet first)
+{
+  return GUINT_TO_POINTER (check_piece_hash (piece) * (CHECK_N_SETS + 1)
+                           + (effort->n_sets == 1 ? (guint)first : CHECK_N_SETS));
+}
+
+static gboolean
+is_like_an_equal (const Meaning *m, const CheckPiece *piece, gpointer key)
+{
+  const GPtrArray *list = g_hash_table_lookup (m->known->equals, key);
+
+  for (guint i = 0; list != NULL && i < list->len; i++)
+    if (check_pieces_are_alike (list->pdata[i], piece))
+      return TRUE;
+  return FALSE;
+}
 
 static void
-examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
+take_equal (const Meaning *m, CheckPiece *piece, gpointer key)
+{
+  GPtrArray *list = g_hash_table_lookup (m->known->equals, key);
+
+  if (list == NULL)
+    {
+      list = g_ptr_array_new_with_free_func ((GDestroyNotify)check_piece_free);
+      g_hash_table_insert (m->known->equals, key, list);
+    }
+  g_ptr_array_add (list, piece);
+}
+
+/* ---- pieces that grow --------------------------------------------------------------------------- */
+
+/* first: see evaluate(). Of a grown piece it is the set that showed the difference in the smaller one. */
+static void
+examine (const Meaning *m, const GArray *instrs, guint growth, CheckSet first, Finding *f)
 {
   g_autoptr (CheckPiece) piece = check_piece_new (m->pieces, instrs, growth > 0);
   g_autoptr (GArray) wider = NULL;
+  Effort effort;
+  gpointer key;
 
   if (piece->missing->len > 0 && growth < MAX_GROWTH)
     wider = check_piece_with_producers (m->pieces, piece, TRUE);
   if (wider != NULL)
     {
-      examine (m, wider, growth + 1, f);
+      examine (m, wider, growth + 1, first, f);
       return;
     }
-  if (check_equals_have (m->equals, m->pieces, piece))
+  effort = choose_effort (m, piece, growth > 0);
+  key = equals_key (m, piece, &effort, first);
+  if (is_like_an_equal (m, piece, key))
     {
       f->outcome = OUTCOME_EQUAL;
       f->instr = f->root = G_MAXUINT;
@@ -479,16 +588,19 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       f->is_alike = TRUE;
       return;
     }
-  evaluate (m, piece, growth > 0, f);
+  evaluate (m, piece, &effort, growth > 0, first, f);
   if (f->outcome == OUTCOME_EQUAL)
     {
-      check_equals_take (m->equals, m->pieces, g_steal_pointer (&piece));
+      take_equal (m, g_steal_pointer (&piece), key);
       return;
     }
   if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED || f->outcome == OUTCOME_NO_MEMORY)
       && check_rule_holds (m->pieces, piece))
     f->outcome = OUTCOME_BY_RULE;
-  /* The number may be one that a pass reused, or the operands may be related. */
+  /* The number may be one that a pass reused, or the operands may be related. Neither excuses a call that a rule
+   * proves. */
+  if (f->outcome == OUTCOME_DIFFERENT && check_rule_holds (m->pieces, piece))
+    return;
   for (int way = 0; way < 2 && f->outcome == OUTCOME_DIFFERENT && growth < MAX_GROWTH; way++)
     {
       g_autoptr (GArray) with = NULL;
@@ -500,7 +612,7 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
         with = check_piece_with_readers (m->pieces, piece, f->root);
       if (with == NULL)
         continue;
-      examine (m, with, growth + 1, &again);
+      examine (m, with, growth + 1, f->set, &again);
       g_debug ("grown for %s: %s", f->text, again.text != NULL ? again.text : "no difference was found");
       if (again.outcome == OUTCOME_EQUAL && (!f->is_rounding || again.is_local))
         {
@@ -589,20 +701,22 @@ void
 check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
 {
   const LoomBackend *ref = loom_backend_ref ();
-  g_autoptr (LoomCheckEquals) own = options->equals == NULL ? loom_check_equals_new () : NULL;
   LoomMessage message = { "" };
+  g_autoptr (LoomCheckKnown) own = options->known == NULL ? loom_check_known_new () : NULL;
+  double left = MAX_ALL_LARGE;
   const char *origin;
   Meaning m = { .plan = plan,
                 .report = report,
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
                 .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
                 .seed = options->seed,
-                .equals = own != NULL ? own : options->equals };
+                .known = own != NULL ? own : options->known,
+                .left = &left };
 
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
     return;
   m.pieces = check_pieces_new (plan);
-  check_equals_take_plan (m.equals, m.pieces);
+  g_ptr_array_add (m.known->plans, m.pieces);
   origin = find_origin (&m, options->origin);
   for (guint i = 0; i < m.pieces->refused->len; i++)
     report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
@@ -613,7 +727,7 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
 
       if (origin != NULL && !belongs_to (&m, instrs, origin))
         continue;
-      examine (&m, instrs, 0, &f);
+      examine (&m, instrs, 0, CHECK_SET_NORMAL, &f);
       report_finding (&m, instrs, &f);
     }
   ref->device_close (m.ref);

@@ -55,17 +55,6 @@ check_place (Memory *self, guint value)
 
 /* ---- calls ---------------------------------------------------------------------- */
 
-static gboolean
-same_desc (const LoomTensorDesc *a, const LoomTensorDesc *b)
-{
-  if (a->dtype != b->dtype || a->layout != b->layout || a->rank != b->rank)
-    return FALSE;
-  for (int i = 0; i < a->rank; i++)
-    if (a->dim[i] != b->dim[i])
-      return FALSE;
-  return TRUE;
-}
-
 /* The range of a value in its space; FALSE if it has no bytes. */
 static gboolean
 range_of (const LoomPlan *plan, guint value, CheckAccess *range)
@@ -269,7 +258,7 @@ check_call (Memory *self, guint i)
           check_fault (self->report, LOOM_CHECK_MEMORY, i, value, "%s uses a value of another device", name);
         }
       if (instr->spec != NULL
-          && !same_desc (k < instr->n_in ? &instr->spec->in[k] : &instr->spec->out[k - instr->n_in], &v->desc))
+          && !check_same_desc (k < instr->n_in ? &instr->spec->in[k] : &instr->spec->out[k - instr->n_in], &v->desc))
         {
           g_free (name);
           name = check_name_instr (self->plan, i);

@@ -1,5 +1,6 @@
 /* One piece: what it reads and makes, and larger pieces around it. */
 #include "engine/check/check-piece.h"
+#include "engine/check/check-private.h"
 
 #include <string.h>
 
@@ -61,6 +62,7 @@ check_piece_new (const CheckPieces *pieces, const GArray *instrs, gboolean is_gr
 {
   CheckPiece *piece = g_new0 (CheckPiece, 1);
 
+  piece->of = pieces;
   piece->instrs = g_array_new (FALSE, FALSE, sizeof (guint));
   g_array_append_vals (piece->instrs, instrs->data, instrs->len);
   piece->inputs = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -178,7 +180,7 @@ check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece, 
 static gboolean
 is_update (const LoomPlanInstr *instr)
 {
-  const LoomPrim *prim = instr->primitive != NULL && !instr->is_wait ? loom_prim (instr->primitive) : NULL;
+  const LoomPrim *prim = check_prim (instr);
 
   return prim != NULL && prim->updates != NULL;
 }

@@ -8,6 +8,7 @@ G_BEGIN_DECLS
 /* Plan instructions with what they read and make, and the instructions of the program between the two. */
 typedef struct
 {
+  const CheckPieces *of;
   GArray *instrs;  /* guint: of the plan, ascending */
   GArray *inputs;  /* guint: roots that are read and not made here */
   GArray *outputs; /* guint: roots with a claim that are made here and compared */

@@ -1,5 +1,7 @@
 /* Finds the equal expressions of a program, the claims of a plan, and its pieces. */
 #include "engine/check/check-pieces.h"
+#include "engine/check/check-alike.h"
+#include "engine/check/check-private.h"
 
 #include <string.h>
 
@@ -35,12 +37,6 @@ hash_expression (gconstpointer data)
 }
 
 static gboolean
-same_desc (const LoomTensorDesc *a, const LoomTensorDesc *b)
-{
-  return a->dtype == b->dtype && a->rank == b->rank && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
-}
-
-static gboolean
 equal_expressions (gconstpointer x, gconstpointer y)
 {
   const CheckPieces *pieces = ((const Expression *)x)->pieces;
@@ -55,8 +51,8 @@ equal_expressions (gconstpointer x, gconstpointer y)
   for (guint k = 0; k < a->n_out; k++)
     if ((a->out[k] == 0) != (b->out[k] == 0)
         || (a->out[k] != 0
-            && !same_desc (&loom_value_info (pieces->program, a->out[k])->desc,
-                           &loom_value_info (pieces->program, b->out[k])->desc)))
+            && !check_same_type (&loom_value_info (pieces->program, a->out[k])->desc,
+                                 &loom_value_info (pieces->program, b->out[k])->desc)))
       return FALSE;
   return TRUE;
 }
@@ -114,7 +110,7 @@ add_claim (CheckPieces *pieces, guint root, LoomValue v)
   const LoomTensorDesc *meant = &loom_value_info (pieces->program, v)->desc;
 
   if (made->dtype != meant->dtype || loom_desc_count (made) != loom_desc_count (meant)
-      || (!is_row_major (made) && !same_desc (made, meant)))
+      || (!is_row_major (made) && !check_same_type (made, meant)))
     return FALSE;
   if (pieces->claims[root] == NULL)
     pieces->claims[root] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
@@ -130,7 +126,8 @@ static void
 claim_number (CheckPieces *pieces, guint value)
 {
   if (value >= 1 && value <= loom_program_n_values (pieces->program)
-      && same_desc (&loom_plan_value (pieces->plan, value)->desc, &loom_value_info (pieces->program, value)->desc))
+      && check_same_type (&loom_plan_value (pieces->plan, value)->desc,
+                          &loom_value_info (pieces->program, value)->desc))
     add_claim (pieces, loom_plan_value (pieces->plan, value)->root, value);
 }
 
@@ -216,28 +213,134 @@ claim_commits (CheckPieces *pieces)
     }
 }
 
-/* A copy with the same elements claims what its operand claims; like every claim it is compared. */
+/* A value without claims claims what another one of its type claims. */
 static void
-claim_copies (CheckPieces *pieces)
+claim_same (CheckPieces *pieces, guint to, guint from)
+{
+  if (from == G_MAXUINT || to == G_MAXUINT || pieces->claims[from] == NULL || pieces->claims[to] != NULL
+      || !check_same_type (&loom_plan_value (pieces->plan, from)->desc, &loom_plan_value (pieces->plan, to)->desc))
+    return;
+  for (guint c = 0; c < pieces->claims[from]->len; c++)
+    add_claim (pieces, to, g_array_index (pieces->claims[from], LoomValue, c));
+}
+
+static gboolean
+is_copy (const LoomPlanInstr *instr)
+{
+  return instr->n_in == 1 && instr->n_out == 1
+         && (instr->kernel == NULL || strcmp (instr->primitive, "copy") == 0
+             || strcmp (instr->primitive, "reorder") == 0);
+}
+
+/* ---- repeated calls -------------------------------------------------------------------------------- */
+
+#define MOST_OPERANDS 16
+
+/* What a kernel computes, and of which values. */
+typedef struct
+{
+  const char *primitive;
+  const void *attrs;
+  guint n, operand[MOST_OPERANDS];
+  guint instr;
+} Call;
+
+/* Roots that claim the same value have one number. */
+static guint
+identity (const CheckPieces *pieces, const LoomPlanInstr *instr, guint k)
+{
+  const guint root = check_operand_root (pieces->plan, instr, k);
+
+  return root == G_MAXUINT              ? 0
+         : pieces->claims[root] != NULL ? pieces->number[g_array_index (pieces->claims[root], LoomValue, 0)]
+                                        : loom_program_n_values (pieces->program) + 1 + root;
+}
+
+/* FALSE if the results are not a function of the operands. */
+static gboolean
+describe (const CheckPieces *pieces, guint i, Call *call)
+{
+  const LoomPlanInstr *instr = loom_plan_instr (pieces->plan, i);
+  const LoomPrim *prim = instr->spec != NULL ? loom_prim (instr->spec->primitive) : NULL;
+
+  if (instr->spec == NULL || instr->is_wait || instr->n_bodies > 0 || instr->n_in > MOST_OPERANDS
+      || (prim != NULL && !is_pure (prim)))
+    return FALSE;
+  *call = (Call){ .primitive = instr->spec->primitive, .attrs = instr->spec->attrs, .n = instr->n_in, .instr = i };
+  for (guint k = 0; k < instr->n_in; k++)
+    call->operand[k] = identity (pieces, instr, k);
+  return TRUE;
+}
+
+/* The call that computes a batch_norm's first result from the other two, its statistics. */
+static gboolean
+describe_apply (const CheckPieces *pieces, const Call *call, Call *apply)
+{
+  const LoomPlanInstr *instr = loom_plan_instr (pieces->plan, call->instr);
+
+  if (strcmp (call->primitive, "batch_norm") != 0 || call->n + 2 > MOST_OPERANDS)
+    return FALSE;
+  *apply = (Call){ "batch_norm_apply", call->attrs, .n = 3, { call->operand[0] }, call->instr };
+  for (guint o = 1; o < 3; o++)
+    apply->operand[o] = identity (pieces, instr, instr->n_in + o);
+  for (guint k = 1; k < call->n; k++)
+    if (call->operand[k] != 0)
+      apply->operand[apply->n++] = call->operand[k];
+  return TRUE;
+}
+
+static guint
+hash_call (gconstpointer data)
+{
+  const Call *call = data;
+  guint hash = g_str_hash (call->primitive);
+
+  for (guint k = 0; k < call->n; k++)
+    hash = hash * 31 + call->operand[k];
+  return hash;
+}
+
+static gboolean
+equal_calls (gconstpointer x, gconstpointer y)
+{
+  const Call *a = x, *b = y;
+
+  return strcmp (a->primitive, b->primitive) == 0 && a->n == b->n
+         && memcmp (a->operand, b->operand, sizeof a->operand[0] * a->n) == 0
+         && check_same_attrs (a->primitive, a->attrs, b->attrs);
+}
+
+/* A copy claims what its operand claims, and a call that computes the same from the same values, as rematerialisation
+ * makes it, what the first one claims. Like every claim it is compared; without it a value that is computed again would
+ * join its readers to one large piece. */
+static void
+claim_repeated (CheckPieces *pieces)
 {
   const LoomPlan *plan = pieces->plan;
+  g_autoptr (GHashTable) calls = g_hash_table_new_full (hash_call, equal_calls, g_free, NULL);
 
   for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
     {
       const LoomPlanInstr *instr = loom_plan_instr (plan, i);
-      guint from, to;
+      const Call *first;
+      Call call, apply;
 
-      if (instr->n_in != 1 || instr->n_out != 1
-          || (instr->kernel != NULL && strcmp (instr->primitive, "copy") != 0
-              && strcmp (instr->primitive, "reorder") != 0))
+      if (is_copy (instr))
+        claim_same (pieces, check_operand_root (plan, instr, 1), check_operand_root (plan, instr, 0));
+      if (!describe (pieces, i, &call))
         continue;
-      from = check_operand_root (plan, instr, 0);
-      to = check_operand_root (plan, instr, 1);
-      if (from == G_MAXUINT || to == G_MAXUINT || pieces->claims[from] == NULL || pieces->claims[to] != NULL
-          || !same_desc (&loom_plan_value (plan, from)->desc, &loom_plan_value (plan, to)->desc))
-        continue;
-      for (guint c = 0; c < pieces->claims[from]->len; c++)
-        add_claim (pieces, to, g_array_index (pieces->claims[from], LoomValue, c));
+      first = g_hash_table_lookup (calls, &call);
+      for (guint o = 0; first != NULL && o < instr->n_out; o++)
+        {
+          const LoomPlanInstr *of = loom_plan_instr (plan, first->instr);
+
+          claim_same (pieces, check_operand_root (plan, instr, instr->n_in + o),
+                      check_operand_root (plan, of, of->n_in + o));
+        }
+      if (first == NULL)
+        g_hash_table_add (calls, g_memdup2 (&call, sizeof call));
+      if (first == NULL && describe_apply (pieces, &call, &apply))
+        g_hash_table_add (calls, g_memdup2 (&apply, sizeof apply));
     }
 }
 
@@ -275,7 +378,7 @@ find_claims (CheckPieces *pieces)
     if (loom_plan_output_value (plan, o) != G_MAXUINT)
       claim_kept (pieces, loom_plan_output_value (plan, o), loom_program_get_output (pieces->program, o)->value);
   claim_commits (pieces);
-  claim_copies (pieces);
+  claim_repeated (pieces);
   check_leaves (pieces);
 }
 

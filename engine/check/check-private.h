@@ -3,6 +3,8 @@
 
 #include "engine/check/loom-check.h"
 
+#include <string.h>
+
 G_BEGIN_DECLS
 
 /* Adds a fault; instr and value are of the plan, G_MAXUINT for none. */
@@ -16,6 +18,21 @@ char *check_name_value (const LoomPlan *plan, guint value);
 /* The program's primitive of an instruction; NULL for a copy, an element-wise kernel and a wait. */
 const LoomPrim *check_prim (const LoomPlanInstr *instr);
 gboolean check_is (const LoomPlanInstr *instr, const char *primitive);
+/* Element type and shape. */
+static inline gboolean
+check_same_type (const LoomTensorDesc *a, const LoomTensorDesc *b)
+{
+  return a->dtype == b->dtype && a->rank == b->rank
+         && (a->rank == 0 || memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0);
+}
+
+/* In the same layout, too. */
+static inline gboolean
+check_same_desc (const LoomTensorDesc *a, const LoomTensorDesc *b)
+{
+  return a->layout == b->layout && check_same_type (a, b);
+}
+
 /* Operand k and result o; G_MAXUINT: absent. */
 static inline guint
 check_in (const LoomPlanInstr *instr, guint k)

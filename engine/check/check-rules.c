@@ -6,6 +6,7 @@
  * - an element-wise call, each of whose steps is a step of the program on the same values,
  * - an exchange of ranks with the program's attributes and operands, or a wait for one. */
 #include "engine/check/check-rules.h"
+#include "engine/check/check-private.h"
 
 #include <string.h>
 
@@ -37,20 +38,13 @@ claims (const Rule *r, guint k, LoomValue v)
   return FALSE;
 }
 
-/* TRUE if the call also sees it in the program's shape. */
-static gboolean
-has_shape (const LoomTensorDesc *a, const LoomTensorDesc *b)
-{
-  return a->dtype == b->dtype && a->rank == b->rank && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
-}
-
 static gboolean
 is_operand (const Rule *r, guint k, LoomValue v)
 {
   const LoomKernelSpec *spec = r->instr->spec;
   const LoomTensorDesc *seen = k < r->instr->n_in ? &spec->in[k] : &spec->out[k - r->instr->n_in];
 
-  return claims (r, k, v) && (v == 0 || has_shape (seen, &loom_value_info (r->pieces->program, v)->desc));
+  return claims (r, k, v) && (v == 0 || check_same_type (seen, &loom_value_info (r->pieces->program, v)->desc));
 }
 
 /* TRUE if result o is v, and all that it claims has v's bytes. */

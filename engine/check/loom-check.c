@@ -87,6 +87,8 @@ loom_check_report_print (const LoomCheckReport *report)
     g_string_append_printf (
         text, "; %u pieces: %u equal by rule, %u by evaluation; not compared: %u too large, %u others",
         report->n_pieces, report->n_by_rule, report->n_evaluated, report->n_too_large, report->n_unchecked);
+  if (report->n_exchanges > 0)
+    g_string_append_printf (text, "; %u exchange%s run", report->n_exchanges, report->n_exchanges == 1 ? "" : "s");
   g_string_append (text, "\n");
   return g_string_free (text, FALSE);
 }
@@ -106,6 +108,7 @@ loom_check_report_add (LoomCheckReport *report, LoomCheckReport *other)
   report->n_unchecked += other->n_unchecked;
   if (report->no_memory == NULL)
     report->no_memory = g_steal_pointer (&other->no_memory);
+  report->n_exchanges += other->n_exchanges;
   g_ptr_array_extend_and_steal (report->faults, g_steal_pointer (&other->faults));
   other->faults = g_ptr_array_new_with_free_func (free_fault);
 }

@@ -38,23 +38,22 @@ typedef struct
   char *text;  /* one sentence with the names of both, without the rule */
 } LoomCheckFault;
 
-/* Pieces of plans that were found equal to their program. Those of other plans that are alike are not evaluated again:
- * all ranks have nearly the same. The plans that were checked with it must be freed after it. */
-typedef struct _LoomCheckEquals LoomCheckEquals;
-
-LoomCheckEquals *loom_check_equals_new (void);
-void loom_check_equals_free (LoomCheckEquals *equals);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCheckEquals, loom_check_equals_free)
+/* Pieces of plans that were evaluated and found equal. Those of other plans that are alike are not evaluated again: all
+ * ranks have nearly the same. The plans that were checked with it must be freed after it. */
+typedef struct _LoomCheckKnown LoomCheckKnown;
+LoomCheckKnown *loom_check_known_new (void);
+void loom_check_known_free (LoomCheckKnown *known);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCheckKnown, loom_check_known_free)
 
 typedef struct
 {
-  gboolean meaning;        /* evaluates pieces on ref in f64, which takes time */
-  double max_operations;   /* pieces with more scalar operations are counted as too large; 0: 2e7, and 1e9 with fewer
-                              operands for pieces that no rule proves */
-  guint64 seed;            /* of the operands */
-  gboolean first_only;     /* evaluates no piece after the first fault */
-  const char *origin;      /* evaluates only pieces with instructions of this node, if there are any; NULL: all */
-  LoomCheckEquals *equals; /* receives the pieces that are equal; NULL: they are compared within each plan only */
+  gboolean meaning;      /* evaluates pieces on ref in f64, which takes time */
+  double max_operations; /* pieces with more scalar operations are counted as too large; 0: 2e7, and 1e9 with fewer
+                            operands for pieces that no rule proves */
+  guint64 seed;          /* of the operands */
+  gboolean first_only;   /* evaluates no piece after the first fault */
+  const char *origin;    /* evaluates only pieces with instructions of this node, if there are any; NULL: all */
+  LoomCheckKnown *known; /* receives the pieces that are equal; NULL: they are compared within each plan only */
 } LoomCheckOptions;
 
 /* What was checked, and what is wrong. The counts of the bodies of loops and branches are included. */
@@ -68,6 +67,7 @@ typedef struct
   guint n_alike;     /* of these: not evaluated themselves, because they are like another one */
   guint n_too_large; /* not evaluated, over max_operations, or for lack of memory */
   guint n_unchecked; /* not evaluated for another reason: exchanges between ranks, the host's device cannot run it */
+  guint n_exchanges; /* collectives that loom_check_exchanges() has run */
   GPtrArray *faults; /* LoomCheckFault */
   char *no_memory;   /* the first instruction that was not evaluated because the host has not enough memory; or NULL */
 } LoomCheckReport;
@@ -87,6 +87,10 @@ gboolean loom_check_plan (const LoomPlan *plan, const LoomCheckOptions *options,
 /* Checks that n ranks make exchanges of the same kinds, axes and sizes in the same order, so that none waits for
  * ever. plan[r] is the plan of rank r. */
 gboolean loom_check_ranks (const LoomPlan *const *plan, guint n, LoomCheckReport *report);
+/* Runs the collectives of n ranks on host devices, each rank in a thread, and compares their results, if the mesh has
+ * one axis and at most 64 ranks. The plans were made with communicators of threads, all of which still exist, and
+ * loom_check_ranks() found no fault. */
+gboolean loom_check_exchanges (const LoomPlan *const *plan, guint n, LoomCheckReport *report);
 /* Plans the program again with ever more passes until the check fails; returns the name of the guilty pass, or NULL if
  * no plan fails. (transfer none) */
 const char *loom_check_blame (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options,

@@ -10,14 +10,13 @@ FN (elementwise) (const RefKernel *k, void *const *b, LoomMessage *message)
   const int first = k->n_in + a->n_in_parts; /* step's register */
   int64_t stride[LOOM_EW_MAX_IN][LOOM_MAX_RANK] = { 0 }, index[LOOM_MAX_RANK] = { 0 };
   int64_t count = loom_desc_count (y);
+  T reg[LOOM_EW_MAX_IN + LOOM_EW_MAX_PARTS + LOOM_EW_MAX_STEPS] = { 0 };
 
   for (int i = 0; i < k->n_in; i++)
     if (!loom_has_parts (a->in_part, a->n_in_parts, i))
       loom_broadcast_strides (&k->in[i], y, stride[i]);
   for (int64_t e = 0; e < count; e++, loom_index_next (y->rank, y->dim, index))
     {
-      T reg[LOOM_EW_MAX_IN + LOOM_EW_MAX_PARTS + LOOM_EW_MAX_STEPS] = { 0 };
-
       for (int i = 0; i < k->n_in; i++)
         if (!loom_has_parts (a->in_part, a->n_in_parts, i))
           reg[i] = (T)LOAD (b[i], loom_index_offset (y->rank, index, stride[i]), k->in[i].dtype);

@@ -32,8 +32,8 @@ typedef struct
   const CheckOptions *options;
   CheckResult *result;
   LoomPlanOptions plan; /* without device and mesh */
-  GPtrArray *plans;     /* owned: of all ranks, since equals refers to them */
-  LoomCheckEquals *equals;
+  GPtrArray *plans;     /* owned: of all ranks, since known refers to them */
+  LoomCheckKnown *known;
 } Checking;
 
 static gboolean
@@ -90,9 +90,8 @@ static LoomPlan *
 check_program (Checking *self, LoomProgram *program, const char *device, const LoomMesh *mesh, const char *what)
 {
   LoomPlanOptions options = self->plan;
-  const LoomCheckOptions check = {
-    .meaning = self->options->meaning, .max_operations = 2e4, .seed = self->options->seed, .equals = self->equals
-  };
+  const LoomCheckOptions check
+      = { .meaning = self->options->meaning, .max_operations = 2e4, .seed = self->options->seed, .known = self->known };
   LoomPlan *plan;
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
   g_autoptr (GError) error = NULL;
@@ -202,7 +201,8 @@ check_ranks_of (Checking *self, LoomPlan *const *plan, int n, const char *what)
 
   if (plan[0] == NULL)
     return TRUE;
-  loom_check_ranks ((const LoomPlan *const *)plan, (guint)n, report);
+  if (loom_check_ranks ((const LoomPlan *const *)plan, (guint)n, report))
+    loom_check_exchanges ((const LoomPlan *const *)plan, (guint)n, report);
   return check_report (self, report, what);
 }
 
@@ -282,13 +282,13 @@ check_graph (const LoomGraph *graph, const CheckOptions *options, CheckResult *r
 {
   const guint32 seed = options->seed * 2654435761u;
   g_autoptr (GPtrArray) plans = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_plan_free);
-  g_autoptr (LoomCheckEquals) equals = loom_check_equals_new ();
+  g_autoptr (LoomCheckKnown) known = loom_check_known_new ();
   Checking self
       = { .graph = graph,
           .options = options,
           .result = result,
           .plans = plans,
-          .equals = equals,
+          .known = known,
           .plan
           = { .no_fusion = seed >> 28 == 0, .no_reuse = (seed >> 24 & 15) == 0, .no_layout = (seed >> 20 & 15) == 0 } };
   g_autoptr (LoomFaults) faults = loom_faults_new ();

@@ -188,6 +188,16 @@ test_one_column (void)
   g_assert_true (check (path, "--check"));
 }
 
+/* A recursion amplifies roundings, also with operands of few values. */
+static void
+test_recursion (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", "models", "tree-recursion.xml", NULL);
+
+  g_assert_true (check (path, "--batch-size 2 --check"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -209,5 +219,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/terms", test_terms);
   g_test_add_func ("/check/examples/shard-gradient", test_shard_gradient);
   g_test_add_func ("/check/examples/dropout-in-loop", test_dropout_in_loop);
+  g_test_add_func ("/check/examples/recursion", test_recursion);
   return g_test_run ();
 }

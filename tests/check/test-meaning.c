@@ -119,7 +119,71 @@ test_pair (gconstpointer data)
     }
 }
 
-/* Each piece of the second layer is like one of the first. */
+/* The plan of a graph's training step on the CPU. (transfer full) */
+static LoomPlan *
+plan_graph (LoomDevices *devices, const char *name, gint64 batch)
+{
+  const LoomPlanOptions options = { .device = "cpu" };
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), name, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, NULL);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  g_autoptr (LoomStep) step = loom_step_new (graph, spec, batch, TRUE, NULL);
+
+  return loom_plan_new (step->program, devices, &options, NULL);
+}
+
+/* A value that is computed again for the gradients is compared as the first one is, so its readers are pieces of their
+ * own. */
+static void
+test_computed_again (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomPlan) plan = plan_graph (devices, "tests/check/mutations/gated.xml", 4096);
+  g_autoptr (LoomCheckReport) report = check (plan, 1e-9);
+  guint n = 0;
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    n += g_str_has_suffix (loom_plan_instr (plan, i)->label, " rematerialised");
+  g_assert_cmpuint (n, >=, 4);
+  /* One is the gate of the update. */
+  g_assert_cmpuint (report->n_pieces + 1, ==, report->n_instrs);
+}
+
+static LoomStatus (*right_run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
+static guint wrong_result;
+
+static LoomStatus
+wrong_run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  const LoomStatus status = right_run (self, stream, buffers, message);
+
+  *(float *)buffers[wrong_result] *= 0.97f;
+  return status;
+}
+
+/* The sum of all gradients' squares is wrong, which is hardly seen in what is computed from it and from the whole
+ * backward pass: that the call alone is wrong suffices. */
+static void
+test_wrong_kernel (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomPlan) plan = plan_graph (devices, "graphs/models/char-gpt.xml", 2);
+  g_autoptr (LoomCheckReport) report = NULL;
+  guint i = 0;
+
+  while (g_strcmp0 (loom_plan_instr (plan, i)->primitive, "grad_stats") != 0)
+    i++;
+  wrong_result = loom_plan_instr (plan, i)->n_in;
+  right_run = loom_plan_instr (plan, i)->kernel->run;
+  loom_plan_instr (plan, i)->kernel->run = wrong_run;
+  report = check (plan, 0);
+  g_assert_cmpuint (report->faults->len, ==, 1);
+  g_assert_cmpuint (((const LoomCheckFault *)report->faults->pdata[0])->instr, ==, i);
+}
+
+/* Each piece of the second layer is like one of the first, and each of another plan. */
 static void
 test_alike (void)
 {
@@ -132,6 +196,15 @@ test_alike (void)
   assert_no_faults ("two layers", report);
   g_assert_cmpuint (report->n_evaluated, ==, report->n_pieces);
   g_assert_cmpuint (report->n_alike, >=, report->n_pieces / 2 - 1);
+
+  g_autoptr (LoomPlan) same = loom_plan_new (program, devices, NULL, NULL);
+  g_autoptr (LoomCheckKnown) known = loom_check_known_new ();
+  const LoomCheckOptions options = { .meaning = TRUE, .known = known };
+  g_autoptr (LoomCheckReport) first = loom_check_report_new (), second = loom_check_report_new ();
+  loom_check_plan (plan, &options, first);
+  loom_check_plan (same, &options, second);
+  g_assert_cmpuint (first->n_alike, ==, report->n_alike);
+  g_assert_cmpuint (second->n_alike, ==, second->n_pieces);
 }
 
 /* The terms of a batch norm's gradient cancel if operands are special; what remains are their roundings. */
@@ -174,8 +247,8 @@ test_alike_plans (void)
       g_autoptr (LoomPlan) plan = loom_plan_new (right, devices, NULL, NULL);
       g_autoptr (LoomPlan) same = loom_plan_new (again, devices, NULL, NULL);
       g_autoptr (LoomPlan) other = loom_plan_new (again, devices, NULL, NULL);
-      g_autoptr (LoomCheckEquals) equals = loom_check_equals_new ();
-      const LoomCheckOptions options = { .meaning = TRUE, .seed = 1, .equals = equals };
+      g_autoptr (LoomCheckKnown) known = loom_check_known_new ();
+      const LoomCheckOptions options = { .meaning = TRUE, .seed = 1, .known = known };
       g_autoptr (LoomCheckReport) first = loom_check_report_new (), second = loom_check_report_new ();
       g_autoptr (LoomCheckReport) third = loom_check_report_new ();
 
@@ -284,6 +357,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/meaning/alike", test_alike);
   g_test_add_func ("/check/meaning/alike-plans", test_alike_plans);
   g_test_add_func ("/check/meaning/cancelling-terms", test_cancelling_terms);
+  g_test_add_func ("/check/meaning/computed-again", test_computed_again);
+  g_test_add_func ("/check/meaning/wrong-kernel", test_wrong_kernel);
   add_folder (folder);
   return g_test_run ();
 }

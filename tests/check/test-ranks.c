@@ -203,6 +203,29 @@ test_fit (void)
     }
 }
 
+/* The results of exchanges, also of those that run while something else is computed. */
+static void
+test_results (void)
+{
+  for (LoomShards shards = LOOM_SHARDS_NONE; shards <= LOOM_SHARDS_PARAMETERS; shards++)
+    {
+      g_auto (Ranks) ranks = { 0 };
+      g_autoptr (LoomCheckReport) report = loom_check_report_new (), other = loom_check_report_new ();
+      const LoomPlan *const *plans;
+      guint i = 0;
+
+      ranks_divide (&ranks, shards);
+      plans = (const LoomPlan *const *)ranks.plan;
+      g_assert_true (loom_check_exchanges (plans, RANKS, report));
+      g_assert_cmpuint (report->n_exchanges, >, 0);
+      while (g_strcmp0 (instr_at (ranks.plan[1], i)->primitive, "all_reduce") != 0)
+        i++;
+      ((LoomAllReduceAttrs *)instr_at (ranks.plan[1], i)->spec->attrs)->op = LOOM_REDUCE_MAX;
+      g_assert_false (loom_check_exchanges (plans, RANKS, other));
+      g_assert_cmpuint (other->faults->len, ==, 1);
+    }
+}
+
 /* The calls of two exchanges of one rank in the other order. */
 static void
 test_other_order (void)
@@ -370,6 +393,7 @@ TEST_FILE (argc, argv)
   g_setenv ("GRADLOOM_COMM_LANE", "1", TRUE);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/check/ranks/fit", test_fit);
+  g_test_add_func ("/check/ranks/results", test_results);
   g_test_add_func ("/check/ranks/other-order", test_other_order);
   g_test_add_func ("/check/ranks/other-program", test_other_program);
   g_test_add_func ("/check/ranks/other-shard", test_other_shard);
