@@ -243,7 +243,10 @@ run_print_outputs (Run *r)
         {
           loom_json_begin_array (json, "values");
           for (gint64 k = 0; k < t->count; k++)
-            loom_json_exact (json, NULL, loom_tensor_get (t, k));
+            if (t->dtype == LOOM_I64)
+              loom_json_int (json, NULL, ((const gint64 *)t->data)[k]);
+            else
+              loom_json_exact (json, NULL, loom_tensor_get (t, k));
           loom_json_end_array (json);
         }
       command_event_print (json);

@@ -2,6 +2,7 @@
  * precision 4, threshold 1000, edgeitems 3. */
 #include "app/tensor-text.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,10 +21,14 @@ typedef struct
 } Printer;
 
 static char *
-format_number (const Printer *p, double value)
+format_number (const Printer *p, gint64 at)
 {
+  const double value = loom_tensor_get (p->t, at);
+
   if (p->t->dtype == LOOM_BOOL)
     return g_strdup (value != 0 ? "true" : "false");
+  if (p->t->dtype == LOOM_I64) /* not all of them are doubles */
+    return g_strdup_printf ("%" G_GINT64_FORMAT, ((const gint64 *)p->t->data)[at]);
   if (!loom_dtype_is_float (p->t->dtype))
     return g_strdup_printf ("%.0f", value);
   if (isnan (value))
@@ -40,7 +45,7 @@ next_index (const Printer *p, gint64 i, gint64 n)
   return p->shortened && n > 2 * EDGE && i == EDGE - 1 ? n - EDGE : i + 1;
 }
 
-typedef void (*NumberFunc) (Printer *p, double value);
+typedef void (*NumberFunc) (Printer *p, gint64 at);
 
 /* Calls f for each number that is shown, from element `at` on. */
 static void
@@ -51,7 +56,7 @@ visit (Printer *p, int axis, gint64 at, NumberFunc f)
 
   if (axis == p->t->rank)
     {
-      f (p, loom_tensor_get (p->t, at));
+      f (p, at);
       return;
     }
   for (int d = axis + 1; d < p->t->rank; d++)
@@ -62,17 +67,17 @@ visit (Printer *p, int axis, gint64 at, NumberFunc f)
 
 /* Four decimals show neither very large nor very small numbers, nor both together. */
 static void
-note_size (Printer *p, double value)
+note_size (Printer *p, gint64 at)
 {
-  const double size = fabs (value);
+  const double size = fabs (loom_tensor_get (p->t, at));
 
-  p->scientific |= isfinite (value) && value != 0 && (size >= 1e6 || size < 1e-3);
+  p->scientific |= isfinite (size) && size != 0 && (size >= 1e6 || size < 1e-3);
 }
 
 static void
-note_width (Printer *p, double value)
+note_width (Printer *p, gint64 at)
 {
-  g_autofree char *text = format_number (p, value);
+  g_autofree char *text = format_number (p, at);
 
   p->width = MAX (p->width, (int)strlen (text));
 }
@@ -86,7 +91,7 @@ add (Printer *p, int axis, gint64 at)
 
   if (axis == p->t->rank)
     {
-      g_autofree char *number = format_number (p, loom_tensor_get (p->t, at));
+      g_autofree char *number = format_number (p, at);
 
       g_string_append_printf (p->text, "%*s", p->width, number);
       return;
@@ -132,7 +137,9 @@ tensor_to_text (const LoomTensor *t, guint indent)
 typedef struct
 {
   const char *p;
-  GArray *values; /* double */
+  GArray *values;      /* double */
+  GArray *integers;    /* gint64, the same */
+  gboolean has_floats; /* a number that is not an integer of 64 bits */
   int rank;
   gint64 dim[LOOM_SHAPE_MAX_RANK]; /* −1: not known yet */
 } Parser;
@@ -147,19 +154,23 @@ skip_blanks (Parser *self)
 static gboolean
 parse_value (Parser *self, int depth)
 {
-  char *end;
+  char *end, *integer_end;
   double value;
-  gint64 n = 0;
+  gint64 integer, n = 0;
 
   skip_blanks (self);
   if (*self->p != '[')
     {
       value = g_ascii_strtod (self->p, &end);
+      errno = 0;
+      integer = g_ascii_strtoll (self->p, &integer_end, 10);
+      self->has_floats |= integer_end != end || errno != 0;
       if (end == self->p || (self->rank >= 0 && depth != self->rank))
         return FALSE;
       self->rank = depth;
       self->p = end;
       g_array_append_val (self->values, value);
+      g_array_append_val (self->integers, integer);
       return TRUE;
     }
   if (depth == LOOM_SHAPE_MAX_RANK || depth == self->rank)
@@ -183,7 +194,8 @@ LoomTensor *
 tensor_from_text (const char *text, GError **error)
 {
   g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (double));
-  Parser parser = { .p = text, .values = values, .rank = -1 };
+  g_autoptr (GArray) integers = g_array_new (FALSE, FALSE, sizeof (gint64));
+  Parser parser = { .p = text, .values = values, .integers = integers, .rank = -1 };
   LoomTensor *t;
   char *end;
 
@@ -198,8 +210,8 @@ tensor_from_text (const char *text, GError **error)
                    "“%s” is no number and no list of lists of equal length, such as [[1, 2], [3, 4]].", text);
       return NULL;
     }
-  t = loom_tensor_new (LOOM_F64, parser.rank, parser.dim, error);
+  t = loom_tensor_new (parser.has_floats ? LOOM_F64 : LOOM_I64, parser.rank, parser.dim, error);
   if (t != NULL)
-    memcpy (t->data, values->data, t->bytes);
+    memcpy (t->data, parser.has_floats ? values->data : integers->data, t->bytes);
   return t;
 }

@@ -281,17 +281,21 @@ gather_strided (const TensorEntry *entry, const guint8 *from, guint8 *to)
 {
   const gsize size = entry->encoding->bytes;
   const gint64 n = n_elements (entry);
-  gint64 index[LOOM_SHAPE_MAX_RANK] = { 0 }, at = 0;
+  gint64 index[LOOM_SHAPE_MAX_RANK] = { 0 }, stride[LOOM_SHAPE_MAX_RANK], at = 0;
+
+  /* The stride of a single element is any number. */
+  for (int d = 0; d < entry->rank; d++)
+    stride[d] = entry->dim[d] > 1 ? entry->stride[d] : 0;
 
   for (gint64 i = 0; i < n; i++)
     {
       memcpy (to + (gsize)i * size, from + (gsize)at * size, size);
       for (int d = entry->rank - 1; d >= 0; d--)
         {
-          at += entry->stride[d];
+          at += stride[d];
           if (++index[d] < entry->dim[d])
             break;
-          at -= entry->stride[d] * entry->dim[d];
+          at -= stride[d] * entry->dim[d];
           index[d] = 0;
         }
     }
@@ -424,7 +428,10 @@ loom_tensor_file_strip_prefix (LoomTensorFile *self, const char *const *names, g
         continue;
       prefix = g_strndup (whole, a - b);
       if (has_all (self, prefix, names, n))
-        return self->prefix = g_steal_pointer (&prefix);
+        {
+          g_free (self->prefix);
+          return self->prefix = g_steal_pointer (&prefix);
+        }
     }
   return NULL;
 }

@@ -15,7 +15,7 @@ typedef struct _LoomTensorFile LoomTensorFile;
 LoomTensorFile *loom_tensor_file_open (const char *path, GError **error);
 void loom_tensor_file_free (LoomTensorFile *self);
 
-/* Tensors are numbered in the order of their bytes in the file. */
+/* Tensors are numbered in the order of the file: of bytes in safetensors, of names in other formats. */
 guint loom_tensor_file_count (const LoomTensorFile *self);
 const char *loom_tensor_file_name (const LoomTensorFile *self, guint i);
 /* The type of loom_tensor_file_tensor(): smaller types are widened, such as F8_E4M3 to f32 and I16 to i64. */

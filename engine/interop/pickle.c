@@ -1,14 +1,12 @@
 /* A stack machine that builds data alone. Every value is kept in one list until the pickle is freed, so values may
- * refer to each other in circles. Each opcode makes one value of some 60 bytes at most, which bounds the memory by the
- * length of the pickle. */
+ * refer to each other in circles. Their number is bounded, and so is the length of a name, which joins two texts. */
 #include "engine/interop/pickle.h"
 
 #include <string.h>
 
 #include "engine/core/loom-error.h"
 
-/* Of the longest pickle: names and sizes of a model's tensors have a few megabytes at most. */
-#define MAX_LENGTH (64 << 20)
+#define MAX_NAME 1000 /* bytes of a class's name with its module */
 
 enum
 {
@@ -286,7 +284,8 @@ put (Machine *m, PickleKind kind, int n)
 static gboolean
 push_name (Machine *m, const char *module, gsize n_module, const char *name, gsize n_name)
 {
-  if (!g_utf8_validate (module, (gssize)n_module, NULL) || !g_utf8_validate (name, (gssize)n_name, NULL))
+  if (n_module + n_name > MAX_NAME || !g_utf8_validate (module, (gssize)n_module, NULL)
+      || !g_utf8_validate (name, (gssize)n_name, NULL))
     return FALSE;
   push (m, PICKLE_NAME)->text = g_strdup_printf ("%.*s %.*s", (int)n_module, module, (int)n_name, name);
   return TRUE;
@@ -300,7 +299,7 @@ read_name (Machine *m)
   const guint8 *second = line != NULL ? line + 1 : NULL;
   const guint8 *end = second != NULL ? memchr (second, '\n', (gsize)(m->end - second)) : NULL;
 
-  if (end == NULL || end - first > 1000)
+  if (end == NULL)
     return FALSE;
   m->p = end + 1;
   return push_name (m, (const char *)first, (gsize)(line - first), (const char *)second, (gsize)(end - second));
@@ -502,17 +501,23 @@ step (Machine *m, guint8 opcode, gboolean *known)
 }
 
 Pickle *
-pickle_read (const guint8 *data, gsize length, gsize *used, const char *path, GError **error)
+pickle_read (const guint8 *data, gsize length, gsize file_size, gsize *used, const char *path, GError **error)
 {
   g_autoptr (Pickle) self = g_new0 (Pickle, 1);
   g_autoptr (GPtrArray) stack = g_ptr_array_new ();
   g_autoptr (GHashTable) memo = g_hash_table_new (NULL, NULL);
-  Machine m = { self, data, data + MIN (length, MAX_LENGTH), stack, memo, path };
+  Machine m = { self, data, data + MIN (length, PICKLE_MAX_LENGTH), stack, memo, path };
   gboolean known = TRUE;
 
   self->values = g_ptr_array_new_with_free_func (value_free);
   while (m.p < m.end && *m.p != '.')
     {
+      if (self->values->len > PICKLE_VALUES (file_size))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a pickle of too many values for weights.", path);
+          return NULL;
+        }
+
       const guint8 opcode = *m.p++;
 
       if (step (&m, opcode, &known))

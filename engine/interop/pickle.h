@@ -37,8 +37,13 @@ struct _PickleValue
 
 typedef struct _Pickle Pickle;
 
-/* Reads one pickle, which ends at *used. Errors: DATA. path: for errors. */
-Pickle *pickle_read (const guint8 *data, gsize length, gsize *used, const char *path, GError **error);
+/* Reads one pickle of at most PICKLE_MAX_LENGTH bytes and PICKLE_VALUES (file_size) values, which ends at *used.
+ * Errors: DATA. path, file_size: of the file that it is in, maybe packed. */
+Pickle *pickle_read (const guint8 *data, gsize length, gsize file_size, gsize *used, const char *path, GError **error);
+/* Names and sizes of a model's tensors have a few megabytes at most. */
+#define PICKLE_MAX_LENGTH ((gsize)64 << 20)
+/* A value takes up to 130 bytes; those of a file's own bytes and a million more bound the memory. */
+#define PICKLE_VALUES(file_size) (4 * (file_size) + ((gsize)1 << 20))
 void pickle_free (Pickle *self);
 const PickleValue *pickle_root (const Pickle *self);
 /* All values, in the order in which they were made. */

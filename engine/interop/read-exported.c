@@ -9,12 +9,23 @@
 
 #define CONFIG    "model_weights_config.json"
 #define MAX_DEPTH 12
+/* Bytes of the descriptions, in addition to those that a file of its size may have. */
+#define MAX_CONFIG (1 << 20)
 
 static const char *const types[] = {
   [1] = "U8",    [2] = "I8",   [3] = "I16",      [4] = "I32",      [5] = "I64",          [6] = "F16",
   [7] = "F32",   [8] = "F64",  [9] = "C32",      [10] = "C64",     [11] = "C128",        [12] = "BOOL",
   [13] = "BF16", [28] = "U16", [29] = "F8_E4M3", [30] = "F8_E5M2", [31] = "F8_E4M3FNUZ", [32] = "F8_E5M2FNUZ",
 };
+
+/* The value of a member of this type; NULL if there is none. */
+static JsonNode *
+get_value (JsonObject *object, const char *member, GType type)
+{
+  JsonNode *node = object != NULL ? json_object_get_member (object, member) : NULL;
+
+  return node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == type ? node : NULL;
+}
 
 static JsonObject *
 get_object (JsonObject *object, const char *member)
@@ -29,8 +40,9 @@ static gint64
 get_size (JsonNode *node)
 {
   JsonObject *object = node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
+  JsonNode *value = get_value (object, "as_int", G_TYPE_INT64);
 
-  return object != NULL ? json_object_get_int_member_with_default (object, "as_int", -1) : -1;
+  return value != NULL ? json_node_get_int (value) : -1;
 }
 
 static gboolean
@@ -70,8 +82,11 @@ static gboolean
 add_weight (LoomTensorFile *self, const char *folder, const char *name, JsonObject *weight, GError **error)
 {
   JsonObject *meta = get_object (weight, "tensor_meta");
-  const char *file = weight != NULL ? json_object_get_string_member_with_default (weight, "path_name", NULL) : NULL;
-  const gint64 type = meta != NULL ? json_object_get_int_member_with_default (meta, "dtype", 0) : 0;
+  JsonNode *name_of = get_value (weight, "path_name", G_TYPE_STRING),
+           *type_of = get_value (meta, "dtype", G_TYPE_INT64);
+  JsonNode *pickled = get_value (weight, "use_pickle", G_TYPE_BOOLEAN);
+  const char *file = name_of != NULL ? json_node_get_string (name_of) : NULL;
+  const gint64 type = type_of != NULL ? json_node_get_int (type_of) : 0;
   g_autofree char *path = g_strconcat (folder, file != NULL ? file : "", NULL);
   const gint64 member = file != NULL ? zip_archive_locate (self->zip, path) : -1;
   TensorEntry *entry = tensor_entry_new (name);
@@ -86,7 +101,7 @@ add_weight (LoomTensorFile *self, const char *folder, const char *name, JsonObje
     }
   const char *known = type > 0 && type < (gint64)G_N_ELEMENTS (types) ? types[type] : NULL;
   entry->encoding = known != NULL ? tensor_encoding_named (known) : NULL;
-  if (json_object_get_boolean_member_with_default (weight, "use_pickle", FALSE))
+  if (pickled != NULL && json_node_get_boolean (pickled))
     entry->encoding = NULL;
   if (entry->encoding == NULL)
     entry->unread = g_strdup (known != NULL ? known : "pickle");
@@ -104,7 +119,7 @@ read_exported (LoomTensorFile *self, GError **error)
   const guint64 member = (guint64)zip_archive_find (self->zip, CONFIG);
   const char *path = zip_archive_name (self->zip, member);
   g_autofree char *folder = g_strndup (path, strlen (path) - strlen (CONFIG));
-  g_autoptr (GBytes) bytes = zip_archive_read (self->zip, member, G_MAXSIZE, error);
+  g_autoptr (GBytes) bytes = NULL;
   g_autoptr (JsonParser) parser = json_parser_new_immutable ();
   JsonObject *config = NULL;
   JsonObjectIter iter;
@@ -112,6 +127,9 @@ read_exported (LoomTensorFile *self, GError **error)
   JsonNode *node;
   gsize length;
 
+  if (zip_archive_size (self->zip, member) > 16 * zip_archive_bytes (self->zip) + MAX_CONFIG)
+    return tensor_file_refuse (self->path, error, "is damaged: its %s is too long", CONFIG);
+  bytes = zip_archive_read (self->zip, member, G_MAXSIZE, error);
   if (bytes == NULL)
     return FALSE;
   text = g_bytes_get_data (bytes, &length);

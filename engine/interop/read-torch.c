@@ -11,8 +11,10 @@
 
 #include "engine/core/loom-error.h"
 
-#define MAX_DEPTH     64
-#define MAX_VISITS    10000000
+#define MAX_DEPTH  64
+#define MAX_VISITS 10000000
+/* Bytes of names that dictionaries in dictionaries make; more than a model's by far. */
+#define MAX_NAMES     ((gsize)256 << 20)
 #define LEGACY_MAGIC  ((gint64)G_GUINT64_CONSTANT (0xa86a20f9469cfc6c)) /* its lowest bytes */
 #define LEGACY_HEADER 3                                                 /* pickles before that of the object */
 
@@ -22,6 +24,7 @@ typedef struct
   char *folder;        /* in the archive, with a slash; NULL: legacy */
   GHashTable *sources; /* key → source + 1 */
   gsize visits;        /* of items of dictionaries, which may contain each other */
+  gsize names;         /* bytes of their joined names */
   GError **error;
 } Reader;
 
@@ -196,9 +199,16 @@ add_tensor (Reader *r, const char *name, const char *how, const PickleValue *arg
 
 /* ---- state dicts ------------------------------------------------------------------- */
 
+/* NULL: there are too many names. */
 static char *
-join (const char *before, const char *name)
+join (Reader *r, const char *before, const char *name)
 {
+  r->names += strlen (before) + strlen (name) + sizeof (TensorEntry);
+  if (r->names > MAX_NAMES)
+    {
+      REFUSE (r, "is damaged: its dictionaries contain each other");
+      return NULL;
+    }
   return before[0] != '\0' ? g_strconcat (before, ".", name, NULL) : g_strdup (name);
 }
 
@@ -221,11 +231,13 @@ add_dict (Reader *r, const PickleValue *dict, const char *before, int depth)
   for (guint i = 0; value != NULL && value->items != NULL && i + 1 < value->items->len; i += 2)
     {
       const PickleValue *key = pickle_item (value, i, PICKLE_TEXT), *item = value->items->pdata[i + 1], *arguments;
-      g_autofree char *name = key != NULL ? join (before, key->text) : NULL;
+      g_autofree char *name = key != NULL ? join (r, before, key->text) : NULL;
       const char *how;
 
       if (key == NULL)
         continue;
+      if (name == NULL)
+        return FALSE;
       if (is_tensor (item, &how, &arguments) ? !add_tensor (r, name, how, arguments)
                                              : depth < MAX_DEPTH && !add_dict (r, item, name, depth + 1))
         return FALSE;
@@ -233,7 +245,8 @@ add_dict (Reader *r, const PickleValue *dict, const char *before, int depth)
   return TRUE;
 }
 
-/* The parameters and buffers of a pickled module, as its state_dict() has them. */
+/* The parameters and buffers of a pickled module, named as in its state_dict(); buffers that are not persistent, too.
+ */
 static gboolean
 add_module (Reader *r, const PickleValue *module, const char *before, int depth)
 {
@@ -250,21 +263,28 @@ add_module (Reader *r, const PickleValue *module, const char *before, int depth)
   for (guint i = 0; modules != NULL && modules->items != NULL && i + 1 < modules->items->len; i += 2)
     {
       const PickleValue *key = pickle_item (modules, i, PICKLE_TEXT), *item = modules->items->pdata[i + 1];
-      g_autofree char *name = key != NULL ? join (before, key->text) : NULL;
+      g_autofree char *name = NULL;
 
-      if (key != NULL && pickle_get (pickle_state (item), "_parameters") != NULL
-          && !add_module (r, item, name, depth + 1))
+      if (!visit (r, pickle_dict (pickle_state (item))))
+        return FALSE;
+      if (key == NULL || pickle_get (pickle_state (item), "_parameters") == NULL)
+        continue;
+      name = join (r, before, key->text);
+      if (name == NULL || !add_module (r, item, name, depth + 1))
         return FALSE;
     }
   return TRUE;
 }
 
 static gboolean
-has_tensors (const PickleValue *dict)
+has_tensors (Reader *r, const PickleValue *dict)
 {
   const PickleValue *value = pickle_dict (dict), *arguments;
   const char *how;
 
+  r->visits += value != NULL && value->items != NULL ? value->items->len : 0;
+  if (r->visits > MAX_VISITS)
+    return FALSE;
   for (guint i = 0; value != NULL && value->items != NULL && i + 1 < value->items->len; i += 2)
     if (pickle_item (value, i, PICKLE_TEXT) != NULL && is_tensor (value->items->pdata[i + 1], &how, &arguments))
       return TRUE;
@@ -277,7 +297,7 @@ static const char *const members[]
 
 /* The dictionary of tensors of a checkpoint and its name; NULL: there is none. */
 static const PickleValue *
-find_member (const PickleValue *root, const char **member)
+find_member (Reader *r, const PickleValue *root, const char **member)
 {
   const PickleValue *dict = pickle_dict (root);
 
@@ -286,14 +306,14 @@ find_member (const PickleValue *root, const char **member)
       const PickleValue *value = pickle_get (root, members[i]);
 
       *member = members[i];
-      if (has_tensors (value) || pickle_get (pickle_state (value), "_parameters") != NULL)
+      if (has_tensors (r, value) || pickle_get (pickle_state (value), "_parameters") != NULL)
         return value;
     }
   for (guint i = 0; dict != NULL && dict->items != NULL && i + 1 < dict->items->len; i += 2)
     {
       const PickleValue *key = pickle_item (dict, i, PICKLE_TEXT);
 
-      if (key != NULL && has_tensors (dict->items->pdata[i + 1]))
+      if (key != NULL && has_tensors (r, dict->items->pdata[i + 1]))
         {
           *member = key->text;
           return dict->items->pdata[i + 1];
@@ -306,7 +326,8 @@ static gboolean
 add_root (Reader *r, const PickleValue *root)
 {
   const char *member = NULL;
-  const PickleValue *dict = has_tensors (root) || pickle_state (root) != NULL ? root : find_member (root, &member);
+  const PickleValue *dict
+      = has_tensors (r, root) || pickle_state (root) != NULL ? root : find_member (r, root, &member);
 
   if (dict == NULL)
     dict = root;
@@ -349,12 +370,15 @@ read_torch_zip (LoomTensorFile *self, GError **error)
     return tensor_file_refuse (self->path, error,
                                "is a TorchScript program; in Python: torch.save(torch.jit.load(FILE).state_dict(), "
                                "\"weights.pth\")");
+  if (zip_archive_size (self->zip, member) > PICKLE_MAX_LENGTH)
+    return tensor_file_refuse (self->path, error, "has a pickle that is too long for a file of weights");
   if (!check_order (&r))
     return FALSE;
   bytes = zip_archive_read (self->zip, member, G_MAXSIZE, error);
   if (bytes == NULL)
     return FALSE;
-  pickle = pickle_read (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, self->path, error);
+  pickle = pickle_read (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), zip_archive_bytes (self->zip), NULL,
+                        self->path, error);
   return pickle != NULL && add_root (&r, pickle_root (pickle));
 }
 
@@ -415,7 +439,7 @@ read_torch_legacy (LoomTensorFile *self, GBytes *bytes, GError **error)
 
   for (int i = 0; i < LEGACY_HEADER; i++)
     {
-      g_autoptr (Pickle) head = pickle_read (data + at, length - at, &used, self->path, error);
+      g_autoptr (Pickle) head = pickle_read (data + at, length - at, length, &used, self->path, error);
 
       if (head == NULL)
         return FALSE;
@@ -424,9 +448,9 @@ read_torch_legacy (LoomTensorFile *self, GBytes *bytes, GError **error)
                                    "is a pickle of Python, and no file of torch.save; save a state_dict() with it");
       at += used;
     }
-  object = pickle_read (data + at, length - at, &used, self->path, error);
+  object = pickle_read (data + at, length - at, length, &used, self->path, error);
   at += used;
-  keys = object != NULL ? pickle_read (data + at, length - at, &used, self->path, error) : NULL;
+  keys = object != NULL ? pickle_read (data + at, length - at, length, &used, self->path, error) : NULL;
   if (keys == NULL)
     return FALSE;
   if (pickle_root (keys)->kind != PICKLE_LIST)

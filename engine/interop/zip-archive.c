@@ -1,4 +1,5 @@
-/* Members of a zip archive. libzip checks structure and checksums; memory is only taken for a member that is read. */
+/* Members of a zip archive. libzip checks the structure, and the checksum of a member that is read to its end; memory
+ * is only taken for a member that is read. */
 #include "engine/interop/zip-archive.h"
 
 #include <string.h>
@@ -66,6 +67,12 @@ zip_archive_count (const ZipArchive *self)
   return (guint64)zip_get_num_entries (self->zip, 0);
 }
 
+gsize
+zip_archive_bytes (const ZipArchive *self)
+{
+  return g_bytes_get_size (self->bytes);
+}
+
 const char *
 zip_archive_name (const ZipArchive *self, guint64 i)
 {
@@ -108,8 +115,9 @@ zip_archive_read (ZipArchive *self, guint64 i, gsize most, GError **error)
   const guint64 size = MIN (zip_archive_size (self, i), most);
   zip_file_t *file;
   guint64 done = 0;
+  gboolean is_good;
   zip_stat_t stat;
-  char *data;
+  char *data, end;
 
   /* Before memory of that size is taken. */
   if (zip_stat_index (self->zip, i, 0, &stat) != 0 || (stat.valid & ZIP_STAT_COMP_SIZE) == 0
@@ -134,7 +142,9 @@ zip_archive_read (ZipArchive *self, guint64 i, gsize most, GError **error)
         break;
       done += (guint64)n;
     }
-  if (file == NULL || done < size)
+  /* libzip compares the checksum of a member when its end is read. */
+  is_good = file != NULL && done == size && (done < zip_archive_size (self, i) || zip_fread (file, &end, 1) == 0);
+  if (!is_good)
     {
       set_error (self->path, file != NULL ? zip_file_strerror (file) : zip_strerror (self->zip), error);
       if (file != NULL)

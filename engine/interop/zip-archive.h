@@ -11,6 +11,8 @@ typedef struct _ZipArchive ZipArchive;
 ZipArchive *zip_archive_open (GBytes *bytes, const char *path, GError **error);
 void zip_archive_free (ZipArchive *self);
 guint64 zip_archive_count (const ZipArchive *self);
+/* The size of the archive. */
+gsize zip_archive_bytes (const ZipArchive *self);
 /* NULL if the name is damaged. */
 const char *zip_archive_name (const ZipArchive *self, guint64 i);
 guint64 zip_archive_size (const ZipArchive *self, guint64 i);

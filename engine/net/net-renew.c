@@ -706,7 +706,8 @@ type_nodes (Change *c)
     {
       NetNode *n = net->nodes->pdata[i];
 
-      if (n->renewal == NULL && !n->queries && !follow_types (net, n))
+      /* A data set's file may be another one by now. */
+      if (n->renewal == NULL && !n->queries && n->infer.op->open_dataset == NULL && !follow_types (net, n))
         continue;
       begin_node (c, n);
       if (!n->renewal->is_made)

@@ -150,7 +150,7 @@ static const Rule rules[] = {
   { "ui/settings", { "ui/scene/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/shell", { "ui/charts/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/start",
-    { "ui/scene/", "ui/layout/", "ui/drawing/", "ui/charts/", "ui/shell/", "engine/loom.h" },
+    { "ui/scene/", "ui/layout/", "ui/drawing/", "ui/charts/", "ui/task/", "ui/shell/", "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/help",

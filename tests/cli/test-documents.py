@@ -184,7 +184,7 @@ def check_guide():
             return f.read()
 
     pages = sorted(name for name in os.listdir(os.path.join(ROOT, 'docs', 'guide')) if name.endswith('.md'))
-    resources, window = text('ui', 'gradloom.gresource.xml'), text('ui', 'window', 'studio-help.c')
+    resources, window = text('ui', 'gradloom.gresource.xml'), text('ui', 'help', 'studio-help.c')
     faults = ['%s is no page of the help' % page for page in pages
               if '>docs/guide/%s<' % page not in resources or '{ "%s", ' % page[:-3] not in window]
     sources = ''.join(text(folder, name) for folder, _, names in os.walk(os.path.join(ROOT, 'ui')) for name in names

@@ -80,6 +80,10 @@ test_print (void)
   g_auto (CliResult) big = cli ("run", "small.xml", "--in", many->str, "--print", "big", NULL);
   g_assert_cmpstr (big.out, ==,
                    "big (f32 1001)\n  [   0.0000,    1.0000,    2.0000, …,  998.0000,  999.0000, 1000.0000]\n");
+  cli_write ("ids.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"ids\" op=\"input\" shape=\"N\" "
+                        "dtype=\"i64\"/></graph>");
+  g_auto (CliResult) ids = cli ("run", "ids.xml", "--in", "ids=[9007199254740993, -1]", "--print", "ids", NULL);
+  g_assert_cmpstr (ids.out, ==, "ids (i64 2)\n  [9007199254740993,               -1]\n");
   cli_expect (1, "“[[1],[2,3]]” is no number and no list", "run", "small.xml", "--in", "x=[[1],[2,3]]", "--print",
               "sum");
   cli_expect (1, "“1x” cannot be read", "run", "small.xml", "--in", "x=1x", "--print", "sum");

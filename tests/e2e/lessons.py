@@ -57,11 +57,16 @@ def watch(card, gradient=False):
     return act
 
 
+def ranks_label(g):
+    """The word Ranks in the run panel; the training settings, right of the canvas, have it, too."""
+    return g.find("Ranks", x1=g.right())
+
+
 def type_ranks(s, n, condition):
     """Types into the entry next to the word, in the run panel, until condition(geometry) holds: the panel is filled again
     while a run begins, and what was typed then is lost."""
     def entry(g):
-        at = g.find("Ranks")[0]
+        at = ranks_label(g)[0]
         return min((r for k, name, r in g.widgets
                     if k == "GtkText" and r[0] > at[0] and abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8), key=lambda r: r[0])
 
@@ -74,7 +79,7 @@ def type_ranks(s, n, condition):
 
 def ranks(n):
     def act(s):
-        s.wait("the run panel", lambda g: g.find("Ranks") and g.state["run"] == "paused", 10)
+        s.wait("the run panel", lambda g: ranks_label(g) and g.state["run"] == "paused", 10)
         type_ranks(s, n, lambda g: g.find(str(n), kind="SpinButton"))
     return act
 
@@ -117,9 +122,9 @@ def traced(words):
 
 def hide_curves(s):
     """What is below them in the lesson's pane is seen again."""
-    if s.look().find("Ranks"):
+    if ranks_label(s.look()):
         s.key("ctrl+F9")
-        s.wait("hidden", lambda g: not g.find("Ranks"), 3)
+        s.wait("hidden", lambda g: not ranks_label(g), 3)
 
 
 def step(s):
@@ -156,12 +161,24 @@ def next_to(s, label, kinds, card):
     return place
 
 
+def from_top(g):
+    """How far the focus is below the top of the open list."""
+    return g.focus[1][1] - g.find("popover")[0][1]
+
+
 def choose(label, number, word, card=None):
     """Opens the list next to a label and takes the entry of this number, from 0, which is this word."""
     def act(s):
         s.click(s.standing("the list of " + label, next_to(s, label, ("GtkLabel",), card)))
         s.wait("the list", lambda g: g.popover(), 3)
-        s.key("Home", *["Down"] * number, "Return")
+        # The pane scrolls with the focus, and the list with it, below the pointer, which would choose an entry.
+        s.move(2, 2)
+        s.key("Home")
+        for entry in range(1, number + 1):
+            before = s.wait("an entry", lambda g: g.popover() and g.focus and g.focus[0] == "GtkListItemWidget", 3)
+            s.key("Down")
+            s.wait("the next entry", lambda g: g.popover() and g.focus and from_top(g) > from_top(before), 3)
+        s.key("Return")
         s.wait("%s of %s" % (word, label), lambda g: not g.popover() and g.find(word, x0=right(g)), 3)
     return act
 

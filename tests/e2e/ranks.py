@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import studio
-from lessons import ranks, type_ranks
+from lessons import ranks, ranks_label, type_ranks
 from studio import Report, Studio
 
 SHOTS = os.environ.get("GRADLOOM_RANKS_SHOTS")
@@ -111,7 +111,7 @@ def wanted(t, s):
     s.open("two.xml", re.sub(r"(<train[^>]*>)", r'\1<parallel data="2"/>', graph))
     s.wait("graph", lambda g: g.cards, 5)
     s.press("Step")
-    s.wait("two ranks", lambda g: g.state["run"] == "paused" and g.find("Ranks") and g.find("2", kind="SpinButton"), 15)
+    s.wait("two ranks", lambda g: g.state["run"] == "paused" and ranks_label(g) and g.find("2", kind="SpinButton"), 15)
     type_ranks(s, 3, lambda g: g.has("<parallel> needs 2 ranks"))
     g = s.wait("two again", lambda g: g.find("2", kind="SpinButton") and g.has("<parallel> needs 2 ranks"), 3)
     if SHOTS:

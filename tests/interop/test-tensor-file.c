@@ -281,6 +281,38 @@ test_damage (void)
   remove_all (folder);
 }
 
+/* Archives have checksums: a changed byte of a tensor is found. */
+static void
+test_checksum (void)
+{
+  static const char *const names[] = { "types.pth", "plain.npz" };
+  g_autofree char *folder = g_dir_make_tmp ("loom-checksum-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "w", NULL);
+  g_autoptr (LoomTensorFile) want = open_file ("want.safetensors");
+  g_autoptr (LoomTensor) number = loom_tensor_file_tensor (want, (guint)loom_tensor_file_find (want, "float64"), NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *from = path_of (names[i]), *text = NULL;
+      g_autoptr (GError) error = NULL;
+      gsize length;
+      char *at;
+
+      g_assert_true (g_file_get_contents (from, &text, &length, NULL));
+      at = memmem (text, length, number->data, number->bytes);
+      g_assert_nonnull (at);
+      at[7] ^= 1;
+      write_file (path, text, length);
+      /* All of a small array is read with its header. */
+      g_autoptr (LoomTensorFile) file = loom_tensor_file_open (path, &error);
+      if (file != NULL)
+        g_assert_null (loom_tensor_file_tensor (file, (guint)loom_tensor_file_find (file, "float64"), &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+      g_assert_nonnull (strstr (error->message, "CRC"));
+    }
+  remove_all (folder);
+}
+
 /* A TorchScript program, a pickle of other objects, and opcodes of no state dict are named. */
 static void
 test_refused (void)
@@ -309,6 +341,37 @@ test_refused (void)
       assert_refused (path, pickles[i].part);
     }
   remove_all (folder);
+}
+
+/* A name that joins two remembered texts, over and over: 9 bytes of each would make 2 kB. */
+static void
+test_long_names (void)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  static const guint8 head[] = { 0x80, 4, 'X', 0xe8, 3, 0, 0 }, repeat[] = { 'q', 0, '0', 'h', 0, 'h', 0, 0x93 };
+  g_autofree char *text = g_strnfill (1000, 'n');
+  g_autoptr (GError) error = NULL;
+
+  g_byte_array_append (bytes, head, sizeof head);
+  g_byte_array_append (bytes, (const guint8 *)text, 1000);
+  g_byte_array_append (bytes, repeat, sizeof repeat);
+  g_byte_array_append (bytes, (const guint8 *)".", 1);
+  g_assert_null (pickle_read (bytes->data, bytes->len, bytes->len, NULL, "w", &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+}
+
+/* A pickle that was packed a thousand times may not have more values than the file can account for. */
+static void
+test_many_values (void)
+{
+  const gsize n = PICKLE_VALUES (0) + 100;
+  g_autofree char *bytes = g_strnfill (n + 4, 'N');
+  g_autoptr (GError) error = NULL;
+
+  memcpy (bytes, "\x80\x02", 2);
+  bytes[n + 3] = '.';
+  g_assert_null (pickle_read ((const guint8 *)bytes, n + 4, 0, NULL, "w", &error));
+  g_assert_nonnull (strstr (error->message, "too many values"));
 }
 
 /* Of forty dictionaries each contains the next one twice: the last would be reached 2^39 times. */
@@ -344,7 +407,7 @@ test_pickle (void)
                                 "bcos\nsystem\n\x8c\x01x\x85Ru.";
   g_autoptr (GError) error = NULL;
   gsize used;
-  g_autoptr (Pickle) pickle = pickle_read (bytes, sizeof bytes - 1, &used, "w", &error);
+  g_autoptr (Pickle) pickle = pickle_read (bytes, sizeof bytes - 1, sizeof bytes - 1, &used, "w", &error);
   const PickleValue *root, *list, *call;
 
   g_assert_no_error (error);
@@ -371,7 +434,10 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/tensor-file/gguf", test_gguf);
   g_test_add_func ("/tensor-file/shards", test_shards);
   g_test_add_func ("/tensor-file/damage", test_damage);
+  g_test_add_func ("/tensor-file/checksum", test_checksum);
   g_test_add_func ("/tensor-file/refused", test_refused);
+  g_test_add_func ("/tensor-file/long-names", test_long_names);
+  g_test_add_func ("/tensor-file/many-values", test_many_values);
   g_test_add_func ("/tensor-file/many-ways", test_many_ways);
   g_test_add_func ("/tensor-file/pickle", test_pickle);
   return g_test_run ();

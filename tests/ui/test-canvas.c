@@ -381,13 +381,13 @@ test_prompt (Fixture *f, gconstpointer data)
   LoomElement *node = loom_graph_by_serial (studio_document_get_graph (f->document), fc);
 
   g_assert_true (quick_add_prompt (board (f), fc, "out_features"));
-  type_in (f, "conv");
+  type_in (f, "4x");
   press (f, GDK_KEY_Return, 0);
   g_assert_nonnull (open_popover (f));
   g_assert_cmpstr (loom_element_get (node, "out_features"), ==, "4");
-  g_assert_true (says (f, "“conv” is not a whole number.") && says (f, "to add the next layer"));
+  g_assert_true (says (f, "“4x” is not a whole number.") && says (f, "to add the next layer"));
   press (f, GDK_KEY_Return, GDK_CONTROL_MASK);
-  g_assert_true (says (f, "“conv” is not a whole number.") && !says (f, "to add the next layer"));
+  g_assert_true (says (f, "“4x” is not a whole number.") && !says (f, "to add the next layer"));
   g_assert_true (gtk_widget_has_css_class (find_widget (open_popover (f), GTK_TYPE_ENTRY), "error"));
   type_in (f, "16");
   g_assert_false (gtk_widget_has_css_class (find_widget (open_popover (f), GTK_TYPE_ENTRY), "error"));

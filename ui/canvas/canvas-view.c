@@ -61,8 +61,8 @@ canvas_view_get (const CanvasView *self)
   return &self->view;
 }
 
-gboolean
-canvas_view_has_size (const CanvasView *self)
+static gboolean
+has_size (const CanvasView *self)
 {
   return self->view.width > 0 && self->view.height > 0;
 }
@@ -174,12 +174,6 @@ fit (CanvasView *self, const StudioRect *bounds, const StudioRect *start)
   report (self, self->view.zoom != before);
 }
 
-void
-canvas_view_fit_later (CanvasView *self)
-{
-  self->needs_fit = TRUE;
-}
-
 gboolean
 canvas_view_needs_fit (const CanvasView *self)
 {
@@ -192,7 +186,7 @@ fit_all (CanvasView *self, const StudioScene *scene, gboolean readable)
   StudioRect bounds, start;
 
   self->fits_all = !readable;
-  if (!canvas_view_has_size (self))
+  if (!has_size (self))
     {
       self->needs_fit = TRUE;
       return;
@@ -323,7 +317,7 @@ canvas_view_show_part (CanvasView *self, const graphene_rect_t *part, gboolean k
     self->part = (StudioRect){ part->origin.x, part->origin.y, part->size.width, part->size.height };
   if (part == NULL && !keep)
     canvas_view_fit_readable (self, scene);
-  else if (!canvas_view_has_size (self))
+  else if (!has_size (self))
     {
       self->needs_fit = self->keeps_part = keep;
       return;

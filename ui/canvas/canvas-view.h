@@ -20,8 +20,6 @@ void canvas_view_free (CanvasView *self);
 
 /* Zoom, corner and size: valid as long as the view, and always current. */
 const StudioView *canvas_view_get (const CanvasView *self);
-/* Before the first allocation there is nothing to fit. */
-gboolean canvas_view_has_size (const CanvasView *self);
 /* From the widget's allocation: returns whether the size changed, which is not reported as a change. */
 gboolean canvas_view_set_size (CanvasView *self, double width, double height);
 
@@ -37,9 +35,7 @@ void canvas_view_reveal (CanvasView *self, const StudioRect *rect);
 /* Keeps the point under (x, y) in pixels fixed; limits 0.1 to 4. */
 void canvas_view_zoom_at (CanvasView *self, double zoom, double x, double y);
 
-/* Fits everything as soon as there is a size. */
-void canvas_view_fit_later (CanvasView *self);
-/* Fits everything, however small it becomes. */
+/* Fits everything, however small it becomes; before the first allocation later. */
 void canvas_view_fit (CanvasView *self, const StudioScene *scene);
 /* The same, but starts at the first card if everything would be too small to read. */
 void canvas_view_fit_readable (CanvasView *self, const StudioScene *scene);

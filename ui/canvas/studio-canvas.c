@@ -368,12 +368,6 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
 }
 
 void
-studio_canvas_fit_readable (StudioCanvas *self)
-{
-  canvas_board_fit_readable (self->board);
-}
-
-void
 studio_canvas_zoom_to_selection (StudioCanvas *self)
 {
   canvas_board_fit_selection (self->board);

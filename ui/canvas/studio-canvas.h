@@ -35,8 +35,6 @@ double studio_canvas_get_zoom (StudioCanvas *self);
 void studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y);
 /* All of the graph, however small it becomes. */
 void studio_canvas_zoom_to_fit (StudioCanvas *self);
-/* The same, or its beginning if all of it would be too small to read. */
-void studio_canvas_fit_readable (StudioCanvas *self);
 /* Closes the popover over the canvas; a note or title that is being edited takes its text. */
 void studio_canvas_end_editing (StudioCanvas *self);
 /* The selected cards, frames and notes as large as they fit, at most life-size; everything if nothing is selected. */

@@ -385,7 +385,7 @@ studio_opener_take_file (StudioOpener *self, GFile *file)
   g_autofree char *name = g_file_get_basename (file);
   g_autofree char *sentence
       = g_strdup_printf (_ ("“%s” cannot be opened. Studio opens graphs (.xml), tables (.csv, .tsv), models (.onnx), "
-                            "weights (.safetensors) and traces of a step (.json)."),
+                            "weights (.safetensors, .pth, .npz, .gguf …) and traces of a step (.json)."),
                          name);
   studio_tabs_say (self->tabs, sentence);
   return FALSE;
