@@ -108,7 +108,8 @@ fill (LoomTensor *t, guint rank, guint k)
     loom_tensor_set (t, i, is_signed ? (double)((i * 7 + k * 5 + rank * 3) % 13) - 6 : (double)((i + rank) % 2));
 }
 
-static void
+/* FALSE: the host has not enough memory. */
+static gboolean
 part_init (Part *part, const LoomPlan *plan, guint instr_index, guint rank)
 {
   const LoomPlanInstr *instr = loom_plan_instr (plan, instr_index);
@@ -122,6 +123,8 @@ part_init (Part *part, const LoomPlan *plan, guint instr_index, guint rank)
       const LoomTensorDesc *d = k < instr->n_in ? &instr->spec->in[k] : &instr->spec->out[k - instr->n_in];
       LoomTensor *t = loom_tensor_new (d->dtype, d->rank, d->dim, NULL);
 
+      if (t == NULL)
+        return FALSE;
       if (k < instr->n_in)
         fill (t, rank, k);
       else
@@ -131,6 +134,7 @@ part_init (Part *part, const LoomPlan *plan, guint instr_index, guint rank)
     }
   if (instr->kernel->scratch_bytes > 0)
     part->buffers[instr->n_in + instr->n_out] = g_malloc (instr->kernel->scratch_bytes);
+  return TRUE;
 }
 
 static void
@@ -254,9 +258,14 @@ loom_check_exchanges (const LoomPlan *const *plan, guint n, LoomCheckReport *rep
           return report->faults->len == before;
       if (elements_of (loom_plan_instr (plan[0], at[0])) * n <= MAX_ELEMENTS)
         {
+          gboolean fits = TRUE;
+
           for (guint r = 0; r < n; r++)
-            part_init (&part[r], plan[r], at[r], r);
-          run_exchange (&e, report);
+            fits = part_init (&part[r], plan[r], at[r], r) && fits;
+          if (fits)
+            run_exchange (&e, report);
+          else if (report->no_memory == NULL)
+            report->no_memory = check_name_instr (plan[0], at[0]);
           for (guint r = 0; r < n; r++)
             part_clear (&part[r]);
         }

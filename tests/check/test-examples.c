@@ -188,6 +188,16 @@ test_one_column (void)
   g_assert_true (check (path, "--check"));
 }
 
+/* The first stage draws the mask again that the second has drawn, for a gradient that it computes. */
+static void
+test_dropout_in_pipeline (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "dropout-in-pipeline.xml", NULL);
+
+  g_assert_true (check (path, "--check --ranks 2"));
+}
+
 /* A recursion amplifies roundings, also with operands of few values. */
 static void
 test_recursion (void)
@@ -219,6 +229,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/terms", test_terms);
   g_test_add_func ("/check/examples/shard-gradient", test_shard_gradient);
   g_test_add_func ("/check/examples/dropout-in-loop", test_dropout_in_loop);
+  g_test_add_func ("/check/examples/dropout-in-pipeline", test_dropout_in_pipeline);
   g_test_add_func ("/check/examples/recursion", test_recursion);
   return g_test_run ();
 }
