@@ -59,6 +59,9 @@ assert_same_link (const StudioLink *a, const StudioLink *b)
   g_assert_true (a->serial == b->serial && a->from == b->from && a->output == b->output && a->to == b->to
                  && a->input == b->input && a->next_out == b->next_out && a->next_in == b->next_in);
   g_assert_true (a->typed == b->typed && a->fault == b->fault && a->n_points == b->n_points);
+  if (a->typed)
+    g_assert_true (a->type.dtype == b->type.dtype && loom_shape_equal (&a->type.shape, &b->type.shape)
+                   && memcmp (&a->axes, &b->axes, sizeof a->axes) == 0);
   g_assert_cmpstr (a->label, ==, b->label);
   g_assert_cmpstr (a->copy, ==, b->copy);
   g_assert_cmpstr (a->copy_doc, ==, b->copy_doc);

@@ -211,6 +211,31 @@ test_view (Fixture *f, gconstpointer data)
   canvas_view_free (view);
 }
 
+/* In a window that is too small for a readable graph, everything is shown only if it was asked for, also when the
+ * window gets another size. */
+static void
+test_fit (Fixture *f, gconstpointer data)
+{
+  Changes changes = { 0, 0 };
+  CanvasView *view = canvas_view_new (f->widget, changed_cb, &changes);
+  double all;
+
+  canvas_view_set_size (view, 300, 100);
+  canvas_view_fit (view, f->scene);
+  all = canvas_view_get (view)->zoom;
+  g_assert_true (shows (view, f->scene));
+  canvas_view_fit_readable (view, f->scene);
+  g_assert_cmpfloat (canvas_view_get (view)->zoom, >, 1.2 * all);
+  canvas_view_set_size (view, 304, 100);
+  canvas_view_fit_again (view, f->scene);
+  g_assert_cmpfloat (canvas_view_get (view)->zoom, >, 1.2 * all);
+  canvas_view_fit (view, f->scene);
+  canvas_view_set_size (view, 300, 100);
+  canvas_view_fit_again (view, f->scene);
+  g_assert_true (canvas_view_get (view)->zoom == all && shows (view, f->scene));
+  canvas_view_free (view);
+}
+
 /* A part is shown with or without a flight, and kept if that is wanted. */
 static void
 test_part (Fixture *f, gconstpointer data)
@@ -889,6 +914,7 @@ TEST_FILE (argc, argv)
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
   g_test_add ("/canvas-widgets/pictures", Fixture, NULL, set_up, test_pictures, tear_down);
   g_test_add ("/canvas-widgets/view", Fixture, NULL, set_up, test_view, tear_down);
+  g_test_add ("/canvas-widgets/fit", Fixture, NULL, set_up, test_fit, tear_down);
   g_test_add ("/canvas-widgets/part", Fixture, NULL, set_up, test_part, tear_down);
   g_test_add ("/canvas-widgets/flight", Fixture, "animated", set_up, test_part, tear_down);
   g_test_add ("/canvas-widgets/glide", Fixture, NULL, set_up, test_glide, tear_down);
