@@ -181,6 +181,14 @@ runs_bodies (const Meaning *m, const CheckPiece *piece)
   return FALSE;
 }
 
+/* TRUE if the third evaluation begins with moved operands. Special ones have equal values then no more, but a recursion
+ * amplifies roundings without limit; norms are moved by their own roundings. */
+static gboolean
+is_moved (const Trial *t, CheckSet set)
+{
+  return set != CHECK_SET_SPECIAL || (!t->has_norms && runs_bodies (t->m, t->piece));
+}
+
 static void
 fill_source (Trial *t, LoomValue v, CheckSet set, int integers)
 {
@@ -189,8 +197,7 @@ fill_source (Trial *t, LoomValue v, CheckSet set, int integers)
   check_fill (narrow, &t->range[v], set, t->local, integers, t->rand);
   convert_into (check_eval_value (t->wide, v), narrow);
   convert_into (moved, narrow);
-  if ((set != CHECK_SET_SPECIAL || (!t->has_norms && runs_bodies (t->m, t->piece)))
-      && t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
+  if (is_moved (t, set) && t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
     move_a_bit (moved, narrow->dtype, t->rand);
 }
 
@@ -290,7 +297,7 @@ compare_root (Trial *t, guint root, CheckSet set, gboolean with_moved, Finding *
                                            .moved = with_moved ? check_eval_value (t->moved, v) : NULL,
                                            .coarsest = t->coarsest,
                                            .depth = t->depth,
-                                           .largest_size = set != CHECK_SET_SPECIAL ? INFINITY : 4,
+                                           .largest_size = is_moved (t, set) ? INFINITY : 4,
                                            .exact = t->exact };
       char *text;
 
