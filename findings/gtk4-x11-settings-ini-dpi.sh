@@ -3,7 +3,7 @@
 # One would guess that gtk-xft-dpi in gtk-4.0/settings.ini enlarges text, as its other keys take effect: the documentation
 # of GtkSettings says that any of the settings can be set there. In fact gtk-font-name of the same file is used and
 # gtk-xft-dpi is not: the X11 back end always has a value of its own for it, 96 or what the resource Xft.dpi of the display
-# says, and a value of the display comes before one of a file. So a test, or a user without a settings daemon, who asks for
+# says, and a value of the display comes before one of a file. So a test, or a user without a settings daemon, that sets
 # 200 % text in the file gets 100 % without a word. Xft.dpi in the display's resources works (the server must not reset
 # itself when xrdb ends: Xvfb -noreset), and so does an XSETTINGS daemon.
 # Source: the value that GtkSettings reports under each of the three.
