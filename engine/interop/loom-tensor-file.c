@@ -140,6 +140,21 @@ tensor_entry_span (const TensorEntry *entry)
   return bytes;
 }
 
+gboolean
+tensor_entry_is_dense (const TensorEntry *entry)
+{
+  gint64 step = 1;
+
+  for (int d = entry->rank - 1; d >= 0; d--)
+    {
+      if (entry->dim[d] != 1 && entry->stride[d] != step)
+        return FALSE;
+      if (__builtin_mul_overflow (step, entry->dim[d], &step))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /* ---- opening ------------------------------------------------------------------- */
 
 /* The reader of a zip archive by its members. */

@@ -64,21 +64,6 @@ get_sizes (JsonObject *object, const char *member, gint64 *size, int *n)
 }
 
 static gboolean
-is_dense (const TensorEntry *entry)
-{
-  gint64 step = 1;
-
-  for (int d = entry->rank - 1; d >= 0; d--)
-    {
-      if (entry->dim[d] != 1 && entry->stride[d] != step)
-        return FALSE;
-      if (__builtin_mul_overflow (step, entry->dim[d], &step))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-static gboolean
 add_weight (LoomTensorFile *self, const char *folder, const char *name, JsonObject *weight, GError **error)
 {
   JsonObject *meta = get_object (weight, "tensor_meta");
@@ -107,7 +92,7 @@ add_weight (LoomTensorFile *self, const char *folder, const char *name, JsonObje
     entry->unread = g_strdup (known != NULL ? known : "pickle");
   else if (__builtin_mul_overflow (offset, entry->encoding->bytes, &offset))
     offset = G_MAXINT64; /* outside the bytes */
-  entry->is_strided = !is_dense (entry);
+  entry->is_strided = !tensor_entry_is_dense (entry);
   entry->offset = (gsize)offset;
   entry->source = tensor_file_add_source (self, NULL, (guint64)member);
   return tensor_file_add (self, entry, error);

@@ -133,21 +133,6 @@ read_sizes (const PickleValue *tuple, gint64 *size, int *n)
   return TRUE;
 }
 
-static gboolean
-is_dense (const TensorEntry *entry)
-{
-  gint64 step = 1;
-
-  for (int d = entry->rank - 1; d >= 0; d--)
-    {
-      if (entry->dim[d] != 1 && entry->stride[d] != step)
-        return FALSE;
-      if (__builtin_mul_overflow (step, entry->dim[d], &step))
-        return FALSE;
-    }
-  return TRUE;
-}
-
 /* Fills an entry from the arguments (storage, offset, size, stride, requires_grad, hooks, and of version 3 dtype). */
 static gboolean
 read_dense (Reader *r, TensorEntry *entry, const char *how, const PickleValue *arguments)
@@ -170,7 +155,7 @@ read_dense (Reader *r, TensorEntry *entry, const char *how, const PickleValue *a
       entry->unread = g_strdup (type->text);
       return TRUE;
     }
-  entry->is_strided = !is_dense (entry);
+  entry->is_strided = !tensor_entry_is_dense (entry);
   if (__builtin_add_overflow (offset->integer, start != NULL ? start->integer : 0, &first) || first < 0
       || __builtin_mul_overflow (first, entry->encoding->bytes, &first))
     return REFUSE (r, "is damaged: “%s” begins outside its storage", entry->name);

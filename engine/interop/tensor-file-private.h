@@ -66,6 +66,8 @@ TensorEntry *tensor_entry_new (const char *name);
 void tensor_entry_free (TensorEntry *entry);
 /* The bytes that an entry spans, from its offset; −1 if that overflows. */
 gint64 tensor_entry_span (const TensorEntry *entry);
+/* TRUE if its strides are those of a dense tensor in row-major order. */
+gboolean tensor_entry_is_dense (const TensorEntry *entry);
 /* FALSE with the DATA error "“FILE” …." */
 gboolean tensor_file_refuse (const char *file, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
 

@@ -261,8 +261,8 @@ test_slow (void)
 
 static gint have_come, have_failed;
 
-/* All other ranks are told which rank has not reached which exchange, and so is that rank once it reaches it. Only rank
- * 0 has a timeout, and begins to wait when the others are about to call. */
+/* All other ranks get the rank and the exchange that it has not reached, and so does that rank once it is there. Only
+ * rank 0 has a timeout, and begins to wait when the others are about to call. */
 static void
 hang (LoomComm *comm)
 {
