@@ -1,5 +1,6 @@
 /* `gradloom ops` and `gradloom devices`: list operators and devices. */
 #include "app/commands.h"
+#include "app/library-modules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +67,7 @@ run_ops (const Command *command, int argc, char **argv)
   if (json + schema + markdown > 1 || argc > 2 || (argc == 2 && (json || schema || markdown)))
     return command_usage (command, "It takes one NAME, or one of --json, --schema and --markdown.");
   if (example && argc != 2)
-    return command_usage (command, "--example takes the NAME of an operator.");
+    return command_usage (command, "--example takes the NAME of an operator or module.");
 
   if (json)
     {
@@ -87,8 +88,13 @@ run_ops (const Command *command, int argc, char **argv)
   const LoomOp *op = loom_op (argv[1]);
   if (op == NULL)
     {
-      report_unknown (argv[1]);
-      return 1;
+      g_autofree char *module = example ? library_module_text (argv[1]) : library_module_help (argv[1]);
+
+      if (module == NULL)
+        report_unknown (argv[1]);
+      else
+        fputs (module, stdout);
+      return module != NULL ? 0 : 1;
     }
   g_autoptr (LoomGraph) graph = example ? loom_op_example (op) : NULL;
   g_autofree char *text = graph != NULL ? loom_graph_write (graph, NULL) : loom_op_help (op);
@@ -99,7 +105,7 @@ run_ops (const Command *command, int argc, char **argv)
 const Command command_ops = {
   .name = "ops",
   .arguments = "[NAME]",
-  .summary = "list operators, describe one, or print the schema of graph files",
+  .summary = "list operators, describe one or a module of the library, or print the schema of graph files",
   .run = run_ops,
 };
 

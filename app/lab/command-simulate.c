@@ -365,7 +365,7 @@ run_simulate (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "gpus", 0, 0, G_OPTION_ARG_STRING, &o.gpus, "Numbers of GPUs, one row each (1,2,4,8)", "N,…" },
     { "card", 0, 0, G_OPTION_ARG_STRING, &o.card,
-      "Times from a GPU's peaks: p100, v100, a100, h100 (default: measured here)", "C" },
+      "Times from the peaks of k80, p100, v100, tpuv3, rtx3090, a100, rtx4090 or h100 (default: measured here)", "C" },
     { "link", 0, 0, G_OPTION_ARG_STRING, &o.link,
       "Links within and between machines: nvlink3,100g (default: measured here)", "L,L" },
     { "per-machine", 0, 0, G_OPTION_ARG_INT, &o.per_machine, "GPUs per machine (8)", "N" },

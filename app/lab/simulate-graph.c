@@ -140,24 +140,51 @@ count_scalars (SimulateWork *work, const char *path, const Bench *b, GError **er
   return ok;
 }
 
+/* Finds the precision of a step, and whether the card has it. f16 is planned as bf16, which has the same sizes and
+ * which the processor supports. */
+static gboolean
+simulate_precision (const char *path, const SimulateCard *card, BenchOptions *o, LoomDType *precision, GError **error)
+{
+  static const LoomDType known[] = { LOOM_F32, LOOM_F16, LOOM_BF16 };
+  g_autoptr (GString) others = g_string_new (NULL);
+  g_autoptr (LoomGraph) graph = command_read_graph (path, error);
+  LoomElement *train = graph != NULL ? loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN) : NULL;
+  const char *name = o->precision != NULL || train == NULL ? o->precision : loom_element_get (train, "precision");
+
+  if (graph == NULL)
+    return FALSE;
+  *precision = g_strcmp0 (name, "f16") == 0 ? LOOM_F16 : g_strcmp0 (name, "bf16") == 0 ? LOOM_BF16 : LOOM_F32;
+  if (*precision == LOOM_F16)
+    o->precision = "bf16";
+  if (simulate_card_peak (card, *precision) > 0)
+    return TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
+    if (simulate_card_peak (card, known[i]) > 0)
+      g_string_append_printf (others, "%s%s", others->len > 0 ? " or " : "", loom_dtype_name (known[i]));
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "%s does not compute products in %s. Use --precision %s.",
+               card->title, loom_dtype_name (*precision), others->str);
+  return FALSE;
+}
+
 gboolean
 simulate_by_card (const char *path, const BenchOptions *options, const SimulateCard *card, SimulateWork *work,
                   GError **error)
 {
   g_auto (Bench) b = { 0 };
   BenchOptions o = *options;
+  LoomDType precision;
   double ready;
 
   o.plan_only = TRUE;
-  if (!bench_prepare (&b, path, &o, &ready, error))
+  if (!simulate_precision (path, card, &o, &precision, error) || !bench_prepare (&b, path, &o, &ready, error))
     return FALSE;
   for (guint i = loom_plan_n_setup (b.plan); i < loom_plan_n_instrs (b.plan); i++)
     {
       const LoomPlanInstr *instr = loom_plan_instr (b.plan, i);
 
       add_instr (work, b.plan, instr,
-                 simulate_card_seconds (card, is_product (instr), b.spec->precision, b.spec->tf32 || o.tf32,
-                                        instr->flops, instr->bytes));
+                 simulate_card_seconds (card, is_product (instr), precision, b.spec->tf32 || o.tf32, instr->flops,
+                                        instr->bytes));
     }
   add_plan (work, b.plan, (double)b.step->batch, &b.spec->parallel);
   return count_scalars (work, path, &b, error);

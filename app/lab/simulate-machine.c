@@ -5,12 +5,21 @@
 #include <stdio.h>
 
 static const SimulateCard cards[] = {
-  { "p100", "Tesla P100 SXM2", 10.6e12, 0, 21.2e12, 732e9, 16e9,
+  { "k80", "one GPU of a Tesla K80", 4.37e12, 0, 0, 0, 240e9, 12e9,
+    "NVIDIA, Tesla K80 board specification BD-07317-001, 2015, half a board with boost" },
+  { "p100", "Tesla P100 SXM2", 10.6e12, 0, 21.2e12, 0, 732e9, 16e9,
     "NVIDIA, Tesla P100, whitepaper WP-08019-001, 2016, table 1" },
-  { "v100", "Tesla V100 SXM2", 15.7e12, 0, 125e12, 900e9, 32e9,
+  { "v100", "Tesla V100 SXM2", 15.7e12, 0, 125e12, 0, 900e9, 32e9,
     "NVIDIA, Tesla V100, whitepaper WP-08608-001, 2017, table 1" },
-  { "a100", "A100 SXM4 80GB", 19.5e12, 156e12, 312e12, 2039e9, 80e9, "NVIDIA, A100 Tensor Core GPU, data sheet, 2021" },
-  { "h100", "H100 SXM5", 67e12, 494e12, 989e12, 3350e9, 80e9,
+  { "tpuv3", "TPU v3, one chip", 0, 0, 0, 123e12, 900e9, 32e9,
+    "Google, Cloud TPU v3 documentation; f32 products are computed in passes of bf16" },
+  { "rtx3090", "GeForce RTX 3090", 35.6e12, 35.6e12, 71e12, 71e12, 936e9, 24e9,
+    "NVIDIA, Ampere GA102 whitepaper, 2021, table 9, without sparsity" },
+  { "a100", "A100 SXM4 80GB", 19.5e12, 156e12, 312e12, 312e12, 2039e9, 80e9,
+    "NVIDIA, A100 Tensor Core GPU, data sheet, 2021" },
+  { "rtx4090", "GeForce RTX 4090", 82.6e12, 82.6e12, 165.2e12, 165.2e12, 1008e9, 24e9,
+    "NVIDIA, Ada GPU whitepaper, 2022, table 2, without sparsity" },
+  { "h100", "H100 SXM5", 67e12, 494e12, 989e12, 989e12, 3350e9, 80e9,
     "NVIDIA, H100 Tensor Core GPU, data sheet, 2023, without sparsity" },
 };
 
@@ -73,16 +82,21 @@ simulate_find_link (const char *name, char **names)
   return find (links, G_N_ELEMENTS (links), sizeof links[0], name, names);
 }
 
+double
+simulate_card_peak (const SimulateCard *card, LoomDType precision)
+{
+  return precision == LOOM_F16 ? card->f16 : precision == LOOM_BF16 ? card->bf16 : card->f32;
+}
+
 /* The roofline model (Williams et al., 2009): the larger of the time to compute and the time to read and write. */
 double
 simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType precision, gboolean tf32, double flops,
                        double bytes)
 {
-  double peak = card->f32;
+  /* What is no product is limited by memory. */
+  double peak = is_product || card->f32 == 0 ? simulate_card_peak (card, precision) : card->f32;
 
-  if (is_product && (precision == LOOM_BF16 || precision == LOOM_F16))
-    peak = card->f16;
-  else if (is_product && tf32 && card->tf32 > 0)
+  if (is_product && precision == LOOM_F32 && tf32 && card->tf32 > 0)
     peak = card->tf32;
   return fmax (fmax (flops / (peak * SIMULATE_PRODUCTS), bytes / (card->memory_rate * SIMULATE_TRAFFIC)),
                SIMULATE_LAUNCH);
@@ -97,10 +111,12 @@ simulate_print_constants (void)
           "takes %.0f µs and %.0f µs (Isaev et al., 2023).\n\n",
           SIMULATE_PRODUCTS, SIMULATE_TRAFFIC, SIMULATE_LAUNCH * 1e6, WITHIN, BETWEEN, WITHIN_DELAY * 1e6,
           BETWEEN_DELAY * 1e6);
-  printf ("%-7s %8s %8s %8s %8s %7s  %s\n", "card", "f32", "tf32", "f16", "GB/s", "GB", "peaks in Tflop/s from");
+  printf ("%-7s %8s %8s %8s %8s %8s %7s  %s\n", "card", "f32", "tf32", "f16", "bf16", "GB/s", "GB",
+          "peaks in Tflop/s (0: not supported) from");
   for (guint i = 0; i < G_N_ELEMENTS (cards); i++)
-    printf ("%-7s %8.1f %8.1f %8.1f %8.0f %7.0f  %s\n", cards[i].name, cards[i].f32 * 1e-12, cards[i].tf32 * 1e-12,
-            cards[i].f16 * 1e-12, cards[i].memory_rate * 1e-9, cards[i].memory * 1e-9, cards[i].source);
+    printf ("%-7s %8.1f %8.1f %8.1f %8.1f %8.0f %7.0f  %s\n", cards[i].name, cards[i].f32 * 1e-12,
+            cards[i].tf32 * 1e-12, cards[i].f16 * 1e-12, cards[i].bf16 * 1e-12, cards[i].memory_rate * 1e-9,
+            cards[i].memory * 1e-9, cards[i].source);
   printf ("\n%-8s %8s %6s  %s\n", "link", "GB/s", "µs", "one way, of each GPU (within) or machine (between), from");
   for (guint i = 0; i < G_N_ELEMENTS (links); i++)
     printf ("%-8s %8.1f %6.0f  %s: %s\n", links[i].name,

@@ -41,9 +41,9 @@ typedef struct
 typedef struct
 {
   const char *name, *title;
-  double f32, tf32, f16; /* operations per second of products, peaks; tf32 0: not supported */
-  double memory_rate;    /* bytes per second, the peak */
-  double memory;         /* bytes */
+  double f32, tf32, f16, bf16; /* operations per second of products, peaks with f32 sums; 0: not supported */
+  double memory_rate;          /* bytes per second, the peak */
+  double memory;               /* bytes */
   const char *source;
 } SimulateCard;
 
@@ -55,6 +55,8 @@ typedef struct
 /* NULL if the name is unknown; *names is then a list for a message (transfer full). */
 const SimulateCard *simulate_find_card (const char *name, char **names);
 const SimulateLink *simulate_find_link (const char *name, char **names);
+/* The peak of products in this precision, in operations per second. 0: the card does not support it. */
+double simulate_card_peak (const SimulateCard *card, LoomDType precision);
 /* The seconds of a kernel. */
 double simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType precision, gboolean tf32,
                               double flops, double bytes);

@@ -10,7 +10,8 @@ const LoomOp loom_op_tanh = {
   .usual = TRUE,
   .doc = "Applies the hyperbolic tangent: maps all numbers to the range from −1 to 1.",
   .details
-  = "Zero-centred, unlike the sigmoid, and common in recurrent cells. Its derivative is nearly 0 for large |x|.",
+  = "Zero-centred, unlike the sigmoid, and common in recurrent cells. Its derivative is nearly 0 for large |x|. Also "
+    "written as (e²ˣ − 1) / (e²ˣ + 1), or with the sigmoid σ as 2 σ(2x) − 1.",
   .formula = "y = tanh x = (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ)",
   .reference = "torch.nn.Tanh",
   .source

@@ -39,7 +39,7 @@ test_published (void)
   g_autoptr (GPtrArray) all = events (&r);
   guint bubbles = 0;
 
-  g_assert_cmpuint (all->len, ==, 25);
+  g_assert_cmpuint (all->len, ==, 29);
   for (guint i = 0; i < all->len; i++)
     {
       const char *what = json_object_get_string_member (all->pdata[i], "what");
@@ -52,6 +52,20 @@ test_published (void)
     }
   g_assert_cmpuint (bubbles, ==, 6);
   g_assert_nonnull (strstr (text.out, "WP-08608"));
+}
+
+/* A card computes in the types that it has: f16, which this processor lacks, and twice as fast as bf16 on none. */
+static void
+test_precision (void)
+{
+  g_autofree char *path = cli_example ("models/fashion-mlp.xml");
+  g_auto (CliResult) slow = cli ("simulate", path, "--card", "v100", "--link", "25g", "--gpus", "1", "--batch-size",
+                                 "4096", "--json", NULL);
+  g_auto (CliResult) fast = cli ("simulate", path, "--card", "v100", "--link", "25g", "--gpus", "1", "--batch-size",
+                                 "4096", "--precision", "f16", "--json", NULL);
+  g_autoptr (GPtrArray) f32 = events (&slow), f16 = events (&fast);
+
+  g_assert_cmpfloat (number (f16, 0, "step_seconds"), <, 0.7 * number (f32, 0, "step_seconds"));
 }
 
 #define CARD "--card", "v100", "--link", "nvlink2,100g", "--json"
@@ -185,13 +199,16 @@ test_wrong (void)
 {
   g_autofree char *path = cli_example ("lessons/spirals.xml"), *none = cli_example ("lessons/xyz-sum.xml");
   static const char *const wrong[][3] = {
-    { "--card", "k80", "--card knows p100" },           { "--link", "string", "--link knows nvlink1" },
+    { "--card", "k81", "--card knows k80, p100" },      { "--link", "string", "--link knows nvlink1" },
     { "--card", "v100", "--card needs --link" },        { "--gpus", "two", "--gpus takes numbers" },
     { "--strategy", "magic", "--strategy takes data" }, { "--schedule", "late", "gpipe or 1f1b" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     cli_expect (2, wrong[i][2], "simulate", path, wrong[i][0], wrong[i][1]);
+  cli_expect (2, "does not compute products in bf16. Use --precision f32 or f16.", "simulate", path, "--card", "v100",
+              "--link", "25g", "--precision", "bf16");
+  cli_expect (2, "Use --precision bf16.", "simulate", path, "--card", "tpuv3", "--link", "25g");
   cli_expect (2, "not a multiple", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "3", "--pipeline",
               "2");
   cli_expect (2, "cannot be divided into 4096 micro-batches", "simulate", path, "--card", "v100", "--link", "25g",
@@ -212,6 +229,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   g_test_add_func ("/cli/simulate/published", test_published);
+  g_test_add_func ("/cli/simulate/precision", test_precision);
   g_test_add_func ("/cli/simulate/strategies", test_strategies);
   g_test_add_func ("/cli/simulate/parts", test_parts);
   g_test_add_func ("/cli/simulate/overlap", test_overlap);

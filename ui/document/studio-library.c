@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "gradloom-library.h"
 #include "ui/document/document-edit.h"
 
 #include "ui/document/studio-clipboard.h"
@@ -128,7 +129,11 @@ add_files (GPtrArray *list, const char *folder)
 static void
 add_resources (GPtrArray *list)
 {
-  g_auto (GStrv) names = g_resources_enumerate_children (RESOURCES, 0, NULL);
+  g_auto (GStrv) names = NULL;
+
+  if (gradloom_library_get_resource () == NULL)
+    gradloom_library_register_resource ();
+  names = g_resources_enumerate_children (RESOURCES, 0, NULL);
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
