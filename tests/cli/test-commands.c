@@ -109,6 +109,13 @@ test_ops (void)
   g_assert_nonnull (strstr (one.out, "out_features"));
   cli_expect (1, "Did you mean “linear”", "ops", "linea");
   cli_expect (1, "“reparametrisation”. Mentioned in: normal.", "ops", "reparametrisation");
+  /* A module of the library is described, and its example is a graph. */
+  g_auto (CliResult) module = cli ("ops", "transformer", NULL), shown = cli ("ops", "transformer", "--example", NULL);
+  g_assert_nonnull (strstr (module.out, "a module of the library"));
+  g_assert_nonnull (strstr (module.out, "  heads          int, default 4"));
+  g_assert_true (g_file_set_contents ("transformer.xml", shown.out, -1, NULL));
+  g_auto (CliResult) checked = cli ("check", "transformer.xml", NULL);
+  g_assert_cmpint (checked.status, ==, 0);
   g_auto (CliResult) expression = cli ("ops", "expression", NULL);
   g_assert_true (strstr (expression.out, "hardsigmoid") != NULL && strstr (expression.out, "logaddexp") != NULL);
   g_auto (CliResult) schema = cli ("ops", "--schema", NULL);
