@@ -174,7 +174,7 @@ run_train (const Command *command, int argc, char **argv)
   g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL;
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
-  int threads = 0, ranks = 0;
+  int threads = 0, workers = -1, ranks = 0;
   gboolean tf32 = FALSE;
   double checkpoint_seconds = 0;
   TrainView view = { 0 };
@@ -198,6 +198,8 @@ run_train (const Command *command, int argc, char **argv)
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, new or empty", "DIR" },
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
+    { "num-workers", 0, 0, G_OPTION_ARG_INT, &workers,
+      "Threads that prepare batches ahead, at most 8; 0: none (default: by the size of a batch)", "N" },
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
     { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Train in N processes, each with its own batch (started by mpirun)",
       "N" },
@@ -224,6 +226,7 @@ run_train (const Command *command, int argc, char **argv)
     .tf32 = tf32,
     .strategy = strategy,
     .threads = threads,
+    .num_workers = workers == 0 ? -1 : MAX (workers, 0),
     .epochs = MAX (epochs, 0),
     .no_epochs = epochs == 0,
     .steps = steps,

@@ -398,13 +398,13 @@ print_waits (const LoomTrainerWaits *w)
   const double all = w->data + w->compute + w->rest;
 
   printf ("stalls of a step (mean of %" G_GINT64_FORMAT " steps, %.3g ms each)\n", w->steps, all * 1000);
+  g_autofree char *by
+      = w->threads == 0 ? g_strdup ("  (read when they are needed)")
+                        : g_strdup_printf ("  (prepared ahead by %u thread%s)", w->threads, w->threads == 1 ? "" : "s");
+
   for (guint i = 0; i < G_N_ELEMENTS (row); i++)
     printf ("  %-10s %9.3f ms  %3.0f %%%s\n", row[i].what, row[i].seconds * 1000,
-            all > 0 ? 100 * row[i].seconds / all : 0,
-            i > 0             ? ""
-            : w->threads == 0 ? "  (read when they are needed)"
-            : w->threads == 1 ? "  (prepared ahead by 1 thread)"
-                              : "  (prepared ahead by several threads)");
+            all > 0 ? 100 * row[i].seconds / all : 0, i > 0 ? "" : by);
 }
 
 /* Prints the driver's figures of a device with its own memory, and explains each. */

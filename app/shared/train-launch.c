@@ -39,6 +39,8 @@ resumed_words (const TrainLaunch *launch, const LoomTrainerOptions *o, const cha
     add (words, "--device", g_strdup (o->device));
   if (o->threads > 0)
     add (words, "--threads", g_strdup_printf ("%d", o->threads));
+  if (o->num_workers != 0)
+    add (words, "--num-workers", g_strdup_printf ("%d", MAX (o->num_workers, 0)));
   if (o->checkpoint_seconds > 0)
     add (words, "--checkpoint-seconds", g_strdup_printf ("%g", o->checkpoint_seconds));
   if (launch->timeout > 0)

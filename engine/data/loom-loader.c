@@ -6,7 +6,7 @@
  * and the content of a batch does not depend on the thread that fills it.
  *
  * On a machine with many processors one thread may be too slow to decode or rotate pictures; there are up to
- * MAX_THREADS, one per four processors.
+ * AUTO_THREADS, one per four processors.
  *
  * Passing a batch between threads costs some ten microseconds and takes the processor from the computation when all
  * cores are busy; DIRECT_BYTES is about what is converted in that time. Measured with 64 pictures of Fashion-MNIST a
@@ -20,9 +20,9 @@
 #include "engine/core/loom-error.h"
 #include "kernels/comm.h"
 
-#define MAX_THREADS  4
+#define AUTO_THREADS 4
 #define AHEAD        3
-#define MAX_SLOTS    (MAX_THREADS + AHEAD + 1)
+#define MAX_SLOTS    (LOOM_LOADER_THREADS + AHEAD + 1)
 #define DIRECT_BYTES (256 * 1024)
 
 typedef struct
@@ -52,7 +52,7 @@ struct _LoomLoader
   guint n_slots;
   gint64 n_kept; /* the number of batches before the newest that the caller still reads */
 
-  GThread *thread[MAX_THREADS];
+  GThread *thread[LOOM_LOADER_THREADS];
   guint n_threads; /* 0: batches are read directly */
   GMutex lock;
   GCond work, done; /* there is a slot to fill, or the thread has to end; a slot is filled, or a thread is idle */
@@ -184,18 +184,18 @@ LoomLoader *
 loom_loader_new (const LoomDataset *dataset, LoomSplit split, gint64 batch_size, gboolean shuffle, guint64 seed,
                  GError **error)
 {
-  return loom_loader_new_with_mode (dataset, split, batch_size, shuffle, seed, LOOM_LOADER_AUTO, error);
+  return loom_loader_new_with_threads (dataset, split, batch_size, shuffle, seed, LOOM_LOADER_AUTO, error);
 }
 
 LoomLoader *
-loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 batch_size, gboolean shuffle,
-                           guint64 seed, LoomLoaderMode mode, GError **error)
+loom_loader_new_with_threads (const LoomDataset *dataset, LoomSplit split, gint64 batch_size, gboolean shuffle,
+                              guint64 seed, int n_threads, GError **error)
 {
   g_autoptr (LoomLoader) self = NULL;
   const LoomDatasetInfo *info;
-  gboolean threaded;
 
   g_return_val_if_fail (dataset != NULL && split < LOOM_N_SPLITS && batch_size > 0, NULL);
+  g_return_val_if_fail (n_threads >= LOOM_LOADER_AUTO && n_threads <= LOOM_LOADER_THREADS, NULL);
 
   info = loom_dataset_info (dataset);
   if (info->n[split] <= 0 || info->n[split] > G_MAXUINT32)
@@ -217,13 +217,12 @@ loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 b
   self->seed = seed;
   self->epoch = -1;
   self->ranks = 1;
-  threaded = mode == LOOM_LOADER_THREADS || mode == LOOM_LOADER_THREAD
-             || (mode == LOOM_LOADER_AUTO && batch_bytes (info, self->batch_size) > DIRECT_BYTES);
-  if (threaded)
-    self->n_threads = mode == LOOM_LOADER_THREAD    ? 1
-                      : mode == LOOM_LOADER_THREADS ? MAX_THREADS
-                                                    : CLAMP (g_get_num_processors () / 4, 1, MAX_THREADS);
-  self->n_slots = threaded ? self->n_threads + AHEAD : 1;
+  if (n_threads == LOOM_LOADER_AUTO)
+    n_threads = batch_bytes (info, self->batch_size) > DIRECT_BYTES
+                    ? CLAMP ((int)g_get_num_processors () / 4, 1, AUTO_THREADS)
+                    : 0;
+  self->n_threads = (guint)n_threads;
+  self->n_slots = n_threads > 0 ? self->n_threads + AHEAD : 1;
   for (guint i = 0; i < self->n_slots; i++)
     {
       if (!init_slot (&self->slot[i], info, self->batch_size, error))

@@ -19,13 +19,14 @@ typedef struct
   const gint64 *samples; /* indices, in the split, of the samples in the tensors */
 } LoomBatch;
 
-typedef enum
+/* Numbers of threads that prepare batches ahead, as num_workers of torch's DataLoader. */
+enum
 {
-  LOOM_LOADER_AUTO, /* depends on the size of a batch and the number of processors */
-  LOOM_LOADER_DIRECT,
-  LOOM_LOADER_THREAD,
-  LOOM_LOADER_THREADS /* the maximum number of threads */
-} LoomLoaderMode;
+  LOOM_LOADER_AUTO = -1, /* depends on the size of a batch and the number of processors */
+  LOOM_LOADER_DIRECT = 0,
+  LOOM_LOADER_THREAD = 1,
+  LOOM_LOADER_THREADS = 8 /* the maximum */
+};
 
 typedef struct _LoomLoader LoomLoader;
 
@@ -33,8 +34,8 @@ typedef struct _LoomLoader LoomLoader;
  * must outlive the loader. Errors: DATA if the split is empty; OUT_OF_MEMORY. */
 LoomLoader *loom_loader_new (const LoomDataset *dataset, LoomSplit split, gint64 batch_size, gboolean shuffle,
                              guint64 seed, GError **error);
-LoomLoader *loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 batch_size, gboolean shuffle,
-                                       guint64 seed, LoomLoaderMode mode, GError **error);
+LoomLoader *loom_loader_new_with_threads (const LoomDataset *dataset, LoomSplit split, gint64 batch_size,
+                                          gboolean shuffle, guint64 seed, int n_threads, GError **error);
 void loom_loader_free (LoomLoader *self);
 
 /* Leaves out the last n samples of each epoch's order; n is less than their number. If the order is shuffled, other

@@ -10,6 +10,7 @@ typedef struct
 {
   const char *device; /* NULL: the graph's, else "cpu" */
   int threads;        /* 0: all */
+  int num_workers;    /* threads that prepare batches ahead; 0: by the size of a batch; -1: none */
   gint64 epochs;      /* 0: the graph's */
   gboolean no_epochs; /* only initialise, evaluate and write the weights */
   gint64 steps;       /* the run ends after this step, with a checkpoint, unless the epochs end earlier; 0: no limit */

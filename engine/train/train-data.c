@@ -59,7 +59,15 @@ train_data_loader_new (const TrainData *data, const TrainModel *model, const Ran
 {
   /* With a carried state, an evaluation reads the text as one stream. */
   gint64 batch = model->spec->stateful && !shuffle ? 1 : model->spec->batch_size;
-  LoomLoader *loader = loom_loader_new (data->dataset, split, batch, shuffle, model->spec->seed, error);
+
+  if (data->loader_threads > LOOM_LOADER_THREADS)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--num-workers takes 0 to %d, not %d.", LOOM_LOADER_THREADS,
+                   data->loader_threads);
+      return NULL;
+    }
+  LoomLoader *loader = loom_loader_new_with_threads (data->dataset, split, batch, shuffle, model->spec->seed,
+                                                     data->loader_threads, error);
   int rank = group->mesh.at[LOOM_MESH_DATA], n = group->mesh.size[LOOM_MESH_DATA];
 
   if (loader == NULL || group->comm == NULL)

@@ -12,8 +12,9 @@ typedef struct
   char *port_name[LOOM_DATASET_MAX_PORTS]; /* "data.x": the name of the program's input */
   LoomLoader *loader;                      /* of the training split */
   gint64 steps_per_epoch, total_steps;
-  gint64 max_steps; /* the run ends after this step, if there are more; 0: no limit */
-  gint64 left_out;  /* samples at the end of each epoch that drop_last drops */
+  gint64 max_steps;   /* the run ends after this step, if there are more; 0: no limit */
+  int loader_threads; /* that prepare batches ahead, or LOOM_LOADER_AUTO */
+  gint64 left_out;    /* samples at the end of each epoch that drop_last drops */
 } TrainData;
 
 /* Opens the data set of <train>, keeps `samples` of it (0: all), and makes the loader of the training split. The spec's

@@ -278,6 +278,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   run_control_init (&t->control);
   run_folder_init (&t->folder, 0);
   t->data.max_steps = options->steps;
+  t->data.loader_threads = options->num_workers == 0 ? LOOM_LOADER_AUTO : MAX (options->num_workers, 0);
   t->progress.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
   t->progress.watch.best = NAN;
   if (options->resume != NULL)

@@ -290,11 +290,13 @@ test_steps (void)
   g_assert_nonnull (strstr (r.out, "{\"event\":\"waits\",\"steps\":"));
   g_assert_null (strstr (r.out, "\"event\":\"eval\""));
   g_assert_true (g_file_test ("few/checkpoints/5/state.json", G_FILE_TEST_EXISTS));
-  g_auto (CliResult) more = cli ("train", "--resume", "few", "--steps", "7", "--waits", NULL);
+  g_auto (CliResult) more = cli ("train", "--resume", "few", "--steps", "7", "--waits", "--num-workers", "3", NULL);
   g_assert_cmpint (more.status, ==, 0);
   g_assert_nonnull (strstr (more.out, "stalls of a step (mean of "));
+  g_assert_nonnull (strstr (more.out, "(prepared ahead by 3 threads)"));
   g_assert_nonnull (strstr (more.out, "ended after step 7, the limit of --steps, train loss "));
   g_assert_nonnull (strstr (more.out, "; resume with: gradloom train --resume few\n"));
+  cli_expect (2, "--num-workers takes 0 to 8, not 9.", "train", "g.xml", "--num-workers", "9");
   /* Figures are of a tenth of the epoch, which has 512 steps, and of 50 at most. */
   g_auto (CliResult) rest = cli ("train", "--resume", "few", NULL);
   g_assert_cmpint (rest.status, ==, 0);

@@ -325,7 +325,7 @@ test_loader (void)
 
   for (int mode = 0; mode < 2; mode++)
     {
-      g_autoptr (LoomLoader) loader = loom_loader_new_with_mode (
+      g_autoptr (LoomLoader) loader = loom_loader_new_with_threads (
           dataset, LOOM_SPLIT_TRAIN, 8, TRUE, 5, mode == 0 ? LOOM_LOADER_DIRECT : LOOM_LOADER_THREAD, &error);
 
       for (int e = 0; e < 3; e++)

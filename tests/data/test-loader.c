@@ -93,14 +93,14 @@ assert_tail (const GArray *whole, const GArray *tail)
 static void
 test_order (gconstpointer data)
 {
-  LoomLoaderMode mode = GPOINTER_TO_INT (data);
+  int mode = GPOINTER_TO_INT (data);
   Counting counting;
   g_autoptr (LoomLoader) loader = NULL, plain = NULL;
   g_autoptr (GArray) whole = NULL, again = NULL, second = NULL, in_order = NULL;
   gboolean seen[103] = { FALSE };
 
   init_counting (&counting, 103);
-  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, TRUE, 7, mode, NULL);
+  loader = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 10, TRUE, 7, mode, NULL);
   g_assert_cmpint (loom_loader_n_batches (loader), ==, 11);
   whole = collect (loader, 3, 0);
   again = collect (loader, 3, 0);
@@ -119,7 +119,7 @@ test_order (gconstpointer data)
   for (gint64 first = 0; first <= 11; first++)
     {
       g_autoptr (LoomLoader) resumed
-          = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, TRUE, 7, mode, NULL);
+          = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 10, TRUE, 7, mode, NULL);
       g_autoptr (GArray) tail = collect (resumed, 3, first);
 
       g_assert_cmpuint (tail->len, ==, first < 11 ? 103 - 10 * first : 0);
@@ -129,7 +129,7 @@ test_order (gconstpointer data)
   for (gint64 out = 1; out <= 13; out += 2)
     {
       g_autoptr (LoomLoader) less
-          = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, TRUE, 7, mode, NULL);
+          = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 10, TRUE, 7, mode, NULL);
 
       loom_loader_leave_out (less, out);
       g_autoptr (GArray) head = collect (less, 3, 0);
@@ -139,7 +139,7 @@ test_order (gconstpointer data)
       g_assert_cmpmem (whole->data, (103 - out) * 8, head->data, head->len * 8);
       assert_tail (head, tail);
     }
-  plain = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 7, mode, NULL);
+  plain = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 7, mode, NULL);
   in_order = collect (plain, 0, 0);
   for (gint64 i = 0; i < 103; i++)
     g_assert_cmpint (g_array_index (in_order, gint64, i), ==, i);
@@ -149,12 +149,12 @@ test_order (gconstpointer data)
 static void
 test_restart (gconstpointer data)
 {
-  LoomLoaderMode mode = GPOINTER_TO_INT (data);
+  int mode = GPOINTER_TO_INT (data);
   Counting counting;
   g_autoptr (LoomLoader) loader = NULL;
 
   init_counting (&counting, 1000);
-  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 8, TRUE, 1, mode, NULL);
+  loader = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 8, TRUE, 1, mode, NULL);
   for (int round = 0; round < 200; round++)
     {
       g_autofree guint32 *order = g_new (guint32, 1000);
@@ -184,7 +184,7 @@ test_uneven (void)
 
   init_counting (&counting, 1000);
   counting.uneven = TRUE;
-  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 1, LOOM_LOADER_THREADS, NULL);
+  loader = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 1, LOOM_LOADER_THREADS, NULL);
   for (int epoch = 0; epoch < 3; epoch++)
     {
       g_autoptr (GArray) all = collect (loader, epoch, 0);
@@ -199,13 +199,13 @@ test_uneven (void)
 static void
 test_ahead (gconstpointer data)
 {
-  const LoomLoaderMode mode = GPOINTER_TO_INT (data);
-  const int most = mode == LOOM_LOADER_THREAD ? 4 : 7;
+  const int mode = GPOINTER_TO_INT (data);
+  const int most = mode + 3;
   Counting counting;
   g_autoptr (LoomLoader) loader = NULL;
 
   init_counting (&counting, 1000);
-  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 1, mode, NULL);
+  loader = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 1, mode, NULL);
   loom_loader_start (loader, 0, 50);
   g_assert_nonnull (loom_loader_next (loader, NULL));
   while (g_atomic_int_get (&counting.reads) < most)
@@ -218,13 +218,13 @@ test_ahead (gconstpointer data)
 static void
 test_keep (gconstpointer data)
 {
-  const LoomLoaderMode mode = GPOINTER_TO_INT (data);
+  const int mode = GPOINTER_TO_INT (data);
   Counting counting;
   g_autoptr (LoomLoader) loader = NULL;
   g_autoptr (GError) error = NULL;
 
   init_counting (&counting, 103);
-  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, TRUE, 7, mode, NULL);
+  loader = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 10, TRUE, 7, mode, NULL);
   g_assert_true (loom_loader_keep_two (loader, &error));
   for (int epoch = 0; epoch < 20; epoch++)
     {
@@ -252,14 +252,14 @@ test_keep (gconstpointer data)
 static void
 test_error (gconstpointer data)
 {
-  LoomLoaderMode mode = GPOINTER_TO_INT (data);
+  int mode = GPOINTER_TO_INT (data);
   Counting counting;
   g_autoptr (LoomLoader) loader = NULL;
   g_autoptr (GError) error = NULL;
 
   init_counting (&counting, 40);
   counting.broken = TRUE;
-  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 0, mode, NULL);
+  loader = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 0, mode, NULL);
   loom_loader_start (loader, 0, 0);
   g_assert_nonnull (loom_loader_next (loader, &error));
   g_assert_null (loom_loader_next (loader, &error));
@@ -308,15 +308,15 @@ test_permutation (void)
 static void
 test_weights (gconstpointer data)
 {
-  LoomLoaderMode mode = GPOINTER_TO_INT (data);
+  int mode = GPOINTER_TO_INT (data);
   const double weight[12] = { 0, 3, 0, 1, 1, 1, 0, 2, 0, 4, 0, 0 };
   guint count[12] = { 0 };
   Counting counting;
   g_autoptr (LoomLoader) loader = NULL, other = NULL;
 
   init_counting (&counting, 12);
-  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 5, TRUE, 7, mode, NULL);
-  other = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 5, TRUE, 7, mode, NULL);
+  loader = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 5, TRUE, 7, mode, NULL);
+  other = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 5, TRUE, 7, mode, NULL);
   loom_loader_set_weights (loader, weight);
   loom_loader_set_weights (other, weight);
   for (gint64 epoch = 0; epoch < 1000; epoch++)

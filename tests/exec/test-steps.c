@@ -316,7 +316,7 @@ source_open (Source *source, const LoomGraph *graph, const char *name)
   source->dataset = open_dataset (graph, net, spec->dataset_node, &error);
   if (source->dataset != NULL)
     source->loader
-        = loom_loader_new_with_mode (source->dataset, LOOM_SPLIT_TRAIN, BATCH, TRUE, 1, LOOM_LOADER_DIRECT, &error);
+        = loom_loader_new_with_threads (source->dataset, LOOM_SPLIT_TRAIN, BATCH, TRUE, 1, LOOM_LOADER_DIRECT, &error);
   if (source->loader != NULL)
     loom_loader_start (source->loader, 0, 0);
   else
