@@ -6,6 +6,7 @@
 #include "app/shared/listing-ranks.h"
 #include "app/shared/listing.h"
 #include "app/shared/plan-check.h"
+#include "app/shared/cards.h"
 #include "app/shared/plan-source.h"
 
 #include <stdio.h>
@@ -440,6 +441,67 @@ run_check (const Table *table, gboolean *ok, GError **error)
   return plan_check (steps, updates, table->devices, one < 0, table->json, ok, error);
 }
 
+/* ---- a card that is not here ------------------------------------------------ */
+
+static double
+step_bytes (const LoomPlan *plan)
+{
+  double sum = 0;
+
+  for (guint d = 0; d < loom_plan_n_devices (plan); d++)
+    {
+      LoomPlanMemory memory;
+      gsize bytes[LOOM_N_OWNERS];
+
+      loom_plan_memory (plan, d, &memory);
+      loom_plan_memory_sum (&memory, bytes);
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        sum += (double)bytes[o];
+    }
+  return sum;
+}
+
+/* Prints whether the step fits into the card, and if not, a batch size that does. */
+static gboolean
+print_verdict (const Table *table, const Card *card, GError **error)
+{
+  g_autofree char *memory = loom_bytes_to_string (card->memory);
+  Wanted wanted = table->wanted;
+  double first = 0;
+
+  for (;;)
+    {
+      g_auto (Listing) l = { 0 };
+      g_auto (Source) source = { 0 };
+      g_autoptr (LoomPlan) plan = NULL;
+      double bytes;
+
+      if (!build (table->path, &wanted, &source, &l, error)
+          || (plan = loom_plan_new (l.program, table->devices, &table->options, error)) == NULL)
+        return FALSE;
+      bytes = step_bytes (plan);
+      if (first == 0)
+        first = bytes;
+      g_autofree char *needed = loom_bytes_to_string (first);
+      const gint64 batch = l.step != NULL ? l.step->batch : 1;
+
+      if (bytes <= card->memory && bytes == first)
+        printf ("\nA step needs %s of the %s of the %s.\n", needed, memory, card->title);
+      else if (bytes <= card->memory)
+        printf ("\nA step needs %s, and the %s has %s. A batch of %" G_GINT64_FORMAT " fits.\n", needed, card->title,
+                memory, batch);
+      else if (batch < 2)
+        printf ("\nA step needs %s, and the %s has %s. Not even a batch of one sample fits.\n", needed, card->title,
+                memory);
+      else
+        {
+          wanted.batch = batch / 2;
+          continue;
+        }
+      return TRUE;
+    }
+}
+
 static int
 run_plan (const Command *command, int argc, char **argv)
 {
@@ -447,9 +509,12 @@ run_plan (const Command *command, int argc, char **argv)
   gboolean no_fusion = FALSE, passes = FALSE, check = FALSE, ok = FALSE, parameters = FALSE, memory = FALSE,
            stages = FALSE, json = FALSE;
   int threads = 0;
-  g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL;
+  g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL, *card_name = NULL, *names = NULL;
+  const Card *card = NULL;
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
+    { "card", 0, 0, G_OPTION_ARG_STRING, &card_name,
+      "Plan for a GPU that need not be here, such as k80, rtx3090 or h100, and compare with its memory", "C" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &wanted.batch, "Batch size B (default: the graph's, else 1)", "N" },
     { "eval", 0, 0, G_OPTION_ARG_NONE, &wanted.evaluation, "Print the evaluation step instead of the training step",
       NULL },
@@ -477,6 +542,12 @@ run_plan (const Command *command, int argc, char **argv)
     return command_usage (command,
                           "--passes, --check, --parameters, --memory, --stages and --source cannot be combined. Use "
                           "one of them.");
+  if (card_name != NULL && (card = card_find (card_name, &names)) == NULL)
+    return command_usage (command, "--card knows %s, not “%s”.", names, card_name);
+  if (card != NULL && (device != NULL || node != NULL || wanted.ranks > 1))
+    return command_usage (command, "--card plans for one GPU, cuda:0. Leave out --device, --source and --ranks.");
+  if (card != NULL)
+    device = g_strdup ("cuda:0");
   const TableKind kind = parameters ? TABLE_PARAMETERS : memory ? TABLE_NODES : stages ? TABLE_STAGES : TABLE_NONE;
   command_warn_of_threads (command, threads);
 
@@ -494,19 +565,23 @@ run_plan (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   g_autoptr (LoomDevices) devices = loom_devices_new (threads);
   command_take_costs (command, argv[1], devices);
+  if (card != NULL && !loom_devices_add_absent (devices, device, card->title, (gint64)card->memory, &error))
+    return command_fail (command, g_steal_pointer (&error));
   LoomPlanOptions options = { .device = device != NULL     ? device
                                         : l.device != NULL ? l.device
                                                            : "cpu",
                               .no_fusion = no_fusion,
+                              .no_layout = card != NULL,
                               .strict_devices = l.strict_devices };
   const gboolean serves = source.spec != NULL && source.spec->gathers;
   if (wanted.ranks > 1 && !serves)
     options.mesh = &ranks.mesh[MAX (wanted.rank, 0)];
+  const Table table = { argv[1], wanted, &ranks, devices, options, kind, json };
   if (kind != TABLE_NONE || check)
     {
-      const Table table = { argv[1], wanted, &ranks, devices, options, kind, json };
-
       if (!(check ? run_check (&table, &ok, &error) : print_table (&table, &error)))
+        return command_fail (command, g_steal_pointer (&error));
+      if (card != NULL && !json && kind == TABLE_NODES && !print_verdict (&table, card, &error))
         return command_fail (command, g_steal_pointer (&error));
       command_warn_of_costs (command, devices);
       return check && !ok ? 1 : 0;
@@ -541,6 +616,8 @@ run_plan (const Command *command, int argc, char **argv)
   if (wanted.ranks > 1 && source.spec != NULL && !quiet && !wanted.evaluation
       && !listing_print_strategies (source.graph, source.spec, whole, &ranks, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
+  if (card != NULL && !json && !quiet && !print_verdict (&table, card, &error))
+    return command_fail (command, g_steal_pointer (&error));
   command_warn_of_costs (command, devices);
   return 0;
 }
@@ -569,6 +646,8 @@ const Command command_plan = {
     "the sums are those of the plan's last line. With --ranks it prints those of all ranks, or of --rank K.\n\n"
     "--stages prints the nodes of each pipeline stage: stages that nodes name, or stages of equal time. Their\n"
     "number is that of <parallel>, or --ranks.\n\n"
+    "--card C plans for a GPU that this machine lacks. Memory is that of the processor's kernels in plain layouts,\n"
+    "so workspaces of a GPU's libraries may be larger; the last line compares it with the card's.\n\n"
     "--source NODE prints the CUDA source that is compiled at run time for the element-wise operations of a node,\n"
     "or of all nodes inside a module's node; for other nodes, the name of the kernel or library. --device cuda:0\n"
     "needs no GPU for this.",

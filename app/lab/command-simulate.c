@@ -102,7 +102,7 @@ typedef struct
 
 static void
 print_head (const char *path, const SimulateWork *work, const SimulateSetup *setup, const Options *o,
-            const SimulateCard *card, gboolean measures)
+            const Card *card, gboolean measures)
 {
   double bytes = 0;
 
@@ -303,7 +303,7 @@ set_up (SimulateSetup *setup, const SimulateWork *work, const Options *o, int n,
 }
 
 static gboolean
-simulate_counts (const char *path, Options *o, const SimulateCard *card, SimulateSetup *setup, GArray *counts,
+simulate_counts (const char *path, Options *o, const Card *card, SimulateSetup *setup, GArray *counts,
                  gboolean all_stages, gboolean all_tensor, GError **error)
 {
   g_auto (SimulateWork) work;
@@ -409,7 +409,7 @@ run_simulate (const Command *command, int argc, char **argv)
   g_autoptr (GArray) counts = command_numbers (o.gpus != NULL ? o.gpus : "1,2,4,8", 1, 1000000);
   g_autoptr (GError) error = NULL;
   g_autofree char *names = NULL;
-  const SimulateCard *card = NULL;
+  const Card *card = NULL;
   gboolean all_stages, all_tensor;
   SimulateSetup setup = { .per_machine = o.per_machine,
                           .tensor = MAX (1, o.tensor),
@@ -419,7 +419,7 @@ run_simulate (const Command *command, int argc, char **argv)
 
   if (counts == NULL)
     return command_usage (command, "--gpus takes numbers from 1 to 1000000, such as 1,2,4,8, not “%s”.", o.gpus);
-  if (o.card != NULL && (card = simulate_find_card (o.card, &names)) == NULL)
+  if (o.card != NULL && (card = card_find (o.card, &names)) == NULL)
     return command_usage (command, "--card knows %s, not “%s”.", names, o.card);
   if (card != NULL && o.link == NULL)
     return command_usage (

@@ -143,7 +143,7 @@ count_scalars (SimulateWork *work, const char *path, const Bench *b, GError **er
 /* Finds the precision of a step, and whether the card has it. f16 is planned as bf16, which has the same sizes and
  * which the processor supports. */
 static gboolean
-simulate_precision (const char *path, const SimulateCard *card, BenchOptions *o, LoomDType *precision, GError **error)
+simulate_precision (const char *path, const Card *card, BenchOptions *o, LoomDType *precision, GError **error)
 {
   static const LoomDType known[] = { LOOM_F32, LOOM_F16, LOOM_BF16 };
   g_autoptr (GString) others = g_string_new (NULL);
@@ -156,10 +156,10 @@ simulate_precision (const char *path, const SimulateCard *card, BenchOptions *o,
   *precision = g_strcmp0 (name, "f16") == 0 ? LOOM_F16 : g_strcmp0 (name, "bf16") == 0 ? LOOM_BF16 : LOOM_F32;
   if (*precision == LOOM_F16)
     o->precision = "bf16";
-  if (simulate_card_peak (card, *precision) > 0)
+  if (card_peak (card, *precision) > 0)
     return TRUE;
   for (guint i = 0; i < G_N_ELEMENTS (known); i++)
-    if (simulate_card_peak (card, known[i]) > 0)
+    if (card_peak (card, known[i]) > 0)
       g_string_append_printf (others, "%s%s", others->len > 0 ? " or " : "", loom_dtype_name (known[i]));
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "%s does not compute products in %s. Use --precision %s.",
                card->title, loom_dtype_name (*precision), others->str);
@@ -167,8 +167,7 @@ simulate_precision (const char *path, const SimulateCard *card, BenchOptions *o,
 }
 
 gboolean
-simulate_by_card (const char *path, const BenchOptions *options, const SimulateCard *card, SimulateWork *work,
-                  GError **error)
+simulate_by_card (const char *path, const BenchOptions *options, const Card *card, SimulateWork *work, GError **error)
 {
   g_auto (Bench) b = { 0 };
   BenchOptions o = *options;

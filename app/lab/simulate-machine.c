@@ -1,27 +1,9 @@
-/* The GPUs and links of `gradloom simulate`: peak rates from data sheets, the same for all predictions. */
+/* The links of `gradloom simulate`, and the times of kernels: peak rates from data sheets, the same for all
+ * predictions. */
 #include "app/lab/simulate.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static const SimulateCard cards[] = {
-  { "k80", "one GPU of a Tesla K80", 4.37e12, 0, 0, 0, 240e9, 12e9,
-    "NVIDIA, Tesla K80 board specification BD-07317-001, 2015, half a board with boost" },
-  { "p100", "Tesla P100 SXM2", 10.6e12, 0, 21.2e12, 0, 732e9, 16e9,
-    "NVIDIA, Tesla P100, whitepaper WP-08019-001, 2016, table 1" },
-  { "v100", "Tesla V100 SXM2", 15.7e12, 0, 125e12, 0, 900e9, 32e9,
-    "NVIDIA, Tesla V100, whitepaper WP-08608-001, 2017, table 1" },
-  { "tpuv3", "TPU v3, one chip", 0, 0, 0, 123e12, 900e9, 32e9,
-    "Google, Cloud TPU v3 documentation; f32 products are computed in passes of bf16" },
-  { "rtx3090", "GeForce RTX 3090", 35.6e12, 35.6e12, 71e12, 71e12, 936e9, 24e9,
-    "NVIDIA, Ampere GA102 whitepaper, 2021, table 9, without sparsity" },
-  { "a100", "A100 SXM4 80GB", 19.5e12, 156e12, 312e12, 312e12, 2039e9, 80e9,
-    "NVIDIA, A100 Tensor Core GPU, data sheet, 2021" },
-  { "rtx4090", "GeForce RTX 4090", 82.6e12, 82.6e12, 165.2e12, 165.2e12, 1008e9, 24e9,
-    "NVIDIA, Ada GPU whitepaper, 2022, table 2, without sparsity" },
-  { "h100", "H100 SXM5", 67e12, 494e12, 989e12, 989e12, 3350e9, 80e9,
-    "NVIDIA, H100 Tensor Core GPU, data sheet, 2023, without sparsity" },
-};
 
 /* The fraction of a link's rate that transfers reach, and the latency of a message, within a machine and between
  * machines: those of Calculon for A100 (Isaev et al., 2023; its file systems/a100_80g.json). */
@@ -48,53 +30,19 @@ static const SimulateLink links[] = {
   { "8x200g", "8 × 200 Gbit/s", ETHER (1600), "one HDR adapter a GPU, as in a DGX A100" },
 };
 
-/* Finds the entry of this name, the first member of each entry. NULL if there is none; then *names lists all (transfer
- * full). */
-static gconstpointer
-find (gconstpointer table, guint n, gsize size, const char *name, char **names)
-{
-  GString *list = g_string_new (NULL);
-
-  for (guint i = 0; i < n; i++)
-    {
-      const char *const *entry = (gconstpointer)((const char *)table + i * size);
-
-      if (g_str_equal (*entry, name))
-        {
-          g_string_free (list, TRUE);
-          return entry;
-        }
-      g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", *entry);
-    }
-  *names = g_string_free (list, FALSE);
-  return NULL;
-}
-
-const SimulateCard *
-simulate_find_card (const char *name, char **names)
-{
-  return find (cards, G_N_ELEMENTS (cards), sizeof cards[0], name, names);
-}
-
 const SimulateLink *
 simulate_find_link (const char *name, char **names)
 {
-  return find (links, G_N_ELEMENTS (links), sizeof links[0], name, names);
-}
-
-double
-simulate_card_peak (const SimulateCard *card, LoomDType precision)
-{
-  return precision == LOOM_F16 ? card->f16 : precision == LOOM_BF16 ? card->bf16 : card->f32;
+  return card_find_entry (links, G_N_ELEMENTS (links), sizeof links[0], name, names);
 }
 
 /* The roofline model (Williams et al., 2009): the larger of the time to compute and the time to read and write. */
 double
-simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType precision, gboolean tf32, double flops,
+simulate_card_seconds (const Card *card, gboolean is_product, LoomDType precision, gboolean tf32, double flops,
                        double bytes)
 {
   /* What is no product is limited by memory. */
-  double peak = is_product || card->f32 == 0 ? simulate_card_peak (card, precision) : card->f32;
+  double peak = is_product || card->f32 == 0 ? card_peak (card, precision) : card->f32;
 
   if (is_product && precision == LOOM_F32 && tf32 && card->tf32 > 0)
     peak = card->tf32;
@@ -111,12 +59,7 @@ simulate_print_constants (void)
           "takes %.0f µs and %.0f µs (Isaev et al., 2023).\n\n",
           SIMULATE_PRODUCTS, SIMULATE_TRAFFIC, SIMULATE_LAUNCH * 1e6, WITHIN, BETWEEN, WITHIN_DELAY * 1e6,
           BETWEEN_DELAY * 1e6);
-  printf ("%-7s %8s %8s %8s %8s %8s %7s  %s\n", "card", "f32", "tf32", "f16", "bf16", "GB/s", "GB",
-          "peaks in Tflop/s (0: not supported) from");
-  for (guint i = 0; i < G_N_ELEMENTS (cards); i++)
-    printf ("%-7s %8.1f %8.1f %8.1f %8.1f %8.0f %7.0f  %s\n", cards[i].name, cards[i].f32 * 1e-12,
-            cards[i].tf32 * 1e-12, cards[i].f16 * 1e-12, cards[i].bf16 * 1e-12, cards[i].memory_rate * 1e-9,
-            cards[i].memory * 1e-9, cards[i].source);
+  card_print_all ();
   printf ("\n%-8s %8s %6s  %s\n", "link", "GB/s", "µs", "one way, of each GPU (within) or machine (between), from");
   for (guint i = 0; i < G_N_ELEMENTS (links); i++)
     printf ("%-8s %8.1f %6.0f  %s: %s\n", links[i].name,

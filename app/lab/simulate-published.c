@@ -10,7 +10,7 @@
 
 typedef struct
 {
-  const SimulateCard *card;
+  const Card *card;
   LoomDType precision;
   double batch;
 } Place;
@@ -18,7 +18,7 @@ typedef struct
 static double
 products (const Place *at, double flops)
 {
-  return flops / (simulate_card_peak (at->card, at->precision) * SIMULATE_PRODUCTS);
+  return flops / (card_peak (at->card, at->precision) * SIMULATE_PRODUCTS);
 }
 
 static double
@@ -106,7 +106,7 @@ place_of (const char *card, LoomDType precision, double batch)
 {
   g_autofree char *names = NULL;
 
-  return (Place){ simulate_find_card (card, &names), precision, batch };
+  return (Place){ card_find (card, &names), precision, batch };
 }
 
 /* ---- rows ---------------------------------------------------------------------------- */

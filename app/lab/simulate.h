@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/lab/bench-private.h"
+#include "app/shared/cards.h"
 
 /* One node: seconds for the batch of one replica. */
 typedef struct
@@ -38,28 +39,16 @@ typedef struct
   const char *source;
 } SimulateLink;
 
-typedef struct
-{
-  const char *name, *title;
-  double f32, tf32, f16, bf16; /* operations per second of products, peaks with f32 sums; 0: not supported */
-  double memory_rate;          /* bytes per second, the peak */
-  double memory;               /* bytes */
-  const char *source;
-} SimulateCard;
-
 /* The fractions of a peak that kernels reach, the same for all cards, and their sources. */
 #define SIMULATE_PRODUCTS 0.66
 #define SIMULATE_TRAFFIC  0.83
 #define SIMULATE_LAUNCH   5e-6
 
 /* NULL if the name is unknown; *names is then a list for a message (transfer full). */
-const SimulateCard *simulate_find_card (const char *name, char **names);
 const SimulateLink *simulate_find_link (const char *name, char **names);
-/* The peak of products in this precision, in operations per second. 0: the card does not support it. */
-double simulate_card_peak (const SimulateCard *card, LoomDType precision);
 /* The seconds of a kernel. */
-double simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType precision, gboolean tf32,
-                              double flops, double bytes);
+double simulate_card_seconds (const Card *card, gboolean is_product, LoomDType precision, gboolean tf32, double flops,
+                              double bytes);
 /* Prints every constant with its source. */
 void simulate_print_constants (void);
 
@@ -98,8 +87,8 @@ SimulateResult simulate_step (const SimulateWork *work, const SimulateSetup *set
  * exchange of one number after such a step. */
 gboolean
 simulate_measure (const char *path, const BenchOptions *o, int ranks, SimulateWork *work, double *call, GError **error);
-gboolean simulate_by_card (const char *path, const BenchOptions *o, const SimulateCard *card, SimulateWork *work,
-                           GError **error);
+gboolean
+simulate_by_card (const char *path, const BenchOptions *o, const Card *card, SimulateWork *work, GError **error);
 typedef struct
 {
   double seconds;       /* per step, the median */

@@ -177,6 +177,8 @@ listing_print_nodes (const LoomPlan *step, const LoomPlan *update, int rank, gbo
   if (!json)
     {
       print_rank (rank);
+      printf (
+          "at the instruction with the most live memory; gradients and activations of other moments are not counted\n");
       printf ("%-*s  %-8s", width, "node", "device");
       for (int o = 0; o < LOOM_N_OWNERS; o++)
         printf (" %11s", loom_owner_name ((LoomOwner)o));

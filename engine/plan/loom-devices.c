@@ -211,43 +211,17 @@ list_names (LoomDevices *devices)
   return g_strjoinv (", ", (char **)names->pdata);
 }
 
+/* Opens the device of a back end, and adds it under a name. */
 static LoomPlanDevice *
-open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError **error)
+add_device (LoomDevices *devices, const LoomBackend *backend, int index, const char *name, GError **error)
 {
-  g_autofree char *name = name_of (backend, index);
   LoomMessage message = { "" };
-  LoomPlanDevice *d;
-  int count;
+  LoomPlanDevice *d = g_new0 (LoomPlanDevice, 1);
+  LoomStatus status;
 
-  for (guint i = 0; i < devices->open->len; i++)
-    {
-      d = g_ptr_array_index (devices->open, i);
-      if (strcmp (d->name, name) == 0)
-        return d;
-    }
-  count = backend->device_count (&message);
-  if (index >= count)
-    {
-      if (count > 0 || message.text[0] == '\0')
-        {
-          g_autofree char *names = list_names (devices);
-
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-                       "There is no device %s: this machine has %d of that kind%s%s%s. The devices of this machine "
-                       "are %s.%s",
-                       name, count, message.text[0] != '\0' ? " (" : "", message.text,
-                       message.text[0] != '\0' ? ")" : "", names,
-                       is_virtual (backend) ? " Set GRADLOOM_CPU_DEVICES for more virtual ones." : "");
-        }
-      else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name,
-                     message.text);
-      return NULL;
-    }
-  d = g_new0 (LoomPlanDevice, 1);
   d->backend = backend;
   d->tools = g_hash_table_lookup (devices->tools, backend->name);
-  LoomStatus status = backend->device_open (index, devices->threads, &d->device, &message);
+  status = backend->device_open (index, devices->threads, &d->device, &message);
   if (status != LOOM_STATUS_OK)
     {
       g_autofree char *where = g_strdup_printf ("Device %s cannot be used", name);
@@ -262,9 +236,67 @@ open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError
   d->costs = loom_cost_table_ref (devices->costs);
   d->cost_key = loom_cost_device_key (backend->name, &d->info);
   loom_cost_table_check_device (d->costs, backend->name, d->cost_key);
-  d->name = g_steal_pointer (&name);
+  d->name = g_strdup (name);
   g_ptr_array_add (devices->open, d);
   return d;
+}
+
+static LoomPlanDevice *
+find_open (LoomDevices *devices, const char *name)
+{
+  for (guint i = 0; i < devices->open->len; i++)
+    {
+      LoomPlanDevice *d = g_ptr_array_index (devices->open, i);
+
+      if (strcmp (d->name, name) == 0)
+        return d;
+    }
+  return NULL;
+}
+
+static LoomPlanDevice *
+open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError **error)
+{
+  g_autofree char *name = name_of (backend, index);
+  LoomPlanDevice *open = find_open (devices, name);
+  LoomMessage message = { "" };
+  int count;
+
+  if (open != NULL)
+    return open;
+  count = backend->device_count (&message);
+  if (index < count)
+    return add_device (devices, backend, index, name, error);
+  if (count > 0 || message.text[0] == '\0')
+    {
+      g_autofree char *names = list_names (devices);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
+                   "There is no device %s: this machine has %d of that kind%s%s%s. The devices of this machine are "
+                   "%s.%s",
+                   name, count, message.text[0] != '\0' ? " (" : "", message.text, message.text[0] != '\0' ? ")" : "",
+                   names, is_virtual (backend) ? " Set GRADLOOM_CPU_DEVICES for more virtual ones." : "");
+    }
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name,
+                 message.text);
+  return NULL;
+}
+
+gboolean
+loom_devices_add_absent (LoomDevices *devices, const char *name, const char *title, gint64 memory, GError **error)
+{
+  LoomPlanDevice *d;
+
+  g_mutex_lock (&devices->lock);
+  d = add_device (devices, loom_backend_cpu (), 0, name, error);
+  if (d != NULL)
+    {
+      g_strlcpy (d->info.name, title, sizeof d->info.name);
+      d->info.memory_total = d->info.memory_free = (uint64_t)memory;
+    }
+  g_mutex_unlock (&devices->lock);
+  return d != NULL;
 }
 
 gboolean
@@ -299,7 +331,8 @@ loom_devices_get (LoomDevices *devices, const char *name, GError **error)
   if (!loom_devices_check_name (devices, name, error) || !split_name (name, &backend_name, &index))
     return NULL;
   g_mutex_lock (&devices->lock);
-  backend = find_backend (devices, backend_name, &why);
+  device = find_open (devices, name); /* also one that this machine lacks */
+  backend = device == NULL ? find_backend (devices, backend_name, &why) : NULL;
   if (backend != NULL && devices->local_rank > 0 && strchr (name, ':') == NULL && !is_virtual (backend))
     {
       LoomMessage message;
@@ -308,7 +341,7 @@ loom_devices_get (LoomDevices *devices, const char *name, GError **error)
     }
   if (backend != NULL)
     device = open_device (devices, backend, index, error);
-  else
+  else if (device == NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name, why);
   g_mutex_unlock (&devices->lock);
   return device;

@@ -36,6 +36,10 @@ LoomCostTable *loom_devices_costs (LoomDevices *devices);
 void loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
+/* Adds a device that this machine lacks, for plans that are made to be read: it has the kernels of the processor and
+ * this title and memory, in bytes. name: "cuda:0". Errors: those of the device cpu. */
+gboolean
+loom_devices_add_absent (LoomDevices *devices, const char *name, const char *title, gint64 memory, GError **error);
 /* TRUE if some machine can have a device of this name. Otherwise the SCHEMA error lists the devices that are available
  * here. Opens nothing. */
 gboolean loom_devices_check_name (LoomDevices *devices, const char *name, GError **error);

@@ -131,6 +131,24 @@ test_ops (void)
   g_assert_nonnull (strstr (markdown.out, "linear"));
 }
 
+/* A plan for a card that is not here has its device's name, and a verdict on its memory. */
+static void
+test_plan_card (void)
+{
+  g_autofree char *path = cli_example ("models/fashion-lenet.xml");
+  g_auto (CliResult) table = cli ("plan", path, "--card", "h100", "--parameters", NULL),
+                     small = cli ("plan", path, "--card", "h100", "--memory", NULL),
+                     large = cli ("plan", path, "--card", "k80", "--batch-size", "1000000", NULL);
+
+  g_assert_cmpint (table.status, ==, 0);
+  g_assert_nonnull (strstr (table.out, "cuda:0"));
+  g_assert_null (strstr (table.out, " cpu"));
+  g_assert_nonnull (strstr (small.out, "of the 80.0 GB of the H100 SXM5.\n"));
+  g_assert_nonnull (strstr (large.out, "has 12.0 GB. A batch of "));
+  cli_expect (2, "--card knows k80, p100", "plan", path, "--card", "k90");
+  cli_expect (2, "Leave out --device", "plan", path, "--card", "h100", "--device", "cpu");
+}
+
 /* A number in a table's row, between two blanks or commas: a cell, without the text after it. */
 static char **
 find_row (const char *text, const char *name)
@@ -813,6 +831,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/examples", test_examples);
   g_test_add_func ("/cli/check-json", test_check_json);
   g_test_add_func ("/cli/words", test_words);
+  g_test_add_func ("/cli/plan-card", test_plan_card);
   g_test_add_func ("/cli/ops", test_ops);
   g_test_add_func ("/cli/figures", test_figures);
   g_test_add_func ("/cli/devices", test_devices);
