@@ -575,8 +575,7 @@ write_file (const char *folder, const char *name, const char *text)
 static void
 test_history (void)
 {
-  g_autofree char *folder = run_folder_new ("history"),
-                  *events = g_build_filename (folder, "events.jsonl", NULL);
+  g_autofree char *folder = run_folder_new ("history"), *events = g_build_filename (folder, "events.jsonl", NULL);
   g_autoptr (GString) text = g_string_new (NULL);
   for (int step = 1; step <= 20000; step++)
     {

@@ -205,4 +205,3 @@ run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live)
     }
   return found;
 }
-

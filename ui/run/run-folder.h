@@ -25,7 +25,8 @@ char *run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live)
 gint64 run_folder_newest_checkpoint (const char *folder);
 /* Reads a file of the run up to max bytes; NULL if it is missing or a symbolic link. */
 char *run_folder_read (const char *folder, const char *name, gsize max, gsize *length);
-/* The learning rate before its schedule at the checkpoint of this step, which may differ from the graph's. NaN: unknown. */
+/* The learning rate before its schedule at the checkpoint of this step, which may differ from the graph's. NaN:
+ * unknown. */
 double run_folder_read_rate (const char *folder, gint64 step);
 
 G_END_DECLS

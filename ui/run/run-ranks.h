@@ -12,10 +12,10 @@ typedef void (*RunRanksChanged) (gpointer data);
 
 typedef struct
 {
-  int next, live;         /* 0 and 1: one rank */
-  GBytes *memory;         /* of each rank, as lines of LOOM_SNAPSHOT_RANKS; NULL: unknown */
-  GCancellable *asked;    /* of the request in progress; NULL: none */
-  guint wait;             /* calls of run_ranks_tick() until the next request */
+  int next, live;          /* 0 and 1: one rank */
+  GBytes *memory;          /* of each rank, as lines of LOOM_SNAPSHOT_RANKS; NULL: unknown */
+  GCancellable *asked;     /* of the request in progress; NULL: none */
+  guint wait;              /* calls of run_ranks_tick() until the next request */
   RunRanksChanged changed; /* a report has arrived */
   gpointer data;
 } RunRanks;

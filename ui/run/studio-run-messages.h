@@ -1,5 +1,5 @@
-/* The engine addresses users of the command line and names commands and options; Studio has a button or a field for each
- * of them. */
+/* The engine addresses users of the command line and names commands and options; Studio has a button or a field for
+ * each of them. */
 #pragma once
 
 #include <glib.h>

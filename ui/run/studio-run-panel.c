@@ -90,7 +90,8 @@ show_figures (StudioRunPanel *self)
   studio_scalar_pin_set_width (self->step, of_total != NULL ? (int)g_utf8_strlen (total, -1) : 0);
   g_autofree char *epoch = studio_format_count ((double)studio_run_get_progress (run)->epoch);
   g_autofree char *epochs = studio_format_count ((double)studio_run_get_progress (run)->epochs);
-  g_autofree char *of_epochs = studio_run_get_progress (run)->epochs > 0 ? g_strdup_printf (C_ ("total", "of %s"), epochs) : NULL;
+  g_autofree char *of_epochs
+      = studio_run_get_progress (run)->epochs > 0 ? g_strdup_printf (C_ ("total", "of %s"), epochs) : NULL;
   studio_scalar_pin_set (self->epoch, begun ? epoch : NULL, of_epochs);
   g_autofree char *loss = begun ? studio_format_number (studio_run_get_loss (run)) : NULL;
   studio_scalar_pin_set (self->loss, loss, NULL);
@@ -211,8 +212,8 @@ static void
 memory_cb (StudioRun *run, StudioRunPanel *self)
 {
   const RunMemory *memory = studio_run_get_memory (run);
-  studio_memory_bar_set (self->memory, memory->device, memory->owners->len,
-                         (const char *const *)memory->owners->pdata, (const guint64 *)(void *)memory->bytes->data);
+  studio_memory_bar_set (self->memory, memory->device, memory->owners->len, (const char *const *)memory->owners->pdata,
+                         (const guint64 *)(void *)memory->bytes->data);
   studio_memory_bar_set_driver (self->memory, run_memory_get_driver (memory));
   studio_memory_bar_set_ranks (self->memory, studio_run_get_live_ranks (run));
 }

@@ -1,5 +1,5 @@
-/* The struct of StudioRun, for studio-run.c (the model), studio-run-control.c (the worker) and studio-run-restore.c (runs
- * of an earlier Studio). Its parts have headers of their own. */
+/* The struct of StudioRun, for studio-run.c (the model), studio-run-control.c (the worker) and studio-run-restore.c
+ * (runs of an earlier Studio). Its parts have headers of their own. */
 #pragma once
 
 #include "ui/run/run-curves.h"

@@ -135,7 +135,7 @@ typedef struct
 
 const StudioRunProgress *studio_run_get_progress (StudioRun *self);
 gint64 studio_run_get_step (StudioRun *self);
-double studio_run_get_loss (StudioRun *self); /* NaN before the first point */
+double studio_run_get_loss (StudioRun *self);    /* NaN before the first point */
 double studio_run_get_base_lr (StudioRun *self); /* before its schedule; NaN: unknown */
 /* A sentence if no step has arrived for much longer than usual, or if Pause or Stop still waits for a step. NULL
  * otherwise. (transfer full) */
@@ -155,7 +155,6 @@ const RunCurves *studio_run_get_curves (StudioRun *self);
 StudioSeries *studio_run_get_train (StudioRun *self, int metric);
 StudioSeries *studio_run_get_validation (StudioRun *self, int metric);
 StudioSeries *studio_run_get_previous (StudioRun *self, int metric); /* NULL: no previous run */
-
 
 const RunMemory *studio_run_get_memory (StudioRun *self);
 /* The memory of each rank of the newest run, as lines of LOOM_SNAPSHOT_RANKS; kept after the run has ended. NULL:
