@@ -392,7 +392,7 @@ test_counts (void)
   studio_run_take_state (run, "paused", "");
   g_signal_emit_by_name (run, "numbers");
   g_assert_true (has_label (panel, "step 9,136, before its update"));
-  run->live_ranks = 2;
+  run->ranks.live = 2;
   g_signal_emit_by_name (run, "numbers");
   g_assert_true (has_label (panel, "step 9,136"));
   g_object_unref (panel);

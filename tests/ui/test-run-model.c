@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/loom.h"
+#include "ui/run/run-folder.h"
 #include "ui/run/studio-run-private.h"
 #include "ui/run/studio-memory-verdict.h"
 #include "ui/worker/studio-worker-errors.h"
@@ -56,9 +57,9 @@ test_points (void)
   g_assert_cmpuint (studio_series_length (studio_run_get_train (run, 0)), ==, 10);
   g_assert_null (studio_run_get_previous (run, -1));
   /* The worker says how many steps the accuracy covers, regardless of the length of an epoch. */
-  g_assert_cmpint (studio_run_get_recent_steps (run), ==, 5);
+  g_assert_cmpint (studio_run_get_progress (run)->recent_steps, ==, 5);
   studio_run_take_progress (run, 10, 60, 1, 3, 0, 0);
-  g_assert_cmpint (studio_run_get_recent_steps (run), ==, 5);
+  g_assert_cmpint (studio_run_get_progress (run)->recent_steps, ==, 5);
 }
 
 static void
@@ -118,7 +119,7 @@ test_evaluation (void)
   studio_series_get (studio_run_get_validation (run, 0), 0, &x, &y);
   g_assert_cmpfloat (x, ==, 100);
   g_assert_cmpfloat (y, ==, 0.87);
-  g_assert_cmpstr (studio_run_get_split (run), ==, "val");
+  g_assert_cmpstr (studio_run_get_curves (run)->split, ==, "val");
 }
 
 /* Hints of the engine that name a command line have a button here, and the cause of a failed run is known. */
@@ -261,9 +262,9 @@ static void
 let_pass (StudioRun *run, double seconds)
 {
   gint64 us = (gint64)(seconds * G_USEC_PER_SEC);
-  run->step_at -= us;
-  run->stop_requested -= run->stop_requested != 0 ? us : 0;
-  run->pause_requested -= run->pause_requested != 0 ? us : 0;
+  run->stall.step_at -= us;
+  run->stall.stop_requested -= run->stall.stop_requested != 0 ? us : 0;
+  run->stall.pause_requested -= run->stall.pause_requested != 0 ? us : 0;
 }
 
 static void
@@ -278,21 +279,21 @@ static void
 test_delay (void)
 {
   g_autoptr (StudioRun) run = studio_run_new ();
-  run->live_ranks = 2;
+  run->ranks.live = 2;
   studio_run_take_state (run, "running", "");
   /* Nothing to compare with: the first step may take long. */
   let_pass (run, 15);
   check_delay (run, NULL);
-  run->step_at = g_get_monotonic_time ();
+  run->stall.step_at = g_get_monotonic_time ();
   feed (run, 1, 10, 0.7);
   let_pass (run, 5);
   check_delay (run, NULL);
   let_pass (run, 7);
   check_delay (run, "no step for 12 s: a rank may hang");
-  run->pause_requested = g_get_monotonic_time ();
+  run->stall.pause_requested = g_get_monotonic_time ();
   let_pass (run, 1);
   check_delay (run, "no step for 13 s: a rank may hang · Pause waits for the step to end");
-  run->stop_requested = g_get_monotonic_time ();
+  run->stall.stop_requested = g_get_monotonic_time ();
   let_pass (run, 3);
   check_delay (
       run,
@@ -306,20 +307,20 @@ test_delay (void)
   feed (run, 12, 12, 0.7);
   let_pass (run, 20);
   check_delay (run, NULL);
-  run->usual_gap = 0.1;
+  run->stall.usual_gap = 0.1;
   let_pass (run, 20);
   check_delay (run, "no step for 40 s: a rank may hang");
   /* After an epoch's last step there may be an evaluation, which takes no longer than the epoch. */
   studio_run_take_progress (run, 500, 1000, 1, 2, 1, 1);
-  run->usual_gap = 0.1;
-  run->longest_gap = 1;
+  run->stall.usual_gap = 0.1;
+  run->stall.longest_gap = 1;
   let_pass (run, 40);
   check_delay (run, NULL);
   let_pass (run, 20);
   check_delay (run, "no step for 60 s: a rank may hang");
   /* A Stop that is only slow ends nothing by force for a while. */
   feed (run, 501, 501, 0.7);
-  run->stop_requested = g_get_monotonic_time ();
+  run->stall.stop_requested = g_get_monotonic_time ();
   let_pass (run, 3);
   check_delay (run, "Stop waits for the step and its checkpoint");
   g_assert_false (studio_run_may_force (run));
@@ -346,10 +347,11 @@ test_memory (void)
   g_variant_builder_add (&b, "{st}", "parameters", (guint64)300);
   g_autoptr (GVariant) v = g_variant_ref_sink (g_variant_builder_end (&b));
   studio_run_take_memory (run, "cpu", v);
-  g_assert_cmpuint (studio_run_n_owners (run), ==, 2);
-  g_assert_cmpstr (studio_run_get_owners (run)[0], ==, "parameters");
-  g_assert_cmpuint (studio_run_get_owner_bytes (run)[1], ==, 700);
-  g_assert_null (studio_run_get_driver_memory (run)); /* it shares the host's memory */
+  const RunMemory *memory = studio_run_get_memory (run);
+  g_assert_cmpuint (memory->owners->len, ==, 2);
+  g_assert_cmpstr (g_ptr_array_index (memory->owners, 0), ==, "parameters");
+  g_assert_cmpuint (g_array_index (memory->bytes, guint64, 1), ==, 700);
+  g_assert_null (run_memory_get_driver (studio_run_get_memory (run))); /* it shares the host's memory */
 
   g_variant_builder_init (&b, G_VARIANT_TYPE ("a{st}"));
   g_variant_builder_add (&b, "{st}", "parameters", (guint64)300);
@@ -359,10 +361,58 @@ test_memory (void)
   g_variant_builder_add (&b, "{st}", "peak", (guint64)850);
   g_autoptr (GVariant) w = g_variant_ref_sink (g_variant_builder_end (&b));
   studio_run_take_memory (run, "cuda:0", w);
-  g_assert_cmpuint (studio_run_n_owners (run), ==, 1);
-  const StudioDriverMemory *driver = studio_run_get_driver_memory (run);
+  g_assert_cmpuint (memory->owners->len, ==, 1);
+  const StudioDriverMemory *driver = run_memory_get_driver (studio_run_get_memory (run));
   g_assert_true (driver->total == 9000 && driver->used == 800 && driver->before == 500 && driver->last == 0);
   g_assert_cmpuint (driver->peak, ==, 850);
+}
+
+/* Parts of a run work without a run. */
+static void
+test_parts (void)
+{
+  static const double values[] = { 0.5, 0.25 };
+  static const char *const names[] = { "accuracy", "f1", NULL };
+  RunCurves curves;
+  RunStall stall = { 0 };
+  RunRanks ranks = { .live = 4 };
+  g_autoptr (GVariant) nothing = g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, "", 0, 1));
+
+  run_curves_init (&curves);
+  run_curves_add_evaluation (&curves, "test", 3, 0.75, names, values, 1);
+  run_curves_add_mark (&curves, 3, "lr 0.1");
+  studio_series_append (curves.loss.train, 3, 0.75);
+  g_assert_cmpuint (curves.names->len, ==, 1); /* the second has no value */
+  g_assert_cmpuint (run_curves_metric (&curves, "accuracy"), ==, 0);
+  g_assert_cmpuint (studio_series_length (run_curves_get (&curves, 0)->validation), ==, 1);
+  run_curves_begin (&curves);
+  g_assert_nonnull (curves.loss.previous);
+  g_assert_null (run_curves_get (&curves, 0)->previous); /* no point of it */
+  g_assert_cmpuint (curves.marks->len, ==, 0);
+  g_assert_null (curves.split);
+  run_curves_finish (&curves);
+
+  /* After an epoch the steps of an evaluation may pass. */
+  g_assert_cmpfloat (run_stall_patience (200, 1000, 5), ==, 200);
+  g_assert_cmpfloat (run_stall_patience (201, 1000, 5), <, 200);
+  run_stall_note_running (&stall, TRUE);
+  stall.step_at -= 30 * G_USEC_PER_SEC;
+  g_assert_false (run_stall_is_late (&stall, 20)); /* no step has been measured */
+  run_stall_note_steps (&stall, 300);
+  g_assert_cmpfloat (stall.longest_gap, >=, 30);
+  stall.step_at -= 59 * G_USEC_PER_SEC;
+  g_assert_false (run_stall_is_late (&stall, 20));
+  stall.step_at -= 9 * G_USEC_PER_SEC;
+  g_assert_true (run_stall_is_late (&stall, 20));
+
+  /* An empty report is not a report, and nothing is requested without a worker. */
+  g_assert_false (run_ranks_set_memory (&ranks, nothing));
+  run_ranks_tick (&ranks, NULL);
+  g_assert_null (ranks.asked);
+  run_ranks_forget (&ranks);
+
+  run_folder_note_end (NULL, TRUE);
+  run_folder_forget_note (NULL);
 }
 
 /* Redrawing is rate-limited, no matter how often numbers arrive. */
@@ -463,10 +513,10 @@ test_explanation (void)
 static void
 test_folder (void)
 {
-  g_autofree char *folder = studio_run_new_folder ("LeNet on Fashion-MNIST / ../x");
+  g_autofree char *folder = run_folder_new ("LeNet on Fashion-MNIST / ../x");
   g_autofree char *leaf = g_path_get_basename (folder);
   g_assert_true (g_str_has_prefix (leaf, "lenet-on-fashion-mnist-x-"));
-  g_autofree char *nameless = studio_run_new_folder ("…");
+  g_autofree char *nameless = run_folder_new ("…");
   g_autofree char *nameless_leaf = g_path_get_basename (nameless);
   g_assert_true (g_str_has_prefix (nameless_leaf, "run-"));
 }
@@ -525,8 +575,7 @@ write_file (const char *folder, const char *name, const char *text)
 static void
 test_history (void)
 {
-  g_autofree char *folder = studio_run_new_folder ("history"),
-                  *events = g_build_filename (folder, "events.jsonl", NULL);
+  g_autofree char *folder = run_folder_new ("history"), *events = g_build_filename (folder, "events.jsonl", NULL);
   g_autoptr (GString) text = g_string_new (NULL);
   for (int step = 1; step <= 20000; step++)
     {
@@ -552,7 +601,7 @@ test_history (void)
       g_assert_cmpuint (studio_series_length (studio_run_get_validation (run, -1)), ==, 1);
       g_assert_cmpuint (studio_run_n_metrics (run), ==, 1);
       g_assert_cmpstr (studio_run_get_metric_name (run, 0), ==, "accuracy");
-      g_assert_cmpuint (studio_run_n_marks (run), ==, 1);
+      g_assert_cmpuint (studio_run_get_curves (run)->marks->len, ==, 1);
       g_assert_cmpint (studio_run_get_step (run), ==, 10000);
       g_assert_cmpfloat (studio_run_get_base_lr (run), ==, 0.25);
       g_assert_true (studio_run_can_resume (run));
@@ -635,6 +684,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/delay", test_delay);
   g_test_add_func ("/run/end-after-done", test_end_after_done);
   g_test_add_func ("/run/memory", test_memory);
+  g_test_add_func ("/run/parts", test_parts);
   g_test_add_func ("/run/numbers", test_numbers);
   g_test_add_func ("/run/resumed-points", test_resumed_points);
   g_test_add_func ("/run/sentences", test_sentences);

@@ -56,22 +56,28 @@ find_dialog (void)
   return NULL;
 }
 
-/* The first mapped widget below this one with a label of this text. */
 static GtkWidget *
-find_words (GtkWidget *widget, const char *words)
+find_label (GtkWidget *widget, const char *words, gboolean mapped)
 {
-  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget)
+  if (GTK_IS_LABEL (widget) && (!mapped || gtk_widget_get_mapped (widget))
       && strstr (gtk_label_get_text (GTK_LABEL (widget)), words) != NULL)
     return widget;
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     {
-      GtkWidget *found = find_words (child, words);
+      GtkWidget *found = find_label (child, words, mapped);
 
       if (found != NULL)
         return found;
     }
   return NULL;
+}
+
+/* The first mapped widget below this one with a label of this text. */
+static GtkWidget *
+find_words (GtkWidget *widget, const char *words)
+{
+  return find_label (widget, words, TRUE);
 }
 
 static GtkWidget *
@@ -472,6 +478,32 @@ test_model (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+/* A question that is destroyed without a response ends its import, whose toast nothing else keeps. */
+static void
+test_unanswered (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  g_autofree char *from = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", "mlp-script",
+                                            "model.onnx", NULL);
+  g_autoptr (GFile) model = g_file_new_for_path (from);
+  GtkWidget *widget = NULL;
+  AdwToast *toast = NULL;
+
+  gtk_window_present (GTK_WINDOW (window));
+  g_assert_true (drop (window, model));
+  for (widget = find_label (GTK_WIDGET (window), "Reading “", FALSE);
+       strcmp (G_OBJECT_TYPE_NAME (widget), "AdwToastWidget");)
+    widget = gtk_widget_get_parent (widget);
+  g_object_get (widget, "toast", &toast, NULL);
+  g_object_add_weak_pointer (G_OBJECT (toast), (gpointer *)&toast);
+  g_object_unref (toast);
+  WAIT_FOR (find_question () != NULL);
+  g_assert_nonnull (toast);
+  gtk_window_destroy (GTK_WINDOW (find_question ()));
+  WAIT_FOR (toast == NULL);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 /* Batch norm that an exporter may have folded into convolutions is said with the graph that the model becomes. */
 static void
 test_folded (void)
@@ -606,6 +638,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/start/no-table", test_no_table);
   g_test_add_func ("/start/other-files", test_other_files);
   g_test_add_func ("/start/model", test_model);
+  g_test_add_func ("/start/unanswered", test_unanswered);
   g_test_add_func ("/start/folded", test_folded);
   g_test_add_func ("/start/weights", test_weights);
   g_test_add_func ("/start/no-weights", test_no_weights);

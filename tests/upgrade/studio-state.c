@@ -126,7 +126,7 @@ show_run (const char *path)
   const StudioSeries *train = studio_run_get_train (run, -1);
   printf ("run: %s, step %" G_GINT64_FORMAT ", %u points, %u metrics, %u marks, lr %g\n",
           studio_run_state_word (studio_run_get_state (run)), studio_run_get_step (run),
-          (guint)studio_series_length (train), studio_run_n_metrics (run), studio_run_n_marks (run),
+          (guint)studio_series_length (train), studio_run_n_metrics (run), studio_run_get_curves (run)->marks->len,
           studio_run_get_base_lr (run));
 }
 

@@ -127,9 +127,9 @@ figure (const char *name, gpointer data)
   if (g_str_equal (name, "step"))
     return (double)studio_run_get_step (self->run);
   if (g_str_equal (name, "epoch"))
-    return (double)studio_run_get_epoch (self->run);
+    return (double)studio_run_get_progress (self->run)->epoch;
   /* A data set without a validation split is evaluated on its test data; goals accept either. */
-  if (of_split && studio_run_get_split (self->run) == NULL)
+  if (of_split && studio_run_get_curves (self->run)->split == NULL)
     return NAN;
   if (g_str_equal (what, "loss"))
     return of_split ? last_value (studio_run_get_validation (self->run, -1)) : studio_run_get_loss (self->run);

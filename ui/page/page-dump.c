@@ -89,9 +89,9 @@ page_dump_state (const PageDump *self)
       studio_run_state_word (studio_run_get_state (run)), studio_run_get_step (run), studio_run_get_loss (run),
       studio_series_length (studio_run_get_train (run, -1)),
       studio_run_get_previous (run, -1) != NULL ? studio_series_length (studio_run_get_previous (run, -1)) : 0,
-      studio_run_n_marks (run), pid != NULL ? pid : "-", studio_run_get_pause_ms (run),
+      studio_run_get_curves (run)->marks->len, pid != NULL ? pid : "-", studio_run_get_pause_ms (run),
       map != NULL ? studio_heat_map_get_step (map) : -1, low, high, studio_document_run_changes (self->document),
       loom_faults_count (studio_document_get_faults (self->document)), focus != NULL ? G_OBJECT_TYPE_NAME (focus) : "-",
       selected != NULL ? selected : "-", studio_run_get_checkpoint_step (run), folder != NULL ? folder : "-",
-      self->is_presenting, studio_run_get_memory_device (run), studio_run_get_rank_memory (run) != NULL, sentence);
+      self->is_presenting, studio_run_get_memory (run)->device, studio_run_get_rank_memory (run) != NULL, sentence);
 }

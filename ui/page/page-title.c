@@ -38,9 +38,10 @@ dup_run_name (StudioDocument *document)
 static guint64
 run_bytes (StudioRun *run)
 {
+  const GArray *owners = studio_run_get_memory (run)->bytes;
   guint64 bytes = 0;
-  for (guint i = 0; i < studio_run_n_owners (run); i++)
-    bytes += studio_run_get_owner_bytes (run)[i];
+  for (guint i = 0; i < owners->len; i++)
+    bytes += g_array_index (owners, guint64, i);
   return bytes;
 }
 

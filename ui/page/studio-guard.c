@@ -27,7 +27,7 @@ studio_guard_dup_run_sentence (StudioGuard *self)
 {
   g_autofree char *title = studio_document_dup_title (self->document);
   StudioRunState state = studio_run_get_state (self->run);
-  gint64 step = studio_run_get_step (self->run), total = studio_run_get_total_steps (self->run);
+  gint64 step = studio_run_get_step (self->run), total = studio_run_get_progress (self->run)->total_steps;
   if (state == STUDIO_RUN_STARTING || step <= 0)
     return g_strdup_printf (_ ("“%s” is being prepared for training."), title);
   g_autofree char *at = studio_format_count ((double)step);

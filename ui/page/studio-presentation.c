@@ -227,7 +227,7 @@ studio_presentation_ask_learning_rate (StudioPresentation *self)
       g_signal_emit (self, signals[LEARNING_RATE], 0);
       return;
     }
-  studio_rate_card_open (self->part.rate, studio_run_get_lr (self->part.run));
+  studio_rate_card_open (self->part.rate, studio_run_get_progress (self->part.run)->lr);
 }
 
 /* ---- single keys ------------------------------------------------------------------------------ */

@@ -525,7 +525,7 @@ show_loss (StudioPins *self)
   if (path == NULL)
     return;
   double loss = studio_run_get_loss (self->run);
-  gint64 total = studio_run_get_total_steps (self->run);
+  gint64 total = studio_run_get_progress (self->run)->total_steps;
   gboolean show = !isnan (loss) && studio_document_run_has (self->document, path);
   g_autofree char *number = studio_format_number (loss);
   g_autofree char *text = g_strdup_printf (_ ("loss %s"), number);

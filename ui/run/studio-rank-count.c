@@ -7,7 +7,7 @@
 #include <glib/gi18n.h>
 
 #include "engine/loom.h"
-#include "ui/run/studio-run-private.h"
+#include "ui/run/studio-run-messages.h"
 
 static LoomTrainSpec *
 new_spec (StudioDocument *document)

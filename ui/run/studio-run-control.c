@@ -11,6 +11,8 @@
 
 #include "engine/loom.h"
 #include "ui/charts/studio-plot.h"
+#include "ui/run/run-folder.h"
+#include "ui/run/studio-run-messages.h"
 
 /* ---- replies to commands --------------------------------------------------------- */
 
@@ -66,7 +68,7 @@ was_accepted (Command *command, GObject *source, GAsyncResult *result)
       studio_run_take_hyper (self, "lr", command->lr);
     }
   if (command->mark != NULL)
-    studio_run_add_mark (self, (double)self->step, command->mark);
+    studio_run_add_mark (self, (double)self->progress.step, command->mark);
   return TRUE;
 }
 
@@ -83,10 +85,10 @@ static void
 state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message, StudioRun *self)
 {
   studio_run_take_state (self, state, message);
-  if (self->state == STUDIO_RUN_PAUSED && self->pause_requested != 0)
+  if (self->state == STUDIO_RUN_PAUSED && self->stall.pause_requested != 0)
     {
-      self->pause_ms = (double)(g_get_monotonic_time () - self->pause_requested) / 1000;
-      self->pause_requested = 0;
+      self->pause_ms = (double)(g_get_monotonic_time () - self->stall.pause_requested) / 1000;
+      self->stall.pause_requested = 0;
     }
   /* A run started for a single step pauses first, planned, before it takes that step. */
   if (self->step_wanted && self->state == STUDIO_RUN_PAUSED)
@@ -150,20 +152,9 @@ checkpoint_cb (LoomBusWorker1 *proxy, gint64 step, const char *path, StudioRun *
 }
 
 static void
-drop_worker (StudioRun *self)
-{
-  if (self->worker == NULL)
-    return;
-  g_signal_handlers_disconnect_by_data (studio_worker_get_proxy (self->worker), self);
-  g_signal_handlers_disconnect_by_data (self->worker, self);
-  studio_worker_finish (self->worker);
-  g_clear_object (&self->worker);
-}
-
-static void
 ended_cb (StudioWorker *worker, const char *sentence, StudioRun *self)
 {
-  drop_worker (self);
+  studio_run_drop_worker (self);
   studio_run_take_end (self, sentence);
 }
 
@@ -329,20 +320,20 @@ begin (StudioRun *self, gboolean resume)
   if (self->cancellable != NULL)
     g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
-  drop_worker (self);
+  studio_run_drop_worker (self);
   self->cancellable = g_cancellable_new ();
   Start *start = g_new0 (Start, 1);
   start->run = g_object_ref (self);
   start->cancellable = g_object_ref (self->cancellable);
   start->resume = resume;
-  self->start_sent = self->pause_wanted = self->rank_memory_asked = FALSE;
+  self->start_sent = self->pause_wanted = FALSE;
   g_clear_pointer (&self->problem_code, g_free);
   /* The processes are new, also if the run is resumed. */
-  g_clear_pointer (&self->rank_memory, g_bytes_unref);
-  self->usual_gap = self->longest_gap = 0;
-  start->ranks = self->live_ranks = self->ranks;
+  run_ranks_forget (&self->ranks);
+  self->stall.usual_gap = self->stall.longest_gap = 0;
+  start->ranks = self->ranks.live = self->ranks.next;
   g_signal_emit_by_name (self, "memory-changed");
-  studio_run_note_end (self, FALSE);
+  run_folder_note_end (self->folder, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
   studio_worker_spawn_async (studio_worker_cpu_devices (self->graph_xml), start->ranks, self->cancellable, spawned_cb,
                              start);
@@ -354,7 +345,7 @@ static void
 start_from_the_beginning (StudioRun *self)
 {
   g_autofree char *old = g_steal_pointer (&self->folder);
-  self->folder = studio_run_new_folder (self->name != NULL ? self->name : "run");
+  self->folder = run_folder_new (self->name != NULL ? self->name : "run");
   self->step_wanted = FALSE;
   if (g_mkdir_with_parents (self->folder, 0755) != 0)
     {
@@ -364,7 +355,7 @@ start_from_the_beginning (StudioRun *self)
       return;
     }
   if (old != NULL)
-    studio_run_move_note (self, old);
+    run_folder_move_note (old, self->folder);
   studio_run_take_begin (self);
   begin (self, FALSE);
 }
@@ -388,7 +379,7 @@ studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_fold
   self->name = copy;
   /* A lost run keeps its note, so that it is found again; a stopped run that was not resumed is dismissed. */
   if (self->state == STUDIO_RUN_STOPPED)
-    studio_run_forget_note (self);
+    run_folder_forget_note (self->folder);
   g_clear_pointer (&self->folder, g_free);
   start_from_the_beginning (self);
 }
@@ -454,7 +445,7 @@ studio_run_pause (StudioRun *self)
     want_pause (self, TRUE);
   else if (self->worker != NULL && self->state == STUDIO_RUN_RUNNING)
     {
-      self->pause_requested = g_get_monotonic_time ();
+      self->stall.pause_requested = g_get_monotonic_time ();
       loom_bus_worker1_call_pause (studio_worker_get_proxy (self->worker), NULL, paused_cb, command_new (self, NULL));
     }
 }
@@ -500,8 +491,8 @@ end_by_force (StudioRun *self)
             ? g_strdup_printf (_ ("Stopped by force. Training can continue from the checkpoint of step %s."), step)
             : g_strdup (_ ("Stopped by force before its first checkpoint."));
   studio_worker_force_exit (self->worker);
-  drop_worker (self);
-  studio_run_note_end (self, TRUE);
+  studio_run_drop_worker (self);
+  run_folder_note_end (self->folder, TRUE);
   studio_run_set_state (self, STUDIO_RUN_STOPPED, sentence);
 }
 
@@ -511,14 +502,14 @@ studio_run_stop (StudioRun *self)
   if (self->state == STUDIO_RUN_STARTING && self->cancellable != NULL)
     {
       g_cancellable_cancel (self->cancellable);
-      drop_worker (self);
+      studio_run_drop_worker (self);
       studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
     }
   else if (self->worker != NULL && studio_run_is_live (self))
     {
-      if (self->stop_requested == 0)
+      if (self->stall.stop_requested == 0)
         {
-          self->stop_requested = g_get_monotonic_time ();
+          self->stall.stop_requested = g_get_monotonic_time ();
           loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, accepted_cb,
                                       command_new (self, NULL));
         }
@@ -560,24 +551,10 @@ studio_run_get_pace (StudioRun *self)
 }
 
 void
-studio_run_close (StudioRun *self)
-{
-  if (self->cancellable != NULL)
-    g_cancellable_cancel (self->cancellable);
-  g_clear_object (&self->cancellable);
-  drop_worker (self);
-  if (studio_run_is_live (self))
-    {
-      studio_run_note_end (self, TRUE);
-      studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
-    }
-}
-
-void
 studio_run_reset (StudioRun *self)
 {
   studio_run_close (self);
-  self->live_ranks = 0;
+  self->ranks.live = 0;
   g_clear_pointer (&self->graph_xml, g_free);
   g_clear_pointer (&self->graph_folder, g_free);
   g_clear_pointer (&self->folder, g_free);
@@ -586,16 +563,4 @@ studio_run_reset (StudioRun *self)
   studio_run_take_begin (self);
   studio_run_forget_previous (self);
   studio_run_set_state (self, STUDIO_RUN_IDLE, NULL);
-}
-
-LoomBusWorker1 *
-studio_run_get_proxy (StudioRun *self)
-{
-  return self->worker != NULL ? studio_worker_get_proxy (self->worker) : NULL;
-}
-
-const char *
-studio_run_get_worker_pid (StudioRun *self)
-{
-  return self->worker != NULL ? studio_worker_get_pid (self->worker) : NULL;
 }

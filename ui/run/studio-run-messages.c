@@ -1,11 +1,8 @@
-/* Rewrites the engine's messages for Studio. The engine addresses users of the command line and names commands and
- * options; Studio has a button or a field for each of them. studio_run_dup_when() describes the step of a displayed
- * value ("after step 12"). */
+/* Rewrites the engine's messages for Studio (studio-run-messages.h). */
 #include <glib/gi18n.h>
 #include <string.h>
 
-#include "ui/run/studio-run-private.h"
-#include "ui/scene/studio-format.h"
+#include "ui/run/studio-run-messages.h"
 
 /* Removes the command that resumes a run, because Studio has a button for it. */
 static char *
@@ -57,19 +54,4 @@ studio_run_rewrite_message (const char *sentence)
   g_autofree char *said = without_command (sentence);
 
   return said != NULL ? with_field (said) : NULL;
-}
-
-char *
-studio_run_dup_when (StudioRun *run, gint64 updates, gint64 *step)
-{
-  const StudioRunState state = studio_run_get_state (run);
-  const gboolean goes_on = state == STUDIO_RUN_RUNNING || state == STUDIO_RUN_STARTING;
-  const gboolean after = !goes_on && updates >= studio_run_get_step (run);
-  g_autofree char *count = NULL;
-
-  *step = after ? updates : updates + 1;
-  count = studio_format_count ((double)*step);
-  if (after && updates == 0)
-    return g_strdup (_ ("at the start"));
-  return g_strdup_printf (after ? _ ("after step %s") : _ ("step %s"), count);
 }

@@ -47,7 +47,7 @@ static void show_settings (StudioRunPanel *self);
 static const char *
 validation_label (StudioRun *run)
 {
-  const char *split = studio_run_get_split (run);
+  const char *split = studio_run_get_curves (run)->split;
   return g_strcmp0 (split, "test") == 0 ? N_ ("test") : N_ ("validation");
 }
 
@@ -56,7 +56,7 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
 {
   StudioPlot *plot = studio_chart_get_plot (chart);
   studio_plot_clear (plot);
-  gint64 total = studio_run_get_total_steps (self->run);
+  gint64 total = studio_run_get_progress (self->run)->total_steps;
   plot->x_end = total > 0 ? (double)total : NAN;
   StudioSeries *previous = studio_run_get_previous (self->run, metric);
   if (previous != NULL)
@@ -67,9 +67,10 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
   StudioSeries *validation = studio_run_get_validation (self->run, metric);
   if (studio_series_length (validation) > 0)
     studio_plot_add_curve (plot, validation_label (self->run), STUDIO_PLOT_CURVE_VALIDATION, validation);
-  for (guint i = 0; i < studio_run_n_marks (self->run); i++)
+  const GPtrArray *marks = studio_run_get_curves (self->run)->marks;
+  for (guint i = 0; i < marks->len; i++)
     {
-      const StudioRunMark *m = studio_run_get_mark (self->run, i);
+      const StudioRunMark *m = g_ptr_array_index (marks, i);
       studio_plot_add_mark (plot, m->step, m->label);
     }
   studio_chart_update (chart);
@@ -81,15 +82,16 @@ show_figures (StudioRunPanel *self)
   StudioRun *run = self->run;
   gboolean begun = !isnan (studio_run_get_loss (run));
   g_autofree char *step = studio_format_count ((double)studio_run_get_step (run));
-  g_autofree char *total = studio_format_count ((double)studio_run_get_total_steps (run));
+  g_autofree char *total = studio_format_count ((double)studio_run_get_progress (run)->total_steps);
   g_autofree char *of_total
-      = studio_run_get_total_steps (run) > 0 ? g_strdup_printf (C_ ("total", "of %s"), total) : NULL;
+      = studio_run_get_progress (run)->total_steps > 0 ? g_strdup_printf (C_ ("total", "of %s"), total) : NULL;
   studio_scalar_pin_set (self->step, begun ? step : NULL, of_total);
   /* The label is as wide from the first step as at the last, so that the charts next to it do not move. */
   studio_scalar_pin_set_width (self->step, of_total != NULL ? (int)g_utf8_strlen (total, -1) : 0);
-  g_autofree char *epoch = studio_format_count ((double)studio_run_get_epoch (run));
-  g_autofree char *epochs = studio_format_count ((double)studio_run_get_epochs (run));
-  g_autofree char *of_epochs = studio_run_get_epochs (run) > 0 ? g_strdup_printf (C_ ("total", "of %s"), epochs) : NULL;
+  g_autofree char *epoch = studio_format_count ((double)studio_run_get_progress (run)->epoch);
+  g_autofree char *epochs = studio_format_count ((double)studio_run_get_progress (run)->epochs);
+  g_autofree char *of_epochs
+      = studio_run_get_progress (run)->epochs > 0 ? g_strdup_printf (C_ ("total", "of %s"), epochs) : NULL;
   studio_scalar_pin_set (self->epoch, begun ? epoch : NULL, of_epochs);
   g_autofree char *loss = begun ? studio_format_number (studio_run_get_loss (run)) : NULL;
   studio_scalar_pin_set (self->loss, loss, NULL);
@@ -101,7 +103,7 @@ show_figures (StudioRunPanel *self)
       double now = studio_run_get_metric (run, 0);
       g_autofree char *value = begun && !isnan (now) ? studio_format_number (now) : NULL;
       studio_scalar_pin_set_caption (self->metric, studio_plot_translate (studio_run_get_metric_name (run, 0)));
-      const gint64 recent = studio_run_get_recent_steps (run);
+      const gint64 recent = studio_run_get_progress (run)->recent_steps;
       /* Shows how many steps the number covers, so that it is not mistaken for that of the epoch or of the data set. */
       g_autofree char *of_steps = value == NULL || recent == 0 ? NULL
                                   : recent == 1                ? g_strdup (_ ("last step"))
@@ -130,8 +132,8 @@ describe_stalls (const StudioRunWaits *w)
 static void
 show_waits (StudioRunPanel *self, GString *s)
 {
-  const StudioRunWaits *w = studio_run_get_waits (self->run);
-  const double all = w != NULL ? w->data + w->compute + w->rest : 0;
+  const StudioRunWaits *w = &studio_run_get_progress (self->run)->waits;
+  const double all = w->data + w->compute + w->rest;
   g_autofree char *table = all > 0 ? describe_stalls (w) : NULL;
 
   gtk_widget_set_tooltip_text (self->speed_label, table);
@@ -145,7 +147,7 @@ static void
 show_speed (StudioRunPanel *self)
 {
   g_autoptr (GString) s = g_string_new (NULL);
-  double speed = studio_run_get_items_per_second (self->run), eta = studio_run_get_eta (self->run);
+  double speed = studio_run_get_progress (self->run)->items_per_second, eta = studio_run_get_progress (self->run)->eta;
   g_autofree char *delay = studio_run_dup_stall (self->run);
   if (delay != NULL)
     {
@@ -209,9 +211,10 @@ numbers_cb (StudioRun *run, StudioRunPanel *self)
 static void
 memory_cb (StudioRun *run, StudioRunPanel *self)
 {
-  studio_memory_bar_set (self->memory, studio_run_get_memory_device (run), studio_run_n_owners (run),
-                         studio_run_get_owners (run), studio_run_get_owner_bytes (run));
-  studio_memory_bar_set_driver (self->memory, studio_run_get_driver_memory (run));
+  const RunMemory *memory = studio_run_get_memory (run);
+  studio_memory_bar_set (self->memory, memory->device, memory->owners->len, (const char *const *)memory->owners->pdata,
+                         (const guint64 *)(void *)memory->bytes->data);
+  studio_memory_bar_set_driver (self->memory, run_memory_get_driver (memory));
   studio_memory_bar_set_ranks (self->memory, studio_run_get_live_ranks (run));
 }
 

@@ -1,15 +1,15 @@
 /* The model of a training run (StudioRun): its state, series and signals, and the functions by which the worker's
  * reports enter it (studio_run_take_…()).
- *
- * The series keep every point; observers decide how often they draw. When a run begins, the previous run's curves are
- * kept as grey curves, so that the effect of a change is visible. */
+ */
 #include "ui/run/studio-run-private.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
-#include "engine/loom.h"
+#include "ui/run/run-folder.h"
+#include "ui/run/studio-run-messages.h"
+#include "ui/scene/studio-format.h"
 
 G_DEFINE_TYPE (StudioRun, studio_run, G_TYPE_OBJECT)
 
@@ -47,13 +47,6 @@ numbers_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-void
-studio_run_notify_numbers (StudioRun *self)
-{
-  if (self->numbers_timer == 0)
-    numbers_cb (self);
-}
-
 static void
 notify_points (StudioRun *self)
 {
@@ -64,22 +57,63 @@ notify_points (StudioRun *self)
   self->numbers_timer = g_timeout_add ((guint)CLAMP (NUMBERS_MS - passed, 0, NUMBERS_MS), numbers_cb, self);
 }
 
-static void
-curves_clear (gpointer data)
+/* ---- stalls -------------------------------------------------------------------- */
+
+static double
+patience (StudioRun *self)
 {
-  StudioRunCurves *c = data;
-  g_clear_pointer (&c->train, studio_series_unref);
-  g_clear_pointer (&c->validation, studio_series_unref);
-  g_clear_pointer (&c->previous, studio_series_unref);
+  return run_stall_patience (self->progress.step, self->progress.total_steps, self->progress.epochs);
+}
+
+gboolean
+studio_run_may_force (StudioRun *self)
+{
+  return run_stall_may_force (&self->stall, patience (self));
+}
+
+gboolean
+studio_run_is_stalled (StudioRun *self)
+{
+  return self->state == STUDIO_RUN_RUNNING
+         && (run_stall_is_late (&self->stall, patience (self)) || studio_run_may_force (self));
+}
+
+char *
+studio_run_dup_stall (StudioRun *self)
+{
+  if (self->state != STUDIO_RUN_RUNNING)
+    return NULL;
+  return run_stall_dup_sentence (&self->stall, patience (self), self->ranks.live > 1);
+}
+
+/* The message depends only on the time. */
+static gboolean
+tick_cb (gpointer data)
+{
+  StudioRun *self = data;
+  g_autofree char *delay = studio_run_dup_stall (self);
+
+  run_ranks_tick (&self->ranks, studio_run_get_proxy (self));
+  if ((delay != NULL || self->stall_shown) && self->numbers_timer == 0)
+    numbers_cb (self);
+  self->stall_shown = delay != NULL;
+  return G_SOURCE_CONTINUE;
 }
 
 static void
-mark_free (gpointer data)
+note_running (StudioRun *self, gboolean runs)
 {
-  StudioRunMark *m = data;
-  g_free (m->label);
-  g_free (m);
+  g_clear_handle_id (&self->stall_timer, g_source_remove);
+  run_stall_note_running (&self->stall, runs);
+  self->stall_shown = FALSE;
+  if (!runs)
+    return;
+  self->stall_timer = g_timeout_add_seconds (1, tick_cb, self);
+  self->ranks.wait = 0;
+  run_ranks_tick (&self->ranks, studio_run_get_proxy (self));
 }
+
+/* ---- object -------------------------------------------------------------------- */
 
 static void
 run_dispose (GObject *object)
@@ -87,7 +121,8 @@ run_dispose (GObject *object)
   StudioRun *self = STUDIO_RUN (object);
   studio_run_close (self);
   g_clear_handle_id (&self->numbers_timer, g_source_remove);
-  studio_run_note_running (self, FALSE);
+  note_running (self, FALSE);
+  run_ranks_forget (&self->ranks);
   G_OBJECT_CLASS (studio_run_parent_class)->dispose (object);
 }
 
@@ -95,17 +130,9 @@ static void
 run_finalize (GObject *object)
 {
   StudioRun *self = STUDIO_RUN (object);
-  curves_clear (&self->loss_curves);
-  g_array_unref (self->metric_curves);
-  g_array_unref (self->metric_values);
-  g_ptr_array_unref (self->metric_names);
-  g_ptr_array_unref (self->marks);
-  g_ptr_array_unref (self->owners);
-  g_array_unref (self->owner_bytes);
-  g_clear_pointer (&self->rank_memory, g_bytes_unref);
+  run_curves_finish (&self->curves);
+  run_memory_finish (&self->memory);
   g_free (self->message);
-  g_free (self->split);
-  g_free (self->memory_device);
   g_free (self->graph_xml);
   g_free (self->graph_folder);
   g_free (self->folder);
@@ -139,28 +166,22 @@ studio_run_class_init (StudioRunClass *klass)
 static void
 forget_numbers (StudioRun *self)
 {
-  self->step = self->total_steps = self->epoch = self->epochs = self->recent_steps = 0;
-  self->loss = self->lr = self->base_lr = self->items_per_second = self->eta = NAN;
-  self->waits = (StudioRunWaits){ 0 };
-  for (guint i = 0; i < self->metric_values->len; i++)
-    g_array_index (self->metric_values, double, i) = NAN;
-  g_ptr_array_set_size (self->marks, 0);
-  g_clear_pointer (&self->split, g_free);
+  self->progress = (StudioRunProgress){ .loss = NAN, .lr = NAN, .base_lr = NAN, .items_per_second = NAN, .eta = NAN };
+}
+
+static void
+ranks_changed_cb (gpointer data)
+{
+  g_signal_emit (data, signals[MEMORY_CHANGED], 0);
 }
 
 static void
 studio_run_init (StudioRun *self)
 {
-  self->metric_names = g_ptr_array_new_with_free_func (g_free);
-  self->metric_values = g_array_new (FALSE, TRUE, sizeof (double));
-  self->metric_curves = g_array_new (FALSE, TRUE, sizeof (StudioRunCurves));
-  g_array_set_clear_func (self->metric_curves, curves_clear);
-  self->marks = g_ptr_array_new_with_free_func (mark_free);
-  self->owners = g_ptr_array_new ();
-  self->owner_bytes = g_array_new (FALSE, TRUE, sizeof (guint64));
-  self->memory_device = g_strdup ("");
-  self->loss_curves.train = studio_series_new ();
-  self->loss_curves.validation = studio_series_new ();
+  run_curves_init (&self->curves);
+  run_memory_init (&self->memory);
+  self->ranks.changed = ranks_changed_cb;
+  self->ranks.data = self;
   self->checkpoint_step = -1;
   self->pause_ms = -1;
   forget_numbers (self);
@@ -181,9 +202,9 @@ studio_run_set_state (StudioRun *self, StudioRunState state, const char *message
   self->message = copy;
   self->state = state;
   if (goes_over)
-    studio_run_note_running (self, state == STUDIO_RUN_RUNNING);
-  if (goes_over && !studio_run_is_live (self))
-    studio_run_close_memory (self);
+    note_running (self, state == STUDIO_RUN_RUNNING);
+  if (goes_over && !studio_run_is_live (self) && run_memory_close (&self->memory))
+    g_signal_emit (self, signals[MEMORY_CHANGED], 0);
   if (!same)
     g_signal_emit (self, signals[STATE_CHANGED], 0);
 }
@@ -191,40 +212,58 @@ studio_run_set_state (StudioRun *self, StudioRunState state, const char *message
 void
 studio_run_add_mark (StudioRun *self, double step, const char *label)
 {
-  StudioRunMark *m = g_new0 (StudioRunMark, 1);
-  m->step = step;
-  m->label = g_strdup (label);
-  g_ptr_array_add (self->marks, m);
+  run_curves_add_mark (&self->curves, step, label);
   notify_points (self);
+}
+
+/* ---- worker ------------------------------------------------------------------- */
+
+LoomBusWorker1 *
+studio_run_get_proxy (StudioRun *self)
+{
+  return self->worker != NULL ? studio_worker_get_proxy (self->worker) : NULL;
+}
+
+const char *
+studio_run_get_worker_pid (StudioRun *self)
+{
+  return self->worker != NULL ? studio_worker_get_pid (self->worker) : NULL;
+}
+
+void
+studio_run_drop_worker (StudioRun *self)
+{
+  if (self->worker == NULL)
+    return;
+  g_signal_handlers_disconnect_by_data (studio_worker_get_proxy (self->worker), self);
+  g_signal_handlers_disconnect_by_data (self->worker, self);
+  studio_worker_finish (self->worker);
+  g_clear_object (&self->worker);
+}
+
+void
+studio_run_close (StudioRun *self)
+{
+  if (self->cancellable != NULL)
+    g_cancellable_cancel (self->cancellable);
+  g_clear_object (&self->cancellable);
+  studio_run_drop_worker (self);
+  if (studio_run_is_live (self))
+    {
+      run_folder_note_end (self->folder, TRUE);
+      studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
+    }
 }
 
 /* ---- events ------------------------------------------------------------------- */
 
-static void
-begin_curves (StudioRunCurves *c)
-{
-  /* A run without a point does not replace the curves of the run before it. */
-  if (studio_series_length (c->train) > 0)
-    {
-      g_clear_pointer (&c->previous, studio_series_unref);
-      c->previous = c->train;
-      c->train = studio_series_new ();
-    }
-  studio_series_unref (c->validation);
-  c->validation = studio_series_new ();
-}
-
 void
 studio_run_take_begin (StudioRun *self)
 {
-  begin_curves (&self->loss_curves);
-  for (guint i = 0; i < self->metric_curves->len; i++)
-    begin_curves (&g_array_index (self->metric_curves, StudioRunCurves, i));
+  run_curves_begin (&self->curves);
   forget_numbers (self);
-  g_ptr_array_set_size (self->owners, 0);
-  g_array_set_size (self->owner_bytes, 0);
-  self->driver = (StudioDriverMemory){ 0 };
-  g_clear_pointer (&self->rank_memory, g_bytes_unref);
+  run_memory_forget (&self->memory);
+  run_ranks_forget (&self->ranks);
   self->checkpoint_step = -1;
   notify_points (self);
   g_signal_emit (self, signals[MEMORY_CHANGED], 0);
@@ -233,10 +272,7 @@ studio_run_take_begin (StudioRun *self)
 void
 studio_run_forget_previous (StudioRun *self)
 {
-  g_clear_pointer (&self->loss_curves.previous, studio_series_unref);
-  g_array_set_size (self->metric_curves, 0);
-  g_array_set_size (self->metric_values, 0);
-  g_ptr_array_set_size (self->metric_names, 0);
+  run_curves_forget_previous (&self->curves);
   notify_points (self);
 }
 
@@ -256,9 +292,9 @@ studio_run_take_state (StudioRun *self, const char *state, const char *message)
     if (g_str_equal (state, words[i].word))
       studio_run_set_state (self, words[i].state, said);
   if (self->state == STUDIO_RUN_DONE)
-    studio_run_forget_note (self);
+    run_folder_forget_note (self->folder);
   else if (self->state == STUDIO_RUN_STOPPED)
-    studio_run_note_end (self, TRUE);
+    run_folder_note_end (self->folder, TRUE);
 }
 
 void
@@ -273,28 +309,13 @@ studio_run_take_problem (StudioRun *self, const char *code, const char *node, co
   g_signal_emit (self, signals[PROBLEM], 0, code, node, port, said);
 }
 
-/* Returns the index of this metric; creates its curves at first use. */
-static guint
-metric_index (StudioRun *self, const char *name)
-{
-  for (guint i = 0; i < self->metric_names->len; i++)
-    if (g_str_equal (g_ptr_array_index (self->metric_names, i), name))
-      return i;
-  g_ptr_array_add (self->metric_names, g_strdup (name));
-  double nothing = NAN;
-  g_array_append_val (self->metric_values, nothing);
-  StudioRunCurves c = { .train = studio_series_new (), .validation = studio_series_new () };
-  g_array_append_val (self->metric_curves, c);
-  return self->metric_names->len - 1;
-}
-
 void
 studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *points, gint64 recent_steps)
 {
   guint n = g_strv_length ((char **)names);
   g_autofree guint *index = g_new (guint, n + 1);
   for (guint i = 0; i < n; i++)
-    index[i] = metric_index (self, names[i]);
+    index[i] = run_curves_metric (&self->curves, names[i]);
 
   GVariantIter iter;
   gint64 step, epoch;
@@ -303,25 +324,24 @@ studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *po
   gsize n_points = g_variant_n_children (points);
   if (n_points > 0)
     {
-      self->recent_steps = recent_steps;
+      self->progress.recent_steps = recent_steps;
       g_variant_get_child (points, n_points - 1, "(xxdd@ad)", &step, NULL, NULL, NULL, NULL);
-      studio_run_note_step (self, step);
+      run_stall_note_steps (&self->stall, step - self->progress.step);
     }
   g_variant_iter_init (&iter, points);
   while (g_variant_iter_next (&iter, "(xxdd@ad)", &step, &epoch, &loss, &lr, &metrics))
     {
-      self->step = step;
-      self->epoch = epoch;
-      self->loss = loss;
-      self->lr = lr;
-      studio_series_append (self->loss_curves.train, (double)step, loss);
+      self->progress.step = step;
+      self->progress.epoch = epoch;
+      self->progress.loss = loss;
+      self->progress.lr = lr;
+      studio_series_append (self->curves.loss.train, (double)step, loss);
       gsize have;
       const double *value = g_variant_get_fixed_array (metrics, &have, sizeof (double));
       for (guint i = 0; i < n && i < have; i++)
         {
-          g_array_index (self->metric_values, double, index[i]) = value[i];
-          studio_series_append (g_array_index (self->metric_curves, StudioRunCurves, index[i]).train, (double)step,
-                                value[i]);
+          g_array_index (self->curves.values, double, index[i]) = value[i];
+          studio_series_append (run_curves_get (&self->curves, (int)index[i])->train, (double)step, value[i]);
         }
       g_variant_unref (metrics);
     }
@@ -332,16 +352,9 @@ void
 studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step, gint64 epoch, double loss,
                             const char *const *names, GVariant *values)
 {
-  g_free (self->split);
-  self->split = g_strdup (split);
-  studio_series_append (self->loss_curves.validation, (double)step, loss);
   gsize have;
   const double *value = g_variant_get_fixed_array (values, &have, sizeof (double));
-  for (guint i = 0; names[i] != NULL && i < have; i++)
-    {
-      guint m = metric_index (self, names[i]);
-      studio_series_append (g_array_index (self->metric_curves, StudioRunCurves, m).validation, (double)step, value[i]);
-    }
+  run_curves_add_evaluation (&self->curves, split, step, loss, names, value, have);
   notify_points (self);
 }
 
@@ -349,34 +362,42 @@ void
 studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint64 epoch, gint64 epochs,
                           double items_per_second, double eta_seconds)
 {
-  studio_run_note_step (self, step);
-  self->step = MAX (self->step, step);
-  self->total_steps = total_steps;
-  self->epoch = epoch;
-  self->epochs = epochs;
-  self->items_per_second = items_per_second;
-  self->eta = eta_seconds;
+  run_stall_note_steps (&self->stall, step - self->progress.step);
+  self->progress.step = MAX (self->progress.step, step);
+  self->progress.total_steps = total_steps;
+  self->progress.epoch = epoch;
+  self->progress.epochs = epochs;
+  self->progress.items_per_second = items_per_second;
+  self->progress.eta = eta_seconds;
   notify_points (self);
 }
 
 void
 studio_run_take_waits (StudioRun *self, double data, double compute, double rest, guint threads)
 {
-  self->waits = (StudioRunWaits){ data, compute, rest, threads };
+  self->progress.waits = (StudioRunWaits){ data, compute, rest, threads };
 }
 
-const StudioRunWaits *
-studio_run_get_waits (StudioRun *self)
+void
+studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
 {
-  return self->waits.data + self->waits.compute + self->waits.rest > 0 ? &self->waits : NULL;
+  run_memory_set (&self->memory, device, bytes);
+  g_signal_emit (self, signals[MEMORY_CHANGED], 0);
+}
+
+void
+studio_run_take_rank_memory (StudioRun *self, GVariant *text)
+{
+  if (run_ranks_set_memory (&self->ranks, text))
+    g_signal_emit (self, signals[MEMORY_CHANGED], 0);
 }
 
 void
 studio_run_take_hyper (StudioRun *self, const char *name, double value)
 {
-  if (!g_str_equal (name, "lr") || value == self->base_lr)
+  if (!g_str_equal (name, "lr") || value == self->progress.base_lr)
     return;
-  self->base_lr = value;
+  self->progress.base_lr = value;
   g_signal_emit (self, signals[HYPER_CHANGED], 0);
 }
 
@@ -461,122 +482,122 @@ studio_run_get_problem_code (StudioRun *self)
   return self->problem_code;
 }
 
+const StudioRunProgress *
+studio_run_get_progress (StudioRun *self)
+{
+  return &self->progress;
+}
+
 gint64
 studio_run_get_step (StudioRun *self)
 {
-  return self->step;
-}
-
-gint64
-studio_run_get_total_steps (StudioRun *self)
-{
-  return self->total_steps;
-}
-
-gint64
-studio_run_get_epoch (StudioRun *self)
-{
-  return self->epoch;
-}
-
-gint64
-studio_run_get_epochs (StudioRun *self)
-{
-  return self->epochs;
+  return self->progress.step;
 }
 
 double
 studio_run_get_loss (StudioRun *self)
 {
-  return self->loss;
-}
-
-double
-studio_run_get_lr (StudioRun *self)
-{
-  return self->lr;
+  return self->progress.loss;
 }
 
 double
 studio_run_get_base_lr (StudioRun *self)
 {
-  return self->base_lr;
-}
-
-double
-studio_run_get_items_per_second (StudioRun *self)
-{
-  return self->items_per_second;
-}
-
-double
-studio_run_get_eta (StudioRun *self)
-{
-  return self->eta;
+  return self->progress.base_lr;
 }
 
 guint
 studio_run_n_metrics (StudioRun *self)
 {
-  return self->metric_names->len;
+  return self->curves.names->len;
 }
 
 const char *
 studio_run_get_metric_name (StudioRun *self, guint i)
 {
-  return g_ptr_array_index (self->metric_names, i);
-}
-
-gint64
-studio_run_get_recent_steps (StudioRun *self)
-{
-  return self->recent_steps;
+  return g_ptr_array_index (self->curves.names, i);
 }
 
 double
 studio_run_get_metric (StudioRun *self, guint i)
 {
-  return g_array_index (self->metric_values, double, i);
+  return g_array_index (self->curves.values, double, i);
 }
 
-static StudioRunCurves *
-curves_of (StudioRun *self, int metric)
+const RunCurves *
+studio_run_get_curves (StudioRun *self)
 {
-  return metric < 0 ? &self->loss_curves : &g_array_index (self->metric_curves, StudioRunCurves, (guint)metric);
+  return &self->curves;
 }
 
 StudioSeries *
 studio_run_get_train (StudioRun *self, int metric)
 {
-  return curves_of (self, metric)->train;
+  return run_curves_get (&self->curves, metric)->train;
 }
 
 StudioSeries *
 studio_run_get_validation (StudioRun *self, int metric)
 {
-  return curves_of (self, metric)->validation;
+  return run_curves_get (&self->curves, metric)->validation;
 }
 
 StudioSeries *
 studio_run_get_previous (StudioRun *self, int metric)
 {
-  return curves_of (self, metric)->previous;
+  return run_curves_get (&self->curves, metric)->previous;
 }
 
-const char *
-studio_run_get_split (StudioRun *self)
+const RunMemory *
+studio_run_get_memory (StudioRun *self)
 {
-  return self->split;
+  return &self->memory;
 }
 
-guint
-studio_run_n_marks (StudioRun *self)
+GBytes *
+studio_run_get_rank_memory (StudioRun *self)
 {
-  return self->marks->len;
+  return self->ranks.memory;
 }
 
-const StudioRunMark *
-studio_run_get_mark (StudioRun *self, guint i)
+void
+studio_run_request_rank_memory (StudioRun *self)
 {
-  return g_ptr_array_index (self->marks, i);
+  if (self->state != STUDIO_RUN_STARTING)
+    run_ranks_request (&self->ranks, studio_run_get_proxy (self));
+}
+
+void
+studio_run_set_ranks (StudioRun *self, int ranks)
+{
+  if (self->ranks.next == ranks)
+    return;
+  self->ranks.next = ranks;
+  g_signal_emit (self, signals[RANKS_CHANGED], 0);
+}
+
+int
+studio_run_get_ranks (StudioRun *self)
+{
+  return MAX (self->ranks.next, 1);
+}
+
+int
+studio_run_get_live_ranks (StudioRun *self)
+{
+  return MAX (self->ranks.live, 1);
+}
+
+char *
+studio_run_dup_when (StudioRun *self, gint64 updates, gint64 *step)
+{
+  const gboolean goes_on = self->state == STUDIO_RUN_RUNNING || self->state == STUDIO_RUN_STARTING;
+  const gboolean after = !goes_on && updates >= self->progress.step;
+  g_autofree char *count = NULL;
+
+  *step = after ? updates : updates + 1;
+  count = studio_format_count ((double)*step);
+  if (after && updates == 0)
+    return g_strdup (_ ("at the start"));
+  return g_strdup_printf (after ? _ ("after step %s") : _ ("step %s"), count);
 }

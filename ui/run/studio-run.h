@@ -6,8 +6,8 @@
 
 #include <gio/gio.h>
 
-#include "ui/charts/studio-driver-memory.h"
-#include "ui/charts/studio-series.h"
+#include "ui/run/run-curves.h"
+#include "ui/run/run-memory.h"
 #include "ui/worker/studio-worker.h"
 
 G_BEGIN_DECLS
@@ -89,9 +89,8 @@ double studio_run_get_pause_ms (StudioRun *self);
 void studio_run_resume (StudioRun *self);
 void studio_run_step (StudioRun *self);
 /* Stops after the current step. If the step does not end, a second call ends the run by force: after
- * STUDIO_RUN_FORCE_SECONDS if the step is late, otherwise after a much longer time. */
+ * RUN_STALL_FORCE_SECONDS if the step is late, otherwise after a much longer time. */
 void studio_run_stop (StudioRun *self);
-#define STUDIO_RUN_FORCE_SECONDS 2
 /* The minimum duration of this and the next runs in seconds, spread evenly over the steps; 0: full speed. */
 void studio_run_set_pace (StudioRun *self, double seconds);
 double studio_run_get_pace (StudioRun *self);
@@ -116,15 +115,28 @@ const char *studio_run_get_worker_pid (StudioRun *self);
 /* The state as a word for display: "idle", "running", … */
 const char *studio_run_state_word (StudioRunState state);
 
+/* Seconds per step spent waiting for the batch, computing, and on the rest. */
+typedef struct
+{
+  double data, compute, rest;
+  guint threads; /* threads that prefetch batches; 0: batches are read when needed */
+} StudioRunWaits;
+
+/* Unknown numbers are 0 where nothing else is said. */
+typedef struct
+{
+  gint64 step, total_steps, epoch, epochs;
+  gint64 recent_steps;          /* number of steps that metrics cover */
+  double loss, lr;              /* of the step; NaN: before the first point */
+  double base_lr;               /* before its schedule; NaN: unknown */
+  double items_per_second, eta; /* eta in seconds; NaN: unknown */
+  StudioRunWaits waits;
+} StudioRunProgress;
+
+const StudioRunProgress *studio_run_get_progress (StudioRun *self);
 gint64 studio_run_get_step (StudioRun *self);
-gint64 studio_run_get_total_steps (StudioRun *self); /* 0: unknown */
-gint64 studio_run_get_epoch (StudioRun *self);
-gint64 studio_run_get_epochs (StudioRun *self);
-double studio_run_get_loss (StudioRun *self); /* NaN before the first point */
-double studio_run_get_lr (StudioRun *self);
+double studio_run_get_loss (StudioRun *self);    /* NaN before the first point */
 double studio_run_get_base_lr (StudioRun *self); /* before its schedule; NaN: unknown */
-double studio_run_get_items_per_second (StudioRun *self);
-double studio_run_get_eta (StudioRun *self); /* seconds; NaN: unknown */
 /* A sentence if no step has arrived for much longer than usual, or if Pause or Stop still waits for a step. NULL
  * otherwise. (transfer full) */
 char *studio_run_dup_stall (StudioRun *self);
@@ -137,39 +149,14 @@ gboolean studio_run_is_stalled (StudioRun *self);
 guint studio_run_n_metrics (StudioRun *self);
 const char *studio_run_get_metric_name (StudioRun *self, guint i);
 double studio_run_get_metric (StudioRun *self, guint i); /* training, over the recent steps */
-gint64 studio_run_get_recent_steps (StudioRun *self);    /* number of steps that it covers; 0: unknown */
 
 /* Curves. metric -1 is the loss. Never NULL, except where noted. */
+const RunCurves *studio_run_get_curves (StudioRun *self);
 StudioSeries *studio_run_get_train (StudioRun *self, int metric);
 StudioSeries *studio_run_get_validation (StudioRun *self, int metric);
 StudioSeries *studio_run_get_previous (StudioRun *self, int metric); /* NULL: no previous run */
-const char *studio_run_get_split (StudioRun *self); /* of the last evaluation: "val" or "test"; NULL: none */
 
-typedef struct
-{
-  double step;
-  char *label;
-} StudioRunMark;
-guint studio_run_n_marks (StudioRun *self);
-const StudioRunMark *studio_run_get_mark (StudioRun *self, guint i);
-
-/* Seconds per step spent waiting for the batch, computing, and on the rest. */
-typedef struct
-{
-  double data, compute, rest;
-  guint threads; /* threads that prefetch batches; 0: batches are read when needed */
-} StudioRunWaits;
-
-/* NULL: unknown. */
-const StudioRunWaits *studio_run_get_waits (StudioRun *self);
-
-guint studio_run_n_owners (StudioRun *self);
-const char *const *studio_run_get_owners (StudioRun *self);
-const guint64 *studio_run_get_owner_bytes (StudioRun *self);
-const char *studio_run_get_memory_device (StudioRun *self);
-/* NULL: unknown, or the device shares the host's memory. */
-const StudioDriverMemory *studio_run_get_driver_memory (StudioRun *self);
-
+const RunMemory *studio_run_get_memory (StudioRun *self);
 /* The memory of each rank of the newest run, as lines of LOOM_SNAPSHOT_RANKS; kept after the run has ended. NULL:
  * unknown. Changes emit "memory-changed". (transfer none) */
 GBytes *studio_run_get_rank_memory (StudioRun *self);
@@ -193,8 +180,5 @@ void
 studio_run_take_problem (StudioRun *self, const char *code, const char *node, const char *port, const char *sentence);
 void studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path);
 void studio_run_take_end (StudioRun *self, const char *sentence);
-
-/* Returns "$XDG_STATE_HOME/gradloom/runs/NAME-20260131-154210", which does not exist yet. */
-char *studio_run_new_folder (const char *name);
 
 G_END_DECLS

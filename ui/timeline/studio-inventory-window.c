@@ -80,16 +80,15 @@ put_sum (View *self, int row, const char *title, const StudioInventorySum *sum)
 static gboolean
 sum_of_run (View *self, StudioInventorySum *sum)
 {
-  const char *const *owners = studio_run_get_owners (self->run);
-  const guint64 *bytes = studio_run_get_owner_bytes (self->run);
+  const RunMemory *memory = studio_run_get_memory (self->run);
 
   *sum = (StudioInventorySum){ 0 };
-  for (guint i = 0; i < studio_run_n_owners (self->run); i++)
+  for (guint i = 0; i < memory->owners->len; i++)
     for (int o = 0; o < LOOM_N_OWNERS; o++)
-      if (g_str_equal (owners[i], loom_owner_name ((LoomOwner)o)))
+      if (g_str_equal (memory->owners->pdata[i], loom_owner_name ((LoomOwner)o)))
         {
-          sum->owner[o] += bytes[i];
-          sum->total += bytes[i];
+          sum->owner[o] += g_array_index (memory->bytes, guint64, i);
+          sum->total += g_array_index (memory->bytes, guint64, i);
         }
   return sum->total > 0;
 }
@@ -109,8 +108,8 @@ add_moment (GString *s, const char *format, guint64 bytes)
 static char *
 driver_text (View *self)
 {
-  const StudioDriverMemory *driver = studio_run_get_driver_memory (self->run);
-  const char *device = studio_run_get_memory_device (self->run);
+  const StudioDriverMemory *driver = run_memory_get_driver (studio_run_get_memory (self->run));
+  const char *device = studio_run_get_memory (self->run)->device;
   StudioInventorySum sum;
 
   if (!sum_of_run (self, &sum))

@@ -1,6 +1,6 @@
 /* The table of the memory of each rank: planned bytes by owner, and in the run the bytes of its state, its plans and
  * its process. While the table is visible, values are requested every second; at other times StudioRun requests them
- * every few seconds (studio-run-memory.c). */
+ * every few seconds (ui/run/run-ranks.h). */
 #pragma once
 
 #include <adwaita.h>

@@ -166,7 +166,8 @@ take_table (StudioOpener *self, GFile *file)
     present_dialog (self, path);
 }
 
-/* An ONNX model being read, asked about and written; while it is read a toast shows that and can cancel. */
+/* An ONNX model being read, asked about and written; while it is read a toast shows that and can cancel. Each of the
+ * three has a reference: the dialog may be destroyed without a response. */
 typedef struct
 {
   GWeakRef opener;
@@ -177,14 +178,29 @@ typedef struct
 } Import;
 
 static void
-import_free (Import *import)
+import_clear (gpointer data)
 {
+  Import *import = data;
+
   g_weak_ref_clear (&import->opener);
   g_object_unref (import->toast);
   g_object_unref (import->cancellable);
   g_free (import->name);
   studio_import_free (import->model);
-  g_free (import);
+}
+
+static void
+import_unref (Import *import)
+{
+  g_rc_box_release_full (import, import_clear);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Import, import_unref)
+
+static void
+import_closed_cb (gpointer data, GClosure *closure)
+{
+  import_unref (data);
 }
 
 static void
@@ -200,7 +216,7 @@ import_failed (Import *import, StudioOpener *self, const GError *error)
 static void
 imported_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  Import *import = data;
+  g_autoptr (Import) import = data;
   g_autoptr (StudioOpener) self = g_weak_ref_get (&import->opener);
   g_autoptr (GError) error = NULL;
 
@@ -220,16 +236,13 @@ imported_cb (GObject *source, GAsyncResult *result, gpointer data)
       else
         studio_tabs_say (self->tabs, sentence);
     }
-  import_free (import);
 }
 
 static void
 import_response_cb (AdwMessageDialog *dialog, const char *response, Import *import)
 {
   if (g_str_equal (response, "import"))
-    studio_import_save_async (import->model, imported_cb, import);
-  else
-    import_free (import);
+    studio_import_save_async (import->model, imported_cb, g_rc_box_acquire (import));
 }
 
 /* "Import “mlp.onnx”?", with the files that are written and their folder. */
@@ -251,27 +264,24 @@ ask_before_import (StudioOpener *self, Import *import)
   adw_message_dialog_add_response (dialog, "import", _ ("_Import"));
   adw_message_dialog_set_response_appearance (dialog, "import", ADW_RESPONSE_SUGGESTED);
   adw_message_dialog_set_default_response (dialog, "import");
-  g_signal_connect (dialog, "response", G_CALLBACK (import_response_cb), import);
+  g_signal_connect_data (dialog, "response", G_CALLBACK (import_response_cb), g_rc_box_acquire (import),
+                         import_closed_cb, 0);
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
 static void
 model_read_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  Import *import = data;
+  g_autoptr (Import) import = data;
   g_autoptr (StudioOpener) self = g_weak_ref_get (&import->opener);
   g_autoptr (GError) error = NULL;
 
   studio_toast_dismiss (import->toast);
   import->model = studio_import_read_finish (result, &error);
   if (import->model != NULL && self != NULL && studio_tabs_get_page (self->tabs) != NULL)
-    {
-      ask_before_import (self, import);
-      return;
-    }
-  if (import->model == NULL)
+    ask_before_import (self, import);
+  else if (import->model == NULL)
     import_failed (import, self, error);
-  import_free (import);
 }
 
 static void
@@ -282,7 +292,7 @@ take_model (StudioOpener *self, GFile *file)
 
   if (path == NULL)
     return;
-  import = g_new0 (Import, 1);
+  import = g_rc_box_new0 (Import);
   import->name = g_file_get_basename (file);
   text = g_markup_printf_escaped (_ ("Reading “%s”…"), import->name);
   g_weak_ref_init (&import->opener, self);

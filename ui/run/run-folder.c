@@ -1,0 +1,207 @@
+/* The folders of runs and the notes in them (run-folder.h). */
+#include "ui/run/run-folder.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "engine/loom.h"
+
+#define NOTE   "studio-unfinished"
+#define WANTED "stopped"
+
+/* ---- folders ------------------------------------------------------------------- */
+
+/* The name in characters that every file system accepts. */
+static char *
+safe_name (const char *name)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+  for (const char *p = name; *p != '\0' && s->len < 48; p++)
+    {
+      if (g_ascii_isalnum (*p))
+        g_string_append_c (s, g_ascii_tolower (*p));
+      else if (s->len > 0 && s->str[s->len - 1] != '-')
+        g_string_append_c (s, '-');
+    }
+  while (s->len > 0 && s->str[s->len - 1] == '-')
+    g_string_truncate (s, s->len - 1);
+  return s->len ? g_string_free (g_steal_pointer (&s), FALSE) : g_strdup ("run");
+}
+
+char *
+run_folder_new (const char *name)
+{
+  g_autofree char *safe = safe_name (name);
+  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
+  g_autofree char *leaf = g_strdup_printf ("%s-%s", safe, time);
+  char *path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", leaf, NULL);
+  for (int n = 2; g_file_test (path, G_FILE_TEST_EXISTS); n++)
+    {
+      g_free (path);
+      g_autofree char *numbered = g_strdup_printf ("%s-%d", leaf, n);
+      path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", numbered, NULL);
+    }
+  return path;
+}
+
+/* ---- note ------------------------------------------------------------------------ */
+
+#define MAX_NOTE 4096
+#define MAX_FILE 64000000
+
+char *
+run_folder_read (const char *folder, const char *name, gsize max, gsize *length)
+{
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  char *text = NULL;
+
+  return files != NULL && loom_folder_read (files, name, max, &text, length, NULL) ? text : NULL;
+}
+
+/* Returns the hash of the graph that the run in this folder trains; NULL: no note. */
+static char *
+read_note (const char *folder, gboolean *wanted)
+{
+  char *text = run_folder_read (folder, NOTE, MAX_NOTE, NULL);
+  if (text == NULL)
+    return NULL;
+  char *line = strchr (text, '\n');
+  if (wanted != NULL)
+    *wanted = line != NULL && g_str_has_prefix (line + 1, WANTED);
+  if (line != NULL)
+    *line = '\0';
+  return text;
+}
+
+static void
+write_note (const char *folder, const char *hash, gboolean wanted)
+{
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  g_autofree char *text = wanted ? g_strdup_printf ("%s\n" WANTED "\n", hash) : g_strdup (hash);
+  if (files != NULL)
+    loom_folder_replace (files, NOTE, text, strlen (text), NULL);
+}
+
+void
+run_folder_remember (const char *folder, const char *graph_hash)
+{
+  write_note (folder, graph_hash, FALSE);
+}
+
+void
+run_folder_note_end (const char *folder, gboolean wanted)
+{
+  g_autofree char *hash = folder != NULL ? read_note (folder, NULL) : NULL;
+  if (hash != NULL)
+    write_note (folder, hash, wanted);
+}
+
+void
+run_folder_forget_note (const char *folder)
+{
+  g_autoptr (LoomFolder) files = folder != NULL ? loom_folder_open (folder, NULL) : NULL;
+  if (files != NULL)
+    loom_folder_remove (files, NOTE);
+}
+
+void
+run_folder_move_note (const char *from, const char *to)
+{
+  g_autofree char *hash = read_note (from, NULL);
+  if (hash == NULL)
+    return;
+  run_folder_forget_note (from);
+  run_folder_remember (to, hash);
+}
+
+/* ---- contents of a folder ---------------------------------------------------------- */
+
+gint64
+run_folder_newest_checkpoint (const char *folder)
+{
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  g_autoptr (LoomFolder) checkpoints = files != NULL ? loom_folder_enter (files, "checkpoints", FALSE, NULL) : NULL;
+  g_auto (GStrv) names = checkpoints != NULL ? loom_folder_names (checkpoints) : NULL;
+  gint64 newest = -1;
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      char *end;
+      gint64 step = g_ascii_strtoll (names[i], &end, 10);
+      if (end != names[i] && *end == '\0')
+        newest = MAX (newest, step);
+    }
+  return newest;
+}
+
+static gboolean
+is_live (const char *folder)
+{
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  int fd = files != NULL ? loom_folder_open_file (files, LOOM_RUN_EVENTS, O_RDONLY, NULL) : -1;
+  if (fd < 0)
+    return FALSE;
+  /* A trainer keeps a lock on its events file while it lives. */
+  gboolean live = flock (fd, LOCK_SH | LOCK_NB) != 0;
+  close (fd);
+  return live;
+}
+
+double
+run_folder_read_rate (const char *folder, gint64 step)
+{
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  g_autoptr (LoomFolder) checkpoints = files != NULL ? loom_folder_enter (files, "checkpoints", FALSE, NULL) : NULL;
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step), *text = NULL;
+  g_autoptr (LoomFolder) checkpoint = checkpoints != NULL ? loom_folder_enter (checkpoints, name, FALSE, NULL) : NULL;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  gsize length;
+  if (checkpoint == NULL || !loom_folder_read (checkpoint, "state.json", MAX_FILE, &text, &length, NULL)
+      || !loom_json_is_within (text, length, LOOM_JSON_LEVELS)
+      || !json_parser_load_from_data (parser, text, (gssize)length, NULL)
+      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+    return NAN;
+  JsonNode *hyper = json_object_get_member (json_node_get_object (json_parser_get_root (parser)), "hyper");
+  if (hyper == NULL || !JSON_NODE_HOLDS_OBJECT (hyper))
+    return NAN;
+  return json_object_get_double_member_with_default (json_node_get_object (hyper), "base_lr", NAN);
+}
+
+/* ---- finding a run ------------------------------------------------------------------------- */
+
+char *
+run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live)
+{
+  g_autofree char *runs = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", NULL);
+  g_autoptr (GDir) dir = g_dir_open (runs, 0, NULL);
+  char *found = NULL;
+  gint64 when = 0;
+  const char *name;
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *folder = g_build_filename (runs, name, NULL);
+      g_autofree char *note = g_build_filename (folder, NOTE, NULL);
+      gboolean was_wanted;
+      g_autofree char *hash = read_note (folder, &was_wanted);
+      GStatBuf info;
+      if (hash == NULL || !g_str_equal (hash, graph_hash) || g_stat (note, &info) != 0)
+        continue;
+      if (is_live (folder))
+        {
+          *live = TRUE;
+          continue;
+        }
+      if (info.st_mtime < when || run_folder_newest_checkpoint (folder) < 0)
+        continue;
+      when = info.st_mtime;
+      *wanted = was_wanted;
+      g_free (found);
+      found = g_steal_pointer (&folder);
+    }
+  return found;
+}

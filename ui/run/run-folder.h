@@ -1,0 +1,32 @@
+/* The folders of runs under $XDG_STATE_HOME/gradloom/runs. A note in each folder lets the next Studio find the run.
+ *
+ * The first line of the note is the hash of the graph. A second line exists if the user ended the run. The note is
+ * removed when the run is done or replaced. Functions accept NULL as folder and do nothing, except where noted. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* Returns "…/NAME-20260131-154210", which does not exist yet. */
+char *run_folder_new (const char *name);
+/* Writes the note by which the next Studio finds this run; folder is not NULL. */
+void run_folder_remember (const char *folder, const char *graph_hash);
+/* wanted: the user ended the run, so the next Studio offers to resume it without reporting a failure. */
+void run_folder_note_end (const char *folder, gboolean wanted);
+void run_folder_forget_note (const char *folder);
+/* Moves the note to another folder; neither is NULL. */
+void run_folder_move_note (const char *from, const char *to);
+
+/* Returns the newest folder of this graph that was interrupted after a checkpoint, or NULL. live: a run of the graph is
+ * training now. */
+char *run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live);
+/* The highest step under checkpoints/; -1: none. */
+gint64 run_folder_newest_checkpoint (const char *folder);
+/* Reads a file of the run up to max bytes; NULL if it is missing or a symbolic link. */
+char *run_folder_read (const char *folder, const char *name, gsize max, gsize *length);
+/* The learning rate before its schedule at the checkpoint of this step, which may differ from the graph's. NaN:
+ * unknown. */
+double run_folder_read_rate (const char *folder, gint64 step);
+
+G_END_DECLS
