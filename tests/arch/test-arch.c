@@ -183,6 +183,7 @@ static const struct
 } generated[] = {
   { "gradloom-icons.h", { "ui/drawing", "ui/window" } },
   { "gradloom-code.h", { "ui/help" } },
+  { "gradloom-library.h", { "app", "ui/document" } },
   { "gradloom-resources.h", { "ui/window" } },
   { "loom-costs-shipped.inc", { "engine/plan" } },
   { "loom-worker-bus.h", { "ui/worker", "ui/pins", "app" } },
