@@ -94,7 +94,12 @@ static int
 run (const Command *command, int argc, char **argv)
 {
   Options options = { 0 };
+  g_auto (GStrv) sizes = NULL, shapes = NULL;
   const GOptionEntry entries[] = {
+    { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix an open size of the model's inputs; may be repeated",
+      "NAME=N" },
+    { "input", 0, 0, G_OPTION_ARG_STRING_ARRAY, &shapes,
+      "Fix the shape of an input; a letter leaves a size open; may be repeated", "NAME=1,3,224,224" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
       "The graph to write; weights are written next to it (default: MODEL.xml here)", "GRAPH" },
     { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Overwrite an existing graph and weights", NULL },
@@ -115,7 +120,9 @@ run (const Command *command, int argc, char **argv)
   if (!may_write (command, &options, output))
     return 2;
 
-  model = loom_onnx_read_file (argv[1], NULL, faults, &error);
+  model = loom_onnx_read_file (
+      argv[1], &(LoomOnnxInputs){ .sizes = (const char *const *)sizes, .shapes = (const char *const *)shapes }, faults,
+      &error);
   if (model == NULL && error == NULL)
     {
       g_autofree char *shown = command_printable (argv[1]);
@@ -152,8 +159,9 @@ const Command command_import = {
   .summary = "convert an ONNX model to a graph",
   .details = "Writes the graph as XML and its weights next to it as safetensors. If operators are not supported,\n"
              "all of them are listed and nothing is written. Values that a model computes from sizes alone\n"
-             "become attributes, so sizes must be fixed where a shape is computed; names of dynamic sizes become\n"
-             "symbols. Weights that PyTorch exports to a second file (model.onnx.data) are read from the model's\n"
+             "become attributes, so sizes must be fixed where a shape is computed: --size and --input do that, and\n"
+             "names of other dynamic sizes become symbols. Weights that PyTorch exports to a second file "
+             "(model.onnx.data) are read from the model's\n"
              "folder.",
   .run = run,
 };

@@ -34,14 +34,28 @@ typedef struct
   gint64 opset; /* of ONNX's own operators */
 } LoomOnnx;
 
-/* Reads a model. NULL with error if the file is no model (IO or DATA). NULL without error if faults were added: one for
- * each operator or value that cannot be translated, with the name of its node. given (may be NULL): values of inputs,
- * by name or index ("#0", "#1" …), as LoomTensor; they are used for inputs that have to become attributes, and inputs
- * that carry data remain inputs. In a build without protobuf-c this and all functions below fail with an error. */
-LoomOnnx *loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error);
-/* The same from memory; all numbers must be in these bytes. */
-LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given,
-                               LoomFaults *faults, GError **error);
+/* What the caller knows of the model's inputs; members may be NULL. */
+typedef struct
+{
+  /* Values by name or index ("#0", "#1" …), as LoomTensor; they are used for inputs that have to become attributes, and
+   * inputs that carry data remain inputs. */
+  GHashTable *values;
+  /* "height=224": the value of an open size; NULL-terminated. */
+  const char *const *sizes;
+  /* "x=1,3,48,320": the shape of an input, which fixes its open sizes; a letter leaves one open. NULL-terminated. */
+  const char *const *shapes;
+} LoomOnnxInputs;
+
+/* Reads a model. NULL with error if the file is no model (IO or DATA), or inputs do not fit it (USAGE). NULL without
+ * error if faults were added: one for each operator or value that cannot be translated, with the name of its node; the
+ * last one lists the open sizes, if there are any. inputs may be NULL. In a build without protobuf-c this and all
+ * functions below fail with an error. */
+LoomOnnx *loom_onnx_read_file (const char *path, const LoomOnnxInputs *inputs, LoomFaults *faults, GError **error);
+/* The names of the open sizes of a model's inputs, NULL-terminated. (transfer full) */
+char **loom_onnx_open_sizes (const char *path, GError **error);
+/* Reads a model from memory; all numbers must be in these bytes. */
+LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors,
+                               const LoomOnnxInputs *inputs, LoomFaults *faults, GError **error);
 /* Writes the graph to a file, and its weights to a file next to it (the path with .safetensors for .xml). *weights (may
  * be NULL): the path of that file, or NULL if there are no weights. */
 gboolean loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error);

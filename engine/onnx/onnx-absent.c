@@ -11,15 +11,22 @@ set_error (GError **error)
 }
 
 LoomOnnx *
-loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error)
+loom_onnx_read_file (const char *path, const LoomOnnxInputs *inputs, LoomFaults *faults, GError **error)
 {
   set_error (error);
   return NULL;
 }
 
 LoomOnnx *
-loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given, LoomFaults *faults,
-                     GError **error)
+loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, const LoomOnnxInputs *inputs,
+                     LoomFaults *faults, GError **error)
+{
+  set_error (error);
+  return NULL;
+}
+
+char **
+loom_onnx_open_sizes (const char *path, GError **error)
 {
   set_error (error);
   return NULL;

@@ -224,14 +224,11 @@ type_of (OnnxImport *all, const Onnx__ValueInfoProto *info, LoomType *type, char
   for (int i = 0; *why == NULL && i < type->shape.rank; i++)
     {
       const Onnx__TensorShapeProto__Dimension *d = tensor->shape->dim[i];
-      g_autofree char *own = g_strdup_printf ("%s.%d", info->name, i);
-      if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0)
+      g_autofree char *open = onnx_size_name (info, i);
+
+      if (open == NULL)
         type->shape.dim[i] = loom_dim (d->dim_value);
-      else if (!symbol_of (all,
-                           d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && *d->dim_param
-                               ? d->dim_param
-                               : own,
-                           &type->shape.dim[i]))
+      else if (!symbol_of (all, open, &type->shape.dim[i]))
         *why = g_strdup ("has more dynamic sizes than there are letters for");
     }
   return *why == NULL;
@@ -475,12 +472,12 @@ copy_faults (const LoomFaults *from, LoomFaults *to)
 }
 
 static LoomOnnx *
-read_model (const void *data, gsize length, const char *name_for_errors, const char *path, GHashTable *given,
+read_model (const void *data, gsize length, const char *name_for_errors, const char *path, const LoomOnnxInputs *inputs,
             LoomFaults *faults, GError **error)
 {
   g_autoptr (LoomFaults) own = loom_faults_new ();
   g_autoptr (LoomOnnx) result = NULL;
-  OnnxImport all = { .file = name_for_errors, .given = given, .faults = own };
+  OnnxImport all = { .file = name_for_errors, .given = inputs != NULL ? inputs->values : NULL, .faults = own };
   gboolean done = FALSE;
 
   if (!onnx_check_bytes (&onnx__model_proto__descriptor, data, length, name_for_errors, error))
@@ -516,13 +513,16 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   result->mapped = g_ptr_array_new_with_free_func (g_free);
   result->notes = g_ptr_array_new_with_free_func (g_free);
 
-  if (find_opset (&all, error))
+  if (find_opset (&all, error) && onnx_sizes_fix (all.model->graph, inputs, error))
     {
       done = import_graph (&all, result);
       if (done)
         finish (&all, result);
       else
-        copy_faults (own, faults);
+        {
+          copy_faults (own, faults);
+          onnx_sizes_report (all.model->graph, faults);
+        }
     }
   g_ptr_array_unref (all.scopes);
   g_ptr_array_unref (all.modules);
@@ -545,19 +545,40 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
 }
 
 LoomOnnx *
-loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given, LoomFaults *faults,
-                     GError **error)
+loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, const LoomOnnxInputs *inputs,
+                     LoomFaults *faults, GError **error)
 {
-  return read_model (data, length, name_for_errors, NULL, given, faults, error);
+  return read_model (data, length, name_for_errors, NULL, inputs, faults, error);
 }
 
 LoomOnnx *
-loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error)
+loom_onnx_read_file (const char *path, const LoomOnnxInputs *inputs, LoomFaults *faults, GError **error)
 {
   g_autoptr (GMappedFile) file = loom_file_map (path, error);
 
   if (file == NULL)
     return NULL;
-  return read_model (g_mapped_file_get_contents (file), g_mapped_file_get_length (file), path, path, given, faults,
+  return read_model (g_mapped_file_get_contents (file), g_mapped_file_get_length (file), path, path, inputs, faults,
                      error);
+}
+
+char **
+loom_onnx_open_sizes (const char *path, GError **error)
+{
+  g_autoptr (GMappedFile) file = loom_file_map (path, error);
+  Onnx__ModelProto *model = NULL;
+  char **names;
+
+  if (file == NULL)
+    return NULL;
+  const gconstpointer data = g_mapped_file_get_contents (file);
+  const gsize length = g_mapped_file_get_length (file);
+
+  if (!onnx_check_bytes (&onnx__model_proto__descriptor, data, length, path, error))
+    return NULL;
+  model = onnx__model_proto__unpack (NULL, length, data);
+  names = model != NULL && model->graph != NULL ? onnx_sizes_list (model->graph) : g_new0 (char *, 1);
+  if (model != NULL)
+    onnx__model_proto__free_unpacked (model, NULL);
+  return names;
 }

@@ -178,6 +178,18 @@ OnnxRegion *onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *p
 gboolean onnx_region_read (const OnnxRegion *region, guint8 *to, const char *what, GError **error);
 
 /* ---- onnx-fold.c ------------------------------------------------------ */
+/* ---- open sizes (onnx-sizes.c) -------------------------------------------------- */
+
+/* The name of an open size: the model's, or "x.0" if it has none. NULL if the size is fixed. (transfer full) */
+char *onnx_size_name (const Onnx__ValueInfoProto *input, int dim);
+/* Gives the open sizes of the graph's inputs the values that the caller knows. FALSE (USAGE) if a name is unknown, or a
+ * value contradicts the model. */
+gboolean onnx_sizes_fix (Onnx__GraphProto *graph, const LoomOnnxInputs *inputs, GError **error);
+/* The names of the open sizes, NULL-terminated. (transfer full) */
+char **onnx_sizes_list (const Onnx__GraphProto *graph);
+/* Adds a fault that lists the open sizes, if there are any. */
+void onnx_sizes_report (const Onnx__GraphProto *graph, LoomFaults *faults);
+
 /* The node's only output if everything that it depends on is known, else NULL. With given, the caller's values of
  * inputs count as known. */
 LoomTensor *onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint depth);

@@ -4,6 +4,8 @@
 void
 loom_onnx_free (LoomOnnx *self)
 {
+  if (self == NULL)
+    return;
   g_clear_pointer (&self->graph, loom_graph_unref);
   g_ptr_array_unref (self->weights);
   g_ptr_array_unref (self->inputs);

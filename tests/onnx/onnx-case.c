@@ -283,7 +283,7 @@ run_data (LoomDevices *devices, const char *folder, const char *data_folder, cha
   g_autoptr (LoomOnnx) model = NULL;
 
   if (data)
-    model = loom_onnx_read_file (path, data->inputs, faults, &error);
+    model = loom_onnx_read_file (path, &(LoomOnnxInputs){ .values = data->inputs }, faults, &error);
   if (model == NULL && error == NULL)
     loom_faults_to_error (faults, NULL, &error);
   if (model == NULL)

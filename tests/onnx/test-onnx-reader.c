@@ -124,6 +124,69 @@ test_dynamic_sizes (void)
   g_assert_null (strstr (xml, "constant"));
 }
 
+/* x · table[0 : length of x]: the length has to be known. */
+static GByteArray *
+cut_table (void)
+{
+  static const gint64 x[] = { -1, 3 }, table[] = { 8, 3 }, zero = 0, one = 1;
+  GByteArray *g = g_byte_array_new (), *gather = node ("Gather", "", "shape zero", "length");
+
+  put_part (g, 5, numbers ("zero", 1, 1, &zero));
+  put_part (g, 5, numbers ("axis", 1, 1, &zero));
+  put_part (g, 5, numbers ("step", 1, 1, &one));
+  put_part (g, 5, tensor ("table", 2, table, 24, 0.5f));
+  put_part (g, 11, port ("x", 2, x));
+  put_part (g, 1, node ("Shape", "", "x", "shape"));
+  put_part (g, 1, gather);
+  put_part (g, 1, node ("Slice", "cut", "table zero length axis step", "rows"));
+  put_part (g, 1, node ("Mul", "", "x rows", "y"));
+  put_part (g, 12, port ("y", 2, x));
+  return model (g, 13);
+}
+
+static char *
+read_with (const LoomOnnxInputs *inputs)
+{
+  g_autoptr (GByteArray) bytes = cut_table ();
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomOnnx) read = loom_onnx_read_data (bytes->data, bytes->len, "m.onnx", inputs, faults, &error);
+
+  if (read != NULL)
+    return loom_graph_write (read->graph, NULL);
+  if (error == NULL)
+    loom_faults_to_error (faults, NULL, &error);
+  return g_strdup (error->message);
+}
+
+/* A size that a number is computed from is named, and can be fixed by its name or by its input's shape. */
+static void
+test_fixed_sizes (void)
+{
+  static const struct
+  {
+    const char *size, *shape, *part;
+  } rows[] = {
+    { NULL, NULL, "open sizes: batch. If numbers are computed from a size, fix it: gradloom import --size NAME=N." },
+    { "batch=5", NULL, "shape=\"5,3\"" },
+    { NULL, "x=4,3", "shape=\"4,3\"" },
+    { "rows=5", NULL, "no open size “rows”; they have batch." },
+    { "batch=none", NULL, "--size takes NAME=N" },
+    { NULL, "x=4", "“x” has 2 dimensions, not 1" },
+    { NULL, "x=4,2", "dimension 1 is fixed to 3 in the model, so it cannot be 2" },
+    { NULL, "z=4,3", "no input “z”" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      const char *sizes[] = { rows[i].size, NULL }, *shapes[] = { rows[i].shape, NULL };
+      g_autofree char *result = read_with (&(LoomOnnxInputs){ .sizes = sizes, .shapes = shapes });
+
+      if (strstr (result, rows[i].part) == NULL)
+        g_error ("“%s” does not contain “%s”", result, rows[i].part);
+    }
+}
+
 /* A product with weights and the sum after it are one layer; a product that is also read without the sum is not. */
 static void
 test_linear (void)
@@ -867,6 +930,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/onnx-reader/graph", test_graph);
   g_test_add_func ("/onnx-reader/dynamic-sizes", test_dynamic_sizes);
+  g_test_add_func ("/onnx-reader/fixed-sizes", test_fixed_sizes);
   g_test_add_func ("/onnx-reader/linear", test_linear);
   g_test_add_func ("/onnx-reader/unsupported", test_unsupported);
   g_test_add_func ("/onnx-reader/words", test_words);

@@ -504,6 +504,37 @@ test_unanswered (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+/* A model that computes with a size of its input asks for it, and is imported with the number that was typed. */
+static void
+test_open_size (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  g_autofree char *from
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "ui", "open-sequence.onnx", NULL);
+  g_autofree char *text = NULL, *xml = NULL;
+  g_autoptr (GFile) model = write_file ("sequence.onnx", "");
+  AdwMessageDialog *question;
+  gsize length;
+
+  g_assert_true (g_file_get_contents (from, &text, &length, NULL));
+  g_assert_true (g_file_set_contents (g_file_peek_path (model), text, (gssize)length, NULL));
+  gtk_window_present (GTK_WINDOW (window));
+  g_assert_true (drop (window, model));
+  WAIT_FOR (find_question () != NULL);
+  question = find_question ();
+  g_assert_nonnull (strstr (adw_message_dialog_get_body (question), "depends on a dynamic size"));
+  gtk_editable_set_text (GTK_EDITABLE (gtk_widget_get_first_child (adw_message_dialog_get_extra_child (question))),
+                         "5");
+  adw_message_dialog_response (question, "import");
+  gtk_window_destroy (GTK_WINDOW (question));
+  WAIT_FOR (find_question () != NULL && find_question () != question);
+  answer_import ("import", "sequence.safetensors");
+  WAIT_FOR (!studio_document_is_empty (studio_window_get_document (window)));
+  xml = loom_graph_write (studio_document_get_graph (studio_window_get_document (window)), NULL);
+  g_assert_nonnull (strstr (xml, "shape=\"2,5\""));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 /* Batch norm that an exporter may have folded into convolutions is said with the graph that the model becomes. */
 static void
 test_folded (void)
@@ -640,6 +671,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/start/model", test_model);
   g_test_add_func ("/start/unanswered", test_unanswered);
   g_test_add_func ("/start/folded", test_folded);
+  g_test_add_func ("/start/open-size", test_open_size);
   g_test_add_func ("/start/weights", test_weights);
   g_test_add_func ("/start/no-weights", test_no_weights);
   g_test_add_func ("/start/filters", test_filters);

@@ -27,10 +27,9 @@ free_path (const char *model)
 }
 
 static GError *
-list_faults (LoomFaults *faults)
+list_faults (const LoomFaults *faults, guint n)
 {
   g_autoptr (GString) s = g_string_new (NULL);
-  const guint n = loom_faults_length (faults);
 
   for (guint i = 0; i < MIN (n, MOST_FAULTS); i++)
     {
@@ -50,7 +49,23 @@ struct _StudioImport
 {
   LoomOnnx *model;
   char *path, *weights, *notes;
+  char **open; /* NULL: the model was read */
+  char *why;
 };
+
+typedef struct
+{
+  char *path;
+  char **sizes;
+} Request;
+
+static void
+request_free (Request *request)
+{
+  g_free (request->path);
+  g_strfreev (request->sizes);
+  g_free (request);
+}
 
 void
 studio_import_free (StudioImport *self)
@@ -61,21 +76,49 @@ studio_import_free (StudioImport *self)
   g_free (self->path);
   g_free (self->weights);
   g_free (self->notes);
+  g_strfreev (self->open);
+  g_free (self->why);
   g_free (self);
+}
+
+/* Returns the open sizes of a model that cannot be imported, and its faults. Without open sizes, or if there is an
+ * error already, an error. Takes the error. */
+static void
+return_failure (GTask *task, const char *path, const LoomFaults *faults, GError *error)
+{
+  g_auto (GStrv) names = error == NULL ? loom_onnx_open_sizes (path, NULL) : NULL;
+  const gboolean is_open = names != NULL && names[0] != NULL;
+  const guint n = loom_faults_length (faults);
+
+  if (error == NULL)
+    error = list_faults (faults, is_open && n > 1 ? n - 1 : n); /* the last one lists the sizes, as the form does */
+  if (is_open)
+    {
+      StudioImport *self = g_new0 (StudioImport, 1);
+
+      self->open = g_steal_pointer (&names);
+      self->why = g_strdup (error->message);
+      g_error_free (error);
+      g_task_return_pointer (task, self, (GDestroyNotify)studio_import_free);
+    }
+  else
+    g_task_return_error (task, error);
 }
 
 static void
 read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
+  const Request *request = data;
+  const LoomOnnxInputs inputs = { .sizes = (const char *const *)request->sizes };
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomOnnx) model = NULL;
   StudioImport *self;
   GError *error = NULL;
 
-  model = loom_onnx_read_file (data, NULL, faults, &error);
+  model = loom_onnx_read_file (request->path, &inputs, faults, &error);
   if (model == NULL)
     {
-      g_task_return_error (task, error != NULL ? error : list_faults (faults));
+      return_failure (task, request->path, faults, error);
       return;
     }
   if (g_task_return_error_if_cancelled (task))
@@ -83,18 +126,22 @@ read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
   g_ptr_array_add (model->notes, NULL);
   self = g_new0 (StudioImport, 1);
   self->notes = g_strjoinv ("\n", (char **)model->notes->pdata);
-  self->path = free_path (data);
+  self->path = free_path (request->path);
   self->weights = loom_onnx_weights_path (model, self->path);
   self->model = g_steal_pointer (&model);
   g_task_return_pointer (task, self, (GDestroyNotify)studio_import_free);
 }
 
 void
-studio_import_read_async (const char *path, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+studio_import_read_async (const char *path, const char *const *sizes, GCancellable *cancellable,
+                          GAsyncReadyCallback callback, gpointer data)
 {
   g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
+  Request *request = g_new0 (Request, 1);
 
-  g_task_set_task_data (task, g_strdup (path), g_free);
+  request->path = g_strdup (path);
+  request->sizes = g_strdupv ((char **)sizes);
+  g_task_set_task_data (task, request, (GDestroyNotify)request_free);
   g_task_run_in_thread (task, read_thread);
 }
 
@@ -102,6 +149,13 @@ StudioImport *
 studio_import_read_finish (GAsyncResult *result, GError **error)
 {
   return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+const char *const *
+studio_import_get_open_sizes (const StudioImport *self, const char **why)
+{
+  *why = self->why;
+  return (const char *const *)self->open;
 }
 
 const char *

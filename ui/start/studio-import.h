@@ -9,13 +9,17 @@ G_BEGIN_DECLS
 /* A model that was read. */
 typedef struct _StudioImport StudioImport;
 
-void
-studio_import_read_async (const char *path, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
+/* sizes: "height=224", values of open sizes, NULL-terminated, or NULL. */
+void studio_import_read_async (const char *path, const char *const *sizes, GCancellable *cancellable,
+                               GAsyncReadyCallback callback, gpointer data);
 /* (transfer full). The error lists every unsupported operator with its node. */
 StudioImport *studio_import_read_finish (GAsyncResult *result, GError **error);
 void studio_import_free (StudioImport *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioImport, studio_import_free)
 
+/* If the model cannot be imported while sizes of its inputs are open: their names, NULL-terminated, and why. The import
+ * then has no other content. NULL: the model was read. */
+const char *const *studio_import_get_open_sizes (const StudioImport *self, const char **why);
 /* The graph's path, in the model's folder, under the model's name or a similar one that is free. */
 const char *studio_import_get_path (const StudioImport *self);
 /* That of the weights; NULL: the model has none. */

@@ -12,6 +12,7 @@
 #include "ui/start/studio-files.h"
 #include "ui/start/studio-import.h"
 #include "ui/start/studio-new-dialog.h"
+#include "ui/start/studio-size-form.h"
 #include "ui/start/studio-weights-dialog.h"
 #include "ui/training/studio-training-settings.h"
 
@@ -173,9 +174,11 @@ typedef struct
   GWeakRef opener;
   AdwToast *toast;
   GCancellable *cancellable;
-  char *name;
+  char *path, *name;
   StudioImport *model; /* NULL: not read yet */
 } Import;
+
+static void read_model (StudioOpener *self, const char *path, const char *const *sizes);
 
 static void
 import_clear (gpointer data)
@@ -185,6 +188,7 @@ import_clear (gpointer data)
   g_weak_ref_clear (&import->opener);
   g_object_unref (import->toast);
   g_object_unref (import->cancellable);
+  g_free (import->path);
   g_free (import->name);
   studio_import_free (import->model);
 }
@@ -270,6 +274,38 @@ ask_before_import (StudioOpener *self, Import *import)
 }
 
 static void
+sizes_response_cb (AdwMessageDialog *dialog, const char *response, Import *import)
+{
+  g_autoptr (StudioOpener) self = g_weak_ref_get (&import->opener);
+
+  if (self != NULL && g_str_equal (response, "import"))
+    {
+      g_auto (GStrv) sizes = studio_size_form_get_sizes (adw_message_dialog_get_extra_child (dialog));
+
+      read_model (self, import->path, (const char *const *)sizes);
+    }
+}
+
+/* Numbers are computed from sizes that the model leaves open, so they have to be fixed. */
+static void
+ask_for_sizes (StudioOpener *self, Import *import, const char *const *names, const char *why)
+{
+  g_autofree char *heading = g_strdup_printf (_ ("Which sizes does “%s” have?"), import->name);
+  g_autofree char *body = g_strdup_printf (_ ("The model leaves sizes of its inputs open and computes with them. Fix "
+                                              "those that are needed; the others stay open.\n\n%s"),
+                                           why);
+  AdwMessageDialog *dialog = studio_question_new (self->window, heading, body);
+
+  adw_message_dialog_set_extra_child (dialog, studio_size_form_new (names));
+  adw_message_dialog_add_response (dialog, "import", _ ("_Import"));
+  adw_message_dialog_set_response_appearance (dialog, "import", ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (dialog, "import");
+  g_signal_connect_data (dialog, "response", G_CALLBACK (sizes_response_cb), g_rc_box_acquire (import),
+                         import_closed_cb, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
 model_read_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (Import) import = data;
@@ -278,22 +314,28 @@ model_read_cb (GObject *source, GAsyncResult *result, gpointer data)
 
   studio_toast_dismiss (import->toast);
   import->model = studio_import_read_finish (result, &error);
-  if (import->model != NULL && self != NULL && studio_tabs_get_page (self->tabs) != NULL)
-    ask_before_import (self, import);
-  else if (import->model == NULL)
+  if (import->model == NULL)
     import_failed (import, self, error);
+  else if (self != NULL && studio_tabs_get_page (self->tabs) != NULL)
+    {
+      const char *why;
+      const char *const *names = studio_import_get_open_sizes (import->model, &why);
+
+      if (names != NULL)
+        ask_for_sizes (self, import, names, why);
+      else
+        ask_before_import (self, import);
+    }
 }
 
 static void
-take_model (StudioOpener *self, GFile *file)
+read_model (StudioOpener *self, const char *path, const char *const *sizes)
 {
-  g_autofree char *path = g_file_get_path (file), *text = NULL;
-  Import *import;
+  g_autofree char *text = NULL;
+  Import *import = g_rc_box_new0 (Import);
 
-  if (path == NULL)
-    return;
-  import = g_rc_box_new0 (Import);
-  import->name = g_file_get_basename (file);
+  import->path = g_strdup (path);
+  import->name = g_path_get_basename (path);
   text = g_markup_printf_escaped (_ ("Reading “%s”…"), import->name);
   g_weak_ref_init (&import->opener, self);
   import->cancellable = g_cancellable_new ();
@@ -303,7 +345,16 @@ take_model (StudioOpener *self, GFile *file)
   g_signal_connect_object (import->toast, "button-clicked", G_CALLBACK (g_cancellable_cancel), import->cancellable,
                            G_CONNECT_SWAPPED);
   studio_page_add_toast (studio_tabs_get_page (self->tabs), import->toast);
-  studio_import_read_async (path, import->cancellable, model_read_cb, import);
+  studio_import_read_async (path, sizes, import->cancellable, model_read_cb, import);
+}
+
+static void
+take_model (StudioOpener *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+
+  if (path != NULL)
+    read_model (self, path, NULL);
 }
 
 /* ---- weights ---------------------------------------------------------------------- */
