@@ -5,8 +5,6 @@
 #include "engine/program/loom-prim.h"
 #include "engine/program/prim-private.h"
 
-#include <math.h>
-
 static const LoomPrim *const *const families[]
     = { loom_prims_elementwise, loom_prims_reduce,  loom_prims_matmul,     loom_prims_conv,
         loom_prims_pool,        loom_prims_softmax, loom_prims_attention,  loom_prims_attention_cached,
@@ -139,21 +137,19 @@ loom_prim_refuse (char **why, const char *format, ...)
 gboolean
 loom_prim_same_attrs (const LoomPrim *prim, const void *a, const void *b)
 {
-  if (prim->attrs_size == 0)
-    return TRUE;
-  return prim->equal != NULL && prim->equal (a, b);
+  return prim->attrs == NULL || (!(prim->flags & LOOM_PRIM_COLLECTIVE) && loom_attrs_equal (prim->attrs, a, b));
 }
 
-gboolean
-loom_same_number (double a, double b)
+char *
+loom_prim_describe (const LoomPrim *prim, const void *attrs)
 {
-  return a == b ? signbit (a) == signbit (b) : isnan (a) && isnan (b);
-}
+  g_autoptr (GString) text = g_string_new (NULL);
 
-gboolean
-loom_same_dims (const LoomDims *a, const LoomDims *b)
-{
-  return a->rank == b->rank && loom_same_ints (a->rank, a->dim, b->dim);
+  if (prim->attrs != NULL)
+    loom_attrs_append (text, prim->attrs, attrs);
+  if (prim->describe != NULL)
+    prim->describe (text, attrs);
+  return text->len > 0 ? g_strdup (text->str) : NULL;
 }
 
 gboolean
@@ -163,18 +159,6 @@ loom_same_ints (int n, const gint64 *a, const gint64 *b)
     if (a[i] != b[i])
       return FALSE;
   return TRUE;
-}
-
-guint
-loom_hash_int (guint hash, guint64 value)
-{
-  return hash * 31 + (guint)(value ^ value >> 32);
-}
-
-guint
-loom_hash_number (guint hash, double value)
-{
-  return loom_hash_int (hash, g_double_hash (&value));
 }
 
 gboolean

@@ -83,25 +83,13 @@ gradient_scatter (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_scatter (const void *attrs)
-{
-  return g_strdup_printf ("rows=%" G_GINT64_FORMAT, ((const LoomScatterTo *)attrs)->rows);
-}
-
 static double
 flops_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return (double)loom_desc_count (&in[1]);
 }
 
-static gboolean
-equal_scatter (const void *a, const void *b)
-{
-  const LoomScatterTo *x = a, *y = b;
-
-  return x->rows == y->rows;
-}
+static const LoomAttr scatter_attrs[] = { LOOM_ATTR ("rows", INT, LoomScatterTo, rows), LOOM_ATTR_LAST };
 
 static const LoomPrim scatter = { .name = "scatter_add_rows",
                                   .sharding = loom_shard_scatter_add_rows,
@@ -111,8 +99,7 @@ static const LoomPrim scatter = { .name = "scatter_add_rows",
                                   .max_out = 1,
                                   .infer = infer_scatter,
                                   .gradient = gradient_scatter,
-                                  .describe = describe_scatter,
-                                  .flops = flops_scatter,
-                                  .equal = equal_scatter };
+                                  .attrs = scatter_attrs,
+                                  .flops = flops_scatter };
 
 const LoomPrim *const loom_prims_gather[] = { &gather, &scatter, NULL };

@@ -32,12 +32,6 @@ flops_none (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return 0;
 }
 
-static char *
-describe_gather (const void *attrs)
-{
-  return g_strdup_printf ("axis=%d", ((const LoomGatherAttrs *)attrs)->axis);
-}
-
 /* ---- gather: x, index → y of index's shape ----------------------------- */
 
 static gboolean
@@ -71,13 +65,7 @@ gradient_gather (const LoomGradCall *call)
   return TRUE;
 }
 
-static gboolean
-equal_gather (const void *a, const void *b)
-{
-  const LoomGatherAttrs *x = a, *y = b;
-
-  return x->axis == y->axis;
-}
+static const LoomAttr gather_attrs[] = { LOOM_ATTR ("axis", INT, LoomGatherAttrs, axis), LOOM_ATTR_LAST };
 
 static const LoomPrim gather = { .name = "gather",
                                  .doc = "Elements along an axis by their index.",
@@ -87,9 +75,8 @@ static const LoomPrim gather = { .name = "gather",
                                  .infer = infer_gather,
                                  .gradient = gradient_gather,
                                  .sharding = loom_shard_gather,
-                                 .describe = describe_gather,
-                                 .flops = flops_none,
-                                 .equal = equal_gather };
+                                 .attrs = gather_attrs,
+                                 .flops = flops_none };
 
 LoomValue
 loom_gather (LoomProgram *p, LoomValue x, LoomValue index, int axis)
@@ -182,28 +169,16 @@ gradient_scatter (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_scatter (const void *attrs)
-{
-  static const char *const names[] = { "replace", "add", "mul", "max", "min" };
-  const LoomScatterAttrs *a = attrs;
-
-  return g_strdup_printf ("axis=%d %s", a->axis, names[a->mode]);
-}
-
 static double
 flops_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return ((const LoomScatterAttrs *)attrs)->mode == LOOM_SCATTER_REPLACE ? 0 : (double)loom_desc_count (&in[2]);
 }
 
-static gboolean
-equal_scatter (const void *a, const void *b)
-{
-  const LoomScatterAttrs *x = a, *y = b;
-
-  return x->axis == y->axis && x->mode == y->mode;
-}
+static const char *const scatter_words[] = { "replace", "add", "mul", "max", "min" };
+static const LoomAttr scatter_attrs[]
+    = { LOOM_ATTR ("axis", INT, LoomScatterAttrs, axis),
+        LOOM_ATTR ("", WORD, LoomScatterAttrs, mode, LOOM_ATTR_WORDS (scatter_words)), LOOM_ATTR_LAST };
 
 static const LoomPrim scatter = { .name = "scatter",
                                   .doc = "Puts elements into a base, or adds them there, along an axis by index.",
@@ -213,9 +188,8 @@ static const LoomPrim scatter = { .name = "scatter",
                                   .infer = infer_scatter,
                                   .gradient = gradient_scatter,
                                   .sharding = loom_shard_scatter,
-                                  .describe = describe_scatter,
-                                  .flops = flops_scatter,
-                                  .equal = equal_scatter };
+                                  .attrs = scatter_attrs,
+                                  .flops = flops_scatter };
 
 LoomValue
 loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, int axis, LoomScatterMode mode)
@@ -252,14 +226,6 @@ gradient_sort (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_sort (const void *attrs)
-{
-  const LoomSortAttrs *a = attrs;
-
-  return g_strdup_printf ("axis=%d%s", a->axis, a->descending ? " descending" : "");
-}
-
 /* The comparisons of a merge sort. */
 static double
 flops_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
@@ -269,13 +235,8 @@ flops_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return (double)loom_desc_count (&in[0]) * (double)g_bit_storage ((gulong)MAX (n, 1));
 }
 
-static gboolean
-equal_sort (const void *a, const void *b)
-{
-  const LoomSortAttrs *x = a, *y = b;
-
-  return x->axis == y->axis && x->descending == y->descending;
-}
+static const LoomAttr sort_attrs[] = { LOOM_ATTR ("axis", INT, LoomSortAttrs, axis),
+                                       LOOM_ATTR ("descending", FLAG, LoomSortAttrs, descending), LOOM_ATTR_LAST };
 
 static const LoomPrim sort = { .name = "sort",
                                .doc = "Sorted elements along an axis, and their previous positions.",
@@ -284,9 +245,8 @@ static const LoomPrim sort = { .name = "sort",
                                .max_out = 2,
                                .infer = infer_sort,
                                .gradient = gradient_sort,
-                               .describe = describe_sort,
-                               .flops = flops_sort,
-                               .equal = equal_sort };
+                               .attrs = sort_attrs,
+                               .flops = flops_sort };
 
 LoomValue
 loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *indices)
@@ -324,21 +284,9 @@ gradient_cumsum (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_cumsum (const void *attrs)
-{
-  const LoomCumsumAttrs *a = attrs;
-
-  return g_strdup_printf ("axis=%d%s%s", a->axis, a->exclusive ? " exclusive" : "", a->reverse ? " reverse" : "");
-}
-
-static gboolean
-equal_cumsum (const void *a, const void *b)
-{
-  const LoomCumsumAttrs *x = a, *y = b;
-
-  return x->axis == y->axis && x->exclusive == y->exclusive && x->reverse == y->reverse;
-}
+static const LoomAttr cumsum_attrs[]
+    = { LOOM_ATTR ("axis", INT, LoomCumsumAttrs, axis), LOOM_ATTR ("exclusive", FLAG, LoomCumsumAttrs, exclusive),
+        LOOM_ATTR ("reverse", FLAG, LoomCumsumAttrs, reverse), LOOM_ATTR_LAST };
 
 static const LoomPrim cumsum = { .name = "cumsum",
                                  .sharding = loom_shard_cumsum,
@@ -348,9 +296,8 @@ static const LoomPrim cumsum = { .name = "cumsum",
                                  .max_out = 1,
                                  .infer = infer_cumsum,
                                  .gradient = gradient_cumsum,
-                                 .describe = describe_cumsum,
-                                 .precision = LOOM_PRECISION_F32,
-                                 .equal = equal_cumsum };
+                                 .attrs = cumsum_attrs,
+                                 .precision = LOOM_PRECISION_F32 };
 
 LoomValue
 loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean reverse)

@@ -246,21 +246,6 @@ gradient_cofactor (const LoomGradCall *call)
 
 /* ---- the primitives ----------------------------------------------------- */
 
-static char *
-describe_triangular (const void *attrs)
-{
-  const LoomTriangularSolveAttrs *a = attrs;
-
-  return g_strdup_printf ("%s%s%s", a->upper ? "upper" : "lower", a->transpose ? " transpose" : "",
-                          a->unitriangular ? " unit" : "");
-}
-
-static char *
-describe_solve (const void *attrs)
-{
-  return ((const LoomSolveAttrs *)attrs)->transpose ? g_strdup ("transpose") : NULL;
-}
-
 /* Multiplications and additions, in leading order. */
 static double
 flops_cubic (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
@@ -279,21 +264,12 @@ static const LoomPrim cholesky = { .name = "cholesky",
                                    .gradient = gradient_cholesky,
                                    .flops = flops_cubic };
 
-static gboolean
-equal_triangular (const void *a, const void *b)
-{
-  const LoomTriangularSolveAttrs *x = a, *y = b;
-
-  return x->upper == y->upper && x->transpose == y->transpose && x->unitriangular == y->unitriangular;
-}
-
-static gboolean
-equal_solve (const void *a, const void *b)
-{
-  const LoomSolveAttrs *x = a, *y = b;
-
-  return x->transpose == y->transpose;
-}
+static const char *const triangle_words[] = { "lower", "upper" };
+static const LoomAttr triangular_attrs[]
+    = { LOOM_ATTR ("", WORD, LoomTriangularSolveAttrs, upper, LOOM_ATTR_WORDS (triangle_words)),
+        LOOM_ATTR ("transpose", FLAG, LoomTriangularSolveAttrs, transpose),
+        LOOM_ATTR ("unit", FLAG, LoomTriangularSolveAttrs, unitriangular), LOOM_ATTR_LAST };
+static const LoomAttr solve_attrs[] = { LOOM_ATTR ("transpose", FLAG, LoomSolveAttrs, transpose), LOOM_ATTR_LAST };
 
 static const LoomPrim triangular = { .name = "triangular_solve",
                                      .doc = "X of A X = B, where A is a triangle.",
@@ -303,9 +279,8 @@ static const LoomPrim triangular = { .name = "triangular_solve",
                                      .max_out = 1,
                                      .infer = infer_triangular,
                                      .gradient = gradient_triangular,
-                                     .describe = describe_triangular,
-                                     .flops = flops_cubic,
-                                     .equal = equal_triangular };
+                                     .attrs = triangular_attrs,
+                                     .flops = flops_cubic };
 
 static const LoomPrim solve = { .name = "solve",
                                 .doc = "X of A X = B.",
@@ -315,9 +290,8 @@ static const LoomPrim solve = { .name = "solve",
                                 .max_out = 3,
                                 .infer = infer_solve,
                                 .gradient = gradient_solve,
-                                .describe = describe_solve,
-                                .flops = flops_cubic,
-                                .equal = equal_solve };
+                                .attrs = solve_attrs,
+                                .flops = flops_cubic };
 
 static const LoomPrim det = { .name = "det",
                               .doc = "The determinant.",

@@ -142,25 +142,6 @@ over_iterations_matmul (LoomProgram *p, const void *attrs, guint n_in, const Loo
   return TRUE;
 }
 
-static char *
-describe_matmul (const void *attrs)
-{
-  const LoomMatmulAttrs *a = attrs;
-  g_autoptr (GString) s = g_string_new (NULL);
-
-  if (a->trans_a)
-    g_string_append (s, " trans_a");
-  if (a->trans_b)
-    g_string_append (s, " trans_b");
-  if (a->act != LOOM_SCALAR_ID)
-    g_string_append_printf (s, " act=%s", loom_scalar_name (a->act));
-  if (a->derivative != LOOM_SCALAR_ID)
-    g_string_append_printf (s, " slope=%s", loom_scalar_name (a->derivative));
-  if (a->sum_b)
-    g_string_append (s, " sum_b");
-  return s->len > 0 ? g_strdup (s->str + 1) : NULL;
-}
-
 static double
 flops_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
@@ -169,14 +150,13 @@ flops_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loo
   return 2.0 * (double)loom_desc_count (&out[0]) * (double)in[0].dim[in[0].rank - (a->trans_a ? 2 : 1)];
 }
 
-static gboolean
-equal_matmul (const void *a, const void *b)
-{
-  const LoomMatmulAttrs *x = a, *y = b;
-
-  return x->trans_a == y->trans_a && x->trans_b == y->trans_b && x->has_bias == y->has_bias && x->act == y->act
-         && x->derivative == y->derivative && x->sum_b == y->sum_b;
-}
+static const LoomAttr matmul_attrs[] = { LOOM_ATTR ("trans_a", FLAG, LoomMatmulAttrs, trans_a),
+                                         LOOM_ATTR ("trans_b", FLAG, LoomMatmulAttrs, trans_b),
+                                         LOOM_ATTR (NULL, FLAG, LoomMatmulAttrs, has_bias),
+                                         LOOM_ATTR ("act", SCALAR, LoomMatmulAttrs, act),
+                                         LOOM_ATTR ("slope", SCALAR, LoomMatmulAttrs, derivative),
+                                         LOOM_ATTR ("sum_b", FLAG, LoomMatmulAttrs, sum_b),
+                                         LOOM_ATTR_LAST };
 
 static const LoomPrim matmul = { .name = "matmul",
                                  .sharding = loom_shard_matmul,
@@ -187,10 +167,9 @@ static const LoomPrim matmul = { .name = "matmul",
                                  .max_out = 1,
                                  .infer = infer_matmul,
                                  .gradient = gradient_matmul,
-                                 .describe = describe_matmul,
+                                 .attrs = matmul_attrs,
                                  .flops = flops_matmul,
                                  .precision = LOOM_PRECISION_LOW,
-                                 .equal = equal_matmul,
                                  .sum_over_iterations = sum_over_iterations_matmul,
                                  .over_iterations = over_iterations_matmul };
 

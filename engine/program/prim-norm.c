@@ -321,28 +321,16 @@ expand_layer_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, 
 
 /* ---- listings --------------------------------------------------------- */
 
-static char *
-describe_norm (const void *attrs)
-{
-  const LoomNormAttrs *a = attrs;
-
-  return g_strdup_printf ("eps=%g%s%s%s", a->eps, a->affine ? " affine" : "", a->act != LOOM_SCALAR_ID ? " act=" : "",
-                          a->act != LOOM_SCALAR_ID ? loom_scalar_name (a->act) : "");
-}
-
 static double
 flops_norm (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return 8.0 * (double)loom_desc_count (&out[0]);
 }
 
-static gboolean
-equal_norm (const void *a, const void *b)
-{
-  const LoomNormAttrs *x = a, *y = b;
-
-  return loom_same_number (x->eps, y->eps) && x->axes == y->axes && x->affine == y->affine && x->act == y->act;
-}
+static const LoomAttr norm_attrs[]
+    = { LOOM_ATTR ("eps", NUMBER, LoomNormAttrs, eps), LOOM_ATTR (NULL, INT, LoomNormAttrs, axes),
+        LOOM_ATTR ("affine", FLAG, LoomNormAttrs, affine), LOOM_ATTR ("act", SCALAR, LoomNormAttrs, act),
+        LOOM_ATTR_LAST };
 
 #define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type, division, facts)                   \
   static const LoomPrim variable = { .name = id,                                                                       \
@@ -354,11 +342,10 @@ equal_norm (const void *a, const void *b)
                                      .infer = inference,                                                               \
                                      .gradient = rule,                                                                 \
                                      .expand = expansion,                                                              \
-                                     .describe = describe_norm,                                                        \
+                                     .attrs = norm_attrs,                                                              \
                                      .flops = flops_norm,                                                              \
                                      .precision = LOOM_PRECISION_##rule_of_type,                                       \
-                                     .sharding = loom_shard_##division,                                                \
-                                     .equal = equal_norm };
+                                     .sharding = loom_shard_##division };
 
 PRIM (batch_norm, "batch_norm",
       "Normalises each channel to mean 0 and variance 1 over the batch; also returns mean and variance.", 3,

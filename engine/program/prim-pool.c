@@ -214,16 +214,6 @@ expand_avg_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, Lo
 
 /* ---- listings --------------------------------------------------------- */
 
-static char *
-describe_pool (const void *attrs)
-{
-  const LoomPool2dAttrs *a = attrs;
-  g_autofree char *kernel = loom_ints_to_string (2, a->kernel), *stride = loom_ints_to_string (2, a->stride);
-  g_autofree char *pad = loom_ints_to_string (2, a->pad);
-
-  return g_strdup_printf ("kernel=%s stride=%s pad=%s", kernel, stride, pad);
-}
-
 static double
 flops_pool (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
@@ -232,17 +222,14 @@ flops_pool (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return (double)MIN (loom_desc_count (&in[0]), loom_desc_count (&out[0])) * (double)(a->kernel[0] * a->kernel[1]);
 }
 
-static gboolean
-equal_pool (const void *a, const void *b)
-{
-  const LoomPool2dTo *x = a, *y = b;
-
-  return loom_same_ints (2, x->kernel.kernel, y->kernel.kernel)
-         && loom_same_ints (2, x->kernel.stride, y->kernel.stride) && loom_same_ints (2, x->kernel.pad, y->kernel.pad)
-         && loom_same_ints (2, x->kernel.dilation, y->kernel.dilation)
-         && x->kernel.count_include_pad == y->kernel.count_include_pad && x->kernel.divisor == y->kernel.divisor
-         && loom_same_ints (2, x->size, y->size);
-}
+static const LoomAttr pool_attrs[] = { LOOM_ATTR_ARRAY ("kernel", INT, LoomPool2dTo, kernel.kernel),
+                                       LOOM_ATTR_ARRAY ("stride", INT, LoomPool2dTo, kernel.stride),
+                                       LOOM_ATTR_ARRAY ("pad", INT, LoomPool2dTo, kernel.pad),
+                                       LOOM_ATTR_ARRAY (NULL, INT, LoomPool2dTo, kernel.dilation),
+                                       LOOM_ATTR (NULL, FLAG, LoomPool2dTo, kernel.count_include_pad),
+                                       LOOM_ATTR (NULL, INT, LoomPool2dTo, kernel.divisor),
+                                       LOOM_ATTR_ARRAY (NULL, INT, LoomPool2dTo, size),
+                                       LOOM_ATTR_LAST };
 
 static const LoomPrim max_pool = { .name = "max_pool2d",
                                    .sharding = loom_shard_samples,
@@ -253,9 +240,8 @@ static const LoomPrim max_pool = { .name = "max_pool2d",
                                    .infer = infer_max,
                                    .gradient = gradient_max,
                                    .expand = expand_max,
-                                   .describe = describe_pool,
-                                   .flops = flops_pool,
-                                   .equal = equal_pool };
+                                   .attrs = pool_attrs,
+                                   .flops = flops_pool };
 
 static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
                                         .sharding = loom_shard_samples,
@@ -265,9 +251,8 @@ static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
                                         .max_out = 1,
                                         .infer = infer_max_grad,
                                         .expand = expand_max_grad,
-                                        .describe = describe_pool,
-                                        .flops = flops_pool,
-                                        .equal = equal_pool };
+                                        .attrs = pool_attrs,
+                                        .flops = flops_pool };
 
 static const LoomPrim avg_pool = { .name = "avg_pool2d",
                                    .sharding = loom_shard_samples,
@@ -278,9 +263,8 @@ static const LoomPrim avg_pool = { .name = "avg_pool2d",
                                    .infer = infer_one,
                                    .gradient = gradient_avg,
                                    .expand = expand_avg,
-                                   .describe = describe_pool,
-                                   .flops = flops_pool,
-                                   .equal = equal_pool };
+                                   .attrs = pool_attrs,
+                                   .flops = flops_pool };
 
 static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
                                         .sharding = loom_shard_samples,
@@ -291,8 +275,7 @@ static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
                                         .infer = infer_one,
                                         .gradient = gradient_avg_grad,
                                         .expand = expand_avg_grad,
-                                        .describe = describe_pool,
-                                        .flops = flops_pool,
-                                        .equal = equal_pool };
+                                        .attrs = pool_attrs,
+                                        .flops = flops_pool };
 
 const LoomPrim *const loom_prims_pool[] = { &max_pool, &max_pool_grad, &avg_pool, &avg_pool_grad, NULL };

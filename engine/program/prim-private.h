@@ -64,13 +64,7 @@ LoomDType loom_dtype_promote (LoomDType a, LoomDType b);
 gboolean loom_prim_refuse (char **why, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Refuses unless there are exactly n operands. */
 gboolean loom_prim_arity (guint n_in, guint n, char **why);
-/* TRUE for the same number, for equal(). -0 and 0 differ; all NaNs are equal. */
-gboolean loom_same_number (double a, double b);
-gboolean loom_same_dims (const LoomDims *a, const LoomDims *b);
 gboolean loom_same_ints (int n, const gint64 *a, const gint64 *b);
-/* Adds one number of the attributes to a hash, for hash(). */
-guint loom_hash_int (guint hash, guint64 value);
-guint loom_hash_number (guint hash, double value);
 /* "[a, b]" of a list of integers, for describe(). */
 char *loom_ints_to_string (guint n, const gint64 *values);
 

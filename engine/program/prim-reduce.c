@@ -88,35 +88,14 @@ sum_over_iterations_reduce (LoomProgram *p, const void *attrs, guint n_in, const
   return TRUE;
 }
 
-static char *
-describe_reduce (const void *attrs)
-{
-  static const char *const name[] = { "sum", "max", "min", "prod" };
-  const LoomReduceAttrs *a = attrs;
-  GString *s = g_string_new (name[a->op]);
-
-  g_string_append (s, " axes=");
-  for (int i = 0, n = 0; i < LOOM_MAX_RANK; i++)
-    {
-      if (a->axes >> i & 1)
-        g_string_append_printf (s, "%s%d", n++ > 0 ? "," : "", i);
-    }
-  return g_string_free (s, FALSE);
-}
-
 static double
 flops_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return (double)loom_desc_count (&in[0]);
 }
 
-static gboolean
-equal_reduce (const void *a, const void *b)
-{
-  const LoomReduceAttrs *x = a, *y = b;
-
-  return x->op == y->op && x->axes == y->axes;
-}
+static const LoomAttr reduce_attrs[] = { LOOM_ATTR ("", WORD, LoomReduceAttrs, op, LOOM_ATTR_WORDS (loom_reduce_words)),
+                                         LOOM_ATTR ("axes", AXES, LoomReduceAttrs, axes), LOOM_ATTR_LAST };
 
 static const LoomPrim reduce = { .name = "reduce",
                                  .sharding = loom_shard_reduce,
@@ -126,10 +105,9 @@ static const LoomPrim reduce = { .name = "reduce",
                                  .max_out = 1,
                                  .infer = infer_reduce,
                                  .gradient = gradient_reduce,
-                                 .describe = describe_reduce,
+                                 .attrs = reduce_attrs,
                                  .flops = flops_reduce,
                                  .precision = LOOM_PRECISION_F32,
-                                 .equal = equal_reduce,
                                  .sum_over_iterations = sum_over_iterations_reduce };
 
 static gboolean
@@ -150,24 +128,11 @@ infer_argreduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTe
   return TRUE;
 }
 
-static char *
-describe_argreduce (const void *attrs)
-{
-  const LoomArgReduceAttrs *a = attrs;
-
-  if (a->classes != 0)
-    return g_strdup_printf ("%s axis=%d classes=%" G_GINT64_FORMAT, a->largest ? "max" : "min", a->axis,
-                            (gint64)a->classes);
-  return g_strdup_printf ("%s axis=%d", a->largest ? "max" : "min", a->axis);
-}
-
-static gboolean
-equal_argreduce (const void *a, const void *b)
-{
-  const LoomArgReduceAttrs *x = a, *y = b;
-
-  return x->largest == y->largest && x->axis == y->axis && x->classes == y->classes;
-}
+static const char *const argreduce_words[] = { "min", "max" };
+static const LoomAttr argreduce_attrs[]
+    = { LOOM_ATTR ("", WORD, LoomArgReduceAttrs, largest, LOOM_ATTR_WORDS (argreduce_words)),
+        LOOM_ATTR ("axis", INT, LoomArgReduceAttrs, axis),
+        LOOM_ATTR ("classes", INT, LoomArgReduceAttrs, classes, LOOM_ATTR_UNLESS (0)), LOOM_ATTR_LAST };
 
 static const LoomPrim argreduce = { .name = "argreduce",
                                     .sharding = loom_shard_argreduce,
@@ -177,8 +142,7 @@ static const LoomPrim argreduce = { .name = "argreduce",
                                     .max_out = 1,
                                     .infer = infer_argreduce,
                                     .gradient_is_zero = TRUE,
-                                    .describe = describe_argreduce,
-                                    .flops = flops_reduce,
-                                    .equal = equal_argreduce };
+                                    .attrs = argreduce_attrs,
+                                    .flops = flops_reduce };
 
 const LoomPrim *const loom_prims_reduce[] = { &reduce, &argreduce, NULL };

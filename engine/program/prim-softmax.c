@@ -70,27 +70,14 @@ expand_softmax_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in
   out[0] = loom_binary (p, LOOM_SCALAR_MUL, y, loom_binary (p, LOOM_SCALAR_SUB, g, sum));
 }
 
-static char *
-describe_softmax (const void *attrs)
-{
-  const LoomSoftmaxAttrs *a = attrs;
-
-  return g_strdup_printf ("axis=%d%s", a->axis, a->log ? " log" : "");
-}
-
 static double
 flops_softmax (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return 5.0 * (double)loom_desc_count (&in[0]);
 }
 
-static gboolean
-equal_softmax (const void *a, const void *b)
-{
-  const LoomSoftmaxAttrs *x = a, *y = b;
-
-  return x->axis == y->axis && x->log == y->log;
-}
+static const LoomAttr softmax_attrs[] = { LOOM_ATTR ("axis", INT, LoomSoftmaxAttrs, axis),
+                                          LOOM_ATTR ("log", FLAG, LoomSoftmaxAttrs, log), LOOM_ATTR_LAST };
 
 static const LoomPrim softmax = { .name = "softmax",
                                   .sharding = loom_shard_softmax,
@@ -101,10 +88,9 @@ static const LoomPrim softmax = { .name = "softmax",
                                   .infer = infer_softmax,
                                   .gradient = gradient_softmax,
                                   .expand = expand_softmax,
-                                  .describe = describe_softmax,
+                                  .attrs = softmax_attrs,
                                   .flops = flops_softmax,
-                                  .precision = LOOM_PRECISION_F32,
-                                  .equal = equal_softmax };
+                                  .precision = LOOM_PRECISION_F32 };
 
 static const LoomPrim softmax_grad = { .name = "softmax_grad",
                                        .sharding = loom_shard_softmax,
@@ -114,8 +100,7 @@ static const LoomPrim softmax_grad = { .name = "softmax_grad",
                                        .max_out = 1,
                                        .infer = infer_softmax_grad,
                                        .expand = expand_softmax_grad,
-                                       .describe = describe_softmax,
-                                       .flops = flops_softmax,
-                                       .equal = equal_softmax };
+                                       .attrs = softmax_attrs,
+                                       .flops = flops_softmax };
 
 const LoomPrim *const loom_prims_softmax[] = { &softmax, &softmax_grad, NULL };

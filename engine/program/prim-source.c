@@ -14,31 +14,15 @@ infer_fill (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return TRUE;
 }
 
-static char *
-describe_fill (const void *attrs)
-{
-  return g_strdup_printf ("%.9g", ((const LoomFillTo *)attrs)->kernel.value);
-}
-
 static double
 constant_fill (const void *attrs)
 {
   return ((const LoomFillTo *)attrs)->kernel.value;
 }
 
-static gboolean
-equal_fill (const void *a, const void *b)
-{
-  const LoomFillTo *x = a, *y = b;
-
-  return x->dtype == y->dtype && loom_same_dims (&x->to, &y->to) && loom_same_number (x->kernel.value, y->kernel.value);
-}
-
-static guint
-hash_fill (const void *attrs)
-{
-  return loom_hash_number (0, constant_fill (attrs));
-}
+static const LoomAttr fill_attrs[]
+    = { LOOM_ATTR ("", NUMBER, LoomFillTo, kernel.value, .digits = 9), LOOM_ATTR (NULL, DTYPE, LoomFillTo, dtype),
+        LOOM_ATTR (NULL, DIMS, LoomFillTo, to), LOOM_ATTR_LAST };
 
 static const LoomPrim fill = { .name = "fill",
                                .dims_at = G_STRUCT_OFFSET (LoomFillTo, to) + 1,
@@ -48,9 +32,7 @@ static const LoomPrim fill = { .name = "fill",
                                .max_out = 1,
                                .infer = infer_fill,
                                .gradient_is_zero = TRUE,
-                               .describe = describe_fill,
-                               .equal = equal_fill,
-                               .hash = hash_fill,
+                               .attrs = fill_attrs,
                                .constant = constant_fill };
 
 static gboolean
@@ -67,30 +49,12 @@ infer_iota (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return TRUE;
 }
 
-static char *
-describe_iota (const void *attrs)
-{
-  const LoomIotaTo *a = attrs;
-
-  return g_strdup_printf ("axis=%d start=%g step=%g", a->kernel.axis, a->kernel.start, a->kernel.step);
-}
-
-static gboolean
-equal_iota (const void *a, const void *b)
-{
-  const LoomIotaTo *x = a, *y = b;
-
-  return x->dtype == y->dtype && loom_same_dims (&x->to, &y->to) && x->kernel.axis == y->kernel.axis
-         && loom_same_number (x->kernel.start, y->kernel.start) && loom_same_number (x->kernel.step, y->kernel.step);
-}
-
-static guint
-hash_iota (const void *attrs)
-{
-  const LoomIotaTo *a = attrs;
-
-  return loom_hash_number (loom_hash_number ((guint)a->kernel.axis, a->kernel.start), a->kernel.step);
-}
+static const LoomAttr iota_attrs[] = { LOOM_ATTR ("axis", INT, LoomIotaTo, kernel.axis),
+                                       LOOM_ATTR ("start", NUMBER, LoomIotaTo, kernel.start),
+                                       LOOM_ATTR ("step", NUMBER, LoomIotaTo, kernel.step),
+                                       LOOM_ATTR (NULL, DTYPE, LoomIotaTo, dtype),
+                                       LOOM_ATTR (NULL, DIMS, LoomIotaTo, to),
+                                       LOOM_ATTR_LAST };
 
 static const LoomPrim iota = { .name = "iota",
                                .doc = "Counts along an axis.",
@@ -99,9 +63,7 @@ static const LoomPrim iota = { .name = "iota",
                                .max_out = 1,
                                .infer = infer_iota,
                                .gradient_is_zero = TRUE,
-                               .describe = describe_iota,
-                               .equal = equal_iota,
-                               .hash = hash_iota };
+                               .attrs = iota_attrs };
 
 static gboolean
 infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -122,32 +84,20 @@ infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-static char *
-describe_random (const void *attrs)
+/* Integers have no kind. */
+static void
+describe_random (GString *to, const void *attrs)
 {
+  static const char *const kinds[] = { "uniform", "normal", "exponential", "mask" };
   const LoomRandomTo *a = attrs;
 
-  static const char *const kinds[] = { "uniform", "normal", "exponential", "mask" };
-
-  return g_strdup_printf ("%s stream=%016" G_GINT64_MODIFIER "x",
+  g_string_append_printf (to, "%s stream=%016" G_GINT64_MODIFIER "x",
                           a->dtype == LOOM_I64 ? "whole" : kinds[a->kernel.kind], (guint64)a->kernel.stream);
 }
 
-static gboolean
-equal_random (const void *a, const void *b)
-{
-  const LoomRandomTo *x = a, *y = b;
-
-  return x->dtype == y->dtype && loom_same_dims (&x->to, &y->to) && x->kernel.kind == y->kernel.kind
-         && x->kernel.stream == y->kernel.stream;
-}
-
-/* All random calls of a graph read the same seed and step, so only their attributes differ. */
-static guint
-hash_random (const void *attrs)
-{
-  return loom_hash_int (0, ((const LoomRandomTo *)attrs)->kernel.stream);
-}
+static const LoomAttr random_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomRandomTo, kernel.kind), LOOM_ATTR (NULL, BITS, LoomRandomTo, kernel.stream),
+        LOOM_ATTR (NULL, DTYPE, LoomRandomTo, dtype), LOOM_ATTR (NULL, DIMS, LoomRandomTo, to), LOOM_ATTR_LAST };
 
 static const LoomPrim random_prim = { .name = "random",
                                       .doc = "Numbers that depend only on seed, stream, step and position.",
@@ -157,9 +107,8 @@ static const LoomPrim random_prim = { .name = "random",
                                       .max_out = 1,
                                       .infer = infer_random,
                                       .gradient_is_zero = TRUE,
-                                      .describe = describe_random,
-                                      .equal = equal_random,
-                                      .hash = hash_random };
+                                      .attrs = random_attrs,
+                                      .describe = describe_random };
 
 static gboolean
 infer_require (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -180,13 +129,7 @@ gradient_require (const LoomGradCall *call)
   return TRUE;
 }
 
-static gboolean
-equal_require (const void *a, const void *b)
-{
-  const LoomRequireAttrs *x = a, *y = b;
-
-  return strncmp (x->what, y->what, sizeof x->what) == 0;
-}
+static const LoomAttr require_attrs[] = { LOOM_ATTR (NULL, TEXT, LoomRequireAttrs, what), LOOM_ATTR_LAST };
 
 static const LoomPrim require = { .name = "require",
                                   .doc = "The value itself; an error if a condition does not hold.",
@@ -195,6 +138,6 @@ static const LoomPrim require = { .name = "require",
                                   .max_out = 1,
                                   .infer = infer_require,
                                   .gradient = gradient_require,
-                                  .equal = equal_require };
+                                  .attrs = require_attrs };
 
 const LoomPrim *const loom_prims_source[] = { &fill, &iota, &random_prim, &require, NULL };
