@@ -1,58 +1,40 @@
-/* The registry of primitives, and helpers of shape rules.
- *
- * Each family is a list in its own file. The lists become one array, in the order of listings, and one hash table by
- * name. */
-#include "engine/program/loom-prim.h"
+/* The registry of primitives, and helpers of shape rules. prim-list.h has the name of each row of prim-*.c
+ * (kernels/rows.sed). */
+#include "engine/program/prim-list.h"
 #include "engine/program/prim-private.h"
+#include "kernels/optim.h"
 
-static const LoomPrim *const *const families[]
-    = { loom_prims_elementwise, loom_prims_reduce,  loom_prims_matmul,     loom_prims_conv,
-        loom_prims_pool,        loom_prims_softmax, loom_prims_attention,  loom_prims_attention_cached,
-        loom_prims_loss,        loom_prims_norm,    loom_prims_gather,     loom_prims_index,
-        loom_prims_shape,       loom_prims_source,  loom_prims_update,     loom_prims_custom,
-        loom_prims_linalg,      loom_prims_control, loom_prims_collective, loom_prims_visit,
-        loom_prims_order,       loom_prims_transfer };
+#define DECLARE(name)               extern const LoomPrim loom_prim_##name;
+#define DECLARE_STEP(name, scalars) DECLARE (name##_step)
+LOOM_ROWS (DECLARE)
+LOOM_STEPS (DECLARE_STEP)
 
-static GPtrArray *all;
-static GHashTable *by_name;
+#define ROW(name)               &loom_prim_##name,
+#define ROW_STEP(name, scalars) ROW (name##_step)
+static const LoomPrim *const all[] = { LOOM_ROWS (ROW) LOOM_STEPS (ROW_STEP) NULL };
 
 static gpointer
-build_registry (gpointer unused)
+build_names (gpointer unused)
 {
-  all = g_ptr_array_new ();
-  by_name = g_hash_table_new (g_str_hash, g_str_equal);
-  for (guint f = 0; f < G_N_ELEMENTS (families); f++)
-    {
-      for (const LoomPrim *const *prim = families[f]; *prim != NULL; prim++)
-        {
-          g_ptr_array_add (all, (gpointer)*prim);
-          g_hash_table_insert (by_name, (gpointer)(*prim)->name, (gpointer)*prim);
-        }
-    }
-  g_ptr_array_add (all, NULL);
-  return NULL;
-}
+  GHashTable *by_name = g_hash_table_new (g_str_hash, g_str_equal);
 
-static void
-ensure_registry (void)
-{
-  static GOnce once = G_ONCE_INIT;
-
-  g_once (&once, build_registry, NULL);
+  for (const LoomPrim *const *prim = all; *prim != NULL; prim++)
+    g_hash_table_insert (by_name, (gpointer)(*prim)->name, (gpointer)*prim);
+  return by_name;
 }
 
 const LoomPrim *const *
 loom_prims (void)
 {
-  ensure_registry ();
-  return (const LoomPrim *const *)all->pdata;
+  return all;
 }
 
 const LoomPrim *
 loom_prim (const char *name)
 {
-  ensure_registry ();
-  return g_hash_table_lookup (by_name, name);
+  static GOnce once = G_ONCE_INIT;
+
+  return g_hash_table_lookup (g_once (&once, build_names, NULL), name);
 }
 
 LoomTensorDesc

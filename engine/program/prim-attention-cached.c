@@ -52,7 +52,7 @@ flops (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensor
 static const LoomAttr attention_attrs[]
     = { LOOM_ATTR ("scale", NUMBER, LoomAttentionCachedAttrs, scale), LOOM_ATTR_LAST };
 
-static const LoomPrim attention_cached
+const LoomPrim loom_prim_attention_cached
     = { .name = "attention_cached",
         .doc = "Causal attention over cached keys and values, to which it appends those of its own positions.",
         .tier = LOOM_TIER_CORE,
@@ -63,5 +63,3 @@ static const LoomPrim attention_cached
         .flops = flops,
         .precision = LOOM_PRECISION_F32,
         .updates = updates };
-
-const LoomPrim *const loom_prims_attention_cached[] = { &attention_cached, NULL };

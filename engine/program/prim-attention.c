@@ -439,7 +439,7 @@ shard_attention (LoomShardingCall *call)
                           : (LoomSharding){ .kind = LOOM_SHARDING_PARTIAL };
 }
 
-static const LoomPrim attention
+const LoomPrim loom_prim_attention
     = { .name = "attention",
         .sharding = shard_attention,
         .doc = "Values averaged by the softmax of scaled products of queries and keys; also log Σ exp of each query.",
@@ -455,18 +455,16 @@ static const LoomPrim attention
         .flops = flops_attention,
         .precision = LOOM_PRECISION_LOW };
 
-static const LoomPrim attention_grad = { .name = "attention_grad",
-                                         .sharding = shard_attention,
-                                         .doc = "The gradient of attention, which recomputes the weights.",
-                                         .tier = LOOM_TIER_COMPOSITE,
-                                         .attrs_size = sizeof (LoomAttentionAttrs),
-                                         .max_out = 3,
-                                         .draws = draws_attention,
-                                         .infer = infer_attention_grad,
-                                         .expand = expand_attention_grad,
-                                         .attrs = attention_attrs,
-                                         .describe = describe_strides,
-                                         .flops = flops_attention_grad,
-                                         .precision = LOOM_PRECISION_F32 };
-
-const LoomPrim *const loom_prims_attention[] = { &attention, &attention_grad, NULL };
+const LoomPrim loom_prim_attention_grad = { .name = "attention_grad",
+                                            .sharding = shard_attention,
+                                            .doc = "The gradient of attention, which recomputes the weights.",
+                                            .tier = LOOM_TIER_COMPOSITE,
+                                            .attrs_size = sizeof (LoomAttentionAttrs),
+                                            .max_out = 3,
+                                            .draws = draws_attention,
+                                            .infer = infer_attention_grad,
+                                            .expand = expand_attention_grad,
+                                            .attrs = attention_attrs,
+                                            .describe = describe_strides,
+                                            .flops = flops_attention_grad,
+                                            .precision = LOOM_PRECISION_F32 };

@@ -55,15 +55,16 @@ shard_all_reduce (LoomShardingCall *call)
       call->want[k] = call->result[k] = call->have[k];
 }
 
-static const LoomPrim all_reduce = { .name = "all_reduce",
-                                     .doc = "Sums values of the same shape over all ranks; every rank gets the sums.",
-                                     .purpose = "The exchange of gradients between ranks",
-                                     .tier = LOOM_TIER_CORE,
-                                     .flags = LOOM_PRIM_COLLECTIVE,
-                                     .attrs_size = sizeof (LoomAllReduceAttrs),
-                                     .sharding = shard_all_reduce,
-                                     .infer = infer_all_reduce,
-                                     .attrs = all_reduce_attrs };
+const LoomPrim loom_prim_all_reduce
+    = { .name = "all_reduce",
+        .doc = "Sums values of the same shape over all ranks; every rank gets the sums.",
+        .purpose = "The exchange of gradients between ranks",
+        .tier = LOOM_TIER_CORE,
+        .flags = LOOM_PRIM_COLLECTIVE,
+        .attrs_size = sizeof (LoomAllReduceAttrs),
+        .sharding = shard_all_reduce,
+        .infer = infer_all_reduce,
+        .attrs = all_reduce_attrs };
 
 static gboolean
 infer_reduce_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -88,7 +89,7 @@ static const LoomAttr reduce_scatter_attrs[]
         LOOM_ATTR ("", WORD, LoomReduceScatterAttrs, along, LOOM_ATTR_WORDS (along_words)),
         LOOM_ATTR_LAST };
 
-static const LoomPrim reduce_scatter
+const LoomPrim loom_prim_reduce_scatter
     = { .name = "reduce_scatter",
         .doc = "Sums values of the same shape over all ranks; every rank gets a part of the elements.",
         .purpose = "The exchange of gradients between ranks",
@@ -120,14 +121,14 @@ static const LoomAttr unshard_attrs[]
         LOOM_ATTR ("", WORD, LoomUnshardTo, along, LOOM_ATTR_WORDS (along_words)),
         LOOM_ATTR_ARRAY (NULL, DIMS, LoomUnshardTo, to, LOOM_ATTR_USED (LoomUnshardTo, n)), LOOM_ATTR_LAST };
 
-static const LoomPrim unshard = { .name = "unshard",
-                                  .doc = "Gathers the ranks' shards of each value; every rank gets the whole.",
-                                  .purpose = "The exchange of parameters between ranks",
-                                  .tier = LOOM_TIER_CORE,
-                                  .flags = LOOM_PRIM_COLLECTIVE,
-                                  .attrs_size = sizeof (LoomUnshardTo),
-                                  .infer = infer_unshard,
-                                  .attrs = unshard_attrs };
+const LoomPrim loom_prim_unshard = { .name = "unshard",
+                                     .doc = "Gathers the ranks' shards of each value; every rank gets the whole.",
+                                     .purpose = "The exchange of parameters between ranks",
+                                     .tier = LOOM_TIER_CORE,
+                                     .flags = LOOM_PRIM_COLLECTIVE,
+                                     .attrs_size = sizeof (LoomUnshardTo),
+                                     .infer = infer_unshard,
+                                     .attrs = unshard_attrs };
 
 static gboolean
 infer_all_gather (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -174,18 +175,18 @@ shard_all_gather (LoomShardingCall *call)
     call->want[0] = call->result[0] = call->have[0];
 }
 
-static const LoomPrim all_gather = { .name = "all_gather",
-                                     .doc = "Concatenates the parts of all ranks along the first axis.",
-                                     .purpose = "The exchange of values between ranks",
-                                     .tier = LOOM_TIER_CORE,
-                                     .flags = LOOM_PRIM_COLLECTIVE,
-                                     .attrs_size = sizeof (LoomAllGatherTo),
-                                     .sharding = shard_all_gather,
-                                     .dims_at = G_STRUCT_OFFSET (LoomAllGatherTo, to) + 1,
-                                     .max_out = 1,
-                                     .infer = infer_all_gather,
-                                     .attrs = all_gather_attrs,
-                                     .describe = describe_all_gather };
+const LoomPrim loom_prim_all_gather = { .name = "all_gather",
+                                        .doc = "Concatenates the parts of all ranks along the first axis.",
+                                        .purpose = "The exchange of values between ranks",
+                                        .tier = LOOM_TIER_CORE,
+                                        .flags = LOOM_PRIM_COLLECTIVE,
+                                        .attrs_size = sizeof (LoomAllGatherTo),
+                                        .sharding = shard_all_gather,
+                                        .dims_at = G_STRUCT_OFFSET (LoomAllGatherTo, to) + 1,
+                                        .max_out = 1,
+                                        .infer = infer_all_gather,
+                                        .attrs = all_gather_attrs,
+                                        .describe = describe_all_gather };
 
 LoomMeshAxis
 loom_collective_along (const LoomPrim *prim, const void *attrs)
@@ -197,14 +198,15 @@ loom_collective_along (const LoomPrim *prim, const void *attrs)
   /* Sends and receives between stages. */
   if (prim->flags & LOOM_PRIM_SIDE_EFFECT)
     return LOOM_MESH_PIPELINE;
-  return prim == &all_gather ? ((const LoomAllGatherTo *)attrs)->along : ((const LoomAllReduceAttrs *)attrs)->along;
+  return prim == &loom_prim_all_gather ? ((const LoomAllGatherTo *)attrs)->along
+                                       : ((const LoomAllReduceAttrs *)attrs)->along;
 }
 
 void
 prim_collective_choose (const LoomPrim *prim, gpointer attrs, guint n, const guint *at)
 {
   ((LoomAllReduceAttrs *)attrs)->n = n;
-  for (guint k = 0; k < n && prim == &unshard; k++)
+  for (guint k = 0; k < n && prim == &loom_prim_unshard; k++)
     ((LoomUnshardTo *)attrs)->to[k] = ((LoomUnshardTo *)attrs)->to[at[k]];
 }
 
@@ -213,5 +215,3 @@ prim_is_all_reduce (const LoomPrim *prim)
 {
   return prim->infer == infer_all_reduce;
 }
-
-const LoomPrim *const loom_prims_collective[] = { &all_reduce, &reduce_scatter, &unshard, &all_gather, NULL };

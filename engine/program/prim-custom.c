@@ -107,15 +107,13 @@ static const LoomAttr custom_gradient_attrs[]
                          LOOM_ATTR_USED (LoomCustomGradientAttrs, backward.n_out)),
         LOOM_ATTR_LAST };
 
-static const LoomPrim custom_gradient = { .name = "custom_gradient",
-                                          .sharding = loom_shard_same,
-                                          .doc = "The first operand, with a gradient by the user's formula.",
-                                          .tier = LOOM_TIER_CORE,
-                                          .attrs_size = sizeof (LoomCustomGradientAttrs),
-                                          .max_out = 1,
-                                          .infer = infer_custom_gradient,
-                                          .gradient = gradient_custom_gradient,
-                                          .view = LOOM_VIEW_ALWAYS,
-                                          .attrs = custom_gradient_attrs };
-
-const LoomPrim *const loom_prims_custom[] = { &custom_gradient, NULL };
+const LoomPrim loom_prim_custom_gradient = { .name = "custom_gradient",
+                                             .sharding = loom_shard_same,
+                                             .doc = "The first operand, with a gradient by the user's formula.",
+                                             .tier = LOOM_TIER_CORE,
+                                             .attrs_size = sizeof (LoomCustomGradientAttrs),
+                                             .max_out = 1,
+                                             .infer = infer_custom_gradient,
+                                             .gradient = gradient_custom_gradient,
+                                             .view = LOOM_VIEW_ALWAYS,
+                                             .attrs = custom_gradient_attrs };

@@ -44,15 +44,15 @@ over_iterations_gather (LoomProgram *p, const void *attrs, guint n_in, const Loo
   return TRUE;
 }
 
-static const LoomPrim gather = { .name = "gather_rows",
-                                 .sharding = loom_shard_gather_rows,
-                                 .doc = "Rows of a table by index.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .max_out = 1,
-                                 .infer = infer_gather,
-                                 .gradient = gradient_gather,
-                                 .flops = flops_none,
-                                 .over_iterations = over_iterations_gather };
+const LoomPrim loom_prim_gather_rows = { .name = "gather_rows",
+                                         .sharding = loom_shard_gather_rows,
+                                         .doc = "Rows of a table by index.",
+                                         .tier = LOOM_TIER_CORE,
+                                         .max_out = 1,
+                                         .infer = infer_gather,
+                                         .gradient = gradient_gather,
+                                         .flops = flops_none,
+                                         .over_iterations = over_iterations_gather };
 
 /* index [i…], g [i…, d…] → table [rows, d…]; the rows g of equal indices are summed. */
 static gboolean
@@ -91,15 +91,13 @@ flops_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, const Lo
 
 static const LoomAttr scatter_attrs[] = { LOOM_ATTR ("rows", INT, LoomScatterTo, rows), LOOM_ATTR_LAST };
 
-static const LoomPrim scatter = { .name = "scatter_add_rows",
-                                  .sharding = loom_shard_scatter_add_rows,
-                                  .doc = "Adds rows into a table of zeros by index.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomScatterTo),
-                                  .max_out = 1,
-                                  .infer = infer_scatter,
-                                  .gradient = gradient_scatter,
-                                  .attrs = scatter_attrs,
-                                  .flops = flops_scatter };
-
-const LoomPrim *const loom_prims_gather[] = { &gather, &scatter, NULL };
+const LoomPrim loom_prim_scatter_add_rows = { .name = "scatter_add_rows",
+                                              .sharding = loom_shard_scatter_add_rows,
+                                              .doc = "Adds rows into a table of zeros by index.",
+                                              .tier = LOOM_TIER_CORE,
+                                              .attrs_size = sizeof (LoomScatterTo),
+                                              .max_out = 1,
+                                              .infer = infer_scatter,
+                                              .gradient = gradient_scatter,
+                                              .attrs = scatter_attrs,
+                                              .flops = flops_scatter };

@@ -67,16 +67,16 @@ gradient_gather (const LoomGradCall *call)
 
 static const LoomAttr gather_attrs[] = { LOOM_ATTR ("axis", INT, LoomGatherAttrs, axis), LOOM_ATTR_LAST };
 
-static const LoomPrim gather = { .name = "gather",
-                                 .doc = "Elements along an axis by their index.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomGatherAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_gather,
-                                 .gradient = gradient_gather,
-                                 .sharding = loom_shard_gather,
-                                 .attrs = gather_attrs,
-                                 .flops = flops_none };
+const LoomPrim loom_prim_gather = { .name = "gather",
+                                    .doc = "Elements along an axis by their index.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomGatherAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_gather,
+                                    .gradient = gradient_gather,
+                                    .sharding = loom_shard_gather,
+                                    .attrs = gather_attrs,
+                                    .flops = flops_none };
 
 LoomValue
 loom_gather (LoomProgram *p, LoomValue x, LoomValue index, int axis)
@@ -180,16 +180,16 @@ static const LoomAttr scatter_attrs[]
     = { LOOM_ATTR ("axis", INT, LoomScatterAttrs, axis),
         LOOM_ATTR ("", WORD, LoomScatterAttrs, mode, LOOM_ATTR_WORDS (scatter_words)), LOOM_ATTR_LAST };
 
-static const LoomPrim scatter = { .name = "scatter",
-                                  .doc = "Puts elements into a base, or adds them there, along an axis by index.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomScatterAttrs),
-                                  .max_out = 1,
-                                  .infer = infer_scatter,
-                                  .gradient = gradient_scatter,
-                                  .sharding = loom_shard_scatter,
-                                  .attrs = scatter_attrs,
-                                  .flops = flops_scatter };
+const LoomPrim loom_prim_scatter = { .name = "scatter",
+                                     .doc = "Puts elements into a base, or adds them there, along an axis by index.",
+                                     .tier = LOOM_TIER_CORE,
+                                     .attrs_size = sizeof (LoomScatterAttrs),
+                                     .max_out = 1,
+                                     .infer = infer_scatter,
+                                     .gradient = gradient_scatter,
+                                     .sharding = loom_shard_scatter,
+                                     .attrs = scatter_attrs,
+                                     .flops = flops_scatter };
 
 LoomValue
 loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, int axis, LoomScatterMode mode)
@@ -238,15 +238,15 @@ flops_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
 static const LoomAttr sort_attrs[] = { LOOM_ATTR ("axis", INT, LoomSortAttrs, axis),
                                        LOOM_ATTR ("descending", FLAG, LoomSortAttrs, descending), LOOM_ATTR_LAST };
 
-static const LoomPrim sort = { .name = "sort",
-                               .doc = "Sorted elements along an axis, and their previous positions.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomSortAttrs),
-                               .max_out = 2,
-                               .infer = infer_sort,
-                               .gradient = gradient_sort,
-                               .attrs = sort_attrs,
-                               .flops = flops_sort };
+const LoomPrim loom_prim_sort = { .name = "sort",
+                                  .doc = "Sorted elements along an axis, and their previous positions.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomSortAttrs),
+                                  .max_out = 2,
+                                  .infer = infer_sort,
+                                  .gradient = gradient_sort,
+                                  .attrs = sort_attrs,
+                                  .flops = flops_sort };
 
 LoomValue
 loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *indices)
@@ -288,16 +288,16 @@ static const LoomAttr cumsum_attrs[]
     = { LOOM_ATTR ("axis", INT, LoomCumsumAttrs, axis), LOOM_ATTR ("exclusive", FLAG, LoomCumsumAttrs, exclusive),
         LOOM_ATTR ("reverse", FLAG, LoomCumsumAttrs, reverse), LOOM_ATTR_LAST };
 
-static const LoomPrim cumsum = { .name = "cumsum",
-                                 .sharding = loom_shard_cumsum,
-                                 .doc = "Running sums along an axis.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomCumsumAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_cumsum,
-                                 .gradient = gradient_cumsum,
-                                 .attrs = cumsum_attrs,
-                                 .precision = LOOM_PRECISION_F32 };
+const LoomPrim loom_prim_cumsum = { .name = "cumsum",
+                                    .sharding = loom_shard_cumsum,
+                                    .doc = "Running sums along an axis.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomCumsumAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_cumsum,
+                                    .gradient = gradient_cumsum,
+                                    .attrs = cumsum_attrs,
+                                    .precision = LOOM_PRECISION_F32 };
 
 LoomValue
 loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean reverse)
@@ -306,5 +306,3 @@ loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean
 
   return loom_emit (p, loom_prim ("cumsum"), &attrs, 1, &x, NULL);
 }
-
-const LoomPrim *const loom_prims_index[] = { &gather, &scatter, &sort, &cumsum, NULL };

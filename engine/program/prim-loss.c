@@ -154,28 +154,26 @@ static const LoomAttr cross_entropy_attrs[]
     = { LOOM_ATTR ("ignore_index", INT, LoomCrossEntropyAttrs, ignore_index),
         LOOM_ATTR ("classes", INT, LoomCrossEntropyAttrs, classes, LOOM_ATTR_UNLESS (0)), LOOM_ATTR_LAST };
 
-static const LoomPrim cross_entropy = { .name = "cross_entropy",
-                                        .sharding = loom_shard_cross_entropy,
-                                        .doc = "-log softmax of the target's class, and log Σ exp, per sample.",
-                                        .tier = LOOM_TIER_COMPOSITE,
-                                        .attrs_size = sizeof (LoomCrossEntropyAttrs),
-                                        .max_out = 2,
-                                        .infer = infer_cross_entropy,
-                                        .gradient = gradient_cross_entropy,
-                                        .expand = expand_cross_entropy,
-                                        .attrs = cross_entropy_attrs,
-                                        .flops = flops_cross_entropy,
-                                        .precision = LOOM_PRECISION_F32 };
+const LoomPrim loom_prim_cross_entropy = { .name = "cross_entropy",
+                                           .sharding = loom_shard_cross_entropy,
+                                           .doc = "-log softmax of the target's class, and log Σ exp, per sample.",
+                                           .tier = LOOM_TIER_COMPOSITE,
+                                           .attrs_size = sizeof (LoomCrossEntropyAttrs),
+                                           .max_out = 2,
+                                           .infer = infer_cross_entropy,
+                                           .gradient = gradient_cross_entropy,
+                                           .expand = expand_cross_entropy,
+                                           .attrs = cross_entropy_attrs,
+                                           .flops = flops_cross_entropy,
+                                           .precision = LOOM_PRECISION_F32 };
 
-static const LoomPrim cross_entropy_grad = { .name = "cross_entropy_grad",
-                                             .sharding = loom_shard_cross_entropy,
-                                             .doc = "(softmax - onehot)·g",
-                                             .tier = LOOM_TIER_COMPOSITE,
-                                             .attrs_size = sizeof (LoomCrossEntropyAttrs),
-                                             .max_out = 1,
-                                             .infer = infer_cross_entropy_grad,
-                                             .expand = expand_cross_entropy_grad,
-                                             .attrs = cross_entropy_attrs,
-                                             .flops = flops_cross_entropy };
-
-const LoomPrim *const loom_prims_loss[] = { &cross_entropy, &cross_entropy_grad, NULL };
+const LoomPrim loom_prim_cross_entropy_grad = { .name = "cross_entropy_grad",
+                                                .sharding = loom_shard_cross_entropy,
+                                                .doc = "(softmax - onehot)·g",
+                                                .tier = LOOM_TIER_COMPOSITE,
+                                                .attrs_size = sizeof (LoomCrossEntropyAttrs),
+                                                .max_out = 1,
+                                                .infer = infer_cross_entropy_grad,
+                                                .expand = expand_cross_entropy_grad,
+                                                .attrs = cross_entropy_attrs,
+                                                .flops = flops_cross_entropy };

@@ -158,19 +158,17 @@ static const LoomAttr matmul_attrs[] = { LOOM_ATTR ("trans_a", FLAG, LoomMatmulA
                                          LOOM_ATTR ("sum_b", FLAG, LoomMatmulAttrs, sum_b),
                                          LOOM_ATTR_LAST };
 
-static const LoomPrim matmul = { .name = "matmul",
-                                 .sharding = loom_shard_matmul,
-                                 .doc = "Matrix product over the last two axes, with an optional bias.",
-                                 .flags = LOOM_PRIM_PRODUCT,
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomMatmulAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_matmul,
-                                 .gradient = gradient_matmul,
-                                 .attrs = matmul_attrs,
-                                 .flops = flops_matmul,
-                                 .precision = LOOM_PRECISION_LOW,
-                                 .sum_over_iterations = sum_over_iterations_matmul,
-                                 .over_iterations = over_iterations_matmul };
-
-const LoomPrim *const loom_prims_matmul[] = { &matmul, NULL };
+const LoomPrim loom_prim_matmul = { .name = "matmul",
+                                    .sharding = loom_shard_matmul,
+                                    .doc = "Matrix product over the last two axes, with an optional bias.",
+                                    .flags = LOOM_PRIM_PRODUCT,
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomMatmulAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_matmul,
+                                    .gradient = gradient_matmul,
+                                    .attrs = matmul_attrs,
+                                    .flops = flops_matmul,
+                                    .precision = LOOM_PRECISION_LOW,
+                                    .sum_over_iterations = sum_over_iterations_matmul,
+                                    .over_iterations = over_iterations_matmul };

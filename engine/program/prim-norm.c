@@ -332,33 +332,29 @@ static const LoomAttr norm_attrs[]
         LOOM_ATTR ("affine", FLAG, LoomNormAttrs, affine), LOOM_ATTR ("act", SCALAR, LoomNormAttrs, act),
         LOOM_ATTR_LAST };
 
-#define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type, division, facts)                   \
-  static const LoomPrim variable = { .name = id,                                                                       \
-                                     .doc = text,                                                                      \
-                                     .tier = LOOM_TIER_COMPOSITE,                                                      \
-                                     .flags = facts,                                                                   \
-                                     .attrs_size = sizeof (LoomNormAttrs),                                             \
-                                     .max_out = results,                                                               \
-                                     .infer = inference,                                                               \
-                                     .gradient = rule,                                                                 \
-                                     .expand = expansion,                                                              \
-                                     .attrs = norm_attrs,                                                              \
-                                     .flops = flops_norm,                                                              \
-                                     .precision = LOOM_PRECISION_##rule_of_type,                                       \
-                                     .sharding = loom_shard_##division };
+#define NORM(id, text, results, inference, rule, expansion, rule_of_type, division, facts)                             \
+  const LoomPrim loom_prim_##id = { .name = #id,                                                                       \
+                                    .doc = text,                                                                       \
+                                    .tier = LOOM_TIER_COMPOSITE,                                                       \
+                                    .flags = facts,                                                                    \
+                                    .attrs_size = sizeof (LoomNormAttrs),                                              \
+                                    .max_out = results,                                                                \
+                                    .infer = inference,                                                                \
+                                    .gradient = rule,                                                                  \
+                                    .expand = expansion,                                                               \
+                                    .attrs = norm_attrs,                                                               \
+                                    .flops = flops_norm,                                                               \
+                                    .precision = LOOM_PRECISION_##rule_of_type,                                        \
+                                    .sharding = loom_shard_##division };
 
-PRIM (batch_norm, "batch_norm",
-      "Normalises each channel to mean 0 and variance 1 over the batch; also returns mean and variance.", 3,
+NORM (batch_norm, "Normalises each channel to mean 0 and variance 1 over the batch; also returns mean and variance.", 3,
       infer_batch, gradient_batch, expand_batch, NORM, batch_norm, 0)
-PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad,
-      FOLLOW, batch_norm_grad, 0)
-PRIM (batch_norm_apply, "batch_norm_apply", "batch_norm with given statistics.", 1, infer_batch_apply, NULL,
-      expand_batch_apply, NORM, batch_norm_apply, 0)
-PRIM (layer_norm, "layer_norm",
+NORM (batch_norm_grad, "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad, FOLLOW,
+      batch_norm_grad, 0)
+NORM (batch_norm_apply, "batch_norm with given statistics.", 1, infer_batch_apply, NULL, expand_batch_apply, NORM,
+      batch_norm_apply, 0)
+NORM (layer_norm,
       "Normalises each sample to mean 0 and variance 1 over its last axes; also returns mean and 1/deviation.", 3,
       infer_layer, gradient_layer, expand_layer, NORM, layer_norm, LOOM_PRIM_ONE_PASS)
-PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad,
-      FOLLOW, layer_norm_grad, 0)
-
-const LoomPrim *const loom_prims_norm[]
-    = { &batch_norm, &batch_norm_grad, &batch_norm_apply, &layer_norm, &layer_norm_grad, NULL };
+NORM (layer_norm_grad, "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad, FOLLOW,
+      layer_norm_grad, 0)

@@ -1,34 +1,10 @@
-/* The internal header of engine/program: the lists of primitives of each family, helpers for shape rules and attributes
+/* The internal header of engine/program: helpers for shape rules and attributes
  * (prim-*.c, loom-prim.c), and LoomRewrite, the helper of passes from program to program (program-rewrite.c). */
 #pragma once
 
 #include "engine/program/loom-prim.h"
 
 G_BEGIN_DECLS
-
-/* The primitives of each file, a NULL-terminated list. */
-extern const LoomPrim *const loom_prims_elementwise[];
-extern const LoomPrim *const loom_prims_reduce[];
-extern const LoomPrim *const loom_prims_matmul[];
-extern const LoomPrim *const loom_prims_conv[];
-extern const LoomPrim *const loom_prims_pool[];
-extern const LoomPrim *const loom_prims_softmax[];
-extern const LoomPrim *const loom_prims_attention[];
-extern const LoomPrim *const loom_prims_attention_cached[];
-extern const LoomPrim *const loom_prims_loss[];
-extern const LoomPrim *const loom_prims_norm[];
-extern const LoomPrim *const loom_prims_gather[];
-extern const LoomPrim *const loom_prims_index[];
-extern const LoomPrim *const loom_prims_shape[];
-extern const LoomPrim *const loom_prims_source[];
-extern const LoomPrim *const loom_prims_update[];
-extern const LoomPrim *const loom_prims_custom[];
-extern const LoomPrim *const loom_prims_linalg[];
-extern const LoomPrim *const loom_prims_control[];
-extern const LoomPrim *const loom_prims_collective[];
-extern const LoomPrim *const loom_prims_transfer[];
-extern const LoomPrim *const loom_prims_visit[];
-extern const LoomPrim *const loom_prims_order[];
 
 /* TRUE for a collective whose result is the same whole value on all ranks, computed from a value of each rank. */
 gboolean prim_is_all_reduce (const LoomPrim *prim);

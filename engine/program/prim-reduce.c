@@ -97,18 +97,18 @@ flops_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loo
 static const LoomAttr reduce_attrs[] = { LOOM_ATTR ("", WORD, LoomReduceAttrs, op, LOOM_ATTR_WORDS (loom_reduce_words)),
                                          LOOM_ATTR ("axes", AXES, LoomReduceAttrs, axes), LOOM_ATTR_LAST };
 
-static const LoomPrim reduce = { .name = "reduce",
-                                 .sharding = loom_shard_reduce,
-                                 .doc = "Sum, largest, smallest or product along axes.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomReduceAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_reduce,
-                                 .gradient = gradient_reduce,
-                                 .attrs = reduce_attrs,
-                                 .flops = flops_reduce,
-                                 .precision = LOOM_PRECISION_F32,
-                                 .sum_over_iterations = sum_over_iterations_reduce };
+const LoomPrim loom_prim_reduce = { .name = "reduce",
+                                    .sharding = loom_shard_reduce,
+                                    .doc = "Sum, largest, smallest or product along axes.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomReduceAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_reduce,
+                                    .gradient = gradient_reduce,
+                                    .attrs = reduce_attrs,
+                                    .flops = flops_reduce,
+                                    .precision = LOOM_PRECISION_F32,
+                                    .sum_over_iterations = sum_over_iterations_reduce };
 
 static gboolean
 infer_argreduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -134,15 +134,13 @@ static const LoomAttr argreduce_attrs[]
         LOOM_ATTR ("axis", INT, LoomArgReduceAttrs, axis),
         LOOM_ATTR ("classes", INT, LoomArgReduceAttrs, classes, LOOM_ATTR_UNLESS (0)), LOOM_ATTR_LAST };
 
-static const LoomPrim argreduce = { .name = "argreduce",
-                                    .sharding = loom_shard_argreduce,
-                                    .doc = "First position of the largest or smallest element along an axis.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomArgReduceAttrs),
-                                    .max_out = 1,
-                                    .infer = infer_argreduce,
-                                    .gradient_is_zero = TRUE,
-                                    .attrs = argreduce_attrs,
-                                    .flops = flops_reduce };
-
-const LoomPrim *const loom_prims_reduce[] = { &reduce, &argreduce, NULL };
+const LoomPrim loom_prim_argreduce = { .name = "argreduce",
+                                       .sharding = loom_shard_argreduce,
+                                       .doc = "First position of the largest or smallest element along an axis.",
+                                       .tier = LOOM_TIER_CORE,
+                                       .attrs_size = sizeof (LoomArgReduceAttrs),
+                                       .max_out = 1,
+                                       .infer = infer_argreduce,
+                                       .gradient_is_zero = TRUE,
+                                       .attrs = argreduce_attrs,
+                                       .flops = flops_reduce };

@@ -92,7 +92,7 @@ bodies_of_scan (gpointer attrs, guint *n)
   return &((LoomScanAttrs *)attrs)->body;
 }
 
-static const LoomPrim scan
+const LoomPrim loom_prim_scan
     = { .name = "scan",
         .doc = "Runs a body for each row of its sequences, carrying values from one to the next.",
         .tier = LOOM_TIER_CORE,
@@ -104,5 +104,3 @@ static const LoomPrim scan
         .flops = flops_scan,
         .precision = LOOM_PRECISION_F32,
         .bodies = bodies_of_scan };
-
-const LoomPrim *const loom_prims_control[] = { &scan, NULL };

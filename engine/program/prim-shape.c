@@ -61,19 +61,19 @@ over_iterations_reshape (LoomProgram *p, const void *attrs, guint n_in, const Lo
   return TRUE;
 }
 
-static const LoomPrim reshape = { .name = "reshape",
-                                  .sharding = loom_shard_reshape,
-                                  .dims_at = 1,
-                                  .doc = "The same elements in the same order, in another shape.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .flags = LOOM_PRIM_REARRANGES,
-                                  .attrs_size = sizeof (LoomDims),
-                                  .max_out = 1,
-                                  .infer = infer_reshape,
-                                  .gradient = gradient_reshape,
-                                  .attrs = dims_attrs,
-                                  .view = LOOM_VIEW_ALWAYS,
-                                  .over_iterations = over_iterations_reshape };
+const LoomPrim loom_prim_reshape = { .name = "reshape",
+                                     .sharding = loom_shard_reshape,
+                                     .dims_at = 1,
+                                     .doc = "The same elements in the same order, in another shape.",
+                                     .tier = LOOM_TIER_CORE,
+                                     .flags = LOOM_PRIM_REARRANGES,
+                                     .attrs_size = sizeof (LoomDims),
+                                     .max_out = 1,
+                                     .infer = infer_reshape,
+                                     .gradient = gradient_reshape,
+                                     .attrs = dims_attrs,
+                                     .view = LOOM_VIEW_ALWAYS,
+                                     .over_iterations = over_iterations_reshape };
 
 /* ---- detach ----------------------------------------------------------- */
 
@@ -87,14 +87,14 @@ infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-static const LoomPrim detach = { .name = "detach",
-                                 .sharding = loom_shard_convert,
-                                 .doc = "The same value without a gradient.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .max_out = 1,
-                                 .infer = infer_detach,
-                                 .gradient_is_zero = TRUE,
-                                 .view = LOOM_VIEW_ALWAYS };
+const LoomPrim loom_prim_detach = { .name = "detach",
+                                    .sharding = loom_shard_convert,
+                                    .doc = "The same value without a gradient.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .max_out = 1,
+                                    .infer = infer_detach,
+                                    .gradient_is_zero = TRUE,
+                                    .view = LOOM_VIEW_ALWAYS };
 
 /* ---- expand ----------------------------------------------------------- */
 
@@ -125,18 +125,18 @@ gradient_expand (const LoomGradCall *call)
   return TRUE;
 }
 
-static const LoomPrim expand = { .name = "expand",
-                                 .sharding = loom_shard_expand,
-                                 .dims_at = 1,
-                                 .doc = "Repeats along axes of size 1, as broadcasting does.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomDims),
-                                 .max_out = 1,
-                                 .infer = infer_expand,
-                                 .gradient = gradient_expand,
-                                 .attrs = dims_attrs,
-                                 .flags = LOOM_PRIM_REARRANGES,
-                                 .view = LOOM_VIEW_IF_SAME_SIZE };
+const LoomPrim loom_prim_expand = { .name = "expand",
+                                    .sharding = loom_shard_expand,
+                                    .dims_at = 1,
+                                    .doc = "Repeats along axes of size 1, as broadcasting does.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomDims),
+                                    .max_out = 1,
+                                    .infer = infer_expand,
+                                    .gradient = gradient_expand,
+                                    .attrs = dims_attrs,
+                                    .flags = LOOM_PRIM_REARRANGES,
+                                    .view = LOOM_VIEW_IF_SAME_SIZE };
 
 /* ---- permute ---------------------------------------------------------- */
 
@@ -211,18 +211,18 @@ over_iterations_permute (LoomProgram *p, const void *attrs, guint n_in, const Lo
   return TRUE;
 }
 
-static const LoomPrim permute = { .name = "permute",
-                                  .sharding = loom_shard_permute,
-                                  .doc = "Axes in another order.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomPermuteAttrs),
-                                  .max_out = 1,
-                                  .infer = infer_permute,
-                                  .gradient = gradient_permute,
-                                  .attrs = permute_attrs,
-                                  .describe = describe_permute,
-                                  .flags = LOOM_PRIM_REARRANGES | LOOM_PRIM_ONE_PASS,
-                                  .over_iterations = over_iterations_permute };
+const LoomPrim loom_prim_permute = { .name = "permute",
+                                     .sharding = loom_shard_permute,
+                                     .doc = "Axes in another order.",
+                                     .tier = LOOM_TIER_CORE,
+                                     .attrs_size = sizeof (LoomPermuteAttrs),
+                                     .max_out = 1,
+                                     .infer = infer_permute,
+                                     .gradient = gradient_permute,
+                                     .attrs = permute_attrs,
+                                     .describe = describe_permute,
+                                     .flags = LOOM_PRIM_REARRANGES | LOOM_PRIM_ONE_PASS,
+                                     .over_iterations = over_iterations_permute };
 
 /* ---- slice and pad: each the other's gradient --------------------------- */
 
@@ -269,16 +269,16 @@ static const LoomAttr slice_attrs[]
         LOOM_ATTR_ARRAY ("step", INT, LoomSliceTo, kernel.step, LOOM_ATTR_USED (LoomSliceTo, to.rank)),
         LOOM_ATTR (NULL, DIMS, LoomSliceTo, to), LOOM_ATTR_LAST };
 
-static const LoomPrim slice = { .name = "slice",
-                                .sharding = loom_shard_slice,
-                                .dims_at = G_STRUCT_OFFSET (LoomSliceTo, to) + 1,
-                                .doc = "A regular part of a tensor.",
-                                .tier = LOOM_TIER_CORE,
-                                .attrs_size = sizeof (LoomSliceTo),
-                                .max_out = 1,
-                                .infer = infer_slice,
-                                .gradient = gradient_slice,
-                                .attrs = slice_attrs };
+const LoomPrim loom_prim_slice = { .name = "slice",
+                                   .sharding = loom_shard_slice,
+                                   .dims_at = G_STRUCT_OFFSET (LoomSliceTo, to) + 1,
+                                   .doc = "A regular part of a tensor.",
+                                   .tier = LOOM_TIER_CORE,
+                                   .attrs_size = sizeof (LoomSliceTo),
+                                   .max_out = 1,
+                                   .infer = infer_slice,
+                                   .gradient = gradient_slice,
+                                   .attrs = slice_attrs };
 
 static gboolean
 infer_pad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -314,16 +314,16 @@ static const LoomAttr pad_attrs[]
         LOOM_ATTR_ARRAY ("step", INT, LoomPadTo, kernel.step, LOOM_ATTR_USED (LoomPadTo, to.rank)),
         LOOM_ATTR ("value", NUMBER, LoomPadTo, kernel.value), LOOM_ATTR (NULL, DIMS, LoomPadTo, to), LOOM_ATTR_LAST };
 
-static const LoomPrim pad = { .name = "pad",
-                              .sharding = loom_shard_pad,
-                              .dims_at = G_STRUCT_OFFSET (LoomPadTo, to) + 1,
-                              .doc = "A tensor inside a larger one that is filled with a value.",
-                              .tier = LOOM_TIER_CORE,
-                              .attrs_size = sizeof (LoomPadTo),
-                              .max_out = 1,
-                              .infer = infer_pad,
-                              .gradient = gradient_pad,
-                              .attrs = pad_attrs };
+const LoomPrim loom_prim_pad = { .name = "pad",
+                                 .sharding = loom_shard_pad,
+                                 .dims_at = G_STRUCT_OFFSET (LoomPadTo, to) + 1,
+                                 .doc = "A tensor inside a larger one that is filled with a value.",
+                                 .tier = LOOM_TIER_CORE,
+                                 .attrs_size = sizeof (LoomPadTo),
+                                 .max_out = 1,
+                                 .infer = infer_pad,
+                                 .gradient = gradient_pad,
+                                 .attrs = pad_attrs };
 
 /* ---- concat ----------------------------------------------------------- */
 
@@ -374,15 +374,15 @@ gradient_concat (const LoomGradCall *call)
 
 static const LoomAttr concat_attrs[] = { LOOM_ATTR ("axis", INT, LoomConcatAttrs, axis), LOOM_ATTR_LAST };
 
-static const LoomPrim concat = { .name = "concat",
-                                 .sharding = loom_shard_concat,
-                                 .doc = "Concatenates tensors along an axis.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomConcatAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_concat,
-                                 .gradient = gradient_concat,
-                                 .attrs = concat_attrs };
+const LoomPrim loom_prim_concat = { .name = "concat",
+                                    .sharding = loom_shard_concat,
+                                    .doc = "Concatenates tensors along an axis.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomConcatAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_concat,
+                                    .gradient = gradient_concat,
+                                    .attrs = concat_attrs };
 
 /* ---- move ------------------------------------------------------------- */
 
@@ -445,15 +445,15 @@ static const LoomAttr move_attrs[]
         LOOM_ATTR (NULL, INT, LoomMoveAttrs, rank),
         LOOM_ATTR_ARRAY (NULL, INT, LoomMoveAttrs, dim, LOOM_ATTR_USED (LoomMoveAttrs, rank)), LOOM_ATTR_LAST };
 
-static const LoomPrim move = { .name = "move",
-                               .doc = "Successive slices, permutes and concatenations in one pass.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomMoveAttrs),
-                               .max_out = 1,
-                               .infer = infer_move,
-                               .attrs = move_attrs,
-                               .describe = describe_move,
-                               .flags = LOOM_PRIM_ONE_PASS };
+const LoomPrim loom_prim_move = { .name = "move",
+                                  .doc = "Successive slices, permutes and concatenations in one pass.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomMoveAttrs),
+                                  .max_out = 1,
+                                  .infer = infer_move,
+                                  .attrs = move_attrs,
+                                  .describe = describe_move,
+                                  .flags = LOOM_PRIM_ONE_PASS };
 
 /* ---- copy ------------------------------------------------------------- */
 
@@ -477,17 +477,14 @@ gradient_copy (const LoomGradCall *call)
 
 static const LoomAttr copy_attrs[] = { LOOM_ATTR ("to", DTYPE, LoomCopyTo, dtype), LOOM_ATTR_LAST };
 
-static const LoomPrim copy = { .name = "copy",
-                               .sharding = loom_shard_convert,
-                               .doc = "The same values in another element type.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomCopyTo),
-                               .max_out = 1,
-                               .infer = infer_copy,
-                               .gradient = gradient_copy,
-                               .attrs = copy_attrs,
-                               .flags = LOOM_PRIM_CONVERTS,
-                               .view = LOOM_VIEW_IF_SAME_SIZE };
-
-const LoomPrim *const loom_prims_shape[]
-    = { &reshape, &detach, &expand, &permute, &slice, &pad, &concat, &move, &copy, NULL };
+const LoomPrim loom_prim_copy = { .name = "copy",
+                                  .sharding = loom_shard_convert,
+                                  .doc = "The same values in another element type.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomCopyTo),
+                                  .max_out = 1,
+                                  .infer = infer_copy,
+                                  .gradient = gradient_copy,
+                                  .attrs = copy_attrs,
+                                  .flags = LOOM_PRIM_CONVERTS,
+                                  .view = LOOM_VIEW_IF_SAME_SIZE };

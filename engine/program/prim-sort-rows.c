@@ -73,17 +73,17 @@ group_on_host (const void *attrs, const LoomTensorDesc *desc, const void *const 
   return LOOM_STATUS_OK;
 }
 
-static const LoomPrim group_rows = { .name = "group_rows",
-                                     .doc = "The order of rows by a number that each has.",
-                                     .tier = LOOM_TIER_CORE,
-                                     .max_out = 3,
-                                     .attrs_size = sizeof (LoomOrderAttrs),
-                                     .infer = infer_groups,
-                                     .gradient_is_zero = TRUE,
-                                     .sharding = loom_shard_order,
-                                     .attrs = group_attrs,
-                                     .flops = flops_none,
-                                     .on_host = group_on_host };
+const LoomPrim loom_prim_group_rows = { .name = "group_rows",
+                                        .doc = "The order of rows by a number that each has.",
+                                        .tier = LOOM_TIER_CORE,
+                                        .max_out = 3,
+                                        .attrs_size = sizeof (LoomOrderAttrs),
+                                        .infer = infer_groups,
+                                        .gradient_is_zero = TRUE,
+                                        .sharding = loom_shard_order,
+                                        .attrs = group_attrs,
+                                        .flops = flops_none,
+                                        .on_host = group_on_host };
 
 /* ---- by tree level ---------------------------------------------------------- */
 
@@ -164,16 +164,14 @@ level_on_host (const void *attrs, const LoomTensorDesc *desc, const void *const 
   return LOOM_STATUS_OK;
 }
 
-static const LoomPrim level_rows = { .name = "level_rows",
-                                     .doc = "The order of the nodes of trees by levels, from the leaves up.",
-                                     .tier = LOOM_TIER_CORE,
-                                     .max_out = 4,
-                                     .attrs_size = sizeof (LoomOrderAttrs),
-                                     .infer = infer_levels,
-                                     .gradient_is_zero = TRUE,
-                                     .sharding = loom_shard_order,
-                                     .attrs = level_attrs,
-                                     .flops = flops_none,
-                                     .on_host = level_on_host };
-
-const LoomPrim *const loom_prims_order[] = { &group_rows, &level_rows, NULL };
+const LoomPrim loom_prim_level_rows = { .name = "level_rows",
+                                        .doc = "The order of the nodes of trees by levels, from the leaves up.",
+                                        .tier = LOOM_TIER_CORE,
+                                        .max_out = 4,
+                                        .attrs_size = sizeof (LoomOrderAttrs),
+                                        .infer = infer_levels,
+                                        .gradient_is_zero = TRUE,
+                                        .sharding = loom_shard_order,
+                                        .attrs = level_attrs,
+                                        .flops = flops_none,
+                                        .on_host = level_on_host };

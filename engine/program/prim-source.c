@@ -24,16 +24,16 @@ static const LoomAttr fill_attrs[]
     = { LOOM_ATTR ("", NUMBER, LoomFillTo, kernel.value, .digits = 9), LOOM_ATTR (NULL, DTYPE, LoomFillTo, dtype),
         LOOM_ATTR (NULL, DIMS, LoomFillTo, to), LOOM_ATTR_LAST };
 
-static const LoomPrim fill = { .name = "fill",
-                               .dims_at = G_STRUCT_OFFSET (LoomFillTo, to) + 1,
-                               .doc = "One constant everywhere.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomFillTo),
-                               .max_out = 1,
-                               .infer = infer_fill,
-                               .gradient_is_zero = TRUE,
-                               .attrs = fill_attrs,
-                               .constant = constant_fill };
+const LoomPrim loom_prim_fill = { .name = "fill",
+                                  .dims_at = G_STRUCT_OFFSET (LoomFillTo, to) + 1,
+                                  .doc = "One constant everywhere.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomFillTo),
+                                  .max_out = 1,
+                                  .infer = infer_fill,
+                                  .gradient_is_zero = TRUE,
+                                  .attrs = fill_attrs,
+                                  .constant = constant_fill };
 
 static gboolean
 infer_iota (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -56,14 +56,14 @@ static const LoomAttr iota_attrs[] = { LOOM_ATTR ("axis", INT, LoomIotaTo, kerne
                                        LOOM_ATTR (NULL, DIMS, LoomIotaTo, to),
                                        LOOM_ATTR_LAST };
 
-static const LoomPrim iota = { .name = "iota",
-                               .doc = "Counts along an axis.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomIotaTo),
-                               .max_out = 1,
-                               .infer = infer_iota,
-                               .gradient_is_zero = TRUE,
-                               .attrs = iota_attrs };
+const LoomPrim loom_prim_iota = { .name = "iota",
+                                  .doc = "Counts along an axis.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomIotaTo),
+                                  .max_out = 1,
+                                  .infer = infer_iota,
+                                  .gradient_is_zero = TRUE,
+                                  .attrs = iota_attrs };
 
 static gboolean
 infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -99,16 +99,16 @@ static const LoomAttr random_attrs[]
     = { LOOM_ATTR (NULL, INT, LoomRandomTo, kernel.kind), LOOM_ATTR (NULL, BITS, LoomRandomTo, kernel.stream),
         LOOM_ATTR (NULL, DTYPE, LoomRandomTo, dtype), LOOM_ATTR (NULL, DIMS, LoomRandomTo, to), LOOM_ATTR_LAST };
 
-static const LoomPrim random_prim = { .name = "random",
-                                      .doc = "Numbers that depend only on seed, stream, step and position.",
-                                      .tier = LOOM_TIER_CORE,
-                                      .flags = LOOM_PRIM_RANDOM,
-                                      .attrs_size = sizeof (LoomRandomTo),
-                                      .max_out = 1,
-                                      .infer = infer_random,
-                                      .gradient_is_zero = TRUE,
-                                      .attrs = random_attrs,
-                                      .describe = describe_random };
+const LoomPrim loom_prim_random = { .name = "random",
+                                    .doc = "Numbers that depend only on seed, stream, step and position.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .flags = LOOM_PRIM_RANDOM,
+                                    .attrs_size = sizeof (LoomRandomTo),
+                                    .max_out = 1,
+                                    .infer = infer_random,
+                                    .gradient_is_zero = TRUE,
+                                    .attrs = random_attrs,
+                                    .describe = describe_random };
 
 static gboolean
 infer_require (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -131,13 +131,11 @@ gradient_require (const LoomGradCall *call)
 
 static const LoomAttr require_attrs[] = { LOOM_ATTR (NULL, TEXT, LoomRequireAttrs, what), LOOM_ATTR_LAST };
 
-static const LoomPrim require = { .name = "require",
-                                  .doc = "The value itself; an error if a condition does not hold.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomRequireAttrs),
-                                  .max_out = 1,
-                                  .infer = infer_require,
-                                  .gradient = gradient_require,
-                                  .attrs = require_attrs };
-
-const LoomPrim *const loom_prims_source[] = { &fill, &iota, &random_prim, &require, NULL };
+const LoomPrim loom_prim_require = { .name = "require",
+                                     .doc = "The value itself; an error if a condition does not hold.",
+                                     .tier = LOOM_TIER_CORE,
+                                     .attrs_size = sizeof (LoomRequireAttrs),
+                                     .max_out = 1,
+                                     .infer = infer_require,
+                                     .gradient = gradient_require,
+                                     .attrs = require_attrs };

@@ -82,38 +82,38 @@ describe_from (GString *to, const void *attrs)
   describe_rank (to, "from", attrs);
 }
 
-static const LoomPrim send_prim = { .name = "send",
-                                    .doc = "Sends a value to another rank; the result is empty.",
-                                    .purpose = "The exchange between stages",
-                                    .tier = LOOM_TIER_CORE,
-                                    .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
-                                    .attrs_size = sizeof (LoomTransferAttrs),
-                                    .max_out = 1,
-                                    .infer = infer_send,
-                                    .attrs = transfer_attrs,
-                                    .describe = describe_to };
-
-static const LoomPrim receive = { .name = "receive",
-                                  .doc = "Receives a value from another rank.",
+const LoomPrim loom_prim_send = { .name = "send",
+                                  .doc = "Sends a value to another rank; the result is empty.",
                                   .purpose = "The exchange between stages",
                                   .tier = LOOM_TIER_CORE,
                                   .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
                                   .attrs_size = sizeof (LoomTransferAttrs),
                                   .max_out = 1,
-                                  .infer = infer_receive,
+                                  .infer = infer_send,
                                   .attrs = transfer_attrs,
-                                  .describe = describe_from };
+                                  .describe = describe_to };
 
-static const LoomPrim broadcast = { .name = "broadcast",
-                                    .doc = "Sends the value of one rank to all.",
-                                    .purpose = "The exchange between stages",
-                                    .tier = LOOM_TIER_CORE,
-                                    .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
-                                    .attrs_size = sizeof (LoomTransferAttrs),
-                                    .max_out = 1,
-                                    .infer = infer_broadcast,
-                                    .attrs = transfer_attrs,
-                                    .describe = describe_from };
+const LoomPrim loom_prim_receive = { .name = "receive",
+                                     .doc = "Receives a value from another rank.",
+                                     .purpose = "The exchange between stages",
+                                     .tier = LOOM_TIER_CORE,
+                                     .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
+                                     .attrs_size = sizeof (LoomTransferAttrs),
+                                     .max_out = 1,
+                                     .infer = infer_receive,
+                                     .attrs = transfer_attrs,
+                                     .describe = describe_from };
+
+const LoomPrim loom_prim_broadcast = { .name = "broadcast",
+                                       .doc = "Sends the value of one rank to all.",
+                                       .purpose = "The exchange between stages",
+                                       .tier = LOOM_TIER_CORE,
+                                       .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
+                                       .attrs_size = sizeof (LoomTransferAttrs),
+                                       .max_out = 1,
+                                       .infer = infer_broadcast,
+                                       .attrs = transfer_attrs,
+                                       .describe = describe_from };
 
 static gboolean
 infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -133,7 +133,7 @@ static const LoomAttr stage_reduce_attrs[]
     = { LOOM_ATTR (NULL, INT, LoomAllReduceAttrs, n), LOOM_ATTR (NULL, INT, LoomAllReduceAttrs, along),
         LOOM_ATTR ("", WORD, LoomAllReduceAttrs, op, LOOM_ATTR_WORDS (loom_reduce_words)), LOOM_ATTR_LAST };
 
-static const LoomPrim stage_reduce
+const LoomPrim loom_prim_stage_reduce
     = { .name = "stage_reduce",
         .doc = "Reduces a value over all ranks, as all_reduce does, even if this rank does not read the result.",
         .purpose = "The exchange between stages",
@@ -143,5 +143,3 @@ static const LoomPrim stage_reduce
         .max_out = 1,
         .infer = infer_reduce,
         .attrs = stage_reduce_attrs };
-
-const LoomPrim *const loom_prims_transfer[] = { &send_prim, &receive, &broadcast, &stage_reduce, NULL };

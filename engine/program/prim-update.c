@@ -34,16 +34,16 @@ flops_per_operand (const void *attrs, guint n_in, const LoomTensorDesc *in, cons
   return sum;
 }
 
-static const LoomPrim grad_stats = { .name = "grad_stats",
-                                     .doc = "Sum of squares of all gradients, and whether all are finite.",
-                                     .purpose = "The norm of the gradients",
-                                     .tier = LOOM_TIER_CORE,
-                                     .attrs_size = sizeof (LoomGradStatsAttrs),
-                                     .sharding = loom_shard_grad_stats,
-                                     .max_out = 2,
-                                     .infer = infer_grad_stats,
-                                     .attrs = count_attrs,
-                                     .flops = flops_per_operand };
+const LoomPrim loom_prim_grad_stats = { .name = "grad_stats",
+                                        .doc = "Sum of squares of all gradients, and whether all are finite.",
+                                        .purpose = "The norm of the gradients",
+                                        .tier = LOOM_TIER_CORE,
+                                        .attrs_size = sizeof (LoomGradStatsAttrs),
+                                        .sharding = loom_shard_grad_stats,
+                                        .max_out = 2,
+                                        .infer = infer_grad_stats,
+                                        .attrs = count_attrs,
+                                        .flops = flops_per_operand };
 
 static gboolean
 infer_gate (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -57,7 +57,7 @@ infer_gate (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return TRUE;
 }
 
-static const LoomPrim update_gate
+const LoomPrim loom_prim_update_gate
     = { .name = "update_gate",
         .doc = "Whether a step may write: its numbers are finite, and no fault was raised.",
         .purpose = "The check of loss and gradients",
@@ -120,15 +120,15 @@ static const LoomAttr sgd_attrs[]
         LOOM_ATTR ("nesterov", FLAG, LoomSgdAttrs, nesterov), LOOM_ATTR ("maximize", FLAG, LoomSgdAttrs, maximize),
         LOOM_ATTR_LAST };
 
-static const LoomPrim sgd_step = { .name = "sgd_step",
-                                   .doc = "Stochastic gradient descent on many tensors.",
-                                   .tier = LOOM_TIER_CORE,
-                                   .attrs_size = sizeof (LoomSgdAttrs),
-                                   .sharding = loom_shard_step,
-                                   .infer = infer_sgd,
-                                   .attrs = sgd_attrs,
-                                   .flops = flops_per_operand,
-                                   .updates = updates_list };
+const LoomPrim loom_prim_sgd_step = { .name = "sgd_step",
+                                      .doc = "Stochastic gradient descent on many tensors.",
+                                      .tier = LOOM_TIER_CORE,
+                                      .attrs_size = sizeof (LoomSgdAttrs),
+                                      .sharding = loom_shard_step,
+                                      .infer = infer_sgd,
+                                      .attrs = sgd_attrs,
+                                      .flops = flops_per_operand,
+                                      .updates = updates_list };
 
 /* Operands: p and g of n tensors each, three scalars. Results: the new p in p's memory, the old p in g's memory, and
  * grad_stats of g. */
@@ -167,7 +167,7 @@ updates_both (const void *attrs, guint result)
   return result < 2 * (guint)a->n ? result : LOOM_UPDATES_NOTHING;
 }
 
-static const LoomPrim sgd_step_logged
+const LoomPrim loom_prim_sgd_step_logged
     = { .name = "sgd_step_logged",
         .doc = "Stochastic gradient descent that reads each gradient once and keeps the old weight in its memory.",
         .purpose = "The optimizer's step",
@@ -204,14 +204,14 @@ updates_first (const void *attrs, guint result)
   return result;
 }
 
-static const LoomPrim undo_step = { .name = "undo_step",
-                                    .doc = "Restores the old weights if a gradient is not finite.",
-                                    .purpose = "The optimizer's step",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomUndoAttrs),
-                                    .infer = infer_undo,
-                                    .attrs = count_attrs,
-                                    .updates = updates_first };
+const LoomPrim loom_prim_undo_step = { .name = "undo_step",
+                                       .doc = "Restores the old weights if a gradient is not finite.",
+                                       .purpose = "The optimizer's step",
+                                       .tier = LOOM_TIER_CORE,
+                                       .attrs_size = sizeof (LoomUndoAttrs),
+                                       .infer = infer_undo,
+                                       .attrs = count_attrs,
+                                       .updates = updates_first };
 
 static gboolean
 infer_adam (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -226,15 +226,15 @@ static const LoomAttr adam_attrs[]
         LOOM_ATTR ("amsgrad", FLAG, LoomAdamAttrs, amsgrad), LOOM_ATTR ("maximize", FLAG, LoomAdamAttrs, maximize),
         LOOM_ATTR_LAST };
 
-static const LoomPrim adam_step = { .name = "adam_step",
-                                    .doc = "Adam or AdamW on many tensors.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomAdamAttrs),
-                                    .sharding = loom_shard_step,
-                                    .infer = infer_adam,
-                                    .attrs = adam_attrs,
-                                    .flops = flops_per_operand,
-                                    .updates = updates_list };
+const LoomPrim loom_prim_adam_step = { .name = "adam_step",
+                                       .doc = "Adam or AdamW on many tensors.",
+                                       .tier = LOOM_TIER_CORE,
+                                       .attrs_size = sizeof (LoomAdamAttrs),
+                                       .sharding = loom_shard_step,
+                                       .infer = infer_adam,
+                                       .attrs = adam_attrs,
+                                       .flops = flops_per_operand,
+                                       .updates = updates_list };
 
 static gboolean
 infer_other (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -253,17 +253,13 @@ static const LoomAttr step_attrs[] = { LOOM_ATTR ("n", INT, LoomStepAttrs, n),
                                        LOOM_ATTR_LAST };
 
 #define STEP(name_, scalars)                                                                                           \
-  static const LoomPrim name_##_step = { .name = #name_ "_step",                                                       \
-                                         .doc = "A step of " #name_ " on many tensors.",                               \
-                                         .tier = LOOM_TIER_CORE,                                                       \
-                                         .attrs_size = sizeof (LoomStepAttrs),                                         \
-                                         .sharding = loom_shard_step_by_kind,                                          \
-                                         .infer = infer_other,                                                         \
-                                         .attrs = step_attrs,                                                          \
-                                         .flops = flops_per_operand,                                                   \
-                                         .updates = updates_list };
+  const LoomPrim loom_prim_##name_##_step = { .name = #name_ "_step",                                                  \
+                                              .doc = "A step of " #name_ " on many tensors.",                          \
+                                              .tier = LOOM_TIER_CORE,                                                  \
+                                              .attrs_size = sizeof (LoomStepAttrs),                                    \
+                                              .sharding = loom_shard_step_by_kind,                                     \
+                                              .infer = infer_other,                                                    \
+                                              .attrs = step_attrs,                                                     \
+                                              .flops = flops_per_operand,                                              \
+                                              .updates = updates_list };
 LOOM_STEPS (STEP)
-
-#define ENTRY(name, scalars) &name##_step,
-const LoomPrim *const loom_prims_update[]
-    = { &grad_stats, &update_gate, &sgd_step, &sgd_step_logged, &undo_step, &adam_step, LOOM_STEPS (ENTRY) NULL };

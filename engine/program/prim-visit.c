@@ -201,31 +201,30 @@ distinct_of_visit (gconstpointer attrs)
   return ((const LoomVisitAttrs *)attrs)->n_branches;
 }
 
-static const LoomPrim one_of = { .name = "switch",
-                                 .doc = "Runs the body with the given number.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomVisitAttrs),
-                                 .infer = infer_visit,
-                                 .gradient = loom_visit_gradient,
-                                 .attrs = visit_attrs,
-                                 .describe = describe_visit,
-                                 .flops = flops_visit,
-                                 .precision = LOOM_PRECISION_F32,
-                                 .bodies = bodies_of_visit,
-                                 .n_distinct = distinct_of_visit };
+const LoomPrim loom_prim_switch = { .name = "switch",
+                                    .doc = "Runs the body with the given number.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomVisitAttrs),
+                                    .infer = infer_visit,
+                                    .gradient = loom_visit_gradient,
+                                    .attrs = visit_attrs,
+                                    .describe = describe_visit,
+                                    .flops = flops_visit,
+                                    .precision = LOOM_PRECISION_F32,
+                                    .bodies = bodies_of_visit,
+                                    .n_distinct = distinct_of_visit };
 
-static const LoomPrim visit = { .name = "visit",
-                                .doc = "Runs a body for each group of rows: those that chose it, or a level of trees.",
-                                .tier = LOOM_TIER_CORE,
-                                .attrs_size = sizeof (LoomVisitAttrs),
-                                .infer = infer_visit,
-                                .gradient = loom_visit_gradient,
-                                .sharding = loom_shard_visit,
-                                .attrs = visit_attrs,
-                                .describe = describe_visit,
-                                .flops = flops_visit,
-                                .precision = LOOM_PRECISION_F32,
-                                .bodies = bodies_of_visit,
-                                .n_distinct = distinct_of_visit };
-
-const LoomPrim *const loom_prims_visit[] = { &one_of, &visit, NULL };
+const LoomPrim loom_prim_visit
+    = { .name = "visit",
+        .doc = "Runs a body for each group of rows: those that chose it, or a level of trees.",
+        .tier = LOOM_TIER_CORE,
+        .attrs_size = sizeof (LoomVisitAttrs),
+        .infer = infer_visit,
+        .gradient = loom_visit_gradient,
+        .sharding = loom_shard_visit,
+        .attrs = visit_attrs,
+        .describe = describe_visit,
+        .flops = flops_visit,
+        .precision = LOOM_PRECISION_F32,
+        .bodies = bodies_of_visit,
+        .n_distinct = distinct_of_visit };
