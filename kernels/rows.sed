@@ -5,7 +5,6 @@
 s/^const [A-Za-z]* \(ref\|loom_prim\)_\([a-z0-9_]*\) *\(=.*\)*$/  X (\2) \\/p
 s/^const CpuPrimitive ISA (cpu_\([a-z0-9_]*\)).*/  X (\1) \\/p
 s/^\(MOVE_PRIMITIVE\|PRIM\|FLAT\) ([A-Za-z0-9_]*, \([a-z0-9_]*\),.*/  X (\2) \\/p
-s/^NORM (\([a-z_]*\),.*/  X (\1) \\/p
 s/^ONNX_PRIM (\([a-z0-9_]*\),.*/  X (\1) \\/p
 $a\
 

@@ -69,6 +69,7 @@ typedef struct
 } LoomGradCall;
 
 typedef struct _LoomShardingCall LoomShardingCall;
+typedef struct _LoomPositionCall LoomPositionCall;
 
 struct _LoomPrim
 {
@@ -118,6 +119,9 @@ struct _LoomPrim
   /* Chooses the shardings of operands and results if values are partitioned among ranks (loom-partition.h). NULL:
    * operands are whole, and every rank computes all results. */
   void (*sharding) (LoomShardingCall *call);
+  /* TRUE if each position of a sequence in the results follows from the same position of the operands alone. NULL: the
+   * primitive mixes positions. */
+  gboolean (*separates_positions) (const LoomPositionCall *call);
   /* 1 + the offset in the attributes of the LoomDims with the first result's shape; 0: there is none. */
   gsize dims_at;
   /* The programs in the attributes: n pointers, each of which holds a reference. NULL: none. Code that walks programs

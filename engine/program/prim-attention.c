@@ -1,6 +1,7 @@
 /* Scaled dot-product attention and its gradient, as composites, so that back ends need not store the matrix of logits;
  * expand() has the formulas in core primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 #include <math.h>
 
@@ -441,6 +442,7 @@ shard_attention (LoomShardingCall *call)
 
 const LoomPrim loom_prim_attention
     = { .name = "attention",
+        .separates_positions = loom_positions_attention,
         .sharding = shard_attention,
         .doc = "Values averaged by the softmax of scaled products of queries and keys; also log Σ exp of each query.",
         .tier = LOOM_TIER_COMPOSITE,

@@ -2,6 +2,7 @@
  * elements of windows, with columns [N, groups, C/groups·R·S, P·Q] in all three. */
 #include "engine/program/prim-window.h"
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -340,6 +341,7 @@ over_iterations_conv2d (LoomProgram *p, const void *attrs, guint n_in, const Loo
 }
 
 const LoomPrim loom_prim_conv2d = { .name = "conv2d",
+                                    .separates_positions = loom_positions_by_sample,
                                     .sharding = loom_shard_conv,
                                     .doc = "Cross-correlation of images with kernels, with an optional bias.",
                                     .flags = LOOM_PRIM_PRODUCT,

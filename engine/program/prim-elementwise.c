@@ -3,7 +3,7 @@
  * Gradients have the result's shape; loom_differentiate() sums them for broadcast operands. If the derivative of a
  * formula follows from its result (relu, sigmoid, tanh, exp, sqrt), the gradient uses the result, so the argument need
  * not be kept for the backward pass. */
-#include "engine/program/prim-private.h"
+#include "engine/program/position-rules.h"
 
 #include <math.h>
 
@@ -464,6 +464,7 @@ RULE (grad_fma)
                                     .doc = text,                                                                       \
                                     .tier = LOOM_TIER_CORE,                                                            \
                                     .flags = LOOM_PRIM_ELEMENTWISE,                                                    \
+                                    .separates_positions = loom_positions_element_wise,                                \
                                     .scalar = LOOM_SCALAR_##E,                                                         \
                                     .max_out = 1,                                                                      \
                                     .infer = infer_##rule,                                                             \
@@ -474,6 +475,7 @@ RULE (grad_fma)
                                     .doc = text,                                                                       \
                                     .tier = LOOM_TIER_CORE,                                                            \
                                     .flags = LOOM_PRIM_ELEMENTWISE,                                                    \
+                                    .separates_positions = loom_positions_element_wise,                                \
                                     .scalar = LOOM_SCALAR_##E,                                                         \
                                     .max_out = 1,                                                                      \
                                     .infer = infer_##rule,                                                             \

@@ -1,5 +1,6 @@
 /* The primitives of embeddings: gather_rows (rows of a table by index) and its gradient scatter_add_rows. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 /* table [V, d…], index [i…] → y [i…, d…] */
 static gboolean
@@ -45,6 +46,7 @@ over_iterations_gather (LoomProgram *p, const void *attrs, guint n_in, const Loo
 }
 
 const LoomPrim loom_prim_gather_rows = { .name = "gather_rows",
+                                         .separates_positions = loom_positions_gather_rows,
                                          .sharding = loom_shard_gather_rows,
                                          .doc = "Rows of a table by index.",
                                          .tier = LOOM_TIER_CORE,

@@ -1,6 +1,7 @@
 /* Primitives that work along one axis by index: gather, scatter, sort and cumsum. The gradient of each is another of
  * them. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 check_axis (int axis, const LoomTensorDesc *x, char **why)
@@ -68,6 +69,7 @@ gradient_gather (const LoomGradCall *call)
 static const LoomAttr gather_attrs[] = { LOOM_ATTR ("axis", INT, LoomGatherAttrs, axis), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_gather = { .name = "gather",
+                                    .separates_positions = loom_positions_gather,
                                     .doc = "Elements along an axis by their index.",
                                     .tier = LOOM_TIER_CORE,
                                     .attrs_size = sizeof (LoomGatherAttrs),
@@ -239,6 +241,7 @@ static const LoomAttr sort_attrs[] = { LOOM_ATTR ("axis", INT, LoomSortAttrs, ax
                                        LOOM_ATTR ("descending", FLAG, LoomSortAttrs, descending), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_sort = { .name = "sort",
+                                  .separates_positions = loom_positions_sort,
                                   .doc = "Sorted elements along an axis, and their previous positions.",
                                   .tier = LOOM_TIER_CORE,
                                   .attrs_size = sizeof (LoomSortAttrs),
@@ -289,6 +292,7 @@ static const LoomAttr cumsum_attrs[]
         LOOM_ATTR ("reverse", FLAG, LoomCumsumAttrs, reverse), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_cumsum = { .name = "cumsum",
+                                    .separates_positions = loom_positions_cumsum,
                                     .sharding = loom_shard_cumsum,
                                     .doc = "Running sums along an axis.",
                                     .tier = LOOM_TIER_CORE,

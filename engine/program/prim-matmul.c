@@ -3,6 +3,7 @@
  * Its gradients are multiplications with other flags, so no matrix is transposed in memory: for y = x·Wᵀ, dW = gᵀ·x and
  * dx = g·W. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -159,6 +160,7 @@ static const LoomAttr matmul_attrs[] = { LOOM_ATTR ("trans_a", FLAG, LoomMatmulA
                                          LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_matmul = { .name = "matmul",
+                                    .separates_positions = loom_positions_matmul,
                                     .sharding = loom_shard_matmul,
                                     .doc = "Matrix product over the last two axes, with an optional bias.",
                                     .flags = LOOM_PRIM_PRODUCT,

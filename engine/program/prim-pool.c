@@ -4,6 +4,7 @@
  * edge. */
 #include "engine/program/prim-window.h"
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 #include <math.h>
 
@@ -232,6 +233,7 @@ static const LoomAttr pool_attrs[] = { LOOM_ATTR_ARRAY ("kernel", INT, LoomPool2
                                        LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_max_pool2d = { .name = "max_pool2d",
+                                        .separates_positions = loom_positions_by_sample,
                                         .sharding = loom_shard_samples,
                                         .doc = "The largest element of each window, and its position.",
                                         .tier = LOOM_TIER_COMPOSITE,
@@ -255,6 +257,7 @@ const LoomPrim loom_prim_max_pool2d_grad = { .name = "max_pool2d_grad",
                                              .flops = flops_pool };
 
 const LoomPrim loom_prim_avg_pool2d = { .name = "avg_pool2d",
+                                        .separates_positions = loom_positions_by_sample,
                                         .sharding = loom_shard_samples,
                                         .doc = "The mean of each window.",
                                         .tier = LOOM_TIER_COMPOSITE,

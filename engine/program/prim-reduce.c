@@ -2,6 +2,7 @@
  * result keeps the rank, with size 1 on reduced axes, so it broadcasts against the operand without a reshape, and
  * gradients are elementwise. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -98,6 +99,7 @@ static const LoomAttr reduce_attrs[] = { LOOM_ATTR ("", WORD, LoomReduceAttrs, o
                                          LOOM_ATTR ("axes", AXES, LoomReduceAttrs, axes), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_reduce = { .name = "reduce",
+                                    .separates_positions = loom_positions_reduce,
                                     .sharding = loom_shard_reduce,
                                     .doc = "Sum, largest, smallest or product along axes.",
                                     .tier = LOOM_TIER_CORE,
@@ -135,6 +137,7 @@ static const LoomAttr argreduce_attrs[]
         LOOM_ATTR ("classes", INT, LoomArgReduceAttrs, classes, LOOM_ATTR_UNLESS (0)), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_argreduce = { .name = "argreduce",
+                                       .separates_positions = loom_positions_argreduce,
                                        .sharding = loom_shard_argreduce,
                                        .doc = "First position of the largest or smallest element along an axis.",
                                        .tier = LOOM_TIER_CORE,

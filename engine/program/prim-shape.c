@@ -2,6 +2,7 @@
  * another one; detach, through which no gradient flows; copy, which converts to another element type (loom_cast()); and
  * move, into which the planner fuses successive slices, permutes and concatenations (plan-copies.c). */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 #include "kernels/move.h"
 
 #include <string.h>
@@ -62,6 +63,7 @@ over_iterations_reshape (LoomProgram *p, const void *attrs, guint n_in, const Lo
 }
 
 const LoomPrim loom_prim_reshape = { .name = "reshape",
+                                     .separates_positions = loom_positions_reshape,
                                      .sharding = loom_shard_reshape,
                                      .dims_at = 1,
                                      .doc = "The same elements in the same order, in another shape.",
@@ -88,6 +90,7 @@ infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
 }
 
 const LoomPrim loom_prim_detach = { .name = "detach",
+                                    .separates_positions = loom_positions_always,
                                     .sharding = loom_shard_convert,
                                     .doc = "The same value without a gradient.",
                                     .tier = LOOM_TIER_CORE,
@@ -126,6 +129,7 @@ gradient_expand (const LoomGradCall *call)
 }
 
 const LoomPrim loom_prim_expand = { .name = "expand",
+                                    .separates_positions = loom_positions_always,
                                     .sharding = loom_shard_expand,
                                     .dims_at = 1,
                                     .doc = "Repeats along axes of size 1, as broadcasting does.",
@@ -212,6 +216,7 @@ over_iterations_permute (LoomProgram *p, const void *attrs, guint n_in, const Lo
 }
 
 const LoomPrim loom_prim_permute = { .name = "permute",
+                                     .separates_positions = loom_positions_always,
                                      .sharding = loom_shard_permute,
                                      .doc = "Axes in another order.",
                                      .tier = LOOM_TIER_CORE,
@@ -270,6 +275,7 @@ static const LoomAttr slice_attrs[]
         LOOM_ATTR (NULL, DIMS, LoomSliceTo, to), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_slice = { .name = "slice",
+                                   .separates_positions = loom_positions_slice,
                                    .sharding = loom_shard_slice,
                                    .dims_at = G_STRUCT_OFFSET (LoomSliceTo, to) + 1,
                                    .doc = "A regular part of a tensor.",
@@ -315,6 +321,7 @@ static const LoomAttr pad_attrs[]
         LOOM_ATTR ("value", NUMBER, LoomPadTo, kernel.value), LOOM_ATTR (NULL, DIMS, LoomPadTo, to), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_pad = { .name = "pad",
+                                 .separates_positions = loom_positions_pad,
                                  .sharding = loom_shard_pad,
                                  .dims_at = G_STRUCT_OFFSET (LoomPadTo, to) + 1,
                                  .doc = "A tensor inside a larger one that is filled with a value.",
@@ -375,6 +382,7 @@ gradient_concat (const LoomGradCall *call)
 static const LoomAttr concat_attrs[] = { LOOM_ATTR ("axis", INT, LoomConcatAttrs, axis), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_concat = { .name = "concat",
+                                    .separates_positions = loom_positions_concat,
                                     .sharding = loom_shard_concat,
                                     .doc = "Concatenates tensors along an axis.",
                                     .tier = LOOM_TIER_CORE,
@@ -478,6 +486,7 @@ gradient_copy (const LoomGradCall *call)
 static const LoomAttr copy_attrs[] = { LOOM_ATTR ("to", DTYPE, LoomCopyTo, dtype), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_copy = { .name = "copy",
+                                  .separates_positions = loom_positions_always,
                                   .sharding = loom_shard_convert,
                                   .doc = "The same values in another element type.",
                                   .tier = LOOM_TIER_CORE,

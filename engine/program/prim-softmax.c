@@ -1,6 +1,7 @@
 /* Softmax and log-softmax along an axis as composites, so that back ends can compute them in one pass; expand() has the
  * formulas in core primitives. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_softmax (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -80,6 +81,7 @@ static const LoomAttr softmax_attrs[] = { LOOM_ATTR ("axis", INT, LoomSoftmaxAtt
                                           LOOM_ATTR ("log", FLAG, LoomSoftmaxAttrs, log), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_softmax = { .name = "softmax",
+                                     .separates_positions = loom_positions_softmax,
                                      .sharding = loom_shard_softmax,
                                      .doc = "Exponentials scaled to a sum of 1 along an axis, or their logarithms.",
                                      .tier = LOOM_TIER_COMPOSITE,

@@ -1,6 +1,6 @@
 /* Primitives without data operands (constants, counters, random numbers), and `require`, which returns a value only if
  * a condition holds. */
-#include "engine/program/prim-private.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_fill (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -25,6 +25,7 @@ static const LoomAttr fill_attrs[]
         LOOM_ATTR (NULL, DIMS, LoomFillTo, to), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_fill = { .name = "fill",
+                                  .separates_positions = loom_positions_always,
                                   .dims_at = G_STRUCT_OFFSET (LoomFillTo, to) + 1,
                                   .doc = "One constant everywhere.",
                                   .tier = LOOM_TIER_CORE,
@@ -57,6 +58,7 @@ static const LoomAttr iota_attrs[] = { LOOM_ATTR ("axis", INT, LoomIotaTo, kerne
                                        LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_iota = { .name = "iota",
+                                  .separates_positions = loom_positions_iota,
                                   .doc = "Counts along an axis.",
                                   .tier = LOOM_TIER_CORE,
                                   .attrs_size = sizeof (LoomIotaTo),
@@ -132,6 +134,7 @@ gradient_require (const LoomGradCall *call)
 static const LoomAttr require_attrs[] = { LOOM_ATTR (NULL, TEXT, LoomRequireAttrs, what), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_require = { .name = "require",
+                                     .separates_positions = loom_positions_always,
                                      .doc = "The value itself; an error if a condition does not hold.",
                                      .tier = LOOM_TIER_CORE,
                                      .attrs_size = sizeof (LoomRequireAttrs),

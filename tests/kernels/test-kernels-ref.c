@@ -4,7 +4,9 @@
 #include "tests/kernels/kernel-harness.h"
 #include "kernels/integer.h"
 #include "kernels/cpu/cpu-math.h"
+#include "kernels/optim.h"
 #include "kernels/philox.h"
+#include "kernels/ref/ref-list.h"
 #include "tests/test-program.h"
 
 #include <math.h>
@@ -624,12 +626,37 @@ test_integers (void)
     }
 }
 
+/* Each row of the reference has samples, by which other back ends are compared with it, and each sample has a row. */
+static void
+test_complete (void)
+{
+#define NAME(name)               #name,
+#define NAME_STEP(name, scalars) NAME (name##_step)
+  static const char *const all[] = { LOOM_ROWS (NAME) LOOM_STEPS (NAME_STEP) NULL };
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  GPtrArray *samples = samples_new ();
+
+  for (guint i = 0; i < samples->len; i++)
+    {
+      const Sample *s = g_ptr_array_index (samples, i);
+
+      g_hash_table_add (seen, (gpointer)s->primitive);
+      if (!g_strv_contains (all, s->primitive))
+        g_error ("the reference has no row for %s", s->name);
+    }
+  for (guint i = 0; all[i] != NULL; i++)
+    if (!g_hash_table_contains (seen, all[i]))
+      g_error ("%s has no samples", all[i]);
+  g_ptr_array_unref (samples);
+}
+
 TEST_FILE (argc, argv)
 {
   int result;
 
   g_test_init (&argc, &argv, NULL);
   ref = machine_open (loom_backend_ref (), 1);
+  g_test_add_func ("/kernels/ref/complete", test_complete);
   g_test_add_func ("/kernels/ref/conv-by-hand", test_conv_by_hand);
   g_test_add_func ("/kernels/ref/pool-by-hand", test_pool_by_hand);
   g_test_add_func ("/kernels/ref/avg-ceil-by-hand", test_avg_ceil_by_hand);
