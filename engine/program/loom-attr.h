@@ -1,6 +1,6 @@
 /* Attributes of primitives as data: the members of a struct that determine a call. A primitive lists each member once;
- * comparing, hashing and listing calls, and the random attributes of tests, follow from the list. A member that is not
- * listed is found by tests/program/test-prim-table.c. */
+ * comparing, hashing and listing calls, and the random attributes of tests, follow from the list. Tests find a member
+ * that is not listed by its bytes and by samples that differ in it alone. */
 #pragma once
 
 #include <glib.h>

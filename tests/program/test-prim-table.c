@@ -158,7 +158,8 @@ cover (const LoomAttr *list, guint8 *covered)
         memset (covered + attr->at + i * attr->size, 1, attr->size);
 }
 
-/* Every byte of the struct belongs to a member of the list, or pads the next member to its alignment. */
+/* Every byte of the struct belongs to a member of the list, or may pad the next member to its alignment. A flag after
+ * which nothing else comes looks like padding, so /program/prims/members compares samples, too. */
 static void
 check_complete (const LoomPrim *prim)
 {

@@ -490,6 +490,45 @@ add_samples (GArray *all, GPtrArray *samples)
     }
 }
 
+/* TRUE if two samples pass the same operands to one primitive, so that only their attributes can differ. */
+static gboolean
+have_same_operands (const Sample *a, const Sample *b)
+{
+  return g_str_equal (a->primitive, b->primitive) && a->n_in == b->n_in && a->n_out == b->n_out
+         && memcmp (a->in, b->in, sizeof a->in) == 0 && memcmp (a->out, b->out, sizeof a->out) == 0
+         && memcmp (a->fill, b->fill, sizeof a->fill) == 0 && a->mixed == b->mixed && a->wide == b->wide;
+}
+
+/* Samples with equal operands and other names have attributes that are not equal: a member that the description of the
+ * attributes lacks is found by the samples that change it. */
+static void
+test_members (void)
+{
+  g_autoptr (GPtrArray) samples = samples_new ();
+  guint pairs = 0;
+
+  for (guint i = 0; i < samples->len; i++)
+    for (guint k = i + 1; k < samples->len; k++)
+      {
+        const Sample *a = samples->pdata[i], *b = samples->pdata[k];
+        const LoomPrim *prim = loom_prim (a->primitive);
+        g_autofree gpointer x = NULL, y = NULL;
+
+        if (prim == NULL || prim->attrs == NULL || !have_same_operands (a, b) || g_str_equal (a->name, b->name))
+          continue;
+        x = attrs_of (prim, a);
+        y = attrs_of (prim, b);
+        pairs++;
+        if (loom_attrs_equal (prim->attrs, x, y))
+          {
+            g_test_message ("“%s” and “%s” have equal attributes", a->name, b->name);
+            g_test_fail ();
+          }
+      }
+  g_test_message ("%u pairs", pairs);
+  g_assert_true (pairs > 1000 || g_getenv ("GRADLOOM_SAMPLES") != NULL);
+}
+
 /* Cases of programs, then those of samples. */
 static const GArray *
 all_cases (void)
@@ -904,6 +943,7 @@ TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/program/prims/scalar-gradients", test_scalar_gradients);
+  g_test_add_func ("/program/prims/members", test_members);
   g_test_add_func ("/program/prims/gradients", test_gradients);
   g_test_add_func ("/program/prims/expansions", test_expansions);
   g_test_add_func ("/program/prims/linalg", test_linalg);
