@@ -970,9 +970,8 @@ test_primitives_by_name (void)
       = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|node_kernel)";
   static const char *const by_address = "[!=]= loom_prim \\(|loom_prim \\([^()]*\\) [!=]=|->prim [!=]= &";
   static const char *const by_bytes = "memcmp \\([^;]*attrs";
-  /* A table of what each primitive does along the positions of a sequence, and the factory of the kernels of
-   * collectives. */
-  static const char *const by_table[] = { "loom-position-mixing.c", "plan-collective.c", NULL };
+  /* The factory of the kernels of collectives. */
+  static const char *const by_table[] = { "plan-collective.c", NULL };
   g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
   g_autoptr (GRegex) names = g_regex_new (by_name, 0, 0, NULL);
   g_autoptr (GRegex) addresses = g_regex_new (by_address, 0, 0, NULL);
