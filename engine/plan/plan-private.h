@@ -22,6 +22,7 @@ G_BEGIN_DECLS
 typedef struct _PlanNode PlanNode;
 typedef struct _PlanUse PlanUse;
 typedef struct _PlanOrder PlanOrder;
+typedef struct _PlanPattern PlanPattern;
 
 /* A use of a value: as an operand of an instruction, or as the base of a view. */
 struct _PlanUse
@@ -251,6 +252,8 @@ gboolean node_is (const PlanNode *instr, const char *primitive);
 gboolean node_is_step (const PlanNode *instr, LoomScalarOp op);
 /* TRUE if the steps and slices are within the limits of a kernel. */
 gboolean plan_steps_fit (const GArray *steps);
+/* Appends the label of a fused instruction; several are put in brackets. */
+void plan_join_labels (GString *label, const char *other);
 /* The name, in errors, of an instruction that belongs to no graph node; else NULL. (transfer full) */
 char *graph_purpose (PlanGraph *g, const PlanNode *instr);
 /* The primitive of the instruction's kernel call: "matmul", "elementwise"; "transfer" for a copy between devices. */
@@ -308,10 +311,11 @@ typedef enum
 
 typedef struct
 {
-  const char *name, *doc; /* one line */
-  void (*run) (PlanGraph *g);
+  const char *name, *doc;     /* one line */
+  void (*run) (PlanGraph *g); /* NULL: the pass applies patterns */
   PlanPassFlags flags;
   PlanProperties needs, provides; /* properties before the pass, and those that also hold after it */
+  const PlanPattern *patterns;    /* plan-pattern.h */
 } PlanPass;
 
 extern const PlanPass graph_passes[]; /* ends with a NULL name */
@@ -346,11 +350,9 @@ gboolean node_copy_part (PlanGraph *g, const PlanNode *instr, LoomMovePart *part
  * tests. */
 gboolean graph_verify (PlanGraph *g, char **why);
 
-/* ---- the passes, in the order of the table ------------------------------ */
+/* ---- the passes, in the order of the table; plan-pattern.h has the patterns ---- */
 void pass_merge_common (PlanGraph *g);
-void pass_fold_transposes (PlanGraph *g);
 void pass_fold_constants (PlanGraph *g);
-void pass_draw_masks (PlanGraph *g);
 void pass_fuse_padded_parts (PlanGraph *g);
 void pass_find_views (PlanGraph *g);
 void pass_keep_classes_last (PlanGraph *g);
@@ -358,22 +360,13 @@ void pass_pad_logits (PlanGraph *g);
 void pass_read_16bit_logits (PlanGraph *g);
 void pass_chunk_heads (PlanGraph *g);
 void pass_fuse_copies (PlanGraph *g);
-void pass_attention_in_place (PlanGraph *g);
 void pass_copy_state (PlanGraph *g);
 void pass_sgd_undo_log (PlanGraph *g);
 void pass_sink_relus (PlanGraph *g);
-void pass_fuse_epilogues (PlanGraph *g);
-void pass_fuse_norms (PlanGraph *g);
 /* The value that a batch norm, or batch_norm_apply, adds at the end of a residual block; 0: none. */
 guint node_norm_residual (const PlanNode *norm);
-void pass_fuse_operand_casts (PlanGraph *g);
-void pass_f32_results (PlanGraph *g);
 /* The conversion of v, a 16-bit float, to f32, if that is the only reader of v; else NULL. */
 PlanNode *graph_only_upcast (PlanGraph *g, guint v, const char *device_name);
-void pass_fuse_sum_casts (PlanGraph *g);
-void pass_fuse_bias_gradients (PlanGraph *g);
-void pass_fuse_elementwise (PlanGraph *g);
-void pass_fuse_derivatives (PlanGraph *g);
 void pass_rematerialise (PlanGraph *g);
 void pass_bundle (PlanGraph *g);
 void pass_view_slices (PlanGraph *g);
