@@ -407,9 +407,6 @@ typedef struct
 void node_kernel_call (PlanGraph *g, PlanKernelCall *call, const PlanNode *instr);
 void plan_kernel_call_clear (PlanKernelCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanKernelCall, plan_kernel_call_clear)
-/* plan-loop.c: the plan of a body on one device. A node that requests another device is a fault. */
-LoomPlan *plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
-                         LoomProgram *program, GError **error);
 /* plan-visit.c: the kernel of switch and visit, and the plans of its distinct bodies. */
 LoomKernel *loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                  const LoomPrim *prim, const void *attrs, GError **error);
