@@ -45,7 +45,7 @@ fuse_operand (PlanRewrite *r)
 
   if (r->root->compute != LOOM_F32 || !is_upcast (r->g, r->other) || r->steps->len == LOOM_EW_MAX_STEPS)
     return FALSE;
-  step.result = graph_new_value (r->g, desc_of (r->g, v), graph_value (r->g, v));
+  step.result = graph_value_like (r->g, v);
   for (guint s = 0; s < r->steps->len; s++)
     {
       PlanStep *to = &g_array_index (r->steps, PlanStep, s);

@@ -62,14 +62,13 @@ derivative_of (const PlanNode *instr, guint *dy, guint *z)
 static guint
 view_as (PlanGraph *g, guint z, guint v)
 {
-  guint seen;
+  guint view;
 
   if (plan_same_dims (&graph_value (g, z)->desc, &graph_value (g, v)->desc))
     return z;
-  seen = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, z));
-  graph_value (g, seen)->desc = graph_value (g, v)->desc;
-  graph_set_alias (g, seen, z);
-  return seen;
+  view = graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, z));
+  graph_set_alias (g, view, z);
+  return view;
 }
 
 static gboolean
@@ -106,9 +105,8 @@ static void
 renumber (PlanRewrite *r)
 {
   PlanGraph *g = r->g;
-  const guint y = node_out (r->root, 0), made = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, y));
+  const guint y = node_out (r->root, 0), made = graph_value_like (g, y);
 
-  graph_value (g, made)->desc = graph_value (g, y)->desc;
   graph_set_out (g, r->root, 0, made);
   graph_set_alias (g, node_out (r->other, 0), made);
 }

@@ -199,6 +199,13 @@ graph_root (PlanGraph *g, guint v)
 }
 
 guint graph_new_value (PlanGraph *g, const LoomTensorDesc *desc, const PlanValue *like);
+/* A new value of v's type. */
+static inline guint
+graph_value_like (PlanGraph *g, guint v)
+{
+  return graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, v));
+}
+
 /* Makes v, and its views, views of base's root. base 0: v gets its own bytes. */
 void graph_set_alias (PlanGraph *g, guint v, guint base);
 /* Makes a slot take v when the step ends, or a view of v if another slot takes v itself. */
@@ -268,27 +275,6 @@ void graph_free (PlanGraph *g);
 
 /* plan-import.c: converts a program to the working form, unchanged. */
 PlanGraph *graph_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options);
-
-/* ---- plan-logits.c: the logits of a loss ---------------------------------- */
-
-typedef struct
-{
-  PlanGraph *g;
-  const char *device_name;
-  gint64 rows, classes; /* classes is 0 if a loss has logits of another size */
-  GHashTable *roots;    /* of the values that have rows × classes elements */
-  GHashTable *members;  /* PlanNode that make or read such values */
-  GPtrArray *instrs;    /* `members` in program order */
-} PlanLogits;
-
-void plan_logits_init (PlanLogits *s, PlanGraph *g, const PlanNode *loss);
-void plan_logits_clear (PlanLogits *s);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanLogits, plan_logits_clear)
-/* Finds the logits of a loss. FALSE if the caller, a slot or another device uses them. */
-gboolean plan_logits_find (PlanLogits *s, const PlanNode *loss);
-gboolean plan_logits_has (const PlanLogits *s, guint v);
-/* TRUE if v has n numbers for each row, in row order; the rows may have any shape. */
-gboolean plan_logits_is_rows_by (const PlanLogits *s, guint v, gint64 n);
 
 /* ---- plan-passes.c: the table ------------------------------------------- */
 

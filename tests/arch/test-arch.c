@@ -963,7 +963,7 @@ test_primitives_by_name (void)
                                                 "plan-mask.c",
                                                 "plan-attention.c",
                                                 "plan-copies.c",
-                                                "plan-logits.c",
+                                                "plan-linear-cross-entropy.c",
                                                 "plan-derivative-epilogue.c",
                                                 "plan-pattern.c",
                                                 NULL };
