@@ -1,4 +1,4 @@
-/* The engine of fusion patterns (plan-pattern.h): it matches, asks for a kernel, and changes the graph. */
+/* The engine of fusion patterns (plan-pattern.h): it matches, queries the device for a kernel, and changes the graph. */
 #include "engine/plan/plan-pattern.h"
 
 #include <string.h>
@@ -133,16 +133,38 @@ pattern_reader_of_bytes (PlanGraph *g, const PlanNode *root, guint k)
   return k < root->out->len && node_out (root, k) != 0 ? graph_only_reader (g, node_out (root, k), TRUE) : NULL;
 }
 
-static gboolean
-matches (const PlanNodePattern *p, const PlanNode *instr)
+/* The primitives that a pattern names, looked up once for all instructions. */
+typedef struct
 {
-  if (instr->dead || (p->name[0] == NULL) != (instr->steps != NULL))
+  const PlanNodePattern *of;
+  const LoomPrim *prim[G_N_ELEMENTS (((PlanNodePattern *)0)->name)];
+} Matcher;
+
+static Matcher
+matcher_of (const PlanNodePattern *p)
+{
+  Matcher m = { .of = p };
+
+  for (guint i = 0; i < G_N_ELEMENTS (p->name) && p->name[i] != NULL; i++)
+    {
+      m.prim[i] = loom_prim (p->name[i]);
+      g_assert (m.prim[i] != NULL);
+    }
+  return m;
+}
+
+static gboolean
+matches (const Matcher *m, const PlanNode *instr)
+{
+  const PlanNodePattern *p = m->of;
+
+  if (instr->dead || (m->prim[0] == NULL) != (instr->steps != NULL))
     return FALSE;
   if (instr->steps != NULL)
     return p->steps == PATTERN_N_STEPS
            || (instr->steps->len == 1 && (p->steps == PATTERN_ONE_STEP || node_step (instr, 0)->op == p->op));
-  for (guint i = 0; i < G_N_ELEMENTS (p->name) && p->name[i] != NULL; i++)
-    if (node_is (instr, p->name[i]))
+  for (guint i = 0; i < G_N_ELEMENTS (m->prim) && m->prim[i] != NULL; i++)
+    if (instr->prim == m->prim[i])
       return TRUE;
   return FALSE;
 }
@@ -150,8 +172,11 @@ matches (const PlanNodePattern *p, const PlanNode *instr)
 gboolean
 plan_rewrite_can_read (const PlanRewrite *r, guint v)
 {
-  const PlanNode *updater = g_hash_table_lookup (r->updaters, GUINT_TO_POINTER (graph_root (r->g, v)));
+  const PlanNode *updater;
 
+  if (*r->updaters == NULL)
+    *r->updaters = graph_find_updaters (r->g);
+  updater = g_hash_table_lookup (*r->updaters, GUINT_TO_POINTER (graph_root (r->g, v)));
   return updater == NULL || !node_is_before (updater, r->root);
 }
 
@@ -166,9 +191,9 @@ may_move_other (const PlanRewrite *r)
 }
 
 static gboolean
-is_candidate (const PlanPattern *p, const PlanRewrite *r)
+is_candidate (const PlanPattern *p, const Matcher *other, const PlanRewrite *r)
 {
-  return r->other != NULL && r->other != r->root && matches (&p->other, r->other)
+  return r->other != NULL && r->other != r->root && matches (other, r->other)
          && (r->other->device_name == r->root->device_name || (p->flags & PATTERN_ACROSS_DEVICES))
          && (!(p->flags & PATTERN_MOVES_OTHER) || may_move_other (r));
 }
@@ -191,7 +216,7 @@ rewrite (const PlanPattern *p, PlanRewrite *r)
 }
 
 static gboolean
-apply_to (PlanGraph *g, const PlanPattern *p, GHashTable *updaters, PlanNode *root)
+apply_to (PlanGraph *g, const PlanPattern *p, const Matcher *other, GHashTable **updaters, PlanNode *root)
 {
   PlanRewrite r = { .g = g, .updaters = updaters, .root = root };
 
@@ -200,7 +225,7 @@ apply_to (PlanGraph *g, const PlanPattern *p, GHashTable *updaters, PlanNode *ro
   for (; r.at < MAX (root->in->len, root->out->len) && r.at <= p->last; r.at++)
     {
       r.other = p->find (g, root, r.at);
-      if (is_candidate (p, &r) && rewrite (p, &r))
+      if (is_candidate (p, other, &r) && rewrite (p, &r))
         return TRUE;
     }
   return FALSE;
@@ -209,14 +234,18 @@ apply_to (PlanGraph *g, const PlanPattern *p, GHashTable *updaters, PlanNode *ro
 void
 graph_apply_patterns (PlanGraph *g, const PlanPattern *patterns)
 {
-  g_autoptr (GHashTable) updaters = graph_find_updaters (g);
+  g_autoptr (GHashTable) updaters = NULL;
 
   for (const PlanPattern *p = patterns; p->rewrite != NULL; p++)
-    /* The next instruction is found first, because a rewrite may move the root. */
-    for (PlanNode *root = graph_first (g), *next; root != NULL; root = next)
-      {
-        next = node_next (root);
-        while (matches (&p->root, root) && apply_to (g, p, updaters, root))
-          ;
-      }
+    {
+      const Matcher roots = matcher_of (&p->root), others = matcher_of (&p->other);
+
+      /* The next instruction is found first, because a rewrite may move the root. */
+      for (PlanNode *root = graph_first (g), *next; root != NULL; root = next)
+        {
+          next = node_next (root);
+          while (matches (&roots, root) && apply_to (g, p, &others, &updaters, root))
+            ;
+        }
+    }
 }

@@ -1,5 +1,5 @@
 /* Fusion patterns as data. A pattern names a root instruction, an instruction next to it, and a function that changes
- * the root's call so that it also does the work of the other one. One engine matches, asks the back end for the changed
+ * the root's call so that it also does the work of the other one. One engine matches, queries the device for the changed
  * call, and then changes the graph; if there is no such kernel, the graph stays untouched. */
 #pragma once
 
@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   PlanGraph *g;
-  GHashTable *updaters;   /* graph_find_updaters(), before the first rewrite */
+  GHashTable **updaters;  /* graph_find_updaters(), when it is first needed */
   PlanNode *root, *other; /* other: the instruction that the pattern found next to the root; NULL: none */
   guint at;               /* the operand or result of the root at which it was found */
   const LoomPrim *prim;

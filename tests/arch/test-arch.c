@@ -965,7 +965,6 @@ test_primitives_by_name (void)
                                                 "plan-copies.c",
                                                 "plan-linear-cross-entropy.c",
                                                 "plan-derivative-epilogue.c",
-                                                "plan-pattern.c",
                                                 NULL };
   static const char *const by_name
       = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|node_kernel)";
