@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "ui/scene/scene-earlier.h"
 #include "ui/scene/scene-faults.h"
 #include "ui/scene/scene-frames.h"
 #include "ui/scene/scene-ports.h"
@@ -25,52 +26,9 @@ typedef struct
   GPtrArray *axes;             /* of the net's outputs; NULL without a net */
   GHashTable *wide;            /* of items with many inputs: port name → index + 1 */
   gboolean ports_came;         /* a wire named a port that its card did not have */
-  StudioScene *before;         /* NULL: nothing can be taken */
-  guint next_item, next_link;  /* of before: those before are passed */
-  StudioItem **was;            /* by item: that of before, if it was taken */
-  gboolean *is_typed_alike;    /* by item: its outputs have the types and names of axes that they had before */
-  guint *is;                   /* by item of before: the item that took it; STUDIO_NO_ITEM */
-  GArray *was_link;            /* by link: that of before; STUDIO_NO_ITEM */
+  SceneEarlier earlier;
+  gboolean *is_typed_alike; /* by item: its outputs have the types and names of axes that they had before */
 } Build;
-
-static gboolean
-is_younger (const Build *build, const LoomElement *e)
-{
-  return loom_element_changed (e) > build->before->version;
-}
-
-/* The card of this node in the scene before, if nothing of it can have changed but what the net and faults say. */
-static StudioItem *
-take_item (Build *build, const LoomElement *e)
-{
-  StudioScene *before = build->before;
-  const guint64 serial = loom_element_serial (e);
-  guint i = build->next_item;
-
-  if (before == NULL)
-    return NULL;
-  if (i >= before->n_items || before->item[i].serial != serial)
-    i = studio_scene_find (before, serial);
-  if (i == STUDIO_NO_ITEM)
-    return NULL;
-  build->next_item = i + 1;
-  return before->item[i].has_table_ports && !is_younger (build, e) ? &before->item[i] : NULL;
-}
-
-/* Takes the ports of a card, without wires and, unless they are kept, types. */
-static StudioPort *
-take_ports (StudioPort **was, guint n, gboolean keep_types)
-{
-  StudioPort *ports = g_steal_pointer (was);
-
-  for (guint i = 0; i < n; i++)
-    {
-      ports[i].n_links = 0;
-      ports[i].link = STUDIO_NO_ITEM;
-      ports[i].typed &= keep_types;
-    }
-  return ports;
-}
 
 /* From this number of ports on, a hash table finds them: a concat of thousands of inputs would otherwise be searched by
  * each of its wires. */
@@ -146,27 +104,6 @@ type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomN
   port->type = loom_net_node (net, source->node)->output[source->output];
   port->source = *source;
   port->axes = ((const LoomNetAxes *)g_ptr_array_index (build->axes, source->node))[source->output];
-}
-
-/* Takes what a card shows from the scene before; its badge depends on the devices of other elements. */
-static void
-take_words (Build *build, StudioItem *was, StudioItem *item)
-{
-  const guint k = (guint)(item - build->scene->item);
-
-  item->id = g_steal_pointer (&was->id);
-  item->path = g_steal_pointer (&was->path);
-  item->kind = g_steal_pointer (&was->kind);
-  item->title = g_steal_pointer (&was->title);
-  item->repeat = g_steal_pointer (&was->repeat);
-  item->muted = was->muted;
-  item->frozen = was->frozen;
-  item->op = was->op;
-  item->has_table_ports = TRUE;
-  item->n_inputs = was->n_inputs;
-  item->n_outputs = was->n_outputs;
-  build->was[k] = was;
-  build->is[was - build->before->item] = k;
 }
 
 static void
@@ -277,7 +214,7 @@ static void
 add_item (Build *build, const LoomGraph *graph, const LoomElement *e, const LoomNet *net, StudioItem *item)
 {
   const guint k = (guint)(item - build->scene->item);
-  StudioItem *was = take_item (build, e);
+  StudioItem *was = scene_earlier_find (&build->earlier, e);
   GArray *inputs = NULL, *outputs = NULL;
   const LoomNetNode *node;
   gboolean is_alike;
@@ -285,7 +222,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *e, const Loom
 
   item->serial = loom_element_serial (e);
   if (was != NULL)
-    take_words (build, was, item);
+    scene_earlier_take_words (&build->earlier, was, k, item);
   else
     read_words (build, e, item);
   item->badge = g_strdup (loom_element_get (e, "device"));
@@ -295,8 +232,8 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *e, const Loom
   is_alike = was != NULL && has_types_of (was, node);
   if (was != NULL)
     {
-      item->input = take_ports (&was->input, was->n_offered, FALSE);
-      item->output = take_ports (&was->output, was->n_outputs, is_alike);
+      item->input = scene_earlier_take_ports (&was->input, was->n_offered, FALSE);
+      item->output = scene_earlier_take_ports (&was->output, was->n_outputs, is_alike);
     }
   else
     {
@@ -342,8 +279,8 @@ add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioIt
       item->sample_key = studio_figure_sample_key (e, loom_graph_get_folder (graph));
       studio_figure_sample_peek (item->sample_key, &item->figure);
     }
-  else if (build->was[item - build->scene->item] != NULL)
-    item->figure = g_steal_pointer (&build->was[item - build->scene->item]->figure);
+  else if (build->earlier.item[item - build->scene->item] != NULL)
+    item->figure = g_steal_pointer (&build->earlier.item[item - build->scene->item]->figure);
   else
     item->figure = studio_figure_curve (item->op, e);
   if (item->figure != NULL || item->sample_key != NULL)
@@ -406,35 +343,6 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
   return TRUE;
 }
 
-/* Takes the ends of a wire from the scene before, if its two cards were taken. *was: the wire there, or STUDIO_NO_ITEM
- * for a wire that is to be labelled. */
-static gboolean
-take_ends (Build *build, const LoomElement *e, StudioLink *link, guint *was)
-{
-  const StudioScene *before = build->before;
-  const guint64 serial = loom_element_serial (e);
-  const StudioLink *old;
-
-  *was = STUDIO_NO_ITEM;
-  while (before != NULL && build->next_link < before->n_links && before->link[build->next_link].serial != serial)
-    {
-      /* A wire that went is passed over; one that came, or changed its ends, is not there. */
-      if (is_younger (build, e))
-        return FALSE;
-      build->next_link++;
-    }
-  if (before == NULL || build->next_link >= before->n_links)
-    return FALSE;
-  old = &before->link[build->next_link];
-  if (is_younger (build, e) || build->is[old->from] == STUDIO_NO_ITEM || build->is[old->to] == STUDIO_NO_ITEM)
-    return FALSE;
-  *was = build->next_link++;
-  *link = (StudioLink){
-    .from = build->is[old->from], .output = old->output, .to = build->is[old->to], .input = old->input
-  };
-  return TRUE;
-}
-
 static void
 add_links (Build *build, const LoomElement *scope)
 {
@@ -446,8 +354,7 @@ add_links (Build *build, const LoomElement *scope)
   for (guint pass = 0; pass < 2 && (pass == 0 || build->ports_came); pass++)
     {
       g_array_set_size (links, 0);
-      g_array_set_size (build->was_link, 0);
-      build->next_link = 0;
+      scene_earlier_begin_links (&build->earlier);
       g_hash_table_remove_all (build->wide);
       for (guint i = 0; i < n; i++)
         {
@@ -457,11 +364,11 @@ add_links (Build *build, const LoomElement *scope)
 
           if (loom_element_tag (e) != LOOM_TAG_WIRE)
             continue;
-          if (!take_ends (build, e, &link, &was)
+          if (!scene_earlier_take_ends (&build->earlier, e, &link, &was)
               && (!resolve_end (build, loom_element_get (e, "from"), TRUE, &link.from, &link.output)
                   || !resolve_end (build, loom_element_get (e, "to"), FALSE, &link.to, &link.input)))
             continue;
-          g_array_append_val (build->was_link, was);
+          g_array_append_val (build->earlier.link, was);
           link.serial = loom_element_serial (e);
           g_array_append_val (links, link);
         }
@@ -597,13 +504,11 @@ lead_links (Build *build, GHashTable *members)
 static gboolean
 take_type (Build *build, guint i, StudioLink *link)
 {
-  /* Links of collapsed frames are others; there nothing is taken. */
-  const guint was = build->before != NULL ? g_array_index (build->was_link, guint, i) : STUDIO_NO_ITEM;
-  StudioLink *old = was != STUDIO_NO_ITEM ? &build->before->link[was] : NULL;
+  StudioLink *old = scene_earlier_link (&build->earlier, i);
   StudioPort *in = &build->scene->item[link->to].input[link->input];
 
   if (old == NULL || !build->is_typed_alike[link->from] || old->copy != NULL
-      || build->before->shapes != build->scene->shapes)
+      || build->earlier.scene->shapes != build->scene->shapes)
     return FALSE;
   in->typed = link->typed = old->typed;
   in->type = link->type = old->type;
@@ -658,15 +563,10 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
                   .plain = plain,
                   .insides = g_hash_table_new (g_str_hash, g_str_equal),
                   .axes = net != NULL ? loom_net_axes_new (net) : NULL,
-                  .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table),
-                  .was_link = g_array_sized_new (FALSE, FALSE, sizeof (guint), loom_element_n_children (scope)) };
+                  .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
   g_autoptr (GHashTable) members = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GPtrArray) frames = scene_frames_collapsed (scope, members);
 
-  /* What a collapsed frame stands for is not in the place where it would be looked for. */
-  if (before != NULL && frames->len == 0 && before->n_hidden == 0 && before->scope == loom_element_serial (scope)
-      && g_str_equal (before->path, scope_path))
-    build.before = before;
   scene->scope = loom_element_serial (scope);
   scene->version = loom_graph_version (graph);
   scene->id = (guint)g_atomic_int_add (&last_id, 1) + 1u;
@@ -676,11 +576,13 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
     scene->n_items += loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE;
   scene->n_items -= scene->n_hidden;
   scene->item = g_new0 (StudioItem, scene->n_items + scene->n_hidden + 1);
-  build.was = g_new0 (StudioItem *, scene->n_items + scene->n_hidden + 1);
+  /* What a collapsed frame stands for is not in the place where it would be looked for. */
+  if (before != NULL
+      && (frames->len > 0 || before->n_hidden > 0 || before->scope != scene->scope
+          || !g_str_equal (before->path, scope_path)))
+    before = NULL;
+  scene_earlier_init (&build.earlier, before, scene->n_items + scene->n_hidden, loom_element_n_children (scope));
   build.is_typed_alike = g_new0 (gboolean, scene->n_items + scene->n_hidden + 1);
-  build.is = g_new (guint, build.before != NULL ? before->n_items + 1 : 1);
-  for (guint i = 0; build.before != NULL && i < before->n_items; i++)
-    build.is[i] = STUDIO_NO_ITEM;
   scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
   scene->by_id = g_hash_table_new (g_str_hash, g_str_equal);
   scene->path = g_strdup (scope_path);
@@ -709,7 +611,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
           item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
         }
       else
-        item->n_offered = build.was[i]->n_offered;
+        item->n_offered = build.earlier.item[i]->n_offered;
       if (out != NULL)
         {
           item->n_outputs = out->len;
@@ -745,10 +647,8 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   g_clear_pointer (&build.axes, g_ptr_array_unref);
   g_hash_table_unref (build.wide);
   g_hash_table_unref (build.insides);
-  g_array_unref (build.was_link);
-  g_free (build.was);
+  scene_earlier_clear (&build.earlier);
   g_free (build.is_typed_alike);
-  g_free (build.is);
   return scene;
 }
 
