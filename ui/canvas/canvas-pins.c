@@ -26,6 +26,12 @@ canvas_pins_free (CanvasPins *self)
   g_free (self);
 }
 
+GtkWidget *
+canvas_pins_get (const CanvasPins *self, const char *path)
+{
+  return g_hash_table_lookup (self->pins, path);
+}
+
 gboolean
 canvas_pins_set (CanvasPins *self, const char *path, GtkWidget *pin)
 {
@@ -52,16 +58,16 @@ allocate_pin (const StudioView *view, GtkWidget *pin, const StudioItem *item)
   StudioRect fault = studio_geometry_fault (item), visible = studio_view_visible (view);
   StudioPoint corner = { item->x, item->y + item->height + STUDIO_FAULT_GAP };
   double x, y;
-  int width, minimum, height;
+  int width, minimum, natural, height;
   GskTransform *transform;
   StudioRect rect;
 
-  gtk_widget_measure (pin, GTK_ORIENTATION_HORIZONTAL, -1, &minimum, NULL, NULL, NULL);
+  gtk_widget_measure (pin, GTK_ORIENTATION_HORIZONTAL, -1, &minimum, &natural, NULL, NULL);
   if (item->flow == STUDIO_FLOW_DOWN)
     corner = (StudioPoint){ item->x + item->width + STUDIO_FAULT_GAP, item->y };
   if (fault.height > 0 && (item->fault_place == STUDIO_FAULT_BELOW || item->fault_place == STUDIO_FAULT_AT_RIGHT))
     corner.y += fault.height + STUDIO_FAULT_GAP;
-  width = MAX (minimum, (int)(STUDIO_CARD_WIDTH * view->zoom));
+  width = MAX (minimum, (int)(MAX (STUDIO_CARD_WIDTH, natural) * view->zoom));
   gtk_widget_measure (pin, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
   rect = (StudioRect){ corner.x, corner.y, width / view->zoom, height / view->zoom };
   if (view->zoom < STUDIO_ZOOM_DETAIL || !studio_rect_intersects (&rect, &visible))
