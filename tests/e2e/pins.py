@@ -38,9 +38,7 @@ def body(t):
         g = s.wait("graph", lambda g: "conv" in g.cards and "conv" in g.pins and g.number("faults") == 0, 5)
         t.ok(pin(g)["kind"] == "montage" and pin(g)["caption"] == "conv", "the pin stands empty under its card")
 
-        s.key("ctrl+space")
-        s.select("conv")
-        s.key("space")
+        s.press("Step")
         g = s.wait("one batch", lambda g: g.state["run"] == "paused" and pin(g).get("step") == "1", 10)
         t.ok("sample 1 of" in pin(g)["caption"] and "step 1" in pin(g)["caption"], "the caption: " + pin(g)["caption"])
 
@@ -58,6 +56,8 @@ def body(t):
         s.key("Down")
         g = s.wait("sample", lambda g: "channel 2 of 4 · sample 3" in pin(g)["caption"], 5)
 
+        s.move(g.canvas[0] + 4, g.canvas[1] + g.canvas[3] - 4)
+        s.wait("no cell", lambda g: pin(g)["cell"] == "-", 5)
         s.key("shift+Right")
         s.key("shift+Down")
         g = s.wait("a cell", lambda g: "row 2, column 1:" in pin(g)["cell"], 5)

@@ -217,8 +217,8 @@ test_update (void)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
   g_clear_error (&error);
   loom_trainer_set_observer (trainer, &observer, NULL);
-  train_test_run (trainer);
-  train_test_run (shorter);
+  g_assert_cmpint (loom_trainer_run (trainer, &error), ==, LOOM_TRAINER_STOPPED);
+  g_assert_cmpint (loom_trainer_run (shorter, &error), ==, LOOM_TRAINER_STOPPED);
   g_assert_null (loom_trainer_snapshot (trainer, "update:act", NULL, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
   g_autoptr (LoomTensor) update = loom_trainer_snapshot (trainer, "update:hidden.weight", &step, NULL);

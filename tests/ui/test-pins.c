@@ -60,11 +60,11 @@ draw (const StudioPinKind *kind, PinValue *value, const PinHistory *history, int
       PinRect at;
 
       g_assert_cmpuint (strlen (words), >, 0);
-      if (kind->cell_rect == NULL || !kind->cell_rect (&d, cell, &at) || at.width < 1 || at.height < 1)
+      if (value->rank > MAX (2, kind->n_whole) || kind->cell_rect == NULL || !kind->cell_rect (&d, cell, &at) || at.width < 1 || at.height < 1)
         continue;
       g_assert_cmpfloat (at.x, >=, -5);
       g_assert_cmpfloat (at.x + at.width, <=, width + 5);
-      if (kind->n_whole >= 2 && kind->has_colors && !kind->chooses_tile)
+      if (kind->n_whole >= MAX (2, value->rank) && kind->has_colors && !kind->chooses_tile)
         g_assert_cmpint (kind->cell_at (&d, at.x + at.width / 2, at.y + at.height / 2), ==, (gint64)cell);
     }
   g_autofree char *words = studio_pin_describe (kind, &d);

@@ -250,6 +250,7 @@ test_parts (Fixture *f, gconstpointer data)
   gsize n_all, n_one, n_bins, n_norm;
   double sum = 0, squares = 0, count = 0;
 
+  f->without_metrics = TRUE;
   worker_load (f, PINNED, 0);
   worker_start_ok (f, 1, TRUE);
   WAIT_UNTIL (worker_state_is (f, "paused"));
@@ -297,6 +298,7 @@ test_gradients (Fixture *f, gconstpointer data)
   g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, &message, &status, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (message, ==, "");
+  f->without_metrics = TRUE;
   worker_load (f, PINNED, 0);
   worker_start_ok (f, 1, TRUE);
   WAIT_UNTIL (worker_state_is (f, "paused"));

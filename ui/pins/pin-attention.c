@@ -226,12 +226,12 @@ spot (const PinRect *room, gsize i, gsize n)
 }
 
 static double
-words_width (const PinDrawing *d, gboolean targets, double size)
+words_width (const PinDrawing *d, gboolean targets, double size, gsize stride)
 {
   const PinValue *v = d->value;
   double widest = 0;
 
-  for (gsize i = 0; i < (targets ? pin_value_rows (v) : pin_value_columns (v)); i++)
+  for (gsize i = 0; i < (targets ? pin_value_rows (v) : pin_value_columns (v)); i += stride)
     {
       g_autofree char *word
           = token_or_number (targets ? pin_value_row_label (v, i) : pin_value_column_label (v, i), i);
@@ -261,8 +261,8 @@ threads_draw (const PinDrawing *d)
   gsize head, stride;
   const float *weight = chosen_head (v, &head);
   const double most = greatest (v, weight), size = words_size (d, MAX (rows, columns), d->room.height, &stride);
-  const double left = d->room.x + words_width (d, TRUE, size) + 4;
-  const double right = d->room.x + d->room.width - words_width (d, FALSE, size) - 4, middle = (left + right) / 2;
+  const double left = d->room.x + words_width (d, TRUE, size, stride) + 4;
+  const double right = d->room.x + d->room.width - words_width (d, FALSE, size, stride) - 4, middle = (left + right) / 2;
 
   for (gsize r = 0; r < rows; r++)
     for (gsize c = 0; c < columns; c++)
