@@ -85,8 +85,9 @@ def body(t):
         t.ok(True, "Enter fills the canvas")
         s.key("Escape")
         g = s.wait("small", lambda g: g.pins["conv"][2] < 1.5 * before[2], 5)
-        corner = before[0] + before[2] + 4, before[1] + before[3] + 4
-        s.drag((corner[0], corner[1], 0, 0), (corner[0] + 60, corner[1] + 40, 0, 0))
+        before = g.pins["conv"]
+        corner = before[0] + before[2] - 5, before[1] + before[3] - 5
+        s.drag(corner, (corner[0] + 60, corner[1] + 40))
         g = s.wait("larger", lambda g: g.pins["conv"][2] > before[2] + 30, 5)
         t.ok(True, "its corner is dragged to size")
 

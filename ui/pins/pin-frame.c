@@ -45,10 +45,9 @@ add_target (GMenu *menu, const char *label, const char *action, const char *targ
   g_menu_append_item (menu, item);
 }
 
-static GMenu *
-kinds_menu (Frame *self)
+static void
+fill_kinds (Frame *self, GMenu *menu)
 {
-  GMenu *menu = g_menu_new ();
   g_autoptr (GPtrArray) kinds = self->lists.list_kinds (self->lists.owner);
 
   for (guint i = 0; i < kinds->len; i++)
@@ -57,6 +56,14 @@ kinds_menu (Frame *self)
       g_autofree char *label = i < 9 ? g_strdup_printf ("%u  %s", i + 1, _ (kind->title)) : g_strdup (_ (kind->title));
       add_target (menu, label, "kind", kind->name);
     }
+}
+
+static GMenu *
+kinds_menu (Frame *self)
+{
+  GMenu *menu = g_menu_new ();
+
+  fill_kinds (self, menu);
   return menu;
 }
 
@@ -129,10 +136,10 @@ add_resize (GMenu *menu, const char *label, int by)
   g_menu_append_item (menu, item);
 }
 
-static GMenu *
-whole_menu (Frame *self)
+static void
+fill_menu (Frame *self, GMenu *menu)
 {
-  GMenu *menu = g_menu_new (), *place = g_menu_new (), *what = g_menu_new (), *end = g_menu_new ();
+  GMenu *place = g_menu_new (), *what = g_menu_new (), *end = g_menu_new ();
 
   add_submenu (what, _ ("_Kind"), kinds_menu (self));
   add_submenu (what, _ ("_Tensor"), tensors_menu (self));
@@ -147,23 +154,25 @@ whole_menu (Frame *self)
   add_section (menu, NULL, what);
   add_section (menu, NULL, place);
   add_section (menu, NULL, end);
-  return menu;
 }
 
+/* A button keeps its menu: another one would close the popover that opens. */
 static void
 popup_kinds_cb (GtkMenuButton *button, gpointer data)
 {
-  g_autoptr (GMenu) menu = kinds_menu (data);
+  GMenu *menu = G_MENU (gtk_menu_button_get_menu_model (button));
 
-  gtk_menu_button_set_menu_model (button, G_MENU_MODEL (menu));
+  g_menu_remove_all (menu);
+  fill_kinds (data, menu);
 }
 
 static void
 popup_menu_cb (GtkMenuButton *button, gpointer data)
 {
-  g_autoptr (GMenu) menu = whole_menu (data);
+  GMenu *menu = G_MENU (gtk_menu_button_get_menu_model (button));
 
-  gtk_menu_button_set_menu_model (button, G_MENU_MODEL (menu));
+  g_menu_remove_all (menu);
+  fill_menu (data, menu);
 }
 
 /* ---- keys -------------------------------------------------------------------------- */
@@ -317,9 +326,14 @@ static GtkWidget *
 menu_button (const char *icon, GtkMenuButtonCreatePopupFunc popup, Frame *self)
 {
   GtkWidget *button = gtk_menu_button_new ();
+  g_autoptr (GMenu) menu = g_menu_new ();
 
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), icon);
   gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (button), popup, self, NULL);
+  /* The button takes no focus, so that it would stay in the menu. */
+  g_signal_connect_object (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)), "closed",
+                           G_CALLBACK (gtk_widget_grab_focus), self->view, G_CONNECT_SWAPPED);
   return button;
 }
 
@@ -329,8 +343,8 @@ make_tools (Frame *self)
   GtkWidget *tools = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0), *close, *back, *forth;
 
   gtk_widget_add_css_class (tools, "pin-tools");
-  gtk_widget_set_halign (tools, GTK_ALIGN_END);
-  gtk_widget_set_valign (tools, GTK_ALIGN_START);
+  gtk_widget_set_halign (tools, GTK_ALIGN_START);
+  gtk_widget_set_valign (tools, GTK_ALIGN_END);
   back = gtk_button_new_from_icon_name ("go-previous-symbolic");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (back), "pin.step");
   gtk_actionable_set_action_target (GTK_ACTIONABLE (back), "(ii)", 0, -1);
