@@ -14,9 +14,6 @@ typedef struct
 /* Copies both; either may be NULL. White space, padding and end-of-sequence tokens are shown as symbols. */
 void heat_map_labels_set (HeatMapLabels *self, const char *const *rows, const char *const *columns);
 void heat_map_labels_clear (HeatMapLabels *self);
-/* The label of row or column i of n; NULL: none. */
-const char *heat_map_label (char *const *words, guint n, guint i);
-
 /* The rectangle of the cells in a picture, in pixels, and the layout of the labels around it. */
 typedef struct
 {

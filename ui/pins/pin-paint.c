@@ -134,8 +134,8 @@ pin_range_color (const PinRange *range, double v)
   return studio_colormap (compress (range, CLAMP ((v - range->least) / (range->most - range->least), 0, 1)));
 }
 
-void
-pin_rgb (const PinDrawing *d, guint32 rgb, double alpha)
+static void
+set_rgb (const PinDrawing *d, guint32 rgb, double alpha)
 {
   cairo_set_source_rgba (d->cr, (rgb >> 16 & 255) / 255., (rgb >> 8 & 255) / 255., (rgb & 255) / 255., alpha);
 }
@@ -145,7 +145,7 @@ pin_curve_color (const PinDrawing *d, guint i, double alpha)
 {
   static const guint32 light[] = { 0x1a5fb4, 0xa34800, 0x5e5c64, 0x0b6e69 }, dark[] = { 0x99c1f1, 0xffa348, 0xc0bfbc, 0x5bc8af };
 
-  pin_rgb (d, (d->dark ? dark : light)[i % G_N_ELEMENTS (light)], alpha);
+  set_rgb (d, (d->dark ? dark : light)[i % G_N_ELEMENTS (light)], alpha);
 }
 
 double
@@ -175,7 +175,7 @@ pin_legend (const PinDrawing *d, const PinRange *range)
   pin_text (d, high, d->room.x + d->room.width, y, 1, d->room.width * 0.3, 0.8, 1);
   for (int i = 0; i < (int)width; i++)
     {
-      pin_rgb (d, pin_range_color (range, range->least + span * i / (width - 1)), 1);
+      set_rgb (d, pin_range_color (range, range->least + span * i / (width - 1)), 1);
       cairo_rectangle (d->cr, left + i, y - LEGEND_BAR * d->scale / 2, 1.2, LEGEND_BAR * d->scale);
       cairo_fill (d->cr);
     }
@@ -197,7 +197,7 @@ fill_cells (const PinDrawing *d, const PinRect *at, gsize rows, gsize columns, c
     {
       if (pixels[i] == 0)
         continue;
-      pin_rgb (d, pixels[i], 1);
+      set_rgb (d, pixels[i], 1);
       cairo_rectangle (d->cr, at->x + (double)(i % columns) * w, at->y + (double)(i / columns) * h, w, h);
       cairo_fill (d->cr);
     }

@@ -62,7 +62,6 @@ typedef struct
 /* The range of n values. */
 PinRange pin_range (const float *values, gsize n, PinScale scale);
 guint32 pin_range_color (const PinRange *range, double value); /* 0xffRRGGBB */
-void pin_rgb (const PinDrawing *d, guint32 rgb, double alpha);
 /* The accent colour of curves and bars; i: of the curve. */
 void pin_curve_color (const PinDrawing *d, guint i, double alpha);
 double pin_legend_height (const PinDrawing *d);
