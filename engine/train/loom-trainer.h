@@ -81,6 +81,10 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * run has several ranks, if the memory was not sufficient for a copy of the weights, or for "now:PORT", the current
  * state.
  *
+ * "update:WEIGHT": the change of a weight by one step, its values after the step without those before it. While the run
+ * continues, the request waits for the next step, before which the weights are copied. *step is N - 1 for the update of
+ * step N. PORT before the first step, in a run of several ranks, or if the memory was not sufficient for a copy.
+ *
  * LOOM_SNAPSHOT_TIMES as the port: the seconds of each node of the net for the fixed batch, forward and backward and
  * unfused, f32 in the order of loom_net_node(). This takes as long as a few steps.
  *

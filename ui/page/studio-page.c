@@ -153,6 +153,32 @@ presentation_cb (StudioPage *self)
   update_layout (self);
 }
 
+/* The pins at the side are a page of the pane while there are any. */
+static void
+docked_cb (StudioPage *self)
+{
+  GtkWidget *dock = studio_pins_get_dock (self->pins);
+  const gboolean is_there = gtk_widget_get_parent (dock) != NULL;
+  if (studio_pins_has_docked (self->pins) == is_there)
+    return;
+  if (is_there)
+    {
+      gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (gtk_widget_get_ancestor (dock, GTK_TYPE_SCROLLED_WINDOW)), NULL);
+      studio_panes_remove_page (self->panes, "pins");
+      return;
+    }
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), dock);
+  studio_panes_add_page (self->panes, STUDIO_PANE_END, scrolled, "pins", _ ("Pins"));
+  studio_panes_show_page (self->panes, "pins");
+}
+
+static void
+save_pin_cb (StudioPage *self, StudioPinView *view, const char *tensor, const char *suffix)
+{
+  studio_exporter_write_pin (&self->exporter, view, tensor, suffix);
+}
+
 static void
 learning_rate_cb (StudioPage *self)
 {
@@ -234,6 +260,7 @@ make_run (StudioPage *self)
   self->run_bars = studio_run_banners_new (self->document, self->run);
   gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
   self->pins = studio_pins_new (self->document, self->canvas, self->run);
+  studio_pins_set_overlay (self->pins, GTK_OVERLAY (self->canvas_overlay));
   self->times = studio_node_times_new (self->document, self->canvas, self->run);
   self->stages = studio_pipeline_stages_new (self->document, self->canvas);
   self->hover = studio_hover_values_new (self->document, self->canvas, self->run);
@@ -286,6 +313,7 @@ make_tabs (StudioPage *self)
   self->comparing = studio_comparing_new (self->document, self->run, self->canvas, self->panes, self->toasts);
   self->slides_tab = studio_slides_tab_new (self->document, self->canvas, self->slides, self->panes);
   self->task_tab = studio_task_tab_new (self->document, self->run, self->canvas, self->panes, self->stage);
+  studio_pins_set_task (self->pins, studio_task_tab_get_task (self->task_tab));
   self->history_tab = studio_history_tab_new (self->document, self->canvas, self->panes);
 }
 
@@ -343,6 +371,8 @@ connect_parts (StudioPage *self)
   g_signal_connect_swapped (self->outline, "activated", G_CALLBACK (studio_canvas_focus_path), self->canvas);
   /* When a field is left, the focus returns to the card. */
   CONNECT (inspector, "left", studio_page_focus);
+  CONNECT (pins, "docked", docked_cb);
+  CONNECT (pins, "save", save_pin_cb);
   CONNECT (panes, "changed", panes_changed_cb);
   CONNECT (panes, "wanted", panes_wanted_cb);
   CONNECT (disk_bar, "notify::shown", update_actions);
@@ -404,7 +434,7 @@ page_dispose (GObject *object)
   StudioPage *self = STUDIO_PAGE (object);
   GObject *const parts[]
       = { G_OBJECT (self->document),  G_OBJECT (self->run),      G_OBJECT (self->canvas), G_OBJECT (self->panes),
-          G_OBJECT (self->inspector), G_OBJECT (self->disk_bar), G_OBJECT (self->saver) };
+          G_OBJECT (self->inspector), G_OBJECT (self->disk_bar), G_OBJECT (self->saver),  G_OBJECT (self->pins) };
   if (self->document != NULL)
     {
       for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
