@@ -105,6 +105,8 @@ test_kinds (void)
   loom_calibration_add (&ends, 1, TRUE);
   loom_calibration_add (&ends, NAN, TRUE);
   g_assert_cmpint (ends.count[0] + ends.count[4] + ends.count[14], ==, 3);
+  loom_calibration_add (&ends, 0.1, TRUE);
+  g_assert_cmpint (ends.count[1], ==, 1);
   g_assert_true (isnan (loom_calibration_error (&(LoomCalibration){ 0 })));
 
   add (yes, LOOM_ANSWER_YES, 1, 1, (double[]){ 0.9 }, (double[]){ 0 }, 1);
