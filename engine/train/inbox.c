@@ -53,8 +53,9 @@ train_request_is_update (const TrainRequest *request)
 gboolean
 train_request_needs_state (const TrainRequest *request)
 {
-  return request->samples != NULL || strchr (request->port, ':') == NULL || g_str_has_prefix (request->port, "grad:")
-         || g_str_has_prefix (request->port, TRAIN_PORT_NOW) || train_request_is_update (request) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
+  return request->samples != NULL || request->wants_weights || strchr (request->port, ':') == NULL
+         || g_str_has_prefix (request->port, "grad:") || g_str_has_prefix (request->port, TRAIN_PORT_NOW)
+         || train_request_is_update (request) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
 }
 
 /* A command that pauses the run, at once or after a step. */

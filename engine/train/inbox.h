@@ -16,11 +16,13 @@ typedef struct
   double value;
 } TrainCommand;
 
-/* Queries a port's value, or, with samples, the net's values for them. */
+/* Queries a port's value, or, with samples, the net's values for them, or, with wants_weights, all weights. */
 typedef struct
 {
   const char *port;
   const LoomTensor *samples;
+  gboolean wants_weights;
+  GPtrArray *weights; /* the result of wants_weights: LoomNamedTensor */
   LoomTensor *result;
   gint64 step, epoch;
   double seconds; /* during which the run was paused; for samples */

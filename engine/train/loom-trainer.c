@@ -93,6 +93,23 @@ loom_trainer_predict (LoomTrainer *t, const LoomTensor *samples, LoomTrainerMome
   return result ? sample_answers_list (t->observers.answers, result, (guint)samples->dim[0], error) : NULL;
 }
 
+GPtrArray *
+loom_trainer_weights (LoomTrainer *t, LoomTrainerMoment *moment, GError **error)
+{
+  TrainRequest request = { .wants_weights = TRUE };
+
+  inbox_ask (&t->control.inbox, &request, error);
+  if (moment != NULL)
+    *moment = (LoomTrainerMoment){ .step = request.step, .epoch = request.epoch };
+  return request.weights;
+}
+
+const LoomGraph *
+loom_trainer_graph (const LoomTrainer *t)
+{
+  return t->model.graph;
+}
+
 void
 loom_trainer_waits (const LoomTrainer *t, LoomTrainerWaits *waits)
 {

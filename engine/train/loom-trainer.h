@@ -114,6 +114,13 @@ LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint6
 GPtrArray *
 loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, LoomTrainerMoment *moment, GError **error);
 
+/* Copies of all weights and buffers, LoomNamedTensor, by which a predictor computes without the trainer
+ * (LoomPredictorOptions.values): averages in place of weights as in an evaluation. Callable like
+ * loom_trainer_snapshot(), and without effect on the run. moment may be NULL; its seconds are 0. (transfer full) */
+GPtrArray *loom_trainer_weights (LoomTrainer *trainer, LoomTrainerMoment *moment, GError **error);
+/* The graph of the run, with all options in its <train>. */
+const LoomGraph *loom_trainer_graph (const LoomTrainer *trainer);
+
 /* On the compute thread (in an observer), or between runs. */
 void loom_trainer_waits (const LoomTrainer *trainer, LoomTrainerWaits *waits);
 

@@ -67,6 +67,18 @@ serve_samples (TrainObservers *self, TrainRequest *request)
   request->seconds = (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC;
 }
 
+/* ---- weights ---------------------------------------------------------- */
+
+static void
+serve_weights (TrainObservers *self, TrainRequest *request)
+{
+  WatchedState *watched = &self->watched;
+
+  request->weights = watched_state_weights (watched, &request->error);
+  request->step = watched_state_step (watched, &watched->now, TRUE);
+  request->epoch = CLAMP (watched_state_epoch (watched) + 1, 1, self->model->spec->epochs);
+}
+
 /* ---- ports ------------------------------------------------------------ */
 
 /* u8[bytes]. (transfer full) */
@@ -208,6 +220,11 @@ train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fre
   if (request->samples != NULL)
     {
       serve_samples (self, request);
+      return fresh;
+    }
+  if (request->wants_weights)
+    {
+      serve_weights (self, request);
       return fresh;
     }
   /* Requests of one round share a run of the plan. */

@@ -8,7 +8,7 @@
 typedef struct
 {
   const char *box;         /* folder; the longest match owns a file */
-  const char *may[20];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
+  const char *may[24];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
                             * headers    that lie in it, not below */
   const char *system[10];  /* prefixes of system includes that are refused */
   const char *symbols[12]; /* prefixes of undefined symbols that are refused */
@@ -134,6 +134,10 @@ static const Rule rules[] = {
     { "ui/scene/", "ui/task/", "ui/document/", "ui/charts/", "ui/training/", "ui/worker/", "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
+  { "ui/evaluate",
+    { "ui/scene/", "ui/drawing/", "ui/document/", "ui/charts/", "ui/task/", "ui/run/", "ui/worker/", "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
   { "ui/pins",
     { "ui/scene/", "ui/document/", "ui/canvas/", "ui/charts/", "ui/training/", "ui/run/", "engine/loom.h" },
     { "cuda", "libxml/" },
@@ -159,9 +163,9 @@ static const Rule rules[] = {
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/page",
-    { "ui/scene/",     "ui/drawing/",  "ui/document/", "ui/charts/", "ui/canvas/", "ui/palette/",  "ui/history/",
-      "ui/inspector/", "ui/training/", "ui/task/",     "ui/run/",    "ui/pins/",   "ui/timeline/", "ui/worker/",
-      "ui/lesson/",    "ui/present/",  "ui/settings/", "ui/shell/",  "ui/start/",  "engine/loom.h" },
+    { "ui/scene/",     "ui/drawing/",  "ui/document/", "ui/charts/",   "ui/canvas/",   "ui/palette/", "ui/history/",
+      "ui/inspector/", "ui/training/", "ui/task/",     "ui/run/",      "ui/evaluate/", "ui/pins/",    "ui/timeline/",
+      "ui/worker/",    "ui/lesson/",   "ui/present/",  "ui/settings/", "ui/shell/",    "ui/start/",   "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/window", { "ui/" }, { "cuda", "libxml/" }, { NULL } },

@@ -636,6 +636,106 @@ test_predict (Fixture *f, gconstpointer data)
   refuse_samples (f, NULL, 0, 0);
 }
 
+/* A part of the evaluation as numbers. (transfer full) */
+static double *
+get_evaluation (Fixture *f, const char *what, gint64 page, gint64 dim[2], gint64 *total)
+{
+  g_autoptr (GVariant) shape = NULL, bytes = NULL;
+  g_autoptr (GError) error = NULL;
+  gint64 step;
+  gsize n;
+
+  loom_bus_worker1_call_get_evaluation_sync (f->bus, what, page, &step, total, &shape, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  const gint64 *sizes = g_variant_get_fixed_array (shape, &n, sizeof (gint64));
+  g_assert_cmpuint (n, ==, 2);
+  memcpy (dim, sizes, 2 * sizeof *dim);
+  const char *raw = g_variant_get_fixed_array (bytes, &n, 1);
+  g_assert_cmpuint (n, ==, (gsize)(dim[0] * dim[1]) * sizeof (double));
+  return g_memdup2 (raw, n);
+}
+
+static void
+refuse_part (Fixture *f, const char *what)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (loom_bus_worker1_call_get_evaluation_sync (f->bus, what, 0, NULL, NULL, NULL, NULL, NULL, &error));
+  g_assert_nonnull (error);
+}
+
+/* While the run is paused and after its end: the parts agree with each other, and the folder keeps a line each. */
+static void
+test_evaluate (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *run = g_build_filename (f->folder, "run", NULL);
+  gint64 step, epoch, n, total, dim[2], cells;
+  double seconds, wrong = 0;
+
+  g_assert_false (loom_bus_worker1_call_evaluate_sync (f->bus, "", 0, NULL, NULL, NULL, NULL, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "Nothing has been trained yet"));
+  g_clear_error (&error);
+  worker_load (f, worker_graph, 0);
+  worker_start_ok (f, 3, TRUE);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  refuse_part (f, "summary");
+  CALL (f, evaluate, "test", 0, &step, &epoch, &n, &seconds);
+  g_assert_cmpint (step, ==, 0);
+  CALL (f, resume);
+  WAIT_UNTIL (worker_state_is (f, "done"));
+  CALL (f, evaluate, "test", 0, &step, &epoch, &n, &seconds);
+  g_assert_cmpint (step, ==, f->last_step);
+  g_assert_cmpint (n, >, 0);
+  g_autofree double *summary = get_evaluation (f, "summary", 0, dim, &total);
+  g_assert_cmpfloat (summary[0], ==, 2);
+  g_assert_cmpfloat (summary[2], ==, (double)n);
+  g_autofree double *counts = get_evaluation (f, "confusion", 0, dim, &total);
+  g_assert_cmpint (dim[0], ==, 2);
+  g_assert_cmpfloat (counts[0] + counts[1] + counts[2] + counts[3], ==, (double)n);
+  g_assert_cmpfloat_with_epsilon ((counts[0] + counts[3]) / (double)n, summary[6], 1e-12);
+  wrong = counts[1] + counts[2];
+  g_autofree double *mistakes = get_evaluation (f, "mistakes", 0, dim, &total);
+  g_assert_cmpfloat ((double)total, ==, wrong);
+  for (gint64 i = 1; i < dim[0]; i++)
+    g_assert_cmpfloat (mistakes[5 * i + 4], <=, mistakes[5 * i - 1]);
+  g_autofree double *cell = get_evaluation (f, "cell:0:1", 0, dim, &cells);
+  g_assert_cmpfloat ((double)cells, ==, counts[1]);
+  g_autofree double *bins = get_evaluation (f, "calibration", 0, dim, &total);
+  g_assert_cmpint (dim[0], ==, 15);
+  refuse_part (f, "cell:0");
+  refuse_part (f, "everything");
+  g_assert_false (loom_bus_worker1_call_evaluate_sync (f->bus, "all", 0, NULL, NULL, NULL, NULL, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "no split"));
+
+  g_autofree char *kept = g_build_filename (run, "evaluations.jsonl", NULL), *text = NULL;
+  g_assert_true (g_file_get_contents (kept, &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "{\"split\":\"test\",\"step\":0,"));
+  g_assert_nonnull (strstr (text, "\"confusion\":["));
+}
+
+/* A net that reads no text refuses to continue one; the sentence comes with the text. */
+static void
+test_generate_refused (Fixture *f, gconstpointer data)
+{
+  worker_load (f, worker_graph, 0);
+  worker_start_ok (f, 1, FALSE);
+  WAIT_UNTIL (worker_state_is (f, "done"));
+  CALL (f, generate, "a", 5, 0.5, 0, 1);
+  for (;;)
+    {
+      g_autoptr (GVariant) text = NULL;
+      g_autofree char *message = NULL;
+      gboolean writing;
+
+      CALL (f, get_generated, 0, &text, &writing, &message);
+      if (writing)
+        continue;
+      g_assert_nonnull (strstr (message, "does not read text"));
+      break;
+    }
+}
+
 /* Studio has exited: the run finishes its step, writes a checkpoint, and the process exits. */
 static void
 test_end_of_input (Fixture *f, gconstpointer data)
@@ -795,6 +895,8 @@ TEST_FILE (argc, argv)
   g_test_add ("/worker/gradients", Fixture, NULL, worker_set_up, test_gradients, worker_tear_down);
   g_test_add ("/worker/pace", Fixture, NULL, worker_set_up, test_pace, worker_tear_down);
   g_test_add ("/worker/early-pause", Fixture, NULL, worker_set_up, test_early_pause, worker_tear_down);
+  g_test_add ("/worker/evaluate", Fixture, NULL, worker_set_up, test_evaluate, worker_tear_down);
+  g_test_add ("/worker/generate-refused", Fixture, NULL, worker_set_up, test_generate_refused, worker_tear_down);
   g_test_add ("/worker/options", Fixture, NULL, worker_set_up, test_options, worker_tear_down);
   g_test_add ("/worker/many-metrics", Fixture, NULL, worker_set_up, test_many_metrics, worker_tear_down);
   g_test_add ("/worker/note", Fixture, NULL, worker_set_up, test_note, worker_tear_down);

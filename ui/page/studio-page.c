@@ -9,6 +9,7 @@
 #include "ui/page/open-documents.h"
 #include "ui/page/page-actions.h"
 #include "ui/page/page-dump.h"
+#include "ui/page/studio-dump.h"
 #include "ui/page/pane-actions.h"
 #include "ui/page/run-settings.h"
 #include "ui/page/view-actions.h"
@@ -314,6 +315,7 @@ make_tabs (StudioPage *self)
   self->slides_tab = studio_slides_tab_new (self->document, self->canvas, self->slides, self->panes);
   self->task_tab = studio_task_tab_new (self->document, self->run, self->canvas, self->panes, self->stage);
   studio_pins_set_task (self->pins, studio_task_tab_get_task (self->task_tab));
+  self->evaluate_tab = studio_evaluate_tab_new (self->document, self->run, self->canvas, self->panes);
   self->history_tab = studio_history_tab_new (self->document, self->canvas, self->panes);
 }
 
@@ -327,12 +329,25 @@ make_commands (StudioPage *self)
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {
-    [PAGE_DOCUMENT] = self->document,   [PAGE_CANVAS] = self->canvas,          [PAGE_RUN] = self->run,
-    [PAGE_RUNNER] = self->runner,       [PAGE_WINDOWS] = self->windows,        [PAGE_SAVER] = self->saver,
-    [PAGE_DISK_BAR] = self->disk_bar,   [PAGE_EXPORTER] = &self->exporter,     [PAGE_LAYER] = &self->layer_commands,
-    [PAGE_COVER] = &self->start_cover,  [PAGE_NAVIGATION] = &self->navigation, [PAGE_STATUS] = self->status_line,
-    [PAGE_HISTORY] = self->history_tab, [PAGE_COMPARING] = self->comparing,    [PAGE_TASK] = self->task_tab,
-    [PAGE_LESSON] = self->lesson_tab,   [PAGE_SLIDES] = self->slides_tab,      [PAGE_PRESENTATION] = self->presentation,
+    [PAGE_DOCUMENT] = self->document,
+    [PAGE_CANVAS] = self->canvas,
+    [PAGE_RUN] = self->run,
+    [PAGE_RUNNER] = self->runner,
+    [PAGE_WINDOWS] = self->windows,
+    [PAGE_SAVER] = self->saver,
+    [PAGE_DISK_BAR] = self->disk_bar,
+    [PAGE_EXPORTER] = &self->exporter,
+    [PAGE_LAYER] = &self->layer_commands,
+    [PAGE_COVER] = &self->start_cover,
+    [PAGE_NAVIGATION] = &self->navigation,
+    [PAGE_STATUS] = self->status_line,
+    [PAGE_HISTORY] = self->history_tab,
+    [PAGE_COMPARING] = self->comparing,
+    [PAGE_TASK] = self->task_tab,
+    [PAGE_EVALUATE] = self->evaluate_tab,
+    [PAGE_LESSON] = self->lesson_tab,
+    [PAGE_SLIDES] = self->slides_tab,
+    [PAGE_PRESENTATION] = self->presentation,
   };
   memcpy (self->parts, parts, sizeof parts);
   self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };
@@ -450,6 +465,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->actions);
   g_clear_object (&self->history_tab);
   g_clear_object (&self->task_tab);
+  g_clear_object (&self->evaluate_tab);
   g_clear_object (&self->slides_tab);
   g_clear_object (&self->comparing);
   g_clear_object (&self->lesson_tab);
@@ -771,5 +787,9 @@ void
 studio_page_dump_state (StudioPage *self)
 {
   const PageDump dump = dump_of (self);
+  g_autofree char *evaluated = studio_evaluate_tab_dump (self->evaluate_tab);
+
+  if (evaluated != NULL)
+    studio_dump_print ("geometry evaluate\t%s\n", evaluated);
   page_dump_state (&dump);
 }
