@@ -47,7 +47,7 @@ inbox_post (Inbox *self, LoomCommandKind kind, const char *name, double value)
 gboolean
 train_request_is_update (const TrainRequest *request)
 {
-  return request->samples == NULL && g_str_has_prefix (request->port, TRAIN_PORT_UPDATE);
+  return request->port != NULL && g_str_has_prefix (request->port, TRAIN_PORT_UPDATE);
 }
 
 gboolean
