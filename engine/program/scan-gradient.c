@@ -48,6 +48,7 @@ copy_body (ScanGradient *s)
       s->input[i] = add_input (s->run, from->name, value_desc (body, from->value));
     }
   loom_program_inline (s->run, body, s->input, s->map);
+  loom_program_inline_ports (s->run, body, s->map);
   s->n_forward = loom_program_n_instrs (s->run);
 }
 

@@ -103,6 +103,7 @@ copy_body (const Visit *v, guint k)
       r->input[i] = add_input (r->run, from->name, value_desc (body, from->value));
     }
   loom_program_inline (r->run, body, r->input, r->map);
+  loom_program_inline_ports (r->run, body, r->map);
   r->n_forward = loom_program_n_instrs (r->run);
 }
 

@@ -47,6 +47,8 @@ inbox_post (Inbox *self, LoomCommandKind kind, const char *name, double value)
 gboolean
 train_request_needs_state (const TrainRequest *request)
 {
+  if (request->call != NULL)
+    return FALSE;
   return request->samples != NULL || strchr (request->port, ':') == NULL || g_str_has_prefix (request->port, "grad:")
          || g_str_has_prefix (request->port, TRAIN_PORT_NOW) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
 }
@@ -217,6 +219,15 @@ inbox_poll (Inbox *self, gboolean leave_ending, TrainAction *action, GError **er
                                         || !g_queue_is_empty (&self->requests));
   g_mutex_unlock (&self->lock);
   return ok;
+}
+
+void
+inbox_pause (Inbox *self)
+{
+  g_mutex_lock (&self->lock);
+  self->paused = TRUE;
+  g_atomic_int_set (&self->pending, 1);
+  g_mutex_unlock (&self->lock);
 }
 
 gboolean

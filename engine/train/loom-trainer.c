@@ -3,11 +3,15 @@
 
 #include "engine/core/loom-error.h"
 
+#include <string.h>
+
 void
 loom_trainer_free (LoomTrainer *t)
 {
   if (t == NULL)
     return;
+  breakpoints_clear (&t->breakpoints);
+  step_walk_clear (&t->walk);
   batch_queue_drop (&t->batches);
   train_observers_clear (&t->observers);
   training_loop_clear (&t->loop);
@@ -91,6 +95,188 @@ loom_trainer_predict (LoomTrainer *t, const LoomTensor *samples, LoomTrainerMome
     *moment = (LoomTrainerMoment){ request.step, request.epoch, request.seconds };
   /* Made at the first request, and constant for the trainer's life. */
   return result ? sample_answers_list (t->observers.answers, result, (guint)samples->dim[0], error) : NULL;
+}
+
+/* ---- a step, node by node --------------------------------------------- */
+
+typedef struct
+{
+  LoomTrainer *trainer;
+  const LoomWalkCommand *command;
+  LoomStepperPlace *place;
+  gint64 *step;
+} WalkCall;
+
+static gboolean
+run_walk_command (StepWalk *walk, const LoomWalkCommand *command, GError **error)
+{
+  switch (command->kind)
+    {
+    case LOOM_WALK_BEGIN:
+      return step_walk_begin (walk, error);
+    case LOOM_WALK_MOVE:
+      return loom_stepper_move (walk->stepper, command->move, error);
+    case LOOM_WALK_FINISH:
+      return loom_stepper_finish (walk->stepper, command->region, error);
+    case LOOM_WALK_GO_TO:
+      return loom_stepper_go_to (walk->stepper, command->node, command->region, error);
+    }
+  g_return_val_if_reached (FALSE);
+}
+
+static gboolean
+require_walk (const StepWalk *walk, GError **error)
+{
+  if (!walk->is_begun)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "No step is taken apart. Begin one.");
+  return walk->is_begun;
+}
+
+static gboolean
+call_walk (gpointer data, GError **error)
+{
+  WalkCall *call = data;
+  StepWalk *walk = &call->trainer->walk;
+
+  if ((call->command->kind != LOOM_WALK_BEGIN && !require_walk (walk, error))
+      || !run_walk_command (walk, call->command, error))
+    return FALSE;
+  loom_stepper_get_place (walk->stepper, call->place);
+  *call->step = walk->step;
+  return TRUE;
+}
+
+gboolean
+loom_trainer_walk (LoomTrainer *t, const LoomWalkCommand *command, LoomStepperPlace *place, gint64 *step,
+                   GError **error)
+{
+  WalkCall call = { t, command, place, step };
+  TrainRequest request = { .call = call_walk, .call_data = &call };
+  GError *fault = NULL;
+
+  inbox_ask (&t->control.inbox, &request, &fault);
+  if (fault != NULL)
+    g_propagate_error (error, fault);
+  return fault == NULL;
+}
+
+static gboolean
+call_end_walk (gpointer data, GError **error)
+{
+  step_walk_clear (data);
+  return TRUE;
+}
+
+void
+loom_trainer_end_walk (LoomTrainer *t)
+{
+  TrainRequest request = { .call = call_end_walk, .call_data = &t->walk };
+
+  inbox_ask (&t->control.inbox, &request, NULL);
+}
+
+typedef struct
+{
+  StepWalk *walk;
+  guint n;
+  const char *const *port;
+  LoomWalkValue *value;
+} ValuesCall;
+
+static gboolean
+call_values (gpointer data, GError **error)
+{
+  const ValuesCall *call = data;
+
+  if (!require_walk (call->walk, error))
+    return FALSE;
+  for (guint i = 0; i < call->n; i++)
+    {
+      GError *fault = NULL;
+      double scale;
+      g_autoptr (LoomTensor) t = step_walk_port (call->walk, call->port[i], &scale, &fault);
+      LoomWalkValue *value = &call->value[i];
+
+      *value = (LoomWalkValue){ .is_known = t != NULL };
+      if (fault != NULL)
+        {
+          g_propagate_error (error, fault);
+          return FALSE;
+        }
+      if (t == NULL)
+        continue;
+      loom_summary_of (t, scale, &value->summary);
+      value->rank = t->rank;
+      memcpy (value->dim, t->dim, (gsize)t->rank * sizeof (gint64));
+    }
+  return TRUE;
+}
+
+gboolean
+loom_trainer_walk_values (LoomTrainer *t, guint n, const char *const *port, LoomWalkValue *value, GError **error)
+{
+  ValuesCall call = { &t->walk, n, port, value };
+  TrainRequest request = { .call = call_values, .call_data = &call };
+  GError *fault = NULL;
+
+  inbox_ask (&t->control.inbox, &request, &fault);
+  if (fault != NULL)
+    g_propagate_error (error, fault);
+  return fault == NULL;
+}
+
+typedef struct
+{
+  StepWalk *walk;
+  const char *port;
+  double *scale;
+  LoomTensor *result;
+} PortCall;
+
+static gboolean
+call_port (gpointer data, GError **error)
+{
+  PortCall *call = data;
+
+  if (!require_walk (call->walk, error))
+    return FALSE;
+  call->result = step_walk_port (call->walk, call->port, call->scale, error);
+  return call->result != NULL;
+}
+
+LoomTensor *
+loom_trainer_walk_port (LoomTrainer *t, const char *port, double *scale, GError **error)
+{
+  PortCall call = { &t->walk, port, scale, NULL };
+  TrainRequest request = { .call = call_port, .call_data = &call };
+
+  inbox_ask (&t->control.inbox, &request, error);
+  return call.result;
+}
+
+typedef struct
+{
+  Breakpoints *breakpoints;
+  const LoomBreakpoint *list;
+  guint n;
+} BreakpointsCall;
+
+static gboolean
+call_set_breakpoints (gpointer data, GError **error)
+{
+  const BreakpointsCall *call = data;
+
+  breakpoints_set (call->breakpoints, call->list, call->n);
+  return TRUE;
+}
+
+void
+loom_trainer_set_breakpoints (LoomTrainer *t, const LoomBreakpoint *list, guint n)
+{
+  BreakpointsCall call = { &t->breakpoints, list, n };
+  TrainRequest request = { .call = call_set_breakpoints, .call_data = &call };
+
+  inbox_ask (&t->control.inbox, &request, NULL);
 }
 
 void
