@@ -29,6 +29,16 @@ studio_layer_commands_watch_gradient (const StudioLayerCommands *self)
   watch (self, TRUE);
 }
 
+void
+studio_layer_commands_break (const StudioLayerCommands *self)
+{
+  g_autofree char *path = selected_node_dup_path (self->document);
+  if (path != NULL)
+    studio_breakpoints_ask (self->breakpoints, path, self->toasts);
+  else
+    studio_toasts_say (self->toasts, _ ("Select the layer at which training is to stop."));
+}
+
 const LoomOp *
 studio_layer_commands_get_op_at_focus (const StudioLayerCommands *self)
 {

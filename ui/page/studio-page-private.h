@@ -26,6 +26,7 @@
 #include "ui/pins/studio-node-times.h"
 #include "ui/timeline/studio-pipeline-stages.h"
 #include "ui/run/studio-run-banners.h"
+#include "ui/stepper/studio-step-layer.h"
 
 G_BEGIN_DECLS
 
@@ -63,6 +64,9 @@ struct _StudioPage
   StudioNodeTimes *times;
   StudioPipelineStages *stages;
   StudioHoverValues *hover;
+  StudioStepper *stepper;
+  StudioBreakpoints *breakpoints;
+  StudioStepLayer *step_layer; /* owned by its parent */
 
   /* controllers */
   StudioQuestions *questions;
