@@ -8,6 +8,7 @@
 #include "engine/dist/loom-launcher.h"
 #include "engine/infer/loom-decoder.h"
 #include "engine/infer/loom-generator.h"
+#include "engine/infer/loom-instant.h"
 #include "engine/infer/loom-predictor.h"
 #include "engine/infer/loom-sizes.h"
 #include "engine/interop/loom-npy.h"

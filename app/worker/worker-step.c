@@ -87,7 +87,7 @@ end (LoomTrainer *trainer, GVariant *parameters, GError **error)
 /* ---- values ----------------------------------------------------------- */
 
 static void
-add_value (GVariantBuilder *b, const LoomWalkValue *v)
+add_value (GVariantBuilder *b, const LoomPortSummary *v)
 {
   const LoomSummary *s = &v->summary;
   GVariantBuilder shape;
@@ -102,22 +102,69 @@ add_value (GVariantBuilder *b, const LoomWalkValue *v)
 }
 
 static GVariant *
-values (LoomTrainer *trainer, GVariant *parameters, GError **error)
+reply_values (guint n, const LoomPortSummary *value)
 {
-  g_autofree const char **port = NULL;
-  g_autofree LoomWalkValue *value = NULL;
   GVariantBuilder b;
-  guint n;
 
-  g_variant_get (parameters, "(^a&s)", &port);
-  n = g_strv_length ((char **)port);
-  value = g_new0 (LoomWalkValue, n + 1);
-  if (!loom_trainer_walk_values (trainer, n, port, value, error))
-    return NULL;
   g_variant_builder_init (&b, G_VARIANT_TYPE ("a(baxxxddddddau)"));
   for (guint i = 0; i < n; i++)
     add_value (&b, &value[i]);
   return g_variant_new ("(@a(baxxxddddddau))", g_variant_builder_end (&b));
+}
+
+static GVariant *
+values (LoomTrainer *trainer, GVariant *parameters, GError **error)
+{
+  g_autofree const char **port = NULL;
+  g_autofree LoomPortSummary *value = NULL;
+  guint n;
+
+  g_variant_get (parameters, "(^a&s)", &port);
+  n = g_strv_length ((char **)port);
+  value = g_new0 (LoomPortSummary, n + 1);
+  return loom_trainer_walk_values (trainer, n, port, value, error) ? reply_values (n, value) : NULL;
+}
+
+/* A graph without data needs no trainer, and its size is limited, so the serve thread computes it. */
+static gboolean
+compute_graph_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *xml, const char *const *port,
+                  gpointer data)
+{
+  const guint n = g_strv_length ((char **)port);
+  g_autofree LoomPortSummary *value = g_new0 (LoomPortSummary, n + 1);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "the graph", faults, &error);
+
+  if (graph != NULL && loom_instant_compute (graph, n, port, value, &error))
+    g_dbus_method_invocation_return_value (invocation, reply_values (n, value));
+  else
+    g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, error->message);
+  return TRUE;
+}
+
+static GVariant *
+derivatives (LoomTrainer *trainer, GVariant *parameters, GError **error)
+{
+  g_autoptr (GArray) chain = NULL;
+  const char *port;
+  gint64 element;
+  double value, gradient;
+  GVariantBuilder b;
+
+  g_variant_get (parameters, "(&sx)", &port, &element);
+  chain = loom_trainer_derivatives (trainer, port, element, &value, &gradient, error);
+  if (chain == NULL)
+    return NULL;
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a(sxddxud)"));
+  for (guint i = 0; i < chain->len; i++)
+    {
+      const LoomDerivative *d = &g_array_index (chain, LoomDerivative, i);
+
+      g_variant_builder_add (&b, "(sxddxud)", d->port, d->element, d->local, d->gradient, d->n_terms, d->n_readers,
+                             d->sum);
+    }
+  return g_variant_new ("(dd@a(sxddxud))", value, gradient, g_variant_builder_end (&b));
 }
 
 /* ---- breakpoints ------------------------------------------------------ */
@@ -193,6 +240,7 @@ static const struct
 } methods[] = {
   { "handle-begin-step", begin },   { "handle-move-step", move }, { "handle-finish-phase", finish },
   { "handle-go-to-node", go_to },   { "handle-end-step", end },   { "handle-get-step-values", values },
+  { "handle-get-derivatives", derivatives },
 };
 
 typedef struct
@@ -228,6 +276,13 @@ handle_two_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gconstpoi
   return handle (data, invocation);
 }
 
+static gboolean
+handle_element_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *port, gint64 element,
+                   gpointer data)
+{
+  return handle (data, invocation);
+}
+
 void
 worker_connect_step (LoomBusWorker1 *bus, WorkerRunner *runner)
 {
@@ -243,8 +298,11 @@ worker_connect_step (LoomBusWorker1 *bus, WorkerRunner *runner)
       g_signal_query (signal, &query);
       g_assert (query.n_params >= 1 && query.n_params <= G_N_ELEMENTS (handlers));
       *closure = (ViewClosure){ runner, methods[i].view };
-      g_signal_connect_data (bus, methods[i].signal, handlers[query.n_params - 1], closure,
-                             (GClosureNotify)(GCallback)g_free, 0);
+      g_signal_connect_data (bus, methods[i].signal,
+                             query.n_params == 3 && query.param_types[2] == G_TYPE_INT64 ? G_CALLBACK (handle_element_cb)
+                                                                                         : handlers[query.n_params - 1],
+                             closure, (GClosureNotify)(GCallback)g_free, 0);
     }
+  g_signal_connect (bus, "handle-compute-graph", G_CALLBACK (compute_graph_cb), NULL);
   g_signal_connect (bus, "handle-set-breakpoints", G_CALLBACK (set_breakpoints_cb), runner);
 }

@@ -2,6 +2,7 @@
 #include "engine/core/loom-summary.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Units are channels: [N, C, …] has C of them, a vector as many as elements. */
 static double
@@ -63,4 +64,12 @@ loom_summary_of (const LoomTensor *t, double scale, LoomSummary *s)
                              : 0]++;
     }
   s->deviation = sqrt (s->deviation / (double)n);
+}
+
+void
+loom_port_summary_set (LoomPortSummary *port, const LoomTensor *tensor, double scale)
+{
+  *port = (LoomPortSummary){ .is_known = TRUE, .rank = tensor->rank };
+  memcpy (port->dim, tensor->dim, (gsize)tensor->rank * sizeof tensor->dim[0]);
+  loom_summary_of (tensor, scale, &port->summary);
 }

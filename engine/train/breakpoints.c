@@ -47,20 +47,14 @@ static const LoomBreakKind dead_above
     = { .name = "dead_above", .has_limit = TRUE, .of_value = TRUE, .is_met = is_dead_above };
 static const LoomBreakKind equals = { .name = "equals", .has_limit = TRUE, .of_value = TRUE, .is_met = has_value };
 
-const LoomBreakKind *const *
-loom_break_kinds (void)
-{
-  static const LoomBreakKind *const all[] = { &not_finite, &gradient_above, &dead_above, &equals, NULL };
-
-  return all;
-}
-
 const LoomBreakKind *
 loom_break_kind (const char *name)
 {
-  for (const LoomBreakKind *const *k = loom_break_kinds (); *k != NULL; k++)
-    if (g_strcmp0 ((*k)->name, name) == 0)
-      return *k;
+  static const LoomBreakKind *const all[] = { &not_finite, &gradient_above, &dead_above, &equals };
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    if (g_str_equal (all[i]->name, name))
+      return all[i];
   return NULL;
 }
 

@@ -15,9 +15,8 @@ typedef struct
   gboolean (*is_met) (const LoomTensor *tensor, const LoomSummary *summary, double limit, double *figure);
 } LoomBreakKind;
 
-/* not_finite, gradient_above, dead_above, equals; NULL-terminated. */
-const LoomBreakKind *const *loom_break_kinds (void);
-const LoomBreakKind *loom_break_kind (const char *name); /* NULL: unknown */
+/* not_finite, gradient_above, dead_above or equals; NULL: unknown. */
+const LoomBreakKind *loom_break_kind (const char *name);
 
 typedef struct
 {

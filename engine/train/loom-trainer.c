@@ -2,8 +2,7 @@
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-error.h"
-
-#include <string.h>
+#include "engine/train/derivative-chain.h"
 
 void
 loom_trainer_free (LoomTrainer *t)
@@ -180,7 +179,7 @@ typedef struct
   StepWalk *walk;
   guint n;
   const char *const *port;
-  LoomWalkValue *value;
+  LoomPortSummary *value;
 } ValuesCall;
 
 static gboolean
@@ -195,25 +194,21 @@ call_values (gpointer data, GError **error)
       GError *fault = NULL;
       double scale;
       g_autoptr (LoomTensor) t = step_walk_port (call->walk, call->port[i], &scale, &fault);
-      LoomWalkValue *value = &call->value[i];
 
-      *value = (LoomWalkValue){ .is_known = t != NULL };
+      call->value[i] = (LoomPortSummary){ 0 };
       if (fault != NULL)
         {
           g_propagate_error (error, fault);
           return FALSE;
         }
-      if (t == NULL)
-        continue;
-      loom_summary_of (t, scale, &value->summary);
-      value->rank = t->rank;
-      memcpy (value->dim, t->dim, (gsize)t->rank * sizeof (gint64));
+      if (t != NULL)
+        loom_port_summary_set (&call->value[i], t, scale);
     }
   return TRUE;
 }
 
 gboolean
-loom_trainer_walk_values (LoomTrainer *t, guint n, const char *const *port, LoomWalkValue *value, GError **error)
+loom_trainer_walk_values (LoomTrainer *t, guint n, const char *const *port, LoomPortSummary *value, GError **error)
 {
   ValuesCall call = { &t->walk, n, port, value };
   TrainRequest request = { .call = call_values, .call_data = &call };
@@ -252,6 +247,36 @@ loom_trainer_walk_port (LoomTrainer *t, const char *port, double *scale, GError 
 
   inbox_ask (&t->control.inbox, &request, error);
   return call.result;
+}
+
+typedef struct
+{
+  StepWalk *walk;
+  const char *port;
+  gint64 element;
+  double *value, *gradient;
+  GArray *chain;
+} ChainCall;
+
+static gboolean
+call_chain (gpointer data, GError **error)
+{
+  ChainCall *call = data;
+
+  if (require_walk (call->walk, error))
+    call->chain = derivative_chain_new (call->walk, call->port, call->element, call->value, call->gradient, error);
+  return call->chain != NULL;
+}
+
+GArray *
+loom_trainer_derivatives (LoomTrainer *t, const char *port, gint64 element, double *value, double *gradient,
+                          GError **error)
+{
+  ChainCall call = { &t->walk, port, element, value, gradient, NULL };
+  TrainRequest request = { .call = call_chain, .call_data = &call };
+
+  inbox_ask (&t->control.inbox, &request, error);
+  return call.chain;
 }
 
 typedef struct

@@ -9,6 +9,7 @@
 #include "engine/run/loom-exec.h"
 #include "engine/run/loom-stepper.h"
 #include "engine/train/loom-breakpoint.h"
+#include "engine/train/loom-derivative.h"
 #include "engine/train/loom-train-commands.h"
 #include "engine/train/loom-train-events.h"
 #include "engine/train/loom-train-options.h"
@@ -136,19 +137,15 @@ typedef struct
 gboolean loom_trainer_walk (LoomTrainer *trainer, const LoomWalkCommand *command, LoomStepperPlace *place, gint64 *step,
                             GError **error);
 void loom_trainer_end_walk (LoomTrainer *trainer);
-typedef struct
-{
-  gboolean is_known; /* the port exists, and is computed where the walk stands */
-  int rank;
-  gint64 dim[LOOM_SHAPE_MAX_RANK];
-  LoomSummary summary;
-} LoomWalkValue;
-
 /* The values of n ports, or with LOOM_PORT_GRADIENT before a name its gradient; a weight's name is a port, too. */
 gboolean
-loom_trainer_walk_values (LoomTrainer *trainer, guint n, const char *const *port, LoomWalkValue *value, GError **error);
+loom_trainer_walk_values (LoomTrainer *trainer, guint n, const char *const *port, LoomPortSummary *value, GError **error);
 /* One of them whole, to be multiplied by *scale. NULL without error: not known. (transfer full) */
 LoomTensor *loom_trainer_walk_port (LoomTrainer *trainer, const char *port, double *scale, GError **error);
+/* The chain rule for one element of a port, from it to the loss, where the walk stands after its backward pass: an array
+ * of LoomDerivative. *value and *gradient: of the element. Errors: PORT, USAGE, and those of differentiation. */
+GArray *loom_trainer_derivatives (LoomTrainer *trainer, const char *port, gint64 element, double *value,
+                                  double *gradient, GError **error);
 /* Replaces the breakpoints of a run with one rank. At one, training pauses before the weights change, and the next step
  * is taken without a test. Conditions other than not_finite cost about a second forward and backward pass in each step;
  * not_finite costs nothing until a step is not finite, but steps are no longer queued on a GPU. */

@@ -76,10 +76,10 @@ def chips(g):
     return {n.split(" ", 1)[0]: (n.split(" ", 1)[1], r) for k, n, r in g.widgets if k == "chip"}
 
 
-def go(s, keys, begins, what=None):
+def go(s, keys, begins):
     """One key, and the place after it with the chip of its card."""
     s.key(keys)
-    return s.wait(what or begins, lambda g: place(g).startswith(begins) and ("value" in place(g) or ": " not in begins), 5)
+    return s.wait(begins, lambda g: place(g).startswith(begins) and ("value" in place(g) or ": " not in begins), 5)
 
 
 def overlaps(a, b):
@@ -100,8 +100,9 @@ def walk(t, path):
         before = chips(s.look())["mid.act.out"][0]
         go(s, OUT, "Forward 2 of 5: mid")
         go(s, BACK, "Forward 1 of 5: loop")
-        g = go(s, INTO, "Forward 1 of", "the first iteration")
-        t.ok("iteration 1 of 8" in place(g) and "loop.state" in g.cards, "into the loop: " + place(g))
+        s.key(INTO)
+        g = s.wait("the first iteration", lambda g: "iteration 1 of 8" in place(g) and "value" in place(g), 5)
+        t.ok( "loop.state" in g.cards, "into the loop: " + place(g))
         for _ in range(3):
             s.key(NEXT)
         g = s.wait("the second iteration", lambda g: "iteration 2 of 8" in place(g), 5)
@@ -126,7 +127,7 @@ def walk(t, path):
         s.press("Update")
         g = s.wait("update", lambda g: g.number("step") == 1 and place(g).startswith("Forward 0 of 5"), 5)
         t.ok(g.state["run"] == "paused", "Update takes the step, and the next one begins")
-        s.press("Close the step")
+        s.press("Close the step (training stays as it is)")
         s.wait("closed", lambda g: not place(g) and not chips(g), 5)
         t.ok(True, "closed, nothing of it is left")
 
@@ -137,7 +138,7 @@ def stop(t, path):
         s.select("act")
         s.key("ctrl+F8")
         s.wait("dialog", lambda g: g.dialog("Stop Here"), 3)
-        s.key("Return")
+        s.press("Stop Here")
         g = s.wait("closed", lambda g: g.canvas is not None, 3)
         t.ok(g.number("faults") == 0, "a breakpoint is no fault")
         s.key("ctrl+Return")

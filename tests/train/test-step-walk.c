@@ -184,7 +184,7 @@ test_update (void)
   g_auto (LoomStepperPlace) place = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomTensor) scores = NULL, planned = NULL;
-  LoomWalkValue value[3];
+  LoomPortSummary value[3];
   const char *const ports[] = { "act", "grad:act", "nothing" };
 
   run_to (trainer, 5);
@@ -291,6 +291,63 @@ test_inside (void)
     move (trainer, LOOM_STEPPER_NEXT, &place);
   g_autoptr (LoomTensor) inside = value_of (trainer, "grad:loop.sum");
   g_assert_cmpint (inside->count, ==, 16 * 5);
+}
+
+/* ---- the chain rule --------------------------------------------------- */
+
+/* At every link the sum over all paths is the gradient that the engine has, also if a value is read twice; along a path
+ * of single numbers the product of the local derivatives is the gradient. */
+static void
+test_chain (void)
+{
+  /* f(u) = u · tanh(u) with u = a · b, of numbers alone. */
+  static const char *const numbers
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"a\" op=\"parameter\" shape=\"\"/>"
+        "<node id=\"b\" op=\"parameter\" shape=\"\"/><node id=\"u\" op=\"mul\"/><node id=\"t\" op=\"tanh\"/>"
+        "<node id=\"f\" op=\"mul\"/><wire from=\"a\" to=\"u.input\"/><wire from=\"b\" to=\"u.other\"/>"
+        "<wire from=\"u\" to=\"t\"/><wire from=\"u\" to=\"f.input\"/><wire from=\"t\" to=\"f.other\"/>"
+        "<train loss=\"f\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"1\" epochs=\"1\" seed=\"1\"/></graph>";
+  const struct
+  {
+    const char *graph, *port;
+    gint64 element;
+  } cases[] = { { GRAPH, "act", 17 }, { GRAPH, "scores", 3 }, { NESTED, "mid.0.act", 5 }, { numbers, "u", 0 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LoomTrainer) trainer = on_ref (cases[i].graph);
+      g_auto (LoomStepperPlace) place = { 0 };
+      g_autoptr (GError) error = NULL;
+      double value, gradient, before;
+
+      command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
+      g_assert_null (loom_trainer_derivatives (trainer, cases[i].port, 0, &value, &gradient, &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+      g_clear_error (&error);
+      command (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_BACKWARD }, &place);
+      g_autoptr (GArray) chain
+          = loom_trainer_derivatives (trainer, cases[i].port, cases[i].element, &value, &gradient, &error);
+      g_assert_no_error (error);
+      g_assert_cmpuint (chain->len, >=, 1);
+      before = gradient;
+      for (guint k = 0; k < chain->len; k++)
+        {
+          const LoomDerivative *d = &g_array_index (chain, LoomDerivative, k);
+
+          g_assert_cmpint (d->n_terms, >=, 1);
+          g_assert_cmpfloat_with_epsilon (d->sum, before, 1e-6 + 1e-5 * fabs (before));
+          before = d->gradient;
+        }
+      g_assert_cmpfloat (before, ==, 1);
+      if (cases[i].graph == numbers)
+        {
+          const LoomDerivative *first = &g_array_index (chain, LoomDerivative, 0);
+
+          g_assert_cmpuint (first->n_readers, ==, 2);
+          g_assert_cmpint (first->n_terms, ==, 2);
+          g_assert_cmpfloat_with_epsilon (gradient, tanh (value) + value * (1 - tanh (value) * tanh (value)), 1e-5);
+        }
+    }
 }
 
 /* ---- breakpoints ------------------------------------------------------ */
@@ -429,6 +486,7 @@ TEST_FILE (argc, argv)
   g_test_add_data_func ("/step-walk/bits/cpu", "cpu", test_bits);
   g_test_add_func ("/step-walk/update", test_update);
   g_test_add_func ("/step-walk/inside", test_inside);
+  g_test_add_func ("/step-walk/chain", test_chain);
   g_test_add_func ("/step-walk/break", test_break);
   g_test_add_func ("/step-walk/break/inside", test_break_inside);
   g_test_add_func ("/step-walk/break/nan", test_break_nan);

@@ -15,6 +15,7 @@ typedef struct
   StudioPalette *palette;
   StudioPins *pins;
   StudioBreakpoints *breakpoints;
+  StudioRun *run;
   GtkWidget *toasts; /* an AdwToastOverlay for sentences */
 } StudioLayerCommands;
 
@@ -22,6 +23,8 @@ void studio_layer_commands_watch (const StudioLayerCommands *self);
 void studio_layer_commands_watch_gradient (const StudioLayerCommands *self);
 /* Asks for the condition of a breakpoint at the selected layer. */
 void studio_layer_commands_break (const StudioLayerCommands *self);
+/* Shows the chain rule for a number of the selected layer's output. */
+void studio_layer_commands_derivatives (const StudioLayerCommands *self);
 /* Activates win.documentation-of with the operator of the selected layer. */
 void studio_layer_commands_show_documentation (const StudioLayerCommands *self);
 /* Inserts the example of an operator below the graph, in one step. */

@@ -66,6 +66,7 @@ struct _StudioPage
   StudioHoverValues *hover;
   StudioStepper *stepper;
   StudioBreakpoints *breakpoints;
+  StudioInstant *instant;
   StudioStepLayer *step_layer; /* owned by its parent */
 
   /* controllers */

@@ -251,7 +251,9 @@ make_run (StudioPage *self)
   self->hover = studio_hover_values_new (self->document, self->canvas, self->run);
   self->stepper = studio_stepper_new (self->document, self->canvas, self->run);
   self->breakpoints = studio_breakpoints_new (self->document, self->run);
-  self->step_layer = studio_step_layer_new (self->document, self->canvas, self->stepper, self->breakpoints);
+  self->instant = studio_instant_new (self->document);
+  self->step_layer = studio_step_layer_new (self->document, self->canvas, self->stepper, self->breakpoints,
+                                             self->instant);
   gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (self->step_layer));
   gtk_box_append (GTK_BOX (self->upper), studio_step_bar_new (self->stepper));
 }
@@ -313,7 +315,7 @@ make_commands (StudioPage *self)
   self->exporter = (StudioExporter){ self->document, self->pins, self->run_panel,
                                      studio_task_tab_get_task (self->task_tab), self->toasts };
   self->layer_commands = (StudioLayerCommands){ self->document, self->canvas,      self->palette,
-                                                 self->pins,     self->breakpoints, self->toasts };
+                                                 self->pins,     self->breakpoints, self->run, self->toasts };
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {
@@ -457,6 +459,9 @@ page_dispose (GObject *object)
   g_clear_object (&self->hover);
   g_clear_object (&self->stepper);
   g_clear_object (&self->breakpoints);
+  if (self->instant != NULL)
+    g_object_run_dispose (G_OBJECT (self->instant));
+  g_clear_object (&self->instant);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_page_parent_class)->dispose (object);

@@ -176,8 +176,8 @@ studio_breakpoints_get (StudioBreakpoints *self, guint i)
   return &g_array_index (self->list, StudioBreakpoint, i);
 }
 
-const StudioBreakpoint *
-studio_breakpoints_find (StudioBreakpoints *self, const char *node)
+static const StudioBreakpoint *
+find (StudioBreakpoints *self, const char *node)
 {
   for (guint i = 0; i < self->list->len; i++)
     if (g_str_equal (studio_breakpoints_get (self, i)->node, node))
@@ -185,8 +185,9 @@ studio_breakpoints_find (StudioBreakpoints *self, const char *node)
   return NULL;
 }
 
-void
-studio_breakpoints_set (StudioBreakpoints *self, const char *node, const char *when, double limit)
+/* when NULL: removes it. */
+static void
+set (StudioBreakpoints *self, const char *node, const char *when, double limit)
 {
   LoomElement *before = find_element (self, node), *e;
   char number[G_ASCII_DTOSTR_BUF_SIZE];
@@ -265,9 +266,9 @@ response_cb (AdwMessageDialog *dialog, const char *response, Asking *asking)
   double limit;
 
   if (g_str_equal (response, "remove"))
-    studio_breakpoints_set (asking->self, asking->node, NULL, 0);
+    set (asking->self, asking->node, NULL, 0);
   else if (g_str_equal (response, "set") && read_limit (asking, &limit))
-    studio_breakpoints_set (asking->self, asking->node,
+    set (asking->self, asking->node,
                             conditions[gtk_drop_down_get_selected (GTK_DROP_DOWN (asking->drop))].when, limit);
 }
 
@@ -302,7 +303,7 @@ new_fields (Asking *asking, const StudioBreakpoint *now)
 void
 studio_breakpoints_ask (StudioBreakpoints *self, const char *node, GtkWidget *over)
 {
-  const StudioBreakpoint *now = studio_breakpoints_find (self, node);
+  const StudioBreakpoint *now = find (self, node);
   Asking *asking = g_new0 (Asking, 1);
   g_autofree char *heading = g_strdup_printf (_ ("Breakpoint at %s"), node);
   AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (

@@ -22,10 +22,8 @@ typedef struct
 StudioBreakpoints *studio_breakpoints_new (StudioDocument *document, StudioRun *run);
 guint studio_breakpoints_n (StudioBreakpoints *self);
 const StudioBreakpoint *studio_breakpoints_get (StudioBreakpoints *self, guint i);
-const StudioBreakpoint *studio_breakpoints_find (StudioBreakpoints *self, const char *node); /* NULL: none */
-/* One per node, as one step that can be undone; when NULL: none. */
-void studio_breakpoints_set (StudioBreakpoints *self, const char *node, const char *when, double limit);
-/* Opens the dialog for a node, transient for the window of `over`. */
+/* Opens the dialog for a node, transient for the window of `over`. A node has at most one; setting it is one step that
+ * can be undone. */
 void studio_breakpoints_ask (StudioBreakpoints *self, const char *node, GtkWidget *over);
 
 G_END_DECLS

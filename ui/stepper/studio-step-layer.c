@@ -17,6 +17,7 @@ struct _StudioStepLayer
   StudioCanvas *canvas; /* weak */
   StudioStepper *stepper;
   StudioBreakpoints *breakpoints;
+  StudioInstant *instant;
   GHashTable *layouts; /* texts of shape labels */
 };
 
@@ -53,6 +54,14 @@ picture_init (StudioStepLayer *self, Picture *p)
 
 /* ---- chips ------------------------------------------------------------ */
 
+/* Those of the step, else of a graph without data. */
+static GHashTable *
+chips_of (StudioStepLayer *self)
+{
+  return studio_stepper_is_on (self->stepper) ? studio_stepper_get_chips (self->stepper)
+                                              : studio_instant_get_chips (self->instant);
+}
+
 /* Calls func with each chip that has a place. */
 typedef void (*ChipFunc) (StudioStepLayer *self, const Picture *p, const StudioItem *item, const StudioPort *port,
                           const StepChip *chip, const StudioRect *rect, gpointer data);
@@ -60,7 +69,7 @@ typedef void (*ChipFunc) (StudioStepLayer *self, const Picture *p, const StudioI
 static void
 for_each_chip (StudioStepLayer *self, const Picture *p, ChipFunc func, gpointer data)
 {
-  GHashTable *chips = studio_stepper_get_chips (self->stepper);
+  GHashTable *chips = chips_of (self);
   g_autofree ChipPlace *place = NULL;
   guint all = 0, n = 0;
 
@@ -174,7 +183,7 @@ layer_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   Picture p = { 0 };
   cairo_t *cr;
 
-  if ((!studio_stepper_is_on (self->stepper) && n_breakpoints == 0) || !picture_init (self, &p))
+  if ((!studio_stepper_is_on (self->stepper) && n_breakpoints == 0 && g_hash_table_size (chips_of (self)) == 0) || !picture_init (self, &p))
     return;
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float)gtk_widget_get_width (widget),
                                                                   (float)gtk_widget_get_height (widget)));
@@ -211,11 +220,14 @@ studio_step_layer_print (StudioStepLayer *self, StudioStepLayerPrint print)
   graphene_rect_t r = { 0 };
   Picture p = { 0 };
 
-  if (place == NULL || !picture_init (self, &p))
+  if (!picture_init (self, &p))
     return;
   for_each_chip (self, &p, print_chip, &print);
-  card_rect (self, place->node, &r);
-  print ("current", text, GTK_WIDGET (self), &r);
+  if (place != NULL)
+    {
+      card_rect (self, place->node, &r);
+      print ("current", text, GTK_WIDGET (self), &r);
+    }
   g_object_unref (p.layout);
 }
 
@@ -230,6 +242,7 @@ layer_dispose (GObject *object)
   g_clear_object (&self->document);
   g_clear_object (&self->stepper);
   g_clear_object (&self->breakpoints);
+  g_clear_object (&self->instant);
   g_clear_pointer (&self->layouts, g_hash_table_unref);
   G_OBJECT_CLASS (studio_step_layer_parent_class)->dispose (object);
 }
@@ -252,18 +265,20 @@ studio_step_layer_init (StudioStepLayer *self)
 
 StudioStepLayer *
 studio_step_layer_new (StudioDocument *document, StudioCanvas *canvas, StudioStepper *stepper,
-                       StudioBreakpoints *breakpoints)
+                       StudioBreakpoints *breakpoints, StudioInstant *instant)
 {
   StudioStepLayer *self = g_object_new (STUDIO_TYPE_STEP_LAYER, NULL);
 
   self->document = g_object_ref (document);
   self->stepper = g_object_ref (stepper);
   self->breakpoints = g_object_ref (breakpoints);
+  self->instant = g_object_ref (instant);
   g_set_weak_pointer (&self->canvas, canvas);
   g_signal_connect_object (canvas, "view-changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (document, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (document, "scope-changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (stepper, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (instant, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (breakpoints, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   return self;
 }

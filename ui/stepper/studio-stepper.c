@@ -139,7 +139,7 @@ take_place (StudioStepper *self, GVariant *place)
   self->is_on = TRUE;
   /* The scope of the step is shown, in which its card is. */
   if (self->canvas != NULL && self->place.node[0] != '\0'
-      && studio_scene_card_of (studio_document_get_scene (self->document), self->place.node) == STUDIO_NO_ITEM)
+      && !g_str_equal (studio_document_get_scope_path (self->document), self->place.scope))
     studio_canvas_focus_path (self->canvas, self->place.node);
   g_signal_emit (self, signals[CHANGED], 0);
   read_values (self);
