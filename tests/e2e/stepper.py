@@ -63,6 +63,16 @@ NOT_FINITE = HEAD % "not finite" + """  <node id="data" op="dataset" source="spi
   <train loss="loss" optimizer="adam" lr="0.01" epochs="2000" seed="1"/>
 </graph>
 """
+# No data: f is the sum of tanh (a · b).
+NUMBERS = HEAD % "numbers" + """  <node id="a" op="constant" value="2"/>
+  <node id="b" op="parameter" shape="3,4" init="ones"/>
+  <node id="u" op="mul"/>
+  <node id="f" op="sum"/>
+  <wire from="a" to="u.input"/>
+  <wire from="b" to="u.other"/>
+  <wire from="u" to="f"/>
+</graph>
+"""
 NEXT, BACK, INTO, OUT = "ctrl+alt+Right", "ctrl+alt+Left", "ctrl+alt+Down", "ctrl+alt+Up"
 
 
@@ -124,6 +134,11 @@ def walk(t, path):
         t.ok(not any(overlaps(r, c) for _, r in chips(g).values() for c in cards), "no chip lies on a card")
         t.ok(not any(overlaps(a[1], b[1]) for m, a in chips(g).items() for n, b in chips(g).items() if m < n),
              "no chip lies on another")
+        s.key("ctrl+alt+d")
+        g = s.wait("derivatives", lambda g: g.dialog() and g.find("Product of the local derivatives", exact=False), 5)
+        t.ok(bool(g.find("local derivative", exact=False)), "the chain of local derivatives of a number, in words")
+        s.key("Escape")
+        s.wait("closed", lambda g: g.canvas is not None, 3)
         s.press("Update")
         g = s.wait("update", lambda g: g.number("step") == 1 and place(g).startswith("Forward 0 of 5"), 5)
         t.ok(g.state["run"] == "paused", "Update takes the step, and the next one begins")
@@ -150,9 +165,24 @@ def stop(t, path):
         t.ok('kind="breakpoint" node="act"' in open(path, encoding="utf-8").read(), "the file keeps it in <view>")
 
 
+def at_once(t, path):
+    with Studio("stepper", path) as s:
+        g = s.wait("chips", lambda g: "f.out" in chips(g), 10)
+        t.ok(chips(g)["f.out"][0].startswith("value 24"), "a graph without data computes at once: " + chips(g)["f.out"][0])
+        t.ok("gradient 2" in chips(g)["b.out"][0], "and has gradients: " + chips(g)["b.out"][0])
+        t.ok(g.state["run"] == "idle", "without a run")
+        s.select("f")
+        s.key("Delete")
+        s.wait("edited", lambda g: "f.out" not in chips(g), 5)
+        s.key("ctrl+z")
+        s.wait("computed again", lambda g: "f.out" in chips(g), 5)
+        t.ok(True, "after each edit again")
+
+
 def body(t):
     folder = os.environ.get("TMPDIR", "/tmp")
-    for name, graph, part in (("nested", NESTED, walk), ("not-finite", NOT_FINITE, stop)):
+    for name, graph, part in (("nested", NESTED, walk), ("not-finite", NOT_FINITE, stop),
+                              ("numbers", NUMBERS, at_once)):
         path = os.path.join(folder, "gradloom-e2e-stepper-%s-%d.xml" % (name, os.getpid()))
         with open(path, "w", encoding="utf-8") as f:
             f.write(graph)

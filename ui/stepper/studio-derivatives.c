@@ -136,6 +136,17 @@ new_content (Pane *pane)
   return box;
 }
 
+static void
+close_on_escape (GtkWidget *window)
+{
+  GtkEventController *keys = gtk_shortcut_controller_new ();
+
+  gtk_shortcut_controller_add_shortcut (
+      GTK_SHORTCUT_CONTROLLER (keys),
+      gtk_shortcut_new (gtk_keyval_trigger_new (GDK_KEY_Escape, 0), gtk_named_action_new ("window.close")));
+  gtk_widget_add_controller (window, keys);
+}
+
 void
 studio_derivatives_show (StudioRun *run, const char *port, GtkWidget *over)
 {
@@ -150,6 +161,7 @@ studio_derivatives_show (StudioRun *run, const char *port, GtkWidget *over)
   gtk_window_set_transient_for (GTK_WINDOW (pane->window), GTK_WINDOW (gtk_widget_get_root (over)));
   gtk_window_set_child (GTK_WINDOW (pane->window), new_content (pane));
   g_object_set_data (G_OBJECT (pane->window), "pane", pane);
+  close_on_escape (pane->window);
   g_signal_connect_data (pane->element, "value-changed", G_CALLBACK (ask), pane, pane_free, G_CONNECT_SWAPPED);
   gtk_window_present (GTK_WINDOW (pane->window));
   ask (pane);
