@@ -45,9 +45,9 @@ struct _WorkerRunner
   gboolean keeps;   /* the run has a folder */
   gboolean ready;   /* the trainer of this run exists; until then commands are stored in early */
   gboolean quit;
-  GArray *early;      /* LoomCommandKind */
+  GArray *early;         /* LoomCommandKind */
   GVariant *breakpoints; /* NULL: none */
-  GQueue checkpoints; /* invocations that wait for a path */
+  GQueue checkpoints;    /* invocations that wait for a path */
   WorkerPace pace;
   gint64 memory_asked; /* the time of the driver's figure that was sent last */
 };

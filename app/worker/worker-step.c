@@ -47,8 +47,9 @@ move (LoomTrainer *trainer, GVariant *parameters, GError **error)
 
   g_variant_get (parameters, "(&s)", &word);
   found = find_word (moves, G_N_ELEMENTS (moves), word, "direction", error);
-  return found < 0 ? NULL
-                   : walk (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_MOVE, .move = (LoomStepperMove)found }, error);
+  return found < 0
+             ? NULL
+             : walk (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_MOVE, .move = (LoomStepperMove)found }, error);
 }
 
 static GVariant *
@@ -71,10 +72,10 @@ go_to (LoomTrainer *trainer, GVariant *parameters, GError **error)
 
   g_variant_get (parameters, "(&s&s)", &node, &word);
   found = find_word (regions, LOOM_N_REGIONS, word, "phase", error);
-  return found < 0 ? NULL
-                   : walk (trainer,
-                           &(LoomWalkCommand){ .kind = LOOM_WALK_GO_TO, .region = (LoomRegion)found, .node = node },
-                           error);
+  return found < 0
+             ? NULL
+             : walk (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_GO_TO, .region = (LoomRegion)found, .node = node },
+                     error);
 }
 
 static GVariant *
@@ -95,10 +96,9 @@ add_value (GVariantBuilder *b, const LoomPortSummary *v)
   g_variant_builder_init (&shape, G_VARIANT_TYPE ("ax"));
   for (int d = 0; d < v->rank; d++)
     g_variant_builder_add (&shape, "x", v->dim[d]);
-  g_variant_builder_add (b, "(baxxxdddddd@au)", v->is_known, &shape, s->count, s->n_bad, s->first, s->mean,
-                         s->deviation, s->min, s->max, s->norm,
-                         g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, s->bin, LOOM_SUMMARY_BINS,
-                                                    sizeof s->bin[0]));
+  g_variant_builder_add (
+      b, "(baxxxdddddd@au)", v->is_known, &shape, s->count, s->n_bad, s->first, s->mean, s->deviation, s->min, s->max,
+      s->norm, g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, s->bin, LOOM_SUMMARY_BINS, sizeof s->bin[0]));
 }
 
 static GVariant *
@@ -214,8 +214,8 @@ worker_report_breakpoint (WorkerOutbox *outbox, const LoomBreakHit *hit)
         G_GNUC_BEGIN_IGNORE_DEPRECATIONS
         g_autofree char *found = g_strdup_printf (sentences[i].format, what, hit->figure);
         G_GNUC_END_IGNORE_DEPRECATIONS
-        g_autofree char *said = g_strdup_printf ("Stopped before the update of step %" G_GINT64_FORMAT ": %s.",
-                                                 hit->step, found);
+        g_autofree char *said
+            = g_strdup_printf ("Stopped before the update of step %" G_GINT64_FORMAT ": %s.", hit->step, found);
 
         worker_outbox_problem (outbox, "BREAKPOINT", hit->at.node, port, said);
       }
@@ -238,8 +238,12 @@ static const struct
   const char *signal;
   WorkerView view;
 } methods[] = {
-  { "handle-begin-step", begin },   { "handle-move-step", move }, { "handle-finish-phase", finish },
-  { "handle-go-to-node", go_to },   { "handle-end-step", end },   { "handle-get-step-values", values },
+  { "handle-begin-step", begin },
+  { "handle-move-step", move },
+  { "handle-finish-phase", finish },
+  { "handle-go-to-node", go_to },
+  { "handle-end-step", end },
+  { "handle-get-step-values", values },
   { "handle-get-derivatives", derivatives },
 };
 
@@ -299,8 +303,9 @@ worker_connect_step (LoomBusWorker1 *bus, WorkerRunner *runner)
       g_assert (query.n_params >= 1 && query.n_params <= G_N_ELEMENTS (handlers));
       *closure = (ViewClosure){ runner, methods[i].view };
       g_signal_connect_data (bus, methods[i].signal,
-                             query.n_params == 3 && query.param_types[2] == G_TYPE_INT64 ? G_CALLBACK (handle_element_cb)
-                                                                                         : handlers[query.n_params - 1],
+                             query.n_params == 3 && query.param_types[2] == G_TYPE_INT64
+                                 ? G_CALLBACK (handle_element_cb)
+                                 : handlers[query.n_params - 1],
                              closure, (GClosureNotify)(GCallback)g_free, 0);
     }
   g_signal_connect (bus, "handle-compute-graph", G_CALLBACK (compute_graph_cb), NULL);

@@ -10,11 +10,11 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  gint64 count, n_bad;    /* elements; those that are NaN or infinite, which the other numbers leave out */
-  double first;           /* the first element, for a tensor with one */
-  double mean, deviation; /* population standard deviation */
-  double min, max, norm;  /* norm: root of the sum of squares */
-  double dead;            /* fraction of units, along dimension 1 (0 for a vector), that are 0 in all samples */
+  gint64 count, n_bad;            /* elements; those that are NaN or infinite, which the other numbers leave out */
+  double first;                   /* the first element, for a tensor with one */
+  double mean, deviation;         /* population standard deviation */
+  double min, max, norm;          /* norm: root of the sum of squares */
+  double dead;                    /* fraction of units, along dimension 1 (0 for a vector), that are 0 in all samples */
   guint32 bin[LOOM_SUMMARY_BINS]; /* from min to max */
 } LoomSummary;
 

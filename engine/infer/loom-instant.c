@@ -136,7 +136,8 @@ loom_instant_compute (const LoomGraph *graph, guint n, const char *const *port, 
     return FALSE;
   if (!is_computable (net))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The graph needs data, or is too large to compute at each edit.");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "The graph needs data, or is too large to compute at each edit.");
       return FALSE;
     }
   p = make_program (graph, net, error);

@@ -23,12 +23,12 @@ typedef enum
 typedef struct
 {
   LoomRegion region;
-  char *node;                    /* path of the node or module that was computed last; NULL: none, or an update */
-  char *scope;                   /* path of the module or loop around it; "" outside */
-  guint index, count;            /* number of nodes that are computed, and of all, in this region and scope */
-  gint64 iteration, iterations;  /* of the innermost loop around it, from 0; iterations is 0 outside of loops */
-  gboolean has_inside;           /* LOOM_STEPPER_INTO finds something */
-  gboolean is_end;               /* everything is computed */
+  char *node;                   /* path of the node or module that was computed last; NULL: none, or an update */
+  char *scope;                  /* path of the module or loop around it; "" outside */
+  guint index, count;           /* number of nodes that are computed, and of all, in this region and scope */
+  gint64 iteration, iterations; /* of the innermost loop around it, from 0; iterations is 0 outside of loops */
+  gboolean has_inside;          /* LOOM_STEPPER_INTO finds something */
+  gboolean is_end;              /* everything is computed */
 } LoomStepperPlace;
 
 void loom_stepper_place_clear (LoomStepperPlace *place);

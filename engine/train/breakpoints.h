@@ -1,9 +1,9 @@
 /* Breakpoints of a run: tested before each step, on the step itself.
  *
- * A step is walked by the eager executor (step-walk.h) up to the last pass that a condition reads, before training takes
- * it: this costs about a second forward and backward pass. A condition that only asks for finite values costs nothing:
- * training finds by itself that a step is not finite, before it writes a weight, and only that step is walked. Without
- * breakpoints nothing is computed. */
+ * A step is walked by the eager executor (step-walk.h) up to the last pass that a condition reads, before training
+ * takes it: this costs about a second forward and backward pass. A condition that only asks for finite values costs
+ * nothing: training finds by itself that a step is not finite, before it writes a weight, and only that step is walked.
+ * Without breakpoints nothing is computed. */
 #pragma once
 
 #include "engine/train/loom-breakpoint.h"

@@ -30,13 +30,7 @@ tensor_of (StepWalk *walk, const LoomNetSource *source, gboolean is_gradient, do
 static void
 clear_derivative (gpointer data)
 {
-  loom_derivative_clear (data);
-}
-
-void
-loom_derivative_clear (LoomDerivative *derivative)
-{
-  g_free (derivative->port);
+  g_free (((LoomDerivative *)data)->port);
 }
 
 /* ---- one node --------------------------------------------------------- */
@@ -241,8 +235,8 @@ begin (StepWalk *walk, const char *port, At *at, double *value, double *gradient
   at->source.node = (guint)node;
   t = tensor_of (walk, &at->source, FALSE, &scale);
   g = tensor_of (walk, &at->source, TRUE, &scale);
-  if (t == NULL || g == NULL || loom_net_node (walk->plan->net, at->source.node)->loop != G_MAXUINT
-      || at->element < 0 || at->element >= t->count)
+  if (t == NULL || g == NULL || loom_net_node (walk->plan->net, at->source.node)->loop != G_MAXUINT || at->element < 0
+      || at->element >= t->count)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
                    "“%s” has no gradient at element %" G_GINT64_FORMAT " yet. Compute the backward pass first.", port,

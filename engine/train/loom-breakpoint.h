@@ -7,10 +7,10 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  const char *name;      /* as in files and on the bus */
-  gboolean has_limit;    /* the condition has a number */
-  gboolean of_gradient;  /* reads gradients of the node's outputs and weights */
-  gboolean of_value;     /* reads the node's outputs */
+  const char *name;     /* as in files and on the bus */
+  gboolean has_limit;   /* the condition has a number */
+  gboolean of_gradient; /* reads gradients of the node's outputs and weights */
+  gboolean of_value;    /* reads the node's outputs */
   /* TRUE if the tensor meets the condition; *figure is what was compared with the limit */
   gboolean (*is_met) (const LoomTensor *tensor, const LoomSummary *summary, double limit, double *figure);
 } LoomBreakKind;

@@ -18,6 +18,4 @@ typedef struct
   double sum;      /* sum of local · gradient over all of them: the gradient of the element before */
 } LoomDerivative;
 
-void loom_derivative_clear (LoomDerivative *derivative);
-
 G_END_DECLS

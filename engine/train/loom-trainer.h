@@ -138,12 +138,12 @@ gboolean loom_trainer_walk (LoomTrainer *trainer, const LoomWalkCommand *command
                             GError **error);
 void loom_trainer_end_walk (LoomTrainer *trainer);
 /* The values of n ports, or with LOOM_PORT_GRADIENT before a name its gradient; a weight's name is a port, too. */
-gboolean
-loom_trainer_walk_values (LoomTrainer *trainer, guint n, const char *const *port, LoomPortSummary *value, GError **error);
+gboolean loom_trainer_walk_values (LoomTrainer *trainer, guint n, const char *const *port, LoomPortSummary *value,
+                                   GError **error);
 /* One of them whole, to be multiplied by *scale. NULL without error: not known. (transfer full) */
 LoomTensor *loom_trainer_walk_port (LoomTrainer *trainer, const char *port, double *scale, GError **error);
-/* The chain rule for one element of a port, from it to the loss, where the walk stands after its backward pass: an array
- * of LoomDerivative. *value and *gradient: of the element. Errors: PORT, USAGE, and those of differentiation. */
+/* The chain rule for one element of a port, from it to the loss, where the walk stands after its backward pass: an
+ * array of LoomDerivative. *value and *gradient: of the element. Errors: PORT, USAGE, and those of differentiation. */
 GArray *loom_trainer_derivatives (LoomTrainer *trainer, const char *port, gint64 element, double *value,
                                   double *gradient, GError **error);
 /* Replaces the breakpoints of a run with one rank. At one, training pauses before the weights change, and the next step

@@ -82,8 +82,8 @@ step_walk_begin (StepWalk *self, GError **error)
     }
   batch = training_loop_peek (self->loop, error);
   self->step = self->loop->log->progress->step + 1;
-  self->is_begun = batch != NULL && make_plan (self, batch->n, error) && make_stepper (self, error)
-                   && begin (self, batch, error);
+  self->is_begun
+      = batch != NULL && make_plan (self, batch->n, error) && make_stepper (self, error) && begin (self, batch, error);
   return self->is_begun;
 }
 

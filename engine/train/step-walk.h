@@ -20,7 +20,7 @@ typedef struct
   LoomStep *plan;       /* of the last batch size; NULL: none */
   LoomStepper *stepper; /* of that plan; NULL: none */
   gboolean is_begun;
-  gint64 step;          /* the number of the walked step, from 1 */
+  gint64 step; /* the number of the walked step, from 1 */
 } StepWalk;
 
 /* The caller sets the fields before `plan`. */
@@ -29,8 +29,8 @@ void step_walk_clear (StepWalk *self);
 /* Begins a walk of the next step, before its first node. Errors: USAGE if ranks share the step, those of reading the
  * batch and of the eager executor. */
 gboolean step_walk_begin (StepWalk *self, GError **error);
-/* The value at a port, or its gradient; NULL without error: it is not known. A gradient is that of the loss, without the
- * factor by which 16-bit training scales it; its values are multiplied by *scale. (transfer full) */
+/* The value at a port, or its gradient; NULL without error: it is not known. A gradient is that of the loss, without
+ * the factor by which 16-bit training scales it; its values are multiplied by *scale. (transfer full) */
 LoomTensor *step_walk_port (StepWalk *self, const char *port, double *scale, GError **error);
 
 G_END_DECLS

@@ -365,8 +365,8 @@ training_loop_peek (TrainingLoop *self, GError **error)
   const TrainProgress *progress = self->log->progress;
   const gboolean ends_epoch = progress->batch >= self->data->steps_per_epoch;
   const gint64 step = ends_epoch ? 0 : progress->batch;
-  const LoomBatch *batch = batch_queue_peek (self->batches, progress->epoch + ends_epoch,
-                                             step * self->model->spec->accumulate, error);
+  const LoomBatch *batch
+      = batch_queue_peek (self->batches, progress->epoch + ends_epoch, step * self->model->spec->accumulate, error);
   QueuedRun run = { 0 };
 
   if (batch == NULL)

@@ -72,7 +72,8 @@ value_of (LoomTrainer *trainer, const char *port)
 }
 
 static void
-assert_place (const LoomStepperPlace *p, LoomRegion region, const char *node, guint index, guint count, gint64 iteration)
+assert_place (const LoomStepperPlace *p, LoomRegion region, const char *node, guint index, guint count,
+              gint64 iteration)
 {
   g_assert_cmpint (p->region, ==, region);
   g_assert_cmpstr (p->node, ==, node);

@@ -11,14 +11,15 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  char *text;                       /* "0.3421", "0.12 ± 0.4" */
-  gboolean has_bars;                /* FALSE: a number */
+  char *text;        /* "0.3421", "0.12 ± 0.4" */
+  gboolean has_bars; /* FALSE: a number */
   guint32 bar[STUDIO_CHIP_BARS];
 } StudioChip;
 
 /* In the units of text at zoom 1. */
 void studio_chip_size (const StudioChip *chip, PangoLayout *layout, double *width, double *height);
-/* At (x, y) in pixels, enlarged by zoom. A gradient has another colour, and a mark before its text. layout is changed. */
+/* At (x, y) in pixels, enlarged by zoom. A gradient has another colour, and a mark before its text. layout is changed.
+ */
 void studio_draw_chip (cairo_t *cr, const StudioChip *chip, gboolean is_gradient, double x, double y, double zoom,
                        const StudioTheme *theme, PangoLayout *layout);
 

@@ -65,8 +65,8 @@ enable (GActionMap *map, const char *name, gboolean enabled)
 }
 
 /* Commands of a step that is taken apart begin one. */
-static const char *const steps[] = { "step-next", "step-back", "step-into", "step-out", "step-forward", "step-backward",
-                                     "step-update", "step-here" };
+static const char *const steps[] = { "step-next",    "step-back",     "step-into",   "step-out",
+                                     "step-forward", "step-backward", "step-update", "step-here" };
 
 void
 page_actions_update (GActionMap *map, const PageFacts *facts)

@@ -252,8 +252,8 @@ make_run (StudioPage *self)
   self->stepper = studio_stepper_new (self->document, self->canvas, self->run);
   self->breakpoints = studio_breakpoints_new (self->document, self->run);
   self->instant = studio_instant_new (self->document);
-  self->step_layer = studio_step_layer_new (self->document, self->canvas, self->stepper, self->breakpoints,
-                                             self->instant);
+  self->step_layer
+      = studio_step_layer_new (self->document, self->canvas, self->stepper, self->breakpoints, self->instant);
   gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (self->step_layer));
   gtk_box_append (GTK_BOX (self->upper), studio_step_bar_new (self->stepper));
 }
@@ -314,8 +314,8 @@ make_commands (StudioPage *self)
   GActionMap *map = G_ACTION_MAP (self->actions);
   self->exporter = (StudioExporter){ self->document, self->pins, self->run_panel,
                                      studio_task_tab_get_task (self->task_tab), self->toasts };
-  self->layer_commands = (StudioLayerCommands){ self->document, self->canvas,      self->palette,
-                                                 self->pins,     self->breakpoints, self->run, self->toasts };
+  self->layer_commands = (StudioLayerCommands){ self->document,    self->canvas, self->palette, self->pins,
+                                                self->breakpoints, self->run,    self->toasts };
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {

@@ -56,7 +56,8 @@ try_link (const StudioScene *scene, const StudioShapeLabel *labels, ChipPlace *p
 
       studio_route_at (&studio_scene_routes (scene)[link], shares[i], &x, &y);
       for (int side = 1; side <= 4; side++)
-        if (try_at (scene, labels, place, n, x, y + side * GAP * 2) || try_at (scene, labels, place, n, x, y - height - side * GAP * 2))
+        if (try_at (scene, labels, place, n, x, y + side * GAP * 2)
+            || try_at (scene, labels, place, n, x, y - height - side * GAP * 2))
           return TRUE;
     }
   return FALSE;

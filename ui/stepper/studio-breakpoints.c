@@ -13,7 +13,7 @@ struct _StudioBreakpoints
   GObject parent_instance;
   StudioDocument *document;
   StudioRun *run;
-  GArray *list;           /* StudioBreakpoint */
+  GArray *list;            /* StudioBreakpoint */
   LoomBusWorker1 *sent_to; /* only compared */
 };
 
@@ -268,8 +268,7 @@ response_cb (AdwMessageDialog *dialog, const char *response, Asking *asking)
   if (g_str_equal (response, "remove"))
     set (asking->self, asking->node, NULL, 0);
   else if (g_str_equal (response, "set") && read_limit (asking, &limit))
-    set (asking->self, asking->node,
-                            conditions[gtk_drop_down_get_selected (GTK_DROP_DOWN (asking->drop))].when, limit);
+    set (asking->self, asking->node, conditions[gtk_drop_down_get_selected (GTK_DROP_DOWN (asking->drop))].when, limit);
 }
 
 static GtkWidget *
@@ -306,10 +305,11 @@ studio_breakpoints_ask (StudioBreakpoints *self, const char *node, GtkWidget *ov
   const StudioBreakpoint *now = find (self, node);
   Asking *asking = g_new0 (Asking, 1);
   g_autofree char *heading = g_strdup_printf (_ ("Breakpoint at %s"), node);
-  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (
-      GTK_WINDOW (gtk_widget_get_root (over)), heading,
-      _ ("Training stops before the weights change. NaN and infinite values cost nothing; other conditions compute each "
-         "step a second time.")));
+  AdwMessageDialog *dialog
+      = ADW_MESSAGE_DIALOG (adw_message_dialog_new (GTK_WINDOW (gtk_widget_get_root (over)), heading,
+                                                    _ ("Training stops before the weights change. NaN and infinite "
+                                                       "values cost nothing; other conditions compute each "
+                                                       "step a second time.")));
 
   asking->self = g_object_ref (self);
   asking->node = g_strdup (node);
@@ -356,8 +356,8 @@ studio_breakpoints_class_init (StudioBreakpointsClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = breakpoints_dispose;
   G_OBJECT_CLASS (klass)->finalize = breakpoints_finalize;
-  signals[CHANGED] = g_signal_new ("changed", STUDIO_TYPE_BREAKPOINTS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                   G_TYPE_NONE, 0);
+  signals[CHANGED]
+      = g_signal_new ("changed", STUDIO_TYPE_BREAKPOINTS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   signals[HIT] = g_signal_new ("hit", STUDIO_TYPE_BREAKPOINTS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
                                G_TYPE_STRING, G_TYPE_STRING, G_TYPE_STRING);
 }

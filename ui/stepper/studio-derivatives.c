@@ -57,8 +57,8 @@ add_link (Pane *pane, GVariant *link, double *product)
   g_autofree char *d = studio_format_number (local), *g = studio_format_number (gradient);
   g_autofree char *s = studio_format_number (sum);
   if (n_terms == 1)
-    add_row (pane, g_strdup_printf (_ ("%1$s[%2$d]: local derivative %3$s × gradient %4$s = %5$s"), port, (int)element, d,
-                                    g, s));
+    add_row (pane, g_strdup_printf (_ ("%1$s[%2$d]: local derivative %3$s × gradient %4$s = %5$s"), port, (int)element,
+                                    d, g, s));
   else
     add_row (pane, g_strdup_printf (_ ("%1$s[%2$d]: local derivative %3$s × gradient %4$s, the largest of %5$d terms "
                                        "over %6$u paths; their sum is %7$s"),
@@ -95,9 +95,10 @@ chain_cb (GObject *source, GAsyncResult *result, gpointer data)
       add_link (pane, link, &product);
     }
   g_autofree char *p = studio_format_number (product);
-  add_row (pane, g_strdup_printf (_ ("Product of the local derivatives of this path: %1$s. The gradient, over all paths: "
-                                     "%2$s"),
-                                  p, g));
+  add_row (pane,
+           g_strdup_printf (_ ("Product of the local derivatives of this path: %1$s. The gradient, over all paths: "
+                               "%2$s"),
+                            p, g));
 }
 
 static void
@@ -121,8 +122,8 @@ new_content (Pane *pane)
   pane->list = gtk_list_box_new ();
   gtk_label_set_mnemonic_widget (GTK_LABEL (label), pane->element);
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (pane->list), GTK_SELECTION_NONE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (pane->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Chain of derivatives"),
-                                  -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (pane->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Chain of derivatives"), -1);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroll), pane->list);
   gtk_widget_set_vexpand (scroll, TRUE);
   gtk_box_append (GTK_BOX (row), label);

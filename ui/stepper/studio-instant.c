@@ -1,4 +1,5 @@
-/* Computes graphs without data; see the header. One request is in flight; an edit meanwhile makes another one follow. */
+/* Computes graphs without data; see the header. One request is in flight; an edit meanwhile makes another one follow.
+ */
 #include "ui/stepper/studio-instant.h"
 
 #include "ui/worker/studio-worker.h"
@@ -29,7 +30,7 @@ clear_chips (StudioInstant *self)
   g_signal_emit (self, changed_signal, 0);
 }
 
-/* The worker judges the rest: what it refuses has no chips. */
+/* The worker refuses graphs that are too large; they have no chips. */
 static gboolean
 is_without_data (StudioInstant *self)
 {
@@ -59,8 +60,7 @@ computed_cb (GObject *source, GAsyncResult *result, gpointer data)
   Request *request = data;
   g_autoptr (StudioInstant) self = request->self;
   g_autoptr (GVariant) values = NULL;
-  const gboolean done
-      = loom_bus_worker1_call_compute_graph_finish (LOOM_BUS_WORKER1 (source), &values, result, NULL);
+  const gboolean done = loom_bus_worker1_call_compute_graph_finish (LOOM_BUS_WORKER1 (source), &values, result, NULL);
 
   self->in_flight = FALSE;
   if (self->document != NULL && self->must_compute)

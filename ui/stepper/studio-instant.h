@@ -1,5 +1,5 @@
-/* The chips of a document without data, which are computed at once when it is opened and after each edit, by a worker of
- * its own. A graph with data, or with values from outside, has none. */
+/* The chips of a document without data, which are computed at once when it is opened and after each edit, by a worker
+ * of its own. A graph with data, or with values from outside, has none. */
 #pragma once
 
 #include "ui/document/studio-document.h"

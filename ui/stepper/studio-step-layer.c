@@ -104,8 +104,8 @@ for_each_chip (StudioStepLayer *self, const Picture *p, ChipFunc func, gpointer 
 }
 
 static void
-draw_chip (StudioStepLayer *self, const Picture *p, const StudioItem *item, const StudioPort *port, const StepChip *chip,
-           const StudioRect *rect, gpointer data)
+draw_chip (StudioStepLayer *self, const Picture *p, const StudioItem *item, const StudioPort *port,
+           const StepChip *chip, const StudioRect *rect, gpointer data)
 {
   cairo_t *cr = data;
   const StudioChip *both[] = { chip->value, chip->gradient };
@@ -183,10 +183,11 @@ layer_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   Picture p = { 0 };
   cairo_t *cr;
 
-  if ((!studio_stepper_is_on (self->stepper) && n_breakpoints == 0 && g_hash_table_size (chips_of (self)) == 0) || !picture_init (self, &p))
+  if ((!studio_stepper_is_on (self->stepper) && n_breakpoints == 0 && g_hash_table_size (chips_of (self)) == 0)
+      || !picture_init (self, &p))
     return;
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float)gtk_widget_get_width (widget),
-                                                                  (float)gtk_widget_get_height (widget)));
+                                                                 (float)gtk_widget_get_height (widget)));
   if (p.view.zoom >= STUDIO_ZOOM_DETAIL)
     for_each_chip (self, &p, draw_chip, cr);
   draw_current (self, &p, cr);
@@ -208,7 +209,8 @@ print_chip (StudioStepLayer *self, const Picture *p, const StudioItem *item, con
   graphene_rect_t r;
 
   studio_view_to_screen (&p->view, rect->x, rect->y, &x, &y);
-  graphene_rect_init (&r, (float)x, (float)y, (float)(rect->width * p->view.zoom), (float)(rect->height * p->view.zoom));
+  graphene_rect_init (&r, (float)x, (float)y, (float)(rect->width * p->view.zoom),
+                      (float)(rect->height * p->view.zoom));
   print ("chip", name, GTK_WIDGET (self), &r);
 }
 

@@ -92,8 +92,7 @@ values_cb (GObject *source, GAsyncResult *result, gpointer data)
   Reading *reading = data;
   g_autoptr (StudioStepper) self = reading->self;
   g_autoptr (GVariant) values = NULL;
-  gboolean done
-      = loom_bus_worker1_call_get_step_values_finish (LOOM_BUS_WORKER1 (source), &values, result, NULL);
+  gboolean done = loom_bus_worker1_call_get_step_values_finish (LOOM_BUS_WORKER1 (source), &values, result, NULL);
 
   self->is_reading = FALSE;
   if (done && self->is_on)
@@ -462,7 +461,8 @@ static void
 studio_stepper_class_init (StudioStepperClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = stepper_dispose;
-  signals[CHANGED] = g_signal_new ("changed", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[CHANGED]
+      = g_signal_new ("changed", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   signals[BEGIN] = g_signal_new ("begin", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   signals[SAY] = g_signal_new ("say", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
                                G_TYPE_STRING);

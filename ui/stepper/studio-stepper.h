@@ -44,7 +44,7 @@ void studio_stepper_end (StudioStepper *self);
 
 gboolean studio_stepper_is_on (StudioStepper *self);
 const StudioStepPlace *studio_stepper_get_place (StudioStepper *self); /* NULL: not on */
-GHashTable *studio_stepper_get_chips (StudioStepper *self);           /* step-chips.h */
+GHashTable *studio_stepper_get_chips (StudioStepper *self);            /* step-chips.h */
 /* "Forward 3 of 9: conv1 · iteration 2 of 5 · value 0.12 ± 0.4". (transfer full) */
 char *studio_stepper_dup_text (StudioStepper *self);
 
