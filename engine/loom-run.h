@@ -8,6 +8,7 @@
 #include "engine/infer/loom-decoder.h"
 #include "engine/infer/loom-continuation.h"
 #include "engine/infer/loom-evaluation.h"
+#include "engine/infer/loom-instant.h"
 #include "engine/infer/loom-predictor.h"
 #include "engine/infer/loom-sizes.h"
 #include "engine/interop/loom-npy.h"

@@ -253,4 +253,5 @@ worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner)
   g_signal_connect (bus, "handle-checkpoint", G_CALLBACK (checkpoint_cb), m);
   g_signal_connect (bus, "handle-get-snapshot", G_CALLBACK (snapshot_cb), m);
   g_signal_connect (bus, "handle-predict", G_CALLBACK (predict_cb), m);
+  worker_connect_step (bus, runner);
 }

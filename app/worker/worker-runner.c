@@ -20,7 +20,8 @@ typedef struct
 typedef struct
 {
   GDBusMethodInvocation *invocation;
-  char *port; /* NULL: predictions for samples */
+  WorkerView view; /* NULL: a port, or predictions */
+  char *port;      /* NULL: predictions for samples */
   gint64 *index;
   gsize n_index;
   guint32 max_bytes;
@@ -45,8 +46,9 @@ struct _WorkerRunner
   int threads;      /* of the last run; 0: all */
   gboolean ready;   /* the trainer of this run exists; until then commands are stored in early */
   gboolean quit;
-  GArray *early;      /* LoomCommandKind */
-  GQueue checkpoints; /* invocations that wait for a path */
+  GArray *early;         /* LoomCommandKind */
+  GVariant *breakpoints; /* NULL: none */
+  GQueue checkpoints;    /* invocations that wait for a path */
   WorkerPace pace;
   gint64 memory_asked; /* the time of the driver's figure that was sent last */
 };
@@ -214,6 +216,12 @@ fail (WorkerRunner *runner, const Job *job, const LoomTrainer *trainer, const GE
   worker_outbox_state (runner->outbox, "failed", error->message);
 }
 
+static void
+breakpoint_cb (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data)
+{
+  worker_report_breakpoint (((WorkerRunner *)data)->outbox, hit);
+}
+
 static LoomTrainer *
 build_trainer (WorkerRunner *runner, Job *job, GError **error)
 {
@@ -233,7 +241,8 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
                                    .checkpoint = checkpoint_cb,
                                    .state = state_cb,
                                    .note = note_cb,
-                                   .memory = memory_cb };
+                                   .memory = memory_cb,
+                                   .breakpoint = breakpoint_cb };
   g_autoptr (LoomTrainer) trainer = NULL;
 
   const char *folder = job->start.resume != NULL ? job->start.resume : job->start.out;
@@ -276,6 +285,8 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
   memory_cb (trainer, runner);
 }
 
+static void apply_breakpoints (WorkerRunner *runner, LoomTrainer *trainer);
+
 static void
 do_job (WorkerRunner *runner, Job *job)
 {
@@ -310,6 +321,7 @@ do_job (WorkerRunner *runner, Job *job)
     loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
   g_mutex_unlock (&runner->lock);
 
+  apply_breakpoints (runner, trainer);
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
   send_driver_memory (runner, trainer);
   if (runner->ranks != NULL)
@@ -385,6 +397,7 @@ worker_runner_free (WorkerRunner *runner)
   g_queue_clear (&runner->checkpoints);
   g_array_unref (runner->early);
   g_free (runner->folder);
+  g_clear_pointer (&runner->breakpoints, g_variant_unref);
   g_free (runner);
 }
 
@@ -543,6 +556,8 @@ view_job (gpointer data, gpointer user_data)
   g_rw_lock_reader_lock (&runner->trainer_lock);
   if (runner->trainer == NULL)
     g_set_error (&error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been trained yet.");
+  else if (job->view != NULL)
+    answer = job->view (runner->trainer, g_dbus_method_invocation_get_parameters (job->invocation), &error);
   else if (job->port != NULL)
     answer = worker_snapshot (runner->trainer, job->port, job->index, job->n_index, job->max_bytes, &error);
   else
@@ -575,6 +590,66 @@ worker_runner_snapshot (WorkerRunner *runner, GDBusMethodInvocation *invocation,
   job->n_index = n;
   job->max_bytes = max_bytes;
   g_thread_pool_push (runner->views, job, NULL);
+}
+
+void
+worker_runner_view (WorkerRunner *runner, GDBusMethodInvocation *invocation, WorkerView view)
+{
+  ViewJob *job = g_new0 (ViewJob, 1);
+
+  job->invocation = invocation;
+  job->view = view;
+  g_thread_pool_push (runner->views, job, NULL);
+}
+
+/* ---- breakpoints ------------------------------------------------------ */
+
+/* Called with the trainer's lock or before others know the trainer. */
+static void
+apply_breakpoints (WorkerRunner *runner, LoomTrainer *trainer)
+{
+  g_autoptr (GVariant) list = NULL;
+  g_autoptr (GArray) all = NULL;
+
+  g_mutex_lock (&runner->lock);
+  list = runner->breakpoints != NULL ? g_variant_ref (runner->breakpoints) : NULL;
+  g_mutex_unlock (&runner->lock);
+  all = list != NULL ? worker_read_breakpoints (list, NULL) : NULL;
+  if (all != NULL)
+    loom_trainer_set_breakpoints (trainer, (const LoomBreakpoint *)all->data, all->len);
+}
+
+/* The trainer takes them between two steps, which the serve thread must not wait for. */
+static GVariant *
+apply_breakpoints_view (LoomTrainer *trainer, GVariant *parameters, GError **error)
+{
+  g_autoptr (GVariant) list = g_variant_get_child_value (parameters, 0);
+  g_autoptr (GArray) all = worker_read_breakpoints (list, error);
+
+  if (all == NULL)
+    return NULL;
+  loom_trainer_set_breakpoints (trainer, (const LoomBreakpoint *)all->data, all->len);
+  return g_variant_new ("()");
+}
+
+gboolean
+worker_runner_set_breakpoints (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *list, GError **error)
+{
+  g_autoptr (GArray) all = worker_read_breakpoints (list, error);
+  gboolean is_ready;
+
+  if (all == NULL)
+    return FALSE;
+  g_mutex_lock (&runner->lock);
+  g_clear_pointer (&runner->breakpoints, g_variant_unref);
+  runner->breakpoints = g_variant_ref (list);
+  is_ready = runner->ready;
+  g_mutex_unlock (&runner->lock);
+  if (is_ready)
+    worker_runner_view (runner, invocation, apply_breakpoints_view);
+  else
+    g_dbus_method_invocation_return_value (invocation, NULL);
+  return TRUE;
 }
 
 void

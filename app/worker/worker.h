@@ -111,6 +111,13 @@ void worker_runner_snapshot (WorkerRunner *runner, GDBusMethodInvocation *invoca
 void
 worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *shape, GVariant *samples);
 
+/* Likewise: a function of the trainer that returns the reply, called on another thread. */
+typedef GVariant *(*WorkerView) (LoomTrainer *trainer, GVariant *parameters, GError **error);
+void worker_runner_view (WorkerRunner *runner, GDBusMethodInvocation *invocation, WorkerView view);
+/* a(ssd), for this run and the next ones; replies when the trainer has them. */
+gboolean
+worker_runner_set_breakpoints (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *list, GError **error);
+
 /* The same, on the thread of views, which holds the trainer's lock. NULL with an error. */
 GVariant *worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError **error);
 /* A port's values, limited to the bytes of a view; index selects along the leading dimensions. Called likewise. */
@@ -159,6 +166,13 @@ void worker_processes_end (const GError *error);
 void worker_processes_exit (void);
 /* Runs each of the other ranks until the run has ended; returns the exit status. */
 int worker_follow (LoomComm *ranks);
+
+/* ---- a step, node by node, and breakpoints ---- */
+
+void worker_connect_step (LoomBusWorker1 *bus, WorkerRunner *runner);
+/* LoomBreakpoint from a(ssd), whose strings it borrows. NULL with an error for an unknown condition. */
+GArray *worker_read_breakpoints (GVariant *list, GError **error);
+void worker_report_breakpoint (WorkerOutbox *outbox, const LoomBreakHit *hit);
 
 /* ---- methods ---- */
 void worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner);

@@ -34,6 +34,7 @@ body_gradient_begin (BodyGradient *b, LoomProgram *body)
       b->input[i] = body_add_input (b->run, from->name, value_desc (body, from->value));
     }
   loom_program_inline (b->run, body, b->input, b->map);
+  loom_program_inline_ports (b->run, body, b->map);
   b->n_forward = loom_program_n_instrs (b->run);
 }
 

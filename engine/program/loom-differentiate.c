@@ -5,6 +5,7 @@
  * when its producer is reached, because all uses come later in the program. Uses are visited in a fixed order, so sums
  * have the same bits every time. A composite without a gradient rule (for example the gradient of softmax) is expanded,
  * and its expansion is differentiated. */
+#include "engine/program/loom-gradient-port.h"
 #include "engine/program/prim-private.h"
 
 typedef struct
@@ -148,6 +149,32 @@ sweep_back (Sweep *s, guint first, guint end, GError **error)
   return TRUE;
 }
 
+static void
+name_gradient (Sweep *s, const char *name, LoomValue v)
+{
+  g_autofree char *port = g_strconcat (LOOM_PORT_GRADIENT, name, NULL);
+
+  if (v != 0 && v < s->grad->len && *grad_of (s, v) != 0)
+    loom_program_set_port (s->p, port, *grad_of (s, v));
+}
+
+/* Records the gradients of ports and slots as ports, so that passes map them and observers find them. */
+static void
+name_gradients (Sweep *s)
+{
+  const guint n = loom_program_n_ports (s->p);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomProgramPort *port = loom_program_get_port (s->p, i);
+
+      if (!g_str_has_prefix (port->name, LOOM_PORT_GRADIENT))
+        name_gradient (s, port->name, port->value);
+    }
+  for (guint i = 0; i < loom_program_n_slots (s->p); i++)
+    name_gradient (s, loom_program_get_slot (s->p, i)->name, loom_program_get_slot (s->p, i)->read);
+}
+
 gboolean
 loom_differentiate_sum (LoomProgram *p, guint n_of, const LoomValue *of, const LoomValue *seed, guint n,
                         const LoomValue *wrt, LoomValue *grads, GError **error)
@@ -185,6 +212,8 @@ loom_differentiate_sum (LoomProgram *p, guint n_of, const LoomValue *of, const L
     ok = sweep_back (&s, 0, end, error);
   for (guint i = 0; any && ok && i < n; i++)
     grads[i] = *grad_of (&s, wrt[i]);
+  if (any && ok)
+    name_gradients (&s);
   loom_program_set_region (p, region);
   loom_program_set_origin (p, origin, device);
   g_byte_array_unref (s.active);

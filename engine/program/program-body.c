@@ -58,6 +58,18 @@ name_of (const LoomProgram *p, LoomValue v)
                           : g_strdup_printf ("kept.%u", v);
 }
 
+void
+loom_program_inline_ports (LoomProgram *to, const LoomProgram *body, const LoomValue *map)
+{
+  for (guint i = 0; i < loom_program_n_ports (body); i++)
+    {
+      const LoomProgramPort *port = loom_program_get_port (body, i);
+
+      if (map[port->value] != 0)
+        loom_program_set_port (to, port->name, map[port->value]);
+    }
+}
+
 LoomProgram *
 loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, guint n_out, const LoomValue *out)
 {
@@ -84,13 +96,7 @@ loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, 
       g_assert (map[out[o]] != 0);
       loom_program_output (to, name, map[out[o]]);
     }
-  for (guint i = 0; i < loom_program_n_ports (from); i++)
-    {
-      const LoomProgramPort *port = loom_program_get_port (from, i);
-
-      if (map[port->value] != 0)
-        loom_program_set_port (to, port->name, map[port->value]);
-    }
+  loom_program_inline_ports (to, from, map);
   loom_program_set_recomputed (to, FALSE);
   return to;
 }

@@ -18,6 +18,9 @@ loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, 
  * value of the body and must hold loom_program_n_values() + 1. */
 void loom_program_inline (LoomProgram *to, const LoomProgram *body, const LoomValue *in, LoomValue *map);
 
+/* Records the ports of a body that was inlined with this map. */
+void loom_program_inline_ports (LoomProgram *to, const LoomProgram *body, const LoomValue *map);
+
 /* Floating-point operations of one run. */
 double loom_program_flops (const LoomProgram *p);
 

@@ -342,6 +342,12 @@ loom_eager_back_to (LoomEager *eager, guint at)
     forget_results (eager, --eager->at);
 }
 
+gboolean
+loom_eager_has_value (const LoomEager *eager, LoomValue v)
+{
+  return eager->values[v].device != NULL;
+}
+
 LoomTensor *
 loom_eager_value (LoomEager *eager, LoomValue v, GError **error)
 {

@@ -29,6 +29,8 @@ gboolean loom_eager_step (LoomEager *eager, GError **error);
 guint loom_eager_at (const LoomEager *eager);
 /* Moves back before an earlier instruction; values that are computed again have the same bits. */
 void loom_eager_back_to (LoomEager *eager, guint at);
+/* TRUE if the value has been computed. */
+gboolean loom_eager_has_value (const LoomEager *eager, LoomValue v);
 /* Returns a value in host memory, which outlives the executor. DATA: it has not been computed. */
 LoomTensor *loom_eager_value (LoomEager *eager, LoomValue v, GError **error);
 /* Returns the value of a port, "fc" or "data.x", as named by loom_net_port_name(). PORT: the program has no such port.

@@ -33,6 +33,20 @@ batch_queue_fetch (BatchQueue *self, StepPlan *plan)
 }
 
 const LoomBatch *
+batch_queue_peek (BatchQueue *self, gint64 epoch, gint64 first, GError **error)
+{
+  /* The order of samples depends only on the epoch, so that starting again there changes no batch. */
+  if (self->batch == NULL && self->error == NULL)
+    {
+      loom_loader_start (self->loader, epoch, first);
+      self->batch = loom_loader_next (self->loader, &self->error);
+    }
+  if (self->error != NULL)
+    g_propagate_error (error, g_error_copy (self->error));
+  return self->batch;
+}
+
+const LoomBatch *
 batch_queue_next (BatchQueue *self, GError **error)
 {
   const LoomBatch *batch = self->batch;

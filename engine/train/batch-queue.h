@@ -24,6 +24,9 @@ batch_queue_init (BatchQueue *self, LoomLoader *loader, const StepPlan *plan, gb
 void batch_queue_drop (BatchQueue *self);
 /* Fetches the next batch while a step of the plan is computed. */
 void batch_queue_fetch (BatchQueue *self, StepPlan *plan);
+/* The batch of the next step, which stays the next one: batch `first` of this epoch, read if it has not been fetched.
+ */
+const LoomBatch *batch_queue_peek (BatchQueue *self, gint64 epoch, gint64 first, GError **error);
 /* The next batch, as loom_loader_next(). */
 const LoomBatch *batch_queue_next (BatchQueue *self, GError **error);
 /* Sets the plan's inputs to the batch, unless they are set already. */

@@ -53,6 +53,8 @@ train_request_is_update (const TrainRequest *request)
 gboolean
 train_request_needs_state (const TrainRequest *request)
 {
+  if (request->call != NULL)
+    return FALSE;
   return request->samples != NULL || request->wants_weights || strchr (request->port, ':') == NULL
          || g_str_has_prefix (request->port, "grad:") || g_str_has_prefix (request->port, TRAIN_PORT_NOW)
          || train_request_is_update (request) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
@@ -224,6 +226,15 @@ inbox_poll (Inbox *self, gboolean leave_ending, TrainAction *action, GError **er
                                         || !g_queue_is_empty (&self->requests));
   g_mutex_unlock (&self->lock);
   return ok;
+}
+
+void
+inbox_pause (Inbox *self)
+{
+  g_mutex_lock (&self->lock);
+  self->paused = TRUE;
+  g_atomic_int_set (&self->pending, 1);
+  g_mutex_unlock (&self->lock);
 }
 
 gboolean

@@ -23,6 +23,9 @@ typedef struct
   const LoomTensor *samples;
   gboolean wants_weights;
   GPtrArray *weights; /* the result of wants_weights: LoomNamedTensor */
+  /* Not NULL: is called on the computing thread between two steps, and port and samples are NULL. */
+  gboolean (*call) (gpointer data, GError **error);
+  gpointer call_data;
   LoomTensor *result;
   gint64 step, epoch;
   double seconds; /* during which the run was paused; for samples */
@@ -87,6 +90,8 @@ gboolean inbox_is_pending (Inbox *self);
  * ends the run; with leave_ending it stays in the queue, for the caller that gives way and the one that ends. A
  * requested single step stays set until inbox_take_single(). */
 gboolean inbox_poll (Inbox *self, gboolean leave_ending, TrainAction *action, GError **error);
+/* Pauses the run before the next step; on the computing thread. */
+void inbox_pause (Inbox *self);
 /* TRUE once for each requested single step. */
 gboolean inbox_take_single (Inbox *self);
 /* TRUE if a waiting command ends the run, so that an evaluation gives way. Serves requests. */

@@ -7,6 +7,9 @@
 
 #include "engine/infer/loom-answer.h"
 #include "engine/run/loom-exec.h"
+#include "engine/run/loom-stepper.h"
+#include "engine/train/loom-breakpoint.h"
+#include "engine/train/loom-derivative.h"
 #include "engine/train/loom-train-commands.h"
 #include "engine/train/loom-train-events.h"
 #include "engine/train/loom-train-options.h"
@@ -26,6 +29,8 @@ typedef struct
                  gpointer data); /* preparing running paused done stopped failed */
   void (*note) (LoomTrainer *trainer, const char *text, gpointer data); /* as loom_trainer_notes(), while it runs */
   void (*memory) (LoomTrainer *trainer, gpointer data); /* another plan is live: loom_trainer_memory() has changed */
+  /* Training stands before a step, at a breakpoint. */
+  void (*breakpoint) (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data);
 } LoomTrainerObserver;
 
 /* Opens devices and data, plans, and initialises or restores. graph may be NULL if options->resume is set. Errors have
@@ -120,6 +125,41 @@ loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, LoomTrain
 GPtrArray *loom_trainer_weights (LoomTrainer *trainer, LoomTrainerMoment *moment, GError **error);
 /* The graph of the run, with all options in its <train>. */
 const LoomGraph *loom_trainer_graph (const LoomTrainer *trainer);
+typedef enum
+{
+  LOOM_WALK_BEGIN,  /* the next step of the run, before its first node */
+  LOOM_WALK_MOVE,   /* move */
+  LOOM_WALK_FINISH, /* to the end of region */
+  LOOM_WALK_GO_TO   /* to node in region */
+} LoomWalkKind;
+
+typedef struct
+{
+  LoomWalkKind kind;
+  LoomStepperMove move;
+  LoomRegion region;
+  const char *node;
+} LoomWalkCommand;
+
+/* Walks the next step of the run node by node (step-walk.h), without an effect on the run: commits nothing, consumes no
+ * batch and draws no random number. *step is its number, from 1. Callable like loom_trainer_snapshot(). Errors: USAGE
+ * without a walk, or if ranks share the step; those of loom-stepper.h. */
+gboolean loom_trainer_walk (LoomTrainer *trainer, const LoomWalkCommand *command, LoomStepperPlace *place, gint64 *step,
+                            GError **error);
+void loom_trainer_end_walk (LoomTrainer *trainer);
+/* The values of n ports, or with LOOM_PORT_GRADIENT before a name its gradient; a weight's name is a port, too. */
+gboolean loom_trainer_walk_values (LoomTrainer *trainer, guint n, const char *const *port, LoomPortSummary *value,
+                                   GError **error);
+/* One of them whole, to be multiplied by *scale. NULL without error: not known. (transfer full) */
+LoomTensor *loom_trainer_walk_port (LoomTrainer *trainer, const char *port, double *scale, GError **error);
+/* The chain rule for one element of a port, from it to the loss, where the walk stands after its backward pass: an
+ * array of LoomDerivative. *value and *gradient: of the element. Errors: PORT, USAGE, and those of differentiation. */
+GArray *loom_trainer_derivatives (LoomTrainer *trainer, const char *port, gint64 element, double *value,
+                                  double *gradient, GError **error);
+/* Replaces the breakpoints of a run with one rank. At one, training pauses before the weights change, and the next step
+ * is taken without a test. Conditions other than not_finite cost about a second forward and backward pass in each step;
+ * not_finite costs nothing until a step is not finite, but steps are no longer queued on a GPU. */
+void loom_trainer_set_breakpoints (LoomTrainer *trainer, const LoomBreakpoint *list, guint n);
 
 /* On the compute thread (in an observer), or between runs. */
 void loom_trainer_waits (const LoomTrainer *trainer, LoomTrainerWaits *waits);

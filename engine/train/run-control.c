@@ -34,6 +34,11 @@ serve (TrainRequest *request, gboolean fresh, gpointer data)
 {
   RunControl *self = data;
 
+  if (request->call != NULL)
+    {
+      request->call (request->call_data, &request->error);
+      return fresh;
+    }
   return train_observers_serve (self->observers, request, fresh, inbox_stands (&self->inbox));
 }
 

@@ -51,6 +51,15 @@ report_eval (const LoomTrainerEval *eval, gpointer data)
 }
 
 static void
+report_breakpoint (const LoomBreakHit *hit, gpointer data)
+{
+  LoomTrainer *t = data;
+
+  if (t->observer.breakpoint != NULL)
+    t->observer.breakpoint (t, hit, t->observer_data);
+}
+
+static void
 report_early_stop (const LoomTrainerWatch *watch, gpointer data)
 {
   LoomTrainer *t = data;
@@ -316,5 +325,10 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (!make_steps (t, options, error))
     return NULL;
   make_records (t, options);
+  t->walk = (StepWalk){ .model = &t->model, .group = &t->group, .loop = &t->loop };
+  t->breakpoints = (Breakpoints){
+    .model = &t->model, .group = &t->group, .loop = &t->loop, .report = report_breakpoint, .data = t
+  };
+  breakpoints_init (&t->breakpoints);
   return open_folder (t, options, error) ? g_steal_pointer (&t) : NULL;
 }

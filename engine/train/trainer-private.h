@@ -2,6 +2,7 @@
  * trainer-run.c calls them in their order. No part knows the trainer. */
 #pragma once
 
+#include "engine/train/breakpoints.h"
 #include "engine/train/epoch-end.h"
 #include "engine/train/initial-weights.h"
 #include "engine/train/loom-trainer.h"
@@ -30,6 +31,8 @@ struct _LoomTrainer
   EpochEnd epoch_end;
   TrainObservers observers;
   RunControl control;
+  StepWalk walk; /* of the user */
+  Breakpoints breakpoints;
   RankServer *server; /* NULL: none */
   TrainNotes notes;
   LoomTransfer *transfer; /* NULL: no file of initial weights */

@@ -118,7 +118,18 @@ static gboolean
 one_step (LoomTrainer *t, gboolean single, GError **error)
 {
   WatchedState *watched = &t->observers.watched;
+  gboolean stands = FALSE;
 
+  if (breakpoints_are_due (&t->breakpoints))
+    {
+      if (!finish_steps (t, error) || !breakpoints_test (&t->breakpoints, &stands, error))
+        return FALSE;
+      if (stands)
+        {
+          inbox_pause (&t->control.inbox);
+          return TRUE;
+        }
+    }
   if (watched_state_keeps (watched) && (single || may_stand (t) || inbox_will_stand (&t->control.inbox)))
     {
       if (!finish_steps (t, error))
@@ -215,8 +226,20 @@ run (LoomTrainer *t, GError **error)
   if (t->model.spec->epochs == 0)
     return only_evaluate (t, error);
   while (!loom_trainer_is_over (t))
-    if (!run_epoch (t, &end, error))
-      return end;
+    {
+      GError *failure = NULL;
+
+      if (run_epoch (t, &end, &failure))
+        continue;
+      /* A step that is not finite has written nothing, and is repeated for the breakpoints. */
+      if (!g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_NAN) || !breakpoints_suspect (&t->breakpoints))
+        {
+          if (failure != NULL)
+            g_propagate_error (error, failure);
+          return end;
+        }
+      g_error_free (failure);
+    }
   show_end (t);
   return run_folder_flush (&t->folder, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
 }

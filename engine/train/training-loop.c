@@ -71,7 +71,7 @@ training_loop_ahead (const TrainingLoop *self)
 static int
 queue_depth (const TrainingLoop *self)
 {
-  return self->trace->active ? 0 : self->depth;
+  return self->trace->active || self->at_once ? 0 : self->depth;
 }
 
 /* ---- reading ---------------------------------------------------------- */
@@ -357,6 +357,23 @@ gboolean
 training_loop_step (TrainingLoop *self, GError **error)
 {
   return take_step (self, error) || undo (self);
+}
+
+const LoomBatch *
+training_loop_peek (TrainingLoop *self, GError **error)
+{
+  const TrainProgress *progress = self->log->progress;
+  const gboolean ends_epoch = progress->batch >= self->data->steps_per_epoch;
+  const gint64 step = ends_epoch ? 0 : progress->batch;
+  const LoomBatch *batch
+      = batch_queue_peek (self->batches, progress->epoch + ends_epoch, step * self->model->spec->accumulate, error);
+  QueuedRun run = { 0 };
+
+  if (batch == NULL)
+    return NULL;
+  run.share = (double)batch->n / train_data_step_samples (self->data, self->model->spec, step);
+  set_numbers (self, &run, 0);
+  return batch;
 }
 
 gboolean

@@ -59,7 +59,8 @@ typedef struct
   StepTimings *timings;
   const LoomDriver *driver; /* NULL: the optimiser is part of the program */
 
-  int depth; /* maximum number of queued steps */
+  gboolean at_once; /* every step is read as soon as it is queued; between steps, when none is queued */
+  int depth;        /* maximum number of queued steps */
   QueuedRun queued;
   LossSums loss; /* over the batches of the step that were read */
   double loss_value;
@@ -76,6 +77,9 @@ void training_loop_clear (TrainingLoop *self);
 gboolean training_loop_agree (TrainingLoop *self, GError **error);
 /* Queues a step, completely or not at all, and reads the previous one, or at depth 0 this one. */
 gboolean training_loop_step (TrainingLoop *self, GError **error);
+/* The first batch of the next step, which stays the next one, with the numbers of that step in the state, where the
+ * step itself puts the same again. Every queued step has been read. */
+const LoomBatch *training_loop_peek (TrainingLoop *self, GError **error);
 /* The number of steps that are queued and not completely read: 0 or 1. */
 gint64 training_loop_ahead (const TrainingLoop *self);
 /* Reads the queued step. */

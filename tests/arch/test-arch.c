@@ -8,7 +8,7 @@
 typedef struct
 {
   const char *box;         /* folder; the longest match owns a file */
-  const char *may[24];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
+  const char *may[26];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
                             * headers    that lie in it, not below */
   const char *system[10];  /* prefixes of system includes that are refused */
   const char *symbols[12]; /* prefixes of undefined symbols that are refused */
@@ -142,6 +142,10 @@ static const Rule rules[] = {
     { "ui/scene/", "ui/document/", "ui/canvas/", "ui/charts/", "ui/training/", "ui/run/", "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
+  { "ui/stepper",
+    { "ui/scene/", "ui/drawing/", "ui/document/", "ui/canvas/", "ui/run/", "ui/worker/", "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
   { "ui/timeline",
     { "ui/scene/", "ui/document/", "ui/canvas/", "ui/charts/", "ui/run/", "ui/worker/", "engine/loom.h" },
     { "cuda", "libxml/" },
@@ -163,9 +167,10 @@ static const Rule rules[] = {
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/page",
-    { "ui/scene/",     "ui/drawing/",  "ui/document/", "ui/charts/",   "ui/canvas/",   "ui/palette/", "ui/history/",
-      "ui/inspector/", "ui/training/", "ui/task/",     "ui/run/",      "ui/evaluate/", "ui/pins/",    "ui/timeline/",
-      "ui/worker/",    "ui/lesson/",   "ui/present/",  "ui/settings/", "ui/shell/",    "ui/start/",   "engine/loom.h" },
+    { "ui/scene/",    "ui/drawing/",   "ui/document/", "ui/charts/",   "ui/canvas/", "ui/palette/",
+      "ui/history/",  "ui/inspector/", "ui/training/", "ui/task/",     "ui/run/",    "ui/evaluate/",
+      "ui/pins/",     "ui/stepper/",   "ui/timeline/", "ui/worker/",   "ui/lesson/", "ui/present/",
+      "ui/settings/", "ui/shell/",     "ui/start/",    "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/window", { "ui/" }, { "cuda", "libxml/" }, { NULL } },

@@ -51,6 +51,115 @@ test_faults (Fixture *f, gconstpointer data)
   g_assert_nonnull (error);
 }
 
+/* ---- a step taken apart ------------------------------------------------ */
+
+typedef struct
+{
+  gint64 step;
+  char phase[16], node[64];
+  guint index, count;
+} Place;
+
+static Place
+read_place (GVariant *place)
+{
+  Place p;
+  const char *phase, *node;
+
+  g_variant_get (place, "(x&s&s&suuxxbb)", &p.step, &phase, &node, NULL, &p.index, &p.count, NULL, NULL, NULL, NULL);
+  g_strlcpy (p.phase, phase, sizeof p.phase);
+  g_strlcpy (p.node, node, sizeof p.node);
+  g_variant_unref (place);
+  return p;
+}
+
+static gboolean
+is_known (Fixture *f, const char *port)
+{
+  const char *const ports[] = { port, NULL };
+  g_autoptr (GVariant) values = NULL, first = NULL, known = NULL;
+
+  CALL (f, get_step_values, ports, &values);
+  first = g_variant_get_child_value (values, 0);
+  known = g_variant_get_child_value (first, 0);
+  return g_variant_get_boolean (known);
+}
+
+static void
+test_step (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  GVariant *place = NULL;
+  Place p;
+
+  loom_bus_worker1_call_begin_step_sync (f->bus, &place, NULL, &error);
+  g_assert_nonnull (error);
+  g_clear_error (&error);
+  worker_load (f, worker_graph, 0);
+  worker_start_ok (f, 1000000, TRUE);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  loom_bus_worker1_call_move_step_sync (f->bus, "next", &place, NULL, &error);
+  g_assert_nonnull (error);
+  g_clear_error (&error);
+
+  CALL (f, begin_step, &place);
+  p = read_place (place);
+  g_assert_cmpint (p.step, ==, 1);
+  g_assert_cmpstr (p.node, ==, "");
+  CALL (f, move_step, "next", &place);
+  p = read_place (place);
+  g_assert_cmpstr (p.node, ==, "hidden");
+  g_assert_cmpstr (p.phase, ==, "forward");
+  g_assert_cmpuint (p.index, ==, 1);
+  g_assert_true (is_known (f, "hidden"));
+  g_assert_false (is_known (f, "act") || is_known (f, "grad:hidden"));
+  CALL (f, finish_phase, "backward", &place);
+  p = read_place (place);
+  g_assert_cmpstr (p.phase, ==, "backward");
+  g_assert_cmpuint (p.index, ==, p.count);
+  g_assert_true (is_known (f, "grad:hidden"));
+  loom_bus_worker1_call_go_to_node_sync (f->bus, "nothing", "forward", &place, NULL, &error);
+  g_assert_nonnull (error);
+  g_clear_error (&error);
+  loom_bus_worker1_call_move_step_sync (f->bus, "sideways", &place, NULL, &error);
+  g_assert_nonnull (error);
+  g_clear_error (&error);
+  CALL (f, go_to_node, "act", "forward", &place);
+  p = read_place (place);
+  g_assert_cmpstr (p.node, ==, "act");
+  g_assert_cmpint (f->points, ==, 0);
+
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 1);
+  CALL (f, end_step);
+  CALL (f, begin_step, &place);
+  p = read_place (place);
+  g_assert_cmpint (p.step, ==, 2);
+  CALL (f, end_step);
+}
+
+static void
+test_breakpoint (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  loom_bus_worker1_call_set_breakpoints_sync (f->bus, g_variant_new_parsed ("[('act', 'odd', 1.0)]"), NULL, &error);
+  g_assert_nonnull (error);
+  CALL (f, set_breakpoints, g_variant_new_parsed ("[('act', 'gradient_above', 0.0)]"));
+  worker_load (f, worker_graph, 0);
+  worker_start_ok (f, 1000000, FALSE);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  g_assert_cmpint (f->points, ==, 0);
+  g_assert_nonnull (strstr (f->problem, "Stopped before the update of step 1"));
+  g_assert_cmpstr (f->failed_node, ==, "act");
+  CALL (f, set_breakpoints, g_variant_new_array (G_VARIANT_TYPE ("(ssd)"), NULL, 0));
+  CALL (f, resume);
+  WAIT_UNTIL (f->last_step > 20);
+  g_assert_true (worker_state_is (f, "running"));
+  CALL (f, stop);
+  WAIT_UNTIL (worker_state_is (f, "stopped"));
+}
+
 static gint64
 snapshot (Fixture *f, const char *port, guint32 max_bytes, gint64 *shape, gsize *n_shape, gint64 *full_count,
           gsize *n_bytes, float *first)
@@ -889,6 +998,8 @@ TEST_FILE (argc, argv)
   g_test_add ("/worker/whole-run", Fixture, NULL, worker_set_up, test_whole_run, worker_tear_down);
   g_test_add ("/worker/faults", Fixture, NULL, worker_set_up, test_faults, worker_tear_down);
   g_test_add ("/worker/commands", Fixture, NULL, worker_set_up, test_commands, worker_tear_down);
+  g_test_add ("/worker/step", Fixture, NULL, worker_set_up, test_step, worker_tear_down);
+  g_test_add ("/worker/breakpoint", Fixture, NULL, worker_set_up, test_breakpoint, worker_tear_down);
   g_test_add ("/worker/phase", Fixture, NULL, worker_set_up, test_phase, worker_tear_down);
   g_test_add ("/worker/words", Fixture, NULL, worker_set_up, test_words, worker_tear_down);
   g_test_add ("/worker/parts", Fixture, NULL, worker_set_up, test_parts, worker_tear_down);

@@ -239,6 +239,8 @@ static const Entry card_entries[] = {
   { N_ ("Connect…"), "canvas.connect", "<Control>l" },
   { N_ ("Watch Output"), "menu.watch", "<Control><Shift>w", has_output },
   { N_ ("Watch Gradient"), "menu.watch-gradient", "<Control><Alt>w", has_output },
+  { N_ ("Run to Here"), "win.step-here", "<Control>F10" },
+  { N_ ("Breakpoint…"), "win.breakpoint", "<Control>F8" },
   { SECTION },
   { N_ ("Cut and Reconnect"), "canvas.cut", "<Control>x" },
   { N_ ("Copy"), "canvas.copy", "<Control>c" },

@@ -13,7 +13,7 @@ static const struct
 } places[] = {
   { LOOM_TAG_TRAIN, { "loss" } },  { LOOM_TAG_METRIC, { "input", "target" } },
   { LOOM_TAG_GROUP, { "match" } }, { LOOM_TAG_PIN, { "tensor" } },
-  { LOOM_TAG_SLIDE, { "scope" } },
+  { LOOM_TAG_CHART, { "node" } },  { LOOM_TAG_SLIDE, { "scope" } },
 };
 
 typedef struct

@@ -263,6 +263,12 @@ shape_labels_of (const StudioScene *scene, ShapeLabelTexts *texts)
   return studio_scene_shape_labels (scene, key, shape_label_size, texts);
 }
 
+const StudioShapeLabel *
+studio_drawn_shape_labels (const StudioScene *scene, PangoContext *context, GHashTable *layouts)
+{
+  return shape_labels_of (scene, &(ShapeLabelTexts){ context, layouts });
+}
+
 void
 studio_draw_shape_label_above (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                                guint link, double sx, double sy, gboolean always, PangoContext *context,

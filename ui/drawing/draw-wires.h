@@ -26,6 +26,9 @@ void studio_draw_point (cairo_t *cr, const StudioPoint *point, const StudioView 
  * layouts caches text (char * → PangoLayout) between calls. */
 void studio_draw_shape_labels (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                                guint named, PangoContext *context, GHashTable *layouts);
+/* The places of the shape labels with this context. */
+const StudioShapeLabel *
+studio_drawn_shape_labels (const StudioScene *scene, PangoContext *context, GHashTable *layouts);
 /* Draws the shape label of the wire under the pointer above a point in pixels, if it has none of its own or always is
  * set. */
 void studio_draw_shape_label_above (cairo_t *cr, const StudioScene *scene, const StudioView *view,

@@ -64,6 +64,10 @@ enable (GActionMap *map, const char *name, gboolean enabled)
   g_simple_action_set_enabled (find (map, name), enabled);
 }
 
+/* Commands of a step that is taken apart begin one. */
+static const char *const steps[] = { "step-next",    "step-back",     "step-into",   "step-out",
+                                     "step-forward", "step-backward", "step-update", "step-here" };
+
 void
 page_actions_update (GActionMap *map, const PageFacts *facts)
 {
@@ -76,6 +80,8 @@ page_actions_update (GActionMap *map, const PageFacts *facts)
   enable (map, "redo", studio_document_redo_name (document) != NULL);
   enable (map, "train", !empty || live);
   enable (map, "step", !empty || live);
+  for (guint i = 0; i < G_N_ELEMENTS (steps); i++)
+    enable (map, steps[i], !empty || live);
   enable (map, "stop", live);
   enable (map, "restart", !empty && state != STUDIO_RUN_IDLE);
   enable (map, "continue", ended);

@@ -27,6 +27,7 @@ typedef enum
   PAGE_LESSON,       /* StudioLessonTab */
   PAGE_SLIDES,       /* StudioSlidesTab */
   PAGE_PRESENTATION, /* StudioPresentation */
+  PAGE_STEPPER,      /* StudioStepper */
   PAGE_N_PARTS
 } PagePart;
 

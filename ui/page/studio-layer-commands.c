@@ -6,6 +6,7 @@
 #include "ui/document/studio-example.h"
 #include "ui/page/selected-node.h"
 #include "ui/shell/studio-toasts.h"
+#include "ui/stepper/studio-derivatives.h"
 
 static void
 watch (const StudioLayerCommands *self, gboolean gradient)
@@ -27,6 +28,31 @@ void
 studio_layer_commands_watch_gradient (const StudioLayerCommands *self)
 {
   watch (self, TRUE);
+}
+
+void
+studio_layer_commands_break (const StudioLayerCommands *self)
+{
+  g_autofree char *path = selected_node_dup_path (self->document);
+  if (path != NULL)
+    studio_breakpoints_ask (self->breakpoints, path, self->toasts);
+  else
+    studio_toasts_say (self->toasts, _ ("Select the layer at which training is to stop."));
+}
+
+void
+studio_layer_commands_derivatives (const StudioLayerCommands *self)
+{
+  g_autofree char *path = selected_node_dup_path (self->document), *port = NULL;
+  LoomNet *net = studio_document_get_net (self->document);
+  const int node = path != NULL ? loom_net_find (net, path) : -1;
+  if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
+    {
+      studio_toasts_say (self->toasts, _ ("Select the layer whose derivatives are to be shown."));
+      return;
+    }
+  port = loom_net_port_name (net, (guint)node, 0);
+  studio_derivatives_show (self->run, port, self->toasts);
 }
 
 const LoomOp *

@@ -27,6 +27,7 @@
 #include "ui/pins/studio-node-times.h"
 #include "ui/timeline/studio-pipeline-stages.h"
 #include "ui/run/studio-run-banners.h"
+#include "ui/stepper/studio-step-layer.h"
 
 G_BEGIN_DECLS
 
@@ -64,6 +65,10 @@ struct _StudioPage
   StudioNodeTimes *times;
   StudioPipelineStages *stages;
   StudioHoverValues *hover;
+  StudioStepper *stepper;
+  StudioBreakpoints *breakpoints;
+  StudioInstant *instant;
+  StudioStepLayer *step_layer; /* owned by its parent */
 
   /* controllers */
   StudioQuestions *questions;

@@ -9,13 +9,14 @@
 #include "ui/page/open-documents.h"
 #include "ui/page/page-actions.h"
 #include "ui/page/page-dump.h"
-#include "ui/page/studio-dump.h"
 #include "ui/page/pane-actions.h"
 #include "ui/page/run-settings.h"
+#include "ui/page/studio-dump.h"
 #include "ui/page/view-actions.h"
 #include "ui/worker/studio-devices.h"
 #include "ui/run/studio-rank-count.h"
 #include "ui/shell/studio-toasts.h"
+#include "ui/stepper/studio-step-bar.h"
 #include "ui/training/studio-training-settings.h"
 
 /* Text of this scale is large enough for the last row of a lecture room. */
@@ -197,6 +198,16 @@ settled_cb (gpointer data)
   return FALSE;
 }
 
+/* The step before whose update training stands is taken apart at the node. */
+static void
+breakpoint_cb (StudioPage *self, const char *node, const char *port, const char *sentence)
+{
+  g_autofree char *text = g_strdup_printf ("%s: %s", node, sentence);
+
+  studio_toasts_say (self->toasts, text);
+  studio_stepper_go_to (self->stepper, node, g_str_has_prefix (port, "grad:") ? "backward" : "forward");
+}
+
 static void
 said_cb (gpointer self)
 {
@@ -265,6 +276,13 @@ make_run (StudioPage *self)
   self->times = studio_node_times_new (self->document, self->canvas, self->run);
   self->stages = studio_pipeline_stages_new (self->document, self->canvas);
   self->hover = studio_hover_values_new (self->document, self->canvas, self->run);
+  self->stepper = studio_stepper_new (self->document, self->canvas, self->run);
+  self->breakpoints = studio_breakpoints_new (self->document, self->run);
+  self->instant = studio_instant_new (self->document);
+  self->step_layer
+      = studio_step_layer_new (self->document, self->canvas, self->stepper, self->breakpoints, self->instant);
+  gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (self->step_layer));
+  gtk_box_append (GTK_BOX (self->upper), studio_step_bar_new (self->stepper));
 }
 
 static void
@@ -325,7 +343,8 @@ make_commands (StudioPage *self)
   GActionMap *map = G_ACTION_MAP (self->actions);
   self->exporter = (StudioExporter){ self->document, self->pins, self->run_panel,
                                      studio_task_tab_get_task (self->task_tab), self->toasts };
-  self->layer_commands = (StudioLayerCommands){ self->document, self->canvas, self->palette, self->pins, self->toasts };
+  self->layer_commands = (StudioLayerCommands){ self->document,    self->canvas, self->palette, self->pins,
+                                                self->breakpoints, self->run,    self->toasts };
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {
@@ -348,6 +367,7 @@ make_commands (StudioPage *self)
     [PAGE_LESSON] = self->lesson_tab,
     [PAGE_SLIDES] = self->slides_tab,
     [PAGE_PRESENTATION] = self->presentation,
+    [PAGE_STEPPER] = self->stepper,
   };
   memcpy (self->parts, parts, sizeof parts);
   self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };
@@ -402,6 +422,9 @@ connect_parts (StudioPage *self)
   CONNECT (presentation, "learning-rate", learning_rate_cb);
   g_signal_connect_swapped (self->presentation, "step", G_CALLBACK (studio_runner_step), self->runner);
   CONNECT (comparing, "changed", update_actions);
+  g_signal_connect_object (self->stepper, "begin", G_CALLBACK (studio_runner_prepare), self->runner, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->stepper, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->breakpoints, "hit", G_CALLBACK (breakpoint_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_swapped (self->history_tab, "compare", G_CALLBACK (studio_comparing_with_entry), self->comparing);
   g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (update_devices), self, G_CONNECT_SWAPPED);
   studio_toasts_set_said_func (self->toasts, said_cb, self);
@@ -479,6 +502,11 @@ page_dispose (GObject *object)
   g_clear_object (&self->times);
   g_clear_object (&self->stages);
   g_clear_object (&self->hover);
+  g_clear_object (&self->stepper);
+  g_clear_object (&self->breakpoints);
+  if (self->instant != NULL)
+    g_object_run_dispose (G_OBJECT (self->instant));
+  g_clear_object (&self->instant);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_page_parent_class)->dispose (object);
@@ -781,6 +809,7 @@ studio_page_dump_cards (StudioPage *self)
 {
   const PageDump dump = dump_of (self);
   page_dump_cards (&dump);
+  studio_step_layer_print (self->step_layer, studio_dump_rect);
 }
 
 void

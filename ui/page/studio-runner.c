@@ -55,7 +55,15 @@ is_sound (StudioRunner *self)
 
 /* ---- data outside the graph's folder --------------------------------------------------------- */
 
-static void start (StudioRunner *self, gboolean paused);
+/* How a run begins. */
+typedef enum
+{
+  BEGIN_TRAINING,
+  BEGIN_STEP,  /* one step, then it waits */
+  BEGIN_PAUSED /* waits before its first step */
+} Beginning;
+
+static void start (StudioRunner *self, Beginning how);
 
 /* Asks about what the graph reads outside its folder. NULL if it reads nothing there, all of it was agreed to, or a
  * question is open already; then *must_wait is TRUE. */
@@ -105,19 +113,19 @@ train_response_cb (AdwMessageDialog *dialog, const char *response, StudioRunner 
   if (!g_str_equal (response, "read"))
     return;
   studio_document_agree (self->document);
-  start (self, GPOINTER_TO_INT (g_object_get_data (G_OBJECT (dialog), "paused")));
+  start (self, (Beginning)GPOINTER_TO_INT (g_object_get_data (G_OBJECT (dialog), "beginning")));
 }
 
 /* TRUE if the run may read what its graph names. A graph that was opened from a file may be from elsewhere, so files
  * outside its folder are asked about, once. */
 static gboolean
-may_read (StudioRunner *self, gboolean paused)
+may_read (StudioRunner *self, Beginning how)
 {
   gboolean must_wait;
   AdwMessageDialog *dialog = new_outside_question (self, _ ("_Read and Train"), &must_wait);
   if (dialog == NULL)
     return !must_wait;
-  g_object_set_data (G_OBJECT (dialog), "paused", GINT_TO_POINTER (paused));
+  g_object_set_data (G_OBJECT (dialog), "beginning", GINT_TO_POINTER (how));
   g_signal_connect_object (dialog, "response", G_CALLBACK (train_response_cb), self, 0);
   gtk_window_present (GTK_WINDOW (dialog));
   return FALSE;
@@ -125,30 +133,30 @@ may_read (StudioRunner *self, gboolean paused)
 
 /* Trains the graph after start() has checked it and its data. */
 static void
-begin (StudioRunner *self, gboolean paused)
+begin (StudioRunner *self, Beginning how)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
   g_autofree char *xml = loom_graph_write (graph, NULL);
   g_autofree char *name = studio_document_dup_title (self->document);
   StudioRunOptions options = STUDIO_RUN_OPTIONS_INIT;
-  options.paused = paused;
+  options.paused = how != BEGIN_TRAINING;
   studio_document_mark_run (self->document);
   studio_run_start (self->run, xml, loom_graph_get_folder (graph), name, &options);
   g_autofree char *hash = loom_graph_hash (graph);
   studio_run_remember (self->run, hash);
-  if (paused)
+  if (how == BEGIN_STEP)
     studio_run_step (self->run);
   g_signal_emit (self, signals[STARTED], 0);
 }
 
 static void
-start (StudioRunner *self, gboolean paused)
+start (StudioRunner *self, Beginning how)
 {
   g_autoptr (GError) error = NULL;
   /* A fault of the last run does not forbid another run. */
   studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
   /* Data that wait for an agreement are a fault themselves. */
-  if (!may_read (self, paused) || !is_sound (self))
+  if (!may_read (self, how) || !is_sound (self))
     return;
   if (!studio_training_ensure (self->document, &error))
     {
@@ -156,7 +164,7 @@ start (StudioRunner *self, gboolean paused)
       return;
     }
   if (is_sound (self))
-    begin (self, paused);
+    begin (self, how);
 }
 
 void
@@ -181,7 +189,7 @@ studio_runner_train (StudioRunner *self)
     case STUDIO_RUN_STOPPED:
     case STUDIO_RUN_FAILED:
     case STUDIO_RUN_LOST:
-      start (self, FALSE);
+      start (self, BEGIN_TRAINING);
       break;
     }
 }
@@ -225,7 +233,7 @@ is_same_version (StudioRunner *self, LoomGraph *run)
 }
 
 static void
-continue_run (StudioRunner *self, double lr, gboolean paused)
+continue_run (StudioRunner *self, double lr, Beginning how)
 {
   StudioRunOptions changes = STUDIO_RUN_OPTIONS_INIT;
   LoomGraph *document = studio_document_get_graph (self->document);
@@ -236,7 +244,7 @@ continue_run (StudioRunner *self, double lr, gboolean paused)
   if (there != NULL && epochs != NULL && g_strcmp0 (epochs, loom_element_get (there, "epochs")) != 0)
     changes.epochs = g_ascii_strtoll (epochs, NULL, 10);
   changes.lr = lr;
-  changes.paused = paused;
+  changes.paused = how != BEGIN_TRAINING;
   studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
   studio_run_continue (self->run, &changes);
   if (is_same_version (self, run))
@@ -246,22 +254,33 @@ continue_run (StudioRunner *self, double lr, gboolean paused)
       studio_run_remember (self->run, hash);
       g_signal_emit (self, signals[CONTINUED], 0);
     }
-  if (paused)
+  if (how == BEGIN_STEP)
     studio_run_step (self->run);
 }
 
 void
 studio_runner_continue (StudioRunner *self)
 {
-  continue_run (self, NAN, FALSE);
+  continue_run (self, NAN, BEGIN_TRAINING);
   g_signal_emit (self, signals[RESUMED], 0);
 }
 
 void
 studio_runner_continue_slower (StudioRunner *self)
 {
-  continue_run (self, studio_run_get_base_lr (self->run) / 10, FALSE);
+  continue_run (self, studio_run_get_base_lr (self->run) / 10, BEGIN_TRAINING);
   g_signal_emit (self, signals[RESUMED], 0);
+}
+
+static void
+begin_or_continue (StudioRunner *self, Beginning how)
+{
+  g_autoptr (LoomGraph) run = studio_run_can_resume (self->run) ? read_run_graph (self) : NULL;
+
+  if (is_same_version (self, run))
+    continue_run (self, NAN, how);
+  else
+    start (self, how);
 }
 
 void
@@ -272,19 +291,20 @@ studio_runner_step (StudioRunner *self)
   else if (studio_run_is_live (self->run))
     studio_run_step (self->run);
   else
-    {
-      g_autoptr (LoomGraph) run = studio_run_can_resume (self->run) ? read_run_graph (self) : NULL;
-      if (is_same_version (self, run))
-        continue_run (self, NAN, TRUE);
-      else
-        start (self, TRUE);
-    }
+    begin_or_continue (self, BEGIN_STEP);
+}
+
+void
+studio_runner_prepare (StudioRunner *self)
+{
+  if (!studio_run_is_live (self->run))
+    begin_or_continue (self, BEGIN_PAUSED);
 }
 
 void
 studio_runner_restart (StudioRunner *self)
 {
-  start (self, FALSE);
+  start (self, BEGIN_TRAINING);
 }
 
 void
@@ -308,6 +328,9 @@ static void
 problem_cb (StudioRun *run, const char *code, const char *node, const char *port, const char *sentence,
             StudioRunner *self)
 {
+  /* A breakpoint is no fault (StudioBreakpoints "hit"). */
+  if (g_str_equal (code, "BREAKPOINT"))
+    return;
   /* A fault is shown on its card, else on the bar of a failed run; what is no failure, in a toast. */
   if (node != NULL && *node != '\0' && studio_document_run_has (self->document, node))
     {

@@ -25,6 +25,8 @@ void studio_runner_open (StudioRunner *self);
 
 void studio_runner_train (StudioRunner *self); /* trains, pauses or resumes */
 void studio_runner_step (StudioRunner *self);
+/* Starts or continues a run that waits before its next step. */
+void studio_runner_prepare (StudioRunner *self);
 void studio_runner_restart (StudioRunner *self);
 /* Sets the batch size of the document, and restarts. */
 void studio_runner_use_batch (StudioRunner *self, const char *batch);

@@ -308,6 +308,8 @@ spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
       return;
     }
   attach_worker (self, worker);
+  /* What observers send now arrives before the run begins. */
+  g_signal_emit_by_name (self, "state-changed");
   LoomBusWorker1 *proxy = studio_worker_get_proxy (worker);
   GCancellable *cancellable = start->cancellable;
   loom_bus_worker1_call_load (proxy, self->graph_xml, self->graph_folder != NULL ? self->graph_folder : "", cancellable,

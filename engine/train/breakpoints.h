@@ -1,0 +1,40 @@
+/* Breakpoints of a run: tested before each step, on the step itself.
+ *
+ * A step is walked by the eager executor (step-walk.h) up to the last pass that a condition reads, before training
+ * takes it: this costs about a second forward and backward pass. A condition that only asks for finite values costs
+ * nothing: training finds by itself that a step is not finite, before it writes a weight, and only that step is walked.
+ * Without breakpoints nothing is computed. */
+#pragma once
+
+#include "engine/train/loom-breakpoint.h"
+#include "engine/train/step-walk.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const TrainModel *model;
+  const RankGroup *group;
+  TrainingLoop *loop;
+  void (*report) (const LoomBreakHit *hit, gpointer data); /* may be NULL */
+  gpointer data;
+
+  StepWalk walk;
+  GArray *list;   /* LoomBreakpoint */
+  gint64 passed;  /* the step at which training stood already */
+  gint64 suspect; /* the step that was not finite */
+} Breakpoints;
+
+/* The caller sets the fields before `walk`. */
+void breakpoints_init (Breakpoints *self);
+void breakpoints_clear (Breakpoints *self);
+/* Replaces the list; copied. Between two steps. */
+void breakpoints_set (Breakpoints *self, const LoomBreakpoint *list, guint n);
+/* TRUE if breakpoints_test() must be called before the next step, when every queued step has been read. */
+gboolean breakpoints_are_due (const Breakpoints *self);
+/* Sets *hit if a condition is met: training must stand before the step. */
+gboolean breakpoints_test (Breakpoints *self, gboolean *hit, GError **error);
+/* Call if a step was not finite. TRUE if it is to be repeated, and tested before. */
+gboolean breakpoints_suspect (Breakpoints *self);
+
+G_END_DECLS

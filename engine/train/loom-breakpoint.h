@@ -1,0 +1,37 @@
+/* Conditions on the values of a node, at which training stops before the weights change. */
+#pragma once
+
+#include "engine/core/loom-summary.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const char *name;     /* as in files and on the bus */
+  gboolean has_limit;   /* the condition has a number */
+  gboolean of_gradient; /* reads gradients of the node's outputs and weights */
+  gboolean of_value;    /* reads the node's outputs */
+  /* TRUE if the tensor meets the condition; *figure is what was compared with the limit */
+  gboolean (*is_met) (const LoomTensor *tensor, const LoomSummary *summary, double limit, double *figure);
+} LoomBreakKind;
+
+/* not_finite, gradient_above, dead_above or equals; NULL: unknown. */
+const LoomBreakKind *loom_break_kind (const char *name);
+
+typedef struct
+{
+  char *node;
+  const LoomBreakKind *kind;
+  double limit;
+} LoomBreakpoint;
+
+typedef struct
+{
+  LoomBreakpoint at; /* borrowed */
+  const char *port;  /* the port or weight whose tensor meets it */
+  gboolean is_gradient;
+  double figure;
+  gint64 step; /* the step before which training stands, from 1 */
+} LoomBreakHit;
+
+G_END_DECLS

@@ -1,0 +1,36 @@
+/* The next step of a run, walked node by node by the eager executor, without an effect on the run.
+ *
+ * A walk computes the program of the step that training takes next: on its batch, with its random numbers and rates,
+ * and with the state before it. It commits nothing and leaves the batch where it is, so that the run has the same bits
+ * with and without it. The executor copies the state and the batch when a walk begins: a walk stays what it is while
+ * the run continues. Memory: every value of the step up to the place where it stands. */
+#pragma once
+
+#include "engine/run/loom-stepper.h"
+#include "engine/train/training-loop.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const TrainModel *model;
+  const RankGroup *group;
+  TrainingLoop *loop;
+
+  LoomStep *plan;       /* of the last batch size; NULL: none */
+  LoomStepper *stepper; /* of that plan; NULL: none */
+  gboolean is_begun;
+  gint64 step; /* the number of the walked step, from 1 */
+} StepWalk;
+
+/* The caller sets the fields before `plan`. */
+/* Ends the walk, and frees its memory. */
+void step_walk_clear (StepWalk *self);
+/* Begins a walk of the next step, before its first node. Errors: USAGE if ranks share the step, those of reading the
+ * batch and of the eager executor. */
+gboolean step_walk_begin (StepWalk *self, GError **error);
+/* The value at a port, or its gradient; NULL without error: it is not known. A gradient is that of the loss, without
+ * the factor by which 16-bit training scales it; its values are multiplied by *scale. (transfer full) */
+LoomTensor *step_walk_port (StepWalk *self, const char *port, double *scale, GError **error);
+
+G_END_DECLS

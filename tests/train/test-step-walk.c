@@ -1,0 +1,495 @@
+/* A step that is taken apart: its values, its places, that the run is the same with and without it, and breakpoints. */
+#include "engine/loom-lab.h"
+#include "tests/test-program.h"
+#include "tests/train/train-test.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Dropout draws random numbers in each step; the last batch of an epoch is smaller. */
+static const char *const GRAPH
+    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"200\"/>"
+      "<node id=\"hidden\" op=\"linear\" out_features=\"16\"/><node id=\"act\" op=\"tanh\"/>"
+      "<node id=\"drop\" op=\"dropout\" p=\"0.2\"/>"
+      "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"drop\"/>"
+      "<wire from=\"drop\" to=\"scores\"/>"
+      "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"48\" epochs=\"3\" seed=\"3\">"
+      "<metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train></graph>";
+
+/* A module of two copies, and a loop of eight iterations. */
+static const char *const NESTED
+    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<module name=\"cell\"><node id=\"x\" op=\"module_input\"/><node id=\"h\" op=\"module_input\" shape=\"B,5\"/>"
+      "<node id=\"w\" op=\"linear\" out_features=\"5\"/><node id=\"u\" op=\"linear\" out_features=\"5\"/>"
+      "<node id=\"sum\" op=\"add\"/><node id=\"state\" op=\"tanh\"/><node id=\"y\" op=\"module_output\"/>"
+      "<node id=\"h1\" op=\"module_output\" carry=\"h\"/><wire from=\"x\" to=\"w\"/><wire from=\"h\" to=\"u\"/>"
+      "<wire from=\"w\" to=\"sum.input\"/><wire from=\"u\" to=\"sum.other\"/><wire from=\"sum\" to=\"state\"/>"
+      "<wire from=\"state\" to=\"y\"/><wire from=\"state\" to=\"h1\"/></module>"
+      "<module name=\"block\"><node id=\"x\" op=\"module_input\"/><node id=\"fc\" op=\"linear\" out_features=\"6\"/>"
+      "<node id=\"act\" op=\"relu\"/><node id=\"y\" op=\"module_output\"/><wire from=\"x\" to=\"fc\"/>"
+      "<wire from=\"fc\" to=\"act\"/><wire from=\"act\" to=\"y\"/></module>"
+      "<node id=\"data\" op=\"dataset\" source=\"tokens\" task=\"previous\" length=\"8\" values=\"7\"/>"
+      "<node id=\"loop\" op=\"scan\" body=\"cell\" axis=\"1\"/><node id=\"mid\" module=\"block\" repeat=\"2\"/>"
+      "<node id=\"head\" op=\"linear\" out_features=\"7\"/>"
+      "<node id=\"classes\" op=\"transpose\" dim0=\"1\" dim1=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"loop.x\"/><wire from=\"loop.y\" to=\"mid\"/><wire from=\"mid\" to=\"head\"/>"
+      "<wire from=\"head\" to=\"classes\"/><wire from=\"classes\" to=\"loss.input\"/>"
+      "<wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"16\" epochs=\"1\" seed=\"1\"/></graph>";
+
+/* ---- walking ---------------------------------------------------------- */
+
+static gint64
+command (LoomTrainer *trainer, const LoomWalkCommand *c, LoomStepperPlace *place)
+{
+  g_autoptr (GError) error = NULL;
+  gint64 step = 0;
+
+  loom_stepper_place_clear (place);
+  loom_trainer_walk (trainer, c, place, &step, &error);
+  g_assert_no_error (error);
+  return step;
+}
+
+static void
+move (LoomTrainer *trainer, LoomStepperMove how, LoomStepperPlace *place)
+{
+  command (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_MOVE, .move = how }, place);
+}
+
+static LoomTensor *
+value_of (LoomTrainer *trainer, const char *port)
+{
+  g_autoptr (GError) error = NULL;
+  double scale;
+  LoomTensor *t = loom_trainer_walk_port (trainer, port, &scale, &error);
+
+  g_assert_no_error (error);
+  return t;
+}
+
+static void
+assert_place (const LoomStepperPlace *p, LoomRegion region, const char *node, guint index, guint count,
+              gint64 iteration)
+{
+  g_assert_cmpint (p->region, ==, region);
+  g_assert_cmpstr (p->node, ==, node);
+  g_assert_cmpuint (p->index, ==, index);
+  g_assert_cmpuint (p->count, ==, count);
+  g_assert_cmpint (p->iteration, ==, iteration);
+}
+
+/* ---- the run is the same ---------------------------------------------- */
+
+static LoomTrainer *
+on_ref (const char *graph)
+{
+  return train_test_new (graph, (LoomTrainerOptions){ .device = (char *)"ref" });
+}
+
+typedef struct
+{
+  double loss;
+  gint64 steps;
+} Seen;
+
+static void
+step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  *(Seen *)data = (Seen){ s->loss, s->step };
+}
+
+static GPtrArray *
+weights_of (LoomTrainer *trainer)
+{
+  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  LoomState *state = loom_trainer_state (trainer);
+
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      const char *name;
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      g_ptr_array_add (all, loom_state_get (state, name, NULL));
+    }
+  return all;
+}
+
+static void
+assert_same_bits (const GPtrArray *a, const GPtrArray *b)
+{
+  g_assert_cmpuint (a->len, ==, b->len);
+  for (guint i = 0; i < a->len; i++)
+    g_assert_true (loom_tensor_equal_bits (a->pdata[i], b->pdata[i]));
+}
+
+static void
+run_to (LoomTrainer *trainer, gint64 step)
+{
+  g_autoptr (GError) error = NULL;
+
+  loom_trainer_set_last_step (trainer, step);
+  loom_trainer_run (trainer, &error);
+  g_assert_no_error (error);
+}
+
+/* Every step is walked, at the beginning, in the middle and at the end of epochs, and then taken by the plan. */
+static void
+test_bits (gconstpointer device)
+{
+  g_autoptr (LoomTrainer) plain = train_test_new (GRAPH, (LoomTrainerOptions){ .device = (char *)device });
+  g_autoptr (LoomTrainer) walked = train_test_new (GRAPH, (LoomTrainerOptions){ .device = (char *)device });
+  const LoomTrainerObserver observer = { .step = step_cb };
+  g_auto (LoomStepperPlace) place = { 0 };
+  Seen seen = { 0 };
+
+  loom_trainer_set_observer (walked, &observer, &seen);
+  for (gint64 step = 1; step <= loom_trainer_total_steps (walked); step++)
+    {
+      g_autoptr (LoomTensor) loss = NULL, grad = NULL, again = NULL;
+      g_autoptr (GPtrArray) before = weights_of (walked), after = NULL;
+
+      g_assert_cmpint (command (walked, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place), ==, step);
+      command (walked, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_BACKWARD }, &place);
+      grad = value_of (walked, "grad:hidden.weight");
+      command (walked, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_FORWARD }, &place);
+      command (walked, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_UPDATE }, &place);
+      g_assert_true (place.is_end);
+      again = value_of (walked, "grad:hidden.weight");
+      g_assert_true (loom_tensor_equal_bits (grad, again));
+      loss = value_of (walked, "loss");
+      after = weights_of (walked);
+      assert_same_bits (before, after);
+      if (step % 2 == 0)
+        loom_trainer_end_walk (walked);
+      run_to (walked, step);
+      g_assert_cmpint (seen.steps, ==, step);
+      if (g_str_equal (device, "ref"))
+        g_assert_cmpfloat (seen.loss, ==, loom_tensor_get (loss, 0));
+      else
+        g_assert_cmpfloat_with_epsilon (seen.loss, loom_tensor_get (loss, 0), 1e-5);
+    }
+  run_to (plain, loom_trainer_total_steps (plain));
+  g_autoptr (GPtrArray) a = weights_of (plain), b = weights_of (walked);
+  assert_same_bits (a, b);
+}
+
+/* The program of a walk computes the next weights, too: those that the plan's update writes. */
+static void
+test_update (void)
+{
+  g_autoptr (LoomTrainer) trainer = on_ref (GRAPH);
+  g_auto (LoomStepperPlace) place = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensor) scores = NULL, planned = NULL;
+  LoomPortSummary value[3];
+  const char *const ports[] = { "act", "grad:act", "nothing" };
+
+  run_to (trainer, 5);
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
+  g_assert_true (loom_trainer_walk_values (trainer, 3, ports, value, &error));
+  g_assert_false (value[0].is_known || value[1].is_known || value[2].is_known);
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_GO_TO, 0, LOOM_REGION_FORWARD, "act" }, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "act", 2, 5, 0);
+  g_assert_true (loom_trainer_walk_values (trainer, 3, ports, value, &error));
+  g_assert_true (value[0].is_known);
+  g_assert_false (value[1].is_known || value[2].is_known);
+  g_assert_cmpint (value[0].summary.count, ==, 48 * 16);
+  g_assert_cmpfloat (value[0].summary.max, <=, 1);
+  g_assert_cmpfloat (value[0].summary.deviation, >, 0);
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_GO_TO, 0, LOOM_REGION_BACKWARD, "scores" }, &place);
+  g_assert_cmpstr (place.node, ==, "scores");
+  g_assert_cmpint (place.region, ==, LOOM_REGION_BACKWARD);
+  g_assert_true (loom_trainer_walk_values (trainer, 3, ports, value, &error));
+  g_assert_true (value[0].is_known);
+  g_assert_false (value[1].is_known);
+  /* A walk stays what it is while the run continues. */
+  scores = value_of (trainer, "scores");
+  run_to (trainer, 7);
+  planned = value_of (trainer, "scores");
+  g_assert_true (loom_tensor_equal_bits (scores, planned));
+  loom_trainer_end_walk (trainer);
+  loom_trainer_walk_values (trainer, 1, ports, value, &error);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+}
+
+/* ---- modules and loops ------------------------------------------------ */
+
+static void
+test_inside (void)
+{
+  g_autoptr (LoomTrainer) trainer = on_ref (NESTED);
+  g_auto (LoomStepperPlace) place = { 0 };
+
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, NULL, 0, 5, 0);
+  move (trainer, LOOM_STEPPER_NEXT, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "loop", 1, 5, 0);
+  g_assert_true (place.has_inside);
+  g_autoptr (LoomTensor) whole = value_of (trainer, "loop.y");
+
+  move (trainer, LOOM_STEPPER_INTO, &place);
+  g_assert_cmpstr (place.scope, ==, "loop");
+  g_assert_cmpint (place.iterations, ==, 8);
+  g_assert_cmpint (place.iteration, ==, 0);
+  const guint per_iteration = place.count;
+  g_autofree char *first = g_strdup (place.node);
+  for (guint i = 1; i < per_iteration; i++)
+    move (trainer, LOOM_STEPPER_NEXT, &place);
+  g_assert_cmpstr (place.node, ==, "loop.state");
+  g_autoptr (LoomTensor) state = value_of (trainer, "loop.state");
+  for (gint64 k = 0; k < 5; k++)
+    g_assert_cmpfloat (loom_tensor_get (state, k), ==, loom_tensor_get (whole, k));
+  move (trainer, LOOM_STEPPER_NEXT, &place);
+  g_assert_cmpstr (place.node, ==, first);
+  g_assert_cmpint (place.iteration, ==, 1);
+  move (trainer, LOOM_STEPPER_BACK, &place);
+  g_assert_cmpstr (place.node, ==, "loop.state");
+  g_assert_cmpint (place.iteration, ==, 0);
+  g_autoptr (LoomTensor) again = value_of (trainer, "loop.state");
+  g_assert_true (loom_tensor_equal_bits (state, again));
+  for (guint i = 0; i < per_iteration * 7; i++)
+    move (trainer, LOOM_STEPPER_NEXT, &place);
+  g_assert_cmpint (place.iteration, ==, 7);
+  g_assert_cmpstr (place.node, ==, "loop.state");
+  move (trainer, LOOM_STEPPER_NEXT, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "loop", 1, 5, 0);
+  g_autoptr (LoomTensor) complete = value_of (trainer, "loop.y");
+  g_assert_true (loom_tensor_equal_bits (whole, complete));
+
+  move (trainer, LOOM_STEPPER_NEXT, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "mid", 2, 5, 0);
+  move (trainer, LOOM_STEPPER_INTO, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "mid.0", 1, 2, 0);
+  move (trainer, LOOM_STEPPER_INTO, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "mid.0.fc", 1, 2, 0);
+  g_assert_cmpstr (place.scope, ==, "mid.0");
+  move (trainer, LOOM_STEPPER_NEXT, &place);
+  move (trainer, LOOM_STEPPER_NEXT, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "mid.1", 2, 2, 0);
+  move (trainer, LOOM_STEPPER_OUT, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "mid", 2, 5, 0);
+  move (trainer, LOOM_STEPPER_NEXT, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "head", 3, 5, 0);
+
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_GO_TO, 0, LOOM_REGION_FORWARD, "loop.sum" }, &place);
+  g_assert_cmpstr (place.node, ==, "loop.sum");
+  g_assert_cmpint (place.iteration, ==, 0);
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_GO_TO, 0, LOOM_REGION_FORWARD, "mid.1.act" }, &place);
+  assert_place (&place, LOOM_REGION_FORWARD, "mid.1.act", 2, 2, 0);
+
+  /* Backward, the loop begins with the last row, and has gradients inside. */
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_GO_TO, 0, LOOM_REGION_BACKWARD, "loop" }, &place);
+  g_assert_cmpint (place.region, ==, LOOM_REGION_BACKWARD);
+  move (trainer, LOOM_STEPPER_INTO, &place);
+  g_assert_cmpint (place.region, ==, LOOM_REGION_BACKWARD);
+  g_assert_cmpint (place.iteration, ==, 7);
+  g_assert_cmpint (place.iterations, ==, 8);
+  for (guint i = place.index; i < place.count; i++)
+    move (trainer, LOOM_STEPPER_NEXT, &place);
+  g_autoptr (LoomTensor) inside = value_of (trainer, "grad:loop.sum");
+  g_assert_cmpint (inside->count, ==, 16 * 5);
+}
+
+/* ---- the chain rule --------------------------------------------------- */
+
+/* At every link the sum over all paths is the gradient that the engine has, also if a value is read twice; along a path
+ * of single numbers the product of the local derivatives is the gradient. */
+static void
+test_chain (void)
+{
+  /* f(u) = u · tanh(u) with u = a · b, of numbers alone. */
+  static const char *const numbers
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"a\" op=\"parameter\" shape=\"\"/>"
+        "<node id=\"b\" op=\"parameter\" shape=\"\"/><node id=\"u\" op=\"mul\"/><node id=\"t\" op=\"tanh\"/>"
+        "<node id=\"f\" op=\"mul\"/><wire from=\"a\" to=\"u.input\"/><wire from=\"b\" to=\"u.other\"/>"
+        "<wire from=\"u\" to=\"t\"/><wire from=\"u\" to=\"f.input\"/><wire from=\"t\" to=\"f.other\"/>"
+        "<train loss=\"f\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"1\" epochs=\"1\" seed=\"1\"/></graph>";
+  const struct
+  {
+    const char *graph, *port;
+    gint64 element;
+  } cases[] = { { GRAPH, "act", 17 }, { GRAPH, "scores", 3 }, { NESTED, "mid.0.act", 5 }, { numbers, "u", 0 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LoomTrainer) trainer = on_ref (cases[i].graph);
+      g_auto (LoomStepperPlace) place = { 0 };
+      g_autoptr (GError) error = NULL;
+      double value, gradient, before;
+
+      command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
+      g_assert_null (loom_trainer_derivatives (trainer, cases[i].port, 0, &value, &gradient, &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+      g_clear_error (&error);
+      command (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_BACKWARD }, &place);
+      g_autoptr (GArray) chain
+          = loom_trainer_derivatives (trainer, cases[i].port, cases[i].element, &value, &gradient, &error);
+      g_assert_no_error (error);
+      g_assert_cmpuint (chain->len, >=, 1);
+      before = gradient;
+      for (guint k = 0; k < chain->len; k++)
+        {
+          const LoomDerivative *d = &g_array_index (chain, LoomDerivative, k);
+
+          g_assert_cmpint (d->n_terms, >=, 1);
+          g_assert_cmpfloat_with_epsilon (d->sum, before, 1e-6 + 1e-5 * fabs (before));
+          before = d->gradient;
+        }
+      g_assert_cmpfloat (before, ==, 1);
+      if (cases[i].graph == numbers)
+        {
+          const LoomDerivative *first = &g_array_index (chain, LoomDerivative, 0);
+
+          g_assert_cmpuint (first->n_readers, ==, 2);
+          g_assert_cmpint (first->n_terms, ==, 2);
+          g_assert_cmpfloat_with_epsilon (gradient, tanh (value) + value * (1 - tanh (value) * tanh (value)), 1e-5);
+        }
+    }
+}
+
+/* ---- breakpoints ------------------------------------------------------ */
+
+typedef struct
+{
+  gint64 hits, at, stood; /* the step of the last hit; steps that were finished when the run stood */
+  char *port;
+  double figure;
+  gboolean is_gradient;
+  LoomCommandKind then;
+  gint64 steps;
+} Stand;
+
+static void
+breakpoint_cb (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data)
+{
+  Stand *s = data;
+
+  s->hits++;
+  s->at = hit->step;
+  g_free (s->port);
+  s->port = g_strdup (hit->port);
+  s->figure = hit->figure;
+  s->is_gradient = hit->is_gradient;
+}
+
+static void
+stand_step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  if (isfinite (step->loss))
+    ((Stand *)data)->steps = step->step;
+}
+
+static void
+stand_state_cb (LoomTrainer *trainer, const char *state, gpointer data)
+{
+  Stand *s = data;
+
+  if (!g_str_equal (state, "paused"))
+    return;
+  s->stood = loom_trainer_steps (trainer);
+  loom_trainer_post (trainer, s->then, NULL, 0);
+}
+
+static const LoomTrainerObserver standing
+    = { .step = stand_step_cb, .state = stand_state_cb, .breakpoint = breakpoint_cb };
+
+static LoomTrainerEnd
+run_with (LoomTrainer *trainer, const char *node, const char *kind, double limit, Stand *s, GError **error)
+{
+  const LoomBreakpoint b = { (char *)node, loom_break_kind (kind), limit };
+
+  g_assert_nonnull (b.kind);
+  loom_trainer_set_observer (trainer, &standing, s);
+  loom_trainer_set_breakpoints (trainer, &b, 1);
+  return loom_trainer_run (trainer, error);
+}
+
+/* The run stands before the step, and the rest of it has the same bits. */
+static void
+test_break (void)
+{
+  g_autoptr (LoomTrainer) plain = on_ref (GRAPH), stopped = on_ref (GRAPH);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensor) before = NULL, after = NULL;
+  Stand s = { .then = LOOM_COMMAND_RESUME };
+
+  before = loom_state_get (loom_trainer_state (stopped), "hidden.weight", NULL);
+  g_assert_cmpint (run_with (stopped, "act", "gradient_above", 0, &s, &error), ==, LOOM_TRAINER_DONE);
+  g_assert_no_error (error);
+  g_assert_cmpint (s.hits, ==, loom_trainer_total_steps (plain));
+  g_assert_cmpint (s.at, ==, s.hits);
+  g_assert_cmpint (s.stood, ==, s.hits - 1);
+  g_assert_cmpstr (s.port, ==, "act");
+  g_assert_true (s.is_gradient);
+  g_assert_cmpfloat (s.figure, >, 0);
+  run_to (plain, loom_trainer_total_steps (plain));
+  g_autoptr (GPtrArray) a = weights_of (plain), b = weights_of (stopped);
+  assert_same_bits (a, b);
+  g_free (s.port);
+
+  /* A condition that is never met. */
+  g_autoptr (LoomTrainer) never = on_ref (GRAPH);
+  s = (Stand){ .then = LOOM_COMMAND_RESUME };
+  run_with (never, "act", "dead_above", 0.99, &s, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (s.hits, ==, 0);
+  g_autoptr (GPtrArray) c = weights_of (never);
+  assert_same_bits (a, c);
+}
+
+/* In a loop, and a value that occurs: the padding of one iteration. */
+static void
+test_break_inside (void)
+{
+  g_autoptr (LoomTrainer) trainer = on_ref (NESTED);
+  g_autoptr (GError) error = NULL;
+  Stand s = { .then = LOOM_COMMAND_STOP };
+
+  g_assert_cmpint (run_with (trainer, "loop.u", "gradient_above", 0, &s, &error), ==, LOOM_TRAINER_STOPPED);
+  g_assert_no_error (error);
+  g_assert_cmpint (s.hits, ==, 1);
+  g_assert_cmpint (s.stood, ==, 0);
+  g_free (s.port);
+  g_autoptr (LoomTrainer) equal = on_ref (NESTED);
+  s = (Stand){ .then = LOOM_COMMAND_STOP };
+  run_with (equal, "mid.0.act", "equals", 0, &s, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (s.hits, ==, 1);
+  g_free (s.port);
+}
+
+/* A step that is not finite stops the run before its update; resumed, it fails as it does without a breakpoint. */
+static void
+test_break_nan (void)
+{
+  g_auto (GStrv) part = g_strsplit (GRAPH, "tanh", 2);
+  g_autofree char *negative = g_strjoin ("log", part[0], part[1], NULL);
+  g_autoptr (LoomTrainer) trainer = on_ref (negative);
+  g_autoptr (GError) error = NULL;
+  Stand s = { .then = LOOM_COMMAND_RESUME };
+
+  g_assert_cmpint (run_with (trainer, "scores", "not_finite", 0, &s, &error), ==, LOOM_TRAINER_FAILED);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_NAN);
+  g_assert_cmpint (s.hits, ==, 1);
+  g_assert_cmpint (s.stood, ==, s.at - 1);
+  g_assert_cmpint (s.steps, ==, s.at - 1);
+  g_free (s.port);
+}
+
+TEST_FILE (argc, argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/step-walk/bits/ref", "ref", test_bits);
+  g_test_add_data_func ("/step-walk/bits/cpu", "cpu", test_bits);
+  g_test_add_func ("/step-walk/update", test_update);
+  g_test_add_func ("/step-walk/inside", test_inside);
+  g_test_add_func ("/step-walk/chain", test_chain);
+  g_test_add_func ("/step-walk/break", test_break);
+  g_test_add_func ("/step-walk/break/inside", test_break_inside);
+  g_test_add_func ("/step-walk/break/nan", test_break_nan);
+  return g_test_run ();
+}

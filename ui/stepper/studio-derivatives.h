@@ -1,0 +1,13 @@
+/* A window with the chain rule for one number of a card's output: the local derivatives on the way to the loss. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/run/studio-run.h"
+
+G_BEGIN_DECLS
+
+/* port: "act"; over: a widget of the window in front of which it opens. */
+void studio_derivatives_show (StudioRun *run, const char *port, GtkWidget *over);
+
+G_END_DECLS

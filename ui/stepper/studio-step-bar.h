@@ -1,0 +1,12 @@
+/* The bar above the run panel while a step is taken apart: Forward · Backward · Update, and where it stands. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/stepper/studio-stepper.h"
+
+G_BEGIN_DECLS
+
+GtkWidget *studio_step_bar_new (StudioStepper *stepper);
+
+G_END_DECLS

@@ -1,0 +1,286 @@
+/* Draws chips, the current card and breakpoints over the canvas; see the header. */
+#include "ui/stepper/studio-step-layer.h"
+
+#include <math.h>
+
+#include "ui/canvas/canvas-style.h"
+#include "ui/drawing/draw-card.h"
+#include "ui/drawing/draw-wires.h"
+#include "ui/stepper/chip-places.h"
+
+#define BREAK_RADIUS 7.0
+
+struct _StudioStepLayer
+{
+  GtkWidget parent_instance;
+  StudioDocument *document;
+  StudioCanvas *canvas; /* weak */
+  StudioStepper *stepper;
+  StudioBreakpoints *breakpoints;
+  StudioInstant *instant;
+  GHashTable *layouts; /* texts of shape labels */
+};
+
+G_DEFINE_FINAL_TYPE (StudioStepLayer, studio_step_layer, GTK_TYPE_WIDGET)
+
+/* What a drawing needs. */
+typedef struct
+{
+  const StudioScene *scene;
+  StudioView view;
+  StudioTheme theme;
+  PangoContext *context;
+  PangoLayout *layout;
+} Picture;
+
+static gboolean
+picture_init (StudioStepLayer *self, Picture *p)
+{
+  GtkWidget *canvas = GTK_WIDGET (self->canvas);
+
+  if (self->canvas == NULL)
+    return FALSE;
+  p->scene = studio_document_get_scene (self->document);
+  if (p->scene == NULL)
+    return FALSE;
+  studio_canvas_get_view (self->canvas, &p->view.x, &p->view.y, &p->view.zoom);
+  p->view.width = gtk_widget_get_width (canvas);
+  p->view.height = gtk_widget_get_height (canvas);
+  studio_theme_load (&p->theme, canvas);
+  p->context = gtk_widget_get_pango_context (canvas);
+  p->layout = studio_small_text_new (p->context, "");
+  return TRUE;
+}
+
+/* ---- chips ------------------------------------------------------------ */
+
+/* Those of the step, else of a graph without data. */
+static GHashTable *
+chips_of (StudioStepLayer *self)
+{
+  return studio_stepper_is_on (self->stepper) ? studio_stepper_get_chips (self->stepper)
+                                              : studio_instant_get_chips (self->instant);
+}
+
+/* Calls func with each chip that has a place. */
+typedef void (*ChipFunc) (StudioStepLayer *self, const Picture *p, const StudioItem *item, const StudioPort *port,
+                          const StepChip *chip, const StudioRect *rect, gpointer data);
+
+static void
+for_each_chip (StudioStepLayer *self, const Picture *p, ChipFunc func, gpointer data)
+{
+  GHashTable *chips = chips_of (self);
+  g_autofree ChipPlace *place = NULL;
+  guint all = 0, n = 0;
+
+  if (g_hash_table_size (chips) == 0)
+    return;
+  for (guint i = 0; i < p->scene->n_items; i++)
+    all += p->scene->item[i].n_outputs;
+  place = g_new0 (ChipPlace, all + 1);
+  for (guint i = 0; i < p->scene->n_items; i++)
+    for (guint o = 0; o < p->scene->item[i].n_outputs; o++, n++)
+      {
+        const StepChip *chip = step_chips_find (chips, &p->scene->item[i].output[o].source);
+        const StudioChip *both[] = { chip != NULL ? chip->value : NULL, chip != NULL ? chip->gradient : NULL };
+
+        for (guint k = 0; k < 2; k++)
+          if (both[k] != NULL)
+            {
+              double width, height;
+
+              studio_chip_size (both[k], p->layout, &width, &height);
+              place[n].rect.width = MAX (place[n].rect.width, width);
+              place[n].rect.height += height + (place[n].rect.height > 0 ? 2 : 0);
+            }
+      }
+  chip_places (p->scene, studio_drawn_shape_labels (p->scene, p->context, self->layouts), place);
+  n = 0;
+  for (guint i = 0; i < p->scene->n_items; i++)
+    for (guint o = 0; o < p->scene->item[i].n_outputs; o++, n++)
+      if (place[n].rect.width > 0)
+        func (self, p, &p->scene->item[i], &p->scene->item[i].output[o],
+              step_chips_find (chips, &p->scene->item[i].output[o].source), &place[n].rect, data);
+}
+
+static void
+draw_chip (StudioStepLayer *self, const Picture *p, const StudioItem *item, const StudioPort *port,
+           const StepChip *chip, const StudioRect *rect, gpointer data)
+{
+  cairo_t *cr = data;
+  const StudioChip *both[] = { chip->value, chip->gradient };
+  double y = rect->y;
+
+  for (guint k = 0; k < 2; k++)
+    if (both[k] != NULL)
+      {
+        double width, height, sx, sy;
+
+        studio_chip_size (both[k], p->layout, &width, &height);
+        studio_view_to_screen (&p->view, rect->x + (rect->width - width) / 2, y, &sx, &sy);
+        studio_draw_chip (cr, both[k], k == 1, floor (sx), floor (sy), p->view.zoom, &p->theme, p->layout);
+        y += height + 2;
+      }
+}
+
+/* ---- cards ------------------------------------------------------------ */
+
+static gboolean
+card_rect (StudioStepLayer *self, const char *path, graphene_rect_t *rect)
+{
+  const StudioScene *scene = studio_document_get_scene (self->document);
+  const guint item = studio_scene_card_of (scene, path);
+
+  return item != STUDIO_NO_ITEM && studio_canvas_get_card_rect (self->canvas, scene->item[item].path, rect);
+}
+
+/* A frame around the card and an arrow at its upper edge, so that it does not depend on colour. */
+static void
+draw_current (StudioStepLayer *self, const Picture *p, cairo_t *cr)
+{
+  const StudioStepPlace *place = studio_stepper_get_place (self->stepper);
+  const gboolean is_backward = place != NULL && g_str_equal (place->phase, "backward");
+  graphene_rect_t r;
+
+  if (place == NULL || place->node[0] == '\0' || !card_rect (self, place->node, &r))
+    return;
+  const StudioColor *color = is_backward ? &p->theme.dtype[LOOM_I64] : &p->theme.accent;
+  const double x = r.origin.x, y = r.origin.y, w = r.size.width, middle = x + w / 2, tip = is_backward ? -9 : 9;
+
+  studio_draw_box (cr, x - 5, y - 5, w + 10, r.size.height + 10, 14, NULL, 3, color);
+  cairo_move_to (cr, middle + tip, y - 14);
+  cairo_line_to (cr, middle - tip, y - 21);
+  cairo_line_to (cr, middle - tip, y - 7);
+  cairo_close_path (cr);
+  studio_color_set (color, cr);
+  cairo_fill (cr);
+}
+
+/* An octagon at the upper left corner. */
+static void
+draw_breakpoint (StudioStepLayer *self, const Picture *p, cairo_t *cr, const char *path)
+{
+  graphene_rect_t r;
+
+  if (!card_rect (self, path, &r))
+    return;
+  for (int k = 0; k < 8; k++)
+    cairo_line_to (cr, r.origin.x + BREAK_RADIUS * cos ((k + 0.5) * G_PI / 4),
+                   r.origin.y + BREAK_RADIUS * sin ((k + 0.5) * G_PI / 4));
+  cairo_close_path (cr);
+  studio_color_set (&p->theme.error, cr);
+  cairo_fill_preserve (cr);
+  studio_color_set (&p->theme.background, cr);
+  cairo_set_line_width (cr, 1.5);
+  cairo_stroke (cr);
+}
+
+static void
+layer_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  StudioStepLayer *self = STUDIO_STEP_LAYER (widget);
+  const guint n_breakpoints = studio_breakpoints_n (self->breakpoints);
+  Picture p = { 0 };
+  cairo_t *cr;
+
+  if ((!studio_stepper_is_on (self->stepper) && n_breakpoints == 0 && g_hash_table_size (chips_of (self)) == 0)
+      || !picture_init (self, &p))
+    return;
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float)gtk_widget_get_width (widget),
+                                                                 (float)gtk_widget_get_height (widget)));
+  if (p.view.zoom >= STUDIO_ZOOM_DETAIL)
+    for_each_chip (self, &p, draw_chip, cr);
+  draw_current (self, &p, cr);
+  for (guint i = 0; i < n_breakpoints; i++)
+    draw_breakpoint (self, &p, cr, studio_breakpoints_get (self->breakpoints, i)->node);
+  cairo_destroy (cr);
+  g_object_unref (p.layout);
+}
+
+/* ---- printing --------------------------------------------------------- */
+
+static void
+print_chip (StudioStepLayer *self, const Picture *p, const StudioItem *item, const StudioPort *port,
+            const StepChip *chip, const StudioRect *rect, gpointer data)
+{
+  StudioStepLayerPrint print = *(StudioStepLayerPrint *)data;
+  g_autofree char *words = step_chip_words (chip), *name = g_strdup_printf ("%s.%s %s", item->path, port->name, words);
+  double x, y;
+  graphene_rect_t r;
+
+  studio_view_to_screen (&p->view, rect->x, rect->y, &x, &y);
+  graphene_rect_init (&r, (float)x, (float)y, (float)(rect->width * p->view.zoom),
+                      (float)(rect->height * p->view.zoom));
+  print ("chip", name, GTK_WIDGET (self), &r);
+}
+
+void
+studio_step_layer_print (StudioStepLayer *self, StudioStepLayerPrint print)
+{
+  const StudioStepPlace *place = studio_stepper_get_place (self->stepper);
+  g_autofree char *text = studio_stepper_dup_text (self->stepper);
+  graphene_rect_t r = { 0 };
+  Picture p = { 0 };
+
+  if (!picture_init (self, &p))
+    return;
+  for_each_chip (self, &p, print_chip, &print);
+  if (place != NULL)
+    {
+      card_rect (self, place->node, &r);
+      print ("current", text, GTK_WIDGET (self), &r);
+    }
+  g_object_unref (p.layout);
+}
+
+/* ---- widget ----------------------------------------------------------- */
+
+static void
+layer_dispose (GObject *object)
+{
+  StudioStepLayer *self = STUDIO_STEP_LAYER (object);
+
+  g_clear_weak_pointer (&self->canvas);
+  g_clear_object (&self->document);
+  g_clear_object (&self->stepper);
+  g_clear_object (&self->breakpoints);
+  g_clear_object (&self->instant);
+  g_clear_pointer (&self->layouts, g_hash_table_unref);
+  G_OBJECT_CLASS (studio_step_layer_parent_class)->dispose (object);
+}
+
+static void
+studio_step_layer_class_init (StudioStepLayerClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = layer_dispose;
+  GTK_WIDGET_CLASS (klass)->snapshot = layer_snapshot;
+}
+
+static void
+studio_step_layer_init (StudioStepLayer *self)
+{
+  self->layouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
+  gtk_widget_set_can_target (GTK_WIDGET (self), FALSE);
+  gtk_widget_set_can_focus (GTK_WIDGET (self), FALSE);
+  gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
+}
+
+StudioStepLayer *
+studio_step_layer_new (StudioDocument *document, StudioCanvas *canvas, StudioStepper *stepper,
+                       StudioBreakpoints *breakpoints, StudioInstant *instant)
+{
+  StudioStepLayer *self = g_object_new (STUDIO_TYPE_STEP_LAYER, NULL);
+
+  self->document = g_object_ref (document);
+  self->stepper = g_object_ref (stepper);
+  self->breakpoints = g_object_ref (breakpoints);
+  self->instant = g_object_ref (instant);
+  g_set_weak_pointer (&self->canvas, canvas);
+  g_signal_connect_object (canvas, "view-changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "scope-changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (stepper, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (instant, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (breakpoints, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  return self;
+}
