@@ -118,18 +118,12 @@ finalise_instr (LoomPlan *plan, PlanGraph *g, PlanNode *from)
   for (guint k = 0; k < from->out->len; k++)
     value[from->in->len + k] = node_out (from, k) != 0 ? node_out (from, k) : G_MAXUINT;
   to.kernel = g_steal_pointer (&from->kernel);
-  if (from->prim != NULL && from->prim->n_distinct != NULL)
+  if (from->prim != NULL && from->prim->bodies != NULL)
     {
-      to.n_bodies = from->prim->n_distinct (from->attrs);
+      to.n_bodies = from->prim->n_distinct != NULL ? from->prim->n_distinct (from->attrs) : 1;
       to.body = g_new (const LoomPlan *, to.n_bodies);
       for (guint k = 0; k < to.n_bodies; k++)
-        to.body[k] = loom_plan_of_visit (to.kernel, k);
-    }
-  else if (from->prim != NULL && from->prim->bodies != NULL)
-    {
-      to.n_bodies = 1;
-      to.body = g_new (const LoomPlan *, 1);
-      to.body[0] = loom_plan_of_body (to.kernel);
+        to.body[k] = loom_plan_of_body (to.kernel, k);
     }
   to.syncs_host = from->prim != NULL && (from->prim->on_host != NULL || from->prim->n_distinct != NULL);
   for (guint k = 0; k < to.n_bodies; k++)

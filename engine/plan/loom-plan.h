@@ -260,7 +260,8 @@ LoomKernel *loom_plan_internal_kernel_new (LoomDevices *devices, const LoomPlanD
                                            guint n_in, guint n_out, const LoomTensorDesc *desc, GError **error);
 LoomKernel *loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                 const LoomPrim *prim, const void *attrs, GError **error);
-const LoomPlan *loom_plan_of_body (const LoomKernel *kernel);
+/* The plan of a distinct body of such a kernel. */
+const LoomPlan *loom_plan_of_body (const LoomKernel *kernel, guint k);
 /* TRUE if a kernel synchronises with the device to read numbers, so that a step cannot be recorded and replayed. */
 gboolean loom_plan_syncs_host (const LoomPlan *plan);
 /* The reason why exchanges of values on devices go through the host, which is known only after the first step. NULL if

@@ -49,7 +49,18 @@ plan_body_output (const PlanBody *b, guint o)
 }
 
 void
-plan_body_place (PlanBody *b, char *arena, char *once, gint64 site)
+plan_body_set (PlanBodyPort *port, void *address)
+{
+  if (port->at == address)
+    return;
+  port->at = address;
+  for (guint i = 0; i < port->patch->len; i++)
+    *(void **)g_ptr_array_index (port->patch, i) = address;
+}
+
+/* Sets the addresses of the body's own values, and clears those of all ports. */
+static void
+place (PlanBody *b, char *arena, char *once, gint64 site)
 {
   b->arena = arena;
   b->once = once;
@@ -66,18 +77,8 @@ plan_body_place (PlanBody *b, char *arena, char *once, gint64 site)
     b->in[k].at = NULL;
 }
 
-void
-plan_body_set (PlanBodyPort *port, void *address)
-{
-  if (port->at == address)
-    return;
-  port->at = address;
-  for (guint i = 0; i < port->patch->len; i++)
-    *(void **)g_ptr_array_index (port->patch, i) = address;
-}
-
-LoomStatus
-plan_body_bind (const PlanBody *b, LoomMessage *message)
+static LoomStatus
+bind_calls (const PlanBody *b, LoomMessage *message)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
@@ -85,6 +86,34 @@ plan_body_bind (const PlanBody *b, LoomMessage *message)
     if (call->kernel->bind != NULL)
       status = call->kernel->bind (call->kernel, call->buffers, message);
   return status;
+}
+
+LoomStatus
+plan_schedule_fix (PlanSchedule *s, char *scratch, LoomMessage *message)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  if (scratch == s->scratch && s->base.site == s->site)
+    return status;
+  s->scratch = scratch;
+  s->site = s->base.site;
+  for (guint k = 0; k < s->n_bodies && status == LOOM_STATUS_OK; k++)
+    {
+      PlanBody *b = s->body[k];
+
+      place (b, scratch + s->arena, scratch + s->once, s->site);
+      for (guint i = 0; i < b->n_in; i++)
+        if (b->in[i].is_fixed)
+          plan_body_set (&b->in[i], scratch + b->in[i].offset);
+      status = bind_calls (b, message);
+    }
+  return status;
+}
+
+const LoomPlan *
+loom_plan_of_body (const LoomKernel *kernel, guint k)
+{
+  return ((const PlanSchedule *)kernel)->body[k]->plan;
 }
 
 /* ---- execution ---------------------------------------------------------------- */

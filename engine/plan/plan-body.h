@@ -22,6 +22,8 @@ typedef struct
   gboolean is_bound; /* a kernel binds its address, so it cannot change */
   GPtrArray *patch;  /* void **: the addresses in the arguments of kernels that change with it */
   char *at;          /* the current address */
+  gboolean is_fixed; /* inputs: a run copies them to this offset in scratch, where kernels read them */
+  gsize offset;
 } PlanBodyPort;
 
 typedef struct
@@ -53,17 +55,27 @@ guint plan_body_root (const PlanBody *b, guint value);
 /* Makes all arguments with the port's bytes change with it. All inputs do from the start. */
 void plan_body_patch (PlanBody *b, PlanBodyPort *port);
 
-/* Sets the addresses of the body's own values, after its memory has moved, and clears those of all ports. */
-void plan_body_place (PlanBody *b, char *arena, char *once, gint64 site);
 void plan_body_set (PlanBodyPort *port, void *address);
-/* Binds the addresses that kernels bind, after bound ports are set. */
-LoomStatus plan_body_bind (const PlanBody *b, LoomMessage *message);
-/* The address of output o: that of an input with the same bytes, or its own. NULL if it is on neither. */
+/* The address of output o: that of an input with the same bytes, or its own; NULL: it has neither. */
 char *plan_body_output (const PlanBody *b, guint o);
 /* The address of a value in the body's own memory; NULL: it has none. */
 char *plan_body_own (const PlanBody *b, guint value);
 /* Runs the calls from `first` to before `end`: those before n_setup compute setup results. */
 LoomStatus plan_body_run (const PlanBody *b, LoomStream *stream, guint first, guint end, LoomMessage *message);
+
+/* The part that the kernels which run bodies have in common. */
+typedef struct
+{
+  LoomKernel base;
+  guint n_bodies;
+  PlanBody **body;
+  gsize arena, once; /* offsets in scratch, of the memory that bodies use in turn */
+  char *scratch;     /* the memory and the site for which fixed addresses were set */
+  gint64 site;
+} PlanSchedule;
+
+/* Sets the addresses that do not change while scratch memory does not move. */
+LoomStatus plan_schedule_fix (PlanSchedule *s, char *scratch, LoomMessage *message);
 
 /* Copies bytes on the device, or in host memory. */
 LoomStatus plan_body_copy (const LoomPlanDevice *device, LoomStream *stream, void *to, const void *from, gsize bytes,

@@ -32,8 +32,8 @@ typedef struct
   guint row_owner;         /* BUFFER_SHARED_ROW, BUFFER_NEXT_ROW: the output that owns the rows */
   gboolean is_copied_once; /* a shifted stacked result: only the first iteration copies its row */
   guint shifted; /* the output from which such a result is copied after the loop, shifted by one row; else G_MAXUINT */
-  gsize scratch; /* offset in the loop's scratch of the second buffer, or of the copy */
-  gboolean is_copied; /* inputs: each iteration copies them to `scratch` for the kernels */
+  gsize scratch; /* offset in the loop's scratch of the second buffer */
+  gboolean is_copied; /* inputs: each iteration copies them to a fixed address for the kernels */
   /* Outputs: kernels write them in place; otherwise each iteration copies them from `source`. */
   gboolean is_written;
   /* The source of the copy to an output: an input, or ~output; G_MAXINT: a fixed address. */
@@ -42,16 +42,12 @@ typedef struct
 
 typedef struct
 {
-  LoomKernel base;
-  PlanBody *body;
+  PlanSchedule s;
+  PlanBody *body; /* its only one */
   LoomScanAttrs attrs;
   guint n_in, n_out;
   BodyBuffer *in, *out;
-  gsize once, arena; /* offsets in scratch of setup results and of the body's arena */
   char *name;
-  /* The scratch memory and the site for which fixed addresses were set. */
-  char *scratch;
-  gint64 site;
 } Loop;
 
 static gboolean
@@ -109,7 +105,8 @@ assign_input_buffers (Loop *b, gsize *scratch)
       p->is_copied = p->port->value != G_MAXUINT && ((is_row && !can_use_rows (b, p->bytes)) || p->port->is_bound);
       if (!p->is_copied)
         continue;
-      p->scratch = *scratch;
+      p->port->is_fixed = TRUE;
+      p->port->offset = *scratch;
       *scratch += plan_body_aligned (p->bytes);
     }
 }
@@ -202,19 +199,6 @@ count_copies (const Loop *b)
 
 /* ---- execution ---------------------------------------------------------------- */
 
-/* Sets the addresses that do not change while the loop's scratch memory does not move. */
-static LoomStatus
-fix_addresses (Loop *b, char *scratch, LoomMessage *message)
-{
-  b->scratch = scratch;
-  b->site = b->base.site;
-  plan_body_place (b->body, scratch + b->arena, scratch + b->once, b->site);
-  for (guint i = 0; i < b->n_in; i++)
-    if (b->in[i].is_copied)
-      plan_body_set (b->in[i].port, scratch + b->in[i].scratch);
-  return plan_body_bind (b->body, message);
-}
-
 static LoomStatus
 copy (const Loop *b, LoomStream *stream, void *to, const void *from, gsize bytes, LoomMessage *message)
 {
@@ -239,7 +223,7 @@ carried_address (const Loop *b, void *const *buffers, guint k, gint64 i)
     return row_address (b, buffers, &b->out[p->row_owner], i);
   if (p->kind == BUFFER_NEXT_ROW && i + 1 < b->attrs.length)
     return row_address (b, buffers, &b->out[p->row_owner], i + 1);
-  return (b->attrs.length - 1 - i) % 2 == 0 ? buffers[p->buffer] : b->scratch + p->scratch;
+  return (b->attrs.length - 1 - i) % 2 == 0 ? buffers[p->buffer] : b->s.scratch + p->scratch;
 }
 
 static LoomStatus
@@ -313,11 +297,8 @@ static LoomStatus
 run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Loop *b = (Loop *)self;
-  char *scratch = buffers[b->n_in + b->n_out];
-  LoomStatus status = LOOM_STATUS_OK;
+  LoomStatus status = plan_schedule_fix (&b->s, buffers[b->n_in + b->n_out], message);
 
-  if (scratch != b->scratch || self->site != b->site)
-    status = fix_addresses (b, scratch, message);
   /* Recomputes the body's setup results, because other instructions use their memory between steps. */
   if (status == LOOM_STATUS_OK)
     status = plan_body_run (b->body, stream, 0, b->body->n_setup, message);
@@ -366,18 +347,20 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
     return NULL;
   b = g_new0 (Loop, 1);
   b->body = body;
+  b->s.body = &b->body;
+  b->s.n_bodies = 1;
   b->attrs = *scan;
   loom_program_ref (b->attrs.body);
   b->n_in = body->n_in;
   b->n_out = body->n_out;
   b->in = g_new0 (BodyBuffer, b->n_in + 1);
   b->out = g_new0 (BodyBuffer, b->n_out + 1);
-  b->arena = scratch;
+  b->s.arena = scratch;
   scratch += plan_body_aligned (body->arena_bytes);
-  b->once = scratch;
+  b->s.once = scratch;
   /* Never 0, so that a non-NULL address identifies the memory. */
   scratch += plan_body_aligned (body->once_bytes) + PLAN_BODY_ALIGNMENT;
-  b->site = -1;
+  b->s.site = -1;
   assign_input_buffers (b, &scratch);
   assign_output_buffers (b, &scratch);
   copies = count_copies (b);
@@ -389,12 +372,6 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
 
       b->name = g_strdup_printf ("%s and %u %s", kernels, copies, copies == 1 ? "copy" : "copies");
     }
-  b->base = (LoomKernel){ .run = run, .free = loop_free, .scratch_bytes = scratch, .name = b->name };
-  return &b->base;
-}
-
-const LoomPlan *
-loom_plan_of_body (const LoomKernel *kernel)
-{
-  return ((const Loop *)kernel)->body->plan;
+  b->s.base = (LoomKernel){ .run = run, .free = loop_free, .scratch_bytes = scratch, .name = b->name };
+  return &b->s.base;
 }

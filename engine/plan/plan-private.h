@@ -393,10 +393,9 @@ typedef struct
 void node_kernel_call (PlanGraph *g, PlanKernelCall *call, const PlanNode *instr);
 void plan_kernel_call_clear (PlanKernelCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanKernelCall, plan_kernel_call_clear)
-/* plan-visit.c: the kernel of switch and visit, and the plans of its distinct bodies. */
+/* plan-visit.c: the kernel of switch and visit. */
 LoomKernel *loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                  const LoomPrim *prim, const void *attrs, GError **error);
-const LoomPlan *loom_plan_of_visit (const LoomKernel *kernel, guint body);
 /* plan-kernel.c: the attributes of an instruction as text, a part of the key of measurements. (transfer full) */
 char *node_describe (const PlanNode *instr);
 /* loom_plan_options() with costs from rates alone. */

@@ -38,29 +38,6 @@ read_numbers (const Visit *v, LoomStream *stream, const void *buffer, gint64 n, 
   return mirror;
 }
 
-/* ---- addresses ------------------------------------------------------------------- */
-
-/* Sets the addresses that do not change while scratch memory does not move. */
-static LoomStatus
-fix_addresses (Visit *v, char *scratch, LoomMessage *message)
-{
-  LoomStatus status = LOOM_STATUS_OK;
-
-  v->scratch = scratch;
-  v->site = v->base.site;
-  for (guint k = 0; k < v->n_bodies && status == LOOM_STATUS_OK; k++)
-    {
-      PlanBody *b = v->body[k];
-
-      plan_body_place (b, scratch + v->arena, scratch + v->once, v->site);
-      for (guint i = 0; i < v->n_in; i++)
-        if (b->in[i].is_bound)
-          plan_body_set (&b->in[i], scratch + v->input_offset[i]);
-      status = plan_body_bind (b, message);
-    }
-  return status;
-}
-
 /* ---- links ------------------------------------------------------------------------ */
 
 static VisitLinkKernels *
@@ -73,13 +50,13 @@ link_kernels_of (const Visit *v, guint body, guint link)
 static LoomStatus
 write_parent_rows (const Visit *v, LoomStream *stream, gint64 first, gint64 n, gint64 size, LoomMessage *message)
 {
-  gint64 *list = v->device->info.host_memory ? (gint64 *)(gpointer)(v->scratch + v->index) : v->list;
+  gint64 *list = v->device->info.host_memory ? (gint64 *)(gpointer)(v->s.scratch + v->index) : v->list;
 
   for (gint64 i = 0; i < size; i++)
     list[i] = i < n ? v->dest[first + i] : visit_table_rows (v) - 1;
   if (v->device->info.host_memory)
     return LOOM_STATUS_OK;
-  return copy (v, stream, v->scratch + v->index, list, (gsize)size * sizeof (gint64), LOOM_COPY_HOST_TO_DEVICE,
+  return copy (v, stream, v->s.scratch + v->index, list, (gsize)size * sizeof (gint64), LOOM_COPY_HOST_TO_DEVICE,
                message);
 }
 
@@ -90,7 +67,7 @@ run_kernel (const Visit *v, LoomKernel *kernel, LoomStream *stream, guint n, voi
 
   for (guint k = 0; k < n; k++)
     all[k] = buffers[k];
-  all[n] = kernel->scratch_bytes > 0 ? v->scratch + v->kernel : NULL;
+  all[n] = kernel->scratch_bytes > 0 ? v->s.scratch + v->kernel : NULL;
   return kernel->run (kernel, stream, all, message);
 }
 
@@ -106,12 +83,12 @@ load_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, Lo
     {
       guint input = v->attrs.n_rows + i, link = a->down ? i : i / a->slots;
       gsize bytes = v->in_bytes[input];
-      char *table = v->scratch + v->table_offset[link], *to = v->scratch + v->input_offset[input];
+      char *table = v->s.scratch + v->table_offset[link], *to = v->s.scratch + v->input_offset[input];
 
-      plan_body_set (&v->body[body]->in[input], to);
+      plan_body_set (&v->s.body[body]->in[input], to);
       if (a->down)
         {
-          void *buffers[] = { table, v->scratch + v->index, to };
+          void *buffers[] = { table, v->s.scratch + v->index, to };
 
           status = run_kernel (v, link_kernels_of (v, body, link)->take, stream, 3, buffers, message);
           continue;
@@ -133,15 +110,15 @@ store_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, L
   for (guint o = 0; o < visit_n_links_out (a) && status == LOOM_STATUS_OK; o++)
     {
       guint link = a->down ? o / a->slots : o;
-      char *table = v->scratch + v->table_offset[link], *from = plan_body_output (v->body[body], o);
+      char *table = v->s.scratch + v->table_offset[link], *from = plan_body_output (v->s.body[body], o);
 
       if (a->down)
         status = copy (v, stream, table + (gsize)(o % a->slots * visit_n_rows (v) + first) * v->out_bytes[o], from,
                        (gsize)n * v->out_bytes[o], LOOM_COPY_WITHIN, message);
       else
         {
-          void *spread[] = { v->scratch + v->index, v->scratch + v->wide };
-          void *add[] = { table, v->scratch + v->wide, from, table };
+          void *spread[] = { v->s.scratch + v->index, v->s.scratch + v->wide };
+          void *add[] = { table, v->s.scratch + v->wide, from, table };
 
           status = run_kernel (v, link_kernels_of (v, body, link)->spread, stream, 2, spread, message);
           if (status == LOOM_STATUS_OK)
@@ -159,7 +136,7 @@ copy_rows (const Visit *v, LoomStream *stream, const char *from, guint i, gint64
            LoomMessage *message)
 {
   gsize bytes = v->in_bytes[i];
-  char *to = v->scratch + v->input_offset[i];
+  char *to = v->s.scratch + v->input_offset[i];
   gint64 all = i < v->attrs.n_zeroed ? n : size, straight = MIN (all, visit_n_rows (v) - first);
   LoomStatus status;
 
@@ -176,7 +153,7 @@ copy_rows (const Visit *v, LoomStream *stream, const char *from, guint i, gint64
 static LoomStatus
 set_counter (const Visit *v, LoomStream *stream, guint k, gint64 group, LoomMessage *message)
 {
-  gint64 *to = (gint64 *)(gpointer)(v->scratch + v->input_offset[visit_first_whole (v) + k]);
+  gint64 *to = (gint64 *)(gpointer)(v->s.scratch + v->input_offset[visit_first_whole (v) + k]);
 
   v->counter[v->attrs.n_counters + k] = v->counter[k] + group;
   return copy (v, stream, to, &v->counter[v->attrs.n_counters + k], sizeof (gint64), LOOM_COPY_HOST_TO_DEVICE, message);
@@ -187,7 +164,7 @@ set_inputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint
             LoomMessage *message)
 {
   const LoomVisitAttrs *a = &v->attrs;
-  PlanBodyPort *in = v->body[body]->in;
+  PlanBodyPort *in = v->s.body[body]->in;
   gint64 size = a->size[body / a->n_branches];
   LoomStatus status = LOOM_STATUS_OK;
 
@@ -200,12 +177,12 @@ set_inputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint
         continue;
       if (i < a->n_rows)
         {
-          plan_body_set (&in[i], v->scratch + v->input_offset[i]);
+          plan_body_set (&in[i], v->s.scratch + v->input_offset[i]);
           status = copy_rows (v, stream, from, i, first, n, size, message);
         }
       else if (whole < a->n_counters)
         {
-          plan_body_set (&in[i], v->scratch + v->input_offset[i]);
+          plan_body_set (&in[i], v->s.scratch + v->input_offset[i]);
           status = set_counter (v, stream, whole, group, message);
         }
       else if (in[i].is_bound)
@@ -228,7 +205,7 @@ take_outputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gi
 
   for (guint o = links; o < v->n_out && status == LOOM_STATUS_OK; o++)
     {
-      char *to = buffers[v->n_operands + o - links], *from = plan_body_output (v->body[body], o);
+      char *to = buffers[v->n_operands + o - links], *from = plan_body_output (v->s.body[body], o);
       guint sum = o - links;
 
       if (to == NULL || (sum < a->n_sums && v->is_zero[body * a->n_sums + sum]))
@@ -254,7 +231,7 @@ call (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint64 fir
 
   /* Setup results are recomputed for each group, because another body has used the memory since. */
   if (status == LOOM_STATUS_OK)
-    status = plan_body_run (v->body[body], stream, 0, v->body[body]->n_calls, message);
+    status = plan_body_run (v->s.body[body], stream, 0, v->s.body[body]->n_calls, message);
   return status == LOOM_STATUS_OK ? take_outputs (v, stream, buffers, body, first, n, message) : status;
 }
 
@@ -282,8 +259,8 @@ run_groups (Visit *v, LoomStream *stream, void *const *buffers, const gint64 *gr
     {
       guint o = v->attrs.down ? l * v->attrs.slots : l;
 
-      status
-          = clear (v, stream, v->scratch + v->table_offset[l], (gsize)visit_table_rows (v) * v->out_bytes[o], message);
+      status = clear (v, stream, v->s.scratch + v->table_offset[l], (gsize)visit_table_rows (v) * v->out_bytes[o],
+                      message);
     }
   while (done < rows && status == LOOM_STATUS_OK)
     {
@@ -313,12 +290,9 @@ visit_run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessa
 {
   Visit *v = (Visit *)self;
   const LoomVisitAttrs *a = &v->attrs;
-  char *scratch = buffers[v->n_operands + a->n_sums + a->n_row_results];
-  LoomStatus status = LOOM_STATUS_OK;
+  LoomStatus status = plan_schedule_fix (&v->s, buffers[v->n_operands + a->n_sums + a->n_row_results], message);
   const gint64 *group;
 
-  if (scratch != v->scratch || self->site != v->site)
-    status = fix_addresses (v, scratch, message);
   group = read_numbers (v, stream, buffers[0], visit_has_rows (v) ? visit_n_rows (v) : 1, v->group, &status, message);
   if (a->n_links > 0)
     v->dest = (gint64 *)read_numbers (v, stream, buffers[1], visit_n_rows (v), v->list + visit_n_rows (v), &status,

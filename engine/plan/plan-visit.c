@@ -28,9 +28,9 @@ visit_free (LoomKernel *self)
 {
   Visit *v = (Visit *)self;
 
-  for (guint k = 0; k < v->n_bodies; k++)
+  for (guint k = 0; k < v->s.n_bodies; k++)
     {
-      plan_body_free (v->body[k]);
+      plan_body_free (v->s.body[k]);
       loom_program_unref (v->attrs.body[k]);
     }
   for (guint k = 0; k < MAX (v->attrs.n_sizes, 1) * v->attrs.n_links; k++)
@@ -41,7 +41,7 @@ visit_free (LoomKernel *self)
     }
   for (guint k = 0; k < v->attrs.n_sums; k++)
     kernel_free (v->add[k]);
-  g_free (v->body);
+  g_free (v->s.body);
   g_free (v->is_zero);
   g_free (v->link_kernels);
   g_free (v->add);
@@ -70,8 +70,8 @@ make_body (Visit *v, guint k, LoomDevices *devices, const LoomPlanOptions *optio
 
       v->is_zero[k * v->attrs.n_sums + s] = loom_value_is_fill (program, sum, &value) && value == 0;
     }
-  v->body[k] = plan_body_new (devices, v->device, options, v->attrs.body[k], error);
-  return v->body[k] != NULL;
+  v->s.body[k] = plan_body_new (devices, v->device, options, v->attrs.body[k], error);
+  return v->s.body[k] != NULL;
 }
 
 static LoomKernel *
@@ -194,13 +194,13 @@ assign_offsets (Visit *v, gsize most)
   const LoomVisitAttrs *a = &v->attrs;
   gsize scratch = 0, arena = 0, once = 0, widest = 0, largest = 0;
 
-  for (guint k = 0; k < v->n_bodies; k++)
+  for (guint k = 0; k < v->s.n_bodies; k++)
     {
-      arena = MAX (arena, v->body[k]->arena_bytes);
-      once = MAX (once, v->body[k]->once_bytes);
+      arena = MAX (arena, v->s.body[k]->arena_bytes);
+      once = MAX (once, v->s.body[k]->once_bytes);
     }
-  v->arena = reserve (&scratch, arena);
-  v->once = reserve (&scratch, once);
+  v->s.arena = reserve (&scratch, arena);
+  v->s.once = reserve (&scratch, once);
   v->kernel = reserve (&scratch, most);
   v->input_offset = g_new0 (gsize, v->n_in + 1);
   v->table_offset = g_new0 (gsize, a->n_links + 1);
@@ -209,10 +209,15 @@ assign_offsets (Visit *v, gsize most)
       gboolean is_row = i < visit_first_whole (v), is_fixed = FALSE;
       gsize bytes = v->in_bytes[i] * (is_row ? (gsize)visit_n_rows (v) : 1);
 
-      for (guint k = 0; k < v->n_bodies; k++)
-        is_fixed |= v->body[k]->in[i].is_bound;
+      for (guint k = 0; k < v->s.n_bodies; k++)
+        is_fixed |= v->s.body[k]->in[i].is_bound;
       if (is_row || is_fixed || i < visit_first_whole (v) + a->n_counters)
         v->input_offset[i] = reserve (&scratch, bytes);
+      for (guint k = 0; k < v->s.n_bodies; k++)
+        {
+          v->s.body[k]->in[i].is_fixed = v->s.body[k]->in[i].is_bound;
+          v->s.body[k]->in[i].offset = v->input_offset[i];
+        }
       if (is_row)
         largest = MAX (largest, bytes);
     }
@@ -249,18 +254,18 @@ loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const L
   v->n_in = visit_n_inputs (&v->attrs);
   v->n_out = visit_n_outputs (&v->attrs);
   v->n_operands = visit_n_leading (&v->attrs) + v->attrs.n_rows + v->attrs.n_whole;
-  v->n_bodies = visit_n_bodies (&v->attrs);
-  v->body = g_new0 (PlanBody *, v->n_bodies + 1);
-  v->is_zero = g_new0 (gboolean, v->n_bodies * v->attrs.n_sums + 1);
+  v->s.n_bodies = visit_n_bodies (&v->attrs);
+  v->s.body = g_new0 (PlanBody *, v->s.n_bodies + 1);
+  v->is_zero = g_new0 (gboolean, v->s.n_bodies * v->attrs.n_sums + 1);
   v->group = g_new0 (gint64, MAX (visit_n_rows (v), 1));
   v->list = g_new0 (gint64, 2 * visit_n_rows (v) + 1);
   v->counter = g_new0 (gint64, 2 * v->attrs.n_counters + 1);
   v->has_sum = g_new0 (gboolean, v->attrs.n_sums + 1);
-  v->site = -1;
-  for (guint k = 0; k < v->n_bodies; k++)
+  v->s.site = -1;
+  for (guint k = 0; k < v->s.n_bodies; k++)
     loom_program_ref (v->attrs.body[k]);
   compute_row_bytes (v);
-  for (guint k = 0; k < v->n_bodies && ok; k++)
+  for (guint k = 0; k < v->s.n_bodies && ok; k++)
     ok = make_body (v, k, devices, options, error);
   ok = ok && make_link_kernels (v, &most, error);
   if (!ok)
@@ -270,18 +275,12 @@ loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const L
           v->link_kernels = g_new0 (VisitLinkKernels, MAX (v->attrs.n_sizes, 1) * v->attrs.n_links + 1);
           v->add = g_new0 (LoomKernel *, v->attrs.n_sums + 1);
         }
-      visit_free (&v->base);
+      visit_free (&v->s.base);
       return NULL;
     }
   v->name = g_strdup_printf ("%s of %u bodies", prim->name, v->attrs.n_branches);
-  v->base = (LoomKernel){
+  v->s.base = (LoomKernel){
     .run = visit_run, .free = visit_free, .scratch_bytes = assign_offsets (v, most), .name = v->name
   };
-  return &v->base;
-}
-
-const LoomPlan *
-loom_plan_of_visit (const LoomKernel *kernel, guint body)
-{
-  return ((const Visit *)kernel)->body[body]->plan;
+  return &v->s.base;
 }

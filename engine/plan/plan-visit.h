@@ -15,21 +15,18 @@ typedef struct
 
 typedef struct
 {
-  LoomKernel base;
+  PlanSchedule s;
   LoomVisitAttrs attrs;
   const LoomPlanDevice *device;
-  guint n_operands, n_in, n_out, n_bodies;
-  PlanBody **body;
+  guint n_operands, n_in, n_out;
   gboolean *is_zero;              /* by body and sum: the body adds nothing to it */
   gsize *in_bytes, *out_bytes;    /* by input and output of a body: bytes of a row, or of the whole */
   VisitLinkKernels *link_kernels; /* by size and link */
   LoomKernel **add;               /* by sum */
   /* Offsets in scratch. */
-  gsize arena, once, kernel, index, wide;
+  gsize kernel, index, wide;
   gsize *input_offset; /* by input: its buffer */
   gsize *table_offset; /* by link: its table */
-  char *scratch;
-  gint64 site;
   /* Host copies of what is on a device with its own memory. */
   gint64 *group, *dest, *counter, *list;
   gpointer zeros;
