@@ -682,10 +682,11 @@ test_plan_fits (void)
 {
   static const char large[]
       = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\" "
-        "n=\"4000000\"/><node id=\"hidden\" op=\"linear\" out_features=\"90000\"/><node id=\"loss\" "
-        "op=\"cross_entropy\"/><wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"loss.input\"/>"
-        "<wire from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" "
-        "batch_size=\"4000000\" epochs=\"1\"/></graph>";
+        "n=\"400000\"/><node id=\"hidden\" op=\"linear\" out_features=\"900000\"/><node id=\"act\" op=\"tanh\"/>"
+        "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+        "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"
+        "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+        "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"400000\" epochs=\"1\"/></graph>";
   g_autofree char *path = cli_example ("lessons/spirals.xml");
   g_auto (CliResult) small = cli ("plan", path, "--fits", "--json", NULL), sentence = { 0 };
 
