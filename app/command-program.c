@@ -6,9 +6,11 @@
 #include "app/shared/listing-ranks.h"
 #include "app/shared/listing.h"
 #include "app/shared/plan-check.h"
+#include "app/shared/plan-fits.h"
 #include "app/shared/cards.h"
 #include "app/shared/plan-source.h"
 
+#include <math.h>
 #include <stdio.h>
 
 typedef struct
@@ -503,11 +505,29 @@ print_verdict (const Table *table, const Card *card, GError **error)
 }
 
 static int
+print_fits (const Command *command, const char *path, const Wanted *wanted, int threads, gboolean json)
+{
+  const LoomTrainerOptions options = { .device = wanted->device,
+                                       .precision = wanted->precision,
+                                       .tf32 = wanted->tf32,
+                                       .batch_size = wanted->batch,
+                                       .threads = threads,
+                                       .lr = NAN,
+                                       .seed = -1 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = command_read_graph (path, &error);
+
+  if (graph == NULL || !plan_fits_print (graph, &options, json, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  return 0;
+}
+
+static int
 run_plan (const Command *command, int argc, char **argv)
 {
   Wanted wanted = { .rank = -1 };
   gboolean no_fusion = FALSE, passes = FALSE, check = FALSE, ok = FALSE, parameters = FALSE, memory = FALSE,
-           stages = FALSE, json = FALSE;
+           stages = FALSE, fits = FALSE, json = FALSE;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL, *card_name = NULL, *names = NULL;
   const Card *card = NULL;
@@ -528,6 +548,8 @@ run_plan (const Command *command, int argc, char **argv)
     { "parameters", 0, 0, G_OPTION_ARG_NONE, &parameters, "Print each parameter with its shape and device instead",
       NULL },
     { "memory", 0, 0, G_OPTION_ARG_NONE, &memory, "Print the memory of each node instead", NULL },
+    { "fits", 0, 0, G_OPTION_ARG_NONE, &fits, "Print whether a run fits into memory instead, and which batch does",
+      NULL },
     { "stages", 0, 0, G_OPTION_ARG_NONE, &stages, "Print the nodes of each pipeline stage instead", NULL },
     { "source", 0, 0, G_OPTION_ARG_STRING, &node, "Print the CUDA source of a node's kernels instead", "NODE" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -538,10 +560,12 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
-  if (passes + check + parameters + memory + stages + (node != NULL) > 1)
-    return command_usage (command,
-                          "--passes, --check, --parameters, --memory, --stages and --source cannot be combined. Use "
-                          "one of them.");
+  if (passes + check + parameters + memory + fits + stages + (node != NULL) > 1)
+    return command_usage (command, "--passes, --check, --parameters, --memory, --fits, --stages and --source cannot be "
+                                   "combined. Use one of them.");
+  if (fits && (card_name != NULL || wanted.ranks > 1 || wanted.evaluation || strategy != NULL))
+    return command_usage (
+        command, "--fits is about the run of a single rank. Leave out --ranks, --strategy, --card and --eval.");
   if (card_name != NULL && (card = card_find (card_name, &names)) == NULL)
     return command_usage (command, "--card knows %s, not “%s”.", names, card_name);
   if (card != NULL && (device != NULL || node != NULL || wanted.ranks > 1))
@@ -560,6 +584,8 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   wanted.precision = precision;
   wanted.device = device;
+  if (fits)
+    return print_fits (command, argv[1], &wanted, threads, json);
   if (!build (argv[1], &wanted, &source, &l, &error)
       || (wanted.ranks > 1 && !listing_ranks_init (&ranks, source.spec, wanted.ranks, &error)))
     return command_fail (command, g_steal_pointer (&error));
@@ -644,6 +670,8 @@ const Command command_plan = {
     "ranks, or of --rank K.\n\n"
     "--memory prints the memory of each node by owner, at the instruction with the most live memory, largest first;\n"
     "the sums are those of the plan's last line. With --ranks it prints those of all ranks, or of --rank K.\n\n"
+    "--fits opens the data set and plans every part of a run, without allocating it: training steps, incomplete last\n"
+    "batches, evaluations and updates.\n\n"
     "--stages prints the nodes of each pipeline stage: stages that nodes name, or stages of equal time. Their\n"
     "number is that of <parallel>, or --ranks.\n\n"
     "--card C plans for a GPU that this machine lacks. Memory is that of the processor's kernels in plain layouts,\n"

@@ -7,6 +7,7 @@
 
 #include "app/shared/train-launch.h"
 #include "app/shared/train-signals.h"
+#include "app/train-health.h"
 #include "app/train-view.h"
 
 /* ---- train ------------------------------------------------------------ */
@@ -167,6 +168,16 @@ print_overlap (const LoomTrainer *trainer, const char *path, gboolean as_json)
     printf ("exchange overlapped with computation, %.*s: %s\n", (int)strcspn (title, ":"), title, text);
 }
 
+/* Ranks with shards of the weights have none to show; the run itself has ended as it would have without. */
+static void
+print_health (const Command *command, LoomTrainer *trainer, gboolean as_json)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!train_health_print (trainer, as_json, &error))
+    command_warn (command, "%s", error->message);
+}
+
 static int
 run_train (const Command *command, int argc, char **argv)
 {
@@ -175,7 +186,7 @@ run_train (const Command *command, int argc, char **argv)
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, workers = -1, ranks = 0;
-  gboolean tf32 = FALSE;
+  gboolean tf32 = FALSE, health = FALSE;
   double checkpoint_seconds = 0;
   TrainView view = { 0 };
   TrainLaunch launch = { 0 };
@@ -213,6 +224,8 @@ run_train (const Command *command, int argc, char **argv)
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the timeline of the sixth step, for Perfetto and Studio",
       "F.json" },
     { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "Print a table of stalls at the end", NULL },
+    { "health", 0, 0, G_OPTION_ARG_NONE, &health, "Print gradients, updates, dead and saturated units at the end",
+      NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Print events as JSON, one object per line", NULL },
     { NULL },
   };
@@ -336,6 +349,8 @@ run_train (const Command *command, int argc, char **argv)
 
   train_view_end (&view, trainer, end, resume != NULL ? resume : out);
   print_overlap (trainer, trace, view.json);
+  if (health && end != LOOM_TRAINER_INTERRUPTED)
+    print_health (command, trainer, view.json);
   if (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED)
     return 0;
   gboolean alone = comm != NULL && !loom_dist_is_collective_error (error);
@@ -386,6 +401,9 @@ const Command command_train = {
     "for ui.perfetto.dev: nodes with their kernels, exchanges with their bytes, and waits for a batch or another\n"
     "rank. The times of a single GPU are measured by events in its stream; with several devices each kernel is\n"
     "waited for, so this step takes longer.\n\n"
+    "--health prints, for the weights at the end and 32 to 256 validation samples, the norms of each node's gradient\n"
+    "(g) and of its next update (u) relative to its weights (w), its dead units (0 for every sample), and the share\n"
+    "of outputs at a limit of their function, with what is wrong: dead, saturated, exploding, vanishing, hasty.\n\n"
     "If the loss depends on no data set, an epoch is one step.\n\n"
     "--json: docs/using-models.md lists the events and their members.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"

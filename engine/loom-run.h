@@ -19,6 +19,7 @@
 #include "engine/program/loom-pipeline.h"
 #include "engine/recipe/loom-schema.h"
 #include "engine/run/loom-exec.h"
+#include "engine/train/loom-forecast.h"
 #include "engine/train/loom-stages.h"
 #include "engine/train/loom-step.h"
 #include "engine/train/loom-trainer.h"

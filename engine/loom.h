@@ -42,5 +42,6 @@
 #include "engine/template/loom-skeleton.h"
 #include "engine/template/loom-template.h"
 #include "engine/template/loom-weights-match.h"
+#include "engine/train/loom-health.h"
 #include "engine/train/loom-trace.h"
 #include "engine/train/loom-train-commands.h"

@@ -73,6 +73,7 @@ static const struct
   { "device", "s", G_STRUCT_OFFSET (WorkerStart, device) },
   { "out", "s", G_STRUCT_OFFSET (WorkerStart, out) },
   { "resume", "s", G_STRUCT_OFFSET (WorkerStart, resume) },
+  { "resume_step", "x", G_STRUCT_OFFSET (WorkerStart, resume_step) },
 };
 
 static gboolean

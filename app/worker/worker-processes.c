@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* The parameters of a run that are broadcast to the ranks: graph, its folder, device, out, resume, the file of the
- * common trace; threads, epochs, batch size, lr, seed. */
-#define RUN_TYPE "(msmsmsmsmsmsixxdx)"
+ * common trace; threads, epochs, batch size, lr, seed, resume_step. */
+#define RUN_TYPE "(msmsmsmsmsmsixxdxx)"
 
 static struct
 {
@@ -53,7 +53,7 @@ worker_processes_start (int n, LoomGraph *graph, LoomTrainerOptions *options, GE
   run = g_variant_ref_sink (g_variant_new (RUN_TYPE, xml, graph != NULL ? loom_graph_get_folder (graph) : NULL,
                                            options->device, options->out, options->resume, options->trace,
                                            options->threads, options->epochs, options->batch_size, options->lr,
-                                           options->seed));
+                                           options->seed, options->resume_step));
   processes.has_run = TRUE;
   return broadcast_run (comm, run, error) ? comm : NULL;
 }
@@ -109,8 +109,9 @@ make_trainer (LoomComm *comm, GVariant *run, GError **error)
   g_autoptr (LoomGraph) graph = NULL;
   const char *xml, *folder;
 
-  g_variant_get (run, "(m&sm&sm&sm&sm&sm&sixxdx)", &xml, &folder, &options.device, &options.out, &options.resume,
-                 &options.trace, &options.threads, &options.epochs, &options.batch_size, &options.lr, &options.seed);
+  g_variant_get (run, "(m&sm&sm&sm&sm&sm&sixxdxx)", &xml, &folder, &options.device, &options.out, &options.resume,
+                 &options.trace, &options.threads, &options.epochs, &options.batch_size, &options.lr, &options.seed,
+                 &options.resume_step);
   options.comm = comm;
   options.trace_optional = TRUE;
   if (xml != NULL)

@@ -234,6 +234,7 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
     .seed = job->start.seed,
     .out = job->start.out,
     .resume = job->start.resume,
+    .resume_step = job->start.resume_step,
     .trace_optional = TRUE,
   };
   LoomTrainerObserver observer = { .step = step_cb,

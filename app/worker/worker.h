@@ -81,6 +81,7 @@ typedef struct _WorkerRunner WorkerRunner;
 typedef struct
 {
   gint64 epochs, batch_size, seed;
+  gint64 resume_step; /* with resume: from the newest checkpoint at or before this step; 0: the newest */
   double lr;
   double at_least; /* minimum duration in seconds; 0: none */
   char *device, *out, *resume;

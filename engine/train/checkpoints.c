@@ -71,6 +71,21 @@ prune (const Checkpoints *self, LoomFolder *checkpoints)
     }
 }
 
+void
+checkpoints_remove_after (const Checkpoints *self, gint64 step)
+{
+  g_autoptr (LoomFolder) checkpoints
+      = self->folder->files != NULL ? loom_folder_enter (self->folder->files, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints);
+
+  for (guint i = 0; i < steps->len && g_array_index (steps, gint64, i) > step; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, g_array_index (steps, gint64, i));
+
+      remove_checkpoint (checkpoints, name);
+    }
+}
+
 /* ---- writing ---------------------------------------------------------- */
 
 /* There may already be a checkpoint of this step, with other hyper-parameters: then both are exchanged atomically. */

@@ -57,7 +57,8 @@ train_request_needs_state (const TrainRequest *request)
     return FALSE;
   return request->samples != NULL || request->wants_weights || strchr (request->port, ':') == NULL
          || g_str_has_prefix (request->port, "grad:") || g_str_has_prefix (request->port, TRAIN_PORT_NOW)
-         || train_request_is_update (request) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
+         || train_request_is_update (request) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES)
+         || g_str_equal (request->port, LOOM_SNAPSHOT_HEALTH);
 }
 
 /* A command that pauses the run, at once or after a step. */

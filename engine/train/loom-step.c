@@ -39,6 +39,14 @@ is_frozen (const LoomTrainSpec *spec, const LoomSlot *slot)
 }
 
 gboolean
+loom_step_trains (const LoomProgram *p, int slot, const LoomTrainSpec *spec)
+{
+  const LoomSlot *s = loom_program_get_slot (p, (guint)slot);
+
+  return s->kind == LOOM_SLOT_PARAMETER && s->trainable && s->read != 0 && !is_frozen (spec, s);
+}
+
+gboolean
 loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, const LoomTrainSpec *spec, GArray **slots,
                                GArray **grads, GError **error)
 {
@@ -47,11 +55,10 @@ loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, con
 
   for (guint i = 0; i < loom_program_n_slots (p); i++)
     {
-      const LoomSlot *slot = loom_program_get_slot (p, i);
-      if (slot->kind != LOOM_SLOT_PARAMETER || !slot->trainable || slot->read == 0 || is_frozen (spec, slot))
+      if (!loom_step_trains (p, (int)i, spec))
         continue;
       int index = i;
-      LoomValue value = slot->read;
+      LoomValue value = loom_program_get_slot (p, i)->read;
       g_array_append_val (slot_of, index);
       g_array_append_val (wrt, value);
     }
@@ -66,10 +73,9 @@ loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, con
   return TRUE;
 }
 
-/* Emits the optimiser's step over n parameters, then the weights' moving averages. */
-static gboolean
-emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n, const int *slot, const LoomValue *grad,
-             GError **error)
+gboolean
+loom_step_emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n, const int *slot,
+                       const LoomValue *grad, GError **error)
 {
   g_autofree guint *group_of = g_new0 (guint, n + 1);
   g_autofree LoomUpdateGroup *groups = g_new0 (LoomUpdateGroup, spec->groups->len + 1);
@@ -187,7 +193,7 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, const 
   const int *slot = (const int *)slots->data;
   const LoomValue *grad = (const LoomValue *)grads->data;
   if (driver == NULL)
-    return emit_update (p, spec, loss, slots->len, slot, grad, error);
+    return loom_step_emit_update (p, spec, loss, slots->len, slot, grad, error);
   loom_emit_gradients (p, spec->optimizer, spec->hyper, loss, slots->len, slot, grad);
   return driver->extend (p, spec, slots->len, slot, grad, error);
 }
@@ -204,7 +210,7 @@ update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error)
   loom_program_set_float (p, loom_program_get_float (from));
   loom_program_set_tf32 (p, loom_program_get_tf32 (from));
   loom_accumulated_gradients (p, from, slots, grads);
-  if (!emit_update (p, spec, 0, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error))
+  if (!loom_step_emit_update (p, spec, 0, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error))
     return NULL;
   return g_steal_pointer (&p);
 }

@@ -53,4 +53,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStep, loom_step_free)
 gboolean loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, const LoomTrainSpec *spec,
                                         GArray **slots, GArray **grads, GError **error);
 
+/* TRUE for a parameter that the program reads and that the optimizer changes: it is not frozen. */
+gboolean loom_step_trains (const LoomProgram *p, int slot, const LoomTrainSpec *spec);
+/* Emits the optimizer's step over n parameters, then the weights' moving averages. A gradient of 0 is none. */
+gboolean loom_step_emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n, const int *slot,
+                                const LoomValue *grad, GError **error);
+
 G_END_DECLS

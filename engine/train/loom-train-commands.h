@@ -22,5 +22,6 @@ typedef enum
 #define LOOM_SNAPSHOT_NODES  "nodes:"
 #define LOOM_SNAPSHOT_LOSSES "losses:"
 #define LOOM_SNAPSHOT_RANKS  "ranks:"
+#define LOOM_SNAPSHOT_HEALTH "health:"
 
 G_END_DECLS

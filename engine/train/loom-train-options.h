@@ -27,6 +27,8 @@ typedef struct
   const char *out;        /* run folder; NULL: no files are written */
   const char *resume;     /* a run folder: graph, options and progress come from its newest valid checkpoint. Changing
                              batch_size or seed, and giving set or weights, is then a USAGE error */
+  gint64 resume_step;     /* resumes from the newest checkpoint at or before this step, and removes the later ones, as
+                             the run computes those steps again; 0: from the newest */
   const char *costs_of;   /* a run folder whose cost table is used; NULL: resume's, else the user's */
   LoomComm *comm;    /* the run is one of these ranks, and the batch size is that of a rank; NULL: a single rank. Must
                         outlive the trainer. Rank 0 writes the files. */

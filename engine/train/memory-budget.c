@@ -242,6 +242,26 @@ memory_budget_explain (const MemoryBudget *self, gint64 batch, GError **error)
   (*error)->message = g_string_free (g_steal_pointer (&words), FALSE);
 }
 
+gboolean
+memory_budget_forecast (const MemoryBudget *self, gint64 batch, MemoryForecast *forecast, GError **error)
+{
+  g_autoptr (GArray) needs = find_needs (self, batch);
+  g_auto (MemoryUse) use = { 0 };
+
+  if (needs == NULL || needs->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The step of the run cannot be planned for a batch of %d.",
+                   (int)batch);
+      return FALSE;
+    }
+  find_tightest (self, needs, &use);
+  *forecast = (MemoryForecast){ .names = g_steal_pointer (&use.names),
+                                .needed = use.needed,
+                                .available = use.available,
+                                .largest = use.needed <= use.available ? batch : find_batch (self, batch, 1) };
+  return TRUE;
+}
+
 static gboolean
 part_fits (const MemoryBudget *self, const GArray *needs, const RunPart *part, gint64 batch, GError **error)
 {

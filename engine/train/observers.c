@@ -37,6 +37,7 @@ train_observers_init (TrainObservers *self, const RankGroup *group, const TrainP
 void
 train_observers_clear (TrainObservers *self)
 {
+  g_clear_pointer (&self->health, health_report_free);
   g_clear_pointer (&self->snapshots, snapshots_free);
   g_clear_pointer (&self->answers, sample_answers_free);
   step_trace_clear (&self->trace);
@@ -168,9 +169,30 @@ made (gpointer data)
     self->made (self->made_data);
 }
 
+static SnapshotOwner
+owner_of (TrainObservers *self)
+{
+  return (SnapshotOwner){ self->model, self->data, &self->watched, .made = made, .made_data = self };
+}
+
+static LoomTensor *
+health_of (TrainObservers *self, StateCopy *of, GError **error)
+{
+  const SnapshotOwner owner = owner_of (self);
+  g_autofree char *text = NULL;
+
+  if (self->health == NULL)
+    self->health = health_report_new (&owner, error);
+  if (self->health == NULL)
+    return NULL;
+  text = health_report_text (self->health, of, error);
+  return text != NULL ? text_to_tensor (text, error) : NULL;
+}
+
 static LoomTensor *
 value_of (TrainObservers *self, StateCopy *of, const char *port, GError **error)
 {
+  const SnapshotOwner owner = owner_of (self);
   g_autofree char *text = NULL;
 
   if (g_str_has_prefix (port, TRAIN_PORT_UPDATE))
@@ -180,9 +202,10 @@ value_of (TrainObservers *self, StateCopy *of, const char *port, GError **error)
   text = text_of (self, port);
   if (text != NULL)
     return text_to_tensor (text, error);
+  if (g_str_equal (port, LOOM_SNAPSHOT_HEALTH))
+    return health_of (self, of, error);
   if (self->snapshots == NULL)
-    self->snapshots = snapshots_new (
-        &(SnapshotOwner){ self->model, self->data, &self->watched, .made = made, .made_data = self }, error);
+    self->snapshots = snapshots_new (&owner, error);
   if (self->snapshots == NULL)
     return NULL;
   if (g_str_equal (port, LOOM_SNAPSHOT_TIMES))
@@ -200,7 +223,9 @@ serve_port (TrainObservers *self, TrainRequest *request, gboolean stands)
   const gboolean now = g_str_has_prefix (request->port, TRAIN_PORT_NOW);
   const char *port = request->port + (now ? strlen (TRAIN_PORT_NOW) : 0);
   WatchedState *watched = &self->watched;
-  StateCopy *of = watched_state_of_step (watched, (stands && !now) || train_request_is_update (request));
+  /* The update of the health needs the optimizer's states, of which there is no copy. */
+  const gboolean is_health = g_str_equal (port, LOOM_SNAPSHOT_HEALTH);
+  StateCopy *of = watched_state_of_step (watched, (stands && !now && !is_health) || train_request_is_update (request));
 
   request->result = value_of (self, of, port, &request->error);
   if (of == &watched->last && g_error_matches (request->error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/train/device-memory.h"
+#include "engine/train/health-report.h"
 #include "engine/train/inbox.h"
 #include "engine/train/rank-reports.h"
 #include "engine/train/sample-answers.h"
@@ -28,6 +29,7 @@ typedef struct
   WatchedState watched;
   Snapshots *snapshots;   /* NULL: no request so far */
   SampleAnswers *answers; /* likewise */
+  HealthReport *health;   /* likewise */
 } TrainObservers;
 
 /* The caller sets the fields before `trace`. */

@@ -229,8 +229,16 @@ restore_from (const RunState *self, LoomFolder *checkpoints, gint64 step, TrainP
   return TRUE;
 }
 
+/* The steps of checkpoints that may be used: at most `last`. The others are removed from the list. */
+static void
+drop_later (GArray *steps, gint64 last)
+{
+  while (last > 0 && steps->len > 0 && g_array_index (steps, gint64, 0) > last)
+    g_array_remove_index (steps, 0);
+}
+
 gboolean
-run_state_restore (const RunState *self, const char *run, TrainProgress *progress, gint64 *events_length,
+run_state_restore (const RunState *self, const char *run, gint64 last, TrainProgress *progress, gint64 *events_length,
                    TrainNotes *notes, GError **error)
 {
   g_autoptr (LoomFolder) folder = loom_folder_open (run, error);
@@ -244,7 +252,16 @@ run_state_restore (const RunState *self, const char *run, TrainProgress *progres
   if (checkpoints == NULL)
     return FALSE;
   steps = loom_run_checkpoint_steps (checkpoints);
-
+  drop_later (steps, last);
+  if (last > 0 && steps->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s has no checkpoint of step %" G_GINT64_FORMAT
+                   " or before. Resume from the newest one, or start a "
+                   "new run.",
+                   loom_folder_path (checkpoints), last);
+      return FALSE;
+    }
   for (guint i = 0; i < steps->len; i++)
     {
       g_autoptr (GError) local = NULL;

@@ -21,8 +21,8 @@ typedef struct
 char *run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 events_length);
 /* Reads the newest valid checkpoint of the run in a folder: state.json is checked completely before anything changes,
  * then weights and optimiser are loaded. A damaged checkpoint is skipped with a note. If there is none, the run begins
- * again, and progress stays as it is. DATA if none of them is valid. */
-gboolean run_state_restore (const RunState *self, const char *folder, TrainProgress *progress, gint64 *events_length,
-                            TrainNotes *notes, GError **error);
+ * again, and progress stays as it is. last: of step `last` or before; 0: any. DATA if none of them is valid. */
+gboolean run_state_restore (const RunState *self, const char *folder, gint64 last, TrainProgress *progress,
+                            gint64 *events_length, TrainNotes *notes, GError **error);
 
 G_END_DECLS

@@ -81,27 +81,6 @@ read_net (Snapshots *self, GError **error)
   return loom_faults_to_error (faults, NULL, error);
 }
 
-/* The fixed samples, in the precision of the run. */
-static GPtrArray *
-read_sample (const SnapshotOwner *owner, GError **error)
-{
-  g_autoptr (GPtrArray) sample = train_data_sample (owner->data, SAMPLE, error);
-
-  for (guint i = 0; sample != NULL && owner->model->spec->precision == LOOM_F64 && i < sample->len; i++)
-    {
-      LoomTensor *one = sample->pdata[i], *wide;
-
-      if (one->dtype != LOOM_F32)
-        continue;
-      wide = loom_tensor_convert (one, LOOM_F64, FALSE, error);
-      if (wide == NULL)
-        return NULL;
-      sample->pdata[i] = wide;
-      loom_tensor_unref (one);
-    }
-  return g_steal_pointer (&sample);
-}
-
 Snapshots *
 snapshots_new (const SnapshotOwner *owner, GError **error)
 {
@@ -109,8 +88,8 @@ snapshots_new (const SnapshotOwner *owner, GError **error)
 
   self->owner = *owner;
   self->round = 1; /* 0 is a round before the plan's first run */
-  self->sample = read_sample (owner, error);
-  if (self->sample == NULL)
+  self->sample = train_data_sample (owner->data, SAMPLE, error);
+  if (self->sample == NULL || !train_data_convert (self->sample, owner->model->spec, error))
     return NULL;
   self->n = self->sample->len > 0 ? ((LoomTensor *)self->sample->pdata[0])->dim[0] : 1;
   self->ports = g_ptr_array_new_with_free_func (port_free);

@@ -40,17 +40,49 @@ train_data_validation (const TrainData *data)
   return LOOM_N_SPLITS;
 }
 
-GPtrArray *
-train_data_sample (const TrainData *data, gint64 n, GError **error)
+/* n samples for observers: the first ones, or at even distances. */
+static GPtrArray *
+read_some (const TrainData *data, gint64 n, gboolean spread, GError **error)
 {
   const LoomSplit evaluated = train_data_validation (data);
   const LoomSplit split = evaluated == LOOM_N_SPLITS ? LOOM_SPLIT_TRAIN : evaluated;
+  const gint64 all = loom_dataset_count (data->dataset, split);
 
-  n = MIN (n, loom_dataset_count (data->dataset, split));
+  n = MIN (n, all);
   g_autofree gint64 *indices = g_new (gint64, n);
   for (gint64 i = 0; i < n; i++)
-    indices[i] = i;
+    indices[i] = spread ? (gint64)((double)i * (double)all / (double)n) : i;
   return loom_dataset_read_new (data->dataset, split, indices, (guint)n, error);
+}
+
+GPtrArray *
+train_data_sample (const TrainData *data, gint64 n, GError **error)
+{
+  return read_some (data, n, FALSE, error);
+}
+
+GPtrArray *
+train_data_spread (const TrainData *data, gint64 n, GError **error)
+{
+  return read_some (data, n, TRUE, error);
+}
+
+gboolean
+train_data_convert (GPtrArray *samples, const LoomTrainSpec *spec, GError **error)
+{
+  for (guint i = 0; spec->precision == LOOM_F64 && i < samples->len; i++)
+    {
+      LoomTensor *one = samples->pdata[i], *wide;
+
+      if (one->dtype != LOOM_F32)
+        continue;
+      wide = loom_tensor_convert (one, LOOM_F64, FALSE, error);
+      if (wide == NULL)
+        return FALSE;
+      samples->pdata[i] = wide;
+      loom_tensor_unref (one);
+    }
+  return TRUE;
 }
 
 LoomLoader *

@@ -34,6 +34,10 @@ LoomSplit train_data_validation (const TrainData *data);
 /* The first n samples for observers, in file order: those of evaluation, else of training. An array of LoomTensor, one
  * per port. */
 GPtrArray *train_data_sample (const TrainData *data, gint64 n, GError **error);
+/* The same number of samples, spread evenly over those of the split, whose order may be one by class or by place. */
+GPtrArray *train_data_spread (const TrainData *data, gint64 n, GError **error);
+/* Converts samples, LoomTensor, to the precision of the run. */
+gboolean train_data_convert (GPtrArray *samples, const LoomTrainSpec *spec, GError **error);
 /* The words of a sample in such an array, at a port of the data set with integers [B, T]: UTF-8, u8, each ending with a
  * 0; numbers if the data set has no names, empty for a target that is ignored. port: "data.x" for the first sample,
  * "data.x#3" for the one after three others, "data.x#*" for all names. PORT for other ports. */

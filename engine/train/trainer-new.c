@@ -228,13 +228,15 @@ resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderConten
   const gboolean is_changed = options->epochs > 0 || !isnan (options->lr) || options->device != NULL
                               || options->threads > 0 || options->strategy != NULL;
 
-  if (!run_state_restore (&t->checkpoints.run, options->resume, &t->progress, &t->folder.events_length, &t->notes,
-                          error))
+  if (!run_state_restore (&t->checkpoints.run, options->resume, options->resume_step, &t->progress,
+                          &t->folder.events_length, &t->notes, error))
     return FALSE;
   t->checkpoints.saved_step = t->progress.step;
   learning_rates_forget (&t->rates);
   if (rank_group_is_first (&t->group) && !run_folder_open (&t->folder, options->resume, is_changed ? run : NULL, error))
     return FALSE;
+  if (options->resume_step > 0)
+    checkpoints_remove_after (&t->checkpoints, t->progress.step);
   if (!isnan (options->lr))
     t->progress.base_lr = learning_rates_of_spec (t->model.spec);
   if (options->epochs > 0 && t->progress.epoch < t->model.spec->epochs)

@@ -676,6 +676,31 @@ test_memory (void)
   cli_expect (2, "Save it in a file", "train", "-", "--ranks", "2");
 }
 
+/* Whether a run fits, before it is started: what it needs, and the largest batch. */
+static void
+test_plan_fits (void)
+{
+  static const char large[]
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\" "
+        "n=\"400000\"/><node id=\"hidden\" op=\"linear\" out_features=\"900000\"/><node id=\"act\" op=\"tanh\"/>"
+        "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+        "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"
+        "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+        "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"400000\" epochs=\"1\"/></graph>";
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (CliResult) small = cli ("plan", path, "--fits", "--json", NULL), sentence = { 0 };
+
+  g_assert_cmpint (small.status, ==, 0);
+  g_assert_nonnull (strstr (small.out, "{\"event\":\"fits\",\"device\":\"cpu\",\"needed\":"));
+  g_assert_nonnull (strstr (small.out, "\"available\":"));
+  cli_write ("large.xml", large);
+  sentence = cli ("plan", "large.xml", "--fits", NULL);
+  g_assert_cmpint (sentence.status, ==, 0);
+  g_assert_nonnull (strstr (sentence.out, "The run needs "));
+  g_assert_nonnull (strstr (sentence.out, " are available. A batch of "));
+  cli_expect (2, "--fits is about the run of a single rank", "plan", path, "--fits", "--ranks", "2");
+}
+
 /* A parameter server has the update alone; the ranks that it serves gather gradients, of a batch of their own. */
 static void
 test_server (void)
@@ -845,6 +870,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/two-halves", test_two_halves);
   g_test_add_func ("/cli/parameters", test_parameters);
   g_test_add_func ("/cli/memory", test_memory);
+  g_test_add_func ("/cli/plan/fits", test_plan_fits);
   g_test_add_func ("/cli/server", test_server);
   g_test_add_func ("/cli/stages", test_stages);
   g_test_add_func ("/cli/bench", test_bench);

@@ -277,6 +277,32 @@ test_diverged (void)
   cli_expect (0, NULL, "train", "--resume", "wild", "--lr", "0.01");
 }
 
+/* At the end, for a program and for a reader; the run is the same. */
+static void
+test_health (void)
+{
+  cli_write ("g.xml", GRAPH);
+  g_auto (CliResult) plain = cli ("train", "g.xml", "--steps", "5", "--out", "plain", NULL);
+  g_auto (CliResult) r = cli ("train", "g.xml", "--steps", "5", "--out", "watched", "--json", "--health", NULL);
+  const char *line = strstr (r.out, "{\"event\":\"health\",\"step\":5,\"node\":\"fc1\",\"verdict\":\"well\"");
+  g_assert_cmpint (plain.status, ==, 0);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (line);
+  g_autofree char *own = g_strndup (line, strcspn (line, "\n"));
+  g_assert_cmpfloat (member (own, "weight"), >, 0);
+  g_assert_cmpfloat (member (own, "gradient"), >, 0);
+  g_assert_cmpfloat (member (own, "update"), >, 0);
+  g_assert_nonnull (strstr (r.out, "\"node\":\"act\",\"verdict\":\"well\",\"saturated\":"));
+  g_autofree char *a = NULL, *b = NULL;
+  gsize n, m;
+  g_assert_true (g_file_get_contents ("plain/weights.safetensors", &a, &n, NULL));
+  g_assert_true (g_file_get_contents ("watched/weights.safetensors", &b, &m, NULL));
+  g_assert_cmpmem (a, n, b, m);
+  g_auto (CliResult) text = cli ("train", "g.xml", "--steps", "2", "--health", NULL);
+  g_assert_nonnull (strstr (text.out, "|g|/|w|"));
+  g_assert_nonnull (strstr (text.out, " % saturated\n"));
+}
+
 /* A run that ends after n steps has a checkpoint there and resumes to the same end; at the end of an epoch it is
  * evaluated as well. */
 static void
@@ -321,6 +347,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/train/no-epochs", test_no_epochs);
   g_test_add_func ("/cli/train/one-value", test_one_value);
   g_test_add_func ("/cli/train/bar", test_bar);
+  g_test_add_func ("/cli/train/health", test_health);
   g_test_add_func ("/cli/train/steps", test_steps);
   g_test_add_func ("/cli/train/failure-is-saved", test_failure_is_saved);
   g_test_add_func ("/cli/train/nan-data", test_nan_data);

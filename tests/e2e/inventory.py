@@ -30,6 +30,25 @@ def parts(t, s):
     t.ok(hues[0] == hues[1] and len(set(hues)) == 4, "each stage has a colour of its own: %s" % hues)
 
 
+LARGE = """<graph xmlns="urn:gradloom:graph" version="1">
+<node id="data" op="dataset" source="spirals" n="400000"/><node id="hidden" op="linear" out_features="40000"/>
+<node id="act" op="relu"/><node id="scores" op="linear" out_features="2"/><node id="loss" op="cross_entropy"/>
+<wire from="data.x" to="hidden"/><wire from="hidden" to="act"/><wire from="act" to="scores"/>
+<wire from="scores" to="loss.input"/><wire from="data.y" to="loss.target"/>
+<train loss="loss" optimizer="sgd" lr="0.1" batch_size="400000" epochs="3" device="cpu"/></graph>
+"""
+
+
+def too_large(t, s):
+    """A run that would not fit is said so while the graph is edited, with a batch that fits."""
+    s.open("large.xml", LARGE)
+    g = s.wait("the verdict", lambda g: g.has(" planned, ") and g.find("Use Batch ", exact=False), 8)
+    t.ok(g.state["run"] == "idle", "before it is started, with one figure of each and a button")
+    s.open("small.xml", LARGE.replace('batch_size="400000"', 'batch_size="40"'))
+    g = s.wait("graph", lambda g: len(g.cards) == 5, 5)
+    t.ok(not g.find("Use Batch ", exact=False), "a run that fits has none")
+
+
 def body(t):
     with Studio("inventory") as s:
         s.open("spirals.xml", studio.lesson("spirals", endless=True).replace('<train ', '<train device="cpu:1" '))
@@ -68,6 +87,7 @@ def body(t):
         s.key("ctrl+Return")
         s.wait("paused", lambda g: g.state["run"] == "paused", 5)
         parts(t, s)
+        too_large(t, s)
         t.ok(not s.complaints(), "nothing was complained about")
 
 

@@ -47,7 +47,7 @@ class Geometry:
         self.pins, self.pinned = {}, {}
         for line in lines:
             kind, _, rest = line.partition("\t")
-            if kind in ("state", "present"):
+            if kind in ("state", "present", "health"):
                 self.state.update(f.split("=", 1) for f in rest.split("\t"))
                 continue
             if kind == "evaluate":

@@ -345,7 +345,7 @@ test_checkpoint (void)
   g_assert_cmpint (b.checkpoints.saved_step, ==, 2);
   base_init (&other, NET (""));
   const RunState run = { &other.model, &other.data, &other.rates, step_plans_first (&other.plans) };
-  g_assert_true (run_state_restore (&run, path, &other.progress, &length, &other.notes, &error));
+  g_assert_true (run_state_restore (&run, path, 0, &other.progress, &length, &other.notes, &error));
   g_assert_no_error (error);
   g_assert_null (other.notes.text);
   g_assert_cmpint (length, ==, b.folder.events_length);

@@ -397,6 +397,33 @@ test_links_of_files (Fixture *f, gconstpointer data)
   g_assert_cmpint (g_remove (alias), ==, 0);
 }
 
+/* A run goes back to an earlier checkpoint: it ends as before, and what came after that checkpoint is gone until then.
+ */
+static void
+test_back (Fixture *f, gconstpointer data)
+{
+  LoomTrainerOptions o = again (f);
+  g_autofree char *later = g_build_filename (f->run, "checkpoints", "22", NULL),
+                  *events = read_text (f, "events.jsonl"), *shorter = NULL;
+  g_autoptr (LoomTrainer) trainer = resume (&o);
+  g_autoptr (LoomTensor) before = loom_state_get (loom_trainer_state (trainer), "scores.weight", NULL), after = NULL;
+
+  g_clear_pointer (&trainer, loom_trainer_free);
+  o.resume_step = 10;
+  refuse (&o, 1, "no checkpoint of step 10 or before");
+  g_assert_true (g_file_test (later, G_FILE_TEST_IS_DIR));
+  o.resume_step = 21;
+  trainer = resume (&o);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 11);
+  g_assert_false (g_file_test (later, G_FILE_TEST_EXISTS));
+  shorter = read_text (f, "events.jsonl");
+  g_assert_cmpint (strlen (shorter), <, strlen (events));
+  train_test_run (trainer);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 22);
+  after = loom_state_get (loom_trainer_state (trainer), "scores.weight", NULL);
+  g_assert_true (loom_tensor_equal_bits (before, after));
+}
+
 /* A checkpoint of a version for which accuracy was one sum. */
 static void
 test_older_accuracy (Fixture *f, gconstpointer data)
@@ -687,6 +714,7 @@ TEST_FILE (argc, argv)
   ADD ("/resume/links/files", test_links_of_files);
   ADD ("/resume/refused", test_refused);
   ADD ("/resume/allowed", test_allowed);
+  ADD ("/resume/back", test_back);
   ADD ("/resume/damaged", test_damaged);
   ADD ("/resume/older-accuracy", test_older_accuracy);
   ADD ("/resume/damaged-settings", test_damaged_settings);

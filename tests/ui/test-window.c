@@ -429,15 +429,18 @@ test_bars (void)
   g_assert_false (gtk_widget_has_css_class (notice, "bad"));
   g_assert_false (is_shown (bars, "slower_button"));
   g_assert_true (is_shown (bars, "continue_button"));
-  /* Another number of ranks is a change only to a run that trains, and none that a comparison of graphs shows. */
+  /* Another number of ranks is a change, also to a run that can be resumed; a comparison of graphs does not show it. */
+  g_assert_false (is_shown (bars, "restart_button"));
   studio_run_set_ranks (run, 2);
-  g_assert_false (is_shown (bars, "end_version"));
+  g_assert_true (is_shown (bars, "end_version"));
+  g_assert_true (is_shown (bars, "restart_button"));
+  g_assert_true (is_shown (bars, "continue_button"));
   studio_run_take_state (run, "running", NULL);
   GtkLabel *version = GTK_LABEL (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "version_label"));
   g_assert_cmpstr (gtk_label_get_label (version), ==, "Training an earlier version · 1 change");
   g_assert_true (is_shown (bars, "end_version"));
   g_assert_false (is_shown (bars, "version_show"));
-  /* And to one that is done, until they are equal. */
+  /* Until they are equal. */
   studio_run_take_state (run, "done", NULL);
   studio_run_take_end (run, NULL);
   g_assert_true (is_shown (bars, "end_version"));

@@ -480,5 +480,7 @@ canvas_board_free (CanvasBoard *self)
   canvas_view_free (self->view);
   canvas_wire_cache_free (self->wires);
   canvas_pictures_free (self->pictures);
+  g_free (self->sick);
+  g_free (self->complaint);
   g_free (self);
 }

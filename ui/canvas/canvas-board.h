@@ -54,6 +54,7 @@ typedef struct
   StudioGesture gesture; /* of the pointer */
   CanvasHover hover;
   CardContext context;
+  char *sick, *complaint; /* the path of the sickest card, and its sentence; NULL: none */
   gboolean is_bare;       /* without dots */
   gboolean shows_types;   /* in a legend */
   gboolean is_allocating; /* just now */

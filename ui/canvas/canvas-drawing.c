@@ -4,6 +4,7 @@
 #include "ui/canvas/canvas-style.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-cost.h"
+#include "ui/drawing/draw-health.h"
 #include "ui/drawing/draw-types.h"
 
 static graphene_rect_t
@@ -20,28 +21,55 @@ begin (const CanvasFrame *frame)
   return gtk_snapshot_append_cairo (frame->snapshot, &all);
 }
 
-/* At the lower left: what bars are shares of, and above it how types are drawn. */
+/* Draws what bars mean with its lower left corner at y; returns its height. */
+static double
+draw_bar_legend (CanvasBoard *board, const CanvasFrame *frame, cairo_t *cr, double y)
+{
+  g_autoptr (PangoLayout) text = studio_small_text_new (gtk_widget_get_pango_context (board->widget), "");
+
+  if (board->context.shows_health)
+    return studio_draw_health_legend (cr, frame->scene, 12, y, frame->view->width - 24, frame->theme, text) + 6;
+  return studio_draw_cost_legend (cr, frame->scene, board->context.measure, 12, y, frame->theme, text) + 6;
+}
+
+/* At the lower left: what bars mean, and above it how types are drawn. */
 static void
 draw_legends (CanvasBoard *board, const CanvasFrame *frame)
 {
   PangoContext *context = gtk_widget_get_pango_context (board->widget);
-  StudioMeasure measure = board->context.measure;
+  const gboolean has_bars = board->context.measure != STUDIO_MEASURE_NONE || board->context.shows_health;
   double y = frame->view->height - 12;
   cairo_t *cr;
 
-  if (canvas_view_is_presented (board->view) || frame->scene->n_items == 0
-      || (measure == STUDIO_MEASURE_NONE && !board->shows_types))
+  if (canvas_view_is_presented (board->view) || frame->scene->n_items == 0 || (!has_bars && !board->shows_types))
     return;
   cr = begin (frame);
-  if (measure != STUDIO_MEASURE_NONE)
-    {
-      PangoLayout *text = studio_small_text_new (context, "");
-
-      y -= studio_draw_cost_legend (cr, frame->scene, measure, 12, y, frame->theme, text) + 6;
-      g_object_unref (text);
-    }
+  if (has_bars)
+    y -= draw_bar_legend (board, frame, cr, y);
   if (board->shows_types)
     studio_draw_types_legend (cr, frame->scene, 12, y, frame->theme, context);
+  cairo_destroy (cr);
+}
+
+/* The sentence about the sickest card, below it. */
+static void
+draw_complaint (CanvasBoard *board, const CanvasFrame *frame)
+{
+  const guint at = board->sick != NULL ? studio_scene_card_of (frame->scene, board->sick) : STUDIO_NO_ITEM;
+  g_autoptr (PangoLayout) text = NULL;
+  const StudioItem *item;
+  double x, y;
+  cairo_t *cr;
+
+  if (!board->context.shows_health || at >= frame->scene->n_items
+      || studio_geometry_detail (frame->view->zoom) != STUDIO_DETAIL_ALL)
+    return;
+  item = &frame->scene->item[at];
+  text = studio_small_text_new (gtk_widget_get_pango_context (board->widget), "");
+  studio_view_to_screen (frame->view, item->x, item->y + item->height, &x, &y);
+  cr = begin (frame);
+  studio_draw_health_sentence (cr, board->complaint, x, y, MAX (item->width * frame->view->zoom, 150),
+                               frame->view->height, frame->theme, text);
   cairo_destroy (cr);
 }
 
@@ -134,6 +162,7 @@ canvas_drawing_snapshot (CanvasBoard *board, GtkSnapshot *snapshot)
   draw_wires (board, &frame, scene);
   canvas_cards_snapshot (board->cards, snapshot);
   canvas_marks_snapshot (board->marks, snapshot, scene, frame.view, frame.theme);
+  draw_complaint (board, &frame);
   draw_legends (board, &frame);
   draw_shape_label (board, &frame);
   draw_hints (board, &frame, scene);

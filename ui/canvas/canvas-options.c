@@ -1,6 +1,7 @@
 #include "ui/canvas/canvas-options.h"
 
 #include "ui/scene/studio-copies.h"
+#include "ui/scene/studio-health.h"
 #include "ui/scene/studio-measure.h"
 #include "ui/scene/studio-partitions.h"
 #include "ui/scene/studio-routes.h"
@@ -12,6 +13,7 @@ struct _CanvasOptions
   StudioShapes shapes;
   char **devices;
   GHashTable *stages, *times;
+  GPtrArray *health;
 };
 
 CanvasOptions *
@@ -26,6 +28,7 @@ canvas_options_free (CanvasOptions *self)
   g_strfreev (self->devices);
   g_clear_pointer (&self->stages, g_hash_table_unref);
   g_clear_pointer (&self->times, g_hash_table_unref);
+  g_clear_pointer (&self->health, g_ptr_array_unref);
   g_free (self);
 }
 
@@ -78,6 +81,19 @@ canvas_options_set_times (CanvasOptions *self, GHashTable *seconds, StudioScene 
   return TRUE;
 }
 
+gboolean
+canvas_options_set_health (CanvasOptions *self, GPtrArray *nodes, const LoomNet *net, StudioScene *scene)
+{
+  if (self->health == NULL && nodes == NULL)
+    return FALSE;
+  if (nodes != NULL)
+    g_ptr_array_ref (nodes);
+  g_clear_pointer (&self->health, g_ptr_array_unref);
+  self->health = nodes;
+  studio_health_set (scene, net, nodes);
+  return TRUE;
+}
+
 void
 canvas_options_apply (const CanvasOptions *self, StudioScene *scene)
 {
@@ -88,8 +104,10 @@ canvas_options_apply (const CanvasOptions *self, StudioScene *scene)
 }
 
 void
-canvas_options_apply_times (const CanvasOptions *self, StudioScene *scene)
+canvas_options_apply_measured (const CanvasOptions *self, const LoomNet *net, StudioScene *scene)
 {
   if (self->times != NULL)
     studio_measure_set_times (scene, self->times);
+  if (self->health != NULL)
+    studio_health_set (scene, net, self->health);
 }

@@ -1,5 +1,5 @@
 /* What is set on each new scene before its cards are made: how wires and shapes are shown, the devices of this machine,
- * the stages of a pipeline and the times of a run. */
+ * the stages of a pipeline, and times and health of a run. */
 #pragma once
 
 #include "ui/scene/studio-scene.h"
@@ -24,9 +24,13 @@ gboolean canvas_options_set_stages (CanvasOptions *self, GHashTable *stages);
  * before either. */
 gboolean canvas_options_set_times (CanvasOptions *self, GHashTable *seconds, StudioScene *scene);
 
-/* Sets all but the times on a new scene: cards are made from it. */
+/* LoomHealthNode; NULL: not measured. Also sets it on this scene, with its net. Returns FALSE if there was none before
+ * either. */
+gboolean canvas_options_set_health (CanvasOptions *self, GPtrArray *nodes, const LoomNet *net, StudioScene *scene);
+
+/* Sets all but what a run measures on a new scene: cards are made from it. */
 void canvas_options_apply (const CanvasOptions *self, StudioScene *scene);
-/* Sets the times, if any: after the cards are made, whose texts do not depend on them. */
-void canvas_options_apply_times (const CanvasOptions *self, StudioScene *scene);
+/* Sets times and health, if any: after the cards are made, whose texts do not depend on them. */
+void canvas_options_apply_measured (const CanvasOptions *self, const LoomNet *net, StudioScene *scene);
 
 G_END_DECLS

@@ -70,7 +70,7 @@ make_cards (CanvasSync *self, StudioScene *scene)
   canvas_options_apply (self->options, scene);
   canvas_cards_sync (self->cards, scene);
   describe (self, scene);
-  canvas_options_apply_times (self->options, scene);
+  canvas_options_apply_measured (self->options, studio_document_get_net (self->document), scene);
   canvas_samples_read (self->samples, scene, studio_document_get_graph (self->document));
   self->scene = scene->id;
 }

@@ -4,6 +4,7 @@
 
 #include "ui/document/studio-quick-fix.h"
 #include "ui/drawing/studio-formula.h"
+#include "ui/scene/studio-health.h"
 #include "ui/scene/studio-measure.h"
 #include "ui/scene/studio-partitions.h"
 
@@ -105,6 +106,15 @@ add_costs (GString *markup, const StudioScene *scene, const StudioItem *item)
 }
 
 static void
+add_health (GString *markup, const StudioItem *item)
+{
+  g_autofree char *words = studio_health_words (&item->health);
+
+  if (words != NULL)
+    add_line (markup, words);
+}
+
+static void
 add_device (GString *markup, const StudioItem *item)
 {
   g_autofree char *line = NULL;
@@ -164,6 +174,7 @@ describe_card (GString *markup, CanvasTooltip *self, const StudioScene *scene, c
     if (item->output[p].typed)
       add_type (markup, TRUE, &item->output[p].type);
   add_costs (markup, scene, item);
+  add_health (markup, item);
   add_device (markup, item);
   add_part (markup, item);
   if (item->waits_for != NULL)

@@ -28,6 +28,7 @@ typedef struct
   const StudioGesture *gesture;
   const CanvasHover *hover;
   StudioMeasure measure; /* of the costs on cards */
+  gboolean shows_health; /* on cards instead of costs */
 } CardContext;
 
 G_END_DECLS

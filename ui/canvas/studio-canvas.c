@@ -40,7 +40,8 @@ static guint signals[N_SIGNALS];
 enum
 {
   PROP_SHOW_COST = 1,
-  PROP_COST_MEASURE
+  PROP_COST_MEASURE,
+  PROP_SHOW_HEALTH
 };
 
 /* ---- virtual functions of the widget ---------------------------------------- */
@@ -199,10 +200,25 @@ studio_canvas_get_property (GObject *object, guint id, GValue *value, GParamSpec
     g_value_set_boolean (value, measure != STUDIO_MEASURE_NONE);
   else if (id == PROP_COST_MEASURE)
     g_value_set_string (value, studio_measure_name (measure));
+  else if (id == PROP_SHOW_HEALTH)
+    g_value_set_boolean (value, STUDIO_CANVAS (object)->board->context.shows_health);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
+static void
+set_health (StudioCanvas *self, gboolean on)
+{
+  CardContext *context = &self->board->context;
+
+  if (context->shows_health == on)
+    return;
+  context->shows_health = on;
+  canvas_board_restyle (self->board, FALSE);
+  g_object_notify (G_OBJECT (self), "show-health");
+}
+
+/* Costs and health have the same place on a card. */
 static void
 set_measure (StudioCanvas *self, StudioMeasure measure)
 {
@@ -210,7 +226,10 @@ set_measure (StudioCanvas *self, StudioMeasure measure)
     return;
   self->board->context.measure = measure;
   if (measure != STUDIO_MEASURE_NONE)
-    self->last_measure = measure;
+    {
+      self->last_measure = measure;
+      set_health (self, FALSE);
+    }
   canvas_board_restyle (self->board, FALSE);
   g_object_notify (G_OBJECT (self), "show-cost");
   g_object_notify (G_OBJECT (self), "cost-measure");
@@ -225,6 +244,12 @@ studio_canvas_set_property (GObject *object, guint id, const GValue *value, GPar
     set_measure (self, g_value_get_boolean (value) ? self->last_measure : STUDIO_MEASURE_NONE);
   else if (id == PROP_COST_MEASURE)
     set_measure (self, studio_measure_find (g_value_get_string (value)));
+  else if (id == PROP_SHOW_HEALTH)
+    {
+      if (g_value_get_boolean (value))
+        set_measure (self, STUDIO_MEASURE_NONE);
+      set_health (self, g_value_get_boolean (value));
+    }
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
@@ -270,6 +295,10 @@ studio_canvas_class_init (StudioCanvasClass *klass)
       G_OBJECT_CLASS (klass), PROP_COST_MEASURE,
       g_param_spec_string ("cost-measure", NULL, NULL, "none",
                            G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY));
+  g_object_class_install_property (
+      G_OBJECT_CLASS (klass), PROP_SHOW_HEALTH,
+      g_param_spec_boolean ("show-health", NULL, NULL, FALSE,
+                            G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY));
   widget_class->snapshot = studio_canvas_snapshot;
   widget_class->size_allocate = studio_canvas_size_allocate;
   widget_class->measure = studio_canvas_measure;
@@ -582,6 +611,23 @@ studio_canvas_set_times (StudioCanvas *self, GHashTable *seconds)
 {
   if (canvas_options_set_times (self->board->options, seconds, canvas_board_scene (self->board)))
     canvas_board_restyle (self->board, FALSE);
+}
+
+void
+studio_canvas_set_health (StudioCanvas *self, GPtrArray *nodes, const char *path, const char *sentence)
+{
+  CanvasBoard *board = self->board;
+  StudioScene *scene = canvas_board_scene (board);
+
+  if (!canvas_options_set_health (board->options, nodes, studio_document_get_net (board->document), scene))
+    return;
+  g_free (board->sick);
+  g_free (board->complaint);
+  board->sick = g_strdup (path);
+  board->complaint = g_strdup (sentence);
+  canvas_cards_restyle (board->cards, FALSE);
+  canvas_cards_describe (board->cards, scene);
+  canvas_board_redraw_wires (board);
 }
 
 void

@@ -84,6 +84,9 @@ void studio_canvas_set_live (StudioCanvas *self, const char *node_path, const ch
 void studio_canvas_set_numbers (StudioCanvas *self, const char *node_path, const char *text);
 /* The measured time of each node: seconds (double *) by path, kept by the canvas; NULL removes them. */
 void studio_canvas_set_times (StudioCanvas *self, GHashTable *seconds);
+/* The health of each node, LoomHealthNode, kept by the canvas; NULL removes it. path, sentence: the sickest node, and
+ * what it has; NULL: none. */
+void studio_canvas_set_health (StudioCanvas *self, GPtrArray *nodes, const char *path, const char *sentence);
 /* Stages of a pipeline that no node names: path → GINT_TO_POINTER (stage + 1), kept by the canvas; NULL: there are
  * none. */
 void studio_canvas_set_stages (StudioCanvas *self, GHashTable *stages);

@@ -2,6 +2,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/scene/studio-health.h"
 #include "ui/scene/studio-partitions.h"
 
 /* More names than this are no help to a listener. */
@@ -60,7 +61,8 @@ studio_node_words (const StudioScene *scene, guint at, const char *mark)
 {
   const StudioItem *item = &scene->item[at];
   GString *description = g_string_new (NULL);
-  g_autofree char *stage = studio_item_stage_text (item), *split = studio_item_split_text (item);
+  g_autofree char *stage = studio_item_stage_text (item), *split = studio_item_split_text (item),
+                  *health = studio_health_words (&item->health);
   StudioTone tone = studio_item_tone (item);
 
   for (guint p = 0; p < item->n_outputs; p++)
@@ -81,6 +83,7 @@ studio_node_words (const StudioScene *scene, guint at, const char *mark)
   add_words (description, item->is_frame, "%s", item->summary);
   add_words (description, item->folded || item->is_frame, "%s", _ ("collapsed"));
   add_words (description, item->frozen, "%s", _ ("frozen"));
+  add_words (description, health != NULL, "%s", health);
   add_words (description, item->fault != NULL,
              tone == STUDIO_TONE_ERROR  ? _ ("fault: %s")
              : tone == STUDIO_TONE_TODO ? _ ("to do: %s")
@@ -125,6 +128,8 @@ studio_node_words_digest (const StudioScene *scene, guint at, const char *mark)
   h = (h * 31 + (guint)item->in_stage) * 31 + (guint)(item->in_stage ? item->first_stage * 64 + item->last_stage : 0);
   h = ((h * 2 + (guint)item->muted) * 2 + (guint)item->folded) * 2 + (guint)item->frozen;
   h = mix (h * 2 + (guint)item->is_frame, item->is_frame ? item->summary : NULL);
+  /* Not the norms, which change with every report. */
+  h = (h * 31 + (guint)item->health.is_known * 64 + (guint)item->health.verdict) * 31 + (guint)item->health.dead;
   h = mix (mix (h, item->fault), item->waits_for) * 4 + (guint)studio_item_tone (item);
   for (guint p = 0; p < item->n_inputs; p++)
     for (guint i = item->input[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_in)

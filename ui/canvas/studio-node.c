@@ -12,6 +12,7 @@
 #include "ui/canvas/studio-node-words.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-cost.h"
+#include "ui/drawing/draw-health.h"
 #include "ui/drawing/draw-far.h"
 #include "ui/drawing/draw-fault.h"
 
@@ -218,6 +219,18 @@ snapshot_cost (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
 }
 
 static void
+snapshot_health (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme)
+{
+  cairo_t *cr;
+
+  if (self->port == NULL)
+    self->port = studio_small_text_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), "");
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (-60, item->height - 16, item->width + 60, 56));
+  studio_draw_health (cr, item, item->width, item->height, STUDIO_CARD_RADIUS, theme, self->port);
+  cairo_destroy (cr);
+}
+
+static void
 snapshot_frozen (GtkSnapshot *snapshot, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme)
 {
   double x, y;
@@ -278,6 +291,8 @@ snapshot_far (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, c
       if (self->context->measure != STUDIO_MEASURE_NONE)
         studio_draw_cost (cr, studio_document_get_scene (self->context->document), item, self->context->measure, w, h,
                           0, theme, NULL);
+      if (self->context->shows_health)
+        studio_draw_health (cr, item, w, h, 0, theme, NULL);
       cairo_destroy (cr);
     }
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (x - 4, x - 4, w + 8, h + 8));
@@ -408,6 +423,8 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     }
   if (self->context->measure != STUDIO_MEASURE_NONE)
     snapshot_cost (self, snapshot, item, theme);
+  if (self->context->shows_health)
+    snapshot_health (self, snapshot, item, theme);
   if (item->fault != NULL)
     snapshot_fault (snapshot, item, texts, theme);
 }

@@ -72,6 +72,8 @@ stroke_link (cairo_t *cr, const StudioLink *link, const StudioTheme *theme, doub
   StudioLine line = link->typed ? studio_dtype_line (link->type.dtype) : STUDIO_LINE_SOLID;
   StudioColor color = lit (link, selected ? &theme->accent : studio_theme_wire (theme, link));
 
+  if (link->thickness > 0)
+    width *= link->thickness;
   studio_stroke_line (cr, line, &color, &theme->background,
                       selected && line != STUDIO_LINE_DOUBLE ? width * 1.6 : width);
 }

@@ -8,6 +8,7 @@
 #include "ui/page/studio-disk-bar.h"
 #include "ui/page/studio-evaluate-tab.h"
 #include "ui/page/studio-exporter.h"
+#include "ui/page/studio-health-line.h"
 #include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-layer-commands.h"
 #include "ui/page/studio-lesson-tab.h"
@@ -265,6 +266,14 @@ static const StudioCommandRow commands[] = {
     N_ ("Continue at a Tenth of the Learning Rate"),
     { NULL },
     "checkpoint resume slower" },
+  { "go-back",
+    NULL,
+    PAGE_HEALTH,
+    G_CALLBACK (studio_health_line_go_back),
+    N_ ("Training"),
+    N_ ("Go Back to When the Net Was Healthy"),
+    { NULL },
+    "checkpoint undo earlier step health" },
   { "show-run",
     NULL,
     PAGE_WINDOWS,
@@ -629,6 +638,11 @@ static const StudioCommand more[] = {
   { "win.cost::operations", N_ ("View"), N_ ("Op_erations on Cards"), "cost flops bar", { NULL } },
   { "win.cost::activations", N_ ("View"), N_ ("_Activations on Cards"), "cost memory bytes bar", { NULL } },
   { "win.cost::time", N_ ("View"), N_ ("Measured _Time on Cards"), "cost seconds speed bar profile", { NULL } },
+  { "win.health",
+    N_ ("View"),
+    N_ ("_Health of the Net"),
+    "gradient dead saturated vanishing exploding norm",
+    { "F7" } },
   { "win.speed::watch", N_ ("Training"), N_ ("_Stretch Short Runs to 30 Seconds"), "slow watch speed", { NULL } },
   { "win.speed::full", N_ ("Training"), N_ ("Train at Full Sp_eed"), "fast", { NULL } },
 };

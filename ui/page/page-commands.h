@@ -20,6 +20,7 @@ typedef enum
   PAGE_COVER,        /* StudioStartCover */
   PAGE_NAVIGATION,   /* StudioNavigation */
   PAGE_STATUS,       /* StudioStatusLine */
+  PAGE_HEALTH,       /* StudioHealthLine */
   PAGE_HISTORY,      /* StudioHistoryTab */
   PAGE_COMPARING,    /* StudioComparing */
   PAGE_TASK,         /* StudioTaskTab */

@@ -113,6 +113,11 @@ page_dump_state (const PageDump *self)
                      studio_slides_get_current (self->slides), studio_slides_n (self->slides),
                      studio_present_layer_get_spotlight (self->layer), studio_present_layer_get_tool (self->layer),
                      studio_present_layer_n_strokes (self->layer), studio_canvas_get_zoom (self->canvas));
+  const char *sick = studio_health_watch_get_sick (self->health),
+             *complaint = studio_health_watch_get_sentence (self->health);
+  studio_dump_print ("geometry health\treports=%u\tback=%" G_GINT64_FORMAT "\tsick=%s\tcomplaint=%s\n",
+                     studio_health_watch_n_reports (self->health), studio_health_watch_get_back (self->health),
+                     sick != NULL ? sick : "-", complaint != NULL ? complaint : "-");
   studio_dump_print (
       "geometry state\trun=%s\tstep=%" G_GINT64_FORMAT "\tloss=%.17g\tpoints=%zu\tprevious=%zu\tmarks=%u\tpid=%s"
       "\tpause_ms=%.1f\tmap_step=%" G_GINT64_FORMAT

@@ -4,6 +4,7 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/present/studio-present-layer.h"
 #include "ui/present/studio-slides.h"
+#include "ui/pins/studio-health-watch.h"
 #include "ui/pins/studio-pin.h"
 #include "ui/run/studio-run.h"
 
@@ -15,6 +16,7 @@ typedef struct
   StudioCanvas *canvas;
   StudioRun *run;
   StudioPins *pins;
+  StudioHealthWatch *health;
   StudioSlides *slides;
   StudioPresentLayer *layer;
   gboolean is_presenting;

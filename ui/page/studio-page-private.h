@@ -10,6 +10,7 @@
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-guard.h"
 #include "ui/page/studio-evaluate-tab.h"
+#include "ui/page/studio-health-line.h"
 #include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-layer-commands.h"
 #include "ui/page/studio-lesson-tab.h"
@@ -23,6 +24,7 @@
 #include "ui/page/studio-start-cover.h"
 #include "ui/page/studio-status-line.h"
 #include "ui/page/studio-task-tab.h"
+#include "ui/pins/studio-health-watch.h"
 #include "ui/pins/studio-hover-values.h"
 #include "ui/pins/studio-node-times.h"
 #include "ui/timeline/studio-pipeline-stages.h"
@@ -58,6 +60,7 @@ struct _StudioPage
   StudioRunBanners *run_bars;
   StudioRunPanel *run_panel;
   StudioFaultList *faults;
+  StudioHealthLine *health_line;
   StudioPresentLayer *present_layer;
 
   /* what the canvas shows of the run */
@@ -69,6 +72,7 @@ struct _StudioPage
   StudioBreakpoints *breakpoints;
   StudioInstant *instant;
   StudioStepLayer *step_layer; /* owned by its parent */
+  StudioHealthWatch *health;
 
   /* controllers */
   StudioQuestions *questions;

@@ -283,6 +283,7 @@ make_run (StudioPage *self)
       = studio_step_layer_new (self->document, self->canvas, self->stepper, self->breakpoints, self->instant);
   gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (self->step_layer));
   gtk_box_append (GTK_BOX (self->upper), studio_step_bar_new (self->stepper));
+  self->health = studio_health_watch_new (self->document, self->canvas, self->run);
 }
 
 static void
@@ -300,6 +301,8 @@ make_status_line (StudioPage *self)
 {
   self->faults = studio_fault_list_new (self->document, self->canvas, self->toasts);
   studio_status_line_set_parts (self->status_line, self->canvas, self->faults);
+  self->health_line = studio_health_line_new (self->health, self->runner);
+  studio_status_line_set_health (self->status_line, GTK_WIDGET (self->health_line));
   studio_disk_bar_set_document (self->disk_bar, self->document);
 }
 
@@ -360,6 +363,7 @@ make_commands (StudioPage *self)
     [PAGE_COVER] = &self->start_cover,
     [PAGE_NAVIGATION] = &self->navigation,
     [PAGE_STATUS] = self->status_line,
+    [PAGE_HEALTH] = self->health_line,
     [PAGE_HISTORY] = self->history_tab,
     [PAGE_COMPARING] = self->comparing,
     [PAGE_TASK] = self->task_tab,
@@ -507,6 +511,7 @@ page_dispose (GObject *object)
   if (self->instant != NULL)
     g_object_run_dispose (G_OBJECT (self->instant));
   g_clear_object (&self->instant);
+  g_clear_object (&self->health);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_page_parent_class)->dispose (object);
@@ -795,13 +800,9 @@ studio_page_presenting_key (StudioPage *self, guint keyval, GdkModifierType stat
 static PageDump
 dump_of (StudioPage *self)
 {
-  return (PageDump){ self->document,
-                     self->canvas,
-                     self->run,
-                     self->pins,
-                     self->slides,
-                     self->present_layer,
-                     studio_presentation_is_on (self->presentation) };
+  return (
+      PageDump){ self->document, self->canvas, self->run,           self->pins,
+                 self->health,   self->slides, self->present_layer, studio_presentation_is_on (self->presentation) };
 }
 
 void

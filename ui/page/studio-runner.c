@@ -17,6 +17,7 @@ struct _StudioRunner
   GtkWidget *toasts;
   StudioQuestions *questions;
   guint elsewhere_timer; /* while another page trains this graph */
+  gint64 back;           /* the step to go back to when the run has stopped; 0: none */
 };
 
 G_DEFINE_FINAL_TYPE (StudioRunner, studio_runner, G_TYPE_OBJECT)
@@ -283,6 +284,32 @@ begin_or_continue (StudioRunner *self, Beginning how)
     start (self, how);
 }
 
+/* The run has ended. Stopping it has written another checkpoint, which may have replaced the one of that step. */
+static void
+go_back_now (StudioRunner *self)
+{
+  const gint64 step = self->back;
+  self->back = 0;
+  if (studio_run_find_checkpoint (self->run, step) <= 0)
+    {
+      studio_toasts_say (self->toasts, _ ("The run has no checkpoint left from before. Restart it."));
+      return;
+    }
+  studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
+  studio_run_go_back (self->run, step);
+  g_signal_emit (self, signals[RESUMED], 0);
+}
+
+void
+studio_runner_go_back (StudioRunner *self, gint64 step)
+{
+  self->back = step;
+  if (studio_run_is_live (self->run))
+    studio_run_stop (self->run);
+  else
+    go_back_now (self);
+}
+
 void
 studio_runner_step (StudioRunner *self)
 {
@@ -322,6 +349,8 @@ state_cb (StudioRun *run, StudioRunner *self)
   StudioRunState state = studio_run_get_state (run);
   if (state == STUDIO_RUN_STARTING || state == STUDIO_RUN_RUNNING)
     studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
+  if (self->back > 0 && !studio_run_is_live (run))
+    go_back_now (self);
 }
 
 static void

@@ -33,6 +33,8 @@ void studio_runner_use_batch (StudioRunner *self, const char *batch);
 /* From the newest checkpoint, on the device and for the epochs of the document. */
 void studio_runner_continue (StudioRunner *self);
 void studio_runner_continue_slower (StudioRunner *self); /* at a tenth of the learning rate */
+/* Resumes from the newest checkpoint at or before this step; a run that trains is stopped first. */
+void studio_runner_go_back (StudioRunner *self, gint64 step);
 /* Asks whether data outside the graph's folder may be read, if some need that. */
 void studio_runner_ask_to_read (StudioRunner *self);
 

@@ -7,7 +7,7 @@
 struct _StudioStatusLine
 {
   GtkBox parent_instance;
-  GtkWidget *faults_button, *faults_popover, *zoom_button;
+  GtkWidget *faults_button, *faults_popover, *totals_label, *zoom_button;
   StudioFaultList *faults;
   StudioCanvas *canvas; /* NULL: disposed */
   char *totals;
@@ -91,6 +91,8 @@ set_zoom_menu (StudioStatusLine *self)
                                            "win.cost::activations",
                                            "win.cost::time",
                                            NULL,
+                                           "win.health",
+                                           NULL,
                                            NULL };
   g_autoptr (GMenuModel) menu = studio_commands_menu (zoom_menu);
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->zoom_button), menu);
@@ -112,6 +114,14 @@ studio_status_line_set_parts (StudioStatusLine *self, StudioCanvas *canvas, Stud
   g_signal_connect_object (canvas, "view-changed", G_CALLBACK (zoom_cb), self, G_CONNECT_SWAPPED);
   faults_changed_cb (faults, self);
   set_zoom_menu (self);
+}
+
+void
+studio_status_line_set_health (StudioStatusLine *self, GtkWidget *health)
+{
+  gtk_box_insert_child_after (GTK_BOX (self), health, self->totals_label);
+  g_object_bind_property (health, "visible", self->totals_label, "visible",
+                          G_BINDING_SYNC_CREATE | G_BINDING_INVERT_BOOLEAN);
 }
 
 static void
@@ -161,6 +171,7 @@ studio_status_line_class_init (StudioStatusLineClass *klass)
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-status-line.ui");
   gtk_widget_class_bind_template_child (widget_class, StudioStatusLine, faults_button);
   gtk_widget_class_bind_template_child (widget_class, StudioStatusLine, faults_popover);
+  gtk_widget_class_bind_template_child (widget_class, StudioStatusLine, totals_label);
   gtk_widget_class_bind_template_child (widget_class, StudioStatusLine, zoom_button);
 }
 

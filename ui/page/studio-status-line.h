@@ -12,6 +12,8 @@ G_DECLARE_FINAL_TYPE (StudioStatusLine, studio_status_line, STUDIO, STATUS_LINE,
 
 /* Property "totals": "12 layers · 61,706 parameters". Call once. */
 void studio_status_line_set_parts (StudioStatusLine *self, StudioCanvas *canvas, StudioFaultList *faults);
+/* Adds a widget that replaces the totals while it is visible. */
+void studio_status_line_set_health (StudioStatusLine *self, GtkWidget *health);
 /* Opens the list of faults if the line is mapped. */
 void studio_status_line_show_faults (StudioStatusLine *self);
 

@@ -72,8 +72,10 @@ view_actions_install (GActionMap *map, StudioCanvas *canvas, StudioMinimap *mini
   gboolean wanted = studio_settings_get_boolean ("minimap", TRUE);
   const GActionEntry entry = { .name = "minimap", .state = wanted ? "true" : "false", .change_state = minimap_cb };
   g_autoptr (GPropertyAction) cost = g_property_action_new ("cost", canvas, "cost-measure");
+  g_autoptr (GPropertyAction) health = g_property_action_new ("health", canvas, "show-health");
   g_action_map_add_action_entries (map, &entry, 1, minimap);
   g_action_map_add_action (map, G_ACTION (cost));
+  g_action_map_add_action (map, G_ACTION (health));
   install_wires (map, canvas);
   install_tensors (map, canvas);
   studio_minimap_set_wanted (minimap, wanted);

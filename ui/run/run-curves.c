@@ -17,6 +17,7 @@ mark_free (gpointer data)
 {
   StudioRunMark *m = data;
   g_free (m->label);
+  g_free (m->name);
   g_free (m);
 }
 
@@ -126,4 +127,24 @@ run_curves_add_mark (RunCurves *curves, double step, const char *label)
   m->step = step;
   m->label = g_strdup (label);
   g_ptr_array_add (curves->marks, m);
+}
+
+void
+run_curves_add_change (RunCurves *curves, double step, const char *name, double value)
+{
+  g_autofree char *label = g_strdup_printf ("%s %g", name, value);
+  StudioRunMark *m;
+
+  run_curves_add_mark (curves, step, label);
+  m = curves->marks->pdata[curves->marks->len - 1];
+  m->name = g_strdup (name);
+  m->value = value;
+}
+
+void
+run_curves_forget_marks_after (RunCurves *curves, double step)
+{
+  for (guint i = curves->marks->len; i > 0; i--)
+    if (((const StudioRunMark *)curves->marks->pdata[i - 1])->step > step)
+      g_ptr_array_remove_index (curves->marks, i - 1);
 }

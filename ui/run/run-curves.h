@@ -12,6 +12,8 @@ typedef struct
 {
   double step;
   char *label;
+  char *name; /* of a hyper-parameter that was changed; NULL: another mark */
+  double value;
 } StudioRunMark;
 
 typedef struct
@@ -41,5 +43,9 @@ RunCurve *run_curves_get (RunCurves *curves, int metric);
 void run_curves_add_evaluation (RunCurves *curves, const char *split, gint64 step, double loss,
                                 const char *const *names, const double *values, gsize n);
 void run_curves_add_mark (RunCurves *curves, double step, const char *label);
+/* Marks that a hyper-parameter has this value from this step on. */
+void run_curves_add_change (RunCurves *curves, double step, const char *name, double value);
+/* Removes the marks after this step. */
+void run_curves_forget_marks_after (RunCurves *curves, double step);
 
 G_END_DECLS

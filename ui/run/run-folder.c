@@ -123,7 +123,7 @@ run_folder_move_note (const char *from, const char *to)
 /* ---- contents of a folder ---------------------------------------------------------- */
 
 gint64
-run_folder_newest_checkpoint (const char *folder)
+run_folder_find_checkpoint (const char *folder, gint64 most)
 {
   g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
   g_autoptr (LoomFolder) checkpoints = files != NULL ? loom_folder_enter (files, "checkpoints", FALSE, NULL) : NULL;
@@ -133,10 +133,16 @@ run_folder_newest_checkpoint (const char *folder)
     {
       char *end;
       gint64 step = g_ascii_strtoll (names[i], &end, 10);
-      if (end != names[i] && *end == '\0')
+      if (end != names[i] && *end == '\0' && step <= most)
         newest = MAX (newest, step);
     }
   return newest;
+}
+
+gint64
+run_folder_newest_checkpoint (const char *folder)
+{
+  return run_folder_find_checkpoint (folder, G_MAXINT64);
 }
 
 static gboolean

@@ -21,8 +21,9 @@ void run_folder_move_note (const char *from, const char *to);
 /* Returns the newest folder of this graph that was interrupted after a checkpoint, or NULL. live: a run of the graph is
  * training now. */
 char *run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live);
-/* The highest step under checkpoints/; -1: none. */
+/* The highest step under checkpoints/, and the highest of at most `most`; -1: none. */
 gint64 run_folder_newest_checkpoint (const char *folder);
+gint64 run_folder_find_checkpoint (const char *folder, gint64 most);
 /* Reads a file of the run up to max bytes; NULL if it is missing or a symbolic link. */
 char *run_folder_read (const char *folder, const char *name, gsize max, gsize *length);
 /* The learning rate before its schedule at the checkpoint of this step, which may differ from the graph's. NaN:

@@ -4,6 +4,25 @@
 
 #include <glib/gi18n.h>
 
+#include "engine/loom.h"
+
+static void
+set (StudioMemoryVerdict *verdict, const char *planned, const char *there, gint64 batch)
+{
+  verdict->batch = batch;
+  verdict->text
+      = batch > 0 ? g_strdup_printf (_ ("%1$s planned, %2$s there. A batch of %3$d fits."), planned, there, (int)batch)
+                  : g_strdup_printf (_ ("%1$s planned, %2$s there."), planned, there);
+}
+
+void
+studio_memory_verdict_set (StudioMemoryVerdict *verdict, double planned, double there, gint64 batch)
+{
+  g_autofree char *needed = loom_bytes_to_string (planned), *available = loom_bytes_to_string (there);
+
+  set (verdict, needed, available, batch);
+}
+
 gboolean
 studio_memory_verdict_read (const char *sentence, StudioMemoryVerdict *verdict)
 {
@@ -18,12 +37,7 @@ studio_memory_verdict_read (const char *sentence, StudioMemoryVerdict *verdict)
   g_autofree char *planned = g_match_info_fetch (match, 1), *there = g_match_info_fetch (match, 2);
   g_autofree char *batch = g_match_info_fetch (match, 3);
 
-  verdict->batch = batch != NULL ? g_ascii_strtoll (batch, NULL, 10) : 0;
-  if (verdict->batch > 0)
-    verdict->text
-        = g_strdup_printf (_ ("%1$s planned, %2$s there. A batch of %3$d fits."), planned, there, (int)verdict->batch);
-  else
-    verdict->text = g_strdup_printf (_ ("%1$s planned, %2$s there."), planned, there);
+  set (verdict, planned, there, batch != NULL ? g_ascii_strtoll (batch, NULL, 10) : 0);
   return TRUE;
 }
 

@@ -11,6 +11,8 @@ typedef struct
   gint64 batch; /* of each rank; 0: none is known to fit */
 } StudioMemoryVerdict;
 
+/* Bytes; batch as in the struct. verdict is empty before. */
+void studio_memory_verdict_set (StudioMemoryVerdict *verdict, double planned, double there, gint64 batch);
 /* FALSE for a sentence that is of something else. */
 gboolean studio_memory_verdict_read (const char *sentence, StudioMemoryVerdict *verdict);
 void studio_memory_verdict_clear (StudioMemoryVerdict *verdict);

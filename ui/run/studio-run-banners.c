@@ -8,13 +8,14 @@
 #include <math.h>
 
 #include "ui/charts/studio-plot.h"
-#include "ui/run/studio-memory-verdict.h"
+#include "ui/run/studio-memory-forecast.h"
 
 struct _StudioRunBanners
 {
   GtkWidget parent_instance;
   StudioDocument *document;
   StudioRun *run;
+  StudioMemoryForecast *forecast;
 
   GtkWidget *version_bar, *version_label, *version_show;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
@@ -23,7 +24,7 @@ struct _StudioRunBanners
   guint hide;    /* a timeout until the second click of a double click has passed */
 };
 
-G_DEFINE_TYPE (StudioRunBanners, studio_run_banners, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioRunBanners, studio_run_banners, GTK_TYPE_WIDGET)
 
 /* ---- display --------------------------------------------------------------------- */
 
@@ -81,24 +82,47 @@ dup_sentence (StudioRun *run, StudioRunState state)
   return g_strdup_printf (_ ("Stopped at step %s. Training can continue from there."), step);
 }
 
-/* "Use Batch 400", for a run that does not fit into memory. */
+/* "Use Batch 400"; 0: none is known to fit. */
 static void
-show_batch (StudioRunBanners *self, StudioRunState state)
+offer_batch (StudioRunBanners *self, gint64 batch)
 {
-  g_auto (StudioMemoryVerdict) verdict = { 0 };
-  gboolean shown = state == STUDIO_RUN_FAILED
-                   && studio_memory_verdict_read (studio_run_get_message (self->run), &verdict) && verdict.batch > 0;
-
-  gtk_widget_set_visible (self->batch_button, shown);
-  gtk_widget_set_tooltip_text (self->end_label, verdict.text != NULL ? studio_run_get_message (self->run) : NULL);
-  if (!shown)
+  gtk_widget_set_visible (self->batch_button, batch > 0);
+  if (batch <= 0)
     return;
-  g_autofree char *label = g_strdup_printf (_ ("Use _Batch %d"), (int)verdict.batch);
-  g_autofree char *target = g_strdup_printf ("%d", (int)verdict.batch);
+  g_autofree char *label = g_strdup_printf (_ ("Use _Batch %d"), (int)batch);
+  g_autofree char *target = g_strdup_printf ("%d", (int)batch);
   gtk_button_set_label (GTK_BUTTON (self->batch_button), label);
   gtk_widget_set_tooltip_text (self->batch_button, _ ("Sets the batch size of the graph and trains (Enter)"));
   gtk_actionable_set_action_target (GTK_ACTIONABLE (self->batch_button), "s", target);
   gtk_actionable_set_action_name (GTK_ACTIONABLE (self->batch_button), "win.use-batch");
+}
+
+/* For a run that did not fit into memory. */
+static void
+show_batch (StudioRunBanners *self, StudioRunState state)
+{
+  g_auto (StudioMemoryVerdict) verdict = { 0 };
+
+  if (state == STUDIO_RUN_FAILED)
+    studio_memory_verdict_read (studio_run_get_message (self->run), &verdict);
+  offer_batch (self, verdict.batch);
+  gtk_widget_set_tooltip_text (self->end_label, verdict.text != NULL ? studio_run_get_message (self->run) : NULL);
+}
+
+/* A run that has not been started would not fit. */
+static void
+show_forecast (StudioRunBanners *self, const StudioMemoryVerdict *forecast)
+{
+  g_clear_handle_id (&self->hide, g_source_remove);
+  gtk_label_set_label (GTK_LABEL (self->end_label), forecast->text);
+  gtk_widget_set_tooltip_text (self->end_label, NULL);
+  gtk_image_set_from_icon_name (GTK_IMAGE (self->end_icon), "dialog-warning-symbolic");
+  gtk_widget_add_css_class (self->end_notice, "bad");
+  gtk_widget_set_visible (self->slower_button, FALSE);
+  gtk_widget_set_visible (self->continue_button, FALSE);
+  offer_batch (self, forecast->batch);
+  gtk_widget_set_sensitive (self->end_notice, TRUE);
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
 }
 
 static void
@@ -153,9 +177,17 @@ state_cb (StudioRun *run, StudioRunBanners *self)
         g_idle_add (focus_continue_cb, g_object_ref (self));
       gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
     }
+  else if (!studio_run_is_live (run) && studio_memory_forecast_get (self->forecast) != NULL)
+    show_forecast (self, studio_memory_forecast_get (self->forecast));
   else
     hide_soon (self);
   studio_run_banners_update_version (self);
+}
+
+static void
+forecast_cb (StudioRunBanners *self)
+{
+  state_cb (self->run, self);
 }
 
 /* Capitalises the first letter of text that elsewhere is in the middle of a line. (transfer full) */
@@ -206,10 +238,8 @@ studio_run_banners_update_version (StudioRunBanners *self)
 {
   guint edits = studio_document_run_changes (self->document);
   gboolean live = studio_run_is_live (self->run);
-  /* A run that can be resumed continues with the number of ranks set now; to one that is done it is a change, as to one
-   * that trains. */
-  gboolean ranks
-      = !studio_run_can_resume (self->run) && studio_run_get_ranks (self->run) != studio_run_get_live_ranks (self->run);
+  /* A run that can be resumed continues with the number of ranks set now, but its steps so far had another one. */
+  gboolean ranks = studio_run_get_ranks (self->run) != studio_run_get_live_ranks (self->run);
   guint changes = edits + (ranks ? 1 : 0);
   gboolean show = changes > 0 && studio_run_get_state (self->run) != STUDIO_RUN_IDLE;
   gboolean ended = gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar));
@@ -241,6 +271,9 @@ run_banners_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->run, self);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
+  if (self->forecast != NULL)
+    g_signal_handlers_disconnect_by_data (self->forecast, self);
+  g_clear_object (&self->forecast);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   GtkWidget *child;
@@ -288,6 +321,8 @@ studio_run_banners_new (StudioDocument *document, StudioRun *run)
   StudioRunBanners *self = g_object_new (STUDIO_TYPE_RUN_BANNERS, NULL);
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
+  self->forecast = studio_memory_forecast_new (document, run);
+  g_signal_connect_swapped (self->forecast, "changed", G_CALLBACK (forecast_cb), self);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
   g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
   g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (studio_run_banners_update_version), self);

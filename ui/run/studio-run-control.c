@@ -19,17 +19,15 @@
 typedef struct
 {
   StudioRun *run;
-  char *mark; /* the label of the mark on the curves after success; may be NULL */
-  double lr;  /* the new learning rate; NaN: unchanged */
+  char *name; /* of the hyper-parameter that it changes; NULL: none */
+  double value;
 } Command;
 
 static Command *
-command_new (StudioRun *self, const char *mark)
+command_new (StudioRun *self)
 {
   Command *command = g_new0 (Command, 1);
   command->run = g_object_ref (self);
-  command->mark = g_strdup (mark);
-  command->lr = NAN;
   return command;
 }
 
@@ -37,7 +35,7 @@ static void
 command_free (Command *command)
 {
   g_object_unref (command->run);
-  g_free (command->mark);
+  g_free (command->name);
   g_free (command);
 }
 
@@ -62,13 +60,13 @@ was_accepted (Command *command, GObject *source, GAsyncResult *result)
         }
       return FALSE;
     }
-  if (!isnan (command->lr))
+  if (g_strcmp0 (command->name, "lr") == 0)
     {
-      self->options.lr = command->lr;
-      studio_run_take_hyper (self, "lr", command->lr);
+      self->options.lr = command->value;
+      studio_run_take_hyper (self, "lr", command->value);
     }
-  if (command->mark != NULL)
-    studio_run_add_mark (self, (double)self->progress.step, command->mark);
+  if (command->name != NULL)
+    studio_run_add_change (self, (double)self->progress.step, command->name, command->value);
   return TRUE;
 }
 
@@ -94,7 +92,7 @@ state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message,
   if (self->step_wanted && self->state == STUDIO_RUN_PAUSED)
     {
       self->step_wanted = FALSE;
-      loom_bus_worker1_call_step_batch (proxy, NULL, accepted_cb, command_new (self, NULL));
+      loom_bus_worker1_call_step_batch (proxy, NULL, accepted_cb, command_new (self));
     }
   if (self->state != STUDIO_RUN_STARTING)
     self->pause_wanted = FALSE;
@@ -255,6 +253,8 @@ start_options (StudioRun *self, gboolean resume, int ranks)
   g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (self->folder));
   if (resume)
     g_variant_builder_add (&b, "{sv}", "resume", g_variant_new_string (self->folder));
+  if (resume && self->resume_step > 0)
+    g_variant_builder_add (&b, "{sv}", "resume_step", g_variant_new_int64 (self->resume_step));
   if (o->paused || self->pause_wanted)
     g_variant_builder_add (&b, "{sv}", "paused", g_variant_new_boolean (TRUE));
   return g_variant_builder_end (&b);
@@ -388,6 +388,17 @@ studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_fold
 
 /* ---- resuming ------------------------------------------------------------------------------- */
 
+/* last: see StudioRun.resume_step. */
+static void
+resume (StudioRun *self, gint64 last)
+{
+  g_autofree char *step = studio_format_count ((double)self->checkpoint_step);
+  g_autofree char *label = g_strdup_printf (_ ("continued at %s"), step);
+  studio_run_add_mark (self, (double)self->checkpoint_step, label);
+  self->resume_step = last;
+  begin (self, TRUE);
+}
+
 void
 studio_run_continue (StudioRun *self, const StudioRunOptions *changes)
 {
@@ -404,14 +415,23 @@ studio_run_continue (StudioRun *self, const StudioRunOptions *changes)
       self->device = g_strdup (changes->device);
     }
   if (self->checkpoint_step < 0)
-    {
-      start_from_the_beginning (self);
-      return;
-    }
-  g_autofree char *step = studio_format_count ((double)self->checkpoint_step);
-  g_autofree char *label = g_strdup_printf (_ ("continued at %s"), step);
-  studio_run_add_mark (self, (double)self->checkpoint_step, label);
-  begin (self, TRUE);
+    start_from_the_beginning (self);
+  else
+    resume (self, 0);
+}
+
+void
+studio_run_go_back (StudioRun *self, gint64 step)
+{
+  const gint64 found = studio_run_find_checkpoint (self, step);
+  if (self->graph_xml == NULL || studio_run_is_live (self) || found <= 0)
+    return;
+  self->options.paused = FALSE;
+  self->options.lr = NAN; /* that of the checkpoint */
+  self->checkpoint_step = found;
+  /* What came after the checkpoint is computed again. */
+  run_curves_forget_marks_after (&self->curves, (double)found);
+  resume (self, found);
 }
 
 /* ---- commands -------------------------------------------------------------------------- */
@@ -422,7 +442,7 @@ paused_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (Command) command = data;
   /* A pause also saves a checkpoint, so that a crash during the pause loses nothing. */
   if (was_accepted (command, source, result))
-    loom_bus_worker1_call_checkpoint (LOOM_BUS_WORKER1 (source), NULL, accepted_cb, command_new (command->run, NULL));
+    loom_bus_worker1_call_checkpoint (LOOM_BUS_WORKER1 (source), NULL, accepted_cb, command_new (command->run));
 }
 
 static void
@@ -433,9 +453,9 @@ want_pause (StudioRun *self, gboolean pause)
     {
       LoomBusWorker1 *proxy = studio_worker_get_proxy (self->worker);
       if (pause)
-        loom_bus_worker1_call_pause (proxy, NULL, accepted_cb, command_new (self, NULL));
+        loom_bus_worker1_call_pause (proxy, NULL, accepted_cb, command_new (self));
       else
-        loom_bus_worker1_call_resume (proxy, NULL, accepted_cb, command_new (self, NULL));
+        loom_bus_worker1_call_resume (proxy, NULL, accepted_cb, command_new (self));
     }
   g_signal_emit_by_name (self, "state-changed");
 }
@@ -448,7 +468,7 @@ studio_run_pause (StudioRun *self)
   else if (self->worker != NULL && self->state == STUDIO_RUN_RUNNING)
     {
       self->stall.pause_requested = g_get_monotonic_time ();
-      loom_bus_worker1_call_pause (studio_worker_get_proxy (self->worker), NULL, paused_cb, command_new (self, NULL));
+      loom_bus_worker1_call_pause (studio_worker_get_proxy (self->worker), NULL, paused_cb, command_new (self));
     }
 }
 
@@ -470,7 +490,7 @@ studio_run_resume (StudioRun *self)
   if (self->state == STUDIO_RUN_STARTING && self->pause_wanted)
     want_pause (self, FALSE);
   else if (self->worker != NULL && self->state == STUDIO_RUN_PAUSED)
-    loom_bus_worker1_call_resume (studio_worker_get_proxy (self->worker), NULL, accepted_cb, command_new (self, NULL));
+    loom_bus_worker1_call_resume (studio_worker_get_proxy (self->worker), NULL, accepted_cb, command_new (self));
 }
 
 void
@@ -479,8 +499,7 @@ studio_run_step (StudioRun *self)
   if (self->worker == NULL || self->state == STUDIO_RUN_STARTING)
     self->step_wanted = TRUE;
   else
-    loom_bus_worker1_call_step_batch (studio_worker_get_proxy (self->worker), NULL, accepted_cb,
-                                      command_new (self, NULL));
+    loom_bus_worker1_call_step_batch (studio_worker_get_proxy (self->worker), NULL, accepted_cb, command_new (self));
 }
 
 /* Nothing is saved: the worker has not finished its step, and with a hanging rank it never does. */
@@ -512,8 +531,7 @@ studio_run_stop (StudioRun *self)
       if (self->stall.stop_requested == 0)
         {
           self->stall.stop_requested = g_get_monotonic_time ();
-          loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, accepted_cb,
-                                      command_new (self, NULL));
+          loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, accepted_cb, command_new (self));
         }
       else if (studio_run_may_force (self))
         end_by_force (self);
@@ -530,10 +548,9 @@ studio_run_set_hyper (StudioRun *self, const char *name, double value)
     }
   if (self->worker == NULL || !studio_run_is_live (self))
     return;
-  g_autofree char *label = g_strdup_printf ("%s %g", name, value);
-  Command *command = command_new (self, label);
-  if (g_str_equal (name, "lr"))
-    command->lr = value;
+  Command *command = command_new (self);
+  command->name = g_strdup (name);
+  command->value = value;
   loom_bus_worker1_call_set_hyper (studio_worker_get_proxy (self->worker), name, value, NULL, accepted_cb, command);
 }
 
@@ -543,7 +560,7 @@ studio_run_set_pace (StudioRun *self, double seconds)
   self->pace = seconds;
   if (self->worker != NULL && self->start_sent && studio_run_is_live (self))
     loom_bus_worker1_call_set_pace (studio_worker_get_proxy (self->worker), seconds, NULL, accepted_cb,
-                                    command_new (self, NULL));
+                                    command_new (self));
 }
 
 double

@@ -29,6 +29,7 @@ struct _StudioRun
   StudioRunOptions options;
   char *device;
   gint64 checkpoint_step;
+  gint64 resume_step; /* of the next start: the newest checkpoint at or before it; 0: the newest */
   char *problem_code; /* of the last fault of this run; NULL: none */
 
   guint numbers_timer;  /* until the next "numbers"; 0: nothing new to show */
@@ -49,5 +50,7 @@ gboolean studio_run_may_force (StudioRun *self);
 void studio_run_drop_worker (StudioRun *self);
 void studio_run_forget_previous (StudioRun *self);
 void studio_run_add_mark (StudioRun *self, double step, const char *label);
+/* Marks that a hyper-parameter has this value from this step on. */
+void studio_run_add_change (StudioRun *self, double step, const char *name, double value);
 
 G_END_DECLS

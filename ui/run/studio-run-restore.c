@@ -64,11 +64,8 @@ add_event (StudioRun *self, JsonObject *event, gint64 until)
   else if (g_str_equal (kind, "eval"))
     add_evaluation (self, event, step, epoch);
   else if (g_str_equal (kind, "hyper"))
-    {
-      g_autofree char *label = g_strdup_printf (
-          "%s %g", json_object_get_string_member_with_default (event, "name", "lr"), number_of (event, "value"));
-      studio_run_add_mark (self, (double)step, label);
-    }
+    studio_run_add_change (self, (double)step, json_object_get_string_member_with_default (event, "name", "lr"),
+                           number_of (event, "value"));
 }
 
 /* Restores curves, figures and marks up to the newest checkpoint. */
@@ -124,6 +121,7 @@ studio_run_find_interrupted (StudioRun *self, const char *graph_hash, const char
   self->options = (StudioRunOptions)STUDIO_RUN_OPTIONS_INIT;
   g_clear_pointer (&self->device, g_free);
   self->checkpoint_step = step;
+  self->ranks.live = self->ranks.next; /* of which a later change is one */
   read_events (self, step);
   self->progress.step = step; /* events of long runs skip steps */
   double rate = run_folder_read_rate (self->folder, step);

@@ -216,6 +216,13 @@ studio_run_add_mark (StudioRun *self, double step, const char *label)
   notify_points (self);
 }
 
+void
+studio_run_add_change (StudioRun *self, double step, const char *name, double value)
+{
+  run_curves_add_change (&self->curves, step, name, value);
+  notify_points (self);
+}
+
 /* ---- worker ------------------------------------------------------------------- */
 
 LoomBusWorker1 *
@@ -449,6 +456,12 @@ const char *
 studio_run_get_folder (StudioRun *self)
 {
   return self->folder;
+}
+
+gint64
+studio_run_find_checkpoint (StudioRun *self, gint64 step)
+{
+  return self->folder != NULL ? run_folder_find_checkpoint (self->folder, step) : -1;
 }
 
 gboolean

@@ -64,6 +64,12 @@ void studio_run_start (StudioRun *self, const char *graph_xml, const char *graph
  * may set epochs, lr and device; paused: waits before the next step. */
 void studio_run_continue (StudioRun *self, const StudioRunOptions *changes);
 
+/* Resumes a run that has ended from its newest checkpoint at or before this step, with the settings of that checkpoint;
+ * the later ones are removed. */
+void studio_run_go_back (StudioRun *self, gint64 step);
+/* The step of that checkpoint, in the run's folder; -1: there is none. */
+gint64 studio_run_find_checkpoint (StudioRun *self, gint64 step);
+
 /* Finds the newest interrupted run of this graph (by its hash) with a checkpoint and restores its curves;
  * studio_run_continue() then resumes it. FALSE if there is none. */
 gboolean studio_run_find_interrupted (StudioRun *self, const char *graph_hash, const char *graph_folder);

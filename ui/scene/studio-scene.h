@@ -52,6 +52,17 @@ typedef enum
   STUDIO_TONE_ERROR
 } StudioTone;
 
+/* Norms over all trained weights of the card's nodes, units and outputs of its activations; NaN: none. See
+ * LoomHealthNode and studio-health.h. */
+typedef struct
+{
+  gboolean is_known;
+  double weight, gradient, update;
+  gint64 units, dead;
+  double saturated;
+  LoomHealthVerdict verdict; /* the gravest of its nodes */
+} StudioCardHealth;
+
 typedef struct
 {
   guint64 serial;
@@ -69,8 +80,9 @@ typedef struct
   gboolean is_placed;         /* has a position in the file; else x and y come from studio_layout_fill() */
   double hanging;             /* height of its pins: below it, or at its side if it runs down */
   char *summary;
-  LoomCost costs;             /* of all nodes of the card */
-  double seconds;             /* measured time; 0: unknown */
+  LoomCost costs; /* of all nodes of the card */
+  double seconds; /* measured time; 0: unknown */
+  StudioCardHealth health;
   double cost;                /* fraction of the whole net's operations, 0 … 1 */
   char *title;                /* the displayed name: the node's title, else its id */
   gboolean folded;            /* shows only its title */
@@ -119,8 +131,9 @@ typedef struct
   guint from, output, to, input; /* indices of items and of their ports */
   guint next_out, next_in;       /* the next wire of the same output, of the same input; STUDIO_NO_ITEM: last */
   gboolean typed;
-  gboolean fault; /* the card at its end has a fault about this port */
-  guint n_dark;   /* number of its two cards that are outside the spotlight */
+  gboolean fault;   /* the card at its end has a fault about this port */
+  guint n_dark;     /* number of its two cards that are outside the spotlight */
+  double thickness; /* relative to the usual width, by the norm of its gradient; 0: unknown */
   LoomType type;
   LoomNetAxes axes;
   char *label;    /* shape label, "B × 10" */
@@ -158,6 +171,7 @@ typedef struct
   StudioAnnotation *annotation; /* frames before notes, the order of drawing */
   LoomCost costs;               /* of the whole net */
   double seconds;               /* of the whole net, if measured */
+  gboolean has_health;          /* cards and wires have their measured health */
   GHashTable *by_serial;        /* &item.serial → index + 1 */
   GHashTable *by_id;            /* id of a node → index + 1 of its card, or of its collapsed frame's */
   char *path;                   /* of the scope from the root, "block.0"; "" */

@@ -1,0 +1,73 @@
+"""Health: a rate of 50 kills the units of a net with ReLUs; the sentence says since when, and one click goes back."""
+import sys
+
+from studio import Report, Studio
+
+NET = """<graph xmlns="urn:gradloom:graph" version="1">
+<node id="data" op="dataset" source="spirals" n="600"/>
+<node id="hidden" op="linear" out_features="32"/><node id="act" op="relu"/>
+<node id="scores" op="linear" out_features="2"/><node id="loss" op="cross_entropy"/>
+<wire from="data.x" to="hidden"/><wire from="hidden" to="act"/><wire from="act" to="scores"/>
+<wire from="scores" to="loss.input"/><wire from="data.y" to="loss.target"/>
+<train loss="loss" optimizer="sgd" lr="0.1" batch_size="64" epochs="200000" seed="3" device="cpu"/>
+</graph>
+"""
+
+
+def rate(s, value):
+    """By the command of the projector, which asks for a number anywhere."""
+    s.key("ctrl+shift+r")
+    s.wait("the rate is asked for", lambda g: g.typing() is not None, 3)
+    s.key("ctrl+a")
+    s.type(value)
+    s.key("Return")
+
+
+def off(t, s):
+    """Nothing is asked for while the mode is off."""
+    s.key("ctrl+Return")
+    g = s.wait("trains", lambda g: g.state["run"] == "training" and g.number("step") > 200 and g.number("checkpoint") > 0, 10)
+    t.ok(g.number("reports") == 0, "the worker of a run without observers reports no health")
+
+
+def on(t, s):
+    s.key("F7")
+    g = s.wait("reports", lambda g: g.number("reports") >= 2, 10)
+    t.ok(g.state["sick"] == "-" and not g.find("Go Back", exact=False), "F7 shows health; the net is well")
+
+
+def sick(t, s):
+    rate(s, "50")
+    g = s.wait("sick", lambda g: g.state["sick"] == "act" and "the rate became 50" in g.state["complaint"], 20)
+    t.ok("of 32 units are dead since the rate became 50." in g.state["complaint"], "the sentence: " + g.state["complaint"])
+    t.ok(g.has(g.state["complaint"]), "and it stands in the status line")
+    t.ok(0 < g.number("back") <= g.number("step"), "there is a checkpoint of before")
+    return g
+
+
+def back(t, s, g):
+    step = g.number("back")
+    s.press("Go Back to Step ", exact=False)
+    g = s.wait("well", lambda g: g.state["run"] == "training" and g.state["sick"] == "-" and g.number("reports") > 0
+               and g.number("step") > step, 20)
+    t.ok(not g.find("Go Back", exact=False), "one click goes back to before, and the net is well")
+    t.ok(g.state["folder"] != "-" and g.number("changes") == 0, "it is the same run")
+    s.key("F7")
+    g = s.wait("off", lambda g: g.number("reports") >= 0, 3)
+    n = g.number("reports")
+    at = g.number("step")
+    g = s.wait("trains on", lambda g: g.number("step") > at + 500, 20)
+    t.ok(g.number("reports") <= n + 1, "switched off, it asks no more")
+
+
+def body(t):
+    with Studio("health") as s:
+        s.open("relu.xml", NET)
+        s.wait("graph", lambda g: len(g.cards) == 5, 5)
+        off(t, s)
+        on(t, s)
+        back(t, s, sick(t, s))
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))

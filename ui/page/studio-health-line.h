@@ -1,0 +1,19 @@
+/* The sentence about the sickest node in the status line, with a button that goes back to before it was. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/page/studio-runner.h"
+#include "ui/pins/studio-health-watch.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_HEALTH_LINE (studio_health_line_get_type ())
+G_DECLARE_FINAL_TYPE (StudioHealthLine, studio_health_line, STUDIO, HEALTH_LINE, GtkBox)
+
+/* Invisible while all nodes are well. */
+StudioHealthLine *studio_health_line_new (StudioHealthWatch *watch, StudioRunner *runner);
+/* Goes back, if there is a checkpoint from before. */
+void studio_health_line_go_back (StudioHealthLine *self);
+
+G_END_DECLS
