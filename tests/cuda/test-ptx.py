@@ -2,7 +2,7 @@
 """Checks the PTX of the own kernels: no 64-bit division (a hundred instructions instead of the ten of
 kernels/cuda/cuda-divide.cuh), and no product of random numbers contracted with a sum (kernels/draw.h).
 
-usage: test-ptx.py FOLDER     with the objects of the kernels, whose PTX is not compressed
+usage: test-ptx.py FOLDER…     with the objects of the kernels, whose PTX is not compressed
 """
 import glob
 import os
@@ -24,7 +24,7 @@ def kernels(path):
 
 def main():
     faults, drawn, count = [], 0, 0
-    for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.o"))):
+    for path in sorted(path for folder in sys.argv[1:] for path in glob.glob(os.path.join(folder, "*.o"))):
         file = os.path.basename(path).split(".cu")[0]
         for name, text in kernels(path):
             count += 1
