@@ -226,8 +226,8 @@ worker_snapshot (LoomTrainer *trainer, const char *port, const gint64 *index, gs
 {
   const int summary = find_summary (port);
   gint64 step = 0;
-  g_autoptr (LoomTensor) value = loom_trainer_snapshot (
-      trainer, summary >= 0 ? port + strlen (summaries[summary].prefix) : port, &step, error);
+  g_autoptr (LoomTensor) value
+      = loom_trainer_snapshot (trainer, summary >= 0 ? port + strlen (summaries[summary].prefix) : port, &step, error);
 
   if (value == NULL)
     return NULL;

@@ -99,9 +99,9 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * LOOM_SNAPSHOT_NODES: the memory that the run has allocated on this rank, by node: u8, a JSON object with the members
  * of loom_node_bytes_add_json() per line, the largest first. Their sum is loom_trainer_memory().
  *
- * LOOM_SNAPSHOT_HEALTH: u8, the lines of loom_health_to_text() for a fixed batch of its own and the current state: norms of
- * weights, gradients and updates, dead and saturated units, and a verdict, by node. Costs about a training step with a
- * batch of that size.
+ * LOOM_SNAPSHOT_HEALTH: u8, the lines of loom_health_to_text() for a fixed batch of its own and the current state:
+ * norms of weights, gradients and updates, dead and saturated units, and a verdict, by node. Costs about a training
+ * step with a batch of that size.
  *
  * LOOM_SNAPSHOT_LOSSES, on rank 0: u8, for each step since the last request a line {"step":n,"loss":x,"ranks":[x,…]}:
  * the loss, and the loss of each rank's samples, null if a rank has no samples of its own (sharded weights, stages).

@@ -173,8 +173,8 @@ difference (const Picture *a, const Picture *b)
   return n;
 }
 
-/* The mark moves with the figure; a sick card has a sign, also without colour: its box is wider. A card of which nothing
- * is known has nothing. */
+/* The mark moves with the figure; a sick card has a sign, also without colour: its box is wider. A card of which
+ * nothing is known has nothing. */
 static void
 test_drawing (Fixture *f, gconstpointer data)
 {

@@ -62,9 +62,8 @@ static gboolean
 focus_pins (CanvasBoard *board, GtkWidget *child, GtkDirectionType direction)
 {
   const guint item = canvas_board_current (board);
-  GtkWidget *pins = item != STUDIO_NO_ITEM
-                        ? canvas_pins_get (board->pins, canvas_board_scene (board)->item[item].path)
-                        : NULL;
+  GtkWidget *pins
+      = item != STUDIO_NO_ITEM ? canvas_pins_get (board->pins, canvas_board_scene (board)->item[item].path) : NULL;
 
   if (pins == NULL || !gtk_widget_get_child_visible (pins))
     return FALSE;

@@ -79,7 +79,8 @@ dump_pins (const PageDump *self)
                           (float)gtk_widget_get_height (GTK_WIDGET (view)));
       if (gtk_widget_get_mapped (GTK_WIDGET (view)) && gtk_widget_get_child_visible (GTK_WIDGET (view)))
         {
-          g_autofree char *figure = value != NULL && value->n_values == 1 ? studio_format_number (value->values[0]) : NULL;
+          g_autofree char *figure
+              = value != NULL && value->n_values == 1 ? studio_format_number (value->values[0]) : NULL;
           studio_dump_rect ("pin", tensor, GTK_WIDGET (view), &rect);
           studio_dump_rect ("pinview", studio_pin_view_get_caption (view), GTK_WIDGET (view), &rect);
           if (figure != NULL)

@@ -165,7 +165,8 @@ docked_cb (StudioPage *self)
     return;
   if (is_there)
     {
-      gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (gtk_widget_get_ancestor (dock, GTK_TYPE_SCROLLED_WINDOW)), NULL);
+      gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (gtk_widget_get_ancestor (dock, GTK_TYPE_SCROLLED_WINDOW)),
+                                     NULL);
       studio_panes_remove_page (self->panes, "pins");
       return;
     }
