@@ -4,10 +4,10 @@
 #include "engine/loom.h"
 
 #include "engine/check/loom-check.h"
-#include "engine/data/loom-samples.h"
 #include "engine/dist/loom-launcher.h"
 #include "engine/infer/loom-decoder.h"
-#include "engine/infer/loom-generator.h"
+#include "engine/infer/loom-continuation.h"
+#include "engine/infer/loom-evaluation.h"
 #include "engine/infer/loom-instant.h"
 #include "engine/infer/loom-predictor.h"
 #include "engine/infer/loom-sizes.h"

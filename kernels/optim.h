@@ -10,7 +10,7 @@
  * are here without a line in the lists.
  *
  * To add an optimiser without norms: a line in LOOM_STEPS and in LOOM_STEP_FORMULAS, its rates below, its formula in
- * optim-formulas.h, its primitive in primitives.h, backend.h (with its states and scalars), cuda/cuda-internal.h and
+ * optim-formulas.h, its primitive in backend.h (with its states and scalars), cuda/cuda-internal.h and
  * cuda/cuda-table.c, and engine/program/optim-NAME.c with its name in optim-private.h, loom-optimizer.c and meson.build
  * there. tests/reference/optimisers.py compares it with PyTorch.
  *

@@ -70,7 +70,7 @@ print_instructions (const LoomProgram *p, const char *part)
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
     {
       const LoomInstr *instr = loom_program_instr (p, i);
-      g_autofree char *attrs = instr->prim->describe != NULL ? instr->prim->describe (instr->attrs) : NULL;
+      g_autofree char *attrs = loom_prim_describe (instr->prim, instr->attrs);
       LoomJson *b = begin ("instruction", part);
 
       loom_json_int (b, "index", i);

@@ -42,7 +42,8 @@ struct _WorkerRunner
   GCond wake;
   Job *job;         /* the next run */
   gboolean running; /* from start() until the run has ended */
-  gboolean keeps;   /* the run has a folder */
+  char *folder;     /* of the last run; NULL: none */
+  int threads;      /* of the last run; 0: all */
   gboolean ready;   /* the trainer of this run exists; until then commands are stored in early */
   gboolean quit;
   GArray *early;         /* LoomCommandKind */
@@ -396,6 +397,7 @@ worker_runner_free (WorkerRunner *runner)
   g_queue_clear (&runner->checkpoints);
   g_array_unref (runner->early);
   g_clear_pointer (&runner->breakpoints, g_variant_unref);
+  g_free (runner->folder);
   g_free (runner);
 }
 
@@ -415,7 +417,9 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
       g_array_set_size (runner->early, 0);
       worker_pace_set (&runner->pace, start->at_least);
       worker_pace_hurry (&runner->pace, FALSE);
-      runner->keeps = start->out != NULL || start->resume != NULL;
+      g_free (runner->folder);
+      runner->folder = g_strdup (start->resume != NULL ? start->resume : start->out);
+      runner->threads = start->threads;
       runner->job = job;
       worker_outbox_state (runner->outbox, "preparing", NULL);
       g_cond_signal (&runner->wake);
@@ -489,7 +493,7 @@ gboolean
 worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocation, GError **error)
 {
   g_mutex_lock (&runner->lock);
-  gboolean keeps = runner->running && runner->keeps;
+  gboolean keeps = runner->running && runner->folder != NULL;
   if (keeps)
     g_queue_push_tail (&runner->checkpoints, invocation);
   g_mutex_unlock (&runner->lock);
@@ -506,6 +510,37 @@ worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocatio
   if (!mine)
     g_clear_error (error); /* the end of the run has answered it in the meantime */
   return !mine;
+}
+
+/* ---- copies of the model ------------------------------------------------ */
+
+void
+worker_model_clear (WorkerModel *model)
+{
+  g_clear_pointer (&model->graph, loom_graph_unref);
+  g_clear_pointer (&model->weights, g_ptr_array_unref);
+  g_clear_pointer (&model->device, g_free);
+  g_clear_pointer (&model->folder, g_free);
+}
+
+gboolean
+worker_runner_copy_model (WorkerRunner *runner, WorkerModel *model, GError **error)
+{
+  g_rw_lock_reader_lock (&runner->trainer_lock);
+  if (runner->trainer == NULL)
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been trained yet.");
+  else
+    {
+      model->weights = loom_trainer_weights (runner->trainer, &model->moment, error);
+      model->graph = loom_graph_copy (loom_trainer_graph (runner->trainer));
+      model->device = g_strdup (loom_trainer_device (runner->trainer));
+    }
+  g_rw_lock_reader_unlock (&runner->trainer_lock);
+  g_mutex_lock (&runner->lock);
+  model->folder = g_strdup (runner->folder);
+  model->threads = runner->running ? 1 : runner->threads;
+  g_mutex_unlock (&runner->lock);
+  return model->weights != NULL;
 }
 
 /* ---- snapshots -------------------------------------------------------- */

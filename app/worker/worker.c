@@ -7,7 +7,7 @@
  * If Studio trains with several ranks, mpirun starts as many workers. Rank 0 uses a socket to Studio, because mpirun
  * uses descriptors 0 and 1, and the others follow rank 0 (worker-processes.c). */
 #include "app/commands.h"
-#include "app/worker/worker.h"
+#include "app/worker/worker-evaluate.h"
 
 #include "data/loom-worker-magic.h"
 
@@ -84,6 +84,7 @@ serve (GIOStream *stream)
   worker.loop = g_main_loop_new (NULL, FALSE);
   worker.outbox = worker_outbox_new (bus, connection);
   WorkerRunner *runner = worker_runner_new (worker.outbox);
+  WorkerEvaluator *evaluator = worker_evaluator_new (bus, runner);
   worker_connect_methods (bus, runner);
   g_signal_connect (connection, "closed", G_CALLBACK (closed_cb), &worker);
   if (!g_dbus_interface_skeleton_export (G_DBUS_INTERFACE_SKELETON (bus), connection, LOOM_WORKER_OBJECT, &error))
@@ -99,6 +100,7 @@ serve (GIOStream *stream)
   g_main_loop_run (worker.loop);
 
   g_source_remove (tick);
+  worker_evaluator_free (evaluator);
   worker_runner_free (runner);
   /* The client may still receive messages of the run's end from the outbox. */
   while (g_main_context_iteration (NULL, FALSE))

@@ -124,6 +124,21 @@ GVariant *worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *sampl
 GVariant *worker_snapshot (LoomTrainer *trainer, const char *port, const gint64 *index, gsize n_index,
                            guint32 max_bytes, GError **error);
 
+/* What a predictor needs of the run; all members are copies. */
+typedef struct
+{
+  LoomGraph *graph;
+  GPtrArray *weights;    /* LoomNamedTensor */
+  char *device, *folder; /* folder: the run's, NULL: none */
+  int threads;           /* of the CPU; 1 while the run trains */
+  LoomTrainerMoment moment;
+} WorkerModel;
+
+void worker_model_clear (WorkerModel *model);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkerModel, worker_model_clear)
+/* On any thread but those of the runner: copies the run's current model, between two steps. */
+gboolean worker_runner_copy_model (WorkerRunner *runner, WorkerModel *model, GError **error);
+
 /* ---- ranks ---- */
 
 typedef struct _WorkerRanks WorkerRanks;

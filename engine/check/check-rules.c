@@ -63,13 +63,11 @@ is_result (const Rule *r, guint o, LoomValue v)
   return TRUE;
 }
 
-/* Exchanges have attributes that no two calls of a program share, so there is no comparison but that of the bytes,
- * which the planner copies. */
+/* Two exchanges are never the same call, but a call of the plan has the attributes of the instruction. */
 static gboolean
 same_attrs (const LoomInstr *step, const LoomKernelSpec *spec)
 {
-  return loom_prim_same_attrs (step->prim, step->attrs, spec->attrs)
-         || (step->prim->equal == NULL && memcmp (step->attrs, spec->attrs, step->prim->attrs_size) == 0);
+  return step->prim->attrs == NULL || loom_attrs_equal (step->prim->attrs, step->attrs, spec->attrs);
 }
 
 /* ---- copies ------------------------------------------------------------------------ */

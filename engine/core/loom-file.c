@@ -75,3 +75,16 @@ loom_file_map (const char *path, GError **error)
                                  : g_strerror (failed));
   return file;
 }
+
+gboolean
+loom_file_refuse (const char *path, GError **error, const char *format, ...)
+{
+  g_autofree char *reason = NULL;
+  va_list args;
+
+  va_start (args, format);
+  reason = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", path, reason);
+  return FALSE;
+}

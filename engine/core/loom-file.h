@@ -1,4 +1,4 @@
-/* Bounded reading of a path that may be a pipe or a device without end. */
+/* Bounded reading of a path that may be a pipe or a device without end, and the error of a file with wrong content. */
 #pragma once
 
 #include <glib.h>
@@ -13,5 +13,8 @@ gboolean loom_file_read (const char *path, const char *start, gsize max, char **
 /* Maps a file, for g_mapped_file_unref. IO: "“PATH” cannot be read: WHY."; for a folder or a device the reason is
  * clearer than the system's. */
 GMappedFile *loom_file_map (const char *path, GError **error);
+
+/* FALSE with the DATA error "“PATH” …." */
+gboolean loom_file_refuse (const char *path, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
 G_END_DECLS

@@ -395,7 +395,7 @@ loom_info_add_port (LoomDatasetInfo *info, const char *name, LoomDType dtype, in
 }
 
 static GPtrArray *
-read_new (const LoomDataset *self, LoomSplit split, const guint64 *epoch, const gint64 *indices, guint n,
+read_new (const LoomDataset *self, LoomSplit split, guint64 seed, const guint64 *epoch, const gint64 *indices, guint n,
           GError **error)
 {
   const LoomDatasetInfo *info = loom_dataset_info (self);
@@ -419,7 +419,7 @@ read_new (const LoomDataset *self, LoomSplit split, const guint64 *epoch, const 
         return NULL;
       g_ptr_array_add (tensors, tensor);
     }
-  if (!read_samples (self, split, 0, epoch, indices, n, (LoomTensor *const *)tensors->pdata, error))
+  if (!read_samples (self, split, seed, epoch, indices, n, (LoomTensor *const *)tensors->pdata, error))
     return NULL;
   return g_steal_pointer (&tensors);
 }
@@ -427,16 +427,14 @@ read_new (const LoomDataset *self, LoomSplit split, const guint64 *epoch, const 
 GPtrArray *
 loom_dataset_read_new (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, GError **error)
 {
-  return read_new (self, split, NULL, indices, n, error);
+  return read_new (self, split, 0, NULL, indices, n, error);
 }
 
 GPtrArray *
-loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
-                                 GError **error)
+loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit split, guint64 seed, guint64 epoch,
+                                 const gint64 *indices, guint n, GError **error)
 {
-  const guint64 first = 0;
-
-  return read_new (self, split, &first, indices, n, error);
+  return read_new (self, split, seed, &epoch, indices, n, error);
 }
 
 gboolean
@@ -453,7 +451,7 @@ loom_dataset_read_variants (const LoomDataset *self, gint64 index, guint n, GErr
   for (guint i = 0; i < n; i++)
     {
       const guint64 epoch = i - 1;
-      g_autoptr (GPtrArray) read = read_new (self, LOOM_SPLIT_TRAIN, i == 0 ? NULL : &epoch, &index, 1, error);
+      g_autoptr (GPtrArray) read = read_new (self, LOOM_SPLIT_TRAIN, 0, i == 0 ? NULL : &epoch, &index, 1, error);
       const LoomTensor *x = read != NULL ? read->pdata[0] : NULL;
       gint64 dims[LOOM_SHAPE_MAX_RANK];
 

@@ -170,9 +170,9 @@ gboolean loom_dataset_read_augmented (const LoomDataset *self, LoomSplit split, 
  * unknown sizes other than the number of samples. */
 GPtrArray *
 loom_dataset_read_new (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, GError **error);
-/* The same with augmentation, for pictures of samples: as in the first epoch of a run with seed 0. */
-GPtrArray *loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
-                                            GError **error);
+/* The same as a run with this seed reads them in this epoch, from 0: training samples with augmentation. */
+GPtrArray *loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit split, guint64 seed, guint64 epoch,
+                                            const gint64 *indices, guint n, GError **error);
 
 /* TRUE if training samples are changed at random each time they are read. */
 gboolean loom_dataset_changes_samples (const LoomDataset *self);

@@ -7,21 +7,10 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-file.h"
 #include "engine/data/loom-gunzip.h"
 
 #define TYPE_BYTES 0x08
-
-static gboolean G_GNUC_PRINTF (3, 4) refuse (const char *path, GError **error, const char *format, ...)
-{
-  g_autofree char *reason = NULL;
-  va_list args;
-
-  va_start (args, format);
-  reason = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", path, reason);
-  return FALSE;
-}
 
 /* Opens a file; if its first bytes are gzip's, through gunzip. */
 static GInputStream *
@@ -56,9 +45,10 @@ read_exactly (GInputStream *stream, const char *path, void *data, gsize length, 
   gsize n;
 
   if (!g_input_stream_read_all (stream, data, length, &n, NULL, &cause))
-    return refuse (path, error, "is damaged: %s", cause->message);
+    return loom_file_refuse (path, error, "is damaged: %s", cause->message);
   if (n != length)
-    return refuse (path, error, "is truncated: it has %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes", n, length);
+    return loom_file_refuse (path, error, "is truncated: it has %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes", n,
+                             length);
   return TRUE;
 }
 
@@ -70,10 +60,11 @@ read_header (GInputStream *stream, const char *path, int *rank, gint64 dims[], G
   if (!read_exactly (stream, path, head, sizeof head, error))
     return FALSE;
   if (head[0] != 0 || head[1] != 0 || head[3] == 0 || head[3] > LOOM_SHAPE_MAX_RANK)
-    return refuse (path, error, "is not an IDX file: its first bytes are %02x %02x %02x %02x", head[0], head[1],
-                   head[2], head[3]);
+    return loom_file_refuse (path, error, "is not an IDX file: its first bytes are %02x %02x %02x %02x", head[0],
+                             head[1], head[2], head[3]);
   if (head[2] != TYPE_BYTES)
-    return refuse (path, error, "is an IDX file of type 0x%02x; only unsigned bytes (0x08) are supported", head[2]);
+    return loom_file_refuse (path, error, "is an IDX file of type 0x%02x; only unsigned bytes (0x08) are supported",
+                             head[2]);
   *rank = head[3];
   for (int d = 0; d < *rank; d++)
     {
@@ -117,8 +108,8 @@ sample_dims (const char *path, int rank, const gint64 *dims, int *sample_rank, g
   int n = 0;
 
   if (rank < 2 || rank > 4)
-    return refuse (path, error,
-                   "has %d dimensions; images have 2 (sample, values) to 4 (sample, channel, height, width)", rank);
+    return loom_file_refuse (
+        path, error, "has %d dimensions; images have 2 (sample, values) to 4 (sample, channel, height, width)", rank);
   if (rank == 3)
     sample[n++] = 1;
   for (int d = 1; d < rank; d++)
@@ -131,10 +122,10 @@ static gboolean
 check_pair (const char *images, const char *labels, gint64 n_images, int labels_rank, gint64 n_labels, GError **error)
 {
   if (labels_rank != 1)
-    return refuse (labels, error, "has %d dimensions; labels have one", labels_rank);
+    return loom_file_refuse (labels, error, "has %d dimensions; labels have one", labels_rank);
   if (n_images != n_labels)
-    return refuse (labels, error, "has %" G_GINT64_FORMAT " labels, but “%s” has %" G_GINT64_FORMAT " images", n_labels,
-                   images, n_images);
+    return loom_file_refuse (labels, error, "has %" G_GINT64_FORMAT " labels, but “%s” has %" G_GINT64_FORMAT " images",
+                             n_labels, images, n_images);
   return TRUE;
 }
 
@@ -183,7 +174,7 @@ load_split (LoomDataset *self, LoomSplit split, const char *images, const char *
   for (int d = 1; d < MAX (x->rank, expected->rank); d++)
     {
       if (x->rank != expected->rank || x->dim[d] != expected->dim[d].coef)
-        return refuse (images, error, "has images of another shape than the training images");
+        return loom_file_refuse (images, error, "has images of another shape than the training images");
     }
   for (gint64 i = 0; i < y->count; i++)
     self->info.n_classes = MAX (self->info.n_classes, ((const guint8 *)y->data)[i] + 1);

@@ -32,6 +32,7 @@ struct _LoomElement
   Attribute *attributes;
   LoomElement *parent;
   GPtrArray *children;        /* NULL until there is one */
+  LoomElement **first;        /* by tag: the first child; NULL until there is a child */
   char *text;                 /* GRefString or NULL */
   ScopeIndex *nodes, *places; /* of scopes inside a graph */
   ScopeIndex *modules;        /* of a graph's root */

@@ -40,6 +40,7 @@ loom_element_free (LoomElement *e)
       loom_element_free (child);
     }
   g_clear_pointer (&e->children, g_ptr_array_unref);
+  g_clear_pointer (&e->first, g_free);
   for (guint i = 0; i < e->n_attributes; i++)
     {
       g_ref_string_release (e->attributes[i].name);
@@ -68,6 +69,20 @@ loom_element_new (LoomTag tag, ...)
     loom_element_set_value (e, name, va_arg (args, const char *));
   va_end (args);
   return e;
+}
+
+/* Notes that a child may be the first with its tag. <train> and <layout> come after thousands of nodes and wires, and
+ * are asked for often. */
+static void
+note_first (LoomElement *parent, LoomElement *child)
+{
+  LoomElement **first;
+
+  if (parent->first == NULL)
+    parent->first = g_new0 (LoomElement *, LOOM_N_TAGS);
+  first = &parent->first[child->tag];
+  if (*first == NULL || child->index < (*first)->index)
+    *first = child;
 }
 
 LoomElement *
@@ -101,6 +116,7 @@ loom_element_copy_tree (const LoomElement *e, gboolean keep_identity)
           child->parent = copy;
           child->index = i;
           g_ptr_array_add (copy->children, child);
+          note_first (copy, child);
         }
     }
   return copy;
@@ -229,6 +245,7 @@ loom_element_attach (LoomElement *parent, guint index, LoomElement *child)
   child->parent = parent;
   for (guint i = index; i < parent->children->len; i++)
     ((LoomElement *)g_ptr_array_index (parent->children, i))->index = i;
+  note_first (parent, child);
 }
 
 void
@@ -239,6 +256,12 @@ loom_element_detach (LoomElement *child)
   g_ptr_array_remove_index (parent->children, child->index);
   for (guint i = child->index; i < parent->children->len; i++)
     ((LoomElement *)g_ptr_array_index (parent->children, i))->index = i;
+  if (parent->first[child->tag] == child)
+    {
+      parent->first[child->tag] = NULL;
+      for (guint i = child->index; i < parent->children->len && parent->first[child->tag] == NULL; i++)
+        note_first (parent, g_ptr_array_index (parent->children, i));
+    }
   child->parent = NULL;
 }
 
@@ -289,17 +312,14 @@ loom_element_index (const LoomElement *e)
 LoomElement *
 loom_element_find (const LoomElement *e, LoomTag tag)
 {
-  for (guint i = 0; i < loom_element_n_children (e); i++)
-    if (loom_element_child (e, i)->tag == tag)
-      return loom_element_child (e, i);
-  return NULL;
+  return e->first != NULL ? e->first[tag] : NULL;
 }
 
 const char *
 loom_element_get (const LoomElement *e, const char *attribute)
 {
   for (guint i = 0; i < e->n_attributes; i++)
-    if (strcmp (e->attributes[i].name, attribute) == 0)
+    if (e->attributes[i].name[0] == attribute[0] && strcmp (e->attributes[i].name, attribute) == 0)
       return e->attributes[i].value;
   return NULL;
 }

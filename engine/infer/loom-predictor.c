@@ -33,6 +33,7 @@ loom_predictor_free (LoomPredictor *self)
   g_free (self->output_name);
   g_free (self->device);
   g_free (self->weights);
+  g_clear_pointer (&self->values, g_ptr_array_unref);
   g_free (self);
 }
 
@@ -96,6 +97,14 @@ open_reading (LoomPredictor *self, const char *run, GError **error)
   if (self->dataset == NULL)
     self->no_dataset = g_strdup (local->message);
   return run == NULL || self->dataset == NULL || loom_run_restore_dataset (run, self->dataset, error);
+}
+
+/* The splits are those of the run. */
+static gboolean
+divide_folds (const LoomPredictor *self, const LoomTrainSpec *spec, GError **error)
+{
+  return spec == NULL || spec->folds == 0 || self->dataset == NULL
+         || loom_dataset_fold (self->dataset, spec->folds, spec->fold - 1, spec->seed, error);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -164,12 +173,13 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   if (!loom_answer_find_input (self->net, &self->output, &self->input, &self->writes, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
-  if (!open_reading (self, options->run, error))
+  if (!open_reading (self, options->run, error) || !divide_folds (self, spec, error))
     return NULL;
   self->devices = loom_devices_new (options->threads);
   take_costs (self, options->run);
   self->device = g_strdup (options->device != NULL ? options->device : "cpu");
   self->weights = g_strdup (options->weights);
+  self->values = options->values != NULL ? g_ptr_array_ref (options->values) : NULL;
   self->seed = spec != NULL ? spec->seed : 0;
   self->direct = spec != NULL && spec->direct;
   self->tf32 = spec != NULL && spec->tf32;
@@ -211,6 +221,43 @@ loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes)
 }
 
 /* ---- a plan for n samples ------------------------------------------ */
+
+static const LoomTensor *
+find_value (const LoomPredictor *self, const char *name)
+{
+  for (guint i = 0; i < self->values->len; i++)
+    {
+      const LoomNamedTensor *value = self->values->pdata[i];
+
+      if (g_str_equal (value->name, name))
+        return value->tensor;
+    }
+  return NULL;
+}
+
+/* The values are those of the same graph, so each weight is there. */
+static gboolean
+load_values (LoomPredictor *self, LoomState *state, const LoomProgram *p, GError **error)
+{
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+      const LoomTensor *value;
+
+      if (slot->kind != LOOM_SLOT_PARAMETER && slot->kind != LOOM_SLOT_BUFFER)
+        continue;
+      value = find_value (self, slot->name);
+      if (value == NULL)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The run has no weight “%s”.", slot->name);
+          return FALSE;
+        }
+      g_autoptr (LoomTensor) t = loom_tensor_convert (value, slot->dtype, FALSE, error);
+      if (t == NULL || !loom_state_set (state, slot->name, t, error))
+        return FALSE;
+    }
+  return TRUE;
+}
 
 /* The file needs only the weights that are used: a run of a larger net has more. */
 static gboolean
@@ -301,8 +348,11 @@ predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p, GError **
   guint before = loom_state_n_slots (state);
   LoomPlan *plan;
 
-  if (!loom_state_add_slots (state, p, error)
-      || (self->weights != NULL && loom_state_n_slots (state) > before && !load_weights (self, state, p, error)))
+  if (!loom_state_add_slots (state, p, error))
+    return NULL;
+  if (loom_state_n_slots (state) > before
+      && ((self->values != NULL && !load_values (self, state, p, error))
+          || (self->values == NULL && self->weights != NULL && !load_weights (self, state, p, error))))
     return NULL;
   plan = loom_plan_new (p, self->devices, &options, error);
   return plan != NULL ? loom_exec_new (plan, state, error) : NULL;
@@ -331,30 +381,24 @@ prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
 }
 
 GPtrArray *
-loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error)
+loom_predictor_run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error)
 {
-  const LoomTensor *one = samples[0];
+  const guint n = (guint)batch->dim[0];
   g_autoptr (GError) local = NULL;
-  gint64 dims[LOOM_SHAPE_MAX_RANK] = { n };
+  const gint64 length = batch->rank > 1 ? batch->dim[1] : 1;
 
-  if (!prepare (self, n, one->rank > 0 ? one->dim[0] : 1, &local))
+  if (!prepare (self, n, length, &local))
     {
       const gint64 context = loom_dim_value (loom_predictor_input (self)->shape.dim[1], NULL);
-      if (self->is_text && one->dim[0] < context && (local->code == LOOM_ERROR_SHAPE || local->code == LOOM_ERROR_DATA))
+      if (self->is_text && length < context && (local->code == LOOM_ERROR_SHAPE || local->code == LOOM_ERROR_DATA))
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                      "The net reads exactly %" G_GINT64_FORMAT " characters, but the text has only %" G_GINT64_FORMAT
                      ". Use a longer text.",
-                     context, one->dim[0]);
+                     context, length);
       else
         g_propagate_error (error, g_steal_pointer (&local));
       return NULL;
     }
-  memcpy (dims + 1, one->dim, one->rank * sizeof *dims);
-  g_autoptr (LoomTensor) batch = loom_tensor_new (one->dtype, one->rank + 1, dims, error);
-  if (batch == NULL)
-    return NULL;
-  for (guint i = 0; i < n; i++)
-    memcpy ((char *)batch->data + i * one->bytes, samples[i]->data, one->bytes);
   for (guint i = 0; i < loom_program_n_inputs (loom_plan_program (loom_exec_plan (self->exec))); i++)
     loom_exec_feed (self->exec, i, batch->data);
   if (!loom_exec_run (self->exec, error))
@@ -363,4 +407,19 @@ loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, G
   if (t == NULL)
     return NULL;
   return loom_answers_new (t, self->output_name, self->output_kind, self->is_text, n, error);
+}
+
+GPtrArray *
+loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error)
+{
+  const LoomTensor *one = samples[0];
+  gint64 dims[LOOM_SHAPE_MAX_RANK] = { n };
+
+  memcpy (dims + 1, one->dim, one->rank * sizeof *dims);
+  g_autoptr (LoomTensor) batch = loom_tensor_new (one->dtype, one->rank + 1, dims, error);
+  if (batch == NULL)
+    return NULL;
+  for (guint i = 0; i < n; i++)
+    memcpy ((char *)batch->data + i * one->bytes, samples[i]->data, one->bytes);
+  return loom_predictor_run_batch (self, batch, error);
 }

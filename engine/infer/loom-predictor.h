@@ -7,12 +7,14 @@
 
 #include "engine/graph/loom-graph.h"
 #include "engine/infer/loom-answer.h"
+#include "engine/interop/loom-safetensors.h"
 
 G_BEGIN_DECLS
 
 typedef struct
 {
   const char *weights; /* safetensors; NULL: the initial weights */
+  GPtrArray *values;   /* LoomNamedTensor, used in place of `weights`; NULL: none. The predictor adds a reference */
   const char *output;  /* a port; NULL: the loss's input */
   const char *device;  /* NULL: "cpu" */
   int threads;         /* 0: all */
@@ -46,5 +48,7 @@ char *loom_predictor_take_note (LoomPredictor *self);
 /* Computes n samples of one shape. A text may be shorter than its data set's context if the net permits it; for texts,
  * the prediction is that of the last character. (transfer full), of LoomAnswer, in order. */
 GPtrArray *loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error);
+/* The same for samples in one tensor [n, …]. (transfer full) */
+GPtrArray *loom_predictor_run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error);
 
 G_END_DECLS

@@ -20,6 +20,7 @@ struct _LoomPredictor
   LoomOutputKind output_kind;
   LoomDevices *devices;
   char *device, *weights;
+  GPtrArray *values; /* LoomNamedTensor, in place of the file of weights; NULL: none */
   guint64 seed;
   gboolean direct; /* <train> forbids Winograd's algorithm */
   gboolean tf32;   /* <train> allows TF32 */

@@ -51,22 +51,10 @@ typedef struct
   const char *name;
 } Parser;
 
-static gboolean G_GNUC_PRINTF (3, 4) refuse (const char *name, GError **error, const char *format, ...)
-{
-  g_autofree char *reason = NULL;
-  va_list args;
-
-  va_start (args, format);
-  reason = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", name, reason);
-  return FALSE;
-}
-
 static gboolean
 damaged (const char *name, GError **error)
 {
-  return refuse (name, error, "has a damaged npy header; write it again with numpy.save");
+  return loom_file_refuse (name, error, "has a damaged npy header; write it again with numpy.save");
 }
 
 static void
@@ -120,7 +108,7 @@ parse_shape (Parser *self, Header *header, GError **error)
       if (self->p == self->end || !g_ascii_isdigit (*self->p))
         return damaged (self->name, error);
       if (header->rank == LOOM_SHAPE_MAX_RANK)
-        return refuse (self->name, error, "has more than %d dimensions", LOOM_SHAPE_MAX_RANK);
+        return loom_file_refuse (self->name, error, "has more than %d dimensions", LOOM_SHAPE_MAX_RANK);
       for (; self->p < self->end && g_ascii_isdigit (*self->p); self->p++)
         {
           if (__builtin_mul_overflow (n, 10, &n) || __builtin_add_overflow (n, *self->p - '0', &n))
@@ -143,10 +131,10 @@ parse_descr (Parser *self, Header *header, GError **error)
   if (descr == NULL && (self->p == self->end || *self->p != '['))
     return damaged (self->name, error);
   if (descr == NULL)
-    return refuse (self->name, error, "holds records with fields; save each field as a separate array");
+    return loom_file_refuse (self->name, error, "holds records with fields; save each field as a separate array");
   if (descr[0] == '>')
-    return refuse (self->name, error, "is big endian (%s); save it as little endian, with .astype('<%s')", descr,
-                   descr + 1);
+    return loom_file_refuse (self->name, error, "is big endian (%s); save it as little endian, with .astype('<%s')",
+                             descr, descr + 1);
   if (strlen (descr) == 3 && (descr[0] == '<' || descr[0] == '|'))
     {
       for (gsize i = 0; i < G_N_ELEMENTS (storages); i++)
@@ -156,8 +144,9 @@ parse_descr (Parser *self, Header *header, GError **error)
         }
     }
   if (header->storage == NULL)
-    return refuse (self->name, error,
-                   "has elements of type “%s”; only floats (f8, f4, f2), integers and bool are supported", descr);
+    return loom_file_refuse (self->name, error,
+                             "has elements of type “%s”; only floats (f8, f4, f2), integers and bool are supported",
+                             descr);
   return TRUE;
 }
 
@@ -215,21 +204,22 @@ parse_header (const guint8 *data, gsize length, const char *name, Header *header
 
   memset (header, 0, sizeof *header);
   if (other != NULL)
-    return refuse (name, error, "%s", other);
+    return loom_file_refuse (name, error, "%s", other);
   if (length < MAGIC_LENGTH + 2 || memcmp (data, MAGIC, MAGIC_LENGTH) != 0)
-    return refuse (name, error, "is not an npy file (its first bytes are not \\x93NUMPY); write it with numpy.save");
+    return loom_file_refuse (name, error,
+                             "is not an npy file (its first bytes are not \\x93NUMPY); write it with numpy.save");
   if (data[6] < 1 || data[6] > 3)
-    return refuse (name, error, "is an npy file of version %d; only versions 1 to 3 are supported", data[6]);
+    return loom_file_refuse (name, error, "is an npy file of version %d; only versions 1 to 3 are supported", data[6]);
   start = data[6] == 1 ? 10 : 12;
   if (length < start)
-    return refuse (name, error, "is truncated: it ends inside the npy header");
+    return loom_file_refuse (name, error, "is truncated: it ends inside the npy header");
   header_length = data[8] | (gsize)data[9] << 8;
   if (data[6] != 1)
     header_length |= (gsize)data[10] << 16 | (gsize)data[11] << 24;
   if (header_length > MAX_HEADER)
     return damaged (name, error);
   if (header_length > length - start)
-    return refuse (name, error, "is truncated: it ends inside the npy header");
+    return loom_file_refuse (name, error, "is truncated: it ends inside the npy header");
   parser.p = (const char *)data + start;
   parser.end = parser.p + header_length;
   header->data_offset = start + header_length;
@@ -327,10 +317,10 @@ parse_array (const void *data, gsize length, const char *name, GBytes *whole, GE
     }
   if ((guint64)bytes > available)
     {
-      refuse (name, error,
-              "is truncated: by its header it has %" G_GINT64_FORMAT
-              " bytes of numbers, but it contains %" G_GSIZE_FORMAT,
-              bytes, available);
+      loom_file_refuse (name, error,
+                        "is truncated: by its header it has %" G_GINT64_FORMAT
+                        " bytes of numbers, but it contains %" G_GSIZE_FORMAT,
+                        bytes, available);
       return NULL;
     }
   if (header.storage->kind == 'u' && header.storage->size == 8)
@@ -339,8 +329,9 @@ parse_array (const void *data, gsize length, const char *name, GBytes *whole, GE
         {
           if (elements[i + 7] & 0x80)
             {
-              refuse (name, error, "holds unsigned integers that are too large for i64, the first as element %u",
-                      (guint)(i / 8));
+              loom_file_refuse (name, error,
+                                "holds unsigned integers that are too large for i64, the first as element %u",
+                                (guint)(i / 8));
               return NULL;
             }
         }

@@ -12,19 +12,6 @@
 
 /* ---- what readers use ---------------------------------------------------------- */
 
-gboolean
-tensor_file_refuse (const char *file, GError **error, const char *format, ...)
-{
-  g_autofree char *reason = NULL;
-  va_list args;
-
-  va_start (args, format);
-  reason = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", file, reason);
-  return FALSE;
-}
-
 static void
 clear_source (gpointer data)
 {
@@ -93,7 +80,7 @@ tensor_file_add (LoomTensorFile *self, TensorEntry *entry, GError **error)
 {
   if (g_hash_table_contains (self->by_name, entry->name))
     {
-      tensor_file_refuse (self->path, error, "has two tensors named “%s”", entry->name);
+      loom_file_refuse (self->path, error, "has two tensors named “%s”", entry->name);
       tensor_entry_free (entry);
       return FALSE;
     }
@@ -175,8 +162,8 @@ read_zip (LoomTensorFile *self, GBytes *bytes, GError **error)
       if (name != NULL && g_str_has_suffix (name, ".npy"))
         return read_npz (self, error);
     }
-  return tensor_file_refuse (self->path, error,
-                             "is a zip archive without weights: it has no data.pkl of torch.save and no .npy");
+  return loom_file_refuse (self->path, error,
+                           "is a zip archive without weights: it has no data.pkl of torch.save and no .npy");
 }
 
 static gboolean
@@ -212,7 +199,7 @@ read_any (LoomTensorFile *self, GBytes *bytes, GError **error)
   if (begins (bytes, "GGUF", 4))
     return read_gguf (self, bytes, error);
   other = loom_file_kind_words (data, length, LOOM_FILE_WEIGHTS);
-  return other != NULL ? tensor_file_refuse (self->path, error, "%s", other) : read_safetensors (self, bytes, error);
+  return other != NULL ? loom_file_refuse (self->path, error, "%s", other) : read_safetensors (self, bytes, error);
 }
 
 LoomTensorFile *
@@ -341,7 +328,7 @@ copy_tensor (const TensorEntry *entry, const guint8 *data, const char *path, GEr
     memcpy (t->data, data, t->bytes);
   if (encoding->decode != NULL && !encoding->decode (data, t->count, t->data))
     {
-      tensor_file_refuse (path, error, "has an unsigned integer in “%s” that is too large for i64", entry->name);
+      loom_file_refuse (path, error, "has an unsigned integer in “%s” that is too large for i64", entry->name);
       return NULL;
     }
   return g_steal_pointer (&t);
@@ -361,10 +348,10 @@ loom_tensor_file_tensor (LoomTensorFile *self, guint i, GError **error)
   entry = get_entry (self, i);
   if (entry->encoding == NULL)
     {
-      tensor_file_refuse (self->path, error,
-                          "has the tensor “%s” of the unsupported type “%s”; convert it to F32, F16 or BF16 and save "
-                          "it again",
-                          entry->name, entry->unread);
+      loom_file_refuse (self->path, error,
+                        "has the tensor “%s” of the unsupported type “%s”; convert it to F32, F16 or BF16 and save "
+                        "it again",
+                        entry->name, entry->unread);
       return NULL;
     }
   bytes = get_source (self, entry->source, error);
@@ -374,8 +361,7 @@ loom_tensor_file_tensor (LoomTensorFile *self, guint i, GError **error)
   span = tensor_entry_span (entry);
   if (span < 0 || entry->offset > length || (guint64)span > length - entry->offset)
     {
-      tensor_file_refuse (self->path, error, "is truncated or damaged: tensor “%s” ends outside its bytes",
-                          entry->name);
+      loom_file_refuse (self->path, error, "is truncated or damaged: tensor “%s” ends outside its bytes", entry->name);
       return NULL;
     }
   data += entry->offset;

@@ -82,7 +82,7 @@ add_weight (LoomTensorFile *self, const char *folder, const char *name, JsonObje
       || !get_sizes (meta, "strides", entry->stride, &n) || n != entry->rank)
     {
       tensor_entry_free (entry);
-      return tensor_file_refuse (self->path, error, "is damaged: its description of “%s” is not complete", name);
+      return loom_file_refuse (self->path, error, "is damaged: its description of “%s” is not complete", name);
     }
   const char *known = type > 0 && type < (gint64)G_N_ELEMENTS (types) ? types[type] : NULL;
   entry->encoding = known != NULL ? tensor_encoding_named (known) : NULL;
@@ -113,7 +113,7 @@ read_exported (LoomTensorFile *self, GError **error)
   gsize length;
 
   if (zip_archive_size (self->zip, member) > 16 * zip_archive_bytes (self->zip) + MAX_CONFIG)
-    return tensor_file_refuse (self->path, error, "is damaged: its %s is too long", CONFIG);
+    return loom_file_refuse (self->path, error, "is damaged: its %s is too long", CONFIG);
   bytes = zip_archive_read (self->zip, member, G_MAXSIZE, error);
   if (bytes == NULL)
     return FALSE;
@@ -126,7 +126,7 @@ read_exported (LoomTensorFile *self, GError **error)
           = node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? get_object (json_node_get_object (node), "config") : NULL;
     }
   if (config == NULL)
-    return tensor_file_refuse (self->path, error, "is damaged: %s does not describe weights", CONFIG);
+    return loom_file_refuse (self->path, error, "is damaged: %s does not describe weights", CONFIG);
   json_object_iter_init_ordered (&iter, config);
   while (json_object_iter_next_ordered (&iter, &name, &node))
     if (!add_weight (self, folder, name, JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL, error))

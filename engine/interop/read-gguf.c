@@ -134,13 +134,13 @@ read_tensor (LoomTensorFile *self, Cursor *c, guint source, GError **error)
 
   if (text == NULL || !g_utf8_validate (text, (gssize)length, NULL) || !take (c, 4, &rank)
       || rank > LOOM_SHAPE_MAX_RANK)
-    return tensor_file_refuse (self->path, error, "is a truncated or damaged GGUF file");
+    return loom_file_refuse (self->path, error, "is a truncated or damaged GGUF file");
   name = g_strndup (text, length);
   for (guint64 d = 0; d < rank; d++)
     if (!take (c, 8, &size[d]) || size[d] > G_MAXINT64)
-      return tensor_file_refuse (self->path, error, "is a truncated or damaged GGUF file at tensor “%s”", name);
+      return loom_file_refuse (self->path, error, "is a truncated or damaged GGUF file at tensor “%s”", name);
   if (!take (c, 4, &type) || !take (c, 8, &offset))
-    return tensor_file_refuse (self->path, error, "is a truncated or damaged GGUF file at tensor “%s”", name);
+    return loom_file_refuse (self->path, error, "is a truncated or damaged GGUF file at tensor “%s”", name);
   entry = tensor_entry_new (name);
   entry->rank = (int)rank;
   for (guint64 d = 0; d < rank; d++)
@@ -161,10 +161,10 @@ read_gguf (LoomTensorFile *self, GBytes *bytes, GError **error)
   const guint source = tensor_file_add_source (self, bytes, 0);
 
   if (!take (&c, 4, &version) || version < 2 || version > 3)
-    return tensor_file_refuse (self->path, error,
-                               "is a GGUF file of a version that is not read; versions 2 and 3 are, little endian");
+    return loom_file_refuse (self->path, error,
+                             "is a GGUF file of a version that is not read; versions 2 and 3 are, little endian");
   if (!take (&c, 8, &n_tensors) || !take (&c, 8, &n_keys) || !read_keys (&c, n_keys, &alignment))
-    return tensor_file_refuse (self->path, error, "is a truncated or damaged GGUF file");
+    return loom_file_refuse (self->path, error, "is a truncated or damaged GGUF file");
   for (guint64 i = 0; i < n_tensors; i++)
     if (!read_tensor (self, &c, source, error))
       return FALSE;
@@ -174,7 +174,7 @@ read_gguf (LoomTensorFile *self, GBytes *bytes, GError **error)
       TensorEntry *entry = self->entries->pdata[i];
 
       if (__builtin_add_overflow (entry->offset, start, &entry->offset))
-        return tensor_file_refuse (self->path, error, "is a damaged GGUF file at tensor “%s”", entry->name);
+        return loom_file_refuse (self->path, error, "is a damaged GGUF file at tensor “%s”", entry->name);
     }
   return TRUE;
 }

@@ -73,14 +73,14 @@ read_metadata (LoomTensorFile *self, JsonNode *node, const char *file, GError **
   JsonNode *value;
 
   if (!JSON_NODE_HOLDS_OBJECT (node))
-    return tensor_file_refuse (file, error, "has a damaged header: __metadata__ is not a map of strings");
+    return loom_file_refuse (file, error, "has a damaged header: __metadata__ is not a map of strings");
   json_object_iter_init (&iter, json_node_get_object (node));
   while (json_object_iter_next (&iter, &key, &value))
     {
       const char *text = read_text (value);
 
       if (text == NULL)
-        return tensor_file_refuse (file, error, "has a damaged header: __metadata__ is not a map of strings");
+        return loom_file_refuse (file, error, "has a damaged header: __metadata__ is not a map of strings");
       g_hash_table_insert (self->metadata, g_strdup (key), g_strdup (text));
     }
   return TRUE;
@@ -98,27 +98,27 @@ read_entry (Reader *self, const char *name, JsonNode *node, gsize data_length, c
 
   g_array_append_val (self->ranges, range);
   if (!JSON_NODE_HOLDS_OBJECT (node))
-    return tensor_file_refuse (file, error, "has a damaged header at tensor “%s”", name);
+    return loom_file_refuse (file, error, "has a damaged header at tensor “%s”", name);
   object = json_node_get_object (node);
 
   dtype = read_text (json_object_get_member (object, "dtype"));
   if (dtype == NULL)
-    return tensor_file_refuse (file, error, "has a damaged header: tensor “%s” has no dtype", name);
+    return loom_file_refuse (file, error, "has a damaged header: tensor “%s” has no dtype", name);
   entry->encoding = tensor_encoding_named (dtype);
   if (entry->encoding == NULL)
     entry->unread = g_strdup (dtype);
   if (!read_integers (object, "shape", entry->dim, LOOM_SHAPE_MAX_RANK, &entry->rank))
-    return tensor_file_refuse (file, error,
-                               "has a damaged header: the shape of tensor “%s” is not a list of at most %d sizes", name,
-                               LOOM_SHAPE_MAX_RANK);
+    return loom_file_refuse (file, error,
+                             "has a damaged header: the shape of tensor “%s” is not a list of at most %d sizes", name,
+                             LOOM_SHAPE_MAX_RANK);
   if (!read_integers (object, "data_offsets", offsets, 2, &n) || n != 2 || offsets[0] > offsets[1])
-    return tensor_file_refuse (file, error, "has a damaged header: the data_offsets of tensor “%s” are not a range",
-                               name);
+    return loom_file_refuse (file, error, "has a damaged header: the data_offsets of tensor “%s” are not a range",
+                             name);
   if ((guint64)offsets[1] > data_length)
-    return tensor_file_refuse (file, error,
-                               "is truncated or damaged: tensor “%s” ends at byte %" G_GINT64_FORMAT
-                               " of the data, which has %" G_GSIZE_FORMAT,
-                               name, offsets[1], data_length);
+    return loom_file_refuse (file, error,
+                             "is truncated or damaged: tensor “%s” ends at byte %" G_GINT64_FORMAT
+                             " of the data, which has %" G_GSIZE_FORMAT,
+                             name, offsets[1], data_length);
   g_array_index (self->ranges, Range, self->ranges->len - 1).begin = (gsize)offsets[0];
   g_array_index (self->ranges, Range, self->ranges->len - 1).end = (gsize)offsets[1];
   /* The number of bytes follows only from the name of the type, which is unknown. */
@@ -126,12 +126,12 @@ read_entry (Reader *self, const char *name, JsonNode *node, gsize data_length, c
     return TRUE;
   size = tensor_entry_span (entry);
   if (size < 0)
-    return tensor_file_refuse (file, error, "has a damaged header: tensor “%s” is too large", name);
+    return loom_file_refuse (file, error, "has a damaged header: tensor “%s” is too large", name);
   if (size != offsets[1] - offsets[0])
-    return tensor_file_refuse (file, error,
-                               "has a damaged header: tensor “%s” has %" G_GINT64_FORMAT
-                               " bytes, but its shape and type need %" G_GINT64_FORMAT,
-                               name, offsets[1] - offsets[0], size);
+    return loom_file_refuse (file, error,
+                             "has a damaged header: tensor “%s” has %" G_GINT64_FORMAT
+                             " bytes, but its shape and type need %" G_GINT64_FORMAT,
+                             name, offsets[1] - offsets[0], size);
   return TRUE;
 }
 
@@ -162,10 +162,10 @@ add_entries (Reader *self, gsize data_offset, gsize data_length, guint source, c
       TensorEntry *entry = range->entry;
 
       if (range->begin < covered)
-        return tensor_file_refuse (file, error, "has a damaged header: tensors “%s” and “%s” overlap", before,
-                                   entry->name);
+        return loom_file_refuse (file, error, "has a damaged header: tensors “%s” and “%s” overlap", before,
+                                 entry->name);
       if (range->begin > covered)
-        return tensor_file_refuse (
+        return loom_file_refuse (
             file, error, "has a damaged header: the %" G_GSIZE_FORMAT " bytes before tensor “%s” belong to no tensor",
             range->begin - covered, entry->name);
       covered = range->end;
@@ -177,9 +177,9 @@ add_entries (Reader *self, gsize data_offset, gsize data_length, guint source, c
         return FALSE;
     }
   if (covered != data_length)
-    return tensor_file_refuse (file, error,
-                               "has a damaged header: the last %" G_GSIZE_FORMAT " bytes of data belong to no tensor",
-                               data_length - covered);
+    return loom_file_refuse (file, error,
+                             "has a damaged header: the last %" G_GSIZE_FORMAT " bytes of data belong to no tensor",
+                             data_length - covered);
   return TRUE;
 }
 
@@ -201,11 +201,11 @@ read_header (Reader *self, const char *json, gsize json_length, gsize data_lengt
 
   if (!loom_json_is_within (json, json_length, MAX_DEPTH) || !g_utf8_validate (json, json_length, NULL)
       || !json_parser_load_from_data (parser, json, json_length, &cause))
-    return tensor_file_refuse (file, error,
-                               "is not a safetensors file, or is damaged: its header is not JSON of the expected form");
+    return loom_file_refuse (file, error,
+                             "is not a safetensors file, or is damaged: its header is not JSON of the expected form");
   root = json_parser_get_root (parser);
   if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
-    return tensor_file_refuse (file, error, "has a damaged header: it is not a JSON object");
+    return loom_file_refuse (file, error, "has a damaged header: it is not a JSON object");
   json_object_iter_init_ordered (&iter, json_node_get_object (root));
   while (json_object_iter_next_ordered (&iter, &name, &node))
     {
@@ -229,12 +229,12 @@ read_safetensors (LoomTensorFile *file, GBytes *bytes, GError **error)
   g_array_set_clear_func (ranges, clear_range);
   data = g_bytes_get_data (bytes, &length);
   if (length < 8)
-    return tensor_file_refuse (name, error, "is not a safetensors file: it is too short");
+    return loom_file_refuse (name, error, "is not a safetensors file: it is too short");
   for (int i = 0; i < 8; i++)
     header_length |= (guint64)data[i] << (8 * i);
   if (header_length > MIN (length - 8, MAX_HEADER))
-    return tensor_file_refuse (name, error,
-                               "is not a safetensors file, or is truncated: its header would be longer than the file");
+    return loom_file_refuse (name, error,
+                             "is not a safetensors file, or is truncated: its header would be longer than the file");
   data_offset = 8 + header_length;
   return read_header (&self, (const char *)data + 8, header_length, length - data_offset, name, error)
          && add_entries (&self, data_offset, length - data_offset, tensor_file_add_source (file, bytes, 0), name,
@@ -256,7 +256,7 @@ loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error)
   self = tensor_file_new (name);
   if (other != NULL)
     {
-      tensor_file_refuse (name, error, "%s", other);
+      loom_file_refuse (name, error, "%s", other);
       return NULL;
     }
   return read_safetensors (self, bytes, error) ? g_steal_pointer (&self) : NULL;

@@ -23,7 +23,7 @@ take_shard (LoomTensorFile *self, LoomFolder *folder, const char *shard, JsonObj
   guint source;
 
   if (strchr (shard, '/') != NULL || shard[0] == '.' || shard[0] == '\0')
-    return tensor_file_refuse (self->path, error, "names the shard “%s”, which is no file of its folder", shard);
+    return loom_file_refuse (self->path, error, "names the shard “%s”, which is no file of its folder", shard);
   file = loom_safetensors_open_in (folder, shard, error);
   if (file == NULL)
     return FALSE;
@@ -69,14 +69,14 @@ read_index (LoomTensorFile *self, LoomFolder *folder, const char *name, GError *
       map = node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
     }
   if (map == NULL)
-    return tensor_file_refuse (self->path, error, "is not the index of a sharded model: it has no “weight_map”");
+    return loom_file_refuse (self->path, error, "is not the index of a sharded model: it has no “weight_map”");
   json_object_iter_init_ordered (&iter, map);
   while (json_object_iter_next_ordered (&iter, &tensor, &node))
     {
       const char *shard = JSON_NODE_HOLDS_VALUE (node) ? json_node_get_string (node) : NULL;
 
       if (shard == NULL)
-        return tensor_file_refuse (self->path, error, "is a damaged index: it names no file for “%s”", tensor);
+        return loom_file_refuse (self->path, error, "is a damaged index: it names no file for “%s”", tensor);
       if (g_hash_table_add (shards, (gpointer)shard))
         g_ptr_array_add (order, (gpointer)shard);
     }
@@ -88,8 +88,8 @@ read_index (LoomTensorFile *self, LoomFolder *folder, const char *name, GError *
   json_object_iter_init_ordered (&iter, map);
   while (json_object_iter_next_ordered (&iter, &tensor, &node))
     if (loom_tensor_file_find (self, tensor) < 0)
-      return tensor_file_refuse (self->path, error, "names the tensor “%s” in “%s”, which does not have it", tensor,
-                                 json_node_get_string (node));
+      return loom_file_refuse (self->path, error, "names the tensor “%s” in “%s”, which does not have it", tensor,
+                               json_node_get_string (node));
   return TRUE;
 }
 
@@ -110,8 +110,8 @@ find_model (LoomFolder *folder, const char *path, GError **error)
     }
   if (n_indices == 1 || n_models == 1)
     return g_strdup (n_indices == 1 ? index : model);
-  tensor_file_refuse (path, error, "is a folder with %s; name the file of weights in it, such as model.safetensors",
-                      n_models == 0 ? "no safetensors file" : "several safetensors files");
+  loom_file_refuse (path, error, "is a folder with %s; name the file of weights in it, such as model.safetensors",
+                    n_models == 0 ? "no safetensors file" : "several safetensors files");
   return NULL;
 }
 

@@ -30,7 +30,7 @@ typedef struct
 
 /* ---- storages --------------------------------------------------------------------- */
 
-#define REFUSE(r, ...) tensor_file_refuse ((r)->file->path, (r)->error, __VA_ARGS__)
+#define REFUSE(r, ...) loom_file_refuse ((r)->file->path, (r)->error, __VA_ARGS__)
 
 /* The id of a storage, or NULL. */
 static const PickleValue *
@@ -321,8 +321,8 @@ add_root (Reader *r, const PickleValue *root)
                                                               : !add_dict (r, dict, "", 0))
     return FALSE;
   return r->file->entries->len > 0
-         || tensor_file_refuse (r->file->path, r->error,
-                                "is a file of torch.save without a dictionary of tensors; save model.state_dict()");
+         || loom_file_refuse (r->file->path, r->error,
+                              "is a file of torch.save without a dictionary of tensors; save model.state_dict()");
 }
 
 /* ---- zip archives -------------------------------------------------------------------- */
@@ -336,7 +336,7 @@ check_order (const Reader *r)
   g_autoptr (GBytes) order = member >= 0 ? zip_archive_read (r->file->zip, (guint64)member, 16, NULL) : NULL;
 
   return order == NULL || g_bytes_get_size (order) != 3 || memcmp (g_bytes_get_data (order, NULL), "big", 3) != 0
-         || tensor_file_refuse (r->file->path, r->error, "is big endian; save it again on another machine");
+         || loom_file_refuse (r->file->path, r->error, "is big endian; save it again on another machine");
 }
 
 gboolean
@@ -352,11 +352,11 @@ read_torch_zip (LoomTensorFile *self, GError **error)
   Reader r = { .file = self, .folder = folder, .sources = sources, .error = error };
 
   if (zip_archive_locate (self->zip, constants) >= 0)
-    return tensor_file_refuse (self->path, error,
-                               "is a TorchScript program; in Python: torch.save(torch.jit.load(FILE).state_dict(), "
-                               "\"weights.pth\")");
+    return loom_file_refuse (self->path, error,
+                             "is a TorchScript program; in Python: torch.save(torch.jit.load(FILE).state_dict(), "
+                             "\"weights.pth\")");
   if (zip_archive_size (self->zip, member) > PICKLE_MAX_LENGTH)
-    return tensor_file_refuse (self->path, error, "has a pickle that is too long for a file of weights");
+    return loom_file_refuse (self->path, error, "has a pickle that is too long for a file of weights");
   if (!check_order (&r))
     return FALSE;
   bytes = zip_archive_read (self->zip, member, G_MAXSIZE, error);
@@ -429,8 +429,8 @@ read_torch_legacy (LoomTensorFile *self, GBytes *bytes, GError **error)
       if (head == NULL)
         return FALSE;
       if (i == 0 && (pickle_root (head)->kind != PICKLE_INT || pickle_root (head)->integer != LEGACY_MAGIC))
-        return tensor_file_refuse (self->path, error,
-                                   "is a pickle of Python, and no file of torch.save; save a state_dict() with it");
+        return loom_file_refuse (self->path, error,
+                                 "is a pickle of Python, and no file of torch.save; save a state_dict() with it");
       at += used;
     }
   object = pickle_read (data + at, length - at, length, &used, self->path, error);
@@ -439,7 +439,7 @@ read_torch_legacy (LoomTensorFile *self, GBytes *bytes, GError **error)
   if (keys == NULL)
     return FALSE;
   if (pickle_root (keys)->kind != PICKLE_LIST)
-    return tensor_file_refuse (self->path, error, "is truncated or damaged: it has no list of storages");
+    return loom_file_refuse (self->path, error, "is truncated or damaged: it has no list of storages");
   list_storages (object, size);
   return place_storages (&r, pickle_root (keys), size, bytes, at + used) && add_root (&r, pickle_root (object));
 }

@@ -1,6 +1,7 @@
 /* How readers of formats fill a LoomTensorFile. */
 #pragma once
 
+#include "engine/core/loom-file.h"
 #include "engine/interop/loom-tensor-file.h"
 #include "engine/interop/zip-archive.h"
 
@@ -68,8 +69,6 @@ void tensor_entry_free (TensorEntry *entry);
 gint64 tensor_entry_span (const TensorEntry *entry);
 /* TRUE if its strides are those of a dense tensor in row-major order. */
 gboolean tensor_entry_is_dense (const TensorEntry *entry);
-/* FALSE with the DATA error "“FILE” …." */
-gboolean tensor_file_refuse (const char *file, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
 /* The readers. Each returns FALSE with an error, or fills self. */
 gboolean read_safetensors (LoomTensorFile *self, GBytes *bytes, GError **error);

@@ -535,13 +535,17 @@ int
 loom_net_dynamic_size (const LoomNet *net, const LoomLowerOptions *options)
 {
   guint n = loom_net_n_nodes (net);
-  g_autofree gboolean *needed = find_needed (net, options);
+  g_autofree gboolean *needed = NULL;
 
   for (guint i = 0; i < n; i++)
     {
       char symbol = loom_net_node (net, i)->own_symbol;
 
-      if (needed[i] && symbol != 0 && net->binding.value[symbol - 'A'] == 0)
+      if (symbol == 0 || net->binding.value[symbol - 'A'] != 0)
+        continue;
+      if (needed == NULL)
+        needed = find_needed (net, options);
+      if (needed[i])
         return (int)i;
     }
   return -1;

@@ -192,14 +192,17 @@ loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int datas
                                 : 0;
   if (n_classes == 0)
     return;
-  g_autofree gboolean *needed = loom_net_needed_for (net, loss);
+  g_autofree gboolean *needed = NULL;
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      gint64 n = needed[i] && node->op != NULL && node->typed && node->op->category == LOOM_CATEGORY_LOSS
-                     ? count_logits (net, node, dataset_node)
-                     : 0;
+      gint64 n = 0;
 
+      if (node->op == NULL || !node->typed || node->op->category != LOOM_CATEGORY_LOSS)
+        continue;
+      if (needed == NULL)
+        needed = loom_net_needed_for (net, loss);
+      n = needed[i] ? count_logits (net, node, dataset_node) : 0;
       if (n > 0 && n < (gint64)n_classes)
         complain_of_classes (net, node, n, n_classes, names, faults);
     }

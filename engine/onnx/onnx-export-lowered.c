@@ -4,6 +4,7 @@
  * several bindings must be equal except for numbers; if they are not (an unrolled loop over a dynamic size), the size
  * has to be fixed. */
 #include "engine/onnx/onnx-export-prim.h"
+#include "engine/onnx/prim-writers.h"
 
 #include <math.h>
 #include <string.h>
@@ -209,16 +210,18 @@ onnx_prim_compute_type (LoomDType dtype)
 
 /* ---- all instructions --------------------------------------------------------- */
 
+#define DECLARE(name) extern const OnnxPrimWriter onnx_prim_##name;
+LOOM_ROWS (DECLARE)
+
 static const OnnxPrimWriter *
 find_writer (const LoomPrim *prim)
 {
-  static const OnnxPrimWriter *const tables[]
-      = { onnx_prims_shape, onnx_prims_number, onnx_prims_linalg, onnx_prims_loop, onnx_prims_visit };
+#define ROW(name) &onnx_prim_##name,
+  static const OnnxPrimWriter *const writers[] = { LOOM_ROWS (ROW) };
 
-  for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
-    for (const OnnxPrimWriter *writer = tables[t]; writer->name != NULL; writer++)
-      if (g_str_equal (writer->name, prim->flags & LOOM_PRIM_ELEMENTWISE ? "elementwise" : prim->name))
-        return writer;
+  for (guint i = 0; i < G_N_ELEMENTS (writers); i++)
+    if (g_str_equal (writers[i]->name, prim->flags & LOOM_PRIM_ELEMENTWISE ? "elementwise" : prim->name))
+      return writers[i];
   return NULL;
 }
 

@@ -116,6 +116,8 @@ write_solve (OnnxPrim *q)
   return !onnx_prim_is_wanted (q, 1) && !onnx_prim_is_wanted (q, 2);
 }
 
+ONNX_PRIM (solve, write_solve)
+
 /* x[i] = (b[i] - a[i, solved] · x[solved]) / a[i, i], from the first row down or from the last one up. */
 static gboolean
 write_triangular_solve (OnnxPrim *q)
@@ -148,6 +150,8 @@ write_triangular_solve (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (triangular_solve, write_triangular_solve)
+
 /* The lower factor of (a + aᵀ) / 2, column by column. */
 static gboolean
 write_cholesky (OnnxPrim *q)
@@ -174,6 +178,8 @@ write_cholesky (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (cholesky, write_cholesky)
+
 static gboolean
 write_det (OnnxPrim *q)
 {
@@ -181,10 +187,4 @@ write_det (OnnxPrim *q)
   return !onnx_prim_is_wanted (q, 1);
 }
 
-const OnnxPrimWriter onnx_prims_linalg[] = {
-  { "solve", write_solve },
-  { "triangular_solve", write_triangular_solve },
-  { "cholesky", write_cholesky },
-  { "det", write_det },
-  { NULL },
-};
+ONNX_PRIM (det, write_det)

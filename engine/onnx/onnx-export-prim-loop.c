@@ -202,7 +202,4 @@ write_scan (OnnxPrim *q)
   return TRUE;
 }
 
-const OnnxPrimWriter onnx_prims_loop[] = {
-  { "scan", write_scan },
-  { NULL },
-};
+ONNX_PRIM (scan, write_scan)

@@ -56,6 +56,8 @@ write_elementwise (OnnxPrim *q)
   return y != NULL;
 }
 
+ONNX_PRIM (elementwise, write_elementwise)
+
 /* ---- along axes ------------------------------------------------------------- */
 
 static gboolean
@@ -90,6 +92,8 @@ write_reduce (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (reduce, write_reduce)
+
 static gboolean
 write_argreduce (OnnxPrim *q)
 {
@@ -105,6 +109,8 @@ write_argreduce (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (argreduce, write_argreduce)
+
 static gboolean
 write_softmax (OnnxPrim *q)
 {
@@ -115,6 +121,8 @@ write_softmax (OnnxPrim *q)
   onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
   return TRUE;
 }
+
+ONNX_PRIM (softmax, write_softmax)
 
 static gboolean
 write_cumsum (OnnxPrim *q)
@@ -130,6 +138,8 @@ write_cumsum (OnnxPrim *q)
   onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_node_result (q->all, node, 0), type, dtype));
   return TRUE;
 }
+
+ONNX_PRIM (cumsum, write_cumsum)
 
 /* TopK of all elements; it also keeps the order of equal ones. */
 static gboolean
@@ -150,6 +160,8 @@ write_sort (OnnxPrim *q)
   onnx_prim_out (q, 1, onnx_node_result (q->all, node, 1));
   return TRUE;
 }
+
+ONNX_PRIM (sort, write_sort)
 
 /* ---- products ---------------------------------------------------------------- */
 
@@ -201,6 +213,8 @@ write_matmul (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (matmul, write_matmul)
+
 static void
 set_windows (OnnxPrim *q, OnnxOutNode *node, const LoomConv2dAttrs *a)
 {
@@ -220,6 +234,8 @@ write_conv2d (OnnxPrim *q)
   onnx_prim_out (q, 0, with_act (q, a->kernel.act, onnx_node_result (q->all, node, 0)));
   return TRUE;
 }
+
+ONNX_PRIM (conv2d, write_conv2d)
 
 /* ---- pooling ------------------------------------------------------------------ */
 
@@ -273,6 +289,8 @@ write_max_pool (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (max_pool2d, write_max_pool)
+
 /* With a divisor of its own, the result is the mean including padding, times the window's size, divided by the
  * divisor. */
 static gboolean
@@ -293,6 +311,8 @@ write_avg_pool (OnnxPrim *q)
   onnx_prim_out (q, 0, y);
   return TRUE;
 }
+
+ONNX_PRIM (avg_pool2d, write_avg_pool)
 
 /* ---- norms ---------------------------------------------------------------------- */
 
@@ -352,6 +372,8 @@ write_batch_norm (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (batch_norm, write_batch_norm)
+
 /* LayerNormalization requires a weight of the normalised shape; without a weight it is ones. */
 static gboolean
 write_layer_norm (OnnxPrim *q)
@@ -397,6 +419,8 @@ write_layer_norm (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (layer_norm, write_layer_norm)
+
 /* ---- by index --------------------------------------------------------------------- */
 
 static OnnxVar *
@@ -421,6 +445,8 @@ write_gather_rows (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (gather_rows, write_gather_rows)
+
 static gboolean
 write_gather (OnnxPrim *q)
 {
@@ -431,6 +457,8 @@ write_gather (OnnxPrim *q)
   onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
   return TRUE;
 }
+
+ONNX_PRIM (gather, write_gather)
 
 static gboolean
 write_scatter (OnnxPrim *q)
@@ -454,6 +482,8 @@ write_scatter (OnnxPrim *q)
   onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_node_result (q->all, node, 0), type, dtype));
   return TRUE;
 }
+
+ONNX_PRIM (scatter, write_scatter)
 
 /* ---- losses ------------------------------------------------------------------------- ---- */
 
@@ -489,22 +519,4 @@ write_cross_entropy (OnnxPrim *q)
   return TRUE;
 }
 
-const OnnxPrimWriter onnx_prims_number[] = {
-  { "elementwise", write_elementwise },
-  { "reduce", write_reduce },
-  { "argreduce", write_argreduce },
-  { "softmax", write_softmax },
-  { "cumsum", write_cumsum },
-  { "sort", write_sort },
-  { "matmul", write_matmul },
-  { "conv2d", write_conv2d },
-  { "max_pool2d", write_max_pool },
-  { "avg_pool2d", write_avg_pool },
-  { "batch_norm", write_batch_norm },
-  { "layer_norm", write_layer_norm },
-  { "gather_rows", write_gather_rows },
-  { "gather", write_gather },
-  { "scatter", write_scatter },
-  { "cross_entropy", write_cross_entropy },
-  { NULL },
-};
+ONNX_PRIM (cross_entropy, write_cross_entropy)

@@ -31,12 +31,18 @@ write_reshape (OnnxPrim *q)
   return y != NULL;
 }
 
+ONNX_PRIM (reshape, write_reshape)
+
 static gboolean
 write_same (OnnxPrim *q)
 {
   onnx_prim_out (q, 0, IN (0));
   return TRUE;
 }
+
+ONNX_PRIM (detach, write_same)
+ONNX_PRIM (custom_gradient, write_same) /* it changes only the backward pass */
+ONNX_PRIM (require, write_same)         /* ONNX has no errors of its own */
 
 static gboolean
 write_permute (OnnxPrim *q)
@@ -50,6 +56,8 @@ write_permute (OnnxPrim *q)
   onnx_prim_out (q, 0, onnx_transpose (q->all, IN (0), rank, order));
   return TRUE;
 }
+
+ONNX_PRIM (permute, write_permute)
 
 /* If the result has no elements it is a new tensor, because onnxruntime expands 1 to 1 then and not to 0. */
 static gboolean
@@ -67,6 +75,8 @@ write_expand (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (expand, write_expand)
+
 static gboolean
 write_concat (OnnxPrim *q)
 {
@@ -81,6 +91,8 @@ write_concat (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (concat, write_concat)
+
 static gboolean
 write_copy (OnnxPrim *q)
 {
@@ -88,6 +100,8 @@ write_copy (OnnxPrim *q)
                  onnx_to_type (q->all, IN (0), onnx_prim_in_desc (q, 0)->dtype, onnx_prim_out_desc (q, 0)->dtype));
   return TRUE;
 }
+
+ONNX_PRIM (copy, write_copy)
 
 /* ---- cutting and padding --------------------------------------------------- */
 
@@ -153,6 +167,8 @@ write_slice (OnnxPrim *q)
     onnx_prim_out (q, 0, CALL ("Slice", IN (0), from, to, onnx_ints_var (q->all, n, axis), by));
   return by != NULL;
 }
+
+ONNX_PRIM (slice, write_slice)
 
 static gint64
 pad_step (OnnxPrim *q, guint binding, int axis)
@@ -232,6 +248,8 @@ write_pad (OnnxPrim *q)
   return sizes != NULL;
 }
 
+ONNX_PRIM (pad, write_pad)
+
 /* ---- generated numbers ----------------------------------------------------- */
 
 static gboolean
@@ -254,6 +272,8 @@ write_fill (OnnxPrim *q)
     onnx_prim_out (q, 0, CALL ("Expand", value, shape));
   return shape != NULL;
 }
+
+ONNX_PRIM (fill, write_fill)
 
 /* start + i · step along an axis of known length is a constant; otherwise the model counts, in integers. */
 static gboolean
@@ -318,6 +338,8 @@ write_iota (OnnxPrim *q)
   return v != NULL;
 }
 
+ONNX_PRIM (iota, write_iota)
+
 /* The same distribution from ONNX's generator, with other numbers in each run. */
 static gboolean
 write_random (OnnxPrim *q)
@@ -343,19 +365,4 @@ write_random (OnnxPrim *q)
   return TRUE;
 }
 
-const OnnxPrimWriter onnx_prims_shape[] = {
-  { "reshape", write_reshape },
-  { "detach", write_same },
-  { "custom_gradient", write_same }, /* it changes only the backward pass */
-  { "require", write_same },         /* ONNX has no errors of its own */
-  { "permute", write_permute },
-  { "expand", write_expand },
-  { "concat", write_concat },
-  { "copy", write_copy },
-  { "slice", write_slice },
-  { "pad", write_pad },
-  { "fill", write_fill },
-  { "iota", write_iota },
-  { "random", write_random },
-  { NULL },
-};
+ONNX_PRIM (random, write_random)

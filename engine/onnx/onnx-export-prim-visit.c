@@ -165,6 +165,8 @@ write_switch (OnnxPrim *q)
   return TRUE;
 }
 
+ONNX_PRIM (switch, write_switch)
+
 /* ---- a body for each row ------------------------------------------------------ */
 
 static gboolean
@@ -338,6 +340,8 @@ write_visit (OnnxPrim *q)
   return a->n_links > 0 ? write_levels (q) : write_rows (q);
 }
 
+ONNX_PRIM (visit, write_visit)
+
 /* ---- orders ------------------------------------------------------------------------ */
 
 static OnnxVar *
@@ -371,6 +375,8 @@ write_groups (OnnxPrim *q)
   onnx_prim_out (q, 2, onnx_prim_in (q, 0));
   return TRUE;
 }
+
+ONNX_PRIM (group_rows, write_groups)
 
 /* One node of each tree: increases its parent's level, and finds the number of siblings before it. */
 static void
@@ -451,10 +457,4 @@ write_tree (OnnxPrim *q)
   return TRUE;
 }
 
-const OnnxPrimWriter onnx_prims_visit[] = {
-  { "switch", write_switch },
-  { "visit", write_visit },
-  { "group_rows", write_groups },
-  { "level_rows", write_tree },
-  { NULL },
-};
+ONNX_PRIM (level_rows, write_tree)

@@ -23,8 +23,10 @@ typedef struct
   gboolean (*write) (OnnxPrim *q);
 } OnnxPrimWriter;
 
-extern const OnnxPrimWriter onnx_prims_shape[], onnx_prims_number[], onnx_prims_linalg[], onnx_prims_loop[],
-    onnx_prims_visit[];
+/* The row of a primitive, which prim-writers.h collects. */
+#define ONNX_PRIM(name_, write_)                                                                                       \
+  extern const OnnxPrimWriter onnx_prim_##name_;                                                                       \
+  const OnnxPrimWriter onnx_prim_##name_ = { #name_, write_ };
 
 /* Writes the instructions of the programs. All inputs must have a value in the model. */
 void onnx_prim_write_program (OnnxPrim *q);

@@ -170,15 +170,26 @@ map_hard_swish (OnnxCtx *c)
 }
 
 /* x · sigmoid(alpha · x) */
+/* x · sigmoid (alpha · x) */
+static const OnnxWire *
+swish (OnnxCtx *c, const OnnxWire *x)
+{
+  double alpha = onnx_attr_float (c, "alpha", 1);
+
+  return alpha == 1 ? onnx_unary (c, "silu", x)
+                    : onnx_binary (c, "mul", x, onnx_unary (c, "sigmoid", onnx_with_number (c, "mul", x, alpha)));
+}
+
 static void
 map_swish (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0);
-  double alpha = onnx_attr_float (c, "alpha", 1);
+  onnx_out (c, 0, swish (c, onnx_in (c, 0)));
+}
 
-  onnx_out (c, 0,
-            alpha == 1 ? onnx_unary (c, "silu", x)
-                       : onnx_binary (c, "mul", x, onnx_unary (c, "sigmoid", onnx_with_number (c, "mul", x, alpha))));
+static void
+map_swiglu (OnnxCtx *c)
+{
+  onnx_out (c, 0, onnx_binary (c, "mul", swish (c, onnx_in (c, 0)), onnx_in (c, 1)));
 }
 
 const OnnxMap onnx_map_activation[] = {
@@ -192,6 +203,7 @@ const OnnxMap onnx_map_activation[] = {
   { "Gelu", "gelu", map_gelu },
   { "HardSwish", "hardswish", map_hard_swish },
   { "Swish", "silu", map_swish },
+  { "SwiGLU", "silu", map_swiglu },
   { "Selu", "selu", map_selu },
   { "Celu", "elu", map_celu },
   { "HardSigmoid", "clamp", map_hard_sigmoid },

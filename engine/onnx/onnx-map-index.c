@@ -164,7 +164,7 @@ map_one_hot (OnnxCtx *c)
 /* "exclusive" leaves out the element itself: all sums move one position on, after a zero. "reverse" sums from the other
  * end. */
 static void
-map_cum_sum (OnnxCtx *c)
+map_cumulative (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *y = x;
   const LoomTensor *t = onnx_const (c, 1, "axis");
@@ -179,9 +179,9 @@ map_cum_sum (OnnxCtx *c)
     {
       begin[axis] = 1;
       end[axis] = -1;
-      y = onnx_pad (c, y, begin, end, NULL, "0");
+      y = onnx_pad (c, y, begin, end, NULL, g_str_equal (c->map->op, "cumprod") ? "1" : "0");
     }
-  y = onnx_emit (c, "cumsum", ONNX_IN (y), "dim", dim, NULL);
+  y = onnx_emit (c, c->map->op, ONNX_IN (y), "dim", dim, NULL);
   if (reverse)
     y = onnx_emit (c, "slice", ONNX_IN (y), "dim", dim, "step", "-1", NULL);
   onnx_out (c, 0, onnx_wrap (c, onnx_cast (c, y, x->type.dtype), onnx_elem_type (c, 0)));
@@ -298,7 +298,8 @@ const OnnxMap onnx_map_index[] = {
   { "ScatterND", "scatter_nd", map_scatter_nd },
   { "TopK", "topk", map_top_k },
   { "OneHot", "where", map_one_hot },
-  { "CumSum", "cumsum", map_cum_sum },
+  { "CumSum", "cumsum", map_cumulative },
+  { "CumProd", "cumprod", map_cumulative },
   { "NonZero", "nonzero", map_nonzero },
   { "Compress", "index_select", map_compress },
   { "ReverseSequence", "gather", map_reverse_sequence },

@@ -75,19 +75,34 @@ map_mod (OnnxCtx *c)
   onnx_out (c, 0, onnx_binary (c, fmod ? "fmod" : "remainder", onnx_in (c, 0), onnx_in (c, 1)));
 }
 
-/* A shift is a multiplication or division by a power of two; both are exact in integers. */
+/* x · 2ⁿ, or x / 2ⁿ rounded down; both are exact in integers. */
+static const OnnxWire *
+shift (OnnxCtx *c, const OnnxWire *x, const OnnxWire *n, gboolean left)
+{
+  const OnnxWire *by = onnx_binary (c, "pow", onnx_constant (c, 2, LOOM_I64), n);
+
+  return left ? onnx_binary (c, "mul", x, by) : onnx_emit (c, "div", ONNX_IN (x, by), "rounding_mode", "floor", NULL);
+}
+
+/* From set 28 on, a negative n and one that is not less than the number of bits shift all bits out. In two steps of at
+ * most 32 bits no power exceeds its type. */
 static void
 map_bit_shift (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0);
-  const OnnxWire *by = onnx_binary (c, "pow", onnx_constant (c, 2, LOOM_I64), onnx_cast (c, onnx_in (c, 1), LOOM_I64));
-  const OnnxWire *wide = onnx_cast (c, x, LOOM_I64);
+  const OnnxWire *x = onnx_in (c, 0), *n = onnx_cast (c, onnx_in (c, 1), LOOM_I64);
+  const OnnxWire *wide = onnx_cast (c, x, LOOM_I64), *all = onnx_constant (c, 64, LOOM_I64);
   gboolean left = g_str_equal (onnx_attr_word (c, "direction", "LEFT", "RIGHT"), "LEFT");
 
-  if (left)
-    wide = onnx_binary (c, "mul", wide, by);
+  if (c->all->opset < 28)
+    wide = shift (c, wide, n, left);
   else
-    wide = onnx_emit (c, "div", ONNX_IN (wide, by), "rounding_mode", "floor", NULL);
+    {
+      const OnnxWire *is_negative = onnx_binary (c, "lt", n, onnx_constant (c, 0, LOOM_I64)), *half;
+
+      n = onnx_emit (c, "where", ONNX_IN (is_negative, all, onnx_binary (c, "minimum", n, all)), NULL);
+      half = onnx_emit (c, "div", ONNX_IN (n, onnx_constant (c, 2, LOOM_I64)), "rounding_mode", "floor", NULL);
+      wide = shift (c, shift (c, wide, half, left), onnx_binary (c, "sub", n, half), left);
+    }
   onnx_out (c, 0, onnx_cast (c, onnx_wrap (c, wide, onnx_elem_type (c, 0)), x->type.dtype));
 }
 

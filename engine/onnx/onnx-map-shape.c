@@ -303,7 +303,9 @@ map_space_to_depth (OnnxCtx *c)
     }
   LoomShape six = { .rank = 6, .dim = { in[0], in[1], h, k, w, k } };
   LoomShape four = { .rank = 4, .dim = { in[0], loom_dim_mul (in[1], loom_dim (b * b)), h, w } };
-  static const gint64 order[] = { 0, 3, 5, 1, 2, 4 };
+  static const gint64 block_first[] = { 0, 3, 5, 1, 2, 4 }, channel_first[] = { 0, 1, 3, 5, 2, 4 };
+  const gint64 *order = g_str_equal (onnx_attr_word (c, "mode", "DCR", "CRD"), "CRD") ? channel_first : block_first;
+
   onnx_out (c, 0, onnx_reshape (c, onnx_permute (c, onnx_reshape (c, x, &six), order), &four));
 }
 

@@ -15,7 +15,7 @@
 G_BEGIN_DECLS
 
 /* ONNX has renamed its axes several times; 25 is the newest operator set whose changes are known here. */
-#define ONNX_NEWEST_OPSET 25
+#define ONNX_NEWEST_OPSET 28
 
 typedef struct _OnnxNode OnnxNode;
 typedef struct _OnnxImport OnnxImport;

@@ -9,22 +9,19 @@
  * operands that attention reads from it, and nothing else may read the copies. On host devices and old GPUs, which
  * convert 16-bit floats to f32 first, the copies stay: a product that is read three times would be converted three
  * times. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 #include "kernels/attention.h"
 #include "kernels/shape.h"
 
 #define MAX_IN  11
 #define MAX_OUT 3
 
-/* The call under consideration. */
-typedef struct
+/* The index of the queries among the operands. */
+static int
+first_of (const PlanNode *instr)
 {
-  PlanNode *instr;
-  int first; /* index of the queries among the operands */
-  LoomAttentionAttrs attrs;
-  guint in[MAX_IN], out[MAX_OUT], n_out;
-  PlanNode *replaced[MAX_OUT]; /* by result: a copy that is dropped if the call writes its result; NULL: none */
-} Call;
+  return node_is (instr, "attention_grad");
+}
 
 static gboolean
 is_attention (const PlanNode *instr)
@@ -105,12 +102,10 @@ is_read_by_attention_only (PlanGraph *g, guint v)
 
 /* TRUE if v is on the instruction's device and is not overwritten before the instruction runs. */
 static gboolean
-is_available (PlanGraph *g, GHashTable *updaters, guint v, const PlanNode *instr)
+is_available (const PlanRewrite *r, guint v)
 {
-  const PlanNode *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (graph_root (g, v)));
-
-  return (updater == NULL || !node_is_before (updater, instr)) && graph_is_ready (g, v, instr)
-         && graph_value (g, v)->device_name == instr->device_name;
+  return plan_rewrite_can_read (r, v) && graph_is_ready (r->g, v, r->root)
+         && graph_value (r->g, v)->device_name == r->root->device_name;
 }
 
 static gboolean
@@ -122,8 +117,10 @@ is_same_part_of_step (const PlanNode *move, const PlanNode *instr)
 /* Returns the tensor that operand k was copied from, and the positions of its rows there; 0 if the operand has to
  * stay. */
 static guint
-source_of (PlanGraph *g, GHashTable *updaters, const PlanNode *instr, guint k, LoomAttentionRows *rows)
+source_of (const PlanRewrite *r, guint k, LoomAttentionRows *rows)
 {
+  PlanGraph *g = r->g;
+  const PlanNode *instr = r->root;
   const guint v = node_in (instr, k), root = graph_root (g, v);
   const LoomTensorDesc *desc = &graph_value (g, v)->desc;
   const PlanNode *front = graph_value (g, root)->producer;
@@ -133,7 +130,7 @@ source_of (PlanGraph *g, GHashTable *updaters, const PlanNode *instr, guint k, L
   if (front == NULL || !is_same_part_of_step (front, instr) || !is_read_by_attention_only (g, root)
       || !node_strided_read (g, front, &reading)
       || !plan_restride (reading.rank, reading.dim, reading.stride, desc->rank, desc->dim, stride)
-      || !rows_of (desc, reading.start, stride, rows) || !is_available (g, updaters, reading.from, instr))
+      || !rows_of (desc, reading.start, stride, rows) || !is_available (r, reading.from))
     return 0;
   return reading.from;
 }
@@ -159,15 +156,17 @@ find_copy (PlanGraph *g, guint y)
 /* Makes the call read the tensors from which operands were copied. Such a tensor is kept instead of the copies, so it
  * may be no larger than all operands that were copied from it. */
 static void
-use_source_operands (PlanGraph *g, GHashTable *updaters, Call *call)
+use_source_operands (PlanRewrite *r)
 {
-  const PlanNode *instr = call->instr;
+  PlanGraph *g = r->g;
+  const PlanNode *instr = r->root;
+  LoomAttentionAttrs *attrs = r->attrs;
   LoomAttentionRows rows[MAX_IN];
   guint source[MAX_IN] = { 0 };
 
   for (guint k = 0; k < instr->in->len; k++)
-    if (node_in (instr, k) != 0 && loom_attention_operand (call->first, (int)k) != LOOM_ATTENTION_N_OPERANDS)
-      source[k] = source_of (g, updaters, instr, k, &rows[k]);
+    if (node_in (instr, k) != 0 && loom_attention_operand (first_of (instr), (int)k) != LOOM_ATTENTION_N_OPERANDS)
+      source[k] = source_of (r, k, &rows[k]);
   for (guint k = 0; k < instr->in->len; k++)
     {
       gint64 n = 0;
@@ -177,25 +176,27 @@ use_source_operands (PlanGraph *g, GHashTable *updaters, Call *call)
           n += loom_desc_count (&graph_value (g, node_in (instr, i))->desc);
       if (source[k] == 0 || n < loom_desc_count (&graph_value (g, graph_root (g, source[k]))->desc))
         continue;
-      call->in[k] = source[k];
-      call->attrs.rows[loom_attention_operand (call->first, (int)k)] = rows[k];
+      rewrite_set_in (r, k, source[k]);
+      attrs->rows[loom_attention_operand (first_of (instr), (int)k)] = rows[k];
     }
 }
 
 /* Makes the gradient read attention's result where a copy has put it, so that only the copy is kept. */
 static void
-use_copied_result (PlanGraph *g, GHashTable *updaters, Call *call)
+use_copied_result (PlanRewrite *r)
 {
-  const PlanNode *instr = call->instr;
+  PlanGraph *g = r->g;
+  const PlanNode *instr = r->root;
+  LoomAttentionAttrs *attrs = r->attrs;
   const guint y = instr->in->len > 7 ? node_in (instr, 7) : 0;
   PlanNode *mover;
 
   if (y == 0 || graph_value (g, y)->producer == NULL || !node_is (graph_value (g, y)->producer, "attention"))
     return;
   mover = find_copy (g, y);
-  if (mover != NULL && is_same_part_of_step (mover, instr) && is_available (g, updaters, node_out (mover, 0), instr)
-      && copied_rows (g, mover, y, &call->attrs.rows[LOOM_ATTENTION_Y]))
-    call->in[7] = node_out (mover, 0);
+  if (mover != NULL && is_same_part_of_step (mover, instr) && is_available (r, node_out (mover, 0))
+      && copied_rows (g, mover, y, &attrs->rows[LOOM_ATTENTION_Y]))
+    rewrite_set_in (r, 7, node_out (mover, 0));
 }
 
 /* ---- results ------------------------------------------------------------- */
@@ -212,45 +213,47 @@ follows_in_step (const PlanNode *move, const PlanNode *instr)
 /* Makes the call write result o to where the result's only reader would copy it. part: the result's role in
  * attention. */
 static void
-store_copied_result (PlanGraph *g, Call *call, guint o, LoomAttentionOperand part)
+store_copied_result (PlanRewrite *r, guint o, LoomAttentionOperand part)
 {
-  PlanNode *mover = graph_only_reader (g, call->out[o], TRUE);
+  LoomAttentionAttrs *attrs = r->attrs;
+  PlanNode *mover = graph_only_reader (r->g, rewrite_out (r, o), TRUE);
 
-  if (!follows_in_step (mover, call->instr) || !copied_rows (g, mover, call->out[o], &call->attrs.rows[part]))
+  if (!follows_in_step (mover, r->root) || !copied_rows (r->g, mover, rewrite_out (r, o), &attrs->rows[part]))
     return;
-  call->out[o] = node_out (mover, 0);
-  call->replaced[o] = mover;
+  rewrite_set_out (r, o, node_out (mover, 0));
+  g_ptr_array_add (r->gone, mover);
 }
 
 /* Makes the call write the three gradients as parts of their concatenation, if that has no other parts. */
 static gboolean
-store_concatenated_gradients (PlanGraph *g, Call *call)
+store_concatenated_gradients (PlanRewrite *r)
 {
-  PlanNode *join = graph_only_reader (g, call->out[0], TRUE);
+  PlanGraph *g = r->g;
+  PlanNode *join = graph_only_reader (g, rewrite_out (r, 0), TRUE);
   LoomAttentionRows rows[MAX_OUT];
   const LoomMoveAttrs *attrs;
 
-  if (!follows_in_step (join, call->instr) || !node_is (join, "move") || join->in->len != MAX_OUT)
+  if (!follows_in_step (join, r->root) || !node_is (join, "move") || join->in->len != MAX_OUT)
     return FALSE;
   attrs = join->attrs;
   for (guint o = 0; o < MAX_OUT; o++)
     {
-      const LoomTensorDesc *desc = &graph_value (g, call->out[o])->desc;
+      const guint v = rewrite_out (r, o);
+      const LoomTensorDesc *desc = &graph_value (g, v)->desc;
       gint64 stride[LOOM_MAX_RANK] = { 0 };
       guint k = 0;
 
-      while (k < MAX_OUT && graph_root (g, node_in (join, k)) != call->out[o])
+      while (k < MAX_OUT && graph_root (g, node_in (join, k)) != v)
         k++;
-      if (k == MAX_OUT || graph_only_reader (g, call->out[o], TRUE) != join
-          || !store_strides_of (&attrs->part[k], desc, stride)
+      if (k == MAX_OUT || graph_only_reader (g, v, TRUE) != join || !store_strides_of (&attrs->part[k], desc, stride)
           || !rows_of (desc, attrs->part[k].to_start, stride, &rows[o]))
         return FALSE;
     }
   for (guint o = 0; o < MAX_OUT; o++)
-    call->attrs.rows[LOOM_ATTENTION_DQ + o] = rows[o];
-  call->out[0] = node_out (join, 0);
-  call->n_out = 1;
-  call->replaced[0] = join;
+    ((LoomAttentionAttrs *)r->attrs)->rows[LOOM_ATTENTION_DQ + o] = rows[o];
+  g_array_set_size (r->out, 1);
+  rewrite_set_out (r, 0, node_out (join, 0));
+  g_ptr_array_add (r->gone, join);
   return TRUE;
 }
 
@@ -258,97 +261,76 @@ store_concatenated_gradients (PlanGraph *g, Call *call)
 
 /* The bytes of f32 copies of those values that are 16-bit floats. */
 static gsize
-upcast_bytes (PlanGraph *g, guint n, const guint *v)
+upcast_bytes (PlanGraph *g, const GArray *values)
 {
   gsize bytes = 0;
 
-  for (guint k = 0; k < n; k++)
-    if (v[k] != 0 && loom_dtype_is_float (graph_value (g, v[k])->desc.dtype)
-        && loom_dtype_size (graph_value (g, v[k])->desc.dtype) < 4)
-      bytes += (gsize)loom_desc_count (&graph_value (g, v[k])->desc) * sizeof (float);
+  for (guint k = 0; k < values->len; k++)
+    {
+      const LoomTensorDesc *d = &graph_value (g, g_array_index (values, guint, k))->desc;
+
+      if (g_array_index (values, guint, k) != 0 && loom_dtype_is_float (d->dtype) && loom_dtype_size (d->dtype) < 4)
+        bytes += (gsize)loom_desc_count (d) * sizeof (float);
+    }
   return bytes;
 }
 
+/* Makes the call one in place, in plain layout as yet. FALSE if it is one already. */
 static gboolean
-has_kernel (PlanGraph *g, const Call *call)
+begin_in_place (PlanRewrite *r)
 {
-  PlanNode *instr = call->instr;
-  LoomAttentionAttrs *attrs = instr->attrs, before = *attrs;
-  const gsize widened = upcast_bytes (g, instr->in->len, call->in) + upcast_bytes (g, call->n_out, call->out);
-  gboolean has;
-
-  *attrs = call->attrs;
-  has = widened == 0 ? graph_has_kernel (g, instr, instr->in->len, call->in, call->n_out, call->out)
-                     : graph_has_small_kernel (g, instr, instr->in->len, call->in, call->n_out, call->out, widened);
-  *attrs = before;
-  return has;
-}
-
-static void
-apply (PlanGraph *g, const Call *call)
-{
-  PlanNode *instr = call->instr;
-
-  *(LoomAttentionAttrs *)instr->attrs = call->attrs;
-  for (guint k = 0; k < instr->in->len; k++)
-    if (call->in[k] != node_in (instr, k))
-      graph_set_in (g, instr, k, call->in[k]);
-  for (guint o = 0; o < MAX_OUT; o++)
-    if (call->replaced[o] != NULL)
-      graph_erase (g, call->replaced[o]);
-  for (guint o = 0; o < call->n_out; o++)
-    if (call->out[o] != node_out (instr, o))
-      graph_set_out (g, instr, o, call->out[o]);
-  for (guint o = call->n_out; o < instr->out->len; o++)
-    graph_set_out (g, instr, o, 0);
-  g_array_set_size (instr->out, call->n_out);
-  g_string_append (instr->label, " in place");
-}
-
-static void
-attend_in_place (PlanGraph *g, GHashTable *updaters, PlanNode *instr)
-{
-  const gboolean gradient = is_gradient (instr);
-  Call call = { .instr = instr, .first = gradient ? 1 : 0, .n_out = instr->out->len };
-  const LoomTensorDesc in[4] = { graph_value (g, node_in (instr, 0))->desc, graph_value (g, node_in (instr, 1))->desc,
-                                 graph_value (g, node_in (instr, 2))->desc,
-                                 gradient ? graph_value (g, node_in (instr, 3))->desc : (LoomTensorDesc){ 0 } };
+  LoomAttentionAttrs *attrs = r->attrs;
   LoomAttentionRows plain[LOOM_ATTENTION_N_OPERANDS];
-  gboolean changes;
+  LoomTensorDesc in[4] = { 0 };
 
-  call.attrs = *(const LoomAttentionAttrs *)instr->attrs;
-  call.attrs.sizes = loom_attention_strides (&call.attrs, in, call.first, plain);
-  memcpy (call.attrs.rows, plain, sizeof plain);
-  call.attrs.in_place = true;
-  for (guint k = 0; k < instr->in->len; k++)
-    call.in[k] = node_in (instr, k);
-  for (guint o = 0; o < instr->out->len; o++)
-    call.out[o] = node_out (instr, o);
-  use_source_operands (g, updaters, &call);
-  if (gradient)
-    use_copied_result (g, updaters, &call);
-  if (gradient && !store_concatenated_gradients (g, &call))
+  if (attrs->in_place)
+    return FALSE;
+  for (guint k = 0; k < 3 + (guint)first_of (r->root); k++)
+    in[k] = graph_value (r->g, rewrite_in (r, k))->desc;
+  attrs->sizes = loom_attention_strides (attrs, in, first_of (r->root), plain);
+  memcpy (attrs->rows, plain, sizeof plain);
+  attrs->in_place = true;
+  return TRUE;
+}
+
+static gboolean
+end_in_place (PlanRewrite *r)
+{
+  gboolean changes = r->gone->len > 0;
+
+  for (guint k = 0; k < r->in->len; k++)
+    changes = changes || rewrite_in (r, k) != node_in (r->root, k);
+  r->max_scratch = upcast_bytes (r->g, r->in) + upcast_bytes (r->g, r->out);
+  g_string_append (r->label, " in place");
+  return changes;
+}
+
+static gboolean
+differentiate_in_place (PlanRewrite *r)
+{
+  if (!begin_in_place (r))
+    return FALSE;
+  use_source_operands (r);
+  use_copied_result (r);
+  if (!store_concatenated_gradients (r))
     for (guint o = 0; o < MAX_OUT; o++)
-      store_copied_result (g, &call, o, LOOM_ATTENTION_DQ + o);
-  if (!gradient)
-    store_copied_result (g, &call, 0, LOOM_ATTENTION_Y);
-  changes = call.replaced[0] != NULL || call.replaced[1] != NULL || call.replaced[2] != NULL;
-  for (guint k = 0; k < instr->in->len; k++)
-    changes = changes || call.in[k] != node_in (instr, k);
-  if (changes && has_kernel (g, &call))
-    apply (g, &call);
+      store_copied_result (r, o, LOOM_ATTENTION_DQ + o);
+  return end_in_place (r);
+}
+
+static gboolean
+attend_in_place (PlanRewrite *r)
+{
+  if (!begin_in_place (r))
+    return FALSE;
+  use_source_operands (r);
+  store_copied_result (r, 0, LOOM_ATTENTION_Y);
+  return end_in_place (r);
 }
 
 /* The gradient is rewritten first: after that the copy is the only reader of attention's result. */
-void
-pass_attention_in_place (PlanGraph *g)
-{
-  g_autoptr (GHashTable) updaters = graph_find_updaters (g);
-
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (is_gradient (instr))
-      attend_in_place (g, updaters, instr);
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (node_is (instr, "attention"))
-      attend_in_place (g, updaters, instr);
-}
+const PlanPattern patterns_of_attention[] = {
+  { .root = PATTERN_CALL ("attention_grad"), .rewrite = differentiate_in_place },
+  { .root = PATTERN_CALL ("attention"), .rewrite = attend_in_place },
+  { .rewrite = NULL },
+};

@@ -1,6 +1,6 @@
 /* Fuses the gradient of a bias into the product that computes the gradient of the weights. Both read the cotangent, so
  * the product sums it as well, on devices that have such a product (kernels/product.h). */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 #include "kernels/product.h"
 
 /* TRUE if v, or a value with its bytes, is read after the instruction. */
@@ -53,37 +53,25 @@ sum_of_operand (PlanGraph *g, const PlanNode *product, guint k)
   return find_sum (g, graph_root (g, v), v, d->dim[0], d->dim[1], product);
 }
 
-static void
-join_sum (PlanGraph *g, PlanNode *product)
+static gboolean
+join_sum (PlanRewrite *r)
 {
-  LoomMatmulAttrs *attrs = product->attrs;
-  guint in[2] = { node_in (product, 0), node_in (product, 1) }, out[2] = { node_out (product, 0) };
-  PlanNode *sum = NULL;
+  LoomMatmulAttrs *attrs = r->attrs;
 
-  if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || product->out->len != 1)
-    return;
-  for (guint k = 0; k < 2 && sum == NULL; k++)
-    {
-      sum = sum_of_operand (g, product, k);
-      out[1] = sum != NULL ? node_out (sum, 0) : 0;
-      attrs->sum_b = k == 1;
-      if (sum != NULL && !graph_has_kernel (g, product, 2, in, 2, out))
-        sum = NULL;
-    }
-  if (sum == NULL)
-    {
-      attrs->sum_b = false;
-      return;
-    }
-  g_string_append_printf (product->label, "+%s", sum->label->str);
-  graph_erase (g, sum);
-  graph_add_out (g, product, out[1]);
+  if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || r->out->len != 1)
+    return FALSE;
+  attrs->sum_b = r->at == 1;
+  g_array_set_size (r->in, 2);
+  rewrite_set_out (r, 1, node_out (r->other, 0));
+  g_string_append_printf (r->label, "+%s", r->other->label->str);
+  return TRUE;
 }
 
-void
-pass_fuse_bias_gradients (PlanGraph *g)
-{
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (node_is (instr, "matmul"))
-      join_sum (g, instr);
-}
+const PlanPattern patterns_of_bias_gradients[] = {
+  { .root = PATTERN_CALL ("matmul"),
+    .other = PATTERN_CALL ("reduce"),
+    .find = sum_of_operand,
+    .last = 1,
+    .rewrite = join_sum },
+  { .rewrite = NULL },
+};

@@ -335,23 +335,6 @@ erase_unread_slice (PlanGraph *g, guint v)
     graph_erase (g, slice);
 }
 
-/* Appends a label; several are put in brackets. */
-static void
-join_labels (GString *label, const char *other)
-{
-  if (g_str_has_prefix (label->str, "fused("))
-    {
-      g_string_erase (label, 0, (gssize)strlen ("fused("));
-      g_string_truncate (label, label->len - 1);
-    }
-  g_string_prepend (label, "fused(");
-  g_string_append_c (label, ',');
-  if (g_str_has_prefix (other, "fused("))
-    g_string_append (label, other + strlen ("fused("));
-  else
-    g_string_append_printf (label, "%s)", other);
-}
-
 /* Reads the instruction's slices in place and joins `other` (may be NULL) to it. Returns FALSE and changes nothing if
  * that is not possible. */
 static gboolean
@@ -388,7 +371,7 @@ join (PlanGraph *g, GHashTable *updaters, PlanNode *instr, PlanNode *other)
     graph_move (g, instr, other);
   if (other != NULL)
     {
-      join_labels (instr->label, other->label->str);
+      plan_join_labels (instr->label, other->label->str);
       graph_erase (g, other);
     }
   apply_draft (g, instr, &d);
@@ -529,7 +512,7 @@ fuse_producer (PlanGraph *g, GHashTable *updaters, PlanNode *instr, guint v)
     g_autofree char *own = g_strdup (instr->label->str);
 
     g_string_assign (instr->label, maker->label->str);
-    join_labels (instr->label, own);
+    plan_join_labels (instr->label, own);
   }
   apply_draft (g, instr, &d);
   graph_erase (g, maker);

@@ -4,7 +4,7 @@
  * smaller type (bf16, a 1-byte mask), which is also what the backward pass keeps. A product accumulates in f32 anyway,
  * so if its result is wanted only in f32 (the gradient of a weight), it stores f32. Sums and layer norms read 16-bit
  * operands or write 16-bit results if their kernels can, and so do losses of logits and their gradients. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 
 static gboolean
 is_cast (const PlanNode *instr)
@@ -12,80 +12,68 @@ is_cast (const PlanNode *instr)
   return node_is_step (instr, LOOM_SCALAR_ID);
 }
 
-/* The conversion of v from a smaller type, if that is the only instruction that makes v; else NULL. */
-static PlanNode *
-find_upcast (PlanGraph *g, guint v)
+static const LoomTensorDesc *
+desc_of (PlanGraph *g, guint v)
 {
-  PlanNode *instr = graph_value (g, v)->producer;
-
-  if (instr == NULL || !is_cast (instr)
-      || loom_dtype_size (graph_value (g, node_in (instr, 0))->desc.dtype)
-             >= loom_dtype_size (graph_value (g, v)->desc.dtype))
-    return NULL;
-  return instr;
+  return &graph_value (g, v)->desc;
 }
 
-/* Makes operand k the cast's operand. Returns FALSE and changes nothing if the device has no such kernel. */
+/* TRUE if the conversion is from a smaller type. */
 static gboolean
-fuse_cast (PlanGraph *g, PlanNode *instr, guint k, PlanNode *cast)
+is_upcast (PlanGraph *g, const PlanNode *cast)
 {
-  guint v = node_in (instr, k), narrow = node_in (cast, 0), n = 0;
-  g_autofree guint *in = g_new (guint, instr->in->len + 1);
-  PlanStep step = *node_step (cast, 0);
-  GArray *before = instr->steps;
-  gboolean seen = FALSE;
+  return loom_dtype_size (desc_of (g, node_in (cast, 0))->dtype)
+         < loom_dtype_size (desc_of (g, node_out (cast, 0))->dtype);
+}
 
-  /* The step has a result of its own, because the f32 value may have another reader. */
-  step.result = graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, v));
-  instr->steps = g_array_new (FALSE, FALSE, sizeof (PlanStep));
-  g_array_append_val (instr->steps, step);
-  g_array_append_vals (instr->steps, before->data, before->len);
-  for (guint s = 1; s < instr->steps->len; s++)
-    for (int a = 0; a < loom_scalar_arity (node_step (instr, s)->op); a++)
-      if (node_step (instr, s)->arg[a] == v)
-        node_step (instr, s)->arg[a] = step.result;
-  for (guint i = 0; i < instr->in->len; i++)
-    seen |= node_in (instr, i) == narrow;
-  for (guint i = 0; i < instr->in->len; i++)
-    if (i != k)
-      in[n++] = node_in (instr, i);
-    else if (!seen)
-      in[n++] = narrow;
-  if (!graph_has_kernel (g, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
+static gboolean
+is_16bit (LoomDType dtype)
+{
+  return dtype == LOOM_BF16 || dtype == LOOM_F16;
+}
+
+/* ---- operands ----------------------------------------------------------------- */
+
+/* Makes the operand the conversion's. The step has a result of its own, because the f32 value may have another
+ * reader. */
+static gboolean
+fuse_operand (PlanRewrite *r)
+{
+  const guint v = rewrite_in (r, r->at), from = node_in (r->other, 0);
+  PlanStep step = *node_step (r->other, 0);
+  gboolean has = FALSE;
+
+  if (r->root->compute != LOOM_F32 || !is_upcast (r->g, r->other) || r->steps->len == LOOM_EW_MAX_STEPS)
+    return FALSE;
+  step.result = graph_value_like (r->g, v);
+  for (guint s = 0; s < r->steps->len; s++)
     {
-      g_array_unref (instr->steps);
-      instr->steps = before;
-      return FALSE;
+      PlanStep *to = &g_array_index (r->steps, PlanStep, s);
+
+      for (int a = 0; a < loom_scalar_arity (to->op); a++)
+        if (to->arg[a] == v)
+          to->arg[a] = step.result;
     }
-  g_array_unref (before);
-  if (seen)
-    graph_drop_in (g, instr, k);
+  g_array_prepend_val (r->steps, step);
+  for (guint k = 0; k < r->in->len; k++)
+    has = has || rewrite_in (r, k) == from;
+  if (has)
+    g_array_remove_index (r->in, r->at);
   else
-    graph_set_in (g, instr, k, narrow);
+    rewrite_set_in (r, r->at, from);
   return TRUE;
 }
 
-void
-pass_fuse_operand_casts (PlanGraph *g)
-{
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    {
-      if (instr->steps == NULL || instr->compute != LOOM_F32)
-        continue;
-      for (guint k = 0; k < instr->in->len;)
-        {
-          PlanNode *cast = find_upcast (g, node_in (instr, k));
-          guint n = instr->in->len;
+const PlanPattern patterns_of_operand_casts[] = {
+  { .other = PATTERN_STEP (LOOM_SCALAR_ID),
+    .find = pattern_producer,
+    .last = PATTERN_EACH,
+    .flags = PATTERN_KEEPS_OTHER,
+    .rewrite = fuse_operand },
+  { .rewrite = NULL },
+};
 
-          /* Repeats for a conversion of a conversion, down to the smallest type. */
-          if (cast == NULL || cast == instr || instr->steps->len == LOOM_EW_MAX_STEPS
-              || cast->device_name != instr->device_name || !fuse_cast (g, instr, k, cast))
-            k++;
-          else if (instr->in->len == n)
-            continue;
-        }
-    }
-}
+/* ---- results of products --------------------------------------------------------- */
 
 PlanNode *
 graph_only_upcast (PlanGraph *g, guint v, const char *device_name)
@@ -102,36 +90,27 @@ graph_only_upcast (PlanGraph *g, guint v, const char *device_name)
   return wide->dtype == LOOM_F32 && plan_same_dims (wide, d) ? reader : NULL;
 }
 
-/* If result o of a product is only converted to f32, makes the product store f32, which it has before it rounds. For
+/* If a result of a product is only converted to f32, makes the product store f32, which it has before it rounds. For
  * other primitives rounding is part of the result. */
-static void
-store_f32 (PlanGraph *g, PlanNode *instr, guint o)
+static gboolean
+store_f32 (PlanRewrite *r)
 {
-  const guint v = node_out (instr, o);
-  PlanNode *reader = v != 0 ? graph_only_upcast (g, v, instr->device_name) : NULL;
-  g_autofree guint *in = g_new (guint, instr->in->len + 1), *out = g_new (guint, instr->out->len + 1);
-
-  if (reader == NULL)
-    return;
-  for (guint k = 0; k < instr->in->len; k++)
-    in[k] = node_in (instr, k);
-  for (guint k = 0; k < instr->out->len; k++)
-    out[k] = k == o ? node_out (reader, 0) : node_out (instr, k);
-  if (!graph_has_kernel (g, instr, instr->in->len, in, instr->out->len, out))
-    return;
-  graph_set_out (g, instr, o, node_out (reader, 0));
-  graph_erase (g, reader);
+  if (node_is (r->root, "matmul") && ((const LoomMatmulAttrs *)r->attrs)->act != LOOM_SCALAR_ID)
+    return FALSE;
+  rewrite_set_out (r, r->at, node_out (r->other, 0));
+  return graph_only_upcast (r->g, node_out (r->root, r->at), r->root->device_name) == r->other;
 }
 
-void
-pass_f32_results (PlanGraph *g)
-{
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (node_is (instr, "conv2d_weight_grad")
-        || (node_is (instr, "matmul") && ((const LoomMatmulAttrs *)instr->attrs)->act == LOOM_SCALAR_ID))
-      for (guint o = 0; o < instr->out->len; o++)
-        store_f32 (g, instr, o);
-}
+const PlanPattern patterns_of_f32_results[] = {
+  { .root = PATTERN_CALL ("conv2d_weight_grad", "matmul"),
+    .other = PATTERN_STEP (LOOM_SCALAR_ID),
+    .find = pattern_reader_of_bytes,
+    .last = PATTERN_EACH,
+    .rewrite = store_f32 },
+  { .rewrite = NULL },
+};
+
+/* ---- sums, layer norms and gradients of logits ----------------------------------- */
 
 /* A new value of v's shape in another type. */
 static guint
@@ -144,65 +123,68 @@ value_in_type (PlanGraph *g, guint v, LoomDType dtype)
 }
 
 /* Makes a sum read 16-bit floats that were converted to f32 for it alone, perhaps in another shape. */
-static void
-read_16bit (PlanGraph *g, PlanNode *instr)
+static gboolean
+read_16bit (PlanRewrite *r)
 {
-  guint seen = node_in (instr, 0), wide = graph_root (g, seen), narrow, out = node_out (instr, 0);
-  PlanNode *cast = find_upcast (g, wide);
-  LoomDType from = cast != NULL ? graph_value (g, node_in (cast, 0))->desc.dtype : LOOM_F32;
+  const guint v = rewrite_in (r, 0), wide = node_out (r->other, 0);
+  const LoomDType from = desc_of (r->g, node_in (r->other, 0))->dtype;
 
-  if (cast == NULL || cast->device_name != instr->device_name || graph_only_reader (g, wide, TRUE) != instr
-      || (from != LOOM_BF16 && from != LOOM_F16))
-    return;
-  narrow = value_in_type (g, seen, from);
-  if (!graph_has_small_kernel (g, instr, 1, &narrow, 1, &out, loom_desc_bytes (&graph_value (g, wide)->desc)))
-    return;
-  graph_set_alias (g, narrow, node_in (cast, 0));
-  graph_set_in (g, instr, 0, narrow);
+  if (!is_upcast (r->g, r->other) || !is_16bit (from) || graph_only_reader (r->g, wide, TRUE) != r->root)
+    return FALSE;
+  rewrite_set_in (r, 0, value_in_type (r->g, v, from));
+  r->max_scratch = loom_desc_bytes (desc_of (r->g, wide));
+  return TRUE;
+}
+
+static void
+view_operand (PlanRewrite *r)
+{
+  graph_set_alias (r->g, rewrite_in (r, 0), node_in (r->other, 0));
 }
 
 /* Makes a layer norm, or a gradient of logits, write the 16-bit floats to which its f32 result is only converted,
  * perhaps in another shape. */
+static gboolean
+write_16bit (PlanRewrite *r)
+{
+  const guint wide = rewrite_out (r, 0);
+  const PlanValue *rounded = graph_value (r->g, node_out (r->other, 0));
+
+  if (desc_of (r->g, wide)->dtype != LOOM_F32 || !is_16bit (rounded->desc.dtype) || rounded->is_output
+      || rounded->commit >= 0)
+    return FALSE;
+  rewrite_set_out (r, 0, value_in_type (r->g, wide, rounded->desc.dtype));
+  r->max_scratch = loom_desc_bytes (desc_of (r->g, wide));
+  return TRUE;
+}
+
 static void
-write_16bit (PlanGraph *g, PlanNode *instr)
+view_result (PlanRewrite *r)
 {
-  guint wide = node_out (instr, 0), narrow, rounded;
-  PlanNode *reader = wide != 0 ? graph_only_reader (g, wide, TRUE) : NULL;
-  g_autofree guint *in = NULL, *out = NULL;
-  LoomDType to;
-
-  if (reader == NULL || !is_cast (reader) || reader->device_name != instr->device_name
-      || graph_value (g, wide)->desc.dtype != LOOM_F32)
-    return;
-  rounded = node_out (reader, 0);
-  to = graph_value (g, rounded)->desc.dtype;
-  if ((to != LOOM_BF16 && to != LOOM_F16) || graph_value (g, rounded)->is_output
-      || graph_value (g, rounded)->commit >= 0)
-    return;
-  narrow = value_in_type (g, wide, to);
-  in = g_new (guint, instr->in->len + 1);
-  out = g_new (guint, instr->out->len + 1);
-  for (guint k = 0; k < instr->in->len; k++)
-    in[k] = node_in (instr, k);
-  for (guint k = 0; k < instr->out->len; k++)
-    out[k] = k == 0 ? narrow : node_out (instr, k);
-  if (!graph_has_small_kernel (g, instr, instr->in->len, in, instr->out->len, out,
-                               loom_desc_bytes (&graph_value (g, wide)->desc)))
-    return;
-  graph_set_out (g, instr, 0, narrow);
-  graph_erase (g, reader);
-  graph_set_alias (g, rounded, narrow);
+  graph_set_alias (r->g, node_out (r->other, 0), node_out (r->root, 0));
 }
 
-void
-pass_fuse_sum_casts (PlanGraph *g)
-{
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (node_is (instr, "reduce"))
-      read_16bit (g, instr);
-    else if (node_is (instr, "layer_norm"))
-      write_16bit (g, instr);
-}
+#define WRITES_16BIT(primitive)                                                                                        \
+  {                                                                                                                    \
+    .root = PATTERN_CALL (primitive), .other = PATTERN_STEP (LOOM_SCALAR_ID), .find = pattern_reader_of_bytes,         \
+    .rewrite = write_16bit, .applied = view_result                                                                     \
+  }
+
+const PlanPattern patterns_of_sum_casts[] = {
+  { .root = PATTERN_CALL ("reduce"),
+    .other = PATTERN_STEP (LOOM_SCALAR_ID),
+    .find = pattern_producer_of_bytes,
+    .flags = PATTERN_KEEPS_OTHER,
+    .rewrite = read_16bit,
+    .applied = view_operand },
+  WRITES_16BIT ("layer_norm"),
+  { .rewrite = NULL },
+};
+
+static const PlanPattern patterns_of_logit_gradients[] = {
+  WRITES_16BIT ("cross_entropy_grad"),
+  { .rewrite = NULL },
+};
 
 /* ---- logits ----------------------------------------------------------------------------------- */
 
@@ -222,27 +204,23 @@ add_readers (PlanGraph *g, guint v, GPtrArray *readers)
   return TRUE;
 }
 
-/* TRUE if the reader of a loss's converted logits has a kernel for the unconverted ones. */
+/* Makes a reader of a loss's converted logits read the unconverted ones; FALSE if it is no such reader. */
 static gboolean
-can_read_16bit_logits (PlanGraph *g, const PlanNode *reader, const PlanNode *cast)
+read_logits (PlanRewrite *r, const PlanNode *cast)
 {
-  const guint wide = node_out (cast, 0), v = node_in (reader, 0);
-  g_autofree guint *in = g_new (guint, reader->in->len + 1);
+  static const char *const kinds[] = { "cross_entropy", "cross_entropy_grad", "argreduce" };
+  const guint wide = node_out (cast, 0);
+  gboolean is_reader = FALSE;
 
-  if (reader->device_name != cast->device_name
-      || (!node_is (reader, "cross_entropy") && !node_is (reader, "cross_entropy_grad")
-          && !node_is (reader, "argreduce")))
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    is_reader = is_reader || node_is (r->root, kinds[i]);
+  for (guint k = 0; k < r->in->len && is_reader; k++)
+    is_reader = (rewrite_in (r, k) != 0 && graph_root (r->g, rewrite_in (r, k)) == wide) == (k == 0);
+  if (!is_reader || r->root->device_name != cast->device_name)
     return FALSE;
-  for (guint k = 0; k < reader->in->len; k++)
-    {
-      in[k] = node_in (reader, k);
-      if ((in[k] != 0 && graph_root (g, in[k]) == wide) != (k == 0))
-        return FALSE;
-    }
-  in[0] = value_in_type (g, v, graph_value (g, node_in (cast, 0))->desc.dtype);
-  return graph_has_small_kernel (g, reader, reader->in->len, in, reader->out->len,
-                                 (const guint *)(const void *)reader->out->data,
-                                 loom_desc_bytes (&graph_value (g, wide)->desc));
+  rewrite_set_in (r, 0, value_in_type (r->g, rewrite_in (r, 0), desc_of (r->g, node_in (cast, 0))->dtype));
+  r->max_scratch = loom_desc_bytes (desc_of (r->g, wide));
+  return plan_rewrite_has_kernel (r);
 }
 
 /* Makes a loss read 16-bit logits if no reader needs them in f32: the product writes 2 bytes a logit instead of 4, and
@@ -250,35 +228,33 @@ can_read_16bit_logits (PlanGraph *g, const PlanNode *reader, const PlanNode *cas
 static void
 read_16bit_logits (PlanGraph *g, const PlanNode *loss)
 {
-  const guint wide = graph_root (g, node_in (loss, 0));
-  const PlanNode *cast = find_upcast (g, wide);
+  const PlanNode *cast = pattern_producer_of_bytes (g, loss, 0);
   g_autoptr (GPtrArray) readers = g_ptr_array_new ();
-  LoomDType from;
+  g_autofree PlanRewrite *calls = NULL;
+  guint n = 0;
 
-  if (cast == NULL || !add_readers (g, wide, readers))
+  if (cast == NULL || !is_cast (cast) || !is_upcast (g, cast) || !is_16bit (desc_of (g, node_in (cast, 0))->dtype)
+      || desc_of (g, node_out (cast, 0))->dtype != LOOM_F32 || !add_readers (g, node_out (cast, 0), readers))
     return;
-  from = graph_value (g, node_in (cast, 0))->desc.dtype;
-  if ((from != LOOM_BF16 && from != LOOM_F16) || graph_value (g, wide)->desc.dtype != LOOM_F32)
-    return;
-  for (guint i = 0; i < readers->len; i++)
-    if (!can_read_16bit_logits (g, readers->pdata[i], cast))
-      return;
+  calls = g_new0 (PlanRewrite, readers->len + 1);
+  do
+    plan_rewrite_begin (&calls[n], g, readers->pdata[n]);
+  while (read_logits (&calls[n], cast) && ++n < readers->len);
   for (guint i = 0; i < readers->len; i++)
     {
-      PlanNode *reader = readers->pdata[i];
-      const guint narrow = value_in_type (g, node_in (reader, 0), from);
-
-      graph_set_alias (g, narrow, node_in (cast, 0));
-      graph_set_in (g, reader, 0, narrow);
+      if (n == readers->len)
+        {
+          graph_set_alias (g, rewrite_in (&calls[i], 0), node_in (cast, 0));
+          plan_rewrite_apply (&calls[i]);
+        }
+      plan_rewrite_clear (&calls[i]);
     }
 }
 
 void
 pass_read_16bit_logits (PlanGraph *g)
 {
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (node_is (instr, "cross_entropy_grad"))
-      write_16bit (g, instr);
+  graph_apply_patterns (g, patterns_of_logit_gradients);
   for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     if (node_is (instr, "cross_entropy"))
       read_16bit_logits (g, instr);

@@ -70,17 +70,24 @@ reads_rows (PlanGraph *g, const PlanNode *instr, guint logits, const char *devic
   return node_is (instr, "cross_entropy_grad") && find_inverse_permute (g, node_out (instr, 0), &cast) != NULL;
 }
 
-/* Makes a view of v, or a new value if v is 0, of shape [rows, n]; n 0: [rows]. */
+/* A new value like v, of shape [rows, n]; n 0: [rows]. */
 static guint
-new_rows (PlanGraph *g, guint v, LoomDType dtype, gint64 rows, gint64 n, const PlanValue *like)
+new_rows (PlanGraph *g, guint v, gint64 rows, gint64 n)
 {
-  LoomTensorDesc desc = { .dtype = dtype, .rank = n > 0 ? 2 : 1, .dim = { rows, n } };
-  const PlanValue copy = *like; /* the array may be reallocated */
-  guint flat = graph_new_value (g, &desc, &copy);
+  const PlanValue *like = graph_value (g, v);
 
-  if (v != 0)
-    graph_set_alias (g, flat, v);
-  return flat;
+  return graph_new_value (g, &(LoomTensorDesc){ .dtype = like->desc.dtype, .rank = n > 0 ? 2 : 1, .dim = { rows, n } },
+                          like);
+}
+
+/* Makes a conversion read and make rows; returns what it makes. */
+static guint
+convert_rows (PlanGraph *g, PlanNode *cast, guint from, guint to)
+{
+  graph_set_in (g, cast, 0, from);
+  node_step (cast, 0)->result = to;
+  graph_set_out (g, cast, 0, to);
+  return to;
 }
 
 /* Makes result o a matrix of rows, and its former value a view of it. */
@@ -91,7 +98,7 @@ make_rows (PlanGraph *g, PlanNode *instr, guint o, gint64 rows, gint64 n)
 
   if (old == 0)
     return;
-  flat = new_rows (g, 0, graph_value (g, old)->desc.dtype, rows, n, graph_value (g, old));
+  flat = new_rows (g, old, rows, n);
   graph_set_out (g, instr, o, flat);
   graph_set_alias (g, old, flat);
 }
@@ -99,9 +106,10 @@ make_rows (PlanGraph *g, PlanNode *instr, guint o, gint64 rows, gint64 n)
 static void
 read_rows (PlanGraph *g, PlanNode *instr, guint k, gint64 rows)
 {
-  guint v = node_in (instr, k);
+  guint v = node_in (instr, k), flat = new_rows (g, v, rows, 0);
 
-  graph_set_in (g, instr, k, new_rows (g, v, graph_value (g, v)->desc.dtype, rows, 0, graph_value (g, v)));
+  graph_set_alias (g, flat, v);
+  graph_set_in (g, instr, k, flat);
 }
 
 /* Makes the gradient a matrix of rows, and the value that was permuted back a view of it or of its cast. */
@@ -111,18 +119,11 @@ rewrite_gradient (PlanGraph *g, PlanNode *instr, gint64 rows, gint64 classes)
   PlanNode *cast, *back = find_inverse_permute (g, node_out (instr, 0), &cast);
   guint gradient = node_out (instr, 0), moved = node_out (back, 0), flat;
 
-  flat = new_rows (g, 0, graph_value (g, gradient)->desc.dtype, rows, classes, graph_value (g, gradient));
+  flat = new_rows (g, gradient, rows, classes);
   graph_erase (g, back);
   graph_set_out (g, instr, 0, flat);
   if (cast != NULL)
-    {
-      guint narrow = new_rows (g, 0, graph_value (g, moved)->desc.dtype, rows, classes, graph_value (g, moved));
-
-      graph_set_in (g, cast, 0, flat);
-      node_step (cast, 0)->result = narrow;
-      graph_set_out (g, cast, 0, narrow);
-      flat = narrow;
-    }
+    flat = convert_rows (g, cast, flat, new_rows (g, moved, rows, classes));
   graph_set_alias (g, moved, flat);
 }
 
@@ -145,16 +146,10 @@ rewrite_logits (PlanGraph *g, guint logits)
     if (!reads_rows (g, reader[i], logits, device))
       return FALSE;
   rows = loom_desc_count (&graph_value (g, logits)->desc) / classes;
-  flat = new_rows (g, from, graph_value (g, from)->desc.dtype, rows, classes, graph_value (g, from));
+  flat = new_rows (g, from, rows, classes);
+  graph_set_alias (g, flat, from);
   if (cast != NULL)
-    {
-      guint wide = new_rows (g, 0, graph_value (g, logits)->desc.dtype, rows, classes, graph_value (g, logits));
-
-      graph_set_in (g, cast, 0, flat);
-      node_step (cast, 0)->result = wide;
-      graph_set_out (g, cast, 0, wide);
-      flat = wide;
-    }
+    flat = convert_rows (g, cast, flat, new_rows (g, logits, rows, classes));
   for (guint i = 0; i < n; i++)
     {
       gboolean gradient = node_is (reader[i], "cross_entropy_grad");

@@ -16,8 +16,8 @@ hash_call (gconstpointer data)
 
   for (guint k = 0; k < instr->in->len; k++)
     hash = hash * 31 + node_in (instr, k);
-  if (instr->steps == NULL && instr->prim->hash != NULL)
-    hash = hash * 31 + instr->prim->hash (instr->attrs);
+  if (instr->steps == NULL && instr->prim->attrs != NULL)
+    hash = hash * 31 + loom_attrs_hash (instr->prim->attrs, instr->attrs);
   return hash;
 }
 

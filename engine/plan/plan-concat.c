@@ -148,14 +148,12 @@ static void
 renumber (PlanGraph *g, PlanNode *sum)
 {
   const guint old = node_out (sum, 0);
-  const LoomTensorDesc desc = graph_value (g, old)->desc;
-  const PlanValue like = *graph_value (g, old);
   PlanNode *reader = graph_only_reader (g, old, FALSE);
   guint now;
 
   if (sum->dead || reader == NULL)
     return;
-  now = graph_new_value (g, &desc, &like);
+  now = graph_value_like (g, old);
   node_step (sum, 0)->result = now;
   graph_set_out (g, sum, 0, now);
   for (guint k = 0; k < reader->in->len; k++)
@@ -178,7 +176,7 @@ join (PlanGraph *g, GArray *parts, int axis)
     if (!node_is_before (g_array_index (parts, Part, i).reader, last->reader))
       last = &g_array_index (parts, Part, i);
   concat = graph_insert_like (g, last->reader, last->pad, loom_prim ("concat"), &attrs, "concat");
-  result = graph_new_value (g, &graph_value (g, last->value)->desc, graph_value (g, last->value));
+  result = graph_value_like (g, last->value);
   for (guint i = 0; i < parts->len; i++)
     {
       in[i] = node_in (g_array_index (parts, Part, i).pad, 0);

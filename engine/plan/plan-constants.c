@@ -147,7 +147,7 @@ inline_operands (PlanGraph *g, PlanNode *instr)
         if (!graph_value (g, v)->is_uniform)
           continue;
         constant.imm = graph_value (g, v)->uniform;
-        constant.result = graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, v));
+        constant.result = graph_value_like (g, v);
         node_step (instr, s)->arg[k] = constant.result;
         g_array_insert_val (instr->steps, s, constant);
         s++;

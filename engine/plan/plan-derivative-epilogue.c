@@ -3,7 +3,7 @@
  * pass anyway, and the unmultiplied cotangent is not written.
  *
  * This runs after element-wise fusion, when a derivative of 16-bit floats is one instruction with its conversions. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 #include "kernels/product.h"
 
 /* The step that makes v if its operation is `op`, else NULL. */
@@ -62,14 +62,13 @@ derivative_of (const PlanNode *instr, guint *dy, guint *z)
 static guint
 view_as (PlanGraph *g, guint z, guint v)
 {
-  guint seen;
+  guint view;
 
   if (plan_same_dims (&graph_value (g, z)->desc, &graph_value (g, v)->desc))
     return z;
-  seen = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, z));
-  graph_value (g, seen)->desc = graph_value (g, v)->desc;
-  graph_set_alias (g, seen, z);
-  return seen;
+  view = graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, z));
+  graph_set_alias (g, view, z);
+  return view;
 }
 
 static gboolean
@@ -80,45 +79,40 @@ has_same_type (PlanGraph *g, guint a, guint b)
   return x->dtype == y->dtype && plan_same_dims (x, y);
 }
 
-static void
-fuse_derivative (PlanGraph *g, PlanNode *product)
+static gboolean
+fuse_derivative (PlanRewrite *r)
 {
-  LoomMatmulAttrs *attrs = product->attrs;
-  guint y = node_out (product, 0), dy, z, dx, in[3] = { node_in (product, 0), node_in (product, 1) }, made;
-  PlanNode *next = graph_only_reader (g, y, TRUE);
-  LoomScalarOp derivative;
+  PlanGraph *g = r->g;
+  LoomMatmulAttrs *attrs = r->attrs;
+  const PlanNode *product = r->root, *next = r->other;
+  guint y = node_out (product, 0), dx = node_out (next, 0), dy, z;
 
   if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || attrs->derivative != LOOM_SCALAR_ID || product->out->len != 1
-      || next == NULL || next->steps == NULL || next->out->len != 1 || next->device_name != product->device_name
-      || next->pass != product->pass || next->chunk != product->chunk)
-    return;
-  dx = node_out (next, 0);
-  derivative = derivative_of (next, &dy, &z);
-  if (derivative == LOOM_SCALAR_ID || graph_root (g, dy) != graph_root (g, y) || graph_root (g, z) == graph_root (g, y)
-      || !has_same_type (g, dy, dx) || !has_same_type (g, z, dx)
+      || next->out->len != 1 || next->pass != product->pass || next->chunk != product->chunk)
+    return FALSE;
+  attrs->derivative = derivative_of (next, &dy, &z);
+  if (attrs->derivative == LOOM_SCALAR_ID || graph_root (g, dy) != graph_root (g, y)
+      || graph_root (g, z) == graph_root (g, y) || !has_same_type (g, dy, dx) || !has_same_type (g, z, dx)
       || graph_value (g, dx)->desc.dtype != graph_value (g, y)->desc.dtype || !graph_is_ready (g, z, product))
-    return;
-  in[2] = view_as (g, z, y);
-  attrs->derivative = derivative;
-  if (!graph_has_kernel (g, product, 3, in, 1, &y))
-    {
-      attrs->derivative = LOOM_SCALAR_ID;
-      return;
-    }
-  graph_add_in (g, product, in[2]);
-  g_string_append_printf (product->label, "+derivative(%s)", loom_scalar_name (derivative));
-  graph_erase (g, next);
-  /* The fused product gets a new value, because y denotes the program's product without the derivative. */
-  made = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, y));
-  graph_value (g, made)->desc = graph_value (g, y)->desc;
-  graph_set_out (g, product, 0, made);
-  graph_set_alias (g, dx, made);
+    return FALSE;
+  rewrite_set_in (r, 2, view_as (g, z, y));
+  g_string_append_printf (r->label, "+derivative(%s)", loom_scalar_name (attrs->derivative));
+  return TRUE;
 }
 
-void
-pass_fuse_derivatives (PlanGraph *g)
+/* The fused product gets a new value, because y denotes the program's product without the derivative. */
+static void
+renumber (PlanRewrite *r)
 {
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (node_is (instr, "matmul"))
-      fuse_derivative (g, instr);
+  PlanGraph *g = r->g;
+  const guint y = node_out (r->root, 0), made = graph_value_like (g, y);
+
+  graph_set_out (g, r->root, 0, made);
+  graph_set_alias (g, node_out (r->other, 0), made);
 }
+
+/* The product's result is read in another shape too. */
+const PlanPattern patterns_of_derivatives[] = {
+  { .root = PATTERN_CALL ("matmul"), .find = pattern_reader_of_bytes, .rewrite = fuse_derivative, .applied = renumber },
+  { .rewrite = NULL },
+};

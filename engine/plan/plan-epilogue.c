@@ -3,7 +3,7 @@
  * The time of a small network's step is proportional to the number of kernels, that of a large one to the memory
  * traffic of element-wise kernels; fusion reduces both. It runs after differentiation, so a value that the backward
  * pass reads has a second reader and is not fused away. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 
 /* TRUE if v holds one number per output column (of a product) or channel (of a convolution): n elements on the given
  * axis counted from the end, 1 elsewhere. */
@@ -16,15 +16,6 @@ is_bias_shape (const LoomTensorDesc *d, gint64 n, int axis_from_end)
     if (d->dim[i] != (i == d->rank - 1 - axis_from_end ? n : 1))
       return FALSE;
   return TRUE;
-}
-
-/* Gives the result of `consumer` to `instr` and erases the consumer. */
-static void
-take_result (PlanGraph *g, PlanNode *instr, PlanNode *consumer)
-{
-  graph_set_out (g, instr, 0, node_out (consumer, 0));
-  g_string_append_printf (instr->label, "+%s", consumer->label->str);
-  graph_erase (g, consumer);
 }
 
 /* After a 16-bit float only activations that commute with rounding are fused, so that a product has the same bits with
@@ -52,81 +43,74 @@ as_vector (PlanGraph *g, guint v, gint64 n)
   return flat;
 }
 
-/* TRUE if the device has the instruction with its current attributes, a bias (0: its own or none) and the result of its
- * reader. */
+/* The operand that the step adds to v, as a bias of n numbers on an axis counted from the end; 0: none. */
+static guint
+bias_of (const PlanRewrite *r, const PlanStep *step, gint64 n, int channels)
+{
+  PlanGraph *g = r->g;
+  const guint v = node_out (r->root, 0);
+  guint other;
+
+  if (step->op != LOOM_SCALAR_ADD || (step->arg[0] != v && step->arg[1] != v))
+    return 0;
+  other = step->arg[0] == v ? step->arg[1] : step->arg[0];
+  if (graph_value (g, other)->is_uniform || graph_value (g, other)->desc.dtype != graph_value (g, v)->desc.dtype
+      || !is_bias_shape (&graph_value (g, other)->desc, n, channels) || !graph_is_ready (g, other, r->root))
+    return 0;
+  return as_vector (g, other, n);
+}
+
+/* Fuses a bias or an activation, unless there is an activation already. channels: the axis of the bias, counted from
+ * the end. */
 static gboolean
-has_fused_kernel (PlanGraph *g, const PlanNode *instr, guint bias, guint result)
+fuse_epilogue (PlanRewrite *r, int channels, bool *has_bias, LoomScalarOp *act)
 {
-  guint in[3] = { node_in (instr, 0), node_in (instr, 1),
-                  bias != 0            ? bias
-                  : instr->in->len > 2 ? node_in (instr, 2)
-                                       : 0 };
+  const guint v = node_out (r->root, 0), result = node_out (r->other, 0);
+  const LoomTensorDesc *d = &graph_value (r->g, v)->desc, *made = &graph_value (r->g, result)->desc;
+  const PlanStep *step = node_step (r->other, 0);
 
-  return graph_has_kernel (g, instr, in[2] != 0 ? 3 : 2, in, 1, &result);
-}
-
-/* Fuses the only reader of the instruction into it: a bias first, then an activation. channels: the axis of the bias,
- * counted from the end. */
-static void
-fuse_epilogue (PlanGraph *g, PlanNode *instr, int channels, bool *has_bias, LoomScalarOp *act)
-{
-  while (*act == LOOM_SCALAR_ID)
+  if (*act != LOOM_SCALAR_ID || !plan_same_dims (made, d) || made->dtype != d->dtype)
+    return FALSE;
+  if (loom_scalar_arity (step->op) == 1 && step->arg[0] == v && is_epilogue_activation (step->op, d->dtype))
+    *act = step->op;
+  else
     {
-      guint v = node_out (instr, 0), other;
-      PlanNode *next = graph_only_reader (g, v, TRUE);
-      const LoomTensorDesc *d = &graph_value (g, v)->desc;
-      gint64 n = d->dim[d->rank - 1 - channels];
-      const PlanStep *step;
+      const guint bias = *has_bias ? 0 : bias_of (r, step, d->dim[d->rank - 1 - channels], channels);
 
-      if (next == NULL || next->steps == NULL || next->steps->len != 1 || next->device_name != instr->device_name)
-        return;
-      step = node_step (next, 0);
-      if (!plan_same_dims (&graph_value (g, node_out (next, 0))->desc, d)
-          || graph_value (g, node_out (next, 0))->desc.dtype != d->dtype)
-        return;
-      if (loom_scalar_arity (step->op) == 1 && step->arg[0] == v && is_epilogue_activation (step->op, d->dtype))
-        {
-          *act = step->op;
-          if (has_fused_kernel (g, instr, 0, node_out (next, 0)))
-            take_result (g, instr, next);
-          else
-            *act = LOOM_SCALAR_ID;
-          return;
-        }
-      if (*has_bias || step->op != LOOM_SCALAR_ADD || (step->arg[0] != v && step->arg[1] != v))
-        return;
-      other = step->arg[0] == v ? step->arg[1] : step->arg[0];
-      if (graph_value (g, other)->is_uniform || graph_value (g, other)->desc.dtype != d->dtype
-          || !is_bias_shape (&graph_value (g, other)->desc, n, channels) || !graph_is_ready (g, other, instr))
-        return;
-      other = as_vector (g, other, n);
+      if (bias == 0)
+        return FALSE;
       *has_bias = true;
-      if (!has_fused_kernel (g, instr, other, node_out (next, 0)))
-        {
-          *has_bias = false;
-          return;
-        }
-      while (instr->in->len > 2) /* operand 2 may be an absent bias */
-        graph_drop_in (g, instr, 2);
-      graph_add_in (g, instr, other);
-      take_result (g, instr, next);
+      rewrite_set_in (r, 2, bias);
     }
+  rewrite_set_out (r, 0, result);
+  g_string_append_printf (r->label, "+%s", r->other->label->str);
+  return TRUE;
 }
 
-void
-pass_fuse_epilogues (PlanGraph *g)
+static gboolean
+fuse_into_product (PlanRewrite *r)
 {
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (node_is (instr, "matmul"))
-      {
-        LoomMatmulAttrs *attrs = instr->attrs;
+  LoomMatmulAttrs *attrs = r->attrs;
 
-        fuse_epilogue (g, instr, 0, &attrs->has_bias, &attrs->act);
-      }
-    else if (node_is (instr, "conv2d"))
-      {
-        LoomConv2dAttrs *attrs = instr->attrs;
-
-        fuse_epilogue (g, instr, 2, &attrs->has_bias, &attrs->act);
-      }
+  return fuse_epilogue (r, 0, &attrs->has_bias, &attrs->act);
 }
+
+static gboolean
+fuse_into_convolution (PlanRewrite *r)
+{
+  LoomConv2dAttrs *attrs = r->attrs;
+
+  return fuse_epilogue (r, 2, &attrs->has_bias, &attrs->act);
+}
+
+const PlanPattern patterns_of_epilogues[] = {
+  { .root = PATTERN_CALL ("matmul"),
+    .other.steps = PATTERN_ONE_STEP,
+    .find = pattern_reader_of_bytes,
+    .rewrite = fuse_into_product },
+  { .root = PATTERN_CALL ("conv2d"),
+    .other.steps = PATTERN_ONE_STEP,
+    .find = pattern_reader_of_bytes,
+    .rewrite = fuse_into_convolution },
+  { .rewrite = NULL },
+};

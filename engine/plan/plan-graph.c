@@ -422,6 +422,19 @@ node_kernel (const PlanNode *instr)
   return instr->steps != NULL ? "elementwise" : instr->prim != NULL ? instr->prim->name : "transfer";
 }
 
+void
+plan_join_labels (GString *label, const char *other)
+{
+  if (g_str_has_prefix (label->str, "fused("))
+    g_string_truncate (label, label->len - 1);
+  else
+    g_string_prepend (label, "fused(");
+  if (g_str_has_prefix (other, "fused("))
+    g_string_append_printf (label, ",%s", other + strlen ("fused("));
+  else
+    g_string_append_printf (label, ",%s)", other);
+}
+
 char *
 graph_purpose (PlanGraph *g, const PlanNode *instr)
 {

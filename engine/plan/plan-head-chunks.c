@@ -8,7 +8,7 @@
  * The gradient of the logits is needed while the logits exist, so in the forward pass. It depends on the loss only by a
  * factor, the derivative of a mean, whose computation is moved to the front. If that factor depends on the loss itself,
  * or anything else reads the logits, the head is not split. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-linear-cross-entropy.h"
 
 /* A chunk has at least this many bytes of logits and at least this many rows. Each chunk after the first costs a sum of
  * the weight's gradient [classes, width]: its product writes a part, and the sum reads two and writes one, 16 bytes an
@@ -23,137 +23,46 @@
 #define MIN_ROWS     1024
 #define MIN_ROWS_GPU 4096
 
-typedef enum
-{
-  PART_LOGITS, /* rows × classes: logits of the chunk */
-  PART_ROWS,   /* one or several numbers for each row: a chunk slices or concatenates them */
-  PART_WHOLE,  /* the same for all chunks */
-  PART_SUM     /* a result to which each chunk adds */
-} Part;
-
 typedef struct
 {
-  PlanLogits s;
+  const PlanHead *of;
+  PlanGraph *g;
   gint64 size;        /* bytes of a logit, as the loss reads it */
   GPtrArray *earlier; /* instructions to move before the head, in order */
 } Head;
 
+/* A result that is neither logits nor has rows is a sum, to which each chunk adds. */
 static gboolean
-is_logits (const Head *h, guint v)
+is_sum (const PlanHeadPort *result)
 {
-  return plan_logits_has (&h->s, v);
+  return result->value != 0 && !result->is_logits && result->rows < 0;
 }
 
-static gboolean
-is_matrix (const Head *h, guint v, gint64 m, gint64 n)
-{
-  const LoomTensorDesc *d = &graph_value (h->s.g, v)->desc;
-
-  return d->rank == 2 && (m == 0 || d->dim[0] == m) && (n == 0 || d->dim[1] == n);
-}
-
-/* The kind of operand k of an instruction that makes or reads logits; FALSE if it cannot be split. */
-static gboolean
-part_in (const Head *h, const PlanNode *instr, guint k, Part *part)
-{
-  const guint v = node_in (instr, k);
-  const LoomMatmulAttrs *product = node_is (instr, "matmul") ? instr->attrs : NULL;
-
-  *part = PART_WHOLE;
-  if (v == 0)
-    return TRUE;
-  if (is_logits (h, v))
-    {
-      *part = PART_LOGITS;
-      return TRUE;
-    }
-  if (instr->steps != NULL)
-    {
-      const LoomTensorDesc *d = &graph_value (h->s.g, v)->desc;
-
-      return loom_desc_count (d) == 1 || (loom_desc_count (d) == h->s.classes && d->dim[d->rank - 1] == h->s.classes);
-    }
-  if (product != NULL)
-    {
-      /* Operands with a row for each row of logits: x of x·w and of xᵀ·g, and x of gᵀ·x, but not w of g·w. */
-      if (k == 0 || (k == 1 && product->trans_a))
-        *part = PART_ROWS;
-      return k > 1 || is_matrix (h, v, *part == PART_ROWS ? h->s.rows : 0, 0);
-    }
-  *part = PART_ROWS;
-  return loom_desc_count (&graph_value (h->s.g, v)->desc) == h->s.rows && graph_value (h->s.g, v)->desc.rank == 1;
-}
-
-/* The kind of result o. */
-static gboolean
-part_out (const Head *h, const PlanNode *instr, guint o, Part *part)
-{
-  const guint v = node_out (instr, o);
-  const LoomMatmulAttrs *product = node_is (instr, "matmul") ? instr->attrs : NULL;
-
-  *part = PART_ROWS;
-  if (v == 0)
-    return TRUE;
-  if (is_logits (h, v))
-    {
-      *part = PART_LOGITS;
-      return TRUE;
-    }
-  if (product != NULL && is_logits (h, node_in (instr, 0)) && !product->trans_a)
-    return is_matrix (h, v, h->s.rows, 0);
-  if (product != NULL || node_is (instr, "reduce"))
-    {
-      *part = PART_SUM;
-      return TRUE;
-    }
-  return loom_desc_count (&graph_value (h->s.g, v)->desc) == h->s.rows
-         && graph_value (h->s.g, v)->desc.dim[0] == h->s.rows;
-}
-
-/* TRUE if the instruction can be split into chunks and all its logits are rows × classes. */
+/* TRUE if the instruction can be split into chunks of rows. */
 static gboolean
 can_split (const Head *h, const PlanNode *instr)
 {
-  const gboolean first = instr->in->len > 0 && is_logits (h, node_in (instr, 0));
-
-  if (instr->recomputation != 0 || instr->device_name != h->s.device_name)
+  if (instr->recomputation != 0 || !plan_head_knows (h->of, instr)
+      || (instr->steps == NULL && graph_value (h->g, node_in (instr, 0))->desc.rank != 2))
     return FALSE;
-  if (instr->steps != NULL)
-    return instr->out->len == 1 && is_logits (h, node_out (instr, 0));
-  if (node_is (instr, "matmul"))
-    {
-      const LoomMatmulAttrs *a = instr->attrs;
-      const gboolean second = is_logits (h, node_in (instr, 1));
-
-      if (is_logits (h, node_out (instr, 0)))
-        return !first && !second && !a->trans_a && is_matrix (h, node_out (instr, 0), h->s.rows, h->s.classes);
-      if (a->has_bias || a->act != LOOM_SCALAR_ID || first == second)
-        return FALSE;
-      return is_matrix (h, node_in (instr, first ? 0 : 1), h->s.rows, h->s.classes)
-             && (first || (a->trans_a && !a->trans_b)) && (!first || !a->trans_a || !a->trans_b);
-    }
-  if (!first || !is_matrix (h, node_in (instr, 0), h->s.rows, h->s.classes))
-    return FALSE;
-  if (node_is (instr, "reduce"))
-    {
-      const LoomReduceAttrs *a = instr->attrs;
-
-      return a->op == LOOM_REDUCE_SUM && a->axes == 1u << 0;
-    }
-  if (node_is (instr, "argreduce"))
-    return ((const LoomArgReduceAttrs *)instr->attrs)->axis == 1;
-  return node_is (instr, "cross_entropy") || node_is (instr, "cross_entropy_grad");
+  for (guint o = 0; o < instr->out->len; o++)
+    if (plan_head_result (h->of, instr, o).rows > 0)
+      return FALSE;
+  for (guint k = 0; k < instr->in->len; k++)
+    if (plan_head_operand (h->of, instr, k).rows > 0)
+      return FALSE;
+  return TRUE;
 }
 
 /* TRUE if the producer of v is before the head, or can be moved there. */
 static gboolean
 is_early (Head *h, guint v, const PlanNode *first)
 {
-  PlanNode *producer = graph_value (h->s.g, graph_root (h->s.g, v))->producer;
+  PlanNode *producer = graph_value (h->g, graph_root (h->g, v))->producer;
 
-  if (v == 0 || graph_is_ready (h->s.g, v, first) || g_ptr_array_find (h->earlier, producer, NULL))
+  if (v == 0 || graph_is_ready (h->g, v, first) || g_ptr_array_find (h->earlier, producer, NULL))
     return TRUE;
-  if (g_hash_table_contains (h->s.members, producer)
+  if (g_hash_table_contains (h->of->members, producer)
       || (producer->steps == NULL && !node_is (producer, "reduce") && !node_is (producer, "expand")
           && !node_is (producer, "fill") && !node_is (producer, "copy") && !node_is (producer, "permute")
           && !node_is (producer, "pad")))
@@ -171,31 +80,25 @@ can_chunk (Head *h)
 {
   const PlanNode *first;
 
-  first = h->s.instrs->pdata[0];
-  for (guint i = 0; i < h->s.instrs->len; i++)
+  first = h->of->instrs->pdata[0];
+  for (guint i = 0; i < h->of->instrs->len; i++)
     {
-      const PlanNode *instr = h->s.instrs->pdata[i];
-      Part part;
+      const PlanNode *instr = h->of->instrs->pdata[i];
 
       if (!can_split (h, instr))
         return FALSE;
-      for (guint o = 0; o < instr->out->len; o++)
-        if (!part_out (h, instr, o, &part))
-          return FALSE;
       for (guint k = 0; k < instr->in->len; k++)
         {
-          const guint v = node_in (instr, k);
-          const PlanNode *producer = v != 0 ? graph_value (h->s.g, graph_root (h->s.g, v))->producer : NULL;
+          const PlanHeadPort in = plan_head_operand (h->of, instr, k);
+          const PlanNode *producer = in.value != 0 ? graph_value (h->g, graph_root (h->g, in.value))->producer : NULL;
 
-          if (!part_in (h, instr, k, &part))
-            return FALSE;
           /* Within a chunk, an instruction reads from another one only logits or the ln Σ exp of rows. */
-          if (part != PART_LOGITS && g_hash_table_contains (h->s.members, (gpointer)producer))
+          if (!in.is_logits && g_hash_table_contains (h->of->members, (gpointer)producer))
             {
-              if (part != PART_ROWS || !node_is (producer, "cross_entropy"))
+              if (in.rows < 0 || !node_is (producer, "cross_entropy"))
                 return FALSE;
             }
-          else if (part != PART_LOGITS && !is_early (h, v, first))
+          else if (!in.is_logits && !is_early (h, in.value, first))
             return FALSE;
         }
     }
@@ -205,7 +108,7 @@ can_chunk (Head *h)
 static gint64
 min_rows (const Head *h)
 {
-  return graph_is_on_gpu (h->s.g, h->s.device_name) ? MIN_ROWS_GPU : MIN_ROWS;
+  return graph_is_on_gpu (h->g, h->of->device_name) ? MIN_ROWS_GPU : MIN_ROWS;
 }
 
 /* The number of chunks; 1 if splitting saves too little, since a chunk's part of a weight's gradient takes memory
@@ -213,20 +116,23 @@ min_rows (const Head *h)
 static gint64
 count_chunks (const Head *h)
 {
-  const gint64 row = h->s.classes * h->size;
-  const gint64 least = MAX (min_rows (h), CHUNK_BYTES / MAX (row, 1)), n = h->s.rows / least;
+  const gint64 row = h->of->classes * h->size;
+  const gint64 least = MAX (min_rows (h), CHUNK_BYTES / MAX (row, 1)), n = h->of->rows / least;
   gint64 more = 0;
 
-  for (guint i = 0; i < h->s.instrs->len && n > 1; i++)
+  for (guint i = 0; i < h->of->instrs->len && n > 1; i++)
     {
-      const PlanNode *instr = h->s.instrs->pdata[i];
-      Part part;
+      const PlanNode *instr = h->of->instrs->pdata[i];
 
       for (guint o = 0; o < instr->out->len; o++)
-        if (part_out (h, instr, o, &part) && part == PART_SUM)
-          more += (gint64)loom_desc_bytes (&graph_value (h->s.g, node_out (instr, o))->desc);
+        {
+          const PlanHeadPort result = plan_head_result (h->of, instr, o);
+
+          if (is_sum (&result))
+            more += (gint64)loom_desc_bytes (&graph_value (h->g, result.value)->desc);
+        }
     }
-  return n > 1 && more < row * (h->s.rows - h->s.rows / n) / 2 ? n : 1;
+  return n > 1 && more < row * (h->of->rows - h->of->rows / n) / 2 ? n : 1;
 }
 
 /* ---- splitting -------------------------------------------------------------------------- */
@@ -245,7 +151,7 @@ typedef struct
 static PlanNode *
 insert_for (Chunking *c, const PlanNode *like, const LoomPrim *prim, const void *attrs, const char *label)
 {
-  PlanNode *instr = graph_insert_like (c->h->s.g, c->before, like, prim, attrs, label);
+  PlanNode *instr = graph_insert_like (c->h->g, c->before, like, prim, attrs, label);
 
   instr->region = LOOM_REGION_FORWARD;
   instr->chunk = c->chunk;
@@ -258,36 +164,35 @@ insert_step (Chunking *c, const PlanNode *like, LoomScalarOp op, LoomDType dtype
 {
   const char *name = op == LOOM_SCALAR_ID ? "copy" : "add";
   PlanNode *instr = insert_for (c, like, loom_prim (name), NULL, op == LOOM_SCALAR_ID ? "cast" : name);
-  LoomTensorDesc desc = graph_value (c->h->s.g, a)->desc;
-  const PlanValue value = *graph_value (c->h->s.g, a);
+  LoomTensorDesc desc = graph_value (c->h->g, a)->desc;
   PlanStep step = { .op = op, .arg = { a, b } };
 
   desc.dtype = dtype;
-  step.result = graph_new_value (c->h->s.g, &desc, &value);
-  instr->compute = loom_program_get_float (c->h->s.g->program);
+  step.result = graph_new_value (c->h->g, &desc, graph_value (c->h->g, a));
+  instr->compute = loom_program_get_float (c->h->g->program);
   instr->steps = g_array_new (FALSE, FALSE, sizeof (PlanStep));
   g_array_append_val (instr->steps, step);
-  graph_add_in (c->h->s.g, instr, a);
+  graph_add_in (c->h->g, instr, a);
   if (b != 0)
-    graph_add_in (c->h->s.g, instr, b);
-  graph_add_out (c->h->s.g, instr, step.result);
+    graph_add_in (c->h->g, instr, b);
+  graph_add_out (c->h->g, instr, step.result);
   return step.result;
 }
 
 static guint
 value_of (Chunking *c, guint v, int rank, gint64 first, gint64 second)
 {
-  const PlanValue like = *graph_value (c->h->s.g, v);
-  const LoomTensorDesc desc = { .dtype = like.desc.dtype, .rank = rank, .dim = { first, second } };
+  const PlanValue *like = graph_value (c->h->g, v);
 
-  return graph_new_value (c->h->s.g, &desc, &like);
+  return graph_new_value (c->h->g,
+                          &(LoomTensorDesc){ .dtype = like->desc.dtype, .rank = rank, .dim = { first, second } }, like);
 }
 
 /* The rows of a value for the chunk: a slice of the whole value. */
 static guint
 slice_of (Chunking *c, const PlanNode *like, guint v)
 {
-  const LoomTensorDesc whole = graph_value (c->h->s.g, v)->desc;
+  const LoomTensorDesc whole = graph_value (c->h->g, v)->desc;
   LoomSliceTo to = { .to = { .rank = whole.rank } };
   PlanNode *slice;
   guint part;
@@ -300,8 +205,8 @@ slice_of (Chunking *c, const PlanNode *like, guint v)
     }
   part = value_of (c, v, whole.rank, c->n, whole.rank > 1 ? whole.dim[1] : 0);
   slice = insert_for (c, like, loom_prim ("slice"), &to, "slice");
-  graph_add_in (c->h->s.g, slice, v);
-  graph_add_out (c->h->s.g, slice, part);
+  graph_add_in (c->h->g, slice, v);
+  graph_add_out (c->h->g, slice, part);
   return part;
 }
 
@@ -309,20 +214,19 @@ slice_of (Chunking *c, const PlanNode *like, guint v)
 static gpointer
 key_of (const Chunking *c, guint v)
 {
-  const guint root = graph_root (c->h->s.g, v);
+  const guint root = graph_root (c->h->g, v);
 
-  return GUINT_TO_POINTER (g_hash_table_contains (c->h->s.members, graph_value (c->h->s.g, root)->producer) ? root : v);
+  return GUINT_TO_POINTER (g_hash_table_contains (c->h->of->members, graph_value (c->h->g, root)->producer) ? root : v);
 }
 
 static guint
 operand_of (Chunking *c, const PlanNode *instr, guint k)
 {
-  const guint v = node_in (instr, k);
+  const PlanHeadPort in = plan_head_operand (c->h->of, instr, k);
+  const guint v = in.value;
   guint now;
-  Part part;
 
-  part_in (c->h, instr, k, &part);
-  if (v == 0 || part == PART_WHOLE)
+  if (v == 0 || (!in.is_logits && in.rows < 0))
     return v;
   now = GPOINTER_TO_UINT (g_hash_table_lookup (c->here, key_of (c, v)));
   if (now == 0)
@@ -338,7 +242,7 @@ static void
 add_up (Chunking *c, const PlanNode *instr, guint v, guint part)
 {
   GArray *parts = g_hash_table_lookup (c->results, GUINT_TO_POINTER (v));
-  const LoomDType dtype = graph_value (c->h->s.g, v)->desc.dtype, sum = dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32;
+  const LoomDType dtype = graph_value (c->h->g, v)->desc.dtype, sum = dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32;
 
   if (dtype != sum)
     part = insert_step (c, instr, LOOM_SCALAR_ID, sum, part, 0);
@@ -351,23 +255,23 @@ add_up (Chunking *c, const PlanNode *instr, guint v, guint part)
 
 /* The chunk's version of result o. */
 static guint
-result_of (Chunking *c, const PlanNode *instr, guint o, Part part)
+result_of (Chunking *c, const PlanHeadPort *result)
 {
-  const guint v = node_out (instr, o);
-  const LoomTensorDesc whole = graph_value (c->h->s.g, v)->desc;
+  const guint v = result->value;
+  const LoomTensorDesc *whole = &graph_value (c->h->g, v)->desc;
 
-  if (part == PART_LOGITS)
-    return value_of (c, v, 2, c->n, c->h->s.classes);
-  if (part == PART_ROWS)
-    return value_of (c, v, whole.rank, c->n, whole.rank > 1 ? whole.dim[1] : 0);
-  return graph_new_value (c->h->s.g, &whole, graph_value (c->h->s.g, v));
+  if (result->is_logits)
+    return value_of (c, v, 2, c->n, c->h->of->classes);
+  if (!is_sum (result))
+    return value_of (c, v, whole->rank, c->n, whole->rank > 1 ? whole->dim[1] : 0);
+  return graph_value_like (c->h->g, v);
 }
 
 /* Repeats the instruction for the chunk. */
 static void
 chunk_instr (Chunking *c, const PlanNode *instr)
 {
-  PlanGraph *g = c->h->s.g;
+  PlanGraph *g = c->h->g;
   g_autofree guint *in = g_new (guint, instr->in->len);
   PlanNode *copy;
 
@@ -387,12 +291,9 @@ chunk_instr (Chunking *c, const PlanNode *instr)
     }
   for (guint o = 0; o < instr->out->len; o++)
     {
-      const guint v = node_out (instr, o);
-      guint now;
-      Part part;
+      const PlanHeadPort result = plan_head_result (c->h->of, instr, o);
+      const guint v = result.value, now = v != 0 ? result_of (c, &result) : 0;
 
-      part_out (c->h, instr, o, &part);
-      now = v != 0 ? result_of (c, instr, o, part) : 0;
       for (guint s = 0; copy->steps != NULL && s < copy->steps->len; s++)
         if (node_step (copy, s)->result == v)
           node_step (copy, s)->result = now;
@@ -400,9 +301,9 @@ chunk_instr (Chunking *c, const PlanNode *instr)
       if (v == 0)
         continue;
       g_hash_table_insert (c->here, key_of (c, v), GUINT_TO_POINTER (now));
-      if (part == PART_SUM)
+      if (is_sum (&result))
         add_up (c, instr, v, now);
-      else if (part == PART_ROWS)
+      else if (!result.is_logits)
         g_array_append_val ((GArray *)g_hash_table_lookup (c->results, GUINT_TO_POINTER (v)), now);
     }
 }
@@ -411,18 +312,15 @@ chunk_instr (Chunking *c, const PlanNode *instr)
 static void
 join_result (Chunking *c, PlanNode *instr, guint o)
 {
-  PlanGraph *g = c->h->s.g;
-  const guint v = node_out (instr, o);
+  PlanGraph *g = c->h->g;
+  const PlanHeadPort result = plan_head_result (c->h->of, instr, o);
+  const guint v = result.value;
   const GArray *parts = g_hash_table_lookup (c->results, GUINT_TO_POINTER (v));
   PlanNode *made;
-  Part part;
 
-  if (v == 0 || !graph_is_used (g, v))
+  if (v == 0 || result.is_logits || !graph_is_used (g, v))
     return;
-  part_out (c->h, instr, o, &part);
-  if (part == PART_LOGITS)
-    return;
-  if (part == PART_SUM)
+  if (is_sum (&result))
     {
       /* The sum is f32, so a conversion to f32 is removed instead of rounding first. */
       PlanNode *cast = graph_only_upcast (g, v, instr->device_name);
@@ -448,18 +346,18 @@ static void
 cut (Head *h, gint64 chunks)
 {
   g_autoptr (GHashTable) results = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
-  Chunking c = { .h = h, .before = h->s.instrs->pdata[0], .results = results };
+  Chunking c = { .h = h, .before = h->of->instrs->pdata[0], .results = results };
 
   for (guint i = 0; i < h->earlier->len; i++)
     {
       PlanNode *instr = h->earlier->pdata[i];
 
       instr->region = LOOM_REGION_FORWARD;
-      graph_move (h->s.g, instr, c.before);
+      graph_move (h->g, instr, c.before);
     }
-  for (guint i = 0; i < h->s.instrs->len; i++)
+  for (guint i = 0; i < h->of->instrs->len; i++)
     {
-      const PlanNode *instr = h->s.instrs->pdata[i];
+      const PlanNode *instr = h->of->instrs->pdata[i];
 
       for (guint o = 0; o < instr->out->len; o++)
         g_hash_table_insert (results, GUINT_TO_POINTER (node_out (instr, o)),
@@ -471,48 +369,36 @@ cut (Head *h, gint64 chunks)
 
       c.here = here;
       c.chunk = (guint)i + 1;
-      c.from = h->s.rows * i / chunks;
-      c.n = h->s.rows * (i + 1) / chunks - c.from;
-      for (guint k = 0; k < h->s.instrs->len; k++)
-        chunk_instr (&c, h->s.instrs->pdata[k]);
+      c.from = h->of->rows * i / chunks;
+      c.n = h->of->rows * (i + 1) / chunks - c.from;
+      for (guint k = 0; k < h->of->instrs->len; k++)
+        chunk_instr (&c, h->of->instrs->pdata[k]);
     }
-  for (guint i = 0; i < h->s.instrs->len; i++)
+  for (guint i = 0; i < h->of->instrs->len; i++)
     {
-      PlanNode *instr = h->s.instrs->pdata[i];
+      PlanNode *instr = h->of->instrs->pdata[i];
 
       for (guint o = 0; o < instr->out->len; o++)
         join_result (&c, instr, o);
     }
-  for (guint i = 0; i < h->s.instrs->len; i++)
-    graph_erase (h->s.g, h->s.instrs->pdata[i]);
+  for (guint i = 0; i < h->of->instrs->len; i++)
+    graph_erase (h->g, h->of->instrs->pdata[i]);
 }
 
 static void
-chunk_head (PlanGraph *g, PlanNode *loss)
+chunk_head (PlanHead *of, PlanNode *loss)
 {
   g_autoptr (GPtrArray) earlier = g_ptr_array_new ();
-  const LoomTensorDesc *d = &graph_value (g, node_in (loss, 0))->desc;
-  Head h = { .size = (gint64)loom_dtype_size (d->dtype), .earlier = earlier };
-  gint64 chunks = 1;
+  const LoomTensorDesc *d = &graph_value (of->g, node_in (loss, 0))->desc;
+  Head h = { .of = of, .g = of->g, .size = (gint64)loom_dtype_size (d->dtype), .earlier = earlier };
 
-  plan_logits_init (&h.s, g, loss);
-  if ((gint64)loom_desc_bytes (d) >= 2 * CHUNK_BYTES && d->dim[0] >= 2 * MIN_ROWS && plan_logits_find (&h.s, loss)
-      && can_chunk (&h))
-    chunks = count_chunks (&h);
-  if (chunks > 1)
-    cut (&h, chunks);
-  plan_logits_clear (&h.s);
+  if ((gint64)loom_desc_bytes (d) >= 2 * CHUNK_BYTES && d->dim[0] >= 2 * MIN_ROWS && plan_head_find (of, loss)
+      && can_chunk (&h) && count_chunks (&h) > 1)
+    cut (&h, count_chunks (&h));
 }
 
 void
 pass_chunk_heads (PlanGraph *g)
 {
-  g_autoptr (GPtrArray) losses = g_ptr_array_new ();
-
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (node_is (instr, "cross_entropy"))
-      g_ptr_array_add (losses, instr);
-  for (guint i = 0; i < losses->len; i++)
-    if (!((PlanNode *)losses->pdata[i])->dead)
-      chunk_head (g, losses->pdata[i]);
+  plan_heads_each (g, chunk_head);
 }

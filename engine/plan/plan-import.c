@@ -123,7 +123,7 @@ import_instr (PlanGraph *g, const LoomInstr *from)
   g_string_assign (instr->label, cast ? "cast" : prim->name);
   if (prim->flags & LOOM_PRIM_SIDE_EFFECT)
     {
-      g_autofree char *whom = prim->describe (from->attrs);
+      g_autofree char *whom = loom_prim_describe (prim, from->attrs);
 
       g_string_append_printf (instr->label, " %s", whom);
     }

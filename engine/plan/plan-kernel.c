@@ -262,7 +262,7 @@ node_describe (const PlanNode *instr)
   GString *s;
 
   if (instr->steps == NULL)
-    return instr->prim != NULL && instr->prim->describe != NULL ? instr->prim->describe (instr->attrs) : NULL;
+    return instr->prim != NULL ? loom_prim_describe (instr->prim, instr->attrs) : NULL;
   s = g_string_new (NULL);
   for (guint i = 0; i < instr->steps->len; i++)
     g_string_append_printf (s, "%s%s", i > 0 ? "," : "", loom_scalar_name (node_step (instr, i)->op));

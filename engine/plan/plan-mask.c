@@ -3,85 +3,74 @@
  * change during a run.
  *
  * Values of rank 4 are excluded: they may be images in either layout, but numbers are drawn in logical order only. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 
-/* The threshold of u >= threshold, an f32 scalar; 0 for another comparison. If the threshold is a constant step,
- * *number is that step, and the threshold needs a value of its own. */
+/* The random numbers of u >= threshold: the producer of u. */
+static PlanNode *
+find_draw (PlanGraph *g, const PlanNode *compare, guint k)
+{
+  const PlanStep *last = node_step (compare, compare->steps->len - 1);
+  const guint u = last->arg[0];
+
+  return last->op == LOOM_SCALAR_GE && compare->compute == LOOM_F32 && u != last->arg[1]
+                 && graph_only_reader (g, u, FALSE) == compare
+             ? graph_value (g, u)->producer
+             : NULL;
+}
+
+/* TRUE if the threshold is a step of the comparison itself, a constant, which needs a value of its own. */
+static gboolean
+has_constant (const PlanNode *compare)
+{
+  return compare->steps->len == 2 && node_step (compare, 0)->op == LOOM_SCALAR_CONST
+         && node_step (compare, 0)->result == node_step (compare, 1)->arg[1];
+}
+
+/* A value of its own for the constant; unused if the device draws no masks. */
 static guint
-threshold_of (PlanGraph *g, const PlanNode *compare, const PlanStep **number)
+value_of_constant (PlanGraph *g, PlanNode *compare, guint least)
 {
-  const PlanStep *last;
+  const LoomFillTo to = { .kernel.value = node_step (compare, 0)->imm, .dtype = LOOM_F32 };
+  PlanNode *fill = graph_insert_like (g, compare, compare, loom_prim ("fill"), &to, "fill");
+  guint v = graph_new_value (g, &(LoomTensorDesc){ .dtype = LOOM_F32 }, graph_value (g, least));
 
-  if (compare->steps == NULL || compare->steps->len > 2 || compare->compute != LOOM_F32)
-    return 0;
-  last = node_step (compare, compare->steps->len - 1);
-  *number = compare->steps->len == 2 ? node_step (compare, 0) : NULL;
-  if (last->op != LOOM_SCALAR_GE
-      || (*number != NULL && ((*number)->op != LOOM_SCALAR_CONST || (*number)->result != last->arg[1])))
-    return 0;
-  return loom_desc_count (&graph_value (g, last->arg[1])->desc) == 1
-                 && graph_value (g, last->arg[1])->desc.dtype == LOOM_F32
-             ? last->arg[1]
-             : 0;
+  graph_add_out (g, fill, v);
+  return v;
 }
 
-/* Replaces u >= threshold by one call if u are uniform f32 numbers without another reader. */
-static void
-draw_mask (PlanGraph *g, PlanNode *compare)
+static gboolean
+is_f32_scalar (const LoomTensorDesc *d)
 {
-  const PlanStep *number = NULL;
-  const guint least = threshold_of (g, compare, &number);
-  guint mask, u, in[4] = { 0 };
-  PlanNode *draw, *call, *fill = NULL;
-  LoomRandomTo attrs;
-
-  if (least == 0)
-    return;
-  mask = node_out (compare, 0);
-  u = node_step (compare, compare->steps->len - 1)->arg[0];
-  draw = graph_value (g, u)->producer;
-  if (u == least || draw == NULL || !node_is (draw, "random") || graph_only_reader (g, u, FALSE) != compare
-      || graph_value (g, u)->desc.rank == 4 || graph_value (g, u)->desc.dtype != LOOM_F32
-      || graph_value (g, mask)->desc.dtype != LOOM_BOOL
-      || !plan_same_dims (&graph_value (g, u)->desc, &graph_value (g, mask)->desc)
-      || draw->device_name != compare->device_name || graph_value (g, least)->device_name != compare->device_name)
-    return;
-  attrs = *(const LoomRandomTo *)draw->attrs;
-  if (attrs.kernel.kind != LOOM_RANDOM_UNIFORM)
-    return;
-  attrs.kernel.kind = LOOM_RANDOM_MASK;
-  attrs.dtype = LOOM_BOOL;
-  for (guint k = 0; k < draw->in->len; k++)
-    in[k] = node_in (draw, k);
-  in[3] = least;
-  if (number != NULL)
-    {
-      const LoomFillTo to = { .kernel.value = number->imm, .dtype = LOOM_F32 };
-      const LoomTensorDesc scalar = { .dtype = LOOM_F32 };
-
-      fill = graph_insert_like (g, compare, compare, loom_prim ("fill"), &to, "fill");
-      in[3] = graph_new_value (g, &scalar, graph_value (g, least));
-      graph_add_out (g, fill, in[3]);
-    }
-  call = graph_insert_like (g, compare, compare, draw->prim, &attrs, "");
-  if (!graph_has_kernel (g, call, G_N_ELEMENTS (in), in, 1, &mask))
-    {
-      graph_erase (g, call);
-      if (fill != NULL)
-        graph_erase (g, fill);
-      return;
-    }
-  for (guint k = 0; k < G_N_ELEMENTS (in); k++)
-    graph_add_in (g, call, in[k]);
-  g_string_printf (call->label, "%s+ge", draw->label->str);
-  graph_erase (g, compare);
-  graph_add_out (g, call, mask);
-  graph_erase (g, draw);
+  return d->dtype == LOOM_F32 && loom_desc_count (d) == 1;
 }
 
-void
-pass_draw_masks (PlanGraph *g)
+/* Makes the comparison a draw of the mask, if u are uniform f32 numbers. */
+static gboolean
+draw_mask (PlanRewrite *r)
 {
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    draw_mask (g, instr);
+  PlanGraph *g = r->g;
+  const PlanNode *compare = r->root;
+  const guint u = node_out (r->other, 0), least = node_step (compare, compare->steps->len - 1)->arg[1];
+  const LoomTensorDesc *numbers = &graph_value (g, u)->desc, *mask = &graph_value (g, node_out (compare, 0))->desc;
+  LoomRandomTo *attrs;
+
+  if ((compare->steps->len > 1 && !has_constant (compare)) || !is_f32_scalar (&graph_value (g, least)->desc)
+      || graph_value (g, least)->device_name != compare->device_name || numbers->rank == 4 || numbers->dtype != LOOM_F32
+      || mask->dtype != LOOM_BOOL || !plan_same_dims (numbers, mask)
+      || ((const LoomRandomTo *)r->other->attrs)->kernel.kind != LOOM_RANDOM_UNIFORM)
+    return FALSE;
+  plan_rewrite_as (r, r->other);
+  attrs = r->attrs;
+  attrs->kernel.kind = LOOM_RANDOM_MASK;
+  attrs->dtype = LOOM_BOOL;
+  for (guint k = r->in->len; k < 3; k++)
+    rewrite_add_in (r, 0);
+  rewrite_add_in (r, has_constant (compare) ? value_of_constant (g, r->root, least) : least);
+  g_string_printf (r->label, "%s+ge", r->other->label->str);
+  return TRUE;
 }
+
+const PlanPattern patterns_of_masks[] = {
+  { .other = PATTERN_CALL ("random"), .find = find_draw, .rewrite = draw_mask },
+  { .rewrite = NULL },
+};

@@ -13,14 +13,8 @@
  *
  * In a transformer block the gradient of a layer norm is added to the gradient of the path around it. The gradient's
  * kernel adds it in f32 and writes the sum of both. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 #include "kernels/norm.h"
-
-static gboolean
-is_norm (const PlanNode *instr)
-{
-  return node_is (instr, "batch_norm") || node_is (instr, "batch_norm_apply");
-}
 
 /* The number of operands of the call if nothing is fused into it. */
 static guint
@@ -52,106 +46,53 @@ is_gradient_of (const PlanNode *grad, const PlanNode *norm)
 {
   const LoomNormAttrs *a = norm->attrs, *b = grad->attrs;
 
-  return node_is (grad, "batch_norm_grad") && b->act == LOOM_SCALAR_ID && a->affine == b->affine && a->eps == b->eps
+  return b->act == LOOM_SCALAR_ID && a->affine == b->affine && a->eps == b->eps
          && grad->device_name == norm->device_name && node_in (grad, 1) == node_in (norm, 0)
          && node_in (grad, 2) == node_out (norm, 1) && node_in (grad, 3) == node_out (norm, 2)
          && (!a->affine || node_in (grad, 4) == node_in (norm, 1));
 }
 
-/* TRUE if the device has the call with these attributes, operands and results. */
-static gboolean
-has_fused_kernel (PlanGraph *g, const PlanNode *instr, LoomNormAttrs with, const GArray *in, const GArray *out)
-{
-  LoomNormAttrs *attrs = instr->attrs, before = *attrs;
-  gboolean has;
+/* ---- forward ----------------------------------------------------------- */
 
-  *attrs = with;
-  has = graph_has_kernel (g, instr, in->len, (const guint *)(const void *)in->data, out->len,
-                          (const guint *)(const void *)out->data);
-  *attrs = before;
-  return has;
-}
-
-/* Changes the attributes, operands and results of the call, and erases `gone`, which it replaces; FALSE if the device
- * has no such kernel. */
+/* Fuses the addition of another value to the first result: at the end of a residual block, or around a layer norm. The
+ * value must be available at the call. */
 static gboolean
-join (PlanGraph *g, PlanNode *instr, LoomNormAttrs with, const GArray *in, const GArray *out, PlanNode *gone,
-      const char *label)
+fuse_sum (PlanRewrite *r)
 {
-  if (!has_fused_kernel (g, instr, with, in, out))
+  const guint v = node_out (r->root, 0), y = node_out (r->other, 0);
+  const PlanStep *step = node_step (r->other, 0);
+  const guint summand = step->arg[0] == v ? step->arg[1] : step->arg[0];
+
+  if (r->in->len > n_unfused_operands (r->root) || summand == v || !has_same_type (r->g, summand, v)
+      || !has_same_type (r->g, y, v) || !graph_is_ready (r->g, summand, r->root))
     return FALSE;
-  *(LoomNormAttrs *)instr->attrs = with;
-  graph_erase (g, gone);
-  while (instr->in->len > in->len)
-    graph_drop_in (g, instr, instr->in->len - 1);
-  for (guint k = 0; k < in->len; k++)
-    if (k < instr->in->len)
-      graph_set_in (g, instr, k, g_array_index (in, guint, k));
-    else
-      graph_add_in (g, instr, g_array_index (in, guint, k));
-  for (guint o = 0; o < out->len; o++)
-    if (o == instr->out->len)
-      graph_add_out (g, instr, g_array_index (out, guint, o));
-    else if (node_out (instr, o) != g_array_index (out, guint, o))
-      graph_set_out (g, instr, o, g_array_index (out, guint, o));
-  g_string_append (instr->label, label);
+  rewrite_add_in (r, summand);
+  rewrite_set_out (r, 0, y);
+  g_string_append (r->label, "+add");
   return TRUE;
 }
 
-/* Its first n operands. */
-static GArray *
-operands (const PlanNode *instr, guint n)
+static gboolean
+fuse_gradient_sum (PlanRewrite *r)
 {
-  GArray *in = g_array_new (FALSE, FALSE, sizeof (guint));
-
-  for (guint k = 0; k < n; k++)
-    {
-      guint v = node_in (instr, k);
-
-      g_array_append_val (in, v);
-    }
-  return in;
+  return graph_value (r->g, node_out (r->root, 0))->desc.dtype == LOOM_F32 && fuse_sum (r);
 }
 
-/* The results of a call, with v (if not 0) in place of the first. */
-static GArray *
-results (const PlanNode *instr, guint v)
+static gboolean
+fuse_relu (PlanRewrite *r)
 {
-  GArray *out = g_array_new (FALSE, FALSE, sizeof (guint));
+  LoomNormAttrs *attrs = r->attrs;
+  const guint y = node_out (r->other, 0);
 
-  g_array_append_vals (out, instr->out->data, instr->out->len);
-  if (v != 0)
-    g_array_index (out, guint, 0) = v;
-  return out;
+  if (!has_same_type (r->g, y, node_out (r->root, 0)))
+    return FALSE;
+  attrs->act = LOOM_SCALAR_RELU;
+  rewrite_set_out (r, 0, y);
+  g_string_append (r->label, "+relu");
+  return TRUE;
 }
 
 /* ---- backward ---------------------------------------------------------- */
-
-/* Makes the gradient of a normalisation take the ReLU's cotangent. relu_grad(g, y) must have no other reader, and g
- * must have its size and type. */
-static void
-fuse_relu_gradient (PlanGraph *g, const PlanNode *norm, guint y, PlanNode *gate)
-{
-  PlanNode *grad = graph_only_reader (g, node_out (gate, 0), FALSE);
-  guint dy = node_step (gate, 0)->arg[0];
-  g_autoptr (GArray) in = NULL, out = NULL;
-  LoomNormAttrs with;
-
-  if (grad == NULL || node_in (grad, 0) != node_out (gate, 0) || !is_gradient_of (grad, norm))
-    return;
-  in = operands (grad, n_unfused_operands (grad));
-  out = results (grad, 0);
-  g_array_index (in, guint, 0) = dy;
-  with = *(const LoomNormAttrs *)grad->attrs;
-  with.act = LOOM_SCALAR_RELU;
-  if (with.affine)
-    {
-      guint bias = node_in (norm, 2);
-
-      g_array_append_val (in, bias);
-    }
-  join (g, grad, with, in, out, gate, "+relu");
-}
 
 /* TRUE if v is element-wise work with one reader, which fusion will join. */
 static gboolean
@@ -178,105 +119,78 @@ is_sum (PlanGraph *g, guint dy, const PlanNode *gate, guint of[2])
          && !will_fuse (g, of[1]);
 }
 
-/* Makes the gradient of a normalisation take the cotangent of a ReLU after a residual sum. dr = relu_grad(dy, y) has
- * further readers, so the call also writes dr, at dr's position. */
-static void
-fuse_residual_gradient (PlanGraph *g, const PlanNode *norm, guint y, PlanNode *gate)
+/* Makes the gradient take the cotangent of a ReLU after a residual sum. dr = relu_grad(dy, y) has further readers, so
+ * the call also writes dr, at dr's position. */
+static gboolean
+fuse_residual_gate (PlanRewrite *r, guint dy, guint y)
 {
-  guint dy = node_step (gate, 0)->arg[0], dr = node_out (gate, 0), of[2];
-  g_autoptr (GArray) in = NULL, out = NULL;
-  PlanNode *grad = NULL;
-  gboolean two = is_sum (g, dy, gate, of);
-  LoomNormAttrs with;
+  const guint dr = node_out (r->other, 0);
+  guint of[2];
+  gboolean two = is_sum (r->g, dy, r->other, of);
 
-  for (const PlanUse *use = graph_value (g, dr)->first_use; use != NULL && grad == NULL; use = use->next)
-    if (use->instr != NULL && use->at == 0 && is_gradient_of (use->instr, norm))
-      grad = use->instr;
-  if (grad == NULL || graph_value (g, dr)->is_output || graph_value (g, dr)->commit >= 0 || (!two && will_fuse (g, dy)))
-    return;
-  in = operands (grad, n_unfused_operands (grad));
-  out = results (grad, 0);
-  g_array_index (in, guint, 0) = two ? of[0] : dy;
-  g_array_append_val (in, y);
+  if (graph_value (r->g, dr)->is_output || graph_value (r->g, dr)->commit >= 0 || (!two && will_fuse (r->g, dy)))
+    return FALSE;
+  rewrite_set_in (r, 0, two ? of[0] : dy);
+  rewrite_add_in (r, y);
   if (two)
-    g_array_append_val (in, of[1]);
-  g_array_append_val (out, dr);
-  for (guint k = 0; k < in->len; k++)
-    if (!graph_is_ready (g, g_array_index (in, guint, k), gate))
-      return;
-  with = *(const LoomNormAttrs *)grad->attrs;
-  with.act = LOOM_SCALAR_RELU;
-  if (join (g, grad, with, in, out, gate, two ? "+relu+add" : "+relu"))
-    graph_move (g, grad, gate);
+    rewrite_add_in (r, of[1]);
+  rewrite_set_out (r, r->out->len, dr);
+  for (guint k = 0; k < r->in->len; k++)
+    if (!graph_is_ready (r->g, rewrite_in (r, k), r->other))
+      return FALSE;
+  g_string_append (r->label, two ? "+relu+add" : "+relu");
+  return TRUE;
 }
 
-/* ---- forward ----------------------------------------------------------- */
+/* Makes the gradient of a normalisation with a fused ReLU take the ReLU's cotangent: dy of relu_grad(dy, y), which must
+ * have no other reader unless there is a residual sum. */
+static gboolean
+fuse_gate (PlanRewrite *r)
+{
+  LoomNormAttrs *attrs = r->attrs;
+  const guint dy = node_step (r->other, 0)->arg[0], y = node_step (r->other, 0)->arg[1];
+  const PlanNode *norm = graph_value (r->g, y)->producer;
 
-/* Fuses the addition of another value to the first result: at the end of a residual block, or around a layer norm. The
- * value must be available at the call. */
+  if (norm == NULL || !node_is (norm, "batch_norm") || ((const LoomNormAttrs *)norm->attrs)->act != LOOM_SCALAR_RELU
+      || !is_gradient_of (r->root, norm) || !has_same_type (r->g, dy, node_out (r->other, 0)))
+    return FALSE;
+  attrs->act = LOOM_SCALAR_RELU;
+  if (node_norm_residual (norm) != 0)
+    return fuse_residual_gate (r, dy, y);
+  if (graph_only_reader (r->g, node_out (r->other, 0), FALSE) != r->root)
+    return FALSE;
+  rewrite_set_in (r, 0, dy);
+  if (attrs->affine)
+    rewrite_add_in (r, node_in (norm, 2));
+  g_string_append (r->label, "+relu");
+  return TRUE;
+}
+
+/* A call that writes dr moves to dr's position. */
 static void
-fuse_sum (PlanGraph *g, PlanNode *call)
+move_to_gate (PlanRewrite *r)
 {
-  const guint v = node_out (call, 0);
-  PlanNode *sum = graph_only_reader (g, v, FALSE);
-  g_autoptr (GArray) in = NULL, out = NULL;
-  const PlanStep *step;
-  guint r, y;
-
-  if (sum == NULL || !node_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != call->device_name)
-    return;
-  step = node_step (sum, 0);
-  r = step->arg[0] == v ? step->arg[1] : step->arg[0];
-  y = node_out (sum, 0);
-  if (r == v || !has_same_type (g, r, v) || !has_same_type (g, y, v) || !graph_is_ready (g, r, call))
-    return;
-  in = operands (call, n_unfused_operands (call));
-  out = results (call, y);
-  g_array_append_val (in, r);
-  join (g, call, *(const LoomNormAttrs *)call->attrs, in, out, sum, "+add");
+  if (node_out (r->root, r->root->out->len - 1) == node_out (r->other, 0))
+    graph_move (r->g, r->root, r->other);
 }
 
-static void
-fuse_relu (PlanGraph *g, PlanNode *norm)
-{
-  PlanNode *relu = graph_only_reader (g, node_out (norm, 0), FALSE);
-  LoomNormAttrs with = *(const LoomNormAttrs *)norm->attrs;
-  g_autoptr (GArray) in = NULL, out = NULL;
-  guint r = node_norm_residual (norm), y;
-
-  if (relu == NULL || !node_is_step (relu, LOOM_SCALAR_RELU) || relu->device_name != norm->device_name)
-    return;
-  y = node_out (relu, 0);
-  in = operands (norm, n_unfused_operands (norm) + (r != 0));
-  out = results (norm, y);
-  with.act = LOOM_SCALAR_RELU;
-  if (!has_same_type (g, y, node_out (norm, 0)) || !join (g, norm, with, in, out, relu, "+relu")
-      || !node_is (norm, "batch_norm"))
-    return;
-  for (PlanUse *use = graph_value (g, y)->first_use, *next; use != NULL; use = next)
-    {
-      PlanNode *gate = use->instr;
-
-      next = use->next;
-      if (gate == NULL || !node_is_step (gate, LOOM_SCALAR_RELU_GRAD) || node_step (gate, 0)->arg[1] != y
-          || !has_same_type (g, node_step (gate, 0)->arg[0], node_out (gate, 0)))
-        continue;
-      if (r != 0)
-        fuse_residual_gradient (g, norm, y, gate);
-      else
-        fuse_relu_gradient (g, norm, y, gate);
-    }
-}
-
-void
-pass_fuse_norms (PlanGraph *g)
-{
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (is_norm (instr))
-      {
-        fuse_sum (g, instr);
-        fuse_relu (g, instr);
-      }
-    else if (node_is (instr, "layer_norm_grad") && graph_value (g, node_out (instr, 0))->desc.dtype == LOOM_F32)
-      fuse_sum (g, instr);
-}
+const PlanPattern patterns_of_norms[] = {
+  { .root = PATTERN_CALL ("batch_norm", "batch_norm_apply"),
+    .other = PATTERN_STEP (LOOM_SCALAR_ADD),
+    .find = pattern_reader,
+    .rewrite = fuse_sum },
+  { .root = PATTERN_CALL ("batch_norm", "batch_norm_apply"),
+    .other = PATTERN_STEP (LOOM_SCALAR_RELU),
+    .find = pattern_reader,
+    .rewrite = fuse_relu },
+  { .root = PATTERN_CALL ("batch_norm_grad"),
+    .other = PATTERN_STEP (LOOM_SCALAR_RELU_GRAD),
+    .find = pattern_producer,
+    .rewrite = fuse_gate,
+    .applied = move_to_gate },
+  { .root = PATTERN_CALL ("layer_norm_grad"),
+    .other = PATTERN_STEP (LOOM_SCALAR_ADD),
+    .find = pattern_reader,
+    .rewrite = fuse_gradient_sum },
+  { .rewrite = NULL },
+};

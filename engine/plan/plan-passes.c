@@ -1,8 +1,8 @@
 /* The table of the planner's passes, in the order in which they run, and the loop that runs them. A new pass is a file
- * with its function, declared in plan-private.h, and a row here.
+ * with its function (declared in plan-private.h) or its patterns (plan-pattern.h), and a row here.
  *
  * Until the schedule exists, the loop removes dead instructions after each pass, so no pass has to clean up. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 
 /* Reasons for the order: common subexpressions and constant folding precede fusion, since only a value with one reader
  * can be fused. Views come after constant folding, which follows them to their operands. Epilogue fusion precedes
@@ -11,12 +11,12 @@
 const PlanPass graph_passes[] = {
   { "dead code", "Removes instructions that no output and no state needs.", pass_remove_dead, 0 },
   { "common subexpressions", "Merges equal instructions.", pass_merge_common, PASS_IS_FUSION },
-  { "transposes", "Products read transposed operands directly, without a permute.", pass_fold_transposes,
-    PASS_IS_FUSION },
+  { "transposes", "Products read transposed operands directly, without a permute.", .flags = PASS_IS_FUSION,
+    .patterns = patterns_of_transposes },
   { "constant folding", "Replaces tensors with equal constant elements by a scalar constant.", pass_fold_constants,
     PASS_IS_FUSION },
-  { "masks", "Generates a mask directly instead of comparing random numbers with a constant.", pass_draw_masks,
-    PASS_IS_FUSION },
+  { "masks", "Generates a mask directly instead of comparing random numbers with a constant.", .flags = PASS_IS_FUSION,
+    .patterns = patterns_of_masks },
   { "concatenations", "Replaces a sum of adjacent padded parts by one concatenation.", pass_fuse_padded_parts,
     PASS_IS_FUSION },
   { "views", "Replaces instructions that only change shape or strides by views of their operands.", pass_find_views, 0,
@@ -32,30 +32,30 @@ const PlanPass graph_passes[] = {
   { "copy fusion", "Fuses successive slices, permutes and concatenations into one copy.", pass_fuse_copies,
     PASS_IS_FUSION, GRAPH_HAS_VIEWS },
   { "attention in place", "Lets attention read and write strided rows, without copies before and after it.",
-    pass_attention_in_place, PASS_IS_FUSION, GRAPH_HAS_VIEWS },
+    .flags = PASS_IS_FUSION, .needs = GRAPH_HAS_VIEWS, .patterns = patterns_of_attention },
   { "state", "Copies state that is an output or a gradient before the step changes it.", pass_copy_state, 0 },
   { "undo log",
     "Lets SGD write weights as it reads gradients, and saves the old weights in the gradients' memory until all "
     "gradients are known to be finite.",
     pass_sgd_undo_log, PASS_IS_FUSION },
   { "pooling", "Moves a ReLU before a max pooling to after it.", pass_sink_relus, PASS_IS_FUSION },
-  { "epilogue fusion", "Fuses bias and activation into the product or convolution before them.", pass_fuse_epilogues,
-    PASS_IS_FUSION },
+  { "epilogue fusion", "Fuses bias and activation into the product or convolution before them.",
+    .flags = PASS_IS_FUSION, .patterns = patterns_of_epilogues },
   { "normalisation", "Fuses a ReLU or a residual sum into the normalisation before it, and likewise their gradients.",
-    pass_fuse_norms, PASS_IS_FUSION },
+    .flags = PASS_IS_FUSION, .patterns = patterns_of_norms },
   { "16-bit operands", "Fuses conversions of 16-bit operands into the element-wise kernels that read them.",
-    pass_fuse_operand_casts, PASS_IS_FUSION },
-  { "f32 results", "Lets products of 16-bit floats write f32 if only the f32 result is read.", pass_f32_results,
-    PASS_IS_FUSION },
+    .flags = PASS_IS_FUSION, .patterns = patterns_of_operand_casts },
+  { "f32 results", "Lets products of 16-bit floats write f32 if only the f32 result is read.", .flags = PASS_IS_FUSION,
+    .patterns = patterns_of_f32_results },
   { "16-bit sums",
     "Fuses conversions into sums that read 16-bit types and layer norms that write them, if their kernels support it.",
-    pass_fuse_sum_casts, PASS_IS_FUSION },
+    .flags = PASS_IS_FUSION, .patterns = patterns_of_sum_casts },
   { "bias gradients", "Fuses the sum of a bias's gradient into the product that computes the weight's gradient.",
-    pass_fuse_bias_gradients, PASS_IS_FUSION },
-  { "element-wise fusion", "Fuses element-wise chains into one pass over memory.", pass_fuse_elementwise,
-    PASS_IS_FUSION },
+    .flags = PASS_IS_FUSION, .patterns = patterns_of_bias_gradients },
+  { "element-wise fusion", "Fuses element-wise chains into one pass over memory.", .flags = PASS_IS_FUSION,
+    .patterns = patterns_of_elementwise },
   { "derivative epilogues", "Fuses an activation's derivative into the product that computes the cotangent.",
-    pass_fuse_derivatives, PASS_IS_FUSION, GRAPH_HAS_VIEWS },
+    .flags = PASS_IS_FUSION, .needs = GRAPH_HAS_VIEWS, .patterns = patterns_of_derivatives },
   { "rematerialisation", "Recomputes cheap values for the backward pass instead of keeping them.", pass_rematerialise,
     PASS_IS_FUSION },
   { "bundles", "Joins small neighbouring element-wise instructions into one kernel with several results.", pass_bundle,
@@ -112,7 +112,9 @@ graph_run_passes (PlanGraph *g, PlanPassFunc on_pass, gpointer data, GError **er
       gboolean wanted = !(pass->flags & PASS_IS_FUSION) || fuses;
 
       fuses = fuses && g_strcmp0 (pass->name, g->options.last_fusion) != 0;
-      if (wanted)
+      if (wanted && pass->patterns != NULL)
+        graph_apply_patterns (g, pass->patterns);
+      else if (wanted)
         pass->run (g);
       if (g->error != NULL)
         {

@@ -101,7 +101,7 @@ on_device (PlanGraph *g, PlanNode *at, guint v, int device, const char *node)
     copy = graph_value (g, copy)->on_device;
   if (copy == 0)
     {
-      copy = graph_new_value (g, &graph_value (g, root)->desc, graph_value (g, root));
+      copy = graph_value_like (g, root);
       graph_value (g, copy)->on_device = graph_value (g, root)->on_device;
       graph_value (g, root)->on_device = copy;
       transfer = graph_insert_copy (g, at, NULL, NULL, root, copy, device);
@@ -111,7 +111,7 @@ on_device (PlanGraph *g, PlanNode *at, guint v, int device, const char *node)
   if (v == root)
     return copy;
   {
-    guint alias = graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, v));
+    guint alias = graph_value_like (g, v);
 
     graph_set_alias (g, alias, copy);
     return alias;

@@ -22,6 +22,7 @@ G_BEGIN_DECLS
 typedef struct _PlanNode PlanNode;
 typedef struct _PlanUse PlanUse;
 typedef struct _PlanOrder PlanOrder;
+typedef struct _PlanPattern PlanPattern;
 
 /* A use of a value: as an operand of an instruction, or as the base of a view. */
 struct _PlanUse
@@ -198,6 +199,13 @@ graph_root (PlanGraph *g, guint v)
 }
 
 guint graph_new_value (PlanGraph *g, const LoomTensorDesc *desc, const PlanValue *like);
+/* A new value of v's type. */
+static inline guint
+graph_value_like (PlanGraph *g, guint v)
+{
+  return graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, v));
+}
+
 /* Makes v, and its views, views of base's root. base 0: v gets its own bytes. */
 void graph_set_alias (PlanGraph *g, guint v, guint base);
 /* Makes a slot take v when the step ends, or a view of v if another slot takes v itself. */
@@ -251,6 +259,8 @@ gboolean node_is (const PlanNode *instr, const char *primitive);
 gboolean node_is_step (const PlanNode *instr, LoomScalarOp op);
 /* TRUE if the steps and slices are within the limits of a kernel. */
 gboolean plan_steps_fit (const GArray *steps);
+/* Appends the label of a fused instruction; several are put in brackets. */
+void plan_join_labels (GString *label, const char *other);
 /* The name, in errors, of an instruction that belongs to no graph node; else NULL. (transfer full) */
 char *graph_purpose (PlanGraph *g, const PlanNode *instr);
 /* The primitive of the instruction's kernel call: "matmul", "elementwise"; "transfer" for a copy between devices. */
@@ -265,27 +275,6 @@ void graph_free (PlanGraph *g);
 
 /* plan-import.c: converts a program to the working form, unchanged. */
 PlanGraph *graph_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options);
-
-/* ---- plan-logits.c: the logits of a loss ---------------------------------- */
-
-typedef struct
-{
-  PlanGraph *g;
-  const char *device_name;
-  gint64 rows, classes; /* classes is 0 if a loss has logits of another size */
-  GHashTable *roots;    /* of the values that have rows × classes elements */
-  GHashTable *members;  /* PlanNode that make or read such values */
-  GPtrArray *instrs;    /* `members` in program order */
-} PlanLogits;
-
-void plan_logits_init (PlanLogits *s, PlanGraph *g, const PlanNode *loss);
-void plan_logits_clear (PlanLogits *s);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanLogits, plan_logits_clear)
-/* Finds the logits of a loss. FALSE if the caller, a slot or another device uses them. */
-gboolean plan_logits_find (PlanLogits *s, const PlanNode *loss);
-gboolean plan_logits_has (const PlanLogits *s, guint v);
-/* TRUE if v has n numbers for each row, in row order; the rows may have any shape. */
-gboolean plan_logits_is_rows_by (const PlanLogits *s, guint v, gint64 n);
 
 /* ---- plan-passes.c: the table ------------------------------------------- */
 
@@ -308,10 +297,11 @@ typedef enum
 
 typedef struct
 {
-  const char *name, *doc; /* one line */
-  void (*run) (PlanGraph *g);
+  const char *name, *doc;     /* one line */
+  void (*run) (PlanGraph *g); /* NULL: the pass applies patterns */
   PlanPassFlags flags;
   PlanProperties needs, provides; /* properties before the pass, and those that also hold after it */
+  const PlanPattern *patterns;    /* plan-pattern.h */
 } PlanPass;
 
 extern const PlanPass graph_passes[]; /* ends with a NULL name */
@@ -346,11 +336,9 @@ gboolean node_copy_part (PlanGraph *g, const PlanNode *instr, LoomMovePart *part
  * tests. */
 gboolean graph_verify (PlanGraph *g, char **why);
 
-/* ---- the passes, in the order of the table ------------------------------ */
+/* ---- the passes, in the order of the table; plan-pattern.h has the patterns ---- */
 void pass_merge_common (PlanGraph *g);
-void pass_fold_transposes (PlanGraph *g);
 void pass_fold_constants (PlanGraph *g);
-void pass_draw_masks (PlanGraph *g);
 void pass_fuse_padded_parts (PlanGraph *g);
 void pass_find_views (PlanGraph *g);
 void pass_keep_classes_last (PlanGraph *g);
@@ -358,22 +346,13 @@ void pass_pad_logits (PlanGraph *g);
 void pass_read_16bit_logits (PlanGraph *g);
 void pass_chunk_heads (PlanGraph *g);
 void pass_fuse_copies (PlanGraph *g);
-void pass_attention_in_place (PlanGraph *g);
 void pass_copy_state (PlanGraph *g);
 void pass_sgd_undo_log (PlanGraph *g);
 void pass_sink_relus (PlanGraph *g);
-void pass_fuse_epilogues (PlanGraph *g);
-void pass_fuse_norms (PlanGraph *g);
 /* The value that a batch norm, or batch_norm_apply, adds at the end of a residual block; 0: none. */
 guint node_norm_residual (const PlanNode *norm);
-void pass_fuse_operand_casts (PlanGraph *g);
-void pass_f32_results (PlanGraph *g);
 /* The conversion of v, a 16-bit float, to f32, if that is the only reader of v; else NULL. */
 PlanNode *graph_only_upcast (PlanGraph *g, guint v, const char *device_name);
-void pass_fuse_sum_casts (PlanGraph *g);
-void pass_fuse_bias_gradients (PlanGraph *g);
-void pass_fuse_elementwise (PlanGraph *g);
-void pass_fuse_derivatives (PlanGraph *g);
 void pass_rematerialise (PlanGraph *g);
 void pass_bundle (PlanGraph *g);
 void pass_view_slices (PlanGraph *g);
@@ -414,9 +393,6 @@ typedef struct
 void node_kernel_call (PlanGraph *g, PlanKernelCall *call, const PlanNode *instr);
 void plan_kernel_call_clear (PlanKernelCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanKernelCall, plan_kernel_call_clear)
-/* plan-loop.c: the plan of a body on one device. A node that requests another device is a fault. */
-LoomPlan *plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
-                         LoomProgram *program, GError **error);
 /* plan-visit.c: the kernel of switch and visit, and the plans of its distinct bodies. */
 LoomKernel *loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                  const LoomPrim *prim, const void *attrs, GError **error);

@@ -165,11 +165,10 @@ find_first_reader (PlanGraph *g, guint y, PlanNode **first)
 static guint
 value_like (PlanGraph *g, guint v)
 {
-  LoomTensorDesc desc = graph_value (g, v)->desc;
-  PlanValue like = *graph_value (g, v);
+  guint like = graph_value_like (g, v);
 
-  like.region = LOOM_REGION_BACKWARD;
-  return graph_new_value (g, &desc, &like);
+  graph_value (g, like)->region = LOOM_REGION_BACKWARD;
+  return like;
 }
 
 static PlanNode *

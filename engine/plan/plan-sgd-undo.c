@@ -177,11 +177,10 @@ log_step (PlanGraph *g, const Update *u)
       in[n + i] = dw;
       for (guint list = 0; list < 2; list++)
         {
-          const LoomTensorDesc desc = graph_value (g, p)->desc;
-          const PlanValue like = *graph_value (g, list == 0 ? p : dw);
+          guint v = graph_new_value (g, &graph_value (g, p)->desc, graph_value (g, list == 0 ? p : dw));
 
-          read[list * n + i] = made[list * n + i] = graph_new_value (g, &desc, &like);
-          graph_value (g, made[list * n + i])->region = u->step->region;
+          read[list * n + i] = made[list * n + i] = v;
+          graph_value (g, v)->region = u->step->region;
         }
     }
   in[2 * n] = scalar_of (u, LR);

@@ -20,16 +20,6 @@ rewire (PlanGraph *g, PlanNode *instr, guint a, guint b, guint result)
   graph_set_out (g, instr, 0, result);
 }
 
-/* A new value of v's type. */
-static guint
-value_like (PlanGraph *g, guint v)
-{
-  const LoomTensorDesc desc = graph_value (g, v)->desc;
-  const PlanValue like = *graph_value (g, v);
-
-  return graph_new_value (g, &desc, &like);
-}
-
 static void
 swap (PlanGraph *g, PlanNode *earlier, PlanNode *later)
 {
@@ -73,13 +63,13 @@ move_after_pool (PlanGraph *g, PlanNode *relu)
     return;
 
   p = node_out (pool, 0);
-  inner = value_like (g, p);
+  inner = graph_value_like (g, p);
   graph_set_in (g, pool, 0, x);
   graph_set_out (g, pool, 0, inner);
   /* The position may differ from the program's, so it gets a new value number. */
   if (node_out (pool, 1) != 0)
     {
-      guint position = value_like (g, node_out (pool, 1));
+      guint position = graph_value_like (g, node_out (pool, 1));
 
       graph_set_out (g, pool, 1, position);
       if (grad != NULL)
@@ -91,7 +81,7 @@ move_after_pool (PlanGraph *g, PlanNode *relu)
     {
       guint dp = node_in (grad, 0), dx = node_out (gate, 0), passed;
 
-      passed = value_like (g, dp);
+      passed = graph_value_like (g, dp);
       graph_value (g, passed)->desc = graph_value (g, p)->desc;
       graph_value (g, passed)->region = gate->region;
       rewire (g, gate, dp, p, passed);

@@ -1,6 +1,6 @@
 /* Folds transposes into products: a product can read a transposed operand at no cost, so a permute that only swaps the
  * last two axes is removed. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 
 static gboolean
 swaps_last_axes (const LoomPermuteAttrs *p, int rank)
@@ -11,34 +11,26 @@ swaps_last_axes (const LoomPermuteAttrs *p, int rank)
   return TRUE;
 }
 
-/* Makes operand k the untransposed v; changes nothing if the device has no such product. */
-static void
-fold (PlanGraph *g, PlanNode *instr, guint k, guint v)
+/* Makes the product read the operand of the permute. */
+static gboolean
+fold (PlanRewrite *r)
 {
-  LoomMatmulAttrs *attrs = instr->attrs;
-  bool *trans = k == 0 ? &attrs->trans_a : &attrs->trans_b;
-  guint in[3] = { 0 }, n = MIN (instr->in->len, 3);
+  LoomMatmulAttrs *attrs = r->attrs;
+  bool *trans = r->at == 0 ? &attrs->trans_a : &attrs->trans_b;
 
-  for (guint i = 0; i < n; i++)
-    in[i] = i == k ? v : node_in (instr, i);
+  if (!swaps_last_axes (r->other->attrs, graph_value (r->g, rewrite_in (r, r->at))->desc.rank))
+    return FALSE;
   *trans = !*trans;
-  if (graph_has_kernel (g, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
-    graph_set_in (g, instr, k, v);
-  else
-    *trans = !*trans;
+  rewrite_set_in (r, r->at, node_in (r->other, 0));
+  return TRUE;
 }
 
-void
-pass_fold_transposes (PlanGraph *g)
-{
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    for (guint k = 0; k < 2 && node_is (instr, "matmul"); k++)
-      {
-        const PlanValue *v = graph_value (g, node_in (instr, k));
-
-        if (v->producer == NULL || !node_is (v->producer, "permute")
-            || !swaps_last_axes (v->producer->attrs, v->desc.rank))
-          continue;
-        fold (g, instr, k, node_in (v->producer, 0));
-      }
-}
+const PlanPattern patterns_of_transposes[] = {
+  { .root = PATTERN_CALL ("matmul"),
+    .other = PATTERN_CALL ("permute"),
+    .find = pattern_producer,
+    .last = 1,
+    .flags = PATTERN_KEEPS_OTHER | PATTERN_ACROSS_DEVICES,
+    .rewrite = fold },
+  { .rewrite = NULL },
+};

@@ -11,12 +11,7 @@ static LoomStatus
 copy (const Visit *v, LoomStream *stream, void *to, const void *from, gsize bytes, LoomCopyKind kind,
       LoomMessage *message)
 {
-  if (bytes == 0)
-    return LOOM_STATUS_OK;
-  if (!v->device->info.host_memory)
-    return v->device->backend->copy (v->device->device, stream, to, from, bytes, kind, message);
-  memcpy (to, from, bytes);
-  return LOOM_STATUS_OK;
+  return plan_body_copy (v->device, stream, to, from, bytes, kind, message);
 }
 
 static LoomStatus
@@ -45,46 +40,6 @@ read_numbers (const Visit *v, LoomStream *stream, const void *buffer, gint64 n, 
 
 /* ---- addresses ------------------------------------------------------------------- */
 
-static guint
-root_of (const VisitChoice *c, guint value)
-{
-  return loom_plan_value (c->plan, value)->root;
-}
-
-int
-visit_input_with (const VisitChoice *c, guint n_in, guint value)
-{
-  for (guint i = 0; value != G_MAXUINT && i < n_in; i++)
-    if (c->in[i] != G_MAXUINT && root_of (c, c->in[i]) == root_of (c, value))
-      return (int)i;
-  return -1;
-}
-
-static void *
-address_of (const Visit *v, const VisitChoice *c, guint value)
-{
-  const LoomPlanValue *p = value != G_MAXUINT ? loom_plan_value (c->plan, value) : NULL;
-  int input = visit_input_with (c, v->n_in, value);
-
-  if (input >= 0)
-    return c->at[input];
-  if (p != NULL && p->location.kind == LOOM_LOCATION_ARENA)
-    return v->scratch + v->arena + p->location.offset;
-  if (p != NULL && p->location.kind == LOOM_LOCATION_SETUP)
-    return v->scratch + v->once + p->location.offset;
-  return NULL;
-}
-
-static void
-set_input (VisitChoice *c, guint i, void *address)
-{
-  if (c->at[i] == address)
-    return;
-  c->at[i] = address;
-  for (guint k = 0; k < c->patch[i]->len; k++)
-    *(void **)g_ptr_array_index (c->patch[i], k) = address;
-}
-
 /* Sets the addresses that do not change while scratch memory does not move. */
 static LoomStatus
 fix_addresses (Visit *v, char *scratch, LoomMessage *message)
@@ -93,24 +48,15 @@ fix_addresses (Visit *v, char *scratch, LoomMessage *message)
 
   v->scratch = scratch;
   v->site = v->base.site;
-  for (guint k = 0; k < v->n_bodies; k++)
+  for (guint k = 0; k < v->n_bodies && status == LOOM_STATUS_OK; k++)
     {
-      VisitChoice *c = &v->choices[k];
+      PlanBody *b = v->body[k];
 
+      plan_body_place (b, scratch + v->arena, scratch + v->once, v->site);
       for (guint i = 0; i < v->n_in; i++)
-        c->at[i] = c->fixed[i] ? scratch + v->input_offset[i] : NULL;
-      for (guint r = 0; r < c->n_calls && status == LOOM_STATUS_OK; r++)
-        {
-          VisitCall *call = &c->calls[r];
-          guint n = call->instr->n_in + call->instr->n_out;
-
-          for (guint b = 0; b < n; b++)
-            call->buffers[b] = address_of (v, c, call->instr->value[b]);
-          call->buffers[n] = call->kernel->scratch_bytes > 0 ? scratch + v->arena + call->instr->scratch : NULL;
-          call->kernel->site = v->site;
-          if (call->kernel->bind != NULL)
-            status = call->kernel->bind (call->kernel, call->buffers, message);
-        }
+        if (b->in[i].is_bound)
+          plan_body_set (&b->in[i], scratch + v->input_offset[i]);
+      status = plan_body_bind (b, message);
     }
   return status;
 }
@@ -162,7 +108,7 @@ load_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, Lo
       gsize bytes = v->in_bytes[input];
       char *table = v->scratch + v->table_offset[link], *to = v->scratch + v->input_offset[input];
 
-      set_input (&v->choices[body], input, to);
+      plan_body_set (&v->body[body]->in[input], to);
       if (a->down)
         {
           void *buffers[] = { table, v->scratch + v->index, to };
@@ -182,13 +128,12 @@ static LoomStatus
 store_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, LoomMessage *message)
 {
   const LoomVisitAttrs *a = &v->attrs;
-  const VisitChoice *c = &v->choices[body];
   LoomStatus status = LOOM_STATUS_OK;
 
   for (guint o = 0; o < visit_n_links_out (a) && status == LOOM_STATUS_OK; o++)
     {
       guint link = a->down ? o / a->slots : o;
-      char *table = v->scratch + v->table_offset[link], *from = address_of (v, c, c->out[o]);
+      char *table = v->scratch + v->table_offset[link], *from = plan_body_output (v->body[body], o);
 
       if (a->down)
         status = copy (v, stream, table + (gsize)(o % a->slots * visit_n_rows (v) + first) * v->out_bytes[o], from,
@@ -242,7 +187,7 @@ set_inputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint
             LoomMessage *message)
 {
   const LoomVisitAttrs *a = &v->attrs;
-  VisitChoice *c = &v->choices[body];
+  PlanBodyPort *in = v->body[body]->in;
   gint64 size = a->size[body / a->n_branches];
   LoomStatus status = LOOM_STATUS_OK;
 
@@ -251,22 +196,22 @@ set_inputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint
       guint operand = visit_operand (a, i), whole = i - visit_first_whole (v);
       char *from = operand != G_MAXUINT ? buffers[operand] : NULL;
 
-      if (c->in[i] == G_MAXUINT || from == NULL)
+      if (in[i].value == G_MAXUINT || from == NULL)
         continue;
       if (i < a->n_rows)
         {
-          set_input (c, i, v->scratch + v->input_offset[i]);
+          plan_body_set (&in[i], v->scratch + v->input_offset[i]);
           status = copy_rows (v, stream, from, i, first, n, size, message);
         }
       else if (whole < a->n_counters)
         {
-          set_input (c, i, v->scratch + v->input_offset[i]);
+          plan_body_set (&in[i], v->scratch + v->input_offset[i]);
           status = set_counter (v, stream, whole, group, message);
         }
-      else if (c->fixed[i])
-        status = copy (v, stream, c->at[i], from, v->in_bytes[i], LOOM_COPY_WITHIN, message);
+      else if (in[i].is_bound)
+        status = copy (v, stream, in[i].at, from, v->in_bytes[i], LOOM_COPY_WITHIN, message);
       else
-        set_input (c, i, from);
+        plan_body_set (&in[i], from);
     }
   if (status == LOOM_STATUS_OK && a->n_links > 0)
     status = write_parent_rows (v, stream, first, n, size, message);
@@ -278,16 +223,15 @@ take_outputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gi
               LoomMessage *message)
 {
   const LoomVisitAttrs *a = &v->attrs;
-  const VisitChoice *c = &v->choices[body];
   guint links = visit_n_links_out (a);
   LoomStatus status = store_links (v, stream, body, first, n, message);
 
   for (guint o = links; o < v->n_out && status == LOOM_STATUS_OK; o++)
     {
-      char *to = buffers[v->n_operands + o - links], *from = address_of (v, c, c->out[o]);
+      char *to = buffers[v->n_operands + o - links], *from = plan_body_output (v->body[body], o);
       guint sum = o - links;
 
-      if (to == NULL || (sum < a->n_sums && c->is_zero[sum]))
+      if (to == NULL || (sum < a->n_sums && v->is_zero[body * a->n_sums + sum]))
         continue;
       if (sum >= a->n_sums)
         status = copy (v, stream, to + (gsize)first * v->out_bytes[o], from, (gsize)n * v->out_bytes[o],
@@ -306,12 +250,11 @@ static LoomStatus
 call (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint64 first, gint64 n, gint64 group,
       LoomMessage *message)
 {
-  VisitChoice *c = &v->choices[body];
   LoomStatus status = set_inputs (v, stream, buffers, body, first, n, group, message);
 
   /* Setup results are recomputed for each group, because another body has used the memory since. */
-  for (guint r = 0; r < c->n_calls && status == LOOM_STATUS_OK; r++)
-    status = c->calls[r].kernel->run (c->calls[r].kernel, stream, c->calls[r].buffers, message);
+  if (status == LOOM_STATUS_OK)
+    status = plan_body_run (v->body[body], stream, 0, v->body[body]->n_calls, message);
   return status == LOOM_STATUS_OK ? take_outputs (v, stream, buffers, body, first, n, message) : status;
 }
 

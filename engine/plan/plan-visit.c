@@ -12,7 +12,7 @@ reserve (gsize *scratch, gsize bytes)
 {
   gsize at = *scratch;
 
-  *scratch += (bytes + VISIT_ALIGNMENT - 1) / VISIT_ALIGNMENT * VISIT_ALIGNMENT;
+  *scratch += plan_body_aligned (bytes);
   return at;
 }
 
@@ -30,20 +30,8 @@ visit_free (LoomKernel *self)
 
   for (guint k = 0; k < v->n_bodies; k++)
     {
-      VisitChoice *c = &v->choices[k];
-
-      for (guint i = 0; c->patch != NULL && i < v->n_in; i++)
-        g_ptr_array_unref (c->patch[i]);
-      loom_plan_free (c->plan);
+      plan_body_free (v->body[k]);
       loom_program_unref (v->attrs.body[k]);
-      g_free (c->calls);
-      g_free (c->all_buffers);
-      g_free (c->in);
-      g_free (c->out);
-      g_free (c->patch);
-      g_free (c->at);
-      g_free (c->fixed);
-      g_free (c->is_zero);
     }
   for (guint k = 0; k < MAX (v->attrs.n_sizes, 1) * v->attrs.n_links; k++)
     {
@@ -53,7 +41,8 @@ visit_free (LoomKernel *self)
     }
   for (guint k = 0; k < v->attrs.n_sums; k++)
     kernel_free (v->add[k]);
-  g_free (v->choices);
+  g_free (v->body);
+  g_free (v->is_zero);
   g_free (v->link_kernels);
   g_free (v->add);
   g_free (v->in_bytes);
@@ -69,68 +58,20 @@ visit_free (LoomKernel *self)
   g_free (v);
 }
 
-static void
-make_calls (Visit *v, VisitChoice *c)
-{
-  gsize total = 0, at = 0;
-
-  c->n_calls = loom_plan_n_instrs (c->plan);
-  c->n_setup = loom_plan_n_setup (c->plan);
-  c->calls = g_new0 (VisitCall, c->n_calls + 1);
-  for (guint i = 0; i < c->n_calls; i++)
-    total += loom_plan_instr (c->plan, i)->n_in + loom_plan_instr (c->plan, i)->n_out + 1;
-  c->all_buffers = g_new0 (void *, total + 1);
-  for (guint i = 0; i < c->n_calls; i++)
-    {
-      VisitCall *call = &c->calls[i];
-
-      call->instr = loom_plan_instr (c->plan, i);
-      call->kernel = call->instr->kernel;
-      call->buffers = c->all_buffers + at;
-      at += call->instr->n_in + call->instr->n_out + 1;
-      for (guint k = 0; k < call->instr->n_in + call->instr->n_out; k++)
-        {
-          int input = visit_input_with (c, v->n_in, call->instr->value[k]);
-
-          if (input < 0)
-            continue;
-          g_ptr_array_add (c->patch[input], &call->buffers[k]);
-          c->fixed[input] |= call->kernel->bind != NULL;
-        }
-    }
-}
-
 static gboolean
-make_choice (Visit *v, guint k, LoomDevices *devices, const LoomPlanOptions *options, GError **error)
+make_body (Visit *v, guint k, LoomDevices *devices, const LoomPlanOptions *options, GError **error)
 {
-  const LoomProgram *body = v->attrs.body[k];
-  VisitChoice *c = &v->choices[k];
-  guint links = visit_n_links_out (&v->attrs);
+  const LoomProgram *program = v->attrs.body[k];
 
-  c->plan = plan_body_new (devices, v->device, options, v->attrs.body[k], error);
-  if (c->plan == NULL)
-    return FALSE;
-  c->in = g_new (guint, v->n_in + 1);
-  c->out = g_new (guint, v->n_out + 1);
-  c->at = g_new0 (void *, v->n_in + 1);
-  c->fixed = g_new0 (gboolean, v->n_in + 1);
-  c->is_zero = g_new0 (gboolean, v->attrs.n_sums + 1);
-  c->patch = g_new0 (GPtrArray *, v->n_in + 1);
-  for (guint i = 0; i < v->n_in; i++)
-    {
-      c->patch[i] = g_ptr_array_new ();
-      c->in[i] = loom_plan_input_value (c->plan, i);
-    }
-  for (guint o = 0; o < v->n_out; o++)
-    c->out[o] = loom_plan_output_value (c->plan, o);
   for (guint s = 0; s < v->attrs.n_sums; s++)
     {
+      LoomValue sum = loom_program_get_output (program, visit_n_links_out (&v->attrs) + s)->value;
       double value;
 
-      c->is_zero[s] = loom_value_is_fill (body, loom_program_get_output (body, links + s)->value, &value) && value == 0;
+      v->is_zero[k * v->attrs.n_sums + s] = loom_value_is_fill (program, sum, &value) && value == 0;
     }
-  make_calls (v, c);
-  return TRUE;
+  v->body[k] = plan_body_new (devices, v->device, options, v->attrs.body[k], error);
+  return v->body[k] != NULL;
 }
 
 static LoomKernel *
@@ -255,14 +196,8 @@ assign_offsets (Visit *v, gsize most)
 
   for (guint k = 0; k < v->n_bodies; k++)
     {
-      LoomPlanMemory memory;
-      gsize sum = 0;
-
-      loom_plan_memory (v->choices[k].plan, 0, &memory);
-      for (int o = 0; o < LOOM_N_OWNERS; o++)
-        sum += memory.once[o];
-      arena = MAX (arena, memory.arena);
-      once = MAX (once, sum);
+      arena = MAX (arena, v->body[k]->arena_bytes);
+      once = MAX (once, v->body[k]->once_bytes);
     }
   v->arena = reserve (&scratch, arena);
   v->once = reserve (&scratch, once);
@@ -275,7 +210,7 @@ assign_offsets (Visit *v, gsize most)
       gsize bytes = v->in_bytes[i] * (is_row ? (gsize)visit_n_rows (v) : 1);
 
       for (guint k = 0; k < v->n_bodies; k++)
-        is_fixed |= v->choices[k].fixed[i];
+        is_fixed |= v->body[k]->in[i].is_bound;
       if (is_row || is_fixed || i < visit_first_whole (v) + a->n_counters)
         v->input_offset[i] = reserve (&scratch, bytes);
       if (is_row)
@@ -298,7 +233,7 @@ assign_offsets (Visit *v, gsize most)
   if (!v->device->info.host_memory)
     v->zeros = g_malloc0 (largest + 1);
   /* Never 0, so that a non-NULL address identifies the memory. */
-  return scratch + VISIT_ALIGNMENT;
+  return scratch + PLAN_BODY_ALIGNMENT;
 }
 
 LoomKernel *
@@ -315,7 +250,8 @@ loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const L
   v->n_out = visit_n_outputs (&v->attrs);
   v->n_operands = visit_n_leading (&v->attrs) + v->attrs.n_rows + v->attrs.n_whole;
   v->n_bodies = visit_n_bodies (&v->attrs);
-  v->choices = g_new0 (VisitChoice, v->n_bodies + 1);
+  v->body = g_new0 (PlanBody *, v->n_bodies + 1);
+  v->is_zero = g_new0 (gboolean, v->n_bodies * v->attrs.n_sums + 1);
   v->group = g_new0 (gint64, MAX (visit_n_rows (v), 1));
   v->list = g_new0 (gint64, 2 * visit_n_rows (v) + 1);
   v->counter = g_new0 (gint64, 2 * v->attrs.n_counters + 1);
@@ -325,7 +261,7 @@ loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const L
     loom_program_ref (v->attrs.body[k]);
   compute_row_bytes (v);
   for (guint k = 0; k < v->n_bodies && ok; k++)
-    ok = make_choice (v, k, devices, options, error);
+    ok = make_body (v, k, devices, options, error);
   ok = ok && make_link_kernels (v, &most, error);
   if (!ok)
     {
@@ -347,5 +283,5 @@ loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const L
 const LoomPlan *
 loom_plan_of_visit (const LoomKernel *kernel, guint body)
 {
-  return ((const Visit *)kernel)->choices[body].plan;
+  return ((const Visit *)kernel)->body[body]->plan;
 }

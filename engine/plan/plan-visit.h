@@ -2,33 +2,10 @@
  * and plan-visit-run.c, which runs it. */
 #pragma once
 
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-body.h"
 #include "engine/program/program-visit.h"
 
 G_BEGIN_DECLS
-
-#define VISIT_ALIGNMENT 64
-
-typedef struct
-{
-  LoomKernel *kernel;
-  const LoomPlanInstr *instr;
-  void **buffers;
-} VisitCall;
-
-/* A body: its plan, its kernels with their arguments, and the addresses to change for a group. */
-typedef struct
-{
-  LoomPlan *plan;
-  VisitCall *calls;
-  guint n_calls, n_setup;
-  void **all_buffers;
-  guint *in, *out;   /* values of the plan; G_MAXUINT: the input is unused */
-  GPtrArray **patch; /* by input, void **: the addresses in the kernels' arguments that are this input */
-  void **at;         /* by input: the current address */
-  gboolean *fixed;   /* by input: kernels bind the address, so the input cannot move */
-  gboolean *is_zero; /* by sum: the body adds nothing to it */
-} VisitChoice;
 
 /* The kernels that copy a link's rows to and from its table, for one number of rows. */
 typedef struct
@@ -42,7 +19,8 @@ typedef struct
   LoomVisitAttrs attrs;
   const LoomPlanDevice *device;
   guint n_operands, n_in, n_out, n_bodies;
-  VisitChoice *choices;
+  PlanBody **body;
+  gboolean *is_zero;              /* by body and sum: the body adds nothing to it */
   gsize *in_bytes, *out_bytes;    /* by input and output of a body: bytes of a row, or of the whole */
   VisitLinkKernels *link_kernels; /* by size and link */
   LoomKernel **add;               /* by sum */
@@ -84,8 +62,6 @@ visit_first_whole (const Visit *v)
   return v->attrs.n_rows + visit_n_links_in (&v->attrs);
 }
 
-/* The input of a body that shares its bytes with a value of its plan, or −1. */
-int visit_input_with (const VisitChoice *c, guint n_in, guint value);
 /* LoomKernel.run of the kernel. (plan-visit-run.c) */
 LoomStatus visit_run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
 

@@ -1,60 +1,40 @@
-/* The registry of primitives, and helpers of shape rules.
- *
- * Each family is a list in its own file. The lists become one array, in the order of listings, and one hash table by
- * name. */
-#include "engine/program/loom-prim.h"
+/* The registry of primitives, and helpers of shape rules. prim-list.h has the name of each row of prim-*.c
+ * (kernels/rows.sed). */
+#include "engine/program/prim-list.h"
 #include "engine/program/prim-private.h"
+#include "kernels/optim.h"
 
-#include <math.h>
+#define DECLARE(name)               extern const LoomPrim loom_prim_##name;
+#define DECLARE_STEP(name, scalars) DECLARE (name##_step)
+LOOM_ROWS (DECLARE)
+LOOM_STEPS (DECLARE_STEP)
 
-static const LoomPrim *const *const families[]
-    = { loom_prims_elementwise, loom_prims_reduce,  loom_prims_matmul,     loom_prims_conv,
-        loom_prims_pool,        loom_prims_softmax, loom_prims_attention,  loom_prims_attention_cached,
-        loom_prims_loss,        loom_prims_norm,    loom_prims_gather,     loom_prims_index,
-        loom_prims_shape,       loom_prims_source,  loom_prims_update,     loom_prims_custom,
-        loom_prims_linalg,      loom_prims_control, loom_prims_collective, loom_prims_visit,
-        loom_prims_order,       loom_prims_transfer };
-
-static GPtrArray *all;
-static GHashTable *by_name;
+#define ROW(name)               &loom_prim_##name,
+#define ROW_STEP(name, scalars) ROW (name##_step)
+static const LoomPrim *const all[] = { LOOM_ROWS (ROW) LOOM_STEPS (ROW_STEP) NULL };
 
 static gpointer
-build_registry (gpointer unused)
+build_names (gpointer unused)
 {
-  all = g_ptr_array_new ();
-  by_name = g_hash_table_new (g_str_hash, g_str_equal);
-  for (guint f = 0; f < G_N_ELEMENTS (families); f++)
-    {
-      for (const LoomPrim *const *prim = families[f]; *prim != NULL; prim++)
-        {
-          g_ptr_array_add (all, (gpointer)*prim);
-          g_hash_table_insert (by_name, (gpointer)(*prim)->name, (gpointer)*prim);
-        }
-    }
-  g_ptr_array_add (all, NULL);
-  return NULL;
-}
+  GHashTable *by_name = g_hash_table_new (g_str_hash, g_str_equal);
 
-static void
-ensure_registry (void)
-{
-  static GOnce once = G_ONCE_INIT;
-
-  g_once (&once, build_registry, NULL);
+  for (const LoomPrim *const *prim = all; *prim != NULL; prim++)
+    g_hash_table_insert (by_name, (gpointer)(*prim)->name, (gpointer)*prim);
+  return by_name;
 }
 
 const LoomPrim *const *
 loom_prims (void)
 {
-  ensure_registry ();
-  return (const LoomPrim *const *)all->pdata;
+  return all;
 }
 
 const LoomPrim *
 loom_prim (const char *name)
 {
-  ensure_registry ();
-  return g_hash_table_lookup (by_name, name);
+  static GOnce once = G_ONCE_INIT;
+
+  return g_hash_table_lookup (g_once (&once, build_names, NULL), name);
 }
 
 LoomTensorDesc
@@ -139,21 +119,19 @@ loom_prim_refuse (char **why, const char *format, ...)
 gboolean
 loom_prim_same_attrs (const LoomPrim *prim, const void *a, const void *b)
 {
-  if (prim->attrs_size == 0)
-    return TRUE;
-  return prim->equal != NULL && prim->equal (a, b);
+  return prim->attrs == NULL || (!(prim->flags & LOOM_PRIM_COLLECTIVE) && loom_attrs_equal (prim->attrs, a, b));
 }
 
-gboolean
-loom_same_number (double a, double b)
+char *
+loom_prim_describe (const LoomPrim *prim, const void *attrs)
 {
-  return a == b ? signbit (a) == signbit (b) : isnan (a) && isnan (b);
-}
+  g_autoptr (GString) text = g_string_new (NULL);
 
-gboolean
-loom_same_dims (const LoomDims *a, const LoomDims *b)
-{
-  return a->rank == b->rank && loom_same_ints (a->rank, a->dim, b->dim);
+  if (prim->attrs != NULL)
+    loom_attrs_append (text, prim->attrs, attrs);
+  if (prim->describe != NULL)
+    prim->describe (text, attrs);
+  return text->len > 0 ? g_strdup (text->str) : NULL;
 }
 
 gboolean
@@ -163,18 +141,6 @@ loom_same_ints (int n, const gint64 *a, const gint64 *b)
     if (a[i] != b[i])
       return FALSE;
   return TRUE;
-}
-
-guint
-loom_hash_int (guint hash, guint64 value)
-{
-  return hash * 31 + (guint)(value ^ value >> 32);
-}
-
-guint
-loom_hash_number (guint hash, double value)
-{
-  return loom_hash_int (hash, g_double_hash (&value));
 }
 
 gboolean

@@ -6,6 +6,7 @@
  * an "elementwise" call. */
 #pragma once
 
+#include "engine/program/loom-attr.h"
 #include "engine/program/loom-program.h"
 #include "kernels/comm.h"
 
@@ -68,6 +69,7 @@ typedef struct
 } LoomGradCall;
 
 typedef struct _LoomShardingCall LoomShardingCall;
+typedef struct _LoomPositionCall LoomPositionCall;
 
 struct _LoomPrim
 {
@@ -91,16 +93,14 @@ struct _LoomPrim
   gboolean gradient_is_zero;
   /* For composites: emits the same computation in core primitives and fills out[]. */
   void (*expand) (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out);
-  /* The attributes for listings, "stride=2 padding=1". May be NULL. */
-  char *(*describe) (const void *attrs);
+  /* The members of the attributes. NULL: there are none. */
+  const LoomAttr *attrs;
+  /* Appends to a listing of the attributes what `attrs` cannot. */
+  void (*describe) (GString *to, const void *attrs);
   /* Floating-point operations of one call. NULL: one for each output element. */
   double (*flops) (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out);
   LoomPrecision precision;
   LoomView view;
-  /* TRUE if both attributes mean the same call. NULL: there are no attributes, or two calls are never the same. */
-  gboolean (*equal) (const void *a, const void *b);
-  /* A hash of attributes, for primitives whose calls often differ only in them. May be NULL. */
-  guint (*hash) (const void *attrs);
   /* The value of all elements, if the attributes alone determine it. NULL: they do not. */
   double (*constant) (const void *attrs);
   /* The operand that a result overwrites in place (in an optimizer's step), which must not be read afterwards.
@@ -119,6 +119,9 @@ struct _LoomPrim
   /* Chooses the shardings of operands and results if values are partitioned among ranks (loom-partition.h). NULL:
    * operands are whole, and every rank computes all results. */
   void (*sharding) (LoomShardingCall *call);
+  /* TRUE if each position of a sequence in the results follows from the same position of the operands alone. NULL: the
+   * primitive mixes positions. */
+  gboolean (*separates_positions) (const LoomPositionCall *call);
   /* 1 + the offset in the attributes of the LoomDims with the first result's shape; 0: there is none. */
   gsize dims_at;
   /* The programs in the attributes: n pointers, each of which holds a reference. NULL: none. Code that walks programs
@@ -135,19 +138,15 @@ struct _LoomPrim
 
 #define LOOM_UPDATES_NOTHING G_MAXUINT
 
-/* TRUE if two calls with these attributes are the same: the attributes are shared or equal, or there are none. */
+/* TRUE if two calls with these attributes are the same. Two collectives never are. */
 gboolean loom_prim_same_attrs (const LoomPrim *prim, const void *a, const void *b);
+/* The attributes in a listing, "stride=[2,2] pad=[1,1]"; NULL if there is nothing to list. (transfer full) */
+char *loom_prim_describe (const LoomPrim *prim, const void *attrs);
 
 /* ---- attributes -------------------------------------------------------
  *
  * If a result's shape does not follow from the operands, the program's attributes are the back end's struct followed by
  * that shape, so a planner can pass instr->attrs to kernel_new() unchanged. */
-typedef struct
-{
-  int rank;
-  gint64 dim[LOOM_MAX_RANK];
-} LoomDims;
-
 typedef struct
 {
   LoomFillAttrs kernel;

@@ -40,14 +40,6 @@ updates (const void *attrs, guint result)
   return result < 2 ? 3 + result : LOOM_UPDATES_NOTHING;
 }
 
-static char *
-describe (const void *attrs)
-{
-  const LoomAttentionCachedAttrs *a = attrs;
-
-  return g_strdup_printf ("scale=%g", a->scale);
-}
-
 /* Counts half of the cache as filled. */
 static double
 flops (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
@@ -57,23 +49,17 @@ flops (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensor
   return pairs * (2.0 * (double)in[0].dim[3] + 2.0 * (double)in[4].dim[3] + 5.0);
 }
 
-static gboolean
-equal (const void *a, const void *b)
-{
-  return loom_same_number (((const LoomAttentionCachedAttrs *)a)->scale, ((const LoomAttentionCachedAttrs *)b)->scale);
-}
+static const LoomAttr attention_attrs[]
+    = { LOOM_ATTR ("scale", NUMBER, LoomAttentionCachedAttrs, scale), LOOM_ATTR_LAST };
 
-static const LoomPrim attention_cached
+const LoomPrim loom_prim_attention_cached
     = { .name = "attention_cached",
         .doc = "Causal attention over cached keys and values, to which it appends those of its own positions.",
         .tier = LOOM_TIER_CORE,
         .attrs_size = sizeof (LoomAttentionCachedAttrs),
         .max_out = 3,
         .infer = infer,
-        .describe = describe,
+        .attrs = attention_attrs,
         .flops = flops,
         .precision = LOOM_PRECISION_F32,
-        .equal = equal,
         .updates = updates };
-
-const LoomPrim *const loom_prims_attention_cached[] = { &attention_cached, NULL };

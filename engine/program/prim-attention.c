@@ -1,6 +1,7 @@
 /* Scaled dot-product attention and its gradient, as composites, so that back ends need not store the matrix of logits;
  * expand() has the formulas in core primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 #include <math.h>
 
@@ -336,37 +337,23 @@ gradient_attention (const LoomGradCall *call)
 
 /* ---- listings --------------------------------------------------------- */
 
-/* " in-place", the sizes and, for each operand or result with strides, the strides of its rows. Measurements of
- * in-place calls are stored under this text. */
-static char *
-describe_strides (const LoomAttentionAttrs *a)
-{
-  const LoomAttentionSizes *s = &a->sizes;
-  GString *text = g_string_new (NULL);
-
-  g_string_printf (text,
-                   " in-place %" G_GINT64_FORMAT "x%" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT
-                   "/%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT "/%" G_GINT64_FORMAT,
-                   s->n, s->heads, s->groups, s->queries, s->keys, s->width, s->depth);
-  for (int i = 0; i < LOOM_ATTENTION_N_OPERANDS; i++)
-    g_string_append_printf (text, " %" G_GINT64_FORMAT "+%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT,
-                            a->rows[i].start, a->rows[i].sample, a->rows[i].head, a->rows[i].row);
-  return g_string_free (text, FALSE);
-}
-
-static char *
-describe_attention (const void *attrs)
+/* "in-place", the sizes and, for each operand or result with strides, the strides of its rows. Measurements of in-place
+ * calls are stored under this text. */
+static void
+describe_strides (GString *to, const void *attrs)
 {
   const LoomAttentionAttrs *a = attrs;
+  const LoomAttentionSizes *s = &a->sizes;
 
-  g_autofree char *drops
-      = a->dropout > 0 ? g_strdup_printf (" dropout=%g stream=%016" G_GINT64_MODIFIER "x", a->dropout, a->stream)
-                       : NULL;
-
-  g_autofree char *lies = a->in_place ? describe_strides (a) : NULL;
-
-  return g_strdup_printf ("scale=%g%s%s%s%s", a->scale, a->causal ? " causal" : "", a->has_mask ? " mask" : "",
-                          drops != NULL ? drops : "", lies != NULL ? lies : "");
+  if (!a->in_place)
+    return;
+  g_string_append_printf (to,
+                          " in-place %" G_GINT64_FORMAT "x%" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT
+                          "/%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT "/%" G_GINT64_FORMAT,
+                          s->n, s->heads, s->groups, s->queries, s->keys, s->width, s->depth);
+  for (int i = 0; i < LOOM_ATTENTION_N_OPERANDS; i++)
+    g_string_append_printf (to, " %" G_GINT64_FORMAT "+%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT,
+                            a->rows[i].start, a->rows[i].sample, a->rows[i].head, a->rows[i].row);
 }
 
 /* Two products of all queries with all keys (five in the gradient), and five operations for each logit. q is operand
@@ -393,17 +380,27 @@ flops_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, c
   return flops_of (attrs, in, 1, 3, 2);
 }
 
-static gboolean
-equal_attention (const void *a, const void *b)
-{
-  const LoomAttentionAttrs *x = a, *y = b;
-
-  return loom_same_number (x->scale, y->scale) && x->causal == y->causal && x->has_mask == y->has_mask
-         && loom_same_number (x->dropout, y->dropout) && x->stream == y->stream && x->in_place == y->in_place
-         && (!x->in_place
-             || (memcmp (&x->sizes, &y->sizes, sizeof x->sizes) == 0
-                 && memcmp (x->rows, y->rows, sizeof x->rows) == 0));
-}
+/* The sizes and strides of a call in place are listed by describe_strides(). */
+static const LoomAttr size_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomAttentionSizes, n),      LOOM_ATTR (NULL, INT, LoomAttentionSizes, heads),
+        LOOM_ATTR (NULL, INT, LoomAttentionSizes, groups), LOOM_ATTR (NULL, INT, LoomAttentionSizes, queries),
+        LOOM_ATTR (NULL, INT, LoomAttentionSizes, keys),   LOOM_ATTR (NULL, INT, LoomAttentionSizes, width),
+        LOOM_ATTR (NULL, INT, LoomAttentionSizes, depth),  LOOM_ATTR_LAST };
+static const LoomAttr row_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomAttentionRows, start), LOOM_ATTR (NULL, INT, LoomAttentionRows, sample),
+        LOOM_ATTR (NULL, INT, LoomAttentionRows, head), LOOM_ATTR (NULL, INT, LoomAttentionRows, row), LOOM_ATTR_LAST };
+static const LoomAttr attention_attrs[]
+    = { LOOM_ATTR ("scale", NUMBER, LoomAttentionAttrs, scale),
+        LOOM_ATTR ("causal", FLAG, LoomAttentionAttrs, causal),
+        LOOM_ATTR ("mask", FLAG, LoomAttentionAttrs, has_mask),
+        LOOM_ATTR ("dropout", NUMBER, LoomAttentionAttrs, dropout, LOOM_ATTR_UNLESS (0)),
+        LOOM_ATTR ("stream", BITS, LoomAttentionAttrs, stream, LOOM_ATTR_UNLESS (0)),
+        LOOM_ATTR (NULL, FLAG, LoomAttentionAttrs, in_place),
+        LOOM_ATTR (NULL, GROUP, LoomAttentionAttrs, sizes, LOOM_ATTR_IF (LoomAttentionAttrs, in_place),
+                   .fields = size_attrs),
+        LOOM_ATTR_ARRAY (NULL, GROUP, LoomAttentionAttrs, rows, LOOM_ATTR_IF (LoomAttentionAttrs, in_place),
+                         .fields = row_attrs),
+        LOOM_ATTR_LAST };
 
 static gboolean
 draws_attention (const void *attrs)
@@ -443,8 +440,9 @@ shard_attention (LoomShardingCall *call)
                           : (LoomSharding){ .kind = LOOM_SHARDING_PARTIAL };
 }
 
-static const LoomPrim attention
+const LoomPrim loom_prim_attention
     = { .name = "attention",
+        .separates_positions = loom_positions_attention,
         .sharding = shard_attention,
         .doc = "Values averaged by the softmax of scaled products of queries and keys; also log Σ exp of each query.",
         .tier = LOOM_TIER_COMPOSITE,
@@ -454,23 +452,21 @@ static const LoomPrim attention
         .infer = infer_attention,
         .gradient = gradient_attention,
         .expand = expand_attention,
-        .describe = describe_attention,
+        .attrs = attention_attrs,
+        .describe = describe_strides,
         .flops = flops_attention,
-        .precision = LOOM_PRECISION_LOW,
-        .equal = equal_attention };
+        .precision = LOOM_PRECISION_LOW };
 
-static const LoomPrim attention_grad = { .name = "attention_grad",
-                                         .sharding = shard_attention,
-                                         .doc = "The gradient of attention, which recomputes the weights.",
-                                         .tier = LOOM_TIER_COMPOSITE,
-                                         .attrs_size = sizeof (LoomAttentionAttrs),
-                                         .max_out = 3,
-                                         .draws = draws_attention,
-                                         .infer = infer_attention_grad,
-                                         .expand = expand_attention_grad,
-                                         .describe = describe_attention,
-                                         .flops = flops_attention_grad,
-                                         .precision = LOOM_PRECISION_F32,
-                                         .equal = equal_attention };
-
-const LoomPrim *const loom_prims_attention[] = { &attention, &attention_grad, NULL };
+const LoomPrim loom_prim_attention_grad = { .name = "attention_grad",
+                                            .sharding = shard_attention,
+                                            .doc = "The gradient of attention, which recomputes the weights.",
+                                            .tier = LOOM_TIER_COMPOSITE,
+                                            .attrs_size = sizeof (LoomAttentionAttrs),
+                                            .max_out = 3,
+                                            .draws = draws_attention,
+                                            .infer = infer_attention_grad,
+                                            .expand = expand_attention_grad,
+                                            .attrs = attention_attrs,
+                                            .describe = describe_strides,
+                                            .flops = flops_attention_grad,
+                                            .precision = LOOM_PRECISION_F32 };

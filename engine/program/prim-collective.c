@@ -35,22 +35,12 @@ infer_all_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
 }
 
 /* The axis in a listing. The data axis is the default and is not printed. */
-static const char *
-along (LoomMeshAxis axis)
-{
-  static const char *const name[LOOM_MESH_AXES] = { "", " along pipeline", " along tensor" };
+static const char *const along_words[LOOM_MESH_AXES] = { NULL, "along pipeline", "along tensor" };
 
-  return name[axis];
-}
-
-static char *
-describe_all_reduce (const void *attrs)
-{
-  static const char *const name[] = { "sum", "max", "min", "prod" };
-  const LoomAllReduceAttrs *a = attrs;
-
-  return g_strdup_printf ("%s n=%u%s", name[a->op], a->n, along (a->along));
-}
+static const LoomAttr all_reduce_attrs[]
+    = { LOOM_ATTR ("", WORD, LoomAllReduceAttrs, op, LOOM_ATTR_WORDS (loom_reduce_words)),
+        LOOM_ATTR ("n", INT, LoomAllReduceAttrs, n),
+        LOOM_ATTR ("", WORD, LoomAllReduceAttrs, along, LOOM_ATTR_WORDS (along_words)), LOOM_ATTR_LAST };
 
 /* Along another axis of the mesh each rank reduces its own value, whatever its sharding: samples, a shard, or a
  * summand. */
@@ -65,15 +55,16 @@ shard_all_reduce (LoomShardingCall *call)
       call->want[k] = call->result[k] = call->have[k];
 }
 
-static const LoomPrim all_reduce = { .name = "all_reduce",
-                                     .doc = "Sums values of the same shape over all ranks; every rank gets the sums.",
-                                     .purpose = "The exchange of gradients between ranks",
-                                     .tier = LOOM_TIER_CORE,
-                                     .flags = LOOM_PRIM_COLLECTIVE,
-                                     .attrs_size = sizeof (LoomAllReduceAttrs),
-                                     .sharding = shard_all_reduce,
-                                     .infer = infer_all_reduce,
-                                     .describe = describe_all_reduce };
+const LoomPrim loom_prim_all_reduce
+    = { .name = "all_reduce",
+        .doc = "Sums values of the same shape over all ranks; every rank gets the sums.",
+        .purpose = "The exchange of gradients between ranks",
+        .tier = LOOM_TIER_CORE,
+        .flags = LOOM_PRIM_COLLECTIVE,
+        .attrs_size = sizeof (LoomAllReduceAttrs),
+        .sharding = shard_all_reduce,
+        .infer = infer_all_reduce,
+        .attrs = all_reduce_attrs };
 
 static gboolean
 infer_reduce_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -90,15 +81,15 @@ infer_reduce_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, L
   return TRUE;
 }
 
-static char *
-describe_reduce_scatter (const void *attrs)
-{
-  const LoomReduceScatterAttrs *a = attrs;
+static const LoomAttr reduce_scatter_attrs[]
+    = { LOOM_ATTR ("n", INT, LoomReduceScatterAttrs, n),
+        LOOM_ATTR (NULL, INT, LoomReduceScatterAttrs, op),
+        LOOM_ATTR ("rank", INT, LoomReduceScatterAttrs, rank),
+        LOOM_ATTR ("of ", INT, LoomReduceScatterAttrs, ranks),
+        LOOM_ATTR ("", WORD, LoomReduceScatterAttrs, along, LOOM_ATTR_WORDS (along_words)),
+        LOOM_ATTR_LAST };
 
-  return g_strdup_printf ("n=%u rank=%d of %d%s", a->n, a->rank, a->ranks, along (a->along));
-}
-
-static const LoomPrim reduce_scatter
+const LoomPrim loom_prim_reduce_scatter
     = { .name = "reduce_scatter",
         .doc = "Sums values of the same shape over all ranks; every rank gets a part of the elements.",
         .purpose = "The exchange of gradients between ranks",
@@ -106,7 +97,7 @@ static const LoomPrim reduce_scatter
         .flags = LOOM_PRIM_COLLECTIVE,
         .attrs_size = sizeof (LoomReduceScatterAttrs),
         .infer = infer_reduce_scatter,
-        .describe = describe_reduce_scatter };
+        .attrs = reduce_scatter_attrs };
 
 static gboolean
 infer_unshard (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -125,22 +116,19 @@ infer_unshard (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTens
   return TRUE;
 }
 
-static char *
-describe_unshard (const void *attrs)
-{
-  const LoomUnshardTo *a = attrs;
+static const LoomAttr unshard_attrs[]
+    = { LOOM_ATTR ("n", INT, LoomUnshardTo, n),
+        LOOM_ATTR ("", WORD, LoomUnshardTo, along, LOOM_ATTR_WORDS (along_words)),
+        LOOM_ATTR_ARRAY (NULL, DIMS, LoomUnshardTo, to, LOOM_ATTR_USED (LoomUnshardTo, n)), LOOM_ATTR_LAST };
 
-  return g_strdup_printf ("n=%u%s", a->n, along (a->along));
-}
-
-static const LoomPrim unshard = { .name = "unshard",
-                                  .doc = "Gathers the ranks' shards of each value; every rank gets the whole.",
-                                  .purpose = "The exchange of parameters between ranks",
-                                  .tier = LOOM_TIER_CORE,
-                                  .flags = LOOM_PRIM_COLLECTIVE,
-                                  .attrs_size = sizeof (LoomUnshardTo),
-                                  .infer = infer_unshard,
-                                  .describe = describe_unshard };
+const LoomPrim loom_prim_unshard = { .name = "unshard",
+                                     .doc = "Gathers the ranks' shards of each value; every rank gets the whole.",
+                                     .purpose = "The exchange of parameters between ranks",
+                                     .tier = LOOM_TIER_CORE,
+                                     .flags = LOOM_PRIM_COLLECTIVE,
+                                     .attrs_size = sizeof (LoomUnshardTo),
+                                     .infer = infer_unshard,
+                                     .attrs = unshard_attrs };
 
 static gboolean
 infer_all_gather (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -161,14 +149,21 @@ infer_all_gather (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
   return TRUE;
 }
 
-static char *
-describe_all_gather (const void *attrs)
+static const LoomAttr all_gather_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomAllGatherTo, samples),
+        LOOM_ATTR (NULL, WORD, LoomAllGatherTo, along, LOOM_ATTR_WORDS (along_words)),
+        LOOM_ATTR (NULL, DIMS, LoomAllGatherTo, to), LOOM_ATTR_LAST };
+
+/* Groups of rows are samples, and along the tensor axis parts of a weight. */
+static void
+describe_all_gather (GString *text, const void *attrs)
 {
   const LoomAllGatherTo *a = attrs;
   g_autofree char *to = loom_ints_to_string (a->to.rank, a->to.dim);
+  const char *axis = along_words[a->along];
 
-  return g_strdup_printf ("%s=%" G_GINT64_FORMAT " to=%s%s", a->along == LOOM_MESH_TENSOR ? "parts" : "samples",
-                          a->samples, to, along (a->along));
+  g_string_append_printf (text, "%s=%" G_GINT64_FORMAT " to=%s%s%s", a->along == LOOM_MESH_TENSOR ? "parts" : "samples",
+                          a->samples, to, axis != NULL ? " " : "", axis != NULL ? axis : "");
 }
 
 /* The same for a gather along the first axis. */
@@ -180,17 +175,18 @@ shard_all_gather (LoomShardingCall *call)
     call->want[0] = call->result[0] = call->have[0];
 }
 
-static const LoomPrim all_gather = { .name = "all_gather",
-                                     .doc = "Concatenates the parts of all ranks along the first axis.",
-                                     .purpose = "The exchange of values between ranks",
-                                     .tier = LOOM_TIER_CORE,
-                                     .flags = LOOM_PRIM_COLLECTIVE,
-                                     .attrs_size = sizeof (LoomAllGatherTo),
-                                     .sharding = shard_all_gather,
-                                     .dims_at = G_STRUCT_OFFSET (LoomAllGatherTo, to) + 1,
-                                     .max_out = 1,
-                                     .infer = infer_all_gather,
-                                     .describe = describe_all_gather };
+const LoomPrim loom_prim_all_gather = { .name = "all_gather",
+                                        .doc = "Concatenates the parts of all ranks along the first axis.",
+                                        .purpose = "The exchange of values between ranks",
+                                        .tier = LOOM_TIER_CORE,
+                                        .flags = LOOM_PRIM_COLLECTIVE,
+                                        .attrs_size = sizeof (LoomAllGatherTo),
+                                        .sharding = shard_all_gather,
+                                        .dims_at = G_STRUCT_OFFSET (LoomAllGatherTo, to) + 1,
+                                        .max_out = 1,
+                                        .infer = infer_all_gather,
+                                        .attrs = all_gather_attrs,
+                                        .describe = describe_all_gather };
 
 LoomMeshAxis
 loom_collective_along (const LoomPrim *prim, const void *attrs)
@@ -202,14 +198,15 @@ loom_collective_along (const LoomPrim *prim, const void *attrs)
   /* Sends and receives between stages. */
   if (prim->flags & LOOM_PRIM_SIDE_EFFECT)
     return LOOM_MESH_PIPELINE;
-  return prim == &all_gather ? ((const LoomAllGatherTo *)attrs)->along : ((const LoomAllReduceAttrs *)attrs)->along;
+  return prim == &loom_prim_all_gather ? ((const LoomAllGatherTo *)attrs)->along
+                                       : ((const LoomAllReduceAttrs *)attrs)->along;
 }
 
 void
 prim_collective_choose (const LoomPrim *prim, gpointer attrs, guint n, const guint *at)
 {
   ((LoomAllReduceAttrs *)attrs)->n = n;
-  for (guint k = 0; k < n && prim == &unshard; k++)
+  for (guint k = 0; k < n && prim == &loom_prim_unshard; k++)
     ((LoomUnshardTo *)attrs)->to[k] = ((LoomUnshardTo *)attrs)->to[at[k]];
 }
 
@@ -218,5 +215,3 @@ prim_is_all_reduce (const LoomPrim *prim)
 {
   return prim->infer == infer_all_reduce;
 }
-
-const LoomPrim *const loom_prims_collective[] = { &all_reduce, &reduce_scatter, &unshard, &all_gather, NULL };

@@ -2,6 +2,7 @@
  * elements of windows, with columns [N, groups, C/groups·R·S, P·Q] in all three. */
 #include "engine/program/prim-window.h"
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -287,26 +288,6 @@ expand_weight_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in,
 
 /* ---- listings --------------------------------------------------------- */
 
-static char *
-describe_conv2d (const void *attrs)
-{
-  const LoomConv2dAttrs *a = attrs;
-  g_autofree char *stride = loom_ints_to_string (2, a->stride), *pad = loom_ints_to_string (4, a->pad);
-  g_autofree char *dilation = loom_ints_to_string (2, a->dilation);
-  GString *s = g_string_new (NULL);
-
-  g_string_append_printf (s, "stride=%s pad=%s", stride, pad);
-  if (a->dilation[0] != 1 || a->dilation[1] != 1)
-    g_string_append_printf (s, " dilation=%s", dilation);
-  if (a->groups != 1)
-    g_string_append_printf (s, " groups=%" G_GINT64_FORMAT, (gint64)a->groups);
-  if (a->act != LOOM_SCALAR_ID)
-    g_string_append_printf (s, " act=%s", loom_scalar_name (a->act));
-  if (a->algorithm == LOOM_CONV_DIRECT)
-    g_string_append (s, " algorithm=direct");
-  return g_string_free (s, FALSE);
-}
-
 /* Two operations for each result element, input channel of its group and kernel offset. */
 static double
 flops_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
@@ -326,16 +307,17 @@ flops_weight_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, cons
   return 2.0 * (double)loom_desc_count (&in[0]) * (double)(out[0].dim[1] * out[0].dim[2] * out[0].dim[3]);
 }
 
-static gboolean
-equal_conv2d (const void *a, const void *b)
-{
-  const LoomConv2dTo *x = a, *y = b;
-
-  return loom_same_ints (2, x->kernel.stride, y->kernel.stride) && loom_same_ints (4, x->kernel.pad, y->kernel.pad)
-         && loom_same_ints (2, x->kernel.dilation, y->kernel.dilation) && x->kernel.groups == y->kernel.groups
-         && x->kernel.has_bias == y->kernel.has_bias && x->kernel.act == y->kernel.act
-         && x->kernel.algorithm == y->kernel.algorithm && loom_same_ints (2, x->size, y->size);
-}
+static const char *const algorithm_words[] = { NULL, "direct", NULL };
+static const LoomAttr conv2d_attrs[]
+    = { LOOM_ATTR_ARRAY ("stride", INT, LoomConv2dTo, kernel.stride),
+        LOOM_ATTR_ARRAY ("pad", INT, LoomConv2dTo, kernel.pad),
+        LOOM_ATTR_ARRAY ("dilation", INT, LoomConv2dTo, kernel.dilation, LOOM_ATTR_UNLESS (1)),
+        LOOM_ATTR ("groups", INT, LoomConv2dTo, kernel.groups, LOOM_ATTR_UNLESS (1)),
+        LOOM_ATTR (NULL, FLAG, LoomConv2dTo, kernel.has_bias),
+        LOOM_ATTR ("act", SCALAR, LoomConv2dTo, kernel.act),
+        LOOM_ATTR ("algorithm", WORD, LoomConv2dTo, kernel.algorithm, LOOM_ATTR_WORDS (algorithm_words)),
+        LOOM_ATTR_ARRAY (NULL, INT, LoomConv2dTo, size),
+        LOOM_ATTR_LAST };
 
 /* The images of all iterations are one batch. */
 static gboolean
@@ -358,49 +340,45 @@ over_iterations_conv2d (LoomProgram *p, const void *attrs, guint n_in, const Loo
   return TRUE;
 }
 
-static const LoomPrim conv2d = { .name = "conv2d",
-                                 .sharding = loom_shard_conv,
-                                 .doc = "Cross-correlation of images with kernels, with an optional bias.",
-                                 .flags = LOOM_PRIM_PRODUCT,
-                                 .tier = LOOM_TIER_COMPOSITE,
-                                 .attrs_size = sizeof (LoomConv2dTo),
-                                 .max_out = 1,
-                                 .infer = infer_conv2d,
-                                 .gradient = gradient_conv2d,
-                                 .expand = expand_conv2d,
-                                 .describe = describe_conv2d,
-                                 .flops = flops_conv2d,
-                                 .precision = LOOM_PRECISION_LOW,
-                                 .equal = equal_conv2d,
-                                 .over_iterations = over_iterations_conv2d };
+const LoomPrim loom_prim_conv2d = { .name = "conv2d",
+                                    .separates_positions = loom_positions_by_sample,
+                                    .sharding = loom_shard_conv,
+                                    .doc = "Cross-correlation of images with kernels, with an optional bias.",
+                                    .flags = LOOM_PRIM_PRODUCT,
+                                    .tier = LOOM_TIER_COMPOSITE,
+                                    .attrs_size = sizeof (LoomConv2dTo),
+                                    .max_out = 1,
+                                    .infer = infer_conv2d,
+                                    .gradient = gradient_conv2d,
+                                    .expand = expand_conv2d,
+                                    .attrs = conv2d_attrs,
+                                    .flops = flops_conv2d,
+                                    .precision = LOOM_PRECISION_LOW,
+                                    .over_iterations = over_iterations_conv2d };
 
-static const LoomPrim input_grad = { .name = "conv2d_input_grad",
-                                     .sharding = loom_shard_conv,
-                                     .doc = "The gradient of a convolution's input.",
-                                     .flags = LOOM_PRIM_PRODUCT,
-                                     .tier = LOOM_TIER_COMPOSITE,
-                                     .attrs_size = sizeof (LoomConv2dTo),
-                                     .max_out = 1,
-                                     .infer = infer_input_grad,
-                                     .gradient = gradient_input_grad,
-                                     .expand = expand_input_grad,
-                                     .describe = describe_conv2d,
-                                     .flops = flops_input_grad,
-                                     .precision = LOOM_PRECISION_LOW,
-                                     .equal = equal_conv2d };
+const LoomPrim loom_prim_conv2d_input_grad = { .name = "conv2d_input_grad",
+                                               .sharding = loom_shard_conv,
+                                               .doc = "The gradient of a convolution's input.",
+                                               .flags = LOOM_PRIM_PRODUCT,
+                                               .tier = LOOM_TIER_COMPOSITE,
+                                               .attrs_size = sizeof (LoomConv2dTo),
+                                               .max_out = 1,
+                                               .infer = infer_input_grad,
+                                               .gradient = gradient_input_grad,
+                                               .expand = expand_input_grad,
+                                               .attrs = conv2d_attrs,
+                                               .flops = flops_input_grad,
+                                               .precision = LOOM_PRECISION_LOW };
 
-static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
-                                      .sharding = loom_shard_conv_weight_grad,
-                                      .doc = "The gradients of a convolution's kernel and bias.",
-                                      .flags = LOOM_PRIM_PRODUCT,
-                                      .tier = LOOM_TIER_COMPOSITE,
-                                      .attrs_size = sizeof (LoomConv2dTo),
-                                      .max_out = 2,
-                                      .infer = infer_weight_grad,
-                                      .gradient = gradient_weight_grad,
-                                      .expand = expand_weight_grad,
-                                      .describe = describe_conv2d,
-                                      .flops = flops_weight_grad,
-                                      .equal = equal_conv2d };
-
-const LoomPrim *const loom_prims_conv[] = { &conv2d, &input_grad, &weight_grad, NULL };
+const LoomPrim loom_prim_conv2d_weight_grad = { .name = "conv2d_weight_grad",
+                                                .sharding = loom_shard_conv_weight_grad,
+                                                .doc = "The gradients of a convolution's kernel and bias.",
+                                                .flags = LOOM_PRIM_PRODUCT,
+                                                .tier = LOOM_TIER_COMPOSITE,
+                                                .attrs_size = sizeof (LoomConv2dTo),
+                                                .max_out = 2,
+                                                .infer = infer_weight_grad,
+                                                .gradient = gradient_weight_grad,
+                                                .expand = expand_weight_grad,
+                                                .attrs = conv2d_attrs,
+                                                .flops = flops_weight_grad };

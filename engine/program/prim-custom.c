@@ -92,39 +92,28 @@ gradient_custom_gradient (const LoomGradCall *call)
   return TRUE;
 }
 
-static gboolean
-equal_custom_gradient (const void *a, const void *b)
-{
-  const LoomCustomGradientAttrs *x = a, *y = b;
-  const LoomFormula *f = &x->backward, *g = &y->backward;
+static const LoomAttr step_attrs[]
+    = { LOOM_ATTR (NULL, SCALAR, LoomElementwiseStep, op), LOOM_ATTR_ARRAY (NULL, INT, LoomElementwiseStep, arg),
+        LOOM_ATTR (NULL, NUMBER, LoomElementwiseStep, imm), LOOM_ATTR (NULL, DTYPE, LoomElementwiseStep, round),
+        LOOM_ATTR_LAST };
+static const LoomAttr custom_gradient_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomCustomGradientAttrs, n_inputs),
+        LOOM_ATTR (NULL, INT, LoomCustomGradientAttrs, backward.n_in),
+        LOOM_ATTR (NULL, INT, LoomCustomGradientAttrs, backward.n_steps),
+        LOOM_ATTR (NULL, INT, LoomCustomGradientAttrs, backward.n_out),
+        LOOM_ATTR_ARRAY (NULL, GROUP, LoomCustomGradientAttrs, backward.step,
+                         LOOM_ATTR_USED (LoomCustomGradientAttrs, backward.n_steps), .fields = step_attrs),
+        LOOM_ATTR_ARRAY (NULL, INT, LoomCustomGradientAttrs, backward.out,
+                         LOOM_ATTR_USED (LoomCustomGradientAttrs, backward.n_out)),
+        LOOM_ATTR_LAST };
 
-  if (x->n_inputs != y->n_inputs || f->n_in != g->n_in || f->n_steps != g->n_steps || f->n_out != g->n_out)
-    return FALSE;
-  for (guint i = 0; i < f->n_steps; i++)
-    {
-      const LoomElementwiseStep *s = &f->step[i], *t = &g->step[i];
-
-      if (s->op != t->op || s->round != t->round || (s->op == LOOM_SCALAR_CONST && !loom_same_number (s->imm, t->imm)))
-        return FALSE;
-      for (int k = 0; k < loom_scalar_arity (s->op); k++)
-        if (s->arg[k] != t->arg[k])
-          return FALSE;
-    }
-  for (guint i = 0; i < f->n_out; i++)
-    if (f->out[i] != g->out[i])
-      return FALSE;
-  return TRUE;
-}
-
-static const LoomPrim custom_gradient = { .name = "custom_gradient",
-                                          .sharding = loom_shard_same,
-                                          .doc = "The first operand, with a gradient by the user's formula.",
-                                          .tier = LOOM_TIER_CORE,
-                                          .attrs_size = sizeof (LoomCustomGradientAttrs),
-                                          .max_out = 1,
-                                          .infer = infer_custom_gradient,
-                                          .gradient = gradient_custom_gradient,
-                                          .view = LOOM_VIEW_ALWAYS,
-                                          .equal = equal_custom_gradient };
-
-const LoomPrim *const loom_prims_custom[] = { &custom_gradient, NULL };
+const LoomPrim loom_prim_custom_gradient = { .name = "custom_gradient",
+                                             .sharding = loom_shard_same,
+                                             .doc = "The first operand, with a gradient by the user's formula.",
+                                             .tier = LOOM_TIER_CORE,
+                                             .attrs_size = sizeof (LoomCustomGradientAttrs),
+                                             .max_out = 1,
+                                             .infer = infer_custom_gradient,
+                                             .gradient = gradient_custom_gradient,
+                                             .view = LOOM_VIEW_ALWAYS,
+                                             .attrs = custom_gradient_attrs };

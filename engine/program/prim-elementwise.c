@@ -3,7 +3,7 @@
  * Gradients have the result's shape; loom_differentiate() sums them for broadcast operands. If the derivative of a
  * formula follows from its result (relu, sigmoid, tanh, exp, sqrt), the gradient uses the result, so the argument need
  * not be kept for the backward pass. */
-#include "engine/program/prim-private.h"
+#include "engine/program/position-rules.h"
 
 #include <math.h>
 
@@ -460,25 +460,27 @@ RULE (grad_fma)
 #undef K
 
 #define PRIM(E, id, type, rule, derivative, text)                                                                      \
-  static const LoomPrim prim_##id = { .name = #id,                                                                     \
-                                      .doc = text,                                                                     \
-                                      .tier = LOOM_TIER_CORE,                                                          \
-                                      .flags = LOOM_PRIM_ELEMENTWISE,                                                  \
-                                      .scalar = LOOM_SCALAR_##E,                                                       \
-                                      .max_out = 1,                                                                    \
-                                      .infer = infer_##rule,                                                           \
-                                      .gradient = derivative,                                                          \
-                                      .precision = LOOM_PRECISION_##type };
+  const LoomPrim loom_prim_##id = { .name = #id,                                                                       \
+                                    .doc = text,                                                                       \
+                                    .tier = LOOM_TIER_CORE,                                                            \
+                                    .flags = LOOM_PRIM_ELEMENTWISE,                                                    \
+                                    .separates_positions = loom_positions_element_wise,                                \
+                                    .scalar = LOOM_SCALAR_##E,                                                         \
+                                    .max_out = 1,                                                                      \
+                                    .infer = infer_##rule,                                                             \
+                                    .gradient = derivative,                                                            \
+                                    .precision = LOOM_PRECISION_##type };
 #define FLAT(E, id, type, rule, text)                                                                                  \
-  static const LoomPrim prim_##id = { .name = #id,                                                                     \
-                                      .doc = text,                                                                     \
-                                      .tier = LOOM_TIER_CORE,                                                          \
-                                      .flags = LOOM_PRIM_ELEMENTWISE,                                                  \
-                                      .scalar = LOOM_SCALAR_##E,                                                       \
-                                      .max_out = 1,                                                                    \
-                                      .infer = infer_##rule,                                                           \
-                                      .gradient_is_zero = TRUE,                                                        \
-                                      .precision = LOOM_PRECISION_##type };
+  const LoomPrim loom_prim_##id = { .name = #id,                                                                       \
+                                    .doc = text,                                                                       \
+                                    .tier = LOOM_TIER_CORE,                                                            \
+                                    .flags = LOOM_PRIM_ELEMENTWISE,                                                    \
+                                    .separates_positions = loom_positions_element_wise,                                \
+                                    .scalar = LOOM_SCALAR_##E,                                                         \
+                                    .max_out = 1,                                                                      \
+                                    .infer = infer_##rule,                                                             \
+                                    .gradient_is_zero = TRUE,                                                          \
+                                    .precision = LOOM_PRECISION_##type };
 
 /* The third argument is the primitive's LoomPrecision. */
 PRIM (ID, id, ROUNDS_ONCE, same, grad_id, "The value itself.")
@@ -547,71 +549,3 @@ PRIM (TANH_GRAD, tanh_grad, FOLLOW, float, grad_tanh_grad, "a·(1 - b²)")
 PRIM (GELU_TANH_GRAD, gelu_tanh_grad, FOLLOW, float, grad_gelu_tanh_grad, "a times the derivative of gelu_tanh at b")
 PRIM (SELECT, select, ROUNDS_ONCE, select, grad_select, "b where a, else c")
 PRIM (FMA, fma, FOLLOW, same, grad_fma, "a·b + c")
-
-const LoomPrim *const loom_prims_elementwise[] = { &prim_id,
-                                                   &prim_neg,
-                                                   &prim_abs,
-                                                   &prim_sign,
-                                                   &prim_floor,
-                                                   &prim_sqrt,
-                                                   &prim_rsqrt,
-                                                   &prim_recip,
-                                                   &prim_square,
-                                                   &prim_exp,
-                                                   &prim_log,
-                                                   &prim_tanh,
-                                                   &prim_sigmoid,
-                                                   &prim_erf,
-                                                   &prim_sin,
-                                                   &prim_cos,
-                                                   &prim_relu,
-                                                   &prim_gelu,
-                                                   &prim_gelu_tanh,
-                                                   &prim_add,
-                                                   &prim_sub,
-                                                   &prim_mul,
-                                                   &prim_div,
-                                                   &prim_pow,
-                                                   &prim_max,
-                                                   &prim_min,
-                                                   &prim_eq,
-                                                   &prim_ne,
-                                                   &prim_lt,
-                                                   &prim_le,
-                                                   &prim_gt,
-                                                   &prim_ge,
-                                                   &prim_relu_grad,
-                                                   &prim_sigmoid_grad,
-                                                   &prim_tanh_grad,
-                                                   &prim_select,
-                                                   &prim_fma,
-                                                   &prim_ceil,
-                                                   &prim_round,
-                                                   &prim_trunc,
-                                                   &prim_exp2,
-                                                   &prim_expm1,
-                                                   &prim_log2,
-                                                   &prim_log10,
-                                                   &prim_log1p,
-                                                   &prim_tan,
-                                                   &prim_asin,
-                                                   &prim_acos,
-                                                   &prim_atan,
-                                                   &prim_sinh,
-                                                   &prim_cosh,
-                                                   &prim_asinh,
-                                                   &prim_acosh,
-                                                   &prim_atanh,
-                                                   &prim_isnan,
-                                                   &prim_isinf,
-                                                   &prim_not,
-                                                   &prim_div_trunc,
-                                                   &prim_div_floor,
-                                                   &prim_fmod,
-                                                   &prim_mod,
-                                                   &prim_atan2,
-                                                   &prim_and,
-                                                   &prim_or,
-                                                   &prim_xor,
-                                                   &prim_gelu_tanh_grad,
-                                                   NULL };

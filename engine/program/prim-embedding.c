@@ -1,5 +1,6 @@
 /* The primitives of embeddings: gather_rows (rows of a table by index) and its gradient scatter_add_rows. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 /* table [V, d…], index [i…] → y [i…, d…] */
 static gboolean
@@ -44,15 +45,16 @@ over_iterations_gather (LoomProgram *p, const void *attrs, guint n_in, const Loo
   return TRUE;
 }
 
-static const LoomPrim gather = { .name = "gather_rows",
-                                 .sharding = loom_shard_gather_rows,
-                                 .doc = "Rows of a table by index.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .max_out = 1,
-                                 .infer = infer_gather,
-                                 .gradient = gradient_gather,
-                                 .flops = flops_none,
-                                 .over_iterations = over_iterations_gather };
+const LoomPrim loom_prim_gather_rows = { .name = "gather_rows",
+                                         .separates_positions = loom_positions_gather_rows,
+                                         .sharding = loom_shard_gather_rows,
+                                         .doc = "Rows of a table by index.",
+                                         .tier = LOOM_TIER_CORE,
+                                         .max_out = 1,
+                                         .infer = infer_gather,
+                                         .gradient = gradient_gather,
+                                         .flops = flops_none,
+                                         .over_iterations = over_iterations_gather };
 
 /* index [i…], g [i…, d…] → table [rows, d…]; the rows g of equal indices are summed. */
 static gboolean
@@ -83,36 +85,21 @@ gradient_scatter (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_scatter (const void *attrs)
-{
-  return g_strdup_printf ("rows=%" G_GINT64_FORMAT, ((const LoomScatterTo *)attrs)->rows);
-}
-
 static double
 flops_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return (double)loom_desc_count (&in[1]);
 }
 
-static gboolean
-equal_scatter (const void *a, const void *b)
-{
-  const LoomScatterTo *x = a, *y = b;
+static const LoomAttr scatter_attrs[] = { LOOM_ATTR ("rows", INT, LoomScatterTo, rows), LOOM_ATTR_LAST };
 
-  return x->rows == y->rows;
-}
-
-static const LoomPrim scatter = { .name = "scatter_add_rows",
-                                  .sharding = loom_shard_scatter_add_rows,
-                                  .doc = "Adds rows into a table of zeros by index.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomScatterTo),
-                                  .max_out = 1,
-                                  .infer = infer_scatter,
-                                  .gradient = gradient_scatter,
-                                  .describe = describe_scatter,
-                                  .flops = flops_scatter,
-                                  .equal = equal_scatter };
-
-const LoomPrim *const loom_prims_gather[] = { &gather, &scatter, NULL };
+const LoomPrim loom_prim_scatter_add_rows = { .name = "scatter_add_rows",
+                                              .sharding = loom_shard_scatter_add_rows,
+                                              .doc = "Adds rows into a table of zeros by index.",
+                                              .tier = LOOM_TIER_CORE,
+                                              .attrs_size = sizeof (LoomScatterTo),
+                                              .max_out = 1,
+                                              .infer = infer_scatter,
+                                              .gradient = gradient_scatter,
+                                              .attrs = scatter_attrs,
+                                              .flops = flops_scatter };

@@ -1,6 +1,7 @@
 /* Primitives that work along one axis by index: gather, scatter, sort and cumsum. The gradient of each is another of
  * them. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 check_axis (int axis, const LoomTensorDesc *x, char **why)
@@ -30,12 +31,6 @@ static double
 flops_none (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return 0;
-}
-
-static char *
-describe_gather (const void *attrs)
-{
-  return g_strdup_printf ("axis=%d", ((const LoomGatherAttrs *)attrs)->axis);
 }
 
 /* ---- gather: x, index → y of index's shape ----------------------------- */
@@ -71,25 +66,19 @@ gradient_gather (const LoomGradCall *call)
   return TRUE;
 }
 
-static gboolean
-equal_gather (const void *a, const void *b)
-{
-  const LoomGatherAttrs *x = a, *y = b;
+static const LoomAttr gather_attrs[] = { LOOM_ATTR ("axis", INT, LoomGatherAttrs, axis), LOOM_ATTR_LAST };
 
-  return x->axis == y->axis;
-}
-
-static const LoomPrim gather = { .name = "gather",
-                                 .doc = "Elements along an axis by their index.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomGatherAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_gather,
-                                 .gradient = gradient_gather,
-                                 .sharding = loom_shard_gather,
-                                 .describe = describe_gather,
-                                 .flops = flops_none,
-                                 .equal = equal_gather };
+const LoomPrim loom_prim_gather = { .name = "gather",
+                                    .separates_positions = loom_positions_gather,
+                                    .doc = "Elements along an axis by their index.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomGatherAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_gather,
+                                    .gradient = gradient_gather,
+                                    .sharding = loom_shard_gather,
+                                    .attrs = gather_attrs,
+                                    .flops = flops_none };
 
 LoomValue
 loom_gather (LoomProgram *p, LoomValue x, LoomValue index, int axis)
@@ -182,40 +171,27 @@ gradient_scatter (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_scatter (const void *attrs)
-{
-  static const char *const names[] = { "replace", "add", "mul", "max", "min" };
-  const LoomScatterAttrs *a = attrs;
-
-  return g_strdup_printf ("axis=%d %s", a->axis, names[a->mode]);
-}
-
 static double
 flops_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return ((const LoomScatterAttrs *)attrs)->mode == LOOM_SCATTER_REPLACE ? 0 : (double)loom_desc_count (&in[2]);
 }
 
-static gboolean
-equal_scatter (const void *a, const void *b)
-{
-  const LoomScatterAttrs *x = a, *y = b;
+static const char *const scatter_words[] = { "replace", "add", "mul", "max", "min" };
+static const LoomAttr scatter_attrs[]
+    = { LOOM_ATTR ("axis", INT, LoomScatterAttrs, axis),
+        LOOM_ATTR ("", WORD, LoomScatterAttrs, mode, LOOM_ATTR_WORDS (scatter_words)), LOOM_ATTR_LAST };
 
-  return x->axis == y->axis && x->mode == y->mode;
-}
-
-static const LoomPrim scatter = { .name = "scatter",
-                                  .doc = "Puts elements into a base, or adds them there, along an axis by index.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomScatterAttrs),
-                                  .max_out = 1,
-                                  .infer = infer_scatter,
-                                  .gradient = gradient_scatter,
-                                  .sharding = loom_shard_scatter,
-                                  .describe = describe_scatter,
-                                  .flops = flops_scatter,
-                                  .equal = equal_scatter };
+const LoomPrim loom_prim_scatter = { .name = "scatter",
+                                     .doc = "Puts elements into a base, or adds them there, along an axis by index.",
+                                     .tier = LOOM_TIER_CORE,
+                                     .attrs_size = sizeof (LoomScatterAttrs),
+                                     .max_out = 1,
+                                     .infer = infer_scatter,
+                                     .gradient = gradient_scatter,
+                                     .sharding = loom_shard_scatter,
+                                     .attrs = scatter_attrs,
+                                     .flops = flops_scatter };
 
 LoomValue
 loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, int axis, LoomScatterMode mode)
@@ -252,14 +228,6 @@ gradient_sort (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_sort (const void *attrs)
-{
-  const LoomSortAttrs *a = attrs;
-
-  return g_strdup_printf ("axis=%d%s", a->axis, a->descending ? " descending" : "");
-}
-
 /* The comparisons of a merge sort. */
 static double
 flops_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
@@ -269,24 +237,19 @@ flops_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return (double)loom_desc_count (&in[0]) * (double)g_bit_storage ((gulong)MAX (n, 1));
 }
 
-static gboolean
-equal_sort (const void *a, const void *b)
-{
-  const LoomSortAttrs *x = a, *y = b;
+static const LoomAttr sort_attrs[] = { LOOM_ATTR ("axis", INT, LoomSortAttrs, axis),
+                                       LOOM_ATTR ("descending", FLAG, LoomSortAttrs, descending), LOOM_ATTR_LAST };
 
-  return x->axis == y->axis && x->descending == y->descending;
-}
-
-static const LoomPrim sort = { .name = "sort",
-                               .doc = "Sorted elements along an axis, and their previous positions.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomSortAttrs),
-                               .max_out = 2,
-                               .infer = infer_sort,
-                               .gradient = gradient_sort,
-                               .describe = describe_sort,
-                               .flops = flops_sort,
-                               .equal = equal_sort };
+const LoomPrim loom_prim_sort = { .name = "sort",
+                                  .separates_positions = loom_positions_sort,
+                                  .doc = "Sorted elements along an axis, and their previous positions.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomSortAttrs),
+                                  .max_out = 2,
+                                  .infer = infer_sort,
+                                  .gradient = gradient_sort,
+                                  .attrs = sort_attrs,
+                                  .flops = flops_sort };
 
 LoomValue
 loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *indices)
@@ -324,33 +287,21 @@ gradient_cumsum (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_cumsum (const void *attrs)
-{
-  const LoomCumsumAttrs *a = attrs;
+static const LoomAttr cumsum_attrs[]
+    = { LOOM_ATTR ("axis", INT, LoomCumsumAttrs, axis), LOOM_ATTR ("exclusive", FLAG, LoomCumsumAttrs, exclusive),
+        LOOM_ATTR ("reverse", FLAG, LoomCumsumAttrs, reverse), LOOM_ATTR_LAST };
 
-  return g_strdup_printf ("axis=%d%s%s", a->axis, a->exclusive ? " exclusive" : "", a->reverse ? " reverse" : "");
-}
-
-static gboolean
-equal_cumsum (const void *a, const void *b)
-{
-  const LoomCumsumAttrs *x = a, *y = b;
-
-  return x->axis == y->axis && x->exclusive == y->exclusive && x->reverse == y->reverse;
-}
-
-static const LoomPrim cumsum = { .name = "cumsum",
-                                 .sharding = loom_shard_cumsum,
-                                 .doc = "Running sums along an axis.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomCumsumAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_cumsum,
-                                 .gradient = gradient_cumsum,
-                                 .describe = describe_cumsum,
-                                 .precision = LOOM_PRECISION_F32,
-                                 .equal = equal_cumsum };
+const LoomPrim loom_prim_cumsum = { .name = "cumsum",
+                                    .separates_positions = loom_positions_cumsum,
+                                    .sharding = loom_shard_cumsum,
+                                    .doc = "Running sums along an axis.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomCumsumAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_cumsum,
+                                    .gradient = gradient_cumsum,
+                                    .attrs = cumsum_attrs,
+                                    .precision = LOOM_PRECISION_F32 };
 
 LoomValue
 loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean reverse)
@@ -359,5 +310,3 @@ loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean
 
   return loom_emit (p, loom_prim ("cumsum"), &attrs, 1, &x, NULL);
 }
-
-const LoomPrim *const loom_prims_index[] = { &gather, &scatter, &sort, &cumsum, NULL };

@@ -246,21 +246,6 @@ gradient_cofactor (const LoomGradCall *call)
 
 /* ---- the primitives ----------------------------------------------------- */
 
-static char *
-describe_triangular (const void *attrs)
-{
-  const LoomTriangularSolveAttrs *a = attrs;
-
-  return g_strdup_printf ("%s%s%s", a->upper ? "upper" : "lower", a->transpose ? " transpose" : "",
-                          a->unitriangular ? " unit" : "");
-}
-
-static char *
-describe_solve (const void *attrs)
-{
-  return ((const LoomSolveAttrs *)attrs)->transpose ? g_strdup ("transpose") : NULL;
-}
-
 /* Multiplications and additions, in leading order. */
 static double
 flops_cubic (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
@@ -270,71 +255,58 @@ flops_cubic (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loom
   return (double)loom_desc_count (&in[0]) * n * 2 / 3 + (n_in > 1 ? 2.0 * (double)loom_desc_count (&in[1]) * n : 0);
 }
 
-static const LoomPrim cholesky = { .name = "cholesky",
-                                   .doc = "The lower factor L of L Lᵀ = A.",
+const LoomPrim loom_prim_cholesky = { .name = "cholesky",
+                                      .doc = "The lower factor L of L Lᵀ = A.",
+                                      .tier = LOOM_TIER_CORE,
+                                      .precision = LOOM_PRECISION_F32,
+                                      .max_out = 1,
+                                      .infer = infer_cholesky,
+                                      .gradient = gradient_cholesky,
+                                      .flops = flops_cubic };
+
+static const char *const triangle_words[] = { "lower", "upper" };
+static const LoomAttr triangular_attrs[]
+    = { LOOM_ATTR ("", WORD, LoomTriangularSolveAttrs, upper, LOOM_ATTR_WORDS (triangle_words)),
+        LOOM_ATTR ("transpose", FLAG, LoomTriangularSolveAttrs, transpose),
+        LOOM_ATTR ("unit", FLAG, LoomTriangularSolveAttrs, unitriangular), LOOM_ATTR_LAST };
+static const LoomAttr solve_attrs[] = { LOOM_ATTR ("transpose", FLAG, LoomSolveAttrs, transpose), LOOM_ATTR_LAST };
+
+const LoomPrim loom_prim_triangular_solve = { .name = "triangular_solve",
+                                              .doc = "X of A X = B, where A is a triangle.",
+                                              .tier = LOOM_TIER_CORE,
+                                              .precision = LOOM_PRECISION_F32,
+                                              .attrs_size = sizeof (LoomTriangularSolveAttrs),
+                                              .max_out = 1,
+                                              .infer = infer_triangular,
+                                              .gradient = gradient_triangular,
+                                              .attrs = triangular_attrs,
+                                              .flops = flops_cubic };
+
+const LoomPrim loom_prim_solve = { .name = "solve",
+                                   .doc = "X of A X = B.",
                                    .tier = LOOM_TIER_CORE,
                                    .precision = LOOM_PRECISION_F32,
-                                   .max_out = 1,
-                                   .infer = infer_cholesky,
-                                   .gradient = gradient_cholesky,
+                                   .attrs_size = sizeof (LoomSolveAttrs),
+                                   .max_out = 3,
+                                   .infer = infer_solve,
+                                   .gradient = gradient_solve,
+                                   .attrs = solve_attrs,
                                    .flops = flops_cubic };
 
-static gboolean
-equal_triangular (const void *a, const void *b)
-{
-  const LoomTriangularSolveAttrs *x = a, *y = b;
+const LoomPrim loom_prim_det = { .name = "det",
+                                 .doc = "The determinant.",
+                                 .tier = LOOM_TIER_CORE,
+                                 .precision = LOOM_PRECISION_F32,
+                                 .max_out = 2,
+                                 .infer = infer_det,
+                                 .gradient = gradient_det,
+                                 .flops = flops_cubic };
 
-  return x->upper == y->upper && x->transpose == y->transpose && x->unitriangular == y->unitriangular;
-}
-
-static gboolean
-equal_solve (const void *a, const void *b)
-{
-  const LoomSolveAttrs *x = a, *y = b;
-
-  return x->transpose == y->transpose;
-}
-
-static const LoomPrim triangular = { .name = "triangular_solve",
-                                     .doc = "X of A X = B, where A is a triangle.",
-                                     .tier = LOOM_TIER_CORE,
-                                     .precision = LOOM_PRECISION_F32,
-                                     .attrs_size = sizeof (LoomTriangularSolveAttrs),
-                                     .max_out = 1,
-                                     .infer = infer_triangular,
-                                     .gradient = gradient_triangular,
-                                     .describe = describe_triangular,
-                                     .flops = flops_cubic,
-                                     .equal = equal_triangular };
-
-static const LoomPrim solve = { .name = "solve",
-                                .doc = "X of A X = B.",
-                                .tier = LOOM_TIER_CORE,
-                                .precision = LOOM_PRECISION_F32,
-                                .attrs_size = sizeof (LoomSolveAttrs),
-                                .max_out = 3,
-                                .infer = infer_solve,
-                                .gradient = gradient_solve,
-                                .describe = describe_solve,
-                                .flops = flops_cubic,
-                                .equal = equal_solve };
-
-static const LoomPrim det = { .name = "det",
-                              .doc = "The determinant.",
-                              .tier = LOOM_TIER_CORE,
-                              .precision = LOOM_PRECISION_F32,
-                              .max_out = 2,
-                              .infer = infer_det,
-                              .gradient = gradient_det,
-                              .flops = flops_cubic };
-
-static const LoomPrim cofactor = { .name = "cofactor",
-                                   .doc = "The derivatives of the determinant, also for a singular matrix.",
-                                   .tier = LOOM_TIER_CORE,
-                                   .precision = LOOM_PRECISION_F32,
-                                   .max_out = 4,
-                                   .infer = infer_cofactor,
-                                   .gradient = gradient_cofactor,
-                                   .flops = flops_cubic };
-
-const LoomPrim *const loom_prims_linalg[] = { &cholesky, &triangular, &solve, &det, &cofactor, NULL };
+const LoomPrim loom_prim_cofactor = { .name = "cofactor",
+                                      .doc = "The derivatives of the determinant, also for a singular matrix.",
+                                      .tier = LOOM_TIER_CORE,
+                                      .precision = LOOM_PRECISION_F32,
+                                      .max_out = 4,
+                                      .infer = infer_cofactor,
+                                      .gradient = gradient_cofactor,
+                                      .flops = flops_cubic };

@@ -144,55 +144,36 @@ expand_cross_entropy_grad (LoomProgram *p, const LoomInstr *instr, const LoomVal
   out[0] = loom_binary (p, LOOM_SCALAR_MUL, d, with_class_axis (p, g));
 }
 
-static char *
-describe_cross_entropy (const void *attrs)
-{
-  const LoomCrossEntropyAttrs *a = attrs;
-
-  if (a->classes != 0)
-    return g_strdup_printf ("ignore_index=%" G_GINT64_FORMAT " classes=%" G_GINT64_FORMAT, (gint64)a->ignore_index,
-                            (gint64)a->classes);
-  return g_strdup_printf ("ignore_index=%" G_GINT64_FORMAT, (gint64)a->ignore_index);
-}
-
 static double
 flops_cross_entropy (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return 4.0 * (double)loom_desc_count (&in[0]);
 }
 
-static gboolean
-equal_cross_entropy (const void *a, const void *b)
-{
-  const LoomCrossEntropyAttrs *x = a, *y = b;
+static const LoomAttr cross_entropy_attrs[]
+    = { LOOM_ATTR ("ignore_index", INT, LoomCrossEntropyAttrs, ignore_index),
+        LOOM_ATTR ("classes", INT, LoomCrossEntropyAttrs, classes, LOOM_ATTR_UNLESS (0)), LOOM_ATTR_LAST };
 
-  return x->ignore_index == y->ignore_index && x->classes == y->classes;
-}
+const LoomPrim loom_prim_cross_entropy = { .name = "cross_entropy",
+                                           .sharding = loom_shard_cross_entropy,
+                                           .doc = "-log softmax of the target's class, and log Σ exp, per sample.",
+                                           .tier = LOOM_TIER_COMPOSITE,
+                                           .attrs_size = sizeof (LoomCrossEntropyAttrs),
+                                           .max_out = 2,
+                                           .infer = infer_cross_entropy,
+                                           .gradient = gradient_cross_entropy,
+                                           .expand = expand_cross_entropy,
+                                           .attrs = cross_entropy_attrs,
+                                           .flops = flops_cross_entropy,
+                                           .precision = LOOM_PRECISION_F32 };
 
-static const LoomPrim cross_entropy = { .name = "cross_entropy",
-                                        .sharding = loom_shard_cross_entropy,
-                                        .doc = "-log softmax of the target's class, and log Σ exp, per sample.",
-                                        .tier = LOOM_TIER_COMPOSITE,
-                                        .attrs_size = sizeof (LoomCrossEntropyAttrs),
-                                        .max_out = 2,
-                                        .infer = infer_cross_entropy,
-                                        .gradient = gradient_cross_entropy,
-                                        .expand = expand_cross_entropy,
-                                        .describe = describe_cross_entropy,
-                                        .flops = flops_cross_entropy,
-                                        .precision = LOOM_PRECISION_F32,
-                                        .equal = equal_cross_entropy };
-
-static const LoomPrim cross_entropy_grad = { .name = "cross_entropy_grad",
-                                             .sharding = loom_shard_cross_entropy,
-                                             .doc = "(softmax - onehot)·g",
-                                             .tier = LOOM_TIER_COMPOSITE,
-                                             .attrs_size = sizeof (LoomCrossEntropyAttrs),
-                                             .max_out = 1,
-                                             .infer = infer_cross_entropy_grad,
-                                             .expand = expand_cross_entropy_grad,
-                                             .describe = describe_cross_entropy,
-                                             .flops = flops_cross_entropy,
-                                             .equal = equal_cross_entropy };
-
-const LoomPrim *const loom_prims_loss[] = { &cross_entropy, &cross_entropy_grad, NULL };
+const LoomPrim loom_prim_cross_entropy_grad = { .name = "cross_entropy_grad",
+                                                .sharding = loom_shard_cross_entropy,
+                                                .doc = "(softmax - onehot)·g",
+                                                .tier = LOOM_TIER_COMPOSITE,
+                                                .attrs_size = sizeof (LoomCrossEntropyAttrs),
+                                                .max_out = 1,
+                                                .infer = infer_cross_entropy_grad,
+                                                .expand = expand_cross_entropy_grad,
+                                                .attrs = cross_entropy_attrs,
+                                                .flops = flops_cross_entropy };

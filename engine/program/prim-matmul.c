@@ -3,6 +3,7 @@
  * Its gradients are multiplications with other flags, so no matrix is transposed in memory: for y = x·Wᵀ, dW = gᵀ·x and
  * dx = g·W. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -142,25 +143,6 @@ over_iterations_matmul (LoomProgram *p, const void *attrs, guint n_in, const Loo
   return TRUE;
 }
 
-static char *
-describe_matmul (const void *attrs)
-{
-  const LoomMatmulAttrs *a = attrs;
-  g_autoptr (GString) s = g_string_new (NULL);
-
-  if (a->trans_a)
-    g_string_append (s, " trans_a");
-  if (a->trans_b)
-    g_string_append (s, " trans_b");
-  if (a->act != LOOM_SCALAR_ID)
-    g_string_append_printf (s, " act=%s", loom_scalar_name (a->act));
-  if (a->derivative != LOOM_SCALAR_ID)
-    g_string_append_printf (s, " slope=%s", loom_scalar_name (a->derivative));
-  if (a->sum_b)
-    g_string_append (s, " sum_b");
-  return s->len > 0 ? g_strdup (s->str + 1) : NULL;
-}
-
 static double
 flops_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
@@ -169,29 +151,26 @@ flops_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loo
   return 2.0 * (double)loom_desc_count (&out[0]) * (double)in[0].dim[in[0].rank - (a->trans_a ? 2 : 1)];
 }
 
-static gboolean
-equal_matmul (const void *a, const void *b)
-{
-  const LoomMatmulAttrs *x = a, *y = b;
+static const LoomAttr matmul_attrs[] = { LOOM_ATTR ("trans_a", FLAG, LoomMatmulAttrs, trans_a),
+                                         LOOM_ATTR ("trans_b", FLAG, LoomMatmulAttrs, trans_b),
+                                         LOOM_ATTR (NULL, FLAG, LoomMatmulAttrs, has_bias),
+                                         LOOM_ATTR ("act", SCALAR, LoomMatmulAttrs, act),
+                                         LOOM_ATTR ("slope", SCALAR, LoomMatmulAttrs, derivative),
+                                         LOOM_ATTR ("sum_b", FLAG, LoomMatmulAttrs, sum_b),
+                                         LOOM_ATTR_LAST };
 
-  return x->trans_a == y->trans_a && x->trans_b == y->trans_b && x->has_bias == y->has_bias && x->act == y->act
-         && x->derivative == y->derivative && x->sum_b == y->sum_b;
-}
-
-static const LoomPrim matmul = { .name = "matmul",
-                                 .sharding = loom_shard_matmul,
-                                 .doc = "Matrix product over the last two axes, with an optional bias.",
-                                 .flags = LOOM_PRIM_PRODUCT,
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomMatmulAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_matmul,
-                                 .gradient = gradient_matmul,
-                                 .describe = describe_matmul,
-                                 .flops = flops_matmul,
-                                 .precision = LOOM_PRECISION_LOW,
-                                 .equal = equal_matmul,
-                                 .sum_over_iterations = sum_over_iterations_matmul,
-                                 .over_iterations = over_iterations_matmul };
-
-const LoomPrim *const loom_prims_matmul[] = { &matmul, NULL };
+const LoomPrim loom_prim_matmul = { .name = "matmul",
+                                    .separates_positions = loom_positions_matmul,
+                                    .sharding = loom_shard_matmul,
+                                    .doc = "Matrix product over the last two axes, with an optional bias.",
+                                    .flags = LOOM_PRIM_PRODUCT,
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomMatmulAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_matmul,
+                                    .gradient = gradient_matmul,
+                                    .attrs = matmul_attrs,
+                                    .flops = flops_matmul,
+                                    .precision = LOOM_PRECISION_LOW,
+                                    .sum_over_iterations = sum_over_iterations_matmul,
+                                    .over_iterations = over_iterations_matmul };

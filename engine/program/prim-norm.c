@@ -3,6 +3,7 @@
  * Both compute x̂ = (x - mean)·rstd, scaled and shifted. They differ in the axes over which statistics are taken and in
  * the shape of the scale. One struct (Norm) describes both for all four expansions. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 #define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
 #define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
@@ -321,57 +322,66 @@ expand_layer_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, 
 
 /* ---- listings --------------------------------------------------------- */
 
-static char *
-describe_norm (const void *attrs)
-{
-  const LoomNormAttrs *a = attrs;
-
-  return g_strdup_printf ("eps=%g%s%s%s", a->eps, a->affine ? " affine" : "", a->act != LOOM_SCALAR_ID ? " act=" : "",
-                          a->act != LOOM_SCALAR_ID ? loom_scalar_name (a->act) : "");
-}
-
 static double
 flops_norm (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return 8.0 * (double)loom_desc_count (&out[0]);
 }
 
-static gboolean
-equal_norm (const void *a, const void *b)
-{
-  const LoomNormAttrs *x = a, *y = b;
+static const LoomAttr norm_attrs[]
+    = { LOOM_ATTR ("eps", NUMBER, LoomNormAttrs, eps), LOOM_ATTR (NULL, INT, LoomNormAttrs, axes),
+        LOOM_ATTR ("affine", FLAG, LoomNormAttrs, affine), LOOM_ATTR ("act", SCALAR, LoomNormAttrs, act),
+        LOOM_ATTR_LAST };
 
-  return loom_same_number (x->eps, y->eps) && x->axes == y->axes && x->affine == y->affine && x->act == y->act;
-}
+/* What the norms have in common. */
+#define NORM .tier = LOOM_TIER_COMPOSITE, .attrs_size = sizeof (LoomNormAttrs), .attrs = norm_attrs, .flops = flops_norm
 
-#define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type, division, facts)                   \
-  static const LoomPrim variable = { .name = id,                                                                       \
-                                     .doc = text,                                                                      \
-                                     .tier = LOOM_TIER_COMPOSITE,                                                      \
-                                     .flags = facts,                                                                   \
-                                     .attrs_size = sizeof (LoomNormAttrs),                                             \
-                                     .max_out = results,                                                               \
-                                     .infer = inference,                                                               \
-                                     .gradient = rule,                                                                 \
-                                     .expand = expansion,                                                              \
-                                     .describe = describe_norm,                                                        \
-                                     .flops = flops_norm,                                                              \
-                                     .precision = LOOM_PRECISION_##rule_of_type,                                       \
-                                     .sharding = loom_shard_##division,                                                \
-                                     .equal = equal_norm };
+const LoomPrim loom_prim_batch_norm
+    = { NORM,
+        .name = "batch_norm",
+        .doc = "Normalises each channel to mean 0 and variance 1 over the batch; also returns mean and variance.",
+        .max_out = 3,
+        .infer = infer_batch,
+        .gradient = gradient_batch,
+        .expand = expand_batch,
+        .precision = LOOM_PRECISION_NORM,
+        .sharding = loom_shard_batch_norm };
 
-PRIM (batch_norm, "batch_norm",
-      "Normalises each channel to mean 0 and variance 1 over the batch; also returns mean and variance.", 3,
-      infer_batch, gradient_batch, expand_batch, NORM, batch_norm, 0)
-PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad,
-      FOLLOW, batch_norm_grad, 0)
-PRIM (batch_norm_apply, "batch_norm_apply", "batch_norm with given statistics.", 1, infer_batch_apply, NULL,
-      expand_batch_apply, NORM, batch_norm_apply, 0)
-PRIM (layer_norm, "layer_norm",
-      "Normalises each sample to mean 0 and variance 1 over its last axes; also returns mean and 1/deviation.", 3,
-      infer_layer, gradient_layer, expand_layer, NORM, layer_norm, LOOM_PRIM_ONE_PASS)
-PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad,
-      FOLLOW, layer_norm_grad, 0)
+const LoomPrim loom_prim_batch_norm_grad = { NORM,
+                                             .name = "batch_norm_grad",
+                                             .doc = "The gradient of batch_norm.",
+                                             .max_out = 3,
+                                             .infer = infer_batch_grad,
+                                             .expand = expand_batch_grad,
+                                             .sharding = loom_shard_batch_norm_grad };
 
-const LoomPrim *const loom_prims_norm[]
-    = { &batch_norm, &batch_norm_grad, &batch_norm_apply, &layer_norm, &layer_norm_grad, NULL };
+const LoomPrim loom_prim_batch_norm_apply = { NORM,
+                                              .name = "batch_norm_apply",
+                                              .doc = "batch_norm with given statistics.",
+                                              .max_out = 1,
+                                              .infer = infer_batch_apply,
+                                              .expand = expand_batch_apply,
+                                              .precision = LOOM_PRECISION_NORM,
+                                              .sharding = loom_shard_batch_norm_apply,
+                                              .separates_positions = loom_positions_by_channel };
+
+const LoomPrim loom_prim_layer_norm
+    = { NORM,
+        .name = "layer_norm",
+        .doc = "Normalises each sample to mean 0 and variance 1 over its last axes; also returns mean and 1/deviation.",
+        .flags = LOOM_PRIM_ONE_PASS,
+        .max_out = 3,
+        .infer = infer_layer,
+        .gradient = gradient_layer,
+        .expand = expand_layer,
+        .precision = LOOM_PRECISION_NORM,
+        .sharding = loom_shard_layer_norm,
+        .separates_positions = loom_positions_layer_norm };
+
+const LoomPrim loom_prim_layer_norm_grad = { NORM,
+                                             .name = "layer_norm_grad",
+                                             .doc = "The gradient of layer_norm.",
+                                             .max_out = 3,
+                                             .infer = infer_layer_grad,
+                                             .expand = expand_layer_grad,
+                                             .sharding = loom_shard_layer_norm_grad };

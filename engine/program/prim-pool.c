@@ -4,6 +4,7 @@
  * edge. */
 #include "engine/program/prim-window.h"
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 #include <math.h>
 
@@ -214,16 +215,6 @@ expand_avg_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, Lo
 
 /* ---- listings --------------------------------------------------------- */
 
-static char *
-describe_pool (const void *attrs)
-{
-  const LoomPool2dAttrs *a = attrs;
-  g_autofree char *kernel = loom_ints_to_string (2, a->kernel), *stride = loom_ints_to_string (2, a->stride);
-  g_autofree char *pad = loom_ints_to_string (2, a->pad);
-
-  return g_strdup_printf ("kernel=%s stride=%s pad=%s", kernel, stride, pad);
-}
-
 static double
 flops_pool (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
@@ -232,67 +223,60 @@ flops_pool (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return (double)MIN (loom_desc_count (&in[0]), loom_desc_count (&out[0])) * (double)(a->kernel[0] * a->kernel[1]);
 }
 
-static gboolean
-equal_pool (const void *a, const void *b)
-{
-  const LoomPool2dTo *x = a, *y = b;
+static const LoomAttr pool_attrs[] = { LOOM_ATTR_ARRAY ("kernel", INT, LoomPool2dTo, kernel.kernel),
+                                       LOOM_ATTR_ARRAY ("stride", INT, LoomPool2dTo, kernel.stride),
+                                       LOOM_ATTR_ARRAY ("pad", INT, LoomPool2dTo, kernel.pad),
+                                       LOOM_ATTR_ARRAY (NULL, INT, LoomPool2dTo, kernel.dilation),
+                                       LOOM_ATTR (NULL, FLAG, LoomPool2dTo, kernel.count_include_pad),
+                                       LOOM_ATTR (NULL, INT, LoomPool2dTo, kernel.divisor),
+                                       LOOM_ATTR_ARRAY (NULL, INT, LoomPool2dTo, size),
+                                       LOOM_ATTR_LAST };
 
-  return loom_same_ints (2, x->kernel.kernel, y->kernel.kernel)
-         && loom_same_ints (2, x->kernel.stride, y->kernel.stride) && loom_same_ints (2, x->kernel.pad, y->kernel.pad)
-         && loom_same_ints (2, x->kernel.dilation, y->kernel.dilation)
-         && x->kernel.count_include_pad == y->kernel.count_include_pad && x->kernel.divisor == y->kernel.divisor
-         && loom_same_ints (2, x->size, y->size);
-}
-
-static const LoomPrim max_pool = { .name = "max_pool2d",
-                                   .sharding = loom_shard_samples,
-                                   .doc = "The largest element of each window, and its position.",
-                                   .tier = LOOM_TIER_COMPOSITE,
-                                   .attrs_size = sizeof (LoomPool2dTo),
-                                   .max_out = 2,
-                                   .infer = infer_max,
-                                   .gradient = gradient_max,
-                                   .expand = expand_max,
-                                   .describe = describe_pool,
-                                   .flops = flops_pool,
-                                   .equal = equal_pool };
-
-static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
+const LoomPrim loom_prim_max_pool2d = { .name = "max_pool2d",
+                                        .separates_positions = loom_positions_by_sample,
                                         .sharding = loom_shard_samples,
-                                        .doc = "Adds each window's gradient to its largest element.",
+                                        .doc = "The largest element of each window, and its position.",
                                         .tier = LOOM_TIER_COMPOSITE,
                                         .attrs_size = sizeof (LoomPool2dTo),
-                                        .max_out = 1,
-                                        .infer = infer_max_grad,
-                                        .expand = expand_max_grad,
-                                        .describe = describe_pool,
-                                        .flops = flops_pool,
-                                        .equal = equal_pool };
+                                        .max_out = 2,
+                                        .infer = infer_max,
+                                        .gradient = gradient_max,
+                                        .expand = expand_max,
+                                        .attrs = pool_attrs,
+                                        .flops = flops_pool };
 
-static const LoomPrim avg_pool = { .name = "avg_pool2d",
-                                   .sharding = loom_shard_samples,
-                                   .doc = "The mean of each window.",
-                                   .tier = LOOM_TIER_COMPOSITE,
-                                   .attrs_size = sizeof (LoomPool2dTo),
-                                   .max_out = 1,
-                                   .infer = infer_one,
-                                   .gradient = gradient_avg,
-                                   .expand = expand_avg,
-                                   .describe = describe_pool,
-                                   .flops = flops_pool,
-                                   .equal = equal_pool };
+const LoomPrim loom_prim_max_pool2d_grad = { .name = "max_pool2d_grad",
+                                             .sharding = loom_shard_samples,
+                                             .doc = "Adds each window's gradient to its largest element.",
+                                             .tier = LOOM_TIER_COMPOSITE,
+                                             .attrs_size = sizeof (LoomPool2dTo),
+                                             .max_out = 1,
+                                             .infer = infer_max_grad,
+                                             .expand = expand_max_grad,
+                                             .attrs = pool_attrs,
+                                             .flops = flops_pool };
 
-static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
+const LoomPrim loom_prim_avg_pool2d = { .name = "avg_pool2d",
+                                        .separates_positions = loom_positions_by_sample,
                                         .sharding = loom_shard_samples,
-                                        .doc = "Spreads each window's gradient over its elements.",
+                                        .doc = "The mean of each window.",
                                         .tier = LOOM_TIER_COMPOSITE,
                                         .attrs_size = sizeof (LoomPool2dTo),
                                         .max_out = 1,
                                         .infer = infer_one,
-                                        .gradient = gradient_avg_grad,
-                                        .expand = expand_avg_grad,
-                                        .describe = describe_pool,
-                                        .flops = flops_pool,
-                                        .equal = equal_pool };
+                                        .gradient = gradient_avg,
+                                        .expand = expand_avg,
+                                        .attrs = pool_attrs,
+                                        .flops = flops_pool };
 
-const LoomPrim *const loom_prims_pool[] = { &max_pool, &max_pool_grad, &avg_pool, &avg_pool_grad, NULL };
+const LoomPrim loom_prim_avg_pool2d_grad = { .name = "avg_pool2d_grad",
+                                             .sharding = loom_shard_samples,
+                                             .doc = "Spreads each window's gradient over its elements.",
+                                             .tier = LOOM_TIER_COMPOSITE,
+                                             .attrs_size = sizeof (LoomPool2dTo),
+                                             .max_out = 1,
+                                             .infer = infer_one,
+                                             .gradient = gradient_avg_grad,
+                                             .expand = expand_avg_grad,
+                                             .attrs = pool_attrs,
+                                             .flops = flops_pool };

@@ -1,34 +1,10 @@
-/* The internal header of engine/program: the lists of primitives of each family, helpers for shape rules and attributes
+/* The internal header of engine/program: helpers for shape rules and attributes
  * (prim-*.c, loom-prim.c), and LoomRewrite, the helper of passes from program to program (program-rewrite.c). */
 #pragma once
 
 #include "engine/program/loom-prim.h"
 
 G_BEGIN_DECLS
-
-/* The primitives of each file, a NULL-terminated list. */
-extern const LoomPrim *const loom_prims_elementwise[];
-extern const LoomPrim *const loom_prims_reduce[];
-extern const LoomPrim *const loom_prims_matmul[];
-extern const LoomPrim *const loom_prims_conv[];
-extern const LoomPrim *const loom_prims_pool[];
-extern const LoomPrim *const loom_prims_softmax[];
-extern const LoomPrim *const loom_prims_attention[];
-extern const LoomPrim *const loom_prims_attention_cached[];
-extern const LoomPrim *const loom_prims_loss[];
-extern const LoomPrim *const loom_prims_norm[];
-extern const LoomPrim *const loom_prims_gather[];
-extern const LoomPrim *const loom_prims_index[];
-extern const LoomPrim *const loom_prims_shape[];
-extern const LoomPrim *const loom_prims_source[];
-extern const LoomPrim *const loom_prims_update[];
-extern const LoomPrim *const loom_prims_custom[];
-extern const LoomPrim *const loom_prims_linalg[];
-extern const LoomPrim *const loom_prims_control[];
-extern const LoomPrim *const loom_prims_collective[];
-extern const LoomPrim *const loom_prims_transfer[];
-extern const LoomPrim *const loom_prims_visit[];
-extern const LoomPrim *const loom_prims_order[];
 
 /* TRUE for a collective whose result is the same whole value on all ranks, computed from a value of each rank. */
 gboolean prim_is_all_reduce (const LoomPrim *prim);
@@ -64,13 +40,7 @@ LoomDType loom_dtype_promote (LoomDType a, LoomDType b);
 gboolean loom_prim_refuse (char **why, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Refuses unless there are exactly n operands. */
 gboolean loom_prim_arity (guint n_in, guint n, char **why);
-/* TRUE for the same number, for equal(). -0 and 0 differ; all NaNs are equal. */
-gboolean loom_same_number (double a, double b);
-gboolean loom_same_dims (const LoomDims *a, const LoomDims *b);
 gboolean loom_same_ints (int n, const gint64 *a, const gint64 *b);
-/* Adds one number of the attributes to a hash, for hash(). */
-guint loom_hash_int (guint hash, guint64 value);
-guint loom_hash_number (guint hash, double value);
 /* "[a, b]" of a list of integers, for describe(). */
 char *loom_ints_to_string (guint n, const gint64 *values);
 

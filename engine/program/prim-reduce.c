@@ -2,6 +2,7 @@
  * result keeps the rank, with size 1 on reduced axes, so it broadcasts against the operand without a reshape, and
  * gradients are elementwise. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -88,49 +89,28 @@ sum_over_iterations_reduce (LoomProgram *p, const void *attrs, guint n_in, const
   return TRUE;
 }
 
-static char *
-describe_reduce (const void *attrs)
-{
-  static const char *const name[] = { "sum", "max", "min", "prod" };
-  const LoomReduceAttrs *a = attrs;
-  GString *s = g_string_new (name[a->op]);
-
-  g_string_append (s, " axes=");
-  for (int i = 0, n = 0; i < LOOM_MAX_RANK; i++)
-    {
-      if (a->axes >> i & 1)
-        g_string_append_printf (s, "%s%d", n++ > 0 ? "," : "", i);
-    }
-  return g_string_free (s, FALSE);
-}
-
 static double
 flops_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return (double)loom_desc_count (&in[0]);
 }
 
-static gboolean
-equal_reduce (const void *a, const void *b)
-{
-  const LoomReduceAttrs *x = a, *y = b;
+static const LoomAttr reduce_attrs[] = { LOOM_ATTR ("", WORD, LoomReduceAttrs, op, LOOM_ATTR_WORDS (loom_reduce_words)),
+                                         LOOM_ATTR ("axes", AXES, LoomReduceAttrs, axes), LOOM_ATTR_LAST };
 
-  return x->op == y->op && x->axes == y->axes;
-}
-
-static const LoomPrim reduce = { .name = "reduce",
-                                 .sharding = loom_shard_reduce,
-                                 .doc = "Sum, largest, smallest or product along axes.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomReduceAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_reduce,
-                                 .gradient = gradient_reduce,
-                                 .describe = describe_reduce,
-                                 .flops = flops_reduce,
-                                 .precision = LOOM_PRECISION_F32,
-                                 .equal = equal_reduce,
-                                 .sum_over_iterations = sum_over_iterations_reduce };
+const LoomPrim loom_prim_reduce = { .name = "reduce",
+                                    .separates_positions = loom_positions_reduce,
+                                    .sharding = loom_shard_reduce,
+                                    .doc = "Sum, largest, smallest or product along axes.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomReduceAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_reduce,
+                                    .gradient = gradient_reduce,
+                                    .attrs = reduce_attrs,
+                                    .flops = flops_reduce,
+                                    .precision = LOOM_PRECISION_F32,
+                                    .sum_over_iterations = sum_over_iterations_reduce };
 
 static gboolean
 infer_argreduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -150,35 +130,20 @@ infer_argreduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTe
   return TRUE;
 }
 
-static char *
-describe_argreduce (const void *attrs)
-{
-  const LoomArgReduceAttrs *a = attrs;
+static const char *const argreduce_words[] = { "min", "max" };
+static const LoomAttr argreduce_attrs[]
+    = { LOOM_ATTR ("", WORD, LoomArgReduceAttrs, largest, LOOM_ATTR_WORDS (argreduce_words)),
+        LOOM_ATTR ("axis", INT, LoomArgReduceAttrs, axis),
+        LOOM_ATTR ("classes", INT, LoomArgReduceAttrs, classes, LOOM_ATTR_UNLESS (0)), LOOM_ATTR_LAST };
 
-  if (a->classes != 0)
-    return g_strdup_printf ("%s axis=%d classes=%" G_GINT64_FORMAT, a->largest ? "max" : "min", a->axis,
-                            (gint64)a->classes);
-  return g_strdup_printf ("%s axis=%d", a->largest ? "max" : "min", a->axis);
-}
-
-static gboolean
-equal_argreduce (const void *a, const void *b)
-{
-  const LoomArgReduceAttrs *x = a, *y = b;
-
-  return x->largest == y->largest && x->axis == y->axis && x->classes == y->classes;
-}
-
-static const LoomPrim argreduce = { .name = "argreduce",
-                                    .sharding = loom_shard_argreduce,
-                                    .doc = "First position of the largest or smallest element along an axis.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomArgReduceAttrs),
-                                    .max_out = 1,
-                                    .infer = infer_argreduce,
-                                    .gradient_is_zero = TRUE,
-                                    .describe = describe_argreduce,
-                                    .flops = flops_reduce,
-                                    .equal = equal_argreduce };
-
-const LoomPrim *const loom_prims_reduce[] = { &reduce, &argreduce, NULL };
+const LoomPrim loom_prim_argreduce = { .name = "argreduce",
+                                       .separates_positions = loom_positions_argreduce,
+                                       .sharding = loom_shard_argreduce,
+                                       .doc = "First position of the largest or smallest element along an axis.",
+                                       .tier = LOOM_TIER_CORE,
+                                       .attrs_size = sizeof (LoomArgReduceAttrs),
+                                       .max_out = 1,
+                                       .infer = infer_argreduce,
+                                       .gradient_is_zero = TRUE,
+                                       .attrs = argreduce_attrs,
+                                       .flops = flops_reduce };

@@ -65,15 +65,6 @@ infer_scan (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return TRUE;
 }
 
-static char *
-describe_scan (const void *attrs)
-{
-  const LoomScanAttrs *a = attrs;
-
-  return g_strdup_printf ("length=%" G_GINT64_FORMAT " carried=%u sequences=%u instructions=%u%s", a->length,
-                          a->n_carried, a->n_sequences, loom_program_n_instrs (a->body), a->reverse ? " reverse" : "");
-}
-
 static double
 flops_scan (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
@@ -84,15 +75,15 @@ flops_scan (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
 
 /* Bodies are equal only if they are the same program. A node that occurs twice in a graph has two, so its loops are
  * never merged. */
-static gboolean
-equal_scan (const void *a, const void *b)
-{
-  const LoomScanAttrs *x = a, *y = b;
-
-  return x->body == y->body && x->length == y->length && x->n_carried == y->n_carried
-         && x->n_sequences == y->n_sequences && x->n_stacked == y->n_stacked && x->reverse == y->reverse
-         && x->no_hoist == y->no_hoist;
-}
+static const LoomAttr scan_attrs[] = { LOOM_ATTR ("length", INT, LoomScanAttrs, length),
+                                       LOOM_ATTR ("carried", INT, LoomScanAttrs, n_carried),
+                                       LOOM_ATTR ("sequences", INT, LoomScanAttrs, n_sequences),
+                                       LOOM_ATTR (NULL, INT, LoomScanAttrs, n_stacked),
+                                       LOOM_ATTR ("instructions", PROGRAM, LoomScanAttrs, body),
+                                       LOOM_ATTR ("reverse", FLAG, LoomScanAttrs, reverse),
+                                       LOOM_ATTR (NULL, FLAG, LoomScanAttrs, recompute),
+                                       LOOM_ATTR (NULL, FLAG, LoomScanAttrs, no_hoist),
+                                       LOOM_ATTR_LAST };
 
 static LoomProgram **
 bodies_of_scan (gpointer attrs, guint *n)
@@ -101,7 +92,7 @@ bodies_of_scan (gpointer attrs, guint *n)
   return &((LoomScanAttrs *)attrs)->body;
 }
 
-static const LoomPrim scan
+const LoomPrim loom_prim_scan
     = { .name = "scan",
         .doc = "Runs a body for each row of its sequences, carrying values from one to the next.",
         .tier = LOOM_TIER_CORE,
@@ -109,10 +100,7 @@ static const LoomPrim scan
         .attrs_size = sizeof (LoomScanAttrs),
         .infer = infer_scan,
         .gradient = loom_scan_gradient,
-        .describe = describe_scan,
+        .attrs = scan_attrs,
         .flops = flops_scan,
         .precision = LOOM_PRECISION_F32,
-        .equal = equal_scan,
         .bodies = bodies_of_scan };
-
-const LoomPrim *const loom_prims_control[] = { &scan, NULL };

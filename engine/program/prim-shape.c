@@ -2,17 +2,13 @@
  * another one; detach, through which no gradient flows; copy, which converts to another element type (loom_cast()); and
  * move, into which the planner fuses successive slices, permutes and concatenations (plan-copies.c). */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 #include "kernels/move.h"
 
 #include <string.h>
 
-static char *
-describe_dims (const void *attrs)
-{
-  const LoomDims *to = attrs;
-
-  return loom_ints_to_string (to->rank, to->dim);
-}
+static const LoomAttr dims_attrs[]
+    = { { .name = "", .member = "", .kind = LOOM_ATTR_DIMS, .count = 1, .size = sizeof (LoomDims) }, LOOM_ATTR_LAST };
 
 static LoomTensorDesc
 desc_to (const LoomTensorDesc *like, const LoomDims *to)
@@ -47,12 +43,6 @@ gradient_reshape (const LoomGradCall *call)
   return TRUE;
 }
 
-static gboolean
-equal_dims (const void *a, const void *b)
-{
-  return loom_same_dims (a, b);
-}
-
 /* Never the operand itself, because the caller needs a new value. */
 static gboolean
 over_iterations_reshape (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
@@ -72,20 +62,20 @@ over_iterations_reshape (LoomProgram *p, const void *attrs, guint n_in, const Lo
   return TRUE;
 }
 
-static const LoomPrim reshape = { .name = "reshape",
-                                  .sharding = loom_shard_reshape,
-                                  .dims_at = 1,
-                                  .doc = "The same elements in the same order, in another shape.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .flags = LOOM_PRIM_REARRANGES,
-                                  .attrs_size = sizeof (LoomDims),
-                                  .max_out = 1,
-                                  .infer = infer_reshape,
-                                  .gradient = gradient_reshape,
-                                  .describe = describe_dims,
-                                  .view = LOOM_VIEW_ALWAYS,
-                                  .equal = equal_dims,
-                                  .over_iterations = over_iterations_reshape };
+const LoomPrim loom_prim_reshape = { .name = "reshape",
+                                     .separates_positions = loom_positions_reshape,
+                                     .sharding = loom_shard_reshape,
+                                     .dims_at = 1,
+                                     .doc = "The same elements in the same order, in another shape.",
+                                     .tier = LOOM_TIER_CORE,
+                                     .flags = LOOM_PRIM_REARRANGES,
+                                     .attrs_size = sizeof (LoomDims),
+                                     .max_out = 1,
+                                     .infer = infer_reshape,
+                                     .gradient = gradient_reshape,
+                                     .attrs = dims_attrs,
+                                     .view = LOOM_VIEW_ALWAYS,
+                                     .over_iterations = over_iterations_reshape };
 
 /* ---- detach ----------------------------------------------------------- */
 
@@ -99,14 +89,15 @@ infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-static const LoomPrim detach = { .name = "detach",
-                                 .sharding = loom_shard_convert,
-                                 .doc = "The same value without a gradient.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .max_out = 1,
-                                 .infer = infer_detach,
-                                 .gradient_is_zero = TRUE,
-                                 .view = LOOM_VIEW_ALWAYS };
+const LoomPrim loom_prim_detach = { .name = "detach",
+                                    .separates_positions = loom_positions_always,
+                                    .sharding = loom_shard_convert,
+                                    .doc = "The same value without a gradient.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .max_out = 1,
+                                    .infer = infer_detach,
+                                    .gradient_is_zero = TRUE,
+                                    .view = LOOM_VIEW_ALWAYS };
 
 /* ---- expand ----------------------------------------------------------- */
 
@@ -137,19 +128,19 @@ gradient_expand (const LoomGradCall *call)
   return TRUE;
 }
 
-static const LoomPrim expand = { .name = "expand",
-                                 .sharding = loom_shard_expand,
-                                 .dims_at = 1,
-                                 .doc = "Repeats along axes of size 1, as broadcasting does.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomDims),
-                                 .max_out = 1,
-                                 .infer = infer_expand,
-                                 .gradient = gradient_expand,
-                                 .describe = describe_dims,
-                                 .flags = LOOM_PRIM_REARRANGES,
-                                 .view = LOOM_VIEW_IF_SAME_SIZE,
-                                 .equal = equal_dims };
+const LoomPrim loom_prim_expand = { .name = "expand",
+                                    .separates_positions = loom_positions_always,
+                                    .sharding = loom_shard_expand,
+                                    .dims_at = 1,
+                                    .doc = "Repeats along axes of size 1, as broadcasting does.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomDims),
+                                    .max_out = 1,
+                                    .infer = infer_expand,
+                                    .gradient = gradient_expand,
+                                    .attrs = dims_attrs,
+                                    .flags = LOOM_PRIM_REARRANGES,
+                                    .view = LOOM_VIEW_IF_SAME_SIZE };
 
 /* ---- permute ---------------------------------------------------------- */
 
@@ -186,12 +177,14 @@ gradient_permute (const LoomGradCall *call)
 }
 
 /* The attributes have no rank, so trailing zeros are not printed. */
-static char *
-describe_permute (const void *attrs)
+/* The number of axes is the operand's, which a listing of attributes does not have. */
+static void
+describe_permute (GString *to, const void *attrs)
 {
   const LoomPermuteAttrs *a = attrs;
   gint64 perm[LOOM_MAX_RANK];
   guint n = LOOM_MAX_RANK, seen = 0, rank = 0;
+  g_autofree char *text = NULL;
 
   for (guint i = 0; i < n; i++)
     {
@@ -200,19 +193,11 @@ describe_permute (const void *attrs)
       seen |= 1u << a->perm[i];
       perm[rank++] = a->perm[i];
     }
-  return loom_ints_to_string (rank, perm);
+  text = loom_ints_to_string (rank, perm);
+  g_string_append (to, text);
 }
 
-static gboolean
-equal_permute (const void *a, const void *b)
-{
-  const LoomPermuteAttrs *x = a, *y = b;
-
-  for (int i = 0; i < LOOM_MAX_RANK; i++)
-    if (x->perm[i] != y->perm[i])
-      return FALSE;
-  return TRUE;
-}
+static const LoomAttr permute_attrs[] = { LOOM_ATTR_ARRAY (NULL, INT, LoomPermuteAttrs, perm), LOOM_ATTR_LAST };
 
 static gboolean
 over_iterations_permute (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
@@ -230,18 +215,19 @@ over_iterations_permute (LoomProgram *p, const void *attrs, guint n_in, const Lo
   return TRUE;
 }
 
-static const LoomPrim permute = { .name = "permute",
-                                  .sharding = loom_shard_permute,
-                                  .doc = "Axes in another order.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomPermuteAttrs),
-                                  .max_out = 1,
-                                  .infer = infer_permute,
-                                  .gradient = gradient_permute,
-                                  .describe = describe_permute,
-                                  .flags = LOOM_PRIM_REARRANGES | LOOM_PRIM_ONE_PASS,
-                                  .equal = equal_permute,
-                                  .over_iterations = over_iterations_permute };
+const LoomPrim loom_prim_permute = { .name = "permute",
+                                     .separates_positions = loom_positions_always,
+                                     .sharding = loom_shard_permute,
+                                     .doc = "Axes in another order.",
+                                     .tier = LOOM_TIER_CORE,
+                                     .attrs_size = sizeof (LoomPermuteAttrs),
+                                     .max_out = 1,
+                                     .infer = infer_permute,
+                                     .gradient = gradient_permute,
+                                     .attrs = permute_attrs,
+                                     .describe = describe_permute,
+                                     .flags = LOOM_PRIM_REARRANGES | LOOM_PRIM_ONE_PASS,
+                                     .over_iterations = over_iterations_permute };
 
 /* ---- slice and pad: each the other's gradient --------------------------- */
 
@@ -283,49 +269,22 @@ gradient_slice (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_slice (const void *attrs)
-{
-  const LoomSliceTo *a = attrs;
-  g_autofree char *start = loom_ints_to_string (a->to.rank, a->kernel.start);
-  g_autofree char *step = loom_ints_to_string (a->to.rank, a->kernel.step);
+static const LoomAttr slice_attrs[]
+    = { LOOM_ATTR_ARRAY ("start", INT, LoomSliceTo, kernel.start, LOOM_ATTR_USED (LoomSliceTo, to.rank)),
+        LOOM_ATTR_ARRAY ("step", INT, LoomSliceTo, kernel.step, LOOM_ATTR_USED (LoomSliceTo, to.rank)),
+        LOOM_ATTR (NULL, DIMS, LoomSliceTo, to), LOOM_ATTR_LAST };
 
-  return g_strdup_printf ("start=%s step=%s", start, step);
-}
-
-static gboolean
-equal_slice (const void *a, const void *b)
-{
-  const LoomSliceTo *x = a, *y = b;
-
-  return loom_same_dims (&x->to, &y->to) && loom_same_ints (x->to.rank, x->kernel.start, y->kernel.start)
-         && loom_same_ints (x->to.rank, x->kernel.step, y->kernel.step);
-}
-
-/* Slices of one sequence differ only in their start, so the hash includes it. */
-static guint
-hash_slice (const void *attrs)
-{
-  const LoomSliceTo *a = attrs;
-  guint hash = 0;
-
-  for (int i = 0; i < a->to.rank; i++)
-    hash = loom_hash_int (hash, (guint64)a->kernel.start[i]);
-  return hash;
-}
-
-static const LoomPrim slice = { .name = "slice",
-                                .sharding = loom_shard_slice,
-                                .dims_at = G_STRUCT_OFFSET (LoomSliceTo, to) + 1,
-                                .doc = "A regular part of a tensor.",
-                                .tier = LOOM_TIER_CORE,
-                                .attrs_size = sizeof (LoomSliceTo),
-                                .max_out = 1,
-                                .infer = infer_slice,
-                                .gradient = gradient_slice,
-                                .describe = describe_slice,
-                                .equal = equal_slice,
-                                .hash = hash_slice };
+const LoomPrim loom_prim_slice = { .name = "slice",
+                                   .separates_positions = loom_positions_slice,
+                                   .sharding = loom_shard_slice,
+                                   .dims_at = G_STRUCT_OFFSET (LoomSliceTo, to) + 1,
+                                   .doc = "A regular part of a tensor.",
+                                   .tier = LOOM_TIER_CORE,
+                                   .attrs_size = sizeof (LoomSliceTo),
+                                   .max_out = 1,
+                                   .infer = infer_slice,
+                                   .gradient = gradient_slice,
+                                   .attrs = slice_attrs };
 
 static gboolean
 infer_pad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -356,37 +315,22 @@ gradient_pad (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_pad (const void *attrs)
-{
-  const LoomPadTo *a = attrs;
-  g_autofree char *start = loom_ints_to_string (a->to.rank, a->kernel.start);
-  g_autofree char *step = loom_ints_to_string (a->to.rank, a->kernel.step);
+static const LoomAttr pad_attrs[]
+    = { LOOM_ATTR_ARRAY ("start", INT, LoomPadTo, kernel.start, LOOM_ATTR_USED (LoomPadTo, to.rank)),
+        LOOM_ATTR_ARRAY ("step", INT, LoomPadTo, kernel.step, LOOM_ATTR_USED (LoomPadTo, to.rank)),
+        LOOM_ATTR ("value", NUMBER, LoomPadTo, kernel.value), LOOM_ATTR (NULL, DIMS, LoomPadTo, to), LOOM_ATTR_LAST };
 
-  return g_strdup_printf ("start=%s step=%s value=%g", start, step, a->kernel.value);
-}
-
-static gboolean
-equal_pad (const void *a, const void *b)
-{
-  const LoomPadTo *x = a, *y = b;
-
-  return loom_same_dims (&x->to, &y->to) && loom_same_ints (x->to.rank, x->kernel.start, y->kernel.start)
-         && loom_same_ints (x->to.rank, x->kernel.step, y->kernel.step)
-         && loom_same_number (x->kernel.value, y->kernel.value);
-}
-
-static const LoomPrim pad = { .name = "pad",
-                              .sharding = loom_shard_pad,
-                              .dims_at = G_STRUCT_OFFSET (LoomPadTo, to) + 1,
-                              .doc = "A tensor inside a larger one that is filled with a value.",
-                              .tier = LOOM_TIER_CORE,
-                              .attrs_size = sizeof (LoomPadTo),
-                              .max_out = 1,
-                              .infer = infer_pad,
-                              .gradient = gradient_pad,
-                              .describe = describe_pad,
-                              .equal = equal_pad };
+const LoomPrim loom_prim_pad = { .name = "pad",
+                                 .separates_positions = loom_positions_pad,
+                                 .sharding = loom_shard_pad,
+                                 .dims_at = G_STRUCT_OFFSET (LoomPadTo, to) + 1,
+                                 .doc = "A tensor inside a larger one that is filled with a value.",
+                                 .tier = LOOM_TIER_CORE,
+                                 .attrs_size = sizeof (LoomPadTo),
+                                 .max_out = 1,
+                                 .infer = infer_pad,
+                                 .gradient = gradient_pad,
+                                 .attrs = pad_attrs };
 
 /* ---- concat ----------------------------------------------------------- */
 
@@ -435,30 +379,18 @@ gradient_concat (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_concat (const void *attrs)
-{
-  return g_strdup_printf ("axis=%d", ((const LoomConcatAttrs *)attrs)->axis);
-}
+static const LoomAttr concat_attrs[] = { LOOM_ATTR ("axis", INT, LoomConcatAttrs, axis), LOOM_ATTR_LAST };
 
-static gboolean
-equal_concat (const void *a, const void *b)
-{
-  const LoomConcatAttrs *x = a, *y = b;
-
-  return x->axis == y->axis;
-}
-
-static const LoomPrim concat = { .name = "concat",
-                                 .sharding = loom_shard_concat,
-                                 .doc = "Concatenates tensors along an axis.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomConcatAttrs),
-                                 .max_out = 1,
-                                 .infer = infer_concat,
-                                 .gradient = gradient_concat,
-                                 .describe = describe_concat,
-                                 .equal = equal_concat };
+const LoomPrim loom_prim_concat = { .name = "concat",
+                                    .separates_positions = loom_positions_concat,
+                                    .sharding = loom_shard_concat,
+                                    .doc = "Concatenates tensors along an axis.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomConcatAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_concat,
+                                    .gradient = gradient_concat,
+                                    .attrs = concat_attrs };
 
 /* ---- move ------------------------------------------------------------- */
 
@@ -489,11 +421,10 @@ infer_move (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
 }
 
 /* Prints the shape of each part, and the starts and strides of reading and writing it. */
-static char *
-describe_move (const void *attrs)
+static void
+describe_move (GString *s, const void *attrs)
 {
   const LoomMoveAttrs *a = attrs;
-  GString *s = g_string_new (NULL);
 
   for (int i = 0; i < a->n; i++)
     {
@@ -505,37 +436,32 @@ describe_move (const void *attrs)
       g_string_append_printf (s, "%s%s from=%" G_GINT64_FORMAT "+%s to=%" G_GINT64_FORMAT "+%s", i > 0 ? "; " : "",
                               dims, part->from_start, from, part->to_start, to);
     }
-  return g_string_free (s, FALSE);
 }
 
-static gboolean
-equal_move (const void *a, const void *b)
-{
-  const LoomMoveAttrs *x = a, *y = b;
+static const LoomAttr move_part_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomMovePart, rank),
+        LOOM_ATTR_ARRAY (NULL, INT, LoomMovePart, dim, LOOM_ATTR_USED (LoomMovePart, rank)),
+        LOOM_ATTR (NULL, INT, LoomMovePart, from_start),
+        LOOM_ATTR_ARRAY (NULL, INT, LoomMovePart, from, LOOM_ATTR_USED (LoomMovePart, rank)),
+        LOOM_ATTR (NULL, INT, LoomMovePart, to_start),
+        LOOM_ATTR_ARRAY (NULL, INT, LoomMovePart, to, LOOM_ATTR_USED (LoomMovePart, rank)),
+        LOOM_ATTR_LAST };
+static const LoomAttr move_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomMoveAttrs, n),
+        LOOM_ATTR_ARRAY (NULL, GROUP, LoomMoveAttrs, part, LOOM_ATTR_USED (LoomMoveAttrs, n),
+                         .fields = move_part_attrs),
+        LOOM_ATTR (NULL, INT, LoomMoveAttrs, rank),
+        LOOM_ATTR_ARRAY (NULL, INT, LoomMoveAttrs, dim, LOOM_ATTR_USED (LoomMoveAttrs, rank)), LOOM_ATTR_LAST };
 
-  if (x->n != y->n || x->rank != y->rank || !loom_same_ints (x->rank, x->dim, y->dim))
-    return FALSE;
-  for (int i = 0; i < x->n; i++)
-    {
-      const LoomMovePart *p = &x->part[i], *q = &y->part[i];
-
-      if (p->rank != q->rank || p->from_start != q->from_start || p->to_start != q->to_start
-          || !loom_same_ints (p->rank, p->dim, q->dim) || !loom_same_ints (p->rank, p->from, q->from)
-          || !loom_same_ints (p->rank, p->to, q->to))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-static const LoomPrim move = { .name = "move",
-                               .doc = "Successive slices, permutes and concatenations in one pass.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomMoveAttrs),
-                               .max_out = 1,
-                               .infer = infer_move,
-                               .describe = describe_move,
-                               .flags = LOOM_PRIM_ONE_PASS,
-                               .equal = equal_move };
+const LoomPrim loom_prim_move = { .name = "move",
+                                  .doc = "Successive slices, permutes and concatenations in one pass.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomMoveAttrs),
+                                  .max_out = 1,
+                                  .infer = infer_move,
+                                  .attrs = move_attrs,
+                                  .describe = describe_move,
+                                  .flags = LOOM_PRIM_ONE_PASS };
 
 /* ---- copy ------------------------------------------------------------- */
 
@@ -557,32 +483,17 @@ gradient_copy (const LoomGradCall *call)
   return TRUE;
 }
 
-static char *
-describe_copy (const void *attrs)
-{
-  return g_strdup_printf ("to=%s", loom_dtype_name (((const LoomCopyTo *)attrs)->dtype));
-}
+static const LoomAttr copy_attrs[] = { LOOM_ATTR ("to", DTYPE, LoomCopyTo, dtype), LOOM_ATTR_LAST };
 
-static gboolean
-equal_copy (const void *a, const void *b)
-{
-  const LoomCopyTo *x = a, *y = b;
-
-  return x->dtype == y->dtype;
-}
-
-static const LoomPrim copy = { .name = "copy",
-                               .sharding = loom_shard_convert,
-                               .doc = "The same values in another element type.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomCopyTo),
-                               .max_out = 1,
-                               .infer = infer_copy,
-                               .gradient = gradient_copy,
-                               .describe = describe_copy,
-                               .flags = LOOM_PRIM_CONVERTS,
-                               .view = LOOM_VIEW_IF_SAME_SIZE,
-                               .equal = equal_copy };
-
-const LoomPrim *const loom_prims_shape[]
-    = { &reshape, &detach, &expand, &permute, &slice, &pad, &concat, &move, &copy, NULL };
+const LoomPrim loom_prim_copy = { .name = "copy",
+                                  .separates_positions = loom_positions_always,
+                                  .sharding = loom_shard_convert,
+                                  .doc = "The same values in another element type.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomCopyTo),
+                                  .max_out = 1,
+                                  .infer = infer_copy,
+                                  .gradient = gradient_copy,
+                                  .attrs = copy_attrs,
+                                  .flags = LOOM_PRIM_CONVERTS,
+                                  .view = LOOM_VIEW_IF_SAME_SIZE };

@@ -1,6 +1,7 @@
 /* Softmax and log-softmax along an axis as composites, so that back ends can compute them in one pass; expand() has the
  * formulas in core primitives. */
 #include "engine/program/partition-sharding.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_softmax (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -70,52 +71,36 @@ expand_softmax_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in
   out[0] = loom_binary (p, LOOM_SCALAR_MUL, y, loom_binary (p, LOOM_SCALAR_SUB, g, sum));
 }
 
-static char *
-describe_softmax (const void *attrs)
-{
-  const LoomSoftmaxAttrs *a = attrs;
-
-  return g_strdup_printf ("axis=%d%s", a->axis, a->log ? " log" : "");
-}
-
 static double
 flops_softmax (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
   return 5.0 * (double)loom_desc_count (&in[0]);
 }
 
-static gboolean
-equal_softmax (const void *a, const void *b)
-{
-  const LoomSoftmaxAttrs *x = a, *y = b;
+static const LoomAttr softmax_attrs[] = { LOOM_ATTR ("axis", INT, LoomSoftmaxAttrs, axis),
+                                          LOOM_ATTR ("log", FLAG, LoomSoftmaxAttrs, log), LOOM_ATTR_LAST };
 
-  return x->axis == y->axis && x->log == y->log;
-}
+const LoomPrim loom_prim_softmax = { .name = "softmax",
+                                     .separates_positions = loom_positions_softmax,
+                                     .sharding = loom_shard_softmax,
+                                     .doc = "Exponentials scaled to a sum of 1 along an axis, or their logarithms.",
+                                     .tier = LOOM_TIER_COMPOSITE,
+                                     .attrs_size = sizeof (LoomSoftmaxAttrs),
+                                     .max_out = 1,
+                                     .infer = infer_softmax,
+                                     .gradient = gradient_softmax,
+                                     .expand = expand_softmax,
+                                     .attrs = softmax_attrs,
+                                     .flops = flops_softmax,
+                                     .precision = LOOM_PRECISION_F32 };
 
-static const LoomPrim softmax = { .name = "softmax",
-                                  .sharding = loom_shard_softmax,
-                                  .doc = "Exponentials scaled to a sum of 1 along an axis, or their logarithms.",
-                                  .tier = LOOM_TIER_COMPOSITE,
-                                  .attrs_size = sizeof (LoomSoftmaxAttrs),
-                                  .max_out = 1,
-                                  .infer = infer_softmax,
-                                  .gradient = gradient_softmax,
-                                  .expand = expand_softmax,
-                                  .describe = describe_softmax,
-                                  .flops = flops_softmax,
-                                  .precision = LOOM_PRECISION_F32,
-                                  .equal = equal_softmax };
-
-static const LoomPrim softmax_grad = { .name = "softmax_grad",
-                                       .sharding = loom_shard_softmax,
-                                       .doc = "The gradient of softmax from its result.",
-                                       .tier = LOOM_TIER_COMPOSITE,
-                                       .attrs_size = sizeof (LoomSoftmaxAttrs),
-                                       .max_out = 1,
-                                       .infer = infer_softmax_grad,
-                                       .expand = expand_softmax_grad,
-                                       .describe = describe_softmax,
-                                       .flops = flops_softmax,
-                                       .equal = equal_softmax };
-
-const LoomPrim *const loom_prims_softmax[] = { &softmax, &softmax_grad, NULL };
+const LoomPrim loom_prim_softmax_grad = { .name = "softmax_grad",
+                                          .sharding = loom_shard_softmax,
+                                          .doc = "The gradient of softmax from its result.",
+                                          .tier = LOOM_TIER_COMPOSITE,
+                                          .attrs_size = sizeof (LoomSoftmaxAttrs),
+                                          .max_out = 1,
+                                          .infer = infer_softmax_grad,
+                                          .expand = expand_softmax_grad,
+                                          .attrs = softmax_attrs,
+                                          .flops = flops_softmax };

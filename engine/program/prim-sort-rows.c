@@ -10,13 +10,10 @@ set_outputs (LoomTensorDesc *out, guint *n_out, guint n, gint64 rows)
   *n_out = n;
 }
 
-static gboolean
-equal_order (const void *a, const void *b)
-{
-  const LoomOrderAttrs *x = a, *y = b;
-
-  return x->groups == y->groups && x->slots == y->slots;
-}
+static const LoomAttr group_attrs[] = { LOOM_ATTR ("groups", INT, LoomOrderAttrs, groups),
+                                        LOOM_ATTR (NULL, INT, LoomOrderAttrs, slots), LOOM_ATTR_LAST };
+static const LoomAttr level_attrs[] = { LOOM_ATTR (NULL, INT, LoomOrderAttrs, groups),
+                                        LOOM_ATTR ("slots", INT, LoomOrderAttrs, slots), LOOM_ATTR_LAST };
 
 static double
 flops_none (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
@@ -76,24 +73,17 @@ group_on_host (const void *attrs, const LoomTensorDesc *desc, const void *const 
   return LOOM_STATUS_OK;
 }
 
-static char *
-describe_groups (const void *attrs)
-{
-  return g_strdup_printf ("groups=%" G_GINT64_FORMAT, ((const LoomOrderAttrs *)attrs)->groups);
-}
-
-static const LoomPrim group_rows = { .name = "group_rows",
-                                     .doc = "The order of rows by a number that each has.",
-                                     .tier = LOOM_TIER_CORE,
-                                     .max_out = 3,
-                                     .attrs_size = sizeof (LoomOrderAttrs),
-                                     .infer = infer_groups,
-                                     .gradient_is_zero = TRUE,
-                                     .sharding = loom_shard_order,
-                                     .describe = describe_groups,
-                                     .flops = flops_none,
-                                     .equal = equal_order,
-                                     .on_host = group_on_host };
+const LoomPrim loom_prim_group_rows = { .name = "group_rows",
+                                        .doc = "The order of rows by a number that each has.",
+                                        .tier = LOOM_TIER_CORE,
+                                        .max_out = 3,
+                                        .attrs_size = sizeof (LoomOrderAttrs),
+                                        .infer = infer_groups,
+                                        .gradient_is_zero = TRUE,
+                                        .sharding = loom_shard_order,
+                                        .attrs = group_attrs,
+                                        .flops = flops_none,
+                                        .on_host = group_on_host };
 
 /* ---- by tree level ---------------------------------------------------------- */
 
@@ -174,23 +164,14 @@ level_on_host (const void *attrs, const LoomTensorDesc *desc, const void *const 
   return LOOM_STATUS_OK;
 }
 
-static char *
-describe_levels (const void *attrs)
-{
-  return g_strdup_printf ("slots=%" G_GINT64_FORMAT, ((const LoomOrderAttrs *)attrs)->slots);
-}
-
-static const LoomPrim level_rows = { .name = "level_rows",
-                                     .doc = "The order of the nodes of trees by levels, from the leaves up.",
-                                     .tier = LOOM_TIER_CORE,
-                                     .max_out = 4,
-                                     .attrs_size = sizeof (LoomOrderAttrs),
-                                     .infer = infer_levels,
-                                     .gradient_is_zero = TRUE,
-                                     .sharding = loom_shard_order,
-                                     .describe = describe_levels,
-                                     .flops = flops_none,
-                                     .equal = equal_order,
-                                     .on_host = level_on_host };
-
-const LoomPrim *const loom_prims_order[] = { &group_rows, &level_rows, NULL };
+const LoomPrim loom_prim_level_rows = { .name = "level_rows",
+                                        .doc = "The order of the nodes of trees by levels, from the leaves up.",
+                                        .tier = LOOM_TIER_CORE,
+                                        .max_out = 4,
+                                        .attrs_size = sizeof (LoomOrderAttrs),
+                                        .infer = infer_levels,
+                                        .gradient_is_zero = TRUE,
+                                        .sharding = loom_shard_order,
+                                        .attrs = level_attrs,
+                                        .flops = flops_none,
+                                        .on_host = level_on_host };

@@ -1,6 +1,6 @@
 /* Primitives without data operands (constants, counters, random numbers), and `require`, which returns a value only if
  * a condition holds. */
-#include "engine/program/prim-private.h"
+#include "engine/program/position-rules.h"
 
 static gboolean
 infer_fill (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -14,44 +14,27 @@ infer_fill (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return TRUE;
 }
 
-static char *
-describe_fill (const void *attrs)
-{
-  return g_strdup_printf ("%.9g", ((const LoomFillTo *)attrs)->kernel.value);
-}
-
 static double
 constant_fill (const void *attrs)
 {
   return ((const LoomFillTo *)attrs)->kernel.value;
 }
 
-static gboolean
-equal_fill (const void *a, const void *b)
-{
-  const LoomFillTo *x = a, *y = b;
+static const LoomAttr fill_attrs[]
+    = { LOOM_ATTR ("", NUMBER, LoomFillTo, kernel.value, .digits = 9), LOOM_ATTR (NULL, DTYPE, LoomFillTo, dtype),
+        LOOM_ATTR (NULL, DIMS, LoomFillTo, to), LOOM_ATTR_LAST };
 
-  return x->dtype == y->dtype && loom_same_dims (&x->to, &y->to) && loom_same_number (x->kernel.value, y->kernel.value);
-}
-
-static guint
-hash_fill (const void *attrs)
-{
-  return loom_hash_number (0, constant_fill (attrs));
-}
-
-static const LoomPrim fill = { .name = "fill",
-                               .dims_at = G_STRUCT_OFFSET (LoomFillTo, to) + 1,
-                               .doc = "One constant everywhere.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomFillTo),
-                               .max_out = 1,
-                               .infer = infer_fill,
-                               .gradient_is_zero = TRUE,
-                               .describe = describe_fill,
-                               .equal = equal_fill,
-                               .hash = hash_fill,
-                               .constant = constant_fill };
+const LoomPrim loom_prim_fill = { .name = "fill",
+                                  .separates_positions = loom_positions_always,
+                                  .dims_at = G_STRUCT_OFFSET (LoomFillTo, to) + 1,
+                                  .doc = "One constant everywhere.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomFillTo),
+                                  .max_out = 1,
+                                  .infer = infer_fill,
+                                  .gradient_is_zero = TRUE,
+                                  .attrs = fill_attrs,
+                                  .constant = constant_fill };
 
 static gboolean
 infer_iota (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -67,41 +50,22 @@ infer_iota (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return TRUE;
 }
 
-static char *
-describe_iota (const void *attrs)
-{
-  const LoomIotaTo *a = attrs;
+static const LoomAttr iota_attrs[] = { LOOM_ATTR ("axis", INT, LoomIotaTo, kernel.axis),
+                                       LOOM_ATTR ("start", NUMBER, LoomIotaTo, kernel.start),
+                                       LOOM_ATTR ("step", NUMBER, LoomIotaTo, kernel.step),
+                                       LOOM_ATTR (NULL, DTYPE, LoomIotaTo, dtype),
+                                       LOOM_ATTR (NULL, DIMS, LoomIotaTo, to),
+                                       LOOM_ATTR_LAST };
 
-  return g_strdup_printf ("axis=%d start=%g step=%g", a->kernel.axis, a->kernel.start, a->kernel.step);
-}
-
-static gboolean
-equal_iota (const void *a, const void *b)
-{
-  const LoomIotaTo *x = a, *y = b;
-
-  return x->dtype == y->dtype && loom_same_dims (&x->to, &y->to) && x->kernel.axis == y->kernel.axis
-         && loom_same_number (x->kernel.start, y->kernel.start) && loom_same_number (x->kernel.step, y->kernel.step);
-}
-
-static guint
-hash_iota (const void *attrs)
-{
-  const LoomIotaTo *a = attrs;
-
-  return loom_hash_number (loom_hash_number ((guint)a->kernel.axis, a->kernel.start), a->kernel.step);
-}
-
-static const LoomPrim iota = { .name = "iota",
-                               .doc = "Counts along an axis.",
-                               .tier = LOOM_TIER_CORE,
-                               .attrs_size = sizeof (LoomIotaTo),
-                               .max_out = 1,
-                               .infer = infer_iota,
-                               .gradient_is_zero = TRUE,
-                               .describe = describe_iota,
-                               .equal = equal_iota,
-                               .hash = hash_iota };
+const LoomPrim loom_prim_iota = { .name = "iota",
+                                  .separates_positions = loom_positions_iota,
+                                  .doc = "Counts along an axis.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomIotaTo),
+                                  .max_out = 1,
+                                  .infer = infer_iota,
+                                  .gradient_is_zero = TRUE,
+                                  .attrs = iota_attrs };
 
 static gboolean
 infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -122,44 +86,31 @@ infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-static char *
-describe_random (const void *attrs)
+/* Integers have no kind. */
+static void
+describe_random (GString *to, const void *attrs)
 {
+  static const char *const kinds[] = { "uniform", "normal", "exponential", "mask" };
   const LoomRandomTo *a = attrs;
 
-  static const char *const kinds[] = { "uniform", "normal", "exponential", "mask" };
-
-  return g_strdup_printf ("%s stream=%016" G_GINT64_MODIFIER "x",
+  g_string_append_printf (to, "%s stream=%016" G_GINT64_MODIFIER "x",
                           a->dtype == LOOM_I64 ? "whole" : kinds[a->kernel.kind], (guint64)a->kernel.stream);
 }
 
-static gboolean
-equal_random (const void *a, const void *b)
-{
-  const LoomRandomTo *x = a, *y = b;
+static const LoomAttr random_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomRandomTo, kernel.kind), LOOM_ATTR (NULL, BITS, LoomRandomTo, kernel.stream),
+        LOOM_ATTR (NULL, DTYPE, LoomRandomTo, dtype), LOOM_ATTR (NULL, DIMS, LoomRandomTo, to), LOOM_ATTR_LAST };
 
-  return x->dtype == y->dtype && loom_same_dims (&x->to, &y->to) && x->kernel.kind == y->kernel.kind
-         && x->kernel.stream == y->kernel.stream;
-}
-
-/* All random calls of a graph read the same seed and step, so only their attributes differ. */
-static guint
-hash_random (const void *attrs)
-{
-  return loom_hash_int (0, ((const LoomRandomTo *)attrs)->kernel.stream);
-}
-
-static const LoomPrim random_prim = { .name = "random",
-                                      .doc = "Numbers that depend only on seed, stream, step and position.",
-                                      .tier = LOOM_TIER_CORE,
-                                      .flags = LOOM_PRIM_RANDOM,
-                                      .attrs_size = sizeof (LoomRandomTo),
-                                      .max_out = 1,
-                                      .infer = infer_random,
-                                      .gradient_is_zero = TRUE,
-                                      .describe = describe_random,
-                                      .equal = equal_random,
-                                      .hash = hash_random };
+const LoomPrim loom_prim_random = { .name = "random",
+                                    .doc = "Numbers that depend only on seed, stream, step and position.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .flags = LOOM_PRIM_RANDOM,
+                                    .attrs_size = sizeof (LoomRandomTo),
+                                    .max_out = 1,
+                                    .infer = infer_random,
+                                    .gradient_is_zero = TRUE,
+                                    .attrs = random_attrs,
+                                    .describe = describe_random };
 
 static gboolean
 infer_require (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -180,21 +131,14 @@ gradient_require (const LoomGradCall *call)
   return TRUE;
 }
 
-static gboolean
-equal_require (const void *a, const void *b)
-{
-  const LoomRequireAttrs *x = a, *y = b;
+static const LoomAttr require_attrs[] = { LOOM_ATTR (NULL, TEXT, LoomRequireAttrs, what), LOOM_ATTR_LAST };
 
-  return strncmp (x->what, y->what, sizeof x->what) == 0;
-}
-
-static const LoomPrim require = { .name = "require",
-                                  .doc = "The value itself; an error if a condition does not hold.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomRequireAttrs),
-                                  .max_out = 1,
-                                  .infer = infer_require,
-                                  .gradient = gradient_require,
-                                  .equal = equal_require };
-
-const LoomPrim *const loom_prims_source[] = { &fill, &iota, &random_prim, &require, NULL };
+const LoomPrim loom_prim_require = { .name = "require",
+                                     .separates_positions = loom_positions_always,
+                                     .doc = "The value itself; an error if a condition does not hold.",
+                                     .tier = LOOM_TIER_CORE,
+                                     .attrs_size = sizeof (LoomRequireAttrs),
+                                     .max_out = 1,
+                                     .infer = infer_require,
+                                     .gradient = gradient_require,
+                                     .attrs = require_attrs };

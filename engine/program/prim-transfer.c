@@ -54,54 +54,66 @@ infer_broadcast (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTe
   return TRUE;
 }
 
-static char *
-describe (const char *what, const LoomTransferAttrs *a)
+static const LoomAttr transfer_attrs[] = { LOOM_ATTR (NULL, INT, LoomTransferAttrs, rank),
+                                           LOOM_ATTR (NULL, INT, LoomTransferAttrs, tag),
+                                           LOOM_ATTR (NULL, INT, LoomTransferAttrs, micro),
+                                           LOOM_ATTR (NULL, INT, LoomTransferAttrs, exchange_slot),
+                                           LOOM_ATTR (NULL, DTYPE, LoomTransferAttrs, dtype),
+                                           LOOM_ATTR (NULL, DIMS, LoomTransferAttrs, to),
+                                           LOOM_ATTR_LAST };
+
+static void
+describe_rank (GString *to, const char *direction, const LoomTransferAttrs *a)
 {
-  return a->micro < 0 ? g_strdup_printf ("%s rank %d", what, a->rank)
-                      : g_strdup_printf ("%s rank %d, micro-batch %d", what, a->rank, a->micro + 1);
+  g_string_append_printf (to, "%s rank %d", direction, a->rank);
+  if (a->micro >= 0)
+    g_string_append_printf (to, ", micro-batch %d", a->micro + 1);
 }
 
-static char *
-describe_to (const void *attrs)
+static void
+describe_to (GString *to, const void *attrs)
 {
-  return describe ("to", attrs);
+  describe_rank (to, "to", attrs);
 }
 
-static char *
-describe_from (const void *attrs)
+static void
+describe_from (GString *to, const void *attrs)
 {
-  return describe ("from", attrs);
+  describe_rank (to, "from", attrs);
 }
 
-static const LoomPrim send_prim = { .name = "send",
-                                    .doc = "Sends a value to another rank; the result is empty.",
-                                    .purpose = "The exchange between stages",
-                                    .tier = LOOM_TIER_CORE,
-                                    .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
-                                    .attrs_size = sizeof (LoomTransferAttrs),
-                                    .max_out = 1,
-                                    .infer = infer_send,
-                                    .describe = describe_to };
-
-static const LoomPrim receive = { .name = "receive",
-                                  .doc = "Receives a value from another rank.",
+const LoomPrim loom_prim_send = { .name = "send",
+                                  .doc = "Sends a value to another rank; the result is empty.",
                                   .purpose = "The exchange between stages",
                                   .tier = LOOM_TIER_CORE,
                                   .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
                                   .attrs_size = sizeof (LoomTransferAttrs),
                                   .max_out = 1,
-                                  .infer = infer_receive,
-                                  .describe = describe_from };
+                                  .infer = infer_send,
+                                  .attrs = transfer_attrs,
+                                  .describe = describe_to };
 
-static const LoomPrim broadcast = { .name = "broadcast",
-                                    .doc = "Sends the value of one rank to all.",
-                                    .purpose = "The exchange between stages",
-                                    .tier = LOOM_TIER_CORE,
-                                    .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
-                                    .attrs_size = sizeof (LoomTransferAttrs),
-                                    .max_out = 1,
-                                    .infer = infer_broadcast,
-                                    .describe = describe_from };
+const LoomPrim loom_prim_receive = { .name = "receive",
+                                     .doc = "Receives a value from another rank.",
+                                     .purpose = "The exchange between stages",
+                                     .tier = LOOM_TIER_CORE,
+                                     .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
+                                     .attrs_size = sizeof (LoomTransferAttrs),
+                                     .max_out = 1,
+                                     .infer = infer_receive,
+                                     .attrs = transfer_attrs,
+                                     .describe = describe_from };
+
+const LoomPrim loom_prim_broadcast = { .name = "broadcast",
+                                       .doc = "Sends the value of one rank to all.",
+                                       .purpose = "The exchange between stages",
+                                       .tier = LOOM_TIER_CORE,
+                                       .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
+                                       .attrs_size = sizeof (LoomTransferAttrs),
+                                       .max_out = 1,
+                                       .infer = infer_broadcast,
+                                       .attrs = transfer_attrs,
+                                       .describe = describe_from };
 
 static gboolean
 infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -117,13 +129,11 @@ infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-static char *
-describe_reduce (const void *attrs)
-{
-  return g_strdup (((const LoomAllReduceAttrs *)attrs)->op == LOOM_REDUCE_MIN ? "min" : "sum");
-}
+static const LoomAttr stage_reduce_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomAllReduceAttrs, n), LOOM_ATTR (NULL, INT, LoomAllReduceAttrs, along),
+        LOOM_ATTR ("", WORD, LoomAllReduceAttrs, op, LOOM_ATTR_WORDS (loom_reduce_words)), LOOM_ATTR_LAST };
 
-static const LoomPrim stage_reduce
+const LoomPrim loom_prim_stage_reduce
     = { .name = "stage_reduce",
         .doc = "Reduces a value over all ranks, as all_reduce does, even if this rank does not read the result.",
         .purpose = "The exchange between stages",
@@ -132,6 +142,4 @@ static const LoomPrim stage_reduce
         .attrs_size = sizeof (LoomAllReduceAttrs),
         .max_out = 1,
         .infer = infer_reduce,
-        .describe = describe_reduce };
-
-const LoomPrim *const loom_prims_transfer[] = { &send_prim, &receive, &broadcast, &stage_reduce, NULL };
+        .attrs = stage_reduce_attrs };

@@ -20,11 +20,9 @@ infer_grad_stats (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
   return TRUE;
 }
 
-static char *
-describe_count (const void *attrs)
-{
-  return g_strdup_printf ("n=%d", *(const int *)attrs);
-}
+/* The attributes of grad_stats and undo_step. */
+static const LoomAttr count_attrs[] = { LOOM_ATTR ("n", INT, LoomGradStatsAttrs, n), LOOM_ATTR_LAST };
+G_STATIC_ASSERT (sizeof (LoomUndoAttrs) == sizeof (LoomGradStatsAttrs));
 
 static double
 flops_per_operand (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
@@ -36,25 +34,16 @@ flops_per_operand (const void *attrs, guint n_in, const LoomTensorDesc *in, cons
   return sum;
 }
 
-static gboolean
-equal_grad_stats (const void *a, const void *b)
-{
-  const LoomGradStatsAttrs *x = a, *y = b;
-
-  return x->n == y->n;
-}
-
-static const LoomPrim grad_stats = { .name = "grad_stats",
-                                     .doc = "Sum of squares of all gradients, and whether all are finite.",
-                                     .purpose = "The norm of the gradients",
-                                     .tier = LOOM_TIER_CORE,
-                                     .attrs_size = sizeof (LoomGradStatsAttrs),
-                                     .sharding = loom_shard_grad_stats,
-                                     .max_out = 2,
-                                     .infer = infer_grad_stats,
-                                     .describe = describe_count,
-                                     .flops = flops_per_operand,
-                                     .equal = equal_grad_stats };
+const LoomPrim loom_prim_grad_stats = { .name = "grad_stats",
+                                        .doc = "Sum of squares of all gradients, and whether all are finite.",
+                                        .purpose = "The norm of the gradients",
+                                        .tier = LOOM_TIER_CORE,
+                                        .attrs_size = sizeof (LoomGradStatsAttrs),
+                                        .sharding = loom_shard_grad_stats,
+                                        .max_out = 2,
+                                        .infer = infer_grad_stats,
+                                        .attrs = count_attrs,
+                                        .flops = flops_per_operand };
 
 static gboolean
 infer_gate (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -68,7 +57,7 @@ infer_gate (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return TRUE;
 }
 
-static const LoomPrim update_gate
+const LoomPrim loom_prim_update_gate
     = { .name = "update_gate",
         .doc = "Whether a step may write: its numbers are finite, and no fault was raised.",
         .purpose = "The check of loss and gradients",
@@ -126,24 +115,20 @@ infer_sgd (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDe
   return infer_step (a->n, a->momentum ? 1 : 0, 7, n_in, in, out, n_out, why);
 }
 
-static char *
-describe_sgd (const void *attrs)
-{
-  const LoomSgdAttrs *a = attrs;
+static const LoomAttr sgd_attrs[]
+    = { LOOM_ATTR ("n", INT, LoomSgdAttrs, n), LOOM_ATTR ("momentum", FLAG, LoomSgdAttrs, momentum),
+        LOOM_ATTR ("nesterov", FLAG, LoomSgdAttrs, nesterov), LOOM_ATTR ("maximize", FLAG, LoomSgdAttrs, maximize),
+        LOOM_ATTR_LAST };
 
-  return g_strdup_printf ("n=%d%s%s%s", a->n, a->momentum ? " momentum" : "", a->nesterov ? " nesterov" : "",
-                          a->maximize ? " maximize" : "");
-}
-
-static const LoomPrim sgd_step = { .name = "sgd_step",
-                                   .doc = "Stochastic gradient descent on many tensors.",
-                                   .tier = LOOM_TIER_CORE,
-                                   .attrs_size = sizeof (LoomSgdAttrs),
-                                   .sharding = loom_shard_step,
-                                   .infer = infer_sgd,
-                                   .describe = describe_sgd,
-                                   .flops = flops_per_operand,
-                                   .updates = updates_list };
+const LoomPrim loom_prim_sgd_step = { .name = "sgd_step",
+                                      .doc = "Stochastic gradient descent on many tensors.",
+                                      .tier = LOOM_TIER_CORE,
+                                      .attrs_size = sizeof (LoomSgdAttrs),
+                                      .sharding = loom_shard_step,
+                                      .infer = infer_sgd,
+                                      .attrs = sgd_attrs,
+                                      .flops = flops_per_operand,
+                                      .updates = updates_list };
 
 /* Operands: p and g of n tensors each, three scalars. Results: the new p in p's memory, the old p in g's memory, and
  * grad_stats of g. */
@@ -169,13 +154,9 @@ infer_sgd_logged (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
   return TRUE;
 }
 
-static char *
-describe_sgd_logged (const void *attrs)
-{
-  const LoomSgdLoggedAttrs *a = attrs;
-
-  return g_strdup_printf ("n=%d%s", a->n, a->maximize ? " maximize" : "");
-}
+static const LoomAttr sgd_logged_attrs[]
+    = { LOOM_ATTR ("n", INT, LoomSgdLoggedAttrs, n), LOOM_ATTR ("maximize", FLAG, LoomSgdLoggedAttrs, maximize),
+        LOOM_ATTR_LAST };
 
 /* The first results overwrite weights and gradients; the statistics have their own memory. */
 static guint
@@ -186,14 +167,14 @@ updates_both (const void *attrs, guint result)
   return result < 2 * (guint)a->n ? result : LOOM_UPDATES_NOTHING;
 }
 
-static const LoomPrim sgd_step_logged
+const LoomPrim loom_prim_sgd_step_logged
     = { .name = "sgd_step_logged",
         .doc = "Stochastic gradient descent that reads each gradient once and keeps the old weight in its memory.",
         .purpose = "The optimizer's step",
         .tier = LOOM_TIER_CORE,
         .attrs_size = sizeof (LoomSgdLoggedAttrs),
         .infer = infer_sgd_logged,
-        .describe = describe_sgd_logged,
+        .attrs = sgd_logged_attrs,
         .flops = flops_per_operand,
         .updates = updates_both };
 
@@ -223,14 +204,14 @@ updates_first (const void *attrs, guint result)
   return result;
 }
 
-static const LoomPrim undo_step = { .name = "undo_step",
-                                    .doc = "Restores the old weights if a gradient is not finite.",
-                                    .purpose = "The optimizer's step",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomUndoAttrs),
-                                    .infer = infer_undo,
-                                    .describe = describe_count,
-                                    .updates = updates_first };
+const LoomPrim loom_prim_undo_step = { .name = "undo_step",
+                                       .doc = "Restores the old weights if a gradient is not finite.",
+                                       .purpose = "The optimizer's step",
+                                       .tier = LOOM_TIER_CORE,
+                                       .attrs_size = sizeof (LoomUndoAttrs),
+                                       .infer = infer_undo,
+                                       .attrs = count_attrs,
+                                       .updates = updates_first };
 
 static gboolean
 infer_adam (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -240,24 +221,20 @@ infer_adam (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return infer_step (a->n, a->amsgrad ? 3 : 2, 8, n_in, in, out, n_out, why);
 }
 
-static char *
-describe_adam (const void *attrs)
-{
-  const LoomAdamAttrs *a = attrs;
+static const LoomAttr adam_attrs[]
+    = { LOOM_ATTR ("n", INT, LoomAdamAttrs, n), LOOM_ATTR ("decoupled", FLAG, LoomAdamAttrs, decoupled),
+        LOOM_ATTR ("amsgrad", FLAG, LoomAdamAttrs, amsgrad), LOOM_ATTR ("maximize", FLAG, LoomAdamAttrs, maximize),
+        LOOM_ATTR_LAST };
 
-  return g_strdup_printf ("n=%d%s%s%s", a->n, a->decoupled ? " decoupled" : "", a->amsgrad ? " amsgrad" : "",
-                          a->maximize ? " maximize" : "");
-}
-
-static const LoomPrim adam_step = { .name = "adam_step",
-                                    .doc = "Adam or AdamW on many tensors.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomAdamAttrs),
-                                    .sharding = loom_shard_step,
-                                    .infer = infer_adam,
-                                    .describe = describe_adam,
-                                    .flops = flops_per_operand,
-                                    .updates = updates_list };
+const LoomPrim loom_prim_adam_step = { .name = "adam_step",
+                                       .doc = "Adam or AdamW on many tensors.",
+                                       .tier = LOOM_TIER_CORE,
+                                       .attrs_size = sizeof (LoomAdamAttrs),
+                                       .sharding = loom_shard_step,
+                                       .infer = infer_adam,
+                                       .attrs = adam_attrs,
+                                       .flops = flops_per_operand,
+                                       .updates = updates_list };
 
 static gboolean
 infer_other (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -267,27 +244,22 @@ infer_other (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensor
   return infer_step (a->n, (guint)loom_step_states (a), (guint)loom_step_scalars (a) + 3, n_in, in, out, n_out, why);
 }
 
-static char *
-describe_other (const void *attrs)
-{
-  const LoomStepAttrs *a = attrs;
-
-  return g_strdup_printf ("n=%d%s%s%s%s", a->n, a->momentum ? " momentum" : "", a->centered ? " centered" : "",
-                          a->decoupled ? " decoupled" : "", a->maximize ? " maximize" : "");
-}
+static const LoomAttr step_attrs[] = { LOOM_ATTR ("n", INT, LoomStepAttrs, n),
+                                       LOOM_ATTR (NULL, INT, LoomStepAttrs, kind),
+                                       LOOM_ATTR ("momentum", FLAG, LoomStepAttrs, momentum),
+                                       LOOM_ATTR ("centered", FLAG, LoomStepAttrs, centered),
+                                       LOOM_ATTR ("decoupled", FLAG, LoomStepAttrs, decoupled),
+                                       LOOM_ATTR ("maximize", FLAG, LoomStepAttrs, maximize),
+                                       LOOM_ATTR_LAST };
 
 #define STEP(name_, scalars)                                                                                           \
-  static const LoomPrim name_##_step = { .name = #name_ "_step",                                                       \
-                                         .doc = "A step of " #name_ " on many tensors.",                               \
-                                         .tier = LOOM_TIER_CORE,                                                       \
-                                         .attrs_size = sizeof (LoomStepAttrs),                                         \
-                                         .sharding = loom_shard_step_by_kind,                                          \
-                                         .infer = infer_other,                                                         \
-                                         .describe = describe_other,                                                   \
-                                         .flops = flops_per_operand,                                                   \
-                                         .updates = updates_list };
+  const LoomPrim loom_prim_##name_##_step = { .name = #name_ "_step",                                                  \
+                                              .doc = "A step of " #name_ " on many tensors.",                          \
+                                              .tier = LOOM_TIER_CORE,                                                  \
+                                              .attrs_size = sizeof (LoomStepAttrs),                                    \
+                                              .sharding = loom_shard_step_by_kind,                                     \
+                                              .infer = infer_other,                                                    \
+                                              .attrs = step_attrs,                                                     \
+                                              .flops = flops_per_operand,                                              \
+                                              .updates = updates_list };
 LOOM_STEPS (STEP)
-
-#define ENTRY(name, scalars) &name##_step,
-const LoomPrim *const loom_prims_update[]
-    = { &grad_stats, &update_gate, &sgd_step, &sgd_step_logged, &undo_step, &adam_step, LOOM_STEPS (ENTRY) NULL };

@@ -143,11 +143,10 @@ infer_visit (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensor
   return TRUE;
 }
 
-static char *
-describe_visit (const void *attrs)
+static void
+describe_visit (GString *text, const void *attrs)
 {
   const LoomVisitAttrs *a = attrs;
-  GString *text = g_string_new (NULL);
 
   g_string_append_printf (text, "bodies=%u instructions=", a->n_branches);
   for (guint b = 0; b < a->n_branches; b++)
@@ -156,7 +155,6 @@ describe_visit (const void *attrs)
     g_string_append_printf (text, " rows=%u links=%u%s", a->n_rows, a->n_links, a->down ? " down" : "");
   for (guint k = 0; k < a->n_sizes; k++)
     g_string_append_printf (text, "%s%" G_GINT64_FORMAT, k > 0 ? "," : " sizes=", a->size[k]);
-  return g_string_free (text, FALSE);
 }
 
 /* Each row is visited once; branches are assumed to be chosen equally often. */
@@ -171,20 +169,24 @@ flops_visit (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loom
   return sum / a->n_branches;
 }
 
-static gboolean
-equal_visit (const void *a, const void *b)
-{
-  const LoomVisitAttrs *x = a, *y = b;
-
-  for (guint k = 0; k < LOOM_VISIT_MAX_BODIES; k++)
-    if (x->body[k] != y->body[k])
-      return FALSE;
-  return x->n_branches == y->n_branches && x->n_sizes == y->n_sizes && loom_same_ints (x->n_sizes, x->size, y->size)
-         && x->n_zeroed == y->n_zeroed && x->n_rows == y->n_rows && x->n_links == y->n_links
-         && x->n_counters == y->n_counters && x->n_whole == y->n_whole && x->slots == y->slots && x->n_sums == y->n_sums
-         && x->n_row_results == y->n_row_results && x->levels == y->levels && x->down == y->down
-         && x->is_gradient == y->is_gradient && x->recompute == y->recompute;
-}
+static const LoomAttr visit_attrs[]
+    = { LOOM_ATTR (NULL, INT, LoomVisitAttrs, n_branches),
+        LOOM_ATTR (NULL, INT, LoomVisitAttrs, n_sizes),
+        LOOM_ATTR_ARRAY (NULL, PROGRAM, LoomVisitAttrs, body),
+        LOOM_ATTR_ARRAY (NULL, INT, LoomVisitAttrs, size, LOOM_ATTR_USED (LoomVisitAttrs, n_sizes)),
+        LOOM_ATTR (NULL, INT, LoomVisitAttrs, n_zeroed),
+        LOOM_ATTR (NULL, INT, LoomVisitAttrs, n_rows),
+        LOOM_ATTR (NULL, INT, LoomVisitAttrs, n_links),
+        LOOM_ATTR (NULL, INT, LoomVisitAttrs, n_counters),
+        LOOM_ATTR (NULL, INT, LoomVisitAttrs, n_whole),
+        LOOM_ATTR (NULL, INT, LoomVisitAttrs, slots),
+        LOOM_ATTR (NULL, INT, LoomVisitAttrs, n_sums),
+        LOOM_ATTR (NULL, INT, LoomVisitAttrs, n_row_results),
+        LOOM_ATTR (NULL, FLAG, LoomVisitAttrs, levels),
+        LOOM_ATTR (NULL, FLAG, LoomVisitAttrs, down),
+        LOOM_ATTR (NULL, FLAG, LoomVisitAttrs, is_gradient),
+        LOOM_ATTR (NULL, FLAG, LoomVisitAttrs, recompute),
+        LOOM_ATTR_LAST };
 
 static LoomProgram **
 bodies_of_visit (gpointer attrs, guint *n)
@@ -199,31 +201,30 @@ distinct_of_visit (gconstpointer attrs)
   return ((const LoomVisitAttrs *)attrs)->n_branches;
 }
 
-static const LoomPrim one_of = { .name = "switch",
-                                 .doc = "Runs the body with the given number.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomVisitAttrs),
-                                 .infer = infer_visit,
-                                 .gradient = loom_visit_gradient,
-                                 .describe = describe_visit,
-                                 .flops = flops_visit,
-                                 .precision = LOOM_PRECISION_F32,
-                                 .equal = equal_visit,
-                                 .bodies = bodies_of_visit,
-                                 .n_distinct = distinct_of_visit };
+const LoomPrim loom_prim_switch = { .name = "switch",
+                                    .doc = "Runs the body with the given number.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomVisitAttrs),
+                                    .infer = infer_visit,
+                                    .gradient = loom_visit_gradient,
+                                    .attrs = visit_attrs,
+                                    .describe = describe_visit,
+                                    .flops = flops_visit,
+                                    .precision = LOOM_PRECISION_F32,
+                                    .bodies = bodies_of_visit,
+                                    .n_distinct = distinct_of_visit };
 
-static const LoomPrim visit = { .name = "visit",
-                                .doc = "Runs a body for each group of rows: those that chose it, or a level of trees.",
-                                .tier = LOOM_TIER_CORE,
-                                .attrs_size = sizeof (LoomVisitAttrs),
-                                .infer = infer_visit,
-                                .gradient = loom_visit_gradient,
-                                .sharding = loom_shard_visit,
-                                .describe = describe_visit,
-                                .flops = flops_visit,
-                                .precision = LOOM_PRECISION_F32,
-                                .equal = equal_visit,
-                                .bodies = bodies_of_visit,
-                                .n_distinct = distinct_of_visit };
-
-const LoomPrim *const loom_prims_visit[] = { &one_of, &visit, NULL };
+const LoomPrim loom_prim_visit
+    = { .name = "visit",
+        .doc = "Runs a body for each group of rows: those that chose it, or a level of trees.",
+        .tier = LOOM_TIER_CORE,
+        .attrs_size = sizeof (LoomVisitAttrs),
+        .infer = infer_visit,
+        .gradient = loom_visit_gradient,
+        .sharding = loom_shard_visit,
+        .attrs = visit_attrs,
+        .describe = describe_visit,
+        .flops = flops_visit,
+        .precision = LOOM_PRECISION_F32,
+        .bodies = bodies_of_visit,
+        .n_distinct = distinct_of_visit };

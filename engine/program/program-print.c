@@ -38,7 +38,7 @@ static void
 append_instr (GString *s, const LoomProgram *p, const LoomInstr *instr)
 {
   gsize start = s->len;
-  g_autofree char *attrs = instr->prim->describe != NULL ? instr->prim->describe (instr->attrs) : NULL;
+  g_autofree char *attrs = loom_prim_describe (instr->prim, instr->attrs);
 
   g_string_append (s, "  ");
   for (guint k = 0; k < instr->n_out; k++)

@@ -1,6 +1,6 @@
 /* The gradient of a scan: a scan in the other direction, backpropagation through time (Werbos, 1990).
  *
- * A `run` program consists of the body followed by the gradients of one iteration, with the cotangents of the body's
+ * The body and the gradients of one iteration form a program (body-gradient.h), with the cotangents of the body's
  * results as further inputs. Values that the gradients read are kept: the forward scan gets them as additional stacked
  * results, and the backward body takes them as sequences (with `recompute` it takes the body's inputs and computes the
  * rest again). Cotangents of carried values are carried backwards.
@@ -17,78 +17,18 @@ index_of_sequence (const ScanGradient *s, guint k)
   return s->attrs.n_carried + k;
 }
 
-static gboolean
-is_float (const LoomProgram *p, LoomValue v)
-{
-  return loom_dtype_is_float (value_desc (p, v)->dtype);
-}
-
-static LoomValue
-add_input (LoomProgram *p, const char *name, const LoomTensorDesc *d)
-{
-  return loom_program_input (p, name, d->dtype, d->rank, d->dim);
-}
-
 /* ---- one iteration and its gradients ---------------------------------------- */
-
-static void
-copy_body (ScanGradient *s)
-{
-  const LoomProgram *body = s->attrs.body;
-
-  s->run = loom_program_new ();
-  loom_program_set_float (s->run, loom_program_get_float (body));
-  loom_program_set_tf32 (s->run, loom_program_get_tf32 (body));
-  s->input = g_new0 (LoomValue, s->n_in + 1);
-  s->map = g_new0 (LoomValue, loom_program_n_values (body) + 1);
-  for (guint i = 0; i < s->n_in; i++)
-    {
-      const LoomProgramInput *from = loom_program_get_input (body, i);
-
-      s->input[i] = add_input (s->run, from->name, value_desc (body, from->value));
-    }
-  loom_program_inline (s->run, body, s->input, s->map);
-  loom_program_inline_ports (s->run, body, s->map);
-  s->n_forward = loom_program_n_instrs (s->run);
-}
-
-static gboolean
-is_wanted (const ScanGradient *s, guint i)
-{
-  return is_float (s->run, s->input[i]) && (i < s->attrs.n_carried || s->call->needed[i]);
-}
 
 static gboolean
 differentiate_run (ScanGradient *s)
 {
-  guint n_out = s->attrs.n_carried + s->attrs.n_stacked, n_of = 0, n_wrt = 0;
-  g_autofree LoomValue *of = g_new0 (LoomValue, n_out + 1), *seed = g_new0 (LoomValue, n_out + 1);
-  g_autofree LoomValue *wrt = g_new0 (LoomValue, s->n_in + 1), *grads = g_new0 (LoomValue, s->n_in + 1);
-  g_autofree guint *which = g_new0 (guint, s->n_in + 1);
+  g_autofree gboolean *of = g_new0 (gboolean, s->b.n_out + 1), *wanted = g_new0 (gboolean, s->n_in + 1);
 
-  for (guint o = 0; o < n_out; o++)
-    {
-      LoomValue v = scan_output (s, o);
-      gboolean is_carried = o < s->attrs.n_carried;
-      g_autofree char *name = g_strdup_printf ("grad.%u", o);
-
-      if (!is_float (s->run, v) || (!is_carried && s->call->grad[o] == 0))
-        continue;
-      seed[n_of] = add_input (s->run, name, value_desc (s->run, v));
-      *(is_carried ? &s->carried[o] : &s->stacked[o - s->attrs.n_carried]) = seed[n_of];
-      of[n_of++] = v;
-    }
+  for (guint o = 0; o < s->b.n_out; o++)
+    of[o] = o < s->attrs.n_carried || s->call->grad[o] != 0;
   for (guint i = 0; i < s->n_in; i++)
-    if (is_wanted (s, i))
-      {
-        which[n_wrt] = i;
-        wrt[n_wrt++] = s->input[i];
-      }
-  if (!loom_differentiate_sum (s->run, n_of, of, seed, n_wrt, wrt, grads, s->call->error))
-    return FALSE;
-  for (guint k = 0; k < n_wrt; k++)
-    s->grad[which[k]] = grads[k];
-  return TRUE;
+    wanted[i] = i < s->attrs.n_carried || s->call->needed[i];
+  return body_gradient_differentiate (&s->b, of, wanted, s->call->error);
 }
 
 /* ---- gradients of whole operands -------------------------------------------- */
@@ -133,11 +73,11 @@ sum_over_iterations (const LoomProgram *run, const LoomInstr *instr, LoomProgram
 static void
 find_factors (ScanGradient *s, ScanTerm *t)
 {
-  const LoomInstr *instr = summand_producer (s->run, t->part);
+  const LoomInstr *instr = summand_producer (s->b.run, t->part);
 
   if (s->attrs.no_hoist || instr == NULL || instr->prim->sum_over_iterations == NULL
       || loom_instr_n_operands (instr) > G_N_ELEMENTS (t->factor)
-      || !sum_over_iterations (s->run, instr, NULL, NULL, NULL))
+      || !sum_over_iterations (s->b.run, instr, NULL, NULL, NULL))
     return;
   t->n_factors = loom_instr_n_operands (instr);
   for (guint k = 0; k < t->n_factors; k++)
@@ -147,11 +87,11 @@ find_factors (ScanGradient *s, ScanTerm *t)
 static void
 add_terms (ScanGradient *s, guint operand, LoomValue part)
 {
-  const LoomInstr *instr = producer_of (s->run, part);
+  const LoomInstr *instr = producer_of (s->b.run, part);
   ScanTerm t = { .operand = operand, .part = part };
 
   if (instr != NULL && instr->prim->scalar == LOOM_SCALAR_ADD && (instr->prim->flags & LOOM_PRIM_ELEMENTWISE)
-      && loom_desc_same_shape (value_desc (s->run, instr->in[0]), value_desc (s->run, instr->in[1])))
+      && loom_desc_same_shape (value_desc (s->b.run, instr->in[0]), value_desc (s->b.run, instr->in[1])))
     {
       add_terms (s, operand, instr->in[0]);
       add_terms (s, operand, instr->in[1]);
@@ -166,7 +106,7 @@ static gboolean
 is_stacked_anyway (const ScanGradient *s, LoomValue v)
 {
   for (guint k = 0; k < s->attrs.n_sequences; k++)
-    if (s->grad[index_of_sequence (s, k)] == v)
+    if (s->b.grad[index_of_sequence (s, k)] == v)
       return TRUE;
   for (guint k = 0; k < s->terms->len; k++)
     {
@@ -206,13 +146,13 @@ extend_forward (ScanGradient *s, guint n, const LoomValue *value, LoomValue *sta
   LoomScanAttrs attrs = s->attrs;
 
   for (guint o = 0; o < before; o++)
-    out[o] = scan_output (s, o);
+    out[o] = body_gradient_output (&s->b, o);
   for (guint k = 0; k < n; k++)
     if (scan_find_stacked (s, value[k]) == s->attrs.n_stacked)
       out[before + n_new++] = value[k];
   if (n_new > 0)
     {
-      attrs.body = loom_program_extract (s->run, s->n_in, s->input, before + n_new, out);
+      attrs.body = loom_program_extract (s->b.run, s->n_in, s->b.input, before + n_new, out);
       attrs.n_stacked += n_new;
       loom_program_extend (s->call->p, index, &attrs, made);
       loom_program_unref (attrs.body);
@@ -240,12 +180,6 @@ add_operand (Operands *o, LoomValue in, LoomValue operand)
   g_array_append_val (o->operand, operand);
 }
 
-static LoomValue
-zeros_like (LoomProgram *p, const LoomTensorDesc *d)
-{
-  return loom_fill (p, d->dtype, d->rank, d->dim, 0);
-}
-
 /* TRUE for the first carried term of its operand. The other terms are added to it, in the order of an unrolled
  * program. */
 static gboolean
@@ -269,7 +203,8 @@ add_parts (ScanGradient *s, LoomValue sum, guint operand)
       const ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
 
       if (t->operand == operand && t->n_factors == 0)
-        sum = loom_binary (s->run, LOOM_SCALAR_ADD, sum, loom_cast (s->run, t->part, value_desc (s->run, sum)->dtype));
+        sum = loom_binary (s->b.run, LOOM_SCALAR_ADD, sum,
+                           loom_cast (s->b.run, t->part, value_desc (s->b.run, sum)->dtype));
     }
   return sum;
 }
@@ -283,29 +218,29 @@ add_carried (ScanGradient *s, Operands *o, GArray *out)
 
   for (guint k = 0; k < s->attrs.n_carried; k++)
     {
-      LoomValue grad = s->grad[k];
+      LoomValue grad = s->b.grad[k];
 
-      if (s->carried[k] == 0)
+      if (s->b.seed[k] == 0)
         continue;
-      add_operand (o, s->carried[k],
-                   s->call->grad[k] != 0 ? s->call->grad[k] : zeros_like (p, value_desc (s->run, s->carried[k])));
+      add_operand (o, s->b.seed[k],
+                   s->call->grad[k] != 0 ? s->call->grad[k] : body_zeros_like (p, value_desc (s->b.run, s->b.seed[k])));
       if (grad == 0)
-        grad = zeros_like (s->run, value_desc (s->run, s->carried[k]));
+        grad = body_zeros_like (s->b.run, value_desc (s->b.run, s->b.seed[k]));
       g_array_append_val (out, grad);
     }
   for (guint k = 0; k < s->terms->len; k++)
     {
       const ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
-      LoomTensorDesc d = *value_desc (s->run, t->part);
+      LoomTensorDesc d = *value_desc (s->b.run, t->part);
       g_autofree char *name = g_strdup_printf ("sum.%u", k);
       LoomValue sum, next;
 
       if (!begins_sum (s, k))
         continue;
       d.dtype = dtype_computed (d.dtype);
-      sum = add_input (s->run, name, &d);
+      sum = body_add_input (s->b.run, name, &d);
       next = add_parts (s, sum, t->operand);
-      add_operand (o, sum, zeros_like (p, &d));
+      add_operand (o, sum, body_zeros_like (p, &d));
       g_array_append_val (out, next);
     }
   return o->in->len;
@@ -316,20 +251,20 @@ add_sequences (ScanGradient *s, Operands *o)
 {
   const LoomInstr *instr = s->call->instr;
   guint first = o->in->len, n = 0;
-  g_autofree LoomValue *value = g_new0 (LoomValue, s->kept->len + s->attrs.n_carried + 1);
-  g_autofree LoomValue *stack = g_new0 (LoomValue, s->kept->len + s->attrs.n_carried + 1);
+  g_autofree LoomValue *value = g_new0 (LoomValue, s->b.kept->len + s->attrs.n_carried + 1);
+  g_autofree LoomValue *stack = g_new0 (LoomValue, s->b.kept->len + s->attrs.n_carried + 1);
 
   for (guint i = 0; i < s->attrs.n_carried; i++)
     if (s->reads[i])
-      value[n++] = s->input[i];
-  for (guint k = 0; k < s->kept->len; k++)
-    value[n++] = g_array_index (s->kept, LoomValue, k);
+      value[n++] = s->b.input[i];
+  for (guint k = 0; k < s->b.kept->len; k++)
+    value[n++] = g_array_index (s->b.kept, LoomValue, k);
   extend_forward (s, n, value, stack);
   for (guint k = 0; k < n; k++)
     add_operand (o, value[k], stack[k]);
   for (guint k = 0; k < s->attrs.n_sequences; k++)
     if (s->reads[index_of_sequence (s, k)])
-      add_operand (o, s->input[index_of_sequence (s, k)], instr->in[index_of_sequence (s, k)]);
+      add_operand (o, s->b.input[index_of_sequence (s, k)], instr->in[index_of_sequence (s, k)]);
   for (guint k = 0; k < s->attrs.n_stacked; k++)
     if (s->stacked[k] != 0)
       add_operand (o, s->stacked[k], s->call->grad[s->attrs.n_carried + k]);
@@ -361,12 +296,12 @@ static LoomValue
 sum_term (const ScanGradient *s, const ScanTerm *t, const LoomValue *result)
 {
   LoomProgram *p = s->call->p;
-  const LoomTensorDesc *d = value_desc (s->run, t->part);
+  const LoomTensorDesc *d = value_desc (s->b.run, t->part);
   LoomValue stack[G_N_ELEMENTS (t->factor)], sum = 0;
 
   for (guint k = 0; k < t->n_factors; k++)
     stack[k] = t->stack[k] != 0 ? t->stack[k] : result[t->sequence[k]];
-  sum_over_iterations (s->run, summand_producer (s->run, t->part), p, stack, &sum);
+  sum_over_iterations (s->b.run, summand_producer (s->b.run, t->part), p, stack, &sum);
   return loom_cast (p, loom_reshape (p, sum, d->rank, d->dim), d->dtype);
 }
 
@@ -377,10 +312,10 @@ take_gradients (ScanGradient *s, guint n_sums_at, const LoomValue *result, const
   guint at = 0;
 
   for (guint k = 0; k < s->attrs.n_carried; k++)
-    if (s->carried[k] != 0)
+    if (s->b.seed[k] != 0)
       call->in_grad[k] = result[at++];
   for (guint k = 0; k < s->attrs.n_sequences; k++)
-    if (s->grad[index_of_sequence (s, k)] != 0)
+    if (s->b.grad[index_of_sequence (s, k)] != 0)
       call->in_grad[index_of_sequence (s, k)] = result[stacked_at[k]];
   for (guint k = 0; k < s->terms->len; k++)
     {
@@ -390,7 +325,7 @@ take_gradients (ScanGradient *s, guint n_sums_at, const LoomValue *result, const
       if (t->n_factors == 0 && !begins_sum (s, k))
         continue;
       sum = t->n_factors > 0 ? sum_term (s, t, result)
-                             : loom_cast (call->p, result[n_sums_at++], value_desc (s->run, t->part)->dtype);
+                             : loom_cast (call->p, result[n_sums_at++], value_desc (s->b.run, t->part)->dtype);
       *to = *to == 0 ? sum : loom_binary (call->p, LOOM_SCALAR_ADD, *to, sum);
     }
 }
@@ -410,12 +345,12 @@ emit_backward (ScanGradient *s)
   guint n_sums_at = 0;
 
   for (guint k = 0; k < s->attrs.n_carried; k++)
-    n_sums_at += s->carried[k] != 0;
+    n_sums_at += s->b.seed[k] != 0;
   back.n_carried = add_carried (s, &o, out);
   back.n_sequences = add_sequences (s, &o);
   for (guint k = 0; k < s->attrs.n_sequences; k++)
     {
-      LoomValue grad = s->grad[index_of_sequence (s, k)];
+      LoomValue grad = s->b.grad[index_of_sequence (s, k)];
 
       stacked_at[k] = out->len;
       if (grad != 0)
@@ -427,8 +362,8 @@ emit_backward (ScanGradient *s)
   back.n_stacked = out->len - back.n_carried;
   for (guint i = s->n_in - s->n_whole; i < s->n_in; i++)
     if (s->reads[i])
-      add_operand (&o, s->input[i], s->call->instr->in[i]);
-  back.body = loom_program_extract (s->run, o.in->len, (const LoomValue *)(const void *)o.in->data, out->len,
+      add_operand (&o, s->b.input[i], s->call->instr->in[i]);
+  back.body = loom_program_extract (s->b.run, o.in->len, (const LoomValue *)(const void *)o.in->data, out->len,
                                     (const LoomValue *)(const void *)out->data);
   result = g_new0 (LoomValue, out->len + 1);
   if (out->len > 0)
@@ -447,34 +382,22 @@ loom_scan_gradient (const LoomGradCall *call)
   gboolean ok;
 
   s.n_whole = s.n_in - s.attrs.n_carried - s.attrs.n_sequences;
-  s.carried = g_new0 (LoomValue, s.attrs.n_carried + 1);
-  s.stacked = g_new0 (LoomValue, s.attrs.n_stacked + 1);
-  s.grad = g_new0 (LoomValue, s.n_in + 1);
   s.reads = g_new0 (gboolean, s.n_in + 1);
   s.terms = g_array_new (FALSE, TRUE, sizeof (ScanTerm));
-  s.kept = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  /* Extending the scan replaces its body, so the original is kept. */
-  loom_program_ref (s.attrs.body);
-  copy_body (&s);
+  body_gradient_begin (&s.b, s.attrs.body);
+  s.stacked = s.b.seed + s.attrs.n_carried;
   ok = differentiate_run (&s);
   if (ok)
     {
       for (guint i = s.n_in - s.n_whole; i < s.n_in; i++)
-        if (s.grad[i] != 0)
-          add_terms (&s, i, s.grad[i]);
+        if (s.b.grad[i] != 0)
+          add_terms (&s, i, s.b.grad[i]);
       carry_sums (&s);
       scan_find_saved (&s);
       emit_backward (&s);
     }
-  loom_program_unref (s.attrs.body);
-  loom_program_unref (s.run);
+  body_gradient_clear (&s.b);
   g_array_unref (s.terms);
-  g_array_unref (s.kept);
-  g_free (s.carried);
-  g_free (s.stacked);
-  g_free (s.grad);
   g_free (s.reads);
-  g_free (s.input);
-  g_free (s.map);
   return ok;
 }

@@ -1,12 +1,6 @@
 /* Decides which values of each iteration are kept for a scan's gradient, and which are recomputed. */
 #include "engine/program/scan-private.h"
 
-LoomValue
-scan_output (const ScanGradient *s, guint o)
-{
-  return s->map[loom_program_get_output (s->attrs.body, o)->value];
-}
-
 /* The values that the backward body returns. */
 static GArray *
 backward_results (ScanGradient *s)
@@ -14,8 +8,8 @@ backward_results (ScanGradient *s)
   GArray *out = g_array_new (FALSE, FALSE, sizeof (LoomValue));
 
   for (guint i = 0; i < s->n_in; i++)
-    if (s->grad[i] != 0 && i < s->attrs.n_carried + s->attrs.n_sequences)
-      g_array_append_val (out, s->grad[i]);
+    if (s->b.grad[i] != 0 && i < s->attrs.n_carried + s->attrs.n_sequences)
+      g_array_append_val (out, s->b.grad[i]);
   for (guint k = 0; k < s->terms->len; k++)
     {
       const ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
@@ -31,7 +25,7 @@ guint
 scan_find_stacked (const ScanGradient *s, LoomValue v)
 {
   for (guint o = 0; o < s->attrs.n_stacked; o++)
-    if (scan_output (s, s->attrs.n_carried + o) == v)
+    if (body_gradient_output (&s->b, s->attrs.n_carried + o) == v)
       return o;
   return s->attrs.n_stacked;
 }
@@ -45,12 +39,12 @@ scan_find_stacked (const ScanGradient *s, LoomValue v)
 static void
 find_recomputed (const ScanGradient *s, gboolean *recomputed_instrs)
 {
-  const LoomProgram *p = s->run;
+  const LoomProgram *p = s->b.run;
   g_autofree gsize *bytes = g_new0 (gsize, loom_program_n_values (p) + 1);
 
   for (guint i = 0; i < s->attrs.n_carried; i++)
-    bytes[s->input[i]] = loom_desc_bytes (value_desc (p, s->input[i]));
-  for (guint i = 0; i < s->n_forward; i++)
+    bytes[s->b.input[i]] = loom_desc_bytes (value_desc (p, s->b.input[i]));
+  for (guint i = 0; i < s->b.n_forward; i++)
     {
       const LoomInstr *instr = loom_program_instr (p, i);
       gsize before = 0, after = 0;
@@ -71,33 +65,17 @@ find_recomputed (const ScanGradient *s, gboolean *recomputed_instrs)
 void
 scan_find_saved (ScanGradient *s)
 {
-  const LoomProgram *p = s->run;
+  const LoomProgram *p = s->b.run;
   g_autofree gboolean *wanted = g_new0 (gboolean, loom_program_n_values (p) + 1);
-  g_autofree gboolean *recomputed_instrs = g_new0 (gboolean, s->n_forward + 1);
+  g_autofree gboolean *keeps = g_new0 (gboolean, s->b.n_forward + 1);
   g_autoptr (GArray) out = backward_results (s);
 
-  find_recomputed (s, recomputed_instrs);
+  find_recomputed (s, keeps);
+  for (guint i = 0; i < s->b.n_forward; i++)
+    keeps[i] = !keeps[i] && !s->attrs.recompute;
   for (guint k = 0; k < out->len; k++)
     wanted[g_array_index (out, LoomValue, k)] = TRUE;
-  for (guint i = loom_program_n_instrs (p); i > 0; i--)
-    {
-      const LoomInstr *instr = loom_program_instr (p, i - 1);
-      gboolean any = FALSE;
-
-      for (guint k = 0; k < instr->n_out; k++)
-        any = any || (instr->out[k] != 0 && wanted[instr->out[k]]);
-      if (!any)
-        continue;
-      if (i > s->n_forward || s->attrs.recompute || recomputed_instrs[i - 1])
-        {
-          for (guint k = 0; k < instr->n_in; k++)
-            wanted[instr->in[k]] = TRUE;
-          continue;
-        }
-      for (guint k = 0; k < instr->n_out; k++)
-        if (instr->out[k] != 0 && wanted[instr->out[k]])
-          g_array_append_val (s->kept, instr->out[k]);
-    }
+  body_gradient_find_kept (&s->b, keeps, wanted);
   for (guint i = 0; i < s->n_in; i++)
-    s->reads[i] = wanted[s->input[i]];
+    s->reads[i] = wanted[s->b.input[i]];
 }

@@ -1,10 +1,11 @@
 /* The gradient of switch and visit: the same primitive over the gradients of the bodies. The same data choose the body;
  * for trees the direction is the opposite one, so that a link carries the cotangent back.
  *
- * For each body a `run` program consists of the body followed by its gradients. Values that the gradients read are
+ * Each body and its gradients form a program (body-gradient.h). Values that the gradients read are
  * kept: the forward instruction gets them as additional results, in buffers that all bodies share, since only one body
  * runs on a row. Only values with one row for each row of the body are kept; the backward body computes everything else
  * again, with `recompute` all of it. */
+#include "engine/program/body-gradient.h"
 #include "engine/program/program-visit.h"
 
 /* A buffer for values kept for the gradient. */
@@ -17,15 +18,9 @@ typedef struct
 /* One body with its gradients. */
 typedef struct
 {
-  LoomProgram *run;
+  BodyGradient b;
   gint64 size;
-  guint n_forward;  /* the number of instructions of the run program that are the body's */
-  LoomValue *map;   /* value of the body → value of the run program */
-  LoomValue *input; /* by the body's input: value of the run program */
-  LoomValue *seed;  /* by the body's output: its cotangent, an input of the run program; 0: none */
-  LoomValue *grad;  /* by the body's input: its gradient; 0: none */
-  GArray *kept;     /* LoomValue of the run program: the kept values */
-  GArray *buffer;   /* guint: the buffer of each kept value */
+  GArray *buffer; /* guint: the buffer of each kept value */
 } Run;
 
 typedef struct
@@ -45,24 +40,6 @@ is_visit (const Visit *v)
   return v->attrs.n_sizes > 0;
 }
 
-static LoomProgram *
-body_of (const Visit *v, guint k)
-{
-  return v->attrs.body[k];
-}
-
-static LoomValue
-add_input (LoomProgram *p, const char *name, const LoomTensorDesc *d)
-{
-  return loom_program_input (p, name, d->dtype, d->rank, d->dim);
-}
-
-static LoomValue
-zeros_like (LoomProgram *p, const LoomTensorDesc *d)
-{
-  return loom_fill (p, d->dtype, d->rank, d->dim, 0);
-}
-
 static gboolean
 is_link (const Visit *v, guint input)
 {
@@ -80,81 +57,19 @@ outer_grad (const Visit *v, guint output)
 
 /* ---- one body and its gradients ------------------------------------------------- */
 
-static void
-copy_body (const Visit *v, guint k)
-{
-  const LoomProgram *body = body_of (v, k);
-  Run *r = &v->runs[k];
-
-  r->size = v->attrs.size[k / v->attrs.n_branches];
-  r->run = loom_program_new ();
-  r->kept = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  r->buffer = g_array_new (FALSE, FALSE, sizeof (guint));
-  loom_program_set_float (r->run, loom_program_get_float (body));
-  loom_program_set_tf32 (r->run, loom_program_get_tf32 (body));
-  r->input = g_new0 (LoomValue, v->n_in + 1);
-  r->seed = g_new0 (LoomValue, v->n_out + 1);
-  r->grad = g_new0 (LoomValue, v->n_in + 1);
-  r->map = g_new0 (LoomValue, loom_program_n_values (body) + 1);
-  for (guint i = 0; i < v->n_in; i++)
-    {
-      const LoomProgramInput *from = loom_program_get_input (body, i);
-
-      r->input[i] = add_input (r->run, from->name, value_desc (body, from->value));
-    }
-  loom_program_inline (r->run, body, r->input, r->map);
-  loom_program_inline_ports (r->run, body, r->map);
-  r->n_forward = loom_program_n_instrs (r->run);
-}
-
-static LoomValue
-body_output (const Visit *v, guint k, guint o)
-{
-  return v->runs[k].map[loom_program_get_output (body_of (v, k), o)->value];
-}
-
 static gboolean
-is_wanted (const Visit *v, const Run *r, guint i)
+differentiate_run (Visit *v, Run *r)
 {
-  return loom_dtype_is_float (value_desc (r->run, r->input[i])->dtype)
-         && (is_link (v, i) || v->call->needed[visit_operand (&v->attrs, i)]);
-}
-
-static gboolean
-differentiate_run (Visit *v, guint k)
-{
-  Run *r = &v->runs[k];
-  guint n_of = 0, n_wrt = 0;
-  g_autofree LoomValue *of = g_new0 (LoomValue, v->n_out + 1), *seed = g_new0 (LoomValue, v->n_out + 1);
-  g_autofree LoomValue *wrt = g_new0 (LoomValue, v->n_in + 1), *grads = g_new0 (LoomValue, v->n_in + 1);
-  g_autofree guint *which = g_new0 (guint, v->n_in + 1);
+  g_autofree gboolean *of = g_new0 (gboolean, v->n_out + 1), *wanted = g_new0 (gboolean, v->n_in + 1);
 
   for (guint o = 0; o < v->n_out; o++)
-    {
-      LoomValue value = body_output (v, k, o);
-      g_autofree char *name = g_strdup_printf ("grad.%u", o);
-
-      if (!loom_dtype_is_float (value_desc (r->run, value)->dtype)
-          || (o >= visit_n_links_out (&v->attrs) && outer_grad (v, o) == 0))
-        continue;
-      seed[n_of] = r->seed[o] = add_input (r->run, name, value_desc (r->run, value));
-      of[n_of++] = value;
-    }
+    of[o] = o < visit_n_links_out (&v->attrs) || outer_grad (v, o) != 0;
   for (guint i = 0; i < v->n_in; i++)
-    if (is_wanted (v, r, i))
-      {
-        which[n_wrt] = i;
-        wrt[n_wrt++] = r->input[i];
-      }
-  if (n_of == 0 || n_wrt == 0)
-    return TRUE;
-  if (!loom_differentiate_sum (r->run, n_of, of, seed, n_wrt, wrt, grads, v->call->error))
+    wanted[i] = is_link (v, i) || v->call->needed[visit_operand (&v->attrs, i)];
+  if (!body_gradient_differentiate (&r->b, of, wanted, v->call->error))
     return FALSE;
-  for (guint n = 0; n < n_wrt; n++)
-    {
-      r->grad[which[n]] = grads[n];
-      v->has_grad[which[n]] |= grads[n] != 0;
-    }
+  for (guint i = 0; i < v->n_in; i++)
+    v->has_grad[i] |= r->b.grad[i] != 0;
   return TRUE;
 }
 
@@ -170,11 +85,11 @@ find_sibling (const Visit *v, guint k)
   for (guint other = k % v->attrs.n_branches; other < v->n_bodies; other += v->attrs.n_branches)
     {
       const Run *o = &v->runs[other];
-      gboolean same = other != k && o->size != r->size && o->n_forward == r->n_forward;
+      gboolean same = other != k && o->size != r->size && o->b.n_forward == r->b.n_forward;
 
-      for (guint i = 0; same && i < r->n_forward; i++)
-        same = loom_program_instr (o->run, i)->prim == loom_program_instr (r->run, i)->prim
-               && loom_program_instr (o->run, i)->n_out == loom_program_instr (r->run, i)->n_out;
+      for (guint i = 0; same && i < r->b.n_forward; i++)
+        same = loom_program_instr (o->b.run, i)->prim == loom_program_instr (r->b.run, i)->prim
+               && loom_program_instr (o->b.run, i)->n_out == loom_program_instr (r->b.run, i)->n_out;
       if (same)
         return o;
     }
@@ -191,12 +106,12 @@ has_rows (const Run *r, const Run *sibling, guint i, guint result)
 
   if (sibling == NULL)
     return FALSE;
-  mine = loom_program_instr (r->run, i);
-  other = loom_program_instr (sibling->run, i);
+  mine = loom_program_instr (r->b.run, i);
+  other = loom_program_instr (sibling->b.run, i);
   if (mine->out[result] == 0 || other->out[result] == 0)
     return FALSE;
-  a = value_desc (r->run, mine->out[result]);
-  b = value_desc (sibling->run, other->out[result]);
+  a = value_desc (r->b.run, mine->out[result]);
+  b = value_desc (sibling->b.run, other->out[result]);
   return a->rank > 0 && a->rank == b->rank && a->dim[0] == r->size && b->dim[0] == sibling->size
          && loom_same_ints (a->rank - 1, a->dim + 1, b->dim + 1);
 }
@@ -204,9 +119,9 @@ has_rows (const Run *r, const Run *sibling, guint i, guint result)
 static gboolean
 can_keep (const Visit *v, const Run *r, const Run *sibling, guint i)
 {
-  const LoomInstr *instr = loom_program_instr (r->run, i);
+  const LoomInstr *instr = loom_program_instr (r->b.run, i);
 
-  if (v->attrs.recompute || loom_instr_is_free (r->run, instr))
+  if (v->attrs.recompute || loom_instr_is_free (r->b.run, instr))
     return FALSE;
   for (guint k = 0; is_visit (v) && k < instr->n_out; k++)
     if (instr->out[k] != 0 && !has_rows (r, sibling, i, k))
@@ -214,38 +129,25 @@ can_keep (const Visit *v, const Run *r, const Run *sibling, guint i)
   return TRUE;
 }
 
-/* Finds the values of a body that its gradients need, from the last instruction to the first: an instruction of the
- * gradients needs its operands; a value of the body is kept, or its operands are needed in turn. */
+/* Finds the kept values of a body, and the inputs that its gradients read. */
 static void
 find_kept (Visit *v, guint k)
 {
-  Run *r = &v->runs[k];
+  BodyGradient *b = &v->runs[k].b;
   const Run *sibling = is_visit (v) ? find_sibling (v, k) : NULL;
-  g_autofree gboolean *wanted = g_new0 (gboolean, loom_program_n_values (r->run) + 1);
+  g_autofree gboolean *wanted = g_new0 (gboolean, loom_program_n_values (b->run) + 1);
+  g_autofree gboolean *keeps = g_new0 (gboolean, b->n_forward + 1);
 
+  for (guint i = 0; i < b->n_forward; i++)
+    keeps[i] = can_keep (v, &v->runs[k], sibling, i);
   for (guint i = 0; i < v->n_in; i++)
-    wanted[r->grad[i]] = TRUE;
-  for (guint i = loom_program_n_instrs (r->run); i > 0; i--)
-    {
-      const LoomInstr *instr = loom_program_instr (r->run, i - 1);
-      gboolean any = FALSE, keeps = i <= r->n_forward && can_keep (v, r, sibling, i - 1);
-
-      for (guint n = 0; n < instr->n_out; n++)
-        {
-          gboolean is = instr->out[n] != 0 && wanted[instr->out[n]];
-
-          any |= is;
-          if (is && keeps)
-            g_array_append_val (r->kept, instr->out[n]);
-        }
-      for (guint n = 0; any && !keeps && n < instr->n_in; n++)
-        wanted[instr->in[n]] = TRUE;
-    }
+    wanted[b->grad[i]] = TRUE;
+  body_gradient_find_kept (b, keeps, wanted);
   for (guint i = 0; i < v->n_in; i++)
     {
-      v->reads[i] |= wanted[r->input[i]];
-      if (is_link (v, i) && wanted[r->input[i]])
-        g_array_append_val (r->kept, r->input[i]);
+      v->reads[i] |= wanted[b->input[i]];
+      if (is_link (v, i) && wanted[b->input[i]])
+        g_array_append_val (b->kept, b->input[i]);
     }
 }
 
@@ -253,13 +155,13 @@ find_kept (Visit *v, guint k)
 static gboolean *
 find_linear (const Visit *v, const Run *r)
 {
-  gboolean *linear = g_new0 (gboolean, loom_program_n_values (r->run) + 1);
+  gboolean *linear = g_new0 (gboolean, loom_program_n_values (r->b.run) + 1);
 
   for (guint i = 0; i < v->n_in; i++)
-    linear[r->input[i]] = i < v->attrs.n_zeroed || (is_link (v, i) && v->attrs.is_gradient);
-  for (guint i = 0; i < r->n_forward; i++)
+    linear[r->b.input[i]] = i < v->attrs.n_zeroed || (is_link (v, i) && v->attrs.is_gradient);
+  for (guint i = 0; i < r->b.n_forward; i++)
     {
-      const LoomInstr *instr = loom_program_instr (r->run, i);
+      const LoomInstr *instr = loom_program_instr (r->b.run, i);
       gboolean any = FALSE;
 
       for (guint k = 0; k < instr->n_in; k++)
@@ -278,11 +180,11 @@ assign_buffers (Visit *v, Run *r)
   g_autoptr (GArray) taken = g_array_new (FALSE, TRUE, sizeof (gboolean));
   g_autofree gboolean *linear = find_linear (v, r);
 
-  g_array_set_size (taken, v->buffers->len + r->kept->len);
-  for (guint n = 0; n < r->kept->len; n++)
+  g_array_set_size (taken, v->buffers->len + r->b.kept->len);
+  for (guint n = 0; n < r->b.kept->len; n++)
     {
-      LoomValue value = g_array_index (r->kept, LoomValue, n);
-      KeptBuffer own = { *value_desc (r->run, value), linear[value] };
+      LoomValue value = g_array_index (r->b.kept, LoomValue, n);
+      KeptBuffer own = { *value_desc (r->b.run, value), linear[value] };
       guint at = 0;
 
       if (is_visit (v))
@@ -306,9 +208,9 @@ assign_buffers (Visit *v, Run *r)
 static LoomValue
 kept_at (const Run *r, guint buffer)
 {
-  for (guint n = 0; n < r->kept->len; n++)
+  for (guint n = 0; n < r->b.kept->len; n++)
     if (g_array_index (r->buffer, guint, n) == buffer)
-      return g_array_index (r->kept, LoomValue, n);
+      return g_array_index (r->b.kept, LoomValue, n);
   return 0;
 }
 
@@ -347,16 +249,16 @@ extend_forward (Visit *v, LoomValue *kept)
       Run *r = &v->runs[k];
 
       for (guint o = 0; o < v->n_out; o++)
-        out[o] = body_output (v, k, o);
+        out[o] = body_gradient_output (&r->b, o);
       for (guint i = 0; i < n; i++)
         {
           LoomTensorDesc d = buffer_desc (v, r, i);
 
           out[v->n_out + i] = kept_at (r, i);
           if (out[v->n_out + i] == 0)
-            out[v->n_out + i] = zeros_like (r->run, &d);
+            out[v->n_out + i] = body_zeros_like (r->b.run, &d);
         }
-      attrs->body[k] = loom_program_extract (r->run, v->n_in, r->input, v->n_out + n, out);
+      attrs->body[k] = loom_program_extract (r->b.run, v->n_in, r->b.input, v->n_out + n, out);
     }
   loom_program_extend (p, index, attrs, kept);
   for (guint k = 0; k < v->n_bodies; k++)
@@ -380,7 +282,7 @@ add_body_input (const Visit *v, Operands *o, guint i)
   if (!v->reads[i])
     return;
   for (guint k = 0; k < v->n_bodies; k++)
-    g_array_append_val (o->in[k], v->runs[k].input[i]);
+    g_array_append_val (o->in[k], v->runs[k].b.input[i]);
   g_array_append_val (o->operand, operand);
 }
 
@@ -391,7 +293,7 @@ add_seed (const Visit *v, Operands *o, guint output, LoomValue operand)
     {
       Run *r = &v->runs[k];
 
-      g_array_append_val (o->in[k], r->seed[output]);
+      g_array_append_val (o->in[k], r->b.seed[output]);
     }
   if (operand != 0)
     g_array_append_val (o->operand, operand);
@@ -411,7 +313,7 @@ add_kept (const Visit *v, Operands *o, gboolean is_zeroed, const LoomValue *kept
           LoomValue in = kept_at (r, i);
 
           if (in == 0)
-            in = add_input (r->run, "unused", &d);
+            in = body_add_input (r->b.run, "unused", &d);
           g_array_append_val (o->in[k], in);
         }
       g_array_append_val (o->operand, kept[i]);
@@ -423,7 +325,7 @@ static void
 add_seeds (const Visit *v, Operands *o, guint first, guint end)
 {
   for (guint output = first; output < end; output++)
-    if (v->runs[0].seed[output] != 0)
+    if (v->runs[0].b.seed[output] != 0)
       add_seed (v, o, output, outer_grad (v, output));
 }
 
@@ -469,12 +371,12 @@ add_results (const Visit *v, Run *r, guint first, guint end, gboolean all, GArra
 
   for (guint i = first; i < end; i++)
     {
-      LoomValue grad = r->grad[i];
+      LoomValue grad = r->b.grad[i];
 
       if (!all && !v->has_grad[i])
         continue;
       if (grad == 0)
-        grad = zeros_like (r->run, value_desc (r->run, r->input[i]));
+        grad = body_zeros_like (r->b.run, value_desc (r->b.run, r->b.input[i]));
       g_array_append_val (out, grad);
       n++;
     }
@@ -513,7 +415,7 @@ emit_backward (Visit *v)
       add_results (v, r, a->n_rows, first_whole, TRUE, out);
       back->n_sums = add_results (v, r, first_whole, v->n_in, FALSE, out);
       back->n_row_results = add_results (v, r, 0, a->n_rows, FALSE, out);
-      back->body[k] = loom_program_extract (r->run, o.in[k]->len, (const LoomValue *)(const void *)o.in[k]->data,
+      back->body[k] = loom_program_extract (r->b.run, o.in[k]->len, (const LoomValue *)(const void *)o.in[k]->data,
                                             out->len, (const LoomValue *)(const void *)out->data);
     }
   result = g_new0 (LoomValue, back->n_sums + back->n_row_results + 1);
@@ -541,16 +443,8 @@ visit_clear (Visit *v)
 {
   for (guint k = 0; k < v->n_bodies; k++)
     {
-      Run *r = &v->runs[k];
-
-      loom_program_unref (body_of (v, k));
-      loom_program_unref (r->run);
-      g_array_unref (r->kept);
-      g_array_unref (r->buffer);
-      g_free (r->map);
-      g_free (r->input);
-      g_free (r->seed);
-      g_free (r->grad);
+      body_gradient_clear (&v->runs[k].b);
+      g_array_unref (v->runs[k].buffer);
     }
   g_array_unref (v->buffers);
   g_free (v->runs);
@@ -573,10 +467,12 @@ loom_visit_gradient (const LoomGradCall *call)
   v.buffers = g_array_new (FALSE, FALSE, sizeof (KeptBuffer));
   for (guint k = 0; k < v.n_bodies; k++)
     {
-      /* Extending the instruction replaces its bodies, so the originals are kept. */
-      loom_program_ref (body_of (&v, k));
-      copy_body (&v, k);
-      ok = ok && differentiate_run (&v, k);
+      Run *r = &v.runs[k];
+
+      r->size = v.attrs.size[k / v.attrs.n_branches];
+      r->buffer = g_array_new (FALSE, FALSE, sizeof (guint));
+      body_gradient_begin (&r->b, v.attrs.body[k]);
+      ok = ok && differentiate_run (&v, r);
     }
   for (guint k = 0; ok && k < v.n_bodies; k++)
     find_kept (&v, k);

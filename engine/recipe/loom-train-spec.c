@@ -117,14 +117,18 @@ find_dataset (RecipeReading *r, LoomTrainSpec *spec)
 static const LoomNetNode *
 find_stateful (const LoomNet *net, const LoomNetSource *loss)
 {
-  g_autofree gboolean *needed = loom_net_needed_for (net, loss);
+  g_autofree gboolean *needed = NULL;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *n = loom_net_node (net, i);
 
-      if (needed[i] && n->op != NULL && n->typed && loom_op_has_param (n->op, LOOM_STATEFUL)
-          && loom_infer_bool (loom_net_infer (net, i), LOOM_STATEFUL))
+      if (n->op == NULL || !n->typed || !loom_op_has_param (n->op, LOOM_STATEFUL)
+          || !loom_infer_bool (loom_net_infer (net, i), LOOM_STATEFUL))
+        continue;
+      if (needed == NULL)
+        needed = loom_net_needed_for (net, loss);
+      if (needed[i])
         return n;
     }
   return NULL;

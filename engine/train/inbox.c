@@ -45,12 +45,19 @@ inbox_post (Inbox *self, LoomCommandKind kind, const char *name, double value)
 }
 
 gboolean
+train_request_is_update (const TrainRequest *request)
+{
+  return request->port != NULL && g_str_has_prefix (request->port, TRAIN_PORT_UPDATE);
+}
+
+gboolean
 train_request_needs_state (const TrainRequest *request)
 {
   if (request->call != NULL)
     return FALSE;
-  return request->samples != NULL || strchr (request->port, ':') == NULL || g_str_has_prefix (request->port, "grad:")
-         || g_str_has_prefix (request->port, TRAIN_PORT_NOW) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
+  return request->samples != NULL || request->wants_weights || strchr (request->port, ':') == NULL
+         || g_str_has_prefix (request->port, "grad:") || g_str_has_prefix (request->port, TRAIN_PORT_NOW)
+         || train_request_is_update (request) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
 }
 
 /* A command that pauses the run, at once or after a step. */
@@ -279,6 +286,8 @@ inbox_will_stand (Inbox *self)
   g_mutex_lock (&self->lock);
   for (GList *l = self->commands.head; l != NULL; l = l->next)
     stands = stands || pauses (l->data) || ((const TrainCommand *)l->data)->kind == LOOM_COMMAND_STOP;
+  for (GList *l = self->requests.head; l != NULL; l = l->next)
+    stands = stands || train_request_is_update (l->data);
   g_mutex_unlock (&self->lock);
   return stands;
 }

@@ -16,7 +16,7 @@ typedef struct
   double value;
 } TrainCommand;
 
-/* Queries a port's value, or, with samples, the net's values for them. */
+/* Queries a port's value, or, with samples, the net's values for them, or, with wants_weights, all weights. */
 typedef struct
 {
   const char *port;
@@ -24,6 +24,8 @@ typedef struct
   /* Not NULL: is called on the computing thread between two steps, and port and samples are NULL. */
   gboolean (*call) (gpointer data, GError **error);
   gpointer call_data;
+  gboolean wants_weights;
+  GPtrArray *weights; /* the result of wants_weights: LoomNamedTensor */
   LoomTensor *result;
   gint64 step, epoch;
   double seconds; /* during which the run was paused; for samples */
@@ -96,15 +98,19 @@ gboolean inbox_take_single (Inbox *self);
 gboolean inbox_must_end (Inbox *self);
 /* TRUE if a waiting request needs the state, or the run is paused or will be. */
 gboolean inbox_needs_state (Inbox *self);
-/* TRUE if a command waits for the next step, after which the run is paused. */
+/* TRUE if a command waits for the next step, after which the run is paused, or a request for its updates. */
 gboolean inbox_will_stand (Inbox *self);
 /* TRUE if no step is computed now and none will be before the next command. */
 gboolean inbox_stands (const Inbox *self);
 /* TRUE if the request needs values of the state. Other requests need none, or get them from all ranks in another way.
  */
 gboolean train_request_needs_state (const TrainRequest *request);
+/* TRUE for a weight's update, which the next step provides. */
+gboolean train_request_is_update (const TrainRequest *request);
 
 /* Prefix of a port: the current state, also during a pause. */
 #define TRAIN_PORT_NOW "now:"
+/* Prefix of a weight: its change by the last step. */
+#define TRAIN_PORT_UPDATE "update:"
 
 G_END_DECLS

@@ -14,7 +14,7 @@ seconds_of_call (const LoomProgram *p, const LoomInstr *instr, const LoomPlanDev
   LoomMessage message = { "" };
   guint n_in = loom_instr_n_operands (instr), n;
   g_autofree LoomTensorDesc *desc = g_new0 (LoomTensorDesc, n_in + instr->n_out + 1);
-  g_autofree char *words = instr->prim->describe != NULL ? instr->prim->describe (instr->attrs) : NULL;
+  g_autofree char *words = loom_prim_describe (instr->prim, instr->attrs);
   double least = 0;
 
   if (!loom_plan_spec_of_instr (p, instr, &spec.primitive, &spec.attrs, &store))

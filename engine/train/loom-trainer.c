@@ -304,6 +304,23 @@ loom_trainer_set_breakpoints (LoomTrainer *t, const LoomBreakpoint *list, guint 
   inbox_ask (&t->control.inbox, &request, NULL);
 }
 
+GPtrArray *
+loom_trainer_weights (LoomTrainer *t, LoomTrainerMoment *moment, GError **error)
+{
+  TrainRequest request = { .wants_weights = TRUE };
+
+  inbox_ask (&t->control.inbox, &request, error);
+  if (moment != NULL)
+    *moment = (LoomTrainerMoment){ .step = request.step, .epoch = request.epoch };
+  return request.weights;
+}
+
+const LoomGraph *
+loom_trainer_graph (const LoomTrainer *t)
+{
+  return t->model.graph;
+}
+
 void
 loom_trainer_waits (const LoomTrainer *t, LoomTrainerWaits *waits)
 {

@@ -86,6 +86,10 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * run has several ranks, if the memory was not sufficient for a copy of the weights, or for "now:PORT", the current
  * state.
  *
+ * "update:WEIGHT": the change of a weight by one step, its values after the step without those before it. While the run
+ * continues, the request waits for the next step, before which the weights are copied. *step is N - 1 for the update of
+ * step N. PORT before the first step, in a run of several ranks, or if the memory was not sufficient for a copy.
+ *
  * LOOM_SNAPSHOT_TIMES as the port: the seconds of each node of the net for the fixed batch, forward and backward and
  * unfused, f32 in the order of loom_net_node(). This takes as long as a few steps.
  *
@@ -150,6 +154,13 @@ GArray *loom_trainer_derivatives (LoomTrainer *trainer, const char *port, gint64
  * is taken without a test. Conditions other than not_finite cost about a second forward and backward pass in each step;
  * not_finite costs nothing until a step is not finite, but steps are no longer queued on a GPU. */
 void loom_trainer_set_breakpoints (LoomTrainer *trainer, const LoomBreakpoint *list, guint n);
+
+/* Copies of all weights and buffers, LoomNamedTensor, by which a predictor computes without the trainer
+ * (LoomPredictorOptions.values): averages in place of weights as in an evaluation. Callable like
+ * loom_trainer_snapshot(), and without effect on the run. moment may be NULL; its seconds are 0. (transfer full) */
+GPtrArray *loom_trainer_weights (LoomTrainer *trainer, LoomTrainerMoment *moment, GError **error);
+/* The graph of the run, with all options in its <train>. */
+const LoomGraph *loom_trainer_graph (const LoomTrainer *trainer);
 
 /* On the compute thread (in an observer), or between runs. */
 void loom_trainer_waits (const LoomTrainer *trainer, LoomTrainerWaits *waits);

@@ -67,6 +67,18 @@ serve_samples (TrainObservers *self, TrainRequest *request)
   request->seconds = (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC;
 }
 
+/* ---- weights ---------------------------------------------------------- */
+
+static void
+serve_weights (TrainObservers *self, TrainRequest *request)
+{
+  WatchedState *watched = &self->watched;
+
+  request->weights = watched_state_weights (watched, &request->error);
+  request->step = watched_state_step (watched, &watched->now, TRUE);
+  request->epoch = CLAMP (watched_state_epoch (watched) + 1, 1, self->model->spec->epochs);
+}
+
 /* ---- ports ------------------------------------------------------------ */
 
 /* u8[bytes]. (transfer full) */
@@ -118,6 +130,35 @@ is_weight (const TrainModel *model, const char *port)
   return FALSE;
 }
 
+/* The change of a weight by the last step: the values after it without those before it. (transfer full) */
+static LoomTensor *
+update_of (TrainObservers *self, const char *weight, GError **error)
+{
+  WatchedState *watched = &self->watched;
+  StateCopy *last = watched_state_of_step (watched, TRUE);
+  g_autoptr (LoomTensor) before = NULL, after = NULL;
+
+  if (!is_weight (self->model, weight))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” is no weight, so that steps do not update it.", weight);
+      return NULL;
+    }
+  if (last != &watched->last)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+                   self->reports.group->comm != NULL
+                       ? "Updates are not kept in a run of several ranks. Train with one rank to watch that of “%s”."
+                       : "There is no update of “%s” before the first step, or no memory for the weights before it.",
+                   weight);
+      return NULL;
+    }
+  before = watched_state_slot (watched, last, weight, error);
+  after = before != NULL ? watched_state_slot (watched, &watched->now, weight, error) : NULL;
+  for (gint64 i = 0; after != NULL && i < after->count; i++)
+    loom_tensor_set (after, i, loom_tensor_get (after, i) - loom_tensor_get (before, i));
+  return g_steal_pointer (&after);
+}
+
 static void
 made (gpointer data)
 {
@@ -132,6 +173,8 @@ value_of (TrainObservers *self, StateCopy *of, const char *port, GError **error)
 {
   g_autofree char *text = NULL;
 
+  if (g_str_has_prefix (port, TRAIN_PORT_UPDATE))
+    return update_of (self, port + strlen (TRAIN_PORT_UPDATE), error);
   if (is_weight (self->model, port))
     return watched_state_slot (&self->watched, of, port, error);
   text = text_of (self, port);
@@ -146,7 +189,8 @@ value_of (TrainObservers *self, StateCopy *of, const char *port, GError **error)
     return node_times_measure (self->model, self->data, &self->watched, snapshots_net (self->snapshots),
                                snapshots_sample (self->snapshots), error);
   if (g_str_has_prefix (port, PORT_WORDS))
-    return train_data_words (self->data, self->model, port + strlen (PORT_WORDS), error);
+    return train_data_words (self->data, self->model, snapshots_sample (self->snapshots), port + strlen (PORT_WORDS),
+                             error);
   return snapshots_value (self->snapshots, of, port, error);
 }
 
@@ -156,7 +200,7 @@ serve_port (TrainObservers *self, TrainRequest *request, gboolean stands)
   const gboolean now = g_str_has_prefix (request->port, TRAIN_PORT_NOW);
   const char *port = request->port + (now ? strlen (TRAIN_PORT_NOW) : 0);
   WatchedState *watched = &self->watched;
-  StateCopy *of = watched_state_of_step (watched, stands && !now);
+  StateCopy *of = watched_state_of_step (watched, (stands && !now) || train_request_is_update (request));
 
   request->result = value_of (self, of, port, &request->error);
   if (of == &watched->last && g_error_matches (request->error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
@@ -176,6 +220,11 @@ train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fre
   if (request->samples != NULL)
     {
       serve_samples (self, request);
+      return fresh;
+    }
+  if (request->wants_weights)
+    {
+      serve_weights (self, request);
       return fresh;
     }
   /* Requests of one round share a run of the plan. */

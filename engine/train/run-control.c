@@ -45,7 +45,10 @@ serve (TrainRequest *request, gboolean fresh, gpointer data)
 static gboolean
 can_serve (const TrainRequest *request, gpointer data)
 {
-  return !train_request_needs_state (request) || watched_state_is_ready (&((RunControl *)data)->observers->watched);
+  const WatchedState *watched = &((RunControl *)data)->observers->watched;
+
+  return (!train_request_needs_state (request) || watched_state_is_ready (watched))
+         && (!train_request_is_update (request) || watched_state_can_stand (watched, FALSE));
 }
 
 static gboolean

@@ -256,22 +256,27 @@ find_sequence (const TrainData *data, const TrainModel *model, const char *name,
 }
 
 LoomTensor *
-train_data_words (const TrainData *data, const TrainModel *model, const char *port, GError **error)
+train_data_words (const TrainData *data, const TrainModel *model, const GPtrArray *sample, const char *port,
+                  GError **error)
 {
-  int output = find_sequence (data, model, port, error);
-  g_autoptr (GPtrArray) sample = output >= 0 ? train_data_sample (data, 1, error) : NULL;
+  const char *number = strrchr (port, TRAIN_DATA_SAMPLE_SIGN);
+  g_autofree char *name = number != NULL ? g_strndup (port, (gsize)(number - port)) : g_strdup (port);
+  int output = find_sequence (data, model, name, error);
 
-  if (sample == NULL)
+  if (output < 0)
     return NULL;
   const LoomTensor *tokens = sample->pdata[output];
+  const gint64 length = tokens->dim[1], last = MAX (0, tokens->dim[0] - 1);
+  const gboolean is_vocabulary = number != NULL && number[1] == '*';
+  const gint64 at = number != NULL ? CLAMP (g_ascii_strtoll (number + 1, NULL, 10), 0, last) : 0;
   const char *const *names
       = output == 0 ? loom_dataset_token_names (data->dataset) : loom_dataset_class_names (data->dataset);
   const gint64 n_names = names != NULL ? (gint64)g_strv_length ((char **)names) : 0;
   g_autoptr (GString) text = g_string_new (NULL);
 
-  for (gsize i = 0; i < (gsize)tokens->count; i++)
+  for (gint64 i = 0; i < (is_vocabulary ? n_names : length) && tokens->count > 0; i++)
     {
-      const gint64 token = ((const gint64 *)tokens->data)[i];
+      const gint64 token = is_vocabulary ? i : ((const gint64 *)tokens->data)[at * length + i];
 
       if (token >= n_names)
         g_string_append_printf (text, "%" G_GINT64_FORMAT, token);

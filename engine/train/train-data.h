@@ -34,8 +34,11 @@ LoomSplit train_data_validation (const TrainData *data);
 /* The first n samples for observers, in file order: those of evaluation, else of training. An array of LoomTensor, one
  * per port. */
 GPtrArray *train_data_sample (const TrainData *data, gint64 n, GError **error);
-/* The words of the first of those samples, at a port of the data set with integers [B, T]: UTF-8, u8, each ending with
- * a 0; numbers if the data set has no names, empty for a target that is ignored. PORT for other ports. */
-LoomTensor *train_data_words (const TrainData *data, const TrainModel *model, const char *port, GError **error);
+/* The words of a sample in such an array, at a port of the data set with integers [B, T]: UTF-8, u8, each ending with a
+ * 0; numbers if the data set has no names, empty for a target that is ignored. port: "data.x" for the first sample,
+ * "data.x#3" for the one after three others, "data.x#*" for all names. PORT for other ports. */
+#define TRAIN_DATA_SAMPLE_SIGN '#'
+LoomTensor *train_data_words (const TrainData *data, const TrainModel *model, const GPtrArray *sample, const char *port,
+                              GError **error);
 
 G_END_DECLS

@@ -2,6 +2,7 @@
 #include "engine/train/watched-state.h"
 
 #include "engine/core/loom-error.h"
+#include "engine/interop/loom-safetensors.h"
 #include "engine/program/loom-optimizer.h"
 
 #include <string.h>
@@ -245,6 +246,39 @@ watched_state_slot (WatchedState *self, StateCopy *copy, const char *name, GErro
   LoomTensor *value = g_hash_table_lookup (copy->value, name);
   g_return_val_if_fail (value != NULL, NULL);
   return loom_tensor_ref (value);
+}
+
+/* The slot with the average of a weight if averages are used, else the weight's own. */
+static LoomTensor *
+weight_of (WatchedState *self, const char *name, gboolean averaged, GError **error)
+{
+  g_autofree char *average = g_strconcat (LOOM_SLOT_EMA, name, NULL);
+  const gboolean is_there = averaged && loom_state_find (self->model->state, average) >= 0;
+
+  return watched_state_slot (self, &self->now, is_there ? average : name, error);
+}
+
+GPtrArray *
+watched_state_weights (WatchedState *self, GError **error)
+{
+  const LoomState *state = self->model->state;
+  const gboolean averaged = train_model_has_averages (self->model) && watched_state_step (self, &self->now, TRUE) > 0;
+  g_autoptr (GPtrArray) all = loom_named_tensors_new ();
+
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+
+      loom_state_slot (state, i, &name, &kind, NULL);
+      if (kind != LOOM_SLOT_PARAMETER && kind != LOOM_SLOT_BUFFER)
+        continue;
+      g_autoptr (LoomTensor) value = weight_of (self, name, averaged, error);
+      if (value == NULL)
+        return NULL;
+      g_ptr_array_add (all, loom_named_tensor_new (name, value));
+    }
+  return g_steal_pointer (&all);
 }
 
 gint64

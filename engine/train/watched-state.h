@@ -69,6 +69,9 @@ gboolean watched_state_fill (WatchedState *self, StateCopy *copy, GError **error
 void watched_state_fill_scalars (WatchedState *self, StateCopy *copy);
 /* The whole value of a slot. (transfer full) */
 LoomTensor *watched_state_slot (WatchedState *self, StateCopy *copy, const char *name, GError **error);
+/* Copies of all weights and buffers of the current state, LoomNamedTensor: averages of weights in place of the weights
+ * if there are any and there was a step, as in evaluations. (transfer full) */
+GPtrArray *watched_state_weights (WatchedState *self, GError **error);
 /* The number of updates of the state for a request, and the epoch of the last one. */
 gint64 watched_state_step (const WatchedState *self, const StateCopy *copy, gboolean needs_state);
 gint64 watched_state_epoch (const WatchedState *self);

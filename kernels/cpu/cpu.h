@@ -9,7 +9,6 @@
 
 #include "kernels/backend.h"
 #include "kernels/convert.h"
-#include "kernels/primitives.h"
 #include "kernels/shape.h"
 
 #define ISA_PASTE2(a, b) a##_##b
@@ -134,11 +133,6 @@ int cpu_processors (void);
 int cpu_quota (const char *root, const char *membership);
 
 #ifdef LOOM_ISA
-/* Declared here for the table in cpu-table.c. */
-#define CPU_DECLARE(name) extern const CpuPrimitive ISA (cpu_##name);
-LOOM_PRIMITIVES (CPU_DECLARE)
-#undef CPU_DECLARE
-
 /* Convert between the element types, with a stride of the loaded elements, 0 to repeat one. NULL if there is no such
  * type. */
 typedef void (*CpuLoadF32) (float *to, const void *from, int64_t at, int64_t stride, int64_t n);

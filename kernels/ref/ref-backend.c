@@ -3,7 +3,9 @@
  * Its purpose is to be obviously right. The other back ends are tested against it, and gradients are tested on it in
  * f64; nothing here is optimised. */
 #include "kernels/ref/ref.h"
+#include "kernels/ref/ref-list.h"
 #include "kernels/host.h"
+#include "kernels/optim.h"
 #include "kernels/options.h"
 #include "kernels/virtual.h"
 #include "kernels/upcast.h"
@@ -12,9 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW(name) &ref_##name,
-static const RefPrimitive *const primitives[] = { LOOM_PRIMITIVES (ROW) };
-#undef ROW
+#define DECLARE(name)               extern const RefPrimitive ref_##name;
+#define DECLARE_STEP(name, scalars) DECLARE (name##_step)
+LOOM_ROWS (DECLARE)
+LOOM_STEPS (DECLARE_STEP)
+
+#define ROW(name)               &ref_##name,
+#define ROW_STEP(name, scalars) ROW (name##_step)
+static const RefPrimitive *const primitives[] = { LOOM_ROWS (ROW) LOOM_STEPS (ROW_STEP) };
 
 struct LoomDevice
 {

@@ -1,6 +1,6 @@
 /* Private to kernels/ref: the struct of a reference kernel and the table of primitives.
  *
- * A primitive is one const RefPrimitive in the file of its family; ref-backend.c lists them. A kernel is only a copy of
+ * A primitive is one const RefPrimitive ref_NAME in the file of its family; ref-list.h has their names (rows.sed). A kernel is only a copy of
  * its spec and a function. Loops for float and double are written once in a file NAME.inc.c, which the family file
  * includes twice with T and FN defined. */
 #ifndef LOOM_REF_H
@@ -8,7 +8,6 @@
 
 #include "kernels/backend.h"
 #include "kernels/convert.h"
-#include "kernels/primitives.h"
 #include "kernels/shape.h"
 
 typedef struct RefKernel RefKernel;
@@ -38,11 +37,6 @@ typedef struct
 } RefPrimitive;
 
 #define REF_PICK(dtype, name) ((dtype) == LOOM_F32 ? name##_f32 : (dtype) == LOOM_F64 ? name##_f64 : (RefWork)NULL)
-
-/* Every primitive: ref_NAME is its table entry. */
-#define REF_DECLARE(name) extern const RefPrimitive ref_##name;
-LOOM_PRIMITIVES (REF_DECLARE)
-#undef REF_DECLARE
 
 LoomStatus ref_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit);
 

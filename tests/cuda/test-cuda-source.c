@@ -39,7 +39,7 @@ samples_test (void)
       const Sample *s = g_ptr_array_index (samples, i);
       LoomKernelSpec spec = { s->primitive, &s->attrs, s->n_in, s->n_out, s->in, s->out };
 
-      if (!g_str_equal (s->primitive, "elementwise") || s->attrs.elementwise.n_steps < 2)
+      if (!g_str_equal (s->primitive, "elementwise") || SAMPLE_ATTRS (s, LoomElementwiseAttrs).n_steps < 2)
         continue;
       compile (&spec, s->name);
       compiled++;

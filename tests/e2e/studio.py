@@ -43,11 +43,15 @@ class Geometry:
 
     def __init__(self, lines):
         self.cards, self.inputs, self.outputs, self.widgets, self.wires, self.faults = {}, {}, {}, [], [], {}
-        self.state, self.canvas, self.focus = {}, None, None
+        self.state, self.evaluation, self.canvas, self.focus = {}, {}, None, None
+        self.pins, self.pinned = {}, {}
         for line in lines:
             kind, _, rest = line.partition("\t")
             if kind in ("state", "present"):
                 self.state.update(f.split("=", 1) for f in rest.split("\t"))
+                continue
+            if kind == "evaluate":
+                self.evaluation.update(f.split("=", 1) for f in rest.split("\t"))
                 continue
             fields = rest.split("\t")
             if kind == "wire":
@@ -56,13 +60,16 @@ class Geometry:
             if kind == "fault":
                 self.faults[fields[0]] = fields[1]
                 continue
+            if kind == "pinned":
+                self.pinned[fields[0]] = dict(f.split("=", 1) for f in fields[1:])
+                continue
             name, rect = fields[0], tuple(float(v) for v in fields[1:5])
             if kind == "canvas":
                 self.canvas = rect
             elif kind == "focus":
                 self.focus = name, rect
-            elif kind in ("card", "input", "output"):
-                {"card": self.cards, "input": self.inputs, "output": self.outputs}[kind][name] = rect
+            elif kind in ("card", "input", "output", "pin"):
+                {"card": self.cards, "input": self.inputs, "output": self.outputs, "pin": self.pins}[kind][name] = rect
             else:
                 self.widgets.append((kind, name, rect))
 

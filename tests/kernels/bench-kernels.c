@@ -106,10 +106,10 @@ bench_linear (const char *label, int m, int n, int k)
       s.in[1] = desc (LOOM_F32, pass == 1 ? x : w);
       s.in[2] = desc (LOOM_F32, b);
       s.out[0] = desc (LOOM_F32, pass == 0 ? y : pass == 1 ? w : x);
-      s.attrs.matmul = (LoomMatmulAttrs){ .trans_a = pass == 1,
-                                          .trans_b = pass == 0,
-                                          .has_bias = pass == 0,
-                                          .act = pass == 0 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
+      SAMPLE_ATTRS (&s, LoomMatmulAttrs) = (LoomMatmulAttrs){ .trans_a = pass == 1,
+                                                              .trans_b = pass == 0,
+                                                              .has_bias = pass == 0,
+                                                              .act = pass == 0 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
       g_snprintf (name, sizeof name, "%s %s", label, pass == 0 ? "forward" : pass == 1 ? "dW" : "dx");
       bench (&s, name, LOOM_LAYOUT_PLAIN, flops);
     }
@@ -124,7 +124,8 @@ bench_conv (const char *label, int N, int C, int H, int K, int R, int pad, int s
   double flops = 2.0 * N * K * P * P * C * R * R;
   Sample s = { .primitive = "conv2d", .n_in = 3, .n_out = 1, .in = { x, w, b }, .out = { y } };
 
-  s.attrs.conv = (LoomConv2dAttrs){ { stride, stride }, { pad, pad, pad, pad }, { 1, 1 }, 1, TRUE, LOOM_SCALAR_RELU };
+  SAMPLE_ATTRS (&s, LoomConv2dAttrs)
+      = (LoomConv2dAttrs){ { stride, stride }, { pad, pad, pad, pad }, { 1, 1 }, 1, TRUE, LOOM_SCALAR_RELU };
   bench (&s, label, LOOM_LAYOUT_NHWC, flops);
   s = (Sample){
     .primitive = "conv2d_weight_grad", .attrs = s.attrs, .n_in = 2, .n_out = 2, .in = { y, x }, .out = { w, b }
@@ -142,7 +143,7 @@ bench_pool (const char *label, const char *in, const char *out)
   LoomTensorDesc x = desc (LOOM_F32, in), y = desc (LOOM_F32, out), indices = desc (LOOM_U8, out);
   Sample s = { .primitive = "max_pool2d", .n_in = 1, .n_out = 2, .in = { x }, .out = { y, indices } };
 
-  s.attrs.pool = (LoomPool2dAttrs){ { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
+  SAMPLE_ATTRS (&s, LoomPool2dAttrs) = (LoomPool2dAttrs){ { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
   bench (&s, label, LOOM_LAYOUT_NHWC, 0);
   s = (Sample){
     .primitive = "max_pool2d_grad", .attrs = s.attrs, .n_in = 2, .n_out = 1, .in = { y, indices }, .out = { x }
@@ -159,10 +160,10 @@ bench_elementwise (const char *dims, LoomScalarOp op, const char *other)
   s.n_in = loom_scalar_arity (op);
   s.in[0] = s.out[0] = desc (LOOM_F32, dims);
   s.in[1] = desc (LOOM_F32, other);
-  s.attrs.elementwise.compute = LOOM_F32;
-  s.attrs.elementwise.n_steps = 1;
-  s.attrs.elementwise.step[0] = (LoomElementwiseStep){ op, { 0, 1, 0 } };
-  s.attrs.elementwise.out[0] = (uint8_t)s.n_in;
+  SAMPLE_ATTRS (&s, LoomElementwiseAttrs).compute = LOOM_F32;
+  SAMPLE_ATTRS (&s, LoomElementwiseAttrs).n_steps = 1;
+  SAMPLE_ATTRS (&s, LoomElementwiseAttrs).step[0] = (LoomElementwiseStep){ op, { 0, 1, 0 } };
+  SAMPLE_ATTRS (&s, LoomElementwiseAttrs).out[0] = (uint8_t)s.n_in;
   g_snprintf (label, sizeof label, "%s %s %s", loom_scalar_name (op), dims, s.n_in > 1 ? other : "");
   bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
 }
@@ -175,7 +176,7 @@ bench_reduce (const char *in, const char *out, guint axes)
 
   s.in[0] = desc (LOOM_F32, in);
   s.out[0] = desc (LOOM_F32, out);
-  s.attrs.reduce = (LoomReduceAttrs){ LOOM_REDUCE_SUM, axes };
+  SAMPLE_ATTRS (&s, LoomReduceAttrs) = (LoomReduceAttrs){ LOOM_REDUCE_SUM, axes };
   g_snprintf (label, sizeof label, "%s to %s", in, out);
   bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
 }
@@ -186,7 +187,7 @@ bench_losses (const char *rows, const char *logits)
   LoomTensorDesc x = desc (LOOM_F32, logits), t = desc (LOOM_I64, rows), l = desc (LOOM_F32, rows);
   Sample s = { .primitive = "cross_entropy", .n_in = 2, .n_out = 2, .in = { x, t }, .out = { l, l } };
 
-  s.attrs.entropy.ignore_index = -100;
+  SAMPLE_ATTRS (&s, LoomCrossEntropyAttrs).ignore_index = -100;
   bench (&s, logits, LOOM_LAYOUT_PLAIN, 0);
   s = (Sample){
     .primitive = "cross_entropy_grad", .attrs = s.attrs, .n_in = 4, .n_out = 1, .in = { x, t, l, l }, .out = { x }
@@ -201,7 +202,7 @@ bench_softmax (const char *dims)
   Sample s = { .primitive = "softmax", .n_in = 1, .n_out = 1, .in = { desc (LOOM_F32, dims) } };
 
   s.out[0] = s.in[0];
-  s.attrs.softmax.axis = s.in[0].rank - 1;
+  SAMPLE_ATTRS (&s, LoomSoftmaxAttrs).axis = s.in[0].rank - 1;
   bench (&s, dims, LOOM_LAYOUT_PLAIN, 0);
 }
 
@@ -216,7 +217,7 @@ bench_random (const char *dims)
       Sample s = { .primitive = "random", .n_in = 2, .n_out = 1, .in = { one, one }, .out = { desc (LOOM_F32, dims) } };
       char label[80];
 
-      s.attrs.random = (LoomRandomAttrs){ (LoomRandomKind)kind, 1 };
+      SAMPLE_ATTRS (&s, LoomRandomAttrs) = (LoomRandomAttrs){ (LoomRandomKind)kind, 1 };
       g_snprintf (label, sizeof label, "%s %s", name[kind], dims);
       bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
     }
@@ -233,7 +234,8 @@ bench_attention (const char *dims, double dropout)
 
   rows.rank = 3;
   heads.rank = 2;
-  s.attrs.attention = (LoomAttentionAttrs){ .scale = 0.1, .causal = TRUE, .dropout = dropout, .stream = 1 };
+  SAMPLE_ATTRS (&s, LoomAttentionAttrs)
+      = (LoomAttentionAttrs){ .scale = 0.1, .causal = TRUE, .dropout = dropout, .stream = 1 };
   s.out[0] = s.in[0] = s.in[1] = s.in[2] = q;
   s.out[1] = rows;
   s.in[3] = absent;
@@ -266,7 +268,7 @@ bench_adam (const char *label, const char *const *dims)
       s.out[s.n_out++] = desc (LOOM_F32, dims[t]);
   for (int i = 0; i < 8; i++)
     s.in[s.n_in++] = desc (i == 7 ? LOOM_I64 : LOOM_F32, "1");
-  s.attrs.adam.n = n;
+  SAMPLE_ATTRS (&s, LoomAdamAttrs).n = n;
   bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
 }
 
@@ -344,7 +346,7 @@ main (int argc, char **argv)
     LoomTensorDesc x = desc (LOOM_F32, "64,32,32,32"), c = desc (LOOM_F32, "32");
     Sample s = { .primitive = "batch_norm", .n_in = 3, .n_out = 3, .in = { x, c, c }, .out = { x, c, c } };
 
-    s.attrs.norm = (LoomNormAttrs){ 1e-5, 0, TRUE };
+    SAMPLE_ATTRS (&s, LoomNormAttrs) = (LoomNormAttrs){ 1e-5, 0, TRUE };
     bench (&s, "64,32,32,32", LOOM_LAYOUT_NHWC, 0);
     s = (Sample){ .primitive = "batch_norm_grad",
                   .attrs = s.attrs,
@@ -354,7 +356,7 @@ main (int argc, char **argv)
                   .out = { x, c, c } };
     bench (&s, "64,32,32,32", LOOM_LAYOUT_NHWC, 0);
     s = (Sample){ .primitive = "reorder", .n_in = 1, .n_out = 1, .in = { x }, .out = { x } };
-    s.attrs.permute = (LoomPermuteAttrs){ { 0, 2, 3, 1 } };
+    SAMPLE_ATTRS (&s, LoomPermuteAttrs) = (LoomPermuteAttrs){ { 0, 2, 3, 1 } };
     s.primitive = "permute";
     s.out[0] = desc (LOOM_F32, "64,32,32,32");
     bench (&s, "64,32,32,32 NCHW-NHWC", LOOM_LAYOUT_PLAIN, 0);

@@ -65,15 +65,15 @@ agrees (double a, double b, double tolerance, double largest)
 static int
 roundings (const Sample *s)
 {
-  const LoomMatmulAttrs *a = &s->attrs.matmul;
+  const LoomMatmulAttrs *a = &SAMPLE_ATTRS (s, LoomMatmulAttrs);
 
   if (g_str_has_prefix (s->primitive, "batch_norm"))
-    return loom_norm_has_residual (s->primitive, s->attrs.norm.affine, s->n_in, s->n_out) ? 3 : 1;
+    return loom_norm_has_residual (s->primitive, SAMPLE_ATTRS (s, LoomNormAttrs).affine, s->n_in, s->n_out) ? 3 : 1;
   if (g_str_equal (s->primitive, "conv2d"))
-    return s->attrs.conv.has_bias ? 2 : 1;
+    return SAMPLE_ATTRS (s, LoomConv2dAttrs).has_bias ? 2 : 1;
   if (g_str_equal (s->primitive, "attention_grad"))
     return 8;
-  if (g_str_equal (s->primitive, "attention") && s->attrs.attention.dropout > 0)
+  if (g_str_equal (s->primitive, "attention") && SAMPLE_ATTRS (s, LoomAttentionAttrs).dropout > 0)
     return 3;
   return g_str_equal (s->primitive, "matmul")
                  && (a->has_bias || a->act != LOOM_SCALAR_ID || a->derivative != LOOM_SCALAR_ID)

@@ -419,8 +419,9 @@ call_init (Call *call, const Machine *machine, const Sample *sample, LoomDType r
   for (int i = 0; i < n && machine->nhwc != NULL; i++)
     (i < sample->n_in ? &call->in[i] : &call->out[i - sample->n_in])->layout
         = i < 64 && ((*machine->nhwc >> i) & 1) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;
-  if (g_str_equal (sample->primitive, "elementwise") && call->attrs.elementwise.compute == LOOM_F32 && real == LOOM_F64)
-    call->attrs.elementwise.compute = LOOM_F64;
+  if (g_str_equal (sample->primitive, "elementwise") && SAMPLE_ATTRS (call, LoomElementwiseAttrs).compute == LOOM_F32
+      && real == LOOM_F64)
+    SAMPLE_ATTRS (call, LoomElementwiseAttrs).compute = LOOM_F64;
 }
 
 void

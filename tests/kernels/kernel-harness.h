@@ -33,41 +33,14 @@ typedef struct
   double value; /* of FILL_VALUE; of FILL_CLASS the limit */
 } FillRule;
 
-typedef union
+/* The attributes of a sample's primitive. */
+typedef struct
 {
-  LoomElementwiseAttrs elementwise;
-  LoomReduceAttrs reduce;
-  LoomArgReduceAttrs argreduce;
-  LoomMatmulAttrs matmul;
-  LoomConv2dAttrs conv;
-  LoomPool2dAttrs pool;
-  LoomSoftmaxAttrs softmax;
-  LoomAttentionAttrs attention;
-  LoomAttentionCachedAttrs cached;
-  LoomCrossEntropyAttrs entropy;
-  LoomNormAttrs norm;
-  LoomGatherAttrs gather;
-  LoomScatterAttrs scatter;
-  LoomSortAttrs sort;
-  LoomCumsumAttrs cumsum;
-  LoomPermuteAttrs permute;
-  LoomSliceAttrs slice;
-  LoomPadAttrs pad;
-  LoomConcatAttrs concat;
-  LoomMoveAttrs move;
-  LoomFillAttrs fill;
-  LoomIotaAttrs iota;
-  LoomRandomAttrs random;
-  LoomRequireAttrs require;
-  LoomTriangularSolveAttrs triangular;
-  LoomSolveAttrs solve;
-  LoomGradStatsAttrs stats;
-  LoomSgdAttrs sgd;
-  LoomSgdLoggedAttrs logged;
-  LoomUndoAttrs undo;
-  LoomAdamAttrs adam;
-  LoomStepAttrs step;
+  _Alignas(double) char bytes[2048];
 } SampleAttrs;
+
+#define SAMPLE_ATTRS(sample, Type)                                                                                     \
+  (*(Type *)(G_STATIC_ASSERT_EXPR (sizeof (Type) <= sizeof (SampleAttrs)), (void *)&(sample)->attrs))
 
 typedef struct
 {

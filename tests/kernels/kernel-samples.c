@@ -54,9 +54,20 @@ GPtrArray *
 samples_new (void)
 {
   GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GHashTable) by_name = g_hash_table_new (g_str_hash, g_str_equal);
 
   only = g_getenv ("GRADLOOM_SAMPLES");
   for (guint i = 0; i < G_N_ELEMENTS (families); i++)
     families[i](all);
+  /* Loops over attributes that a primitive does not have make some samples several times. */
+  for (guint i = 0; i < all->len; i++)
+    {
+      const Sample *s = g_ptr_array_index (all, i), *other = g_hash_table_lookup (by_name, s->name);
+
+      if (other == NULL)
+        g_hash_table_insert (by_name, (gpointer)s->name, (gpointer)s);
+      else if (sample_is_same (s, other) && s->wide == other->wide && s->mixed == other->mixed)
+        g_ptr_array_remove_index (all, i--);
+    }
   return all;
 }

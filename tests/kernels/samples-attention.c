@@ -84,7 +84,7 @@ add_cached (GPtrArray *all)
         }
       s->in_place = 2;
       sample_out (s, y);
-      s->attrs.cached = (LoomAttentionCachedAttrs){ 0.3 };
+      SAMPLE_ATTRS (s, LoomAttentionCachedAttrs) = (LoomAttentionCachedAttrs){ 0.3 };
     }
 }
 
@@ -183,7 +183,7 @@ add_sample (GPtrArray *all, const Setting *set, int form, double dropout, Lie ho
       sample_out (s, rows);
     }
   s->wide = form ? 1u << 4 | 1u << 5 : 1u << (s->n_in + 1); /* sums over keys */
-  s->attrs.attention = attrs;
+  SAMPLE_ATTRS (s, LoomAttentionAttrs) = attrs;
 }
 
 void

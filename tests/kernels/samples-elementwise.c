@@ -35,7 +35,7 @@ part_samples (GPtrArray *all)
         const gint64 n = desc (F, dims).dim[axis];
         Sample *s
             = sample_add (all, "elementwise", TIGHT, "parts of %s along %d%s", dims, axis, whole ? " and all" : "");
-        LoomElementwiseAttrs *a = &s->attrs.elementwise;
+        LoomElementwiseAttrs *a = &SAMPLE_ATTRS (s, LoomElementwiseAttrs);
 
         s->joined = TRUE;
         sample_in (s, with_length (dims, 0, axis, 4 * n), FILL_NORMAL, 0); /* a result's shape */
@@ -116,10 +116,10 @@ elementwise_samples (GPtrArray *all)
           if (arity == 2 && v == 7)
             s->out[0] = desc (F, "2,5,3,4,2");
           s->nhwc = s->out[0].rank == 4;
-          s->attrs.elementwise.compute = F;
-          s->attrs.elementwise.n_steps = 1;
-          s->attrs.elementwise.step[0] = (LoomElementwiseStep){ (LoomScalarOp)op, { 0, 1, 2 }, 1.25 };
-          s->attrs.elementwise.out[0] = (uint8_t)arity;
+          SAMPLE_ATTRS (s, LoomElementwiseAttrs).compute = F;
+          SAMPLE_ATTRS (s, LoomElementwiseAttrs).n_steps = 1;
+          SAMPLE_ATTRS (s, LoomElementwiseAttrs).step[0] = (LoomElementwiseStep){ (LoomScalarOp)op, { 0, 1, 2 }, 1.25 };
+          SAMPLE_ATTRS (s, LoomElementwiseAttrs).out[0] = (uint8_t)arity;
         }
   part_samples (all);
   /* A chain with two results, one of them bool, and an operand of another type. */
@@ -127,7 +127,7 @@ elementwise_samples (GPtrArray *all)
     {
       const char *dims = big ? "300,700" : "7,9";
       Sample *s = sample_add (all, "elementwise", TIGHT, "chain %s", dims);
-      LoomElementwiseAttrs *a = &s->attrs.elementwise;
+      LoomElementwiseAttrs *a = &SAMPLE_ATTRS (s, LoomElementwiseAttrs);
 
       sample_in (s, desc (F, dims), FILL_NORMAL, 0);
       sample_in (s, desc (F, big ? "700" : "9"), FILL_NORMAL, 0);
@@ -156,7 +156,7 @@ elementwise_samples (GPtrArray *all)
       sample_in (s, desc (F, rows == 33 ? "12" : ""), FILL_NORMAL, 0);
       sample_out (s, desc (F, dims));
       sample_out (s, desc (F, dims));
-      s->attrs.elementwise
+      SAMPLE_ATTRS (s, LoomElementwiseAttrs)
           = (LoomElementwiseAttrs){ F, 2, { { LOOM_SCALAR_ADD, { 0, 1 } }, { LOOM_SCALAR_RELU, { 2 } } }, { 3, 2 } };
     }
   /* 3³⁹ has more digits than a double, in which the remainder would be wrong. */
@@ -167,7 +167,7 @@ elementwise_samples (GPtrArray *all)
       sample_in (s, desc (LOOM_I64, "7"), FILL_VALUE, 3);
       sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, power);
       sample_out (s, desc (LOOM_I64, "7"));
-      s->attrs.elementwise = (LoomElementwiseAttrs){
+      SAMPLE_ATTRS (s, LoomElementwiseAttrs) = (LoomElementwiseAttrs){
         LOOM_I64,
         3,
         { { LOOM_SCALAR_POW, { 0, 1 } }, { LOOM_SCALAR_CONST, { 0 }, 1000003 }, { LOOM_SCALAR_MOD, { 2, 3 } } },
@@ -187,12 +187,13 @@ elementwise_samples (GPtrArray *all)
           sample_in (s, desc (LOOM_I64, "41,5"), FILL_CLASS, 9);
           sample_in (s, desc (LOOM_U8, "5"), FILL_CLASS, 4);
           sample_out (s, desc (op < 4 ? LOOM_BOOL : LOOM_I64, "41,5"));
-          s->attrs.elementwise = (LoomElementwiseAttrs){ LOOM_I64,
-                                                         3,
-                                                         { { sign & 1 ? LOOM_SCALAR_NEG : LOOM_SCALAR_ID, { 0 } },
-                                                           { sign & 2 ? LOOM_SCALAR_NEG : LOOM_SCALAR_ID, { 1 } },
-                                                           { ops[op], { 2, 3 } } },
-                                                         { 4 } };
+          SAMPLE_ATTRS (s, LoomElementwiseAttrs)
+              = (LoomElementwiseAttrs){ LOOM_I64,
+                                        3,
+                                        { { sign & 1 ? LOOM_SCALAR_NEG : LOOM_SCALAR_ID, { 0 } },
+                                          { sign & 2 ? LOOM_SCALAR_NEG : LOOM_SCALAR_ID, { 1 } },
+                                          { ops[op], { 2, 3 } } },
+                                        { 4 } };
         }
   }
 }
@@ -224,7 +225,7 @@ reduce_samples (GPtrArray *all)
               for (int d = 0; d < x.rank; d++)
                 if ((axes >> d) & 1)
                   s->out[0].dim[d] = 1;
-              s->attrs.reduce = (LoomReduceAttrs){ (LoomReduceOp)op, axes };
+              SAMPLE_ATTRS (s, LoomReduceAttrs) = (LoomReduceAttrs){ (LoomReduceOp)op, axes };
               s->nhwc = x.rank == 4;
             }
       for (int axis = 0; axis < x.rank && loom_desc_count (&x) > 0; axis++)
@@ -236,7 +237,7 @@ reduce_samples (GPtrArray *all)
             sample_out (s, x);
             s->out[0].dtype = LOOM_I64;
             s->out[0].dim[axis] = 1;
-            s->attrs.argreduce = (LoomArgReduceAttrs){ largest, axis };
+            SAMPLE_ATTRS (s, LoomArgReduceAttrs) = (LoomArgReduceAttrs){ largest, axis };
             if (x.dim[axis] < 3)
               continue;
             /* The last two elements along the axis do not count. */
@@ -245,7 +246,7 @@ reduce_samples (GPtrArray *all)
             sample_out (s, x);
             s->out[0].dtype = LOOM_I64;
             s->out[0].dim[axis] = 1;
-            s->attrs.argreduce = (LoomArgReduceAttrs){ largest, axis, x.dim[axis] - 2 };
+            SAMPLE_ATTRS (s, LoomArgReduceAttrs) = (LoomArgReduceAttrs){ largest, axis, x.dim[axis] - 2 };
             s->joined = TRUE;
           }
     }
@@ -254,7 +255,7 @@ reduce_samples (GPtrArray *all)
 
     sample_in (s, desc (LOOM_I64, "5,9"), FILL_CLASS, 100);
     sample_out (s, desc (LOOM_I64, "5,1"));
-    s->attrs.reduce = (LoomReduceAttrs){ LOOM_REDUCE_SUM, 2 };
+    SAMPLE_ATTRS (s, LoomReduceAttrs) = (LoomReduceAttrs){ LOOM_REDUCE_SUM, 2 };
   }
 }
 

@@ -43,7 +43,7 @@ place_samples (GPtrArray *all, LoomDType real)
         sample_in (s, x, real == LOOM_BOOL ? FILL_CLASS : FILL_NORMAL, 2);
         sample_in (s, index, FILL_CLASS, (double)x.dim[places[v].axis]);
         sample_out (s, src);
-        s->attrs.gather = (LoomGatherAttrs){ places[v].axis };
+        SAMPLE_ATTRS (s, LoomGatherAttrs) = (LoomGatherAttrs){ places[v].axis };
         for (int m = 0; m < (real == LOOM_BOOL ? 1 : (int)G_N_ELEMENTS (mode)); m++)
           {
             gboolean whole = real != LOOM_F32;
@@ -54,7 +54,7 @@ place_samples (GPtrArray *all, LoomDType real)
             sample_in (s, index, FILL_CLASS, (double)x.dim[places[v].axis]);
             sample_in (s, src, whole ? FILL_CLASS : FILL_NORMAL, 2);
             sample_out (s, x);
-            s->attrs.scatter = (LoomScatterAttrs){ places[v].axis, (LoomScatterMode)m };
+            SAMPLE_ATTRS (s, LoomScatterAttrs) = (LoomScatterAttrs){ places[v].axis, (LoomScatterMode)m };
           }
       }
 }
@@ -91,14 +91,14 @@ row_samples (GPtrArray *all, LoomDType real)
         sample_in (s, x, fill, limit);
         sample_out (s, x);
         sample_out (s, indices);
-        s->attrs.sort = (LoomSortAttrs){ rows[v].axis, (way & 2) != 0 };
+        SAMPLE_ATTRS (s, LoomSortAttrs) = (LoomSortAttrs){ rows[v].axis, (way & 2) != 0 };
         if (real == LOOM_BOOL)
           continue;
         s = sample_add (all, "cumsum", 2e-6, "%s %s axis %d%s%s", loom_dtype_name (real), rows[v].x, rows[v].axis,
                         way & 1 ? " exclusive" : "", way & 2 ? " reverse" : "");
         sample_in (s, x, real == LOOM_F32 ? FILL_NORMAL : FILL_CLASS, 9);
         sample_out (s, x);
-        s->attrs.cumsum = (LoomCumsumAttrs){ rows[v].axis, (way & 1) != 0, (way & 2) != 0 };
+        SAMPLE_ATTRS (s, LoomCumsumAttrs) = (LoomCumsumAttrs){ rows[v].axis, (way & 1) != 0, (way & 2) != 0 };
       }
 }
 
@@ -115,7 +115,8 @@ require_samples (GPtrArray *all)
       sample_in (s, desc (F, shape[v]), FILL_NORMAL, 0);
       sample_in (s, desc (LOOM_BOOL, "3"), FILL_VALUE, 1);
       sample_out (s, desc (F, shape[v]));
-      g_strlcpy (s->attrs.require.what, "what it says", sizeof s->attrs.require.what);
+      g_strlcpy (SAMPLE_ATTRS (s, LoomRequireAttrs).what, "what it says",
+                 sizeof SAMPLE_ATTRS (s, LoomRequireAttrs).what);
     }
 }
 

@@ -59,7 +59,8 @@ samples_linalg (GPtrArray *all)
               sample_in (s, a, flags & 4 ? FILL_VALUE : FILL_DOMINANT, 0.125);
               sample_in (s, b, FILL_NORMAL, 0);
               sample_out (s, b);
-              s->attrs.triangular = (LoomTriangularSolveAttrs){ flags & 1, (flags & 2) != 0, (flags & 4) != 0 };
+              SAMPLE_ATTRS (s, LoomTriangularSolveAttrs)
+                  = (LoomTriangularSolveAttrs){ flags & 1, (flags & 2) != 0, (flags & 4) != 0 };
             }
           for (int transpose = 0; transpose < 2; transpose++)
             {
@@ -70,7 +71,7 @@ samples_linalg (GPtrArray *all)
               sample_out (s, b);
               sample_out (s, a);
               sample_out (s, perm);
-              s->attrs.solve.transpose = transpose;
+              SAMPLE_ATTRS (s, LoomSolveAttrs).transpose = transpose;
             }
         }
     }

@@ -17,7 +17,7 @@ joined_moves (GPtrArray *all, LoomDType type)
           s = sample_add (all, "move", 0, "head %d of %d %s", k, width, loom_dtype_name (type));
           sample_in (s, desc (type, x), FILL_CLASS, 100);
           sample_out (s, desc (type, y));
-          s->attrs.move = (LoomMoveAttrs){
+          SAMPLE_ATTRS (s, LoomMoveAttrs) = (LoomMoveAttrs){
             .n = 1,
             .part = { { .rank = 4,
                         .dim = { 2, 5, 9, width },
@@ -32,18 +32,18 @@ joined_moves (GPtrArray *all, LoomDType type)
       for (int k = 0; k < 3; k++)
         sample_in (s, desc (type, y), FILL_CLASS, 100);
       sample_out (s, desc (type, x));
-      s->attrs.move = (LoomMoveAttrs){ .n = 3, .rank = 3, .dim = { 2, 9, 15 * width } };
+      SAMPLE_ATTRS (s, LoomMoveAttrs) = (LoomMoveAttrs){ .n = 3, .rank = 3, .dim = { 2, 9, 15 * width } };
       for (int k = 0; k < 3; k++)
-        s->attrs.move.part[k] = (LoomMovePart){ .rank = 4,
-                                                .dim = { 2, 9, 5, width },
-                                                .from = { 5 * 9 * width, width, 9 * width, 1 },
-                                                .to_start = k * 5 * width,
-                                                .to = { 9 * 15 * width, 15 * width, width, 1 } };
+        SAMPLE_ATTRS (s, LoomMoveAttrs).part[k] = (LoomMovePart){ .rank = 4,
+                                                                  .dim = { 2, 9, 5, width },
+                                                                  .from = { 5 * 9 * width, width, 9 * width, 1 },
+                                                                  .to_start = k * 5 * width,
+                                                                  .to = { 9 * 15 * width, 15 * width, width, 1 } };
     }
   s = sample_add (all, "move", 0, "backwards %s", loom_dtype_name (type));
   sample_in (s, desc (type, "40,70"), FILL_CLASS, 100);
   sample_out (s, desc (type, "35,40"));
-  s->attrs.move = (LoomMoveAttrs){
+  SAMPLE_ATTRS (s, LoomMoveAttrs) = (LoomMoveAttrs){
     .n = 1,
     .part = { { .rank = 2, .dim = { 35, 40 }, .from_start = 39 * 70 + 69, .from = { -2, -70 }, .to = { 40, 1 } } },
     .rank = 2,
@@ -52,7 +52,7 @@ joined_moves (GPtrArray *all, LoomDType type)
   s = sample_add (all, "move", 0, "scalar %s", loom_dtype_name (type));
   sample_in (s, desc (type, "5"), FILL_CLASS, 100);
   sample_out (s, desc (type, ""));
-  s->attrs.move = (LoomMoveAttrs){ .n = 1, .part = { { .from_start = 3 } } };
+  SAMPLE_ATTRS (s, LoomMoveAttrs) = (LoomMoveAttrs){ .n = 1, .part = { { .from_start = 3 } } };
 }
 
 /* Sums of rows by index: few indices, many, and few for a large table, one row that all name, rows named by much of a
@@ -120,7 +120,7 @@ move_samples (GPtrArray *all)
           sample_in (s, desc (types[t], permutes[v].x), FILL_CLASS, 100);
           sample_out (s, desc (types[t], permutes[v].y));
           for (int d = 0; d < 4; d++)
-            s->attrs.permute.perm[d] = permutes[v].perm[d];
+            SAMPLE_ATTRS (s, LoomPermuteAttrs).perm[d] = permutes[v].perm[d];
         }
       for (int v = 0; v < (int)G_N_ELEMENTS (expands); v++)
         {
@@ -131,46 +131,46 @@ move_samples (GPtrArray *all)
       s = sample_add (all, "slice", 0, "steps %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "4,9,7"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "2,4,3"));
-      s->attrs.slice = (LoomSliceAttrs){ { 1, 1, 3 }, { 2, 2, 1 } };
+      SAMPLE_ATTRS (s, LoomSliceAttrs) = (LoomSliceAttrs){ { 1, 1, 3 }, { 2, 2, 1 } };
       s = sample_add (all, "slice", 0, "empty %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "4,9"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "4,0"));
-      s->attrs.slice = (LoomSliceAttrs){ { 0, 9 }, { 1, 1 } };
+      SAMPLE_ATTRS (s, LoomSliceAttrs) = (LoomSliceAttrs){ { 0, 9 }, { 1, 1 } };
       s = sample_add (all, "slice", 0, "rank 4 %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "2,6,5,4"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "2,3,5,2"));
-      s->attrs.slice = (LoomSliceAttrs){ { 0, 1, 0, 1 }, { 1, 2, 1, 1 } };
+      SAMPLE_ATTRS (s, LoomSliceAttrs) = (LoomSliceAttrs){ { 0, 1, 0, 1 }, { 1, 2, 1, 1 } };
       s->nhwc = TRUE;
       s = sample_add (all, "slice", 0, "backwards %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "4,9,7"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "2,9,7"));
-      s->attrs.slice = (LoomSliceAttrs){ { 3, 8, 6 }, { -2, -1, -1 } };
+      SAMPLE_ATTRS (s, LoomSliceAttrs) = (LoomSliceAttrs){ { 3, 8, 6 }, { -2, -1, -1 } };
       s = sample_add (all, "slice", 0, "last axis backwards %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "33,70"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "33,70"));
-      s->attrs.slice = (LoomSliceAttrs){ { 0, 69 }, { 1, -1 } };
+      SAMPLE_ATTRS (s, LoomSliceAttrs) = (LoomSliceAttrs){ { 0, 69 }, { 1, -1 } };
       s = sample_add (all, "slice", 0, "channels backwards %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "2,6,5,4"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "2,6,5,4"));
-      s->attrs.slice = (LoomSliceAttrs){ { 0, 5, 0, 3 }, { 1, -1, 1, -1 } };
+      SAMPLE_ATTRS (s, LoomSliceAttrs) = (LoomSliceAttrs){ { 0, 5, 0, 3 }, { 1, -1, 1, -1 } };
       s->nhwc = TRUE;
       s = sample_add (all, "pad", 0, "backwards %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "2,4,7"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "4,9,7"));
-      s->attrs.pad = (LoomPadAttrs){ { 3, 8, 6 }, { -2, -1, -1 }, 3 };
+      SAMPLE_ATTRS (s, LoomPadAttrs) = (LoomPadAttrs){ { 3, 8, 6 }, { -2, -1, -1 }, 3 };
       s = sample_add (all, "pad", 0, "channels backwards %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "2,6,5,3"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "2,6,5,4"));
-      s->attrs.pad = (LoomPadAttrs){ { 0, 5, 4, 3 }, { 1, -1, -1, -1 }, 1 };
+      SAMPLE_ATTRS (s, LoomPadAttrs) = (LoomPadAttrs){ { 0, 5, 4, 3 }, { 1, -1, -1, -1 }, 1 };
       s->nhwc = TRUE;
       s = sample_add (all, "pad", 0, "steps %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "2,4,3"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "4,9,7"));
-      s->attrs.pad = (LoomPadAttrs){ { 1, 1, 3 }, { 2, 2, 1 }, 3 };
+      SAMPLE_ATTRS (s, LoomPadAttrs) = (LoomPadAttrs){ { 1, 1, 3 }, { 2, 2, 1 }, 3 };
       s = sample_add (all, "pad", 0, "scalar %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "1,1"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "3,5"));
-      s->attrs.pad = (LoomPadAttrs){ { 2, 1 }, { 1, 1 }, 0 };
+      SAMPLE_ATTRS (s, LoomPadAttrs) = (LoomPadAttrs){ { 2, 1 }, { 1, 1 }, 0 };
       for (int axis = 0; axis < 4; axis++)
         {
           s = sample_add (all, "concat", 0, "axis %d %s", axis, loom_dtype_name (types[t]));
@@ -181,18 +181,18 @@ move_samples (GPtrArray *all)
             }
           sample_out (s, desc (types[t], "2,3,4,5"));
           s->out[0].dim[axis] = 6;
-          s->attrs.concat.axis = axis;
+          SAMPLE_ATTRS (s, LoomConcatAttrs).axis = axis;
           s->nhwc = TRUE;
         }
       joined_moves (all, types[t]);
       s = sample_add (all, "fill", 0, "%s", loom_dtype_name (types[t]));
       sample_out (s, desc (types[t], "3,50"));
-      s->attrs.fill.value = 3;
+      SAMPLE_ATTRS (s, LoomFillAttrs).value = 3;
       for (int axis = 0; axis < 2; axis++)
         {
           s = sample_add (all, "iota", 0, "axis %d %s", axis, loom_dtype_name (types[t]));
           sample_out (s, desc (types[t], "6,5"));
-          s->attrs.iota = (LoomIotaAttrs){ axis, 2, 3 };
+          SAMPLE_ATTRS (s, LoomIotaAttrs) = (LoomIotaAttrs){ axis, 2, 3 };
         }
     }
   for (int from = 0; from < LOOM_N_DTYPES; from++)
@@ -248,14 +248,14 @@ move_samples (GPtrArray *all)
   sample_out (s, desc (F, "1500,300"));
   s = sample_add (all, "fill", 0, "f32 fraction");
   sample_out (s, desc (F, "3,100"));
-  s->attrs.fill.value = 0.125;
+  SAMPLE_ATTRS (s, LoomFillAttrs).value = 0.125;
   s = sample_add (all, "pad", 0, "below 0");
   sample_in (s, desc (F, "4,5"), FILL_NORMAL, 0);
   sample_out (s, desc (F, "6,17"));
-  s->attrs.pad = (LoomPadAttrs){ { 1, 2 }, { 1, 3 }, -1.5 };
+  SAMPLE_ATTRS (s, LoomPadAttrs) = (LoomPadAttrs){ { 1, 2 }, { 1, 3 }, -1.5 };
   s = sample_add (all, "iota", 0, "f32 middle axis");
   sample_out (s, desc (F, "2,9,4"));
-  s->attrs.iota = (LoomIotaAttrs){ 1, -3, 0.5 };
+  SAMPLE_ATTRS (s, LoomIotaAttrs) = (LoomIotaAttrs){ 1, -3, 0.5 };
   s = sample_add (all, "scatter_add_rows", 1e-4, "large");
   sample_in (s, desc (LOOM_I64, "2000"), FILL_CLASS, 300);
   sample_in (s, desc (F, "2000,130"), FILL_NORMAL, 0);
@@ -285,7 +285,7 @@ random_samples (GPtrArray *all)
             s->wide = 1u << 3;
           }
         sample_out (s, desc (kind == 3 ? LOOM_I64 : kind == 4 ? LOOM_BOOL : F, shape[v]));
-        s->attrs.random = (LoomRandomAttrs){ kinds[kind], G_GUINT64_CONSTANT (0x123456789abcdef0) };
+        SAMPLE_ATTRS (s, LoomRandomAttrs) = (LoomRandomAttrs){ kinds[kind], G_GUINT64_CONSTANT (0x123456789abcdef0) };
       }
   /* Rows of a longer tensor, which begin anywhere in a block of Philox. */
   for (int kind = LOOM_RANDOM_UNIFORM; kind <= LOOM_RANDOM_MASK; kind++)
@@ -301,7 +301,8 @@ random_samples (GPtrArray *all)
           s->wide = 1u << 3;
         }
       sample_out (s, desc (kind == LOOM_RANDOM_MASK ? LOOM_BOOL : F, "3,2,5,7"));
-      s->attrs.random = (LoomRandomAttrs){ (LoomRandomKind)kind, G_GUINT64_CONSTANT (0x123456789abcdef0) };
+      SAMPLE_ATTRS (s, LoomRandomAttrs)
+          = (LoomRandomAttrs){ (LoomRandomKind)kind, G_GUINT64_CONSTANT (0x123456789abcdef0) };
     }
 }
 

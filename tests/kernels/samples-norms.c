@@ -27,7 +27,7 @@ cross_entropy_samples (GPtrArray *all)
           sample_in (s, target, FILL_CLASS, (double)x.dim[1]);
           sample_out (s, loss);
           sample_out (s, loss);
-          s->attrs.entropy.ignore_index = ignore ? 1 : -100;
+          SAMPLE_ATTRS (s, LoomCrossEntropyAttrs).ignore_index = ignore ? 1 : -100;
           s->wide = 1 << 2 | 1 << 3;
           s = sample_add (all, "cross_entropy_grad", 1e-5, "%s%s", shape[v], ignore ? " ignore" : "");
           sample_in (s, x, FILL_NORMAL, 0);
@@ -35,7 +35,7 @@ cross_entropy_samples (GPtrArray *all)
           sample_in (s, loss, FILL_POSITIVE, 0);
           sample_in (s, loss, FILL_NORMAL, 0);
           sample_out (s, x);
-          s->attrs.entropy.ignore_index = ignore ? 1 : -100;
+          SAMPLE_ATTRS (s, LoomCrossEntropyAttrs).ignore_index = ignore ? 1 : -100;
           s->wide = 1 << 2 | 1 << 3;
         }
     }
@@ -71,7 +71,7 @@ padded_entropy_samples (GPtrArray *all)
             sample_in (s, target, FILL_CLASS, (double)padded[v].classes);
             sample_out (s, loss);
             sample_out (s, loss);
-            s->attrs.entropy = (LoomCrossEntropyAttrs){ 1, whole ? 0 : padded[v].classes };
+            SAMPLE_ATTRS (s, LoomCrossEntropyAttrs) = (LoomCrossEntropyAttrs){ 1, whole ? 0 : padded[v].classes };
             s->wide = 1 << 2 | 1 << 3;
             s->joined = TRUE;
           }
@@ -82,7 +82,7 @@ padded_entropy_samples (GPtrArray *all)
         sample_in (s, loss, FILL_POSITIVE, 0);
         sample_in (s, loss, FILL_NORMAL, 0);
         sample_out (s, x);
-        s->attrs.entropy = (LoomCrossEntropyAttrs){ 1, whole ? 0 : padded[v].classes };
+        SAMPLE_ATTRS (s, LoomCrossEntropyAttrs) = (LoomCrossEntropyAttrs){ 1, whole ? 0 : padded[v].classes };
         s->wide = (narrow ? 1 << 0 : 0) | 1 << 2 | 1 << 3;
         s->joined = TRUE;
       }
@@ -105,12 +105,12 @@ softmax_samples (GPtrArray *all)
 
             sample_in (s, x, FILL_NORMAL, 0);
             sample_out (s, x);
-            s->attrs.softmax = (LoomSoftmaxAttrs){ axis, log };
+            SAMPLE_ATTRS (s, LoomSoftmaxAttrs) = (LoomSoftmaxAttrs){ axis, log };
             s = sample_add (all, "softmax_grad", 2e-5, "%s axis %d%s", shape[v], axis, log ? " log" : "");
             sample_in (s, x, FILL_NORMAL, 0);
             sample_in (s, x, FILL_UNIT, 0);
             sample_out (s, x);
-            s->attrs.softmax = (LoomSoftmaxAttrs){ axis, log };
+            SAMPLE_ATTRS (s, LoomSoftmaxAttrs) = (LoomSoftmaxAttrs){ axis, log };
           }
     }
 }
@@ -163,7 +163,8 @@ batch_norm_samples (GPtrArray *all, const char *shape, int affine, int after)
         sample_out (s, c);
       if (grad && sum)
         sample_out (s, x);
-      s->attrs.norm = (LoomNormAttrs){ .eps = 1e-5, .affine = affine, .act = relu ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
+      SAMPLE_ATTRS (s, LoomNormAttrs)
+          = (LoomNormAttrs){ .eps = 1e-5, .affine = affine, .act = relu ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
       s->nhwc = s->mixed = TRUE;
     }
 }
@@ -198,7 +199,7 @@ norm_samples (GPtrArray *all)
               sample_out (s, x);
               sample_out (s, rows);
               sample_out (s, rows);
-              s->attrs.norm = (LoomNormAttrs){ 1e-5, axes, affine };
+              SAMPLE_ATTRS (s, LoomNormAttrs) = (LoomNormAttrs){ 1e-5, axes, affine };
               s->mixed = TRUE;
               s->wide = axes % 2; /* a result in 16 bits of rows in f32 */
               for (int around = 0; around < 2; around++)
@@ -216,7 +217,7 @@ norm_samples (GPtrArray *all)
                   sample_out (s, x);
                   for (int i = 0; i < 2 * affine; i++)
                     sample_out (s, row);
-                  s->attrs.norm = (LoomNormAttrs){ 1e-5, axes, affine };
+                  SAMPLE_ATTRS (s, LoomNormAttrs) = (LoomNormAttrs){ 1e-5, axes, affine };
                   s->mixed = TRUE;
                 }
             }

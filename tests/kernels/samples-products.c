@@ -23,7 +23,7 @@ summing_samples (GPtrArray *all)
       sample_out (to, s);
       to->joined = TRUE;
       to->wide = wide ? 1 << 2 | 1 << 3 : 0;
-      to->attrs.matmul = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .sum_b = of_b };
+      SAMPLE_ATTRS (to, LoomMatmulAttrs) = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .sum_b = of_b };
     }
 }
 
@@ -61,7 +61,8 @@ derivative_samples (GPtrArray *all)
           sample_out (s, desc (F, y));
           s->joined = TRUE;
           s->wide = wide ? 1 << 2 | 1 << 3 : 0;
-          s->attrs.matmul = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .derivative = derivative };
+          SAMPLE_ATTRS (s, LoomMatmulAttrs)
+              = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .derivative = derivative };
         }
 }
 
@@ -120,7 +121,7 @@ matmul_samples (GPtrArray *all)
           sample_in (s, desc (F, b), FILL_NORMAL, 0);
         sample_out (s, desc (F, y));
         s->wide = kind == 2 ? 1 << 2 | 1 << 3 : 1 << 2;
-        s->attrs.matmul = (LoomMatmulAttrs){ .has_bias = kind != 1, .act = LOOM_SCALAR_ID };
+        SAMPLE_ATTRS (s, LoomMatmulAttrs) = (LoomMatmulAttrs){ .has_bias = kind != 1, .act = LOOM_SCALAR_ID };
       }
   for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
     for (int flags = 0; flags < 8; flags++)
@@ -142,7 +143,8 @@ matmul_samples (GPtrArray *all)
           if (bias)
             sample_in (s, desc (F, b), FILL_NORMAL, 0);
           sample_out (s, desc (F, y));
-          s->attrs.matmul = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .has_bias = bias, .act = acts[act] };
+          SAMPLE_ATTRS (s, LoomMatmulAttrs)
+              = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .has_bias = bias, .act = acts[act] };
         }
 }
 
@@ -193,7 +195,7 @@ conv_samples (GPtrArray *all)
         if (mode & 1)
           sample_in (s, bias, FILL_NORMAL, 0);
         sample_out (s, y);
-        s->attrs.conv = attrs;
+        SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
         s->nhwc = TRUE;
         if (mode == 1 && v % 4 == 0) /* as mixed precision has it */
           {
@@ -202,7 +204,7 @@ conv_samples (GPtrArray *all)
             sample_in (s, w, FILL_NORMAL, 0);
             sample_in (s, bias, FILL_NORMAL, 0);
             sample_out (s, y);
-            s->attrs.conv = attrs;
+            SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
             s->nhwc = TRUE;
             s->wide = 1 << 2;
             s = sample_add (all, "conv2d_weight_grad", 5e-5, "case %d, f32 results", v);
@@ -210,7 +212,7 @@ conv_samples (GPtrArray *all)
             sample_in (s, x, FILL_NORMAL, 0);
             sample_out (s, w);
             sample_out (s, bias);
-            s->attrs.conv = attrs;
+            SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
             s->nhwc = TRUE;
             s->wide = 1 << 2 | 1 << 3;
           }
@@ -222,7 +224,7 @@ conv_samples (GPtrArray *all)
         sample_out (s, w);
         if (mode & 1)
           sample_out (s, bias);
-        s->attrs.conv = attrs;
+        SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
         s->nhwc = TRUE;
         if (mode & 1)
           continue;
@@ -230,7 +232,7 @@ conv_samples (GPtrArray *all)
         sample_in (s, y, FILL_NORMAL, 0);
         sample_in (s, w, FILL_NORMAL, 0);
         sample_out (s, x);
-        s->attrs.conv = attrs;
+        SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
         s->nhwc = TRUE;
       }
 }
@@ -275,7 +277,7 @@ pool_samples (GPtrArray *all)
         sample_in (s, x, special ? FILL_SPECIAL : FILL_NORMAL, 0);
         sample_out (s, y);
         sample_out (s, indices);
-        s->attrs.pool = a;
+        SAMPLE_ATTRS (s, LoomPool2dAttrs) = a;
         s->nhwc = TRUE;
         if (special)
           continue;
@@ -283,19 +285,19 @@ pool_samples (GPtrArray *all)
         sample_in (s, y, FILL_NORMAL, 0);
         sample_in (s, indices, FILL_INDICES, 0);
         sample_out (s, x);
-        s->attrs.pool = a;
+        SAMPLE_ATTRS (s, LoomPool2dAttrs) = a;
         s->nhwc = TRUE;
         if (c[10] != 1)
           continue;
         s = sample_add (all, "avg_pool2d", 1e-5, "case %d", v);
         sample_in (s, x, FILL_NORMAL, 0);
         sample_out (s, y);
-        s->attrs.pool = a;
+        SAMPLE_ATTRS (s, LoomPool2dAttrs) = a;
         s->nhwc = TRUE;
         s = sample_add (all, "avg_pool2d_grad", 1e-5, "case %d", v);
         sample_in (s, y, FILL_NORMAL, 0);
         sample_out (s, x);
-        s->attrs.pool = a;
+        SAMPLE_ATTRS (s, LoomPool2dAttrs) = a;
         s->nhwc = TRUE;
       }
 }

@@ -99,7 +99,7 @@ sample_of (LoomRandomKind kind, gint64 count)
   sample_out (&s, desc (LOOM_F32, ""));
   s.out[0].rank = 1;
   s.out[0].dim[0] = count;
-  s.attrs.random = (LoomRandomAttrs){ kind, G_GUINT64_CONSTANT (0x123456789abcdef0) };
+  SAMPLE_ATTRS (&s, LoomRandomAttrs) = (LoomRandomAttrs){ kind, G_GUINT64_CONSTANT (0x123456789abcdef0) };
   return s;
 }
 

@@ -163,7 +163,8 @@ test_attention_nan (void)
       const gboolean is_attention
           = g_str_equal (s->primitive, "attention") || g_str_equal (s->primitive, "attention_grad");
 
-      if (!is_attention || !s->attrs.attention.has_mask || s->attrs.attention.causal || s->attrs.attention.in_place)
+      if (!is_attention || !SAMPLE_ATTRS (s, LoomAttentionAttrs).has_mask || SAMPLE_ATTRS (s, LoomAttentionAttrs).causal
+          || SAMPLE_ATTRS (s, LoomAttentionAttrs).in_place)
         continue;
       check_nan (machine, s, 1);
       g_assert_cmpuint (check_nan (machine, s, 2), ==, loom_desc_count (&s->out[0]));
@@ -205,7 +206,7 @@ test_conv_relu_nan (void)
       s.in[0] = desc (LOOM_F32, "1,16,6,6");
       s.in[1] = desc (LOOM_F32, "16,16,3,3");
       s.out[0] = desc (LOOM_F32, "1,16,4,4");
-      s.attrs.conv = (LoomConv2dAttrs){ { 1, 1 }, { 0 }, { 1, 1 }, 1, FALSE, LOOM_SCALAR_RELU };
+      SAMPLE_ATTRS (&s, LoomConv2dAttrs) = (LoomConv2dAttrs){ { 1, 1 }, { 0 }, { 1, 1 }, 1, FALSE, LOOM_SCALAR_RELU };
       inputs = sample_inputs (&s);
       inputs[0][0] = NAN;
       result = sample_run (&cpu, &s, inputs, LOOM_F32, (LoomLayout)layout, -1);

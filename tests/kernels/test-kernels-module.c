@@ -6,7 +6,7 @@
  * K/N: every N-th of the primitive's samples, from the K-th on. --list names the primitives, those with many samples in
  * parts, so that all of them can run side by side.
  *
- * Each primitive has to take at least one of its samples in every type, and all of primitives.h have to have samples.
+ * Each primitive has to take at least one of its samples in every type, and all of the reference have to have samples.
  *
  * quick: f32 alone, and each call once. Else every call is run again, and in place, and has to give the same bits.
  *
@@ -14,7 +14,8 @@
  * one that ends early (a fault on the device, a stop of the emulator) is begun again after the sample at which it
  * ended, so that no failure hides another. Two such processes run at a time: these tests take longer than all others,
  * and the last of them would leave a processor idle. */
-#include "kernels/primitives.h"
+#include "kernels/optim.h"
+#include "kernels/ref/ref-list.h"
 #include "tests/kernels/kernel-harness.h"
 #include "tests/test-program.h"
 
@@ -64,7 +65,7 @@ may_be_cudnn (const Sample *s)
   const gboolean gradient = g_str_equal (s->primitive, "attention_grad");
   const int q = gradient ? 1 : 0;
 
-  return (gradient || g_str_equal (s->primitive, "attention")) && !s->attrs.attention.has_mask
+  return (gradient || g_str_equal (s->primitive, "attention")) && !SAMPLE_ATTRS (s, LoomAttentionAttrs).has_mask
          && s->n_in == (gradient ? 8 : 3) && s->in[q].dim[3] % 8 == 0 && s->in[q + 2].dim[3] % 8 == 0;
 }
 
@@ -343,9 +344,9 @@ check_primitives (const char *program, const char *path, const GPtrArray *primit
 static GPtrArray *
 name_primitives (const GPtrArray *samples)
 {
-#define NAME(name) #name,
-  static const char *const all[] = { LOOM_PRIMITIVES (NAME) };
-#undef NAME
+#define NAME(name)               #name,
+#define NAME_STEP(name, scalars) NAME (name##_step)
+  static const char *const all[] = { LOOM_ROWS (NAME) LOOM_STEPS (NAME_STEP) };
   GPtrArray *primitives = g_ptr_array_new ();
 
   for (guint i = 0; i < samples->len; i++)

@@ -4,7 +4,9 @@
 #include "tests/kernels/kernel-harness.h"
 #include "kernels/integer.h"
 #include "kernels/cpu/cpu-math.h"
+#include "kernels/optim.h"
 #include "kernels/philox.h"
+#include "kernels/ref/ref-list.h"
 #include "tests/test-program.h"
 
 #include <math.h>
@@ -63,7 +65,7 @@ test_conv_by_hand (void)
   IN (&s, "1,1,2,2");
   IN (&s, "1");
   OUT (&s, "1,1,2,2");
-  s.attrs.conv = (LoomConv2dAttrs){ { 1, 1 }, { 0 }, { 1, 1 }, 1, TRUE, LOOM_SCALAR_ID };
+  SAMPLE_ATTRS (&s, LoomConv2dAttrs) = (LoomConv2dAttrs){ { 1, 1 }, { 0 }, { 1, 1 }, 1, TRUE, LOOM_SCALAR_ID };
   run (&s, (double *[]){ x, w, bias, y });
   expect (y, want, 4);
 }
@@ -78,7 +80,7 @@ test_pool_by_hand (void)
   IN (&s, "1,1,4,4");
   OUT (&s, "1,1,2,2");
   add (&s, TRUE, LOOM_U8, "1,1,2,2");
-  s.attrs.pool = (LoomPool2dAttrs){ { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
+  SAMPLE_ATTRS (&s, LoomPool2dAttrs) = (LoomPool2dAttrs){ { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
   run (&s, (double *[]){ x, y, (double *)indices });
   expect (y, want, 4);
   g_assert_cmpint (indices[0], ==, 2); /* the NaN */
@@ -96,10 +98,10 @@ test_avg_ceil_by_hand (void)
 
   IN (&s, "1,1,1,5");
   OUT (&s, "1,1,1,3");
-  s.attrs.pool = (LoomPool2dAttrs){ { 1, 2 }, { 1, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
+  SAMPLE_ATTRS (&s, LoomPool2dAttrs) = (LoomPool2dAttrs){ { 1, 2 }, { 1, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
   run (&s, (double *[]){ x, y });
   expect (y, want, 3);
-  s.attrs.pool.divisor = 4;
+  SAMPLE_ATTRS (&s, LoomPool2dAttrs).divisor = 4;
   run (&s, (double *[]){ x, y });
   expect (y, fixed, 3);
 }
@@ -113,12 +115,12 @@ test_reduce_nan_by_hand (void)
 
   IN (&s, "2,3");
   OUT (&s, "2,1");
-  s.attrs.reduce = (LoomReduceAttrs){ LOOM_REDUCE_MAX, 2 };
+  SAMPLE_ATTRS (&s, LoomReduceAttrs) = (LoomReduceAttrs){ LOOM_REDUCE_MAX, 2 };
   run (&s, (double *[]){ x, y });
   expect (y, want, 2);
   s.primitive = "argreduce";
   s.out[0].dtype = LOOM_I64;
-  s.attrs.argreduce = (LoomArgReduceAttrs){ TRUE, 1 };
+  SAMPLE_ATTRS (&s, LoomArgReduceAttrs) = (LoomArgReduceAttrs){ TRUE, 1 };
   run (&s, (double *[]){ x, (double *)indices });
   g_assert_cmpint (indices[0], ==, 1);
   g_assert_cmpint (indices[1], ==, 0);
@@ -135,7 +137,7 @@ test_entropy_by_hand (void)
   add (&s, FALSE, LOOM_I64, "2");
   OUT (&s, "2");
   OUT (&s, "2");
-  s.attrs.entropy.ignore_index = -100;
+  SAMPLE_ATTRS (&s, LoomCrossEntropyAttrs).ignore_index = -100;
   run (&s, (double *[]){ x, (double *)target, loss, lse });
   expect (loss, want, 2);
   g_assert_cmpfloat (lse[1], ==, 1000);
@@ -270,7 +272,7 @@ test_conv_gradients (void)
                                                                           = { "4,2,3,3", "4,1,3,3", "4,2,3,3" };
       Sample f = { .primitive = "conv2d" }, b = { .primitive = "conv2d_input_grad" };
 
-      f.attrs.conv = b.attrs.conv = attrs[v];
+      SAMPLE_ATTRS (&f, LoomConv2dAttrs) = SAMPLE_ATTRS (&b, LoomConv2dAttrs) = attrs[v];
       IN (&f, "2,2,5,6");
       IN (&f, w[v]);
       IN (&f, "4");
@@ -292,7 +294,7 @@ test_pool_gradients (void)
   Sample f = { .primitive = "max_pool2d" }, b = { .primitive = "max_pool2d_grad" };
   static const LoomPool2dAttrs attrs = { { 3, 2 }, { 2, 1 }, { 1, 1 }, { 1, 1 }, FALSE, 0 };
 
-  f.attrs.pool = b.attrs.pool = attrs;
+  SAMPLE_ATTRS (&f, LoomPool2dAttrs) = SAMPLE_ATTRS (&b, LoomPool2dAttrs) = attrs;
   IN (&f, "2,2,5,6");
   OUT (&f, "2,2,3,7");
   add (&f, TRUE, LOOM_U8, "2,2,3,7");
@@ -303,7 +305,8 @@ test_pool_gradients (void)
   f.n_out = 1;
   for (int count = 0; count < 2; count++)
     {
-      f.attrs.pool.count_include_pad = b.attrs.pool.count_include_pad = count;
+      SAMPLE_ATTRS (&f, LoomPool2dAttrs).count_include_pad = SAMPLE_ATTRS (&b, LoomPool2dAttrs).count_include_pad
+          = count;
       check_gradient (&f, &b, "g", 0, 0, FALSE);
     }
 }
@@ -316,7 +319,7 @@ test_softmax_gradients (void)
       {
         Sample f = { .primitive = "softmax" }, b = { .primitive = "softmax_grad" };
 
-        f.attrs.softmax = b.attrs.softmax = (LoomSoftmaxAttrs){ axis, log };
+        SAMPLE_ATTRS (&f, LoomSoftmaxAttrs) = SAMPLE_ATTRS (&b, LoomSoftmaxAttrs) = (LoomSoftmaxAttrs){ axis, log };
         IN (&f, "3,4,5");
         OUT (&f, "3,4,5");
         OUT (&b, "3,4,5");
@@ -331,7 +334,8 @@ test_entropy_gradient (void)
     {
       Sample f = { .primitive = "cross_entropy" }, b = { .primitive = "cross_entropy_grad" };
 
-      f.attrs.entropy.ignore_index = b.attrs.entropy.ignore_index = ignore;
+      SAMPLE_ATTRS (&f, LoomCrossEntropyAttrs).ignore_index = SAMPLE_ATTRS (&b, LoomCrossEntropyAttrs).ignore_index
+          = ignore;
       IN (&f, "4,3,5");
       add (&f, FALSE, LOOM_I64, "4,5");
       OUT (&f, "4,5");
@@ -346,7 +350,7 @@ test_norm_gradients (void)
 {
   Sample f = { .primitive = "batch_norm" }, b = { .primitive = "batch_norm_grad" };
 
-  f.attrs.norm = b.attrs.norm = (LoomNormAttrs){ 1e-3, 2, TRUE };
+  SAMPLE_ATTRS (&f, LoomNormAttrs) = SAMPLE_ATTRS (&b, LoomNormAttrs) = (LoomNormAttrs){ 1e-3, 2, TRUE };
   IN (&f, "4,3,2,2");
   IN (&f, "3");
   IN (&f, "3");
@@ -387,8 +391,8 @@ test_slice_gradient (void)
   IN (&f, "5,7");
   OUT (&f, "2,3");
   OUT (&b, "5,7");
-  f.attrs.slice = (LoomSliceAttrs){ { 1, 0 }, { 2, 3 } };
-  b.attrs.pad = (LoomPadAttrs){ { 1, 0 }, { 2, 3 }, 0 };
+  SAMPLE_ATTRS (&f, LoomSliceAttrs) = (LoomSliceAttrs){ { 1, 0 }, { 2, 3 } };
+  SAMPLE_ATTRS (&b, LoomPadAttrs) = (LoomPadAttrs){ { 1, 0 }, { 2, 3 }, 0 };
   check_gradient (&f, &b, "g", 0, 0, FALSE);
 }
 
@@ -416,10 +420,10 @@ test_optimisers (void)
         if (adam)
           {
             m = 0;
-            s.attrs.adam = (LoomAdamAttrs){ 1, second, third, maximize };
+            SAMPLE_ATTRS (&s, LoomAdamAttrs) = (LoomAdamAttrs){ 1, second, third, maximize };
           }
         else
-          s.attrs.sgd = (LoomSgdAttrs){ 1, second || third, third, maximize };
+          SAMPLE_ATTRS (&s, LoomSgdAttrs) = (LoomSgdAttrs){ 1, second || third, third, maximize };
         {
           void *lists[] = { &p, &g, &m, &v, &vmax };
           void *adam_scalars[] = { &lr, &a, &b, &eps, &decay, &scale, &finite, &step };
@@ -622,12 +626,37 @@ test_integers (void)
     }
 }
 
+/* Each row of the reference has samples, by which other back ends are compared with it, and each sample has a row. */
+static void
+test_complete (void)
+{
+#define NAME(name)               #name,
+#define NAME_STEP(name, scalars) NAME (name##_step)
+  static const char *const all[] = { LOOM_ROWS (NAME) LOOM_STEPS (NAME_STEP) NULL };
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  GPtrArray *samples = samples_new ();
+
+  for (guint i = 0; i < samples->len; i++)
+    {
+      const Sample *s = g_ptr_array_index (samples, i);
+
+      g_hash_table_add (seen, (gpointer)s->primitive);
+      if (!g_strv_contains (all, s->primitive))
+        g_error ("the reference has no row for %s", s->name);
+    }
+  for (guint i = 0; all[i] != NULL; i++)
+    if (!g_hash_table_contains (seen, all[i]))
+      g_error ("%s has no samples", all[i]);
+  g_ptr_array_unref (samples);
+}
+
 TEST_FILE (argc, argv)
 {
   int result;
 
   g_test_init (&argc, &argv, NULL);
   ref = machine_open (loom_backend_ref (), 1);
+  g_test_add_func ("/kernels/ref/complete", test_complete);
   g_test_add_func ("/kernels/ref/conv-by-hand", test_conv_by_hand);
   g_test_add_func ("/kernels/ref/pool-by-hand", test_pool_by_hand);
   g_test_add_func ("/kernels/ref/avg-ceil-by-hand", test_avg_ceil_by_hand);

@@ -46,13 +46,13 @@ sample_of (const Case *c, int pass, LoomConvAlgorithm algorithm)
   LoomTensorDesc y
       = { LOOM_F32, 0, 4, { c->n, c->k, c->h + c->pad[0] + c->pad[1] - 2, c->w + c->pad[2] + c->pad[3] - 2 } };
 
-  s.attrs.conv = (LoomConv2dAttrs){ .stride = { 1, 1 },
-                                    .pad = { c->pad[0], c->pad[1], c->pad[2], c->pad[3] },
-                                    .dilation = { 1, 1 },
-                                    .groups = 1,
-                                    .has_bias = c->bias && pass != 1,
-                                    .act = pass == 0 ? c->act : LOOM_SCALAR_ID,
-                                    .algorithm = algorithm };
+  SAMPLE_ATTRS (&s, LoomConv2dAttrs) = (LoomConv2dAttrs){ .stride = { 1, 1 },
+                                                          .pad = { c->pad[0], c->pad[1], c->pad[2], c->pad[3] },
+                                                          .dilation = { 1, 1 },
+                                                          .groups = 1,
+                                                          .has_bias = c->bias && pass != 1,
+                                                          .act = pass == 0 ? c->act : LOOM_SCALAR_ID,
+                                                          .algorithm = algorithm };
   g_snprintf (s.name, sizeof s.name, "%d,%d,%d,%d to %d pass %d", c->n, c->c, c->h, c->w, c->k, pass);
   s.primitive = pass == 0 ? "conv2d" : pass == 1 ? "conv2d_input_grad" : "conv2d_weight_grad";
   sample_in (&s, pass == 0 ? x : y, FILL_NORMAL, 0);

@@ -60,7 +60,8 @@ TEST_FILE (argc, argv)
                                         "integers",
                                         "resize-moves",
                                         "sums-before",
-                                        "compare-6" };
+                                        "compare-6",
+                                        "set-28" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)

@@ -255,7 +255,7 @@ calls_of (LoomPlan *plan, GHashTable *costs)
 
       for (guint k = 0; k < instr->n_in; k++)
         in[k] = loom_plan_value (plan, instr->value[k])->desc;
-      words = strcmp (instr->primitive, "avg_pool2d") == 0 ? loom_prim ("avg_pool2d")->describe (&pool)
+      words = strcmp (instr->primitive, "avg_pool2d") == 0 ? loom_prim_describe (loom_prim ("avg_pool2d"), &pool)
                                                            : g_strdup (instr->label);
       key = loom_cost_call_key (&spec, words);
       plain = g_strconcat (key, "|own nhwc", NULL);

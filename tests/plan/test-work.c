@@ -1,5 +1,5 @@
 /* Tests the helpers that change the planner's working form, one by one: the form is consistent after each. */
-#include "engine/plan/plan-private.h"
+#include "engine/plan/plan-pattern.h"
 #include "tests/test-program.h"
 
 typedef struct
@@ -166,6 +166,91 @@ test_checker (Fixture *f, gconstpointer data)
   assert_sound (g);
 }
 
+/* Joins an element-wise instruction with the first operand's producer, as often as that is possible. */
+static gboolean
+join_steps (PlanRewrite *r)
+{
+  const PlanNode *from = r->other;
+
+  if (graph_only_reader (r->g, rewrite_in (r, r->at), FALSE) != r->root)
+    return FALSE;
+  g_array_remove_index (r->in, r->at);
+  for (guint k = 0; k < from->in->len; k++)
+    rewrite_add_in (r, node_in (from, k));
+  g_array_prepend_vals (r->steps, from->steps->data, from->steps->len);
+  g_string_append (r->label, " joined");
+  return TRUE;
+}
+
+/* The same, with a call that no device has. */
+static gboolean
+join_impossible (PlanRewrite *r)
+{
+  PlanStep step = *node_step (r->root, 0);
+
+  if (!join_steps (r))
+    return FALSE;
+  for (guint k = 0; k <= LOOM_EW_MAX_IN; k++)
+    {
+      const LoomTensorDesc *d = &graph_value (r->g, node_out (r->root, 0))->desc;
+
+      step.result = graph_new_value (r->g, d, NULL);
+      step.arg[0] = graph_new_value (r->g, d, NULL);
+      rewrite_add_in (r, step.arg[0]);
+      g_array_append_val (r->steps, step);
+    }
+  return TRUE;
+}
+
+static void
+count_application (PlanRewrite *r)
+{
+  g_string_append (r->root->label, " and completed");
+}
+
+/* A pattern without a kernel changes nothing, and one with a kernel changes the root alone. */
+static void
+test_pattern (Fixture *f, gconstpointer data)
+{
+  PlanPattern pattern[] = { { .other = PATTERN_STEP (LOOM_SCALAR_SIN),
+                              .find = pattern_producer,
+                              .last = PATTERN_EACH,
+                              .rewrite = join_impossible,
+                              .applied = count_application },
+                            { .rewrite = NULL } };
+  PlanGraph *g = f->g;
+  PlanNode *sum = graph_value (g, f->sum)->producer, *sine = graph_value (g, f->b)->producer;
+  const guint n = graph_n_nodes (g);
+
+  graph_apply_patterns (g, pattern);
+  assert_sound (g);
+  g_assert_cmpuint (graph_n_nodes (g), ==, n);
+  g_assert_cmpuint (sum->in->len, ==, 2);
+  g_assert_cmpuint (sum->steps->len, ==, 1);
+  g_assert_null (strstr (sum->label->str, "joined"));
+
+  pattern[0].rewrite = join_steps;
+  pattern[0].other.op = LOOM_SCALAR_COS;
+  graph_apply_patterns (g, pattern);
+  g_assert_cmpuint (graph_n_nodes (g), ==, n);
+
+  pattern[0].other.op = LOOM_SCALAR_SIN;
+  sine->device_name = "elsewhere";
+  graph_apply_patterns (g, pattern);
+  g_assert_cmpuint (graph_n_nodes (g), ==, n);
+
+  sine->device_name = sum->device_name;
+  graph_apply_patterns (g, pattern);
+  assert_sound (g);
+  g_assert_cmpuint (graph_n_nodes (g), ==, n - 1);
+  g_assert_true (graph_value (g, f->sum)->producer == sum);
+  g_assert_cmpuint (sum->steps->len, ==, 2);
+  g_assert_cmpuint (node_in (sum, 0), ==, f->a);
+  g_assert_cmpuint (node_in (sum, 1), ==, f->x);
+  g_assert_cmpuint (count_uses (g, f->b), ==, 0);
+  g_assert_true (g_str_has_suffix (sum->label->str, " joined and completed"));
+}
+
 /* Earlier passes establish the properties that a pass needs, also without fusion; and each property comes from one
  * pass. */
 static void
@@ -192,7 +277,7 @@ TEST_FILE (argc, argv)
     void (*run) (Fixture *f, gconstpointer data);
   } tests[] = {
     { "/plan/work/uses", test_uses },   { "/plan/work/views", test_views },     { "/plan/work/replace", test_replace },
-    { "/plan/work/order", test_order }, { "/plan/work/checker", test_checker },
+    { "/plan/work/order", test_order }, { "/plan/work/checker", test_checker }, { "/plan/work/pattern", test_pattern },
   };
 
   g_test_init (&argc, &argv, NULL);

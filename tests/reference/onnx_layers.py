@@ -24,7 +24,7 @@ TOLERANCE = 1e-5
 STORED = ("if-data", "lstm-peepholes-reverse-lengths", "gru-before-clip", "rnn-both-activations", "scan-axes-directions", "loop-tied-weight", "loop-counts",
           "loop-grows", "loop-until", "loop-until-rows", "loop-asked-first", "attention-past-causal", "attention-cap-scores", "loop-while", "quantize-types",
           "quantize-zeros", "integer-sums", "integer-conv", "resize-10", "resize-corners", "dft-inverse-onesided", "lp-norm-zeros", "open-image",
-          "open-shape", "pad-infinity", "half", "integers", "resize-moves", "sums-before", "compare-6")
+          "open-shape", "pad-infinity", "half", "integers", "resize-moves", "sums-before", "compare-6", "set-28")
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32,
          np.dtype(bool): TensorProto.BOOL, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8, np.dtype(np.uint32): TensorProto.UINT32,
          np.dtype(np.float16): TensorProto.FLOAT16}
@@ -533,6 +533,25 @@ def _():
     for reverse in (0, 1):
         c.node("CumSum", [x, axis], [f"y{reverse}"], exclusive=1, reverse=reverse)
         c.outputs.append((f"y{reverse}", FLOAT))
+    return c
+
+
+@case("set-28")
+def _():
+    c = Case(opset=28)
+    c.by_reference = True
+    a, b = c.input("a", c.draw(2, 3)), c.input("b", c.draw(2, 3))
+    axis = c.weight("axis", np.int64(1))
+    for alpha in (1.0, 1.7):
+        c.outputs.append((c.node("SwiGLU", [a, b], [f"swiglu{alpha:.0f}"], alpha=alpha), FLOAT))
+    for exclusive in (0, 1):
+        for reverse in (0, 1):
+            c.outputs.append((c.node("CumProd", [a, axis], [f"product{exclusive}{reverse}"], exclusive=exclusive, reverse=reverse), FLOAT))
+    c.outputs.append((c.node("Mod", [a, b], ["rest"]), FLOAT))
+    c.outputs.append((c.node("SpaceToDepth", [c.input("image", c.draw(1, 2, 4, 4))], ["depth"], blocksize=2, mode="CRD"), FLOAT))
+    x, n = c.input("x", np.array([5, -5, 5, -5, 5, -5, 1])), c.input("n", np.array([1, 1, 64, 64, -1, -1, 63]))
+    for direction in ("LEFT", "RIGHT"):
+        c.outputs.append((c.node("BitShift", [x, n], [direction.lower()], direction=direction), INT))
     return c
 
 

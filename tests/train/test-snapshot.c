@@ -128,9 +128,113 @@ test_times (void)
   g_assert_true (loom_tensor_equal_bits (before, after));
 }
 
+/* ---- updates, watched from another thread ----------------------------------------------- */
+
+typedef struct
+{
+  LoomTrainer *trainer;
+  int stop;
+  guint n; /* updates that came */
+  gint64 step;
+} Watcher;
+
+static void
+memory_cb (LoomTrainer *trainer, gpointer data)
+{
+}
+
+static gpointer
+watch (gpointer data)
+{
+  static const char *const watched[] = { "update:hidden.weight", "grad:hidden.weight", "grad:act", "act" };
+  Watcher *w = data;
+
+  while (!g_atomic_int_get (&w->stop))
+    for (guint i = 0; i < G_N_ELEMENTS (watched); i++)
+      {
+        g_autoptr (GError) error = NULL;
+        gint64 step = -1;
+        g_autoptr (LoomTensor) value = loom_trainer_snapshot (w->trainer, watched[i], &step, &error);
+
+        /* Before the first step there is no update. */
+        if (value == NULL)
+          {
+            g_assert_cmpuint (i, ==, 0);
+            continue;
+          }
+        if (i == 0)
+          {
+            g_assert_cmpint (step, >=, w->step);
+            w->step = step;
+            w->n++;
+          }
+      }
+  return NULL;
+}
+
+static LoomTensor *
+train_watched (gboolean is_watched, guint *n)
+{
+  static const LoomTrainerObserver observer = { .memory = memory_cb };
+  g_autoptr (LoomTrainer) trainer = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
+  Watcher w = { .trainer = trainer };
+  GThread *thread = NULL;
+
+  loom_trainer_set_observer (trainer, &observer, NULL);
+  if (is_watched)
+    thread = g_thread_new ("watch", watch, &w);
+  train_test_run (trainer);
+  g_atomic_int_set (&w.stop, 1);
+  if (thread != NULL)
+    g_thread_join (thread);
+  *n = w.n;
+  return loom_state_get (loom_trainer_state (trainer), "hidden.weight", NULL);
+}
+
+/* Watched or not, a run has the same bits. */
+static void
+test_watched (void)
+{
+  guint none, some;
+  g_autoptr (LoomTensor) alone = train_watched (FALSE, &none), watched = train_watched (TRUE, &some);
+
+  g_assert_true (loom_tensor_equal_bits (alone, watched));
+  g_assert_cmpuint (none, ==, 0);
+  g_assert_cmpuint (some, >, 0);
+}
+
+/* The update of a run's last step is the difference to the weights of a run that is one step shorter, bit by bit. */
+static void
+test_update (void)
+{
+  static const LoomTrainerObserver observer = { .memory = memory_cb };
+  g_autoptr (LoomTrainer) trainer = train_test_new (GRAPH, (LoomTrainerOptions){ .steps = 3 });
+  g_autoptr (LoomTrainer) shorter = train_test_new (GRAPH, (LoomTrainerOptions){ .steps = 2 });
+  g_autoptr (GError) error = NULL;
+  gint64 step = -1;
+
+  g_assert_null (loom_trainer_snapshot (trainer, "update:hidden.weight", NULL, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+  g_clear_error (&error);
+  loom_trainer_set_observer (trainer, &observer, NULL);
+  g_assert_cmpint (loom_trainer_run (trainer, &error), ==, LOOM_TRAINER_STOPPED);
+  g_assert_cmpint (loom_trainer_run (shorter, &error), ==, LOOM_TRAINER_STOPPED);
+  g_assert_null (loom_trainer_snapshot (trainer, "update:act", NULL, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+  g_autoptr (LoomTensor) update = loom_trainer_snapshot (trainer, "update:hidden.weight", &step, NULL);
+  g_autoptr (LoomTensor) after = loom_state_get (loom_trainer_state (trainer), "hidden.weight", NULL);
+  g_autoptr (LoomTensor) before = loom_state_get (loom_trainer_state (shorter), "hidden.weight", NULL);
+  g_assert_cmpint (step, ==, 2);
+  for (gint64 i = 0; i < update->count; i++)
+    g_assert_cmpfloat (((const float *)update->data)[i], ==,
+                       ((const float *)after->data)[i] - ((const float *)before->data)[i]);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/snapshot/update", test_update);
+  g_test_add_func ("/snapshot/watched", test_watched);
   g_test_add_func ("/snapshot/gradient-of-port", test_gradient_of_port);
   g_test_add_func ("/snapshot/several", test_several);
   g_test_add_func ("/snapshot/times", test_times);

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#include "ui/document/studio-document.h"
+#include "ui/document/studio-document-private.h"
+#include "ui/document/studio-trials.h"
+#include "ui/scene/studio-partitions.h"
 #include "ui/scene/studio-scene.h"
 
 static inline void
@@ -40,6 +42,8 @@ assert_same_item (const StudioItem *a, const StudioItem *b)
   g_assert_cmpstr (a->fault, ==, b->fault);
   g_assert_cmpstr (a->fault_port, ==, b->fault_port);
   g_assert_cmpstr (a->waits_for, ==, b->waits_for);
+  g_assert_cmpstr (a->fix, ==, b->fix);
+  g_assert_cmpstr (a->split, ==, b->split);
   g_assert_true (a->is_module == b->is_module && a->is_frame == b->is_frame && a->folded == b->folded
                  && a->frozen == b->frozen && a->muted == b->muted && a->tint == b->tint);
   g_assert_true (a->fault_is_warning == b->fault_is_warning && a->fault_is_todo == b->fault_is_todo);
@@ -73,10 +77,14 @@ assert_scene_is_new (StudioDocument *document)
 {
   LoomNet *typed = studio_document_get_net (document);
   const StudioScene *a = studio_document_get_scene (document);
-  g_autoptr (StudioScene) b = studio_scene_new (
-      studio_document_get_graph (document), studio_document_get_scope (document),
-      studio_document_get_scope_path (document), typed, studio_document_get_faults (document), NULL, NULL);
+  g_autoptr (StudioScene) b
+      = studio_scene_new (studio_document_get_graph (document), studio_document_get_scope (document),
+                          studio_document_get_scope_path (document), typed, studio_document_get_faults (document),
+                          studio_document_fix_for_fault, document);
 
+  /* A fix that was not tried for lack of time is not offered. */
+  g_assert_true (studio_document_has_unlimited_trials (document));
+  studio_scene_add_shards (b, studio_document_get_graph (document), typed);
   g_assert_true (a->n_items == b->n_items && a->n_hidden == b->n_hidden && a->n_links == b->n_links
                  && a->n_annotations == b->n_annotations && a->flow == b->flow && a->batch == b->batch);
   for (guint i = 0; i < a->n_items + a->n_hidden; i++)

@@ -1,181 +1,377 @@
-/* Every kind of pin in the table: it can be created, accepts values of any rank, has an accessible description, and can
- * be cleared; and which kind a tensor gets. */
+/* Every kind of pin in the table: it draws values of any rank on screen and into files, says what it shows, and finds
+ * its cells again; which kind a tensor gets; principal components; what a value says of its origin. */
 #include <adwaita.h>
+#include <math.h>
+#include <string.h>
 
-#include "ui/charts/studio-scalar-pin.h"
-#include "ui/pins/studio-iteration-chooser.h"
-#include "ui/pins/studio-pin-kind.h"
+#include "tests/scratch.h"
 #include "tests/test-program.h"
+#include "ui/pins/pin-components.h"
+#include "ui/pins/studio-pin-view.h"
 
 #define MAX_VALUES 20000
 
-static StudioPinValue
-value_of (const char *tensor, gsize rank, const gint64 *dims)
+static PinValue *
+value_of (gint64 step, gsize rank, const gint64 *dims)
 {
   static float values[MAX_VALUES];
-  StudioPinValue value = { .tensor = tensor,
-                           .step = 840,
-                           .when = "step 840",
-                           .rank = rank,
-                           .dims = dims,
-                           .full_rank = rank,
-                           .values = values,
-                           .n_values = 1 };
+  static const char *const names[] = { "sample", "channel", "row", "column" };
+  PinValue *value = pin_value_new ("block.1.conv", "channel 2 of 3", "step 840", step);
+  gsize n = 1;
+
   for (gsize i = 0; i < rank; i++)
-    value.n_values *= (gsize)dims[i];
-  g_assert_cmpuint (value.n_values, <=, MAX_VALUES);
-  for (gsize i = 0; i < value.n_values; i++)
-    values[i] = (float)i;
+    n *= (gsize)dims[i];
+  g_assert_cmpuint (n, <=, MAX_VALUES);
+  for (gsize i = 0; i < n; i++)
+    values[i] = (float)i - (float)n / 3;
+  g_assert_true (pin_value_set (value, rank, dims, values, n));
+  value->full_rank = rank;
+  for (gsize d = 0; d < rank; d++)
+    {
+      value->full[d] = dims[d];
+      value->axis[d] = names[d % G_N_ELEMENTS (names)];
+    }
   return value;
 }
 
-static void
-check_shown (const StudioPinKind *kind, gsize rank, const gint64 *dims)
+/* ---- every kind ------------------------------------------------------------------- */
+
+/* Draws onto an image of this size and returns the number of pixels that differ from the background. */
+static guint
+draw (const StudioPinKind *kind, PinValue *value, const PinHistory *history, int width, int height)
 {
-  GtkWidget *widget = g_object_ref_sink (kind->create (kind->height));
-  StudioPinValue value = value_of ("block.1.conv", rank, dims);
-  kind->clear (widget, value.tensor);
-  gpointer last = widget;
-  g_object_add_weak_pointer (G_OBJECT (widget), &last);
-  g_assert_true (gtk_test_accessible_has_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL));
-  kind->show (widget, &value);
-  if (kind->set_text_scale != NULL)
-    kind->set_text_scale (widget, 1.6);
-  if (kind->get_map != NULL)
+  cairo_surface_t *image = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
+  cairo_t *cr = cairo_create (image);
+  PangoContext *context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
+  PinDrawing d = { .value = value, .history = history, .cr = cr, .context = context, .scale = 1, .cell = -1,
+                   .room = { 4, 4, width - 8, height - 8 } };
+  guint n = 0;
+
+  kind->draw (&d);
+  g_assert_cmpint (cairo_status (cr), ==, CAIRO_STATUS_SUCCESS);
+  cairo_surface_flush (image);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      n += ((guint32 *)(void *)(cairo_image_surface_get_data (image) + y * cairo_image_surface_get_stride (image)))[x] != 0;
+  /* A cell is found where its rectangle is, unless another kind of place stands for it (a line between two words). */
+  for (gsize cell = 0; cell < studio_pin_n_cells (kind, &d); cell += 1 + studio_pin_n_cells (kind, &d) / 40)
     {
-      g_assert_true (STUDIO_IS_HEAT_MAP (kind->get_map (widget)));
-      g_assert_cmpint (studio_heat_map_get_step (kind->get_map (widget)), ==, 840);
+      g_autofree char *words = studio_pin_describe_cell (kind, &d, cell);
+      PinRect at;
+
+      g_assert_cmpuint (strlen (words), >, 0);
+      if (value->rank > MAX (2, kind->n_whole) || kind->cell_rect == NULL || !kind->cell_rect (&d, cell, &at) || at.width < 1 || at.height < 1)
+        continue;
+      g_assert_cmpfloat (at.x, >=, -5);
+      g_assert_cmpfloat (at.x + at.width, <=, width + 5);
+      if (kind->n_whole >= MAX (2, value->rank) && kind->has_colors && !kind->chooses_tile)
+        g_assert_cmpint (kind->cell_at (&d, at.x + at.width / 2, at.y + at.height / 2), ==, (gint64)cell);
     }
-  kind->clear (widget, value.tensor);
-  g_object_unref (widget);
-  g_assert_null (last);
+  g_autofree char *words = studio_pin_describe (kind, &d);
+  g_assert_cmpuint (strlen (words), >, 0);
+  g_object_unref (context);
+  cairo_destroy (cr);
+  cairo_surface_destroy (image);
+  return n;
 }
+
+static const struct
+{
+  gsize rank;
+  gint64 dims[4];
+} shapes[] = { { 0, { 0 } },       { 1, { 7 } },           { 2, { 3, 4 } },         { 2, { 1, 1 } },
+               { 2, { 6, 784 } },  { 2, { 1, MAX_VALUES } }, { 3, { 4, 6, 6 } },      { 4, { 2, 3, 5, 5 } } };
 
 static void
 test_every_kind (void)
 {
-  static const gint64 few[] = { 3, 4 }, many[] = { 1, MAX_VALUES }, deep[] = { 2, 3, 4, 5 };
   g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
-  guint n_any = 0;
+
   for (guint i = 0; i < studio_pin_n_kinds (); i++)
     {
       const StudioPinKind *kind = studio_pin_kind (i);
+
       g_test_message ("%s", kind->name);
       g_assert_true (g_hash_table_add (names, (gpointer)kind->name));
       g_assert_true (studio_pin_kind_find (kind->name) == kind);
       g_assert_cmpint (kind->height, >=, 40);
-      n_any += kind->suits == NULL;
-      for (gsize rank = 0; rank <= 2; rank++)
-        check_shown (kind, rank, few);
-      check_shown (kind, 2, many);
-      check_shown (kind, 4, deep);
+      g_assert_cmpint (kind->width, >=, 100);
+      g_assert_cmpuint (strlen (kind->title), >, 0);
+      g_assert_cmpuint (kind->n_whole, >=, 1);
+      for (guint k = 0; k < G_N_ELEMENTS (shapes); k++)
+        {
+          PinHistory *history = pin_history_new ();
+          g_autoptr (PinValue) value = value_of (1, shapes[k].rank, shapes[k].dims);
+          g_autoptr (PinValue) later = value_of (5, shapes[k].rank, shapes[k].dims);
+
+          pin_history_add (history, value);
+          pin_history_add (history, later);
+          g_assert_cmpuint (draw (kind, value, history, 176, 176), >, 0);
+          g_assert_cmpuint (draw (kind, value, history, 900, 500), >, 0);
+          draw (kind, value, history, 12, 12);
+          for (gsize n = 0; n < value->n_values; n++)
+            value->values[n] = n % 2 == 0 ? NAN : INFINITY;
+          pin_history_clear (history);
+          pin_history_add (history, value);
+          draw (kind, value, history, 176, 176);
+          pin_history_free (history);
+        }
     }
-  /* An entry after the one that accepts everything would never be chosen. */
-  g_assert_cmpuint (n_any, ==, 1);
-  g_assert_null (studio_pin_kind (studio_pin_n_kinds () - 1)->suits);
 }
+
+/* The widget: words for a screen reader, the cursor, and files of each kind. */
+static void
+check_view (const StudioPinKind *kind, const char *folder)
+{
+  static const gint64 dims[] = { 2, 3, 4 };
+  static const char *const suffixes[] = { "svg", "png", "csv" };
+  StudioPinView *view = g_object_ref_sink (studio_pin_view_new (kind));
+  gpointer last = view;
+  g_autoptr (GError) error = NULL;
+
+  g_object_add_weak_pointer (G_OBJECT (view), &last);
+  g_assert_true (gtk_test_accessible_has_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL));
+  g_assert_null (studio_pin_view_get_value (view));
+  g_assert_false (studio_pin_view_move_cursor (view, 1, 0));
+  g_assert_false (studio_pin_view_export (view, "nothing.svg", &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  studio_pin_view_take (view, value_of (840, 3, dims));
+  g_assert_cmpint (studio_pin_view_get_value (view)->step, ==, 840);
+  g_assert_cmpstr (studio_pin_view_get_caption (view), ==, "block.1.conv · channel 2 of 3 · step 840");
+  gtk_test_accessible_assert_property (view, GTK_ACCESSIBLE_PROPERTY_LABEL, studio_pin_view_get_caption (view));
+  if (kind->cell_at != NULL)
+    {
+      g_assert_true (studio_pin_view_move_cursor (view, 1, 0));
+      g_assert_nonnull (studio_pin_view_get_cell_words (view));
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (suffixes); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("%s.%s", kind->name, suffixes[i]);
+      g_autofree char *path = g_build_filename (folder, name, NULL), *text = NULL;
+      gsize length;
+
+      g_clear_error (&error);
+      g_assert_true (studio_pin_view_export (view, path, &error));
+      g_assert_true (g_file_get_contents (path, &text, &length, NULL));
+      g_assert_cmpuint (length, >, 10);
+      g_remove (path);
+    }
+  studio_pin_view_clear (view, "block.1.conv", "No such port.");
+  g_assert_null (studio_pin_view_get_value (view));
+  g_object_unref (view);
+  g_assert_null (last);
+}
+
+static void
+test_views (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-pins-XXXXXX", NULL);
+
+  for (guint i = 0; i < studio_pin_n_kinds (); i++)
+    check_view (studio_pin_kind (i), folder);
+  remove_tree (folder);
+}
+
+/* Earlier steps belong to the kind that remembered them. */
+static void
+test_change_of_kind (void)
+{
+  StudioPinView *view = g_object_ref_sink (studio_pin_view_new (studio_pin_kind_find ("scalar")));
+
+  for (gint64 step = 1; step <= 9; step++)
+    studio_pin_view_take (view, value_of (step, 0, NULL));
+  for (int i = 0; i < 9; i++)
+    g_assert_true (studio_pin_view_move_cursor (view, 1, 0));
+  g_assert_false (studio_pin_view_move_cursor (view, 1, 0));
+  g_assert_nonnull (strstr (studio_pin_view_get_cell_words (view), "step 9"));
+  studio_pin_view_set_kind (view, studio_pin_kind_find ("heatmap"));
+  g_assert_null (studio_pin_view_get_value (view));
+  g_assert_null (studio_pin_view_get_cell_words (view));
+  g_object_unref (view);
+}
+
+/* ---- which kind ------------------------------------------------------------------------ */
 
 static void
 test_choice (void)
 {
-  LoomType scalar = { 0 }, matrix = { .shape.rank = 2 };
-  g_assert_cmpstr (studio_pin_kind_for (&scalar)->name, ==, "scalar");
-  g_assert_cmpstr (studio_pin_kind_for (&matrix)->name, ==, "heatmap");
-  g_assert_cmpstr (studio_pin_kind_for (NULL)->name, ==, "heatmap");
+  static const struct
+  {
+    const char *first;
+    PinSubject subject;
+  } cases[] = {
+    { "scalar", { .is_typed = TRUE } },
+    { "scalar", { .is_typed = TRUE, .rank = 2, .dims = { 1, 1 }, .is_weight = TRUE } },
+    { "heatmap", { .is_typed = FALSE } },
+    { "heatmap", { .is_typed = TRUE, .rank = 1, .dims = { 0 }, .n_loops = 1 } },
+    { "montage", { .is_typed = TRUE, .rank = 4, .dims = { 0, 16, 8, 8 } } },
+    { "kernels", { .is_typed = TRUE, .rank = 4, .dims = { 16, 6, 5, 5 }, .is_weight = TRUE } },
+    { "kernels", { .is_typed = TRUE, .rank = 4, .dims = { 16, 6, 5, 5 }, .is_weight = TRUE, .is_update = TRUE } },
+    { "weights", { .is_typed = TRUE, .rank = 2, .dims = { 10, 784 }, .is_weight = TRUE } },
+    { "attention", { .is_typed = TRUE, .rank = 4, .dims = { 0, 4, 9, 9 }, .is_attention = TRUE } },
+    { "bars", { .is_typed = TRUE, .rank = 2, .dims = { 0, 10 }, .is_prediction = TRUE } },
+    { "surface", { .is_typed = TRUE, .rank = 2, .dims = { 0, 3 }, .is_prediction = FALSE, .has_plane = FALSE } },
+    { "text", { .is_typed = TRUE, .rank = 2, .dims = { 0, 12 }, .is_integer = TRUE } },
+    { "components", { .is_typed = TRUE, .rank = 2, .dims = { 65, 64 }, .is_weight = TRUE, .is_embedding = TRUE } },
+    { "histogram", { .is_typed = TRUE, .rank = 2, .dims = { 10, 20 }, .is_weight = TRUE } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GPtrArray) kinds = studio_pin_kinds_for (&cases[i].subject);
+      const StudioPinKind *best = kinds->pdata[0];
+
+      /* A surface needs a prediction over a plane. */
+      if (g_str_equal (cases[i].first, "surface"))
+        g_assert_cmpstr (best->name, !=, "surface");
+      else
+        g_assert_cmpstr (best->name, ==, cases[i].first);
+      for (guint k = 1; k < kinds->len; k++)
+        g_assert_cmpint (((const StudioPinKind *)kinds->pdata[k - 1])->fits (&cases[i].subject), >=,
+                         ((const StudioPinKind *)kinds->pdata[k])->fits (&cases[i].subject));
+    }
   g_assert_cmpstr (studio_pin_kind_find ("from a later version")->name, ==, "heatmap");
   g_assert_cmpstr (studio_pin_kind_find (NULL)->name, ==, "heatmap");
 }
 
+#define LENET                                                                                                          \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\"/>"            \
+  "<node id=\"x\" op=\"input\" shape=\"B,1,28,28\"/><node id=\"conv\" op=\"conv2d\" out_channels=\"6\" "               \
+  "kernel_size=\"5\"/><node id=\"h\" op=\"linear\" out_features=\"3\"/><node id=\"l\" op=\"cross_entropy\"/>"          \
+  "<wire from=\"x\" to=\"conv\"/><wire from=\"data.x\" to=\"h\"/><wire from=\"h\" to=\"l.input\"/>"                    \
+  "<wire from=\"data.y\" to=\"l.target\"/></graph>"
+
+/* Names of axes and tensors of a graph. */
 static void
-test_scalar (void)
+test_subject (void)
 {
-  const StudioPinKind *kind = studio_pin_kind_find ("scalar");
-  GtkWidget *widget = g_object_ref_sink (kind->create (kind->height));
-  StudioPinValue value = value_of ("loss", 0, NULL);
-  kind->show (widget, &value);
-  g_assert_cmpstr (studio_scalar_pin_get_figure (STUDIO_SCALAR_PIN (widget)), ==, "0");
-  gtk_test_accessible_assert_property (widget, GTK_ACCESSIBLE_PROPERTY_LABEL, "loss · step 840 0");
-  kind->clear (widget, "loss");
-  g_assert_cmpstr (studio_scalar_pin_get_figure (STUDIO_SCALAR_PIN (widget)), ==, "–");
-  g_object_unref (widget);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (LENET, strlen (LENET), "test", faults, NULL);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_auto (GStrv) tensors = pin_tensors_of_node (net, "conv");
+  g_autofree char *all = g_strjoinv (" ", tensors), *title = pin_tensor_title ("update:conv.weight");
+  g_autofree char *node = pin_tensor_node (net, "grad:conv.weight");
+  PinSubject s;
+
+  g_assert_cmpstr (all, ==, "conv conv.weight conv.bias");
+  g_assert_cmpstr (title, ==, "update of conv.weight");
+  g_assert_cmpstr (node, ==, "conv");
+  pin_subject_init (&s, net, "conv");
+  g_assert_cmpuint (s.rank, ==, 4);
+  g_assert_cmpstr (pin_subject_axis (&s, 0), ==, "sample");
+  g_assert_cmpstr (pin_subject_axis (&s, 1), ==, "channel");
+  g_assert_cmpstr (pin_subject_axis (&s, 3), ==, "column");
+  pin_subject_init (&s, net, "update:conv.weight");
+  g_assert_true (s.is_weight && s.is_update && !s.is_gradient);
+  g_assert_cmpint (s.dims[0], ==, 6);
+  g_assert_cmpstr (pin_subject_axis (&s, 0), ==, "filter");
+  pin_subject_init (&s, net, "h");
+  g_assert_true (s.is_prediction);
+  pin_subject_init (&s, net, "grad:conv");
+  g_assert_true (s.is_gradient && !s.is_weight && !s.is_prediction);
+  pin_subject_init (&s, net, "nothing");
+  g_assert_false (s.is_typed);
 }
 
-/* Twenty thousand columns become four thousand, each the mean of five. */
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* A reduced value names the range of elements that a cell is the mean of, and a chosen row its place. */
 static void
-test_long_side (void)
+test_origin (void)
 {
-  static const gint64 long_side[] = { 1, MAX_VALUES };
-  const StudioPinKind *kind = studio_pin_kind_find ("heatmap");
-  GtkWidget *widget = g_object_ref_sink (kind->create (kind->height));
-  StudioPinValue value = value_of ("line", 2, long_side);
-  double low, high;
-  kind->show (widget, &value);
-  g_assert_true (studio_heat_map_get_range (kind->get_map (widget), &low, &high));
-  g_assert_cmpfloat (low, ==, 2);
-  g_assert_cmpfloat (high, ==, MAX_VALUES - 3);
-  gtk_test_accessible_assert_property (widget, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
-                                       "1 row, 4000 columns, from 2.000 to 19997");
-  g_object_unref (widget);
-}
+  static const gint64 dims[] = { 2, 3 };
+  g_autoptr (PinValue) value = value_of (3, 2, dims);
 
-/* ---- iterations of a loop -------------------------------------------------------------- */
-
-static void
-count_cb (gpointer data)
-{
-  (*(int *)data)++;
-}
-
-static GVariant *
-shape_of (gsize rank, const gint64 *dims)
-{
-  return g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dims, rank, sizeof *dims));
+  value->full_rank = 4;
+  memcpy (value->full, ((const gint64[]){ 8, 16, 4, 3 }), 4 * sizeof (gint64));
+  memcpy (value->index, ((const gint64[]){ 1, 5, 0, 0 }), 4 * sizeof (gint64));
+  g_autofree char *mean = pin_value_origin (value, 4);
+  g_assert_cmpstr (mean, ==, "block.1.conv[1, 5, 2–3, 1]");
+  value->index[2] = 3;
+  pin_value_choose_row (value);
+  g_assert_cmpuint (value->n_values, ==, 3);
+  g_assert_cmpfloat (value->values[0], ==, 3 - 2);
+  g_autofree char *one = pin_value_origin (value, 2);
+  g_assert_cmpstr (one, ==, "block.1.conv[1, 5, 3, 2]");
 }
 
 static void
-assert_index (StudioIterationChooser *iterations, gsize n, const gint64 *expected)
+test_csv (void)
 {
-  g_autoptr (GVariant) index = g_variant_ref_sink (studio_iteration_chooser_get_index (iterations));
-  gsize have;
-  const gint64 *at = g_variant_get_fixed_array (index, &have, sizeof *at);
-  g_assert_cmpmem (at, have * sizeof *at, expected, n * sizeof *expected);
+  static const gint64 dims[] = { 2, 2 }, deep[] = { 2, 1, 2 };
+  g_autoptr (PinValue) value = value_of (3, 2, dims), more = value_of (3, 3, deep);
+
+  value->row_labels = g_strdupv ((char *[]){ (char *)"=1", (char *)"b", NULL });
+  value->column_labels = g_strdupv ((char *[]){ (char *)"x,y", (char *)"z", NULL });
+  value->values[3] = 0.1f;
+  g_autofree char *text = pin_value_to_csv (value), *tiles = pin_value_to_csv (more);
+  g_assert_true (g_str_has_prefix (text, ",\"x,y\",z\n"));
+  g_assert_null (strstr (text, "\n=1"));
+  g_assert_nonnull (strstr (text, "0.100000001\n"));
+  g_assert_true (g_str_has_prefix (tiles, "0,0,"));
+  g_assert_nonnull (strstr (tiles, "\n1,0,"));
 }
 
-/* Of matrices one is selected, counted through the loops; vectors are all shown at once. */
+/* Thinned evenly; a step again replaces itself; an earlier step begins again. */
 static void
-test_iterations (void)
+test_history (void)
 {
-  static const gint64 nested[] = { 3, 4, 32, 7 }, vectors[] = { 8, 7 };
-  g_autoptr (GVariant) two = shape_of (4, nested), one = shape_of (4, nested), none = shape_of (2, vectors);
-  int n_changes = 0;
-  StudioIterationChooser *iterations = studio_iteration_chooser_new (count_cb, &n_changes);
-  GtkWidget *row = g_object_ref (studio_iteration_chooser_get_widget (iterations));
-  GtkWidget *back = gtk_widget_get_first_child (row), *forth = gtk_widget_get_last_child (row);
-  GtkWidget *words = gtk_widget_get_next_sibling (back);
+  PinHistory *history = pin_history_new ();
 
-  g_assert_false (gtk_widget_get_visible (row));
-  assert_index (iterations, 0, NULL);
-  g_assert_cmpuint (studio_iteration_chooser_set_shape (iterations, 2, two), ==, 2);
-  g_assert_true (gtk_widget_get_visible (row));
-  g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (words)), ==, "iteration 1 of 12");
-  g_assert_false (gtk_widget_get_sensitive (back));
-  for (int i = 0; i < 6; i++)
-    g_signal_emit_by_name (forth, "clicked");
-  g_assert_cmpint (n_changes, ==, 6);
-  assert_index (iterations, 2, (const gint64[]){ 1, 2 });
-  g_signal_emit_by_name (back, "clicked");
-  assert_index (iterations, 2, (const gint64[]){ 1, 1 });
-  studio_iteration_chooser_select (iterations, 100);
-  g_assert_cmpint (studio_iteration_chooser_get_selected (iterations), ==, 11);
-  g_assert_false (gtk_widget_get_sensitive (forth));
-  /* Another shape has fewer. */
-  g_assert_cmpuint (studio_iteration_chooser_set_shape (iterations, 1, one), ==, 1);
-  assert_index (iterations, 1, (const gint64[]){ 2 });
-  g_assert_cmpuint (studio_iteration_chooser_set_shape (iterations, 1, none), ==, 0);
-  assert_index (iterations, 0, NULL);
-  g_assert_false (gtk_widget_get_visible (row));
-  studio_iteration_chooser_free (iterations);
-  g_object_unref (row);
+  for (gint64 step = 1; step <= 3000; step++)
+    {
+      g_autoptr (PinValue) value = value_of (step, 0, NULL);
+      value->values[0] = (float)step;
+      pin_history_add (history, value);
+      pin_history_add (history, value);
+    }
+  g_assert_cmpuint (history->step->len, <=, PIN_HISTORY);
+  g_assert_cmpint (pin_history_step (history, 0), ==, 1);
+  g_assert_cmpint (pin_history_step (history, history->step->len - 1), ==, 3000);
+  for (gsize i = 0; i < history->step->len; i++)
+    g_assert_cmpfloat (pin_history_get (history, i)[0], ==, pin_history_step (history, i));
+  g_autoptr (PinValue) earlier = value_of (7, 0, NULL);
+  pin_history_add (history, earlier);
+  g_assert_cmpuint (history->step->len, ==, 1);
+  pin_history_free (history);
+}
+
+/* ---- principal components ------------------------------------------------------------------------ */
+
+/* Points in a plane of a space of five dimensions, longer in one direction: the coordinates have the distances of the
+ * points, and the first one the larger variance. */
+static void
+test_components (void)
+{
+  enum
+  {
+    N = 40,
+    COLUMNS = 5
+  };
+  static const double u[COLUMNS] = { 0.6, 0, 0.8, 0, 0 }, v[COLUMNS] = { 0, 0.6, 0, 0, -0.8 };
+  float values[N * COLUMNS];
+  double a[N], b[N], variance[2] = { 0 };
+
+  for (int i = 0; i < N; i++)
+    {
+      a[i] = 3 * cos (i);
+      b[i] = sin (2.3 * i);
+      for (int c = 0; c < COLUMNS; c++)
+        values[i * COLUMNS + c] = (float)(10 + a[i] * u[c] + b[i] * v[c]);
+    }
+  g_autofree double *point = pin_components_compute (values, N, COLUMNS);
+  g_autofree double *again = pin_components_compute (values, N, COLUMNS);
+  g_assert_cmpmem (point, 2 * N * sizeof *point, again, 2 * N * sizeof *again);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      g_assert_cmpfloat_with_epsilon (hypot (point[2 * i] - point[2 * j], point[2 * i + 1] - point[2 * j + 1]),
+                                      hypot (a[i] - a[j], b[i] - b[j]), 1e-4);
+  for (int i = 0; i < 2 * N; i++)
+    variance[i % 2] += point[i] * point[i];
+  g_assert_cmpfloat (variance[0], >, 3 * variance[1]);
+  values[7] = NAN;
+  g_autofree double *holed = pin_components_compute (values, N, COLUMNS);
+  g_assert_true (isnan (holed[2]) && isfinite (holed[0]) && isfinite (holed[4]));
 }
 
 TEST_FILE (argc, argv)
@@ -183,10 +379,14 @@ TEST_FILE (argc, argv)
   g_setenv ("GTK_A11Y", "test", TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
-  g_test_add_func ("/pins/iterations", test_iterations);
   g_test_add_func ("/pins/every-kind", test_every_kind);
+  g_test_add_func ("/pins/views", test_views);
+  g_test_add_func ("/pins/change-of-kind", test_change_of_kind);
   g_test_add_func ("/pins/choice", test_choice);
-  g_test_add_func ("/pins/scalar", test_scalar);
-  g_test_add_func ("/pins/long-side", test_long_side);
+  g_test_add_func ("/pins/subject", test_subject);
+  g_test_add_func ("/pins/origin", test_origin);
+  g_test_add_func ("/pins/csv", test_csv);
+  g_test_add_func ("/pins/history", test_history);
+  g_test_add_func ("/pins/components", test_components);
   return g_test_run ();
 }

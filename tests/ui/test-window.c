@@ -7,7 +7,6 @@
 #include "gradloom-resources.h"
 #include "ui/charts/heat-map-labels.h"
 #include "ui/charts/studio-chart.h"
-#include "ui/charts/studio-heat-map.h"
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/run/studio-rank-count.h"
@@ -48,44 +47,6 @@ sink_and_drop (gpointer widget)
   g_object_add_weak_pointer (widget, &widget);
   g_object_unref (g_object_ref_sink (widget));
   g_assert_null (widget);
-}
-
-static void
-test_heat_map (void)
-{
-  StudioHeatMap *map = g_object_ref_sink (studio_heat_map_new ());
-  studio_heat_map_clear (map, "attention");
-  g_assert_cmpint (studio_heat_map_get_step (map), ==, -1);
-  const float values[] = { 0, 0.25f, 0.5f, 1 };
-  studio_heat_map_set (map, "attention", "head 1", 840, "step 840", 2, 2, values);
-  g_assert_cmpstr (studio_heat_map_get_caption (map), ==, "attention · head 1 · step 840");
-  gtk_test_accessible_assert_property (map, GTK_ACCESSIBLE_PROPERTY_LABEL, "attention · head 1 · step 840");
-  gtk_test_accessible_assert_property (map, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, "2 rows, 2 columns, from 0 to 1.000");
-  g_autofree char *path = g_build_filename (g_get_tmp_dir (), "gradloom-test-map.csv", NULL);
-  g_autofree char *text = NULL;
-  g_assert_true (studio_heat_map_export (map, path, NULL));
-  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_assert_cmpstr (text, ==, "0,0.25\n0.5,1\n");
-  g_clear_pointer (&text, g_free);
-  /* Labels of the axes are in the file; if their number differs from the rows, none are. */
-  studio_heat_map_set_labels (map, (const char *const[]){ "1", "\"", NULL }, (const char *const[]){ "one", " ", NULL });
-  g_assert_true (studio_heat_map_export (map, path, NULL));
-  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_assert_cmpstr (text, ==, ",one,␣\n1,0,0.25\n\"\"\"\",0.5,1\n");
-  g_clear_pointer (&text, g_free);
-  /* A spreadsheet computes none of them. */
-  studio_heat_map_set_labels (map, (const char *const[]){ "=1+2", "-3", NULL },
-                              (const char *const[]){ "+", "@", NULL });
-  g_assert_true (studio_heat_map_export (map, path, NULL));
-  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_assert_cmpstr (text, ==, ",\"'+\",\"'@\"\n\"'=1+2\",0,0.25\n-3,0.5,1\n");
-  g_clear_pointer (&text, g_free);
-  studio_heat_map_set_labels (map, (const char *const[]){ "1", NULL }, NULL);
-  g_assert_true (studio_heat_map_export (map, path, NULL));
-  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_assert_cmpstr (text, ==, "0,0.25\n0.5,1\n");
-  g_unlink (path);
-  g_object_unref (map);
 }
 
 static void
@@ -769,7 +730,6 @@ TEST_FILE (argc, argv)
   adw_init ();
   gradloom_register_resource ();
   gradloom_icons_register_resource ();
-  g_test_add_func ("/window/heat-map", test_heat_map);
   g_test_add_func ("/window/chart", test_chart);
   g_test_add_func ("/window/small-widgets", test_small_widgets);
   g_test_add_func ("/window/settings", test_settings);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/interop/loom-safetensors.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/worker/worker-test.h"
@@ -309,6 +310,134 @@ test_words (Fixture *f, gconstpointer data)
       g_assert_nonnull (strstr (error->message, without[i]));
       g_clear_error (&error);
     }
+}
+
+/* ---- what pins ask for ---------------------------------------------------------------- */
+
+#define PINNED                                                                                                         \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\"/>"            \
+  "<node id=\"hidden\" op=\"linear\" out_features=\"12\"/><node id=\"act\" op=\"tanh\"/>"                              \
+  "<node id=\"cube\" op=\"reshape\" shape=\"B,2,2,3\"/><node id=\"flat\" op=\"flatten\"/>"                             \
+  "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
+  "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"cube\"/>"            \
+  "<wire from=\"cube\" to=\"flat\"/><wire from=\"flat\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/>"      \
+  "<wire from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"32\" "     \
+  "epochs=\"1\" seed=\"4\"/></graph>"
+
+/* The numbers of a port, with a text of its shape, "2x3", and of the index: "0 -1". */
+static float *
+numbers (Fixture *f, const char *port, const char *index, gint64 *step, char **shape, gsize *n)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) dims = NULL, full = NULL, bytes = NULL;
+  g_auto (GStrv) words = g_strsplit (index, " ", -1);
+  gint64 at[8];
+  gsize n_at = 0, rank;
+
+  for (; words[n_at] != NULL && *words[n_at] != '\0'; n_at++)
+    at[n_at] = g_ascii_strtoll (words[n_at], NULL, 10);
+  loom_bus_worker1_call_get_snapshot_sync (f->bus, port,
+                                           g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, at, n_at, sizeof *at),
+                                           1 << 20, step, &dims, &full, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  const gint64 *d = g_variant_get_fixed_array (dims, &rank, sizeof *d);
+  g_autoptr (GString) text = g_string_new (NULL);
+  for (gsize i = 0; i < rank; i++)
+    g_string_append_printf (text, "%s%d", i > 0 ? "x" : "", (int)d[i]);
+  *shape = g_strdup (text->str);
+  const float *values = g_variant_get_fixed_array (bytes, n, 1);
+  *n /= sizeof (float);
+  return g_memdup2 (values, *n * sizeof (float));
+}
+
+/* An index keeps whole dimensions, and summaries are of the whole tensor. */
+static void
+test_parts (Fixture *f, gconstpointer data)
+{
+  g_autofree char *all_shape = NULL, *one_shape = NULL, *bins_shape = NULL, *norm_shape = NULL;
+  gint64 step;
+  gsize n_all, n_one, n_bins, n_norm;
+  double sum = 0, squares = 0, count = 0;
+
+  f->without_metrics = TRUE;
+  worker_load (f, PINNED, 0);
+  worker_start_ok (f, 1, TRUE);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  g_autofree float *all = numbers (f, "cube", "3 -1", &step, &all_shape, &n_all);
+  g_autofree float *one = numbers (f, "cube", "3 1", &step, &one_shape, &n_one);
+  g_assert_cmpstr (all_shape, ==, "2x2x3");
+  g_assert_cmpstr (one_shape, ==, "2x3");
+  g_assert_cmpmem (all + 6, 6 * sizeof (float), one, n_one * sizeof (float));
+  g_autofree float *bins = numbers (f, "bins:hidden.weight", "", &step, &bins_shape, &n_bins);
+  g_autofree float *norm = numbers (f, "norm:hidden.weight", "", &step, &norm_shape, &n_norm);
+  g_autofree char *shape = NULL;
+  g_autofree float *weight = numbers (f, "hidden.weight", "", &step, &shape, &n_one);
+  g_assert_cmpstr (shape, ==, "12x2");
+  g_assert_cmpstr (bins_shape, ==, "66");
+  g_assert_cmpstr (norm_shape, ==, "5");
+  for (gsize i = 0; i < n_one; i++)
+    {
+      sum += weight[i];
+      squares += weight[i] * weight[i];
+      g_assert_true (weight[i] >= bins[0] && weight[i] <= bins[1]);
+    }
+  for (gsize b = 2; b < n_bins; b++)
+    count += bins[b];
+  g_assert_cmpfloat (count, ==, n_one);
+  g_assert_cmpfloat_with_epsilon (norm[0], sqrt (squares), 1e-5);
+  g_assert_cmpfloat_with_epsilon (norm[1], sum / (double)n_one, 1e-5);
+  g_assert_cmpfloat (norm[3], ==, bins[0]);
+  g_assert_cmpfloat (norm[4], ==, bins[1]);
+}
+
+/* The gradient is that of gradloom run --grads on the same samples and weights; the update is the difference of the
+ * weights before and after a step. */
+static void
+test_gradients (Fixture *f, gconstpointer data)
+{
+  g_autofree char *graph = g_build_filename (f->folder, "pinned.xml", NULL), *program = worker_program ();
+  g_autofree char *grads = g_build_filename (f->folder, "grads.safetensors", NULL), *shape = NULL, *message = NULL;
+  const char *argv[] = { program, "run", graph, "--grad", "loss", "--grads", grads, NULL };
+  g_autoptr (GError) error = NULL;
+  gint64 step;
+  gsize n, n_update;
+  int status;
+
+  g_assert_true (g_file_set_contents (graph, PINNED, -1, NULL));
+  g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, &message, &status, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (message, ==, "");
+  f->without_metrics = TRUE;
+  worker_load (f, PINNED, 0);
+  worker_start_ok (f, 1, TRUE);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  g_autofree float *gradient = numbers (f, "grad:hidden.weight", "", &step, &shape, &n);
+  LoomTensorFile *file = loom_safetensors_open (grads, &error);
+  g_assert_no_error (error);
+  const int at = loom_tensor_file_find (file, "hidden.weight");
+  g_assert_cmpint (at, >=, 0);
+  g_autoptr (LoomTensor) expected = loom_tensor_file_tensor (file, (guint)at, NULL);
+  g_assert_cmpint (expected->count, ==, n);
+  double most = 0;
+  for (gsize i = 0; i < n; i++)
+    {
+      g_assert_cmpfloat_with_epsilon (gradient[i], loom_tensor_get (expected, (gint64)i), 1e-6);
+      most = MAX (most, fabs (gradient[i]));
+    }
+  g_assert_cmpfloat (most, >, 1e-4);
+  loom_tensor_file_free (file);
+
+  g_autofree char *one_shape = NULL, *two_shape = NULL, *three_shape = NULL;
+  g_autofree float *before = numbers (f, "now:hidden.weight", "", &step, &one_shape, &n);
+  loom_bus_worker1_call_step_batch_sync (f->bus, NULL, &error);
+  g_assert_no_error (error);
+  WAIT_UNTIL (f->last_step == 1 && worker_state_is (f, "paused"));
+  g_autofree float *update = numbers (f, "update:hidden.weight", "", &step, &two_shape, &n_update);
+  g_assert_cmpint (step, ==, 0);
+  g_autofree float *after = numbers (f, "now:hidden.weight", "", &step, &three_shape, &n);
+  g_assert_cmpint (step, ==, 1);
+  for (gsize i = 0; i < n; i++)
+    g_assert_cmpfloat (update[i], ==, after[i] - before[i]);
 }
 
 static void
@@ -616,6 +745,106 @@ test_predict (Fixture *f, gconstpointer data)
   refuse_samples (f, NULL, 0, 0);
 }
 
+/* A part of the evaluation as numbers. (transfer full) */
+static double *
+get_evaluation (Fixture *f, const char *what, gint64 page, gint64 dim[2], gint64 *total)
+{
+  g_autoptr (GVariant) shape = NULL, bytes = NULL;
+  g_autoptr (GError) error = NULL;
+  gint64 step;
+  gsize n;
+
+  loom_bus_worker1_call_get_evaluation_sync (f->bus, what, page, &step, total, &shape, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  const gint64 *sizes = g_variant_get_fixed_array (shape, &n, sizeof (gint64));
+  g_assert_cmpuint (n, ==, 2);
+  memcpy (dim, sizes, 2 * sizeof *dim);
+  const char *raw = g_variant_get_fixed_array (bytes, &n, 1);
+  g_assert_cmpuint (n, ==, (gsize)(dim[0] * dim[1]) * sizeof (double));
+  return g_memdup2 (raw, n);
+}
+
+static void
+refuse_part (Fixture *f, const char *what)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (loom_bus_worker1_call_get_evaluation_sync (f->bus, what, 0, NULL, NULL, NULL, NULL, NULL, &error));
+  g_assert_nonnull (error);
+}
+
+/* While the run is paused and after its end: the parts agree with each other, and the folder keeps a line each. */
+static void
+test_evaluate (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *run = g_build_filename (f->folder, "run", NULL);
+  gint64 step, epoch, n, total, dim[2], cells;
+  double seconds, wrong = 0;
+
+  g_assert_false (loom_bus_worker1_call_evaluate_sync (f->bus, "", 0, NULL, NULL, NULL, NULL, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "Nothing has been trained yet"));
+  g_clear_error (&error);
+  worker_load (f, worker_graph, 0);
+  worker_start_ok (f, 3, TRUE);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  refuse_part (f, "summary");
+  CALL (f, evaluate, "test", 0, &step, &epoch, &n, &seconds);
+  g_assert_cmpint (step, ==, 0);
+  CALL (f, resume);
+  WAIT_UNTIL (worker_state_is (f, "done"));
+  CALL (f, evaluate, "test", 0, &step, &epoch, &n, &seconds);
+  g_assert_cmpint (step, ==, f->last_step);
+  g_assert_cmpint (n, >, 0);
+  g_autofree double *summary = get_evaluation (f, "summary", 0, dim, &total);
+  g_assert_cmpfloat (summary[0], ==, 2);
+  g_assert_cmpfloat (summary[2], ==, (double)n);
+  g_autofree double *counts = get_evaluation (f, "confusion", 0, dim, &total);
+  g_assert_cmpint (dim[0], ==, 2);
+  g_assert_cmpfloat (counts[0] + counts[1] + counts[2] + counts[3], ==, (double)n);
+  g_assert_cmpfloat_with_epsilon ((counts[0] + counts[3]) / (double)n, summary[6], 1e-12);
+  wrong = counts[1] + counts[2];
+  g_autofree double *mistakes = get_evaluation (f, "mistakes", 0, dim, &total);
+  g_assert_cmpfloat ((double)total, ==, wrong);
+  for (gint64 i = 1; i < dim[0]; i++)
+    g_assert_cmpfloat (mistakes[5 * i + 4], <=, mistakes[5 * i - 1]);
+  g_autofree double *cell = get_evaluation (f, "cell:0:1", 0, dim, &cells);
+  g_assert_cmpfloat ((double)cells, ==, counts[1]);
+  g_autofree double *bins = get_evaluation (f, "calibration", 0, dim, &total);
+  g_assert_cmpint (dim[0], ==, 15);
+  refuse_part (f, "cell:0");
+  refuse_part (f, "everything");
+  g_assert_false (loom_bus_worker1_call_evaluate_sync (f->bus, "all", 0, NULL, NULL, NULL, NULL, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "no split"));
+
+  g_autofree char *kept = g_build_filename (run, "evaluations.jsonl", NULL), *text = NULL;
+  g_assert_true (g_file_get_contents (kept, &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "{\"split\":\"test\",\"step\":0,"));
+  g_assert_nonnull (strstr (text, "\"confusion\":["));
+}
+
+/* A net that reads no text refuses to continue one; the sentence comes with the text. */
+static void
+test_generate_refused (Fixture *f, gconstpointer data)
+{
+  worker_load (f, worker_graph, 0);
+  worker_start_ok (f, 1, FALSE);
+  WAIT_UNTIL (worker_state_is (f, "done"));
+  CALL (f, generate, "a", 5, 0.5, 0, 1);
+  for (;;)
+    {
+      g_autoptr (GVariant) text = NULL;
+      g_autofree char *message = NULL;
+      gboolean writing;
+
+      CALL (f, get_generated, 0, &text, &writing, &message);
+      if (writing)
+        continue;
+      g_assert_nonnull (strstr (message, "does not read text"));
+      break;
+    }
+}
+
 /* Studio has exited: the run finishes its step, writes a checkpoint, and the process exits. */
 static void
 test_end_of_input (Fixture *f, gconstpointer data)
@@ -773,8 +1002,12 @@ TEST_FILE (argc, argv)
   g_test_add ("/worker/breakpoint", Fixture, NULL, worker_set_up, test_breakpoint, worker_tear_down);
   g_test_add ("/worker/phase", Fixture, NULL, worker_set_up, test_phase, worker_tear_down);
   g_test_add ("/worker/words", Fixture, NULL, worker_set_up, test_words, worker_tear_down);
+  g_test_add ("/worker/parts", Fixture, NULL, worker_set_up, test_parts, worker_tear_down);
+  g_test_add ("/worker/gradients", Fixture, NULL, worker_set_up, test_gradients, worker_tear_down);
   g_test_add ("/worker/pace", Fixture, NULL, worker_set_up, test_pace, worker_tear_down);
   g_test_add ("/worker/early-pause", Fixture, NULL, worker_set_up, test_early_pause, worker_tear_down);
+  g_test_add ("/worker/evaluate", Fixture, NULL, worker_set_up, test_evaluate, worker_tear_down);
+  g_test_add ("/worker/generate-refused", Fixture, NULL, worker_set_up, test_generate_refused, worker_tear_down);
   g_test_add ("/worker/options", Fixture, NULL, worker_set_up, test_options, worker_tear_down);
   g_test_add ("/worker/many-metrics", Fixture, NULL, worker_set_up, test_many_metrics, worker_tear_down);
   g_test_add ("/worker/note", Fixture, NULL, worker_set_up, test_note, worker_tear_down);

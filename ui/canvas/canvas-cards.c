@@ -196,7 +196,7 @@ make_nodes (CanvasCards *self, const StudioScene *scene)
           g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (node), node);
         }
       next = GTK_WIDGET (node);
-      canvas_cards_update (self, scene, i);
+      studio_node_update (node, scene, i, is_selected (self, scene->item[i].serial));
       light (self, node, scene, i);
     }
 }
@@ -217,7 +217,9 @@ canvas_cards_sync (CanvasCards *self, const StudioScene *scene)
   if (node != NULL)
     gtk_widget_grab_focus (GTK_WIDGET (node));
   canvas_cards_describe (self, scene);
-  remove_gone (self, scene);
+  /* Each item has a card by now. */
+  if (g_hash_table_size (self->nodes) > scene->n_items)
+    remove_gone (self, scene);
 }
 
 void

@@ -13,6 +13,8 @@ typedef struct _CanvasPins CanvasPins;
 CanvasPins *canvas_pins_new (GtkWidget *parent);
 void canvas_pins_free (CanvasPins *self);
 
+/* The pins of this node; NULL: none. */
+GtkWidget *canvas_pins_get (const CanvasPins *self, const char *path);
 /* NULL removes the pin of this node. Returns whether anything changed. */
 gboolean canvas_pins_set (CanvasPins *self, const char *path, GtkWidget *pin);
 /* Places the pins of a scene that are visible, and hides the others. */

@@ -16,6 +16,7 @@ struct _CanvasSync
   guint tick;        /* before the next frame */
   gboolean is_stale; /* the graph changed since the cards were made */
   gboolean reselect; /* the selection changed while the cards were those of an earlier graph */
+  guint64 version;   /* of the graph when the cards were made or placed */
   guint scene;       /* the id of the scene that the cards were made from; 0: none */
 };
 
@@ -82,6 +83,7 @@ canvas_sync_now (CanvasSync *self)
 
   canvas_shift_get (self->shift, &dx, &dy);
   self->is_stale = FALSE;
+  self->version = loom_graph_version (studio_document_get_graph (self->document));
   canvas_shift_forget (self->shift);
   /* If the scene is the same, only positions changed. */
   if (scene->id != self->scene)
@@ -136,6 +138,9 @@ canvas_sync_select (CanvasSync *self)
 {
   StudioScene *scene;
 
+  /* In the middle of an edit a scene would be made for a net that is about to change. */
+  if (self->version != loom_graph_version (studio_document_get_graph (self->document)))
+    canvas_sync_later (self);
   if (self->is_stale)
     {
       self->reselect = TRUE;

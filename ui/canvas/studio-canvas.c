@@ -56,7 +56,27 @@ studio_canvas_grab_focus (GtkWidget *widget)
   return GTK_WIDGET_CLASS (studio_canvas_parent_class)->grab_focus (widget);
 }
 
-/* One Tab stop: Tab enters at the card that had the focus last, and leaves the canvas from any card. */
+/* From a card Tab goes to its pins, and Shift+Tab back from the first of them. */
+static gboolean
+focus_pins (CanvasBoard *board, GtkWidget *child, GtkDirectionType direction)
+{
+  const guint item = canvas_board_current (board);
+  GtkWidget *pins = item != STUDIO_NO_ITEM
+                        ? canvas_pins_get (board->pins, canvas_board_scene (board)->item[item].path)
+                        : NULL;
+
+  if (pins == NULL || !gtk_widget_get_child_visible (pins))
+    return FALSE;
+  if (child == pins)
+    {
+      if (gtk_widget_child_focus (pins, direction))
+        return TRUE;
+      return direction == GTK_DIR_TAB_BACKWARD && studio_canvas_grab_focus (board->widget);
+    }
+  return direction == GTK_DIR_TAB_FORWARD && STUDIO_IS_NODE (child) && gtk_widget_child_focus (pins, direction);
+}
+
+/* One Tab stop: Tab enters at the card that had the focus last, and leaves the canvas from any card or its pins. */
 static gboolean
 studio_canvas_focus (GtkWidget *widget, GtkDirectionType direction)
 {
@@ -68,6 +88,8 @@ studio_canvas_focus (GtkWidget *widget, GtkDirectionType direction)
   /* In a menu the arrow keys go from entry to entry. */
   if (child != NULL && GTK_IS_POPOVER (child))
     return gtk_widget_child_focus (child, direction);
+  if (child != NULL && focus_pins (board, child, direction))
+    return TRUE;
   if (child != NULL || gtk_widget_has_focus (widget))
     return FALSE;
   scene = canvas_board_scene (board);

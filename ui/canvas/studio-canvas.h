@@ -74,7 +74,7 @@ void studio_canvas_set_types_legend (StudioCanvas *self, gboolean on);
 /* In a presentation, Fit may enlarge up to 1.6 times, for the back row. */
 void studio_canvas_set_presentation (StudioCanvas *self, gboolean on);
 
-/* Hangs a widget of the card's width under the card (a pin); NULL removes it. It is visible while its node is. */
+/* Hangs a widget of at least the card's width under the card (a pin); NULL removes it. It is visible while its node is. */
 void studio_canvas_set_pin_widget (StudioCanvas *self, const char *node_path, GtkWidget *widget);
 /* A live value on the card instead of its second row ("loss 0.342"); NULL removes it. The caller checks that the node
  * is as the run knows it. */

@@ -129,7 +129,7 @@ update_cb (gpointer data)
   self->update = 0;
   if (self->canvas == NULL || self->board->document == NULL)
     return G_SOURCE_REMOVE;
-  bounds = studio_geometry_bounds_with_pins (canvas_board_scene (self->board));
+  bounds = studio_map_bounds (canvas_board_scene (self->board));
   shown = self->wanted && !self->board->is_bare && !canvas_view_is_presented (self->board->view)
           && studio_map_is_needed (&bounds, canvas_board_view (self->board));
   if (shown)

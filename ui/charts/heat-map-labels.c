@@ -57,8 +57,9 @@ heat_map_labels_set (HeatMapLabels *self, const char *const *rows, const char *c
   self->columns = visible_words (columns);
 }
 
-const char *
-heat_map_label (char *const *words, guint n, guint i)
+/* The label of row or column i of n; NULL: none. */
+static const char *
+label_of (char *const *words, guint n, guint i)
 {
   return words != NULL && g_strv_length ((char **)words) == n && i < n ? words[i] : NULL;
 }
@@ -77,7 +78,7 @@ widest (PangoContext *context, double scale, char *const *words, guint n)
 {
   int most = 0, width;
 
-  if (heat_map_label (words, n, 0) == NULL)
+  if (label_of (words, n, 0) == NULL)
     return 0;
   for (guint i = 0; i < n; i++)
     {

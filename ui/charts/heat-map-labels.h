@@ -1,7 +1,8 @@
 /* Lays out and draws the labels next to the rows and above the columns of a heat map. */
 #pragma once
 
-#include "ui/charts/studio-heat-map.h"
+#include <cairo.h>
+#include <pango/pango.h>
 
 G_BEGIN_DECLS
 
@@ -13,9 +14,6 @@ typedef struct
 /* Copies both; either may be NULL. White space, padding and end-of-sequence tokens are shown as symbols. */
 void heat_map_labels_set (HeatMapLabels *self, const char *const *rows, const char *const *columns);
 void heat_map_labels_clear (HeatMapLabels *self);
-/* The label of row or column i of n; NULL: none. */
-const char *heat_map_label (char *const *words, guint n, guint i);
-
 /* The rectangle of the cells in a picture, in pixels, and the layout of the labels around it. */
 typedef struct
 {
@@ -31,9 +29,5 @@ HeatMapCells heat_map_labels_fit (const HeatMapLabels *self, PangoContext *conte
 /* Draws the labels with cr's source. */
 void heat_map_labels_draw (const HeatMapLabels *self, PangoContext *context, const HeatMapCells *cells, guint rows,
                            guint columns, cairo_t *cr);
-
-/* Sets the labels of the rows and columns, copied; NULL: none. They are used for maps with as many rows and columns:
- * next to the map, in the CSV file, and in the tooltip of a cell. */
-void studio_heat_map_set_labels (StudioHeatMap *self, const char *const *rows, const char *const *columns);
 
 G_END_DECLS

@@ -3,6 +3,7 @@
 #include "ui/charts/studio-colormap.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define STEPS   256
 #define NAN_RGB 0xffc01c28u
@@ -29,6 +30,27 @@ oklch_to_rgb (double lightness, double chroma, double hue)
   double blue = gamma_encode (-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s);
   return 0xff000000u | (guint32)lround (red * 255) << 16 | (guint32)lround (green * 255) << 8
          | (guint32)lround (blue * 255);
+}
+
+/* Lightness falls linearly from white at 0 to both ends, blue and orange-brown: hues that stay apart without red or
+ * green vision, and equal in grey, where the sign is read from the legend. */
+guint32
+studio_colormap_signed (double t)
+{
+  static guint32 table[2 * STEPS + 1];
+  static gsize ready = 0;
+  if (g_once_init_enter (&ready))
+    {
+      for (int i = -STEPS; i <= STEPS; i++)
+        {
+          const double u = abs (i) / (double)STEPS, hue = (i < 0 ? 255 : 50) / 180. * G_PI;
+          table[i + STEPS] = oklch_to_rgb (1 - 0.58 * u, 0.15 * sin (u * G_PI * 0.62), hue);
+        }
+      g_once_init_leave (&ready, 1);
+    }
+  if (isnan (t))
+    return NAN_RGB;
+  return table[STEPS + (int)lround (CLAMP (t, -1, 1) * STEPS)];
 }
 
 guint32

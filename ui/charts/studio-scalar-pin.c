@@ -103,9 +103,3 @@ studio_scalar_pin_set_caption (StudioScalarPin *self, const char *caption)
   gtk_label_set_label (GTK_LABEL (self->caption), caption);
   describe (self);
 }
-
-const char *
-studio_scalar_pin_get_figure (StudioScalarPin *self)
-{
-  return gtk_label_get_label (GTK_LABEL (self->figure));
-}

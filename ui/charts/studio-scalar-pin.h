@@ -15,6 +15,5 @@ void studio_scalar_pin_set (StudioScalarPin *self, const char *figure, const cha
 /* Sets the minimum width of the number in characters. */
 void studio_scalar_pin_set_width (StudioScalarPin *self, int characters);
 void studio_scalar_pin_set_caption (StudioScalarPin *self, const char *caption);
-const char *studio_scalar_pin_get_figure (StudioScalarPin *self);
 
 G_END_DECLS

@@ -120,15 +120,20 @@ is_to_be_read (const LoomNetNode *node)
 void
 studio_document_note_unread (StudioDocument *self, const LoomTrainSpec *spec, LoomFaults *faults)
 {
-  const guint n = loom_net_n_nodes (studio_document_peek_net (self));
+  const LoomNet *net = studio_document_peek_net (self);
+  const guint n = loom_net_n_nodes (net);
   g_autofree gboolean *read = g_new0 (gboolean, n + 1);
 
   for (guint i = 0; i < n; i++)
-    for (guint k = 0; k < loom_net_node (studio_document_peek_net (self), i)->n_inputs; k++)
-      read[MIN (loom_net_node (studio_document_peek_net (self), i)->input[k].node, n)] = TRUE;
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+
+      for (guint k = 0; k < node->n_inputs; k++)
+        read[MIN (node->input[k].node, n)] = TRUE;
+    }
   for (guint i = 0; i < n; i++)
     {
-      const LoomNetNode *node = loom_net_node (studio_document_peek_net (self), i);
+      const LoomNetNode *node = loom_net_node (net, i);
 
       if (read[i] || !is_to_be_read (node) || is_wanted (spec, i) || is_watched (self, node->path))
         continue;

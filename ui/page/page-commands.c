@@ -6,6 +6,7 @@
 #include "ui/page/run-settings.h"
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-disk-bar.h"
+#include "ui/page/studio-evaluate-tab.h"
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-layer-commands.h"
@@ -184,6 +185,38 @@ static const StudioCommandRow commands[] = {
     N_ ("_Picture of the Task"),
     { "<Control><Shift>i" },
     "points surface line images predictions data decision" },
+  { "evaluate",
+    NULL,
+    PAGE_EVALUATE,
+    G_CALLBACK (studio_evaluate_tab_toggle),
+    N_ ("View"),
+    N_ ("_Evaluate"),
+    { "<Control>e" },
+    "confusion matrix mistakes accuracy classes calibration residuals test" },
+  { "own-input",
+    NULL,
+    PAGE_EVALUATE,
+    G_CALLBACK (studio_evaluate_tab_show_own),
+    "View",
+    N_ ("Predict Your Own Input"),
+    { NULL },
+    "draw digit picture sentence point predict try" },
+  { "generate",
+    NULL,
+    PAGE_EVALUATE,
+    G_CALLBACK (studio_evaluate_tab_show_generate),
+    "View",
+    N_ ("Generate Text"),
+    { NULL },
+    "prompt temperature language model continue" },
+  { "samples",
+    NULL,
+    PAGE_EVALUATE,
+    G_CALLBACK (studio_evaluate_tab_show_data),
+    "View",
+    N_ ("Samples of the Data"),
+    { NULL },
+    "data set viewer augmentation normalisation split" },
   { "train",
     NULL,
     PAGE_RUNNER,

@@ -23,6 +23,7 @@ typedef enum
   PAGE_HISTORY,      /* StudioHistoryTab */
   PAGE_COMPARING,    /* StudioComparing */
   PAGE_TASK,         /* StudioTaskTab */
+  PAGE_EVALUATE,     /* StudioEvaluateTab */
   PAGE_LESSON,       /* StudioLessonTab */
   PAGE_SLIDES,       /* StudioSlidesTab */
   PAGE_PRESENTATION, /* StudioPresentation */

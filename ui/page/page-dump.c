@@ -5,6 +5,7 @@
 
 #include "ui/page/selected-node.h"
 #include "ui/page/studio-dump.h"
+#include "ui/scene/studio-format.h"
 
 /* The middle of a wire, and the points of its route. */
 static void
@@ -62,18 +63,50 @@ page_dump_cards (const PageDump *self)
     }
 }
 
+/* Each pin: tensor, kind, step, and its caption. */
+static void
+dump_pins (const PageDump *self)
+{
+  for (guint i = 0; i < studio_pins_n (self->pins); i++)
+    {
+      const char *tensor;
+      StudioPinView *view = studio_pins_get (self->pins, i, &tensor);
+      const PinValue *value = studio_pin_view_get_value (view);
+      const char *words = studio_pin_view_get_cell_words (view);
+      graphene_rect_t rect;
+
+      graphene_rect_init (&rect, 0, 0, (float)gtk_widget_get_width (GTK_WIDGET (view)),
+                          (float)gtk_widget_get_height (GTK_WIDGET (view)));
+      if (gtk_widget_get_mapped (GTK_WIDGET (view)) && gtk_widget_get_child_visible (GTK_WIDGET (view)))
+        {
+          g_autofree char *figure = value != NULL && value->n_values == 1 ? studio_format_number (value->values[0]) : NULL;
+          studio_dump_rect ("pin", tensor, GTK_WIDGET (view), &rect);
+          studio_dump_rect ("pinview", studio_pin_view_get_caption (view), GTK_WIDGET (view), &rect);
+          if (figure != NULL)
+            studio_dump_rect ("figure", figure, GTK_WIDGET (view), &rect);
+        }
+      studio_dump_print ("geometry pinned\t%s\tkind=%s\tstep=%" G_GINT64_FORMAT "\tfocus=%d\tcaption=%s\tcell=%s\n",
+                         tensor, studio_pin_view_get_kind (view)->name, value != NULL ? value->step : -1,
+                         gtk_widget_has_focus (GTK_WIDGET (view)), studio_pin_view_get_caption (view),
+                         words != NULL ? words : "-");
+    }
+}
+
 void
 page_dump_state (const PageDump *self)
 {
   StudioRun *run = self->run;
   const char *tensor, *pid = studio_run_get_worker_pid (run);
-  StudioHeatMap *map = studio_pins_get_map (self->pins, NULL, &tensor);
+  StudioPinView *picture = studio_pins_get_picture (self->pins, NULL, &tensor);
+  const PinValue *map = picture != NULL ? studio_pin_view_get_value (picture) : NULL;
   double low = NAN, high = NAN;
+  gsize n_bad;
   if (map != NULL)
-    studio_heat_map_get_range (map, &low, &high);
+    pin_value_range (map, &low, &high, &n_bad);
   GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self->canvas)));
   g_autofree char *selected = selected_node_dup_path (self->document);
   g_autofree char *folder = g_strdup (studio_run_get_folder (run));
+  dump_pins (self);
   const char *message = studio_run_get_message (run);
   g_autofree char *sentence = g_strdelimit (g_strdup (message != NULL ? message : "-"), "\t\n", ' ');
   studio_dump_print ("geometry present\tslide=%d\tslides=%u\tspotlight=%d\ttool=%d\tstrokes=%u\tzoom=%.4f\n",
@@ -90,7 +123,7 @@ page_dump_state (const PageDump *self)
       studio_series_length (studio_run_get_train (run, -1)),
       studio_run_get_previous (run, -1) != NULL ? studio_series_length (studio_run_get_previous (run, -1)) : 0,
       studio_run_get_curves (run)->marks->len, pid != NULL ? pid : "-", studio_run_get_pause_ms (run),
-      map != NULL ? studio_heat_map_get_step (map) : -1, low, high, studio_document_run_changes (self->document),
+      map != NULL ? map->step : -1, low, high, studio_document_run_changes (self->document),
       loom_faults_count (studio_document_get_faults (self->document)), focus != NULL ? G_OBJECT_TYPE_NAME (focus) : "-",
       selected != NULL ? selected : "-", studio_run_get_checkpoint_step (run), folder != NULL ? folder : "-",
       self->is_presenting, studio_run_get_memory (run)->device, studio_run_get_rank_memory (run) != NULL, sentence);

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "ui/evaluate/studio-confusion.h"
+#include "ui/evaluate/studio-eval-chart.h"
 #include "ui/task/studio-task-view.h"
 
 static GString *dump;
@@ -62,6 +64,10 @@ words_of (GtkWidget *widget)
     return "Close";
   if (STUDIO_IS_TASK_VIEW (widget))
     return studio_task_view_get_description (STUDIO_TASK_VIEW (widget));
+  if (STUDIO_IS_CONFUSION (widget))
+    return studio_confusion_get_description (STUDIO_CONFUSION (widget));
+  if (STUDIO_IS_EVAL_CHART (widget))
+    return studio_eval_chart_get_description (STUDIO_EVAL_CHART (widget));
   /* A menu or list that is open, whatever it contains. */
   if (GTK_IS_POPOVER (widget))
     return "popover";

@@ -41,23 +41,28 @@ say_written (const StudioExporter *self, const char *path)
 }
 
 void
+studio_exporter_write_pin (const StudioExporter *self, StudioPinView *view, const char *tensor, const char *suffix)
+{
+  const PinValue *value = studio_pin_view_get_value (view);
+  g_autofree char *what = g_strdup_printf ("%s-step-%" G_GINT64_FORMAT, tensor, value != NULL ? value->step : 0);
+  g_autofree char *path = picture_path (self, g_strdelimit (what, ":", '-'), suffix);
+  g_autoptr (GError) error = NULL;
+  if (studio_pin_view_export (view, path, &error))
+    say_written (self, path);
+  else
+    studio_toasts_say (self->toasts, error->message);
+}
+
+void
 studio_exporter_write_map (const StudioExporter *self)
 {
   g_autofree char *node = selected_node_dup_path (self->document);
   const char *tensor;
-  StudioHeatMap *map = studio_pins_get_map (self->pins, node, &tensor);
-  if (map == NULL)
-    {
-      studio_toasts_say (self->toasts, _ ("No map is pinned. Select a layer and watch it (Ctrl+Shift+W)."));
-      return;
-    }
-  g_autofree char *what = g_strdup_printf ("%s-step-%" G_GINT64_FORMAT, tensor, studio_heat_map_get_step (map));
-  g_autofree char *path = picture_path (self, what, "svg");
-  g_autoptr (GError) error = NULL;
-  if (studio_heat_map_export (map, path, &error))
-    say_written (self, path);
+  StudioPinView *view = studio_pins_get_picture (self->pins, node, &tensor);
+  if (view != NULL)
+    studio_exporter_write_pin (self, view, tensor, "svg");
   else
-    studio_toasts_say (self->toasts, error->message);
+    studio_toasts_say (self->toasts, _ ("No map is pinned. Select a layer and watch it (Ctrl+Shift+W)."));
 }
 
 void

@@ -18,7 +18,9 @@ typedef struct
   GtkWidget *toasts; /* an AdwToastOverlay for sentences */
 } StudioExporter;
 
-/* The map of the selected node, else the first. */
+/* A pin, as svg, png or csv. */
+void studio_exporter_write_pin (const StudioExporter *self, StudioPinView *view, const char *tensor, const char *suffix);
+/* The picture of the selected node, else the first, as SVG. */
 void studio_exporter_write_map (const StudioExporter *self);
 /* what: "loss.svg", "metric.csv". */
 void studio_exporter_write_chart (const StudioExporter *self, const char *what);

@@ -9,6 +9,7 @@
 #include "ui/page/studio-disk-bar.h"
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-guard.h"
+#include "ui/page/studio-evaluate-tab.h"
 #include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-layer-commands.h"
 #include "ui/page/studio-lesson-tab.h"
@@ -80,6 +81,7 @@ struct _StudioPage
   StudioPresentation *presentation;
   StudioLessonTab *lesson_tab;
   StudioTaskTab *task_tab;
+  StudioEvaluateTab *evaluate_tab;
   StudioSlidesTab *slides_tab;
   StudioHistoryTab *history_tab;
   StudioComparing *comparing;

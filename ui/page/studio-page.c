@@ -9,6 +9,7 @@
 #include "ui/page/open-documents.h"
 #include "ui/page/page-actions.h"
 #include "ui/page/page-dump.h"
+#include "ui/page/studio-dump.h"
 #include "ui/page/pane-actions.h"
 #include "ui/page/run-settings.h"
 #include "ui/page/studio-dump.h"
@@ -155,6 +156,33 @@ presentation_cb (StudioPage *self)
   update_layout (self);
 }
 
+/* The pins at the side are a page of the pane while there are any. */
+static void
+docked_cb (StudioPage *self)
+{
+  GtkWidget *dock = studio_pins_get_dock (self->pins);
+  const gboolean is_there = gtk_widget_get_parent (dock) != NULL;
+  if (studio_pins_has_docked (self->pins) == is_there)
+    return;
+  if (is_there)
+    {
+      gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (gtk_widget_get_ancestor (dock, GTK_TYPE_SCROLLED_WINDOW)),
+                                     NULL);
+      studio_panes_remove_page (self->panes, "pins");
+      return;
+    }
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), dock);
+  studio_panes_add_page (self->panes, STUDIO_PANE_END, scrolled, "pins", _ ("Pins"));
+  studio_panes_show_page (self->panes, "pins");
+}
+
+static void
+save_pin_cb (StudioPage *self, StudioPinView *view, const char *tensor, const char *suffix)
+{
+  studio_exporter_write_pin (&self->exporter, view, tensor, suffix);
+}
+
 static void
 learning_rate_cb (StudioPage *self)
 {
@@ -246,6 +274,7 @@ make_run (StudioPage *self)
   self->run_bars = studio_run_banners_new (self->document, self->run);
   gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
   self->pins = studio_pins_new (self->document, self->canvas, self->run);
+  studio_pins_set_overlay (self->pins, GTK_OVERLAY (self->canvas_overlay));
   self->times = studio_node_times_new (self->document, self->canvas, self->run);
   self->stages = studio_pipeline_stages_new (self->document, self->canvas);
   self->hover = studio_hover_values_new (self->document, self->canvas, self->run);
@@ -305,6 +334,8 @@ make_tabs (StudioPage *self)
   self->comparing = studio_comparing_new (self->document, self->run, self->canvas, self->panes, self->toasts);
   self->slides_tab = studio_slides_tab_new (self->document, self->canvas, self->slides, self->panes);
   self->task_tab = studio_task_tab_new (self->document, self->run, self->canvas, self->panes, self->stage);
+  studio_pins_set_task (self->pins, studio_task_tab_get_task (self->task_tab));
+  self->evaluate_tab = studio_evaluate_tab_new (self->document, self->run, self->canvas, self->panes);
   self->history_tab = studio_history_tab_new (self->document, self->canvas, self->panes);
 }
 
@@ -319,12 +350,25 @@ make_commands (StudioPage *self)
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {
-    [PAGE_DOCUMENT] = self->document,   [PAGE_CANVAS] = self->canvas,          [PAGE_RUN] = self->run,
-    [PAGE_RUNNER] = self->runner,       [PAGE_WINDOWS] = self->windows,        [PAGE_SAVER] = self->saver,
-    [PAGE_DISK_BAR] = self->disk_bar,   [PAGE_EXPORTER] = &self->exporter,     [PAGE_LAYER] = &self->layer_commands,
-    [PAGE_COVER] = &self->start_cover,  [PAGE_NAVIGATION] = &self->navigation, [PAGE_STATUS] = self->status_line,
-    [PAGE_HISTORY] = self->history_tab, [PAGE_COMPARING] = self->comparing,    [PAGE_TASK] = self->task_tab,
-    [PAGE_LESSON] = self->lesson_tab,   [PAGE_SLIDES] = self->slides_tab,      [PAGE_PRESENTATION] = self->presentation,
+    [PAGE_DOCUMENT] = self->document,
+    [PAGE_CANVAS] = self->canvas,
+    [PAGE_RUN] = self->run,
+    [PAGE_RUNNER] = self->runner,
+    [PAGE_WINDOWS] = self->windows,
+    [PAGE_SAVER] = self->saver,
+    [PAGE_DISK_BAR] = self->disk_bar,
+    [PAGE_EXPORTER] = &self->exporter,
+    [PAGE_LAYER] = &self->layer_commands,
+    [PAGE_COVER] = &self->start_cover,
+    [PAGE_NAVIGATION] = &self->navigation,
+    [PAGE_STATUS] = self->status_line,
+    [PAGE_HISTORY] = self->history_tab,
+    [PAGE_COMPARING] = self->comparing,
+    [PAGE_TASK] = self->task_tab,
+    [PAGE_EVALUATE] = self->evaluate_tab,
+    [PAGE_LESSON] = self->lesson_tab,
+    [PAGE_SLIDES] = self->slides_tab,
+    [PAGE_PRESENTATION] = self->presentation,
     [PAGE_STEPPER] = self->stepper,
   };
   memcpy (self->parts, parts, sizeof parts);
@@ -364,6 +408,8 @@ connect_parts (StudioPage *self)
   g_signal_connect_swapped (self->outline, "activated", G_CALLBACK (studio_canvas_focus_path), self->canvas);
   /* When a field is left, the focus returns to the card. */
   CONNECT (inspector, "left", studio_page_focus);
+  CONNECT (pins, "docked", docked_cb);
+  CONNECT (pins, "save", save_pin_cb);
   CONNECT (panes, "changed", panes_changed_cb);
   CONNECT (panes, "wanted", panes_wanted_cb);
   CONNECT (disk_bar, "notify::shown", update_actions);
@@ -428,7 +474,7 @@ page_dispose (GObject *object)
   StudioPage *self = STUDIO_PAGE (object);
   GObject *const parts[]
       = { G_OBJECT (self->document),  G_OBJECT (self->run),      G_OBJECT (self->canvas), G_OBJECT (self->panes),
-          G_OBJECT (self->inspector), G_OBJECT (self->disk_bar), G_OBJECT (self->saver) };
+          G_OBJECT (self->inspector), G_OBJECT (self->disk_bar), G_OBJECT (self->saver),  G_OBJECT (self->pins) };
   if (self->document != NULL)
     {
       for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
@@ -444,6 +490,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->actions);
   g_clear_object (&self->history_tab);
   g_clear_object (&self->task_tab);
+  g_clear_object (&self->evaluate_tab);
   g_clear_object (&self->slides_tab);
   g_clear_object (&self->comparing);
   g_clear_object (&self->lesson_tab);
@@ -771,5 +818,9 @@ void
 studio_page_dump_state (StudioPage *self)
 {
   const PageDump dump = dump_of (self);
+  g_autofree char *evaluated = studio_evaluate_tab_dump (self->evaluate_tab);
+
+  if (evaluated != NULL)
+    studio_dump_print ("geometry evaluate\t%s\n", evaluated);
   page_dump_state (&dump);
 }

@@ -120,12 +120,15 @@ static void
 follow_document (StudioOutline *self)
 {
   guint n = g_list_model_get_n_items (G_LIST_MODEL (self->filtered)), item = STUDIO_NO_ITEM;
-  StudioScene *scene = studio_document_get_scene (self->document);
+  StudioScene *scene = NULL;
 
   if (self->selecting)
     return;
   if (studio_document_n_selected (self->document) == 1)
-    item = studio_scene_find (scene, studio_document_get_selected (self->document, 0));
+    {
+      scene = studio_document_get_scene (self->document);
+      item = studio_scene_find (scene, studio_document_get_selected (self->document, 0));
+    }
   self->selecting = TRUE;
   gtk_single_selection_set_selected (self->selection, GTK_INVALID_LIST_POSITION);
   for (guint i = 0; item != STUDIO_NO_ITEM && i < n; i++)

@@ -1,130 +1,15 @@
-/* The table of pin kinds. A new kind is its functions and an entry here, before the heat map, which accepts any tensor.
- */
+/* The table of pin kinds, and words for those that have none of their own. */
 #include "ui/pins/studio-pin-kind.h"
 
 #include <glib/gi18n.h>
 
-#include "ui/charts/heat-map-labels.h"
-#include "ui/charts/studio-scalar-pin.h"
+#include "ui/pins/pin-kinds.h"
+#include "ui/scene/studio-format.h"
 
-/* ---- scalar --------------------------------------------------------------------------- */
-
-static gboolean
-scalar_suits (const LoomType *type)
-{
-  return type->shape.rank == 0;
-}
-
-static GtkWidget *
-scalar_create (int height)
-{
-  return GTK_WIDGET (studio_scalar_pin_new (""));
-}
-
-static void
-scalar_show (GtkWidget *widget, const StudioPinValue *value)
-{
-  g_autofree char *figure = studio_format_number (value->values[0]);
-  g_autofree char *caption = g_strdup_printf ("%s · %s", value->tensor, value->when);
-  studio_scalar_pin_set_caption (STUDIO_SCALAR_PIN (widget), caption);
-  studio_scalar_pin_set (STUDIO_SCALAR_PIN (widget), figure, NULL);
-}
-
-static void
-scalar_clear (GtkWidget *widget, const char *tensor)
-{
-  studio_scalar_pin_set_caption (STUDIO_SCALAR_PIN (widget), tensor);
-  studio_scalar_pin_set (STUDIO_SCALAR_PIN (widget), NULL, NULL);
-}
-
-/* ---- heat map ------------------------------------------------------------------------- */
-
-#define PIN_PADDING 14 /* of the frame around the map, both sides */
-
-static GtkWidget *
-map_create (int height)
-{
-  StudioHeatMap *map = studio_heat_map_new ();
-  studio_heat_map_set_map_height (map, height - PIN_PADDING);
-  return GTK_WIDGET (map);
-}
-
-/* Of a tensor with more than two dimensions only the first matrix is sent. */
-static const char *
-map_part (gsize full_rank)
-{
-  static const char *const words[] = { NULL, NULL, NULL, N_ ("sample 1"), N_ ("sample 1, channel 1") };
-  if (full_rank >= G_N_ELEMENTS (words))
-    return _ ("first of each");
-  return words[full_rank] != NULL ? _ (words[full_rank]) : NULL;
-}
-
-/* Averages blocks of cells so that neither side exceeds MAX_SIDE, which is more than the pixels of a screen. NULL: it
- * fits. */
-#define MAX_SIDE 4096
-
-static float *
-map_reduce (const float *value, gint64 *rows, gint64 *columns)
-{
-  gint64 fr = (*rows + MAX_SIDE - 1) / MAX_SIDE, fc = (*columns + MAX_SIDE - 1) / MAX_SIDE;
-  if (fr == 1 && fc == 1)
-    return NULL;
-  gint64 r_out = (*rows + fr - 1) / fr, c_out = (*columns + fc - 1) / fc;
-  const gint64 dims[] = { *rows, *columns };
-  g_autoptr (GBytes) bytes = g_bytes_new_static (value, (gsize)(*rows * *columns) * sizeof (float));
-  g_autoptr (LoomTensor) matrix = loom_tensor_new_from_bytes (LOOM_F32, 2, dims, bytes, 0);
-  float *out = g_new (float, (gsize)(r_out * c_out));
-  loom_tensor_block_means (matrix, 0, *rows, *columns, fr, fc, out);
-  *rows = r_out;
-  *columns = c_out;
-  return out;
-}
-
-static void
-map_show (GtkWidget *widget, const StudioPinValue *value)
-{
-  gint64 rows = value->rank >= 2 ? value->dims[value->rank - 2] : 1;
-  gint64 columns = value->rank >= 1 ? value->dims[value->rank - 1] : 1;
-  g_autofree float *small = map_reduce (value->values, &rows, &columns);
-  studio_heat_map_set_labels (STUDIO_HEAT_MAP (widget), value->row_labels, value->column_labels);
-  studio_heat_map_set (STUDIO_HEAT_MAP (widget), value->tensor, map_part (value->full_rank), value->step, value->when,
-                       (guint)rows, (guint)columns, small != NULL ? small : value->values);
-}
-
-static void
-map_clear (GtkWidget *widget, const char *tensor)
-{
-  studio_heat_map_clear (STUDIO_HEAT_MAP (widget), tensor);
-}
-
-static void
-map_set_text_scale (GtkWidget *widget, double scale)
-{
-  studio_heat_map_set_text_scale (STUDIO_HEAT_MAP (widget), scale);
-}
-
-static StudioHeatMap *
-map_get_map (GtkWidget *widget)
-{
-  return STUDIO_HEAT_MAP (widget);
-}
-
-/* ---- table ---------------------------------------------------------------------------- */
-
-static const StudioPinKind kinds[] = {
-  { .name = "scalar",
-    .height = 56,
-    .suits = scalar_suits,
-    .create = scalar_create,
-    .show = scalar_show,
-    .clear = scalar_clear },
-  { .name = "heatmap",
-    .height = 176,
-    .create = map_create,
-    .show = map_show,
-    .clear = map_clear,
-    .set_text_scale = map_set_text_scale,
-    .get_map = map_get_map },
+/* In the order of the menu for kinds that suit a tensor equally. */
+static const StudioPinKind *const kinds[] = {
+  &pin_number,  &pin_matrix,    &pin_montage, &pin_kernels, &pin_units,      &pin_heads,   &pin_threads, &pin_arcs,
+  &pin_classes, &pin_text_kind, &pin_scatter, &pin_surface, &pin_components, &pin_histogram, &pin_norms,
 };
 
 guint
@@ -137,23 +22,115 @@ const StudioPinKind *
 studio_pin_kind (guint i)
 {
   g_return_val_if_fail (i < G_N_ELEMENTS (kinds), NULL);
-  return &kinds[i];
+  return kinds[i];
 }
 
 const StudioPinKind *
 studio_pin_kind_find (const char *name)
 {
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (g_strcmp0 (kinds[i].name, name) == 0)
-      return &kinds[i];
-  return studio_pin_kind_for (NULL);
+    if (g_strcmp0 (kinds[i]->name, name) == 0)
+      return kinds[i];
+  return &pin_matrix;
 }
 
-const StudioPinKind *
-studio_pin_kind_for (const LoomType *type)
+static int
+compare_fits (gconstpointer a, gconstpointer b, gpointer data)
 {
+  const StudioPinKind *const *one = a, *const *two = b;
+
+  return (*two)->fits (data) - (*one)->fits (data);
+}
+
+GPtrArray *
+studio_pin_kinds_for (const PinSubject *subject)
+{
+  GPtrArray *list = g_ptr_array_new ();
+
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (kinds[i].suits == NULL || (type != NULL && kinds[i].suits (type)))
-      return &kinds[i];
-  g_return_val_if_reached (NULL);
+    if (kinds[i]->fits (subject) > 0)
+      g_ptr_array_add (list, (gpointer)kinds[i]);
+  /* A stable order: GLib sorts arrays of pointers by merging. */
+  g_ptr_array_sort_with_data (list, compare_fits, (gpointer)subject);
+  return list;
+}
+
+/* ---- cells -------------------------------------------------------------------- */
+
+gsize
+studio_pin_n_cells (const StudioPinKind *kind, const PinDrawing *d)
+{
+  if (kind->cell_at == NULL)
+    return 0;
+  return kind->remembers ? d->history->step->len : d->value->n_values;
+}
+
+gsize
+studio_pin_cells_across (const StudioPinKind *kind, const PinDrawing *d)
+{
+  return kind->remembers ? 1 : pin_value_columns (d->value);
+}
+
+/* "channel 3" or, of an axis with tokens, "source “der”". */
+static char *
+name_place (const PinValue *v, gsize from_last, gsize at)
+{
+  const char *label = from_last == 0   ? pin_value_column_label (v, at)
+                      : from_last == 1 ? pin_value_row_label (v, at)
+                                       : NULL;
+  const gsize axis = pin_value_axis (v, from_last);
+  const char *name = v->axis[axis] != NULL ? v->axis[axis] : "";
+  const gint64 whole = MAX (v->full[axis], 1), n = v->dims[v->rank - 1 - from_last], span = (whole + n - 1) / n;
+
+  if (label != NULL)
+    return g_strdup_printf (_ ("%1$s “%2$s”"), name, label);
+  if (span > 1)
+    return g_strdup_printf ("%s %" G_GINT64_FORMAT "–%" G_GINT64_FORMAT, name, (gint64)at * span + 1,
+                            MIN (((gint64)at + 1) * span, whole));
+  return g_strdup_printf ("%s %zu", name, at + 1);
+}
+
+char *
+studio_pin_describe_cell (const StudioPinKind *kind, const PinDrawing *d, gsize cell)
+{
+  const PinValue *v = d->value;
+  g_autoptr (GString) text = g_string_new (NULL);
+  gsize stride = v->n_values;
+
+  if (kind->describe_cell != NULL)
+    return kind->describe_cell (d, cell);
+  for (gsize k = 0; k < v->rank; k++)
+    {
+      stride /= (gsize)v->dims[k];
+      g_autofree char *place = name_place (v, v->rank - 1 - k, cell / stride % (gsize)v->dims[k]);
+      g_string_append_printf (text, "%s%s", k > 0 ? ", " : "", place);
+    }
+  g_autofree char *number = studio_format_number (v->values[cell]), *origin = pin_value_origin (v, cell);
+  g_string_append_printf (text, "%s%s · %s", v->rank > 0 ? ": " : "", number, origin);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+char *
+studio_pin_describe (const StudioPinKind *kind, const PinDrawing *d)
+{
+  const PinValue *v = d->value;
+  double least, most;
+  gsize n_bad;
+
+  if (kind->describe != NULL)
+    return kind->describe (d);
+  const gsize n_rows = pin_value_rows (v), n_columns = pin_value_columns (v), n_tiles = pin_value_tiles (v);
+  g_autofree char *rows = g_strdup_printf (ngettext ("%u row", "%u rows", n_rows), (guint)n_rows);
+  g_autofree char *columns = g_strdup_printf (ngettext ("%u column", "%u columns", n_columns), (guint)n_columns);
+  pin_value_range (v, &least, &most, &n_bad);
+  g_autofree char *low = studio_format_number (least), *high = studio_format_number (most);
+  /* Translators: "3 rows, 4 columns, from 0 to 1"; read aloud. */
+  g_autofree char *words = g_strdup_printf (_ ("%1$s, %2$s, from %3$s to %4$s"), rows, columns, low, high);
+  g_autofree char *all = n_tiles > 1 ? g_strdup_printf (ngettext ("%u picture of %s", "%u pictures of %s", n_tiles),
+                                                        (guint)n_tiles, words)
+                                     : g_strdup (words);
+  if (n_bad == 0)
+    return g_steal_pointer (&all);
+  return g_strdup_printf (ngettext ("%s, %u cell is not a number", "%s, %u cells are not numbers", n_bad), all,
+                          (guint)n_bad);
 }

@@ -1,54 +1,57 @@
-/* The vtable of a pin kind: how the value of a pinned tensor is drawn under its card.
+/* The vtable of a pin kind: how the value of a pinned tensor is drawn.
  *
- * A kind is one entry of the table in studio-pin-kind.c; its widget may be in ui/charts. Pins (studio-pin.c), the
- * graph's <view> and the tests use kinds only through this struct. */
+ * A kind is one entry of the table in studio-pin-kind.c and draws with Cairo alone, so that the same drawing serves the
+ * screen and files. The view (studio-pin-view.c), the graph's <view> and the tests use kinds only through this struct. */
 #pragma once
 
-#include <gtk/gtk.h>
-
-#include "engine/loom.h"
-#include "ui/charts/studio-heat-map.h"
+#include "ui/pins/pin-paint.h"
+#include "ui/pins/pin-subject.h"
 
 G_BEGIN_DECLS
 
-/* One value of a pinned tensor, as the worker sent it: f32, row major, possibly a part of the tensor or reduced. */
 typedef struct
 {
-  const char *tensor; /* its name */
-  gint64 step;        /* of the value */
-  const char *when;   /* the step for display: "step 840", "after step 840" */
-  gsize rank;         /* of the value as sent */
-  const gint64 *dims; /* [rank] */
-  gsize full_rank;    /* of the tensor; of its leading dimensions only element 0 was sent */
-  const float *values;
-  gsize n_values; /* the product of dims */
-  /* (optional) Labels of the rows and columns of the last two dimensions. */
-  const char *const *row_labels, *const *column_labels;
-} StudioPinValue;
-
-typedef struct
-{
-  const char *name; /* the attribute kind="…" of a <pin>; unique */
-  int height;       /* of a new pin, in pixels */
-  /* TRUE if a new pin of a tensor of this type should have this kind; the first matching entry is used. NULL: any type.
-   */
-  gboolean (*suits) (const LoomType *type);
-  /* Returns an empty widget (floating) for a pin of this height, with an accessible label. */
-  GtkWidget *(*create) (int height);
-  void (*show) (GtkWidget *widget, const StudioPinValue *value);
-  /* Shows only the caption, because no value is known. */
-  void (*clear) (GtkWidget *widget, const char *tensor);
-  /* (optional) Scales the text for presentations. */
-  void (*set_text_scale) (GtkWidget *widget, double scale);
-  /* (optional) Returns the map that "Export Map" writes to a file. */
-  StudioHeatMap *(*get_map) (GtkWidget *widget);
+  const char *name;  /* the attribute kind="…" of a <pin>; unique */
+  const char *title; /* in the menu; marked for translation */
+  int width, height; /* of a new pin, in pixels */
+  /* How well this kind suits a tensor: 0 not at all, 9 best. A new pin has the best kind, of equals the first. */
+  int (*fits) (const PinSubject *subject);
+  /* (optional) What the worker computes from the whole tensor, in place of its cells: "bins:", "norm:". */
+  const char *summary;
+  /* Number of last axes that are drawn at once, 1 to 4; one element of each other axis is chosen. */
+  guint n_whole;
+  gboolean chooses_tile; /* the axis before the last two is drawn whole, and one of its elements is chosen as well */
+  gboolean remembers;    /* draws the values of earlier steps, too */
+  gboolean draws_plane;  /* draws the samples and predictions of the task */
+  gboolean has_colors;   /* draws with a range of colours, so that linear, log and row scale differ */
+  void (*draw) (const PinDrawing *d);
+  /* (optional) The cell at a point, -1: none; and its place. A cell is an index of the values, or of the steps of a kind
+   * that remembers. */
+  gint64 (*cell_at) (const PinDrawing *d, double x, double y);
+  gboolean (*cell_rect) (const PinDrawing *d, gsize cell, PinRect *rect);
+  /* (optional) The element at a point of a kind that chooses_tile; -1: none. */
+  gint64 (*tile_at) (const PinDrawing *d, double x, double y);
+  /* (optional) What a screen reader says of the picture, and of a cell; there are words for cells of any tensor.
+   * (transfer full) */
+  char *(*describe) (const PinDrawing *d);
+  char *(*describe_cell) (const PinDrawing *d, gsize cell);
+  /* (optional) Names of the values that are remembered, for the header of a CSV file. */
+  const char *const *columns;
 } StudioPinKind;
 
 guint studio_pin_n_kinds (void);
 const StudioPinKind *studio_pin_kind (guint i);
 /* By name. NULL and unknown names return the kind that accepts any tensor. */
 const StudioPinKind *studio_pin_kind_find (const char *name);
-/* The kind of a new pin. type: NULL if type inference failed. */
-const StudioPinKind *studio_pin_kind_for (const LoomType *type);
+/* The kinds that suit a tensor, the best first. (transfer container) */
+GPtrArray *studio_pin_kinds_for (const PinSubject *subject);
+
+/* The number of cells of a drawing, and the number of cells in a row. */
+gsize studio_pin_n_cells (const StudioPinKind *kind, const PinDrawing *d);
+gsize studio_pin_cells_across (const StudioPinKind *kind, const PinDrawing *d);
+/* "channel 3, row 1, column 2: 0.25 · conv1[0, 2, 0, 1]". (transfer full) */
+char *studio_pin_describe_cell (const StudioPinKind *kind, const PinDrawing *d, gsize cell);
+/* "3 rows, 4 columns, from 0 to 1". (transfer full) */
+char *studio_pin_describe (const StudioPinKind *kind, const PinDrawing *d);
 
 G_END_DECLS

@@ -21,6 +21,7 @@ struct _StudioPinLabels
 {
   Axis axis[N_AXES];
   LoomBusWorker1 *requested; /* the worker of the last request, or NULL */
+  gint64 sample;             /* and its sample */
   GCancellable *cancellable;
   char *problem;
   GFunc changed;
@@ -59,12 +60,6 @@ studio_pin_labels_free (StudioPinLabels *self)
   for (int i = 0; i < N_AXES; i++)
     g_free (self->axis[i].port);
   g_free (self);
-}
-
-gboolean
-studio_pin_labels_are (const StudioPinLabels *self, const char *rows, const char *columns)
-{
-  return g_strcmp0 (self->axis[ROWS].port, rows) == 0 && g_strcmp0 (self->axis[COLUMNS].port, columns) == 0;
 }
 
 /* data: NUL-terminated strings, one after the other. */
@@ -107,17 +102,20 @@ words_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 void
-studio_pin_labels_request (StudioPinLabels *self, LoomBusWorker1 *proxy)
+studio_pin_labels_request (StudioPinLabels *self, LoomBusWorker1 *proxy, gint64 sample)
 {
-  if (self->requested == proxy)
+  if (self->requested == proxy && self->sample == sample)
     return;
   forget (self);
+  self->sample = sample;
   self->requested = g_object_ref (proxy);
   self->cancellable = g_cancellable_new ();
   for (int i = 0; i < N_AXES; i++)
     if (self->axis[i].port != NULL)
       {
-        g_autofree char *name = g_strconcat ("words:", self->axis[i].port, NULL);
+        g_autofree char *name = strchr (self->axis[i].port, '#') != NULL
+                                    ? g_strconcat ("words:", self->axis[i].port, NULL)
+                                    : g_strdup_printf ("words:%s#%" G_GINT64_FORMAT, self->axis[i].port, sample);
         loom_bus_worker1_call_get_snapshot (proxy, name, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 0,
                                             self->cancellable, words_cb, &self->axis[i]);
       }

@@ -1,9 +1,4 @@
-/* Requests the values of pinned tensors and shows them.
- *
- * A pin sends its next request after the last reply has arrived and a tenth of a second has passed, so a slow worker or
- * a large tensor lowers the rate instead of filling a queue. When the run pauses, each pin sends one more request, so
- * that its value belongs to the step that the panel shows. Values are from before the update of their step, as its loss
- * is. */
+/* The pins of a graph's <view>: their list, where their frames are, and the loss on its card. */
 #include "ui/pins/studio-pin.h"
 
 #include <glib/gi18n.h>
@@ -11,30 +6,13 @@
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
-#include "ui/pins/studio-iteration-chooser.h"
-#include "ui/pins/studio-pin-kind.h"
-#include "ui/pins/studio-pin-labels.h"
+#include "ui/pins/pin-subject.h"
+#include "ui/pins/pin.h"
+#include "ui/scene/studio-format.h"
 #include "ui/training/studio-training-settings.h"
 
-#define INTERVAL_US (G_USEC_PER_SEC / 10)
-#define MAX_BYTES   (512 * 512 * 4)
-#define PIN_WIDTH   176
-
-typedef struct
-{
-  StudioPins *pins;
-  gatomicrefcount refs; /* held by the list and by each request */
-  char *tensor, *node_path;
-  char *title; /* for display: "gradient of x" */
-  const StudioPinKind *kind;
-  StudioPinLabels *words;
-  GtkWidget *frame, *content;         /* content: the widget of the kind, a child of frame */
-  StudioIterationChooser *iterations; /* of a node in a loop */
-  gboolean in_flight, wanted, gone;
-  gboolean before_update; /* the run is paused and the value is from before the step's update */
-  gint64 last_request;
-  guint timer;
-} Pin;
+#define LARGE_TEXT      1.3 /* of a pin that fills the canvas */
+#define LEAST_PICTURE   100 /* height of a kind that is a picture, not a number */
 
 struct _StudioPins
 {
@@ -42,315 +20,180 @@ struct _StudioPins
   StudioDocument *document;
   StudioCanvas *canvas;
   StudioRun *run;
-  GPtrArray *pins;    /* Pin */
-  GHashTable *stacks; /* path of a node → GtkBox of its pins */
-  char *loss_path;    /* the card that shows the loss */
-  GtkWidget *stage;   /* weak; in a presentation, the box of the enlarged map; else NULL */
-  char **shown;       /* tensors whose pins are visible; NULL: all */
+  StudioTask *task;       /* may be NULL */
+  GPtrArray *pins;        /* Pin */
+  GHashTable *stacks;     /* path of a node → GtkBox of its pins */
+  GtkWidget *dock;        /* a GtkBox, shown by the owner of the panes */
+  GtkOverlay *large;      /* weak; over the canvas, for the enlarged pin */
+  char *loss_path;        /* the card that shows the loss */
+  GtkWidget *stage;       /* weak; in a presentation, the box of the enlarged picture; else NULL */
+  char **shown;           /* tensors whose pins are visible; NULL: all */
 };
 
 G_DEFINE_TYPE (StudioPins, studio_pins, G_TYPE_OBJECT)
 
-static void pull (Pin *pin);
-
-static Pin *
-pin_ref (Pin *pin)
+enum
 {
-  g_atomic_ref_count_inc (&pin->refs);
-  return pin;
-}
+  DOCKED,
+  SAVE,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
 
-static void
-pin_unref (Pin *pin)
-{
-  if (!g_atomic_ref_count_dec (&pin->refs))
-    return;
-  studio_iteration_chooser_free (pin->iterations);
-  g_clear_object (&pin->frame);
-  g_clear_pointer (&pin->words, studio_pin_labels_free);
-  g_free (pin->tensor);
-  g_free (pin->title);
-  g_free (pin->node_path);
-  g_free (pin);
-}
+/* ---- places of frames ------------------------------------------------------------------ */
 
 /* Shows the pins of a node below each other under its card. */
 static void
-stack (Pin *pin)
+stack (StudioPins *self, Pin *pin)
 {
-  StudioPins *self = pin->pins;
-  GtkWidget *box = g_hash_table_lookup (self->stacks, pin->node_path);
+  GtkWidget *box = g_hash_table_lookup (self->stacks, pin_get_node (pin));
+
   if (box == NULL)
     {
       box = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 6));
-      g_hash_table_insert (self->stacks, g_strdup (pin->node_path), box);
-      studio_canvas_set_pin_widget (self->canvas, pin->node_path, box);
+      g_hash_table_insert (self->stacks, g_strdup (pin_get_node (pin)), box);
+      studio_canvas_set_pin_widget (self->canvas, pin_get_node (pin), box);
     }
-  gtk_box_append (GTK_BOX (box), pin->frame);
+  gtk_box_append (GTK_BOX (box), pin_get_frame (pin));
+}
+
+/* Removes the empty box of a node. */
+static void
+forget_stack (StudioPins *self, GtkWidget *box)
+{
+  GHashTableIter iter;
+  gpointer path, value;
+
+  g_hash_table_iter_init (&iter, self->stacks);
+  while (g_hash_table_iter_next (&iter, &path, &value))
+    if (value == box && gtk_widget_get_first_child (box) == NULL)
+      {
+        if (self->canvas != NULL)
+          studio_canvas_set_pin_widget (self->canvas, path, NULL);
+        g_hash_table_iter_remove (&iter);
+        return;
+      }
 }
 
 static void
-unstack (Pin *pin)
+take_away (StudioPins *self, Pin *pin)
 {
-  StudioPins *self = pin->pins;
-  GtkWidget *box = g_hash_table_lookup (self->stacks, pin->node_path);
-  gtk_box_remove (GTK_BOX (box), pin->frame);
-  if (gtk_widget_get_first_child (box) != NULL)
+  GtkWidget *frame = pin_get_frame (pin), *parent = gtk_widget_get_parent (frame);
+
+  if (parent == NULL)
     return;
-  if (self->canvas != NULL)
-    studio_canvas_set_pin_widget (self->canvas, pin->node_path, NULL);
-  g_hash_table_remove (self->stacks, pin->node_path);
-}
-
-static void
-take_away (Pin *pin)
-{
-  StudioPins *self = pin->pins;
-  if (self->stage != NULL && gtk_widget_get_parent (pin->frame) == self->stage)
-    {
-      gtk_box_remove (GTK_BOX (self->stage), pin->frame);
-      gtk_widget_set_visible (self->stage, FALSE);
-    }
+  if (parent == (GtkWidget *)self->large)
+    gtk_overlay_remove_overlay (self->large, frame);
   else
-    unstack (pin);
-}
-
-static void
-pin_remove (gpointer data)
-{
-  Pin *pin = data;
-  pin->gone = TRUE;
-  g_clear_handle_id (&pin->timer, g_source_remove);
-  g_clear_pointer (&pin->words, studio_pin_labels_free);
-  take_away (pin);
-  pin_unref (pin);
-}
-
-/* ---- values --------------------------------------------------------------------------- */
-
-static void
-show_nothing (Pin *pin)
-{
-  pin->kind->clear (pin->content, pin->title);
-}
-
-/* The number of elements of a shape; 0 if it is empty or exceeds max. */
-static gsize
-count_values (const gint64 *dims, gsize rank, gsize max)
-{
-  gsize n = 1;
-  for (gsize i = 0; i < rank; i++)
-    {
-      if (dims[i] <= 0 || (guint64)dims[i] > max / n)
-        return 0;
-      n *= (gsize)dims[i];
-    }
-  return n <= max ? n : 0;
-}
-
-static guint
-count_loops (Pin *pin)
-{
-  LoomNet *net = studio_document_get_net (pin->pins->document);
-  int node = loom_net_find (net, pin->node_path);
-  guint n = 0;
-  while (node >= 0 && (node = (int)loom_net_node (net, (guint)node)->loop) >= 0)
-    n++;
-  return n;
-}
-
-/* Shows the reason why there are no labels, or the step of the value. */
-static void
-show_tooltip (Pin *pin)
-{
-  const char *problem = studio_pin_labels_problem (pin->words);
-
-  gtk_widget_set_tooltip_text (pin->frame, problem != NULL      ? problem
-                                           : pin->before_update ? _ ("Before the update of this step, like its loss")
-                                                                : NULL);
-}
-
-static void
-show_values (Pin *pin, gint64 updates, GVariant *shape, GVariant *full_shape, GVariant *data)
-{
-  gint64 step;
-  g_autofree char *when = studio_run_dup_when (pin->pins->run, updates, &step);
-  gsize n_loops = studio_iteration_chooser_set_shape (pin->iterations, count_loops (pin), full_shape);
-  StudioPinValue value = { .tensor = pin->title,
-                           .step = step,
-                           .when = when,
-                           .full_rank = g_variant_n_children (full_shape) - n_loops,
-                           .row_labels = studio_pin_labels_rows (pin->words),
-                           .column_labels = studio_pin_labels_columns (pin->words) };
-  gsize bytes;
-  value.dims = g_variant_get_fixed_array (shape, &value.rank, sizeof (gint64));
-  value.values = g_variant_get_fixed_array (data, &bytes, 1);
-  value.n_values = count_values (value.dims, value.rank, bytes / sizeof (float));
-  if (value.n_values == 0)
-    return;
-  pin->kind->show (pin->content, &value);
-  pin->before_update = step > updates;
-  show_tooltip (pin);
-}
-
-static void
-snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
-{
-  Pin *pin = data;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) shape = NULL;
-  g_autoptr (GVariant) full_shape = NULL;
-  g_autoptr (GVariant) values = NULL;
-  gint64 updates = 0;
-  gboolean done = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &updates, &shape, &full_shape,
-                                                             &values, result, &error);
-  pin->in_flight = FALSE;
-  if (!pin->gone)
-    {
-      if (done)
-        {
-          studio_pin_labels_request (pin->words, LOOM_BUS_WORKER1 (source));
-          show_values (pin, updates, shape, full_shape, values);
-        }
-      else
-        {
-          g_dbus_error_strip_remote_error (error);
-          gtk_widget_set_tooltip_text (pin->frame, error->message);
-        }
-      if (pin->wanted)
-        pull (pin);
-    }
-  pin_unref (pin);
+    gtk_box_remove (GTK_BOX (parent), frame);
+  if (parent == self->stage)
+    gtk_widget_set_visible (self->stage, FALSE);
+  else if (parent != self->dock)
+    forget_stack (self, parent);
 }
 
 static gboolean
-timer_cb (gpointer data)
+is_shown (StudioPins *self, Pin *pin)
 {
-  Pin *pin = data;
-  pin->timer = 0;
-  pull (pin);
-  return G_SOURCE_REMOVE;
+  return self->shown == NULL || g_strv_contains ((const char *const *)self->shown, pin_get_tensor (pin));
+}
+
+static gboolean
+is_picture (Pin *pin)
+{
+  return studio_pin_view_get_kind (pin_get_view (pin))->height >= LEAST_PICTURE;
+}
+
+static Pin *
+first_picture (StudioPins *self)
+{
+  for (guint i = 0; i < self->pins->len; i++)
+    if (is_picture (self->pins->pdata[i]))
+      return self->pins->pdata[i];
+  return NULL;
+}
+
+/* On the stage of a presentation, over the canvas, at the side, or under its card. */
+static void
+place (StudioPins *self, Pin *pin)
+{
+  const gboolean is_on_stage = self->stage != NULL && pin == first_picture (self);
+  const gboolean is_large = !is_on_stage && pin_is_enlarged (pin) && self->large != NULL;
+  GtkWidget *frame = pin_get_frame (pin), *view = GTK_WIDGET (pin_get_view (pin));
+  double scale = is_large ? LARGE_TEXT : 1;
+
+  take_away (self, pin);
+  gtk_widget_set_vexpand (view, is_on_stage || is_large);
+  if (is_on_stage)
+    {
+      gtk_box_append (GTK_BOX (self->stage), frame);
+      gtk_widget_set_visible (self->stage, is_shown (self, pin));
+    }
+  else if (is_large)
+    gtk_overlay_add_overlay (self->large, frame);
+  else if (pin_is_docked (pin))
+    gtk_box_append (GTK_BOX (self->dock), frame);
+  else
+    stack (self, pin);
+  if (is_large)
+    gtk_widget_add_css_class (frame, "large");
+  else
+    gtk_widget_remove_css_class (frame, "large");
+  pin_set_text_scale (pin, self->stage != NULL ? studio_presentation_scale (frame) : scale);
+  gtk_widget_set_visible (frame, is_shown (self, pin));
 }
 
 static void
-pull (Pin *pin)
+placed_cb (Pin *pin, gpointer data)
 {
-  StudioPins *self = pin->pins;
-  LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
-  StudioRunState state = studio_run_get_state (self->run);
-  pin->wanted = TRUE;
-  if (proxy == NULL || state == STUDIO_RUN_STARTING || state == STUDIO_RUN_IDLE || state == STUDIO_RUN_FAILED
-      || pin->in_flight || pin->timer != 0)
-    return;
-  if (!studio_document_run_has (self->document, pin->node_path))
-    {
-      show_nothing (pin);
-      return;
-    }
-  gint64 wait = pin->last_request + INTERVAL_US - g_get_monotonic_time ();
-  if (wait > 0)
-    {
-      pin->timer = g_timeout_add ((guint)(wait / 1000) + 1, timer_cb, pin);
-      return;
-    }
-  pin->wanted = FALSE;
-  pin->in_flight = TRUE;
-  pin->last_request = g_get_monotonic_time ();
-  loom_bus_worker1_call_get_snapshot (proxy, pin->tensor, studio_iteration_chooser_get_index (pin->iterations),
-                                      MAX_BYTES, NULL, snapshot_cb, pin_ref (pin));
+  StudioPins *self = data;
+  const gboolean has_focus = gtk_widget_has_focus (GTK_WIDGET (pin_get_view (pin)));
+
+  /* One at a time fills the canvas. */
+  for (guint i = 0; pin_is_enlarged (pin) && i < self->pins->len; i++)
+    if (self->pins->pdata[i] != pin)
+      pin_enlarge (self->pins->pdata[i], FALSE);
+  place (self, pin);
+  if (has_focus)
+    gtk_widget_grab_focus (GTK_WIDGET (pin_get_view (pin)));
+  g_signal_emit (self, signals[DOCKED], 0);
 }
 
-/* Labels are shown with the next value; for a paused run it is requested. */
 static void
-words_changed_cb (gpointer words, gpointer data)
+save_cb (Pin *pin, const char *suffix, gpointer data)
 {
-  Pin *pin = data;
-  show_tooltip (pin);
-  pull (pin);
+  g_signal_emit (data, signals[SAVE], 0, pin_get_view (pin), pin_get_tensor (pin), suffix);
+}
+
+GtkWidget *
+studio_pins_get_dock (StudioPins *self)
+{
+  return self->dock;
+}
+
+gboolean
+studio_pins_has_docked (StudioPins *self)
+{
+  return gtk_widget_get_first_child (self->dock) != NULL;
+}
+
+/* ---- the list --------------------------------------------------------------------------- */
+
+static void
+remove_pin (StudioPins *self, guint i)
+{
+  Pin *pin = self->pins->pdata[i];
+
+  take_away (self, pin);
+  pin_detach (pin);
+  g_ptr_array_remove_index (self->pins, i);
 }
 
 static void
 pull_all (StudioPins *self)
 {
   for (guint i = 0; i < self->pins->len; i++)
-    pull (g_ptr_array_index (self->pins, i));
-}
-
-static void
-chosen_cb (gpointer data)
-{
-  pull (data);
-}
-
-/* ---- list of pins ------------------------------------------------------------------------- */
-
-static void
-size_pin (Pin *pin)
-{
-  if (pin->kind->set_text_scale != NULL)
-    pin->kind->set_text_scale (pin->content, pin->pins->stage != NULL ? studio_presentation_scale (pin->frame) : 1);
-}
-
-static gboolean
-is_gradient (const char *tensor)
-{
-  return g_str_has_prefix (tensor, STUDIO_PIN_GRADIENT);
-}
-
-/* Returns the node that a tensor name belongs to: the longest prefix that is the path of a node. */
-static char *
-node_of (StudioPins *self, const char *tensor)
-{
-  LoomNet *net = studio_document_get_net (self->document);
-  guint output;
-  if (is_gradient (tensor))
-    tensor += strlen (STUDIO_PIN_GRADIENT);
-  int node = loom_net_find_port (net, tensor, &output, NULL);
-  if (node >= 0)
-    return g_strdup (loom_net_node (net, (guint)node)->path);
-  return g_strdup (tensor);
-}
-
-static Pin *
-pin_new (StudioPins *self, const LoomElement *element, const StudioPinKind *kind, int height)
-{
-  const char *tensor = loom_element_get (element, "tensor");
-  Pin *pin = g_new0 (Pin, 1);
-  g_atomic_ref_count_init (&pin->refs);
-  pin->pins = self;
-  pin->tensor = g_strdup (tensor);
-  pin->node_path = node_of (self, tensor);
-  pin->title = is_gradient (tensor) ? g_strdup_printf (_ ("gradient of %s"), tensor + strlen (STUDIO_PIN_GRADIENT))
-                                    : g_strdup (tensor);
-  pin->kind = kind;
-  pin->words = studio_pin_labels_new (loom_element_get (element, "rows"), loom_element_get (element, "columns"),
-                                      words_changed_cb, pin);
-  pin->frame = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
-  gtk_widget_add_css_class (pin->frame, "pin");
-  pin->content = kind->create (height);
-  gtk_widget_set_hexpand (pin->content, TRUE);
-  gtk_box_append (GTK_BOX (pin->frame), pin->content);
-  pin->iterations = studio_iteration_chooser_new (chosen_cb, pin);
-  gtk_box_append (GTK_BOX (pin->frame), studio_iteration_chooser_get_widget (pin->iterations));
-  show_nothing (pin);
-  size_pin (pin);
-  stack (pin);
-  return pin;
-}
-
-static Pin *
-find_pin (StudioPins *self, const LoomElement *element, const StudioPinKind *kind)
-{
-  const char *tensor = loom_element_get (element, "tensor");
-  for (guint i = 0; i < self->pins->len; i++)
-    {
-      Pin *pin = g_ptr_array_index (self->pins, i);
-      if (pin->kind == kind && g_str_equal (pin->tensor, tensor)
-          && studio_pin_labels_are (pin->words, loom_element_get (element, "rows"),
-                                    loom_element_get (element, "columns")))
-        return pin;
-    }
-  return NULL;
+    pin_pull (self->pins->pdata[i]);
 }
 
 static LoomElement *
@@ -365,149 +208,161 @@ element_is_pin (LoomElement *e)
   return loom_element_tag (e) == LOOM_TAG_PIN && loom_element_get (e, "tensor") != NULL;
 }
 
+static Pin *
+find_pin (StudioPins *self, const LoomElement *element)
+{
+  for (guint i = 0; i < self->pins->len; i++)
+    if (pin_serial (self->pins->pdata[i]) == loom_element_serial (element))
+      return self->pins->pdata[i];
+  return NULL;
+}
+
 /* Makes the pins those of the document's <view> and keeps the existing ones. */
 static void
 sync_pins (StudioPins *self)
 {
   LoomElement *view = find_view (self);
+  const PinOwner owner = { self->document, self->run, self->task, placed_cb, save_cb, self };
+  const gboolean had_docked = studio_pins_has_docked (self);
   g_autoptr (GPtrArray) keep = g_ptr_array_new ();
+
   for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
     {
       LoomElement *e = loom_element_child (view, i);
+      Pin *pin = element_is_pin (e) ? find_pin (self, e) : NULL;
+
       if (!element_is_pin (e))
         continue;
-      const char *height = loom_element_get (e, "height");
-      const StudioPinKind *kind = studio_pin_kind_find (loom_element_get (e, "kind"));
-      Pin *pin = find_pin (self, e, kind);
       if (pin == NULL)
         {
-          double pixels = height != NULL ? g_ascii_strtod (height, NULL) : PIN_WIDTH;
-          pin = pin_new (self, e, kind, (int)CLAMP (pixels, 40, 1200));
+          pin = pin_new (&owner, e);
           g_ptr_array_add (self->pins, pin);
-          pull (pin);
+          place (self, pin);
         }
+      else if (!pin_sync (pin, e))
+        place (self, pin);
       g_ptr_array_add (keep, pin);
     }
   for (guint i = self->pins->len; i > 0; i--)
-    if (!g_ptr_array_find (keep, g_ptr_array_index (self->pins, i - 1), NULL))
-      g_ptr_array_remove_index (self->pins, i - 1);
+    if (!g_ptr_array_find (keep, self->pins->pdata[i - 1], NULL))
+      remove_pin (self, i - 1);
+  if (had_docked != studio_pins_has_docked (self))
+    g_signal_emit (self, signals[DOCKED], 0);
 }
 
 void
 studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
 {
   LoomElement *view = find_view (self);
+  LoomNet *net = studio_document_get_net (self->document);
+
   for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
     {
       LoomElement *e = loom_element_child (view, i);
-      if (!element_is_pin (e) || is_gradient (loom_element_get (e, "tensor")) != gradient)
-        continue;
-      g_autofree char *node = node_of (self, loom_element_get (e, "tensor"));
-      if (!g_str_equal (node, node_path))
+      const char *tensor = element_is_pin (e) ? loom_element_get (e, "tensor") : NULL;
+      g_autofree char *node = tensor != NULL ? pin_tensor_node (net, tensor) : NULL;
+
+      if (g_strcmp0 (node, node_path) != 0 || g_str_has_prefix (tensor, PIN_GRADIENT) != gradient)
         continue;
       studio_document_begin (self->document, _ ("Stop watching"));
       studio_document_edit (self->document, loom_edit_remove (e));
       studio_document_end (self->document);
       return;
     }
-  LoomNet *net = studio_document_get_net (self->document);
   int node = loom_net_find (net, node_path);
   if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
     return;
-  const LoomNetNode *n = loom_net_node (net, (guint)node);
-  /* A scalar in a loop has one value per iteration, so it is no scalar pin. */
-  const StudioPinKind *kind = studio_pin_kind_for (n->typed && n->loop == G_MAXUINT ? &n->output[0] : NULL);
   g_autofree char *port = loom_net_port_name (net, (guint)node, 0);
-  g_autofree char *tensor = g_strconcat (gradient ? STUDIO_PIN_GRADIENT : "", port, NULL);
+  g_autofree char *tensor = g_strconcat (gradient ? PIN_GRADIENT : "", port, NULL);
+  PinSubject subject;
+  pin_subject_init (&subject, net, tensor);
+  subject.has_plane = self->task != NULL && studio_task_get_kind (self->task) == LOOM_TASK_VIEW_PLANE;
+  g_autoptr (GPtrArray) kinds = studio_pin_kinds_for (&subject);
+  /* A scalar in a loop has one value per iteration, so it is no single number. */
+  const StudioPinKind *kind = kinds->pdata[0];
   studio_document_begin (self->document, gradient ? _ ("Watch the gradient") : _ ("Watch"));
   studio_document_make_space_for_pin (self->document, node_path, kind->height);
   view = studio_document_ensure (self->document, LOOM_TAG_VIEW);
-  g_autofree char *width = g_strdup_printf ("%d", PIN_WIDTH), *height = g_strdup_printf ("%d", kind->height);
+  g_autofree char *width = g_strdup_printf ("%d", kind->width), *height = g_strdup_printf ("%d", kind->height);
   LoomElement *pin
       = loom_element_new (LOOM_TAG_PIN, "tensor", tensor, "kind", kind->name, "width", width, "height", height, NULL);
   studio_document_edit (self->document, loom_edit_insert (view, loom_element_n_children (view), pin));
   studio_document_end (self->document);
 }
 
-StudioHeatMap *
-studio_pins_get_map (StudioPins *self, const char *node_path, const char **tensor)
+StudioPinView *
+studio_pins_get_picture (StudioPins *self, const char *node_path, const char **tensor)
 {
-  Pin *found = NULL;
+  Pin *found = first_picture (self);
+
   for (guint i = 0; i < self->pins->len; i++)
-    {
-      Pin *pin = g_ptr_array_index (self->pins, i);
-      if (pin->kind->get_map != NULL && (found == NULL || g_strcmp0 (pin->node_path, node_path) == 0))
-        found = pin;
-    }
+    if (is_picture (self->pins->pdata[i]) && g_strcmp0 (pin_get_node (self->pins->pdata[i]), node_path) == 0)
+      found = self->pins->pdata[i];
   if (found == NULL)
     return NULL;
-  *tensor = found->tensor;
-  return found->kind->get_map (found->content);
+  *tensor = pin_get_tensor (found);
+  return pin_get_view (found);
 }
 
-static Pin *
-first_map (StudioPins *self)
+guint
+studio_pins_n (StudioPins *self)
 {
-  for (guint i = 0; i < self->pins->len; i++)
-    if (((Pin *)g_ptr_array_index (self->pins, i))->kind->get_map != NULL)
-      return g_ptr_array_index (self->pins, i);
-  return NULL;
+  return self->pins->len;
+}
+
+StudioPinView *
+studio_pins_get (StudioPins *self, guint i, const char **tensor)
+{
+  *tensor = pin_get_tensor (self->pins->pdata[i]);
+  return pin_get_view (self->pins->pdata[i]);
 }
 
 static void
-to_stage (Pin *pin, gboolean on)
+place_all (StudioPins *self)
 {
-  StudioPins *self = pin->pins;
-  take_away (pin);
-  gtk_widget_set_vexpand (pin->content, on);
-  gtk_widget_set_visible (self->stage, on);
-  if (on)
-    gtk_box_append (GTK_BOX (self->stage), pin->frame);
-  else
-    stack (pin);
+  for (guint i = 0; i < self->pins->len; i++)
+    place (self, self->pins->pdata[i]);
 }
 
 void
 studio_pins_set_presentation (StudioPins *self, GtkWidget *stage)
 {
-  Pin *map = first_map (self);
   if (stage == self->stage)
     return;
-  if (self->stage != NULL && map != NULL && gtk_widget_get_parent (map->frame) == self->stage)
-    to_stage (map, FALSE);
+  /* The frame leaves the stage before the stage is forgotten. */
+  for (guint i = 0; i < self->pins->len; i++)
+    take_away (self, self->pins->pdata[i]);
   g_set_weak_pointer (&self->stage, stage);
-  if (stage != NULL && map != NULL)
-    to_stage (map, TRUE);
-  for (guint i = 0; i < self->pins->len; i++)
-    size_pin (g_ptr_array_index (self->pins, i));
-}
-
-static gboolean
-is_shown (Pin *pin)
-{
-  const char *const *shown = (const char *const *)pin->pins->shown;
-  return shown == NULL || g_strv_contains (shown, pin->tensor);
-}
-
-static void
-show_pins (StudioPins *self)
-{
-  Pin *map = first_map (self);
-  for (guint i = 0; i < self->pins->len; i++)
-    {
-      Pin *pin = g_ptr_array_index (self->pins, i);
-      gtk_widget_set_visible (pin->frame, is_shown (pin));
-    }
-  if (self->stage != NULL && map != NULL && gtk_widget_get_parent (map->frame) == self->stage)
-    gtk_widget_set_visible (self->stage, is_shown (map));
+  place_all (self);
 }
 
 void
 studio_pins_set_shown (StudioPins *self, const char *const *tensors)
 {
+  Pin *picture = first_picture (self);
+
   g_strfreev (self->shown);
   self->shown = g_strdupv ((char **)tensors);
-  show_pins (self);
+  for (guint i = 0; i < self->pins->len; i++)
+    gtk_widget_set_visible (pin_get_frame (self->pins->pdata[i]), is_shown (self, self->pins->pdata[i]));
+  if (self->stage != NULL && picture != NULL)
+    gtk_widget_set_visible (self->stage, is_shown (self, picture));
+}
+
+void
+studio_pins_set_overlay (StudioPins *self, GtkOverlay *large)
+{
+  g_set_weak_pointer (&self->large, large);
+}
+
+void
+studio_pins_set_task (StudioPins *self, StudioTask *task)
+{
+  g_set_object (&self->task, task);
+  /* Pins keep the task that they were made with. */
+  while (self->pins->len > 0)
+    remove_pin (self, self->pins->len - 1);
+  sync_pins (self);
 }
 
 /* ---- loss on its card ---------------------------------------------------------------------- */
@@ -556,7 +411,7 @@ state_cb (StudioRun *run, StudioPins *self)
   show_loss (self);
   if (studio_run_get_state (run) == STUDIO_RUN_STARTING && isnan (studio_run_get_loss (run)))
     for (guint i = 0; i < self->pins->len; i++)
-      show_nothing (g_ptr_array_index (self->pins, i));
+      pin_begin_run (self->pins->pdata[i]);
   pull_all (self);
 }
 
@@ -579,10 +434,15 @@ pins_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->run, self);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
+  while (self->pins != NULL && self->pins->len > 0)
+    remove_pin (self, self->pins->len - 1);
   g_clear_pointer (&self->pins, g_ptr_array_unref);
   g_clear_pointer (&self->stacks, g_hash_table_unref);
   g_clear_weak_pointer (&self->canvas);
   g_clear_weak_pointer (&self->stage);
+  g_clear_weak_pointer (&self->large);
+  g_clear_object (&self->dock);
+  g_clear_object (&self->task);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   g_clear_pointer (&self->loss_path, g_free);
@@ -594,12 +454,17 @@ static void
 studio_pins_class_init (StudioPinsClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = pins_dispose;
+  signals[DOCKED] = g_signal_new ("docked", STUDIO_TYPE_PINS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[SAVE] = g_signal_new ("save", STUDIO_TYPE_PINS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
+                                STUDIO_TYPE_PIN_VIEW, G_TYPE_STRING, G_TYPE_STRING);
 }
 
 static void
 studio_pins_init (StudioPins *self)
 {
-  self->pins = g_ptr_array_new_with_free_func (pin_remove);
+  self->pins = g_ptr_array_new_with_free_func ((GDestroyNotify)pin_unref);
+  self->dock = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 6));
+  gtk_widget_add_css_class (self->dock, "pin-dock");
   self->stacks = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
 }
 

@@ -64,7 +64,8 @@ add_places (StudioScene *scene, const LoomElement *scope)
     }
 }
 
-/* Pins are below their card, in a column. */
+/* Pins are below their card, in a column; those at the side of the window (ui/pins/pin.h) are not. A gradient is of the
+ * card of its port. */
 static void
 add_hanging (StudioScene *scene, const LoomElement *scope)
 {
@@ -73,13 +74,16 @@ add_hanging (StudioScene *scene, const LoomElement *scope)
   for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
     {
       const LoomElement *e = loom_element_child (view, i);
-      const char *tensor = loom_element_get (e, "tensor"), *text = loom_element_get (e, "height");
-      double height = text != NULL ? g_ascii_strtod (text, NULL) : STUDIO_CARD_WIDTH;
+      const char *tensor = loom_element_get (e, "tensor"), *prefix_end;
+      double height;
       guint card;
 
-      if (loom_element_tag (e) != LOOM_TAG_PIN || tensor == NULL)
+      if (loom_element_tag (e) != LOOM_TAG_PIN || tensor == NULL || loom_element_get (e, "look:docked") != NULL)
         continue;
-      card = studio_scene_card_of (scene, tensor);
+      prefix_end = strchr (tensor, ':');
+      height = loom_element_get (e, "height") != NULL ? g_ascii_strtod (loom_element_get (e, "height"), NULL)
+                                                      : STUDIO_CARD_WIDTH;
+      card = studio_scene_card_of (scene, prefix_end != NULL ? prefix_end + 1 : tensor);
       if (card != STUDIO_NO_ITEM && isfinite (height) && !scene->item[card].is_frame)
         scene->item[card].hanging += studio_geometry_pin_height (height);
     }

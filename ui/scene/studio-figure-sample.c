@@ -152,7 +152,7 @@ read_samples (const LoomDataset *dataset, LoomSplit split, guint n)
 
   for (guint i = 0; i < n; i++)
     index[i] = n > 1 ? (gint64)((double)i * (double)loom_dataset_count (dataset, split) / n) : 0;
-  return loom_dataset_read_new_augmented (dataset, split, index, n, NULL);
+  return loom_dataset_read_new_augmented (dataset, split, 0, 0, index, n, NULL);
 }
 
 /* The class of the first sample: its name, or its number; NULL if y is no class. */

@@ -8,6 +8,33 @@
 #define LEAST_ROOM_Y 300.0
 #define MOST_SHARE   (1 / 3.0)
 
+StudioRect
+studio_map_bounds (const StudioScene *scene)
+{
+  StudioRect all = { 0, 0, 0, 0 };
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+      StudioRect card = studio_geometry_extent (item);
+
+      if (item->hanging > 0)
+        card = studio_rect_union (card, studio_geometry_with_pins (item));
+      all = any ? studio_rect_union (all, card) : card;
+      any = TRUE;
+    }
+  for (guint i = 0; i < scene->n_annotations; i++)
+    {
+      const StudioAnnotation *a = &scene->annotation[i];
+      const StudioRect rect = { a->x, a->y, a->width, a->height };
+
+      all = any ? studio_rect_union (all, rect) : rect;
+      any = TRUE;
+    }
+  return all;
+}
+
 void
 studio_map_init (StudioMap *map, const StudioRect *bounds, double larger, const StudioView *view)
 {

@@ -15,6 +15,9 @@ typedef struct
   double scale, x, y;   /* pixels per unit; position of the bounds' corner */
 } StudioMap;
 
+/* The rectangle of what a map shows: cards with their pins, frames and notes. Routes of wires, which it does not show,
+ * are not searched for it. */
+StudioRect studio_map_bounds (const StudioScene *scene);
 /* Computes a map with the aspect ratio of the bounds, within limits. larger: the user's text size, by which the map
  * grows; view: the canvas, of which it may cover a third of width and height. */
 void studio_map_init (StudioMap *map, const StudioRect *bounds, double larger, const StudioView *view);

@@ -6,24 +6,16 @@
 
 #include <string.h>
 
+#include "ui/scene/scene-earlier.h"
 #include "ui/scene/scene-faults.h"
 #include "ui/scene/scene-frames.h"
+#include "ui/scene/scene-ports.h"
 #include "ui/scene/scene-positions.h"
 #include "ui/scene/studio-copies.h"
 #include "ui/scene/studio-partitions.h"
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
 #include "ui/scene/studio-shapes.h"
-
-/* The port of this name that ties one of the operator's weights, or NULL. */
-static const LoomPortSpec *
-weight_spec (const LoomOp *op, const char *name)
-{
-  for (const LoomPortSpec *p = op != NULL ? op->inputs : NULL; p != NULL && p->name != NULL; p++)
-    if ((p->flags & LOOM_PORT_WEIGHT) && strcmp (p->name, name) == 0)
-      return p;
-  return NULL;
-}
 
 typedef struct
 {
@@ -34,71 +26,9 @@ typedef struct
   GPtrArray *axes;             /* of the net's outputs; NULL without a net */
   GHashTable *wide;            /* of items with many inputs: port name → index + 1 */
   gboolean ports_came;         /* a wire named a port that its card did not have */
-  StudioScene *before;         /* NULL: nothing can be taken */
-  guint next_item, next_link;  /* of before: those before are passed */
-  StudioItem **was;            /* by item: that of before, if it was taken */
-  guint *is;                   /* by item of before: the item that took it; STUDIO_NO_ITEM */
-  GArray *was_link;            /* by link: that of before; STUDIO_NO_ITEM */
+  SceneEarlier earlier;
+  gboolean *is_typed_alike; /* by item: its outputs have the types and names of axes that they had before */
 } Build;
-
-static gboolean
-is_younger (const Build *build, const LoomElement *e)
-{
-  return loom_element_changed (e) > build->before->version;
-}
-
-/* The card of this node in the scene before, if nothing of it can have changed but what the net and faults say. */
-static StudioItem *
-take_item (Build *build, const LoomElement *e)
-{
-  StudioScene *before = build->before;
-  const guint64 serial = loom_element_serial (e);
-  guint i = build->next_item;
-
-  if (before == NULL)
-    return NULL;
-  if (i >= before->n_items || before->item[i].serial != serial)
-    i = studio_scene_find (before, serial);
-  if (i == STUDIO_NO_ITEM)
-    return NULL;
-  build->next_item = i + 1;
-  return before->item[i].has_table_ports && !is_younger (build, e) ? &before->item[i] : NULL;
-}
-
-/* Takes the ports of a card, without wires and types. */
-static StudioPort *
-take_ports (StudioPort **was, guint n)
-{
-  StudioPort *ports = g_steal_pointer (was);
-
-  for (guint i = 0; i < n; i++)
-    {
-      ports[i].n_links = 0;
-      ports[i].link = STUDIO_NO_ITEM;
-      ports[i].typed = FALSE;
-    }
-  return ports;
-}
-
-static void
-port_add (GArray *ports, const char *name, const char *doc, gboolean required, gboolean variadic)
-{
-  StudioPort port = { .name = g_intern_string (name),
-                      .doc = doc != NULL ? g_intern_string (doc) : NULL,
-                      .required = required,
-                      .variadic = variadic,
-                      .link = STUDIO_NO_ITEM };
-  g_array_append_val (ports, port);
-}
-
-static guint
-port_find (GArray *ports, const char *name)
-{
-  for (guint i = 0; i < ports->len; i++)
-    if (strcmp (g_array_index (ports, StudioPort, i).name, name) == 0)
-      return i;
-  return STUDIO_NO_ITEM;
-}
 
 /* From this number of ports on, a hash table finds them: a concat of thousands of inputs would otherwise be searched by
  * each of its wires. */
@@ -118,7 +48,7 @@ wire_port_find (Build *build, GArray *ports, const char *name)
   gpointer found;
 
   if (ports->len < WIDE)
-    return port_find (ports, name);
+    return scene_ports_find (ports, name);
   table = g_hash_table_lookup (build->wide, ports);
   if (table == NULL)
     {
@@ -129,67 +59,6 @@ wire_port_find (Build *build, GArray *ports, const char *name)
     g_hash_table_insert (table, (gpointer)g_array_index (ports, StudioPort, i).name, GUINT_TO_POINTER (i + 1));
   found = g_hash_table_lookup (table, name);
   return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
-}
-
-/* The port of a wire's end without a name: the only required one, else the first. */
-static guint
-port_default (GArray *ports)
-{
-  for (guint i = 0; i < ports->len; i++)
-    if (g_array_index (ports, StudioPort, i).required)
-      return i;
-  return ports->len > 0 ? 0 : STUDIO_NO_ITEM;
-}
-
-/* TRUE if an output of the module carries a value to this input: to h, or along trees to h0, h1 … of single children.
- */
-static gboolean
-is_carried (const LoomElement *module, const LoomElement *input)
-{
-  const char *id = loom_element_get (input, "id");
-
-  for (guint i = 0; i < loom_element_n_children (module); i++)
-    {
-      const LoomElement *e = loom_element_child (module, i);
-      const char *carry = loom_op_has_role (e, LOOM_ROLE_MODULE_OUTPUT) ? loom_element_get (e, LOOM_CARRY) : NULL;
-
-      if (carry != NULL && g_str_has_prefix (id, carry)
-          && id[strlen (carry) + strspn (id + strlen (carry), G_CSET_DIGITS)] == '\0')
-        return TRUE;
-    }
-  return FALSE;
-}
-
-/* TRUE if an input of a module needs no wire because a loop initialises it with zeros. */
-static gboolean
-begins_as_zeros (const LoomElement *module, const LoomElement *input)
-{
-  return is_carried (module, input) && loom_element_get (input, "shape") != NULL;
-}
-
-/* The ports of a module instance are its module_input and module_output nodes; a loop adds one port of its own, and in
- * trees the carried values come from the children. */
-static void
-module_ports (const LoomElement *module, const LoomLoop *loop, GArray *inputs, GArray *outputs)
-{
-  for (guint i = 0; i < loom_element_n_children (module); i++)
-    {
-      const LoomElement *e = loom_element_child (module, i);
-      const char *id = loom_element_get (e, "id");
-
-      if (id == NULL)
-        continue;
-      if (loom_op_has_role (e, LOOM_ROLE_MODULE_INPUT))
-        {
-          if (loop == NULL || loop->kind != LOOM_LOOP_TREE || !is_carried (module, e))
-            port_add (inputs, id, NULL, loop == NULL || loop->kind != LOOM_LOOP_SCAN || !begins_as_zeros (module, e),
-                      FALSE);
-        }
-      else if (loom_op_has_role (e, LOOM_ROLE_MODULE_OUTPUT))
-        port_add (outputs, id, NULL, TRUE, FALSE);
-    }
-  if (loop != NULL && port_find (inputs, loop->port) == STUDIO_NO_ITEM)
-    port_add (inputs, loop->port, loop->port_doc, !loop->port_is_optional, FALSE);
 }
 
 /* The summary of a node that inference did not reach: its attributes as written. */
@@ -238,115 +107,149 @@ type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomN
 }
 
 static void
-add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const LoomElement *e, const LoomNet *net,
-          StudioItem *item)
+read_words (Build *build, const LoomElement *e, StudioItem *item)
 {
-  const char *op = loom_element_get (e, "op"), *module = loom_node_module (e);
-  const char *id = loom_element_get (e, "id"), *device = loom_element_get (e, "device");
+  const char *op = loom_element_get (e, "op"), *module = loom_node_module (e), *id = loom_element_get (e, "id");
   const char *repeat = loom_element_get (e, "repeat"), *title = loom_element_get (e, "title");
-  StudioItem *was = take_item (build, e);
-  GArray *inputs, *outputs;
-  const LoomNetNode *node = NULL;
+
+  item->id = g_strdup (id != NULL ? id : "");
+  item->path = loom_node_path (build->scene->path, e);
+  item->is_module = module != NULL;
+  item->kind = g_strdup (module != NULL ? module : op != NULL ? op : "");
+  item->op = op != NULL ? loom_op (op) : NULL;
+  item->title = g_strdup (title != NULL && title[0] != '\0' ? title : item->id);
+  item->repeat = repeat != NULL ? g_strdup_printf ("×%s", repeat) : NULL;
+  item->muted = g_strcmp0 (loom_element_get (e, "mute"), "true") == 0;
+  item->frozen = g_strcmp0 (loom_element_get (e, "frozen"), "true") == 0;
+  item->has_table_ports = module == NULL && item->op != NULL && item->op->dynamic_inputs == NULL
+                          && item->op->dynamic_outputs == NULL && item->op->role != LOOM_ROLE_LOOP
+                          && !is_variadic (item);
+}
+
+/* The ports that a card has without its wires. */
+static void
+list_ports (const LoomGraph *graph, const LoomElement *e, const StudioItem *item, const LoomNetNode *node,
+            GArray *inputs, GArray *outputs)
+{
+  const LoomElement *definition = item->is_module ? loom_graph_find_module (graph, item->kind) : NULL;
+
+  if (definition != NULL)
+    scene_ports_of_module (definition, loom_op_loop (item->op), inputs, outputs);
+  if (item->is_module || item->op == NULL)
+    return;
+  /* A module's input or output node has ports on one side only: the other side is outside of the module. */
+  gboolean is_entry = item->op->role == LOOM_ROLE_MODULE_INPUT;
+  gboolean is_exit = item->op->role == LOOM_ROLE_MODULE_OUTPUT;
+
+  for (const LoomPortSpec *p = is_entry ? NULL : loom_op_inputs (item->op, e); p != NULL && p->name != NULL; p++)
+    if (!(p->flags & (LOOM_PORT_WEIGHT | LOOM_PORT_VARIADIC)))
+      scene_ports_add (inputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
+  const LoomPortSpec *outs = is_exit ? NULL : item->op->outputs;
+  if (node != NULL && node->output_spec != NULL && node->op == item->op && !is_exit)
+    outs = node->outputs_dynamic ? item->op->outputs : node->output_spec;
+  for (const LoomPortSpec *p = outs; p != NULL && p->name != NULL; p++)
+    scene_ports_add (outputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
+}
+
+/* TRUE if the outputs of the card have the types that they had in the scene before, where they are still. */
+static gboolean
+has_types_of (const StudioItem *was, const LoomNetNode *node)
+{
+  if (node == NULL || node->op != was->op || !node->typed || was->n_outputs > node->n_outputs)
+    return FALSE;
+  for (guint i = 0; i < was->n_outputs; i++)
+    if (!was->output[i].typed || was->output[i].type.dtype != node->output[i].dtype
+        || !loom_shape_equal (&was->output[i].type.shape, &node->output[i].shape))
+      return FALSE;
+  return TRUE;
+}
+
+/* Sets the sources of typed outputs, and the names of their axes, which depend on other nodes. TRUE if these have the
+ * names that they had. */
+static gboolean
+rename_outputs (const Build *build, StudioItem *item)
+{
+  const LoomNetAxes *axes = g_ptr_array_index (build->axes, item->order);
+  gboolean same = TRUE;
+
+  for (guint i = 0; i < item->n_outputs; i++)
+    {
+      item->output[i].source.node = item->order;
+      same &= memcmp (&item->output[i].axes, &axes[i], sizeof *axes) == 0;
+      item->output[i].axes = axes[i];
+    }
+  return same;
+}
+
+static void
+type_outputs (Build *build, const LoomNet *net, const StudioItem *item, const LoomNetNode *node, StudioPort *output,
+              guint n)
+{
+  if (node != NULL && node->op == item->op && node->typed)
+    for (guint i = 0; i < n && i < node->n_outputs; i++)
+      type_port (build, net, &output[i], &(LoomNetSource){ item->order, i });
+  else if (node == NULL && net != NULL)
+    for (guint i = 0; i < n; i++)
+      {
+        LoomNetSource source;
+
+        if (loom_net_type_of (net, build->scene->path, item->serial, output[i].name) != NULL
+            && loom_net_source_of (net, build->scene->path, item->serial, output[i].name, &source))
+          type_port (build, net, &output[i], &source);
+      }
+}
+
+static char *
+summary_of (const LoomElement *e, const StudioItem *item, const LoomNetNode *node)
+{
+  const char *summary = node != NULL && node->op == item->op ? node->summary : NULL;
+
+  /* Inference did not reach the node, so its formula is not known. */
+  if (summary != NULL && !node->typed && item->op != NULL && item->op->dynamic_inputs != NULL)
+    summary = NULL;
+  return summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
+}
+
+static void
+add_item (Build *build, const LoomGraph *graph, const LoomElement *e, const LoomNet *net, StudioItem *item)
+{
+  const guint k = (guint)(item - build->scene->item);
+  StudioItem *was = scene_earlier_find (&build->earlier, e);
+  GArray *inputs = NULL, *outputs = NULL;
+  const LoomNetNode *node;
+  gboolean is_alike;
+  int found;
 
   item->serial = loom_element_serial (e);
   if (was != NULL)
+    scene_earlier_take_words (&build->earlier, was, k, item);
+  else
+    read_words (build, e, item);
+  item->badge = g_strdup (loom_element_get (e, "device"));
+  found = net != NULL ? loom_net_find (net, item->path) : -1;
+  item->order = found >= 0 ? (guint)found : G_MAXUINT;
+  node = found >= 0 ? loom_net_node (net, (guint)found) : NULL;
+  is_alike = was != NULL && has_types_of (was, node);
+  if (was != NULL)
     {
-      const guint k = (guint)(item - build->scene->item);
-
-      item->id = g_steal_pointer (&was->id);
-      item->path = g_steal_pointer (&was->path);
-      item->kind = g_steal_pointer (&was->kind);
-      item->title = g_steal_pointer (&was->title);
-      item->op = was->op;
-      item->has_table_ports = TRUE;
-      item->n_inputs = was->n_inputs;
-      item->n_outputs = was->n_outputs;
-      item->input = take_ports (&was->input, was->n_offered);
-      item->output = take_ports (&was->output, was->n_outputs);
-      inputs = outputs = NULL;
-      build->was[k] = was;
-      build->is[was - build->before->item] = k;
+      item->input = scene_earlier_take_ports (&was->input, was->n_offered, FALSE);
+      item->output = scene_earlier_take_ports (&was->output, was->n_outputs, is_alike);
     }
   else
     {
-      item->id = g_strdup (id != NULL ? id : "");
-      item->path = loom_node_path (build->scene->path, e);
-      item->is_module = module != NULL;
-      item->kind = g_strdup (module != NULL ? module : op != NULL ? op : "");
-      item->op = op != NULL ? loom_op (op) : NULL;
-      item->title = g_strdup (title != NULL && title[0] != '\0' ? title : item->id);
-      item->has_table_ports = module == NULL && item->op != NULL && item->op->dynamic_inputs == NULL
-                              && item->op->dynamic_outputs == NULL && item->op->role != LOOM_ROLE_LOOP
-                              && !is_variadic (item);
       inputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
       outputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+      list_ports (graph, e, item, node, inputs, outputs);
     }
-  item->muted = g_strcmp0 (loom_element_get (e, "mute"), "true") == 0;
-  item->frozen = g_strcmp0 (loom_element_get (e, "frozen"), "true") == 0;
-  item->badge = g_strdup (device);
-  item->repeat = repeat != NULL ? g_strdup_printf ("×%s", repeat) : NULL;
-  item->order = G_MAXUINT;
-
-  if (net != NULL)
-    {
-      int found = loom_net_find (net, item->path);
-
-      if (found >= 0)
-        {
-          node = loom_net_node (net, found);
-          item->order = found;
-        }
-    }
-
-  if (was != NULL)
-    ;
-  else if (item->is_module)
-    {
-      const LoomElement *definition = loom_graph_find_module (graph, module);
-
-      if (definition != NULL)
-        module_ports (definition, loom_op_loop (item->op), inputs, outputs);
-    }
-  else if (item->op != NULL)
-    {
-      /* A module's input or output node has ports on one side only: the other side is outside of the module. */
-      gboolean is_entry = item->op->role == LOOM_ROLE_MODULE_INPUT;
-      gboolean is_exit = item->op->role == LOOM_ROLE_MODULE_OUTPUT;
-
-      for (const LoomPortSpec *p = is_entry ? NULL : loom_op_inputs (item->op, e); p != NULL && p->name != NULL; p++)
-        if (!(p->flags & (LOOM_PORT_WEIGHT | LOOM_PORT_VARIADIC)))
-          port_add (inputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
-      const LoomPortSpec *outs = is_exit ? NULL : item->op->outputs;
-      if (node != NULL && node->output_spec != NULL && node->op == item->op && !is_exit)
-        outs = node->outputs_dynamic ? item->op->outputs : node->output_spec;
-      for (const LoomPortSpec *p = outs; p != NULL && p->name != NULL; p++)
-        port_add (outputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
-    }
-
-  StudioPort *output = outputs != NULL ? (StudioPort *)(gpointer)outputs->data : item->output;
-  const guint n_outputs = outputs != NULL ? outputs->len : item->n_outputs;
-  if (node != NULL && node->op == item->op && node->typed)
-    for (guint i = 0; i < n_outputs && i < node->n_outputs; i++)
-      type_port (build, net, &output[i], &(LoomNetSource){ item->order, i });
-  else if (node == NULL && net != NULL)
-    for (guint i = 0; i < n_outputs; i++)
-      {
-        StudioPort *port = &output[i];
-        LoomNetSource source;
-
-        if (loom_net_type_of (net, build->scene->path, item->serial, port->name) != NULL
-            && loom_net_source_of (net, build->scene->path, item->serial, port->name, &source))
-          type_port (build, net, port, &source);
-      }
-  /* Inference did not reach the node, so its formula is not known. */
-  const char *summary = node != NULL && node->op == item->op ? node->summary : NULL;
-  if (summary != NULL && !node->typed && item->op != NULL && item->op->dynamic_inputs != NULL)
-    summary = NULL;
-  if (summary != NULL && was != NULL && g_strcmp0 (was->summary, summary) == 0)
+  if (is_alike && node->summary != NULL && g_strcmp0 (was->summary, node->summary) == 0)
     item->summary = g_steal_pointer (&was->summary);
   else
-    item->summary = summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
-
+    item->summary = summary_of (e, item, node);
+  if (is_alike)
+    build->is_typed_alike[k] = rename_outputs (build, item);
+  else
+    type_outputs (build, net, item, node, was != NULL ? item->output : (StudioPort *)(gpointer)outputs->data,
+                  was != NULL ? item->n_outputs : outputs->len);
   g_ptr_array_add (build->inputs, inputs);
   g_ptr_array_add (build->outputs, outputs);
 }
@@ -376,8 +279,8 @@ add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioIt
       item->sample_key = studio_figure_sample_key (e, loom_graph_get_folder (graph));
       studio_figure_sample_peek (item->sample_key, &item->figure);
     }
-  else if (build->was[item - build->scene->item] != NULL)
-    item->figure = g_steal_pointer (&build->was[item - build->scene->item]->figure);
+  else if (build->earlier.item[item - build->scene->item] != NULL)
+    item->figure = g_steal_pointer (&build->earlier.item[item - build->scene->item]->figure);
   else
     item->figure = studio_figure_curve (item->op, e);
   if (item->figure != NULL || item->sample_key != NULL)
@@ -421,7 +324,7 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
   ports = ports_of (build, is_output, *item);
   if (name == NULL)
     {
-      *port = port_default (ports);
+      *port = scene_ports_default (ports);
       if (*port == STUDIO_NO_ITEM)
         name = g_strdup (is_output ? "out" : is_variadic (&build->scene->item[*item]) ? "0" : "input");
     }
@@ -429,9 +332,9 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
     *port = wire_port_find (build, ports, name);
   if (*port == STUDIO_NO_ITEM)
     {
-      const LoomPortSpec *weight = is_output ? NULL : weight_spec (build->scene->item[*item].op, name);
+      const LoomPortSpec *weight = is_output ? NULL : scene_ports_weight (build->scene->item[*item].op, name);
 
-      port_add (ports, name, weight != NULL ? weight->doc : NULL, FALSE, FALSE);
+      scene_ports_add (ports, name, weight != NULL ? weight->doc : NULL, FALSE, FALSE);
       build->scene->item[*item].has_table_ports = FALSE;
       build->ports_came = TRUE;
       *port = ports->len - 1;
@@ -440,54 +343,18 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
   return TRUE;
 }
 
-/* Takes the ends of a wire from the scene before, if its two cards were taken. *was: the wire there, or STUDIO_NO_ITEM
- * for a wire that is to be labelled. */
-static gboolean
-take_ends (Build *build, const LoomElement *e, StudioLink *link, guint *was)
-{
-  const StudioScene *before = build->before;
-  const guint64 serial = loom_element_serial (e);
-  const StudioLink *old;
-
-  *was = STUDIO_NO_ITEM;
-  while (before != NULL && build->next_link < before->n_links && before->link[build->next_link].serial != serial)
-    {
-      /* A wire that went is passed over; one that came, or changed its ends, is not there. */
-      if (is_younger (build, e))
-        return FALSE;
-      build->next_link++;
-    }
-  if (before == NULL || build->next_link >= before->n_links)
-    return FALSE;
-  old = &before->link[build->next_link];
-  if (is_younger (build, e) || build->is[old->from] == STUDIO_NO_ITEM || build->is[old->to] == STUDIO_NO_ITEM)
-    return FALSE;
-  *was = build->next_link++;
-  *link = (StudioLink){
-    .from = build->is[old->from], .output = old->output, .to = build->is[old->to], .input = old->input
-  };
-  return TRUE;
-}
-
-static int
-compare_variadic (gconstpointer a, gconstpointer b)
-{
-  return atoi (((const StudioPort *)a)->name) - atoi (((const StudioPort *)b)->name);
-}
-
 static void
 add_links (Build *build, const LoomElement *scope)
 {
   StudioScene *scene = build->scene;
-  GArray *links = g_array_new (FALSE, TRUE, sizeof (StudioLink));
   guint n = loom_element_n_children (scope);
+  GArray *links = g_array_sized_new (FALSE, FALSE, sizeof (StudioLink), n);
 
   /* Ports of variadic inputs come from the wires, so they are sorted before any index is used. */
   for (guint pass = 0; pass < 2 && (pass == 0 || build->ports_came); pass++)
     {
       g_array_set_size (links, 0);
-      g_array_set_size (build->was_link, 0);
-      build->next_link = 0;
+      scene_earlier_begin_links (&build->earlier);
       g_hash_table_remove_all (build->wide);
       for (guint i = 0; i < n; i++)
         {
@@ -497,11 +364,11 @@ add_links (Build *build, const LoomElement *scope)
 
           if (loom_element_tag (e) != LOOM_TAG_WIRE)
             continue;
-          if (!take_ends (build, e, &link, &was)
+          if (!scene_earlier_take_ends (&build->earlier, e, &link, &was)
               && (!resolve_end (build, loom_element_get (e, "from"), TRUE, &link.from, &link.output)
                   || !resolve_end (build, loom_element_get (e, "to"), FALSE, &link.to, &link.input)))
             continue;
-          g_array_append_val (build->was_link, was);
+          g_array_append_val (build->earlier.link, was);
           link.serial = loom_element_serial (e);
           g_array_append_val (links, link);
         }
@@ -514,11 +381,11 @@ add_links (Build *build, const LoomElement *scope)
               int next = 0;
 
               build->ports_came = TRUE;
-              g_array_sort (ports, compare_variadic);
+              g_array_sort (ports, scene_ports_compare);
               for (guint p = 0; p < ports->len; p++)
                 next = MAX (next, atoi (g_array_index (ports, StudioPort, p).name) + 1);
               free_name = g_strdup_printf ("%d", next);
-              port_add (ports, free_name, scene->item[k].op->inputs[0].doc, FALSE, TRUE);
+              scene_ports_add (ports, free_name, scene->item[k].op->inputs[0].doc, FALSE, TRUE);
             }
     }
   scene->n_links = links->len;
@@ -587,7 +454,7 @@ add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const
           if (loom_element_tag (e) != LOOM_TAG_NODE
               || (id != NULL && g_hash_table_contains (members, id)) != (pass == 1))
             continue;
-          add_item (build, graph, scope, e, net, &scene->item[k]);
+          add_item (build, graph, e, net, &scene->item[k]);
           if (pass == 0)
             add_figure (build, graph, e, &scene->item[k]);
           k++;
@@ -633,20 +500,55 @@ lead_links (Build *build, GHashTable *members)
     scene->n_links = scene_frames_lead (scene, build->inputs, build->outputs, card, scene->link, scene->n_links);
 }
 
-/* TRUE if the link has the label that it had before. */
+/* Takes type and label of a link from the scene before, if its output has the same type. */
 static gboolean
-take_label (Build *build, guint i, StudioLink *link)
+take_type (Build *build, guint i, StudioLink *link)
 {
-  /* Links of collapsed frames are others; there nothing is taken. */
-  const guint was = build->before != NULL ? g_array_index (build->was_link, guint, i) : STUDIO_NO_ITEM;
-  StudioLink *old = was != STUDIO_NO_ITEM ? &build->before->link[was] : NULL;
+  StudioLink *old = scene_earlier_link (&build->earlier, i);
+  StudioPort *in = &build->scene->item[link->to].input[link->input];
 
-  if (old == NULL || old->copy != NULL || build->before->shapes != build->scene->shapes || old->typed != link->typed
-      || old->type.dtype != link->type.dtype || !loom_shape_equal (&old->type.shape, &link->type.shape)
-      || memcmp (&old->axes, &link->axes, sizeof link->axes) != 0)
+  if (old == NULL || !build->is_typed_alike[link->from] || old->copy != NULL
+      || build->earlier.scene->shapes != build->scene->shapes)
     return FALSE;
+  in->typed = link->typed = old->typed;
+  in->type = link->type = old->type;
+  in->axes = link->axes = old->axes;
   link->label = g_steal_pointer (&old->label);
   return TRUE;
+}
+
+static void
+type_link (StudioScene *scene, StudioLink *link)
+{
+  const StudioPort *out = &scene->item[link->from].output[link->output];
+  StudioPort *in = &scene->item[link->to].input[link->input];
+
+  link->typed = in->typed = out->typed;
+  link->type = in->type = out->type;
+  link->axes = in->axes = out->axes;
+  studio_link_relabel (scene, link);
+}
+
+/* Enters the links into the lists of their ports, in the order of the file, with their types. */
+static void
+join_links (Build *build)
+{
+  StudioScene *scene = build->scene;
+
+  for (guint i = scene->n_links; i-- > 0;)
+    {
+      StudioLink *link = &scene->link[i];
+      StudioPort *out = &scene->item[link->from].output[link->output];
+      StudioPort *in = &scene->item[link->to].input[link->input];
+
+      out->n_links++;
+      in->n_links++;
+      link->next_out = out->link;
+      link->next_in = in->link;
+      out->link = in->link = i;
+      if (!take_type (build, i, link))
+        type_link (scene, link);
+    }
 }
 
 static StudioScene *
@@ -661,15 +563,10 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
                   .plain = plain,
                   .insides = g_hash_table_new (g_str_hash, g_str_equal),
                   .axes = net != NULL ? loom_net_axes_new (net) : NULL,
-                  .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table),
-                  .was_link = g_array_new (FALSE, FALSE, sizeof (guint)) };
+                  .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
   g_autoptr (GHashTable) members = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GPtrArray) frames = scene_frames_collapsed (scope, members);
 
-  /* What a collapsed frame stands for is not in the place where it would be looked for. */
-  if (before != NULL && frames->len == 0 && before->n_hidden == 0 && before->scope == loom_element_serial (scope)
-      && g_str_equal (before->path, scope_path))
-    build.before = before;
   scene->scope = loom_element_serial (scope);
   scene->version = loom_graph_version (graph);
   scene->id = (guint)g_atomic_int_add (&last_id, 1) + 1u;
@@ -679,10 +576,13 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
     scene->n_items += loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE;
   scene->n_items -= scene->n_hidden;
   scene->item = g_new0 (StudioItem, scene->n_items + scene->n_hidden + 1);
-  build.was = g_new0 (StudioItem *, scene->n_items + scene->n_hidden + 1);
-  build.is = g_new (guint, build.before != NULL ? before->n_items + 1 : 1);
-  for (guint i = 0; build.before != NULL && i < before->n_items; i++)
-    build.is[i] = STUDIO_NO_ITEM;
+  /* What a collapsed frame stands for is not in the place where it would be looked for. */
+  if (before != NULL
+      && (frames->len > 0 || before->n_hidden > 0 || before->scope != scene->scope
+          || !g_str_equal (before->path, scope_path)))
+    before = NULL;
+  scene_earlier_init (&build.earlier, before, scene->n_items + scene->n_hidden, loom_element_n_children (scope));
+  build.is_typed_alike = g_new0 (gboolean, scene->n_items + scene->n_hidden + 1);
   scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
   scene->by_id = g_hash_table_new (g_str_hash, g_str_equal);
   scene->path = g_strdup (scope_path);
@@ -702,16 +602,16 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
         {
           item->n_inputs = in->len;
           for (const LoomPortSpec *p = item->op != NULL ? item->op->inputs : NULL; p != NULL && p->name != NULL; p++)
-            if ((p->flags & LOOM_PORT_WEIGHT) && port_find (in, p->name) == STUDIO_NO_ITEM)
+            if ((p->flags & LOOM_PORT_WEIGHT) && scene_ports_find (in, p->name) == STUDIO_NO_ITEM)
               {
-                port_add (in, p->name, p->doc, FALSE, FALSE);
+                scene_ports_add (in, p->name, p->doc, FALSE, FALSE);
                 g_array_index (in, StudioPort, in->len - 1).weight = TRUE;
               }
           item->n_offered = in->len;
           item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
         }
       else
-        item->n_offered = build.was[i]->n_offered;
+        item->n_offered = build.earlier.item[i]->n_offered;
       if (out != NULL)
         {
           item->n_outputs = out->len;
@@ -720,26 +620,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       item->flow = scene->flow;
       studio_item_resize (item);
     }
-  for (guint i = scene->n_links; i-- > 0;)
-    {
-      StudioLink *link = &scene->link[i];
-      StudioPort *out = &scene->item[link->from].output[link->output];
-      StudioPort *in = &scene->item[link->to].input[link->input];
-
-      out->n_links++;
-      in->n_links++;
-      link->next_out = out->link;
-      link->next_in = in->link;
-      out->link = in->link = i;
-      link->typed = out->typed;
-      link->type = out->type;
-      link->axes = out->axes;
-      in->typed = out->typed;
-      in->type = out->type;
-      in->axes = out->axes;
-      if (!take_label (&build, i, link))
-        studio_link_relabel (scene, link);
-    }
+  join_links (&build);
   if (faults != NULL)
     scene_faults_add (scene, faults, fix, data);
   for (guint i = 0; i < scene->n_links; i++)
@@ -766,9 +647,8 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   g_clear_pointer (&build.axes, g_ptr_array_unref);
   g_hash_table_unref (build.wide);
   g_hash_table_unref (build.insides);
-  g_array_unref (build.was_link);
-  g_free (build.was);
-  g_free (build.is);
+  scene_earlier_clear (&build.earlier);
+  g_free (build.is_typed_alike);
   return scene;
 }
 

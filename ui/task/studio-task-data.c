@@ -16,6 +16,8 @@ studio_task_data_free (StudioTaskData *data)
   g_strfreev (data->token_names);
   g_free (data->separator);
   g_strfreev (data->feature_names);
+  g_free (data->shift);
+  g_free (data->scale);
   g_free (data);
 }
 
@@ -52,6 +54,47 @@ count_classes (const StudioTaskData *data, const LoomDatasetInfo *info)
   return (guint)MAX (MAX (info->n_classes, (gint64)CLAMP (most, -1, 1e6) + 1), 1);
 }
 
+/* The normalisation: one number for each channel, or for each column. */
+static void
+read_normalisation (const LoomDataset *dataset, StudioTaskData *data)
+{
+  g_auto (LoomPreparation) how = { 0 };
+
+  loom_dataset_preparation (dataset, &how);
+  const LoomTensor *any = how.shift != NULL ? how.shift : how.scale;
+  if (any == NULL || any->count == 0 || data->x_size % any->count != 0)
+    return;
+  data->n_parts = (guint)any->count;
+  data->shift = g_new0 (float, data->n_parts);
+  data->scale = g_new0 (float, data->n_parts);
+  for (guint k = 0; k < data->n_parts; k++)
+    {
+      data->shift[k] = how.shift != NULL ? (float)loom_tensor_get (how.shift, k) : 0;
+      data->scale[k] = how.scale != NULL ? (float)loom_tensor_get (how.scale, k) : 1;
+    }
+}
+
+void
+studio_task_data_normalise (const StudioTaskData *data, float *x, gboolean undo)
+{
+  const guint each = data->n_parts > 0 ? data->x_size / data->n_parts : 0;
+
+  for (guint i = 0; each > 0 && i < data->x_size; i++)
+    {
+      const float shift = data->shift[i / each], scale = data->scale[i / each];
+
+      x[i] = undo ? x[i] / scale + shift : (x[i] - shift) * scale;
+    }
+}
+
+static gint64
+index_of (const StudioTaskQuery *query, gint64 all, guint n, gint64 first, guint i)
+{
+  if (query->indices != NULL)
+    return CLAMP (query->indices[i], 0, all - 1);
+  return query->spread ? (gint64)((double)i * (double)all / n) : first + i;
+}
+
 static StudioTaskData *
 read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **error)
 {
@@ -63,12 +106,15 @@ read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **er
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, _ ("The data set has no samples."));
       return NULL;
     }
-  const guint n = (guint)MIN ((gint64)query->n, info->n[split]);
+  const guint n = (guint)(query->indices != NULL ? (gint64)query->n : MIN ((gint64)query->n, info->n[split]));
   const gint64 first = query->spread ? 0 : CLAMP (query->first, 0, info->n[split] - n);
   g_autofree gint64 *index = g_new (gint64, n);
   for (guint i = 0; i < n; i++)
-    index[i] = query->spread ? (gint64)((double)i * (double)info->n[split] / n) : first + i;
-  g_autoptr (GPtrArray) read = loom_dataset_read_new_augmented (dataset, split, index, n, error);
+    index[i] = index_of (query, info->n[split], n, first, i);
+  g_autoptr (GPtrArray) read
+      = query->form == STUDIO_TASK_FORM_TRAINED
+            ? loom_dataset_read_new_augmented (dataset, split, query->seed, query->epoch, index, n, error)
+            : loom_dataset_read_new (dataset, split, index, n, error);
   if (read == NULL)
     return NULL;
   const LoomTensor *x = read->pdata[query->x], *y = query->y < read->len ? read->pdata[query->y] : NULL;
@@ -91,6 +137,10 @@ read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **er
   data->separator = g_strdup (loom_dataset_separator (dataset));
   data->feature_names = g_strdupv ((char **)loom_dataset_feature_names (dataset));
   data->n_classes = count_classes (data, info);
+  if (query->x == 0 && !data->symbols)
+    read_normalisation (dataset, data);
+  for (guint i = 0; query->form == STUDIO_TASK_FORM_STORED && i < n; i++)
+    studio_task_data_normalise (data, data->x + (gsize)i * data->x_size, TRUE);
   return data;
 }
 

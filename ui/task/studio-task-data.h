@@ -5,6 +5,14 @@
 
 G_BEGIN_DECLS
 
+/* How far samples are prepared. */
+typedef enum
+{
+  STUDIO_TASK_FORM_TRAINED,  /* as a run reads them: normalised, training samples with augmentation */
+  STUDIO_TASK_FORM_PREPARED, /* normalised only, as they are evaluated */
+  STUDIO_TASK_FORM_STORED    /* before normalisation, but gaps are filled */
+} StudioTaskForm;
+
 /* Selects ports, split and samples. */
 typedef struct
 {
@@ -15,6 +23,9 @@ typedef struct
   guint n;          /* maximum number of samples */
   gboolean spread;  /* spread over the whole split; else consecutive from first on */
   gint64 first;
+  const gint64 *indices; /* n samples, in place of spread and first; NULL: none */
+  StudioTaskForm form;
+  guint64 seed, epoch; /* of the augmentation; epoch from 0 */
 } StudioTaskQuery;
 
 typedef struct
@@ -35,12 +46,17 @@ typedef struct
   char *separator;      /* between tokens of a text */
   char **feature_names; /* of the columns of x; NULL: none */
   guint n_classes;      /* 0: y is no class */
+  /* The normalisation (v − shift) · scale of each of n_parts equal parts of x, such as channels; 0: there is none. */
+  guint n_parts;
+  float *shift, *scale;
 } StudioTaskData;
 
 /* Opens the data set of a graph made by studio_figure_sample_graph() and reads from it; slow, for threads. Errors:
  * those of loom_dataset_open(); DATA if there are no samples, or too many to open for a view. */
 StudioTaskData *studio_task_data_read (const LoomGraph *alone, const StudioTaskQuery *query, GError **error);
 void studio_task_data_free (StudioTaskData *data);
+/* Normalises the numbers of one sample, x_size of them, or undoes it. */
+void studio_task_data_normalise (const StudioTaskData *data, float *x, gboolean undo);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioTaskData, studio_task_data_free)
 
 G_END_DECLS

@@ -1,0 +1,367 @@
+/* Implements worker-evaluate.h. */
+#include "app/worker/worker-evaluate.h"
+
+#include "app/worker/worker-evaluation-view.h"
+
+#define BATCH 64
+
+struct _WorkerEvaluator
+{
+  LoomBusWorker1 *bus;
+  WorkerRunner *runner;
+  GThreadPool *thread; /* one, for Job */
+  gint wanted[2];      /* atomic, by JobKind: the serial of the job that is wanted; others end at their next step */
+
+  GMutex lock; /* of all below */
+  gint64 done, all;
+  LoomEvaluation *evaluation; /* the last one; NULL: none */
+  gint64 step;                /* of its weights */
+  GString *text;              /* generated */
+  gboolean writing;
+  char *failure; /* of the last text; NULL: none */
+};
+
+typedef enum
+{
+  JOB_EVALUATE,
+  JOB_GENERATE
+} JobKind;
+
+typedef struct
+{
+  JobKind kind;
+  gint serial;
+  GDBusMethodInvocation *invocation; /* of Evaluate */
+  char *split;
+  gint64 most;
+  char *prompt;
+  guint tokens;
+  LoomContinuationOptions how;
+} Job;
+
+static void
+job_free (Job *job)
+{
+  g_free (job->split);
+  g_free (job->prompt);
+  g_free (job);
+}
+
+static gboolean
+is_wanted (WorkerEvaluator *self, const Job *job)
+{
+  return g_atomic_int_get (&self->wanted[job->kind]) == job->serial;
+}
+
+static LoomPredictor *
+new_predictor (WorkerEvaluator *self, WorkerModel *model, GError **error)
+{
+  if (!worker_runner_copy_model (self->runner, model, error))
+    return NULL;
+  return loom_predictor_new (
+      model->graph,
+      &(LoomPredictorOptions){
+          .values = model->weights, .device = model->device, .threads = model->threads, .run = model->folder },
+      error);
+}
+
+/* ---- evaluations -------------------------------------------------------- */
+
+typedef struct
+{
+  WorkerEvaluator *self;
+  const Job *job;
+} Watch;
+
+static gboolean
+progress (gint64 done, gint64 all, gpointer data)
+{
+  const Watch *watch = data;
+
+  g_mutex_lock (&watch->self->lock);
+  watch->self->done = done;
+  watch->self->all = all;
+  g_mutex_unlock (&watch->self->lock);
+  return is_wanted (watch->self, watch->job);
+}
+
+/* The split of this name; LOOM_N_SPLITS: unknown. */
+static LoomSplit
+find_split (const char *name, const LoomPredictor *predictor)
+{
+  guint s = 0;
+
+  if (*name == '\0')
+    return loom_evaluation_default_split (predictor);
+  while (s < LOOM_N_SPLITS && !g_str_equal (name, loom_split_name ((LoomSplit)s)))
+    s++;
+  return (LoomSplit)s;
+}
+
+static LoomEvaluation *
+evaluate (WorkerEvaluator *self, const Job *job, WorkerModel *model, GError **error)
+{
+  g_autoptr (LoomPredictor) predictor = new_predictor (self, model, error);
+  Watch watch = { self, job };
+
+  if (predictor == NULL)
+    return NULL;
+  const LoomSplit split = find_split (job->split, predictor);
+  if (split == LOOM_N_SPLITS)
+    {
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "There is no split “%s”.", job->split);
+      return NULL;
+    }
+  return loom_evaluation_run (predictor, split, job->most, BATCH, progress, &watch, error);
+}
+
+/* Whole splits are comparable over epochs, so only they are kept. */
+static gboolean
+keep (const LoomEvaluation *e, const WorkerModel *model, GError **error)
+{
+  const LoomEvaluationRecord record = {
+    .split = e->split,
+    .step = model->moment.step,
+    .epoch = model->moment.epoch,
+    .samples = e->samples->len,
+    .loss = e->loss,
+    .accuracy = loom_evaluation_accuracy (e),
+    .calibration = loom_calibration_error (&e->calibration),
+    .confusion = e->confusion,
+  };
+
+  return model->folder == NULL || e->samples->len < e->n_split
+         || loom_evaluation_history_add (model->folder, &record, error);
+}
+
+static void
+run_evaluation (WorkerEvaluator *self, const Job *job)
+{
+  g_auto (WorkerModel) model = { 0 };
+  g_autoptr (GError) error = NULL;
+  const gint64 begin = g_get_monotonic_time ();
+  LoomEvaluation *e = is_wanted (self, job) ? evaluate (self, job, &model, &error) : NULL;
+  const gboolean is_kept = e != NULL && keep (e, &model, &error);
+
+  if (e != NULL)
+    {
+      g_mutex_lock (&self->lock);
+      loom_evaluation_free (self->evaluation);
+      self->evaluation = e;
+      self->step = model.moment.step;
+      g_mutex_unlock (&self->lock);
+    }
+  if (is_kept)
+    g_dbus_method_invocation_return_value (
+        job->invocation, g_variant_new ("(xxxd)", model.moment.step, model.moment.epoch, (gint64)e->samples->len,
+                                        (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC));
+  else
+    g_dbus_method_invocation_return_error_literal (job->invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
+                                                   error != NULL ? error->message : "The evaluation was stopped.");
+}
+
+/* ---- texts -------------------------------------------------------------- */
+
+static gboolean
+write_text (WorkerEvaluator *self, const Job *job, GError **error)
+{
+  g_auto (WorkerModel) model = { 0 };
+  g_autoptr (LoomPredictor) predictor = new_predictor (self, &model, error);
+  g_autoptr (LoomContinuation) text
+      = predictor != NULL ? loom_continuation_new (predictor, job->prompt, &job->how, error) : NULL;
+
+  for (guint n = 0; text != NULL && n < job->tokens && is_wanted (self, job); n++)
+    {
+      const gsize from = loom_continuation_text (text)->len;
+
+      if (!loom_continuation_step (text, error))
+        return FALSE;
+      g_mutex_lock (&self->lock);
+      if (is_wanted (self, job))
+        g_string_append (self->text, loom_continuation_text (text)->str + from);
+      g_mutex_unlock (&self->lock);
+    }
+  return text != NULL;
+}
+
+static void
+run_generation (WorkerEvaluator *self, const Job *job)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (is_wanted (self, job))
+    write_text (self, job, &error);
+  g_mutex_lock (&self->lock);
+  if (is_wanted (self, job))
+    {
+      self->writing = FALSE;
+      self->failure = error != NULL ? g_strdup (error->message) : NULL;
+    }
+  g_mutex_unlock (&self->lock);
+}
+
+/* ---- the thread ----------------------------------------------------------- */
+
+static void
+run_job (gpointer data, gpointer user_data)
+{
+  Job *job = data;
+
+  if (job->kind == JOB_EVALUATE)
+    run_evaluation (user_data, job);
+  else
+    run_generation (user_data, job);
+  job_free (job);
+}
+
+static Job *
+job_new (WorkerEvaluator *self, JobKind kind)
+{
+  Job *job = g_new0 (Job, 1);
+
+  job->kind = kind;
+  job->serial = g_atomic_int_add (&self->wanted[kind], 1) + 1;
+  return job;
+}
+
+/* ---- methods -------------------------------------------------------------- */
+
+static gboolean
+evaluate_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *split, gint64 most, gpointer data)
+{
+  WorkerEvaluator *self = data;
+  Job *job = job_new (self, JOB_EVALUATE);
+
+  job->invocation = invocation;
+  job->split = g_strdup (split);
+  job->most = MAX (most, 0);
+  g_mutex_lock (&self->lock);
+  self->done = self->all = 0;
+  g_mutex_unlock (&self->lock);
+  g_thread_pool_push (self->thread, job, NULL);
+  return TRUE;
+}
+
+static gboolean
+stop_evaluation_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gpointer data)
+{
+  g_atomic_int_inc (&((WorkerEvaluator *)data)->wanted[JOB_EVALUATE]);
+  loom_bus_worker1_complete_stop_evaluation (bus, invocation);
+  return TRUE;
+}
+
+static gboolean
+get_evaluation_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *what, gint64 page, gpointer data)
+{
+  WorkerEvaluator *self = data;
+  g_autoptr (GError) error = NULL;
+  GVariant *answer = NULL;
+
+  g_mutex_lock (&self->lock);
+  if (g_str_equal (what, "progress"))
+    {
+      const double value[] = { (double)self->done, (double)self->all };
+      const gint64 dim[] = { 1, 2 };
+      answer = g_variant_new ("(xx@ax@ay)", self->step, (gint64)0,
+                              g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dim, 2, sizeof (gint64)),
+                              g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, value, sizeof value, 1));
+    }
+  else if (self->evaluation == NULL)
+    g_set_error (&error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been evaluated yet.");
+  else
+    answer = worker_evaluation_view (self->evaluation, self->step, what, page, &error);
+  g_mutex_unlock (&self->lock);
+  if (answer != NULL)
+    g_dbus_method_invocation_return_value (invocation, answer);
+  else
+    g_dbus_method_invocation_return_gerror (invocation, error);
+  return TRUE;
+}
+
+static gboolean
+generate_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *prompt, guint tokens,
+             double temperature, guint top_k, gint64 seed, gpointer data)
+{
+  WorkerEvaluator *self = data;
+
+  if (!(temperature >= 0 && temperature <= G_MAXFLOAT) || tokens > G_MAXINT || top_k > G_MAXINT)
+    {
+      g_dbus_method_invocation_return_error (invocation, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS,
+                                             "The temperature must be 0 or a positive number.");
+      return TRUE;
+    }
+  Job *job = job_new (self, JOB_GENERATE);
+  job->prompt = g_strdup (*prompt != '\0' ? prompt : "\n");
+  job->tokens = tokens;
+  job->how = (LoomContinuationOptions){ .temperature = temperature, .top_k = top_k, .seed = (guint32)seed };
+  g_mutex_lock (&self->lock);
+  g_string_truncate (self->text, 0);
+  g_clear_pointer (&self->failure, g_free);
+  self->writing = TRUE;
+  g_mutex_unlock (&self->lock);
+  g_thread_pool_push (self->thread, job, NULL);
+  loom_bus_worker1_complete_generate (bus, invocation);
+  return TRUE;
+}
+
+static gboolean
+get_generated_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gint64 from, gpointer data)
+{
+  WorkerEvaluator *self = data;
+
+  g_mutex_lock (&self->lock);
+  const gsize at = (gsize)CLAMP (from, 0, (gint64)self->text->len);
+  /* Bytes, because the end can lie within a character. */
+  GVariant *bytes = g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, self->text->str + at,
+                                               MIN (self->text->len - at, WORKER_MAX_VIEW_BYTES), 1);
+  GVariant *answer = g_variant_new ("(@aybs)", bytes, self->writing, self->failure != NULL ? self->failure : "");
+  g_mutex_unlock (&self->lock);
+  g_dbus_method_invocation_return_value (invocation, answer);
+  return TRUE;
+}
+
+static gboolean
+stop_generating_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gpointer data)
+{
+  WorkerEvaluator *self = data;
+
+  g_mutex_lock (&self->lock);
+  g_atomic_int_inc (&self->wanted[JOB_GENERATE]);
+  self->writing = FALSE;
+  g_mutex_unlock (&self->lock);
+  loom_bus_worker1_complete_stop_generating (bus, invocation);
+  return TRUE;
+}
+
+WorkerEvaluator *
+worker_evaluator_new (LoomBusWorker1 *bus, WorkerRunner *runner)
+{
+  WorkerEvaluator *self = g_new0 (WorkerEvaluator, 1);
+
+  self->bus = bus;
+  self->runner = runner;
+  self->text = g_string_new (NULL);
+  g_mutex_init (&self->lock);
+  self->thread = g_thread_pool_new (run_job, self, 1, FALSE, NULL);
+  g_signal_connect (bus, "handle-evaluate", G_CALLBACK (evaluate_cb), self);
+  g_signal_connect (bus, "handle-stop-evaluation", G_CALLBACK (stop_evaluation_cb), self);
+  g_signal_connect (bus, "handle-get-evaluation", G_CALLBACK (get_evaluation_cb), self);
+  g_signal_connect (bus, "handle-generate", G_CALLBACK (generate_cb), self);
+  g_signal_connect (bus, "handle-get-generated", G_CALLBACK (get_generated_cb), self);
+  g_signal_connect (bus, "handle-stop-generating", G_CALLBACK (stop_generating_cb), self);
+  return self;
+}
+
+void
+worker_evaluator_free (WorkerEvaluator *self)
+{
+  g_signal_handlers_disconnect_by_data (self->bus, self);
+  for (guint i = 0; i < G_N_ELEMENTS (self->wanted); i++)
+    g_atomic_int_inc (&self->wanted[i]);
+  g_thread_pool_free (self->thread, FALSE, TRUE);
+  loom_evaluation_free (self->evaluation);
+  g_string_free (self->text, TRUE);
+  g_free (self->failure);
+  g_mutex_clear (&self->lock);
+  g_free (self);
+}

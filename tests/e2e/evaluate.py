@@ -1,0 +1,128 @@
+"""What a net gets wrong: the confusion matrix by keys and pointer, its samples, mistakes, classes and calibration, a digit that
+is drawn, samples of the data; and a text that a language model continues."""
+import os
+import sys
+
+from studio import SOURCE, Report, Studio
+
+LENET = os.path.join(SOURCE, "graphs", "models", "fashion-lenet.xml")
+CHARS = os.path.join(SOURCE, "graphs", "models", "char-rnn.xml")
+FASHION = "/usr/share/datasets/fashion-mnist"
+
+
+def of(name):
+    """A figure of the page, or 0."""
+    return lambda g: float(g.evaluation.get(name, 0))
+
+
+def evaluated(g):
+    return of("n")(g) > 0 and of("busy")(g) == 0
+
+
+def rect(g, kind):
+    return next((r for k, _, r in g.widgets if k == kind), None)
+
+
+def words(g, kind):
+    return next((n for k, n, _ in g.widgets if k == kind), "")
+
+
+def view(s, title, name):
+    """Chooses a view of the page by its title."""
+    def opened(g):
+        """A list that just closed takes the next click."""
+        s.click(s.standing("the choice of views", lambda g: (g.find("View", "GtkDropDown") or [None])[0]))
+        return s.look().popover()
+    s.wait("the list of views", opened, 4, quiet=True)
+    s.press(title, kind="GtkLabel", x0=s.look().right())
+    s.wait(name, lambda g: g.evaluation.get("view") == name and not g.popover(), 4)
+
+
+def train(s, steps):
+    s.press("Train")
+    s.wait("%d steps" % steps, lambda g: g.number("step") >= steps, 20)
+    s.key("ctrl+Return")
+    s.wait("paused", lambda g: g.state["run"] == "paused", 8)
+
+
+def matrix(t, s):
+    s.key("ctrl+e")
+    s.wait("nothing to evaluate", lambda g: g.has("Train the graph first"), 4)
+    t.ok(True, "an untrained graph has one sentence in place of a matrix")
+    train(s, 20)
+    g = s.wait("evaluated", evaluated, 30)
+    t.ok(of("step")(g) >= 20 and of("n")(g) == 10000, "a pause evaluates all test samples with the current weights")
+    t.ok("10 classes, accuracy" in words(g, "StudioConfusion"), "the matrix is read aloud: " + words(g, "StudioConfusion"))
+    x, y, width, height = rect(g, "StudioConfusion")
+    s.click((x + width * 0.62, y + height * 0.3))
+    g = s.wait("the samples of a cell", lambda g: g.evaluation["cursor"] != "-", 4)
+    s.key("Left", "Left", "Left", "Left", "Left", "Left", "Left", "Left", "Left")
+    s.key("Up", "Up", "Up", "Up", "Up", "Up", "Up", "Up", "Up")
+    g = s.wait("the first cell", lambda g: "correct" in g.evaluation["cursor"], 4)
+    s.key("Return")
+    g = s.wait("its samples", lambda g: of("cell")(g) == 20 and g.has("predicted correctly"), 6)
+    t.ok(True, "arrow keys and Enter open a cell: " + g.evaluation["cursor"])
+    s.wait("their pictures", lambda g: "images with their classes" in words(g, "StudioTaskView"), 6)
+
+
+def other_views(t, s):
+    view(s, "Mistakes", "mistakes")
+    g = s.wait("mistakes", lambda g: g.has("mistakes, the highest loss first"), 4)
+    t.ok(g.has("predicted"), "mistakes are listed with their predictions")
+    view(s, "Classes", "classes")
+    g = s.wait("bars", lambda g: "highest:" in words(g, "StudioEvalChart"), 4)
+    t.ok(not g.has("not balanced: “"), "balanced classes bring no warning")
+    view(s, "Calibration", "calibration")
+    g = s.wait("bins", lambda g: "expected calibration error" in words(g, "StudioEvalChart"), 4)
+    t.ok(True, words(g, "StudioEvalChart"))
+
+
+def own(t, s):
+    view(s, "Your Own Input", "own")
+    def drawn(before, start, end):
+        """Draws until the prediction is another one: the list that just closed takes a press."""
+        def condition(g):
+            if g.evaluation["answer"] not in ("-", before):
+                return True
+            x, y, width, height = s.standing("the pad", lambda g: rect(g, "StudioDrawingPad"))
+            s.drag(*((x + width * a, y + height * b) for a, b in (start, end)))
+            return False
+        return condition
+    g = s.wait("a prediction", drawn("-", (0.5, 0.25), (0.5, 0.75)), 6, quiet=True)
+    first = g.evaluation["answer"]
+    t.ok(first.endswith("%"), "a stroke is predicted: " + first)
+    s.wait("another prediction", drawn(first, (0.25, 0.5), (0.75, 0.5)), 6, quiet=True)
+    t.ok(True, "the prediction follows the drawing")
+
+
+def samples(t, s):
+    view(s, "Samples of the Data", "data")
+    g = s.wait("samples", lambda g: g.has("Samples 1 to") and g.has("values from"), 6)
+    first = rect(g, "StudioTaskView")
+    t.ok(first is not None, "a page of samples with the range of their values")
+
+
+def generate(t, s):
+    train(s, 5)
+    s.command("Generate Text")
+    s.wait("the page", lambda g: g.evaluation.get("view") == "generate", 4)
+    s.press("Generate", kind="GtkLabel")
+    g = s.wait("a text", lambda g: of("generated")(g) >= 200 and g.has("Generate"), 30)
+    t.ok(True, "a text of %d characters" % of("generated")(g))
+
+
+def body(t):
+    if os.path.isdir(FASHION):
+        with Studio("evaluate", LENET) as s:
+            matrix(t, s)
+            other_views(t, s)
+            own(t, s)
+            samples(t, s)
+    else:
+        print("# Fashion-MNIST is not on this machine: the matrix was not looked at")
+    with Studio("evaluate", CHARS) as s:
+        generate(t, s)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))

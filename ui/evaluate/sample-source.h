@@ -1,0 +1,29 @@
+/* The samples of a document's data set, read on a thread: for the views of this box, which choose samples themselves.
+ */
+#pragma once
+
+#include "ui/document/studio-document.h"
+#include "ui/task/studio-task-picture.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  LoomGraph *alone;      /* the data set's node, for threads */
+  StudioTaskQuery query; /* kind, ports and classes are set */
+  LoomType x;            /* of a batch */
+  guint64 seed;          /* of the run */
+} SampleSource;
+
+/* Describes the data set of the document. FALSE: *why receives the reason, a sentence (transfer full). */
+gboolean sample_source_init (SampleSource *self, StudioDocument *document, char **why);
+void sample_source_clear (SampleSource *self);
+
+/* Called with the samples (transfer full), or NULL and a sentence. */
+typedef void (*SamplesRead) (StudioTaskData *data, const char *why, gpointer owner);
+/* Reads n samples by index, or by source->query if indices is NULL. owner is a GObject; read is not called if it is
+ * gone, or if *serial has changed meanwhile. */
+void sample_source_read (const SampleSource *source, const gint64 *indices, guint n, GObject *owner,
+                         const guint *serial, SamplesRead read);
+
+G_END_DECLS

@@ -1,0 +1,476 @@
+/* Implements studio-confusion.h. The colour is the fraction of the row in both forms, because counts of large classes
+ * would hide the mistakes in small ones. */
+#include "ui/evaluate/studio-confusion.h"
+
+#include <adwaita.h>
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "ui/charts/chart-text.h"
+#include "ui/charts/studio-colormap.h"
+#include "ui/charts/studio-text-scale.h"
+#include "ui/scene/studio-format.h"
+
+#define LEAST_TEXT_CELL 22 /* a narrower cell has no number */
+#define MOST_NAME       80
+#define AXIS            16
+
+struct _StudioConfusion
+{
+  GtkWidget parent_instance;
+  LoomConfusion *is; /* NULL: none */
+  char **names;
+  gboolean share;
+  int row, column; /* of the cursor; -1: none */
+  char *description;
+};
+
+G_DEFINE_FINAL_TYPE (StudioConfusion, studio_confusion, GTK_TYPE_WIDGET)
+
+static guint opened_signal;
+
+/* The square of the cells. */
+typedef struct
+{
+  double x, y, side, cell;
+} Cells;
+
+static char *
+class_name (StudioConfusion *self, guint k)
+{
+  return self->names != NULL && k < g_strv_length (self->names) ? g_strdup (self->names[k]) : g_strdup_printf ("%u", k);
+}
+
+static double
+text_scale (StudioConfusion *self)
+{
+  return studio_text_scale (GTK_WIDGET (self));
+}
+
+static double
+text_width (StudioConfusion *self, const char *text)
+{
+  g_autoptr (PangoLayout) layout
+      = chart_text_layout (gtk_widget_get_pango_context (GTK_WIDGET (self)), text_scale (self), FALSE, text);
+  int width;
+
+  pango_layout_get_pixel_size (layout, &width, NULL);
+  return width;
+}
+
+static double
+names_width (StudioConfusion *self)
+{
+  double width = 0;
+
+  for (guint k = 0; k < self->is->n_classes; k++)
+    {
+      g_autofree char *name = class_name (self, k);
+      width = MAX (width, text_width (self, name));
+    }
+  return MIN (width, MOST_NAME * text_scale (self)) + 6;
+}
+
+static Cells
+cells_of (StudioConfusion *self, double width, double height)
+{
+  const double s = text_scale (self), left = names_width (self), top = AXIS * s;
+  Cells c = { left, top, 0, 0 };
+
+  /* Names of columns are slanted below. */
+  c.side = MAX (MIN (width - left - 2, height - top - 0.75 * left - 4), 1);
+  c.cell = c.side / self->is->n_classes;
+  return c;
+}
+
+/* ---- words -------------------------------------------------------------------- */
+
+static double
+row_share (StudioConfusion *self, guint row, guint column)
+{
+  const gint64 all = loom_confusion_row (self->is, row);
+
+  return all > 0 ? (double)loom_confusion_at (self->is, row, column) / (double)all : 0;
+}
+
+char *
+studio_confusion_describe_cell (StudioConfusion *self)
+{
+  if (self->is == NULL || self->row < 0)
+    return NULL;
+  const guint r = (guint)self->row, c = (guint)self->column;
+  g_autofree char *name = class_name (self, r), *other = class_name (self, c);
+  g_autofree char *n = studio_format_count ((double)loom_confusion_at (self->is, r, c));
+  g_autofree char *all = studio_format_count ((double)loom_confusion_row (self->is, r));
+
+  if (r == c)
+    /* Translators: a cell on the diagonal: class, correct samples, all samples, and their percentage. */
+    return g_strdup_printf (_ ("%1$s: %2$s of %3$s correct, %4$.1f %%"), name, n, all, 100 * row_share (self, r, c));
+  /* Translators: a cell: class, predicted class, samples, all samples of the class, and the percentage. */
+  return g_strdup_printf (_ ("%1$s predicted as %2$s: %3$s of %4$s, %5$.1f %%"), name, other, n, all,
+                          100 * row_share (self, r, c));
+}
+
+/* The whole matrix: its accuracy and its largest mistake. */
+static char *
+describe (StudioConfusion *self)
+{
+  const LoomConfusion *is = self->is;
+  guint row = 0, column = 0;
+
+  if (is == NULL)
+    return g_strdup (_ ("nothing is evaluated yet"));
+  for (guint r = 0; r < is->n_classes; r++)
+    for (guint c = 0; c < is->n_classes; c++)
+      if (r != c && (row == column || loom_confusion_at (is, r, c) > loom_confusion_at (is, row, column)))
+        {
+          row = r;
+          column = c;
+        }
+  const double accuracy = 100 * loom_confusion_accuracy (is);
+  if (row == column)
+    return g_strdup_printf (_ ("accuracy %.1f %%"), accuracy);
+  g_autofree char *name = class_name (self, row), *other = class_name (self, column);
+  g_autofree char *n = studio_format_count ((double)loom_confusion_at (is, row, column));
+  return g_strdup_printf (
+      _ ("%1$u classes, accuracy %2$.1f %%; most often confused: %3$s predicted as %4$s, %5$s times"), is->n_classes,
+      accuracy, name, other, n);
+}
+
+static void
+update (StudioConfusion *self)
+{
+  g_autofree char *cell = studio_confusion_describe_cell (self), *all = describe (self);
+
+  g_free (self->description);
+  self->description = cell != NULL ? g_strdup_printf ("%s. %s", cell, all) : g_strdup (all);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Confusion matrix"),
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, self->description, -1);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+/* ---- drawing ------------------------------------------------------------------- */
+
+typedef struct
+{
+  StudioConfusion *self;
+  cairo_t *cr;
+  double scale, ink;
+  Cells cells;
+} Drawing;
+
+/* align 0: x is the left end, 0.5: the middle, 1: the right end; y is the middle. */
+static void
+draw_text (const Drawing *d, const char *text, double x, double y, double align, double most)
+{
+  g_autoptr (PangoLayout) layout
+      = chart_text_layout (gtk_widget_get_pango_context (GTK_WIDGET (d->self)), d->scale, FALSE, text);
+  int w, h;
+
+  pango_layout_get_pixel_size (layout, &w, &h);
+  if (w > most)
+    {
+      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
+      pango_layout_set_width (layout, (int)(most * PANGO_SCALE));
+      w = (int)most;
+    }
+  cairo_move_to (d->cr, floor (x - align * w), floor (y - h / 2.));
+  pango_cairo_show_layout (d->cr, layout);
+}
+
+static void
+set_ink (const Drawing *d, double alpha)
+{
+  cairo_set_source_rgba (d->cr, d->ink, d->ink, d->ink, alpha);
+}
+
+static void
+draw_cell (const Drawing *d, guint row, guint column)
+{
+  StudioConfusion *self = d->self;
+  const Cells *c = &d->cells;
+  const double share = row_share (self, row, column);
+  const double x = c->x + column * c->cell, y = c->y + row * c->cell;
+  const guint32 rgb = studio_colormap (share);
+  const gint64 n = loom_confusion_at (self->is, row, column);
+  const double red = (rgb >> 16 & 255) / 255., green = (rgb >> 8 & 255) / 255., blue = (rgb & 255) / 255.;
+
+  cairo_set_source_rgb (d->cr, red, green, blue);
+  cairo_rectangle (d->cr, x, y, c->cell - (c->cell > 6 ? 1 : 0), c->cell - (c->cell > 6 ? 1 : 0));
+  cairo_fill (d->cr);
+  if (c->cell < LEAST_TEXT_CELL * d->scale || n == 0)
+    return;
+  g_autofree char *text = self->share ? g_strdup_printf ("%.0f", 100 * share) : studio_format_count ((double)n);
+  const double light = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 ? 0 : 1;
+  cairo_set_source_rgb (d->cr, light, light, light);
+  draw_text (d, text, x + c->cell / 2, y + c->cell / 2, 0.5, c->cell - 2);
+}
+
+static void
+draw_names (const Drawing *d)
+{
+  const Cells *c = &d->cells;
+  const guint n = d->self->is->n_classes;
+  /* Of many classes each k-th has a name. */
+  const guint stride = (guint)MAX (1, ceil (13 * d->scale / c->cell));
+
+  set_ink (d, 0.8);
+  for (guint k = 0; k < n; k += stride)
+    {
+      g_autofree char *name = class_name (d->self, k);
+
+      draw_text (d, name, c->x - 4, c->y + (k + 0.5) * c->cell, 1, MOST_NAME * d->scale);
+      cairo_save (d->cr);
+      cairo_translate (d->cr, c->x + (k + 0.5) * c->cell + 3, c->y + c->side + 4);
+      cairo_rotate (d->cr, -G_PI / 4);
+      draw_text (d, name, 0, 2 * d->scale, 1, MOST_NAME * d->scale);
+      cairo_restore (d->cr);
+    }
+  set_ink (d, 0.72);
+  draw_text (d, _ ("class ↓   predicted →"), c->x, AXIS * d->scale / 2 - 1, 0, c->side);
+}
+
+static void
+draw_cursor (const Drawing *d)
+{
+  const Cells *c = &d->cells;
+  const double x = c->x + d->self->column * c->cell, y = c->y + d->self->row * c->cell;
+
+  if (d->self->row < 0)
+    return;
+  for (int i = 0; i < 2; i++)
+    {
+      cairo_set_source_rgb (d->cr, i, i, i);
+      cairo_set_line_width (d->cr, i == 0 ? 4 : 2);
+      cairo_rectangle (d->cr, x, y, c->cell - 1, c->cell - 1);
+      cairo_stroke (d->cr);
+    }
+}
+
+static void
+confusion_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  StudioConfusion *self = STUDIO_CONFUSION (widget);
+  const int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
+  const gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
+
+  if (self->is == NULL || width <= 0 || height <= 0)
+    return;
+  Drawing d = { .self = self, .scale = text_scale (self), .ink = dark ? 1 : 0.14 };
+  d.cells = cells_of (self, width, height);
+  d.cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
+  for (guint r = 0; r < self->is->n_classes; r++)
+    for (guint c = 0; c < self->is->n_classes; c++)
+      draw_cell (&d, r, c);
+  draw_names (&d);
+  draw_cursor (&d);
+  cairo_destroy (d.cr);
+}
+
+static GtkSizeRequestMode
+confusion_request_mode (GtkWidget *widget)
+{
+  return GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH;
+}
+
+static void
+confusion_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
+                   int *minimum_baseline, int *natural_baseline)
+{
+  StudioConfusion *self = STUDIO_CONFUSION (widget);
+  const double s = text_scale (self), left = self->is != NULL ? names_width (self) : 0;
+
+  *minimum = (int)(160 * s);
+  *natural = (int)(320 * s);
+  if (orientation == GTK_ORIENTATION_VERTICAL)
+    {
+      const double width = for_size > 0 ? for_size : *natural;
+
+      *natural = (int)MAX (width - left - 2 + AXIS * s + 0.75 * left + 4, *minimum);
+      *minimum = *natural;
+    }
+}
+
+/* ---- the cursor ---------------------------------------------------------------- */
+
+static void
+put_cursor (StudioConfusion *self, int row, int column)
+{
+  if (self->is == NULL)
+    return;
+  self->row = CLAMP (row, 0, (int)self->is->n_classes - 1);
+  self->column = CLAMP (column, 0, (int)self->is->n_classes - 1);
+  update (self);
+}
+
+static void
+open_cell (StudioConfusion *self)
+{
+  if (self->is != NULL && self->row >= 0)
+    g_signal_emit (self, opened_signal, 0, (guint)self->row, (guint)self->column);
+}
+
+static gboolean
+cell_at (StudioConfusion *self, double x, double y, int *row, int *column)
+{
+  if (self->is == NULL)
+    return FALSE;
+  const Cells c = cells_of (self, gtk_widget_get_width (GTK_WIDGET (self)), gtk_widget_get_height (GTK_WIDGET (self)));
+  *row = (int)floor ((y - c.y) / c.cell);
+  *column = (int)floor ((x - c.x) / c.cell);
+  return *row >= 0 && *column >= 0 && *row < (int)self->is->n_classes && *column < (int)self->is->n_classes;
+}
+
+/* The cell that was clicked stays under the pointer, also if the matrix is higher than the visible part of the page. */
+static void
+focus_in_place (StudioConfusion *self)
+{
+  GtkWidget *viewport = gtk_widget_get_ancestor (GTK_WIDGET (self), GTK_TYPE_VIEWPORT);
+
+  if (viewport != NULL)
+    gtk_viewport_set_scroll_to_focus (GTK_VIEWPORT (viewport), FALSE);
+  gtk_widget_grab_focus (GTK_WIDGET (self));
+  if (viewport != NULL)
+    gtk_viewport_set_scroll_to_focus (GTK_VIEWPORT (viewport), TRUE);
+}
+
+static void
+pressed_cb (GtkGestureClick *gesture, int n, double x, double y, StudioConfusion *self)
+{
+  int row, column;
+
+  focus_in_place (self);
+  if (!cell_at (self, x, y, &row, &column))
+    return;
+  put_cursor (self, row, column);
+  open_cell (self);
+}
+
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioConfusion *self)
+{
+  static const struct
+  {
+    guint key;
+    int row, column;
+  } moves[] = {
+    { GDK_KEY_Up, -1, 0 },
+    { GDK_KEY_Down, 1, 0 },
+    { GDK_KEY_Left, 0, -1 },
+    { GDK_KEY_Right, 0, 1 },
+  };
+
+  if (self->is == NULL || state & (GDK_CONTROL_MASK | GDK_ALT_MASK))
+    return GDK_EVENT_PROPAGATE;
+  for (guint i = 0; i < G_N_ELEMENTS (moves); i++)
+    if (moves[i].key == key)
+      {
+        if (self->row < 0)
+          put_cursor (self, 0, 0);
+        else
+          put_cursor (self, self->row + moves[i].row, self->column + moves[i].column);
+        return GDK_EVENT_STOP;
+      }
+  if (key != GDK_KEY_Return && key != GDK_KEY_KP_Enter && key != GDK_KEY_space)
+    return GDK_EVENT_PROPAGATE;
+  open_cell (self);
+  return GDK_EVENT_STOP;
+}
+
+static gboolean
+confusion_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
+{
+  StudioConfusion *self = STUDIO_CONFUSION (widget);
+  const int row = self->row, column = self->column;
+  g_autofree char *text = NULL;
+
+  if (!keyboard && !cell_at (self, x, y, &self->row, &self->column))
+    self->row = -1;
+  text = studio_confusion_describe_cell (self);
+  self->row = row;
+  self->column = column;
+  gtk_tooltip_set_text (tooltip, text);
+  return text != NULL;
+}
+
+/* ---- the widget ---------------------------------------------------------------- */
+
+static void
+confusion_dispose (GObject *object)
+{
+  StudioConfusion *self = STUDIO_CONFUSION (object);
+
+  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
+  g_clear_pointer (&self->is, loom_confusion_free);
+  g_clear_pointer (&self->names, g_strfreev);
+  g_clear_pointer (&self->description, g_free);
+  G_OBJECT_CLASS (studio_confusion_parent_class)->dispose (object);
+}
+
+static void
+studio_confusion_class_init (StudioConfusionClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = confusion_dispose;
+  widget_class->snapshot = confusion_snapshot;
+  widget_class->measure = confusion_measure;
+  widget_class->get_request_mode = confusion_request_mode;
+  widget_class->query_tooltip = confusion_query_tooltip;
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
+  gtk_widget_class_set_css_name (widget_class, "confusion");
+  opened_signal = g_signal_new ("opened", STUDIO_TYPE_CONFUSION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2,
+                                G_TYPE_UINT, G_TYPE_UINT);
+}
+
+static void
+studio_confusion_init (StudioConfusion *self)
+{
+  GtkEventController *keys = gtk_event_controller_key_new ();
+  GtkGesture *click = gtk_gesture_click_new ();
+
+  self->row = self->column = -1;
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
+  g_signal_connect (click, "pressed", G_CALLBACK (pressed_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), keys);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
+  gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
+  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+  update (self);
+}
+
+StudioConfusion *
+studio_confusion_new (void)
+{
+  return g_object_new (STUDIO_TYPE_CONFUSION, NULL);
+}
+
+void
+studio_confusion_set (StudioConfusion *self, const LoomConfusion *confusion, const char *const *names)
+{
+  const gboolean resized = self->is == NULL || confusion == NULL || self->is->n_classes != confusion->n_classes;
+
+  g_clear_pointer (&self->is, loom_confusion_free);
+  g_strfreev (self->names);
+  self->is = confusion != NULL ? loom_confusion_copy (confusion) : NULL;
+  self->names = g_strdupv ((char **)names);
+  if (resized)
+    self->row = self->column = -1;
+  gtk_widget_queue_resize (GTK_WIDGET (self));
+  update (self);
+}
+
+void
+studio_confusion_set_share (StudioConfusion *self, gboolean share)
+{
+  self->share = share;
+  update (self);
+}
+
+const char *
+studio_confusion_get_description (StudioConfusion *self)
+{
+  return self->description;
+}

@@ -1,0 +1,229 @@
+/* Implements studio-data-view.h. */
+#include "ui/evaluate/studio-data-view.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "ui/evaluate/sample-source.h"
+#include "ui/scene/studio-format.h"
+#include "ui/task/studio-task-view.h"
+
+struct _StudioDataView
+{
+  GtkBox parent_instance;
+  StudioEvaluation *model;
+  GtkWidget *split, *form, *epoch, *view, *message, *range;
+  StudioTaskPicture *picture;
+  gint64 first;
+  guint serial; /* of the newest read */
+};
+
+G_DEFINE_FINAL_TYPE (StudioDataView, studio_data_view, GTK_TYPE_BOX)
+
+static const char *const forms[] = {
+  [STUDIO_TASK_FORM_TRAINED] = N_ ("As trained: normalised, augmented"),
+  [STUDIO_TASK_FORM_PREPARED] = N_ ("As evaluated: normalised"),
+  [STUDIO_TASK_FORM_STORED] = N_ ("As stored"),
+};
+
+/* The smallest and the largest number of the samples, which a picture's colours hide. */
+static void
+show_range (StudioDataView *self, const StudioTaskData *data)
+{
+  float low = INFINITY, high = -INFINITY;
+
+  for (gsize i = 0; i < (gsize)data->n * data->x_size; i++)
+    {
+      low = MIN (low, data->x[i]);
+      high = MAX (high, data->x[i]);
+    }
+  g_autofree char *from = studio_format_number (low), *to = studio_format_number (high);
+  g_autofree char *first = studio_format_count ((double)data->first + 1);
+  g_autofree char *last = studio_format_count ((double)data->first + data->n);
+  g_autofree char *all = studio_format_count ((double)data->n_all[data->split]);
+  /* Translators: first and last sample of the page, all samples of the split, smallest and largest number. */
+  g_autofree char *text
+      = g_strdup_printf (_ ("Samples %1$s to %2$s of %3$s · values from %4$s to %5$s"), first, last, all, from, to);
+  gtk_label_set_text (GTK_LABEL (self->range), text);
+}
+
+static void
+read_cb (StudioTaskData *data, const char *why, gpointer owner)
+{
+  StudioDataView *self = owner;
+
+  studio_task_picture_set_data (self->picture, data);
+  gtk_widget_set_visible (self->message, why != NULL);
+  gtk_label_set_text (GTK_LABEL (self->message), why != NULL ? why : "");
+  gtk_widget_set_visible (self->view, data != NULL);
+  gtk_widget_set_visible (self->range, data != NULL);
+  if (data != NULL)
+    {
+      self->first = data->first;
+      show_range (self, data);
+    }
+  studio_task_view_set_picture (STUDIO_TASK_VIEW (self->view), self->picture);
+}
+
+static void
+read_samples (StudioDataView *self)
+{
+  g_autofree char *why = NULL;
+  SampleSource source;
+
+  self->serial++;
+  if (!gtk_widget_get_mapped (GTK_WIDGET (self)))
+    return;
+  if (sample_source_init (&source, studio_evaluation_get_document (self->model), &why))
+    {
+      source.query.split = (LoomSplit)gtk_drop_down_get_selected (GTK_DROP_DOWN (self->split));
+      source.query.form = (StudioTaskForm)gtk_drop_down_get_selected (GTK_DROP_DOWN (self->form));
+      source.query.spread = FALSE;
+      source.query.first = self->first;
+      source.query.seed = source.seed;
+      source.query.epoch = (guint64)gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->epoch)) - 1;
+      sample_source_read (&source, NULL, 0, G_OBJECT (self), &self->serial, read_cb);
+    }
+  else
+    read_cb (NULL, why, self);
+  sample_source_clear (&source);
+}
+
+static void
+choice_cb (StudioDataView *self)
+{
+  gtk_widget_set_sensitive (self->epoch,
+                            gtk_drop_down_get_selected (GTK_DROP_DOWN (self->form)) == STUDIO_TASK_FORM_TRAINED);
+  read_samples (self);
+}
+
+static void
+split_cb (StudioDataView *self)
+{
+  self->first = 0;
+  read_samples (self);
+}
+
+static void
+turn (StudioDataView *self, int by)
+{
+  const StudioTaskData *data = self->picture->data;
+
+  if (data == NULL)
+    return;
+  self->first = CLAMP (self->first + by * (gint64)data->n, 0, MAX (data->n_all[data->split] - (gint64)data->n, 0));
+  read_samples (self);
+}
+
+static void
+previous_cb (StudioDataView *self)
+{
+  turn (self, -1);
+}
+
+static void
+next_cb (StudioDataView *self)
+{
+  turn (self, 1);
+}
+
+/* ---- the widget ------------------------------------------------------------------ */
+
+static GtkWidget *
+new_button (StudioDataView *self, const char *icon, const char *title, GCallback pressed)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, title);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect_swapped (button, "clicked", pressed, self);
+  return button;
+}
+
+static GtkWidget *
+new_choice (StudioDataView *self, const char *const *titles, guint n, const char *name, GCallback chosen)
+{
+  const char *words[8] = { NULL };
+
+  for (guint i = 0; i < n; i++)
+    words[i] = _ (titles[i]);
+  GtkWidget *choice = gtk_drop_down_new_from_strings (words);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (choice), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  gtk_widget_set_hexpand (choice, TRUE);
+  g_signal_connect_swapped (choice, "notify::selected", chosen, self);
+  return choice;
+}
+
+static void
+data_view_dispose (GObject *object)
+{
+  StudioDataView *self = STUDIO_DATA_VIEW (object);
+
+  if (self->view != NULL)
+    studio_task_view_set_picture (STUDIO_TASK_VIEW (self->view), NULL);
+  self->view = NULL;
+  g_clear_object (&self->model);
+  g_clear_pointer (&self->picture, studio_task_picture_free);
+  G_OBJECT_CLASS (studio_data_view_parent_class)->dispose (object);
+}
+
+static void
+studio_data_view_class_init (StudioDataViewClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = data_view_dispose;
+}
+
+static GtkWidget *
+new_label (const char *style)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 36); /* a sentence does not widen the page */
+  gtk_widget_add_css_class (label, style);
+  return label;
+}
+
+static void
+studio_data_view_init (StudioDataView *self)
+{
+  static const char *const splits[] = { N_ ("Training samples"), N_ ("Validation samples"), N_ ("Test samples") };
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *second = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  gtk_box_set_spacing (GTK_BOX (self), 6);
+  self->picture = studio_task_picture_new ();
+  self->split = new_choice (self, splits, G_N_ELEMENTS (splits), _ ("Shown samples"), G_CALLBACK (split_cb));
+  gtk_box_append (GTK_BOX (head), self->split);
+  gtk_box_append (GTK_BOX (head),
+                  new_button (self, "go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb)));
+  gtk_box_append (GTK_BOX (head), new_button (self, "go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb)));
+  self->epoch = gtk_spin_button_new_with_range (1, 1000000, 1);
+  gtk_widget_set_tooltip_text (self->epoch, _ ("The epoch, whose augmentation is drawn by the run’s seed"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->epoch), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Epoch"), -1);
+  g_signal_connect_swapped (self->epoch, "value-changed", G_CALLBACK (read_samples), self);
+  self->form = new_choice (self, forms, G_N_ELEMENTS (forms), _ ("Preparation"), G_CALLBACK (choice_cb));
+  gtk_box_append (GTK_BOX (second), self->form);
+  gtk_box_append (GTK_BOX (second), self->epoch);
+  self->message = new_label ("dim-label");
+  self->range = new_label ("caption");
+  self->view = GTK_WIDGET (studio_task_view_new ());
+  gtk_box_append (GTK_BOX (self), head);
+  gtk_box_append (GTK_BOX (self), second);
+  gtk_box_append (GTK_BOX (self), self->message);
+  gtk_box_append (GTK_BOX (self), self->range);
+  gtk_box_append (GTK_BOX (self), self->view);
+}
+
+GtkWidget *
+studio_data_view_new (StudioEvaluation *model)
+{
+  StudioDataView *self = g_object_new (STUDIO_TYPE_DATA_VIEW, NULL);
+
+  self->model = g_object_ref (model);
+  /* After the class's handler, so that the widget is mapped. */
+  g_signal_connect_after (self, "map", G_CALLBACK (read_samples), NULL);
+  return GTK_WIDGET (self);
+}

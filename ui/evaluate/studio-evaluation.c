@@ -1,0 +1,630 @@
+/* Implements studio-evaluation.h.
+ *
+ * Evaluate returns at its end; its progress is polled meanwhile. Then the parts are pulled one after another: one
+ * request is in flight at a time, and each part has one function that reads it. */
+#include "ui/evaluate/studio-evaluation.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#define POLL_MS 250
+
+struct _StudioEvaluation
+{
+  GObject parent_instance;
+  StudioDocument *document;
+  StudioRun *run;
+  guint n_mapped;
+  LoomSplit split;
+  StudioEvaluated is;
+  LoomConfusion *newest; /* the counts of `is`; NULL: none */
+  GPtrArray *history;
+  guint record;
+  char *message;
+  gboolean evaluating, is_due;
+  gint64 done, all;
+  gsize evaluations; /* of the run, at the last request */
+  guint poll;
+  guint serial; /* of the newest request; results of older ones are ignored */
+  guint pages;  /* the number of contents of pages so far */
+};
+
+G_DEFINE_FINAL_TYPE (StudioEvaluation, studio_evaluation, G_TYPE_OBJECT)
+
+static guint changed_signal;
+
+static void
+notify (StudioEvaluation *self)
+{
+  g_signal_emit (self, changed_signal, 0);
+}
+
+static void
+set_message (StudioEvaluation *self, const char *message)
+{
+  char *copy = g_strdup (message);
+
+  g_free (self->message);
+  self->message = copy;
+}
+
+static void
+page_clear (StudioEvaluation *self, StudioEvaluatedPage *page)
+{
+  g_clear_pointer (&page->sample, g_array_unref);
+  *page = (StudioEvaluatedPage){ .serial = ++self->pages };
+}
+
+static void
+forget (StudioEvaluation *self)
+{
+  StudioEvaluated *is = &self->is;
+
+  g_clear_pointer (&is->names, g_strfreev);
+  g_clear_pointer (&is->bins, g_array_unref);
+  g_clear_pointer (&is->points, g_array_unref);
+  g_clear_pointer (&self->newest, loom_confusion_free);
+  *is = (StudioEvaluated){ .split = self->split, .mistakes = is->mistakes, .cell = is->cell };
+  page_clear (self, &is->mistakes);
+  page_clear (self, &is->cell);
+}
+
+/* ---- history --------------------------------------------------------------- */
+
+static void
+show (StudioEvaluation *self)
+{
+  const LoomEvaluationRecord *record = self->record < self->history->len ? self->history->pdata[self->record] : NULL;
+  const gboolean is_newest = record == NULL || record->step == self->is.step;
+
+  self->is.confusion = self->newest != NULL && is_newest ? self->newest : record != NULL ? record->confusion : NULL;
+}
+
+/* Of the split that is chosen, or evaluated, else of the first with records. */
+static void
+read_history (StudioEvaluation *self)
+{
+  static const LoomSplit order[] = { LOOM_SPLIT_TEST, LOOM_SPLIT_VAL, LOOM_SPLIT_TRAIN };
+  const char *folder = studio_run_get_folder (self->run);
+  const LoomSplit wanted = self->split == LOOM_N_SPLITS && self->is.n > 0 ? self->is.split : self->split;
+
+  g_ptr_array_set_size (self->history, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (order) && folder != NULL && self->history->len == 0; i++)
+    if (wanted == LOOM_N_SPLITS || wanted == order[i])
+      {
+        g_ptr_array_unref (self->history);
+        self->history = loom_evaluation_history_read (folder, order[i]);
+      }
+  self->record = self->history->len > 0 ? self->history->len - 1 : 0;
+  show (self);
+}
+
+/* ---- parts ------------------------------------------------------------------ */
+
+typedef struct
+{
+  const double *value;
+  gsize rows, columns;
+  const char *text; /* the same bytes as UTF-8 */
+  gsize bytes;
+  gint64 total;
+} Part;
+
+static void
+take_summary (StudioEvaluation *self, const Part *part)
+{
+  if (part->rows < 1 || part->columns < 9)
+    return;
+  self->is.split = (LoomSplit)CLAMP (part->value[0], 0, LOOM_N_SPLITS - 1);
+  self->is.n_split = (gint64)part->value[1];
+  self->is.n = (gint64)part->value[2];
+  self->is.n_classes = (guint)CLAMP (part->value[4], 0, G_MAXINT);
+  self->is.loss = part->value[5];
+  self->is.accuracy = part->value[6];
+  self->is.calibration_error = part->value[7];
+}
+
+static void
+take_names (StudioEvaluation *self, const Part *part)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (gsize at = 0; at < part->bytes && memchr (part->text + at, 0, part->bytes - at) != NULL;
+       at += strlen (part->text + at) + 1)
+    g_ptr_array_add (names, g_utf8_make_valid (part->text + at, -1));
+  g_ptr_array_add (names, NULL);
+  g_strfreev (self->is.names);
+  self->is.names = (char **)g_ptr_array_steal (names, NULL);
+}
+
+static void
+take_confusion (StudioEvaluation *self, const Part *part)
+{
+  g_clear_pointer (&self->newest, loom_confusion_free);
+  if (part->rows < 1 || part->rows != part->columns || part->rows > LOOM_CONFUSION_MOST)
+    return;
+  self->newest = loom_confusion_new ((guint)part->rows);
+  for (gsize i = 0; i < part->rows * part->columns; i++)
+    self->newest->count[i] = (gint64)part->value[i];
+}
+
+static void
+take_bins (StudioEvaluation *self, const Part *part)
+{
+  g_clear_pointer (&self->is.bins, g_array_unref);
+  if (part->rows != LOOM_CALIBRATION_BINS || part->columns != 3)
+    return;
+  self->is.bins = g_array_new (FALSE, FALSE, sizeof (double));
+  g_array_append_vals (self->is.bins, part->value, (guint)(part->rows * part->columns));
+}
+
+static GArray *
+samples_of (const Part *part)
+{
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (StudioEvaluatedSample));
+
+  for (gsize i = 0; part->columns == 5 && i < part->rows; i++)
+    {
+      const double *v = part->value + 5 * i;
+      const StudioEvaluatedSample s = { (gint64)v[0], v[1], v[2], v[3], v[4] };
+      g_array_append_val (all, s);
+    }
+  return all;
+}
+
+static void
+take_points (StudioEvaluation *self, const Part *part)
+{
+  g_clear_pointer (&self->is.points, g_array_unref);
+  self->is.points = samples_of (part);
+}
+
+static void
+take_page (StudioEvaluation *self, StudioEvaluatedPage *page, const Part *part)
+{
+  page->serial = ++self->pages;
+  g_clear_pointer (&page->sample, g_array_unref);
+  page->sample = samples_of (part);
+  page->total = part->total;
+}
+
+static void
+take_mistakes (StudioEvaluation *self, const Part *part)
+{
+  take_page (self, &self->is.mistakes, part);
+}
+
+static void
+take_cell (StudioEvaluation *self, const Part *part)
+{
+  take_page (self, &self->is.cell, part);
+}
+
+typedef void (*TakePart) (StudioEvaluation *self, const Part *part);
+
+/* In the order in which they are pulled. */
+static const struct
+{
+  const char *name;
+  TakePart take;
+} parts[] = {
+  { "summary", take_summary },  { "names", take_names },   { "confusion", take_confusion },
+  { "calibration", take_bins }, { "points", take_points }, { "mistakes", take_mistakes },
+};
+
+typedef struct
+{
+  GWeakRef model;
+  TakePart take;
+  guint serial;
+  guint next; /* of the parts; all of them: a single page was pulled */
+} Pull;
+
+static void pull (StudioEvaluation *self, guint next);
+
+static void
+pulled (StudioEvaluation *self, const Pull *request, GVariant *shape, GVariant *data, gint64 total)
+{
+  gsize rank, bytes;
+  const gint64 *dim = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
+  const char *raw = g_variant_get_fixed_array (data, &bytes, 1);
+  g_autofree double *value = g_memdup2 (raw, bytes); /* aligned */
+  Part part = { value, 0, 0, raw, bytes, total };
+
+  if (rank == 2 && dim[0] >= 0 && dim[1] >= 0 && (gsize)dim[0] <= bytes && (gsize)dim[1] <= bytes
+      && (gsize)(dim[0] * dim[1]) * sizeof (double) == bytes)
+    {
+      part.rows = (gsize)dim[0];
+      part.columns = (gsize)dim[1];
+    }
+  request->take (self, &part);
+}
+
+static void
+pulled_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Pull *request = data;
+  g_autoptr (StudioEvaluation) self = g_weak_ref_get (&request->model);
+  g_autoptr (GVariant) shape = NULL, bytes = NULL;
+  gint64 step, total;
+  /* A part that this net does not have is an error, and stays empty. */
+  const gboolean ok = loom_bus_worker1_call_get_evaluation_finish (LOOM_BUS_WORKER1 (source), &step, &total, &shape,
+                                                                   &bytes, result, NULL);
+
+  if (self != NULL && request->serial == self->serial)
+    {
+      if (ok)
+        pulled (self, request, shape, bytes, total);
+      pull (self, request->next);
+    }
+  g_weak_ref_clear (&request->model);
+  g_free (request);
+}
+
+static void
+request_part (StudioEvaluation *self, const char *what, gint64 page, TakePart take, guint next)
+{
+  LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
+  Pull *request;
+
+  if (proxy == NULL)
+    return;
+  request = g_new0 (Pull, 1);
+  g_weak_ref_init (&request->model, self);
+  request->take = take;
+  request->serial = self->serial;
+  request->next = next;
+  loom_bus_worker1_call_get_evaluation (proxy, what, page, NULL, pulled_cb, request);
+}
+
+/* After the last part the evaluation is shown. */
+static void
+pull (StudioEvaluation *self, guint next)
+{
+  if (next < G_N_ELEMENTS (parts))
+    {
+      request_part (self, parts[next].name, 0, parts[next].take, next + 1);
+      return;
+    }
+  if (self->evaluating)
+    {
+      self->evaluating = FALSE;
+      read_history (self);
+    }
+  notify (self);
+  if (self->is_due && self->n_mapped > 0)
+    studio_evaluation_start (self);
+}
+
+/* ---- evaluating --------------------------------------------------------------- */
+
+static gboolean poll_cb (gpointer data);
+
+static void
+polled_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autofree GWeakRef *ref = data;
+  g_autoptr (StudioEvaluation) self = g_weak_ref_get (ref);
+  g_autoptr (GVariant) shape = NULL, bytes = NULL;
+  gint64 step, total;
+  gsize n = 0;
+
+  g_weak_ref_clear (ref);
+  if (!loom_bus_worker1_call_get_evaluation_finish (LOOM_BUS_WORKER1 (source), &step, &total, &shape, &bytes, result,
+                                                    NULL)
+      || self == NULL || !self->evaluating)
+    return;
+  const char *raw = g_variant_get_fixed_array (bytes, &n, 1);
+  double value[2];
+  if (n != sizeof value)
+    return;
+  memcpy (value, raw, sizeof value);
+  self->done = (gint64)value[0];
+  self->all = (gint64)value[1];
+  if (self->poll == 0)
+    self->poll = g_timeout_add (POLL_MS, poll_cb, self);
+  notify (self);
+}
+
+static gboolean
+poll_cb (gpointer data)
+{
+  StudioEvaluation *self = data;
+  LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
+  GWeakRef *ref;
+
+  self->poll = 0;
+  if (!self->evaluating || proxy == NULL)
+    return G_SOURCE_REMOVE;
+  ref = g_new0 (GWeakRef, 1);
+  g_weak_ref_init (ref, self);
+  loom_bus_worker1_call_get_evaluation (proxy, "progress", 0, NULL, polled_cb, ref);
+  return G_SOURCE_REMOVE;
+}
+
+typedef struct
+{
+  GWeakRef model;
+  guint serial;
+} Start;
+
+static void
+evaluated_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Start *start = data;
+  g_autoptr (StudioEvaluation) self = g_weak_ref_get (&start->model);
+  const guint serial = start->serial;
+  g_autoptr (GError) error = NULL;
+  gint64 step, epoch, n;
+  double seconds;
+  const gboolean ok
+      = loom_bus_worker1_call_evaluate_finish (LOOM_BUS_WORKER1 (source), &step, &epoch, &n, &seconds, result, &error);
+
+  g_weak_ref_clear (&start->model);
+  g_free (start);
+  if (self == NULL || serial != self->serial)
+    return;
+  if (!ok)
+    {
+      self->evaluating = FALSE;
+      g_dbus_error_strip_remote_error (error);
+      set_message (self, error->message);
+      notify (self);
+      return;
+    }
+  forget (self);
+  self->is.step = step;
+  self->is.epoch = epoch;
+  self->is.seconds = seconds;
+  set_message (self, NULL);
+  pull (self, 0);
+}
+
+static gboolean
+can_evaluate (StudioEvaluation *self)
+{
+  const StudioRunState state = studio_run_get_state (self->run);
+
+  return studio_run_get_proxy (self->run) != NULL && state != STUDIO_RUN_STARTING && state != STUDIO_RUN_IDLE;
+}
+
+void
+studio_evaluation_start (StudioEvaluation *self)
+{
+  Start *start;
+
+  self->is_due = FALSE;
+  if (!can_evaluate (self))
+    {
+      set_message (self, self->history->len > 0 ? NULL : _ ("Nothing has been trained yet. Train the graph first."));
+      notify (self);
+      return;
+    }
+  start = g_new0 (Start, 1);
+  g_weak_ref_init (&start->model, self);
+  start->serial = ++self->serial;
+  self->evaluating = TRUE;
+  self->done = self->all = 0;
+  self->evaluations = studio_series_length (studio_run_get_validation (self->run, -1));
+  loom_bus_worker1_call_evaluate (studio_run_get_proxy (self->run),
+                                  self->split == LOOM_N_SPLITS ? "" : loom_split_name (self->split), 0, NULL,
+                                  evaluated_cb, start);
+  if (self->poll == 0)
+    self->poll = g_timeout_add (POLL_MS, poll_cb, self);
+  notify (self);
+}
+
+void
+studio_evaluation_stop (StudioEvaluation *self)
+{
+  LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
+
+  if (self->evaluating && proxy != NULL)
+    loom_bus_worker1_call_stop_evaluation (proxy, NULL, NULL, NULL);
+}
+
+/* Evaluates if a widget shows it, and when one does. */
+static void
+want (StudioEvaluation *self)
+{
+  self->is_due = TRUE;
+  if (self->n_mapped > 0 && !self->evaluating)
+    studio_evaluation_start (self);
+}
+
+static void
+points_cb (StudioEvaluation *self)
+{
+  if (studio_series_length (studio_run_get_validation (self->run, -1)) != self->evaluations)
+    want (self);
+}
+
+static void
+state_cb (StudioEvaluation *self)
+{
+  const StudioRunState state = studio_run_get_state (self->run);
+
+  if (state == STUDIO_RUN_STARTING)
+    {
+      self->serial++;
+      self->evaluating = FALSE;
+      forget (self);
+      read_history (self);
+      notify (self);
+    }
+  else if (can_evaluate (self) && state != STUDIO_RUN_RUNNING && studio_run_get_step (self->run) != self->is.step)
+    want (self);
+}
+
+static void
+map_cb (StudioEvaluation *self)
+{
+  self->n_mapped++;
+  if (self->is.n == 0)
+    read_history (self);
+  if (self->is_due || self->is.n == 0)
+    want (self);
+  notify (self);
+}
+
+static void
+unmap_cb (StudioEvaluation *self)
+{
+  self->n_mapped--;
+}
+
+void
+studio_evaluation_watch (StudioEvaluation *self, GtkWidget *widget)
+{
+  g_signal_connect_object (widget, "map", G_CALLBACK (map_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (widget, "unmap", G_CALLBACK (unmap_cb), self, G_CONNECT_SWAPPED);
+}
+
+/* ---- the rest ------------------------------------------------------------------- */
+
+const StudioEvaluated *
+studio_evaluation_get (StudioEvaluation *self)
+{
+  return &self->is;
+}
+
+StudioRun *
+studio_evaluation_get_run (StudioEvaluation *self)
+{
+  return self->run;
+}
+
+StudioDocument *
+studio_evaluation_get_document (StudioEvaluation *self)
+{
+  return self->document;
+}
+
+gboolean
+studio_evaluation_get_progress (StudioEvaluation *self, gint64 *done, gint64 *all)
+{
+  *done = self->done;
+  *all = self->all;
+  return self->evaluating;
+}
+
+const char *
+studio_evaluation_get_message (StudioEvaluation *self)
+{
+  return self->message;
+}
+
+void
+studio_evaluation_set_split (StudioEvaluation *self, LoomSplit split)
+{
+  if (split == self->split)
+    return;
+  self->split = split;
+  self->serial++;
+  self->evaluating = FALSE;
+  forget (self);
+  read_history (self);
+  want (self);
+  notify (self);
+}
+
+GPtrArray *
+studio_evaluation_get_history (StudioEvaluation *self)
+{
+  return self->history;
+}
+
+void
+studio_evaluation_show_record (StudioEvaluation *self, guint record)
+{
+  if (record >= self->history->len || record == self->record)
+    return;
+  self->record = record;
+  page_clear (self, &self->is.cell);
+  show (self);
+  notify (self);
+}
+
+guint
+studio_evaluation_get_record (StudioEvaluation *self)
+{
+  return self->record;
+}
+
+void
+studio_evaluation_turn_mistakes (StudioEvaluation *self, gint64 page)
+{
+  self->is.mistakes.page = page;
+  request_part (self, "mistakes", page, take_mistakes, G_N_ELEMENTS (parts));
+}
+
+void
+studio_evaluation_open_cell (StudioEvaluation *self, guint target, guint predicted, gint64 page)
+{
+  g_autofree char *what = g_strdup_printf ("cell:%u:%u", target, predicted);
+
+  self->is.target = target;
+  self->is.predicted = predicted;
+  page_clear (self, &self->is.cell);
+  self->is.cell.page = page;
+  request_part (self, what, page, take_cell, G_N_ELEMENTS (parts));
+}
+
+char *
+studio_evaluation_class_name (StudioEvaluation *self, guint k)
+{
+  return self->is.names != NULL && k < g_strv_length (self->is.names) ? g_strdup (self->is.names[k])
+                                                                      : g_strdup_printf ("%u", k);
+}
+
+static void
+evaluation_dispose (GObject *object)
+{
+  StudioEvaluation *self = STUDIO_EVALUATION (object);
+
+  g_clear_handle_id (&self->poll, g_source_remove);
+  if (self->run != NULL)
+    g_signal_handlers_disconnect_by_data (self->run, self);
+  g_clear_object (&self->run);
+  g_clear_object (&self->document);
+  G_OBJECT_CLASS (studio_evaluation_parent_class)->dispose (object);
+}
+
+static void
+evaluation_finalize (GObject *object)
+{
+  StudioEvaluation *self = STUDIO_EVALUATION (object);
+
+  forget (self);
+  g_ptr_array_unref (self->history);
+  g_free (self->message);
+  G_OBJECT_CLASS (studio_evaluation_parent_class)->finalize (object);
+}
+
+static void
+studio_evaluation_class_init (StudioEvaluationClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = evaluation_dispose;
+  G_OBJECT_CLASS (klass)->finalize = evaluation_finalize;
+  changed_signal
+      = g_signal_new ("changed", STUDIO_TYPE_EVALUATION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+studio_evaluation_init (StudioEvaluation *self)
+{
+  self->split = LOOM_N_SPLITS;
+  self->history = g_ptr_array_new ();
+}
+
+StudioEvaluation *
+studio_evaluation_new (StudioDocument *document, StudioRun *run)
+{
+  StudioEvaluation *self = g_object_new (STUDIO_TYPE_EVALUATION, NULL);
+
+  self->document = g_object_ref (document);
+  self->run = g_object_ref (run);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "points", G_CALLBACK (points_cb), self, G_CONNECT_SWAPPED);
+  return self;
+}

@@ -1,0 +1,497 @@
+/* Implements studio-own-input.h. One prediction is in flight; a change meanwhile requests another after it. */
+#include "ui/evaluate/studio-own-input.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "ui/evaluate/answer-bars.h"
+#include "ui/evaluate/own-sample.h"
+#include "ui/evaluate/studio-drawing-pad.h"
+
+#define MOST_SLIDERS 12
+#define MOST_BYTES   (64 * 1024 * 1024)
+
+struct _StudioOwnInput
+{
+  GtkBox parent_instance;
+  StudioEvaluation *model;
+  SampleSource source;  /* alone NULL: none */
+  StudioTaskData *data; /* some samples, for sizes, ranges and the normalisation */
+  GtkWidget *message, *drawing, *pad, *entry, *sliders, *answer, *bars;
+  GtkFileChooserNative *chooser;
+  float *x; /* the sample, prepared; NULL: none */
+  gsize count;
+  int rank;
+  gint64 dim[LOOM_SHAPE_MAX_RANK];
+  char *sentence;
+  gboolean in_flight, wanted, is_filling;
+  guint serial; /* of the newest read of samples or a file */
+};
+
+G_DEFINE_FINAL_TYPE (StudioOwnInput, studio_own_input, GTK_TYPE_BOX)
+
+static void predict (StudioOwnInput *self);
+
+static void
+show_message (StudioOwnInput *self, const char *text)
+{
+  gtk_label_set_text (GTK_LABEL (self->message), text != NULL ? text : "");
+  gtk_widget_set_visible (self->message, text != NULL);
+}
+
+/* ---- predictions ------------------------------------------------------------------ */
+
+static const char *const kinds[] = {
+  [LOOM_ANSWER_PROBABILITIES] = "probabilities",
+  [LOOM_ANSWER_LOGITS] = "scores",
+  [LOOM_ANSWER_YES] = "yes",
+  [LOOM_ANSWER_VALUES] = "values",
+};
+
+static void
+show_answer (StudioOwnInput *self, const char *kind, const gint64 *dim, const float *value)
+{
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+    {
+      if (g_strcmp0 (kind, kinds[k]) != 0)
+        continue;
+      g_free (self->sentence);
+      self->sentence = answer_bars_fill (GTK_GRID (self->bars), (LoomAnswerKind)k, dim[1], dim[2], value,
+                                         self->data != NULL ? self->data->class_names : NULL);
+      gtk_label_set_text (GTK_LABEL (self->answer), self->sentence);
+    }
+}
+
+static void
+predicted_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autofree GWeakRef *ref = data;
+  g_autoptr (StudioOwnInput) self = g_weak_ref_get (ref);
+  g_autoptr (GVariant) shape = NULL, values = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *kind = NULL;
+  gint64 step, epoch;
+  double seconds;
+  gsize rank = 0, bytes = 0;
+  const gboolean ok = loom_bus_worker1_call_predict_finish (LOOM_BUS_WORKER1 (source), &step, &epoch, &seconds, &kind,
+                                                            &shape, &values, result, &error);
+
+  g_weak_ref_clear (ref);
+  if (self == NULL)
+    return;
+  self->in_flight = FALSE;
+  if (ok)
+    {
+      const gint64 *dim = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
+      const char *raw = g_variant_get_fixed_array (values, &bytes, 1);
+      g_autofree float *value = g_memdup2 (raw, bytes); /* aligned */
+
+      if (rank == 3 && dim[0] == 1 && dim[1] > 0 && dim[2] > 0 && (gsize)(dim[1] * dim[2]) * sizeof (float) == bytes)
+        show_answer (self, kind, dim, value);
+    }
+  else
+    {
+      g_dbus_error_strip_remote_error (error);
+      show_message (self, error->message);
+    }
+  if (self->wanted)
+    predict (self);
+}
+
+static void
+predict (StudioOwnInput *self)
+{
+  LoomBusWorker1 *proxy = studio_run_get_proxy (studio_evaluation_get_run (self->model));
+  gint64 shape[LOOM_SHAPE_MAX_RANK] = { 1 };
+  GWeakRef *ref;
+
+  self->wanted = TRUE;
+  if (self->in_flight || self->x == NULL || !gtk_widget_get_mapped (GTK_WIDGET (self)))
+    return;
+  if (proxy == NULL)
+    {
+      show_message (self, _ ("Nothing has been trained yet. Train the graph first."));
+      return;
+    }
+  show_message (self, NULL);
+  self->wanted = FALSE;
+  self->in_flight = TRUE;
+  memcpy (shape + 1, self->dim, (gsize)self->rank * sizeof *shape);
+  ref = g_new0 (GWeakRef, 1);
+  g_weak_ref_init (ref, self);
+  loom_bus_worker1_call_predict (
+      proxy, g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, shape, (gsize)self->rank + 1, sizeof *shape),
+      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, self->x, self->count * sizeof *self->x, 1), NULL, predicted_cb,
+      ref);
+}
+
+/* The weights have changed. */
+static void
+numbers_cb (StudioOwnInput *self)
+{
+  if (self->x != NULL)
+    predict (self);
+}
+
+/* Consumes x. */
+static void
+set_sample (StudioOwnInput *self, float *x, gsize count, int rank, const gint64 *dim)
+{
+  g_free (self->x);
+  self->x = x;
+  self->count = count;
+  self->rank = rank;
+  memcpy (self->dim, dim, (gsize)rank * sizeof *dim);
+  predict (self);
+}
+
+/* ---- drawings ----------------------------------------------------------------------- */
+
+static guint
+n_channels (const StudioTaskData *data)
+{
+  return data->rank == 3 ? (guint)data->dim[0] : 1;
+}
+
+static void
+drawn_cb (StudioOwnInput *self)
+{
+  const StudioTaskData *data = self->data;
+
+  if (data == NULL || data->kind != LOOM_TASK_VIEW_IMAGES)
+    return;
+  const guint each = data->x_size / n_channels (data);
+  float *x = g_new (float, data->x_size);
+  for (guint i = 0; i < data->x_size; i++)
+    x[i] = studio_drawing_pad_get_pixels (STUDIO_DRAWING_PAD (self->pad))[i % each];
+  studio_task_data_normalise (data, x, FALSE);
+  set_sample (self, x, data->x_size, data->rank, data->dim);
+}
+
+/* The mean of the channels, as on the pad. */
+static void
+show_on_pad (StudioOwnInput *self, const OwnSample *sample)
+{
+  const StudioTaskData *data = self->data;
+  const guint channels = n_channels (data), each = data->x_size / channels;
+  g_autofree float *x = g_memdup2 (sample->x, sample->count * sizeof *sample->x), *grey = g_new0 (float, each);
+
+  studio_task_data_normalise (data, x, TRUE);
+  for (guint i = 0; i < data->x_size; i++)
+    grey[i % each] += CLAMP (x[i], 0, 1) / (float)channels;
+  studio_drawing_pad_set_pixels (STUDIO_DRAWING_PAD (self->pad), grey);
+}
+
+static void
+clear_cb (StudioOwnInput *self)
+{
+  studio_drawing_pad_clear (STUDIO_DRAWING_PAD (self->pad));
+}
+
+/* ---- files and texts ------------------------------------------------------------------ */
+
+static void
+sample_read_cb (OwnSample *sample, const char *why, gpointer owner)
+{
+  StudioOwnInput *self = owner;
+
+  if (sample == NULL)
+    {
+      show_message (self, why);
+      return;
+    }
+  if (self->data != NULL && self->data->kind == LOOM_TASK_VIEW_IMAGES && sample->count == self->data->x_size)
+    show_on_pad (self, sample);
+  set_sample (self, g_steal_pointer (&sample->x), sample->count, sample->rank, sample->dim);
+  if (sample->note != NULL)
+    show_message (self, sample->note);
+  own_sample_free (sample);
+}
+
+static void
+read_bytes (StudioOwnInput *self, GBytes *bytes, const char *name)
+{
+  if (self->source.alone == NULL)
+    return;
+  self->serial++;
+  own_sample_read (&self->source, bytes, name, G_OBJECT (self), &self->serial, sample_read_cb);
+}
+
+static void
+loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autofree GWeakRef *ref = data;
+  g_autoptr (StudioOwnInput) self = g_weak_ref_get (ref);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = g_file_load_bytes_finish (G_FILE (source), result, NULL, &error);
+  g_autofree char *name = g_file_get_basename (G_FILE (source));
+
+  g_weak_ref_clear (ref);
+  if (self == NULL)
+    return;
+  if (bytes == NULL)
+    show_message (self, error->message);
+  else if (g_bytes_get_size (bytes) > MOST_BYTES)
+    show_message (self, _ ("The file is larger than 64 MiB."));
+  else
+    read_bytes (self, bytes, name);
+}
+
+static void
+load_file (StudioOwnInput *self, GFile *file)
+{
+  GWeakRef *ref = g_new0 (GWeakRef, 1);
+
+  g_weak_ref_init (ref, self);
+  g_file_load_bytes_async (file, NULL, loaded_cb, ref);
+}
+
+static gboolean
+drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioOwnInput *self)
+{
+  if (!G_VALUE_HOLDS (value, G_TYPE_FILE))
+    return FALSE;
+  load_file (self, g_value_get_object (value));
+  return TRUE;
+}
+
+static void
+chosen_cb (GtkNativeDialog *dialog, int response, StudioOwnInput *self)
+{
+  g_autoptr (GFile) file
+      = response == GTK_RESPONSE_ACCEPT ? gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog)) : NULL;
+
+  if (file != NULL)
+    load_file (self, file);
+}
+
+static void
+open_cb (StudioOwnInput *self)
+{
+  GtkWindow *window = GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self)));
+
+  if (self->chooser == NULL)
+    {
+      self->chooser
+          = gtk_file_chooser_native_new (_ ("Open a Sample"), window, GTK_FILE_CHOOSER_ACTION_OPEN, NULL, NULL);
+      g_signal_connect (self->chooser, "response", G_CALLBACK (chosen_cb), self);
+    }
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (self->chooser));
+}
+
+static void
+typed_cb (StudioOwnInput *self)
+{
+  g_autofree char *line = g_strconcat (gtk_editable_get_text (GTK_EDITABLE (self->entry)), "\n", NULL);
+  g_autoptr (GBytes) bytes = g_bytes_new (line, strlen (line));
+
+  if (line[0] != '\n')
+    read_bytes (self, bytes, _ ("the text"));
+}
+
+/* ---- points ------------------------------------------------------------------------------ */
+
+static void
+slid_cb (StudioOwnInput *self)
+{
+  const StudioTaskData *data = self->data;
+  guint i = 0;
+
+  if (self->is_filling || data == NULL)
+    return;
+  float *x = g_new0 (float, data->x_size);
+  for (GtkWidget *row = gtk_widget_get_first_child (self->sliders); row != NULL && i < data->x_size;
+       row = gtk_widget_get_next_sibling (row))
+    x[i++] = (float)gtk_range_get_value (GTK_RANGE (gtk_widget_get_last_child (row)));
+  /* Columns without a slider have their mean. */
+  for (; i < data->x_size; i++)
+    for (guint k = 0; k < data->n; k++)
+      x[i] += data->x[(gsize)k * data->x_size + i] / (float)data->n;
+  set_sample (self, x, data->x_size, data->rank, data->dim);
+}
+
+static void
+add_slider (StudioOwnInput *self, guint column)
+{
+  const StudioTaskData *data = self->data;
+  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  g_autofree char *name = data->feature_names != NULL && column < g_strv_length (data->feature_names)
+                              ? g_strdup (data->feature_names[column])
+                              : g_strdup_printf ("x%u", column + 1);
+  double low = INFINITY, high = -INFINITY;
+
+  for (guint k = 0; k < data->n; k++)
+    {
+      low = MIN (low, data->x[(gsize)k * data->x_size + column]);
+      high = MAX (high, data->x[(gsize)k * data->x_size + column]);
+    }
+  if (!(low < high))
+    {
+      low = isfinite (low) ? low - 1 : -1;
+      high = low + 2;
+    }
+  GtkWidget *scale = gtk_scale_new_with_range (GTK_ORIENTATION_HORIZONTAL, low, high, (high - low) / 100);
+  gtk_scale_set_draw_value (GTK_SCALE (scale), TRUE);
+  gtk_scale_set_digits (GTK_SCALE (scale), 2);
+  gtk_scale_set_value_pos (GTK_SCALE (scale), GTK_POS_RIGHT);
+  gtk_range_set_value (GTK_RANGE (scale), (low + high) / 2);
+  gtk_widget_set_hexpand (scale, TRUE);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (scale), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  g_signal_connect_swapped (scale, "value-changed", G_CALLBACK (slid_cb), self);
+  gtk_box_append (GTK_BOX (row), gtk_label_new (name));
+  gtk_box_append (GTK_BOX (row), scale);
+  gtk_box_append (GTK_BOX (self->sliders), row);
+}
+
+static void
+fill_sliders (StudioOwnInput *self)
+{
+  GtkWidget *child;
+
+  self->is_filling = TRUE;
+  while ((child = gtk_widget_get_first_child (self->sliders)) != NULL)
+    gtk_box_remove (GTK_BOX (self->sliders), child);
+  for (guint i = 0; i < MIN (self->data->x_size, MOST_SLIDERS); i++)
+    add_slider (self, i);
+  self->is_filling = FALSE;
+  slid_cb (self);
+}
+
+/* ---- the kind of input ----------------------------------------------------------------------- */
+
+static void
+data_cb (StudioTaskData *data, const char *why, gpointer owner)
+{
+  StudioOwnInput *self = owner;
+  const LoomTaskViewKind kind = data != NULL ? data->kind : LOOM_TASK_VIEW_NONE;
+
+  studio_task_data_free (self->data);
+  self->data = data;
+  show_message (self, why);
+  gtk_widget_set_visible (self->drawing, kind == LOOM_TASK_VIEW_IMAGES);
+  gtk_widget_set_visible (self->entry, kind == LOOM_TASK_VIEW_SEQUENCES);
+  gtk_widget_set_visible (self->sliders,
+                          kind == LOOM_TASK_VIEW_PLANE || kind == LOOM_TASK_VIEW_LINE || kind == LOOM_TASK_VIEW_ROWS);
+  if (kind == LOOM_TASK_VIEW_IMAGES)
+    studio_drawing_pad_set_size (STUDIO_DRAWING_PAD (self->pad), (guint)data->dim[data->rank - 1],
+                                 (guint)data->dim[data->rank - 2]);
+  else if (gtk_widget_get_visible (self->sliders))
+    fill_sliders (self);
+}
+
+static void
+map_cb (StudioOwnInput *self)
+{
+  g_autofree char *why = NULL;
+
+  sample_source_clear (&self->source);
+  g_clear_pointer (&self->x, g_free);
+  self->serial++;
+  if (!sample_source_init (&self->source, studio_evaluation_get_document (self->model), &why))
+    data_cb (NULL, why, self);
+  else
+    {
+      self->source.query.split = LOOM_N_SPLITS;
+      self->source.query.form = STUDIO_TASK_FORM_PREPARED;
+      sample_source_read (&self->source, NULL, 0, G_OBJECT (self), &self->serial, data_cb);
+    }
+}
+
+/* ---- the widget -------------------------------------------------------------------------------- */
+
+static GtkWidget *
+new_label (const char *style)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 36); /* a sentence does not widen the page */
+  gtk_widget_add_css_class (label, style);
+  return label;
+}
+
+/* The buttons are next to the pad, so that the prediction is visible below it in a low window. */
+static GtkWidget *
+new_drawing (StudioOwnInput *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12), *clear = gtk_button_new_with_mnemonic (_ ("_Clear"));
+
+  self->pad = studio_drawing_pad_new ();
+  gtk_widget_set_tooltip_text (self->pad, _ ("Draw with the pointer, or move with the arrow keys and press Space"));
+  g_signal_connect_swapped (self->pad, "drawn", G_CALLBACK (drawn_cb), self);
+  g_signal_connect_swapped (clear, "clicked", G_CALLBACK (clear_cb), self);
+  gtk_widget_set_valign (clear, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (box), self->pad);
+  gtk_box_append (GTK_BOX (box), clear);
+  return box;
+}
+
+static void
+own_input_dispose (GObject *object)
+{
+  StudioOwnInput *self = STUDIO_OWN_INPUT (object);
+
+  if (self->chooser != NULL)
+    g_signal_handlers_disconnect_by_data (self->chooser, self);
+  g_clear_object (&self->chooser);
+  g_clear_object (&self->model);
+  sample_source_clear (&self->source);
+  g_clear_pointer (&self->data, studio_task_data_free);
+  g_clear_pointer (&self->x, g_free);
+  g_clear_pointer (&self->sentence, g_free);
+  G_OBJECT_CLASS (studio_own_input_parent_class)->dispose (object);
+}
+
+static void
+studio_own_input_class_init (StudioOwnInputClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = own_input_dispose;
+}
+
+static void
+studio_own_input_init (StudioOwnInput *self)
+{
+  GtkWidget *open = gtk_button_new_with_mnemonic (_ ("_Open a Sample…"));
+  GtkDropTarget *drop = gtk_drop_target_new (G_TYPE_FILE, GDK_ACTION_COPY);
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  gtk_box_set_spacing (GTK_BOX (self), 6);
+  self->message = new_label ("dim-label");
+  self->drawing = new_drawing (self);
+  self->entry = gtk_entry_new ();
+  gtk_entry_set_placeholder_text (GTK_ENTRY (self->entry), _ ("Type a text"));
+  g_signal_connect_swapped (self->entry, "changed", G_CALLBACK (typed_cb), self);
+  self->sliders = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  self->answer = new_label ("heading");
+  self->bars = gtk_grid_new ();
+  gtk_grid_set_column_spacing (GTK_GRID (self->bars), 6);
+  gtk_grid_set_row_spacing (GTK_GRID (self->bars), 2);
+  gtk_widget_set_tooltip_text (open, _ ("A picture, a table, an array or a text; it can also be dropped here"));
+  g_signal_connect_swapped (open, "clicked", G_CALLBACK (open_cb), self);
+  g_signal_connect (drop, "drop", G_CALLBACK (drop_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
+  GtkWidget *const children[]
+      = { self->message, self->drawing, self->entry, self->sliders, self->answer, self->bars, open };
+  for (guint i = 0; i < G_N_ELEMENTS (children); i++)
+    gtk_box_append (GTK_BOX (self), children[i]);
+}
+
+GtkWidget *
+studio_own_input_new (StudioEvaluation *model)
+{
+  StudioOwnInput *self = g_object_new (STUDIO_TYPE_OWN_INPUT, NULL);
+
+  self->model = g_object_ref (model);
+  g_signal_connect_after (self, "map", G_CALLBACK (map_cb), NULL);
+  g_signal_connect_object (studio_evaluation_get_run (model), "numbers", G_CALLBACK (numbers_cb), self,
+                           G_CONNECT_SWAPPED);
+  data_cb (NULL, NULL, self);
+  return GTK_WIDGET (self);
+}
+
+const char *
+studio_own_input_get_answer (StudioOwnInput *self)
+{
+  return self->sentence;
+}

@@ -1,0 +1,299 @@
+/* Implements studio-sample-picks.h. */
+#include "ui/evaluate/studio-sample-picks.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "ui/evaluate/sample-source.h"
+#include "ui/scene/studio-format.h"
+#include "ui/task/studio-task-view.h"
+
+#define SHOWN 20 /* on a page of the widget; STUDIO_EVALUATED_PAGE_ROWS is a multiple */
+
+struct _StudioSamplePicks
+{
+  GtkBox parent_instance;
+  StudioEvaluation *model;
+  gboolean of_cell;
+  GtkWidget *title, *previous, *next, *view, *lines;
+  StudioTaskPicture *picture;
+  gint64 first;      /* of the whole list */
+  GArray *shown;     /* StudioEvaluatedSample */
+  guint page_serial; /* of the page that is shown */
+  guint serial;      /* of the newest read */
+};
+
+G_DEFINE_FINAL_TYPE (StudioSamplePicks, studio_sample_picks, GTK_TYPE_BOX)
+
+static const StudioEvaluatedPage *
+page_of (StudioSamplePicks *self)
+{
+  const StudioEvaluated *is = studio_evaluation_get (self->model);
+
+  return self->of_cell ? &is->cell : &is->mistakes;
+}
+
+/* ---- texts ------------------------------------------------------------------ */
+
+static char *
+line_of (StudioSamplePicks *self, const StudioEvaluatedSample *s)
+{
+  g_autofree char *loss = studio_format_number (s->loss), *index = studio_format_count ((double)s->index);
+
+  if (studio_evaluation_get (self->model)->n_classes == 0)
+    {
+      g_autofree char *target = studio_format_number (s->target), *predicted = studio_format_number (s->predicted);
+      /* Translators: a sample: its number, true value, predicted value, and loss. */
+      return g_strdup_printf (_ ("%1$s: %2$s, predicted %3$s · loss %4$s"), index, target, predicted, loss);
+    }
+  g_autofree char *target = studio_evaluation_class_name (self->model, (guint)MAX (s->target, 0));
+  g_autofree char *predicted = studio_evaluation_class_name (self->model, (guint)MAX (s->predicted, 0));
+  if (isnan (s->probability))
+    /* Translators: a sample: its number, class, predicted class, and loss. */
+    return g_strdup_printf (_ ("%1$s: %2$s, predicted %3$s · loss %4$s"), index, target, predicted, loss);
+  return g_strdup_printf (_ ("%1$s: %2$s, predicted %3$s with %4$.0f %% · loss %5$s"), index, target, predicted,
+                          100 * s->probability, loss);
+}
+
+static char *
+title_of (StudioSamplePicks *self)
+{
+  const StudioEvaluated *is = studio_evaluation_get (self->model);
+  const StudioEvaluatedPage *page = page_of (self);
+  g_autofree char *n = studio_format_count ((double)page->total);
+
+  if (page->sample == NULL)
+    return g_strdup (self->of_cell ? _ ("Choose a cell to see its samples.") : "");
+  if (!self->of_cell)
+    return is->n_classes > 0 ? g_strdup_printf (_ ("%s mistakes, the highest loss first"), n)
+                             : g_strdup_printf (_ ("%s samples, the highest loss first"), n);
+  g_autofree char *target = studio_evaluation_class_name (self->model, is->target);
+  g_autofree char *predicted = studio_evaluation_class_name (self->model, is->predicted);
+  return is->target == is->predicted
+             ? g_strdup_printf (_ ("%1$s, predicted correctly: %2$s samples"), target, n)
+             : g_strdup_printf (_ ("%1$s predicted as %2$s: %3$s samples"), target, predicted, n);
+}
+
+static void
+fill_lines (StudioSamplePicks *self)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (self->lines)) != NULL)
+    gtk_box_remove (GTK_BOX (self->lines), child);
+  for (guint i = 0; i < self->shown->len; i++)
+    {
+      g_autofree char *text = line_of (self, &g_array_index (self->shown, StudioEvaluatedSample, i));
+      GtkWidget *label = gtk_label_new (text);
+
+      gtk_label_set_xalign (GTK_LABEL (label), 0);
+      gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+      gtk_label_set_max_width_chars (GTK_LABEL (label), 36);
+      gtk_widget_add_css_class (label, "numeric");
+      gtk_box_append (GTK_BOX (self->lines), label);
+    }
+}
+
+/* ---- pictures ----------------------------------------------------------------- */
+
+/* The records have the probability of the predicted class alone; the rest is divided among the others, which the
+ * picture does not show. */
+static void
+give_answers (StudioSamplePicks *self)
+{
+  const StudioEvaluated *is = studio_evaluation_get (self->model);
+  const gint64 shape[] = { self->shown->len, 1, is->n_classes };
+  g_autofree float *value = NULL;
+
+  if (is->n_classes < 2 || is->n_classes > 10000)
+    return;
+  value = g_new (float, (gsize)shape[0] * is->n_classes);
+  for (guint i = 0; i < self->shown->len; i++)
+    {
+      const StudioEvaluatedSample *s = &g_array_index (self->shown, StudioEvaluatedSample, i);
+      const double p = isnan (s->probability) ? 1 : s->probability;
+
+      for (guint c = 0; c < is->n_classes; c++)
+        value[(gsize)i * is->n_classes + c] = (float)(c == s->predicted ? p : (1 - p) / (is->n_classes - 1) * 0.999);
+    }
+  studio_task_picture_take (self->picture, LOOM_ANSWER_PROBABILITIES, shape, value, (gsize)shape[0] * is->n_classes,
+                            is->step, is->epoch);
+}
+
+static void
+read_cb (StudioTaskData *data, const char *why, gpointer owner)
+{
+  StudioSamplePicks *self = owner;
+  const gboolean is_picture = data != NULL && data->kind == LOOM_TASK_VIEW_IMAGES;
+
+  studio_task_picture_set_data (self->picture, data);
+  if (is_picture)
+    give_answers (self);
+  gtk_widget_set_visible (self->view, data != NULL && studio_task_picture_is_list (self->picture));
+  studio_task_view_set_picture (STUDIO_TASK_VIEW (self->view), self->picture);
+}
+
+static void
+read_pictures (StudioSamplePicks *self)
+{
+  g_autofree char *why = NULL;
+  SampleSource source;
+  gint64 index[SHOWN];
+
+  self->serial++;
+  if (!sample_source_init (&source, studio_evaluation_get_document (self->model), &why) || self->shown->len == 0)
+    {
+      gtk_widget_set_visible (self->view, FALSE);
+      sample_source_clear (&source);
+      return;
+    }
+  for (guint i = 0; i < self->shown->len; i++)
+    index[i] = g_array_index (self->shown, StudioEvaluatedSample, i).index;
+  source.query.split = studio_evaluation_get (self->model)->split;
+  source.query.form = STUDIO_TASK_FORM_PREPARED;
+  sample_source_read (&source, index, self->shown->len, G_OBJECT (self), &self->serial, read_cb);
+  sample_source_clear (&source);
+}
+
+/* ---- pages --------------------------------------------------------------------- */
+
+static void
+show (StudioSamplePicks *self)
+{
+  const StudioEvaluatedPage *page = page_of (self);
+  g_autofree char *title = title_of (self);
+  const gint64 from = self->first - page->page * STUDIO_EVALUATED_PAGE_ROWS;
+
+  g_array_set_size (self->shown, 0);
+  for (gint64 i = from; page->sample != NULL && i >= 0 && i < MIN (from + SHOWN, (gint64)page->sample->len); i++)
+    g_array_append_val (self->shown, g_array_index (page->sample, StudioEvaluatedSample, i));
+  gtk_label_set_text (GTK_LABEL (self->title), title);
+  gtk_widget_set_sensitive (self->previous, self->first > 0);
+  gtk_widget_set_sensitive (self->next, self->first + SHOWN < page->total);
+  gtk_widget_set_visible (gtk_widget_get_parent (self->previous), page->total > SHOWN);
+  fill_lines (self);
+  read_pictures (self);
+}
+
+static void
+changed_cb (StudioSamplePicks *self)
+{
+  const StudioEvaluatedPage *page = page_of (self);
+
+  if (page->serial == self->page_serial)
+    return;
+  self->page_serial = page->serial;
+  self->first = CLAMP (self->first, page->page * STUDIO_EVALUATED_PAGE_ROWS,
+                       (page->page + 1) * STUDIO_EVALUATED_PAGE_ROWS - SHOWN);
+  show (self);
+}
+
+static void
+turn (StudioSamplePicks *self, int by)
+{
+  const StudioEvaluated *is = studio_evaluation_get (self->model);
+  const StudioEvaluatedPage *page = page_of (self);
+  const gint64 first = CLAMP (self->first + by * SHOWN, 0, MAX (page->total - 1, 0));
+  const gint64 wanted = first / STUDIO_EVALUATED_PAGE_ROWS;
+
+  self->first = first / SHOWN * SHOWN;
+  if (wanted == page->page)
+    show (self);
+  else if (self->of_cell)
+    studio_evaluation_open_cell (self->model, is->target, is->predicted, wanted);
+  else
+    studio_evaluation_turn_mistakes (self->model, wanted);
+}
+
+static void
+previous_cb (StudioSamplePicks *self)
+{
+  turn (self, -1);
+}
+
+static void
+next_cb (StudioSamplePicks *self)
+{
+  turn (self, 1);
+}
+
+/* ---- the widget ------------------------------------------------------------------ */
+
+static GtkWidget *
+new_button (StudioSamplePicks *self, const char *icon, const char *title, GCallback pressed)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, title);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect_swapped (button, "clicked", pressed, self);
+  return button;
+}
+
+static void
+picks_dispose (GObject *object)
+{
+  StudioSamplePicks *self = STUDIO_SAMPLE_PICKS (object);
+
+  if (self->view != NULL)
+    studio_task_view_set_picture (STUDIO_TASK_VIEW (self->view), NULL);
+  self->view = NULL;
+  g_clear_object (&self->model);
+  g_clear_pointer (&self->picture, studio_task_picture_free);
+  g_clear_pointer (&self->shown, g_array_unref);
+  G_OBJECT_CLASS (studio_sample_picks_parent_class)->dispose (object);
+}
+
+static void
+studio_sample_picks_class_init (StudioSamplePicksClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = picks_dispose;
+}
+
+static void
+studio_sample_picks_init (StudioSamplePicks *self)
+{
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *pages = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  gtk_box_set_spacing (GTK_BOX (self), 6);
+  self->picture = studio_task_picture_new ();
+  self->shown = g_array_new (FALSE, FALSE, sizeof (StudioEvaluatedSample));
+  self->title = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->title), 0);
+  gtk_label_set_wrap (GTK_LABEL (self->title), TRUE);
+  gtk_label_set_max_width_chars (GTK_LABEL (self->title), 36);
+  gtk_widget_set_hexpand (self->title, TRUE);
+  gtk_widget_add_css_class (self->title, "heading");
+  self->previous = new_button (self, "go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb));
+  self->next = new_button (self, "go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb));
+  gtk_box_append (GTK_BOX (pages), self->previous);
+  gtk_box_append (GTK_BOX (pages), self->next);
+  gtk_box_append (GTK_BOX (head), self->title);
+  gtk_box_append (GTK_BOX (head), pages);
+  gtk_box_append (GTK_BOX (self), head);
+  self->view = GTK_WIDGET (studio_task_view_new ());
+  gtk_widget_set_visible (self->view, FALSE);
+  gtk_box_append (GTK_BOX (self), self->view);
+  self->lines = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
+  gtk_box_append (GTK_BOX (self), self->lines);
+}
+
+GtkWidget *
+studio_sample_picks_new (StudioEvaluation *model, gboolean of_cell)
+{
+  StudioSamplePicks *self = g_object_new (STUDIO_TYPE_SAMPLE_PICKS, NULL);
+
+  self->model = g_object_ref (model);
+  self->of_cell = of_cell;
+  g_signal_connect_object (model, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  show (self);
+  return GTK_WIDGET (self);
+}
+
+guint
+studio_sample_picks_n (StudioSamplePicks *self)
+{
+  return self->shown->len;
+}

@@ -1,0 +1,790 @@
+/* One pin; see the header.
+ *
+ * A pin sends its next request after the last reply has arrived and a tenth of a second has passed, so a slow worker or
+ * a large tensor lowers the rate instead of filling a queue; only a key does not wait. When the run pauses, each pin
+ * sends one more request, so that its value belongs to the step that the panel shows. Values are from before the update
+ * of their step, as its loss is. */
+#include "ui/pins/pin.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/pins/pin-frame.h"
+#include "ui/pins/studio-pin-labels.h"
+
+#define INTERVAL_US (G_USEC_PER_SEC / 10)
+#define MAX_BYTES   (512 * 512 * 4)
+
+struct _Pin
+{
+  PinOwner owner;
+  gatomicrefcount refs; /* held by the list and by each request */
+  guint64 serial;
+  char *tensor, *node_path, *title;
+  char *rows, *columns; /* ports with the words of both axes, as in the file; NULL: none named */
+  PinSubject subject;
+  gsize known_rank; /* of the last value; 0: none so far */
+  gint64 known[LOOM_SHAPE_MAX_RANK];
+  gint64 index[LOOM_SHAPE_MAX_RANK];
+  const StudioPinKind *kind;
+  PinScale colors;
+  int width, height;
+  StudioPinLabels *labels;
+  StudioPinView *view;
+  GtkWidget *frame;
+  GtkWidget *task_watch; /* mapped while predictions for the decision surface are wanted; NULL: without a task */
+  GSimpleActionGroup *actions;
+  gboolean is_enlarged, is_docked;
+  gboolean in_flight, wanted, is_urgent, gone;
+  gboolean before_update; /* the run is paused and the value is from before the step's update */
+  gint64 last_request;
+  guint timer;
+};
+
+static void pull (Pin *self);
+
+static Pin *
+pin_ref (Pin *self)
+{
+  g_atomic_ref_count_inc (&self->refs);
+  return self;
+}
+
+void
+pin_unref (Pin *self)
+{
+  if (!g_atomic_ref_count_dec (&self->refs))
+    return;
+  g_clear_object (&self->frame);
+  g_clear_object (&self->actions);
+  g_clear_pointer (&self->labels, studio_pin_labels_free);
+  g_free (self->tensor);
+  g_free (self->title);
+  g_free (self->node_path);
+  g_free (self->rows);
+  g_free (self->columns);
+  g_free (self);
+}
+
+/* ---- axes ------------------------------------------------------------------------ */
+
+/* The number of last axes that the kind draws whole. Samples are chosen, unless they are rows of a matrix. */
+static gsize
+whole_axes (const Pin *self)
+{
+  const gsize rank = self->subject.rank, outer = self->subject.is_weight ? 0 : self->subject.n_loops + 1;
+  gsize n = self->kind->n_whole;
+
+  if (self->kind->summary != NULL)
+    return rank;
+  if (n > 2)
+    n = MAX (2, MIN (n, rank > outer ? rank - outer : 0));
+  return MIN (n, rank);
+}
+
+/* The axes of which one element is chosen, the last one first. */
+static gsize
+chosen_axes (const Pin *self, gsize axes[LOOM_SHAPE_MAX_RANK])
+{
+  const gsize rank = self->subject.rank, whole = whole_axes (self);
+  gsize n = 0;
+
+  if (self->kind->chooses_tile && whole >= 3 && self->kind->summary == NULL)
+    axes[n++] = rank - 3;
+  for (gsize axis = rank - whole; axis > 0; axis--)
+    axes[n++] = axis - 1;
+  return n;
+}
+
+/* "channel 3 of 16 · sample 1". */
+static char *
+name_chosen (const Pin *self)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  gsize axes[LOOM_SHAPE_MAX_RANK];
+  const gsize n = chosen_axes (self, axes);
+
+  for (gsize k = 0; k < n; k++)
+    {
+      const gsize a = axes[k];
+      const int at = (int)self->index[a] + 1;
+      const char *name = pin_subject_axis (&self->subject, a);
+
+      g_string_append (text, k > 0 ? " · " : "");
+      if (k == 0 && self->subject.dims[a] > 0)
+        /* Translators: an element of an axis of a tensor: "channel 3 of 16". */
+        g_string_append_printf (text, _ ("%1$s %2$d of %3$d"), name, at, (int)self->subject.dims[a]);
+      else
+        g_string_append_printf (text, "%s %d", name, at);
+    }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* One number for each leading dimension: an element, or -1 for all. */
+static GVariant *
+index_for_worker (const Pin *self)
+{
+  const gsize rank = self->subject.rank, lead = rank > 2 ? rank - 2 : 0, whole = whole_axes (self);
+  gint64 index[LOOM_SHAPE_MAX_RANK];
+
+  for (gsize d = 0; d < lead; d++)
+    index[d] = d + whole < rank ? self->index[d] : -1;
+  return g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, index, lead, sizeof *index);
+}
+
+/* ---- words of the axes --------------------------------------------------------------- */
+
+/* The first port of a data set with tokens, B × T. (transfer full) */
+static char *
+find_tokens (const LoomNet *net)
+{
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (net, i);
+
+      if (loom_net_is_dataset (net, i) && n->typed && n->n_outputs > 0 && n->output[0].dtype == LOOM_I64
+          && n->output[0].shape.rank == 2)
+        return loom_net_port_name (net, i, 0);
+    }
+  return NULL;
+}
+
+/* Ports that the file does not name: tokens on both axes of attention, all tokens on an embedding, and the words of the
+ * sentence itself. */
+static void
+make_labels (Pin *self, GFunc changed)
+{
+  g_autofree char *tokens = find_tokens (studio_document_get_net (self->owner.document));
+  g_autofree char *all = tokens != NULL ? g_strconcat (tokens, "#*", NULL) : NULL;
+  const char *rows = self->rows, *columns = self->columns;
+
+  if (self->subject.is_attention && rows == NULL && columns == NULL)
+    rows = columns = tokens;
+  if (self->subject.is_embedding && rows == NULL)
+    rows = all;
+  if (self->subject.is_integer && columns == NULL && self->subject.rank == 2)
+    columns = pin_tensor_name (self->tensor);
+  g_clear_pointer (&self->labels, studio_pin_labels_free);
+  self->labels = studio_pin_labels_new (rows, columns, changed, self);
+}
+
+/* Labels are shown with the next value; for a paused run it is requested. */
+static void
+labels_changed_cb (gpointer labels, gpointer data)
+{
+  Pin *self = data;
+
+  self->is_urgent = TRUE;
+  pull (self);
+}
+
+/* The sample whose words are wanted. */
+static gint64
+chosen_sample (const Pin *self)
+{
+  gsize axes[LOOM_SHAPE_MAX_RANK];
+  const gsize n = chosen_axes (self, axes);
+
+  for (gsize k = 0; k < n; k++)
+    if (axes[k] == self->subject.n_loops && !self->subject.is_weight)
+      return self->index[axes[k]];
+  return 0;
+}
+
+/* ---- values -------------------------------------------------------------------------- */
+
+static void
+show_nothing (Pin *self, const char *why)
+{
+  studio_pin_view_clear (self->view, self->title, why);
+  gtk_widget_set_tooltip_text (self->frame, why);
+}
+
+static void
+update_steps (Pin *self)
+{
+  gsize axes[LOOM_SHAPE_MAX_RANK];
+
+  g_simple_action_set_enabled (G_SIMPLE_ACTION (g_action_map_lookup_action (G_ACTION_MAP (self->actions), "step")),
+                               chosen_axes (self, axes) > 0);
+}
+
+static void
+learn_shape (Pin *self, GVariant *full_shape)
+{
+  gsize rank;
+  const gint64 *dims = g_variant_get_fixed_array (full_shape, &rank, sizeof *dims);
+
+  if (rank > LOOM_SHAPE_MAX_RANK)
+    return;
+  pin_subject_set_shape (&self->subject, rank, dims);
+  self->known_rank = rank;
+  for (gsize d = 0; d < rank; d++)
+    {
+      self->known[d] = dims[d];
+      self->index[d] = CLAMP (self->index[d], 0, MAX (0, dims[d] - 1));
+    }
+  update_steps (self);
+}
+
+static char *
+name_step (Pin *self, gint64 updates, gint64 *step)
+{
+  if (!self->subject.is_update)
+    return studio_run_dup_when (self->owner.run, updates, step);
+  *step = updates + 1;
+  return g_strdup_printf (_ ("step %d"), (int)*step);
+}
+
+static void
+show_values (Pin *self, gint64 updates, GVariant *shape, GVariant *data)
+{
+  gint64 step;
+  g_autofree char *when = name_step (self, updates, &step), *where = name_chosen (self);
+  g_autoptr (PinValue) value = pin_value_new (self->title, where, when, step);
+  gsize rank, bytes;
+  const gint64 *dims = g_variant_get_fixed_array (shape, &rank, sizeof *dims);
+  const float *values = g_variant_get_fixed_array (data, &bytes, 1);
+  const PinSubject *s = &self->subject;
+
+  if (!pin_value_set (value, rank, dims, values, bytes / sizeof (float)))
+    return;
+  value->full_rank = s->rank;
+  for (gsize d = 0; d < s->rank; d++)
+    {
+      value->full[d] = s->dims[d];
+      value->index[d] = self->index[d];
+      value->axis[d] = pin_subject_axis (s, d);
+    }
+  value->row_labels = g_strdupv ((char **)studio_pin_labels_rows (self->labels));
+  value->column_labels = g_strdupv ((char **)studio_pin_labels_columns (self->labels));
+  value->plane = self->owner.task != NULL ? studio_task_get_picture (self->owner.task) : NULL;
+  if (self->kind->n_whole == 1 && self->kind->summary == NULL)
+    pin_value_choose_row (value);
+  studio_pin_view_take (self->view, g_steal_pointer (&value));
+  self->before_update = step > updates;
+  const char *problem = studio_pin_labels_problem (self->labels);
+  gtk_widget_set_tooltip_text (self->frame, problem != NULL && self->rows != NULL ? problem : NULL);
+}
+
+static void
+snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Pin *self = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) shape = NULL;
+  g_autoptr (GVariant) full_shape = NULL;
+  g_autoptr (GVariant) values = NULL;
+  gint64 updates = 0;
+  const gboolean done = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &updates, &shape,
+                                                                   &full_shape, &values, result, &error);
+
+  self->in_flight = FALSE;
+  if (!self->gone)
+    {
+      if (done)
+        {
+          learn_shape (self, full_shape);
+          studio_pin_labels_request (self->labels, LOOM_BUS_WORKER1 (source), chosen_sample (self));
+          show_values (self, updates, shape, values);
+        }
+      else
+        {
+          g_dbus_error_strip_remote_error (error);
+          show_nothing (self, error->message);
+        }
+      if (self->wanted)
+        pull (self);
+    }
+  pin_unref (self);
+}
+
+static gboolean
+timer_cb (gpointer data)
+{
+  Pin *self = data;
+
+  self->timer = 0;
+  pull (self);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+can_request (const Pin *self)
+{
+  const StudioRunState state = studio_run_get_state (self->owner.run);
+
+  return studio_run_get_proxy (self->owner.run) != NULL && state != STUDIO_RUN_STARTING && state != STUDIO_RUN_IDLE
+         && state != STUDIO_RUN_FAILED && !self->in_flight;
+}
+
+static void
+pull (Pin *self)
+{
+  const gint64 wait = self->is_urgent ? 0 : self->last_request + INTERVAL_US - g_get_monotonic_time ();
+
+  self->wanted = TRUE;
+  if (!can_request (self) || (self->timer != 0 && !self->is_urgent))
+    return;
+  if (!studio_document_run_has (self->owner.document, self->node_path))
+    {
+      show_nothing (self, NULL);
+      return;
+    }
+  if (wait > 0)
+    {
+      self->timer = g_timeout_add ((guint)(wait / 1000) + 1, timer_cb, self);
+      return;
+    }
+  g_clear_handle_id (&self->timer, g_source_remove);
+  self->wanted = self->is_urgent = FALSE;
+  self->in_flight = TRUE;
+  self->last_request = g_get_monotonic_time ();
+  g_autofree char *port = g_strconcat (self->kind->summary != NULL ? self->kind->summary : "", self->tensor, NULL);
+  loom_bus_worker1_call_get_snapshot (studio_run_get_proxy (self->owner.run), port, index_for_worker (self), MAX_BYTES,
+                                      NULL, snapshot_cb, pin_ref (self));
+}
+
+void
+pin_pull (Pin *self)
+{
+  pull (self);
+}
+
+void
+pin_begin_run (Pin *self)
+{
+  studio_pin_view_forget (self->view);
+  show_nothing (self, NULL);
+}
+
+/* ---- the element ------------------------------------------------------------------------ */
+
+static LoomElement *
+element_of (const Pin *self)
+{
+  return loom_graph_by_serial (studio_document_get_graph (self->owner.document), self->serial);
+}
+
+/* Sets attributes in one step of history; those in the namespace declare it. Steps with the same key are one. */
+static void
+edit (Pin *self, const char *name, const char *key, ...)
+{
+  LoomElement *element = element_of (self);
+  const char *attribute;
+  va_list list;
+
+  if (element == NULL)
+    return;
+  studio_document_begin (self->owner.document, name);
+  va_start (list, key);
+  while ((attribute = va_arg (list, const char *)) != NULL)
+    {
+      const char *value = va_arg (list, const char *);
+
+      if (g_strcmp0 (loom_element_get (element, attribute), value) == 0)
+        continue;
+      if (strchr (attribute, ':') != NULL && loom_element_get (element, PIN_XMLNS) == NULL)
+        studio_document_edit (self->owner.document, loom_edit_set (element, PIN_XMLNS, PIN_NAMESPACE));
+      studio_document_edit (self->owner.document, loom_edit_set (element, attribute, value));
+    }
+  va_end (list);
+  if (key != NULL)
+    studio_document_merge_visit (self->owner.document, key);
+  studio_document_end (self->owner.document);
+}
+
+/* ---- commands ----------------------------------------------------------------------------- */
+
+static void
+kind_cb (GSimpleAction *action, GVariant *value, gpointer data)
+{
+  Pin *self = data;
+  const StudioPinKind *kind = studio_pin_kind_find (g_variant_get_string (value, NULL));
+  g_autofree char *width = g_strdup_printf ("%d", MAX (self->width, kind->width));
+  g_autofree char *height = g_strdup_printf ("%d", MAX (self->height, kind->height));
+
+  if (kind != self->kind)
+    edit (self, _ ("Change the kind of a pin"), "pin-kind", "kind", kind->name, "width", width, "height", height, NULL);
+}
+
+static void
+tensor_cb (GSimpleAction *action, GVariant *value, gpointer data)
+{
+  Pin *self = data;
+  const char *tensor = g_variant_get_string (value, NULL);
+  PinSubject subject;
+
+  if (g_str_equal (tensor, self->tensor))
+    return;
+  pin_subject_init (&subject, studio_document_get_net (self->owner.document), tensor);
+  g_autoptr (GPtrArray) kinds = studio_pin_kinds_for (&subject);
+  const StudioPinKind *kind = kinds->pdata[0];
+  g_autofree char *width = g_strdup_printf ("%d", MAX (self->width, kind->width));
+  g_autofree char *height = g_strdup_printf ("%d", MAX (self->height, kind->height));
+  edit (self, _ ("Watch another tensor"), NULL, "tensor", tensor, "kind", kind->name, "width", width, "height", height,
+        "rows", NULL, "columns", NULL, PIN_INDEX, NULL, NULL);
+}
+
+static void
+colors_cb (GSimpleAction *action, GVariant *value, gpointer data)
+{
+  const char *word = g_variant_get_string (value, NULL);
+
+  edit (data, _ ("Change the colours of a pin"), NULL, PIN_COLORS,
+        pin_scale_find (word) == PIN_SCALE_LINEAR ? NULL : word, NULL);
+}
+
+/* What is chosen is shown at once, and the file says it. */
+static void
+choose (Pin *self, gsize axis, gint64 element)
+{
+  const gint64 size = self->subject.dims[axis];
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  element = CLAMP (element, 0, MAX (0, size - 1));
+  if (element == self->index[axis])
+    return;
+  self->index[axis] = element;
+  for (gsize d = 0; d < self->subject.rank; d++)
+    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, d > 0 ? "," : "", self->index[d]);
+  self->is_urgent = TRUE;
+  pull (self);
+  edit (self, _ ("Look at another part"), "pin-index", PIN_INDEX, text->str, NULL);
+}
+
+static void
+step_cb (GSimpleAction *action, GVariant *value, gpointer data)
+{
+  Pin *self = data;
+  gsize axes[LOOM_SHAPE_MAX_RANK];
+  int from_last, by;
+
+  g_variant_get (value, "(ii)", &from_last, &by);
+  if (from_last >= 0 && (gsize)from_last < chosen_axes (self, axes))
+    choose (self, axes[from_last], self->index[axes[from_last]] + by);
+}
+
+static void
+tile_cb (StudioPinView *view, gint64 tile, Pin *self)
+{
+  gsize axes[LOOM_SHAPE_MAX_RANK];
+
+  if (chosen_axes (self, axes) > 0)
+    choose (self, axes[0], tile);
+}
+
+/* While the drag goes on only the view follows. */
+static void
+resize_cb (GSimpleAction *action, GVariant *value, gpointer data)
+{
+  Pin *self = data;
+  const double shown = MAX (1, gtk_widget_get_width (GTK_WIDGET (self->view)));
+  int natural, x, y;
+  gboolean is_over;
+
+  g_variant_get (value, "(iib)", &x, &y, &is_over);
+  gtk_widget_measure (GTK_WIDGET (self->view), GTK_ORIENTATION_HORIZONTAL, -1, NULL, &natural, NULL, NULL);
+  self->width = CLAMP (self->width + (int)(x * natural / shown), 112, 1200);
+  self->height = CLAMP (self->height + (int)(y * natural / shown), 56, 900);
+  studio_pin_view_set_size (self->view, self->width, self->height);
+  if (!is_over)
+    return;
+  g_autofree char *width = g_strdup_printf ("%d", self->width), *height = g_strdup_printf ("%d", self->height);
+  edit (self, _ ("Resize a pin"), "pin-size", "width", width, "height", height, NULL);
+}
+
+static void
+enlarged_cb (GSimpleAction *action, GVariant *value, gpointer data)
+{
+  Pin *self = data;
+
+  pin_enlarge (self, !self->is_enlarged);
+}
+
+void
+pin_enlarge (Pin *self, gboolean enlarged)
+{
+  GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self->actions), "enlarged");
+
+  if (enlarged == self->is_enlarged)
+    return;
+  self->is_enlarged = enlarged;
+  g_simple_action_set_state (G_SIMPLE_ACTION (action), g_variant_new_boolean (enlarged));
+  self->owner.placed (self, self->owner.data);
+}
+
+static void
+docked_cb (GSimpleAction *action, GVariant *value, gpointer data)
+{
+  Pin *self = data;
+
+  pin_enlarge (self, FALSE);
+  edit (self, _ ("Dock a pin"), NULL, PIN_DOCKED, self->is_docked ? NULL : "true", NULL);
+}
+
+static void
+save_cb (GSimpleAction *action, GVariant *value, gpointer data)
+{
+  Pin *self = data;
+
+  self->owner.save (self, g_variant_get_string (value, NULL), self->owner.data);
+}
+
+static void
+close_cb (GSimpleAction *action, GVariant *value, gpointer data)
+{
+  Pin *self = data;
+  LoomElement *element = element_of (self);
+
+  if (element == NULL)
+    return;
+  studio_document_begin (self->owner.document, _ ("Stop watching"));
+  studio_document_edit (self->owner.document, loom_edit_remove (element));
+  studio_document_end (self->owner.document);
+}
+
+static const GActionEntry entries[] = {
+  { .name = "kind", .activate = kind_cb, .parameter_type = "s", .state = "''" },
+  { .name = "tensor", .activate = tensor_cb, .parameter_type = "s", .state = "''" },
+  { .name = "colors", .activate = colors_cb, .parameter_type = "s", .state = "'linear'" },
+  { .name = "step", .activate = step_cb, .parameter_type = "(ii)" },
+  { .name = "resize", .activate = resize_cb, .parameter_type = "(iib)" },
+  { .name = "enlarged", .activate = enlarged_cb, .state = "false" },
+  { .name = "docked", .activate = docked_cb, .state = "false" },
+  { .name = "save", .activate = save_cb, .parameter_type = "s" },
+  { .name = "close", .activate = close_cb },
+};
+
+static void
+set_state (Pin *self, const char *name, GVariant *state)
+{
+  g_simple_action_set_state (G_SIMPLE_ACTION (g_action_map_lookup_action (G_ACTION_MAP (self->actions), name)), state);
+}
+
+static GPtrArray *
+list_kinds (gpointer data)
+{
+  return studio_pin_kinds_for (&((Pin *)data)->subject);
+}
+
+static char **
+list_tensors (gpointer data)
+{
+  Pin *self = data;
+  const LoomNet *net = studio_document_get_net (self->owner.document);
+  g_auto (GStrv) names = pin_tensors_of_node (net, self->node_path);
+  g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
+  static const char *const prefixes[] = { "", PIN_GRADIENT, PIN_UPDATE };
+
+  for (guint p = 0; p < G_N_ELEMENTS (prefixes); p++)
+    for (guint i = 0; names[i] != NULL; i++)
+      {
+        g_autofree char *tensor = g_strconcat (prefixes[p], names[i], NULL);
+        PinSubject subject;
+
+        pin_subject_init (&subject, net, tensor);
+        if (!subject.is_update || subject.is_weight)
+          g_strv_builder_add (list, tensor);
+      }
+  return g_strv_builder_end (list);
+}
+
+/* ---- construction ---------------------------------------------------------------------------- */
+
+static int
+read_size (const LoomElement *element, const char *attribute, int otherwise)
+{
+  const char *text = loom_element_get (element, attribute);
+
+  return text != NULL ? (int)CLAMP (g_ascii_strtod (text, NULL), 40, 1200) : otherwise;
+}
+
+static void
+read_index (Pin *self, const char *text)
+{
+  g_auto (GStrv) numbers = g_strsplit (text != NULL ? text : "", ",", LOOM_SHAPE_MAX_RANK);
+
+  memset (self->index, 0, sizeof self->index);
+  for (guint d = 0; numbers[d] != NULL; d++)
+    self->index[d] = MAX (0, g_ascii_strtoll (numbers[d], NULL, 10));
+}
+
+static void
+set_string (char **string, const char *value)
+{
+  g_free (*string);
+  *string = g_strdup (value);
+}
+
+static void
+read_subject (Pin *self)
+{
+  pin_subject_init (&self->subject, studio_document_get_net (self->owner.document), self->tensor);
+  if (self->rows != NULL && self->columns != NULL && self->subject.rank >= 2)
+    self->subject.is_attention = TRUE;
+  self->subject.has_plane
+      = self->owner.task != NULL && studio_task_get_kind (self->owner.task) == LOOM_TASK_VIEW_PLANE;
+  if (self->known_rank > 0)
+    pin_subject_set_shape (&self->subject, self->known_rank, self->known);
+}
+
+/* Tensor and labels. */
+static void
+read_tensor (Pin *self, const LoomElement *element)
+{
+  const char *tensor = loom_element_get (element, "tensor");
+  const char *rows = loom_element_get (element, "rows"), *columns = loom_element_get (element, "columns");
+
+  if (self->labels != NULL && g_strcmp0 (tensor, self->tensor) == 0 && g_strcmp0 (rows, self->rows) == 0
+      && g_strcmp0 (columns, self->columns) == 0)
+    {
+      read_subject (self);
+      return;
+    }
+  g_free (self->title);
+  set_string (&self->tensor, tensor);
+  set_string (&self->rows, rows);
+  set_string (&self->columns, columns);
+  self->title = pin_tensor_title (tensor);
+  self->known_rank = 0;
+  read_subject (self);
+  make_labels (self, labels_changed_cb);
+  studio_pin_view_forget (self->view);
+  show_nothing (self, NULL);
+  set_state (self, "tensor", g_variant_new_string (tensor));
+}
+
+static void
+read_kind (Pin *self, const LoomElement *element)
+{
+  const StudioPinKind *kind = studio_pin_kind_find (loom_element_get (element, "kind"));
+
+  self->kind = kind;
+  if (kind != studio_pin_view_get_kind (self->view))
+    {
+      studio_pin_view_set_kind (self->view, kind);
+      self->is_urgent = TRUE;
+    }
+  if (self->task_watch != NULL)
+    gtk_widget_set_visible (self->task_watch, kind->draws_plane);
+  set_state (self, "kind", g_variant_new_string (kind->name));
+}
+
+gboolean
+pin_sync (Pin *self, const LoomElement *element)
+{
+  const gboolean was_docked = self->is_docked;
+  g_autofree char *node = pin_tensor_node (studio_document_get_net (self->owner.document),
+                                           loom_element_get (element, "tensor"));
+  const gboolean is_same = g_strcmp0 (node, self->node_path) == 0;
+
+  if (!is_same)
+    set_string (&self->node_path, node);
+  read_kind (self, element);
+  read_tensor (self, element);
+  read_index (self, loom_element_get (element, PIN_INDEX));
+  self->colors = pin_scale_find (loom_element_get (element, PIN_COLORS));
+  studio_pin_view_set_colors (self->view, self->colors);
+  set_state (self, "colors", g_variant_new_string (pin_scale_word (self->colors)));
+  self->width = read_size (element, "width", self->kind->width);
+  self->height = read_size (element, "height", self->kind->height);
+  studio_pin_view_set_size (self->view, self->width, self->height);
+  self->is_docked = g_strcmp0 (loom_element_get (element, PIN_DOCKED), "true") == 0;
+  set_state (self, "docked", g_variant_new_boolean (self->is_docked));
+  update_steps (self);
+  if (is_same && was_docked != self->is_docked)
+    self->owner.placed (self, self->owner.data);
+  return is_same;
+}
+
+/* The task computes predictions only while a widget that it watches is on screen. */
+static void
+watch_task (Pin *self)
+{
+  self->task_watch = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  gtk_widget_set_can_target (self->task_watch, FALSE);
+  gtk_overlay_add_overlay (GTK_OVERLAY (self->frame), self->task_watch);
+  studio_task_watch (self->owner.task, self->task_watch);
+  g_signal_connect_object (self->owner.task, "changed", G_CALLBACK (gtk_widget_queue_draw), self->view,
+                           G_CONNECT_SWAPPED);
+}
+
+Pin *
+pin_new (const PinOwner *owner, const LoomElement *element)
+{
+  Pin *self = g_new0 (Pin, 1);
+  const StudioPinKind *kind = studio_pin_kind_find (loom_element_get (element, "kind"));
+  const PinFrameLists lists = { list_kinds, list_tensors, self };
+
+  g_atomic_ref_count_init (&self->refs);
+  self->owner = *owner;
+  self->serial = loom_element_serial (element);
+  self->actions = g_simple_action_group_new ();
+  g_action_map_add_action_entries (G_ACTION_MAP (self->actions), entries, G_N_ELEMENTS (entries), self);
+  self->view = studio_pin_view_new (kind);
+  g_signal_connect (self->view, "choose", G_CALLBACK (tile_cb), self);
+  self->frame = g_object_ref_sink (pin_frame_new (self->view, G_ACTION_GROUP (self->actions), &lists));
+  if (owner->task != NULL)
+    watch_task (self);
+  pin_sync (self, element);
+  return self;
+}
+
+void
+pin_detach (Pin *self)
+{
+  self->gone = TRUE;
+  g_clear_handle_id (&self->timer, g_source_remove);
+  g_clear_pointer (&self->labels, studio_pin_labels_free);
+  g_signal_handlers_disconnect_by_data (self->view, self);
+  pin_frame_detach (self->frame);
+}
+
+void
+pin_set_text_scale (Pin *self, double scale)
+{
+  studio_pin_view_set_text_scale (self->view, scale);
+}
+
+guint64
+pin_serial (const Pin *self)
+{
+  return self->serial;
+}
+
+GtkWidget *
+pin_get_frame (const Pin *self)
+{
+  return self->frame;
+}
+
+StudioPinView *
+pin_get_view (const Pin *self)
+{
+  return self->view;
+}
+
+const char *
+pin_get_tensor (const Pin *self)
+{
+  return self->tensor;
+}
+
+const char *
+pin_get_node (const Pin *self)
+{
+  return self->node_path;
+}
+
+gboolean
+pin_is_enlarged (const Pin *self)
+{
+  return self->is_enlarged;
+}
+
+gboolean
+pin_is_docked (const Pin *self)
+{
+  return self->is_docked;
+}
