@@ -45,7 +45,8 @@ memory_cb (LoomTrainer *trainer, gpointer data)
 static void
 fail (GError *error)
 {
-  fprintf (stderr, "bench-watching: %s\n", error != NULL ? error->message : "usage: bench-watching GRAPH STEPS TENSOR…");
+  fprintf (stderr, "bench-watching: %s\n",
+           error != NULL ? error->message : "usage: bench-watching GRAPH STEPS TENSOR…");
   exit (1);
 }
 
@@ -63,7 +64,7 @@ main (int argc, char **argv)
   g_autoptr (LoomGraph) graph = loom_graph_read_file (argv[1], faults, &error);
   if (graph == NULL)
     fail (error);
-  g_autofree double *cost = g_new0 (double, (gsize)argc * ROUNDS);
+  g_autofree double *cost = g_new0 (double, (gsize)argc *ROUNDS);
   /* A trainer for each tensor, because tensors that were requested before are computed with it. */
   for (int round = 0; round < ROUNDS; round++)
     for (int i = 3; i < argc; i++)

@@ -294,8 +294,10 @@ test_colormap (void)
   g_assert_cmpuint (studio_colormap_signed (0), ==, 0xffffffffu);
   for (int i = 1; i <= 50; i++)
     {
-      g_assert_cmpfloat (luminance (studio_colormap_signed (i / 50.)), <, luminance (studio_colormap_signed ((i - 1) / 50.)));
-      g_assert_cmpfloat (luminance (studio_colormap_signed (-i / 50.)), <, luminance (studio_colormap_signed ((1 - i) / 50.)));
+      g_assert_cmpfloat (luminance (studio_colormap_signed (i / 50.)), <,
+                         luminance (studio_colormap_signed ((i - 1) / 50.)));
+      g_assert_cmpfloat (luminance (studio_colormap_signed (-i / 50.)), <,
+                         luminance (studio_colormap_signed ((1 - i) / 50.)));
       /* Blue below and more red above, which stays apart for every kind of colour vision. */
       g_assert_cmpuint (studio_colormap_signed (-i / 50.) & 255, >, studio_colormap_signed (i / 50.) & 255);
     }

@@ -43,7 +43,12 @@ draw (const StudioPinKind *kind, PinValue *value, const PinHistory *history, int
   cairo_surface_t *image = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
   cairo_t *cr = cairo_create (image);
   PangoContext *context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
-  PinDrawing d = { .value = value, .history = history, .cr = cr, .context = context, .scale = 1, .cell = -1,
+  PinDrawing d = { .value = value,
+                   .history = history,
+                   .cr = cr,
+                   .context = context,
+                   .scale = 1,
+                   .cell = -1,
                    .room = { 4, 4, width - 8, height - 8 } };
   guint n = 0;
 
@@ -52,7 +57,8 @@ draw (const StudioPinKind *kind, PinValue *value, const PinHistory *history, int
   cairo_surface_flush (image);
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++)
-      n += ((guint32 *)(void *)(cairo_image_surface_get_data (image) + y * cairo_image_surface_get_stride (image)))[x] != 0;
+      n += ((guint32 *)(void *)(cairo_image_surface_get_data (image) + y * cairo_image_surface_get_stride (image)))[x]
+           != 0;
   /* A cell is found where its rectangle is, unless another kind of place stands for it (a line between two words). */
   for (gsize cell = 0; cell < studio_pin_n_cells (kind, &d); cell += 1 + studio_pin_n_cells (kind, &d) / 40)
     {
@@ -60,7 +66,8 @@ draw (const StudioPinKind *kind, PinValue *value, const PinHistory *history, int
       PinRect at;
 
       g_assert_cmpuint (strlen (words), >, 0);
-      if (value->rank > MAX (2, kind->n_whole) || kind->cell_rect == NULL || !kind->cell_rect (&d, cell, &at) || at.width < 1 || at.height < 1)
+      if (value->rank > MAX (2, kind->n_whole) || kind->cell_rect == NULL || !kind->cell_rect (&d, cell, &at)
+          || at.width < 1 || at.height < 1)
         continue;
       g_assert_cmpfloat (at.x, >=, -5);
       g_assert_cmpfloat (at.x + at.width, <=, width + 5);
@@ -79,8 +86,9 @@ static const struct
 {
   gsize rank;
   gint64 dims[4];
-} shapes[] = { { 0, { 0 } },       { 1, { 7 } },           { 2, { 3, 4 } },         { 2, { 1, 1 } },
-               { 2, { 6, 784 } },  { 2, { 1, MAX_VALUES } }, { 3, { 4, 6, 6 } },      { 4, { 2, 3, 5, 5 } } };
+} shapes[] = { { 0, { 0 } },       { 1, { 7 } },         { 2, { 3, 4 } },
+               { 2, { 1, 1 } },    { 2, { 6, 784 } },    { 2, { 1, MAX_VALUES } },
+               { 3, { 4, 6, 6 } }, { 4, { 2, 3, 5, 5 } } };
 
 static void
 test_every_kind (void)

@@ -316,9 +316,9 @@ test_words (Fixture *f, gconstpointer data)
 
 #define PINNED                                                                                                         \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\"/>"            \
-  "<node id=\"hidden\" op=\"linear\" out_features=\"12\"/><node id=\"act\" op=\"tanh\"/>"                             \
-  "<node id=\"cube\" op=\"reshape\" shape=\"B,2,2,3\"/><node id=\"flat\" op=\"flatten\"/>"                            \
-  "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"                    \
+  "<node id=\"hidden\" op=\"linear\" out_features=\"12\"/><node id=\"act\" op=\"tanh\"/>"                              \
+  "<node id=\"cube\" op=\"reshape\" shape=\"B,2,2,3\"/><node id=\"flat\" op=\"flatten\"/>"                             \
+  "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
   "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"cube\"/>"            \
   "<wire from=\"cube\" to=\"flat\"/><wire from=\"flat\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/>"      \
   "<wire from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"32\" "     \

@@ -19,7 +19,8 @@ typedef struct
 } StudioExporter;
 
 /* A pin, as svg, png or csv. */
-void studio_exporter_write_pin (const StudioExporter *self, StudioPinView *view, const char *tensor, const char *suffix);
+void
+studio_exporter_write_pin (const StudioExporter *self, StudioPinView *view, const char *tensor, const char *suffix);
 /* The picture of the selected node, else the first, as SVG. */
 void studio_exporter_write_map (const StudioExporter *self);
 /* what: "loss.svg", "metric.csv". */

@@ -36,8 +36,8 @@ describe_strongest (const PinDrawing *d)
       best = i;
   g_autofree char *from = token_or_number (pin_value_row_label (v, best / columns), best / columns);
   g_autofree char *to = token_or_number (pin_value_column_label (v, best % columns), best % columns);
-  return g_strdup_printf (_ ("%1$d heads; strongest of head %2$d: “%3$s” to “%4$s”, %5$.2f"),
-                          (int)pin_value_tiles (v), (int)head + 1, from, to, weight[best]);
+  return g_strdup_printf (_ ("%1$d heads; strongest of head %2$d: “%3$s” to “%4$s”, %5$.2f"), (int)pin_value_tiles (v),
+                          (int)head + 1, from, to, weight[best]);
 }
 
 static int
@@ -86,8 +86,8 @@ heads_of (const PinDrawing *d, HeatMapLabels *words)
         h.large = (PinRect){ room.x, few.y + few.height + 6, room.width, MAX (1, room.height - few.height - 6) };
     }
   heat_map_labels_set (words, (const char *const *)v->row_labels, (const char *const *)v->column_labels);
-  h.labels = heat_map_labels_fit (words, d->context, d->scale, (guint)rows, (guint)columns, h.large.width,
-                                  h.large.height);
+  h.labels
+      = heat_map_labels_fit (words, d->context, d->scale, (guint)rows, (guint)columns, h.large.width, h.large.height);
   h.cells = (PinRect){ h.large.x + h.labels.x, h.large.y + h.labels.y, h.labels.width, h.labels.height };
   return h;
 }
@@ -116,8 +116,14 @@ heads_draw (const PinDrawing *d)
   heat_map_labels_draw (&words, d->context, &h.labels, (guint)rows, (guint)columns, d->cr);
   cairo_restore (d->cr);
   heat_map_labels_clear (&words);
-  const PinTiles large = { .n = 1, .rows = rows, .columns = columns, .across = 1, .down = 1, .at = h.cells,
-                           .width = h.cells.width / (double)columns, .height = h.cells.height / (double)rows };
+  const PinTiles large = { .n = 1,
+                           .rows = rows,
+                           .columns = columns,
+                           .across = 1,
+                           .down = 1,
+                           .at = h.cells,
+                           .width = h.cells.width / (double)columns,
+                           .height = h.cells.height / (double)rows };
   pin_tiles_draw (d, &large, chosen, &range);
   pin_legend (d, &range);
 }
@@ -233,8 +239,7 @@ words_width (const PinDrawing *d, gboolean targets, double size, gsize stride)
 
   for (gsize i = 0; i < (targets ? pin_value_rows (v) : pin_value_columns (v)); i += stride)
     {
-      g_autofree char *word
-          = token_or_number (targets ? pin_value_row_label (v, i) : pin_value_column_label (v, i), i);
+      g_autofree char *word = token_or_number (targets ? pin_value_row_label (v, i) : pin_value_column_label (v, i), i);
       double width;
 
       pin_text_size (d, word, size, &width, NULL);
@@ -262,7 +267,8 @@ threads_draw (const PinDrawing *d)
   const float *weight = chosen_head (v, &head);
   const double most = greatest (v, weight), size = words_size (d, MAX (rows, columns), d->room.height, &stride);
   const double left = d->room.x + words_width (d, TRUE, size, stride) + 4;
-  const double right = d->room.x + d->room.width - words_width (d, FALSE, size, stride) - 4, middle = (left + right) / 2;
+  const double right = d->room.x + d->room.width - words_width (d, FALSE, size, stride) - 4,
+               middle = (left + right) / 2;
 
   for (gsize r = 0; r < rows; r++)
     for (gsize c = 0; c < columns; c++)

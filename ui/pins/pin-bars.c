@@ -163,8 +163,9 @@ text_fits (const PinSubject *subject)
 
 /* The words as lines; called for each with its place. Stops when the function returns TRUE. */
 static void
-flow (const PinDrawing *d, gboolean (*word) (const PinDrawing *d, gsize i, const char *text, const PinRect *at,
-                                             gpointer data), gpointer data)
+flow (const PinDrawing *d,
+      gboolean (*word) (const PinDrawing *d, gsize i, const char *text, const PinRect *at, gpointer data),
+      gpointer data)
 {
   const PinValue *v = d->value;
   const double line = pin_line (d) * 1.45, gap = 4 * d->scale;
@@ -235,8 +236,8 @@ static gboolean
 is_at (const PinDrawing *d, gsize i, const char *text, const PinRect *at, gpointer data)
 {
   Search *search = data;
-  const gboolean hit = search->x >= at->x && search->x < at->x + at->width && search->y >= at->y
-                       && search->y < at->y + at->height;
+  const gboolean hit
+      = search->x >= at->x && search->x < at->x + at->width && search->y >= at->y && search->y < at->y + at->height;
 
   if (hit)
     search->found = (gint64)i;

@@ -28,7 +28,7 @@ is_finite (const float *row, gsize columns)
 static Rows
 centre (const float *values, gsize n, gsize columns)
 {
-  Rows rows = { g_new0 (double, n * columns), n, columns };
+  Rows rows = { g_new0 (double, n *columns), n, columns };
   g_autofree double *mean = g_new0 (double, columns);
   gsize n_finite = 0;
 

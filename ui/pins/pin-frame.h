@@ -1,9 +1,10 @@
-/* The frame of a pin: the view, its tools (kind, menu, close) while the pointer or the focus is there, its keys, and the
- * grip that is dragged to its size.
+/* The frame of a pin: the view, its tools (kind, menu, close) while the pointer or the focus is there, its keys, and
+ * the grip that is dragged to its size.
  *
- * It changes nothing by itself: it activates the actions of the group "pin" of its owner, which are kind (s), tensor (s),
- * colors (s), step (ii: an axis, counted from the last one that is chosen, and by how many elements), enlarged (b),
- * docked (b), resize (iib: pixels in addition, and whether the drag is over), save (s: the suffix of a file), close. */
+ * It changes nothing by itself: it activates the actions of the group "pin" of its owner, which are kind (s), tensor
+ * (s), colors (s), step (ii: an axis, counted from the last one that is chosen, and by how many elements), enlarged
+ * (b), docked (b), resize (iib: pixels in addition, and whether the drag is over), save (s: the suffix of a file),
+ * close. */
 #pragma once
 
 #include "ui/pins/studio-pin-view.h"

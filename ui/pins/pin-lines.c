@@ -319,8 +319,9 @@ draw_band (const PinDrawing *d, const PinRect *room, double least, double most)
     cairo_line_to (d->cr, x_of (d, room, i),
                    y_of (d, room, least, most, pin_history_get (h, i)[MEAN] + pin_history_get (h, i)[DEVIATION]));
   for (gsize i = h->step->len; i > 0; i--)
-    cairo_line_to (d->cr, x_of (d, room, i - 1),
-                   y_of (d, room, least, most, pin_history_get (h, i - 1)[MEAN] - pin_history_get (h, i - 1)[DEVIATION]));
+    cairo_line_to (
+        d->cr, x_of (d, room, i - 1),
+        y_of (d, room, least, most, pin_history_get (h, i - 1)[MEAN] - pin_history_get (h, i - 1)[DEVIATION]));
   cairo_close_path (d->cr);
   pin_curve_color (d, 1, 0.25);
   cairo_fill (d->cr);

@@ -50,8 +50,8 @@ matrix_paint (const PinDrawing *d, const PinRect *at, const float *values, gsize
 
   for (gsize r = 0; r < rows; r++)
     {
-      const PinRange own = range->scale == PIN_SCALE_ROW ? pin_range (values + r * columns, columns, PIN_SCALE_ROW)
-                                                         : *range;
+      const PinRange own
+          = range->scale == PIN_SCALE_ROW ? pin_range (values + r * columns, columns, PIN_SCALE_ROW) : *range;
       for (gsize c = 0; c < columns; c++)
         pixels[r * columns + c] = pin_range_color (&own, values[r * columns + c]);
     }
@@ -132,8 +132,8 @@ side_of (gint64 inputs)
   return side >= 3 && (gint64)(side * side) == inputs ? side : 0;
 }
 
-/* Of four dimensions, a row of tiles for each element of the first; of three, as fits best; of two, the row of each unit
- * as the picture that it sees. */
+/* Of four dimensions, a row of tiles for each element of the first; of three, as fits best; of two, the row of each
+ * unit as the picture that it sees. */
 static PinTiles
 tiles_of (const PinDrawing *d)
 {

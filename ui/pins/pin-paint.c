@@ -143,7 +143,8 @@ set_rgb (const PinDrawing *d, guint32 rgb, double alpha)
 void
 pin_curve_color (const PinDrawing *d, guint i, double alpha)
 {
-  static const guint32 light[] = { 0x1a5fb4, 0xa34800, 0x5e5c64, 0x0b6e69 }, dark[] = { 0x99c1f1, 0xffa348, 0xc0bfbc, 0x5bc8af };
+  static const guint32 light[] = { 0x1a5fb4, 0xa34800, 0x5e5c64, 0x0b6e69 },
+                       dark[] = { 0x99c1f1, 0xffa348, 0xc0bfbc, 0x5bc8af };
 
   set_rgb (d, (d->dark ? dark : light)[i % G_N_ELEMENTS (light)], alpha);
 }

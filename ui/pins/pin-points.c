@@ -51,8 +51,12 @@ static Points
 points_of (const PinDrawing *d, Project project)
 {
   const double line = pin_line (d);
-  Points p = { .point = project (d->value), .n = pin_value_rows (d->value), .x0 = INFINITY, .y0 = INFINITY,
-               .x1 = -INFINITY, .y1 = -INFINITY };
+  Points p = { .point = project (d->value),
+               .n = pin_value_rows (d->value),
+               .x0 = INFINITY,
+               .y0 = INFINITY,
+               .x1 = -INFINITY,
+               .y1 = -INFINITY };
 
   for (gsize i = 0; i < p.n; i++)
     {
@@ -209,8 +213,9 @@ describe_point (const PinDrawing *d, Project project, gsize cell)
   const gsize i = cell / pin_value_columns (d->value);
   const char *label = pin_value_row_label (d->value, i);
   g_autofree char *x = studio_format_number (p.point[2 * i]), *y = studio_format_number (p.point[2 * i + 1]);
-  g_autofree char *name = label != NULL ? g_strdup_printf ("“%s”", pin_token (label))
-                                        : g_strdup_printf ("%s %zu", d->value->axis[pin_value_axis (d->value, 1)], i + 1);
+  g_autofree char *name = label != NULL
+                              ? g_strdup_printf ("“%s”", pin_token (label))
+                              : g_strdup_printf ("%s %zu", d->value->axis[pin_value_axis (d->value, 1)], i + 1);
 
   g_free (p.point);
   return g_strdup_printf ("%s: (%s, %s) · %s", name, x, y, d->value->title);

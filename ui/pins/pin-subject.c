@@ -192,8 +192,8 @@ letter_axis (char letter)
   {
     char letter;
     const char *name;
-  } names[] = { { 'B', N_ ("sample") },  { 'T', N_ ("position") }, { 'S', N_ ("position") }, { 'C', N_ ("channel") },
-                { 'D', N_ ("depth") },   { 'H', N_ ("row") },      { 'W', N_ ("column") },   { 'L', N_ ("position") } };
+  } names[] = { { 'B', N_ ("sample") }, { 'T', N_ ("position") }, { 'S', N_ ("position") }, { 'C', N_ ("channel") },
+                { 'D', N_ ("depth") },  { 'H', N_ ("row") },      { 'W', N_ ("column") },   { 'L', N_ ("position") } };
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     if (names[i].letter == letter)

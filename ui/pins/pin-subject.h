@@ -17,9 +17,9 @@ typedef struct
   gsize n_loops;                    /* leading axes that count iterations */
   char letter[LOOM_SHAPE_MAX_RANK]; /* of an axis, as in LoomNetAxes; 0: none */
   gboolean is_gradient, is_update;
-  gboolean is_weight;     /* a weight, or its gradient or update */
-  gboolean is_attention;  /* weights of attention: the last two axes are targets and sources */
-  gboolean is_embedding;  /* the table of an embedding: the first axis is of tokens */
+  gboolean is_weight;    /* a weight, or its gradient or update */
+  gboolean is_attention; /* weights of attention: the last two axes are targets and sources */
+  gboolean is_embedding; /* the table of an embedding: the first axis is of tokens */
   gboolean is_integer;
   gboolean is_prediction; /* what the loss compares with targets */
   gboolean has_plane;     /* the prediction has a surface over two inputs */

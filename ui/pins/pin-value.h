@@ -22,11 +22,11 @@ typedef struct
   char *tensor; /* "conv1.weight", "grad:conv1" */
   gsize full_rank;
   gint64 full[LOOM_SHAPE_MAX_RANK];
-  gint64 index[LOOM_SHAPE_MAX_RANK];    /* the chosen element of each axis */
+  gint64 index[LOOM_SHAPE_MAX_RANK];     /* the chosen element of each axis */
   const char *axis[LOOM_SHAPE_MAX_RANK]; /* translated names: "channel" */
-  char **row_labels, **column_labels;   /* of the last two axes; NULL: none */
-  StudioTaskPicture *plane;             /* not owned; NULL: the net has no decision surface */
-  double *components;                   /* the rows' principal components, [rows, 2], computed when they are drawn */
+  char **row_labels, **column_labels;    /* of the last two axes; NULL: none */
+  StudioTaskPicture *plane;              /* not owned; NULL: the net has no decision surface */
+  double *components;                    /* the rows' principal components, [rows, 2], computed when they are drawn */
 } PinValue;
 
 PinValue *pin_value_new (const char *title, const char *where, const char *when, gint64 step);
@@ -57,7 +57,7 @@ char *pin_value_to_csv (const PinValue *value);
 
 typedef struct
 {
-  gsize width; /* values of a step */
+  gsize width;   /* values of a step */
   GArray *step;  /* gint64 */
   GArray *value; /* float, width for each step */
 } PinHistory;

@@ -623,8 +623,7 @@ read_subject (Pin *self)
   pin_subject_init (&self->subject, studio_document_get_net (self->owner.document), self->tensor);
   if (self->rows != NULL && self->columns != NULL && self->subject.rank >= 2)
     self->subject.is_attention = TRUE;
-  self->subject.has_plane
-      = self->owner.task != NULL && studio_task_get_kind (self->owner.task) == LOOM_TASK_VIEW_PLANE;
+  self->subject.has_plane = self->owner.task != NULL && studio_task_get_kind (self->owner.task) == LOOM_TASK_VIEW_PLANE;
   if (self->known_rank > 0)
     pin_subject_set_shape (&self->subject, self->known_rank, self->known);
 }
@@ -675,8 +674,8 @@ gboolean
 pin_sync (Pin *self, const LoomElement *element)
 {
   const gboolean was_docked = self->is_docked;
-  g_autofree char *node = pin_tensor_node (studio_document_get_net (self->owner.document),
-                                           loom_element_get (element, "tensor"));
+  g_autofree char *node
+      = pin_tensor_node (studio_document_get_net (self->owner.document), loom_element_get (element, "tensor"));
   const gboolean is_same = g_strcmp0 (node, self->node_path) == 0;
 
   if (!is_same)

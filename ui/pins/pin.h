@@ -9,7 +9,8 @@
 
 G_BEGIN_DECLS
 
-/* Attributes of <pin> in a namespace of their own, so that versions that do not know them keep them and show the pin. */
+/* Attributes of <pin> in a namespace of their own, so that versions that do not know them keep them and show the pin.
+ */
 #define PIN_NAMESPACE "urn:gradloom:look"
 #define PIN_XMLNS     "xmlns:look"
 #define PIN_INDEX     "look:index"  /* the chosen element of each axis of the tensor: "0,3" */

@@ -8,7 +8,7 @@
 
 /* In the order of the menu for kinds that suit a tensor equally. */
 static const StudioPinKind *const kinds[] = {
-  &pin_number,  &pin_matrix,    &pin_montage, &pin_kernels, &pin_units,      &pin_heads,   &pin_threads, &pin_arcs,
+  &pin_number,  &pin_matrix,    &pin_montage, &pin_kernels, &pin_units,      &pin_heads,     &pin_threads, &pin_arcs,
   &pin_classes, &pin_text_kind, &pin_scatter, &pin_surface, &pin_components, &pin_histogram, &pin_norms,
 };
 

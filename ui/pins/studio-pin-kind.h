@@ -1,7 +1,8 @@
 /* The vtable of a pin kind: how the value of a pinned tensor is drawn.
  *
  * A kind is one entry of the table in studio-pin-kind.c and draws with Cairo alone, so that the same drawing serves the
- * screen and files. The view (studio-pin-view.c), the graph's <view> and the tests use kinds only through this struct. */
+ * screen and files. The view (studio-pin-view.c), the graph's <view> and the tests use kinds only through this struct.
+ */
 #pragma once
 
 #include "ui/pins/pin-paint.h"
@@ -25,8 +26,8 @@ typedef struct
   gboolean draws_plane;  /* draws the samples and predictions of the task */
   gboolean has_colors;   /* draws with a range of colours, so that linear, log and row scale differ */
   void (*draw) (const PinDrawing *d);
-  /* (optional) The cell at a point, -1: none; and its place. A cell is an index of the values, or of the steps of a kind
-   * that remembers. */
+  /* (optional) The cell at a point, -1: none; and its place. A cell is an index of the values, or of the steps of a
+   * kind that remembers. */
   gint64 (*cell_at) (const PinDrawing *d, double x, double y);
   gboolean (*cell_rect) (const PinDrawing *d, gsize cell, PinRect *rect);
   /* (optional) The element at a point of a kind that chooses_tile; -1: none. */

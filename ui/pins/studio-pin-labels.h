@@ -10,7 +10,8 @@ G_BEGIN_DECLS
 
 typedef struct _StudioPinLabels StudioPinLabels;
 
-/* rows, columns: ports of the data set, such as "data.x", or "data.x#*" for all its tokens; NULL: none. changed is called when labels have arrived. */
+/* rows, columns: ports of the data set, such as "data.x", or "data.x#*" for all its tokens; NULL: none. changed is
+ * called when labels have arrived. */
 StudioPinLabels *studio_pin_labels_new (const char *rows, const char *columns, GFunc changed, gpointer data);
 void studio_pin_labels_free (StudioPinLabels *self);
 /* Requests the labels of a sample from this worker, unless they were requested before. Call after its run has begun. */

@@ -154,7 +154,8 @@ studio_pin_view_export (StudioPinView *self, const char *path, GError **error)
       return loom_file_replace (path, text, strlen (text), error);
     }
   return studio_export_drawing (path, factor * (self->width - PADDING),
-                                factor * (self->height - PADDING) + caption_lines (self) * CAPTION_LINE, export_cb, self, error);
+                                factor * (self->height - PADDING) + caption_lines (self) * CAPTION_LINE, export_cb,
+                                self, error);
 }
 
 /* ---- size ------------------------------------------------------------------------- */
@@ -209,8 +210,8 @@ describe (StudioPinView *self)
 {
   const PinDrawing d = screen_drawing (self);
   g_autofree char *words = has_value (self) ? studio_pin_describe (self->kind, &d) : g_strdup (_ ("no values yet"));
-  g_autofree char *all = self->cell_words != NULL ? g_strdup_printf ("%s. %s", self->cell_words, words)
-                                                  : g_steal_pointer (&words);
+  g_autofree char *all
+      = self->cell_words != NULL ? g_strdup_printf ("%s. %s", self->cell_words, words) : g_steal_pointer (&words);
 
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, self->caption,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, all, -1);
@@ -269,8 +270,8 @@ studio_pin_view_move_cursor (StudioPinView *self, int across, int down)
 {
   const PinDrawing d = screen_drawing (self);
   const gint64 n = has_value (self) ? (gint64)studio_pin_n_cells (self->kind, &d) : 0;
-  const gint64 next = self->cell < 0 ? 0
-                                     : self->cell + across + down * (gint64)studio_pin_cells_across (self->kind, &d);
+  const gint64 next
+      = self->cell < 0 ? 0 : self->cell + across + down * (gint64)studio_pin_cells_across (self->kind, &d);
 
   if (next < 0 || next >= n)
     return FALSE;

@@ -1,4 +1,5 @@
-/* The widget that shows the value of a pin by a kind: picture, caption, and the cell under the pointer or the cursor. */
+/* The widget that shows the value of a pin by a kind: picture, caption, and the cell under the pointer or the cursor.
+ */
 #pragma once
 
 #include <gtk/gtk.h>

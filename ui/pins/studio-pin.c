@@ -11,8 +11,8 @@
 #include "ui/scene/studio-format.h"
 #include "ui/training/studio-training-settings.h"
 
-#define LARGE_TEXT      1.3 /* of a pin that fills the canvas */
-#define LEAST_PICTURE   100 /* height of a kind that is a picture, not a number */
+#define LARGE_TEXT    1.3 /* of a pin that fills the canvas */
+#define LEAST_PICTURE 100 /* height of a kind that is a picture, not a number */
 
 struct _StudioPins
 {
@@ -20,14 +20,14 @@ struct _StudioPins
   StudioDocument *document;
   StudioCanvas *canvas;
   StudioRun *run;
-  StudioTask *task;       /* may be NULL */
-  GPtrArray *pins;        /* Pin */
-  GHashTable *stacks;     /* path of a node → GtkBox of its pins */
-  GtkWidget *dock;        /* a GtkBox, shown by the owner of the panes */
-  GtkOverlay *large;      /* weak; over the canvas, for the enlarged pin */
-  char *loss_path;        /* the card that shows the loss */
-  GtkWidget *stage;       /* weak; in a presentation, the box of the enlarged picture; else NULL */
-  char **shown;           /* tensors whose pins are visible; NULL: all */
+  StudioTask *task;   /* may be NULL */
+  GPtrArray *pins;    /* Pin */
+  GHashTable *stacks; /* path of a node → GtkBox of its pins */
+  GtkWidget *dock;    /* a GtkBox, shown by the owner of the panes */
+  GtkOverlay *large;  /* weak; over the canvas, for the enlarged pin */
+  char *loss_path;    /* the card that shows the loss */
+  GtkWidget *stage;   /* weak; in a presentation, the box of the enlarged picture; else NULL */
+  char **shown;       /* tensors whose pins are visible; NULL: all */
 };
 
 G_DEFINE_TYPE (StudioPins, studio_pins, G_TYPE_OBJECT)

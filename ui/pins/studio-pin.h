@@ -1,5 +1,5 @@
-/* Pins: tensors whose values are shown during a run, under their card, at the side or over the canvas, each drawn by its
- * kind (studio-pin-kind.h); and the loss on its own card.
+/* Pins: tensors whose values are shown during a run, under their card, at the side or over the canvas, each drawn by
+ * its kind (studio-pin-kind.h); and the loss on its own card.
  *
  * The graph's <view> lists the pinned tensors. Their values are requested from the worker, with one request in flight
  * per pin and at most ten a second. */
