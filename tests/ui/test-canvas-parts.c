@@ -88,7 +88,7 @@ test_options (Fixture *f, gconstpointer data)
   f->scene = studio_document_get_scene (f->document);
   studio_routes_set_right_angles (f->scene->routes, FALSE);
   canvas_options_apply (options, f->scene);
-  canvas_options_apply_times (options, f->scene);
+  canvas_options_apply_measured (options, studio_document_get_net (f->document), f->scene);
   g_assert_true (studio_routes_get_right_angles (f->scene->routes));
   g_assert_cmpint (f->scene->shapes, ==, STUDIO_SHAPES_NUMBERS);
   g_assert_cmpstr (f->scene->item[item (f, "fc")].mark, ==, "1");
