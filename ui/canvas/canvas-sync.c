@@ -65,12 +65,12 @@ describe (CanvasSync *self, const StudioScene *scene)
 }
 
 static void
-make_cards (CanvasSync *self, StudioScene *scene)
+make_cards (CanvasSync *self, const LoomNet *net, StudioScene *scene)
 {
   canvas_options_apply (self->options, scene);
   canvas_cards_sync (self->cards, scene);
   describe (self, scene);
-  canvas_options_apply_measured (self->options, studio_document_get_net (self->document), scene);
+  canvas_options_apply_measured (self->options, net, scene);
   canvas_samples_read (self->samples, scene, studio_document_get_graph (self->document));
   self->scene = scene->id;
 }
@@ -78,6 +78,8 @@ make_cards (CanvasSync *self, StudioScene *scene)
 void
 canvas_sync_now (CanvasSync *self)
 {
+  /* The net comes first: making it replaces the scene. */
+  const LoomNet *net = studio_document_get_net (self->document);
   StudioScene *scene = studio_document_get_scene (self->document);
   double dx, dy;
 
@@ -87,7 +89,7 @@ canvas_sync_now (CanvasSync *self)
   canvas_shift_forget (self->shift);
   /* If the scene is the same, only positions changed. */
   if (scene->id != self->scene)
-    make_cards (self, scene);
+    make_cards (self, net, scene);
   else
     canvas_cards_place_faults (self->cards, scene);
   if (self->reselect)

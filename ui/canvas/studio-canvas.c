@@ -616,9 +616,10 @@ void
 studio_canvas_set_health (StudioCanvas *self, GPtrArray *nodes, const char *path, const char *sentence)
 {
   CanvasBoard *board = self->board;
+  const LoomNet *net = studio_document_get_net (board->document); /* first: making it replaces the scene */
   StudioScene *scene = canvas_board_scene (board);
 
-  if (!canvas_options_set_health (board->options, nodes, studio_document_get_net (board->document), scene))
+  if (!canvas_options_set_health (board->options, nodes, net, scene))
     return;
   g_free (board->sick);
   g_free (board->complaint);
