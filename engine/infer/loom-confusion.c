@@ -65,8 +65,8 @@ loom_confusion_column (const LoomConfusion *self, guint predicted)
   return sum;
 }
 
-gint64
-loom_confusion_total (const LoomConfusion *self)
+static gint64
+total_of (const LoomConfusion *self)
 {
   gint64 sum = 0;
 
@@ -88,7 +88,7 @@ loom_confusion_accuracy (const LoomConfusion *self)
 
   for (guint k = 0; k < self->n_classes; k++)
     right += loom_confusion_at (self, k, k);
-  return fraction (right, loom_confusion_total (self));
+  return fraction (right, total_of (self));
 }
 
 double

@@ -24,7 +24,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomConfusion, loom_confusion_free)
 /* Both classes are below n_classes. */
 void loom_confusion_add (LoomConfusion *self, guint target, guint predicted);
 gint64 loom_confusion_at (const LoomConfusion *self, guint target, guint predicted);
-gint64 loom_confusion_total (const LoomConfusion *self);
 /* The number of samples of a class, and of predictions of it. */
 gint64 loom_confusion_row (const LoomConfusion *self, guint target);
 gint64 loom_confusion_column (const LoomConfusion *self, guint predicted);

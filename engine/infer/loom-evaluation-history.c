@@ -14,8 +14,8 @@
 
 #define MAX_BYTES 256000000
 
-void
-loom_evaluation_record_free (LoomEvaluationRecord *record)
+static void
+record_free (LoomEvaluationRecord *record)
 {
   if (record == NULL)
     return;
@@ -120,7 +120,7 @@ read_line (const char *line, LoomSplit split)
 GPtrArray *
 loom_evaluation_history_read (const char *path, LoomSplit split)
 {
-  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_evaluation_record_free);
+  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify)record_free);
   g_autoptr (LoomFolder) folder = loom_folder_open (path, NULL);
   g_autofree char *text = NULL;
   gsize length;

@@ -23,7 +23,6 @@ typedef struct
   LoomConfusion *confusion;    /* NULL: not kept */
 } LoomEvaluationRecord;
 
-void loom_evaluation_record_free (LoomEvaluationRecord *record);
 /* Appends a record. IO: the folder cannot be written. */
 gboolean loom_evaluation_history_add (const char *folder, const LoomEvaluationRecord *record, GError **error);
 /* The records of a split by ascending step, LoomEvaluationRecord; empty without a file. Lines that cannot be read, such

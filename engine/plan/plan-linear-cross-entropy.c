@@ -4,8 +4,8 @@
 
 /* ---- the instructions ----------------------------------------------------------- */
 
-gboolean
-plan_head_has (const PlanHead *h, guint v)
+static gboolean
+belongs_to_head (const PlanHead *h, guint v)
 {
   return v != 0 && g_hash_table_contains (h->roots, GUINT_TO_POINTER (graph_root (h->g, v)));
 }
@@ -124,7 +124,7 @@ knows_elementwise (const PlanHead *h, const PlanNode *instr)
       const guint v = node_in (instr, k);
       const LoomTensorDesc *d = desc_of (h, v);
 
-      if (!plan_head_has (h, v) && d->rank > 0 && d->dim[d->rank - 1] != 1 && !is_by_class (h, v))
+      if (!belongs_to_head (h, v) && d->rank > 0 && d->dim[d->rank - 1] != 1 && !is_by_class (h, v))
         return FALSE;
     }
   return instr->out->len == 1;
@@ -135,12 +135,12 @@ static gboolean
 knows_product (const PlanHead *h, const PlanNode *instr)
 {
   const LoomMatmulAttrs *a = instr->attrs;
-  const gboolean first = plan_head_has (h, node_in (instr, 0)), second = plan_head_has (h, node_in (instr, 1));
+  const gboolean first = belongs_to_head (h, node_in (instr, 0)), second = belongs_to_head (h, node_in (instr, 1));
 
   if (a->act != LOOM_SCALAR_ID || instr->out->len != 1 || desc_of (h, node_in (instr, 0))->rank != 2
       || desc_of (h, node_in (instr, 1))->rank != 2 || desc_of (h, node_out (instr, 0))->rank != 2)
     return FALSE;
-  if (plan_head_has (h, node_out (instr, 0)))
+  if (belongs_to_head (h, node_out (instr, 0)))
     return !first && !second;
   return !a->has_bias && first != second && (first || !a->trans_b);
 }
@@ -155,7 +155,7 @@ plan_head_knows (const PlanHead *h, const PlanNode *instr)
   if (node_is (instr, "matmul"))
     return knows_product (h, instr);
   /* A receive from another rank has no operands. */
-  if (instr->in->len == 0 || !plan_head_has (h, node_in (instr, 0))
+  if (instr->in->len == 0 || !belongs_to_head (h, node_in (instr, 0))
       || !plan_head_is_rows_by (h, node_in (instr, 0), h->classes))
     return FALSE;
   if (node_is (instr, "reduce"))
@@ -175,7 +175,7 @@ static void
 find_product_operand (const PlanHead *h, const PlanNode *instr, guint k, PlanHeadPort *port)
 {
   const LoomMatmulAttrs *a = instr->attrs;
-  const gboolean makes = plan_head_has (h, node_out (instr, 0));
+  const gboolean makes = belongs_to_head (h, node_out (instr, 0));
 
   if (k > 1)
     port->classes = desc_of (h, port->value)->rank - 1;
@@ -192,7 +192,7 @@ find_product_operand (const PlanHead *h, const PlanNode *instr, guint k, PlanHea
 PlanHeadPort
 plan_head_operand (const PlanHead *h, const PlanNode *instr, guint k)
 {
-  PlanHeadPort port = { node_in (instr, k), plan_head_has (h, node_in (instr, k)), -1, -1 };
+  PlanHeadPort port = { node_in (instr, k), belongs_to_head (h, node_in (instr, k)), -1, -1 };
   const LoomTensorDesc *d = desc_of (h, port.value);
 
   if (port.value == 0 || port.is_logits)
@@ -212,7 +212,7 @@ plan_head_operand (const PlanHead *h, const PlanNode *instr, guint k)
 PlanHeadPort
 plan_head_result (const PlanHead *h, const PlanNode *instr, guint o)
 {
-  PlanHeadPort port = { node_out (instr, o), plan_head_has (h, node_out (instr, o)), -1, -1 };
+  PlanHeadPort port = { node_out (instr, o), belongs_to_head (h, node_out (instr, o)), -1, -1 };
   const LoomTensorDesc *d = desc_of (h, port.value);
 
   if (port.value == 0 || port.is_logits)
@@ -221,7 +221,7 @@ plan_head_result (const PlanHead *h, const PlanNode *instr, guint o)
     port.classes = d->rank - 1;
   else if (!node_is (instr, "matmul"))
     port.rows = loom_desc_count (d) == h->rows && d->dim[0] == h->rows ? 0 : 1;
-  else if (!plan_head_has (h, node_in (instr, 0)))
+  else if (!belongs_to_head (h, node_in (instr, 0)))
     port.classes = 1;
   else if (((const LoomMatmulAttrs *)instr->attrs)->trans_a)
     port.classes = 0;

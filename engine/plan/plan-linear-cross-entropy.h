@@ -30,7 +30,6 @@ typedef struct
 void plan_heads_each (PlanGraph *g, void (*func) (PlanHead *h, PlanNode *loss));
 /* Finds the instructions of a head. FALSE if the caller, a slot or another device uses its logits. */
 gboolean plan_head_find (PlanHead *h, const PlanNode *loss);
-gboolean plan_head_has (const PlanHead *h, guint v);
 /* TRUE if v has n numbers for each row, in row order; the rows may have any shape. */
 gboolean plan_head_is_rows_by (const PlanHead *h, guint v, gint64 n);
 /* TRUE if the instruction is one of a head: element-wise, a product of matrices without an epilogue, a sum over rows, a

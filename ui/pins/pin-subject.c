@@ -103,7 +103,7 @@ are_attention_weights (const LoomNetNode *n, const char *name, const LoomShape *
 
   if (strstr (op, "attention") != NULL)
     return g_str_has_suffix (name, ".weights") && shape->rank >= 2;
-  return g_str_equal (op, "softmax") && shape->rank >= 2
+  return n->op != NULL && n->op->output_kind == LOOM_OUTPUT_PROBABILITIES && shape->rank >= 2
          && loom_dim_equal (shape->dim[shape->rank - 1], shape->dim[shape->rank - 2]);
 }
 
@@ -127,6 +127,17 @@ take_output (PinSubject *self, const LoomNet *net, const char *name)
   self->is_prediction = is_prediction (net, (guint)node, output);
 }
 
+/* A layer with weights that reads whole numbers looks them up: its rows are embeddings. */
+static gboolean
+reads_integers (const LoomNet *net, const LoomNetNode *n)
+{
+  const LoomNetSource *from = n->n_inputs > 0 ? &n->input[0] : NULL;
+  const LoomNetNode *source = from != NULL && from->node >= 0 ? loom_net_node (net, (guint)from->node) : NULL;
+
+  return source != NULL && source->typed && from->output < source->n_outputs
+         && !loom_dtype_is_float (source->output[from->output].dtype);
+}
+
 void
 pin_subject_init (PinSubject *self, const LoomNet *net, const char *tensor)
 {
@@ -142,8 +153,7 @@ pin_subject_init (PinSubject *self, const LoomNet *net, const char *tensor)
       take_output (self, net, name);
       return;
     }
-  const LoomOp *op = loom_net_node (net, weight->node)->op;
-  self->is_embedding = op != NULL && g_str_equal (op->name, "embedding");
+  self->is_embedding = reads_integers (net, loom_net_node (net, weight->node));
   take_shape (self, &weight->shape);
 }
 

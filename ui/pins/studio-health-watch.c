@@ -118,8 +118,8 @@ forget (StudioHealthWatch *self)
   show (self);
 }
 
-void
-studio_health_watch_take (StudioHealthWatch *self, gint64 step, const char *text, gsize length)
+static void
+take_report (StudioHealthWatch *self, gint64 step, const char *text, gsize length)
 {
   GPtrArray *nodes = loom_health_from_text (text, length);
 
@@ -146,7 +146,7 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
                                                  NULL)
       && is_on (self) && studio_run_get_proxy (self->run) == LOOM_BUS_WORKER1 (source)
       && studio_document_run_changes (self->document) == 0)
-    studio_health_watch_take (self, step, g_variant_get_data (text), g_variant_get_size (text));
+    take_report (self, step, g_variant_get_data (text), g_variant_get_size (text));
   wait_for_next (self, MAX (PERIOD, REST * took));
 }
 
