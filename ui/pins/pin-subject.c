@@ -132,7 +132,7 @@ static gboolean
 reads_integers (const LoomNet *net, const LoomNetNode *n)
 {
   const LoomNetSource *from = n->n_inputs > 0 ? &n->input[0] : NULL;
-  const LoomNetNode *source = from != NULL && from->node >= 0 ? loom_net_node (net, (guint)from->node) : NULL;
+  const LoomNetNode *source = from != NULL && from->node != G_MAXUINT ? loom_net_node (net, from->node) : NULL;
 
   return source != NULL && source->typed && from->output < source->n_outputs
          && !loom_dtype_is_float (source->output[from->output].dtype);
