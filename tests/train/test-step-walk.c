@@ -361,7 +361,7 @@ typedef struct
   gboolean is_gradient;
   LoomCommandKind then;
   gboolean is_single; /* single steps until the first hit */
-  gint64 steps;
+  gint64 steps, failed; /* the last finite step; the number of reports of steps that are not */
 } Stand;
 
 static void
@@ -380,8 +380,12 @@ breakpoint_cb (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data)
 static void
 stand_step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
 {
+  Stand *s = data;
+
   if (isfinite (step->loss))
-    ((Stand *)data)->steps = step->step;
+    s->steps = step->step;
+  else
+    s->failed++;
 }
 
 static void
@@ -493,6 +497,7 @@ test_break_nan (void)
   g_assert_cmpint (s.hits, ==, 1);
   g_assert_cmpint (s.stood, ==, s.at - 1);
   g_assert_cmpint (s.steps, ==, s.at - 1);
+  g_assert_cmpint (s.failed, ==, 1);
   g_free (s.port);
 }
 
