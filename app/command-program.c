@@ -485,7 +485,7 @@ print_verdict (const Table *table, const Card *card, GError **error)
       if (first == 0)
         first = bytes;
       g_autofree char *needed = loom_bytes_to_string (first);
-      const gint64 batch = l.step != NULL ? l.step->batch : 1;
+      const gint64 batch = l.step != NULL ? l.step->batch : MAX (1, wanted.batch);
 
       if (bytes <= card->memory && bytes == first)
         printf ("\nA step needs %s of the %s of the %s.\n", needed, memory, card->title);

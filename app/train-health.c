@@ -49,6 +49,8 @@ train_health_print (LoomTrainer *trainer, gboolean as_json, GError **error)
   g_autoptr (LoomTensor) text = loom_trainer_snapshot (trainer, LOOM_SNAPSHOT_HEALTH, &step, error);
   g_autoptr (GPtrArray) nodes = text != NULL ? loom_health_from_text (text->data, (gsize)text->count) : NULL;
 
+  if (nodes == NULL && text != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The report on the net's health cannot be read.");
   if (nodes == NULL)
     return FALSE;
   if (!as_json)

@@ -130,8 +130,7 @@ keep (const LoomEvaluation *e, const WorkerModel *model, GError **error)
     .confusion = e->confusion,
   };
 
-  return model->folder == NULL || e->samples->len < e->n_split
-         || loom_evaluation_history_add (model->folder, &record, error);
+  return model->folder == NULL || !e->is_whole || loom_evaluation_history_add (model->folder, &record, error);
 }
 
 static void

@@ -21,6 +21,7 @@ typedef struct
 {
   GDBusMethodInvocation *invocation;
   WorkerView view; /* NULL: a port, or predictions */
+  gboolean alone;  /* the view needs no trainer */
   char *port;      /* NULL: predictions for samples */
   gint64 *index;
   gsize n_index;
@@ -37,13 +38,14 @@ struct _WorkerRunner
   GRWLock trainer_lock; /* written only to replace the trainer */
   LoomTrainer *trainer;
   WorkerRanks *ranks; /* the trainer's; NULL: a single rank */
+  char *trained;      /* the trainer's folder; NULL: none */
+  int threads;        /* the trainer's; 0: all */
 
   GMutex lock;
   GCond wake;
   Job *job;         /* the next run */
   gboolean running; /* from start() until the run has ended */
-  char *folder;     /* of the last run; NULL: none */
-  int threads;      /* of the last run; 0: all */
+  char *folder;     /* of the last run that was started; NULL: none */
   gboolean ready;   /* the trainer of this run exists; until then commands are stored in early */
   gboolean quit;
   GArray *early;         /* LoomCommandKind */
@@ -59,6 +61,12 @@ worker_start_clear (WorkerStart *start)
   g_free (start->device);
   g_free (start->out);
   g_free (start->resume);
+}
+
+static const char *
+folder_of (const WorkerStart *start)
+{
+  return start->resume != NULL ? start->resume : start->out;
 }
 
 static void
@@ -246,7 +254,7 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
                                    .breakpoint = breakpoint_cb };
   g_autoptr (LoomTrainer) trainer = NULL;
 
-  const char *folder = job->start.resume != NULL ? job->start.resume : job->start.out;
+  const char *folder = folder_of (&job->start);
   if (folder != NULL)
     options.trace = job->trace = g_build_filename (folder, LOOM_TRACE_FILE, NULL);
   if (job->start.ranks > 1)
@@ -286,7 +294,15 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
   memory_cb (trainer, runner);
 }
 
-static void apply_breakpoints (WorkerRunner *runner, LoomTrainer *trainer);
+/* With the lock held and before `ready`, so that a newer list is set after this one. */
+static void
+apply_breakpoints (WorkerRunner *runner, LoomTrainer *trainer)
+{
+  g_autoptr (GArray) all = runner->breakpoints != NULL ? worker_read_breakpoints (runner->breakpoints, NULL) : NULL;
+
+  if (all != NULL)
+    loom_trainer_set_breakpoints (trainer, (const LoomBreakpoint *)all->data, all->len);
+}
 
 static void
 do_job (WorkerRunner *runner, Job *job)
@@ -296,6 +312,7 @@ do_job (WorkerRunner *runner, Job *job)
   g_rw_lock_writer_lock (&runner->trainer_lock);
   g_clear_pointer (&runner->trainer, loom_trainer_free);
   g_clear_pointer (&runner->ranks, worker_ranks_free);
+  g_clear_pointer (&runner->trained, g_free);
   g_rw_lock_writer_unlock (&runner->trainer_lock);
 
   LoomTrainer *trainer = build_trainer (runner, job, &error);
@@ -313,16 +330,18 @@ do_job (WorkerRunner *runner, Job *job)
 
   g_rw_lock_writer_lock (&runner->trainer_lock);
   runner->trainer = trainer;
+  runner->trained = g_strdup (folder_of (&job->start));
+  runner->threads = job->start.threads;
   g_rw_lock_writer_unlock (&runner->trainer_lock);
   g_mutex_lock (&runner->lock);
   for (guint i = 0; i < runner->early->len; i++)
     loom_trainer_post (trainer, g_array_index (runner->early, LoomCommandKind, i), NULL, 0);
+  apply_breakpoints (runner, trainer);
   runner->ready = TRUE;
   if (runner->quit)
     loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
   g_mutex_unlock (&runner->lock);
 
-  apply_breakpoints (runner, trainer);
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
   send_driver_memory (runner, trainer);
   if (runner->ranks != NULL)
@@ -398,6 +417,7 @@ worker_runner_free (WorkerRunner *runner)
   g_queue_clear (&runner->checkpoints);
   g_array_unref (runner->early);
   g_free (runner->folder);
+  g_free (runner->trained);
   g_clear_pointer (&runner->breakpoints, g_variant_unref);
   g_free (runner);
 }
@@ -419,8 +439,7 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
       worker_pace_set (&runner->pace, start->at_least);
       worker_pace_hurry (&runner->pace, FALSE);
       g_free (runner->folder);
-      runner->folder = g_strdup (start->resume != NULL ? start->resume : start->out);
-      runner->threads = start->threads;
+      runner->folder = g_strdup (folder_of (start));
       runner->job = job;
       worker_outbox_state (runner->outbox, "preparing", NULL);
       g_cond_signal (&runner->wake);
@@ -535,35 +554,43 @@ worker_runner_copy_model (WorkerRunner *runner, WorkerModel *model, GError **err
       model->weights = loom_trainer_weights (runner->trainer, &model->moment, error);
       model->graph = loom_graph_copy (loom_trainer_graph (runner->trainer));
       model->device = g_strdup (loom_trainer_device (runner->trainer));
+      /* Those of the trainer: the next run may have been started. */
+      model->folder = g_strdup (runner->trained);
+      g_mutex_lock (&runner->lock);
+      model->threads = runner->running ? 1 : runner->threads;
+      g_mutex_unlock (&runner->lock);
     }
   g_rw_lock_reader_unlock (&runner->trainer_lock);
-  g_mutex_lock (&runner->lock);
-  model->folder = g_strdup (runner->folder);
-  model->threads = runner->running ? 1 : runner->threads;
-  g_mutex_unlock (&runner->lock);
   return model->weights != NULL;
 }
 
 /* ---- snapshots -------------------------------------------------------- */
 
-static void
-view_job (gpointer data, gpointer user_data)
+static GVariant *
+read_trainer (WorkerRunner *runner, const ViewJob *job, GError **error)
 {
-  ViewJob *job = data;
-  WorkerRunner *runner = user_data;
-  g_autoptr (GError) error = NULL;
   GVariant *answer = NULL;
 
   g_rw_lock_reader_lock (&runner->trainer_lock);
   if (runner->trainer == NULL)
-    g_set_error (&error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been trained yet.");
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been trained yet.");
   else if (job->view != NULL)
-    answer = job->view (runner->trainer, g_dbus_method_invocation_get_parameters (job->invocation), &error);
+    answer = job->view (runner->trainer, g_dbus_method_invocation_get_parameters (job->invocation), error);
   else if (job->port != NULL)
-    answer = worker_snapshot (runner->trainer, job->port, job->index, job->n_index, job->max_bytes, &error);
+    answer = worker_snapshot (runner->trainer, job->port, job->index, job->n_index, job->max_bytes, error);
   else
-    answer = worker_predict (runner->trainer, job->shape, job->samples, &error);
+    answer = worker_predict (runner->trainer, job->shape, job->samples, error);
   g_rw_lock_reader_unlock (&runner->trainer_lock);
+  return answer;
+}
+
+static void
+view_job (gpointer data, gpointer user_data)
+{
+  ViewJob *job = data;
+  g_autoptr (GError) error = NULL;
+  GVariant *answer = job->alone ? job->view (NULL, g_dbus_method_invocation_get_parameters (job->invocation), &error)
+                                : read_trainer (user_data, job, &error);
 
   if (answer != NULL)
     g_dbus_method_invocation_return_value (job->invocation, answer);
@@ -593,32 +620,30 @@ worker_runner_snapshot (WorkerRunner *runner, GDBusMethodInvocation *invocation,
   g_thread_pool_push (runner->views, job, NULL);
 }
 
-void
-worker_runner_view (WorkerRunner *runner, GDBusMethodInvocation *invocation, WorkerView view)
+static void
+push_view (WorkerRunner *runner, GDBusMethodInvocation *invocation, WorkerView view, gboolean alone)
 {
   ViewJob *job = g_new0 (ViewJob, 1);
 
   job->invocation = invocation;
   job->view = view;
+  job->alone = alone;
   g_thread_pool_push (runner->views, job, NULL);
 }
 
-/* ---- breakpoints ------------------------------------------------------ */
-
-/* Called with the trainer's lock or before others know the trainer. */
-static void
-apply_breakpoints (WorkerRunner *runner, LoomTrainer *trainer)
+void
+worker_runner_view (WorkerRunner *runner, GDBusMethodInvocation *invocation, WorkerView view)
 {
-  g_autoptr (GVariant) list = NULL;
-  g_autoptr (GArray) all = NULL;
-
-  g_mutex_lock (&runner->lock);
-  list = runner->breakpoints != NULL ? g_variant_ref (runner->breakpoints) : NULL;
-  g_mutex_unlock (&runner->lock);
-  all = list != NULL ? worker_read_breakpoints (list, NULL) : NULL;
-  if (all != NULL)
-    loom_trainer_set_breakpoints (trainer, (const LoomBreakpoint *)all->data, all->len);
+  push_view (runner, invocation, view, FALSE);
 }
+
+void
+worker_runner_compute (WorkerRunner *runner, GDBusMethodInvocation *invocation, WorkerView view)
+{
+  push_view (runner, invocation, view, TRUE);
+}
+
+/* ---- breakpoints ------------------------------------------------------ */
 
 /* The trainer takes them between two steps, which the serve thread must not wait for. */
 static GVariant *

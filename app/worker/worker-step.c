@@ -125,21 +125,30 @@ values (LoomTrainer *trainer, GVariant *parameters, GError **error)
   return loom_trainer_walk_values (trainer, n, port, value, error) ? reply_values (n, value) : NULL;
 }
 
-/* A graph without data needs no trainer, and its size is limited, so the serve thread computes it. */
+static GVariant *
+compute (LoomTrainer *none, GVariant *parameters, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autofree LoomPortSummary *value = NULL;
+  g_autofree const char **port = NULL;
+  const char *xml;
+  guint n;
+
+  g_variant_get (parameters, "(&s^a&s)", &xml, &port);
+  n = g_strv_length ((char **)port);
+  value = g_new0 (LoomPortSummary, n + 1);
+  graph = loom_graph_read_data (xml, strlen (xml), "the graph", faults, error);
+  return graph != NULL && loom_instant_compute (graph, n, port, value, error) ? reply_values (n, value) : NULL;
+}
+
+/* A graph without data needs no trainer. Its size is known only after it was read and typed, so other commands must not
+ * wait for it. */
 static gboolean
 compute_graph_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *xml, const char *const *port,
                   gpointer data)
 {
-  const guint n = g_strv_length ((char **)port);
-  g_autofree LoomPortSummary *value = g_new0 (LoomPortSummary, n + 1);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "the graph", faults, &error);
-
-  if (graph != NULL && loom_instant_compute (graph, n, port, value, &error))
-    g_dbus_method_invocation_return_value (invocation, reply_values (n, value));
-  else
-    g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, error->message);
+  worker_runner_compute (data, invocation, compute);
   return TRUE;
 }
 
@@ -308,6 +317,6 @@ worker_connect_step (LoomBusWorker1 *bus, WorkerRunner *runner)
                                  : handlers[query.n_params - 1],
                              closure, (GClosureNotify)(GCallback)g_free, 0);
     }
-  g_signal_connect (bus, "handle-compute-graph", G_CALLBACK (compute_graph_cb), NULL);
+  g_signal_connect (bus, "handle-compute-graph", G_CALLBACK (compute_graph_cb), runner);
   g_signal_connect (bus, "handle-set-breakpoints", G_CALLBACK (set_breakpoints_cb), runner);
 }

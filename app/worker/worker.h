@@ -115,6 +115,8 @@ worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, 
 /* Likewise: a function of the trainer that returns the reply, called on another thread. */
 typedef GVariant *(*WorkerView) (LoomTrainer *trainer, GVariant *parameters, GError **error);
 void worker_runner_view (WorkerRunner *runner, GDBusMethodInvocation *invocation, WorkerView view);
+/* For a function that needs no trainer: it gets NULL. */
+void worker_runner_compute (WorkerRunner *runner, GDBusMethodInvocation *invocation, WorkerView view);
 /* a(ssd), for this run and the next ones; replies when the trainer has them. */
 gboolean
 worker_runner_set_breakpoints (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *list, GError **error);

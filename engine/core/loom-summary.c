@@ -21,6 +21,15 @@ dead_units (const LoomTensor *t)
   return n > 0 ? (double)dead / (double)n : 0;
 }
 
+/* Halves, because the difference of two finite numbers can overflow; where it underflows, bin 0. */
+static int
+bin_of (double x, double min, double max)
+{
+  const double at = (x / 2 - min / 2) / (max / 2 - min / 2) * LOOM_SUMMARY_BINS;
+
+  return isfinite (at) ? CLAMP ((int)at, 0, LOOM_SUMMARY_BINS - 1) : 0;
+}
+
 void
 loom_summary_of (const LoomTensor *t, double scale, LoomSummary *s)
 {
@@ -60,8 +69,7 @@ loom_summary_of (const LoomTensor *t, double scale, LoomSummary *s)
       if (!isfinite (x))
         continue;
       s->deviation += off * off;
-      s->bin[s->max > s->min ? MIN (LOOM_SUMMARY_BINS - 1, (int)((x - s->min) / (s->max - s->min) * LOOM_SUMMARY_BINS))
-                             : 0]++;
+      s->bin[bin_of (x, s->min, s->max)]++;
     }
   s->deviation = sqrt (s->deviation / (double)n);
 }

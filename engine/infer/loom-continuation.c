@@ -144,7 +144,7 @@ loom_continuation_step (LoomContinuation *self, GError **error)
                                                   self->ids->len - self->read, error);
   const char *const *names = loom_dataset_class_names (self->dataset);
   const char *separator = loom_dataset_separator (self->dataset);
-  gint64 token;
+  gint64 token, n;
 
   self->read = self->ids->len;
   if (answer == NULL)
@@ -156,7 +156,9 @@ loom_continuation_step (LoomContinuation *self, GError **error)
                    "source=\"text\".");
       return FALSE;
     }
-  token = draw (self, answer->value, answer->n_classes);
+  /* The logits of a padded vocabulary beyond the last token have no text. */
+  n = MIN (answer->n_classes, (gint64)g_strv_length ((char **)names));
+  token = draw (self, answer->value, n);
   if (token < 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN, "The net's output is not finite after %u tokens.",

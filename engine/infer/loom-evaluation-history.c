@@ -91,20 +91,21 @@ read_counts (const LoomRunJson *json)
   return c;
 }
 
-/* NULL: the line is damaged, or of another split. */
+/* NULL: the line is blank, damaged or of another split. */
 static LoomEvaluationRecord *
-read_line (const char *line, LoomSplit split)
+read_line (const char *line, gsize length, LoomSplit split)
 {
   g_autoptr (JsonParser) parser = json_parser_new ();
   LoomRunJson json = { .path = LOOM_RUN_EVALUATIONS };
   LoomEvaluationRecord r = { .split = split };
+  JsonNode *root;
   const char *name;
 
-  if (!loom_json_is_within (line, strlen (line), LOOM_JSON_LEVELS)
-      || !json_parser_load_from_data (parser, line, -1, NULL)
-      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+  if (!loom_json_is_within (line, length, LOOM_JSON_LEVELS)
+      || !json_parser_load_from_data (parser, line, (gssize)length, NULL)
+      || (root = json_parser_get_root (parser)) == NULL || !JSON_NODE_HOLDS_OBJECT (root))
     return NULL;
-  json.object = json_node_get_object (json_parser_get_root (parser));
+  json.object = json_node_get_object (root);
   if (!loom_run_json_string (&json, "split", &name, NULL) || !g_str_equal (name, loom_split_name (split))
       || !loom_run_json_int (&json, "step", 0, G_MAXINT64, &r.step, NULL)
       || !loom_run_json_int (&json, "epoch", 0, G_MAXINT64, &r.epoch, NULL)
@@ -127,10 +128,10 @@ loom_evaluation_history_read (const char *path, LoomSplit split)
 
   if (folder == NULL || !loom_folder_read (folder, LOOM_RUN_EVALUATIONS, MAX_BYTES, &text, &length, NULL))
     return all;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i] != NULL; i++)
+  for (const char *line = text, *end; *line != '\0'; line = end + (*end == '\n'))
     {
-      LoomEvaluationRecord *record = *lines[i] != '\0' ? read_line (lines[i], split) : NULL;
+      end = strchrnul (line, '\n');
+      LoomEvaluationRecord *record = end > line ? read_line (line, (gsize)(end - line), split) : NULL;
 
       if (record == NULL)
         continue;

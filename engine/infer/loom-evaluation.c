@@ -298,6 +298,7 @@ loom_evaluation_run (LoomPredictor *predictor, LoomSplit split, gint64 most, gui
   const char *const *names = loom_predictor_class_names (predictor, run.result->n_classes);
   run.result->class_names = g_strdupv ((char **)names);
   run.result->n_split = run.all;
+  run.result->is_whole = run.n == run.all;
   return run.result;
 }
 

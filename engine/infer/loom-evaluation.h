@@ -22,7 +22,8 @@ typedef struct
 typedef struct
 {
   LoomSplit split;
-  gint64 n_split; /* samples of the split, of which `samples` may be a part */
+  gint64 n_split;    /* samples of the split */
+  gboolean is_whole; /* all of them were evaluated; `samples` lacks those that are only padding */
   LoomAnswerKind kind;
   guint n_classes;          /* 0: values; of yes and no 2 */
   char **class_names;       /* NULL: none */

@@ -169,7 +169,6 @@ map_hard_swish (OnnxCtx *c)
   onnx_out (c, 0, onnx_unary (c, "hardswish", onnx_in (c, 0)));
 }
 
-/* x · sigmoid(alpha · x) */
 /* x · sigmoid (alpha · x) */
 static const OnnxWire *
 swish (OnnxCtx *c, const OnnxWire *x)

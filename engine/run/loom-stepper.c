@@ -301,6 +301,7 @@ move_into (LoomStepper *self, GError **error)
   const guint first = group_first (f, end);
   g_autofree char *name = group_name (f, first, end);
   LoomEagerLoop *loop;
+  LoomEager *body;
   int index;
 
   if (end == first)
@@ -316,12 +317,13 @@ move_into (LoomStepper *self, GError **error)
   if (!seek (f, (guint)index, error))
     return FALSE;
   loop = loom_eager_loop_new (f->eager, (guint)index, error);
-  if (loop == NULL || loom_eager_loop_enter (loop, 0, error) == NULL)
+  body = loop != NULL ? loom_eager_loop_enter (loop, 0, error) : NULL;
+  if (body == NULL)
     {
       loom_eager_loop_free (loop);
       return FALSE;
     }
-  g_ptr_array_add (self->frames, frame_new (loom_eager_loop_enter (loop, 0, error), loop, (guint)index, name));
+  g_ptr_array_add (self->frames, frame_new (body, loop, (guint)index, name));
   return move_next (self, error);
 }
 

@@ -45,7 +45,8 @@ static const LoomBreakKind gradient_above
     = { .name = "gradient_above", .has_limit = TRUE, .of_gradient = TRUE, .is_met = is_norm_above };
 static const LoomBreakKind dead_above
     = { .name = "dead_above", .has_limit = TRUE, .of_value = TRUE, .is_met = is_dead_above };
-static const LoomBreakKind equals = { .name = "equals", .has_limit = TRUE, .of_value = TRUE, .is_met = has_value };
+static const LoomBreakKind equals
+    = { .name = "equals", .has_limit = TRUE, .of_value = TRUE, .of_integers = TRUE, .is_met = has_value };
 
 const LoomBreakKind *
 loom_break_kind (const char *name)
@@ -94,7 +95,10 @@ breakpoints_set (Breakpoints *self, const LoomBreakpoint *list, guint n)
     }
   if (n == 0)
     step_walk_clear (&self->walk);
-  self->loop->at_once = n > 0;
+  self->loop->at_once = n > 0 && self->group->comm == NULL;
+  if (n > 0 && self->group->comm != NULL)
+    train_notes_report (self->loop->plans->notes,
+                        "Several ranks share each step of this run, so its breakpoints are not tested. Train on one.");
 }
 
 /* ---- testing ---------------------------------------------------------- */
@@ -144,7 +148,7 @@ test_port (StepWalk *walk, const LoomBreakpoint *b, const char *name, gboolean i
   g_autoptr (LoomTensor) t = step_walk_port (walk, port, &scale, error);
   LoomSummary summary;
 
-  if (t == NULL || !loom_dtype_is_float (t->dtype))
+  if (t == NULL || (!b->kind->of_integers && !loom_dtype_is_float (t->dtype)))
     return FALSE;
   loom_summary_of (t, scale, &summary);
   if (!b->kind->is_met (t, &summary, b->limit, &hit->figure))

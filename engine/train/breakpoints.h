@@ -28,7 +28,7 @@ typedef struct
 /* The caller sets the fields before `walk`. */
 void breakpoints_init (Breakpoints *self);
 void breakpoints_clear (Breakpoints *self);
-/* Replaces the list; copied. Between two steps. */
+/* Replaces the list; copied. Between two steps. With several ranks a note says that it has no effect. */
 void breakpoints_set (Breakpoints *self, const LoomBreakpoint *list, guint n);
 /* TRUE if breakpoints_test() must be called before the next step, when every queued step has been read. */
 gboolean breakpoints_are_due (const Breakpoints *self);

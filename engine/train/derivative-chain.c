@@ -154,7 +154,8 @@ reads (const LoomNetNode *node, const LoomNetSource *source)
   return FALSE;
 }
 
-/* Adds the products of an output of a reader to the link, and takes the largest as the next element. */
+/* Adds the products of an output of a reader to the link, and takes the largest as the next element; one that is NaN is
+ * the largest. */
 static gboolean
 add_products (StepWalk *walk, const At *at, const LoomNetSource *output, LoomDerivative *link, At *next, double *most,
               GError **error)
@@ -179,9 +180,10 @@ add_products (StepWalk *walk, const At *at, const LoomNetSource *output, LoomDer
         continue;
       link->n_terms++;
       link->sum += local * g;
-      if (fabs (local * g) <= *most && *most >= 0)
+      const double size = isnan (local * g) ? INFINITY : fabs (local * g);
+      if (size <= *most)
         continue;
-      *most = fabs (local * g);
+      *most = size;
       *next = (At){ *output, k };
       link->local = local;
       link->gradient = g;

@@ -11,6 +11,7 @@
 
 #define LEAST 32 /* samples */
 #define MOST  256
+#define AGAIN 16 /* requests after which a reduced report is extended again if possible */
 
 /* What one output of the plan is about. */
 typedef enum
@@ -45,6 +46,7 @@ struct _HealthReport
   LoomExec *exec;    /* NULL: none yet */
   StateCopy *of;     /* the state that it reads */
   Extent extent;
+  guint reduced; /* requests since the plan was reduced */
 };
 
 static gboolean
@@ -149,7 +151,8 @@ list_parameters (Build *b)
       const LoomNetWeight *weight = loom_net_weight (net, i);
       const int slot = loom_program_find_slot (b->p, weight->name);
 
-      if (slot < 0 || !loom_step_trains (b->p, slot, spec))
+      /* A parameter that the graph assigns to is not updated by the optimizer. */
+      if (slot < 0 || !loom_step_trains (b->p, slot, spec) || loom_program_get_slot (b->p, (guint)slot)->commit != 0)
         continue;
       g_array_append_val (b->slot, slot);
       g_array_append_val (b->node, weight->node);
@@ -309,12 +312,14 @@ build_program (HealthReport *self, GError **error)
   g_array_append_val (source, self->owner.model->spec->loss);
   value = g_new0 (LoomValue, source->len);
   options = train_model_lower_options (self->owner.model, source->len, (const LoomNetSource *)source->data);
+  options.effects = TRUE; /* for list_parameters() */
   p = loom_lower (self->net, &options, value, error);
   if (p == NULL)
     return NULL;
   build.p = p;
   build.port = value;
   list_parameters (&build);
+  loom_program_drop_commits (p);
   ok = differentiate (&build, error);
   if (ok)
     {
@@ -385,9 +390,11 @@ static gboolean
 run (HealthReport *self, StateCopy *of, GError **error)
 {
   const Extent all = { TRUE, can_update (self, of) }, less[] = { { TRUE, FALSE }, { FALSE, FALSE } };
+  const gboolean is_reduced = self->extent.ports != all.ports || self->extent.update != all.update;
 
-  if (self->exec != NULL && self->of == of && compute (self, NULL))
+  if (self->exec != NULL && self->of == of && !(is_reduced && ++self->reduced >= AGAIN) && compute (self, NULL))
     return TRUE;
+  self->reduced = 0;
   if (prepare (self, of, all, NULL) && compute (self, NULL))
     return TRUE;
   if (prepare (self, of, less[0], NULL) && compute (self, NULL))

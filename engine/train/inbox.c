@@ -241,10 +241,15 @@ inbox_pause (Inbox *self)
 gboolean
 inbox_take_single (Inbox *self)
 {
-  const gboolean single = self->single;
-
+  self->taken = self->single;
   self->single = FALSE;
-  return single;
+  return self->taken;
+}
+
+void
+inbox_repeat (Inbox *self)
+{
+  self->single = self->taken;
 }
 
 gboolean

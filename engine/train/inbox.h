@@ -71,6 +71,7 @@ typedef struct
   gboolean over;   /* there is no next step, so waiting requests are served */
   gboolean paused;
   gboolean single; /* one step is to be computed during the pause */
+  gboolean taken;  /* the step in progress is such a step */
 } Inbox;
 
 void inbox_init (Inbox *self, const InboxOwner *owner);
@@ -94,6 +95,8 @@ gboolean inbox_poll (Inbox *self, gboolean leave_ending, TrainAction *action, GE
 void inbox_pause (Inbox *self);
 /* TRUE once for each requested single step. */
 gboolean inbox_take_single (Inbox *self);
+/* The step in progress has failed, and is repeated. */
+void inbox_repeat (Inbox *self);
 /* TRUE if a waiting command ends the run, so that an evaluation gives way. Serves requests. */
 gboolean inbox_must_end (Inbox *self);
 /* TRUE if a waiting request needs the state, or the run is paused or will be. */

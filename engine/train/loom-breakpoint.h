@@ -11,6 +11,7 @@ typedef struct
   gboolean has_limit;   /* the condition has a number */
   gboolean of_gradient; /* reads gradients of the node's outputs and weights */
   gboolean of_value;    /* reads the node's outputs */
+  gboolean of_integers; /* also those of whole numbers, such as tokens */
   /* TRUE if the tensor meets the condition; *figure is what was compared with the limit */
   gboolean (*is_met) (const LoomTensor *tensor, const LoomSummary *summary, double limit, double *figure);
 } LoomBreakKind;

@@ -169,9 +169,10 @@ search (const NanSearch *self, StepPlan *plan, const LoomBatch *batch, LoomStep 
 void
 nan_place_clear (NanPlace *place)
 {
-  g_clear_pointer (&place->node, g_free);
-  g_clear_pointer (&place->port, g_free);
-  g_clear_pointer (&place->sentence, g_free);
+  g_free (place->node);
+  g_free (place->port);
+  g_free (place->sentence);
+  *place = (NanPlace){ 0 };
 }
 
 void
@@ -186,7 +187,6 @@ nan_search (const NanSearch *self, gint64 step, StepPlan *plan, const LoomBatch 
   const gboolean lacking = rank_group_any_says (self->group, is_part && own == NULL);
 
   nan_place_clear (place);
-  place->weights_overflow = FALSE;
   loom_state_set_scalar (model->state, "step", (double)step);
   if (!loom_state_is_divided (model->state))
     state = loom_state_ref (model->state);

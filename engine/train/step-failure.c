@@ -9,6 +9,15 @@ void
 step_failure_clear (StepFailure *self)
 {
   nan_place_clear (&self->place);
+  self->step = 0;
+}
+
+void
+step_failure_report (StepFailure *self)
+{
+  if (self->step > 0)
+    step_log_report (self->log, self->step, self->loss, self->lr, self->grad_norm);
+  self->step = 0;
 }
 
 gboolean
@@ -17,7 +26,6 @@ step_failure_of_batch (StepFailure *self, StepPlan *plan, const LoomBatch *batch
 {
   const TrainProgress *progress = self->log->progress;
   const gint64 step = progress->step + 1, epoch = progress->epoch + 1;
-  double loss;
 
   if (!g_error_matches (cause, LOOM_ERROR, LOOM_ERROR_NAN))
     {
@@ -26,10 +34,10 @@ step_failure_of_batch (StepFailure *self, StepPlan *plan, const LoomBatch *batch
       return FALSE;
     }
   g_error_free (cause);
-  loss = loom_exec_scalar (plan->exec, plan->loss);
-  /* The curve gets its last point, and the error explains it. */
-  if (!isfinite (loss))
-    step_log_report (self->log, step, loss, lr, loom_exec_scalar (plan->exec, plan->grad_norm));
+  self->loss = loom_exec_scalar (plan->exec, plan->loss);
+  self->lr = lr;
+  self->grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
+  self->step = isfinite (self->loss) ? 0 : step;
   nan_search (&self->search, progress->step, plan, batch, &self->place);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
                "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s",

@@ -239,6 +239,8 @@ run (LoomTrainer *t, GError **error)
           return end;
         }
       g_error_free (failure);
+      step_failure_clear (&t->failure);
+      inbox_repeat (&t->control.inbox);
     }
   show_end (t);
   return run_folder_flush (&t->folder, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
@@ -265,6 +267,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
       const RunFailure left
           = { &t->model, &t->group, &t->progress, &t->loop, &t->failure.place, &t->folder, &t->checkpoints };
 
+      step_failure_report (&t->failure);
       run_failure_save (&left, failure);
       run_failure_explain (&left, failure);
       /* Writes the events up to the failure if that is still possible. */

@@ -367,12 +367,12 @@ training_loop_peek (TrainingLoop *self, GError **error)
   const gint64 step = ends_epoch ? 0 : progress->batch;
   const LoomBatch *batch
       = batch_queue_peek (self->batches, progress->epoch + ends_epoch, step * self->model->spec->accumulate, error);
-  QueuedRun run = { 0 };
 
   if (batch == NULL)
     return NULL;
-  run.share = (double)batch->n / train_data_step_samples (self->data, self->model->spec, step);
-  set_numbers (self, &run, 0);
+  learning_rates_set (self->rates, progress, progress->step);
+  step_plans_set_part (self->plans, progress->step, step, 0,
+                       (double)batch->n / train_data_step_samples (self->data, self->model->spec, step));
   return batch;
 }
 

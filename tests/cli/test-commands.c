@@ -145,6 +145,11 @@ test_plan_card (void)
   g_assert_null (strstr (table.out, " cpu"));
   g_assert_nonnull (strstr (small.out, "of the 80.0 GB of the H100 SXM5.\n"));
   g_assert_nonnull (strstr (large.out, "has 12.0 GB. A batch of "));
+  /* Without <train> the batch size is that of the command line. */
+  cli_write ("alone.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"x\" op=\"input\" "
+                          "shape=\"B,1000\"/><node id=\"y\" op=\"relu\"/><wire from=\"x\" to=\"y\"/></graph>");
+  g_auto (CliResult) alone = cli ("plan", "alone.xml", "--card", "k80", "--batch-size", "4000000", NULL);
+  g_assert_nonnull (strstr (alone.out, "has 12.0 GB. A batch of "));
   cli_expect (2, "--card knows k80, p100", "plan", path, "--card", "k90");
   cli_expect (2, "Leave out --device", "plan", path, "--card", "h100", "--device", "cpu");
 }

@@ -186,6 +186,25 @@ test_kept (gconstpointer data)
     }
 }
 
+/* The head has more logits than there are letters, as if its vocabulary was padded. */
+static void
+test_padded (void)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (GString) xml = NULL;
+
+  g_assert_true (g_file_get_contents ("round.xml", &text, NULL, NULL));
+  xml = g_string_new (text);
+  g_string_replace (xml, "out_features=\"4\"", "out_features=\"9\"", 0);
+  cli_write ("padded.xml", xml->str);
+  cli_expect (0, NULL, "train", "padded.xml", "--steps", "1", "--out", "padded");
+  g_auto (CliResult) r = cli ("generate", "padded", "--prompt", "a", "--temperature", "9", "--tokens", "50", NULL);
+  g_assert_cmpstr (r.err, ==, "");
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_cmpuint (strlen (r.out), ==, 52);
+  g_assert_cmpuint (strspn (r.out, "abc\n"), ==, 52);
+}
+
 static void
 test_refused (void)
 {
@@ -212,6 +231,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/generate/text", test_text);
   g_test_add_func ("/generate/draws", test_draws);
   g_test_add_func ("/generate/json", test_json);
+  g_test_add_func ("/generate/padded", test_padded);
   g_test_add_func ("/generate/refused", test_refused);
   for (gsize i = 0; i < G_N_ELEMENTS (nets); i++)
     {

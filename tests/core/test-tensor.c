@@ -6,6 +6,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-hash.h"
+#include "engine/core/loom-summary.h"
 
 /* Every half and bfloat16 is unchanged after conversion to f32 and back; NaN stays NaN. */
 static void
@@ -136,6 +137,25 @@ test_block_means (void)
 }
 
 /* The published values of FNV-1a; runs of older versions depend on them. */
+/* The difference of the extremes is no double. */
+static void
+test_summary (void)
+{
+  static const double values[] = { -1.5e308, 0, 1.5e308, NAN, 0 };
+  g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F64, 1, (gint64[]){ G_N_ELEMENTS (values) }, NULL);
+  LoomSummary s;
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    loom_tensor_set (t, i, values[i]);
+  loom_summary_of (t, 1, &s);
+  g_assert_cmpint (s.n_bad, ==, 1);
+  g_assert_cmpfloat (s.min, ==, -1.5e308);
+  g_assert_cmpfloat (s.max, ==, 1.5e308);
+  g_assert_cmpuint (s.bin[0], ==, 1);
+  g_assert_cmpuint (s.bin[LOOM_SUMMARY_BINS / 2], ==, 2);
+  g_assert_cmpuint (s.bin[LOOM_SUMMARY_BINS - 1], ==, 1);
+}
+
 static void
 test_hash (void)
 {
@@ -153,6 +173,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/tensor/limits", test_limits);
   g_test_add_func ("/tensor/view", test_view);
   g_test_add_func ("/tensor/block-means", test_block_means);
+  g_test_add_func ("/tensor/summary", test_summary);
   g_test_add_func ("/tensor/hash", test_hash);
   return g_test_run ();
 }

@@ -226,6 +226,7 @@ test_split (void)
   g_assert_cmpfloat_with_epsilon (e->loss, eval.loss, 1e-6);
   g_assert_cmpfloat_with_epsilon (loom_evaluation_accuracy (e), eval.accuracy, 1e-9);
   g_assert_cmpint (e->n_split, ==, e->samples->len);
+  g_assert_true (e->is_whole);
 
   /* The batch size has no influence, and a part of the split is evenly spread. */
   g_autoptr (LoomEvaluation) whole = loom_evaluation_run (predictor, split, 0, 1000, NULL, NULL, &error);
@@ -236,6 +237,7 @@ test_split (void)
   for (guint i = 0; i < part->samples->len; i++)
     g_assert_cmpfloat_with_epsilon (sample (part, i)->loss, sample (e, (guint)sample (part, i)->index)->loss, 1e-5);
   g_assert_cmpint (sample (part, 1)->index, >=, 2);
+  g_assert_false (part->is_whole);
 
   g_assert_null (loom_evaluation_run (predictor, split, 0, 1, stop_cb, &calls, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED);
@@ -255,7 +257,7 @@ record_of (gint64 step, const LoomConfusion *confusion)
                                  .confusion = (LoomConfusion *)confusion };
 }
 
-/* Lines are read back exactly; a damaged one is skipped; a resumed run replaces later lines. */
+/* Lines are read back exactly; a damaged or blank one is skipped; a resumed run replaces later lines. */
 static void
 test_history (void)
 {
@@ -277,7 +279,7 @@ test_history (void)
       g_assert_no_error (error);
     }
   file = g_fopen (path, "a");
-  fputs ("{\"split\":\"val\",\"step\":50,\"epo", file);
+  fputs ("\n\n \t\n{\"split\":\"val\",\"step\":50,\"epo", file);
   fclose (file);
   const LoomEvaluationRecord again = record_of (30, confusion);
   g_assert_true (loom_evaluation_history_add (folder, &again, &error));

@@ -193,7 +193,24 @@ test_off_and_full (void)
   g_assert_cmpint (find (full, "act")->verdict, ==, LOOM_HEALTH_SATURATED);
 }
 
-/* Numbers that are not finite are reported, though an update from them is a fault. */
+/* The optimizer does not update a parameter that the graph assigns to. */
+static void
+test_assigned (void)
+{
+  g_auto (GStrv) part = g_strsplit (NET ("op=\"relu\"", "optimizer=\"sgd\" lr=\"0.125\""), "<train ", 2);
+  g_autofree char *graph = g_strconcat (part[0],
+                                        "<node id=\"minus\" op=\"neg\"/><node id=\"set\" op=\"assign\"/>"
+                                        "<wire from=\"scores.bias\" to=\"minus\"/>"
+                                        "<wire from=\"scores.bias\" to=\"set.target\"/>"
+                                        "<wire from=\"minus\" to=\"set.value\"/><train ",
+                                        part[1], NULL);
+  g_autoptr (LoomTrainer) trainer = train_test_new (graph, (LoomTrainerOptions){ 0 });
+  g_autoptr (GPtrArray) nodes = ask (trainer);
+
+  near (find (nodes, "scores")->update, 0.125 * norm (trainer, "now:grad:scores.weight"));
+}
+
+/* Numbers that are not finite are reported, though an update from them is a fault; later updates are reported again. */
 static void
 test_not_finite (void)
 {
@@ -205,6 +222,13 @@ test_not_finite (void)
   nodes = ask (trainer);
   g_assert_cmpint (find (nodes, "hidden")->verdict, ==, LOOM_HEALTH_NOT_FINITE);
   g_assert_true (isnan (find (nodes, "hidden")->update));
+  set_all (trainer, "hidden.weight", 0.1);
+  for (guint i = 0; i < 16; i++)
+    {
+      g_clear_pointer (&nodes, g_ptr_array_unref);
+      nodes = ask (trainer);
+    }
+  g_assert_cmpfloat (find (nodes, "hidden")->update, >, 0);
 }
 
 /* ---- rules and lines -------------------------------------------------------- */
@@ -330,6 +354,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/health/dead", test_dead);
   g_test_add_func ("/health/saturated", test_saturated);
   g_test_add_func ("/health/off-and-full", test_off_and_full);
+  g_test_add_func ("/health/assigned", test_assigned);
   g_test_add_func ("/health/not-finite", test_not_finite);
   g_test_add_func ("/health/rules", test_rules);
   g_test_add_func ("/health/other-text", test_other_text);

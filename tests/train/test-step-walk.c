@@ -360,7 +360,8 @@ typedef struct
   double figure;
   gboolean is_gradient;
   LoomCommandKind then;
-  gint64 steps;
+  gboolean is_single; /* single steps until the first hit */
+  gint64 steps, failed; /* the last finite step; the number of reports of steps that are not */
 } Stand;
 
 static void
@@ -379,8 +380,12 @@ breakpoint_cb (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data)
 static void
 stand_step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
 {
+  Stand *s = data;
+
   if (isfinite (step->loss))
-    ((Stand *)data)->steps = step->step;
+    s->steps = step->step;
+  else
+    s->failed++;
 }
 
 static void
@@ -391,7 +396,7 @@ stand_state_cb (LoomTrainer *trainer, const char *state, gpointer data)
   if (!g_str_equal (state, "paused"))
     return;
   s->stood = loom_trainer_steps (trainer);
-  loom_trainer_post (trainer, s->then, NULL, 0);
+  loom_trainer_post (trainer, s->is_single && s->hits == 0 ? LOOM_COMMAND_STEP : s->then, NULL, 0);
 }
 
 static const LoomTrainerObserver standing
@@ -460,14 +465,29 @@ test_break_inside (void)
   g_assert_no_error (error);
   g_assert_cmpint (s.hits, ==, 1);
   g_free (s.port);
+  /* A token, which is a whole number. */
+  g_autoptr (LoomTrainer) token = on_ref (NESTED);
+  s = (Stand){ .then = LOOM_COMMAND_STOP };
+  run_with (token, "data", "equals", 3, &s, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (s.hits, ==, 1);
+  g_assert_cmpstr (s.port, ==, "data.y");
+  g_free (s.port);
+}
+
+static char *
+without_finite_values (void)
+{
+  g_auto (GStrv) part = g_strsplit (GRAPH, "tanh", 2);
+
+  return g_strjoin ("log", part[0], part[1], NULL);
 }
 
 /* A step that is not finite stops the run before its update; resumed, it fails as it does without a breakpoint. */
 static void
 test_break_nan (void)
 {
-  g_auto (GStrv) part = g_strsplit (GRAPH, "tanh", 2);
-  g_autofree char *negative = g_strjoin ("log", part[0], part[1], NULL);
+  g_autofree char *negative = without_finite_values ();
   g_autoptr (LoomTrainer) trainer = on_ref (negative);
   g_autoptr (GError) error = NULL;
   Stand s = { .then = LOOM_COMMAND_RESUME };
@@ -477,7 +497,46 @@ test_break_nan (void)
   g_assert_cmpint (s.hits, ==, 1);
   g_assert_cmpint (s.stood, ==, s.at - 1);
   g_assert_cmpint (s.steps, ==, s.at - 1);
+  g_assert_cmpint (s.failed, ==, 1);
   g_free (s.port);
+}
+
+/* A single step that is not finite is repeated in the same pause. A run that is then stopped has no failed node. */
+static void
+test_break_single (void)
+{
+  g_autofree char *negative = without_finite_values ();
+  g_autoptr (LoomTrainer) trainer = on_ref (negative);
+  g_autoptr (GError) error = NULL;
+  const char *port;
+  Stand s = { .then = LOOM_COMMAND_STOP, .is_single = TRUE };
+
+  loom_trainer_post (trainer, LOOM_COMMAND_PAUSE, NULL, 0);
+  g_assert_cmpint (run_with (trainer, "scores", "not_finite", 0, &s, &error), ==, LOOM_TRAINER_STOPPED);
+  g_assert_no_error (error);
+  g_assert_cmpint (s.hits, ==, 1);
+  g_assert_cmpint (s.stood, ==, 0);
+  g_assert_null (loom_trainer_get_failed_node (trainer, &port));
+  g_free (s.port);
+}
+
+/* A product that is NaN is followed like any other. */
+static void
+test_chain_nan (void)
+{
+  g_autofree char *negative = without_finite_values ();
+  g_autoptr (LoomTrainer) trainer = on_ref (negative);
+  g_auto (LoomStepperPlace) place = { 0 };
+  g_autoptr (GError) error = NULL;
+  double value, gradient;
+
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
+  command (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_BACKWARD }, &place);
+  g_autoptr (GArray) chain = loom_trainer_derivatives (trainer, "scores", 3, &value, &gradient, &error);
+  g_assert_no_error (error);
+  g_assert_true (isnan (gradient));
+  g_assert_cmpuint (chain->len, ==, 1);
+  g_assert_cmpstr (g_array_index (chain, LoomDerivative, 0).port, ==, "loss");
 }
 
 TEST_FILE (argc, argv)
@@ -488,8 +547,10 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/step-walk/update", test_update);
   g_test_add_func ("/step-walk/inside", test_inside);
   g_test_add_func ("/step-walk/chain", test_chain);
+  g_test_add_func ("/step-walk/chain/nan", test_chain_nan);
   g_test_add_func ("/step-walk/break", test_break);
   g_test_add_func ("/step-walk/break/inside", test_break_inside);
   g_test_add_func ("/step-walk/break/nan", test_break_nan);
+  g_test_add_func ("/step-walk/break/single", test_break_single);
   return g_test_run ();
 }

@@ -138,6 +138,28 @@ test_step (Fixture *f, gconstpointer data)
   CALL (f, end_step);
 }
 
+/* A graph without data is computed without a run. */
+static void
+test_compute (Fixture *f, gconstpointer data)
+{
+  static const char *const ports[] = { "y", "nothing", NULL };
+  g_autoptr (GVariant) values = NULL, none = NULL, first = NULL, is_known = NULL, second = NULL, is_unknown = NULL;
+  g_autoptr (GError) error = NULL;
+
+  CALL (f, compute_graph,
+        "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"x\" op=\"parameter\" shape=\"3\"/>"
+        "<node id=\"y\" op=\"relu\"/><wire from=\"x\" to=\"y\"/></graph>",
+        ports, &values);
+  first = g_variant_get_child_value (values, 0);
+  second = g_variant_get_child_value (values, 1);
+  is_known = g_variant_get_child_value (first, 0);
+  is_unknown = g_variant_get_child_value (second, 0);
+  g_assert_true (g_variant_get_boolean (is_known));
+  g_assert_false (g_variant_get_boolean (is_unknown));
+  g_assert_false (loom_bus_worker1_call_compute_graph_sync (f->bus, worker_graph, ports, &none, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "needs data"));
+}
+
 static void
 test_breakpoint (Fixture *f, gconstpointer data)
 {
@@ -999,6 +1021,7 @@ TEST_FILE (argc, argv)
   g_test_add ("/worker/faults", Fixture, NULL, worker_set_up, test_faults, worker_tear_down);
   g_test_add ("/worker/commands", Fixture, NULL, worker_set_up, test_commands, worker_tear_down);
   g_test_add ("/worker/step", Fixture, NULL, worker_set_up, test_step, worker_tear_down);
+  g_test_add ("/worker/compute", Fixture, NULL, worker_set_up, test_compute, worker_tear_down);
   g_test_add ("/worker/breakpoint", Fixture, NULL, worker_set_up, test_breakpoint, worker_tear_down);
   g_test_add ("/worker/phase", Fixture, NULL, worker_set_up, test_phase, worker_tear_down);
   g_test_add ("/worker/words", Fixture, NULL, worker_set_up, test_words, worker_tear_down);
