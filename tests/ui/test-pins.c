@@ -370,15 +370,12 @@ saved_cb (Pin *pin, const char *suffix, gpointer data)
 
 /* A worker that waits after its first step. */
 static StudioRun *
-new_paused_run (StudioDocument *document, const char *folder)
+new_paused_run (StudioDocument *document)
 {
-  g_autofree char *worker = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
   g_autofree char *xml = loom_graph_write (studio_document_get_graph (document), NULL);
   StudioRun *run = studio_run_new ();
   StudioRunOptions options = STUDIO_RUN_OPTIONS_INIT;
 
-  g_setenv ("GRADLOOM_WORKER", worker, TRUE);
-  g_setenv ("XDG_STATE_HOME", folder, TRUE);
   options.paused = TRUE;
   studio_document_mark_run (document);
   studio_run_start (run, xml, NULL, "pins", &options);
@@ -411,9 +408,8 @@ wait_for_channel (StudioPinView *view, gint64 channel, const float *known)
 static void
 test_late_reply (void)
 {
-  g_autofree char *folder = g_dir_make_tmp ("gradloom-pins-XXXXXX", NULL);
   g_autoptr (StudioDocument) document = document_load (WATCHED);
-  g_autoptr (StudioRun) run = new_paused_run (document, folder);
+  g_autoptr (StudioRun) run = new_paused_run (document);
   LoomElement *view = loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_VIEW);
   const PinOwner owner = { document, run, NULL, placed_cb, saved_cb, NULL };
   Pin *pin = pin_new (&owner, loom_element_child (view, 0));
@@ -444,7 +440,6 @@ test_late_reply (void)
   studio_run_close (run);
   while (studio_worker_n_exiting () > 0)
     g_main_context_iteration (NULL, TRUE);
-  remove_tree (folder);
 }
 
 /* ---- principal components ------------------------------------------------------------------------ */
@@ -487,6 +482,9 @@ test_components (void)
 
 TEST_FILE (argc, argv)
 {
+  g_autofree char *worker = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+
+  g_setenv ("GRADLOOM_WORKER", worker, TRUE);
   g_setenv ("GTK_A11Y", "test", TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
