@@ -157,6 +157,10 @@ def walk(t, path):
         s.press("Close the step (training stays as it is)")
         s.wait("closed", lambda g: not place(g) and not chips(g), 5)
         t.ok(True, "closed, nothing of it is left")
+        s.select("mid")
+        s.key("ctrl+F8")
+        s.wait("a sentence", lambda g: g.find("A module has no values of its own", exact=False) and not g.dialog(), 5)
+        t.ok(True, "a module has no breakpoint, for which there is one sentence")
 
 
 def stop(t, path):

@@ -350,12 +350,12 @@ test_history (void)
 /* ---- requests -------------------------------------------------------------------------------------- */
 
 #define WATCHED                                                                                                        \
-  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"shapes\" "             \
-  "target_type=\"class\" shapes=\"1\" size=\"16\"/><node id=\"conv\" op=\"conv2d\" out_channels=\"4\" "             \
-  "kernel_size=\"3\"/><node id=\"flat\" op=\"flatten\"/><node id=\"out\" op=\"linear\" out_features=\"12\"/>"       \
-  "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"conv\"/><wire from=\"conv\" to=\"flat\"/>"   \
-  "<wire from=\"flat\" to=\"out\"/><wire from=\"out\" to=\"loss.input\"/><wire from=\"data.y\" "                    \
-  "to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"8\" epochs=\"2\" "          \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"shapes\" "              \
+  "target_type=\"class\" shapes=\"1\" size=\"16\"/><node id=\"conv\" op=\"conv2d\" out_channels=\"4\" "                \
+  "kernel_size=\"3\"/><node id=\"flat\" op=\"flatten\"/><node id=\"out\" op=\"linear\" out_features=\"12\"/>"          \
+  "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"conv\"/><wire from=\"conv\" to=\"flat\"/>"       \
+  "<wire from=\"flat\" to=\"out\"/><wire from=\"out\" to=\"loss.input\"/><wire from=\"data.y\" "                       \
+  "to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"8\" epochs=\"2\" "              \
   "seed=\"1\"/><view><pin tensor=\"conv\" kind=\"heatmap\"/></view></graph>"
 
 static void

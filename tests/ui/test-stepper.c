@@ -1,4 +1,4 @@
-/* The stepper, the runner and pins with states and replies that arrive late. Runs without a worker are fed by hand. */
+/* The stepper when a run does not begin, or ends while a command waits. The tests set the states of the run. */
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/stepper/studio-stepper.h"

@@ -54,7 +54,7 @@ studio_layer_commands_derivatives (const StudioLayerCommands *self)
       return;
     }
   port = loom_net_port_name (net, (guint)node, 0);
-  studio_derivatives_show (self->run, port, self->toasts);
+  studio_derivatives_show (self->run, self->stepper, port, self->toasts);
 }
 
 const LoomOp *

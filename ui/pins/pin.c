@@ -1,9 +1,9 @@
 /* One pin; see the header.
  *
  * A pin sends its next request after the last reply has arrived and a tenth of a second has passed, so a slow worker or
- * a large tensor lowers the rate instead of filling a queue; only a key does not wait. A hidden pin sends none. When the run pauses, each pin
- * sends one more request, so that its value belongs to the step that the panel shows. Values are from before the update
- * of their step, as its loss is. */
+ * a large tensor lowers the rate instead of filling a queue; only a key does not wait. A hidden pin sends none. When
+ * the run pauses, each pin sends one more request, so that its value belongs to the step that the panel shows. Values
+ * are from before the update of their step, as its loss is. */
 #include "ui/pins/pin.h"
 
 #include <glib/gi18n.h>

@@ -118,8 +118,8 @@ forget (StudioHealthWatch *self)
   show (self);
 }
 
-void
-studio_health_watch_take (StudioHealthWatch *self, gint64 step, const char *text, gsize length)
+static void
+take (StudioHealthWatch *self, gint64 step, const char *text, gsize length)
 {
   GPtrArray *nodes = loom_health_from_text (text, length);
 
@@ -146,7 +146,7 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
                                                  NULL)
       && is_on (self) && studio_run_get_proxy (self->run) == LOOM_BUS_WORKER1 (source)
       && studio_document_run_changes (self->document) == 0)
-    studio_health_watch_take (self, step, g_variant_get_data (text), g_variant_get_size (text));
+    take (self, step, g_variant_get_data (text), g_variant_get_size (text));
   wait_for_next (self, MAX (PERIOD, REST * took));
 }
 
@@ -156,8 +156,9 @@ is_wanted (StudioHealthWatch *self)
 {
   const StudioRunState state = studio_run_get_state (self->run);
 
-  return is_on (self) && gtk_widget_get_mapped (GTK_WIDGET (self->canvas)) && studio_run_get_proxy (self->run) != NULL && state != STUDIO_RUN_IDLE
-         && state != STUDIO_RUN_STARTING && studio_document_run_changes (self->document) == 0
+  return is_on (self) && gtk_widget_get_mapped (GTK_WIDGET (self->canvas)) && studio_run_get_proxy (self->run) != NULL
+         && state != STUDIO_RUN_IDLE && state != STUDIO_RUN_STARTING
+         && studio_document_run_changes (self->document) == 0
          && (state == STUDIO_RUN_RUNNING || self->step != studio_run_get_step (self->run));
 }
 

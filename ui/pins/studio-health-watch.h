@@ -22,7 +22,5 @@ const char *studio_health_watch_get_sick (StudioHealthWatch *self);
 /* The step of the newest checkpoint from when it was well; -1: there is none. */
 gint64 studio_health_watch_get_back (StudioHealthWatch *self);
 guint studio_health_watch_n_reports (StudioHealthWatch *self); /* of this run, for tests */
-/* Takes a report as if it came from the worker: lines of LOOM_SNAPSHOT_HEALTH, of the state after this step. */
-void studio_health_watch_take (StudioHealthWatch *self, gint64 step, const char *text, gsize length);
 
 G_END_DECLS

@@ -145,9 +145,9 @@ static void
 changed_cb (StudioMemoryForecast *self)
 {
   const gboolean live = studio_run_is_live (self->run);
-  g_autofree char *key = live ? NULL
-                              : g_strdup_printf ("%s %d", studio_document_hash (self->document),
-                                                 (int)studio_run_get_ranks (self->run));
+  g_autofree char *key
+      = live ? NULL
+             : g_strdup_printf ("%s %d", studio_document_hash (self->document), (int)studio_run_get_ranks (self->run));
 
   if (g_strcmp0 (key, self->key) == 0)
     return;

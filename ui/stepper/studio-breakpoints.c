@@ -242,8 +242,7 @@ asking_free (gpointer data, GClosure *closure)
 static gboolean
 read_limit (Asking *asking, double *limit)
 {
-  g_autofree char *text
-      = g_strdelimit (g_strdup (gtk_editable_get_text (GTK_EDITABLE (asking->entry))), ",", '.');
+  g_autofree char *text = g_strdelimit (g_strdup (gtk_editable_get_text (GTK_EDITABLE (asking->entry))), ",", '.');
   char *end;
 
   *limit = g_ascii_strtod (text, &end);
@@ -316,13 +315,12 @@ studio_breakpoints_ask (StudioBreakpoints *self, const char *node, GtkWidget *ov
   const StudioBreakpoint *now = find (self, node);
   Asking *asking = g_new0 (Asking, 1);
   g_autofree char *heading = g_strdup_printf (_ ("Breakpoint at %s"), node);
-  AdwMessageDialog *dialog
-      = ADW_MESSAGE_DIALOG (adw_message_dialog_new (GTK_WINDOW (gtk_widget_get_root (over)), heading,
-                                                    studio_run_get_ranks (self->run) > 1
-                                                        ? _ ("Training with several ranks does not test breakpoints.")
-                                                        : _ ("Training stops before the weights change. NaN and "
-                                                             "infinite values cost nothing; other conditions compute "
-                                                             "each step a second time.")));
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (
+      GTK_WINDOW (gtk_widget_get_root (over)), heading,
+      studio_run_get_ranks (self->run) > 1 ? _ ("Training with several ranks does not test breakpoints.")
+                                           : _ ("Training stops before the weights change. NaN and "
+                                                "infinite values cost nothing; other conditions compute "
+                                                "each step a second time.")));
 
   asking->self = g_object_ref (self);
   asking->node = g_strdup (node);

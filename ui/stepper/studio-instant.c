@@ -49,7 +49,8 @@ is_without_data (StudioInstant *self)
 {
   LoomNet *net = studio_document_get_net (self->document);
 
-  if (net == NULL || loom_net_n_nodes (net) == 0 || has_data (net) || loom_faults_count (studio_document_get_faults (self->document)) > 0)
+  if (net == NULL || loom_net_n_nodes (net) == 0 || has_data (net)
+      || loom_faults_count (studio_document_get_faults (self->document)) > 0)
     return FALSE;
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
