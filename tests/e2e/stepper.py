@@ -1,6 +1,7 @@
 """A step taken apart: forward through a loop and a module and back, run to a card, backward, update; a breakpoint stops
 training before the weights change."""
 import os
+import signal
 import sys
 
 from studio import Report, Studio
@@ -142,9 +143,24 @@ def walk(t, path):
         s.press("Update")
         g = s.wait("update", lambda g: g.number("step") == 1 and place(g).startswith("Forward 0 of 5"), 5)
         t.ok(g.state["run"] == "paused", "Update takes the step, and the next one begins")
+        go(s, NEXT, "Forward 1 of 5: loop")
+        go(s, NEXT, "Forward 2 of 5: mid")
+        worker = int(s.look().state["pid"])
+        os.kill(worker, signal.SIGSTOP)
+        s.key(NEXT)
+        s.press("Close the step (training stays as it is)")
+        s.wait("closed", lambda g: not place(g), 5)
+        s.key(NEXT)
+        os.kill(worker, signal.SIGCONT)
+        s.wait("the first card", lambda g: place(g).startswith("Forward 1 of 5: loop"), 5)
+        t.ok(True, "the answer to a step that is closed does not open it again: the next one begins at its first card")
         s.press("Close the step (training stays as it is)")
         s.wait("closed", lambda g: not place(g) and not chips(g), 5)
         t.ok(True, "closed, nothing of it is left")
+        s.select("mid")
+        s.key("ctrl+F8")
+        s.wait("a sentence", lambda g: g.find("A module has no values of its own", exact=False) and not g.dialog(), 5)
+        t.ok(True, "a module has no breakpoint, for which there is one sentence")
 
 
 def stop(t, path):
@@ -170,7 +186,7 @@ def at_once(t, path):
         g = s.wait("chips", lambda g: "f.out" in chips(g), 10)
         t.ok(chips(g)["f.out"][0].startswith("value 24"), "a graph without data computes at once: " + chips(g)["f.out"][0])
         t.ok("gradient 2" in chips(g)["b.out"][0], "and has gradients: " + chips(g)["b.out"][0])
-        t.ok(g.state["run"] == "idle", "without a run")
+        t.ok(g.state["run"] == "not started", "without a run")
         s.select("f")
         s.key("Delete")
         s.wait("edited", lambda g: "f.out" not in chips(g), 5)

@@ -738,6 +738,29 @@ test_fitter (void)
   frame_end (&frame);
 }
 
+/* A page that closes after "Go Back", while the run still stops, does not continue it. */
+static void
+test_go_back_and_close (void)
+{
+  Frame frame;
+  frame_begin (&frame, CHAIN);
+  StudioQuestions *questions = studio_questions_new (frame.toasts);
+  g_autoptr (StudioRunner) runner = studio_runner_new (frame.document, frame.run, frame.toasts, questions);
+  guint said = frame.said;
+  studio_run_take_state (frame.run, "running", NULL);
+  studio_runner_go_back (runner, 5);
+  studio_runner_close (runner);
+  g_assert_cmpint (studio_run_get_state (frame.run), ==, STUDIO_RUN_STOPPED);
+  g_assert_cmpuint (frame.said, ==, said);
+  /* Without closing it goes back, for which there is no checkpoint. */
+  studio_run_take_state (frame.run, "running", NULL);
+  studio_runner_go_back (runner, 5);
+  studio_run_take_state (frame.run, "stopped", NULL);
+  g_assert_cmpuint (frame.said, ==, said + 1);
+  studio_questions_free (questions);
+  frame_end (&frame);
+}
+
 TEST_FILE (argc, argv)
 {
   g_autoptr (GError) error = NULL;
@@ -755,6 +778,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/page/guard", test_guard);
   g_test_add_func ("/page/disk-bar", test_disk_bar);
   g_test_add_func ("/page/runner", test_runner);
+  g_test_add_func ("/page/go-back-and-close", test_go_back_and_close);
   g_test_add_func ("/page/run-settings", test_run_settings);
   g_test_add_func ("/page/panel-split", test_panel_split);
   g_test_add_func ("/page/pane-actions", test_pane_actions);

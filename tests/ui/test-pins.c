@@ -2,11 +2,14 @@
  * its cells again; which kind a tensor gets; principal components; what a value says of its origin. */
 #include <adwaita.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 #include "tests/scratch.h"
 #include "tests/test-program.h"
+#include "tests/ui/document-test.h"
 #include "ui/pins/pin-components.h"
+#include "ui/pins/pin.h"
 #include "ui/pins/studio-pin-view.h"
 
 #define MAX_VALUES 20000
@@ -344,6 +347,101 @@ test_history (void)
   pin_history_free (history);
 }
 
+/* ---- requests -------------------------------------------------------------------------------------- */
+
+#define WATCHED                                                                                                        \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"shapes\" "              \
+  "target_type=\"class\" shapes=\"1\" size=\"16\"/><node id=\"conv\" op=\"conv2d\" out_channels=\"4\" "                \
+  "kernel_size=\"3\"/><node id=\"flat\" op=\"flatten\"/><node id=\"out\" op=\"linear\" out_features=\"12\"/>"          \
+  "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"conv\"/><wire from=\"conv\" to=\"flat\"/>"       \
+  "<wire from=\"flat\" to=\"out\"/><wire from=\"out\" to=\"loss.input\"/><wire from=\"data.y\" "                       \
+  "to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"8\" epochs=\"2\" "              \
+  "seed=\"1\"/><view><pin tensor=\"conv\" kind=\"heatmap\"/></view></graph>"
+
+static void
+placed_cb (Pin *pin, gpointer data)
+{
+}
+
+static void
+saved_cb (Pin *pin, const char *suffix, gpointer data)
+{
+}
+
+/* A worker that waits after its first step. */
+static StudioRun *
+new_paused_run (StudioDocument *document)
+{
+  g_autofree char *xml = loom_graph_write (studio_document_get_graph (document), NULL);
+  StudioRun *run = studio_run_new ();
+  StudioRunOptions options = STUDIO_RUN_OPTIONS_INIT;
+
+  options.paused = TRUE;
+  studio_document_mark_run (document);
+  studio_run_start (run, xml, NULL, "pins", &options);
+  studio_run_step (run);
+  while (studio_run_get_state (run) != STUDIO_RUN_PAUSED || studio_run_get_step (run) < 1)
+    {
+      g_assert_true (studio_run_is_live (run));
+      g_main_context_iteration (NULL, TRUE);
+    }
+  return run;
+}
+
+/* Waits for the value of a channel; each value that is shown until then is the one of its own channel. */
+static float
+wait_for_channel (StudioPinView *view, gint64 channel, const float *known)
+{
+  for (;;)
+    {
+      const PinValue *value = studio_pin_view_get_value (view);
+
+      if (known != NULL && value != NULL)
+        g_assert_cmpfloat (value->values[0], ==, known[value->index[1]]);
+      if (value != NULL && value->index[1] == channel)
+        return value->values[0];
+      g_main_context_iteration (NULL, TRUE);
+    }
+}
+
+/* The reply to an earlier choice is not shown as the present one. */
+static void
+test_late_reply (void)
+{
+  g_autoptr (StudioDocument) document = document_load (WATCHED);
+  g_autoptr (StudioRun) run = new_paused_run (document);
+  LoomElement *view = loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_VIEW);
+  const PinOwner owner = { document, run, NULL, placed_cb, saved_cb, NULL };
+  Pin *pin = pin_new (&owner, loom_element_child (view, 0));
+  GtkWidget *window = gtk_window_new (), *widget = GTK_WIDGET (pin_get_view (pin));
+  const GPid worker = (GPid)g_ascii_strtoll (studio_run_get_worker_pid (run), NULL, 10);
+  float known[4];
+
+  gtk_window_set_child (GTK_WINDOW (window), pin_get_frame (pin));
+  /* A hidden pin requests nothing: its value comes after the window. */
+  pin_pull (pin);
+  g_assert_null (studio_pin_view_get_value (pin_get_view (pin)));
+  gtk_window_present (GTK_WINDOW (window));
+  known[0] = wait_for_channel (pin_get_view (pin), 0, NULL);
+  for (gint64 channel = 1; channel < 4; channel++)
+    {
+      gtk_widget_activate_action (widget, "pin.step", "(ii)", 0, 1);
+      known[channel] = wait_for_channel (pin_get_view (pin), channel, NULL);
+      g_assert_cmpfloat (known[channel], !=, known[channel - 1]);
+    }
+  kill (worker, SIGSTOP);
+  gtk_widget_activate_action (widget, "pin.step", "(ii)", 0, -1);
+  gtk_widget_activate_action (widget, "pin.step", "(ii)", 0, -1);
+  kill (worker, SIGCONT);
+  wait_for_channel (pin_get_view (pin), 1, known);
+  pin_detach (pin);
+  gtk_window_destroy (GTK_WINDOW (window));
+  pin_unref (pin);
+  studio_run_close (run);
+  while (studio_worker_n_exiting () > 0)
+    g_main_context_iteration (NULL, TRUE);
+}
+
 /* ---- principal components ------------------------------------------------------------------------ */
 
 /* Points in a plane of a space of five dimensions, longer in one direction: the coordinates have the distances of the
@@ -384,6 +482,9 @@ test_components (void)
 
 TEST_FILE (argc, argv)
 {
+  g_autofree char *worker = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+
+  g_setenv ("GRADLOOM_WORKER", worker, TRUE);
   g_setenv ("GTK_A11Y", "test", TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
@@ -395,6 +496,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pins/origin", test_origin);
   g_test_add_func ("/pins/csv", test_csv);
   g_test_add_func ("/pins/history", test_history);
+  g_test_add_func ("/pins/late-reply", test_late_reply);
   g_test_add_func ("/pins/components", test_components);
   return g_test_run ();
 }

@@ -112,7 +112,10 @@ accuracy_words (StudioEvaluation *model)
   const LoomConfusion *c = studio_evaluation_get (model)->confusion;
   guint best = 0, worst = 0;
 
-  for (guint k = 1; k < c->n_classes; k++)
+  /* A class without samples has no accuracy. */
+  while (best + 1 < c->n_classes && isnan (loom_confusion_recall (c, best)))
+    worst = ++best;
+  for (guint k = best + 1; k < c->n_classes; k++)
     {
       best = loom_confusion_recall (c, k) > loom_confusion_recall (c, best) ? k : best;
       worst = loom_confusion_recall (c, k) < loom_confusion_recall (c, worst) ? k : worst;

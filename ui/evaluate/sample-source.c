@@ -2,14 +2,13 @@
 #include "ui/evaluate/sample-source.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
 #include "ui/scene/studio-figure.h"
 
-gboolean
-sample_source_init (SampleSource *self, StudioDocument *document, char **why)
+static gboolean
+init (SampleSource *self, LoomGraph *graph, LoomNet *net, char **why)
 {
-  LoomGraph *graph = studio_document_get_graph (document);
-  LoomNet *net = studio_document_get_net (document);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
   g_autoptr (LoomTaskView) task = loom_task_view_new (net, spec);
@@ -32,6 +31,28 @@ sample_source_init (SampleSource *self, StudioDocument *document, char **why)
   self->x = loom_net_node (net, task->data)->output[task->x];
   self->seed = spec != NULL ? spec->seed : 0;
   return TRUE;
+}
+
+gboolean
+sample_source_init (SampleSource *self, StudioDocument *document, char **why)
+{
+  return init (self, studio_document_get_graph (document), studio_document_get_net (document), why);
+}
+
+gboolean
+sample_source_init_run (SampleSource *self, StudioDocument *document, StudioRun *run, char **why)
+{
+  const char *xml = studio_run_get_graph (run);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = xml != NULL && studio_document_run_changes (document) > 0
+                                    ? loom_graph_read_data (xml, strlen (xml), "run", faults, NULL)
+                                    : NULL;
+
+  if (graph == NULL)
+    return sample_source_init (self, document, why);
+  loom_graph_set_folder (graph, loom_graph_get_folder (studio_document_get_graph (document)));
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  return init (self, graph, net, why);
 }
 
 void

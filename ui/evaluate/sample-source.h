@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ui/document/studio-document.h"
+#include "ui/run/studio-run.h"
 #include "ui/task/studio-task-picture.h"
 
 G_BEGIN_DECLS
@@ -17,6 +18,8 @@ typedef struct
 
 /* Describes the data set of the document. FALSE: *why receives the reason, a sentence (transfer full). */
 gboolean sample_source_init (SampleSource *self, StudioDocument *document, char **why);
+/* That of the graph that the run trains, of which the document may be a later version. */
+gboolean sample_source_init_run (SampleSource *self, StudioDocument *document, StudioRun *run, char **why);
 void sample_source_clear (SampleSource *self);
 
 /* Called with the samples (transfer full), or NULL and a sentence. */

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #define POLL_MS 250
+#define PAGE    G_MAXUINT /* after the part of a page nothing follows */
 
 struct _StudioEvaluation
 {
@@ -27,6 +28,7 @@ struct _StudioEvaluation
   guint poll;
   guint serial; /* of the newest request; results of older ones are ignored */
   guint pages;  /* the number of contents of pages so far */
+  guint cells;  /* the number of cells that were opened or closed */
 };
 
 G_DEFINE_FINAL_TYPE (StudioEvaluation, studio_evaluation, G_TYPE_OBJECT)
@@ -216,8 +218,8 @@ typedef struct
 {
   GWeakRef model;
   TakePart take;
-  guint serial;
-  guint next; /* of the parts; all of them: a single page was pulled */
+  guint serial, cells;
+  guint next; /* of the parts, or PAGE */
 } Pull;
 
 static void pull (StudioEvaluation *self, guint next);
@@ -253,9 +255,12 @@ pulled_cb (GObject *source, GAsyncResult *result, gpointer data)
 
   if (self != NULL && request->serial == self->serial)
     {
-      if (ok)
+      if (ok && (request->take != take_cell || request->cells == self->cells))
         pulled (self, request, shape, bytes, total);
-      pull (self, request->next);
+      if (request->next == PAGE)
+        notify (self);
+      else
+        pull (self, request->next);
     }
   g_weak_ref_clear (&request->model);
   g_free (request);
@@ -268,11 +273,16 @@ request_part (StudioEvaluation *self, const char *what, gint64 page, TakePart ta
   Pull *request;
 
   if (proxy == NULL)
-    return;
+    {
+      self->evaluating = FALSE;
+      notify (self);
+      return;
+    }
   request = g_new0 (Pull, 1);
   g_weak_ref_init (&request->model, self);
   request->take = take;
   request->serial = self->serial;
+  request->cells = self->cells;
   request->next = next;
   loom_bus_worker1_call_get_evaluation (proxy, what, page, NULL, pulled_cb, request);
 }
@@ -540,6 +550,7 @@ studio_evaluation_show_record (StudioEvaluation *self, guint record)
   if (record >= self->history->len || record == self->record)
     return;
   self->record = record;
+  self->cells++;
   page_clear (self, &self->is.cell);
   show (self);
   notify (self);
@@ -555,7 +566,7 @@ void
 studio_evaluation_turn_mistakes (StudioEvaluation *self, gint64 page)
 {
   self->is.mistakes.page = page;
-  request_part (self, "mistakes", page, take_mistakes, G_N_ELEMENTS (parts));
+  request_part (self, "mistakes", page, take_mistakes, PAGE);
 }
 
 void
@@ -563,11 +574,12 @@ studio_evaluation_open_cell (StudioEvaluation *self, guint target, guint predict
 {
   g_autofree char *what = g_strdup_printf ("cell:%u:%u", target, predicted);
 
+  self->cells++;
   self->is.target = target;
   self->is.predicted = predicted;
   page_clear (self, &self->is.cell);
   self->is.cell.page = page;
-  request_part (self, what, page, take_cell, G_N_ELEMENTS (parts));
+  request_part (self, what, page, take_cell, PAGE);
 }
 
 char *

@@ -357,6 +357,37 @@ fill_sliders (StudioOwnInput *self)
   slid_cb (self);
 }
 
+/* The answer belongs to a sample, and to the weights of a run. */
+static void
+forget_answer (StudioOwnInput *self)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (self->bars)) != NULL)
+    gtk_grid_remove (GTK_GRID (self->bars), child);
+  gtk_label_set_text (GTK_LABEL (self->answer), NULL);
+  g_clear_pointer (&self->sentence, g_free);
+}
+
+static gboolean
+is_drawn (StudioOwnInput *self)
+{
+  const float *pixel = studio_drawing_pad_get_pixels (STUDIO_DRAWING_PAD (self->pad));
+  const guint n = self->data->x_size / n_channels (self->data);
+
+  for (guint i = 0; i < n; i++)
+    if (pixel[i] > 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+state_cb (StudioOwnInput *self)
+{
+  if (studio_run_get_state (studio_evaluation_get_run (self->model)) == STUDIO_RUN_STARTING)
+    forget_answer (self);
+}
+
 /* ---- the kind of input ----------------------------------------------------------------------- */
 
 static void
@@ -372,9 +403,16 @@ data_cb (StudioTaskData *data, const char *why, gpointer owner)
   gtk_widget_set_visible (self->entry, kind == LOOM_TASK_VIEW_SEQUENCES);
   gtk_widget_set_visible (self->sliders,
                           kind == LOOM_TASK_VIEW_PLANE || kind == LOOM_TASK_VIEW_LINE || kind == LOOM_TASK_VIEW_ROWS);
+  forget_answer (self);
   if (kind == LOOM_TASK_VIEW_IMAGES)
-    studio_drawing_pad_set_size (STUDIO_DRAWING_PAD (self->pad), (guint)data->dim[data->rank - 1],
-                                 (guint)data->dim[data->rank - 2]);
+    {
+      studio_drawing_pad_set_size (STUDIO_DRAWING_PAD (self->pad), (guint)data->dim[data->rank - 1],
+                                   (guint)data->dim[data->rank - 2]);
+      if (is_drawn (self))
+        drawn_cb (self);
+    }
+  else if (kind == LOOM_TASK_VIEW_SEQUENCES)
+    typed_cb (self);
   else if (gtk_widget_get_visible (self->sliders))
     fill_sliders (self);
 }
@@ -387,7 +425,8 @@ map_cb (StudioOwnInput *self)
   sample_source_clear (&self->source);
   g_clear_pointer (&self->x, g_free);
   self->serial++;
-  if (!sample_source_init (&self->source, studio_evaluation_get_document (self->model), &why))
+  if (!sample_source_init_run (&self->source, studio_evaluation_get_document (self->model),
+                               studio_evaluation_get_run (self->model), &why))
     data_cb (NULL, why, self);
   else
     {
@@ -485,6 +524,8 @@ studio_own_input_new (StudioEvaluation *model)
   self->model = g_object_ref (model);
   g_signal_connect_after (self, "map", G_CALLBACK (map_cb), NULL);
   g_signal_connect_object (studio_evaluation_get_run (model), "numbers", G_CALLBACK (numbers_cb), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (studio_evaluation_get_run (model), "state-changed", G_CALLBACK (state_cb), self,
                            G_CONNECT_SWAPPED);
   data_cb (NULL, NULL, self);
   return GTK_WIDGET (self);

@@ -62,6 +62,10 @@ title_of (StudioSamplePicks *self)
   const StudioEvaluatedPage *page = page_of (self);
   g_autofree char *n = studio_format_count ((double)page->total);
 
+  const GPtrArray *history = studio_evaluation_get_history (self->model);
+
+  if (self->of_cell && history->len > 0 && studio_evaluation_get_record (self->model) + 1 < history->len)
+    return g_strdup (_ ("Samples are kept of the newest evaluation only."));
   if (page->sample == NULL)
     return g_strdup (self->of_cell ? _ ("Choose a cell to see its samples.") : "");
   if (!self->of_cell)
@@ -141,7 +145,9 @@ read_pictures (StudioSamplePicks *self)
   gint64 index[SHOWN];
 
   self->serial++;
-  if (!sample_source_init (&source, studio_evaluation_get_document (self->model), &why) || self->shown->len == 0)
+  if (!sample_source_init_run (&source, studio_evaluation_get_document (self->model),
+                               studio_evaluation_get_run (self->model), &why)
+      || self->shown->len == 0)
     {
       gtk_widget_set_visible (self->view, FALSE);
       sample_source_clear (&source);

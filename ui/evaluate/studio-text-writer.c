@@ -145,6 +145,19 @@ started_cb (GObject *source, GAsyncResult *result, gpointer data)
     finish (self, error->message);
 }
 
+/* The text is generated for a reader only. */
+static void
+stop (StudioTextWriter *self)
+{
+  LoomBusWorker1 *proxy
+      = self->writing && self->model != NULL ? studio_run_get_proxy (studio_evaluation_get_run (self->model)) : NULL;
+
+  if (proxy != NULL)
+    loom_bus_worker1_call_stop_generating (proxy, NULL, NULL, NULL);
+  if (self->writing)
+    finish (self, NULL);
+}
+
 static void
 pressed_cb (StudioTextWriter *self)
 {
@@ -152,9 +165,7 @@ pressed_cb (StudioTextWriter *self)
 
   if (self->writing)
     {
-      if (proxy != NULL)
-        loom_bus_worker1_call_stop_generating (proxy, NULL, NULL, NULL);
-      finish (self, NULL);
+      stop (self);
       return;
     }
   if (proxy == NULL)
@@ -252,6 +263,7 @@ studio_text_writer_new (StudioEvaluation *model)
   StudioTextWriter *self = g_object_new (STUDIO_TYPE_TEXT_WRITER, NULL);
 
   self->model = g_object_ref (model);
+  g_signal_connect (self, "unmap", G_CALLBACK (stop), NULL);
   return GTK_WIDGET (self);
 }
 

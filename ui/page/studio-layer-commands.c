@@ -34,7 +34,9 @@ void
 studio_layer_commands_break (const StudioLayerCommands *self)
 {
   g_autofree char *path = selected_node_dup_path (self->document);
-  if (path != NULL)
+  if (path != NULL && loom_net_find (studio_document_get_net (self->document), path) < 0)
+    studio_toasts_say (self->toasts, _ ("A module has no values of its own. Open it and select a layer."));
+  else if (path != NULL)
     studio_breakpoints_ask (self->breakpoints, path, self->toasts);
   else
     studio_toasts_say (self->toasts, _ ("Select the layer at which training is to stop."));
@@ -52,7 +54,7 @@ studio_layer_commands_derivatives (const StudioLayerCommands *self)
       return;
     }
   port = loom_net_port_name (net, (guint)node, 0);
-  studio_derivatives_show (self->run, port, self->toasts);
+  studio_derivatives_show (self->run, self->stepper, port, self->toasts);
 }
 
 const LoomOp *

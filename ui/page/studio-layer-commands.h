@@ -5,6 +5,7 @@
 #include "ui/palette/studio-palette.h"
 #include "ui/pins/studio-pin.h"
 #include "ui/stepper/studio-breakpoints.h"
+#include "ui/stepper/studio-stepper.h"
 
 G_BEGIN_DECLS
 
@@ -16,6 +17,7 @@ typedef struct
   StudioPins *pins;
   StudioBreakpoints *breakpoints;
   StudioRun *run;
+  StudioStepper *stepper;
   GtkWidget *toasts; /* an AdwToastOverlay for sentences */
 } StudioLayerCommands;
 

@@ -348,7 +348,7 @@ make_commands (StudioPage *self)
   self->exporter = (StudioExporter){ self->document, self->pins, self->run_panel,
                                      studio_task_tab_get_task (self->task_tab), self->toasts };
   self->layer_commands = (StudioLayerCommands){ self->document,    self->canvas, self->palette, self->pins,
-                                                self->breakpoints, self->run,    self->toasts };
+                                                self->breakpoints, self->run,    self->stepper, self->toasts };
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {
@@ -483,7 +483,7 @@ page_dispose (GObject *object)
       for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
         g_signal_handlers_disconnect_by_data (parts[i], self);
       studio_toasts_set_said_func (self->toasts, NULL, NULL);
-      studio_run_close (self->run);
+      studio_runner_close (self->runner);
       studio_saver_close (self->saver);
       studio_command_rows_disconnect (G_ACTION_MAP (self->actions));
       open_documents_remove (self->document);
@@ -729,7 +729,7 @@ studio_page_is_asking (StudioPage *self)
 void
 studio_page_let_go (StudioPage *self)
 {
-  studio_run_close (self->run);
+  studio_runner_close (self->runner);
   studio_document_close (self->document);
   studio_questions_detach (self->questions);
 }

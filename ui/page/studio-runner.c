@@ -154,6 +154,7 @@ static void
 start (StudioRunner *self, Beginning how)
 {
   g_autoptr (GError) error = NULL;
+  self->back = 0;
   /* A fault of the last run does not forbid another run. */
   studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
   /* Data that wait for an agreement are a fault themselves. */
@@ -240,6 +241,7 @@ continue_run (StudioRunner *self, double lr, Beginning how)
   LoomGraph *document = studio_document_get_graph (self->document);
   g_autoptr (LoomGraph) run = read_run_graph (self);
   LoomElement *here = train_of (document), *there = run != NULL ? train_of (run) : NULL;
+  self->back = 0;
   const char *epochs = here != NULL ? loom_element_get (here, "epochs") : NULL;
   changes.device = run_settings_get_device (self->document);
   if (there != NULL && epochs != NULL && g_strcmp0 (epochs, loom_element_get (there, "epochs")) != 0)
@@ -421,9 +423,17 @@ find_run (StudioRunner *self)
 void
 studio_runner_open (StudioRunner *self)
 {
+  self->back = 0;
   studio_run_reset (self->run);
   studio_document_unmark_run (self->document);
   find_run (self);
+}
+
+void
+studio_runner_close (StudioRunner *self)
+{
+  self->back = 0;
+  studio_run_close (self->run);
 }
 
 /* ---- object --------------------------------------------------------------------------------- */

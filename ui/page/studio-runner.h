@@ -22,6 +22,8 @@ StudioRunner *
 studio_runner_new (StudioDocument *document, StudioRun *run, GtkWidget *toasts, StudioQuestions *questions);
 /* Another graph was opened: it has no run yet, or an interrupted one. */
 void studio_runner_open (StudioRunner *self);
+/* Lets the worker finish, because the page closes; nothing continues the run. */
+void studio_runner_close (StudioRunner *self);
 
 void studio_runner_train (StudioRunner *self); /* trains, pauses or resumes */
 void studio_runner_step (StudioRunner *self);

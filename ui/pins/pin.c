@@ -1,9 +1,9 @@
 /* One pin; see the header.
  *
  * A pin sends its next request after the last reply has arrived and a tenth of a second has passed, so a slow worker or
- * a large tensor lowers the rate instead of filling a queue; only a key does not wait. When the run pauses, each pin
- * sends one more request, so that its value belongs to the step that the panel shows. Values are from before the update
- * of their step, as its loss is. */
+ * a large tensor lowers the rate instead of filling a queue; only a key does not wait. A hidden pin sends none. When
+ * the run pauses, each pin sends one more request, so that its value belongs to the step that the panel shows. Values
+ * are from before the update of their step, as its loss is. */
 #include "ui/pins/pin.h"
 
 #include <glib/gi18n.h>
@@ -20,6 +20,7 @@ struct _Pin
   PinOwner owner;
   gatomicrefcount refs; /* held by the list and by each request */
   guint64 serial;
+  guint choice; /* the number of choices so far; a reply to an earlier one is dropped */
   char *tensor, *node_path, *title;
   char *rows, *columns; /* ports with the words of both axes, as in the file; NULL: none named */
   PinSubject subject;
@@ -267,10 +268,17 @@ show_values (Pin *self, gint64 updates, GVariant *shape, GVariant *data)
   gtk_widget_set_tooltip_text (self->frame, problem != NULL && self->rows != NULL ? problem : NULL);
 }
 
+typedef struct
+{
+  Pin *pin;
+  guint choice;
+} Request;
+
 static void
 snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  Pin *self = data;
+  g_autofree Request *request = data;
+  Pin *self = request->pin;
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) shape = NULL;
   g_autoptr (GVariant) full_shape = NULL;
@@ -282,7 +290,9 @@ snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
   self->in_flight = FALSE;
   if (!self->gone)
     {
-      if (done)
+      if (request->choice != self->choice || source != (GObject *)studio_run_get_proxy (self->owner.run))
+        self->wanted = TRUE;
+      else if (done)
         {
           learn_shape (self, full_shape);
           studio_pin_labels_request (self->labels, LOOM_BUS_WORKER1 (source), chosen_sample (self));
@@ -315,7 +325,7 @@ can_request (const Pin *self)
   const StudioRunState state = studio_run_get_state (self->owner.run);
 
   return studio_run_get_proxy (self->owner.run) != NULL && state != STUDIO_RUN_STARTING && state != STUDIO_RUN_IDLE
-         && state != STUDIO_RUN_FAILED && !self->in_flight;
+         && state != STUDIO_RUN_FAILED && !self->in_flight && gtk_widget_get_mapped (GTK_WIDGET (self->view));
 }
 
 static void
@@ -340,9 +350,11 @@ pull (Pin *self)
   self->wanted = self->is_urgent = FALSE;
   self->in_flight = TRUE;
   self->last_request = g_get_monotonic_time ();
+  Request *request = g_new (Request, 1);
+  *request = (Request){ pin_ref (self), self->choice };
   g_autofree char *port = g_strconcat (self->kind->summary != NULL ? self->kind->summary : "", self->tensor, NULL);
   loom_bus_worker1_call_get_snapshot (studio_run_get_proxy (self->owner.run), port, index_for_worker (self), MAX_BYTES,
-                                      NULL, snapshot_cb, pin_ref (self));
+                                      NULL, snapshot_cb, request);
 }
 
 void
@@ -354,6 +366,7 @@ pin_pull (Pin *self)
 void
 pin_begin_run (Pin *self)
 {
+  self->choice++;
   studio_pin_view_forget (self->view);
   show_nothing (self, NULL);
 }
@@ -446,6 +459,7 @@ choose (Pin *self, gsize axis, gint64 element)
   if (element == self->index[axis])
     return;
   self->index[axis] = element;
+  self->choice++;
   for (gsize d = 0; d < self->subject.rank; d++)
     g_string_append_printf (text, "%s%" G_GINT64_FORMAT, d > 0 ? "," : "", self->index[d]);
   self->is_urgent = TRUE;
@@ -604,10 +618,16 @@ static void
 read_index (Pin *self, const char *text)
 {
   g_auto (GStrv) numbers = g_strsplit (text != NULL ? text : "", ",", LOOM_SHAPE_MAX_RANK);
+  gint64 index[LOOM_SHAPE_MAX_RANK] = { 0 };
 
-  memset (self->index, 0, sizeof self->index);
   for (guint d = 0; numbers[d] != NULL; d++)
-    self->index[d] = MAX (0, g_ascii_strtoll (numbers[d], NULL, 10));
+    index[d] = MAX (0, g_ascii_strtoll (numbers[d], NULL, 10));
+  for (gsize d = 0; d < self->known_rank; d++)
+    index[d] = CLAMP (index[d], 0, MAX (0, self->known[d] - 1));
+  if (memcmp (index, self->index, sizeof index) == 0)
+    return;
+  memcpy (self->index, index, sizeof index);
+  self->choice++;
 }
 
 static void
@@ -647,6 +667,7 @@ read_tensor (Pin *self, const LoomElement *element)
   set_string (&self->columns, columns);
   self->title = pin_tensor_title (tensor);
   self->known_rank = 0;
+  self->choice++;
   read_subject (self);
   make_labels (self, labels_changed_cb);
   studio_pin_view_forget (self->view);
@@ -663,6 +684,7 @@ read_kind (Pin *self, const LoomElement *element)
   if (kind != studio_pin_view_get_kind (self->view))
     {
       studio_pin_view_set_kind (self->view, kind);
+      self->choice++;
       self->is_urgent = TRUE;
     }
   if (self->task_watch != NULL)
@@ -723,6 +745,7 @@ pin_new (const PinOwner *owner, const LoomElement *element)
   g_action_map_add_action_entries (G_ACTION_MAP (self->actions), entries, G_N_ELEMENTS (entries), self);
   self->view = studio_pin_view_new (kind);
   g_signal_connect (self->view, "choose", G_CALLBACK (tile_cb), self);
+  g_signal_connect_swapped (self->view, "map", G_CALLBACK (pull), self);
   self->frame = g_object_ref_sink (pin_frame_new (self->view, G_ACTION_GROUP (self->actions), &lists));
   if (owner->task != NULL)
     watch_task (self);

@@ -8,7 +8,7 @@
 
 #define MAX_BYTES (4 * 1024 * 1024)
 #define PERIOD    500 /* milliseconds between two reports, at least */
-#define REST      20  /* and this multiple of the time that the last one took */
+#define REST      50  /* and this multiple of the time that the last one took */
 
 struct _StudioHealthWatch
 {
@@ -156,8 +156,9 @@ is_wanted (StudioHealthWatch *self)
 {
   const StudioRunState state = studio_run_get_state (self->run);
 
-  return is_on (self) && studio_run_get_proxy (self->run) != NULL && state != STUDIO_RUN_IDLE
-         && state != STUDIO_RUN_STARTING && studio_document_run_changes (self->document) == 0
+  return is_on (self) && gtk_widget_get_mapped (GTK_WIDGET (self->canvas)) && studio_run_get_proxy (self->run) != NULL
+         && state != STUDIO_RUN_IDLE && state != STUDIO_RUN_STARTING
+         && studio_document_run_changes (self->document) == 0
          && (state == STUDIO_RUN_RUNNING || self->step != studio_run_get_step (self->run));
 }
 
@@ -223,6 +224,7 @@ document_cb (StudioHealthWatch *self)
 {
   if (self->nodes != NULL && studio_document_run_changes (self->document) > 0)
     forget (self);
+  request (self);
 }
 
 const char *
@@ -309,6 +311,7 @@ studio_health_watch_new (StudioDocument *document, StudioCanvas *canvas, StudioR
   g_signal_connect_swapped (run, "state-changed", G_CALLBACK (run_cb), self);
   g_signal_connect_swapped (run, "points", G_CALLBACK (request), self);
   g_signal_connect_swapped (canvas, "notify::show-health", G_CALLBACK (mode_cb), self);
+  g_signal_connect_swapped (canvas, "map", G_CALLBACK (request), self);
   g_signal_connect_swapped (document, "net-changed", G_CALLBACK (document_cb), self);
   return self;
 }

@@ -21,7 +21,7 @@ struct _StudioMemoryForecast
   StudioDocument *document;
   StudioRun *run;
   StudioMemoryVerdict verdict; /* text NULL: the run fits, or it is not known */
-  char *hash;                  /* of the graph that was estimated last */
+  char *key;                   /* graph and ranks that were estimated last; NULL: the run is live */
   GCancellable *cancellable;   /* of the planner that runs; NULL: none */
   guint timer;
 };
@@ -50,11 +50,13 @@ set_verdict (StudioMemoryForecast *self, double needed, double available, gint64
 static void
 planned_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (StudioMemoryForecast) self = data;
+  g_autofree GWeakRef *ref = data;
+  g_autoptr (StudioMemoryForecast) self = g_weak_ref_get (ref);
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) events = studio_planner_run_finish (result, &error);
 
-  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+  g_weak_ref_clear (ref);
+  if (self == NULL || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     return;
   g_clear_object (&self->cancellable);
   /* A graph that cannot be planned has its own messages. */
@@ -116,17 +118,16 @@ timer_cb (gpointer data)
   StudioMemoryForecast *self = data;
   LoomGraph *graph = studio_document_get_graph (self->document);
   g_autofree char *xml = NULL;
+  GWeakRef *ref;
 
   self->timer = 0;
   if (!is_large (self) || !may_read (self) || studio_run_get_ranks (self->run) > 1)
-    {
-      set_verdict (self, 0, 0, 0);
-      return G_SOURCE_REMOVE;
-    }
+    return G_SOURCE_REMOVE;
   xml = loom_graph_write (graph, NULL);
   self->cancellable = g_cancellable_new ();
-  studio_planner_run_async (xml, loom_graph_get_folder (graph), "--fits", 0, self->cancellable, planned_cb,
-                            g_object_ref (self));
+  ref = g_new0 (GWeakRef, 1);
+  g_weak_ref_init (ref, self);
+  studio_planner_run_async (xml, loom_graph_get_folder (graph), "--fits", 0, self->cancellable, planned_cb, ref);
   return G_SOURCE_REMOVE;
 }
 
@@ -144,13 +145,16 @@ static void
 changed_cb (StudioMemoryForecast *self)
 {
   const gboolean live = studio_run_is_live (self->run);
-  g_autofree char *hash = live ? NULL : g_strdup (studio_document_hash (self->document));
+  g_autofree char *key
+      = live ? NULL
+             : g_strdup_printf ("%s %d", studio_document_hash (self->document), (int)studio_run_get_ranks (self->run));
 
-  if (g_strcmp0 (hash, self->hash) == 0)
+  if (g_strcmp0 (key, self->key) == 0)
     return;
-  g_free (self->hash);
-  self->hash = g_steal_pointer (&hash);
+  g_free (self->key);
+  self->key = g_steal_pointer (&key);
   stop (self);
+  set_verdict (self, 0, 0, 0);
   if (!live)
     self->timer = g_timeout_add (CALM_MS, timer_cb, self);
 }
@@ -175,7 +179,7 @@ memory_forecast_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
-  g_clear_pointer (&self->hash, g_free);
+  g_clear_pointer (&self->key, g_free);
   studio_memory_verdict_clear (&self->verdict);
   G_OBJECT_CLASS (studio_memory_forecast_parent_class)->dispose (object);
 }

@@ -110,6 +110,16 @@ is_same_list (const GArray *a, const GArray *b)
   return a->len == b->len;
 }
 
+/* The worker refuses the whole list for a condition of a later version. */
+static gboolean
+is_known (const char *when)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (conditions); i++)
+    if (g_str_equal (conditions[i].when, when))
+      return TRUE;
+  return FALSE;
+}
+
 static GArray *
 read_list (StudioBreakpoints *self)
 {
@@ -121,7 +131,7 @@ read_list (StudioBreakpoints *self)
     {
       const LoomElement *e = loom_element_child (view, i);
 
-      if (is_breakpoint (e))
+      if (is_breakpoint (e) && is_known (loom_element_get (e, "when")))
         {
           const char *value = loom_element_get (e, "value");
           const StudioBreakpoint b = { g_strdup (loom_element_get (e, "node")), g_strdup (loom_element_get (e, "when")),
@@ -232,7 +242,7 @@ asking_free (gpointer data, GClosure *closure)
 static gboolean
 read_limit (Asking *asking, double *limit)
 {
-  const char *text = gtk_editable_get_text (GTK_EDITABLE (asking->entry));
+  g_autofree char *text = g_strdelimit (g_strdup (gtk_editable_get_text (GTK_EDITABLE (asking->entry))), ",", '.');
   char *end;
 
   *limit = g_ascii_strtod (text, &end);
@@ -305,11 +315,12 @@ studio_breakpoints_ask (StudioBreakpoints *self, const char *node, GtkWidget *ov
   const StudioBreakpoint *now = find (self, node);
   Asking *asking = g_new0 (Asking, 1);
   g_autofree char *heading = g_strdup_printf (_ ("Breakpoint at %s"), node);
-  AdwMessageDialog *dialog
-      = ADW_MESSAGE_DIALOG (adw_message_dialog_new (GTK_WINDOW (gtk_widget_get_root (over)), heading,
-                                                    _ ("Training stops before the weights change. NaN and infinite "
-                                                       "values cost nothing; other conditions compute each "
-                                                       "step a second time.")));
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (
+      GTK_WINDOW (gtk_widget_get_root (over)), heading,
+      studio_run_get_ranks (self->run) > 1 ? _ ("Training with several ranks does not test breakpoints.")
+                                           : _ ("Training stops before the weights change. NaN and "
+                                                "infinite values cost nothing; other conditions compute "
+                                                "each step a second time.")));
 
   asking->self = g_object_ref (self);
   asking->node = g_strdup (node);

@@ -10,9 +10,14 @@
 typedef struct
 {
   StudioRun *run;
+  StudioStepper *stepper;
   char *port;
   GtkWidget *window, *element, *list;
+  int asked; /* the element of the request in flight */
+  gboolean in_flight, must_ask;
 } Pane;
+
+static void ask (Pane *pane);
 
 static void
 pane_free (gpointer data, GClosure *closure)
@@ -20,6 +25,7 @@ pane_free (gpointer data, GClosure *closure)
   Pane *pane = data;
 
   g_object_unref (pane->run);
+  g_object_unref (pane->stepper);
   g_free (pane->port);
   g_free (pane);
 }
@@ -76,8 +82,14 @@ chain_cb (GObject *source, GAsyncResult *result, gpointer data)
   gboolean done = loom_bus_worker1_call_get_derivatives_finish (LOOM_BUS_WORKER1 (source), &value, &gradient, &chain,
                                                                 result, &error);
 
+  pane->in_flight = FALSE;
   if (!gtk_widget_get_visible (window))
     return;
+  if (pane->must_ask || source != (GObject *)studio_run_get_proxy (pane->run))
+    {
+      ask (pane);
+      return;
+    }
   clear_rows (pane);
   if (!done)
     {
@@ -86,8 +98,7 @@ chain_cb (GObject *source, GAsyncResult *result, gpointer data)
       return;
     }
   g_autofree char *v = studio_format_number (value), *g = studio_format_number (gradient);
-  add_row (pane, g_strdup_printf (_ ("%1$s[%2$d] = %3$s, gradient %4$s"), pane->port,
-                                  gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (pane->element)), v, g));
+  add_row (pane, g_strdup_printf (_ ("%1$s[%2$d] = %3$s, gradient %4$s"), pane->port, pane->asked, v, g));
   for (gsize i = 0; i < g_variant_n_children (chain); i++)
     {
       g_autoptr (GVariant) link = g_variant_get_child_value (chain, i);
@@ -101,15 +112,32 @@ chain_cb (GObject *source, GAsyncResult *result, gpointer data)
                             p, g));
 }
 
+/* One request is in flight; a change meanwhile is requested after it. */
 static void
 ask (Pane *pane)
 {
   LoomBusWorker1 *proxy = studio_run_get_proxy (pane->run);
 
-  if (proxy != NULL)
-    loom_bus_worker1_call_get_derivatives (proxy, pane->port,
-                                           gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (pane->element)), NULL,
-                                           chain_cb, g_object_ref (pane->window));
+  pane->must_ask = pane->in_flight;
+  if (pane->in_flight)
+    return;
+  if (proxy == NULL)
+    {
+      clear_rows (pane);
+      add_row (pane, g_strdup (_ ("Nothing has been trained yet. Train the graph first.")));
+      return;
+    }
+  pane->in_flight = TRUE;
+  pane->asked = gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (pane->element));
+  loom_bus_worker1_call_get_derivatives (proxy, pane->port, pane->asked, NULL, chain_cb, g_object_ref (pane->window));
+}
+
+/* The step has gone on, or chips have arrived. */
+static void
+step_cb (GtkWidget *window)
+{
+  if (gtk_widget_get_visible (window))
+    ask (g_object_get_data (G_OBJECT (window), "pane"));
 }
 
 static GtkWidget *
@@ -149,12 +177,13 @@ close_on_escape (GtkWidget *window)
 }
 
 void
-studio_derivatives_show (StudioRun *run, const char *port, GtkWidget *over)
+studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *port, GtkWidget *over)
 {
   Pane *pane = g_new0 (Pane, 1);
   g_autofree char *title = g_strdup_printf (_ ("Derivatives of %s"), port);
 
   pane->run = g_object_ref (run);
+  pane->stepper = g_object_ref (stepper);
   pane->port = g_strdup (port);
   pane->window = gtk_window_new ();
   gtk_window_set_title (GTK_WINDOW (pane->window), title);
@@ -164,6 +193,7 @@ studio_derivatives_show (StudioRun *run, const char *port, GtkWidget *over)
   g_object_set_data (G_OBJECT (pane->window), "pane", pane);
   close_on_escape (pane->window);
   g_signal_connect_data (pane->element, "value-changed", G_CALLBACK (ask), pane, pane_free, G_CONNECT_SWAPPED);
+  g_signal_connect_object (stepper, "changed", G_CALLBACK (step_cb), pane->window, G_CONNECT_SWAPPED);
   gtk_window_present (GTK_WINDOW (pane->window));
   ask (pane);
 }

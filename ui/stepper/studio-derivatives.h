@@ -3,11 +3,11 @@
 
 #include <gtk/gtk.h>
 
-#include "ui/run/studio-run.h"
+#include "ui/stepper/studio-stepper.h"
 
 G_BEGIN_DECLS
 
 /* port: "act"; over: a widget of the window in front of which it opens. */
-void studio_derivatives_show (StudioRun *run, const char *port, GtkWidget *over);
+void studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *port, GtkWidget *over);
 
 G_END_DECLS

@@ -30,19 +30,33 @@ clear_chips (StudioInstant *self)
   g_signal_emit (self, changed_signal, 0);
 }
 
+static gboolean
+has_data (const LoomNet *net)
+{
+  for (guint i = 0; net != NULL && i < loom_net_n_nodes (net); i++)
+    {
+      const LoomOp *op = loom_net_node (net, i)->op;
+
+      if (op != NULL && (op->role == LOOM_ROLE_DATASET || op->role == LOOM_ROLE_INPUT))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* The worker refuses graphs that are too large; they have no chips. */
 static gboolean
 is_without_data (StudioInstant *self)
 {
   LoomNet *net = studio_document_get_net (self->document);
 
-  if (net == NULL || loom_net_n_nodes (net) == 0 || loom_faults_count (studio_document_get_faults (self->document)) > 0)
+  if (net == NULL || loom_net_n_nodes (net) == 0 || has_data (net)
+      || loom_faults_count (studio_document_get_faults (self->document)) > 0)
     return FALSE;
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
 
-      if (node->op == NULL || node->op->role == LOOM_ROLE_DATASET || node->op->role == LOOM_ROLE_INPUT || !node->typed)
+      if (node->op == NULL || !node->typed)
         return FALSE;
     }
   return TRUE;
@@ -65,7 +79,7 @@ computed_cb (GObject *source, GAsyncResult *result, gpointer data)
   self->in_flight = FALSE;
   if (self->document != NULL && self->must_compute)
     compute (self);
-  else if (self->document != NULL && done)
+  else if (self->document != NULL && done && self->idle == 0)
     {
       step_chips_fill (self->chips, request->sources, values);
       g_signal_emit (self, changed_signal, 0);
@@ -102,6 +116,11 @@ compute (StudioInstant *self)
   if (!is_without_data (self))
     {
       clear_chips (self);
+      if (self->worker != NULL && has_data (studio_document_get_net (self->document)))
+        {
+          studio_worker_finish (self->worker);
+          g_clear_object (&self->worker);
+        }
       return;
     }
   if (self->worker == NULL || studio_worker_has_ended (self->worker))
@@ -133,10 +152,18 @@ idle_cb (gpointer data)
 
 /* After inference, which a burst of edits shares. */
 static void
-net_cb (StudioInstant *self)
+scope_cb (StudioInstant *self)
 {
   if (self->idle == 0)
     self->idle = g_idle_add (idle_cb, self);
+}
+
+/* Chips are found by the numbers of nodes, which an edit changes. */
+static void
+net_cb (StudioInstant *self)
+{
+  clear_chips (self);
+  scope_cb (self);
 }
 
 GHashTable *
@@ -194,6 +221,6 @@ studio_instant_new (StudioDocument *document)
 
   self->document = g_object_ref (document);
   g_signal_connect_swapped (document, "net-changed", G_CALLBACK (net_cb), self);
-  g_signal_connect_swapped (document, "scope-changed", G_CALLBACK (net_cb), self);
+  g_signal_connect_swapped (document, "scope-changed", G_CALLBACK (scope_cb), self);
   return self;
 }

@@ -32,7 +32,10 @@ changed_cb (StudioStepper *stepper, Bar *self)
 {
   g_autofree char *text = studio_stepper_dup_text (stepper);
 
-  gtk_widget_set_visible (self->bar, studio_stepper_is_on (stepper));
+  /* The bar keeps the focus of its buttons while the weights change. */
+  gtk_widget_set_visible (self->bar, studio_stepper_is_on (stepper) || studio_stepper_is_between (stepper));
+  if (studio_stepper_is_between (stepper))
+    return;
   gtk_label_set_label (GTK_LABEL (self->label), text);
   gtk_widget_set_tooltip_text (self->label, text);
 }
@@ -58,7 +61,7 @@ studio_step_bar_new (StudioStepper *stepper)
   GtkWidget *close = gtk_button_new_from_icon_name ("window-close-symbolic");
 
   self->bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  self->label = gtk_label_new (NULL);
+  self->label = g_object_new (GTK_TYPE_LABEL, "accessible-role", GTK_ACCESSIBLE_ROLE_STATUS, NULL);
   gtk_widget_add_css_class (self->bar, "toolbar");
   for (guint i = 0; i < G_N_ELEMENTS (buttons); i++)
     add_button (self->bar, gtk_button_new_with_label (_ (buttons[i].title)), buttons[i].action, buttons[i].tooltip);

@@ -18,7 +18,9 @@ struct _StudioStepper
   StudioRun *run;
   GQueue commands; /* Command */
   StudioStepPlace place;
+  guint walk; /* the number of walks that have ended; a reply about an earlier walk is dropped */
   gboolean is_on, is_updating, in_flight, is_reading, must_read;
+  gboolean is_kept; /* the bar stays between a step and the next one */
   GHashTable *chips;
 };
 
@@ -55,12 +57,27 @@ clear_place (StudioStepper *self)
 static void
 turn_off (StudioStepper *self)
 {
+  self->walk++;
   if (!self->is_on)
     return;
   self->is_on = FALSE;
   clear_place (self);
   g_hash_table_remove_all (self->chips);
   g_signal_emit (self, signals[CHANGED], 0);
+}
+
+/* There is no next step to wait for. */
+static void
+give_up (StudioStepper *self)
+{
+  g_queue_clear_full (&self->commands, command_free);
+  self->is_updating = FALSE;
+  if (self->is_kept)
+    {
+      self->is_kept = FALSE;
+      g_signal_emit (self, signals[CHANGED], 0);
+    }
+  turn_off (self);
 }
 
 static void
@@ -82,6 +99,7 @@ typedef struct
 {
   StudioStepper *self;
   GArray *sources;
+  guint walk;
 } Reading;
 
 static void read_values (StudioStepper *self);
@@ -95,13 +113,16 @@ values_cb (GObject *source, GAsyncResult *result, gpointer data)
   gboolean done = loom_bus_worker1_call_get_step_values_finish (LOOM_BUS_WORKER1 (source), &values, result, NULL);
 
   self->is_reading = FALSE;
-  if (done && self->is_on)
-    {
-      step_chips_fill (self->chips, reading->sources, values);
-      g_signal_emit (self, signals[CHANGED], 0);
-    }
   if (self->must_read)
     read_values (self);
+  else if (self->is_on && reading->walk == self->walk)
+    {
+      if (done)
+        step_chips_fill (self->chips, reading->sources, values);
+      else
+        g_hash_table_remove_all (self->chips);
+      g_signal_emit (self, signals[CHANGED], 0);
+    }
   g_array_unref (reading->sources);
   g_free (reading);
 }
@@ -121,6 +142,7 @@ read_values (StudioStepper *self)
     return;
   reading = g_new (Reading, 1);
   reading->self = g_object_ref (self);
+  reading->walk = self->walk;
   ports = step_chips_ports (scene, net, &reading->sources);
   self->is_reading = TRUE;
   loom_bus_worker1_call_get_step_values (proxy_of (self), (const char *const *)ports, NULL, values_cb, reading);
@@ -136,6 +158,7 @@ take_place (StudioStepper *self, GVariant *place)
                  &self->place.index, &self->place.count, &self->place.iteration, &self->place.iterations,
                  &self->place.has_inside, &self->place.is_end);
   self->is_on = TRUE;
+  self->is_kept = FALSE;
   /* The scope of the step is shown, in which its card is. */
   if (self->canvas != NULL && self->place.node[0] != '\0'
       && !g_str_equal (studio_document_get_scope_path (self->document), self->place.scope))
@@ -144,21 +167,35 @@ take_place (StudioStepper *self, GVariant *place)
   read_values (self);
 }
 
+typedef struct
+{
+  StudioStepper *self;
+  guint walk;
+} Move;
+
 static void
 moved_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (StudioStepper) self = data;
+  g_autofree Move *move = data;
+  g_autoptr (StudioStepper) self = move->self;
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) reply = g_dbus_proxy_call_finish (G_DBUS_PROXY (source), result, &error);
   g_autoptr (GVariant) place = NULL;
 
   self->in_flight = FALSE;
-  if (source != (GObject *)proxy_of (self))
+  if (self->run == NULL || source != (GObject *)proxy_of (self))
     return;
+  if (move->walk != self->walk)
+    {
+      run_next (self);
+      return;
+    }
   if (reply == NULL)
     {
       g_queue_clear_full (&self->commands, command_free);
       say (self, error);
+      if (!self->is_on)
+        give_up (self);
       return;
     }
   place = g_variant_get_child_value (reply, 0);
@@ -169,12 +206,24 @@ moved_cb (GObject *source, GAsyncResult *result, gpointer data)
 static void
 call (StudioStepper *self, const char *method, GVariant *parameters)
 {
+  Move *move = g_new (Move, 1);
+
+  *move = (Move){ g_object_ref (self), self->walk };
   self->in_flight = TRUE;
   g_dbus_proxy_call (G_DBUS_PROXY (proxy_of (self)), method, parameters, G_DBUS_CALL_FLAGS_NONE, G_MAXINT, NULL,
-                     moved_cb, g_object_ref (self));
+                     moved_cb, move);
 }
 
 /* ---- commands --------------------------------------------------------- */
+
+/* Commands do not wait for a run that a fault or a question prevents. */
+static void
+begin_run (StudioStepper *self)
+{
+  g_signal_emit (self, signals[BEGIN], 0);
+  if (!studio_run_is_live (self->run))
+    give_up (self);
+}
 
 /* TRUE if the run stands still, so that a walk can begin; otherwise it will, and its state is reported. */
 static gboolean
@@ -187,7 +236,7 @@ stands_still (StudioStepper *self)
     case STUDIO_RUN_STOPPED:
       if (proxy_of (self) != NULL)
         return TRUE;
-      g_signal_emit (self, signals[BEGIN], 0);
+      begin_run (self);
       return FALSE;
     case STUDIO_RUN_RUNNING:
       studio_run_pause (self->run);
@@ -197,7 +246,7 @@ stands_still (StudioStepper *self)
     case STUDIO_RUN_IDLE:
     case STUDIO_RUN_FAILED:
     case STUDIO_RUN_LOST:
-      g_signal_emit (self, signals[BEGIN], 0);
+      begin_run (self);
       return FALSE;
     }
   g_return_val_if_reached (FALSE);
@@ -235,8 +284,13 @@ run_next (StudioStepper *self)
 static void
 push (StudioStepper *self, const char *method, const char *first, const char *second)
 {
-  Command *command = g_new (Command, 1);
+  const Command *last = g_queue_peek_tail (&self->commands);
+  Command *command;
 
+  /* A key that is held down repeats faster than a large net is computed. */
+  if (last != NULL && g_strcmp0 (method, "MoveStep") == 0 && g_strcmp0 (last->method, method) == 0)
+    return;
+  command = g_new (Command, 1);
   *command = (Command){ method, g_strdup (first), second };
   g_queue_push_tail (&self->commands, command);
   run_next (self);
@@ -284,7 +338,7 @@ studio_stepper_update (StudioStepper *self)
 {
   if (self->is_on && studio_run_get_state (self->run) == STUDIO_RUN_PAUSED && !self->in_flight)
     {
-      self->is_updating = TRUE;
+      self->is_updating = self->is_kept = TRUE;
       studio_run_step (self->run);
     }
   else
@@ -321,10 +375,9 @@ studio_stepper_go_to (StudioStepper *self, const char *node, const char *phase)
 void
 studio_stepper_end (StudioStepper *self)
 {
-  g_queue_clear_full (&self->commands, command_free);
-  if (self->is_on && proxy_of (self) != NULL)
+  if ((self->is_on || self->in_flight) && proxy_of (self) != NULL)
     loom_bus_worker1_call_end_step (proxy_of (self), NULL, NULL, NULL);
-  turn_off (self);
+  give_up (self);
 }
 
 /* ---- what is shown ---------------------------------------------------- */
@@ -333,6 +386,12 @@ gboolean
 studio_stepper_is_on (StudioStepper *self)
 {
   return self->is_on;
+}
+
+gboolean
+studio_stepper_is_between (StudioStepper *self)
+{
+  return self->is_kept && !self->is_on;
 }
 
 const StudioStepPlace *
@@ -354,7 +413,8 @@ dup_value_words (StudioStepper *self)
   StudioScene *scene = studio_document_get_scene (self->document);
   const guint item = scene != NULL ? studio_scene_card_of (scene, self->place.node) : STUDIO_NO_ITEM;
 
-  if (item == STUDIO_NO_ITEM || scene->item[item].n_outputs == 0)
+  /* Until they are read, chips belong to the place before. */
+  if (self->is_reading || item == STUDIO_NO_ITEM || scene->item[item].n_outputs == 0)
     return NULL;
   return step_chip_words (step_chips_find (self->chips, &scene->item[item].output[0].source));
 }
@@ -405,19 +465,17 @@ state_cb (StudioStepper *self)
       turn_off (self);
       return;
     }
-  if (self->is_updating && (state == STUDIO_RUN_PAUSED || state == STUDIO_RUN_DONE))
+  if (self->is_updating && state == STUDIO_RUN_PAUSED)
     {
       self->is_updating = FALSE;
       turn_off (self);
-      if (state == STUDIO_RUN_PAUSED)
-        push (self, NULL, NULL, NULL);
+      push (self, NULL, NULL, NULL);
       return;
     }
-  if (state == STUDIO_RUN_FAILED || state == STUDIO_RUN_LOST || state == STUDIO_RUN_IDLE)
+  /* A run that has failed or was stopped must not begin again. */
+  if (state != STUDIO_RUN_PAUSED && (state != STUDIO_RUN_DONE || self->is_updating))
     {
-      /* A failed start must not begin again and again. */
-      g_queue_clear_full (&self->commands, command_free);
-      turn_off (self);
+      give_up (self);
       return;
     }
   run_next (self);
@@ -433,7 +491,7 @@ scope_cb (StudioStepper *self)
 static void
 document_cb (StudioStepper *self)
 {
-  if (self->is_on && studio_document_run_changes (self->document) > 0)
+  if ((self->is_on || self->in_flight) && studio_document_run_changes (self->document) > 0)
     studio_stepper_end (self);
   else
     scope_cb (self);
@@ -446,6 +504,7 @@ stepper_dispose (GObject *object)
 
   g_queue_clear_full (&self->commands, command_free);
   clear_place (self);
+  self->is_on = self->must_read = FALSE;
   if (self->run != NULL)
     g_signal_handlers_disconnect_by_data (self->run, self);
   if (self->document != NULL)

@@ -43,6 +43,8 @@ void studio_stepper_go_to (StudioStepper *self, const char *node, const char *ph
 void studio_stepper_end (StudioStepper *self);
 
 gboolean studio_stepper_is_on (StudioStepper *self);
+/* TRUE while an update is computed, before the next step begins. */
+gboolean studio_stepper_is_between (StudioStepper *self);
 const StudioStepPlace *studio_stepper_get_place (StudioStepper *self); /* NULL: not on */
 GHashTable *studio_stepper_get_chips (StudioStepper *self);            /* step-chips.h */
 /* "Forward 3 of 9: conv1 · iteration 2 of 5 · value 0.12 ± 0.4". (transfer full) */

@@ -1,0 +1,100 @@
+/* The stepper when a run does not begin, or ends while a command waits. The tests set the states of the run. */
+#include "tests/test-program.h"
+#include "tests/ui/document-test.h"
+#include "ui/stepper/studio-stepper.h"
+
+#define GRAPH                                                                                                          \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"a\" op=\"parameter\" shape=\"3\"/>"                    \
+  "<node id=\"f\" op=\"sum\"/><wire from=\"a\" to=\"f\"/></graph>"
+
+typedef struct
+{
+  StudioRun *run;
+  gboolean can_begin;
+  guint n;
+} Beginning;
+
+/* As the page starts a run that waits. */
+static void
+begin_cb (Beginning *self)
+{
+  self->n++;
+  if (self->can_begin)
+    studio_run_take_state (self->run, "preparing", NULL);
+}
+
+static StudioStepper *
+new_stepper (Beginning *beginning, gboolean can_begin)
+{
+  g_autoptr (StudioDocument) document = document_load (GRAPH);
+  StudioStepper *stepper;
+
+  *beginning = (Beginning){ studio_run_new (), can_begin, 0 };
+  stepper = studio_stepper_new (document, NULL, beginning->run);
+  g_signal_connect_swapped (stepper, "begin", G_CALLBACK (begin_cb), beginning);
+  return stepper;
+}
+
+/* A command that waits for a run does not begin another one after Stop, also if the worker is gone. */
+static void
+test_stop (void)
+{
+  static const char *const ends[] = { "stopped", "failed" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
+    {
+      Beginning beginning;
+      g_autoptr (StudioStepper) stepper = new_stepper (&beginning, TRUE);
+
+      studio_stepper_next (stepper);
+      g_assert_cmpuint (beginning.n, ==, 1);
+      studio_stepper_next (stepper);
+      g_assert_cmpuint (beginning.n, ==, 1);
+      studio_run_take_state (beginning.run, ends[i], NULL);
+      g_assert_cmpuint (beginning.n, ==, 1);
+      g_assert_false (studio_run_is_live (beginning.run));
+      studio_stepper_next (stepper);
+      g_assert_cmpuint (beginning.n, ==, 2);
+      g_object_unref (beginning.run);
+    }
+}
+
+/* The same for a page that closes. */
+static void
+test_close (void)
+{
+  Beginning beginning;
+  g_autoptr (StudioStepper) stepper = new_stepper (&beginning, TRUE);
+
+  studio_stepper_forward (stepper);
+  studio_run_close (beginning.run);
+  g_assert_cmpuint (beginning.n, ==, 1);
+  g_assert_cmpint (studio_run_get_state (beginning.run), ==, STUDIO_RUN_STOPPED);
+  g_object_unref (beginning.run);
+}
+
+/* A command for which no run begins is forgotten. */
+static void
+test_no_run (void)
+{
+  Beginning beginning;
+  g_autoptr (StudioStepper) stepper = new_stepper (&beginning, FALSE);
+
+  studio_stepper_next (stepper);
+  g_assert_cmpuint (beginning.n, ==, 1);
+  /* The user trains and pauses. */
+  studio_run_take_state (beginning.run, "running", NULL);
+  studio_run_take_state (beginning.run, "paused", NULL);
+  g_assert_cmpuint (beginning.n, ==, 1);
+  g_assert_false (studio_stepper_is_on (stepper));
+  g_object_unref (beginning.run);
+}
+
+TEST_FILE (argc, argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/stepper/stop", test_stop);
+  g_test_add_func ("/stepper/close", test_close);
+  g_test_add_func ("/stepper/no-run", test_no_run);
+  return g_test_run ();
+}
