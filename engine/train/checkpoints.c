@@ -61,7 +61,7 @@ prune (const Checkpoints *self, LoomFolder *checkpoints)
     {
       gint64 step = g_array_index (steps, gint64, i);
       gboolean at_epoch = step % self->run.data->steps_per_epoch == 0;
-      if (i < KEEP_NEWEST || (at_epoch && epochs < KEEP_EPOCHS))
+      if (i < KEEP_NEWEST || step == self->before_change || (at_epoch && epochs < KEEP_EPOCHS))
         {
           epochs += at_epoch;
           continue;

@@ -22,9 +22,10 @@ typedef struct
   void (*written) (gint64 step, const char *path, gpointer data); /* may be NULL */
   gpointer written_data;
 
-  gboolean is_due;   /* one is to be written before the next step; set on rank 0 */
-  gint64 last, cost; /* when the last one was written, and the total time of writing */
-  gint64 saved_step; /* of the newest; 0: none */
+  gboolean is_due;      /* one is to be written before the next step; set on rank 0 */
+  gint64 last, cost;    /* when the last one was written, and the total time of writing */
+  gint64 saved_step;    /* of the newest; 0: none */
+  gint64 before_change; /* the newest when a number was changed during the run, which is kept; 0: none */
 } Checkpoints;
 
 /* Writes a checkpoint of the state between two steps. Ranks with shards of the state call it together. */

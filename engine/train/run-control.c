@@ -11,6 +11,7 @@ set_value (const char *name, double value, gpointer data, GError **error)
       && !loom_state_set_scalar (self->model->state, name, value))
     return TRUE; /* the sender calls loom_trainer_has_hyper() first */
   agreement_note_value (&self->agreement, name, value);
+  self->checkpoints->before_change = self->checkpoints->saved_step;
   json = run_event_new ("hyper");
   loom_json_int (json, "step", self->progress->step);
   loom_json_string (json, "name", name);

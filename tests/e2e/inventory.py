@@ -43,7 +43,7 @@ def too_large(t, s):
     """A run that would not fit is said so while the graph is edited, with a batch that fits."""
     s.open("large.xml", LARGE)
     g = s.wait("the verdict", lambda g: g.has(" planned, ") and g.find("Use Batch ", exact=False), 8)
-    t.ok(g.state["run"] == "idle", "before it is started, with one figure of each and a button")
+    t.ok(g.state["run"] == "not started", "before it is started, with one figure of each and a button")
     s.open("small.xml", LARGE.replace('batch_size="400000"', 'batch_size="40"'))
     g = s.wait("graph", lambda g: len(g.cards) == 5, 5)
     t.ok(not g.find("Use Batch ", exact=False), "a run that fits has none")
