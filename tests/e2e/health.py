@@ -37,7 +37,11 @@ def on(t, s):
 
 
 def sick(t, s):
+    # At a pause the step at which the rate changes is the one that Studio shows.
+    s.key("ctrl+Return")
+    s.wait("paused", lambda g: g.state["run"] == "paused", 5)
     rate(s, "50")
+    s.key("ctrl+Return")
     g = s.wait("sick", lambda g: g.state["sick"] == "act" and "the rate became 50" in g.state["complaint"], 20)
     t.ok("of 32 units are dead since the rate became 50." in g.state["complaint"], "the sentence: " + g.state["complaint"])
     t.ok(g.has(g.state["complaint"]), "and it stands in the status line")
