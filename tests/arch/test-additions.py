@@ -283,7 +283,7 @@ def check_pin():
     objects = []
     for source in ['ui/pins/studio-pin-kind.c', 'tests/ui/test-pins.c']:
         objects.append(os.path.join(WORK, os.path.basename(source)[:-2] + '.o'))
-        run('cc', '-std=gnu11', '-D_GNU_SOURCE', '-w', '-I' + TREE, '-I' + BUILD_ROOT, *flags, '-c', os.path.join(TREE, source),
+        run('cc', '-std=gnu11', '-D_GNU_SOURCE', '-w', '-I' + TREE, '-I' + BUILD_ROOT, '-I' + os.path.join(BUILD_ROOT, 'data'), *flags, '-c', os.path.join(TREE, source),
             '-o', objects[-1])
     program = os.path.join(WORK, 'test-pins')
     link[link.index('-o') + 1] = program
