@@ -336,23 +336,9 @@ build_program (HealthReport *self, GError **error)
 static LoomExec *
 build_exec (HealthReport *self, StateCopy *of, GError **error)
 {
-  const TrainModel *model = self->owner.model;
-  LoomPlanOptions options = { .device = model->device, .no_fusion = TRUE };
   g_autoptr (LoomProgram) program = build_program (self, error);
-  LoomState *state = program != NULL ? watched_state_get (self->owner.watched, of, error) : NULL;
-  LoomPlan *plan = state != NULL ? loom_plan_new (program, model->devices, &options, error) : NULL;
-  g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, state, error) : NULL;
-  g_autofree StepInput *input = NULL;
-  guint n_inputs;
 
-  if (exec == NULL || !watched_state_fill (self->owner.watched, of, error))
-    return NULL;
-  input = step_inputs_new (self->owner.data, program, &n_inputs, error);
-  if (input == NULL)
-    return NULL;
-  for (guint i = 0; i < n_inputs; i++)
-    loom_exec_feed (exec, input[i].input, ((LoomTensor *)self->sample->pdata[input[i].port])->data);
-  return g_steal_pointer (&exec);
+  return program != NULL ? snapshot_exec_new (&self->owner, program, self->sample, of, error) : NULL;
 }
 
 /* The optimizer's states must be whole and part of the state. */

@@ -160,26 +160,34 @@ build_program (Snapshots *self, guint n, const char *const *port, GError **error
   return g_steal_pointer (&p);
 }
 
-static LoomExec *
-build_exec (Snapshots *self, StateCopy *of, guint n, const char *const *port, GError **error)
+LoomExec *
+snapshot_exec_new (const SnapshotOwner *owner, LoomProgram *program, const GPtrArray *sample, StateCopy *of,
+                   GError **error)
 {
-  const TrainModel *model = self->owner.model;
+  const TrainModel *model = owner->model;
   LoomPlanOptions options = { .device = model->device, .no_fusion = TRUE };
-  g_autoptr (LoomProgram) program = build_program (self, n, port, error);
-  LoomState *state = program != NULL ? watched_state_get (self->owner.watched, of, error) : NULL;
+  LoomState *state = watched_state_get (owner->watched, of, error);
   LoomPlan *plan = state != NULL ? loom_plan_new (program, model->devices, &options, error) : NULL;
   g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, state, error) : NULL;
   g_autofree StepInput *input = NULL;
   guint n_inputs;
 
-  if (exec == NULL || !watched_state_fill (self->owner.watched, of, error))
+  if (exec == NULL || !watched_state_fill (owner->watched, of, error))
     return NULL;
-  input = step_inputs_new (self->owner.data, program, &n_inputs, error);
+  input = step_inputs_new (owner->data, program, &n_inputs, error);
   if (input == NULL)
     return NULL;
   for (guint i = 0; i < n_inputs; i++)
-    loom_exec_feed (exec, input[i].input, ((LoomTensor *)self->sample->pdata[input[i].port])->data);
+    loom_exec_feed (exec, input[i].input, ((LoomTensor *)sample->pdata[input[i].port])->data);
   return g_steal_pointer (&exec);
+}
+
+static LoomExec *
+build_exec (Snapshots *self, StateCopy *of, guint n, const char *const *port, GError **error)
+{
+  g_autoptr (LoomProgram) program = build_program (self, n, port, error);
+
+  return program != NULL ? snapshot_exec_new (&self->owner, program, self->sample, of, error) : NULL;
 }
 
 /* ---- ports -------------------------------------------------------------- */

@@ -23,6 +23,11 @@ typedef struct
   gpointer made_data;
 } SnapshotOwner;
 
+/* Plans a program without fusion over a copy of the state, and feeds it a sample (a LoomTensor for each port of the
+ * data set), which must outlive the executor. Errors: those of planning, and of watched_state_get(). */
+LoomExec *snapshot_exec_new (const SnapshotOwner *owner, LoomProgram *program, const GPtrArray *sample, StateCopy *of,
+                             GError **error);
+
 Snapshots *snapshots_new (const SnapshotOwner *owner, GError **error);
 void snapshots_free (Snapshots *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Snapshots, snapshots_free)

@@ -1,6 +1,8 @@
 /* Text layouts for charts; see the header. */
 #include "ui/charts/chart-text.h"
 
+#include <math.h>
+
 PangoLayout *
 chart_text_layout (PangoContext *context, double scale, gboolean strong, const char *text)
 {
@@ -16,4 +18,24 @@ chart_text_layout (PangoContext *context, double scale, gboolean strong, const c
   pango_attr_list_unref (attributes);
   pango_layout_set_text (layout, text, -1);
   return layout;
+}
+
+double
+chart_text_draw (cairo_t *cr, PangoLayout *layout, double x, double y, double align, double most)
+{
+  int w, h;
+
+  pango_layout_get_pixel_size (layout, &w, &h);
+  if (w > most)
+    {
+      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
+      pango_layout_set_width (layout, (int)(MAX (most, 1) * PANGO_SCALE));
+      w = (int)most;
+    }
+  if (cr != NULL)
+    {
+      cairo_move_to (cr, floor (x - align * w), floor (y - h / 2.));
+      pango_cairo_show_layout (cr, layout);
+    }
+  return w;
 }

@@ -1,4 +1,5 @@
 /* Implements studio-data-view.h. */
+#include "ui/evaluate/eval-widgets.h"
 #include "ui/evaluate/studio-data-view.h"
 
 #include <glib/gi18n.h>
@@ -130,18 +131,6 @@ next_cb (StudioDataView *self)
 /* ---- the widget ------------------------------------------------------------------ */
 
 static GtkWidget *
-new_button (StudioDataView *self, const char *icon, const char *title, GCallback pressed)
-{
-  GtkWidget *button = gtk_button_new_from_icon_name (icon);
-
-  gtk_widget_set_tooltip_text (button, title);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
-  gtk_widget_add_css_class (button, "flat");
-  g_signal_connect_swapped (button, "clicked", pressed, self);
-  return button;
-}
-
-static GtkWidget *
 new_choice (StudioDataView *self, const char *const *titles, guint n, const char *name, GCallback chosen)
 {
   const char *words[8] = { NULL };
@@ -174,18 +163,6 @@ studio_data_view_class_init (StudioDataViewClass *klass)
   G_OBJECT_CLASS (klass)->dispose = data_view_dispose;
 }
 
-static GtkWidget *
-new_label (const char *style)
-{
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_max_width_chars (GTK_LABEL (label), 36); /* a sentence does not widen the page */
-  gtk_widget_add_css_class (label, style);
-  return label;
-}
-
 static void
 studio_data_view_init (StudioDataView *self)
 {
@@ -198,8 +175,8 @@ studio_data_view_init (StudioDataView *self)
   self->split = new_choice (self, splits, G_N_ELEMENTS (splits), _ ("Shown samples"), G_CALLBACK (split_cb));
   gtk_box_append (GTK_BOX (head), self->split);
   gtk_box_append (GTK_BOX (head),
-                  new_button (self, "go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb)));
-  gtk_box_append (GTK_BOX (head), new_button (self, "go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb)));
+                  eval_button_new ("go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb), self));
+  gtk_box_append (GTK_BOX (head), eval_button_new ("go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb), self));
   self->epoch = gtk_spin_button_new_with_range (1, 1000000, 1);
   gtk_widget_set_tooltip_text (self->epoch, _ ("The epoch, whose augmentation is drawn by the run’s seed"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->epoch), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Epoch"), -1);
@@ -207,8 +184,8 @@ studio_data_view_init (StudioDataView *self)
   self->form = new_choice (self, forms, G_N_ELEMENTS (forms), _ ("Preparation"), G_CALLBACK (choice_cb));
   gtk_box_append (GTK_BOX (second), self->form);
   gtk_box_append (GTK_BOX (second), self->epoch);
-  self->message = new_label ("dim-label");
-  self->range = new_label ("caption");
+  self->message = eval_label_new ("dim-label");
+  self->range = eval_label_new ("caption");
   self->view = GTK_WIDGET (studio_task_view_new ());
   gtk_box_append (GTK_BOX (self), head);
   gtk_box_append (GTK_BOX (self), second);

@@ -39,21 +39,8 @@ double
 eval_draw_text (const EvalDrawing *d, const char *text, double x, double y, double align, double most)
 {
   g_autoptr (PangoLayout) layout = chart_text_layout (d->context, d->scale, FALSE, text);
-  int w, h;
 
-  pango_layout_get_pixel_size (layout, &w, &h);
-  if (w > most)
-    {
-      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
-      pango_layout_set_width (layout, (int)(MAX (most, 1) * PANGO_SCALE));
-      w = (int)most;
-    }
-  if (d->cr != NULL)
-    {
-      cairo_move_to (d->cr, floor (x - align * w), floor (y - h / 2.));
-      pango_cairo_show_layout (d->cr, layout);
-    }
-  return w;
+  return chart_text_draw (d->cr, layout, x, y, align, most);
 }
 
 static EvalDrawing

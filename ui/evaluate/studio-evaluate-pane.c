@@ -1,4 +1,5 @@
 /* Implements studio-evaluate-pane.h. */
+#include "ui/evaluate/eval-widgets.h"
 #include "ui/evaluate/studio-evaluate-pane.h"
 
 #include <glib/gi18n.h>
@@ -24,18 +25,6 @@ struct _StudioEvaluatePane
 G_DEFINE_FINAL_TYPE (StudioEvaluatePane, studio_evaluate_pane, GTK_TYPE_BOX)
 
 static GtkWidget *
-new_label (const char *style)
-{
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_max_width_chars (GTK_LABEL (label), 36); /* a sentence does not widen the page */
-  gtk_widget_add_css_class (label, style);
-  return label;
-}
-
-static GtkWidget *
 new_box (void)
 {
   return gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
@@ -44,7 +33,7 @@ new_box (void)
 static void
 add_title (GtkWidget *box, const char *title)
 {
-  GtkWidget *label = new_label ("heading");
+  GtkWidget *label = eval_label_new ("heading");
 
   gtk_label_set_text (GTK_LABEL (label), title);
   gtk_box_append (GTK_BOX (box), label);
@@ -85,7 +74,7 @@ new_confusion (StudioEvaluatePane *self)
   gtk_scale_set_draw_value (GTK_SCALE (self->epochs), FALSE);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->epochs), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   _ ("Evaluation over epochs"), -1);
-  self->epoch = new_label ("caption");
+  self->epoch = eval_label_new ("caption");
   self->cell = studio_sample_picks_new (self->model, TRUE);
   g_signal_connect (self->confusion, "opened", G_CALLBACK (opened_cb), self);
   g_signal_connect (share, "toggled", G_CALLBACK (share_cb), self);
@@ -110,7 +99,7 @@ new_classes (StudioEvaluatePane *self)
   add_title (box, _ ("Accuracy of each class"));
   gtk_box_append (GTK_BOX (box), studio_eval_chart_new (self->model, &eval_chart_accuracy));
   add_title (box, _ ("Samples of each class"));
-  self->balance = new_label ("warning");
+  self->balance = eval_label_new ("warning");
   gtk_box_append (GTK_BOX (box), self->balance);
   gtk_box_append (GTK_BOX (box), studio_eval_chart_new (self->model, &eval_chart_counts));
   return box;
@@ -119,7 +108,7 @@ new_classes (StudioEvaluatePane *self)
 static GtkWidget *
 new_calibration (StudioEvaluatePane *self)
 {
-  GtkWidget *box = new_box (), *words = new_label ("dim-label");
+  GtkWidget *box = new_box (), *words = eval_label_new ("dim-label");
 
   gtk_label_set_text (
       GTK_LABEL (words),
@@ -348,7 +337,7 @@ add_head (StudioEvaluatePane *self)
   gtk_box_append (GTK_BOX (self->head), self->split);
   gtk_box_append (GTK_BOX (self->head), self->button);
   gtk_box_append (GTK_BOX (self), self->head);
-  self->status = new_label ("dim-label");
+  self->status = eval_label_new ("dim-label");
   gtk_box_append (GTK_BOX (self), self->status);
 }
 

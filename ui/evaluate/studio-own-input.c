@@ -1,4 +1,5 @@
 /* Implements studio-own-input.h. One prediction is in flight; a change meanwhile requests another after it. */
+#include "ui/evaluate/eval-widgets.h"
 #include "ui/evaluate/studio-own-input.h"
 
 #include <glib/gi18n.h>
@@ -438,18 +439,6 @@ map_cb (StudioOwnInput *self)
 
 /* ---- the widget -------------------------------------------------------------------------------- */
 
-static GtkWidget *
-new_label (const char *style)
-{
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_max_width_chars (GTK_LABEL (label), 36); /* a sentence does not widen the page */
-  gtk_widget_add_css_class (label, style);
-  return label;
-}
-
 /* The buttons are next to the pad, so that the prediction is visible below it in a low window. */
 static GtkWidget *
 new_drawing (StudioOwnInput *self)
@@ -496,13 +485,13 @@ studio_own_input_init (StudioOwnInput *self)
 
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
-  self->message = new_label ("dim-label");
+  self->message = eval_label_new ("dim-label");
   self->drawing = new_drawing (self);
   self->entry = gtk_entry_new ();
   gtk_entry_set_placeholder_text (GTK_ENTRY (self->entry), _ ("Type a text"));
   g_signal_connect_swapped (self->entry, "changed", G_CALLBACK (typed_cb), self);
   self->sliders = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  self->answer = new_label ("heading");
+  self->answer = eval_label_new ("heading");
   self->bars = gtk_grid_new ();
   gtk_grid_set_column_spacing (GTK_GRID (self->bars), 6);
   gtk_grid_set_row_spacing (GTK_GRID (self->bars), 2);

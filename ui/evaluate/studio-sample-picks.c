@@ -1,4 +1,5 @@
 /* Implements studio-sample-picks.h. */
+#include "ui/evaluate/eval-widgets.h"
 #include "ui/evaluate/studio-sample-picks.h"
 
 #include <glib/gi18n.h>
@@ -225,18 +226,6 @@ next_cb (StudioSamplePicks *self)
 
 /* ---- the widget ------------------------------------------------------------------ */
 
-static GtkWidget *
-new_button (StudioSamplePicks *self, const char *icon, const char *title, GCallback pressed)
-{
-  GtkWidget *button = gtk_button_new_from_icon_name (icon);
-
-  gtk_widget_set_tooltip_text (button, title);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
-  gtk_widget_add_css_class (button, "flat");
-  g_signal_connect_swapped (button, "clicked", pressed, self);
-  return button;
-}
-
 static void
 picks_dispose (GObject *object)
 {
@@ -272,8 +261,8 @@ studio_sample_picks_init (StudioSamplePicks *self)
   gtk_label_set_max_width_chars (GTK_LABEL (self->title), 36);
   gtk_widget_set_hexpand (self->title, TRUE);
   gtk_widget_add_css_class (self->title, "heading");
-  self->previous = new_button (self, "go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb));
-  self->next = new_button (self, "go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb));
+  self->previous = eval_button_new ("go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb), self);
+  self->next = eval_button_new ("go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb), self);
   gtk_box_append (GTK_BOX (pages), self->previous);
   gtk_box_append (GTK_BOX (pages), self->next);
   gtk_box_append (GTK_BOX (head), self->title);

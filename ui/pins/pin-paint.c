@@ -65,18 +65,9 @@ pin_text (const PinDrawing *d, const char *text, double x, double y, double alig
           double scale)
 {
   g_autoptr (PangoLayout) layout = chart_text_layout (d->context, d->scale * scale, scale > 1, text);
-  int w, h;
 
-  pango_layout_get_pixel_size (layout, &w, &h);
-  if (w > most)
-    {
-      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
-      pango_layout_set_width (layout, (int)(MAX (most, 1) * PANGO_SCALE));
-      w = (int)most;
-    }
   pin_ink (d, alpha);
-  cairo_move_to (d->cr, floor (x - align * w), floor (y - h / 2.));
-  pango_cairo_show_layout (d->cr, layout);
+  chart_text_draw (d->cr, layout, x, y, align, most);
 }
 
 const char *
