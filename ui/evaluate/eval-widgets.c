@@ -1,0 +1,26 @@
+/* Widgets that several pages of the evaluation have; see the header. */
+#include "ui/evaluate/eval-widgets.h"
+
+GtkWidget *
+eval_label_new (const char *style)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 36); /* a sentence does not widen the page */
+  gtk_widget_add_css_class (label, style);
+  return label;
+}
+
+GtkWidget *
+eval_button_new (const char *icon, const char *title, GCallback pressed, gpointer data)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, title);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect_swapped (button, "clicked", pressed, data);
+  return button;
+}

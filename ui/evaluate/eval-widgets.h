@@ -1,0 +1,13 @@
+/* Widgets that several pages of the evaluation have. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+/* A sentence that wraps, with a style class. */
+GtkWidget *eval_label_new (const char *style);
+/* A flat button with an icon; pressed gets data alone. */
+GtkWidget *eval_button_new (const char *icon, const char *title, GCallback pressed, gpointer data);
+
+G_END_DECLS
