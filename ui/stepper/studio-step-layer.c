@@ -19,6 +19,8 @@ struct _StudioStepLayer
   StudioBreakpoints *breakpoints;
   StudioInstant *instant;
   GHashTable *layouts; /* texts of shape labels */
+  ChipPlace *place;    /* of the chips, by outputs of the scene; NULL: not placed yet */
+  guint64 placed;      /* what they were placed for */
 };
 
 G_DEFINE_FINAL_TYPE (StudioStepLayer, studio_step_layer, GTK_TYPE_WIDGET)
@@ -66,18 +68,34 @@ chips_of (StudioStepLayer *self)
 typedef void (*ChipFunc) (StudioStepLayer *self, const Picture *p, const StudioItem *item, const StudioPort *port,
                           const StepChip *chip, const StudioRect *rect, gpointer data);
 
-static void
-for_each_chip (StudioStepLayer *self, const Picture *p, ChipFunc func, gpointer data)
+/* A number for what places depend on but the chips: cards, labels and the size of text. */
+static guint64
+layout_key (const Picture *p)
 {
-  GHashTable *chips = chips_of (self);
-  g_autofree ChipPlace *place = NULL;
+  const guint font[]
+      = { pango_context_get_serial (p->context), p->scene->id, p->scene->n_items, (guint)p->scene->shapes };
+  guint64 key = loom_hash_bytes (LOOM_HASH_EMPTY, font, sizeof font);
+
+  for (guint i = 0; i < p->scene->n_items; i++)
+    {
+      const StudioItem *item = &p->scene->item[i];
+      const double at[] = { item->x, item->y, item->width, item->height, item->hanging };
+
+      key = loom_hash_bytes (key, at, sizeof at);
+    }
+  return key;
+}
+
+static void
+place_chips (StudioStepLayer *self, const Picture *p, GHashTable *chips)
+{
+  ChipPlace *place;
   guint all = 0, n = 0;
 
-  if (g_hash_table_size (chips) == 0)
-    return;
   for (guint i = 0; i < p->scene->n_items; i++)
     all += p->scene->item[i].n_outputs;
-  place = g_new0 (ChipPlace, all + 1);
+  g_free (self->place);
+  place = self->place = g_new0 (ChipPlace, all + 1);
   for (guint i = 0; i < p->scene->n_items; i++)
     for (guint o = 0; o < p->scene->item[i].n_outputs; o++, n++)
       {
@@ -95,12 +113,26 @@ for_each_chip (StudioStepLayer *self, const Picture *p, ChipFunc func, gpointer 
             }
       }
   chip_places (p->scene, studio_drawn_shape_labels (p->scene, p->context, self->layouts), place);
-  n = 0;
+}
+
+/* Chips keep their places while only the view moves. */
+static void
+for_each_chip (StudioStepLayer *self, const Picture *p, ChipFunc func, gpointer data)
+{
+  GHashTable *chips = chips_of (self);
+  const guint64 key = layout_key (p);
+  guint n = 0;
+
+  if (g_hash_table_size (chips) == 0)
+    return;
+  if (self->place == NULL || self->placed != key)
+    place_chips (self, p, chips);
+  self->placed = key;
   for (guint i = 0; i < p->scene->n_items; i++)
     for (guint o = 0; o < p->scene->item[i].n_outputs; o++, n++)
-      if (place[n].rect.width > 0)
+      if (self->place[n].rect.width > 0)
         func (self, p, &p->scene->item[i], &p->scene->item[i].output[o],
-              step_chips_find (chips, &p->scene->item[i].output[o].source), &place[n].rect, data);
+              step_chips_find (chips, &p->scene->item[i].output[o].source), &self->place[n].rect, data);
 }
 
 static void
@@ -246,6 +278,7 @@ layer_dispose (GObject *object)
   g_clear_object (&self->breakpoints);
   g_clear_object (&self->instant);
   g_clear_pointer (&self->layouts, g_hash_table_unref);
+  g_clear_pointer (&self->place, g_free);
   G_OBJECT_CLASS (studio_step_layer_parent_class)->dispose (object);
 }
 
@@ -265,6 +298,13 @@ studio_step_layer_init (StudioStepLayer *self)
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
 }
 
+static void
+changed_cb (StudioStepLayer *self)
+{
+  g_clear_pointer (&self->place, g_free);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
 StudioStepLayer *
 studio_step_layer_new (StudioDocument *document, StudioCanvas *canvas, StudioStepper *stepper,
                        StudioBreakpoints *breakpoints, StudioInstant *instant)
@@ -277,10 +317,10 @@ studio_step_layer_new (StudioDocument *document, StudioCanvas *canvas, StudioSte
   self->instant = g_object_ref (instant);
   g_set_weak_pointer (&self->canvas, canvas);
   g_signal_connect_object (canvas, "view-changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object (document, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object (document, "scope-changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object (stepper, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object (instant, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "scope-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (stepper, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (instant, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (breakpoints, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   return self;
 }
