@@ -17,6 +17,7 @@ link_use (PlanGraph *g, PlanUse *use, guint v)
 {
   PlanValue *value;
 
+  g->n_edits++;
   use->value = v;
   use->prev = use->next = NULL;
   if (v == 0)
@@ -35,6 +36,7 @@ unlink_use (PlanGraph *g, PlanUse *use)
 {
   PlanValue *value;
 
+  g->n_edits++;
   if (use->value == 0)
     return;
   value = graph_value (g, use->value);
@@ -225,6 +227,7 @@ link_instr (PlanGraph *g, PlanNode *instr, PlanNode *before)
   PlanNode *prev = before != NULL ? before->prev : g->last;
   guint64 low = prev != NULL ? prev->order : 0;
 
+  g->n_edits++;
   instr->prev = prev;
   instr->next = before;
   *(prev != NULL ? &prev->next : &g->first) = instr;
@@ -286,6 +289,7 @@ graph_erase (PlanGraph *g, PlanNode *instr)
   for (guint k = 0; k < instr->in->len; k++)
     unlink_use (g, g_ptr_array_index (instr->in, k));
   g_ptr_array_set_size (instr->in, 0);
+  g->n_edits++;
   for (guint o = 0; o < instr->out->len; o++)
     if (node_out (instr, o) != 0 && graph_value (g, node_out (instr, o))->producer == instr)
       graph_value (g, node_out (instr, o))->producer = NULL;
@@ -338,6 +342,7 @@ graph_set_out (PlanGraph *g, PlanNode *instr, guint o, guint v)
 {
   guint old = node_out (instr, o);
 
+  g->n_edits++;
   if (old != 0 && graph_value (g, old)->producer == instr)
     graph_value (g, old)->producer = NULL;
   g_array_index (instr->out, guint, o) = v;

@@ -1,7 +1,8 @@
 /* The table of the planner's passes, in the order in which they run, and the loop that runs them. A new pass is a file
  * with its function (declared in plan-private.h) or its patterns (plan-pattern.h), and a row here.
  *
- * Until the schedule exists, the loop removes dead instructions after each pass, so no pass has to clean up. */
+ * Until the schedule exists, the loop removes dead instructions after each pass that has changed something, so no pass
+ * has to clean up. */
 #include "engine/plan/plan-pattern.h"
 
 /* Reasons for the order: common subexpressions and constant folding precede fusion, since only a value with one reader
@@ -110,6 +111,7 @@ graph_run_passes (PlanGraph *g, PlanPassFunc on_pass, gpointer data, GError **er
   for (const PlanPass *pass = graph_passes; pass->name != NULL; pass++)
     {
       gboolean wanted = !(pass->flags & PASS_IS_FUSION) || fuses;
+      guint64 n_edits = g->n_edits;
 
       fuses = fuses && g_strcmp0 (pass->name, g->options.last_fusion) != 0;
       if (wanted && pass->patterns != NULL)
@@ -122,9 +124,10 @@ graph_run_passes (PlanGraph *g, PlanPassFunc on_pass, gpointer data, GError **er
           return FALSE;
         }
       /* The schedule and the arena depend on the set of instructions. */
-      if (g->schedule->len == 0)
+      if (g->n_edits != n_edits && g->schedule->len == 0)
         pass_remove_dead (g);
-      graph_sweep (g);
+      if (g->n_edits != n_edits)
+        graph_sweep (g);
       if (on_pass != NULL)
         on_pass (g, pass, wanted, data);
     }

@@ -146,6 +146,7 @@ typedef struct
   LoomPlanOptions options;
   GArray *values; /* PlanValue, by number */
   PlanNode *first, *last;
+  guint64 n_edits;     /* of instructions and uses, so that a pass without any leaves nothing to clean up */
   GPtrArray *schedule; /* borrowed PlanNode that run, setup ones first */
   PlanOrder *order;    /* of the schedule, once memory is assigned */
   GArray *storages;    /* PlanStorage */
