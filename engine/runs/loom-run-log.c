@@ -1,0 +1,250 @@
+/* Reads events.jsonl.
+ *
+ * Lines of steps are searched for two members instead of being parsed: a curve has tens of thousands, all written by
+ * run_folder_flush () in one form. Lines of evaluations are few and are parsed as JSON. */
+#include "engine/runs/loom-run-log.h"
+
+#include "engine/core/loom-json.h"
+#include "engine/infer/loom-run-files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE 512   /* bytes of a piece of a long file: about five steps */
+#define TAIL  65536 /* bytes of its end, which are read in full */
+
+static const char step_line[] = "{\"event\":\"step\",", eval_line[] = "{\"event\":\"eval\",";
+
+void
+loom_run_log_clear (LoomRunLog *log)
+{
+  g_clear_pointer (&log->curve, g_array_unref);
+  g_clear_pointer (&log->split, g_free);
+  g_clear_pointer (&log->metric, g_free);
+}
+
+/* ---- lines ------------------------------------------------------------------------ */
+
+/* The number after a key in the line [line, end), which a line break ends. NaN: none. */
+static double
+number_after (const char *line, const char *end, const char *key)
+{
+  const gsize n = strlen (key);
+  const char *at = memmem (line, (gsize)(end - line), key, n);
+  char *stop;
+  double value;
+
+  if (at == NULL || at + n >= end)
+    return NAN;
+  value = g_ascii_strtod (at + n, &stop);
+  return stop > at + n && stop <= end && isfinite (value) ? value : NAN;
+}
+
+/* Steps of a part of the file, of which the mean becomes a point. */
+typedef struct
+{
+  double first, sum;
+  guint n;
+} Mean;
+
+static void
+add_step (LoomRunLog *log, Mean *mean, const char *line, const char *end)
+{
+  const double step = number_after (line, end, "\"step\":"), epoch = number_after (line, end, "\"epoch\":"),
+               loss = number_after (line, end, "\"loss\":");
+
+  if (isnan (step) || step <= (double)log->step || step > 9e15)
+    return;
+  log->step = (gint64)step;
+  log->epoch = epoch >= 0 && epoch < 9e15 ? (gint64)epoch : log->epoch;
+  log->loss = loss;
+  if (isnan (loss))
+    return;
+  if (mean->n++ == 0)
+    {
+      mean->first = step;
+      mean->sum = 0;
+    }
+  mean->sum += loss;
+}
+
+static void
+add_mean (LoomRunLog *log, Mean *mean)
+{
+  if (mean->n == 0)
+    return;
+  g_array_append_val (log->curve, ((LoomRunPoint){ mean->first, mean->sum / mean->n }));
+  mean->n = 0;
+}
+
+/* The first metric that is a number: a confusion matrix is none. */
+static void
+set_metric (LoomRunLog *log, JsonObject *event)
+{
+  JsonNode *node = json_object_get_member (event, "metrics");
+  g_autoptr (GList) names
+      = node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_object_get_members (json_node_get_object (node)) : NULL;
+
+  g_clear_pointer (&log->metric, g_free);
+  log->value = NAN;
+  for (GList *l = names; l != NULL && log->metric == NULL; l = l->next)
+    if (JSON_NODE_HOLDS_VALUE (json_object_get_member (json_node_get_object (node), l->data)))
+      {
+        log->metric = g_strdup (l->data);
+        log->value = json_object_get_double_member_with_default (json_node_get_object (node), l->data, NAN);
+      }
+}
+
+static void
+add_evaluation (LoomRunLog *log, const char *line, gsize length)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonObject *event;
+  const char *split;
+
+  if (!loom_json_is_within (line, length, LOOM_JSON_LEVELS)
+      || !json_parser_load_from_data (parser, line, (gssize)length, NULL)
+      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+    return;
+  event = json_node_get_object (json_parser_get_root (parser));
+  split = json_object_get_string_member_with_default (event, "split", NULL);
+  if (split == NULL || (g_strcmp0 (log->split, "val") == 0 && !g_str_equal (split, "val")))
+    return;
+  g_free (log->split);
+  log->split = g_strdup (split);
+  log->eval_loss = json_object_get_double_member_with_default (event, "loss", NAN);
+  set_metric (log, event);
+}
+
+static gboolean
+begins (const char *line, const char *end, const char *with, gsize n)
+{
+  return (gsize)(end - line) > n && memcmp (line, with, n) == 0;
+}
+
+/* Reads the whole lines of a text. steps: how many steps a point stands for; 0: all of them. */
+static void
+read_lines (LoomRunLog *log, const char *text, gsize length, guint steps)
+{
+  Mean mean = { 0 };
+
+  for (const char *line = text, *end; (end = memchr (line, '\n', (gsize)(text + length - line))) != NULL;
+       line = end + 1)
+    {
+      if (begins (line, end, step_line, strlen (step_line)))
+        add_step (log, &mean, line, end);
+      else if (begins (line, end, eval_line, strlen (eval_line)))
+        add_evaluation (log, line, (gsize)(end - line));
+      if (steps > 0 && mean.n >= steps)
+        add_mean (log, &mean);
+    }
+  add_mean (log, &mean);
+}
+
+/* ---- the file ------------------------------------------------------------------------ */
+
+/* Reads up to n bytes at an offset, ended by a zero byte; returns their number. */
+static gsize
+read_at (int fd, char *to, gsize n, gint64 offset)
+{
+  gsize have = 0;
+
+  while (have < n)
+    {
+      gssize got = pread (fd, to + have, n - have, offset + (gint64)have);
+
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got <= 0)
+        break;
+      have += (gsize)got;
+    }
+  to[have] = '\0';
+  return have;
+}
+
+static guint
+count_steps (const char *text, gsize length)
+{
+  guint n = 0;
+
+  for (const char *line = text, *end; (end = memchr (line, '\n', (gsize)(text + length - line))) != NULL;
+       line = end + 1)
+    n += begins (line, end, step_line, strlen (step_line));
+  return n;
+}
+
+static void
+read_whole (LoomRunLog *log, int fd, gsize size, guint points)
+{
+  g_autofree char *text = g_malloc (size + 1);
+  const gsize n = read_at (fd, text, size, 0);
+
+  read_lines (log, text, n, MAX (1, (count_steps (text, n) + points - 1) / points));
+}
+
+/* Reads the lines that begin in a piece. */
+static void
+read_piece (LoomRunLog *log, int fd, char *buffer, gsize n, gint64 offset)
+{
+  const gsize have = read_at (fd, buffer, n, offset);
+  const char *from = offset > 0 ? memchr (buffer, '\n', have) : buffer - 1;
+
+  if (from != NULL)
+    read_lines (log, from + 1, have - (gsize)(from + 1 - buffer), 0);
+}
+
+static void
+read_pieces (LoomRunLog *log, int fd, gint64 size, guint points)
+{
+  g_autofree char *buffer = g_malloc (TAIL + 1);
+  const gint64 until = size - TAIL;
+
+  for (guint i = 0; i + 1 < points; i++)
+    read_piece (log, fd, buffer, PIECE, (gint64)((double)until * i / (points - 1)));
+  read_piece (log, fd, buffer, TAIL, until);
+}
+
+/* When the file was made; its last change if the file system does not know. */
+static gint64
+time_of_birth (int fd, const struct stat *info)
+{
+  struct statx more;
+
+  if (statx (fd, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 && (more.stx_mask & STATX_BTIME) != 0)
+    return MIN (more.stx_btime.tv_sec, info->st_mtime);
+  return info->st_mtime;
+}
+
+gboolean
+loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **error)
+{
+  struct stat info;
+  int fd;
+
+  g_return_val_if_fail (points >= 2, FALSE);
+  *log = (LoomRunLog){
+    .curve = g_array_new (FALSE, FALSE, sizeof (LoomRunPoint)), .loss = NAN, .eval_loss = NAN, .value = NAN
+  };
+  if (fstatat (loom_folder_fd (run), LOOM_RUN_EVENTS, &info, AT_SYMLINK_NOFOLLOW) != 0)
+    return TRUE;
+  fd = loom_folder_open_file (run, LOOM_RUN_EVENTS, O_RDONLY, error);
+  if (fd < 0)
+    return FALSE;
+  /* A trainer locks its file for as long as it lives. */
+  log->is_training = flock (fd, LOCK_SH | LOCK_NB) != 0;
+  log->begun = time_of_birth (fd, &info);
+  log->ended = info.st_mtime;
+  if (info.st_size <= LOOM_RUN_LOG_WHOLE)
+    read_whole (log, fd, (gsize)info.st_size, points);
+  else
+    read_pieces (log, fd, info.st_size, points);
+  close (fd);
+  return TRUE;
+}

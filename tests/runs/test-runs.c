@@ -1,0 +1,283 @@
+/* Folders of runs: notes, curves of short and long logs, changes, tables, and folders that are damaged or foreign. */
+#include "engine/runs/loom-runs.h"
+#include "tests/scratch.h"
+#include "tests/test-program.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *scratch;
+
+static char *
+path_of (const char *name)
+{
+  return g_build_filename (scratch, name, NULL);
+}
+
+static void
+write_file (const char *run, const char *name, const char *text)
+{
+  g_autofree char *folder = path_of (run), *path = g_build_filename (folder, name, NULL);
+
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0755), ==, 0);
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+/* A run of a small net; the events are the caller's. */
+static void
+write_run (const char *run, const char *lr, const char *width, const char *events)
+{
+  g_autofree char *graph = g_strdup_printf (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"small\">\n"
+      "<node id=\"data\" op=\"dataset\" source=\"spirals\"/>\n<node id=\"fc\" op=\"linear\" out_features=\"%s\"/>\n"
+      "<node id=\"out\" op=\"linear\" out_features=\"2\"/>\n<node id=\"loss\" op=\"cross_entropy\"/>\n"
+      "<wire from=\"data.x\" to=\"fc\"/>\n<wire from=\"fc\" to=\"out\"/>\n<wire from=\"out\" to=\"loss.input\"/>\n"
+      "<wire from=\"data.y\" to=\"loss.target\"/>\n"
+      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"%s\" epochs=\"3\"/>\n</graph>\n",
+      width, lr);
+
+  write_file (run, "run.json", "{\"version\":1,\"device\":\"cpu\",\"threads\":1,\"data_folder\":null}");
+  write_file (run, "graph.xml", graph);
+  write_file (run, "events.jsonl", events);
+}
+
+static LoomRunSummary *
+read_run (const char *run, guint points)
+{
+  g_autofree char *folder = path_of (run);
+
+  return loom_run_summary_new (folder, points);
+}
+
+static const char few[] = "{\"event\":\"step\",\"step\":1,\"epoch\":1,\"loss\":2,\"lr\":0.1}\n"
+                          "{\"event\":\"step\",\"step\":2,\"epoch\":1,\"loss\":1,\"lr\":0.1}\n"
+                          "{\"event\":\"eval\",\"split\":\"val\",\"step\":2,\"epoch\":1,\"loss\":0.75,\"metrics\":"
+                          "{\"confusion\":[[1,2],[3,4]],\"accuracy\":0.5}}\n"
+                          "{\"event\":\"eval\",\"split\":\"test\",\"step\":2,\"epoch\":1,\"loss\":9,\"metrics\":{}}\n"
+                          "{\"event\":\"step\",\"step\":3,\"epoch\":2,\"loss\":null,\"lr\":0.1}\n";
+
+/* ---- log ---------------------------------------------------------------------------- */
+
+static void
+test_short_log (void)
+{
+  write_run ("short", "0.1", "4", few);
+  g_autoptr (LoomRunSummary) run = read_run ("short", 10);
+
+  g_assert_null (run->error);
+  g_assert_cmpstr (run->title, ==, "small");
+  g_assert_cmpint (run->epochs, ==, 3);
+  g_assert_cmpint (run->log.step, ==, 3);
+  g_assert_cmpint (run->log.epoch, ==, 2);
+  g_assert_true (isnan (run->log.loss));
+  g_assert_cmpuint (run->log.curve->len, ==, 2);
+  g_assert_cmpfloat (g_array_index (run->log.curve, LoomRunPoint, 1).loss, ==, 1);
+  /* Validation counts before test, and a matrix is no metric. */
+  g_assert_cmpstr (run->log.split, ==, "val");
+  g_assert_cmpfloat (loom_run_summary_loss (run), ==, 0.75);
+  g_assert_cmpstr (run->log.metric, ==, "accuracy");
+  g_assert_cmpfloat (run->log.value, ==, 0.5);
+  g_assert_true (isnan (run->parameters));
+  g_assert_false (run->log.is_training);
+}
+
+/* The curve of a short log is the mean over equal numbers of steps. */
+static void
+test_mean (void)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+
+  for (int i = 1; i <= 100; i++)
+    g_string_append_printf (s, "{\"event\":\"step\",\"step\":%d,\"epoch\":1,\"loss\":%d,\"lr\":1}\n", i, i);
+  write_run ("mean", "0.1", "4", s->str);
+  g_autoptr (LoomRunSummary) run = read_run ("mean", 10);
+
+  g_assert_cmpuint (run->log.curve->len, ==, 10);
+  g_assert_cmpfloat (g_array_index (run->log.curve, LoomRunPoint, 0).loss, ==, 5.5);
+  g_assert_cmpfloat (g_array_index (run->log.curve, LoomRunPoint, 9).step, ==, 91);
+}
+
+/* 100,000 steps: the points are samples over the whole length, ascending, and the last figures are exact. The number of
+ * bytes that are read is bounded. */
+static void
+test_long_log (void)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+
+  for (int i = 1; i <= 100000; i++)
+    g_string_append_printf (s, "{\"event\":\"step\",\"step\":%d,\"epoch\":%d,\"loss\":%.6f,\"lr\":0.01}\n", i,
+                            1 + i / 1000, 1e5 / (1e5 + i));
+  g_string_append (s, "{\"event\":\"eval\",\"split\":\"test\",\"step\":100000,\"epoch\":100,\"loss\":0.25,"
+                      "\"metrics\":{\"accuracy\":1}}\n");
+  write_run ("long", "0.1", "4", s->str);
+  g_autoptr (LoomRunSummary) run = read_run ("long", 200);
+  double last = 0;
+
+  g_assert_cmpuint (s->len, >, LOOM_RUN_LOG_WHOLE);
+  g_assert_cmpuint (run->log.curve->len, >, 150);
+  g_assert_cmpuint (run->log.curve->len, <=, 200);
+  for (guint i = 0; i < run->log.curve->len; i++)
+    {
+      const LoomRunPoint *p = &g_array_index (run->log.curve, LoomRunPoint, i);
+
+      g_assert_cmpfloat (p->step, >, last);
+      g_assert_cmpfloat (fabs (p->loss - 1e5 / (1e5 + p->step)), <, 0.01);
+      last = p->step;
+    }
+  g_assert_cmpfloat (g_array_index (run->log.curve, LoomRunPoint, 0).step, ==, 1);
+  g_assert_cmpfloat (last, >, 99000);
+  g_assert_cmpint (run->log.step, ==, 100000);
+  g_assert_cmpfloat (run->log.eval_loss, ==, 0.25);
+}
+
+/* Lines that are cut, foreign or out of order are skipped. */
+static void
+test_damaged_lines (void)
+{
+  write_run ("lines", "0.1", "4",
+             "{\"event\":\"step\",\"step\":5,\"epoch\":1,\"loss\":1,\"lr\":0.1}\n"
+             "{\"event\":\"step\",\"step\":4,\"epoch\":1,\"loss\":3,\"lr\":0.1}\n"
+             "{\"event\":\"step\",\"step\":\n\n{}\nnot JSON\n{\"event\":\"eval\",[[[[\n"
+             "{\"event\":\"eval\",\"split\":7,\"metrics\":3}\n"
+             "{\"event\":\"step\",\"step\":1e300,\"loss\":1}\n"
+             "{\"event\":\"step\",\"step\":6,\"epoch\":1,\"loss\":2,\"lr\":0.1}");
+  g_autoptr (LoomRunSummary) run = read_run ("lines", 10);
+
+  g_assert_cmpint (run->log.step, ==, 5);
+  g_assert_cmpuint (run->log.curve->len, ==, 1);
+  g_assert_null (run->log.split);
+}
+
+/* ---- notes ------------------------------------------------------------------------------ */
+
+static void
+test_notes (void)
+{
+  g_autofree char *folder = path_of ("noted"), *path = g_build_filename (folder, LOOM_RUN_NOTES, NULL), *text = NULL;
+  g_autofree char *longest = g_strnfill (500, 'x');
+  LoomRunNotes notes = { .name = (char *)" first \"one\" ", .note = (char *)"two\nlines", .star = TRUE };
+
+  write_run ("noted", "0.1", "4", few);
+  write_file ("noted", LOOM_RUN_NOTES, "{\"version\":1,\"later\":[1]}");
+  g_assert_true (loom_run_notes_write (folder, &notes, NULL));
+  g_autoptr (LoomRunSummary) run = read_run ("noted", 10);
+  g_assert_cmpstr (loom_run_summary_name (run), ==, "first \"one\"");
+  g_assert_cmpstr (run->notes.note, ==, "two\nlines");
+  g_assert_true (run->notes.star);
+  /* Members of a later version stay. */
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "\"later\""));
+  notes = (LoomRunNotes){ .name = longest };
+  g_assert_true (loom_run_notes_write (folder, &notes, NULL));
+  g_autoptr (LoomRunSummary) again = read_run ("noted", 10);
+  g_assert_cmpint (g_utf8_strlen (again->notes.name, -1), ==, LOOM_RUN_NAME_MOST);
+  g_assert_null (again->notes.note);
+  g_assert_false (again->notes.star);
+  write_file ("noted", LOOM_RUN_NOTES, "{\"name\":3}");
+  g_autoptr (LoomRunSummary) damaged = read_run ("noted", 10);
+  g_assert_nonnull (strstr (damaged->error, "notes.json"));
+}
+
+/* A link in the place of the notes is not followed. */
+static void
+test_link (void)
+{
+  g_autofree char *folder = path_of ("linked"), *link = g_build_filename (folder, LOOM_RUN_NOTES, NULL);
+  g_autofree char *outside = path_of ("outside.json"), *text = NULL;
+
+  write_run ("linked", "0.1", "4", few);
+  g_assert_true (g_file_set_contents (outside, "{\"name\":\"outside\"}", -1, NULL));
+  g_assert_cmpint (symlink (outside, link), ==, 0);
+  g_autoptr (LoomRunSummary) run = read_run ("linked", 10);
+  g_assert_nonnull (strstr (run->error, "symbolic link"));
+  g_assert_true (loom_run_notes_write (folder, &(LoomRunNotes){ .star = TRUE }, NULL));
+  g_assert_true (g_file_get_contents (outside, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "{\"name\":\"outside\"}");
+}
+
+/* ---- list and table ---------------------------------------------------------------------- */
+
+static GPtrArray *
+read_list (const char *folder)
+{
+  g_autofree char *path = path_of (folder);
+  g_auto (GStrv) folders = loom_run_list (path, NULL);
+  GPtrArray *runs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_run_summary_unref);
+
+  for (guint i = 0; folders[i] != NULL; i++)
+    g_ptr_array_add (runs, loom_run_summary_new (folders[i], 10));
+  return runs;
+}
+
+static void
+test_list (void)
+{
+  g_autofree char *target = path_of ("list/a"), *link = path_of ("list/link"), *other = path_of ("list/other");
+
+  write_run ("list/b", "0.5", "4", few);
+  write_run ("list/a", "0.1", "4", few);
+  write_file ("list/broken", "run.json", "{}");
+  g_mkdir (other, 0755);
+  g_assert_cmpint (symlink (target, link), ==, 0);
+  g_autoptr (GPtrArray) runs = read_list ("list");
+  g_assert_cmpuint (runs->len, ==, 3);
+  g_assert_cmpstr (((LoomRunSummary *)runs->pdata[0])->leaf, ==, "a");
+  const LoomRunSummary *broken = runs->pdata[2];
+  g_assert_nonnull (strstr (broken->error, "it has no graph.xml"));
+  g_assert_null (strchr (broken->error, '\n'));
+  g_autoptr (GPtrArray) one = read_list ("list/a");
+  g_assert_cmpuint (one->len, ==, 1);
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) none = loom_run_list ("/nowhere", &error);
+  g_assert_null (none);
+  g_assert_nonnull (error);
+}
+
+static void
+test_table (void)
+{
+  write_run ("table/a", "0.1", "4", few);
+  write_run ("table/b", "0.5", "4", few);
+  write_file ("table/bad", "run.json", "{}");
+  write_run ("table/c", "0.1", "8", few);
+  g_autoptr (GPtrArray) runs = read_list ("table");
+  g_autoptr (LoomRunTable) table = loom_run_table_new (runs);
+  g_autofree char *change = loom_run_change (runs->pdata[0], runs->pdata[3], 3, NULL);
+  g_autofree char *cut = loom_run_change (runs->pdata[1], runs->pdata[3], 1, NULL);
+  g_autofree char *same = loom_run_change (runs->pdata[0], runs->pdata[0], 3, NULL);
+
+  g_assert_cmpuint (table->columns->len, ==, 2);
+  g_assert_cmpstr (table->columns->pdata[0], ==, "lr");
+  g_assert_cmpstr (table->columns->pdata[1], ==, "fc.out_features");
+  g_assert_cmpstr (loom_run_table_get (table, 0, 0), ==, "0.1");
+  g_assert_cmpstr (loom_run_table_get (table, 1, 0), ==, "0.5");
+  g_assert_null (loom_run_table_get (table, 2, 0));
+  g_assert_cmpstr (loom_run_table_get (table, 3, 0), ==, "0.1");
+  g_assert_cmpstr (loom_run_table_get (table, 0, 1), ==, "4");
+  g_assert_cmpstr (loom_run_table_get (table, 3, 1), ==, "8");
+  g_assert_cmpstr (change, ==, "fc.out_features 4 → 8");
+  g_assert_cmpstr (same, ==, "");
+  g_assert_true (g_str_has_suffix (cut, " and 1 more"));
+  g_assert_true (loom_run_before (runs, 3) == runs->pdata[1]);
+  g_assert_null (loom_run_before (runs, 0));
+  g_assert_null (loom_run_before (runs, 2));
+}
+
+TEST_FILE (argc, argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  scratch = g_dir_make_tmp ("gradloom-runs-XXXXXX", NULL);
+  g_test_add_func ("/runs/short-log", test_short_log);
+  g_test_add_func ("/runs/mean", test_mean);
+  g_test_add_func ("/runs/long-log", test_long_log);
+  g_test_add_func ("/runs/damaged-lines", test_damaged_lines);
+  g_test_add_func ("/runs/notes", test_notes);
+  g_test_add_func ("/runs/link", test_link);
+  g_test_add_func ("/runs/list", test_list);
+  g_test_add_func ("/runs/table", test_table);
+  int status = g_test_run ();
+  remove_tree (scratch);
+  g_free (scratch);
+  return status;
+}
