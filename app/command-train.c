@@ -154,6 +154,21 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
                                          : 0;
 }
 
+/* Reports an error of this rank alone, and ends the others, which would wait for it. Returns the exit status. */
+static int
+fail_rank (const Command *command, LoomComm *comm, GError *error)
+{
+  const gboolean alone = comm != NULL && !loom_dist_is_collective_error (error);
+  const int status = command_fail (command, error);
+
+  if (alone)
+    {
+      comm->exit_status = status;
+      comm->abort (comm, "");
+    }
+  return status;
+}
+
 /* The fraction of communication that overlapped with computation, from the trace that this run wrote. */
 static void
 print_overlap (const LoomTrainer *trainer, const char *path, gboolean as_json)
@@ -176,6 +191,46 @@ print_health (const Command *command, LoomTrainer *trainer, gboolean as_json)
 
   if (!train_health_print (trainer, as_json, &error))
     command_warn (command, "%s", error->message);
+}
+
+/* Of --tensorboard; GLib passes an option's callback no pointer of ours. */
+static gboolean wants_board;
+static char *board_folder;
+
+static gboolean
+read_board (const char *option, const char *value, gpointer data, GError **error)
+{
+  wants_board = TRUE;
+  g_free (board_folder);
+  board_folder = g_strdup (value);
+  return TRUE;
+}
+
+/* FALSE with a usage error: no run's folder to write to, or the graph has been taken for the folder. */
+static gboolean
+check_board (const Command *command, const char *run)
+{
+  if (board_folder != NULL && g_file_test (board_folder, G_FILE_TEST_IS_REGULAR))
+    command_usage (
+        command,
+        "--tensorboard takes the word after it as its folder, but %s is a file. Write --tensorboard last, or "
+        "--tensorboard=DIR.",
+        board_folder);
+  else if (wants_board && board_folder == NULL && run == NULL)
+    command_usage (command, "--tensorboard writes into the run's folder. Add --out DIR, or name a folder: "
+                            "--tensorboard=DIR.");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static void
+end_board (const Command *command, TrainBoard *board)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!train_board_end (board, &error))
+    command_warn (command, "%s Events for TensorBoard end there.", error->message);
 }
 
 static int
@@ -223,6 +278,8 @@ run_train (const Command *command, int argc, char **argv)
       "If a rank is lost, continue from the newest checkpoint with fewer ranks, at least N", "N" },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the timeline of the sixth step, for Perfetto and Studio",
       "F.json" },
+    { "tensorboard", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, read_board,
+      "Write event files for TensorBoard (default: tensorboard in the run's folder)", "DIR" },
     { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "Print a table of stalls at the end", NULL },
     { "health", 0, 0, G_OPTION_ARG_NONE, &health, "Print gradients, updates, dead and saturated units at the end",
       NULL },
@@ -230,7 +287,7 @@ run_train (const Command *command, int argc, char **argv)
     { NULL },
   };
   g_auto (GStrv) words = g_strdupv (argv);
-  if (!command_parse (command, entries, &argc, &argv))
+  if (!command_parse (command, entries, &argc, &argv) || !check_board (command, resume != NULL ? resume : out))
     return 2;
 
   LoomTrainerOptions options = {
@@ -342,9 +399,15 @@ run_train (const Command *command, int argc, char **argv)
       return 0;
     }
 
+  g_autoptr (TrainBoard) board
+      = wants_board ? train_board_new (trainer, board_folder, resume != NULL ? resume : out, &error) : NULL;
+  if (error != NULL)
+    return fail_rank (command, comm, g_steal_pointer (&error));
+  view.board = board;
   train_signals_begin (&signals, trainer, resume != NULL ? resume : out, g_getenv (LOOM_DIST_LAUNCHED) == NULL);
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
   wait_for_others (comm, end);
+  end_board (command, board);
   int interrupted_by = train_signals_end (&signals);
 
   train_view_end (&view, trainer, end, resume != NULL ? resume : out);
@@ -353,13 +416,7 @@ run_train (const Command *command, int argc, char **argv)
     print_health (command, trainer, view.json);
   if (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED)
     return 0;
-  gboolean alone = comm != NULL && !loom_dist_is_collective_error (error);
-  int status = command_fail (command, g_steal_pointer (&error));
-  if (alone)
-    {
-      comm->exit_status = status;
-      comm->abort (comm, "");
-    }
+  int status = fail_rank (command, comm, g_steal_pointer (&error));
   if (end == LOOM_TRAINER_INTERRUPTED && view.lost && interrupted_by == 0)
     return 0; /* command_finish() determines the status */
   /* Another rank may have received a signal that this one did not. */
@@ -404,6 +461,10 @@ const Command command_train = {
     "--health prints, for the weights at the end and 32 to 256 validation samples, the norms of each node's gradient\n"
     "(g) and of its next update (u) relative to its weights (w), its dead units (0 for every sample), and the share\n"
     "of outputs at a limit of their function, with what is wrong: dead, saturated, exploding, vanishing, hasty.\n\n"
+    "--tensorboard writes event files that `tensorboard --logdir DIR` shows: loss, metrics and learning rate by step,\n"
+    "the graph, and about 50 times in a run histograms of weights, gradients (of at most 24 weights, for a fixed "
+    "batch\n"
+    "of samples) and pinned tensors, and pictures of pinned tensors N × C × H × W.\n\n"
     "If the loss depends on no data set, an epoch is one step.\n\n"
     "--json: docs/using-models.md lists the events and their members.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"

@@ -171,6 +171,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   TrainView *view = data;
   gint64 now = g_get_monotonic_time ();
 
+  train_board_step (view->board, s);
   view->recent_loss = s->recent_loss;
   view->recent_steps = s->recent_steps;
   if (view->json)
@@ -311,6 +312,7 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
   char number[G_ASCII_DTOSTR_BUF_SIZE];
   gint64 now = g_get_monotonic_time ();
 
+  train_board_eval (view->board, e);
   if (view->json)
     {
       print_json_eval (view, e, now);

@@ -1,7 +1,7 @@
 /* Prints the progress of `gradloom train` and `gradloom eval`: for a terminal, a log or a program. */
 #pragma once
 
-#include "app/shared/command.h"
+#include "app/train-board.h"
 
 G_BEGIN_DECLS
 
@@ -18,6 +18,7 @@ typedef struct
   gint64 recent_steps;
   gboolean only_eval;  /* evaluates only, */
   gint64 weights_step; /* with the weights after this step; -1: unknown */
+  TrainBoard *board;   /* is told the same; NULL: none. The caller's. */
   const Command *command;
 } TrainView;
 

@@ -53,7 +53,7 @@ train_request_is_update (const TrainRequest *request)
 gboolean
 train_request_needs_state (const TrainRequest *request)
 {
-  if (request->call != NULL)
+  if (request->call != NULL || request->later != NULL)
     return FALSE;
   return request->samples != NULL || request->wants_weights || strchr (request->port, ':') == NULL
          || g_str_has_prefix (request->port, "grad:") || g_str_has_prefix (request->port, TRAIN_PORT_NOW)
@@ -110,6 +110,17 @@ waits_for_step (const Inbox *self, const TrainCommand *command)
          && !self->owner.can_stand (command->kind == LOOM_COMMAND_STOP, self->owner.data);
 }
 
+/* The requests of the function are served at once, and share a round of snapshots. */
+static void
+call_later (Inbox *self, TrainRequest *request)
+{
+  self->fresh = TRUE;
+  g_atomic_pointer_set (&self->thread, g_thread_self ());
+  request->later (request->call_data);
+  g_atomic_pointer_set (&self->thread, NULL);
+  g_free (request);
+}
+
 /* Called with the lock held, which is released while a request is served. */
 static void
 serve_requests (Inbox *self)
@@ -123,6 +134,13 @@ serve_requests (Inbox *self)
     {
       g_queue_pop_head (&self->requests);
       g_mutex_unlock (&self->lock);
+      if (request->later != NULL)
+        {
+          call_later (self, request);
+          fresh = TRUE;
+          g_mutex_lock (&self->lock);
+          continue;
+        }
       fresh = self->owner.serve (request, fresh, self->owner.data);
       g_mutex_lock (&self->lock);
       request->done = TRUE;
@@ -133,6 +151,13 @@ serve_requests (Inbox *self)
 LoomTensor *
 inbox_ask (Inbox *self, TrainRequest *request, GError **error)
 {
+  if (g_atomic_pointer_get (&self->thread) == g_thread_self ())
+    {
+      self->fresh = self->owner.serve (request, self->fresh, self->owner.data);
+      if (request->error != NULL)
+        g_propagate_error (error, request->error);
+      return request->result;
+    }
   g_mutex_lock (&self->lock);
   /* If no thread computes, the lock prevents a run from beginning meanwhile. */
   if (!self->active)
@@ -149,6 +174,26 @@ inbox_ask (Inbox *self, TrainRequest *request, GError **error)
   if (request->error != NULL)
     g_propagate_error (error, request->error);
   return request->result;
+}
+
+void
+inbox_later (Inbox *self, void (*later) (gpointer data), gpointer data)
+{
+  TrainRequest *request = g_new0 (TrainRequest, 1);
+  gboolean is_queued;
+
+  *request = (TrainRequest){ .later = later, .call_data = data };
+  g_mutex_lock (&self->lock);
+  is_queued = self->active;
+  if (is_queued)
+    {
+      g_queue_push_tail (&self->requests, request);
+      g_atomic_int_set (&self->pending, 1);
+      g_cond_signal (&self->wake);
+    }
+  g_mutex_unlock (&self->lock);
+  if (!is_queued)
+    call_later (self, request);
 }
 
 void

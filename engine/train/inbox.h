@@ -26,6 +26,7 @@ typedef struct
   /* Not NULL: is called on the computing thread between two steps, and port and samples are NULL. */
   gboolean (*call) (gpointer data, GError **error);
   gpointer call_data;
+  void (*later) (gpointer data); /* likewise, but nothing waits for it, and the request is freed after the call */
   LoomTensor *result;
   gint64 step, epoch;
   double seconds; /* during which the run was paused; for samples */
@@ -72,6 +73,8 @@ typedef struct
   gboolean paused;
   gboolean single; /* one step is to be computed during the pause */
   gboolean taken;  /* the step in progress is such a step */
+  GThread *thread; /* the computing thread while a `later` is called; else NULL */
+  gboolean fresh;  /* for its next request */
 } Inbox;
 
 void inbox_init (Inbox *self, const InboxOwner *owner);
@@ -79,8 +82,10 @@ void inbox_clear (Inbox *self);
 /* On any thread. */
 void inbox_post (Inbox *self, LoomCommandKind kind, const char *name, double value);
 /* On any thread: queues a request and waits until it is served; returns its result (transfer full), or NULL with its
- * error. */
+ * error. In a call of inbox_later() it is served at once. */
 LoomTensor *inbox_ask (Inbox *self, TrainRequest *request, GError **error);
+/* On any thread: calls a function on the computing thread between two steps, or at once if none computes. */
+void inbox_later (Inbox *self, void (*later) (gpointer data), gpointer data);
 
 /* The run begins, and has ended: all waiting requests are served. */
 void inbox_begin (Inbox *self);

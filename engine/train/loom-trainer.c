@@ -84,6 +84,12 @@ loom_trainer_snapshot (LoomTrainer *t, const char *port, gint64 *step, GError **
   return result;
 }
 
+void
+loom_trainer_between_steps (LoomTrainer *t, void (*call) (gpointer data), gpointer data)
+{
+  inbox_later (&t->control.inbox, call, data);
+}
+
 GPtrArray *
 loom_trainer_predict (LoomTrainer *t, const LoomTensor *samples, LoomTrainerMoment *moment, GError **error)
 {

@@ -115,6 +115,10 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * empty before. */
 LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint64 *step, GError **error);
 
+/* Calls a function on the compute thread after the step in progress, with the state of loom_trainer_steps(), or at once
+ * if the run is not running. Callable on any thread. In it loom_trainer_snapshot() answers at once. */
+void loom_trainer_between_steps (LoomTrainer *trainer, void (*call) (gpointer data), gpointer data);
+
 /* Computes the net's current predictions for samples f32 [n, …] of the shape of the input port, converted to its type.
  * The prediction's port and the meaning of its numbers are determined as by loom_predictor_new(), and averages of
  * weights are used as in an evaluation. (transfer full), n LoomAnswer. Callable like loom_trainer_snapshot(), and
