@@ -530,6 +530,7 @@ run_plan (const Command *command, int argc, char **argv)
            stages = FALSE, fits = FALSE, json = FALSE;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL, *card_name = NULL, *names = NULL;
+  g_autofree char *picture = NULL;
   const Card *card = NULL;
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
@@ -552,6 +553,8 @@ run_plan (const Command *command, int argc, char **argv)
       NULL },
     { "stages", 0, 0, G_OPTION_ARG_NONE, &stages, "Print the nodes of each pipeline stage instead", NULL },
     { "source", 0, 0, G_OPTION_ARG_STRING, &node, "Print the CUDA source of a node's kernels instead", "NODE" },
+    { "picture", 0, 0, G_OPTION_ARG_FILENAME, &picture, "With --source: draw which thread computes which element",
+      "F.svg" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per line", NULL },
     { NULL },
@@ -560,6 +563,10 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
+  if (picture != NULL && node == NULL)
+    return command_usage (command, "--picture draws the threads of a kernel. Name its node with --source.");
+  if (!command_can_write (picture))
+    return command_usage (command, "--picture %s: the folder of this file does not exist or is not writable.", picture);
   if (passes + check + parameters + memory + fits + stages + (node != NULL) > 1)
     return command_usage (command, "--passes, --check, --parameters, --memory, --fits, --stages and --source cannot be "
                                    "combined. Use one of them.");
@@ -612,7 +619,7 @@ run_plan (const Command *command, int argc, char **argv)
       command_warn_of_costs (command, devices);
       return check && !ok ? 1 : 0;
     }
-  PlanSource text = { .node = node, .json = json };
+  PlanSource text = { .node = node, .json = json, .picture = picture };
   if (node != NULL)
     aim_at_source (command, devices, &options, &text);
   const gboolean quiet = passes || node != NULL;
@@ -632,7 +639,9 @@ run_plan (const Command *command, int argc, char **argv)
       if (!quiet)
         print_plan (update, "update", heading, json);
     }
-  if (node != NULL && !plan_source_end (&text, source.graph, &error))
+  const gboolean is_shown = node == NULL || plan_source_end (&text, source.graph, &error);
+  g_free (text.drawing);
+  if (!is_shown)
     return command_fail (command, g_steal_pointer (&error));
   if (l.keeping != NULL && !quiet && !print_saving (&l, plan, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
@@ -677,7 +686,8 @@ const Command command_plan = {
     "--card C plans for a GPU that this machine lacks. Memory is that of the processor's kernels in plain layouts,\n"
     "so workspaces of a GPU's libraries may be larger; the last line compares it with the card's.\n\n"
     "--source NODE prints the CUDA source that is compiled at run time for the element-wise operations of a node,\n"
-    "or of all nodes inside a module's node; for other nodes, the name of the kernel or library. --device cuda:0\n"
-    "needs no GPU for this.",
+    "or of all nodes inside a module's node, and the number of blocks and threads; for other nodes, the name of the\n"
+    "kernel or library. --picture F.svg draws which thread computes which element. --device cuda:0 needs no GPU for\n"
+    "this.",
   .run = run_plan,
 };

@@ -21,9 +21,10 @@ print_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
   for (guint i = 0; i < LOOM_N_OWNERS; i++)
     total += bytes[i];
   g_autofree char *count = command_count (train_view_parameters (trainer)), *memory = loom_bytes_to_string (total);
+  g_autofree char *how = options->eager ? g_strdup ("one primitive at a time, nothing fused or planned")
+                                        : g_strdup_printf ("peak of %s planned", memory);
   g_autofree char *out = options->out != NULL ? command_printable (options->out) : g_strdup ("");
-  fprintf (stderr, "%s parameters, peak of %s planned%s%s%s\n", count, memory,
-           options->out != NULL ? ", writing to " : "", out,
+  fprintf (stderr, "%s parameters, %s%s%s%s\n", count, how, options->out != NULL ? ", writing to " : "", out,
            options->out != NULL || options->resume != NULL ? "" : ", nothing is saved (no --out)");
 }
 
@@ -237,7 +238,7 @@ static int
 run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
-  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL;
+  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL, *executor = NULL;
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, workers = -1, ranks = 0;
@@ -264,6 +265,8 @@ run_train (const Command *command, int argc, char **argv)
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, new or empty", "DIR" },
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
+    { "executor", 0, 0, G_OPTION_ARG_STRING, &executor,
+      "plan (default): planned once and fused; eager: one primitive at a time, as a dynamic graph", "E" },
     { "num-workers", 0, 0, G_OPTION_ARG_INT, &workers,
       "Threads that prepare batches ahead, at most 8; 0: none (default: by the size of a batch)", "N" },
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
@@ -296,6 +299,7 @@ run_train (const Command *command, int argc, char **argv)
     .tf32 = tf32,
     .strategy = strategy,
     .threads = threads,
+    .eager = g_strcmp0 (executor, "eager") == 0,
     .num_workers = workers == 0 ? -1 : MAX (workers, 0),
     .epochs = MAX (epochs, 0),
     .no_epochs = epochs == 0,
@@ -329,6 +333,10 @@ run_train (const Command *command, int argc, char **argv)
                           "--resume keeps the batch size, seed, graph and weights of the run, so it cannot be "
                           "combined with --batch-size, --seed, --precision, --tf32, --set, --weights or --match. "
                           "Leave them out, or start a new run with --out.");
+  if (executor != NULL && !options.eager && !g_str_equal (executor, "plan"))
+    return command_usage (command, "--executor takes plan or eager, not “%s”.", executor);
+  if (options.eager && (ranks > 1 || hosts != NULL))
+    return command_usage (command, "The eager executor trains on one rank. Leave out --ranks and --hosts.");
   if (!command_knows_strategy (command, strategy))
     return 2;
   if (!command_can_write (trace))

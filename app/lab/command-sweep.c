@@ -11,7 +11,7 @@
 typedef struct
 {
   char **grid, **range, **cases, **set;
-  char *seeds, *csv, *out, *metric, *device, *equal, *plot, *x;
+  char *seeds, *csv, *out, *metric, *device, *equal, *plot, *x, *y;
   gint64 random, seed, epochs, steps, folds;
   int jobs, ranks;
   gboolean json;
@@ -133,12 +133,30 @@ print_results (const Sweep *sweep, gboolean json, gboolean both)
     }
 }
 
+/* What --y names; NULL if it is unknown. */
+static const SweepQuantity *
+quantity (const char *y)
+{
+  static const struct
+  {
+    const char *name;
+    SweepQuantity quantity;
+  } all[] = { { "loss", { "loss", sweep_loss, 1, 0, INFINITY, TRUE } },
+              { "error", { "error, %", sweep_error, 100, 0, 100, FALSE } },
+              { "metric", { "metric", sweep_metric, 1, -INFINITY, INFINITY, FALSE } } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    if (y == NULL || g_str_equal (all[i].name, y))
+      return &all[i].quantity;
+  return NULL;
+}
+
 /* Writes the plot to a file, and prints its power laws. */
 static gboolean
-plot (const Sweep *sweep, const char *x, const char *path, SweepBy by, gboolean json, GError **error)
+plot (const Sweep *sweep, const char *x, const char *y, const char *path, SweepBy by, gboolean json, GError **error)
 {
   g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *svg = sweep_plot (sweep, x, by, lines, error);
+  g_autofree char *svg = sweep_plot (sweep, x, quantity (y), by, lines, error);
 
   if (svg == NULL || !loom_file_replace (path, svg, strlen (svg), error))
     return FALSE;
@@ -151,7 +169,7 @@ static void
 options_clear (SweepOptions *o)
 {
   char **list[] = { o->grid, o->range, o->cases, o->set };
-  char *text[] = { o->seeds, o->csv, o->out, o->metric, o->device, o->equal, o->plot, o->x };
+  char *text[] = { o->seeds, o->csv, o->out, o->metric, o->device, o->equal, o->plot, o->x, o->y };
 
   for (guint i = 0; i < G_N_ELEMENTS (list); i++)
     g_strfreev (list[i]);
@@ -180,6 +198,8 @@ check_options (const Command *command, const SweepOptions *o)
   if ((o->plot != NULL) != (o->x != NULL))
     return command_usage (command, "--plot F.svg needs --x NAME, the setting on the axis (NODE.PARAM or "
                                    "“parameters”), and --x needs --plot.");
+  if (quantity (o->y) == NULL || (o->y != NULL && o->plot == NULL))
+    return command_usage (command, "--y takes loss, error or metric, with --plot, not “%s”.", o->y);
   if (!command_can_write (o->csv))
     return command_usage (command, "--csv %s: the folder of this file does not exist or is not writable.", o->csv);
   if (!command_can_write (o->plot))
@@ -238,9 +258,11 @@ run_sweep (const Command *command, int argc, char **argv)
     { "metric", 0, 0, G_OPTION_ARG_STRING, &o.metric, "The metric of the table (default: the first)", "NAME" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &o.out, "Keep the runs' folders in this folder", "DIR" },
     { "csv", 0, 0, G_OPTION_ARG_FILENAME, &o.csv, "Write a CSV file with a row for each run", "F.csv" },
-    { "plot", 0, 0, G_OPTION_ARG_FILENAME, &o.plot,
-      "Plot the loss over --x on logarithmic axes, with fitted power laws", "F.svg" },
+    { "plot", 0, 0, G_OPTION_ARG_FILENAME, &o.plot, "Plot --y over --x, with bars of two standard deviations",
+      "F.svg" },
     { "x", 0, 0, G_OPTION_ARG_STRING, &o.x, "With --plot: a setting (NODE.PARAM), or “parameters”", "NAME" },
+    { "y", 0, 0, G_OPTION_ARG_STRING, &o.y,
+      "With --plot: loss (default, with power laws), error (1 − the metric, in percent), or metric", "WHAT" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Print JSON objects: each run, then each setting", NULL },
     { NULL },
   };
@@ -304,7 +326,7 @@ run_sweep (const Command *command, int argc, char **argv)
     failed += g_array_index (runs, SweepRun, i).failure != NULL;
   if ((o.csv != NULL && !sweep_write_csv (&sweep, o.csv, &error))
       || (o.plot != NULL && failed < runs->len
-          && !plot (&sweep, o.x, o.plot, both ? SWEEP_BY_UPDATES : SWEEP_BY_EPOCHS, o.json, &error)))
+          && !plot (&sweep, o.x, o.y, o.plot, both ? SWEEP_BY_UPDATES : SWEEP_BY_EPOCHS, o.json, &error)))
     return command_fail (command, g_steal_pointer (&error));
   return failed == runs->len ? 1 : 0;
 }
@@ -325,9 +347,10 @@ const Command command_sweep = {
     "  gradloom sweep graphs/lessons/spirals.xml --random 20 --range train.lr=1e-4..1e-1:log --range "
     "hidden.out_features=4..64:int --csv runs.csv\n"
     "  gradloom sweep graphs/lessons/spirals.xml --grid hidden.out_features=4,16 --folds 5\n"
-    "  gradloom sweep graphs/models/fashion-mlp.xml --grid train.batch_size=64,512,4096 --seeds 1,2,3 --equal both "
+    "  gradloom sweep graphs/models/fashion-mlp.xml --set train.lr=0.02 --grid train.batch_size=64,256,1024 --seeds "
+    "1,2,3 "
     "--case 'same rate:'\n"
-    "      --case 'scaled: train.lr_batch_size=64' --case 'LARS: train.optimizer=lars train.lr=1'\n"
+    "      --case 'scaled: train.lr_batch_size=64' --plot batches.svg --x train.batch_size --y error\n"
     "  gradloom sweep graphs/models/fashion-mlp.xml --grid fc1.out_features=4,16,64,256 --seeds 1,2 --plot sizes.svg "
     "--x parameters",
   .run = run_sweep,

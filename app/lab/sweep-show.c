@@ -46,10 +46,16 @@ sweep_loss (const SweepRun *run)
   return isnan (run->loss) ? run->train_loss : run->loss;
 }
 
-static double
-metric_of (const SweepRun *run)
+double
+sweep_metric (const SweepRun *run)
 {
   return run->metric;
+}
+
+double
+sweep_error (const SweepRun *run)
+{
+  return 1 - run->metric;
 }
 
 double
@@ -118,7 +124,7 @@ sweep_print_table (const Sweep *sweep, SweepBy by)
   for (guint p = 0; p < sweep->points->len; p++)
     {
       g_autofree char *words = sweep_point_words (sweep->points->pdata[p]);
-      SweepFigure loss = sweep_figure (sweep, p, by, sweep_loss), metric = sweep_figure (sweep, p, by, metric_of);
+      SweepFigure loss = sweep_figure (sweep, p, by, sweep_loss), metric = sweep_figure (sweep, p, by, sweep_metric);
       const char *why = NULL;
       guint failed = count_failures (sweep, p, by, &why);
       char a[64], b[64];
@@ -158,7 +164,7 @@ sweep_print_json (const Sweep *sweep, SweepBy by)
 {
   for (guint p = 0; p < sweep->points->len; p++)
     {
-      SweepFigure loss = sweep_figure (sweep, p, by, sweep_loss), metric = sweep_figure (sweep, p, by, metric_of);
+      SweepFigure loss = sweep_figure (sweep, p, by, sweep_loss), metric = sweep_figure (sweep, p, by, sweep_metric);
       const char *why = NULL;
       LoomJson *json = command_event_new ("sweep");
 

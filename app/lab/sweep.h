@@ -75,6 +75,9 @@ typedef struct
 
 SweepFigure sweep_figure (const Sweep *sweep, guint point, SweepBy by, double (*get) (const SweepRun *run));
 double sweep_loss (const SweepRun *run);
+double sweep_metric (const SweepRun *run);
+/* 1 − the metric, which is then the error of an accuracy. */
+double sweep_error (const SweepRun *run);
 double sweep_parameters (const SweepRun *run);
 
 /* ---- sweep-show.c ---- */
@@ -87,9 +90,20 @@ gboolean sweep_write_csv (const Sweep *sweep, const char *path, GError **error);
 
 /* ---- sweep-plot.c ---- */
 
-/* Plots the loss against x (a setting or "parameters") on logarithmic axes, with a line and its power law for each
- * combination of other settings. lines receives "series: loss ≈ a · x^b" for each, to be printed (transfer full). USAGE
- * if x is no number. */
-char *sweep_plot (const Sweep *sweep, const char *x, SweepBy by, GPtrArray *lines, GError **error);
+/* What a plot shows over a setting. */
+typedef struct
+{
+  const char *title; /* of its axis */
+  double (*get) (const SweepRun *run);
+  double scale;       /* 100: in percent */
+  double least, most; /* the limits of y in this unit */
+  gboolean is_log;
+} SweepQuantity;
+
+/* Plots y against x (a setting or "parameters"), as a series for each combination of other settings. For a logarithmic
+ * y, lines receives "series: loss ≈ a · x^b" for each series that follows such a law, to be printed (transfer full).
+ * USAGE if x is no number. */
+char *
+sweep_plot (const Sweep *sweep, const char *x, const SweepQuantity *y, SweepBy by, GPtrArray *lines, GError **error);
 
 G_END_DECLS

@@ -2,6 +2,7 @@
 #include "app/shared/plan-source.h"
 
 #include "app/shared/command.h"
+#include "app/shared/thread-picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,30 @@ computed_by (const PlanSource *self, const LoomPlanCall *call, const char *why)
   return g_strdup_printf ("%s: %s", call->algorithm, call->kernel->name);
 }
 
+/* Prints the kernel from its formula on, and the launch. The definitions before it are the same for every kernel: types
+ * of elements, their conversions, and the names of functions. */
+static void
+print_kernel (const char *text, const ThreadGrid *grid)
+{
+  const char *kernel = strstr (text, "__device__ __forceinline__ void program (");
+  guint n = 0;
+
+  if (kernel == NULL)
+    kernel = text;
+  for (const char *at = text; at < kernel; at++)
+    n += *at == '\n';
+  printf ("\n%s", kernel);
+  if (grid->threads > 0)
+    printf ("// launch: %" G_GINT64_FORMAT " blocks of %d threads for %" G_GINT64_FORMAT
+            " elements; thread t of block b "
+            "begins with "
+            "element %d (%d b + t)\n",
+            thread_grid_blocks (grid), grid->threads, grid->count, grid->vector, grid->threads);
+  if (n > 0)
+    printf ("// T, load, store and Four are defined in %u lines before it, which --json prints, too\n", n);
+  printf ("\n");
+}
+
 void
 plan_source_call (const LoomPlanCall *call, gpointer data)
 {
@@ -62,8 +87,9 @@ plan_source_call (const LoomPlanCall *call, gpointer data)
   const char *device = self->tools != NULL ? self->device : call->device->name;
   g_autofree char *by = NULL;
   LoomMessage message = { "" };
+  ThreadGrid grid = { 0 };
   char *text = NULL;
-  gboolean wanted = FALSE;
+  gboolean wanted = FALSE, has_grid;
 
   for (guint i = 0; i < call->n_nodes; i++)
     wanted |= is_in (call->node[i], self->node);
@@ -72,6 +98,13 @@ plan_source_call (const LoomPlanCall *call, gpointer data)
   self->n++;
   if (tools != NULL)
     tools->kernel_source (call->spec, &text, &message);
+  has_grid = text != NULL && thread_grid_read (text, call->spec, &grid);
+  if (has_grid && self->picture != NULL && self->drawing == NULL)
+    {
+      g_autofree char *title = g_strdup_printf ("%s: %s", self->node, call->label);
+
+      self->drawing = thread_grid_draw (&grid, title);
+    }
   by = text == NULL ? computed_by (self, call, message.text) : NULL;
   if (self->json)
     print_json (call, device, text, by);
@@ -84,7 +117,7 @@ plan_source_call (const LoomPlanCall *call, gpointer data)
       if (text != NULL && self->tools == NULL)
         printf (": %s", call->kernel->name);
       if (text != NULL)
-        printf ("\n%s\n", text);
+        print_kernel (text, &grid);
       else
         printf ("\n//   is computed by %s; no source is compiled for it at run time\n", by);
     }
@@ -97,6 +130,15 @@ plan_source_end (PlanSource *self, const LoomGraph *graph, GError **error)
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = NULL;
 
+  if (self->drawing != NULL && !loom_file_replace (self->picture, self->drawing, strlen (self->drawing), error))
+    return FALSE;
+  if (self->n > 0 && self->picture != NULL && self->drawing == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "%s has no kernel whose source is compiled at run time, so --picture has no threads to draw.",
+                   self->node);
+      return FALSE;
+    }
   if (self->n > 0)
     return TRUE;
   net = loom_net_new (graph, NULL, faults);

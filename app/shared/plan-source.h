@@ -13,7 +13,9 @@ typedef struct
       *tools;         /* the back end of a device that does not exist here; NULL: that of the plan's devices */
   const char *device; /* the device of tools */
   gboolean json;
-  guint n; /* number of printed calls */
+  const char *picture; /* an SVG file: which thread computes which element, of the first call; NULL: none */
+  guint n;             /* number of printed calls */
+  char *drawing;       /* of that call; NULL: none yet */
 } PlanSource;
 
 /* If the device does not exist here, but its back end does and has kernel sources: returns a device to plan for
@@ -21,7 +23,8 @@ typedef struct
 const char *plan_source_device (LoomDevices *devices, const char *device, const LoomBackendTools **tools);
 /* A LoomPlanCallFunc. */
 void plan_source_call (const LoomPlanCall *call, gpointer source);
-/* Call after all plans: reports a node that has no kernel. FALSE with USAGE if the graph has no such node. */
+/* Call after all plans: reports a node that has no kernel, and writes the picture. FALSE with USAGE if the graph has no
+ * such node, or if no kernel of it can be drawn. */
 gboolean plan_source_end (PlanSource *source, const LoomGraph *graph, GError **error);
 
 G_END_DECLS

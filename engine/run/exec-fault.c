@@ -207,7 +207,7 @@ gboolean
 loom_exec_sync (LoomExec *exec, GError **error)
 {
   exec->fault_step = 0;
-  if (!exec->is_asynchronous)
+  if (!exec->is_asynchronous || exec->eager != NULL)
     return TRUE;
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     {

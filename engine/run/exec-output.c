@@ -2,6 +2,8 @@
  * small outputs that were downloaded with the step can be read until later, after loom_exec_select_step(). */
 #include "engine/run/run-private.h"
 
+#include "engine/run/loom-eager.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -74,6 +76,8 @@ loom_exec_output (LoomExec *exec, guint output, GError **error)
 
   g_return_val_if_fail (output < loom_program_n_outputs (loom_plan_program (exec->plan)), NULL);
 
+  if (G_UNLIKELY (exec->eager != NULL))
+    return loom_eager_output (exec->eager, output, error);
   from = output_address (exec, output, &value);
   for (int r = 0; r < value->desc.rank; r++)
     dims[r] = value->desc.dim[r];
@@ -96,7 +100,7 @@ double
 loom_exec_scalar (LoomExec *exec, guint output)
 {
   const LoomPlanValue *value;
-  const void *from = output_address (exec, output, &value);
+  const void *from = exec->eager == NULL ? output_address (exec, output, &value) : NULL;
   union
   {
     double f64;
@@ -106,6 +110,8 @@ loom_exec_scalar (LoomExec *exec, guint output)
     guint8 u8;
   } raw = { 0 };
 
+  if (G_UNLIKELY (exec->eager != NULL))
+    return loom_exec_eager_scalar (exec, output);
   if (loom_desc_count (&value->desc) != 1 || loom_dtype_size (value->desc.dtype) > sizeof raw
       || !fetch (exec, value, from, &raw, NULL))
     return NAN;
@@ -127,8 +133,7 @@ loom_exec_scalar (LoomExec *exec, guint output)
 gboolean
 loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **error)
 {
-  const LoomPlanValue *value;
-  const void *from = output_address (exec, output, &value);
+  const LoomPlanValue *value = loom_plan_value (exec->plan, loom_plan_output_value (exec->plan, output));
   LoomDType dtype = value->desc.dtype;
 
   if (loom_desc_count (&value->desc) != n || value->desc.rank > 3 || (dtype != LOOM_F32 && dtype != LOOM_F64))
@@ -139,7 +144,15 @@ loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **e
                    (gint64)loom_desc_count (&value->desc), loom_dtype_name (dtype), value->desc.rank);
       return FALSE;
     }
-  if (!fetch (exec, value, from, to, error))
+  if (G_UNLIKELY (exec->eager != NULL))
+    {
+      g_autoptr (LoomTensor) t = loom_eager_output (exec->eager, output, error);
+
+      for (guint i = 0; t != NULL && i < n; i++)
+        to[i] = loom_tensor_get (t, i);
+      return t != NULL;
+    }
+  if (!fetch (exec, value, output_address (exec, output, &value), to, error))
     return FALSE;
   /* Converts to f64 in place, from the last element to the first, so that no element is overwritten before it is read.
    */

@@ -6,6 +6,8 @@
  * second step after that is captured, and later steps replay it. */
 #include "engine/run/run-private.h"
 
+#include "engine/run/loom-eager.h"
+
 #include <string.h>
 
 /* NULL for an absent value. */
@@ -412,6 +414,7 @@ loom_exec_free (LoomExec *exec)
   for (guint i = 0; i < exec->n_feeds; i++)
     g_ptr_array_unref (exec->feeds[i].patch);
   loom_state_remove_sites (exec->state, exec);
+  g_clear_pointer (&exec->eager, loom_eager_free);
   g_free (exec->devices);
   g_free (exec->rows);
   g_free (exec->all_buffers);
@@ -572,6 +575,8 @@ loom_exec_step (LoomExec *exec, GError **error)
 {
   gboolean ok;
 
+  if (G_UNLIKELY (exec->eager != NULL))
+    return loom_exec_eager_step (exec, error);
   if (G_LIKELY (!exec->has_ranges))
     return step (exec, error);
   loom_plan_device (exec->plan, 0)->tools->range_push ("step");

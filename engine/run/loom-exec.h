@@ -27,8 +27,12 @@ int loom_exec_find_input (const LoomExec *exec, const char *name);
 gboolean loom_exec_can_upload (const LoomExec *exec);
 gboolean loom_exec_upload (LoomExec *exec, GError **error);
 
-/* TRUE if the device is synchronised after every instruction (CUDA_LAUNCH_BLOCKING=1). */
+/* TRUE if the device is synchronised after every instruction (CUDA_LAUNCH_BLOCKING=1, loom_exec_walk()). */
 gboolean loom_exec_is_blocking (const LoomExec *exec);
+
+/* Makes all later steps walk the program one primitive at a time, without fusion and planned memory, as a dynamic graph
+ * does (loom-eager.h). The program must not exchange with other ranks, and steps cannot be traced. */
+gboolean loom_exec_walk (LoomExec *exec, LoomDevices *devices, GError **error);
 
 /* Runs one step: every kernel once, then commits the state. Allocates nothing.
  *

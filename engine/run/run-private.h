@@ -191,9 +191,10 @@ struct _LoomExec
   gboolean is_read;          /* the step was synchronised */
   gboolean is_asynchronous;  /* a device of the plan is asynchronous */
   gboolean all_gates_follow; /* each device has a stream, and all gates close for faults of every device */
-  gboolean is_ahead;   /* so do all, none waits for the host within a step, and all inputs come from staging areas */
-  gboolean exchanges;  /* communicates with other ranks in every step */
-  LoomMessage message; /* of a failed call; empty when a step begins, so that calls need not clear it */
+  gboolean is_ahead;  /* so do all, none waits for the host within a step, and all inputs come from staging areas */
+  gboolean exchanges; /* communicates with other ranks in every step */
+  struct _LoomEager *eager; /* walks the program in place of the plan; NULL: the plan runs */
+  LoomMessage message;      /* of a failed call; empty when a step begins, so that calls need not clear it */
 };
 
 /* exec-upload.c: memory and events for transfers of a device; uploads inputs, consumes them in a step; downloads small
@@ -238,6 +239,10 @@ gboolean loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *
 LoomStatus loom_exec_watch_start (LoomExec *exec, const LoomExecRow *row);
 gboolean loom_exec_watch_end (LoomExec *exec, const LoomExecRow *row, gint64 begin, LoomStatus *status, GError **error);
 gboolean loom_exec_watch_step (LoomExec *exec, GError **error);
+
+/* exec-eager.c: a step by the walker, and a result of it. */
+gboolean loom_exec_eager_step (LoomExec *exec, GError **error);
+double loom_exec_eager_scalar (LoomExec *exec, guint output);
 
 /* exec-fault.c: the end of a step waits for the step before it, which has run while this one was enqueued, and reads
  * its faults: the device always has work, and the caller learns of a fault at most one step late. */

@@ -10,6 +10,7 @@ typedef struct
 {
   const char *device; /* NULL: the graph's, else "cpu" */
   int threads;        /* 0: all */
+  gboolean eager;     /* steps walk the program by loom_exec_walk(); USAGE with several ranks or a trace */
   int num_workers;    /* threads that prepare batches ahead; 0: by the size of a batch; -1: none */
   gint64 epochs;      /* 0: the graph's */
   gboolean no_epochs; /* only initialise, evaluate and write the weights */

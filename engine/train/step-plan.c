@@ -128,7 +128,11 @@ step_plan_exec (LoomProgram *program, const TrainModel *model, const RankGroup *
                               .strict_devices = loom_graph_strict_devices (model->graph) };
   LoomPlan *plan = loom_plan_new (program, model->devices, &options, error);
 
-  return plan != NULL ? loom_exec_new (plan, model->state, error) : NULL;
+  g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, model->state, error) : NULL;
+
+  if (exec != NULL && model->eager && !loom_exec_walk (exec, model->devices, error))
+    return NULL;
+  return g_steal_pointer (&exec);
 }
 
 StepPlan *

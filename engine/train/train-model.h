@@ -15,6 +15,7 @@ typedef struct
   LoomState *state;
   char *device;
   int threads;
+  gboolean eager;    /* loom_exec_walk() */
   char *data_folder; /* the folder for relative paths of data; may be NULL */
 } TrainModel;
 

@@ -302,7 +302,15 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
       graph = read;
     }
   g_return_val_if_fail (graph != NULL, NULL);
+  if (options->eager && (options->comm != NULL || options->trace != NULL))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "The eager executor trains on one rank, and without a trace. Leave out %s, or use --executor plan.",
+                   options->trace != NULL ? "--trace" : "--ranks");
+      return NULL;
+    }
   t->model.threads = options->threads > 0 ? options->threads : settings.threads;
+  t->model.eager = options->eager;
   t->observers
       = (TrainObservers){ .model = &t->model,
                           .data = &t->data,

@@ -461,6 +461,28 @@ test_passes (void)
               "f64");
 }
 
+/* The kernel of a sum begins with the sum, and the launch covers all elements. Needs the module, but no GPU. */
+static void
+test_source (void)
+{
+  g_autofree char *path = cli_example ("lessons/vector-add.xml"), *svg = NULL;
+  g_auto (CliResult) r = cli ("plan", path, "--source", "c", "--device", "cuda:0", "--picture", "threads.svg", NULL);
+
+  cli_expect (2, "Name its node with --source", "plan", path, "--picture", "threads.svg");
+  if (strstr (r.err, "no cuda module") != NULL)
+    {
+      g_test_skip ("this build has no cuda module");
+      return;
+    }
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.out, "r2 = a + b;"));
+  g_assert_null (strstr (r.out, "#define"));
+  g_assert_nonnull (strstr (r.out, "10 blocks of 256 threads for 10000 elements"));
+  g_assert_true (g_file_get_contents ("threads.svg", &svg, NULL, NULL));
+  g_assert_nonnull (strstr (svg, ">9227</text>"));
+  g_assert_nonnull (strstr (svg, ">thread 255: none</text>"));
+}
+
 /* ---- modules ---------------------------------------------------------- */
 
 /* A program that was copied elsewhere takes no module from the folders next to it, which any user may have made. */
@@ -488,6 +510,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   g_test_add_func ("/cli/devices/modules-nearby", test_modules_nearby);
+  g_test_add_func ("/cli/devices/source", test_source);
   g_test_add_func ("/devices/threads", test_threads);
   g_test_add_func ("/devices/passes", test_passes);
   g_test_add_func ("/devices/refused", test_refused);

@@ -100,9 +100,40 @@ test_cases (void)
   g_assert_true (g_file_get_contents ("cases.svg", &svg, NULL, NULL));
   g_assert_nonnull (strstr (svg, ">scaled</text>"));
   cli_expect (2, "takes a name", "sweep", path, "--case", "train.lr=1");
+  cli_expect (2, "loss, error or metric", "sweep", path, "--plot", "a.svg", "--x", "train.lr", "--y", "speed");
   cli_expect (2, "needs --x NAME", "sweep", path, "--plot", "a.svg");
   cli_expect (2, "epochs or both", "sweep", path, "--equal", "steps");
   cli_expect (0, NULL, "sweep", path, "--grid", "train.epochs=0,2", "--equal", "both"); /* no updates to make equal */
+}
+
+static guint
+count_of (const char *text, const char *part)
+{
+  guint n = 0;
+
+  for (const char *at = strstr (text, part); at != NULL; at = strstr (at + 1, part))
+    n++;
+  return n;
+}
+
+/* An error has a linear axis in percent, bars of two standard deviations, and no power law. A setting whose runs all
+ * failed is a cross and no point. */
+static void
+test_error_plot (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *svg = NULL;
+  g_auto (CliResult) r
+      = cli ("sweep", path, "--grid", "train.lr=0.01,0.03,0.1,1e30", "--set", "train.optimizer=sgd", "--seeds", "1,2",
+             "--epochs", "2", "--plot", "error.svg", "--x", "train.lr", "--y", "error", NULL);
+
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_null (strstr (r.out, "≈"));
+  g_assert_true (g_file_get_contents ("error.svg", &svg, NULL, NULL));
+  g_assert_nonnull (strstr (svg, ">error, %</text>"));
+  g_assert_nonnull (
+      strstr (svg, "Bars: two standard deviations of the runs in both directions. Crosses: all runs failed."));
+  g_assert_cmpuint (count_of (svg, "<circle"), ==, 3);
+  g_assert_null (strstr (svg, "stroke-dasharray"));
 }
 
 static void
@@ -205,6 +236,7 @@ TEST_FILE (argc, argv)
   cli_enter ();
   g_test_add_func ("/cli/sweep/grid", test_grid);
   g_test_add_func ("/cli/sweep/cases", test_cases);
+  g_test_add_func ("/cli/sweep/error-plot", test_error_plot);
   g_test_add_func ("/cli/sweep/random", test_random);
   g_test_add_func ("/cli/sweep/folds", test_folds);
   g_test_add_func ("/cli/sweep/wrong", test_wrong);

@@ -338,6 +338,37 @@ test_steps (void)
   cli_expect (2, "--steps takes a positive number", "train", "g.xml", "--steps", "0");
 }
 
+/* The eager executor computes the losses of the plan up to the order of sums, and refuses what it cannot do. */
+static void
+test_eager (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (CliResult) plan = cli ("train", path, "--epochs", "1", "--json", NULL);
+  g_auto (CliResult) eager = cli ("train", path, "--epochs", "1", "--executor", "eager", "--json", NULL);
+  const char *a = g_strrstr (plan.out, "\"loss\":"), *b = g_strrstr (eager.out, "\"loss\":");
+
+  g_assert_cmpint (plan.status, ==, 0);
+  g_assert_cmpint (eager.status, ==, 0);
+  g_assert_true (a != NULL && b != NULL);
+  g_assert_cmpfloat_with_epsilon (g_ascii_strtod (a + 7, NULL), g_ascii_strtod (b + 7, NULL), 1e-4);
+  cli_expect (2, "plan or eager", "train", path, "--executor", "graph");
+  cli_expect (2, "on one rank", "train", path, "--executor", "eager", "--ranks", "2");
+  cli_expect (2, "without a trace", "train", path, "--executor", "eager", "--trace", "t.json");
+}
+
+/* The gradients that are drawn as nodes are those of the backward pass: both runs have the same losses. */
+static void
+test_by_hand (void)
+{
+  g_autofree char *hand = cli_example ("lessons/backward-by-hand.xml");
+  g_autofree char *other = cli_example ("lessons/two-layer-relu.xml");
+  g_auto (CliResult) a = cli ("train", hand, "--epochs", "20", NULL), b = cli ("train", other, "--epochs", "20", NULL);
+  const char *p = g_strrstr (a.out, "train loss"), *q = g_strrstr (b.out, "train loss");
+
+  g_assert_true (p != NULL && q != NULL);
+  g_assert_cmpfloat_with_epsilon (g_ascii_strtod (p + 10, NULL), g_ascii_strtod (q + 10, NULL), 0.01);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -349,6 +380,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/train/bar", test_bar);
   g_test_add_func ("/cli/train/health", test_health);
   g_test_add_func ("/cli/train/steps", test_steps);
+  g_test_add_func ("/cli/train/eager", test_eager);
+  g_test_add_func ("/cli/train/by-hand", test_by_hand);
   g_test_add_func ("/cli/train/failure-is-saved", test_failure_is_saved);
   g_test_add_func ("/cli/train/nan-data", test_nan_data);
   g_test_add_func ("/cli/train/diverged", test_diverged);
