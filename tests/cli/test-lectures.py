@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Every item of docs/lectures.md is shown by its command.
+
+  test-lectures.py SOURCE_ROOT GRADLOOM
+
+A row of its tables has a number, what the lecture shows, the lecture, a command, what its output has, and the lecture's number with
+the deviation from it. The command is run in a scratch folder, in which graphs/ leads to the tree's; `train` takes two steps, and
+`bench` is only parsed, because its figures depend on the machine. Code in the next column, up to a semicolon, is found in the output, with
+any number for #. A lecture's number is compared with that number, and the deviation with the one that the row states.
+"""
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT, GRADLOOM = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+ITEMS = 88
+NUMBER = r'([-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?)'
+PARSED = {'bench'}
+# What a program says that was built, or is installed, without a part that only some machines have.
+LACKING = ('no cuda module', 'mpirun is not', 'without MPI')
+
+
+def rows(text):
+    """(number, shown, lecture, commands, expected, stated, deviation) of each row."""
+    for line in text.split('\n'):
+        cells = [cell.strip() for cell in re.split(r'(?<!\\)\|', line)[1:-1]]
+        if not cells or not cells[0].isdigit():
+            continue
+        assert len(cells) == 7, 'a row has seven cells: %s' % line
+        codes = [re.findall(r'`([^`]+)`', cell) for cell in (cells[3], cells[4].split(';')[0] if '`' in cells[4].split(';')[0] else '')]
+        yield int(cells[0]), cells[1], cells[2], codes[0], codes[1], cells[5], cells[6]
+
+
+def shortened(words):
+    """The command as the test runs it."""
+    if words[0] == 'train' and '--steps' not in words:
+        return words + ['--steps', '2']
+    return words + ['--help'] if words[0] in PARSED else words
+
+
+done = {}
+
+
+def output_of(command, folder):
+    """What the command prints, with single spaces; it must succeed."""
+    if command not in done:
+        words = shlex.split(command)
+        assert words[0] == 'gradloom', command
+        ran = subprocess.run([GRADLOOM] + shortened(words[1:]), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, env=dict(os.environ, GRADLOOM_CPU_DEVICES='2'))
+        done[command] = (ran.returncode, ' '.join(ran.stdout.split()))
+    return done[command]
+
+
+def try_row(commands, expected, stated, deviation, folder):
+    """What is wrong; None: nothing. Prints a deviation."""
+    text = ''
+    for command in commands:
+        status, out = output_of(command, folder)
+        if any(part in out for part in LACKING):
+            return None
+        if status != 0:
+            return '%s: status %d: %s' % (command, status, out[-300:])
+        text += ' ' + out
+    found = []
+    for code in expected:
+        pattern = re.escape(' '.join(code.split())).replace(r'\ ', ' ').replace(r'\#', '#').replace('#', NUMBER)
+        match = re.search(pattern, text)
+        if match is None:
+            return '“%s” is not in the output of %s: %s' % (code, ', '.join(commands), text[:600])
+        found += match.groups()
+    if stated in ('', '–'):
+        return None
+    lecture, here = float(stated.replace(',', '')), float(found[0].replace(',', ''))
+    off = 100 * (here / lecture - 1)
+    print('# lecture %g, here %g: %+.0f %%' % (lecture, here, off))
+    return None if '%+.0f %%' % (off + 0.0) in (deviation, deviation.replace('−', '-')) or (abs(off) < 0.5 and deviation == '0 %') \
+        else 'the deviation is %+.0f %%, not %s' % (off, deviation)
+
+
+def main():
+    with open(os.path.join(ROOT, 'docs', 'lectures.md'), encoding='utf-8') as f:
+        all_rows = list(rows(f.read()))
+    missing = sorted(set(range(1, ITEMS + 1)) - {row[0] for row in all_rows})
+    print('1..%d' % (len(all_rows) + 1))
+    print('%sok 1 - all items%s' % ('not ' if missing else '', ' but %s' % missing if missing else ''))
+    failed = bool(missing)
+    with tempfile.TemporaryDirectory(prefix='gradloom-lectures-') as folder:
+        os.symlink(os.path.join(ROOT, 'graphs'), os.path.join(folder, 'graphs'))
+        for i, (number, shown, _, commands, expected, stated, deviation) in enumerate(all_rows):
+            fault = 'no command' if not commands else try_row(commands, expected, stated, deviation, folder)
+            print('%sok %d - %d: %s' % ('not ' if fault else '', i + 2, number, shown))
+            if fault:
+                print('# ' + fault.replace('\n', ' '))
+            failed = failed or fault is not None
+    return failed
+
+
+sys.exit(main())
