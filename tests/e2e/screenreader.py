@@ -250,6 +250,30 @@ def train(t, s):
     t.ok(True, "and a curve says where its lines end")
 
 
+def curve(t, s):
+    # A value that is entered gives the focus back to the canvas: two panes on.
+    s.key("F6", "F6")
+    s.hear("the panel", lambda h: h.name == "Epochs")
+    h = s.tab_to("loss chart")
+    t.ok("train between 0." in h.description and "falling" in h.description, "with extremes and trend: " + h.description)
+    s.key("Home")
+    s.hear("its first point", lambda h: h.description.startswith("step 1 · train 0."))
+    s.key("Right")
+    s.hear("another point", lambda h: re.match(r"step [2-9] · train 0\.", h.description))
+    s.key("End")
+    h = s.hear("its last point", lambda h: h.description.startswith("step ") and not h.description.startswith("step 2 "))
+    t.ok(True, "arrow keys lead along the curve: " + h.description)
+
+
+def maps(t, s):
+    s.key("ctrl+e")
+    s.until("a matrix", lambda: s.everything(lambda h: h.name == "Confusion matrix" and "classes, accuracy" in h.description), 20)
+    s.tab_to("Confusion matrix")
+    s.key("Right", "Down", "Right")
+    h = s.hear("a cell of the matrix", lambda h: h.description.startswith("1: ") and "correct" in h.description)
+    t.ok("most often confused" in h.description or "accuracy" in h.description, "a cell of the matrix: " + h.description)
+
+
 def body(t):
     with Reader("screenreader") as s:
         build(t, s)
@@ -257,10 +281,16 @@ def body(t):
         mistake(t, s)
         change(t, s)
         train(t, s)
+        curve(t, s)
+        maps(t, s)
         roles = ("list item", "text", "entry", "spin button", "check box", "combo box", "page tab")
         fields = s.everything(lambda h: h.role in roles, thorough=True)
         unnamed = [h for h in fields if "focusable" in h.states and h.name in ("", h.role)]
         t.ok(len(fields) > 20 and not unnamed, "no field and no row is without a name: %s" % unnamed)
+        # A name that is missing is that of the type.
+        nameless = s.everything(lambda h: h.name == "GtkExpander" or (h.role == "image" and "focusable" in h.states
+                                                                      and h.name.startswith(("Gtk", "Studio"))))
+        t.ok(not nameless, "every picture that takes the focus, and every part that unfolds, has a name: %s" % nameless)
         doubled = [h for h in fields if h.name and h.name[:len(h.name) // 2 + 1] == h.name[len(h.name) // 2 + 1:] + " "]
         t.ok(not doubled, "and none says its name twice: %s" % doubled)
 

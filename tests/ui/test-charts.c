@@ -241,12 +241,38 @@ test_plot_words (void)
   studio_series_append (s, 841, NAN);
   studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, s);
   g_autofree char *words = studio_plot_describe (p);
-  g_assert_cmpstr (words, ==, "loss: train 0.412 at step 840");
+  g_assert_cmpstr (words, ==, "loss: train 0.412 at step 840; train between 0.412 and 0.500, falling");
+  g_autofree char *first = studio_plot_describe_at (p, 0), *middle = studio_plot_describe_at (p, 839.6);
+  g_assert_cmpstr (first, ==, "step 839 · train 0.500");
+  g_assert_cmpstr (middle, ==, "step 840 · train 0.412");
   g_autoptr (StudioSeries) val = studio_series_new ();
   studio_series_append (val, 840, 0.25);
   studio_plot_add_curve (p, "validation", STUDIO_PLOT_CURVE_VALIDATION, val);
   g_autofree char *csv = studio_plot_to_csv (p);
   g_assert_cmpstr (csv, ==, "step,loss train,loss validation\n839,0.5,\n840,0.41199999999999998,0.25\n841,,\n");
+}
+
+/* The trend is that of the second half, whatever came before. */
+static void
+test_trends (void)
+{
+  static const struct
+  {
+    double (*y) (double t); /* t from 0 to 1 */
+    const char *trend;
+  } cases[] = { { exp, "rising" }, { acos, "falling" }, { sin, "rising" }, { trunc, "level" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (StudioPlot) p = studio_plot_new ("loss");
+      g_autoptr (StudioSeries) s = studio_series_new ();
+
+      for (int k = 0; k < 100; k++)
+        studio_series_append (s, k, k < 50 ? 3 * (k % 2) : cases[i].y ((k - 50) / 50.));
+      studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, s);
+      g_autofree char *words = studio_plot_describe (p);
+      g_assert_true (g_str_has_suffix (words, cases[i].trend));
+    }
 }
 
 static void
@@ -358,6 +384,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/charts/plot/axis", test_plot_axis);
   g_test_add_func ("/charts/plot/mark", test_plot_mark);
   g_test_add_func ("/charts/plot/words", test_plot_words);
+  g_test_add_func ("/charts/plot/trends", test_trends);
   g_test_add_func ("/charts/export", test_export);
   g_test_add_func ("/charts/colormap", test_colormap);
   g_test_add_func ("/charts/format", test_format);

@@ -59,6 +59,7 @@ test_chart (void)
   studio_chart_update (chart);
   gtk_test_accessible_assert_property (chart, GTK_ACCESSIBLE_PROPERTY_LABEL, "loss chart");
   gtk_test_accessible_assert_property (chart, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, "loss: train 0.412 at step 840");
+  g_assert_true (gtk_widget_get_focusable (GTK_WIDGET (chart)));
   g_object_unref (chart);
 }
 

@@ -1,12 +1,17 @@
 /* The chart widget.
  *
  * It holds no data: the series belong to the run and are only referenced, so a chart can be destroyed and created
- * again. It redraws when studio_chart_update() is called (four times a second during a run), not for each point. */
+ * again. It redraws when studio_chart_update() is called (four times a second during a run), not for each point. Arrow
+ * keys move a cursor along the curves, whose values are read aloud. */
 #include "ui/charts/studio-chart.h"
 #include "ui/charts/studio-text-scale.h"
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
+#include <math.h>
+
+#define STRIDES 100 /* key presses from the first point to the last, at most */
+#define LEAP    10  /* strides of Page Up and Page Down */
 
 struct _StudioChart
 {
@@ -14,6 +19,7 @@ struct _StudioChart
   StudioPlot *plot;
   char *description;
   double hover_x;
+  double cursor; /* a step, moved by keys; NaN: none */
   double scale;
 };
 
@@ -33,6 +39,76 @@ leave_cb (GtkEventControllerMotion *controller, StudioChart *self)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+/* ---- the cursor ------------------------------------------------------------------ */
+
+/* The curve that the cursor follows: the first with points, those of the previous run last. */
+static const StudioSeries *
+followed (StudioChart *self)
+{
+  const StudioSeries *previous = NULL;
+
+  for (guint i = 0; i < self->plot->curves->len; i++)
+    {
+      const StudioPlotCurve *c = self->plot->curves->pdata[i];
+
+      if (studio_series_length (c->series) > 0 && c->style != STUDIO_PLOT_CURVE_PREVIOUS)
+        return c->series;
+      if (studio_series_length (c->series) > 0)
+        previous = c->series;
+    }
+  return previous;
+}
+
+/* The number of strides by which a key moves the cursor; G_MAXINT: to the end; 0: another key. */
+static int
+strides_of (guint key)
+{
+  static const struct
+  {
+    guint key;
+    int strides;
+  } keys[] = {
+    { GDK_KEY_Left, -1 },        { GDK_KEY_Right, 1 },        { GDK_KEY_Page_Up, -LEAP },
+    { GDK_KEY_Page_Down, LEAP }, { GDK_KEY_Home, -G_MAXINT }, { GDK_KEY_End, G_MAXINT },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+    if (keys[i].key == key)
+      return keys[i].strides;
+  return 0;
+}
+
+/* At first the cursor is at the last point. */
+static void
+move_cursor (StudioChart *self, const StudioSeries *series, int strides)
+{
+  const gint64 last = (gint64)studio_series_length (series) - 1, stride = MAX (1, last / STRIDES);
+  gsize at = (gsize)last;
+
+  if (isnan (self->cursor) ? strides == -G_MAXINT : studio_series_nearest (series, self->cursor, &at))
+    at = (gsize)CLAMP ((gint64)at + strides * stride, 0, last);
+  studio_series_get (series, at, &self->cursor, NULL);
+}
+
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioChart *self)
+{
+  const int strides = strides_of (key);
+  const StudioSeries *series = followed (self);
+
+  if (state & (GDK_CONTROL_MASK | GDK_ALT_MASK) || series == NULL
+      || (strides == 0 && (key != GDK_KEY_Escape || isnan (self->cursor))))
+    return GDK_EVENT_PROPAGATE;
+  if (strides != 0)
+    move_cursor (self, series, strides);
+  else
+    self->cursor = NAN;
+  studio_chart_update (self);
+  return GDK_EVENT_STOP;
+}
+
+/* ---- the widget ------------------------------------------------------------------ */
+
 static void
 chart_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
@@ -43,7 +119,11 @@ chart_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
   StudioPlotStyle style = { .dark = adw_style_manager_get_dark (adw_style_manager_get_default ()),
                             .scale = self->scale * studio_text_scale (widget) };
-  studio_plot_draw (self->plot, cr, gtk_widget_get_pango_context (widget), &style, width, height, self->hover_x);
+  PangoContext *context = gtk_widget_get_pango_context (widget);
+  const double mark = self->hover_x >= 0 || isnan (self->cursor)
+                          ? self->hover_x
+                          : studio_plot_to_pixel (self->plot, context, &style, width, height, self->cursor);
+  studio_plot_draw (self->plot, cr, context, &style, width, height, mark);
   cairo_destroy (cr);
 }
 
@@ -82,8 +162,12 @@ static void
 studio_chart_init (StudioChart *self)
 {
   self->hover_x = -1;
+  self->cursor = NAN;
   self->scale = 1;
-  GtkEventController *motion = gtk_event_controller_motion_new ();
+  GtkEventController *motion = gtk_event_controller_motion_new (), *keys = gtk_event_controller_key_new ();
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), keys);
+  gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   g_signal_connect (motion, "motion", G_CALLBACK (motion_cb), self);
   g_signal_connect (motion, "enter", G_CALLBACK (motion_cb), self);
   g_signal_connect (motion, "leave", G_CALLBACK (leave_cb), self);
@@ -109,7 +193,9 @@ studio_chart_get_plot (StudioChart *self)
 void
 studio_chart_update (StudioChart *self)
 {
-  g_autofree char *words = studio_plot_describe (self->plot);
+  g_autofree char *all = studio_plot_describe (self->plot);
+  g_autofree char *point = isnan (self->cursor) ? NULL : studio_plot_describe_at (self->plot, self->cursor);
+  g_autofree char *words = point != NULL ? g_strdup_printf ("%s. %s", point, all) : g_steal_pointer (&all);
   gtk_widget_queue_draw (GTK_WIDGET (self));
   if (g_strcmp0 (words, self->description) == 0)
     return;

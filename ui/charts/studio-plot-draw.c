@@ -398,8 +398,9 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   if (hover_x < f->left || hover_x > f->right)
     return;
   double x = f->x0 + (hover_x - f->left) / (f->right - f->left) * (f->x1 - f->x0);
-  g_autoptr (GString) text = g_string_new (NULL);
-  double at = NAN;
+  g_autofree char *text = studio_plot_describe_at (p, x);
+  if (text == NULL)
+    return;
   for (guint i = 0; i < p->curves->len; i++)
     {
       const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
@@ -408,29 +409,18 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
       if (!studio_series_nearest (c->series, x, &k))
         continue;
       studio_series_get (c->series, k, &px, &py);
-      if (isnan (at))
-        {
-          at = px;
-          g_autofree char *step = studio_format_count (px);
-          g_string_append_printf (text, _ ("step %s"), step);
-        }
-      g_autofree char *value = studio_format_number (py);
-      g_string_append_printf (text, " · %s %s", studio_plot_translate (c->label), value);
-      if (isfinite (py))
-        {
-          set_curve_colour (cr, style, c->style);
-          cairo_arc (cr, to_x (f, px), to_y (f, py), 3 * style->scale, 0, 2 * G_PI);
-          cairo_fill (cr);
-        }
+      if (!isfinite (py))
+        continue;
+      set_curve_colour (cr, style, c->style);
+      cairo_arc (cr, to_x (f, px), to_y (f, py), 3 * style->scale, 0, 2 * G_PI);
+      cairo_fill (cr);
     }
-  if (text->len == 0)
-    return;
   set_ink (cr, style, 0.35);
   cairo_set_line_width (cr, 1);
   cairo_move_to (cr, floor (hover_x) + 0.5, f->top);
   cairo_line_to (cr, floor (hover_x) + 0.5, f->bottom);
   cairo_stroke (cr);
-  double w = text_width (context, style->scale, text->str);
+  double w = text_width (context, style->scale, text);
   double tx = CLAMP (hover_x - w / 2, f->left, MAX (f->left, f->right - w));
   double y = f->bottom + 10 * style->scale;
   /* The text has the background of the axis numbers, which it covers. */
@@ -441,7 +431,7 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   cairo_rectangle (cr, tx - 4, y - 8 * style->scale, w + 8, 16 * style->scale);
   cairo_fill (cr);
   set_ink (cr, style, 0.9);
-  draw_text (cr, context, style->scale, FALSE, text->str, tx, y, 0);
+  draw_text (cr, context, style->scale, FALSE, text, tx, y, 0);
 }
 
 /* The number of points beyond the axis is next to the title, so that they do not seem to be missing. */
@@ -468,23 +458,20 @@ draw_cut (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioP
   draw_text (cr, context, style->scale, FALSE, text->str, width, 9 * style->scale, 1);
 }
 
-guint
-studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, double width,
-                  double height, double hover_x)
+/* FALSE: there is too little space; with has_points FALSE: there are no points. */
+static gboolean
+make_frame (const StudioPlot *p, PangoContext *context, const StudioPlotStyle *style, double width, double height,
+            Frame *f, gboolean *has_points)
 {
-  double s = style->scale;
-  Frame f = { .top = 26 * s, .bottom = height - 20 * s };
-  set_ink (cr, style, 0.9);
-  draw_text (cr, context, s, TRUE, studio_plot_translate (p->title), 0, 9 * s, 0);
-  if (!studio_plot_bounds (p, &f.x0, &f.x1, &f.y0, &f.y1))
-    {
-      set_ink (cr, style, 0.72);
-      draw_text (cr, context, s, FALSE, _ ("no points yet"), width / 2, height / 2, 0.5);
-      return 0;
-    }
+  const double s = style->scale;
   double figures = 0, words = 0;
-  double step = tick_step (&f, s);
-  for (double y = ceil (f.y0 / step) * step; y <= f.y1; y += step)
+
+  *f = (Frame){ .top = 26 * s, .bottom = height - 20 * s };
+  *has_points = studio_plot_bounds (p, &f->x0, &f->x1, &f->y0, &f->y1);
+  if (!*has_points)
+    return FALSE;
+  const double step = tick_step (f, s);
+  for (double y = ceil (f->y0 / step) * step; y <= f->y1; y += step)
     {
       g_autofree char *text = studio_format_tick (y, step);
       figures = MAX (figures, text_width (context, s, text));
@@ -493,10 +480,37 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
     words = MAX (
         words,
         text_width (context, s, studio_plot_translate (((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->label)));
-  f.left = figures + 6;
-  f.right = width - words - 8;
-  if (f.right - f.left < 24 || f.bottom - f.top < 16)
-    return 0;
+  f->left = figures + 6;
+  f->right = width - words - 8;
+  return f->right - f->left >= 24 && f->bottom - f->top >= 16;
+}
+
+double
+studio_plot_to_pixel (const StudioPlot *p, PangoContext *context, const StudioPlotStyle *style, double width,
+                      double height, double x)
+{
+  Frame f;
+  gboolean has_points;
+
+  return make_frame (p, context, style, width, height, &f, &has_points) ? to_x (&f, CLAMP (x, f.x0, f.x1)) : -1;
+}
+
+guint
+studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, double width,
+                  double height, double hover_x)
+{
+  double s = style->scale;
+  Frame f;
+  gboolean has_points;
+  set_ink (cr, style, 0.9);
+  draw_text (cr, context, s, TRUE, studio_plot_translate (p->title), 0, 9 * s, 0);
+  if (!make_frame (p, context, style, width, height, &f, &has_points))
+    {
+      set_ink (cr, style, 0.72);
+      if (!has_points)
+        draw_text (cr, context, s, FALSE, _ ("no points yet"), width / 2, height / 2, 0.5);
+      return 0;
+    }
 
   draw_grid (p, cr, context, style, &f);
   g_autofree char *first = studio_format_count (f.x0), *last = studio_format_count (f.x1);

@@ -194,6 +194,37 @@ studio_plot_translate (const char *name)
   return name[0] != '\0' ? _ (name) : name;
 }
 
+#define LEVEL 0.02 /* of the range: a smaller change is no trend */
+
+/* From the mean of the last half to that of the last quarter, or of few points from the first to the last. */
+static const char *
+trend_of (const StudioSeries *s, gsize n, double range)
+{
+  double before, after, low, high;
+
+  if (!studio_series_range (s, n >= 8 ? n / 2 : 0, n >= 8 ? n * 3 / 4 : 1, &low, &high, &before)
+      || !studio_series_range (s, n >= 8 ? n * 3 / 4 : 1, n, &low, &high, &after))
+    return NULL;
+  return after > before + LEVEL * range ? _ ("rising") : after < before - LEVEL * range ? _ ("falling") : _ ("level");
+}
+
+static void
+add_extremes (GString *words, const StudioPlotCurve *c)
+{
+  const gsize n = studio_series_length (c->series);
+  double low, high;
+  const char *trend;
+
+  if (c->style > STUDIO_PLOT_CURVE_VALIDATION || n < 2 || !studio_series_range (c->series, 0, n, &low, &high, NULL)
+      || (trend = trend_of (c->series, n, high - low)) == NULL)
+    return;
+  g_autofree char *least = studio_format_number (low), *most = studio_format_number (high);
+  g_string_append (words, "; ");
+  /* Translators: a curve, its extremes, and “rising”, “falling” or “level”; read aloud. */
+  g_string_append_printf (words, _ ("%1$s between %2$s and %3$s, %4$s"), studio_plot_translate (c->label), least, most,
+                          trend);
+}
+
 char *
 studio_plot_describe (const StudioPlot *p)
 {
@@ -215,8 +246,37 @@ studio_plot_describe (const StudioPlot *p)
   if (at < 0)
     return g_strdup_printf ("%s: %s", studio_plot_translate (p->title), s->str);
   g_autofree char *step = studio_format_count (at);
+  g_autoptr (GString) words = g_string_new (NULL);
   /* Translators: "loss: train 0.412, validation 0.430 at step 840"; read aloud. */
-  return g_strdup_printf (_ ("%1$s: %2$s at step %3$s"), studio_plot_translate (p->title), s->str, step);
+  g_string_printf (words, _ ("%1$s: %2$s at step %3$s"), studio_plot_translate (p->title), s->str, step);
+  for (guint i = 0; i < p->curves->len; i++)
+    add_extremes (words, g_ptr_array_index (p->curves, i));
+  return g_strdup (words->str);
+}
+
+char *
+studio_plot_describe_at (const StudioPlot *p, double x)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < p->curves->len; i++)
+    {
+      const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
+      gsize k;
+      double px, py;
+
+      if (!studio_series_nearest (c->series, x, &k))
+        continue;
+      studio_series_get (c->series, k, &px, &py);
+      if (text->len == 0)
+        {
+          g_autofree char *step = studio_format_count (px);
+          g_string_append_printf (text, _ ("step %s"), step);
+        }
+      g_autofree char *value = studio_format_number (py);
+      g_string_append_printf (text, " · %s %s", studio_plot_translate (c->label), value);
+    }
+  return text->len > 0 ? g_strdup (text->str) : NULL;
 }
 
 char *

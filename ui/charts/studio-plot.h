@@ -67,11 +67,16 @@ double studio_plot_nice_step (double min, double max, int wanted);
  * rectangles filled for curves, at most one per pixel column and curve. */
 guint studio_plot_draw (const StudioPlot *plot, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style,
                         double width, double height, double hover_x);
+/* The pixel at which studio_plot_draw() draws x; negative: nothing is drawn. */
+double studio_plot_to_pixel (const StudioPlot *plot, PangoContext *context, const StudioPlotStyle *style, double width,
+                             double height, double x);
 /* Translates a title or label. Both are English in the plot, so that CSV columns have the same names in all languages.
  */
 const char *studio_plot_translate (const char *name);
-/* For screen readers: "loss: train 0.412, validation 0.430 at step 840". */
+/* For screen readers: "loss: train 0.412, validation 0.430 at step 840; train between 0.4 and 2.3, falling". */
 char *studio_plot_describe (const StudioPlot *plot);
+/* The point of each curve nearest to x: "step 840 · train 0.412". NULL: no points. (transfer full) */
+char *studio_plot_describe_at (const StudioPlot *plot, double x);
 /* One row per step and one column per curve; a field is empty if the curve has no point at that step. */
 char *studio_plot_to_csv (const StudioPlot *plot);
 

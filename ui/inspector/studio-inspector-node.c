@@ -343,6 +343,8 @@ add_documentation (StudioInspector *self, const LoomOp *op)
                          op->details != NULL ? op->details : "", op->reference != NULL ? "\n\nPyTorch: " : "",
                          op->reference != NULL ? op->reference : "");
   g_autofree char *markup = studio_formula_markup (text);
+  /* GTK gives an expander no name. */
+  gtk_accessible_update_property (GTK_ACCESSIBLE (expander), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Documentation"), -1);
 
   label = gtk_label_new (NULL);
   gtk_label_set_markup (GTK_LABEL (label), markup);

@@ -211,6 +211,8 @@ static void
 add_hint (StudioLessonPane *self, const char *hint)
 {
   self->hint = gtk_expander_new (_ ("Hint"));
+  /* GTK gives an expander no name. */
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->hint), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Hint"), -1);
   gtk_expander_set_child (GTK_EXPANDER (self->hint), markdown (self, hint));
   append (self, self->hint);
   self->hint_timer = g_timeout_add_seconds (HINT_SECONDS, hint_cb, self);
@@ -231,6 +233,7 @@ show_doc (StudioLessonPane *self)
       return;
     }
   GtkWidget *about = gtk_expander_new (_ ("About this graph"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (about), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("About this graph"), -1);
   gtk_expander_set_child (GTK_EXPANDER (about), markdown (self, doc));
   append (self, about);
 }

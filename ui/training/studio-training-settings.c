@@ -94,6 +94,8 @@ add_more (StudioTrainingSettings *self)
   };
   GtkWidget *expander = gtk_expander_new (_ ("More")), *grid = gtk_grid_new ();
   gboolean open = self->more_open;
+  /* GTK gives an expander no name. */
+  gtk_accessible_update_property (GTK_ACCESSIBLE (expander), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("More"), -1);
   gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
   gtk_grid_set_column_spacing (GTK_GRID (grid), 6);
   gtk_widget_set_margin_top (grid, 6);
