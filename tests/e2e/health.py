@@ -1,5 +1,9 @@
 """Health: a rate of 50 kills the units of a net with ReLUs; the sentence says since when, and one click goes back."""
+import os
+import shutil
+import struct
 import sys
+import zlib
 
 from studio import Report, Studio
 
@@ -12,6 +16,52 @@ NET = """<graph xmlns="urn:gradloom:graph" version="1">
 <train loss="loss" optimizer="sgd" lr="0.1" batch_size="64" epochs="200000" seed="3" device="cpu"/>
 </graph>
 """
+
+
+FOLDER = """<graph xmlns="urn:gradloom:graph" version="1">
+<node id="data" op="dataset" source="image-folder" path="pictures" size="8" keep="files"/>
+<node id="flat" op="flatten"/><node id="scores" op="linear" out_features="2"/><node id="loss" op="cross_entropy"/>
+<wire from="data.x" to="flat"/><wire from="flat" to="scores"/>
+<wire from="scores" to="loss.input"/><wire from="data.y" to="loss.target"/>
+<train loss="loss" optimizer="sgd" lr="0.1" batch_size="4" epochs="200000" seed="3" device="cpu"/>
+</graph>
+"""
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def write_pictures(folder):
+    for i in range(32):
+        os.makedirs(os.path.join(folder, "ab"[i % 2]), exist_ok=True)
+        rows = b"".join(b"\0" + bytes([i * 8 % 256] * 8) for _ in range(8))
+        with open(os.path.join(folder, "ab"[i % 2], "%d.png" % i), "wb") as f:
+            f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0))
+                    + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def unreadable(t, s):
+    """The pictures are gone when health reads its samples; once they are back, it is measured."""
+    pictures = os.path.join(s.folder, "pictures")
+    write_pictures(pictures)
+    s.open("folder.xml", FOLDER)
+    s.wait("graph", lambda g: len(g.cards) == 4 and g.number("faults") == 0, 5)
+    s.key("ctrl+Return")
+    s.wait("trains", lambda g: g.state["run"] == "training" and g.number("step") > 5, 10)
+    s.key("ctrl+Return")
+    s.wait("paused", lambda g: g.state["run"] == "paused", 5)
+    shutil.move(pictures, pictures + "-gone")
+    s.key("F7")
+    g = s.wait("a sentence", lambda g: "Health is not measured: " in g.state["complaint"], 10)
+    t.ok("pictures" in g.state["complaint"] and "off and on" in g.state["complaint"] and g.has(g.state["complaint"]),
+         "a failure has a sentence with its place and a remedy: " + g.state["complaint"])
+    shutil.move(pictures + "-gone", pictures)
+    s.key("F7")
+    s.wait("off", lambda g: g.state["complaint"] == "-", 3)
+    s.key("F7")
+    g = s.wait("a report", lambda g: g.number("reports") > 0, 10)
+    t.ok("not measured" not in g.state["complaint"], "once the files are back, health is measured")
 
 
 def rate(s, value):
@@ -71,6 +121,7 @@ def body(t):
         off(t, s)
         on(t, s)
         back(t, s, sick(t, s))
+        unreadable(t, s)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ struct _StudioHealthWatch
   HealthHistory *history;
   GPtrArray *nodes; /* LoomHealthNode, of the newest report; NULL: none */
   char *sentence, *sick, *folder;
+  char *problem; /* why there is no report, a sentence; nothing more is requested until something changes */
   gint64 back;
   gint64 step;  /* of the newest report; -1: none */
   gint64 asked; /* monotonic time of the request in flight; 0: none */
@@ -85,6 +86,9 @@ diagnose (StudioHealthWatch *self)
   g_clear_pointer (&self->sentence, g_free);
   g_clear_pointer (&self->sick, g_free);
   self->back = -1;
+  if (self->problem != NULL)
+    self->sentence
+        = g_strdup_printf (_ ("Health is not measured: %s Switch it off and on to try again."), self->problem);
   if (self->nodes == NULL)
     return;
   read_changes (self);
@@ -114,7 +118,16 @@ static void
 forget (StudioHealthWatch *self)
 {
   self->step = -1;
+  g_clear_pointer (&self->problem, g_free);
   g_clear_pointer (&self->nodes, g_ptr_array_unref);
+  show (self);
+}
+
+static void
+take_failure (StudioHealthWatch *self, const char *why)
+{
+  forget (self);
+  self->problem = g_strdup (why);
   show (self);
 }
 
@@ -124,7 +137,10 @@ take_report (StudioHealthWatch *self, gint64 step, const char *text, gsize lengt
   GPtrArray *nodes = loom_health_from_text (text, length);
 
   if (nodes == NULL)
-    return;
+    {
+      take_failure (self, _ ("the worker’s report cannot be read."));
+      return;
+    }
   g_clear_pointer (&self->nodes, g_ptr_array_unref);
   self->nodes = nodes;
   self->step = step;
@@ -138,15 +154,23 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioHealthWatch) self = data;
   g_autoptr (GVariant) shape = NULL, full_shape = NULL, text = NULL;
+  g_autoptr (GError) error = NULL;
   const gint64 took = (g_get_monotonic_time () - self->asked) / 1000;
   gint64 step;
+  const gboolean ok = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape,
+                                                                 &text, result, &error);
 
   self->asked = 0;
-  if (loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &text, result,
-                                                 NULL)
-      && is_on (self) && studio_run_get_proxy (self->run) == LOOM_BUS_WORKER1 (source)
-      && studio_document_run_changes (self->document) == 0)
+  const gboolean is_current = is_on (self) && studio_run_get_proxy (self->run) == LOOM_BUS_WORKER1 (source)
+                              && studio_document_run_changes (self->document) == 0;
+  if (is_current && ok)
     take_report (self, step, g_variant_get_data (text), g_variant_get_size (text));
+  /* The run says itself if its worker has ended. */
+  else if (is_current && g_dbus_error_is_remote_error (error))
+    {
+      g_dbus_error_strip_remote_error (error);
+      take_failure (self, error->message);
+    }
   wait_for_next (self, MAX (PERIOD, REST * took));
 }
 
@@ -156,8 +180,8 @@ is_wanted (StudioHealthWatch *self)
 {
   const StudioRunState state = studio_run_get_state (self->run);
 
-  return is_on (self) && gtk_widget_get_mapped (GTK_WIDGET (self->canvas)) && studio_run_get_proxy (self->run) != NULL
-         && state != STUDIO_RUN_IDLE && state != STUDIO_RUN_STARTING
+  return is_on (self) && self->problem == NULL && gtk_widget_get_mapped (GTK_WIDGET (self->canvas))
+         && studio_run_get_proxy (self->run) != NULL && state != STUDIO_RUN_IDLE && state != STUDIO_RUN_STARTING
          && studio_document_run_changes (self->document) == 0
          && (state == STUDIO_RUN_RUNNING || self->step != studio_run_get_step (self->run));
 }
@@ -192,12 +216,14 @@ wait_for_next (StudioHealthWatch *self, gint64 milliseconds)
 
 /* ---- what it depends on ----------------------------------------------------- */
 
-/* Another folder is another run. */
+/* Another folder is another run. A run that was paused, or trains again, may have a report. */
 static void
 run_cb (StudioHealthWatch *self)
 {
   const char *folder = studio_run_get_folder (self->run);
 
+  if (self->problem != NULL)
+    forget (self);
   if (g_strcmp0 (folder, self->folder) != 0)
     {
       g_free (self->folder);
@@ -280,6 +306,7 @@ health_watch_finalize (GObject *object)
   g_clear_pointer (&self->history, health_history_free);
   g_free (self->sentence);
   g_free (self->sick);
+  g_free (self->problem);
   g_free (self->folder);
   G_OBJECT_CLASS (studio_health_watch_parent_class)->finalize (object);
 }

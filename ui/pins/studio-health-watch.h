@@ -15,7 +15,8 @@ G_DECLARE_FINAL_TYPE (StudioHealthWatch, studio_health_watch, STUDIO, HEALTH_WAT
 
 /* Signal "changed": after each report. */
 StudioHealthWatch *studio_health_watch_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run);
-/* "act: 31 of 32 units are dead since the rate became 50."; NULL: nothing is known to be sick. */
+/* "act: 31 of 32 units are dead since the rate became 50.", or why health is not measured; NULL: nothing is known to be
+ * sick. */
 const char *studio_health_watch_get_sentence (StudioHealthWatch *self);
 /* The path of that node; NULL: none. */
 const char *studio_health_watch_get_sick (StudioHealthWatch *self);
