@@ -7,6 +7,7 @@
 #include "engine/dist/loom-launcher.h"
 #include "engine/infer/loom-decoder.h"
 #include "engine/infer/loom-continuation.h"
+#include "engine/infer/loom-evaluation-samples.h"
 #include "engine/infer/loom-evaluation.h"
 #include "engine/infer/loom-instant.h"
 #include "engine/infer/loom-predictor.h"

@@ -16,6 +16,7 @@ struct _WorkerEvaluator
   gint64 done, all;
   LoomEvaluation *evaluation; /* the last one; NULL: none */
   gint64 step;                /* of its weights */
+  char *folder;               /* of its run; NULL: none */
   GString *text;              /* generated */
   gboolean writing;
   char *failure; /* of the last text; NULL: none */
@@ -130,7 +131,9 @@ keep (const LoomEvaluation *e, const WorkerModel *model, GError **error)
     .confusion = e->confusion,
   };
 
-  return model->folder == NULL || !e->is_whole || loom_evaluation_history_add (model->folder, &record, error);
+  return model->folder == NULL || !e->is_whole
+         || (loom_evaluation_samples_add (model->folder, e, model->moment.step, error)
+             && loom_evaluation_history_add (model->folder, &record, error));
 }
 
 static void
@@ -148,6 +151,8 @@ run_evaluation (WorkerEvaluator *self, const Job *job)
       loom_evaluation_free (self->evaluation);
       self->evaluation = e;
       self->step = model.moment.step;
+      g_free (self->folder);
+      self->folder = g_strdup (model.folder);
       g_mutex_unlock (&self->lock);
     }
   if (is_kept)
@@ -249,6 +254,30 @@ stop_evaluation_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gpoi
   return TRUE;
 }
 
+/* A page of an evaluation whose samples are kept; what: "SPLIT/STEP/…". */
+static GVariant *
+view_kept (WorkerEvaluator *self, const char *what, gint64 page, GError **error)
+{
+  g_auto (GStrv) word = g_strsplit (what, "/", 3);
+  LoomSplit split = 0;
+  gint64 step;
+
+  while (split < LOOM_N_SPLITS && !g_str_equal (word[0], loom_split_name (split)))
+    split++;
+  if (g_strv_length (word) != 3 || split == LOOM_N_SPLITS
+      || !(g_str_has_prefix (word[2], "cell:") || g_str_equal (word[2], "mistakes"))
+      || !g_ascii_string_to_signed (word[1], 10, 0, G_MAXINT64, &step, NULL))
+    {
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "“%s” names no evaluation.", what);
+      return NULL;
+    }
+  g_autoptr (LoomEvaluation) kept
+      = self->folder != NULL ? loom_evaluation_samples_read (self->folder, split, step, error) : NULL;
+  if (self->folder == NULL)
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "The run has no folder.");
+  return kept != NULL ? worker_evaluation_view (kept, step, word[2], page, error) : NULL;
+}
+
 static gboolean
 get_evaluation_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *what, gint64 page, gpointer data)
 {
@@ -267,6 +296,8 @@ get_evaluation_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const
     }
   else if (self->evaluation == NULL)
     g_set_error (&error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been evaluated yet.");
+  else if (strchr (what, '/') != NULL)
+    answer = view_kept (self, what, page, &error);
   else
     answer = worker_evaluation_view (self->evaluation, self->step, what, page, &error);
   g_mutex_unlock (&self->lock);
@@ -359,6 +390,7 @@ worker_evaluator_free (WorkerEvaluator *self)
     g_atomic_int_inc (&self->wanted[i]);
   g_thread_pool_free (self->thread, FALSE, TRUE);
   loom_evaluation_free (self->evaluation);
+  g_free (self->folder);
   g_string_free (self->text, TRUE);
   g_free (self->failure);
   g_mutex_clear (&self->lock);

@@ -298,6 +298,72 @@ test_history (void)
   g_assert_nonnull (strstr (error->message, folder));
 }
 
+static LoomEvaluation *
+new_evaluation (guint n, guint n_classes)
+{
+  LoomEvaluation *e = loom_evaluation_new (LOOM_SPLIT_TEST, LOOM_ANSWER_PROBABILITIES, n_classes);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomEvaluatedSample s = { 2 * i, i % n_classes, (i / 7) % n_classes, i % 2 == 0 ? 0.5 : NAN, 1e-3 * i };
+      g_array_append_val (e->samples, s);
+    }
+  return e;
+}
+
+/* Samples are read back exactly; the newest 64 MB are kept; damaged files and other steps are refused. */
+static void
+test_kept_samples (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-XXXXXX", NULL);
+  g_autofree char *within = g_build_filename (folder, LOOM_RUN_EVALUATED, NULL);
+  g_autofree char *path = g_build_filename (within, "test-9.safetensors", NULL);
+  g_autoptr (LoomEvaluation) e = new_evaluation (1000, 3), empty = new_evaluation (0, 3);
+  g_autoptr (LoomEvaluation) large = new_evaluation (LOOM_EVALUATED_MOST_BYTES / 40, 3);
+  g_autoptr (LoomEvaluation) many = new_evaluation (LOOM_EVALUATED_MOST_BYTES / 40 + 1, 3);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (loom_evaluation_samples_add (folder, e, 9, &error));
+  g_assert_true (loom_evaluation_samples_add (folder, empty, 10, &error));
+  g_autoptr (LoomEvaluation) back = loom_evaluation_samples_read (folder, LOOM_SPLIT_TEST, 9, &error);
+  g_assert_no_error (error);
+  g_assert_cmpmem (back->samples->data, back->samples->len * sizeof (LoomEvaluatedSample), e->samples->data,
+                   e->samples->len * sizeof (LoomEvaluatedSample));
+  g_autoptr (GArray) cell = loom_evaluation_cell (back, 1, 2);
+  g_autoptr (GArray) same = loom_evaluation_cell (e, 1, 2);
+  g_assert_cmpuint (cell->len, >, 0);
+  g_assert_cmpmem (cell->data, cell->len * sizeof (guint), same->data, same->len * sizeof (guint));
+  g_assert_null (loom_evaluation_samples_read (folder, LOOM_SPLIT_TEST, 10, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+  g_clear_error (&error);
+  g_assert_null (loom_evaluation_samples_read (folder, LOOM_SPLIT_VAL, 9, &error));
+  g_clear_error (&error);
+
+  ((LoomEvaluatedSample *)(void *)e->samples->data)[7].predicted = 1e9;
+  g_assert_true (loom_evaluation_samples_add (folder, e, 9, &error));
+  g_assert_null (loom_evaluation_samples_read (folder, LOOM_SPLIT_TEST, 9, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_clear_error (&error);
+  g_assert_true (g_file_set_contents (path, "{}", 2, NULL));
+  g_assert_null (loom_evaluation_samples_read (folder, LOOM_SPLIT_TEST, 9, &error));
+  g_clear_error (&error);
+
+  for (gint64 step = 100; step <= 105; step++)
+    g_assert_true (loom_evaluation_samples_add (folder, step == 105 ? many : large, step, &error));
+  g_assert_no_error (error);
+  g_autoptr (GDir) dir = g_dir_open (within, 0, NULL);
+  guint n = 0;
+  for (const char *name; (name = g_dir_read_name (dir)) != NULL; n++)
+    {
+      g_autofree char *at = g_build_filename (within, name, NULL);
+      g_assert_true (g_str_has_prefix (name, "test-10") && !g_str_has_prefix (name, "test-100"));
+      g_unlink (at);
+    }
+  g_assert_cmpuint (n, ==, 4);
+  g_rmdir (within);
+  g_rmdir (folder);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -306,5 +372,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/evaluation/balance", test_balance);
   g_test_add_func ("/evaluation/split", test_split);
   g_test_add_func ("/evaluation/history", test_history);
+  g_test_add_func ("/evaluation/samples", test_kept_samples);
   return g_test_run ();
 }

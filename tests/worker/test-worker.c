@@ -813,6 +813,7 @@ test_evaluate (Fixture *f, gconstpointer data)
   refuse_part (f, "summary");
   CALL (f, evaluate, "test", 0, &step, &epoch, &n, &seconds);
   g_assert_cmpint (step, ==, 0);
+  g_autofree double *before = get_evaluation (f, "confusion", 0, dim, &total);
   CALL (f, resume);
   WAIT_UNTIL (worker_state_is (f, "done"));
   CALL (f, evaluate, "test", 0, &step, &epoch, &n, &seconds);
@@ -834,6 +835,19 @@ test_evaluate (Fixture *f, gconstpointer data)
   g_assert_cmpfloat ((double)cells, ==, counts[1]);
   g_autofree double *bins = get_evaluation (f, "calibration", 0, dim, &total);
   g_assert_cmpint (dim[0], ==, 15);
+  /* Also of the evaluation before the first step. */
+  for (int k = 0; k < 4; k++)
+    {
+      g_autofree char *what = g_strdup_printf ("test/0/cell:%d:%d", k / 2, k % 2);
+      g_autofree double *kept = get_evaluation (f, what, 0, dim, &cells);
+      g_assert_cmpfloat ((double)cells, ==, before[k]);
+      for (gint64 i = 0; i < dim[0]; i++)
+        g_assert_true (kept[5 * i + 1] == k / 2 && kept[5 * i + 2] == k % 2);
+    }
+  refuse_part (f, "test/1/cell:0:1");
+  refuse_part (f, "test/0/summary");
+  refuse_part (f, "none/0/cell:0:1");
+  refuse_part (f, "test/cell:0:1");
   refuse_part (f, "cell:0");
   refuse_part (f, "everything");
   g_assert_false (loom_bus_worker1_call_evaluate_sync (f->bus, "all", 0, NULL, NULL, NULL, NULL, NULL, &error));

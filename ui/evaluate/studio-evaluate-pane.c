@@ -44,11 +44,7 @@ add_title (GtkWidget *box, const char *title)
 static void
 opened_cb (StudioConfusion *confusion, guint target, guint predicted, StudioEvaluatePane *self)
 {
-  const GPtrArray *history = studio_evaluation_get_history (self->model);
-
-  /* Samples are known of the newest evaluation alone. */
-  if (history->len == 0 || studio_evaluation_get_record (self->model) + 1 == history->len)
-    studio_evaluation_open_cell (self->model, target, predicted, 0);
+  studio_evaluation_open_cell (self->model, target, predicted, 0);
 }
 
 static void

@@ -66,6 +66,7 @@ forget (StudioEvaluation *self)
   g_clear_pointer (&is->bins, g_array_unref);
   g_clear_pointer (&is->points, g_array_unref);
   g_clear_pointer (&self->newest, loom_confusion_free);
+  g_clear_pointer (&is->why, g_free);
   *is = (StudioEvaluated){ .split = self->split, .mistakes = is->mistakes, .cell = is->cell };
   page_clear (self, &is->mistakes);
   page_clear (self, &is->cell);
@@ -73,13 +74,21 @@ forget (StudioEvaluation *self)
 
 /* ---- history --------------------------------------------------------------- */
 
+/* The record that is shown; NULL: the last evaluation, which has no record or is the same. */
+static const LoomEvaluationRecord *
+earlier (StudioEvaluation *self)
+{
+  const LoomEvaluationRecord *record = self->record < self->history->len ? self->history->pdata[self->record] : NULL;
+
+  return record != NULL && (self->is.n == 0 || record->step != self->is.step) ? record : NULL;
+}
+
 static void
 show (StudioEvaluation *self)
 {
-  const LoomEvaluationRecord *record = self->record < self->history->len ? self->history->pdata[self->record] : NULL;
-  const gboolean is_newest = record == NULL || record->step == self->is.step;
+  const LoomEvaluationRecord *record = earlier (self);
 
-  self->is.confusion = self->newest != NULL && is_newest ? self->newest : record != NULL ? record->confusion : NULL;
+  self->is.confusion = record != NULL ? record->confusion : self->newest;
 }
 
 /* Of the split that is chosen, or evaluated, else of the first with records. */
@@ -214,6 +223,21 @@ static const struct
   { "calibration", take_bins }, { "points", take_points }, { "mistakes", take_mistakes },
 };
 
+/* Files of an earlier version, and of evaluations that are too large, are missing. */
+static void
+explain_cell (StudioEvaluation *self, GError *error)
+{
+  g_dbus_error_strip_remote_error (error);
+  page_clear (self, &self->is.cell);
+  g_free (self->is.why);
+  self->is.why
+      = earlier (self) != NULL
+            ? g_strdup_printf (_ ("The samples of this evaluation are not there. A run keeps the newest 64 MB, of "
+                                  "evaluations of at most 16 MB. (%s)"),
+                               error->message)
+            : g_strdup (error->message);
+}
+
 typedef struct
 {
   GWeakRef model;
@@ -248,15 +272,20 @@ pulled_cb (GObject *source, GAsyncResult *result, gpointer data)
   Pull *request = data;
   g_autoptr (StudioEvaluation) self = g_weak_ref_get (&request->model);
   g_autoptr (GVariant) shape = NULL, bytes = NULL;
+  g_autoptr (GError) error = NULL;
   gint64 step, total;
   /* A part that this net does not have is an error, and stays empty. */
   const gboolean ok = loom_bus_worker1_call_get_evaluation_finish (LOOM_BUS_WORKER1 (source), &step, &total, &shape,
-                                                                   &bytes, result, NULL);
+                                                                   &bytes, result, &error);
 
   if (self != NULL && request->serial == self->serial)
     {
-      if (ok && (request->take != take_cell || request->cells == self->cells))
+      const gboolean is_current = request->take != take_cell || request->cells == self->cells;
+
+      if (ok && is_current)
         pulled (self, request, shape, bytes, total);
+      else if (is_current && request->take == take_cell)
+        explain_cell (self, error);
       if (request->next == PAGE)
         notify (self);
       else
@@ -550,9 +579,9 @@ studio_evaluation_show_record (StudioEvaluation *self, guint record)
   if (record >= self->history->len || record == self->record)
     return;
   self->record = record;
-  self->cells++;
-  page_clear (self, &self->is.cell);
   show (self);
+  if (self->is.has_cell)
+    studio_evaluation_open_cell (self, self->is.target, self->is.predicted, 0);
   notify (self);
 }
 
@@ -572,11 +601,17 @@ studio_evaluation_turn_mistakes (StudioEvaluation *self, gint64 page)
 void
 studio_evaluation_open_cell (StudioEvaluation *self, guint target, guint predicted, gint64 page)
 {
-  g_autofree char *what = g_strdup_printf ("cell:%u:%u", target, predicted);
+  const LoomEvaluationRecord *record = earlier (self);
+  g_autofree char *what = record != NULL
+                              ? g_strdup_printf ("%s/%" G_GINT64_FORMAT "/cell:%u:%u", loom_split_name (record->split),
+                                                 record->step, target, predicted)
+                              : g_strdup_printf ("cell:%u:%u", target, predicted);
 
   self->cells++;
+  self->is.has_cell = TRUE;
   self->is.target = target;
   self->is.predicted = predicted;
+  g_clear_pointer (&self->is.why, g_free);
   page_clear (self, &self->is.cell);
   self->is.cell.page = page;
   request_part (self, what, page, take_cell, PAGE);

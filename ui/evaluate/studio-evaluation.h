@@ -44,6 +44,8 @@ typedef struct
   LoomConfusion *confusion; /* of the epoch that is shown; NULL: none */
   StudioEvaluatedPage mistakes, cell;
   guint target, predicted; /* of the cell */
+  gboolean has_cell;       /* a cell is open; its page may still be requested */
+  char *why;               /* why it has no samples, a sentence; NULL: it has, or they are requested */
 } StudioEvaluated;
 
 /* Signal "changed": the parts, the progress or the message have changed. */
@@ -65,7 +67,8 @@ void studio_evaluation_set_split (StudioEvaluation *self, LoomSplit split);
 
 /* Evaluations of the run by ascending step, LoomEvaluationRecord. */
 GPtrArray *studio_evaluation_get_history (StudioEvaluation *self);
-/* Shows the counts of a record of the history; those of the last one belong to the parts. */
+/* Shows the counts of a record of the history, and the samples of the open cell then; those of the last one belong to
+ * the parts. */
 void studio_evaluation_show_record (StudioEvaluation *self, guint record);
 guint studio_evaluation_get_record (StudioEvaluation *self);
 /* Requests a page of the mistakes, or of a cell. */

@@ -63,10 +63,8 @@ title_of (StudioSamplePicks *self)
   const StudioEvaluatedPage *page = page_of (self);
   g_autofree char *n = studio_format_count ((double)page->total);
 
-  const GPtrArray *history = studio_evaluation_get_history (self->model);
-
-  if (self->of_cell && history->len > 0 && studio_evaluation_get_record (self->model) + 1 < history->len)
-    return g_strdup (_ ("Samples are kept of the newest evaluation only."));
+  if (self->of_cell && is->why != NULL)
+    return g_strdup (is->why);
   if (page->sample == NULL)
     return g_strdup (self->of_cell ? _ ("Choose a cell to see its samples.") : "");
   if (!self->of_cell)
