@@ -6,6 +6,7 @@ import sys
 from studio import SOURCE, Report, Studio
 
 LENET = os.path.join(SOURCE, "graphs", "models", "fashion-lenet.xml")
+SPIRALS = os.path.join(SOURCE, "graphs", "lessons", "spirals.xml")
 CHARS = os.path.join(SOURCE, "graphs", "models", "char-rnn.xml")
 FASHION = "/usr/share/datasets/fashion-mnist"
 
@@ -45,6 +46,11 @@ def train(s, steps):
     s.wait("paused", lambda g: g.state["run"] == "paused", 8)
 
 
+def first_cell(s):
+    s.key(*["Left"] * 9, *["Up"] * 9)
+    s.wait("the first cell", lambda g: "correct" in g.evaluation["cursor"], 4)
+
+
 def matrix(t, s):
     s.key("ctrl+e")
     s.wait("nothing to evaluate", lambda g: g.has("Train the graph first"), 4)
@@ -56,13 +62,39 @@ def matrix(t, s):
     x, y, width, height = rect(g, "StudioConfusion")
     s.click((x + width * 0.62, y + height * 0.3))
     g = s.wait("the samples of a cell", lambda g: g.evaluation["cursor"] != "-", 4)
-    s.key("Left", "Left", "Left", "Left", "Left", "Left", "Left", "Left", "Left")
-    s.key("Up", "Up", "Up", "Up", "Up", "Up", "Up", "Up", "Up")
-    g = s.wait("the first cell", lambda g: "correct" in g.evaluation["cursor"], 4)
+    first_cell(s)
     s.key("Return")
     g = s.wait("its samples", lambda g: of("cell")(g) == 20 and g.has("predicted correctly"), 6)
     t.ok(True, "arrow keys and Enter open a cell: " + g.evaluation["cursor"])
     s.wait("their pictures", lambda g: "images with their classes" in words(g, "StudioTaskView"), 6)
+
+
+def epochs(t, s):
+    """Each evaluation has its own samples, also that of an earlier epoch."""
+    step = of("step")(s.look())
+    s.key("ctrl+Return")
+    s.wait("more steps", lambda g: g.number("step") >= step + 20, 20)
+    s.key("ctrl+Return")
+    g = s.wait("a second evaluation", lambda g: g.state["run"] == "paused" and of("records")(g) >= 2 and of("step")(g) > step and evaluated(g), 30)
+    s.click(s.standing("the matrix", lambda g: rect(g, "StudioConfusion")))
+    first_cell(s)
+    s.key("Return")
+    g = s.wait("samples of the newest", lambda g: of("cell")(g) > 0 and g.has("Evaluation 2 of 2"), 6)
+    newest = next(n for k, n, _ in g.widgets if "predicted correctly:" in n)
+    s.key("Tab", "Tab")
+    s.wait("the slider", lambda g: "Scale" in g.focus[0], 4)
+    s.key("Left")
+    g = s.wait("samples of the first", lambda g: g.has("Evaluation 1 of 2") and of("cell")(g) > 0
+               and g.find("predicted correctly:", exact=False) and not g.has(newest), 6)
+    t.ok(True, "the slider shows the samples of the cell as they were: " + next(n for k, n, _ in g.widgets if "correctly:" in n))
+    record = os.path.join(g.state["folder"], "evaluated")
+    for name in os.listdir(record):
+        os.remove(os.path.join(record, name))
+    s.key("Right", "Left")
+    s.wait("no samples", lambda g: g.has("Evaluation 1 of 2") and g.has("The samples of this evaluation are not there."), 6)
+    t.ok(True, "where they are gone, a sentence says which are kept")
+    s.key("Right")
+    s.wait("the newest", lambda g: g.has("Evaluation 2 of 2") and of("cell")(g) > 0, 6)
 
 
 def other_views(t, s):
@@ -95,6 +127,25 @@ def own(t, s):
     t.ok(True, "the prediction follows the drawing")
 
 
+def plane(t, s):
+    """A point of the plane, dragged and by keys; the prediction follows."""
+    train(s, 5)
+    s.command("Your Own Input")
+    g = s.wait("the plane", lambda g: g.evaluation.get("view") == "own" and "point at (" in words(g, "StudioTaskView")
+               and "Predicted" in words(g, "StudioTaskView"), 10)
+    first = words(g, "StudioTaskView").split(". ")[0]
+    x, y, width, height = s.standing("the plane", lambda g: rect(g, "StudioTaskView"))
+    s.drag((x + width * 0.4, y + height * 0.5), (x + width * 0.75, y + height * 0.3))
+    g = s.wait("another point", lambda g: words(g, "StudioTaskView").split(". ")[0] not in ("", first)
+               and "Predicted" in words(g, "StudioTaskView"), 6)
+    dragged = words(g, "StudioTaskView").split(". ")[0]
+    t.ok(g.evaluation["answer"].endswith("%"), "a point is dragged, and predicted: %s, %s" % (dragged, g.evaluation["answer"]))
+    s.key("Left", "Up")
+    g = s.wait("moved by keys", lambda g: words(g, "StudioTaskView").split(". ")[0] not in (first, dragged)
+               and "Predicted" in words(g, "StudioTaskView"), 6)
+    t.ok(True, "arrow keys move it: " + words(g, "StudioTaskView").split(". ")[0])
+
+
 def samples(t, s):
     view(s, "Samples of the Data", "data")
     g = s.wait("samples", lambda g: g.has("Samples 1 to") and g.has("values from"), 6)
@@ -115,11 +166,14 @@ def body(t):
     if os.path.isdir(FASHION):
         with Studio("evaluate", LENET) as s:
             matrix(t, s)
+            epochs(t, s)
             other_views(t, s)
             own(t, s)
             samples(t, s)
     else:
         print("# Fashion-MNIST is not on this machine: the matrix was not looked at")
+    with Studio("evaluate", SPIRALS) as s:
+        plane(t, s)
     with Studio("evaluate", CHARS) as s:
         generate(t, s)
 

@@ -8,6 +8,7 @@
 #include "ui/evaluate/answer-bars.h"
 #include "ui/evaluate/own-sample.h"
 #include "ui/evaluate/studio-drawing-pad.h"
+#include "ui/run/studio-task.h"
 
 #define MOST_SLIDERS 12
 #define MOST_BYTES   (64 * 1024 * 1024)
@@ -18,7 +19,8 @@ struct _StudioOwnInput
   StudioEvaluation *model;
   SampleSource source;  /* alone NULL: none */
   StudioTaskData *data; /* some samples, for sizes, ranges and the normalisation */
-  GtkWidget *message, *drawing, *pad, *entry, *sliders, *answer, *bars;
+  StudioTask *task;     /* of the plane */
+  GtkWidget *message, *drawing, *pad, *entry, *plane, *hint, *sliders, *answer, *bars;
   GtkFileChooserNative *chooser;
   float *x; /* the sample, prepared; NULL: none */
   gsize count;
@@ -49,6 +51,16 @@ static const char *const kinds[] = {
   [LOOM_ANSWER_VALUES] = "values",
 };
 
+/* The sample as a point of the plane. */
+static void
+show_point (StudioOwnInput *self)
+{
+  if (self->x == NULL || !gtk_widget_get_visible (self->plane))
+    return;
+  studio_task_view_show_point (STUDIO_TASK_VIEW (self->plane), (const double[]){ self->x[0], self->x[1] },
+                               self->sentence);
+}
+
 static void
 show_answer (StudioOwnInput *self, const char *kind, const gint64 *dim, const float *value)
 {
@@ -60,6 +72,7 @@ show_answer (StudioOwnInput *self, const char *kind, const gint64 *dim, const fl
       self->sentence = answer_bars_fill (GTK_GRID (self->bars), (LoomAnswerKind)k, dim[1], dim[2], value,
                                          self->data != NULL ? self->data->class_names : NULL);
       gtk_label_set_text (GTK_LABEL (self->answer), self->sentence);
+      show_point (self);
     }
 }
 
@@ -143,6 +156,7 @@ set_sample (StudioOwnInput *self, float *x, gsize count, int rank, const gint64 
   self->count = count;
   self->rank = rank;
   memcpy (self->dim, dim, (gsize)rank * sizeof *dim);
+  show_point (self);
   predict (self);
 }
 
@@ -311,6 +325,28 @@ slid_cb (StudioOwnInput *self)
   set_sample (self, x, data->x_size, data->rank, data->dim);
 }
 
+/* The sliders follow, as far as they reach. */
+static void
+point_moved_cb (StudioTaskView *plane, double x, double y, StudioOwnInput *self)
+{
+  const StudioTaskData *data = self->data;
+  const double value[] = { x, y };
+  GtkWidget *row = gtk_widget_get_first_child (self->sliders);
+
+  if (data == NULL || data->x_size != G_N_ELEMENTS (value))
+    return;
+  float *sample = g_new (float, G_N_ELEMENTS (value));
+  self->is_filling = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (value); i++, row = row != NULL ? gtk_widget_get_next_sibling (row) : NULL)
+    {
+      sample[i] = (float)value[i];
+      if (row != NULL)
+        gtk_range_set_value (GTK_RANGE (gtk_widget_get_last_child (row)), value[i]);
+    }
+  self->is_filling = FALSE;
+  set_sample (self, sample, data->x_size, data->rank, data->dim);
+}
+
 static void
 add_slider (StudioOwnInput *self, guint column)
 {
@@ -402,6 +438,8 @@ data_cb (StudioTaskData *data, const char *why, gpointer owner)
   show_message (self, why);
   gtk_widget_set_visible (self->drawing, kind == LOOM_TASK_VIEW_IMAGES);
   gtk_widget_set_visible (self->entry, kind == LOOM_TASK_VIEW_SEQUENCES);
+  gtk_widget_set_visible (self->plane, kind == LOOM_TASK_VIEW_PLANE);
+  gtk_widget_set_visible (self->hint, kind == LOOM_TASK_VIEW_PLANE);
   gtk_widget_set_visible (self->sliders,
                           kind == LOOM_TASK_VIEW_PLANE || kind == LOOM_TASK_VIEW_LINE || kind == LOOM_TASK_VIEW_ROWS);
   forget_answer (self);
@@ -463,6 +501,7 @@ own_input_dispose (GObject *object)
   if (self->chooser != NULL)
     g_signal_handlers_disconnect_by_data (self->chooser, self);
   g_clear_object (&self->chooser);
+  g_clear_object (&self->task);
   g_clear_object (&self->model);
   sample_source_clear (&self->source);
   g_clear_pointer (&self->data, studio_task_data_free);
@@ -490,6 +529,8 @@ studio_own_input_init (StudioOwnInput *self)
   self->entry = gtk_entry_new ();
   gtk_entry_set_placeholder_text (GTK_ENTRY (self->entry), _ ("Type a text"));
   g_signal_connect_swapped (self->entry, "changed", G_CALLBACK (typed_cb), self);
+  self->hint = eval_label_new ("dim-label");
+  gtk_label_set_text (GTK_LABEL (self->hint), _ ("Drag the point, or move it with the arrow keys."));
   self->sliders = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   self->answer = eval_label_new ("heading");
   self->bars = gtk_grid_new ();
@@ -499,8 +540,9 @@ studio_own_input_init (StudioOwnInput *self)
   g_signal_connect_swapped (open, "clicked", G_CALLBACK (open_cb), self);
   g_signal_connect (drop, "drop", G_CALLBACK (drop_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
+  /* A plane and sliders are below, so that the prediction stays visible while they are used. */
   GtkWidget *const children[]
-      = { self->message, self->drawing, self->entry, self->sliders, self->answer, self->bars, open };
+      = { self->message, self->drawing, self->entry, self->answer, self->bars, self->hint, self->sliders, open };
   for (guint i = 0; i < G_N_ELEMENTS (children); i++)
     gtk_box_append (GTK_BOX (self), children[i]);
 }
@@ -511,6 +553,11 @@ studio_own_input_new (StudioEvaluation *model)
   StudioOwnInput *self = g_object_new (STUDIO_TYPE_OWN_INPUT, NULL);
 
   self->model = g_object_ref (model);
+  self->task = studio_task_new (studio_evaluation_get_document (model), studio_evaluation_get_run (model));
+  self->plane = studio_task_new_view (self->task);
+  g_signal_connect (self->plane, "point-moved", G_CALLBACK (point_moved_cb), self);
+  gtk_widget_add_css_class (self->plane, "own-plane");
+  gtk_box_insert_child_after (GTK_BOX (self), self->plane, self->bars);
   g_signal_connect_after (self, "map", G_CALLBACK (map_cb), NULL);
   g_signal_connect_object (studio_evaluation_get_run (model), "numbers", G_CALLBACK (numbers_cb), self,
                            G_CONNECT_SWAPPED);

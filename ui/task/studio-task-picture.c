@@ -291,6 +291,28 @@ studio_task_picture_describe_place (const StudioTaskPicture *picture, PangoConte
   return kind_of (picture)->describe_place (&d, x, y);
 }
 
+gboolean
+studio_task_picture_range (const StudioTaskPicture *picture, double low[2], double high[2])
+{
+  if (kind_of (picture) == NULL || kind_of (picture)->range == NULL)
+    return FALSE;
+  kind_of (picture)->range (picture, low, high);
+  return TRUE;
+}
+
+gboolean
+studio_task_picture_point_at (const StudioTaskPicture *picture, PangoContext *context, const StudioTaskStyle *style,
+                              double width, double height, double x, double y, double point[2])
+{
+  TaskDrawing d;
+
+  if (kind_of (picture) == NULL || kind_of (picture)->point_at == NULL)
+    return FALSE;
+  start (&d, picture, NULL, context, style, width, height);
+  kind_of (picture)->point_at (&d, x, y, point);
+  return TRUE;
+}
+
 /* ---- files ------------------------------------------------------------------ */
 
 #define EXPORT_WIDTH 480

@@ -17,6 +17,8 @@ typedef struct
   guint column[2];      /* the columns on the axes */
   guint grid;           /* points per side of the grid; a curve has more */
   int marked;           /* the selected sample; -1: none */
+  gboolean has_point;   /* a point of the user's own is drawn */
+  double point[2];      /* its features */
   /* the last predictions */
   gboolean answered;
   LoomAnswerKind kind;
@@ -76,6 +78,12 @@ int studio_task_picture_sample_at (const StudioTaskPicture *picture, PangoContex
 char *
 studio_task_picture_describe_place (const StudioTaskPicture *picture, PangoContext *context,
                                     const StudioTaskStyle *style, double width, double height, double x, double y);
+/* The ranges of the axes, and the features at a position of the drawing, moved within them. FALSE: the axes are not two
+ * features of a plane. */
+gboolean studio_task_picture_range (const StudioTaskPicture *picture, double low[2], double high[2]);
+gboolean
+studio_task_picture_point_at (const StudioTaskPicture *picture, PangoContext *context, const StudioTaskStyle *style,
+                              double width, double height, double x, double y, double point[2]);
 /* .svg, .pdf or .png. Errors: USAGE, IO; DATA without data. */
 gboolean studio_task_picture_export (const StudioTaskPicture *picture, const char *path, GError **error);
 

@@ -217,6 +217,25 @@ draw_points (const TaskDrawing *d, const TaskAxes *axes, gboolean crosses)
     }
 }
 
+/* The user's own point: a disc with a cross through it, unlike the markers of classes. */
+static void
+draw_own_point (const TaskDrawing *d, const TaskAxes *axes)
+{
+  const double x = task_axes_x (axes, d->picture->point[0]), y = task_axes_y (axes, d->picture->point[1]);
+  const double r = 6 * d->scale;
+
+  cairo_arc (d->cr, x, y, r, 0, 2 * G_PI);
+  studio_color_set (&d->theme.background, d->cr);
+  cairo_fill_preserve (d->cr);
+  cairo_move_to (d->cr, x - 2 * r, y);
+  cairo_line_to (d->cr, x + 2 * r, y);
+  cairo_move_to (d->cr, x, y - 2 * r);
+  cairo_line_to (d->cr, x, y + 2 * r);
+  studio_color_set (&d->theme.text, d->cr);
+  cairo_set_line_width (d->cr, 2 * d->scale);
+  cairo_stroke (d->cr);
+}
+
 static TaskAxes
 axes_of (const TaskDrawing *d)
 {
@@ -235,6 +254,8 @@ draw (const TaskDrawing *d, gboolean surface)
     draw_surface (d, &axes);
   task_axes_draw (d, &axes, x, y);
   draw_points (d, &axes, !surface);
+  if (surface && d->picture->has_point)
+    draw_own_point (d, &axes);
 }
 
 static void
@@ -266,6 +287,28 @@ plane_sample_at (const TaskDrawing *d, double x, double y)
         }
     }
   return found;
+}
+
+static void
+plane_range (const StudioTaskPicture *picture, double low[2], double high[2])
+{
+  const Range r = range_of_plane (picture);
+
+  low[0] = r.x0;
+  high[0] = r.x1;
+  low[1] = r.y0;
+  high[1] = r.y1;
+}
+
+static void
+plane_point_at (const TaskDrawing *d, double x, double y, double point[2])
+{
+  const TaskAxes axes = axes_of (d);
+  const double u = CLAMP ((x - axes.box.x) / axes.box.width, 0, 1);
+  const double v = CLAMP ((y - axes.box.y) / axes.box.height, 0, 1);
+
+  point[0] = axes.x0 + u * (axes.x1 - axes.x0);
+  point[1] = axes.y1 - v * (axes.y1 - axes.y0);
 }
 
 static char *
@@ -320,6 +363,8 @@ const TaskKind task_plane = {
   .sample_at = plane_sample_at,
   .n_grid = plane_n_grid,
   .fill_grid = plane_fill_grid,
+  .range = plane_range,
+  .point_at = plane_point_at,
   .describe_place = plane_describe_place,
   .describe_sample = plane_describe_sample,
 };

@@ -37,6 +37,9 @@ typedef struct
   /* (optional) The number of grid inputs, which come before the samples, for a grid of this size. */
   gsize (*n_grid) (const StudioTaskPicture *picture, guint grid);
   void (*fill_grid) (const StudioTaskPicture *picture, float *x);
+  /* (optional) The ranges of two axes of features, and the features at a position of the drawing, within them. */
+  void (*range) (const StudioTaskPicture *picture, double low[2], double high[2]);
+  void (*point_at) (const TaskDrawing *d, double x, double y, double point[2]);
   /* (optional) */
   char *(*describe_place) (const TaskDrawing *d, double x, double y);
   char *(*describe_sample) (const StudioTaskPicture *picture, guint sample);
