@@ -234,11 +234,60 @@ end_board (const Command *command, TrainBoard *board)
     command_warn (command, "%s Events for TensorBoard end there.", error->message);
 }
 
+/* --replay: the run's graph and settings, up to its newest checkpoint. */
+typedef struct
+{
+  const char *run;
+  LoomGraph *graph;
+  LoomRunSettings settings;
+} TrainReplay;
+
+static void
+train_replay_clear (TrainReplay *self)
+{
+  loom_graph_unref (self->graph);
+  g_free (self->settings.device);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainReplay, train_replay_clear)
+
+/* FALSE with an error, and then *status is the exit status. */
+static gboolean
+read_replay (const Command *command, TrainReplay *self, LoomTrainerOptions *options, int *status)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFolder) run = loom_folder_open (self->run, &error), checkpoints = NULL;
+  g_autoptr (GArray) steps = NULL;
+
+  self->graph = run != NULL ? loom_run_read (self->run, &self->settings, &error) : NULL;
+  if (self->graph == NULL)
+    {
+      *status = command_fail (command, g_steal_pointer (&error));
+      return FALSE;
+    }
+  if (self->settings.ranks > 1)
+    {
+      *status = command_usage (command, "The run in %s was trained by %d ranks. --replay repeats runs of one rank.",
+                               self->run, self->settings.ranks);
+      return FALSE;
+    }
+  checkpoints = loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL);
+  steps = loom_run_checkpoint_steps (checkpoints);
+  options->replay = options->costs_of = self->run;
+  if (options->device == NULL)
+    options->device = self->settings.device;
+  if (options->threads == 0)
+    options->threads = self->settings.threads;
+  if (options->steps == 0 && steps->len > 0)
+    options->steps = g_array_index (steps, gint64, 0);
+  return TRUE;
+}
+
 static int
 run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
   g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL, *executor = NULL;
+  g_autofree char *replayed = NULL;
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, workers = -1, ranks = 0;
@@ -264,6 +313,8 @@ run_train (const Command *command, int argc, char **argv)
       "PATTERN" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, new or empty", "DIR" },
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
+    { "replay", 0, 0, G_OPTION_ARG_FILENAME, &replayed,
+      "Repeat the run in this folder, with the numbers that were changed while it trained", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "executor", 0, 0, G_OPTION_ARG_STRING, &executor,
       "plan (default): planned once and fused; eager: one primitive at a time, as a dynamic graph", "E" },
@@ -337,15 +388,21 @@ run_train (const Command *command, int argc, char **argv)
     return command_usage (command, "--executor takes plan or eager, not “%s”.", executor);
   if (options.eager && (ranks > 1 || hosts != NULL))
     return command_usage (command, "The eager executor trains on one rank. Leave out --ranks and --hosts.");
+  if (replayed != NULL
+      && (argc != 1 || resume != NULL || epochs >= 0 || batch_size > 0 || seed >= 0 || set || precision != NULL || tf32
+          || weights != NULL || match != NULL || lr != NULL || strategy != NULL || ranks > 1 || hosts != NULL))
+    return command_usage (command,
+                          "--replay repeats a run with its own graph and settings. It can be combined with --out, "
+                          "--steps, --device, --threads and options of what is printed.");
   if (!command_knows_strategy (command, strategy))
     return 2;
   if (!command_can_write (trace))
     return command_usage (command, "--trace %s: the folder of this file does not exist or is not writable.", trace);
   if (resume == NULL && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
     return refuse_folder (command, argv[1]);
-  if (resume == NULL && argc != 2)
-    return command_usage (command,
-                          argc < 2 ? "GRAPH is missing. It takes one GRAPH, or --resume DIR." : "It takes one GRAPH.");
+  if (resume == NULL && replayed == NULL && argc != 2)
+    return command_usage (command, argc < 2 ? "GRAPH is missing. It takes one GRAPH, --resume DIR or --replay DIR."
+                                            : "It takes one GRAPH.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
@@ -357,7 +414,10 @@ run_train (const Command *command, int argc, char **argv)
   launch.waits = view.waits;
   if (argc > 1 && g_str_equal (argv[1], "-") && (ranks > 1 || hosts != NULL))
     return command_usage (command, "Each rank reads the graph, so it cannot be standard input. Save it in a file.");
-  launch.graph = resume == NULL ? argv[1] : NULL;
+  launch.graph = resume == NULL && replayed == NULL ? argv[1] : NULL;
+  g_auto (TrainReplay) replay = { .run = replayed };
+  if (replayed != NULL && !read_replay (command, &replay, &options, &launched))
+    return launched;
   if (train_launch (command, words, &launch, &options, &launched))
     return launched;
   train_signals_block (&signals);
@@ -378,7 +438,9 @@ run_train (const Command *command, int argc, char **argv)
     print_ranks (comm);
   if (comm != NULL)
     share_machine (command, comm, &options);
-  if (resume == NULL)
+  if (replayed != NULL)
+    graph = loom_graph_ref (replay.graph);
+  else if (resume == NULL)
     graph = command_read_graph (argv[1], &error);
   g_autoptr (LoomTrainer) trainer = error == NULL ? loom_trainer_new (graph, &options, &error) : NULL;
   if (comm != NULL && !agree (comm, trainer, &error))
@@ -433,7 +495,7 @@ run_train (const Command *command, int argc, char **argv)
 
 const Command command_train = {
   .name = "train",
-  .arguments = "GRAPH | --resume DIR",
+  .arguments = "GRAPH | --resume DIR | --replay DIR",
   .summary = "train a graph as its <train> describes",
   .details
   = "The run folder contains graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is\n"
@@ -441,6 +503,10 @@ const Command command_train = {
     "with status 130 (SIGTERM: 143). A second Ctrl-C, more than a second later, ends the run at once; steps since\n"
     "the newest checkpoint are lost. A resumed run ends with the same bits as one that was never stopped. A run\n"
     "that fails (NaN, wrong data, out of memory) saves its finished steps and prints how to continue.\n\n"
+    "--replay RUN repeats a run from its beginning to its newest checkpoint, with every number that was changed while\n"
+    "it trained (learning rate, momentum, weight decay, dropout, clipping) changed at the same step: weights and "
+    "losses\n"
+    "have the same bits, with the same program, device and threads.\n\n"
     "In <train>, accumulate=\"N\" accumulates the gradients of N batches for a step; ema=\"0.999\" keeps a moving\n"
     "average of the weights for validation and test, which is written to weights-ema.safetensors; patience=\"5\"\n"
     "ends training after 5 epochs without a better validation loss (or monitor=\"METRIC\") and writes the best\n"

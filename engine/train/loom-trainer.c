@@ -26,6 +26,7 @@ loom_trainer_free (LoomTrainer *t)
   train_model_clear (&t->model);
   rank_group_close (&t->group);
   initial_weights_free (t->transfer);
+  live_changes_clear (&t->replay);
   train_notes_clear (&t->notes);
   run_control_clear (&t->control);
   g_free (t);

@@ -1,22 +1,35 @@
 /* Handles commands, requests and agreement of ranks between two steps. */
 #include "engine/train/run-control.h"
 
-static gboolean
-set_value (const char *name, double value, gpointer data, GError **error)
+#include <math.h>
+
+gboolean
+run_control_set_value (RunControl *self, const char *name, double value, GError **error)
 {
-  RunControl *self = data;
+  const double before = g_str_equal (name, "lr") ? self->progress->base_lr : NAN;
   LoomJson *json;
 
   if (!learning_rates_change (self->rates, self->progress, name, value)
       && !loom_state_set_scalar (self->model->state, name, value))
     return TRUE; /* the sender calls loom_trainer_has_hyper() first */
-  agreement_note_value (&self->agreement, name, value);
   self->checkpoints->before_change = self->checkpoints->saved_step;
   json = run_event_new ("hyper");
   loom_json_int (json, "step", self->progress->step);
   loom_json_string (json, "name", name);
-  loom_json_number (json, "value", value);
+  loom_json_exact (json, "value", value);
+  if (!isnan (before))
+    loom_json_exact (json, "before", before);
   return run_folder_add_event (self->folder, json, error);
+}
+
+static gboolean
+set_value (const char *name, double value, gpointer data, GError **error)
+{
+  RunControl *self = data;
+
+  if (run_control_has_value (self, name))
+    agreement_note_value (&self->agreement, name, value);
+  return run_control_set_value (self, name, value, error);
 }
 
 static gboolean

@@ -222,6 +222,19 @@ make_records (LoomTrainer *t, const LoomTrainerOptions *options)
 
 /* ---- folder ----------------------------------------------------------- */
 
+/* A resumed run with another learning rate: graph.xml has only the new one, so the event has both. */
+static gboolean
+note_rate (LoomTrainer *t, double before, GError **error)
+{
+  LoomJson *json = run_event_new ("hyper");
+
+  loom_json_int (json, "step", t->progress.step);
+  loom_json_string (json, "name", "lr");
+  loom_json_exact (json, "value", t->progress.base_lr);
+  loom_json_exact (json, "before", before);
+  return run_folder_add_event (&t->folder, json, error);
+}
+
 static gboolean
 resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderContents *run, GError **error)
 {
@@ -238,9 +251,37 @@ resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderConten
   if (options->resume_step > 0)
     checkpoints_remove_after (&t->checkpoints, t->progress.step);
   if (!isnan (options->lr))
-    t->progress.base_lr = learning_rates_of_spec (t->model.spec);
+    {
+      const double before = t->progress.base_lr;
+
+      t->progress.base_lr = learning_rates_of_spec (t->model.spec);
+      if (before != t->progress.base_lr && !note_rate (t, before, error))
+        return FALSE;
+    }
   if (options->epochs > 0 && t->progress.epoch < t->model.spec->epochs)
     t->progress.watch.patience_exhausted = FALSE; /* the caller requests more epochs */
+  return TRUE;
+}
+
+static gboolean
+read_replay (LoomTrainer *t, const char *path, GError **error)
+{
+  g_autoptr (LoomFolder) folder = loom_folder_open (path, error);
+
+  if (folder == NULL || !live_changes_read (&t->replay, folder, error))
+    return FALSE;
+  for (guint i = 0; i < t->replay.list->len; i++)
+    {
+      const LiveChange *change = &g_array_index (t->replay.list, LiveChange, i);
+
+      if (run_control_has_value (&t->control, change->name))
+        continue;
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "The run in %s changed “%s” at step %" G_GINT64_FORMAT
+                   ", which its graph does not have. Replay it with its own graph.",
+                   path, change->name, change->step);
+      return FALSE;
+    }
   return TRUE;
 }
 
@@ -250,7 +291,8 @@ open_folder (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   const RunFolderContents run = { &t->model, t->data.dataset, t->ranks };
   LoomJson *json;
 
-  if (options->resume != NULL && !resume (t, options, &run, error))
+  if ((options->resume != NULL && !resume (t, options, &run, error))
+      || (options->replay != NULL && !read_replay (t, options->replay, error)))
     return FALSE;
   /* A run that was killed before its first checkpoint begins again, including the weights. */
   if (t->folder.events_length == 0 && t->progress.step == 0

@@ -5,6 +5,7 @@
 #include "engine/train/breakpoints.h"
 #include "engine/train/epoch-end.h"
 #include "engine/train/initial-weights.h"
+#include "engine/train/live-changes.h"
 #include "engine/train/loom-trainer.h"
 #include "engine/train/rank-server.h"
 #include "engine/train/run-control.h"
@@ -36,6 +37,7 @@ struct _LoomTrainer
   RankServer *server; /* NULL: none */
   TrainNotes notes;
   LoomTransfer *transfer; /* NULL: no file of initial weights */
+  LiveChanges replay;     /* of the run that is repeated; empty: none */
   int ranks; /* number of ranks that divided the batch when the run began, whose batch size is <train>'s times these */
 
   LoomTrainerObserver observer;

@@ -140,6 +140,24 @@ one_step (LoomTrainer *t, gboolean single, GError **error)
                            : training_loop_step (&t->loop, error);
 }
 
+/* Makes the changes of the replayed run that follow the finished steps. */
+static gboolean
+replay_changes (LoomTrainer *t, GError **error)
+{
+  const LiveChange *change;
+
+  if (!live_changes_are_due (&t->replay, t->progress.step + training_loop_ahead (&t->loop)))
+    return TRUE;
+  if (!finish_steps (t, error))
+    return FALSE;
+  while ((change = live_changes_next (&t->replay, t->progress.step)) != NULL)
+    if (change->is_initial)
+      learning_rates_change (&t->rates, &t->progress, change->name, change->value);
+    else if (!run_control_set_value (&t->control, change->name, change->value, error))
+      return FALSE;
+  return TRUE;
+}
+
 /* Handles commands between two steps. FALSE: the run ends with *end. */
 static gboolean
 between_steps (LoomTrainer *t, gboolean *single, LoomTrainerEnd *end, GError **error)
@@ -163,7 +181,7 @@ between_steps (LoomTrainer *t, gboolean *single, LoomTrainerEnd *end, GError **e
       *single = inbox_take_single (&t->control.inbox);
     }
   if (t->progress.step + training_loop_ahead (&t->loop) < train_data_last_step (&t->data))
-    return TRUE;
+    return replay_changes (t, error);
   if (finish_steps (t, error))
     *end = end_run (t, TRAIN_STOP, error);
   return FALSE;

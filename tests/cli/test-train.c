@@ -369,6 +369,25 @@ test_by_hand (void)
   g_assert_cmpfloat_with_epsilon (g_ascii_strtod (p + 10, NULL), g_ascii_strtod (q + 10, NULL), 0.01);
 }
 
+/* Without changes a repetition is the run itself, up to its newest checkpoint. */
+static void
+test_replay (void)
+{
+  g_autofree char *a = NULL, *b = NULL;
+  gsize n, m;
+
+  cli_write ("g.xml", GRAPH);
+  cli_expect (0, NULL, "train", "g.xml", "--steps", "9", "--lr", "0.02", "--set", "fc1.out_features=16", "--out",
+              "nine");
+  cli_expect (0, NULL, "train", "--replay", "nine", "--out", "nine again");
+  g_assert_true (g_file_get_contents ("nine/events.jsonl", &a, &n, NULL));
+  g_assert_true (g_file_get_contents ("nine again/events.jsonl", &b, &m, NULL));
+  g_assert_cmpmem (a, n, b, m);
+  cli_expect (2, "--replay repeats a run with its own graph", "train", "--replay", "nine", "--lr", "1");
+  cli_expect (2, "--replay repeats a run with its own graph", "train", "g.xml", "--replay", "nine");
+  cli_expect (1, "There is no run", "train", "--replay", ".");
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -382,6 +401,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/train/steps", test_steps);
   g_test_add_func ("/cli/train/eager", test_eager);
   g_test_add_func ("/cli/train/by-hand", test_by_hand);
+  g_test_add_func ("/cli/train/replay", test_replay);
   g_test_add_func ("/cli/train/failure-is-saved", test_failure_is_saved);
   g_test_add_func ("/cli/train/nan-data", test_nan_data);
   g_test_add_func ("/cli/train/diverged", test_diverged);

@@ -555,7 +555,7 @@ test_control (void)
   inbox_end (&control.inbox);
   g_assert_true (run_folder_flush (&b.folder, &error));
   g_assert_true (g_file_get_contents (events, &text, NULL, NULL));
-  g_assert_nonnull (strstr (text, "{\"event\":\"hyper\",\"step\":2,\"name\":\"lr\",\"value\":0.5}"));
+  g_assert_nonnull (strstr (text, "{\"event\":\"hyper\",\"step\":2,\"name\":\"lr\",\"value\":0.5,\"before\":"));
   run_control_clear (&control);
   train_observers_clear (&observers);
   bench_clear (&b);
