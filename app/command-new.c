@@ -345,7 +345,7 @@ const Command command_new = {
              "The arguments NAME=VALUE are options of the data set; file names are relative to the current\n"
              "folder. Options that are left out are derived from the table, as in Studio; columns that are left\n"
              "out are listed. With --weights it writes a skeleton: the layers that the names and shapes of a\n"
-             "file (safetensors, .pth, .npz, GGUF) suggest, chained if their sizes match, with these weights.\n"
+             "file (safetensors, .pth, .npz, GGUF, Keras) suggest, chained if their sizes match, with these weights.\n"
              "Tensors whose layer is not known are left out and listed.\n\n"
              "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
              "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"

@@ -31,6 +31,7 @@ run_free (Run *r)
   g_free (r->device);
   g_free (r->dtype);
   g_free (r->save_weights);
+  g_free (r->shard_size_text);
   g_strfreev (r->in);
   g_strfreev (r->out);
   g_strfreev (r->print);
@@ -130,6 +131,10 @@ check_words (Run *r)
     return command_usage (r->command, "--dtype takes f32 or f64, not “%s”.", r->dtype);
   if (r->partial && r->weights == NULL)
     return command_usage (r->command, "--partial needs --weights.");
+  if (r->shard_size_text != NULL && r->save_weights == NULL)
+    return command_usage (r->command, "--shard-size needs --save-weights.");
+  if (r->shard_size_text != NULL && !loom_bytes_parse (r->shard_size_text, &r->shard_size))
+    return command_usage (r->command, "--shard-size takes bytes, such as 500M or 5G, not “%s”.", r->shard_size_text);
   r->float_dtype = g_strcmp0 (r->dtype, "f64") == 0 ? LOOM_F64 : LOOM_F32;
   if (r->device != NULL && !loom_dtype_runs_on (r->float_dtype, r->device))
     return command_usage (r->command, "--dtype %s needs the device %s. Leave out --device %s.", r->dtype,
@@ -173,6 +178,8 @@ run_run (const Command *command, int argc, char **argv)
     { "seed", 0, 0, G_OPTION_ARG_INT64, &r.seed, "Seed (default: the graph's, else 0)", "N" },
     { "save-weights", 0, 0, G_OPTION_ARG_FILENAME, &r.save_weights,
       "Write parameters and buffers to this file afterwards", "F" },
+    { "shard-size", 0, 0, G_OPTION_ARG_STRING, &r.shard_size_text,
+      "Write them as shards of at most this size, with an index F.index.json (500M, 5G)", "BYTES" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &r.threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &r.json, "Print one JSON object for each --out and --print", NULL },
     { NULL },

@@ -22,10 +22,11 @@ typedef struct
 {
   const Command *command;
   /* options */
-  char *weights, *grad, *grad_output, *grads, *mode, *device, *dtype, *save_weights;
+  char *weights, *grad, *grad_output, *grads, *mode, *device, *dtype, *save_weights, *shard_size_text;
   char **in, **out, **print, **wrt;
   gint64 seed;
   int threads;
+  double shard_size; /* bytes; 0: one file */
   gboolean partial, json;
   /* work */
   const char *path;

@@ -3,6 +3,7 @@
 #include "app/run-private.h"
 #include "app/tensor-text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,6 +76,12 @@ load_weights (Run *r, GError **error)
   return FALSE;
 }
 
+static const char *
+stage_cb (const char *path, gpointer data)
+{
+  return run_stage (data, path);
+}
+
 gboolean
 run_save_weights (Run *r, GError **error)
 {
@@ -88,7 +95,8 @@ run_save_weights (Run *r, GError **error)
         return FALSE;
       g_ptr_array_add (tensors, loom_named_tensor_new (weight->name, t));
     }
-  return loom_safetensors_save (run_stage (r, r->save_weights), tensors, NULL, error);
+  return loom_safetensors_save_shards (r->save_weights, tensors, r->shard_size > 0 ? r->shard_size : INFINITY, stage_cb,
+                                       r, error);
 }
 
 /* ---- the step --------------------------------------------------------- */

@@ -69,6 +69,15 @@ is_safetensors (const guint8 *data, gsize length)
          && (has (data, length, "\"data_offsets\"") || has (data, length, "\"__metadata__\""));
 }
 
+/* A model of ONNX begins with its version, and continues with the name of its producer, its domain, its graph or the
+ * operator sets. */
+static gboolean
+is_onnx (const guint8 *data, gsize length)
+{
+  return length > 8 && data[0] == 0x08 && data[1] > 0 && data[1] < 32 && data[2] != 0
+         && strchr ("\x12\x1a\x22\x3a\x42", data[2]) != NULL && data[8] != '{';
+}
+
 static gboolean
 is_tar (const guint8 *data, gsize length)
 {
@@ -106,7 +115,7 @@ static const Kind kinds[] = {
                         "is a GGUF file, which holds weights, not text" } },
   { .magic = "\x89HDF\r\n\x1a\n",
     .n = 8,
-    .words = { "is an HDF5 file, such as Keras writes; save its arrays with safetensors.numpy.save_file",
+    .words = { "is an HDF5 file, where a safetensors file is expected",
                "is an HDF5 file; save the array in it with numpy.save",
                "is an HDF5 file; save its arrays with numpy.save, for the data set npy" } },
   { is_index, .words = { "is the index of several shards, whose name has to end with .json",
@@ -120,6 +129,9 @@ static const Kind kinds[] = {
     .words = { "is a spreadsheet of an old Excel; weights are read from safetensors files",
                "is a spreadsheet of an old Excel; save the table as CSV, UTF-8, for the data set csv",
                "is a spreadsheet of an old Excel; save the table as CSV, UTF-8" } },
+  { is_onnx, .words = { "is an ONNX model; gradloom import makes a graph and a safetensors file of it",
+                        "is an ONNX model; gradloom import makes a graph and a safetensors file of it",
+                        "is an ONNX model; gradloom import makes a graph and a safetensors file of it" } },
   { is_tar, .words = { "is a tar archive, as torch.save wrote before PyTorch 0.1.10; load it there, and save it again",
                        "is a tar archive; unpack it first", "is a tar archive; unpack it first" } },
   { .magic = "PAR1\x15",

@@ -34,6 +34,14 @@ GPtrArray *loom_named_tensors_new (void);
  * be NULL. Errors: IO; DATA if a name occurs twice. */
 gboolean loom_safetensors_save (const char *path, GPtrArray *tensors, GHashTable *metadata, GError **error);
 
+/* Where a file is written, such as a temporary name that the caller renames. (transfer none) */
+typedef const char *(*LoomFilePlace) (const char *path, gpointer data);
+/* Writes tensors in files of at most `most` bytes, or one tensor each: for “w.safetensors” the shards
+ * “w-00001-of-00002.safetensors” … and the index “w.safetensors.index.json”; if one file is enough, path. place may be
+ * NULL. Errors as above. */
+gboolean loom_safetensors_save_shards (const char *path, GPtrArray *tensors, double most, LoomFilePlace place,
+                                       gpointer data, GError **error);
+
 /* The description of tensors to be written, which `get` makes one at a time, in the order of the file. */
 typedef struct
 {

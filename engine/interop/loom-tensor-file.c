@@ -47,6 +47,7 @@ tensor_file_new (const char *path)
   self->entries = g_ptr_array_new_with_free_func ((GDestroyNotify)tensor_entry_free);
   self->by_name = g_hash_table_new (g_str_hash, g_str_equal);
   self->metadata = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->shards = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_file_free);
   return self;
 }
 
@@ -57,6 +58,7 @@ loom_tensor_file_free (LoomTensorFile *self)
     return;
   g_clear_pointer (&self->zip, zip_archive_free);
   g_array_unref (self->sources);
+  g_ptr_array_unref (self->shards);
   g_hash_table_unref (self->by_name);
   g_hash_table_unref (self->metadata);
   g_ptr_array_unref (self->entries);
@@ -69,7 +71,9 @@ loom_tensor_file_free (LoomTensorFile *self)
 guint
 tensor_file_add_source (LoomTensorFile *self, GBytes *bytes, guint64 member)
 {
-  const TensorSource source = { bytes != NULL ? g_bytes_ref (bytes) : NULL, member };
+  const TensorSource source = { .bytes = bytes != NULL ? g_bytes_ref (bytes) : NULL,
+                                .zip = bytes == NULL ? self->zip : NULL,
+                                .member = member };
 
   g_array_append_val (self->sources, source);
   return self->sources->len - 1;
@@ -144,6 +148,15 @@ tensor_entry_is_dense (const TensorEntry *entry)
 
 /* ---- opening ------------------------------------------------------------------- */
 
+/* HDF5 in a zip archive, which Keras 3 writes. */
+static gboolean
+read_keras_zip (LoomTensorFile *self, guint64 member, GError **error)
+{
+  g_autoptr (GBytes) bytes = zip_archive_read (self->zip, member, G_MAXSIZE, error);
+
+  return bytes != NULL && read_keras (self, bytes, error);
+}
+
 /* The reader of a zip archive by its members. */
 static gboolean
 read_zip (LoomTensorFile *self, GBytes *bytes, GError **error)
@@ -155,6 +168,8 @@ read_zip (LoomTensorFile *self, GBytes *bytes, GError **error)
     return read_torch_zip (self, error);
   if (zip_archive_find (self->zip, "model_weights_config.json") >= 0)
     return read_exported (self, error);
+  if (zip_archive_find (self->zip, "model.weights.h5") >= 0)
+    return read_keras_zip (self, (guint64)zip_archive_find (self->zip, "model.weights.h5"), error);
   for (guint64 i = 0; i < zip_archive_count (self->zip); i++)
     {
       const char *name = zip_archive_name (self->zip, i);
@@ -163,7 +178,8 @@ read_zip (LoomTensorFile *self, GBytes *bytes, GError **error)
         return read_npz (self, error);
     }
   return loom_file_refuse (self->path, error,
-                           "is a zip archive without weights: it has no data.pkl of torch.save and no .npy");
+                           "is a zip archive without weights: it has no data.pkl of torch.save, no weights of Keras "
+                           "and no .npy");
 }
 
 static gboolean
@@ -185,7 +201,7 @@ is_pickle (GBytes *bytes)
   return length > 2 && data[0] == 0x80 && data[1] >= 2 && data[1] <= 5 && !(length > 8 && data[8] == '{');
 }
 
-static gboolean
+gboolean
 read_any (LoomTensorFile *self, GBytes *bytes, GError **error)
 {
   gsize length;
@@ -198,8 +214,18 @@ read_any (LoomTensorFile *self, GBytes *bytes, GError **error)
     return read_torch_legacy (self, bytes, error);
   if (begins (bytes, "GGUF", 4))
     return read_gguf (self, bytes, error);
+  if (begins (bytes, "\x89HDF\r\n\x1a\n", 8))
+    return read_keras (self, bytes, error);
   other = loom_file_kind_words (data, length, LOOM_FILE_WEIGHTS);
   return other != NULL ? loom_file_refuse (self->path, error, "%s", other) : read_safetensors (self, bytes, error);
+}
+
+LoomTensorFile *
+loom_tensor_file_open_bytes (GBytes *bytes, const char *path, GError **error)
+{
+  g_autoptr (LoomTensorFile) self = tensor_file_new (path);
+
+  return read_any (self, bytes, error) ? g_steal_pointer (&self) : NULL;
 }
 
 LoomTensorFile *
@@ -211,14 +237,16 @@ loom_tensor_file_open (const char *path, GError **error)
 
   g_return_val_if_fail (path != NULL, NULL);
 
-  self = tensor_file_new (path);
   if (g_str_has_suffix (path, ".json") || g_file_test (path, G_FILE_TEST_IS_DIR))
-    return read_shards (self, path, error) ? g_steal_pointer (&self) : NULL;
+    {
+      self = tensor_file_new (path);
+      return read_shards (self, path, error) ? g_steal_pointer (&self) : NULL;
+    }
   mapped = loom_file_map (path, error);
   if (mapped == NULL)
     return NULL;
   bytes = g_mapped_file_get_bytes (mapped);
-  return read_any (self, bytes, error) ? g_steal_pointer (&self) : NULL;
+  return loom_tensor_file_open_bytes (bytes, path, error);
 }
 
 /* ---- tensors ------------------------------------------------------------------- */
@@ -269,7 +297,7 @@ get_source (LoomTensorFile *self, guint i, GError **error)
 
   if (source->bytes != NULL)
     return source->bytes;
-  source->bytes = zip_archive_read (self->zip, source->member, G_MAXSIZE, error);
+  source->bytes = zip_archive_read (source->zip, source->member, G_MAXSIZE, error);
   if (source->bytes == NULL)
     return NULL;
   if (self->read >= 0)

@@ -1,7 +1,8 @@
 /* Named tensors in a file: the weights of a model.
  *
  * Formats are recognised by their content: safetensors; the index of a sharded model, or the folder that holds one or a
- * single safetensors file; state dicts of torch.save (zip archives, and the format before PyTorch 1.6); .npz; GGUF.
+ * single file of weights; state dicts of torch.save (zip archives, and the format before PyTorch 1.6); .npz; GGUF; HDF5
+ * of Keras.
  * No format runs code: of a pickle, objects that are no tensors are passed over, and nothing is imported or called. */
 #pragma once
 
@@ -13,6 +14,8 @@ typedef struct _LoomTensorFile LoomTensorFile;
 
 /* Errors: IO if the file cannot be read, DATA if it is damaged or of a format that is not read. */
 LoomTensorFile *loom_tensor_file_open (const char *path, GError **error);
+/* The same from memory, without indices of shards. path: for errors. */
+LoomTensorFile *loom_tensor_file_open_bytes (GBytes *bytes, const char *path, GError **error);
 void loom_tensor_file_free (LoomTensorFile *self);
 
 /* Tensors are numbered in the order of the file: of bytes in safetensors, of names in other formats. */

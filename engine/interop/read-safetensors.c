@@ -111,6 +111,13 @@ read_entry (Reader *self, const char *name, JsonNode *node, gsize data_length, c
     return loom_file_refuse (file, error,
                              "has a damaged header: the shape of tensor “%s” is not a list of at most %d sizes", name,
                              LOOM_SHAPE_MAX_RANK);
+  /* The real and the imaginary part are a further axis, as in torch.view_as_real(). */
+  if (g_strcmp0 (entry->unread, "C64") == 0 && entry->rank < LOOM_SHAPE_MAX_RANK)
+    {
+      entry->dim[entry->rank++] = 2;
+      entry->encoding = tensor_encoding_of (LOOM_F32);
+      g_clear_pointer (&entry->unread, g_free);
+    }
   if (!read_integers (object, "data_offsets", offsets, 2, &n) || n != 2 || offsets[0] > offsets[1])
     return loom_file_refuse (file, error, "has a damaged header: the data_offsets of tensor “%s” are not a range",
                              name);

@@ -1,4 +1,4 @@
-/* Reads a model that is saved as several safetensors files, by its index, and folders with one model.
+/* Reads a model that is saved as several files, by its index, and folders with one model.
  *
  * The index {"weight_map": {tensor: file}} is untrusted: the shards are files of its own folder, by name alone. */
 #include "engine/interop/loom-safetensors.h"
@@ -13,21 +13,60 @@
 #define MAX_INDEX 100000000
 /* {"weight_map": {name: file}} has two levels, and "metadata" may have another one. */
 #define MAX_DEPTH 8
-#define INDEX_END ".safetensors.index.json"
+
+/* How a folder's model may be named, the likeliest first. A file that begins with this word and a dot is taken; with a
+ * word NULL the only one that ends so. */
+static const struct
+{
+  const char *word, *end;
+} names_of_models[] = {
+  { NULL, ".safetensors.index.json" },
+  { "model", ".safetensors" },
+  { NULL, ".safetensors" },
+  { NULL, ".bin.index.json" },
+  { "pytorch_model", ".bin" },
+  { NULL, ".pth" },
+  { NULL, ".pt" },
+  { NULL, ".ckpt" },
+  { NULL, ".gguf" },
+};
 
 /* The entries of a shard whose tensors the index says are in it. */
 static gboolean
 take_shard (LoomTensorFile *self, LoomFolder *folder, const char *shard, JsonObject *map, guint *taken, GError **error)
 {
-  g_autoptr (LoomTensorFile) file = NULL;
-  guint source;
+  g_autoptr (GMappedFile) mapped = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  g_autofree char *path = NULL;
+  LoomTensorFile *file;
+  GHashTableIter iter;
+  gpointer name, value;
+  guint first;
 
   if (strchr (shard, '/') != NULL || shard[0] == '.' || shard[0] == '\0')
     return loom_file_refuse (self->path, error, "names the shard “%s”, which is no file of its folder", shard);
-  file = loom_safetensors_open_in (folder, shard, error);
+  mapped = loom_folder_map (folder, shard, error);
+  if (mapped == NULL)
+    return FALSE;
+  bytes = g_mapped_file_get_bytes (mapped);
+  path = loom_folder_path_of (folder, shard);
+  file = loom_tensor_file_open_bytes (bytes, path, error);
   if (file == NULL)
     return FALSE;
-  source = tensor_file_add_source (self, g_array_index (file->sources, TensorSource, 0).bytes, 0);
+  g_ptr_array_add (self->shards, file);
+  first = self->sources->len;
+  for (guint i = 0; i < file->sources->len; i++)
+    {
+      TensorSource source = g_array_index (file->sources, TensorSource, i);
+
+      if (source.bytes != NULL)
+        g_bytes_ref (source.bytes);
+      g_array_append_val (self->sources, source);
+    }
+  g_hash_table_iter_init (&iter, file->metadata);
+  while (g_hash_table_iter_next (&iter, &name, &value))
+    if (!g_hash_table_contains (self->metadata, name))
+      g_hash_table_insert (self->metadata, g_strdup (name), g_strdup (value));
   for (guint i = 0; i < file->entries->len; i++)
     {
       TensorEntry *entry = file->entries->pdata[i];
@@ -35,7 +74,7 @@ take_shard (LoomTensorFile *self, LoomFolder *folder, const char *shard, JsonObj
       if (g_strcmp0 (json_object_get_string_member_with_default (map, entry->name, NULL), shard) != 0)
         continue;
       file->entries->pdata[i] = tensor_entry_new ("");
-      entry->source = source;
+      entry->source += first;
       if (!tensor_file_add (self, entry, error))
         return FALSE;
       ++*taken;
@@ -93,25 +132,41 @@ read_index (LoomTensorFile *self, LoomFolder *folder, const char *name, GError *
   return TRUE;
 }
 
-/* The name of the folder's index, or of its only safetensors file. */
+/* The only name that begins and ends so. n counts them. */
+static const char *
+find_name (char *const *names, const char *word, const char *end, guint *n)
+{
+  const char *found = NULL;
+
+  *n = 0;
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (g_str_has_suffix (names[i], end)
+        && (word == NULL || (g_str_has_prefix (names[i], word) && g_str_equal (names[i] + strlen (word), end))))
+      {
+        found = names[i];
+        ++*n;
+      }
+  return *n == 1 ? found : NULL;
+}
+
+/* The name of the folder's index, or of its file of weights. */
 static char *
 find_model (LoomFolder *folder, const char *path, GError **error)
 {
   g_auto (GStrv) names = loom_folder_names (folder);
-  const char *model = NULL, *index = NULL;
-  guint n_models = 0, n_indices = 0;
+  gboolean has_several = FALSE;
 
-  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+  for (guint i = 0; i < G_N_ELEMENTS (names_of_models); i++)
     {
-      if (g_str_has_suffix (names[i], INDEX_END) && ++n_indices > 0)
-        index = names[i];
-      if (g_str_has_suffix (names[i], ".safetensors") && ++n_models > 0)
-        model = names[i];
+      guint n;
+      const char *found = find_name (names, names_of_models[i].word, names_of_models[i].end, &n);
+
+      if (found != NULL)
+        return g_strdup (found);
+      has_several = has_several || n > 1;
     }
-  if (n_indices == 1 || n_models == 1)
-    return g_strdup (n_indices == 1 ? index : model);
   loom_file_refuse (path, error, "is a folder with %s; name the file of weights in it, such as model.safetensors",
-                    n_models == 0 ? "no safetensors file" : "several safetensors files");
+                    has_several ? "several files of weights" : "no file of weights");
   return NULL;
 }
 
@@ -136,5 +191,5 @@ read_shards (LoomTensorFile *self, const char *path, GError **error)
   if (mapped == NULL)
     return FALSE;
   bytes = g_mapped_file_get_bytes (mapped);
-  return read_safetensors (self, bytes, error);
+  return read_any (self, bytes, error);
 }

@@ -117,6 +117,32 @@ decode_e2m1 (const guint8 *from, gint64 n, void *to)
   return TRUE;
 }
 
+/* Four in three bytes, the first in the lowest bits. */
+static float
+small_float_of_6 (const guint8 *from, gint64 i, int exponent, int mantissa, int bias)
+{
+  const guint8 *block = from + i / 4 * 3;
+  const guint bits = (guint)block[0] | (guint)block[1] << 8 | (guint)block[2] << 16;
+
+  return small_float (bits >> (i % 4 * 6) & 63, exponent, mantissa, bias);
+}
+
+static gboolean
+decode_e2m3 (const guint8 *from, gint64 n, void *to)
+{
+  for (gint64 i = 0; i < n; i++)
+    ((float *)to)[i] = small_float_of_6 (from, i, 2, 3, 1);
+  return TRUE;
+}
+
+static gboolean
+decode_e3m2 (const guint8 *from, gint64 n, void *to)
+{
+  for (gint64 i = 0; i < n; i++)
+    ((float *)to)[i] = small_float_of_6 (from, i, 3, 2, 3);
+  return TRUE;
+}
+
 /* Blocks of 32: a scale in f16, and 32 signed bytes. */
 static gboolean
 decode_q8_0 (const guint8 *from, gint64 n, void *to)
@@ -152,6 +178,8 @@ const TensorEncoding tensor_encodings[] = {
   { "F8_E5M2FNUZ", NULL, "float8_e5m2fnuz", LOOM_F32, 1, 1, decode_e5m2_fnuz },
   { "F8_E8M0", NULL, "float8_e8m0fnu", LOOM_F32, 1, 1, decode_e8m0 },
   { "F4", NULL, NULL, LOOM_F32, 2, 1, decode_e2m1 },
+  { "F6_E2M3", NULL, NULL, LOOM_F32, 4, 3, decode_e2m3 },
+  { "F6_E3M2", NULL, NULL, LOOM_F32, 4, 3, decode_e3m2 },
 };
 
 const guint tensor_n_encodings = G_N_ELEMENTS (tensor_encodings);

@@ -43,14 +43,16 @@ typedef struct
 /* Bytes that tensors are in: of a mapped file, or a member of an archive that is read when it is needed. */
 typedef struct
 {
-  GBytes *bytes;  /* NULL: not read yet */
-  guint64 member; /* of the archive */
+  GBytes *bytes;   /* NULL: not read yet */
+  ZipArchive *zip; /* (not owned) that the bytes are read from; NULL: they are there */
+  guint64 member;
 } TensorSource;
 
 struct _LoomTensorFile
 {
   char *path; /* for errors */
   ZipArchive *zip;
+  GPtrArray *shards;    /* LoomTensorFile, whose archives sources are in */
   GArray *sources;      /* TensorSource */
   int read;             /* the source of the archive that was read last; −1: none */
   GPtrArray *entries;   /* TensorEntry */
@@ -71,13 +73,15 @@ gint64 tensor_entry_span (const TensorEntry *entry);
 gboolean tensor_entry_is_dense (const TensorEntry *entry);
 
 /* The readers. Each returns FALSE with an error, or fills self. */
+gboolean read_any (LoomTensorFile *self, GBytes *bytes, GError **error); /* of the format of the bytes */
 gboolean read_safetensors (LoomTensorFile *self, GBytes *bytes, GError **error);
 gboolean read_torch_zip (LoomTensorFile *self, GError **error); /* of self->zip */
 gboolean read_torch_legacy (LoomTensorFile *self, GBytes *bytes, GError **error);
 gboolean read_exported (LoomTensorFile *self, GError **error); /* .pt2, of self->zip */
 gboolean read_npz (LoomTensorFile *self, GError **error);      /* of self->zip */
 gboolean read_gguf (LoomTensorFile *self, GBytes *bytes, GError **error);
-/* path: an index, or a folder with one or with a single safetensors file. */
+gboolean read_keras (LoomTensorFile *self, GBytes *bytes, GError **error); /* HDF5 */
+/* path: an index, or a folder with one or with a single file of weights. */
 gboolean read_shards (LoomTensorFile *self, const char *path, GError **error);
 
 G_END_DECLS

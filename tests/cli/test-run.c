@@ -226,6 +226,11 @@ test_weights (void)
   g_assert_true (loom_tensor_equal_bits (a, b)); /* seed and name alone */
   g_assert_cmpint (a->dim[0], ==, 32);           /* PyTorch's [out, in] */
   g_assert_cmpint (a->dim[1], ==, 2);
+  cli_expect (2, "--shard-size takes bytes", "run", spirals, "--save-weights", "p.safetensors", "--shard-size", "x");
+  cli_expect (0, NULL, "run", spirals, "--save-weights", "p.safetensors", "--seed", "5", "--shard-size", "200");
+  cli_expect (0, NULL, "run", spirals, "--weights", "p.safetensors.index.json", "--save-weights", "p.st");
+  g_autoptr (LoomTensor) joined = cli_weight ("p.st", "hidden.weight");
+  g_assert_true (loom_tensor_equal_bits (a, joined));
   cli_expect (0, NULL, "run", spirals, "--save-weights", "c.st", "--seed", "6");
   g_autoptr (LoomTensor) c = cli_weight ("c.st", "hidden.weight");
   g_assert_false (loom_tensor_equal_bits (a, c));
@@ -430,14 +435,14 @@ test_foreign_weights (void)
   /* A tensor of such a type is named if it is not needed, and refused if it is. */
   write_weights ("odd.st",
                  "{\"__metadata__\":{\"wte.weight\":\"head.weight\"}," WTE
-                 ",\"freqs\":{\"dtype\":\"C64\",\"shape\":[1],\"data_offsets\":[60,68]}}",
+                 ",\"freqs\":{\"dtype\":\"C128\",\"shape\":[1],\"data_offsets\":[60,68]}}",
                  17);
   cli_expect (0, "no weight “freqs”", "run", "tied.xml", "--weights", "odd.st", "--save-weights", "again.st");
   cli_expect (0, "unused: freqs 1", "train", "tied.xml", "--weights", "odd.st");
-  write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"F6_E2M3\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
-  cli_expect (1, "of the unsupported type “F6_E2M3” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
+  write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"I4\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
+  cli_expect (1, "of the unsupported type “I4” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
               "--weights", "small.st", "--save-weights", "again.st");
-  cli_expect (1, "has the tensor “wte.weight” of the unsupported type “F6_E2M3”", "train", "tied.xml", "--weights",
+  cli_expect (1, "has the tensor “wte.weight” of the unsupported type “I4”", "train", "tied.xml", "--weights",
               "small.st");
   write_weights ("w-00001-of-00002.safetensors", "{\"other\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
                  1);
@@ -445,7 +450,7 @@ test_foreign_weights (void)
               "--save-weights", "again.st");
   /* A folder with one file of weights, such as a run's, stands for it. */
   cli_expect (0, "1 loaded, 0 missing", "train", "tied.xml", "--weights", "tied");
-  cli_expect (1, "is a folder with no safetensors file", "train", "tied.xml", "--weights", "/");
+  cli_expect (1, "is a folder with no file of weights", "train", "tied.xml", "--weights", "/");
 #undef TIED
 #undef WTE
 }

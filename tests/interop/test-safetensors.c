@@ -162,7 +162,7 @@ test_bad (void)
 static void
 test_unread (void)
 {
-  static const char *const dtypes[] = { "F6_E2M3", "F6_E3M2", "C64", "I4", "none of today" };
+  static const char *const dtypes[] = { "F3", "C128", "I4", "none of today" };
 
   for (guint i = 0; i < G_N_ELEMENTS (dtypes); i++)
     {
@@ -184,6 +184,51 @@ test_unread (void)
       g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
       g_assert_cmpstr (error->message, ==, said);
     }
+}
+
+/* Every value of the floats of 6 bits, four in three bytes: the least, one, the greatest, and a negative one. A complex
+ * number is two of f32. */
+static void
+test_small_types (void)
+{
+  static const struct
+  {
+    const char *dtype;
+    double least, greatest;
+    int one; /* its bits */
+  } types[] = { { "F6_E2M3", 0.125, 7.5, 8 }, { "F6_E3M2", 0.0625, 28, 12 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    {
+      const guint32 bits = 1 | (guint32)types[i].one << 6 | 31 << 12 | 63u << 18;
+      const double want[] = { types[i].least, 1, types[i].greatest, -types[i].greatest };
+      g_autofree char *header
+          = g_strdup_printf ("{\"a\":{\"dtype\":\"%s\",\"shape\":[4],\"data_offsets\":[0,3]}}", types[i].dtype);
+      const guint8 data[] = { (guint8)bits, (guint8)(bits >> 8), (guint8)(bits >> 16) };
+      g_autoptr (GByteArray) whole = g_byte_array_new ();
+      guint8 length[8] = { (guint8)strlen (header) };
+      g_autoptr (GError) error = NULL;
+
+      g_byte_array_append (whole, length, 8);
+      g_byte_array_append (whole, (const guint8 *)header, (guint)strlen (header));
+      g_byte_array_append (whole, data, 3);
+      g_autoptr (GBytes) bytes = g_byte_array_free_to_bytes (g_steal_pointer (&whole));
+      g_autoptr (LoomTensorFile) file = loom_safetensors_open_bytes (bytes, "w", &error);
+      g_assert_no_error (error);
+      g_autoptr (LoomTensor) t = loom_tensor_file_tensor (file, 0, &error);
+      g_assert_no_error (error);
+      for (gint64 k = 0; k < 4; k++)
+        g_assert_cmpfloat (loom_tensor_get (t, k), ==, want[k]);
+    }
+
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensorFile) file
+      = parse ("{\"a\":{\"dtype\":\"C64\",\"shape\":[3],\"data_offsets\":[0,24]}}", 24, &error);
+  g_assert_no_error (error);
+  const LoomType type = loom_tensor_file_type (file, 0);
+  g_assert_cmpint (type.dtype, ==, LOOM_F32);
+  g_assert_cmpint (type.shape.rank, ==, 2);
+  g_assert_cmpint (type.shape.dim[1].coef, ==, 2);
 }
 
 /* A tie that the metadata name. */
@@ -301,6 +346,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/safetensors/unaligned", test_unaligned);
   g_test_add_func ("/safetensors/bad", test_bad);
   g_test_add_func ("/safetensors/unread", test_unread);
+  g_test_add_func ("/safetensors/small-types", test_small_types);
   g_test_add_func ("/safetensors/tied", test_tied);
   g_test_add_func ("/safetensors/kinds", test_kinds);
   g_test_add_func ("/safetensors/files", test_files);

@@ -130,6 +130,20 @@ test_gguf (void)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
 }
 
+/* What Keras saves has the names, layouts and gates of the PyTorch modules that compute the same. */
+static void
+test_keras (void)
+{
+  static const char *const names[] = { "keras.weights.h5", "keras.keras", "keras-2.h5" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (LoomTensorFile) file = open_file (names[i]), want = open_file ("keras.safetensors");
+
+      g_assert_cmpuint (compare (file, want), ==, loom_tensor_file_count (want));
+    }
+}
+
 /* ---- shards ----------------------------------------------------------------------- */
 
 static void
@@ -180,7 +194,7 @@ test_shards (void)
 
   write_shard (folder, "m-1.safetensors", "a", 1);
   write_shard (folder, "m-2.safetensors", "b", 2);
-  assert_refused (folder, "several safetensors files");
+  assert_refused (folder, "several files of weights");
   g_assert_true (g_file_set_contents (
       index, "{\"metadata\":{\"total_size\":16},\"weight_map\":{\"b\":\"m-2.safetensors\",\"a\":\"m-1.safetensors\"}}",
       -1, NULL));
@@ -210,6 +224,78 @@ test_shards (void)
       g_assert_true (g_file_set_contents (index, bad[i].text, -1, NULL));
       assert_refused (index, bad[i].part);
     }
+  remove_all (folder);
+}
+
+/* What is written as shards reads as one file: no shard is larger than allowed, but for a tensor that is. */
+static void
+test_write_shards (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("loom-shards-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "w.safetensors", NULL);
+  g_autofree char *second = g_build_filename (folder, "w-00002-of-00002.safetensors", NULL);
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  g_autoptr (GError) error = NULL;
+  const gint64 sizes[] = { 5, 1, 2 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, 1, &sizes[i], NULL);
+      const char name[] = { (char)('c' - (char)i), 0 };
+
+      loom_tensor_set (t, 0, i + 1);
+      g_ptr_array_add (tensors, loom_named_tensor_new (name, t));
+    }
+  g_assert_true (loom_safetensors_save_shards (path, tensors, 12, NULL, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
+  g_autoptr (LoomTensorFile) shard = loom_tensor_file_open (second, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (loom_tensor_file_count (shard), ==, 2);
+  g_autoptr (LoomTensorFile) file = loom_tensor_file_open (folder, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (loom_tensor_file_count (file), ==, 3);
+  g_autoptr (LoomTensor) b = loom_tensor_file_tensor (file, (guint)loom_tensor_file_find (file, "b"), &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat (loom_tensor_get (b, 0), ==, 2);
+  g_assert_true (loom_safetensors_save_shards (path, tensors, 1000, NULL, NULL, &error));
+  g_assert_true (g_file_test (path, G_FILE_TEST_EXISTS));
+  remove_all (folder);
+}
+
+static void
+copy_to (const char *folder, const char *name, const char *as)
+{
+  g_autofree char *from = path_of (name), *to = g_build_filename (folder, as, NULL), *text = NULL;
+  gsize length;
+
+  g_assert_true (g_file_get_contents (from, &text, &length, NULL));
+  g_assert_true (g_file_set_contents (to, text, (gssize)length, NULL));
+}
+
+/* Shards of torch.save, whose tensors are in archives of their own; and a folder with one file among others. */
+static void
+test_torch_shards (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("loom-shards-XXXXXX", NULL);
+  g_autofree char *index = g_build_filename (folder, "pytorch_model.bin.index.json", NULL);
+  g_autoptr (LoomTensorFile) want = open_file ("want.safetensors"), net = open_file ("net.safetensors");
+  g_autoptr (GError) error = NULL;
+
+  copy_to (folder, "types.pth", "a.bin");
+  copy_to (folder, "legacy.pth", "training_args.bin");
+  copy_to (folder, "plain.npz", "b.bin");
+  g_assert_true (g_file_set_contents (
+      index, "{\"weight_map\":{\"float32\":\"a.bin\",\"float16\":\"b.bin\",\"uint8\":\"a.bin\"}}", -1, NULL));
+  g_autoptr (LoomTensorFile) file = loom_tensor_file_open (folder, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (compare (file, want), ==, 3);
+  g_unlink (index);
+  assert_refused (folder, "no file of weights");
+  copy_to (folder, "module.pth", "pytorch_model.bin");
+  g_autoptr (LoomTensorFile) single = loom_tensor_file_open (folder, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (compare (single, net), ==, 7);
   remove_all (folder);
 }
 
@@ -251,8 +337,9 @@ read_all (const char *path)
 static void
 test_damage (void)
 {
-  static const char *const names[] = { "types.pth", "legacy.pth", "checkpoint.pth", "module.pth",       "exported.pt2",
-                                       "plain.npz", "packed.npz", "small.gguf",     "types.safetensors" };
+  static const char *const names[]
+      = { "types.pth",  "legacy.pth", "checkpoint.pth",    "module.pth",       "exported.pt2", "plain.npz",
+          "packed.npz", "small.gguf", "types.safetensors", "keras.weights.h5", "keras-2.h5" };
   g_autofree char *folder = g_dir_make_tmp ("loom-damage-XXXXXX", NULL);
   g_autofree char *path = g_build_filename (folder, "w", NULL);
   g_autoptr (GRand) random = g_rand_new_with_seed (7);
@@ -432,7 +519,10 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/tensor-file/formats", test_formats);
   g_test_add_func ("/tensor-file/networks", test_networks);
   g_test_add_func ("/tensor-file/gguf", test_gguf);
+  g_test_add_func ("/tensor-file/keras", test_keras);
   g_test_add_func ("/tensor-file/shards", test_shards);
+  g_test_add_func ("/tensor-file/write-shards", test_write_shards);
+  g_test_add_func ("/tensor-file/torch-shards", test_torch_shards);
   g_test_add_func ("/tensor-file/damage", test_damage);
   g_test_add_func ("/tensor-file/checksum", test_checksum);
   g_test_add_func ("/tensor-file/refused", test_refused);

@@ -253,13 +253,11 @@ test_kinds_of_files (void)
     const char *name, *text;
     StudioFileKind kind;
   } cases[] = {
-    { "a.XML", "", STUDIO_FILE_GRAPH },
-    { "a.csv", "", STUDIO_FILE_TABLE },
-    { "a.tsv", "", STUDIO_FILE_TABLE },
-    { "a.onnx", "", STUDIO_FILE_MODEL },
-    { "a.safetensors", "", STUDIO_FILE_WEIGHTS },
-    { "graph", "", STUDIO_FILE_GRAPH },
-    { "g.old", "\n <graph/>", STUDIO_FILE_GRAPH },
+    { "a.XML", "", STUDIO_FILE_GRAPH },           { "a.csv", "", STUDIO_FILE_TABLE },
+    { "a.tsv", "", STUDIO_FILE_TABLE },           { "a.onnx", "", STUDIO_FILE_MODEL },
+    { "a.safetensors", "", STUDIO_FILE_WEIGHTS }, { "a.safetensors.index.json", "", STUDIO_FILE_WEIGHTS },
+    { "a.weights.h5", "", STUDIO_FILE_WEIGHTS },  { "a.json", "", STUDIO_FILE_TRACE },
+    { "graph", "", STUDIO_FILE_GRAPH },           { "g.old", "\n <graph/>", STUDIO_FILE_GRAPH },
     { "cat.png", "PNG", STUDIO_FILE_OTHER },
   };
 

@@ -92,12 +92,13 @@ studio_files_recent_menu (void)
 /* The kinds of files that Studio opens, by extension. */
 static const struct
 {
-  const char *title, *suffix[8]; /* NULL after the last */
+  const char *title, *suffix[11]; /* NULL after the last */
 } kinds[] = {
   [STUDIO_FILE_GRAPH] = { N_ ("Graphs"), { "xml" } },
   [STUDIO_FILE_TABLE] = { N_ ("Tables"), { "csv", "tsv" } },
   [STUDIO_FILE_MODEL] = { N_ ("ONNX models"), { "onnx" } },
-  [STUDIO_FILE_WEIGHTS] = { N_ ("Weights"), { "safetensors", "pth", "pt", "pt2", "bin", "npz", "gguf" } },
+  [STUDIO_FILE_WEIGHTS]
+  = { N_ ("Weights"), { "safetensors", "pth", "pt", "pt2", "bin", "ckpt", "npz", "gguf", "h5", "keras" } },
   [STUDIO_FILE_TRACE] = { N_ ("Traces of a step"), { "json" } },
 };
 
@@ -120,6 +121,8 @@ studio_files_kind (GFile *file)
 {
   g_autofree char *name = g_file_get_basename (file), *lower = g_ascii_strdown (name, -1);
   const char *dot = strrchr (lower, '.');
+  if (g_str_has_suffix (lower, ".index.json")) /* of shards */
+    return STUDIO_FILE_WEIGHTS;
   for (guint kind = 0; dot != NULL && kind < G_N_ELEMENTS (kinds); kind++)
     if (g_strv_contains (kinds[kind].suffix, dot + 1))
       return (StudioFileKind)kind;

@@ -1,0 +1,114 @@
+/* Writes tensors as shards with an index, as Hugging Face's libraries do: a shard ends before the tensor that would
+ * make it larger than allowed. Names are those of huggingface_hub (NAME-00001-of-00002.safetensors), so that both read
+ * the other's files. */
+#include "engine/interop/loom-safetensors.h"
+
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-fault.h"
+
+#define SUFFIX ".safetensors"
+
+/* Arrays of LoomNamedTensor, in order. A tensor that is larger than a shard has one of its own. */
+static GPtrArray *
+split (GPtrArray *tensors, double most)
+{
+  GPtrArray *shards = g_ptr_array_new_with_free_func ((GDestroyNotify)g_ptr_array_unref);
+  GPtrArray *shard = NULL;
+  double bytes = 0;
+
+  for (guint i = 0; i < tensors->len; i++)
+    {
+      const LoomNamedTensor *named = tensors->pdata[i];
+
+      bytes += (double)named->tensor->bytes;
+      if (shard == NULL || bytes > most)
+        {
+          shard = g_ptr_array_new ();
+          g_ptr_array_add (shards, shard);
+          bytes = (double)named->tensor->bytes;
+        }
+      g_ptr_array_add (shard, tensors->pdata[i]);
+    }
+  return shards;
+}
+
+/* The file's name without its suffix, so that those of shards and the index begin with it. */
+static char *
+stem_of (const char *path)
+{
+  return g_strndup (path, strlen (path) - (g_str_has_suffix (path, SUFFIX) ? strlen (SUFFIX) : 0));
+}
+
+static char *
+build_index (GPtrArray *shards, const char *stem)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) root = NULL;
+  g_autofree char *name = g_path_get_basename (stem);
+  gint64 total = 0;
+
+  json_builder_begin_object (builder);
+  json_builder_set_member_name (builder, "weight_map");
+  json_builder_begin_object (builder);
+  for (guint i = 0; i < shards->len; i++)
+    {
+      const GPtrArray *shard = shards->pdata[i];
+      g_autofree char *file = g_strdup_printf ("%s-%05u-of-%05u" SUFFIX, name, i + 1, shards->len);
+
+      for (guint k = 0; k < shard->len; k++)
+        {
+          const LoomNamedTensor *named = shard->pdata[k];
+
+          total += (gint64)named->tensor->bytes;
+          json_builder_set_member_name (builder, named->name);
+          json_builder_add_string_value (builder, file);
+        }
+    }
+  json_builder_end_object (builder);
+  json_builder_set_member_name (builder, "metadata");
+  json_builder_begin_object (builder);
+  json_builder_set_member_name (builder, "total_size");
+  json_builder_add_int_value (builder, total);
+  json_builder_end_object (builder);
+  json_builder_end_object (builder);
+  root = json_builder_get_root (builder);
+  json_generator_set_root (generator, root);
+  json_generator_set_pretty (generator, TRUE);
+  return json_generator_to_data (generator, NULL);
+}
+
+static const char *
+place_of (const char *path, LoomFilePlace place, gpointer data)
+{
+  return place != NULL ? place (path, data) : path;
+}
+
+gboolean
+loom_safetensors_save_shards (const char *path, GPtrArray *tensors, double most, LoomFilePlace place, gpointer data,
+                              GError **error)
+{
+  g_autoptr (GPtrArray) shards = split (tensors, most);
+  g_autofree char *stem = stem_of (path);
+  g_autofree char *index = g_strconcat (stem, SUFFIX ".index.json", NULL), *text = NULL;
+  GError *cause = NULL;
+
+  if (shards->len < 2)
+    return loom_safetensors_save (place_of (path, place, data), tensors, NULL, error);
+  for (guint i = 0; i < shards->len; i++)
+    {
+      g_autofree char *shard = g_strdup_printf ("%s-%05u-of-%05u" SUFFIX, stem, i + 1, shards->len);
+
+      if (!loom_safetensors_save (place_of (shard, place, data), shards->pdata[i], NULL, error))
+        return FALSE;
+    }
+  text = build_index (shards, stem);
+  if (g_file_set_contents (place_of (index, place, data), text, -1, &cause))
+    return TRUE;
+  loom_error_set_quoting (error, LOOM_ERROR_IO, "“%s” could not be written: %s.", index, cause->message);
+  g_error_free (cause);
+  return FALSE;
+}
