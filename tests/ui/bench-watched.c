@@ -1,47 +1,91 @@
 /* What it costs a run to be watched: a worker trains the graph, and the window with its default views is shown and
  * hidden in turns, so that a busy machine slows both alike. A hidden window requests and draws nothing; it still
- * receives the ten messages a second by which steps are counted. Then the run is paused, and single steps are timed
- * from the command to the frame that shows them. bench-watched GRAPH [PAIRS [SECONDS]] */
+ * receives the ten messages a second by which steps are counted. Steps per second tell on a quiet machine; processor
+ * time, of the worker for a step and of Studio for a second, also on a busy one. Then the run is paused, and single
+ * steps are timed from the command to the frame that shows them. bench-watched GRAPH [PAIRS [SECONDS]] */
 #include <adwaita.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "tests/ui/bench-window.h"
 
 #define MOST_PAIRS 100
 #define N_STEPS    60
+#define PROCESSORS 2
+
+/* At a message of the worker. */
+typedef struct
+{
+  gint64 step, time;     /* time in microseconds */
+  double worker, studio; /* processor seconds */
+} Moment;
 
 typedef struct
 {
   StudioRun *run;
-  gint64 first, last; /* steps of the window's first and last message */
-  gint64 begin, end;  /* and when they arrived */
+  Moment first, last;
   gboolean counts;
 } Count;
+
+/* What was measured while the window was shown, or hidden. */
+typedef struct
+{
+  double rate;   /* steps a second */
+  double worker; /* processor seconds of a step */
+  double studio; /* processor seconds a second */
+} Figures;
+
+static double
+studio_seconds (void)
+{
+  struct rusage r;
+
+  getrusage (RUSAGE_SELF, &r);
+  return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+}
+
+static double
+worker_seconds (StudioRun *run)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%s/stat", studio_run_get_worker_pid (run)), *text = NULL;
+  const char *end;
+  unsigned long user = 0, system = 0;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL) || (end = strrchr (text, ')')) == NULL
+      || sscanf (end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+    return 0;
+  return (double)(user + system) / (double)sysconf (_SC_CLK_TCK);
+}
 
 static void
 points_cb (StudioRun *run, Count *count)
 {
   if (!count->counts)
     return;
-  count->last = studio_run_get_step (run);
-  count->end = g_get_monotonic_time ();
-  if (count->begin != 0)
-    return;
-  count->first = count->last;
-  count->begin = count->end;
+  count->last = (Moment){ studio_run_get_step (run), g_get_monotonic_time (), worker_seconds (run), studio_seconds () };
+  if (count->first.time == 0)
+    count->first = count->last;
 }
 
-/* Steps per second from message to message; what the change of the window costs is left out. */
-static double
+/* From message to message; what the change of the window costs is left out. */
+static Figures
 measure (Count *count, GtkWidget *window, gboolean is_shown, double seconds)
 {
   gtk_widget_set_visible (window, is_shown);
   bench_run_for (700);
-  count->begin = 0;
+  count->first = (Moment){ 0 };
   count->counts = TRUE;
   bench_run_for ((guint)(1000 * seconds));
   count->counts = FALSE;
-  return count->end > count->begin ? (double)(count->last - count->first) / ((double)(count->end - count->begin) / 1e6)
-                                   : 0;
+  const double steps = (double)(count->last.step - count->first.step);
+  const double time = (double)(count->last.time - count->first.time) / 1e6;
+  if (!(steps > 0 && time > 0) || !studio_run_is_live (count->run))
+    {
+      g_printerr ("no worker trains\n");
+      exit (1);
+    }
+  return (Figures){ steps / time, (count->last.worker - count->first.worker) / steps,
+                    (count->last.studio - count->first.studio) / time };
 }
 
 static int
@@ -53,14 +97,33 @@ compare_cb (const void *a, const void *b)
 }
 
 static void
-say_pairs (double *shown, double *hidden, double *cost, int n)
+say (const char *what, double *percent, int n)
 {
-  qsort (shown, n, sizeof *shown, compare_cb);
-  qsort (hidden, n, sizeof *hidden, compare_cb);
-  qsort (cost, n, sizeof *cost, compare_cb);
-  g_print (
-      "steps a second: %.1f watched, %.1f not; watching takes %.2f %% (median of %d pairs; quartiles %.2f, %.2f)\n",
-      shown[n / 2], hidden[n / 2], cost[n / 2], n, cost[n / 4], cost[n * 3 / 4]);
+  qsort (percent, n, sizeof *percent, compare_cb);
+  g_print ("%-52s %6.2f %% median, quartiles %.2f and %.2f, of %d pairs\n", what, percent[n / 2], percent[n / 4],
+           percent[n * 3 / 4], n);
+}
+
+static void
+measure_pairs (Count *count, GtkWidget *window, int n, double seconds)
+{
+  double rate[MOST_PAIRS], worker[MOST_PAIRS], studio[MOST_PAIRS];
+
+  for (int i = 0; i < n; i++)
+    {
+      /* Either comes first in every other pair. */
+      const gboolean begins = i % 2 == 0;
+      const Figures first = measure (count, window, begins, seconds), last = measure (count, window, !begins, seconds);
+      const Figures shown = begins ? first : last, hidden = begins ? last : first;
+
+      g_print ("  %.1f steps a second watched, %.1f not\n", shown.rate, hidden.rate);
+      rate[i] = 100 * (1 - shown.rate / hidden.rate);
+      worker[i] = 100 * (shown.worker / hidden.worker - 1);
+      studio[i] = 100 * (shown.studio - hidden.studio) / PROCESSORS;
+    }
+  say ("fewer steps a second", rate, n);
+  say ("more processor time of the worker for a step", worker, n);
+  say ("more processor time of Studio, of two processors", studio, n);
 }
 
 /* ---- single steps -------------------------------------------------------------- */
@@ -147,7 +210,6 @@ main (int argc, char **argv)
   GtkWidget *window = GTK_WIDGET (bench_window_open (argc, argv));
   const int n = argc > 2 ? CLAMP (atoi (argv[2]), 1, MOST_PAIRS) : 9;
   const double seconds = argc > 3 ? CLAMP (g_ascii_strtod (argv[3], NULL), 0.5, 600) : 4;
-  double shown[MOST_PAIRS], hidden[MOST_PAIRS], cost[MOST_PAIRS];
   StudioRun *run;
   Count count = { 0 };
 
@@ -156,22 +218,7 @@ main (int argc, char **argv)
   count.run = run = start (STUDIO_WINDOW (window));
   g_signal_connect (run, "points", G_CALLBACK (points_cb), &count);
   bench_run_for (5000);
-  for (int i = 0; i < n; i++)
-    {
-      /* Either comes first in every other pair. */
-      const gboolean begins = i % 2 == 0;
-      const double first = measure (&count, window, begins, seconds), last = measure (&count, window, !begins, seconds);
-
-      shown[i] = begins ? first : last;
-      hidden[i] = begins ? last : first;
-      cost[i] = 100 * (1 - shown[i] / hidden[i]);
-      if (!studio_run_is_live (run) || !(hidden[i] > 0) || !(shown[i] > 0))
-        {
-          g_printerr ("no worker trains: the graph must train for longer than this takes\n");
-          return 1;
-        }
-    }
-  say_pairs (shown, hidden, cost, n);
+  measure_pairs (&count, window, n, seconds);
   gtk_widget_set_visible (window, TRUE);
   bench_run_for (700);
   measure_steps (window, run);
