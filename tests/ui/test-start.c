@@ -6,6 +6,7 @@
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/start/studio-new-dialog.h"
+#include "ui/start/studio-task-thumbnail.h"
 #include "ui/start/studio-weights-dialog.h"
 #include "ui/start/studio-files.h"
 #include "ui/shell/studio-toasts.h"
@@ -292,6 +293,48 @@ test_recent (void)
     }
   g_list_free_full (recent, (GDestroyNotify)gtk_recent_info_unref);
   g_assert_true (found);
+}
+
+#define LEARNS                                                                                                         \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"200\"/>"  \
+  "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
+  "<wire from=\"data.x\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/>"                                     \
+  "<wire from=\"data.y\" to=\"loss.target\"/>"                                                                         \
+  "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.03\" batch_size=\"32\" epochs=\"5\" seed=\"3\"/></graph>"
+
+/* The picture of a task plays from the untrained net to the trained one; where animations are off, the last one stays.
+ */
+static void
+test_moving (void)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (LEARNS, strlen (LEARNS), "test", faults, NULL);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+
+  for (int moves = 0; moves < 2; moves++)
+    {
+      GtkWidget *window = gtk_window_new ();
+      GtkPicture *picture = GTK_PICTURE (gtk_picture_new ());
+      guint at, first = G_MAXUINT;
+
+      g_object_set (gtk_settings_get_default (), "gtk-enable-animations", moves, NULL);
+      gtk_window_set_child (GTK_WINDOW (window), GTK_WIDGET (picture));
+      gtk_window_present (GTK_WINDOW (window));
+      WAIT_FOR (gtk_widget_get_mapped (GTK_WIDGET (picture)));
+      studio_task_thumbnail_show (picture, graph, net, 200, 112, FALSE);
+      WAIT_FOR (studio_task_thumbnail_n_frames (picture, &first) > 0);
+      const guint last = studio_task_thumbnail_n_frames (picture, &at) - 1;
+      g_assert_cmpuint (last, >, 5);
+      g_assert_cmpuint (first, ==, moves ? 0 : last);
+      g_autoptr (GdkPaintable) before = g_object_ref (gtk_picture_get_paintable (picture));
+      WAIT_FOR ((studio_task_thumbnail_n_frames (picture, &at), at == last));
+      g_assert_true ((before != gtk_picture_get_paintable (picture)) == moves);
+      studio_task_thumbnail_play (picture);
+      studio_task_thumbnail_n_frames (picture, &at);
+      g_assert_cmpuint (at, ==, moves ? 0 : last);
+      gtk_window_destroy (GTK_WINDOW (window));
+    }
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
 }
 
 /* A table that is dropped becomes a graph without a fault. */
@@ -675,6 +718,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/start/filters", test_filters);
   g_test_add_func ("/start/kinds-of-files", test_kinds_of_files);
   g_test_add_func ("/start/recent", test_recent);
+  g_test_add_func ("/start/moving", test_moving);
   g_test_add_func ("/start/refused", test_refused);
   g_test_add_func ("/start/list", test_list);
   g_test_add_func ("/start/toasts", test_toasts);

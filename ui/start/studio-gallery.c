@@ -127,6 +127,13 @@ append_section (StudioGallery *self, const char *title)
   return flow;
 }
 
+/* The pointer or the focus has come. */
+static void
+enter_cb (Entry *entry)
+{
+  studio_task_thumbnail_play (GTK_PICTURE (entry->picture));
+}
+
 static void
 append_card (StudioGallery *self, GtkWidget *flow, const char *title, const char *tip, const char *action,
              const char *target, Entry *entry)
@@ -149,20 +156,32 @@ append_card (StudioGallery *self, GtkWidget *flow, const char *title, const char
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
   gtk_actionable_set_action_target (GTK_ACTIONABLE (button), "s", target);
   gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
+  GtkEventController *motion = gtk_event_controller_motion_new (), *focus = gtk_event_controller_focus_new ();
+  g_signal_connect_swapped (motion, "enter", G_CALLBACK (enter_cb), entry);
+  g_signal_connect_swapped (focus, "enter", G_CALLBACK (enter_cb), entry);
+  gtk_widget_add_controller (button, motion);
+  gtk_widget_add_controller (button, focus);
   gtk_flow_box_insert (GTK_FLOW_BOX (flow), button, -1);
   gtk_widget_set_focusable (gtk_widget_get_parent (button), FALSE);
   g_ptr_array_add (self->entries, entry);
 }
 
-/* The first sentence of a graph's description. (transfer full) */
+/* The first sentence of a graph's description, without marks of emphasis. (transfer full) */
 static char *
 first_sentence (const LoomGraph *graph)
 {
   LoomElement *doc = loom_element_find (loom_graph_root (graph), LOOM_TAG_DOC);
   const char *text = doc != NULL && loom_element_text (doc) != NULL ? loom_element_text (doc) : "";
-  const char *end = strstr (text, ". ");
+  gsize length = 0;
 
-  return end != NULL ? g_strndup (text, (gsize)(end - text) + 1) : g_strdup (text);
+  while (text[length] != '\0' && !(text[length] == '.' && g_ascii_isspace (text[length + 1])))
+    length++;
+  char *sentence = g_strndup (text, length + (text[length] == '.' ? 1 : 0)), *to = sentence;
+  for (const char *from = sentence; *from != '\0'; from++)
+    if (*from != '*' && *from != '`')
+      *to++ = *from == '\n' ? ' ' : *from;
+  *to = '\0';
+  return sentence;
 }
 
 /* What one goes to an example for. */

@@ -1,32 +1,251 @@
-/* Draws a task's samples once they are read. */
+/* Draws a task's samples once they are read, and the answers once the net is trained.
+ *
+ * One thread trains all pictures, one after another, and only graphs with few parameters, so that the page needs a
+ * second of processor time in all. A frame is drawn when it is shown first. */
 #include "ui/start/studio-task-thumbnail.h"
 
+#include <string.h>
+#include <sys/resource.h>
+
+#include "engine/train/loom-rehearsal.h"
 #include "ui/scene/studio-figure.h"
 #include "ui/task/studio-task-picture.h"
 
+#define FRAMES  20
+#define SECONDS 2.0 /* of processor time, at most, for one loop */
+#define PERIOD  120 /* milliseconds of a frame */
+#define GRID    32
+#define KEY     "gradloom-loop"
+
+/* The answers after some steps. */
 typedef struct
 {
-  LoomGraph *alone; /* of the data set */
-  StudioTaskQuery query;
+  LoomAnswerKind kind;
+  gint64 shape[3], step, epoch;
+  float *value;
+  GdkTexture *texture; /* NULL: not drawn yet */
+} Frame;
+
+/* Belongs to its GtkPicture. */
+typedef struct
+{
+  GtkPicture *shown;          /* not owned */
+  StudioTaskPicture *picture; /* with the samples */
   int width, height;
   gboolean dark;
-} Reading;
+  GPtrArray *frames; /* Frame; empty: not trained yet */
+  guint at, timer;
+  GCancellable *gone;
+} Loop;
+
+/* What the threads work on. */
+typedef struct
+{
+  LoomGraph *graph, *alone; /* alone: of the data set */
+  StudioTaskQuery query;
+  LoomTensor *inputs; /* NULL: samples are to be read */
+  GPtrArray *frames;
+  GCancellable *gone;
+} Work;
 
 static void
-reading_free (gpointer data)
+frame_free (gpointer data)
 {
-  Reading *reading = data;
+  Frame *frame = data;
 
-  g_clear_pointer (&reading->alone, loom_graph_unref);
-  g_free (reading);
+  g_clear_object (&frame->texture);
+  g_free (frame->value);
+  g_free (frame);
 }
+
+static void
+loop_free (gpointer data)
+{
+  Loop *loop = data;
+
+  g_cancellable_cancel (loop->gone);
+  g_object_unref (loop->gone);
+  g_clear_handle_id (&loop->timer, g_source_remove);
+  g_ptr_array_unref (loop->frames);
+  studio_task_picture_free (loop->picture);
+  g_free (loop);
+}
+
+static void
+work_free (gpointer data)
+{
+  Work *work = data;
+
+  g_clear_pointer (&work->graph, loom_graph_unref);
+  g_clear_pointer (&work->alone, loom_graph_unref);
+  g_clear_pointer (&work->inputs, loom_tensor_unref);
+  g_clear_pointer (&work->frames, g_ptr_array_unref);
+  g_object_unref (work->gone);
+  g_free (work);
+}
+
+/* ---- drawing ------------------------------------------------------------------ */
+
+/* The whole picture, as large as it fits, in the middle. */
+static GdkTexture *
+draw (const Loop *loop)
+{
+  const StudioTaskStyle style = { .dark = loop->dark, .scale = 1 };
+  const double width = loop->width, height = studio_task_picture_height (loop->picture, width, style.scale);
+  const double by = MIN (1, loop->height / MAX (height, 1));
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, loop->width, loop->height);
+  cairo_t *cr = cairo_create (surface);
+  GdkTexture *texture;
+
+  cairo_translate (cr, (width - by * width) / 2, (loop->height - by * height) / 2);
+  cairo_scale (cr, by, by);
+  studio_task_picture_draw (loop->picture, cr, gtk_widget_get_pango_context (GTK_WIDGET (loop->shown)), &style, width,
+                            height);
+  cairo_destroy (cr);
+  cairo_surface_flush (surface);
+  g_autoptr (GBytes) bytes = g_bytes_new (cairo_image_surface_get_data (surface),
+                                          (gsize)cairo_image_surface_get_stride (surface) * (gsize)loop->height);
+  texture = gdk_memory_texture_new (loop->width, loop->height, GDK_MEMORY_DEFAULT, bytes,
+                                    (gsize)cairo_image_surface_get_stride (surface));
+  cairo_surface_destroy (surface);
+  return texture;
+}
+
+static void
+show_frame (Loop *loop, guint at)
+{
+  Frame *frame = loop->frames->pdata[at];
+
+  loop->at = at;
+  if (frame->texture == NULL)
+    {
+      studio_task_picture_take (loop->picture, frame->kind, frame->shape, frame->value,
+                                (gsize)(frame->shape[0] * frame->shape[1] * frame->shape[2]), frame->step,
+                                frame->epoch);
+      frame->texture = draw (loop);
+      g_clear_pointer (&frame->value, g_free);
+    }
+  gtk_picture_set_paintable (loop->shown, GDK_PAINTABLE (frame->texture));
+}
+
+static gboolean
+play_cb (gpointer data)
+{
+  Loop *loop = data;
+
+  if (gtk_widget_get_mapped (GTK_WIDGET (loop->shown)))
+    show_frame (loop, loop->at + 1);
+  if (loop->at + 1 < loop->frames->len && gtk_widget_get_mapped (GTK_WIDGET (loop->shown)))
+    return G_SOURCE_CONTINUE;
+  loop->timer = 0;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+play (Loop *loop)
+{
+  gboolean moves = TRUE;
+
+  if (loop->frames->len == 0 || loop->timer != 0)
+    return;
+  g_object_get (gtk_widget_get_settings (GTK_WIDGET (loop->shown)), "gtk-enable-animations", &moves, NULL);
+  if (!moves || loop->frames->len == 1)
+    {
+      show_frame (loop, loop->frames->len - 1);
+      return;
+    }
+  show_frame (loop, 0);
+  loop->timer = g_timeout_add (PERIOD, play_cb, loop);
+}
+
+/* ---- training ----------------------------------------------------------------- */
+
+static gboolean
+frame_cb (const GPtrArray *answers, gint64 step, gint64 epoch, gpointer data)
+{
+  Work *work = data;
+  const LoomAnswer *first = answers->pdata[0];
+  const gsize each = (gsize)(first->n_positions * first->n_classes);
+  Frame *frame = g_new0 (Frame, 1);
+
+  frame->kind = first->kind;
+  frame->shape[0] = answers->len;
+  frame->shape[1] = first->n_positions;
+  frame->shape[2] = first->n_classes;
+  frame->step = step;
+  frame->epoch = epoch;
+  frame->value = g_new (float, answers->len *each);
+  for (guint i = 0; i < answers->len; i++)
+    for (gsize k = 0; k < each; k++)
+      frame->value[i * each + k] = (float)((LoomAnswer *)answers->pdata[i])->value[k];
+  g_ptr_array_add (work->frames, frame);
+  return !g_cancellable_is_cancelled (work->gone);
+}
+
+static void
+train (gpointer data, gpointer user_data)
+{
+  g_autoptr (GTask) task = data;
+  Work *work = g_task_get_task_data (task);
+
+  /* Of this thread alone. */
+  setpriority (PRIO_PROCESS, 0, 10);
+  if (!g_cancellable_is_cancelled (work->gone))
+    loom_rehearsal_run (work->graph, work->inputs, FRAMES, SECONDS, frame_cb, work, NULL);
+  g_task_return_boolean (task, TRUE);
+}
+
+/* A graph that cannot be trained here keeps the picture of its samples. */
+static void
+trained_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GtkPicture) shown = data;
+  Work *work = g_task_get_task_data (G_TASK (result));
+  Loop *loop = g_object_get_data (G_OBJECT (shown), KEY);
+
+  if (g_cancellable_is_cancelled (work->gone) || loop == NULL || loop->gone != work->gone || work->frames->len == 0)
+    return;
+  g_ptr_array_unref (loop->frames);
+  loop->frames = g_steal_pointer (&work->frames);
+  play (loop);
+}
+
+static void
+begin_training (Loop *loop, Work *read)
+{
+  static GThreadPool *pool; /* lives as long as the program */
+  gint64 shape[LOOM_SHAPE_MAX_RANK];
+  int rank;
+  gsize n;
+  g_autofree float *x = studio_task_picture_inputs (loop->picture, shape, &rank, &n);
+  Work *work = g_new0 (Work, 1);
+  GTask *task = g_task_new (NULL, NULL, trained_cb, g_object_ref (loop->shown));
+
+  work->graph = loom_graph_ref (read->graph);
+  work->gone = g_object_ref (loop->gone);
+  work->frames = g_ptr_array_new_with_free_func (frame_free);
+  work->inputs = loom_tensor_new (LOOM_F32, rank, shape, NULL);
+  g_task_set_task_data (task, work, work_free);
+  if (work->inputs == NULL)
+    {
+      g_task_return_boolean (task, FALSE);
+      g_object_unref (task);
+      return;
+    }
+  memcpy (work->inputs->data, x, n * sizeof *x);
+  if (pool == NULL)
+    pool = g_thread_pool_new (train, NULL, 1, TRUE, NULL);
+  g_thread_pool_push (pool, task, NULL);
+}
+
+/* ---- samples ------------------------------------------------------------------ */
 
 static void
 read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-  const Reading *reading = data;
+  const Work *work = data;
   GError *error = NULL;
-  StudioTaskData *samples = studio_task_data_read (reading->alone, &reading->query, &error);
+  StudioTaskData *samples = studio_task_data_read (work->alone, &work->query, &error);
 
   if (samples != NULL)
     g_task_return_pointer (task, samples, (GDestroyNotify)studio_task_data_free);
@@ -34,44 +253,23 @@ read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
     g_task_return_error (task, error);
 }
 
-/* The whole picture, as large as it fits, in the middle. */
-static GdkTexture *
-draw (const StudioTaskPicture *picture, PangoContext *context, const Reading *reading)
-{
-  const StudioTaskStyle style = { .dark = reading->dark, .scale = 1 };
-  const double width = reading->width, height = studio_task_picture_height (picture, width, style.scale);
-  const double by = MIN (1, reading->height / MAX (height, 1));
-  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, reading->width, reading->height);
-  cairo_t *cr = cairo_create (surface);
-  GdkTexture *texture;
-
-  cairo_translate (cr, (width - by * width) / 2, (reading->height - by * height) / 2);
-  cairo_scale (cr, by, by);
-  studio_task_picture_draw (picture, cr, context, &style, width, height);
-  cairo_destroy (cr);
-  cairo_surface_flush (surface);
-  g_autoptr (GBytes) bytes = g_bytes_new (cairo_image_surface_get_data (surface),
-                                          (gsize)cairo_image_surface_get_stride (surface) * (gsize)reading->height);
-  texture = gdk_memory_texture_new (reading->width, reading->height, GDK_MEMORY_DEFAULT, bytes,
-                                    (gsize)cairo_image_surface_get_stride (surface));
-  cairo_surface_destroy (surface);
-  return texture;
-}
-
 static void
 read_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (GtkPicture) shown = data;
+  Work *work = g_task_get_task_data (G_TASK (result));
   StudioTaskData *samples = g_task_propagate_pointer (G_TASK (result), NULL);
-  g_autoptr (StudioTaskPicture) picture = NULL;
-  g_autoptr (GdkTexture) texture = NULL;
+  Loop *loop = g_object_get_data (G_OBJECT (shown), KEY);
 
-  if (samples == NULL)
-    return;
-  picture = studio_task_picture_new ();
-  studio_task_picture_set_data (picture, samples);
-  texture = draw (picture, gtk_widget_get_pango_context (GTK_WIDGET (shown)), g_task_get_task_data (G_TASK (result)));
+  if (samples == NULL || loop == NULL || loop->gone != work->gone)
+    {
+      studio_task_data_free (samples);
+      return;
+    }
+  studio_task_picture_set_data (loop->picture, samples);
+  g_autoptr (GdkTexture) texture = draw (loop);
   gtk_picture_set_paintable (shown, GDK_PAINTABLE (texture));
+  begin_training (loop, work);
 }
 
 void
@@ -82,28 +280,47 @@ studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, const L
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
   g_autoptr (LoomTaskView) view = loom_task_view_new (net, spec);
   g_autoptr (GTask) task = NULL;
-  Reading *reading;
   LoomElement *node;
 
   if (view->kind == LOOM_TASK_VIEW_NONE || !studio_task_kind_opens (view->kind))
     return;
   node = loom_graph_by_serial (graph, loom_net_node (net, view->data)->serial);
-  if (node == NULL)
+  LoomGraph *alone = node != NULL ? studio_figure_sample_graph (node, graph) : NULL;
+  if (alone == NULL)
     return;
-  reading = g_new0 (Reading, 1);
-  *reading
-      = (Reading){ studio_figure_sample_graph (node, graph),
-                   { .kind = view->kind, .x = view->x, .y = view->y, .classes = view->classes, .split = LOOM_N_SPLITS },
-                   width,
-                   height,
-                   dark };
-  reading->query.n = studio_task_kind_samples (view->kind, &reading->query.spread);
-  if (reading->alone == NULL)
-    {
-      reading_free (reading);
-      return;
-    }
+  Loop *loop = g_new0 (Loop, 1);
+  *loop = (Loop){ picture, studio_task_picture_new (), width, height, dark };
+  loop->picture->grid = GRID;
+  loop->frames = g_ptr_array_new_with_free_func (frame_free);
+  loop->gone = g_cancellable_new ();
+  Work *work = g_new0 (Work, 1);
+  work->graph = loom_graph_copy (graph);
+  work->alone = alone;
+  work->gone = g_object_ref (loop->gone);
+  work->query = (StudioTaskQuery){
+    .kind = view->kind, .x = view->x, .y = view->y, .classes = view->classes, .split = LOOM_N_SPLITS
+  };
+  work->query.n = studio_task_kind_samples (view->kind, &work->query.spread);
+  g_object_set_data_full (G_OBJECT (picture), KEY, loop, loop_free);
   task = g_task_new (NULL, NULL, read_cb, g_object_ref (picture));
-  g_task_set_task_data (task, reading, reading_free);
+  g_task_set_task_data (task, work, work_free);
   g_task_run_in_thread (task, read_thread);
+}
+
+void
+studio_task_thumbnail_play (GtkPicture *picture)
+{
+  Loop *loop = g_object_get_data (G_OBJECT (picture), KEY);
+
+  if (loop != NULL)
+    play (loop);
+}
+
+guint
+studio_task_thumbnail_n_frames (GtkPicture *picture, guint *at)
+{
+  const Loop *loop = g_object_get_data (G_OBJECT (picture), KEY);
+
+  *at = loop != NULL ? loop->at : 0;
+  return loop != NULL ? loop->frames->len : 0;
 }

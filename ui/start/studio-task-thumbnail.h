@@ -1,4 +1,5 @@
-/* A small picture of what a graph learns from: its samples, as the task view shows them. */
+/* A small picture of what a graph learns: its samples, as the task view shows them, with the answers of the net, which
+ * is trained for it in a thread. The picture moves from the untrained net to the trained one. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -8,8 +9,12 @@
 G_BEGIN_DECLS
 
 /* Reads the samples in a thread and shows them in the picture, which stays as it is where the task has no picture or
- * its data cannot be read. Pixels. */
+ * its data cannot be read; then trains and plays once. Pixels. */
 void studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, const LoomNet *net, int width, int height,
                                  gboolean dark);
+/* Plays it again, if it has been trained. Where animations are off the last picture stays. */
+void studio_task_thumbnail_play (GtkPicture *picture);
+/* The number of pictures of the loop, and which one is shown; 0: not trained. For tests. */
+guint studio_task_thumbnail_n_frames (GtkPicture *picture, guint *at);
 
 G_END_DECLS
