@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const ExportTarget export_pytorch = { .name = "pytorch", .summary = "a Python module" };
-
 static const ExportTarget *const targets[]
     = { &export_onnx, &export_svg, &export_pdf, &export_png, &export_dot, &export_pytorch };
 
@@ -193,7 +191,7 @@ run (const Command *command, int argc, char **argv)
 
 const Command command_export = {
   .name = "export",
-  .arguments = "GRAPH|RUN --to onnx|svg|pdf|png|dot [-o FILE]",
+  .arguments = "GRAPH|RUN --to onnx|pytorch|svg|pdf|png|dot [-o FILE]",
   .summary = "write a graph for other programs",
   .details
   = "--to onnx writes the part of the graph that prediction needs, in evaluation mode, with operator set 17. Inputs\n"
@@ -201,7 +199,10 @@ const Command command_export = {
     "prediction that its loss reads. Sizes that are letters in the graph stay dynamic. Nodes that ONNX cannot\n"
     "express are listed, and nothing is written. The model of a run reads the same samples as predict, fills gaps,\n"
     "normalises them, and outputs probabilities in addition to logits; names of classes, columns and tokens are\n"
-    "metadata. --raw leaves all this out. --to svg, pdf and png draw the graph as on Studio's canvas; --to dot\n"
+    "metadata. --raw leaves all this out.\n\n"
+    "--to pytorch writes a Python file that makes the same model, loads the same weights, and trains it: modules are\n"
+    "classes, and <train> is its loop. The samples of the data set go to FILE.samples.safetensors next to it. --to "
+    "svg, pdf and png draw the graph as on Studio's canvas; --to dot\n"
     "writes it for graphviz.\n\n"
     "  gradloom export run1 --to onnx -o lenet.onnx\n"
     "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1\n"

@@ -32,7 +32,7 @@ typedef struct
   int (*run) (ExportJob *job); /* returns the exit status; NULL: the target is refused */
 } ExportTarget;
 
-extern const ExportTarget export_dot, export_onnx, export_pdf, export_png, export_svg;
+extern const ExportTarget export_dot, export_onnx, export_pdf, export_png, export_pytorch, export_svg;
 
 /* "dir/model.xml" → "model.SUFFIX" in the current folder; for a run, the name of its folder. */
 char *export_default_file (const ExportJob *job, const char *suffix);

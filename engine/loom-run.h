@@ -18,6 +18,7 @@
 #include "engine/plan/loom-plan.h"
 #include "engine/program/loom-partition.h"
 #include "engine/program/loom-pipeline.h"
+#include "engine/pytorch/loom-pytorch.h"
 #include "engine/recipe/loom-schema.h"
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-forecast.h"

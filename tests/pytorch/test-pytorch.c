@@ -1,0 +1,168 @@
+/* Graphs as files for PyTorch: which line is about which node, what becomes an argument of a class, what is refused,
+ * and that a text of a graph stays a comment or a literal. Whether Python computes the same,
+ * tests/reference/pytorch_export.py says. */
+#include "engine/pytorch/pytorch-private.h"
+#include "tests/graph/graph-test.h"
+#include "tests/test-program.h"
+
+#include <string.h>
+
+static LoomPytorch *
+write_text (LoomGraph *graph)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomPytorch *self = loom_pytorch_new (graph, "samples.safetensors", faults);
+  g_autofree char *text = faults_as_text (faults);
+
+  g_assert_cmpstr (text, ==, "");
+  g_assert_nonnull (self);
+  return self;
+}
+
+/* The serials of the lines that have this text. */
+static void
+assert_line (const LoomPytorch *self, const char *text, guint64 serial)
+{
+  g_auto (GStrv) lines = g_strsplit (loom_pytorch_text (self), "\n", -1);
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < loom_pytorch_n_lines (self); i++)
+    if (strcmp (lines[i] + strspn (lines[i], " "), text) == 0)
+      {
+        found = TRUE;
+        g_assert_cmpuint (loom_pytorch_line_serial (self, i), ==, serial);
+      }
+  g_assert_true (found);
+}
+
+static guint64
+serial_of (const LoomGraph *graph, const char *path)
+{
+  return loom_element_serial (loom_graph_find_path (graph, path, NULL));
+}
+
+static const char *const blocks
+    = "<graph xmlns='urn:gradloom:graph' version='1' name='blocks'>"
+      "<module name='block'><arg name='width' type='int' default='8'/><node id='x' op='module_input'/>"
+      "<node id='fc' op='linear' out_features='{width}'/><node id='act' op='relu'/><node id='y' op='module_output'/>"
+      "<wire from='x' to='fc'/><wire from='fc' to='act'/><wire from='act' to='y'/></module>"
+      "<node id='data' op='dataset' source='spirals'/><node id='wide' module='block' width='16'/>"
+      "<node id='body' module='block' width='16' repeat='3'/><node id='head' op='linear' out_features='2'/>"
+      "<node id='loss' op='cross_entropy'/><wire from='data.x' to='wide'/><wire from='wide' to='body'/>"
+      "<wire from='body' to='head'/><wire from='head' to='loss.input'/><wire from='data.y' to='loss.target'/>"
+      "<train loss='loss' optimizer='adam' lr='0.01' batch_size='50' epochs='2'/></graph>";
+
+static void
+test_lines (void)
+{
+  g_autoptr (LoomGraph) graph = graph_from_text (blocks, NULL);
+  g_autoptr (LoomPytorch) self = write_text (graph);
+  guint newlines = 0;
+
+  for (const char *c = loom_pytorch_text (self); *c != 0; c++)
+    newlines += *c == '\n';
+  g_assert_cmpuint (newlines, ==, loom_pytorch_n_lines (self));
+  assert_line (self, "self.head = nn.Linear(16, 2)", serial_of (graph, "head"));
+  assert_line (self, "head = self.head(body)", serial_of (graph, "head"));
+  assert_line (self, "for layer in self.body:", serial_of (graph, "body"));
+  assert_line (self, "act = self.act(fc)", serial_of (graph, "wide.act"));
+  assert_line (self, "optimizer.step()",
+               loom_element_serial (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN)));
+}
+
+/* What differs between the uses of a module is an argument of its one class; what does not is a number in it. */
+static void
+test_classes (void)
+{
+  g_autoptr (LoomGraph) graph = graph_from_text (blocks, NULL);
+  g_autoptr (LoomPytorch) self = write_text (graph);
+  const char *text = loom_pytorch_text (self);
+
+  g_assert_nonnull (strstr (text, "def __init__(self, fc_in_features):"));
+  g_assert_nonnull (strstr (text, "self.fc = nn.Linear(fc_in_features, 16)"));
+  g_assert_nonnull (strstr (text, "self.wide = Block(fc_in_features=2)"));
+  g_assert_nonnull (strstr (text, "self.body = nn.ModuleList(Block(fc_in_features=16) for _ in range(3))"));
+  g_assert_null (strstr (text, "Block2"));
+}
+
+static void
+test_refuses (void)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph
+      = graph_from_text ("<graph xmlns='urn:gradloom:graph' version='1' name='g'>"
+                         "<node id='x' op='input' shape='4,3'/><node id='i' op='input' shape='2,1' dtype='i64'/>"
+                         "<node id='pick' op='gather_nd'/><wire from='x' to='pick.input'/>"
+                         "<wire from='i' to='pick.indices'/></graph>",
+                         NULL);
+
+  g_assert_null (loom_pytorch_new (graph, "samples", faults));
+  g_assert_cmpuint (loom_faults_length (faults), ==, 1);
+  g_assert_cmpstr (loom_faults_get (faults, 0)->message, ==,
+                   "“pick” cannot be written for PyTorch: PyTorch has no such function.");
+  g_assert_cmpstr (loom_faults_get (faults, 0)->node, ==, "pick");
+}
+
+static void
+test_literals (void)
+{
+  static const char *const quoted[][2] = { { "plain", "\"plain\"" },
+                                           { "a\"b\\", "\"a\\\"b\\\\\"" },
+                                           { "\n\t", "\"\\U0000000a\\U00000009\"" },
+                                           { "é", "\"\\U000000e9\"" },
+                                           { "\xff", "\"\\xff\"" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (quoted); i++)
+    {
+      g_autofree char *text = loom_pytorch_quote (quoted[i][0]);
+      g_assert_cmpstr (text, ==, quoted[i][1]);
+    }
+  g_autofree char *comment = loom_pytorch_comment ("a\nimport os\r\f\v\xe2\x80\xa8"
+                                                   "b");
+  g_assert_cmpstr (comment, ==, "a import os    b");
+}
+
+static void
+test_formulas (void)
+{
+  static const struct
+  {
+    const char *text, *python; /* NULL: refused */
+  } cases[] = {
+    { "x * sigmoid(b * x)", "x * torch.sigmoid(b * x)" },
+    { "-x**2 // 3 % 2", "-x ** 2 // 3 % 2" },
+    { "a - (b - c)", NULL },
+    { "x - (b - x)", "x - (b - x)" },
+    { "(x + b) * x", "(x + b) * x" },
+    { "x if x > 0 and not b < 1 else 0.5", "torch.where(torch.as_tensor(torch.logical_and(torch.as_tensor((x > 0)), "
+                                           "torch.as_tensor(torch.logical_not(torch.as_tensor((b < 1)))))), x, 0.5)" },
+    { "max(x, b, 0)", "torch.maximum(torch.maximum(x, b), torch.tensor(0))" },
+    { "(x > 0) + 1", "((x > 0) * 1.0) + 1" },
+    { "exp(x", NULL },
+    { "__import__(x)", NULL },
+    { "x; import os", NULL },
+    { "x.b", NULL },
+  };
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+
+  g_hash_table_insert (names, (gpointer) "x", (gpointer) "x");
+  g_hash_table_insert (names, (gpointer) "b", (gpointer) "b");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *why = NULL, *python = loom_pytorch_formula (cases[i].text, names, &why);
+
+      g_assert_cmpstr (python, ==, cases[i].python);
+      g_assert_true ((python == NULL) == (why != NULL));
+    }
+}
+
+TEST_FILE (argc, argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/pytorch/lines", test_lines);
+  g_test_add_func ("/pytorch/classes", test_classes);
+  g_test_add_func ("/pytorch/refuses", test_refuses);
+  g_test_add_func ("/pytorch/literals", test_literals);
+  g_test_add_func ("/pytorch/formulas", test_formulas);
+  return g_test_run ();
+}
