@@ -19,15 +19,14 @@ find_target (const char *name)
   return NULL;
 }
 
-/* "onnx, dot or svg": the implemented targets. */
+/* "onnx, dot or svg": the targets. */
 static char *
 list_targets (void)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
   for (guint i = 0; i < G_N_ELEMENTS (targets); i++)
-    if (targets[i]->run != NULL)
-      g_ptr_array_add (names, (gpointer)targets[i]->name);
+    g_ptr_array_add (names, (gpointer)targets[i]->name);
   GString *s = g_string_new (NULL);
   for (guint i = 0; i < names->len; i++)
     g_string_append_printf (s, "%s%s", i == 0 ? "" : i + 1 == names->len ? " or " : ", ", (char *)names->pdata[i]);
@@ -159,9 +158,6 @@ run (const Command *command, int argc, char **argv)
         command_usage (command, "--to is missing. The targets are %s.", list);
       else if (target == NULL)
         command_usage (command, "--to takes %s, not “%s”.", list, to);
-      else if (target->run == NULL)
-        command_usage (command, "--to %s is not supported by Gradloom %s, whose targets are %s.", to, LOOM_VERSION,
-                       list);
       else if (find_stray (target, &job, sizes) != NULL)
         command_usage (command, "--%s cannot be combined with --to %s.", find_stray (target, &job, sizes), to);
       else if (wrong != NULL)

@@ -29,7 +29,7 @@ typedef struct
   gboolean needs_weights;      /* a run's newest weights are used if --weights is not given */
   gboolean draws;              /* supports --module, --dark and --transparent */
   gboolean streams;            /* supports -o - (standard output) */
-  int (*run) (ExportJob *job); /* returns the exit status; NULL: the target is refused */
+  int (*run) (ExportJob *job); /* returns the exit status */
 } ExportTarget;
 
 extern const ExportTarget export_dot, export_onnx, export_pdf, export_png, export_pytorch, export_svg;

@@ -85,7 +85,7 @@ test_words (void)
       g_assert_nonnull (strstr (help.out, commands[i]));
       cli_expect (2, commands[i], commands[i], "--no-such-option");
     }
-  cli_expect (2, "end in .py", "export", "x.xml", "--to", "pytorch", "-o", "x.txt");
+  cli_expect (2, "ends in .py", "export", "x.xml", "--to", "pytorch", "-o", "x.txt");
   cli_expect (2, "Did you mean “train”", "trian");
   cli_expect (2, "GRAPH is missing", "train");
   cli_expect (2, "one GRAPH", "check");
