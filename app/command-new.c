@@ -94,6 +94,21 @@ find_column (const LoomCsvGuess *guess, const char *name)
   return NULL;
 }
 
+/* The same for a field, such as city=Ulm. */
+static LoomCsvColumn *
+find_field (const LoomCsvGuess *guess, const char *name)
+{
+  LoomCsvColumn *column = find_column (guess, name);
+
+  for (const char *p = strpbrk (name, "=:"); column == NULL && p != NULL; p = strpbrk (p + 1, "=:"))
+    {
+      g_autofree char *before = g_strndup (name, (gsize)(p - name));
+
+      column = find_column (guess, before);
+    }
+  return column;
+}
+
 /* Assigns a role to the columns of a list, if there is one, and removes the role from all others. FALSE: a column does
  * not exist. */
 static gboolean
@@ -106,11 +121,12 @@ set_role (LoomCsvGuess *guess, const char *list, LoomCsvRole role)
       LoomCsvColumn *column = guess->columns->pdata[i];
 
       if (column->role == role)
-        column->role = role == LOOM_CSV_TARGET && column->is_number ? LOOM_CSV_FEATURE : LOOM_CSV_IGNORED;
+        column->role
+            = role == LOOM_CSV_TARGET && loom_csv_column_is_feature (column) ? LOOM_CSV_FEATURE : LOOM_CSV_IGNORED;
     }
   for (char **name = names; name != NULL && *name != NULL; name++)
     {
-      LoomCsvColumn *column = find_column (guess, g_strstrip (*name));
+      LoomCsvColumn *column = find_field (guess, g_strstrip (*name));
 
       if (column == NULL)
         return FALSE;
@@ -140,7 +156,7 @@ static void
 describe_table (const LoomCsvGuess *guess, char **given, char **options, GString *notes)
 {
   const gboolean is_class = g_strcmp0 (find_option (options, "target_type"), "float") != 0;
-  const LoomCsvColumn *target = find_column (guess, find_option (options, "target"));
+  const LoomCsvColumn *target = find_field (guess, find_option (options, "target"));
   g_autofree char *target_name = command_printable (find_option (options, "target"));
 
   g_string_append_printf (notes, "  target %s: %s\n", target_name,
@@ -152,8 +168,14 @@ describe_table (const LoomCsvGuess *guess, char **given, char **options, GString
     {
       const LoomCsvColumn *column = guess->columns->pdata[i];
       g_autofree char *name = command_printable (column->name);
+      g_autofree char *reading = column->role == LOOM_CSV_FEATURE || (column->role == LOOM_CSV_TARGET && !is_class)
+                                     ? loom_csv_column_reading (column)
+                                     : NULL;
 
-      if (column->role <= LOOM_CSV_TARGET && column->n_missing > 0 && find_option (given, "missing") == NULL)
+      if (reading != NULL && (column->role == LOOM_CSV_TARGET || find_option (given, "features") == NULL))
+        g_string_append_printf (notes, "  %s: %s\n", name, reading);
+      if (column->role <= LOOM_CSV_TARGET && column->n_missing > 0 && column->words == NULL
+          && find_option (given, "missing") == NULL)
         g_string_append_printf (
             notes, "  %s has %u gap%s: %s (missing=mean)\n", name, column->n_missing, column->n_missing == 1 ? "" : "s",
             column->role == LOOM_CSV_FEATURE ? "filled with the mean" : "rows without it are dropped");
@@ -197,7 +219,16 @@ complete_csv (char **given, const char *folder, LoomTemplateData *data, GString 
       (*error)->message = g_strchomp (g_strconcat (sentence, notes->str, NULL));
       return NULL;
     }
-  g_strv_builder_addv (builder, (const char **)given);
+  for (char **at = given; *at != NULL; at += 2)
+    {
+      const LoomCsvColumn *column = g_str_equal (*at, "target") ? find_column (guess, at[1]) : NULL;
+
+      /* A target whose numbers have another notation is a field. */
+      g_strv_builder_addv (
+          builder,
+          (const char *[]){ at[0], column != NULL && column->notation != NULL ? find_option (seen, "target") : at[1],
+                            NULL });
+    }
   for (char **at = seen; *at != NULL; at += 2)
     if (find_option (given, *at) == NULL)
       g_strv_builder_addv (builder, (const char *[]){ at[0], at[1], NULL });

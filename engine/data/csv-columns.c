@@ -13,9 +13,9 @@ loom_csv_columns_init (LoomCsvColumns *self)
 {
   self->names = g_ptr_array_new_with_free_func (g_free);
   self->places = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  self->features = g_array_new (FALSE, FALSE, sizeof (guint));
-  self->targets = g_array_new (FALSE, FALSE, sizeof (guint));
-  self->weights = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->features = loom_csv_fields_new ();
+  self->targets = loom_csv_fields_new ();
+  self->weights = loom_csv_fields_new ();
 }
 
 void
@@ -42,7 +42,19 @@ loom_csv_find_column (const LoomCsvColumns *self, const char *name)
   return (int)GPOINTER_TO_UINT (g_hash_table_lookup (self->places, name)) - 1;
 }
 
-/* Appends the columns of a list of names to out. */
+static int
+find_cb (gconstpointer data, const char *name)
+{
+  return loom_csv_find_column (data, name);
+}
+
+gboolean
+loom_csv_find_field (const LoomCsvColumns *self, const char *name, LoomCsvField *field)
+{
+  return loom_csv_field_parse (name, find_cb, self, field);
+}
+
+/* Appends the fields of a list of names to out. */
 static gboolean
 pick_columns (const LoomCsvColumns *self, const char *list, const char *path, GArray *out, GError **error)
 {
@@ -50,10 +62,9 @@ pick_columns (const LoomCsvColumns *self, const char *list, const char *path, GA
 
   for (char **name = wanted; *name != NULL; name++)
     {
-      int column = loom_csv_find_column (self, g_strstrip (*name));
-      guint index = (guint)column;
+      LoomCsvField field;
 
-      if (column < 0)
+      if (!loom_csv_find_field (self, g_strstrip (*name), &field))
         {
           g_autofree const char **candidates = g_new0 (const char *, self->names->len + 1);
           const char *nearest;
@@ -69,16 +80,16 @@ pick_columns (const LoomCsvColumns *self, const char *list, const char *path, GA
                          self->names->len > 1 ? "." : "; is the delimiter right?");
           return FALSE;
         }
-      g_array_append_val (out, index);
+      g_array_append_val (out, field);
     }
   return TRUE;
 }
 
 static gboolean
-is_among (const GArray *columns, guint column)
+is_among (const GArray *fields, guint column)
 {
-  for (guint k = 0; k < columns->len; k++)
-    if (g_array_index (columns, guint, k) == column)
+  for (guint k = 0; k < fields->len; k++)
+    if (g_array_index (fields, LoomCsvField, k).column == column)
       return TRUE;
   return FALSE;
 }
@@ -147,7 +158,11 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
     return pick_columns (columns, features, reader->path, columns->features, error);
   for (guint i = 0; i < columns->names->len; i++)
     if (!is_among (columns->targets, i) && !is_among (columns->weights, i))
-      g_array_append_val (columns->features, i);
+      {
+        const LoomCsvField field = { .name = g_strdup (columns->names->pdata[i]), .column = i };
+
+        g_array_append_val (columns->features, field);
+      }
   if (columns->features->len == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column except the target; check delimiter=\"%c\".",
@@ -158,10 +173,12 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
 }
 
 static gboolean
-parse_number (const LoomCsvReader *reader, const LoomCsvColumns *columns, guint column, float *value, GError **error)
+parse_number (const LoomCsvReader *reader, const LoomCsvColumns *columns, const LoomCsvField *field, float *value,
+              GError **error)
 {
+  const guint column = field->column;
   const char *text = g_ptr_array_index (reader->fields, column);
-  const gboolean is_missing = loom_csv_is_missing (text);
+  const gboolean is_missing = field->value == NULL && loom_csv_is_missing (text);
   double number;
 
   if (is_missing && columns->missing != LOOM_CSV_MISSING_REFUSE)
@@ -169,10 +186,11 @@ parse_number (const LoomCsvReader *reader, const LoomCsvColumns *columns, guint 
       *value = NAN;
       return TRUE;
     }
-  if (!loom_csv_read_number (text, columns->has_decimal_comma, &number))
+  if (!loom_csv_field_read (field, text, columns->has_decimal_comma, &number))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is not a number%s.",
-                   reader->path, reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is not %s%s.", reader->path,
+                   reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,
+                   field->notation != NULL ? "of the notation of its others" : "a number",
                    is_missing ? "; missing=\"mean\" fills such gaps, missing=\"drop\" drops the row" : "");
       return FALSE;
     }
@@ -194,7 +212,7 @@ loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColumns *colu
     {
       float value;
 
-      if (!parse_number (reader, columns, g_array_index (which, guint, i), &value, error))
+      if (!parse_number (reader, columns, &g_array_index (which, LoomCsvField, i), &value, error))
         return FALSE;
       g_array_append_val (out, value);
     }

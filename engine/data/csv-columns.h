@@ -1,6 +1,7 @@
 /* The columns of a CSV table by role: features, targets, sample weight. */
 #pragma once
 
+#include "engine/data/csv-field.h"
 #include "engine/data/csv-prepare.h"
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-dataset-private.h"
@@ -12,7 +13,7 @@ typedef struct
 {
   GPtrArray *names;                     /* of all columns */
   GHashTable *places;                   /* name → number of its first column, from 1 */
-  GArray *features, *targets, *weights; /* guint, indices of columns; at most one weight */
+  GArray *features, *targets, *weights; /* LoomCsvField; at most one weight */
   gboolean is_class;
   gboolean has_decimal_comma;
   gboolean row_is_read; /* the first line has data and has been read already */
@@ -29,7 +30,9 @@ gboolean loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatas
 void loom_csv_add_column (LoomCsvColumns *self, const char *name);
 /* -1 if the name is unknown. */
 int loom_csv_find_column (const LoomCsvColumns *self, const char *name);
-/* Appends a row's numbers in these columns: floats, NaN for a gap if gaps are allowed. */
+/* FALSE if there is no such field. */
+gboolean loom_csv_find_field (const LoomCsvColumns *self, const char *name, LoomCsvField *field);
+/* Appends a row's numbers of these fields: floats, NaN for a gap if gaps are allowed. */
 gboolean loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *which,
                                   GArray *out, GError **error);
 /* TRUE if a number from index `from` on is missing. */

@@ -27,7 +27,9 @@ static const LoomDatasetParam params[] = {
   { .name = "features",
     .type = LOOM_DATASET_STRING,
     .def = "",
-    .doc = "The columns of x, separated by commas (default: all columns except the target)." },
+    .doc = "The columns of x, separated by commas (default: all columns except the target). Of words, NAME=VALUE is 1 "
+           "in rows with this value, else 0. Numbers of another notation are NAME:grouped (1,234.5), NAME:percent "
+           "(12 %) and NAME:days (2024-01-31, as days since 1970)." },
   { .name = "weight",
     .type = LOOM_DATASET_STRING,
     .def = "",
@@ -118,7 +120,7 @@ init_reader (LoomCsvReader *self, const LoomDatasetClass *klass, const LoomDatas
 static const char *
 label_of (const LoomCsvReader *reader, const LoomCsvColumns *columns)
 {
-  return g_ptr_array_index (reader->fields, g_array_index (columns->targets, guint, 0));
+  return g_ptr_array_index (reader->fields, g_array_index (columns->targets, LoomCsvField, 0).column);
 }
 
 /* TRUE for a row without a class, and for a row with gaps if these are not filled. */
@@ -135,7 +137,7 @@ is_left_out (const LoomCsvReader *reader, const LoomCsvColumns *columns, const G
 static gboolean
 check_label (const LoomCsvReader *reader, const LoomCsvColumns *columns, const char *label, GError **error)
 {
-  const char *name = g_ptr_array_index (columns->names, g_array_index (columns->targets, guint, 0));
+  const char *name = g_ptr_array_index (columns->names, g_array_index (columns->targets, LoomCsvField, 0).column);
 
   if (!loom_csv_is_missing_label (label))
     return TRUE;
@@ -153,7 +155,8 @@ check_weight (const LoomCsvReader *reader, const LoomCsvColumns *columns, float 
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                "“%s” line %d, column “%s”: a weight must be a number from 0, not %g.", reader->path, reader->row_line,
-               (const char *)columns->names->pdata[g_array_index (columns->weights, guint, 0)], (double)weight);
+               (const char *)columns->names->pdata[g_array_index (columns->weights, LoomCsvField, 0).column],
+               (double)weight);
   return FALSE;
 }
 
@@ -366,7 +369,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   self->has_decimal_comma = columns.has_decimal_comma;
   self->feature_names = g_new0 (char *, columns.features->len + 1);
   for (guint i = 0; i < columns.features->len; i++)
-    self->feature_names[i] = g_strdup (columns.names->pdata[g_array_index (columns.features, guint, i)]);
+    self->feature_names[i] = g_strdup (g_array_index (columns.features, LoomCsvField, i).name);
   data[0] = inputs;
   data[1] = targets;
   data[2] = weights;
@@ -400,12 +403,14 @@ find_features (const LoomDataset *self, const LoomCsvReader *first, LoomCsvColum
     }
   for (char **name = self->feature_names; *name != NULL; name++)
     {
-      int column = loom_csv_find_column (columns, *name);
-      guint index = (guint)column;
+      LoomCsvField field;
 
-      if (column < 0 && missing == NULL)
-        missing = *name;
-      g_array_append_val (columns->features, index);
+      if (!loom_csv_find_field (columns, *name, &field))
+        {
+          missing = missing == NULL ? *name : missing;
+          field.name = g_strdup (*name);
+        }
+      g_array_append_val (columns->features, field);
     }
   *has_header = missing == NULL;
   if (missing == NULL)
@@ -414,7 +419,11 @@ find_features (const LoomDataset *self, const LoomCsvReader *first, LoomCsvColum
     {
       for (guint i = 0; i < columns->features->len; i++)
         {
-          g_array_index (columns->features, guint, i) = i;
+          LoomCsvField *field = &g_array_index (columns->features, LoomCsvField, i);
+
+          field->column = i;
+          field->notation = NULL;
+          g_clear_pointer (&field->value, g_free);
           g_free (columns->names->pdata[i]);
           columns->names->pdata[i] = g_strdup (self->feature_names[i]);
         }

@@ -1,5 +1,4 @@
-/* Guesses separator, header and roles of columns from the first rows of a CSV file, and formats the options of a data
- * set. */
+/* Guesses separator, header and roles of columns from the first rows of a CSV file. */
 #include "engine/data/loom-csv-guess.h"
 
 #include <math.h>
@@ -8,6 +7,8 @@
 #include <glib/gstdio.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/data/csv-field.h"
+#include "engine/data/csv-guess-private.h"
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-text-file.h"
 
@@ -15,8 +16,6 @@
 #define MOST_HEAD_BYTES (HEAD_BYTES * 64)
 #define ENOUGH_ROWS     100
 #define MOST_ROWS       5000
-/* A column with more distinct numbers than this has no classes. */
-#define MOST_NUMBERED 20
 
 const char *
 loom_csv_role_title (LoomCsvRole role)
@@ -72,6 +71,7 @@ column_free (gpointer data)
   g_free (column->name);
   g_free (column->example);
   g_free (column->odd);
+  g_clear_pointer (&column->words, g_ptr_array_unref);
   g_free (column);
 }
 
@@ -267,6 +267,7 @@ typedef struct
   const GArray *lines; /* int, of each row */
   guint first;         /* the first row of values */
   gboolean has_decimal_comma;
+  const LoomCsvNotation *notation; /* of the column that is read; NULL: plain numbers */
 } Table;
 
 /* Counts of one column. Integers that grow by one from 0 or 1 number the rows. */
@@ -293,7 +294,7 @@ count_cell (LoomCsvColumn *column, const Table *table, guint row, const char *te
     column->example = g_strdup (text);
   if (g_hash_table_size (counting->distinct) < LOOM_CSV_DISTINCT)
     g_hash_table_add (counting->distinct, (gpointer)text);
-  if (!loom_csv_read_number (text, table->has_decimal_comma, &value))
+  if (!loom_csv_field_read (&(LoomCsvField){ .notation = table->notation }, text, table->has_decimal_comma, &value))
     {
       if (column->n_odd++ == 0)
         {
@@ -313,8 +314,34 @@ count_cell (LoomCsvColumn *column, const Table *table, guint row, const char *te
   counting->squares += delta * (value - column->mean);
 }
 
+static int
+compare_words (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *)a, *(char *const *)b);
+}
+
+/* The words of a column in order, if each can be named in an option; or NULL. */
+static GPtrArray *
+list_words (GHashTable *distinct)
+{
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  GHashTableIter iter;
+  gpointer word;
+
+  g_hash_table_iter_init (&iter, distinct);
+  while (g_hash_table_iter_next (&iter, &word, NULL))
+    {
+      for (const char *p = word; *p != '\0'; p++)
+        if (*p == ',' || g_ascii_iscntrl (*p))
+          return NULL;
+      g_ptr_array_add (words, g_strdup (word));
+    }
+  g_ptr_array_sort (words, compare_words);
+  return g_steal_pointer (&words);
+}
+
 static LoomCsvColumn *
-read_column (const Table *table, guint i, const char *name)
+read_column_as (const Table *table, guint i, const char *name)
 {
   LoomCsvColumn *column = g_new0 (LoomCsvColumn, 1);
   g_autoptr (GHashTable) distinct = g_hash_table_new (g_str_hash, g_str_equal);
@@ -326,14 +353,45 @@ read_column (const Table *table, guint i, const char *name)
     count_cell (column, table, r, ((const GPtrArray *)table->rows->pdata[r])->pdata[i], &counting);
   column->is_number = column->n_odd == 0 && counting.n > 0;
   column->is_integer = column->is_integer && column->is_number;
+  column->notation = column->is_number && table->notation != NULL ? table->notation->name : NULL;
   column->n_distinct = g_hash_table_size (distinct);
+  /* Words that hardly ever come back say nothing about other rows; numbers with a few words among them are numbers. */
+  if (column->n_odd > counting.n && loom_csv_why_no_number (column->odd) == NULL && column->n_distinct > 1
+      && column->n_distinct <= MOST_WORDS && column->n_distinct * 2 <= table->rows->len - table->first)
+    column->words = list_words (distinct);
   column->deviation = counting.n > 1 ? sqrt (counting.squares / counting.n) : 0;
   if (counting.counts && column->is_integer && counting.n > 3)
     column->role = LOOM_CSV_ID;
   return column;
 }
 
-/* Reads all columns; *n_numbers of them have numbers. */
+/* Reads a column as plain numbers or words, else in the first notation that all of its values have. */
+static LoomCsvColumn *
+read_column (const Table *table, guint i, const char *name)
+{
+  LoomCsvColumn *column = read_column_as (table, i, name);
+
+  for (const LoomCsvNotation *n = loom_csv_notations; !column->is_number && column->odd != NULL && n->name != NULL; n++)
+    {
+      double value;
+      Table other = *table;
+      LoomCsvColumn *read;
+
+      if (!n->read (column->odd, table->has_decimal_comma, &value))
+        continue;
+      other.notation = n;
+      read = read_column_as (&other, i, name);
+      if (read->is_number)
+        {
+          column_free (column);
+          return read;
+        }
+      column_free (read);
+    }
+  return column;
+}
+
+/* Reads all columns; *n_numbers of them have plain numbers. */
 static GPtrArray *
 read_columns (const Table *table, guint *n_numbers)
 {
@@ -346,7 +404,7 @@ read_columns (const Table *table, guint *n_numbers)
       g_autofree char *number = g_strdup_printf ("c%u", i + 1);
       LoomCsvColumn *column = read_column (table, i, table->first > 0 ? first->pdata[i] : number);
 
-      *n_numbers += column->is_number;
+      *n_numbers += column->is_number && column->notation == NULL;
       g_ptr_array_add (columns, column);
     }
   return columns;
@@ -359,7 +417,7 @@ loom_csv_column_is_classes (const LoomCsvGuess *self, guint i)
 
   if (!column->is_number)
     return TRUE;
-  if (!column->is_integer || column->n_distinct * 2 > self->n_rows)
+  if (!column->is_integer || column->notation != NULL || column->n_distinct * 2 > self->n_rows)
     return FALSE;
   return column->n_distinct == 2
          || (column->minimum >= 0 && column->n_distinct <= MOST_NUMBERED && column->maximum < 100);
@@ -372,6 +430,24 @@ is_named (const LoomCsvColumn *column, const char *const *names)
     if (g_ascii_strcasecmp (column->name, names[i]) == 0)
       return TRUE;
   return FALSE;
+}
+
+gboolean
+loom_csv_column_is_feature (const LoomCsvColumn *column)
+{
+  return column->is_number || column->words != NULL;
+}
+
+char *
+loom_csv_column_reading (const LoomCsvColumn *column)
+{
+  const LoomCsvNotation *n = loom_csv_notations;
+
+  if (!column->is_number && column->words != NULL)
+    return g_strdup_printf ("words, as one feature for each of %u values", column->words->len);
+  while (column->notation != NULL && n->name != NULL && !g_str_equal (n->name, column->notation))
+    n++;
+  return column->notation != NULL ? g_strdup (n->doc) : NULL;
 }
 
 static void
@@ -389,7 +465,8 @@ guess_roles (LoomCsvGuess *self)
       /* Data frames write numbers or names of rows as a column without a name. */
       if (is_named (column, ids) || (*column->name == '\0' && column->example != NULL))
         column->role = LOOM_CSV_ID;
-      else if (column->role != LOOM_CSV_ID && (!column->is_number || (column->n_distinct < 2 && self->is_whole)))
+      else if (column->role != LOOM_CSV_ID
+               && (!loom_csv_column_is_feature (column) || (column->n_distinct < 2 && self->is_whole)))
         column->role = LOOM_CSV_IGNORED;
     }
   for (guint i = 0; i < self->columns->len && target < 0; i++)
@@ -485,245 +562,4 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
     }
   guess_roles (self);
   return g_steal_pointer (&self);
-}
-
-/* ---- reasons -------------------------------------------------------------------- */
-
-/* Digits in three groups, as in 2024-01-31, 31.1.24 and 1/31/2024 10:00; 1.234.567 is a number. */
-static gboolean
-is_date (const char *text)
-{
-  const char *p = text;
-
-  for (int group = 0; group < 3; group++)
-    {
-      gsize n = strspn (p, "0123456789");
-
-      if (n == 0 || n > (group == 1 ? 2 : 4) || (group < 2 && (p[n] == '\0' || strchr ("-/.", p[n]) == NULL)))
-        return FALSE;
-      p += n + (group < 2);
-    }
-  return *p == '\0' || *p == ' ' || *p == 'T';
-}
-
-/* Describes a text that looks like a number in another notation, as the end of a sentence; NULL if it does not. */
-static const char *
-why_no_number (const char *text)
-{
-  static const char *const signs[] = { "$", "€", "£", "¥" };
-  const gsize sign = *text == '-' || *text == '+', n = sign + strspn (text + sign, "0123456789.,' ");
-  char *end;
-
-  if (is_date (text))
-    return "a date; convert it to a number, such as days";
-  if (strcspn (text, "0123456789") < n && text[n] == '\0')
-    return "a number with separators between its digits; write it without them, such as 1234.5";
-  if (n > sign && text[n] == '%')
-    return "a percentage; remove the % sign";
-  for (guint i = 0; i < G_N_ELEMENTS (signs); i++)
-    if (strstr (text, signs[i]) != NULL && strpbrk (text, "0123456789") != NULL)
-      return "an amount of money; remove the currency sign";
-  g_ascii_strtod (text, &end);
-  return end != text && *end == '\0' ? "not finite" : NULL;
-}
-
-char *
-loom_csv_column_reason (const LoomCsvGuess *self, guint i)
-{
-  const LoomCsvColumn *column = self->columns->pdata[i];
-  const char *why = column->odd != NULL ? why_no_number (column->odd) : NULL;
-
-  if (column->example == NULL)
-    return g_strdup ("it is empty");
-  if (*column->name == '\0')
-    return g_strdup ("a column without a name that numbers or names the rows");
-  if (column->role == LOOM_CSV_ID)
-    return g_strdup ("it numbers or names the rows");
-  if (why != NULL)
-    return g_strdup_printf ("“%s” in line %u is %s", column->odd, column->odd_line, why);
-  if (column->odd != NULL && column->n_odd + column->n_missing < self->n_rows)
-    return g_strdup_printf ("“%s” in line %u is not a number", column->odd, column->odd_line);
-  if (column->odd != NULL)
-    return g_strdup_printf ("words, such as “%s”; replace them with numbers", column->odd);
-  return column->n_distinct < 2 ? g_strdup ("the same number in every row") : g_strdup ("it was not chosen");
-}
-
-/* ---- preparation ------------------------------------------------------------------ */
-
-static gboolean
-is_far_from_unit (const LoomCsvColumn *column, double most)
-{
-  return fabs (column->mean) > most || column->deviation > most || (column->deviation > 0 && column->deviation < 0.1);
-}
-
-void
-loom_csv_guess_preparation (const LoomCsvGuess *self, const char **normalize, const char **missing)
-{
-  *normalize = "none";
-  *missing = "refuse";
-  for (guint i = 0; i < self->columns->len; i++)
-    {
-      const LoomCsvColumn *column = self->columns->pdata[i];
-
-      if (column->role <= LOOM_CSV_TARGET && column->n_missing > 0)
-        *missing = "mean";
-      if (column->role == LOOM_CSV_FEATURE && is_far_from_unit (column, 3))
-        *normalize = "standard";
-    }
-}
-
-void
-loom_csv_guess_units (const LoomCsvGuess *self, double *scale, double *shift)
-{
-  guint n = 0;
-
-  *scale = *shift = 0;
-  for (guint i = 0; i < self->columns->len; i++)
-    {
-      const LoomCsvColumn *column = self->columns->pdata[i];
-
-      if (column->role != LOOM_CSV_TARGET)
-        continue;
-      if (n++ == 0 && column->is_number && is_far_from_unit (column, 5))
-        {
-          *scale = column->deviation;
-          *shift = column->mean;
-        }
-    }
-  if (n > 1)
-    *scale = *shift = 0;
-}
-
-/* ---- options ------------------------------------------------------------------------ */
-
-/* Names of the columns in a role, separated by commas; *n counts them. */
-static char *
-list_role (const LoomCsvGuess *self, LoomCsvRole role, guint *n)
-{
-  GString *list = g_string_new (NULL);
-
-  *n = 0;
-  for (guint i = 0; i < self->columns->len; i++)
-    {
-      const LoomCsvColumn *column = self->columns->pdata[i];
-
-      if (column->role != role)
-        continue;
-      g_string_append_printf (list, "%s%s", *n > 0 ? "," : "", column->name);
-      ++*n;
-    }
-  return g_string_free (list, FALSE);
-}
-
-static void
-add_option (GStrvBuilder *builder, const char *name, const char *value)
-{
-  g_strv_builder_add (builder, name);
-  g_strv_builder_add (builder, value);
-}
-
-/* If the numbers of a target have a notation that cannot be read, each would become a class. */
-static gboolean
-check_target (const LoomCsvGuess *self, guint i, GError **error)
-{
-  const LoomCsvColumn *column = self->columns->pdata[i];
-  const gboolean is_mixed = column->n_odd * 2 + column->n_missing < self->n_rows;
-  const char *why = column->odd != NULL ? why_no_number (column->odd) : NULL;
-
-  if (column->n_distinct < 2 && self->is_whole && self->n_rows > 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   column->example != NULL ? "The target “%s” is “%s” in every row, so nothing can be learnt. Choose "
-                                             "another target."
-                                           : "The target “%s” is empty%s in every row, so nothing can be learnt. "
-                                             "Choose another target.",
-                   column->name, column->example != NULL ? column->example : "");
-      return FALSE;
-    }
-  if (self->target_is_class || column->odd == NULL || column->n_distinct <= MOST_NUMBERED || (why == NULL && !is_mixed))
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "The target “%s” holds numbers that cannot be read: “%s” in line %u is %s. To predict classes, set "
-               "target_type=\"class\".",
-               column->name, column->odd, column->odd_line, why != NULL ? why : "no number");
-  return FALSE;
-}
-
-static gboolean
-check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboolean is_classes, GError **error)
-{
-  if (n_targets == 0)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Choose the target: the column to predict.");
-  else if (n_features == 0)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "Choose at least one feature: a column from which the target is predicted.");
-  else if (n_targets > 1 && is_classes)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "Several targets must all be numbers, but one of these contains classes.");
-  else
-    {
-      for (guint i = 0; i < self->columns->len; i++)
-        {
-          const LoomCsvColumn *column = self->columns->pdata[i];
-
-          if (strchr (column->name, ',') != NULL && column->role <= LOOM_CSV_TARGET)
-            {
-              g_set_error (
-                  error, LOOM_ERROR, LOOM_ERROR_DATA,
-                  "The name of the column “%s” contains a comma, which separates names: rename it in the file, or "
-                  "ignore it.",
-                  column->name);
-              return FALSE;
-            }
-          if (column->role == LOOM_CSV_TARGET && !check_target (self, i, error))
-            return FALSE;
-          if (column->role != LOOM_CSV_FEATURE || column->is_number)
-            continue;
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "The column “%s” contains words, such as “%s”, but a network needs numbers. Ignore it, or "
-                       "replace its words with numbers.",
-                       column->name, column->example != NULL ? column->example : "");
-          return FALSE;
-        }
-      return TRUE;
-    }
-  return FALSE;
-}
-
-char **
-loom_csv_guess_options (const LoomCsvGuess *self, const char *path, const char *normalize, const char *missing,
-                        GError **error)
-{
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  guint n_targets, n_features, n_rest[2];
-  g_autofree char *targets = list_role (self, LOOM_CSV_TARGET, &n_targets);
-  g_autofree char *features = list_role (self, LOOM_CSV_FEATURE, &n_features);
-  g_autofree char *ignored = list_role (self, LOOM_CSV_IGNORED, &n_rest[0]);
-  g_autofree char *ids = list_role (self, LOOM_CSV_ID, &n_rest[1]);
-  gboolean is_classes = FALSE;
-
-  for (guint i = 0; i < self->columns->len; i++)
-    if (((const LoomCsvColumn *)self->columns->pdata[i])->role == LOOM_CSV_TARGET)
-      is_classes = is_classes
-                   || (loom_csv_column_is_classes (self, i)
-                       && (n_targets == 1 || !((const LoomCsvColumn *)self->columns->pdata[i])->is_number));
-  if (!check_roles (self, n_targets, n_features, is_classes, error))
-    return NULL;
-  add_option (builder, "path", path);
-  add_option (builder, "target", targets);
-  if (n_rest[0] + n_rest[1] > 0)
-    add_option (builder, "features", features);
-  if (self->delimiter != ',')
-    add_option (builder, "delimiter", self->delimiter == '\t' ? "tab" : (const char[]){ self->delimiter, 0 });
-  if (self->has_decimal_comma)
-    add_option (builder, "decimal", "comma");
-  if (!self->has_header)
-    add_option (builder, "header", "false");
-  if (!is_classes)
-    add_option (builder, "target_type", "float");
-  if (missing != NULL && strcmp (missing, "refuse") != 0)
-    add_option (builder, "missing", missing);
-  if (normalize != NULL && strcmp (normalize, "none") != 0)
-    add_option (builder, "normalize", normalize);
-  return g_strv_builder_end (builder);
 }

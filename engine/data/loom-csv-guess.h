@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 /* The role of a column. */
 typedef enum
 {
-  LOOM_CSV_FEATURE, /* a number that the network reads */
+  LOOM_CSV_FEATURE, /* numbers, or a few words, that the network reads */
   LOOM_CSV_TARGET,  /* the value to predict */
   LOOM_CSV_IGNORED, /* words, or one value everywhere */
   LOOM_CSV_ID,      /* names the row; not a feature either */
@@ -23,6 +23,8 @@ typedef struct
   char *name; /* "c1", "c2" … if no line names them */
   LoomCsvRole role;
   gboolean is_number, is_integer; /* of all values that are not missing */
+  const char *notation;           /* of numbers with another one: "days", as in NAME:days; NULL: plain numbers */
+  GPtrArray *words;               /* the values in order, if they are a few words; else NULL */
   guint n_missing;
   guint n_distinct;                         /* number of different values, up to LOOM_CSV_DISTINCT */
   double minimum, maximum, mean, deviation; /* of a column of numbers */
@@ -55,6 +57,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCsvGuess, loom_csv_guess_free)
 /* TRUE if the column's values are names of classes: words, a few whole numbers from 0, or two numbers such as −1 and
  * 1. */
 gboolean loom_csv_column_is_classes (const LoomCsvGuess *self, guint column);
+/* How a feature or a target that is not of plain numbers is read: "dates, as days since 1970-01-01"; NULL for plain
+ * numbers. (transfer full) */
+char *loom_csv_column_reading (const LoomCsvColumn *column);
+/* TRUE if a feature can be made of the column. */
+gboolean loom_csv_column_is_feature (const LoomCsvColumn *column);
 /* The reason why a column that is ignored or names the row is no feature: "words, such as “Ulm”". (transfer full) */
 char *loom_csv_column_reason (const LoomCsvGuess *self, guint column);
 /* Suggests options for these features and targets: how to fill gaps ("mean", otherwise "refuse"), and whether to

@@ -69,28 +69,33 @@ test_table (void)
 static void
 test_table_notes (void)
 {
-  g_autoptr (GString) table = g_string_new (",size,when,price\n");
+  g_autoptr (GString) table = g_string_new (",size,when,town,tall,price\n");
   g_autofree char *text = NULL;
   g_auto (CliResult) r = { 0 };
 
   for (int i = 0; i < 40; i++)
-    g_string_append_printf (table, "%d,%d,2024-01-%02d,%s\n", i, 50 + i * 7 % 40, 1 + i % 28,
+    g_string_append_printf (table, "%d,%d,2024-01-%02d,%s,%d cm,%s\n", i, 50 + i * 7 % 40, 1 + i % 28,
+                            i % 3 == 0 ? "Ulm" : "Bad Orb", i,
                             i == 3 ? "NA" : (const char *[]){ "10436", "1574", "32941" }[i % 3]);
   cli_write ("flats.csv", table->str);
   r = cli ("new", "--data", "csv", "path=flats.csv", "target=price", "target_type=float", "-o", "flats.xml", NULL);
   g_assert_cmpint (r.status, ==, 0);
   g_assert_nonnull (strstr (r.out, "  left out: column 1: a column without a name"));
-  g_assert_nonnull (strstr (r.out, "  left out: column 3, when: “2024-01-01” in line 2 is a date"));
+  g_assert_nonnull (strstr (r.out, "  left out: column 5, tall: words, such as “0 cm”"));
+  g_assert_nonnull (strstr (r.out, "  when: dates, as days since 1970-01-01"));
+  g_assert_nonnull (strstr (r.out, "  town: words, as one feature for each of 2 values"));
   g_assert_nonnull (strstr (r.out, "  target price: a number"));
   g_assert_nonnull (strstr (r.out, "  price has 1 gap: rows without it are dropped (missing=mean)"));
   g_assert_true (g_file_get_contents ("flats.xml", &text, NULL, NULL));
-  g_assert_nonnull (strstr (text, "features=\"size\""));
+  g_assert_nonnull (strstr (text, "features=\"size,when:days,town=Bad Orb,town=Ulm\""));
   g_assert_nonnull (strstr (text, "normalize=\"standard\""));
   g_assert_nonnull (strstr (text, "op=\"mse_loss\""));
   g_assert_nonnull (strstr (text, "op=\"expression\""));
   cli_expect (0, NULL, "train", "flats.xml", "--steps", "1", "--out", "run4");
-  cli_write ("words.csv", "when,price\n2024-01-31,1\n2024-02-01,5\n2024-02-02,7.5\n");
-  cli_expect (1, "left out: column 1, when: “2024-01-31” in line 2 is a date", "new", "--data", "csv", "path=words.csv",
+  cli_write ("flat.csv", "town,tall,size,when\nUlm,1,70,2024-01-31\n");
+  cli_expect (0, NULL, "predict", "run4", "flat.csv");
+  cli_write ("words.csv", "when,price\n1/31/2024,1\n2/1/2024,5\n2/2/2024,7.5\n");
+  cli_expect (1, "left out: column 1, when: “1/31/2024” in line 2 is a date", "new", "--data", "csv", "path=words.csv",
               "target=price");
   cli_write ("bad.csv", "a,\"b,c\",y\n1,2.5,0\n2,3.5,1\n7,1,0\n9,2,1\n");
   cli_expect (1, "contains a comma", "new", "--data", "csv", "path=bad.csv", "target=y");

@@ -7,6 +7,7 @@
 #include <glib/gstdio.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/data/csv-field.h"
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-dataset.h"
 #include "tests/test-program.h"
@@ -103,7 +104,8 @@ test_columns (void)
   g_assert_true (self->has_header && self->is_whole);
   g_assert_cmpuint (self->n_rows, ==, 4);
   g_assert_cmpint (column (self, "id")->role, ==, LOOM_CSV_ID);
-  g_assert_cmpint (column (self, "town")->role, ==, LOOM_CSV_IGNORED);
+  g_assert_cmpint (column (self, "town")->role, ==, LOOM_CSV_FEATURE);
+  g_assert_cmpuint (column (self, "town")->words->len, ==, 2);
   g_assert_cmpint (column (self, "same")->role, ==, LOOM_CSV_IGNORED);
   g_assert_cmpint (column (self, "y")->role, ==, LOOM_CSV_TARGET);
   g_assert_true (age->is_number && age->is_integer);
@@ -173,25 +175,25 @@ test_reasons (void)
     const char *name, *reason;
   } cases[] = {
     { "", "a column without a name that numbers or names the rows" },
-    { "when", "“2024-01-31” in line 2 is a date; convert it to a number, such as days" },
+    { "when", "“1/31/2024” in line 2 is a date; convert it to a number, such as days" },
     { "cost",
-      "“1,000” in line 2 is a number with separators between its digits; write it without them, such as 1234.5" },
+      "“1,000,00” in line 2 is a number with separators between its digits; write it without them, such as 1234.5" },
     { "paid", "“$7” in line 2 is an amount of money; remove the currency sign" },
     { "people",
       "“1.234.567” in line 2 is a number with separators between its digits; write it without them, such as 1234.5" },
     { "share", "“5%” in line 2 is a percentage; remove the % sign" },
     { "far", "“inf” in line 3 is not finite" },
     { "mixed", "“x” in line 4 is not a number" },
-    { "town", "words, such as “Ulm”; replace them with numbers" },
+    { "town", "words, such as “Ulm”, with more than 20 values, or each in few rows; replace them with numbers" },
     { "flat", "the same number in every row" },
     { "gap", "it is empty" },
     { "n", "it numbers or names the rows" },
   };
   g_autoptr (LoomCsvGuess) self = guess (",when,cost,paid,people,share,far,mixed,town,flat,gap,n,a,y\n"
-                                         "0,2024-01-31,\"1,000\",$7,1.234.567,5%,1,1,Ulm,7,NA,1,3,0\n"
-                                         "1,2024-02-01,\"1,001\",$8,2.345.678,6%,inf,2,Bonn,7,,2,9,1\n"
-                                         "2,2024-02-02,\"1,002\",$9,3.456.789,7%,2,x,Ulm,7,?,3,4,0\n"
-                                         "3,2024-02-03,\"1,003\",$6,4.567.890,8%,3,4,Kiel,7,-,4,2,1\n");
+                                         "0,1/31/2024,\"1,000,00\",$7,1.234.567,5%,1,1,Ulm,7,NA,1,3,0\n"
+                                         "1,2/1/2024,\"1,001\",$8,2.345.678,0.06,inf,2,Bonn,7,,2,9,1\n"
+                                         "2,2/2/2024,\"1,002\",$9,3.456.789,7%,2,x,Ulm,7,?,3,4,0\n"
+                                         "3,2/3/2024,\"1,003\",$6,4.567.890,8%,3,4,Kiel,7,-,4,2,1\n");
   g_autofree char *options = options_of (self);
 
   g_assert_cmpstr (options, ==, "path t.csv target y features a");
@@ -204,6 +206,93 @@ test_reasons (void)
     }
 }
 
+/* Words, dates, percentages and separated numbers are features, and read as their names say. */
+static void
+test_fields (void)
+{
+  static const char *const notations[] = { "when",
+                                           "days",
+                                           "2024-01-31",
+                                           "19753",
+                                           "when",
+                                           "days",
+                                           "31.1.2024",
+                                           "19753",
+                                           "when",
+                                           "days",
+                                           "1970-01-02 12:00",
+                                           "1.5",
+                                           "rate",
+                                           "percent",
+                                           "12.5 %",
+                                           "12.5",
+                                           "cost",
+                                           "grouped",
+                                           "-1,234,567.5",
+                                           "-1234567.5",
+                                           "cost",
+                                           "grouped",
+                                           "12",
+                                           "12",
+                                           "cost",
+                                           "grouped",
+                                           "1 234",
+                                           "1234",
+                                           NULL };
+  static const char *const bad[] = { "when", "days", "2024-02-30", "when", "days", "1/2/2024", "rate",      "percent",
+                                     "12",   "cost", "grouped",    "1,23", "cost", "grouped",  "1,234 567", NULL };
+  const char *const options[] = { "path",
+                                  path,
+                                  "target",
+                                  "y",
+                                  "target_type",
+                                  "float",
+                                  "test_fraction",
+                                  "0",
+                                  "features",
+                                  "town=Ulm,town = Bad Orb,when:days,rate:percent,cost:grouped",
+                                  NULL };
+  const LoomDatasetOptions how = { .get = loom_dataset_options_from_strv, .data = options };
+  static const float want[] = { 1, 0, 19753, 5, 1000, 0, 1, 19754, 6, 2500000, 0, 0, 19755, 7, 3 };
+  g_autofree char *text = NULL;
+  g_autoptr (GError) error = NULL;
+  const gint64 rows[] = { 0, 1, 2 };
+
+  for (guint i = 0; notations[i] != NULL; i += 4)
+    {
+      double value = 0;
+
+      for (const LoomCsvNotation *n = loom_csv_notations; n->name != NULL; n++)
+        if (g_str_equal (n->name, notations[i + 1]))
+          g_assert_true (n->read (notations[i + 2], FALSE, &value));
+      g_assert_cmpfloat (value, ==, g_ascii_strtod (notations[i + 3], NULL));
+    }
+  for (guint i = 0; bad[i] != NULL; i += 3)
+    for (const LoomCsvNotation *n = loom_csv_notations; n->name != NULL; n++)
+      {
+        double value;
+
+        g_assert_false (g_str_equal (n->name, bad[i + 1]) && n->read (bad[i + 2], FALSE, &value));
+      }
+
+  g_autoptr (LoomCsvGuess) self = guess ("town,when,rate,cost,y\nUlm,2024-01-31,5%,\"1,000\",1.5\n"
+                                         "Bad Orb,2024-02-01,6%,\"2,500,000\",2.5\nKiel,2024-02-02,7%,3,4\n");
+  text = options_of (self);
+  g_assert_cmpstr (text, ==, "path t.csv target y features when:days,rate:percent,cost:grouped target_type float");
+  g_autoptr (LoomDataset) dataset = loom_dataset_open ("csv", &how, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (loom_dataset_feature_names (dataset)[2], ==, "when:days");
+  g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, rows, 3, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (want); i++)
+    g_assert_cmpfloat (loom_tensor_get (read->pdata[0], i), ==, (double)want[i]);
+
+  /* Few words that come back are features; numbers with a stray word are not. */
+  g_autoptr (LoomCsvGuess) words = guess ("town,odd,y\nUlm,1,1.5\nBonn,1,2.5\nUlm,x,3\nBonn,1,4.5\n");
+  g_autofree char *of_words = options_of (words);
+  g_assert_cmpstr (of_words, ==, "path t.csv target y features town=Bonn,town=Ulm target_type float");
+}
+
 /* Numbers that are written for people make no class each. */
 static void
 test_target_of_numbers (void)
@@ -214,12 +303,12 @@ test_target_of_numbers (void)
   g_auto (GStrv) options = NULL;
 
   for (guint i = 0; i < 30; i++)
-    g_string_append_printf (text, "%u,\"1,%03u\"\n", i * 7 % 30, i);
+    g_string_append_printf (text, "%u,\"$1,%03u\"\n", i * 7 % 30, i);
   self = guess (text->str);
   g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
   g_assert_nonnull (
-      strstr (error->message, "“price” holds numbers that cannot be read: “1,000” in line 2 is a number"));
+      strstr (error->message, "“price” holds numbers that cannot be read: “$1,000” in line 2 is an amount"));
   self->target_is_class = TRUE;
   /* There is no target if all rows have the same value. */
   g_autoptr (LoomCsvGuess) same = guess ("a,y\n1,5\n3,5\n2,5\n");
@@ -638,6 +727,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/csv/wide", test_wide);
   g_test_add_func ("/csv/long-line", test_long_line);
   g_test_add_func ("/csv/reasons", test_reasons);
+  g_test_add_func ("/csv/fields", test_fields);
   g_test_add_func ("/csv/target-of-numbers", test_target_of_numbers);
   g_test_add_func ("/csv/preparation", test_preparation);
   g_test_add_func ("/csv/labels", test_labels);

@@ -163,7 +163,7 @@ role_cb (AdwComboRow *row, GParamSpec *pspec, StudioCsvPage *self)
           || (other->is_number && column->is_number && !loom_csv_column_is_classes (self->guess, i)))
         continue;
       self->filling = TRUE;
-      other->role = other->is_number ? LOOM_CSV_FEATURE : LOOM_CSV_IGNORED;
+      other->role = loom_csv_column_is_feature (other) ? LOOM_CSV_FEATURE : LOOM_CSV_IGNORED;
       adw_combo_row_set_selected (self->rows->pdata[i], other->role);
       self->filling = FALSE;
     }

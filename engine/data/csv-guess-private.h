@@ -1,0 +1,16 @@
+/* What guessing a table and the options made of the guess share. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* A column with more distinct numbers than this has no classes. */
+#define MOST_NUMBERED 20
+/* A column with more distinct words than this is no feature. */
+#define MOST_WORDS 20
+
+/* Describes a text that looks like a number in another notation, as the end of a sentence; NULL if it does not. */
+const char *loom_csv_why_no_number (const char *text);
+
+G_END_DECLS
