@@ -165,15 +165,24 @@ derivatives (LoomTrainer *trainer, GVariant *parameters, GError **error)
   chain = loom_trainer_derivatives (trainer, port, element, &value, &gradient, error);
   if (chain == NULL)
     return NULL;
-  g_variant_builder_init (&b, G_VARIANT_TYPE ("a(sxddxud)"));
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a(a(sxdd)xudd)"));
   for (guint i = 0; i < chain->len; i++)
     {
       const LoomDerivative *d = &g_array_index (chain, LoomDerivative, i);
 
-      g_variant_builder_add (&b, "(sxddxud)", d->port, d->element, d->local, d->gradient, d->n_terms, d->n_readers,
-                             d->sum);
+      g_variant_builder_open (&b, G_VARIANT_TYPE ("(a(sxdd)xudd)"));
+      g_variant_builder_open (&b, G_VARIANT_TYPE ("a(sxdd)"));
+      for (guint k = 0; k < d->n_listed; k++)
+        g_variant_builder_add (&b, "(sxdd)", d->term[k].port, d->term[k].element, d->term[k].local,
+                               d->term[k].gradient);
+      g_variant_builder_close (&b);
+      g_variant_builder_add (&b, "x", d->n_terms);
+      g_variant_builder_add (&b, "u", d->n_readers);
+      g_variant_builder_add (&b, "d", d->sum);
+      g_variant_builder_add (&b, "d", d->size);
+      g_variant_builder_close (&b);
     }
-  return g_variant_new ("(dd@a(sxddxud))", value, gradient, g_variant_builder_end (&b));
+  return g_variant_new ("(dd@a(a(sxdd)xudd))", value, gradient, g_variant_builder_end (&b));
 }
 
 /* ---- breakpoints ------------------------------------------------------ */
@@ -223,10 +232,11 @@ worker_report_breakpoint (WorkerOutbox *outbox, const LoomBreakHit *hit)
         G_GNUC_BEGIN_IGNORE_DEPRECATIONS
         g_autofree char *found = g_strdup_printf (sentences[i].format, what, hit->figure);
         G_GNUC_END_IGNORE_DEPRECATIONS
+        g_autofree char *rank = hit->rank >= 0 ? g_strdup_printf (" on rank %d", hit->rank) : g_strdup ("");
         g_autofree char *said
-            = g_strdup_printf ("Stopped before the update of step %" G_GINT64_FORMAT ": %s.", hit->step, found);
+            = g_strdup_printf ("Stopped before the update of step %" G_GINT64_FORMAT ": %s%s.", hit->step, found, rank);
 
-        worker_outbox_problem (outbox, "BREAKPOINT", hit->at.node, port, said);
+        worker_outbox_problem (outbox, "BREAKPOINT", hit->node, port, said);
       }
 }
 

@@ -1,7 +1,7 @@
 /* The message of rank 0 to the other ranks between two steps. */
 #include "engine/train/agreement.h"
 
-#define NAME_BYTES 112
+#define NAME_BYTES 240
 
 typedef struct
 {
@@ -28,6 +28,12 @@ agreement_note_value (Agreement *self, const char *name, double value)
     self->values = g_array_new (FALSE, FALSE, sizeof (Word));
   g_strlcpy (word.name, name, sizeof word.name);
   g_array_append_val (self->values, word);
+}
+
+gboolean
+agreement_has_values (const Agreement *self)
+{
+  return self->values != NULL && self->values->len > 0;
 }
 
 gboolean

@@ -22,6 +22,7 @@ typedef struct
 void agreement_clear (Agreement *self);
 /* Adds a value that the other ranks must set, too. */
 void agreement_note_value (Agreement *self, const char *name, double value);
+gboolean agreement_has_values (const Agreement *self);
 /* Called by all ranks: all receive rank 0's *step, and ranks other than 0 call set() for each value. */
 gboolean agreement_pass_on (Agreement *self, AgreedStep *step,
                             gboolean (*set) (const char *name, double value, gpointer data, GError **error),

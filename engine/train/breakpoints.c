@@ -67,10 +67,17 @@ breakpoint_clear (gpointer data)
   g_free (((LoomBreakpoint *)data)->node);
 }
 
+/* With a parameter server no step is taken by all; parts of the weights are no net that one rank could compute. */
+static gboolean
+can_test (const Breakpoints *self)
+{
+  return self->group->comm == NULL || (!self->group->has_server && !loom_state_is_divided (self->model->state));
+}
+
 void
 breakpoints_init (Breakpoints *self)
 {
-  self->walk = (StepWalk){ .model = self->model, .group = self->group, .loop = self->loop };
+  self->walk = (StepWalk){ .model = self->model, .group = self->group, .loop = self->loop, .is_of_rank = TRUE };
   self->list = g_array_new (FALSE, FALSE, sizeof (LoomBreakpoint));
   g_array_set_clear_func (self->list, breakpoint_clear);
   self->passed = self->suspect = -1;
@@ -83,22 +90,69 @@ breakpoints_clear (Breakpoints *self)
   g_clear_pointer (&self->list, g_array_unref);
 }
 
+static void
+empty (Breakpoints *self)
+{
+  g_array_set_size (self->list, 0);
+  self->loop->at_once = FALSE;
+}
+
+static void
+add (Breakpoints *self, const LoomBreakpoint *b)
+{
+  const LoomBreakpoint copy = { g_strdup (b->node), b->kind, b->limit };
+
+  g_array_append_val (self->list, copy);
+  self->loop->at_once = TRUE;
+}
+
 void
 breakpoints_set (Breakpoints *self, const LoomBreakpoint *list, guint n)
 {
-  g_array_set_size (self->list, 0);
-  for (guint i = 0; i < n; i++)
-    {
-      const LoomBreakpoint copy = { g_strdup (list[i].node), list[i].kind, list[i].limit };
-
-      g_array_append_val (self->list, copy);
-    }
+  empty (self);
+  for (guint i = 0; i < n && can_test (self); i++)
+    if (strlen (list[i].node) < LOOM_BREAK_NAME)
+      add (self, &list[i]);
   if (n == 0)
     step_walk_clear (&self->walk);
-  self->loop->at_once = n > 0 && self->group->comm == NULL;
-  if (n > 0 && self->group->comm != NULL)
+  if (n > 0 && !can_test (self))
     train_notes_report (self->loop->plans->notes,
-                        "Several ranks share each step of this run, so its breakpoints are not tested. Train on one.");
+                        "Each rank of this run has only a part of the weights, so its breakpoints are not tested; a "
+                        "step that is not finite still ends it before the weights change. Train on one rank.");
+}
+
+/* Values of this name between ranks, "breakpoint:KIND:NODE"; without kind and node: the list is empty from here on. */
+#define SHARED "breakpoint:"
+
+void
+breakpoints_share (const Breakpoints *self, Agreement *agreement)
+{
+  agreement_note_value (agreement, SHARED, 0);
+  for (guint i = 0; i < self->list->len; i++)
+    {
+      const LoomBreakpoint *b = &g_array_index (self->list, LoomBreakpoint, i);
+      g_autofree char *name = g_strconcat (SHARED, b->kind->name, ":", b->node, NULL);
+
+      agreement_note_value (agreement, name, b->limit);
+    }
+}
+
+gboolean
+breakpoints_take (Breakpoints *self, const char *name, double value)
+{
+  g_auto (GStrv) part = NULL;
+  LoomBreakpoint b = { .limit = value };
+
+  if (!g_str_has_prefix (name, SHARED))
+    return FALSE;
+  part = g_strsplit (name + strlen (SHARED), ":", 2);
+  b.kind = g_strv_length (part) == 2 ? loom_break_kind (part[0]) : NULL;
+  b.node = b.kind != NULL ? part[1] : NULL;
+  if (b.kind != NULL)
+    add (self, &b);
+  else
+    empty (self);
+  return TRUE;
 }
 
 /* ---- testing ---------------------------------------------------------- */
@@ -122,7 +176,7 @@ breakpoints_are_due (const Breakpoints *self)
 
   for (guint i = 0; i < self->list->len; i++)
     any = any || is_due (self, &g_array_index (self->list, LoomBreakpoint, i));
-  return any && self->group->comm == NULL && self->passed != next_step (self);
+  return any && self->passed != next_step (self);
 }
 
 gboolean
@@ -132,7 +186,7 @@ breakpoints_suspect (Breakpoints *self)
 
   for (guint i = 0; i < self->list->len; i++)
     any = any || g_array_index (self->list, LoomBreakpoint, i).kind == &not_finite;
-  if (!any || self->group->comm != NULL || self->loop->is_between || self->suspect == next_step (self))
+  if (!any || self->loop->is_between || self->suspect == next_step (self))
     return FALSE;
   self->suspect = next_step (self);
   return TRUE;
@@ -160,34 +214,30 @@ test_port (StepWalk *walk, const LoomBreakpoint *b, const char *name, gboolean i
 
 /* The ports of a node, and with gradients its weights: "fc", "data.x", "fc.weight". */
 static gboolean
-test_node (StepWalk *walk, const LoomBreakpoint *b, gboolean is_gradient, LoomBreakHit *hit, GError **error)
+test_node (StepWalk *walk, const LoomBreakpoint *b, guint node, gboolean is_gradient, LoomBreakHit *hit, GError **error)
 {
   const LoomNet *net = walk->plan->net;
-  const int node = loom_net_find (net, b->node);
 
-  if (node < 0)
-    return FALSE;
-  for (guint o = 0; o < loom_net_node (net, (guint)node)->n_outputs; o++)
+  for (guint o = 0; o < loom_net_node (net, node)->n_outputs; o++)
     {
-      g_autofree char *name = loom_net_port_name (net, (guint)node, o);
+      g_autofree char *name = loom_net_port_name (net, node, o);
 
       if (test_port (walk, b, name, is_gradient, hit, error))
         return TRUE;
     }
   for (guint w = 0; is_gradient && w < loom_net_n_weights (net); w++)
-    if (loom_net_weight (net, w)->node == (guint)node
-        && test_port (walk, b, loom_net_weight (net, w)->name, TRUE, hit, error))
+    if (loom_net_weight (net, w)->node == node && test_port (walk, b, loom_net_weight (net, w)->name, TRUE, hit, error))
       return TRUE;
   return FALSE;
 }
 
 /* A node of a loop is tested in each iteration. */
 static gboolean
-test_loop (StepWalk *walk, const LoomBreakpoint *b, LoomRegion region, LoomBreakHit *hit, GError **error)
+test_loop (StepWalk *walk, const LoomBreakpoint *b, guint node, LoomRegion region, LoomBreakHit *hit, GError **error)
 {
   g_autoptr (GError) missing = NULL;
 
-  if (!loom_stepper_go_to (walk->stepper, b->node, region, &missing))
+  if (!loom_stepper_go_to (walk->stepper, loom_net_node (walk->plan->net, node)->path, region, &missing))
     {
       /* The loss may not need the node, or its output have no gradient. */
       if (!g_error_matches (missing, LOOM_ERROR, LOOM_ERROR_PORT))
@@ -195,36 +245,42 @@ test_loop (StepWalk *walk, const LoomBreakpoint *b, LoomRegion region, LoomBreak
       return FALSE;
     }
   while (!loom_stepper_is_outside (walk->stepper))
-    if (test_node (walk, b, region == LOOM_REGION_BACKWARD, hit, error))
+    if (test_node (walk, b, node, region == LOOM_REGION_BACKWARD, hit, error))
       return TRUE;
     else if (*error != NULL || !loom_stepper_move (walk->stepper, LOOM_STEPPER_NEXT, error))
       return FALSE;
   return FALSE;
 }
 
-/* Tests all conditions on one pass. error: not NULL. */
+/* The node of the breakpoint, or one inside its module. */
 static gboolean
-test_pass (Breakpoints *self, LoomRegion region, LoomBreakHit *hit, GError **error)
+is_of (const LoomNet *net, const LoomBreakpoint *b, guint node)
+{
+  const char *path = loom_net_node (net, node)->path;
+
+  return g_str_equal (path, b->node)
+         || (loom_net_find (net, b->node) < 0 && g_str_has_prefix (path, b->node) && path[strlen (b->node)] == '.');
+}
+
+static gboolean
+test_breakpoint (Breakpoints *self, const LoomBreakpoint *b, LoomRegion region, LoomBreakHit *hit, GError **error)
 {
   const LoomNet *net = self->walk.plan->net;
   const gboolean is_gradient = region == LOOM_REGION_BACKWARD;
 
-  for (guint i = 0; i < self->list->len; i++)
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
-      const LoomBreakpoint *b = &g_array_index (self->list, LoomBreakpoint, i);
-      const int node = loom_net_find (net, b->node);
-
-      if (!is_due (self, b) || !(is_gradient ? b->kind->of_gradient : b->kind->of_value) || node < 0)
+      if (!is_of (net, b, i))
         continue;
-      *hit = (LoomBreakHit){ .at = *b, .step = next_step (self) };
-      if (loom_net_node (net, (guint)node)->loop != G_MAXUINT)
+      hit->node = g_intern_string (loom_net_node (net, i)->path);
+      if (loom_net_node (net, i)->loop != G_MAXUINT)
         {
-          if (test_loop (&self->walk, b, region, hit, error))
+          if (test_loop (&self->walk, b, i, region, hit, error))
             return TRUE;
         }
       /* A value or gradient is complete when the pass has ended. */
       else if (loom_stepper_finish (self->walk.stepper, region, error)
-               && test_node (&self->walk, b, is_gradient, hit, error))
+               && test_node (&self->walk, b, i, is_gradient, hit, error))
         return TRUE;
       if (*error != NULL)
         return FALSE;
@@ -232,20 +288,116 @@ test_pass (Breakpoints *self, LoomRegion region, LoomBreakHit *hit, GError **err
   return FALSE;
 }
 
+/* Tests all conditions on one pass. error: not NULL. */
+static gboolean
+test_pass (Breakpoints *self, LoomRegion region, LoomBreakHit *hit, GError **error)
+{
+  const gboolean is_gradient = region == LOOM_REGION_BACKWARD;
+
+  for (guint i = 0; i < self->list->len; i++)
+    {
+      const LoomBreakpoint *b = &g_array_index (self->list, LoomBreakpoint, i);
+
+      if (!is_due (self, b) || !(is_gradient ? b->kind->of_gradient : b->kind->of_value))
+        continue;
+      *hit = (LoomBreakHit){ .at = *b, .step = next_step (self), .rank = -1 };
+      if (test_breakpoint (self, b, region, hit, error))
+        return TRUE;
+      if (*error != NULL)
+        return FALSE;
+    }
+  return FALSE;
+}
+
+/* On the samples of this rank, which may be none. error: not NULL. */
+static gboolean
+test_own (Breakpoints *self, LoomBreakHit *hit, GError **error)
+{
+  const LoomBatch *batch = training_loop_peek (self->loop, error);
+
+  return batch != NULL && batch->n_own > 0 && step_walk_begin (&self->walk, error)
+         && (test_pass (self, LOOM_REGION_FORWARD, hit, error)
+             || (*error == NULL && test_pass (self, LOOM_REGION_BACKWARD, hit, error)));
+}
+
+/* ---- ranks ------------------------------------------------------------ */
+
+/* What a rank has found; all send it to each other. */
+typedef struct
+{
+  gint32 is_hit, has_failed, is_gradient;
+  guint32 at; /* the index of the breakpoint */
+  double figure;
+  char node[LOOM_BREAK_NAME], port[LOOM_BREAK_NAME];
+} Found;
+
+static guint
+index_of (const Breakpoints *self, const LoomBreakpoint *b)
+{
+  guint i = 0;
+
+  while (i + 1 < self->list->len && g_array_index (self->list, LoomBreakpoint, i).node != b->node)
+    i++;
+  return i;
+}
+
+/* The hit of the first rank that has one. */
+static gboolean
+agree (Breakpoints *self, gboolean *is_hit, LoomBreakHit *hit, GError **error)
+{
+  const int n = self->group->comm->size;
+  g_autofree Found *all = g_new0 (Found, (gsize)n);
+  Found own = { .is_hit = *is_hit, .has_failed = *error != NULL };
+  const Found *first = NULL;
+
+  if (*is_hit)
+    {
+      own.is_gradient = hit->is_gradient;
+      own.at = index_of (self, &hit->at);
+      own.figure = hit->figure;
+      g_strlcpy (own.node, hit->node, sizeof own.node);
+      g_strlcpy (own.port, hit->port, sizeof own.port);
+    }
+  *is_hit = FALSE;
+  if (!rank_group_gather (self->group, &own, sizeof own, all, *error == NULL ? error : NULL) || *error != NULL)
+    return FALSE;
+  for (int k = n; k-- > 0;)
+    {
+      if (all[k].has_failed)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "Rank %d could not test the breakpoints.", k);
+          return FALSE;
+        }
+      if (all[k].is_hit)
+        first = &all[k];
+    }
+  if (first == NULL || first->at >= self->list->len)
+    return TRUE;
+  *is_hit = TRUE;
+  *hit = (LoomBreakHit){ .at = g_array_index (self->list, LoomBreakpoint, first->at),
+                         .node = g_intern_string (first->node),
+                         .port = g_intern_string (first->port),
+                         .is_gradient = first->is_gradient,
+                         .figure = first->figure,
+                         .step = next_step (self),
+                         .rank = (int)(first - all) };
+  return TRUE;
+}
+
 gboolean
 breakpoints_test (Breakpoints *self, gboolean *is_hit, GError **error)
 {
-  LoomBreakHit hit;
+  LoomBreakHit hit = { 0 };
   GError *fault = NULL;
 
-  *is_hit = step_walk_begin (&self->walk, &fault)
-            && (test_pass (self, LOOM_REGION_FORWARD, &hit, &fault)
-                || (fault == NULL && test_pass (self, LOOM_REGION_BACKWARD, &hit, &fault)));
+  *is_hit = test_own (self, &hit, &fault);
+  if (self->group->comm != NULL)
+    agree (self, is_hit, &hit, &fault);
   if (*is_hit)
     {
       self->passed = next_step (self);
       step_walk_clear (&self->walk); /* the user's own walk needs the memory */
-      if (self->report != NULL)
+      if (self->report != NULL && rank_group_is_first (self->group))
         self->report (&hit, self->data);
     }
   if (fault != NULL)

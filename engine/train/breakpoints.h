@@ -3,9 +3,13 @@
  * A step is walked by the eager executor (step-walk.h) up to the last pass that a condition reads, before training
  * takes it: this costs about a second forward and backward pass. A condition that only asks for finite values costs
  * nothing: training finds by itself that a step is not finite, before it writes a weight, and only that step is walked.
- * Without breakpoints nothing is computed. */
+ * Without breakpoints nothing is computed.
+ *
+ * Ranks that have whole weights test the samples of each: all test at the same time, and if one of them meets a
+ * condition, all stand. */
 #pragma once
 
+#include "engine/train/agreement.h"
 #include "engine/train/loom-breakpoint.h"
 #include "engine/train/step-walk.h"
 
@@ -16,7 +20,7 @@ typedef struct
   const TrainModel *model;
   const RankGroup *group;
   TrainingLoop *loop;
-  void (*report) (const LoomBreakHit *hit, gpointer data); /* may be NULL */
+  void (*report) (const LoomBreakHit *hit, gpointer data); /* may be NULL; on the first rank */
   gpointer data;
 
   StepWalk walk;
@@ -28,11 +32,15 @@ typedef struct
 /* The caller sets the fields before `walk`. */
 void breakpoints_init (Breakpoints *self);
 void breakpoints_clear (Breakpoints *self);
-/* Replaces the list; copied. Between two steps. With several ranks a note says that it has no effect. */
+/* Replaces the list; copied. Between two steps. If ranks have parts of the weights, a note says that it has no effect.
+ */
 void breakpoints_set (Breakpoints *self, const LoomBreakpoint *list, guint n);
+/* The list of the first rank reaches the others with the next agreement; they take its values. FALSE: another value. */
+void breakpoints_share (const Breakpoints *self, Agreement *agreement);
+gboolean breakpoints_take (Breakpoints *self, const char *name, double value);
 /* TRUE if breakpoints_test() must be called before the next step, when every queued step has been read. */
 gboolean breakpoints_are_due (const Breakpoints *self);
-/* Sets *hit if a condition is met: training must stand before the step. */
+/* Sets *hit if a condition is met: training must stand before the step. Called by all ranks. */
 gboolean breakpoints_test (Breakpoints *self, gboolean *hit, GError **error);
 /* Call if a step was not finite. TRUE if it is to be repeated, and tested before. */
 gboolean breakpoints_suspect (Breakpoints *self);

@@ -11,11 +11,13 @@
 #define UNIT      "chain.unit"
 #define MAX_LINKS 1000
 
-/* An element of an output of the net. */
+/* An element of an output of the net; in a loop of its values in all iterations. */
 typedef struct
 {
   LoomNetSource source;
   gint64 element;
+  gboolean is_inside; /* of a loop */
+  double value;       /* in a loop, after the first link */
 } At;
 
 static LoomTensor *
@@ -30,7 +32,19 @@ tensor_of (StepWalk *walk, const LoomNetSource *source, gboolean is_gradient, do
 static void
 clear_derivative (gpointer data)
 {
-  g_free (((LoomDerivative *)data)->port);
+  LoomDerivative *d = data;
+
+  for (guint i = 0; i < d->n_listed; i++)
+    g_free (d->term[i].port);
+}
+
+/* The node itself, or the outermost loop around it. */
+static guint
+outermost (const LoomNet *net, guint node)
+{
+  while (loom_net_node (net, node)->loop != G_MAXUINT)
+    node = loom_net_node (net, node)->loop;
+  return node;
 }
 
 /* ---- one node --------------------------------------------------------- */
@@ -52,21 +66,55 @@ find_input (const LoomProgram *p, const char *name)
   return 0;
 }
 
-/* The program of one output of a node, whose inputs are given. */
-static LoomProgram *
-lower_node (StepWalk *walk, const LoomNetSource *output, LoomValue *y, GError **error)
+static gboolean
+is_given (const LoomLowerOptions *options, const LoomNetSource *source)
 {
-  const LoomNetNode *node = loom_net_node (walk->plan->net, output->node);
-  g_autofree LoomNetSource *given = g_new0 (LoomNetSource, node->n_inputs + 1);
-  LoomLowerOptions options = train_model_lower_options (walk->model, 1, output);
+  for (guint i = 0; i < options->n_given; i++)
+    if (options->given[i].node == source->node && options->given[i].output == source->output)
+      return TRUE;
+  return FALSE;
+}
 
-  for (guint k = 0; k < node->n_inputs; k++)
-    if (node->input[k].node != G_MAXUINT && !loom_net_is_weight (walk->plan->net, &node->input[k]))
-      given[options.n_given++] = node->input[k];
-  options.given = given;
+/* What a node, or the body of its loop, reads from outside. */
+static void
+add_given (const LoomNet *net, guint node, LoomLowerOptions *options, LoomNetSource *given)
+{
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    for (guint k = 0; outermost (net, i) == node && k < loom_net_node (net, i)->n_inputs; k++)
+      {
+        const LoomNetSource *source = &loom_net_node (net, i)->input[k];
+
+        if (source->node != G_MAXUINT && outermost (net, source->node) != node && !loom_net_is_weight (net, source)
+            && !is_given (options, source))
+          given[options->n_given++] = *source;
+      }
+}
+
+/* The program of one output of a node, whose inputs are given. inside: NULL, or a port in its loop, whose values in all
+ * iterations are y[1], and x what is added to them. */
+static LoomProgram *
+lower_node (StepWalk *walk, const LoomNetSource *output, const LoomNetSource *inside, LoomValue y[2], LoomValue *x,
+            GError **error)
+{
+  const LoomNet *net = walk->plan->net;
+  const LoomNetSource wanted[] = { *output, inside != NULL ? *inside : *output };
+  LoomValue probe[2] = { 0 };
+  LoomLowerOptions options = train_model_lower_options (walk->model, inside != NULL ? 2 : 1, wanted);
+  g_autofree LoomNetSource *given = NULL;
+  LoomProgram *p;
+  guint n = 0;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    n += loom_net_node (net, i)->n_inputs;
+  options.given = given = g_new0 (LoomNetSource, n + 1);
+  add_given (net, output->node, &options, given);
   options.training = TRUE;
   options.allow_untrainable = TRUE;
-  return loom_lower (walk->plan->net, &options, y, error);
+  if (inside != NULL)
+    options.probe_of = probe;
+  p = loom_lower (net, &options, y, error);
+  *x = probe[1];
+  return p;
 }
 
 /* Appends the column of the Jacobian matrix of y that belongs to the element of x which UNIT selects; 0: y does not
@@ -89,6 +137,14 @@ append_column (LoomProgram *p, LoomValue y, LoomValue x, LoomValue *column, GErr
   return loom_differentiate (p, one, 0, 1, &seed, column, error);
 }
 
+static LoomTensor *
+new_like (const LoomProgram *p, LoomValue value, GError **error)
+{
+  const LoomTensorDesc *d = &loom_value_info (p, value)->desc;
+
+  return loom_tensor_new (d->dtype, d->rank, (const gint64 *)d->dim, error);
+}
+
 /* Feeds the inputs of the program: values of the walk, the gradient of y, and the unit vector of an element of x. */
 static gboolean
 feed (StepWalk *walk, LoomEager *eager, const At *at, const LoomTensor *gradient, GPtrArray *kept, GError **error)
@@ -97,22 +153,20 @@ feed (StepWalk *walk, LoomEager *eager, const At *at, const LoomTensor *gradient
 
   for (guint i = 0; i < loom_program_n_inputs (p); i++)
     {
-      const char *name = loom_program_get_input (p, i)->name;
+      const LoomProgramInput *input = loom_program_get_input (p, i);
       double scale;
       LoomTensor *t;
 
-      if (g_str_equal (name, SEED))
+      if (g_str_equal (input->name, SEED))
         t = loom_tensor_ref ((LoomTensor *)gradient);
-      else if (g_str_equal (name, UNIT))
+      else if (g_str_equal (input->name, UNIT))
         {
-          g_autoptr (LoomTensor) x = tensor_of (walk, &at->source, FALSE, &scale);
-
-          t = loom_tensor_new (x->dtype, x->rank, x->dim, error);
+          t = new_like (p, input->value, error);
           for (gint64 k = 0; t != NULL && k < t->count; k++)
             loom_tensor_set (t, k, k == at->element);
         }
       else
-        t = step_walk_port (walk, name, &scale, error);
+        t = step_walk_port (walk, input->name, &scale, error);
       if (t == NULL)
         return FALSE;
       g_ptr_array_add (kept, t);
@@ -121,24 +175,41 @@ feed (StepWalk *walk, LoomEager *eager, const At *at, const LoomTensor *gradient
   return TRUE;
 }
 
+static gboolean
+take_value (LoomEager *eager, LoomValue values, At *at, GError **error)
+{
+  g_autoptr (LoomTensor) t = loom_eager_value (eager, values, error);
+
+  if (t == NULL)
+    return FALSE;
+  if (at->element < 0 || at->element >= t->count)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "It has elements from 0 to %" G_GINT64_FORMAT ".", t->count - 1);
+      return FALSE;
+    }
+  at->value = loom_tensor_get (t, at->element);
+  return TRUE;
+}
+
 /* The derivatives of all elements of an output with respect to the element. NULL without error: none depends on it. */
 static LoomTensor *
-column_of (StepWalk *walk, const At *at, const LoomNetSource *output, const LoomTensor *gradient, GError **error)
+column_of (StepWalk *walk, At *at, const LoomNetSource *output, const LoomTensor *gradient, GError **error)
 {
   g_autofree char *name = loom_net_port_name (walk->plan->net, at->source.node, at->source.output);
   g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  LoomValue y, column, x;
-  g_autoptr (LoomProgram) p = lower_node (walk, output, &y, error);
+  LoomValue y[2], column, x;
+  g_autoptr (LoomProgram) p = lower_node (walk, output, at->is_inside ? &at->source : NULL, y, &x, error);
   g_autoptr (LoomEager) eager = NULL;
 
   if (p == NULL)
     return NULL;
-  x = find_input (p, name);
-  if (x == 0 || !append_column (p, y, x, &column, error) || column == 0)
+  if (!at->is_inside)
+    x = find_input (p, name);
+  if (x == 0 || !append_column (p, y[0], x, &column, error) || column == 0)
     return NULL;
   eager = loom_eager_new (p, walk->model->state, walk->model->devices, walk->model->device, error);
   if (eager == NULL || !feed (walk, eager, at, gradient, kept, error)
-      || !loom_eager_run (eager, FALSE, NULL, NULL, error))
+      || !loom_eager_run (eager, FALSE, NULL, NULL, error) || (at->is_inside && !take_value (eager, y[1], at, error)))
     return NULL;
   return loom_eager_value (eager, column, error);
 }
@@ -154,11 +225,34 @@ reads (const LoomNetNode *node, const LoomNetSource *source)
   return FALSE;
 }
 
-/* Adds the products of an output of a reader to the link, and takes the largest as the next element; one that is NaN is
- * the largest. */
+/* The size by which terms are ordered: one that is NaN is the largest. */
+static double
+size_of (double product)
+{
+  return isnan (product) ? INFINITY : fabs (product);
+}
+
+/* Lists a term among the largest ones; of equal ones the first. */
+static void
+list_term (const LoomNet *net, LoomDerivative *link, const LoomNetSource *output, gint64 element, double local,
+           double gradient)
+{
+  LoomDerivativeTerm *term = link->term;
+  guint i = link->n_listed;
+
+  while (i > 0 && size_of (local * gradient) > size_of (term[i - 1].local * term[i - 1].gradient))
+    i--;
+  if (i == LOOM_DERIVATIVE_TERMS)
+    return;
+  if (link->n_listed == LOOM_DERIVATIVE_TERMS)
+    g_free (term[--link->n_listed].port);
+  memmove (term + i + 1, term + i, (link->n_listed++ - i) * sizeof *term);
+  term[i] = (LoomDerivativeTerm){ loom_net_port_name (net, output->node, output->output), element, local, gradient };
+}
+
+/* Adds the products of an output of a reader to the link. */
 static gboolean
-add_products (StepWalk *walk, const At *at, const LoomNetSource *output, LoomDerivative *link, At *next, double *most,
-              GError **error)
+add_products (StepWalk *walk, At *at, const LoomNetSource *output, LoomDerivative *link, GError **error)
 {
   double scale;
   g_autoptr (LoomTensor) gradient = tensor_of (walk, output, TRUE, &scale), column = NULL;
@@ -180,15 +274,24 @@ add_products (StepWalk *walk, const At *at, const LoomNetSource *output, LoomDer
         continue;
       link->n_terms++;
       link->sum += local * g;
-      const double size = isnan (local * g) ? INFINITY : fabs (local * g);
-      if (size <= *most)
-        continue;
-      *most = size;
-      *next = (At){ *output, k };
-      link->local = local;
-      link->gradient = g;
+      link->size += fabs (local * g);
+      list_term (walk->plan->net, link, output, k, local, g);
     }
   return TRUE;
+}
+
+/* From inside a loop, its results are the readers; else nodes that read it, and loops whose bodies do. */
+static gboolean *
+readers_of (const LoomNet *net, const At *at)
+{
+  gboolean *reader = g_new0 (gboolean, loom_net_n_nodes (net) + 1);
+
+  for (guint i = 0; !at->is_inside && i < loom_net_n_nodes (net); i++)
+    if (reads (loom_net_node (net, i), &at->source))
+      reader[outermost (net, i)] = TRUE;
+  if (at->is_inside)
+    reader[outermost (net, at->source.node)] = TRUE;
+  return reader;
 }
 
 /* One link. *found: FALSE at the end of the chain. */
@@ -196,28 +299,35 @@ static gboolean
 follow (StepWalk *walk, At *at, LoomDerivative *link, gboolean *found, GError **error)
 {
   const LoomNet *net = walk->plan->net;
-  double most = -1;
-  At next = *at;
+  g_autofree gboolean *reader = readers_of (net, at);
 
   *link = (LoomDerivative){ 0 };
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
-      const LoomNetNode *node = loom_net_node (net, i);
-
-      if (!reads (node, &at->source))
-        continue;
-      link->n_readers++;
-      for (guint o = 0; o < node->n_outputs; o++)
-        if (!add_products (walk, at, &(LoomNetSource){ i, o }, link, &next, &most, error))
-          return FALSE;
+      link->n_readers += reader[i];
+      for (guint o = 0; reader[i] && o < loom_net_node (net, i)->n_outputs; o++)
+        if (!add_products (walk, at, &(LoomNetSource){ i, o }, link, error))
+          {
+            clear_derivative (link);
+            return FALSE;
+          }
     }
-  *found = most >= 0;
+  *found = link->n_listed > 0;
   if (!*found)
     return TRUE;
-  *at = next;
-  link->port = loom_net_port_name (net, next.source.node, next.source.output);
-  link->element = next.element;
+  at->source.node = (guint)loom_net_find_port (net, link->term[0].port, &at->source.output, NULL);
+  at->element = link->term[0].element;
+  at->is_inside = FALSE;
   return TRUE;
+}
+
+static gboolean
+refuse (const char *port, gint64 element, GError **error)
+{
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+               "“%s” has no gradient at element %" G_GINT64_FORMAT " yet. Compute the backward pass first.", port,
+               element);
+  return FALSE;
 }
 
 static gboolean
@@ -235,16 +345,13 @@ begin (StepWalk *walk, const char *port, At *at, double *value, double *gradient
       return FALSE;
     }
   at->source.node = (guint)node;
+  at->is_inside = loom_net_node (walk->plan->net, at->source.node)->loop != G_MAXUINT;
+  if (at->is_inside)
+    return TRUE;
   t = tensor_of (walk, &at->source, FALSE, &scale);
   g = tensor_of (walk, &at->source, TRUE, &scale);
-  if (t == NULL || g == NULL || loom_net_node (walk->plan->net, at->source.node)->loop != G_MAXUINT || at->element < 0
-      || at->element >= t->count)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-                   "“%s” has no gradient at element %" G_GINT64_FORMAT " yet. Compute the backward pass first.", port,
-                   at->element);
-      return FALSE;
-    }
+  if (t == NULL || g == NULL || at->element < 0 || at->element >= t->count)
+    return refuse (port, at->element, error);
   *value = loom_tensor_get (t, at->element);
   *gradient = loom_tensor_get (g, at->element) * scale;
   return TRUE;
@@ -263,10 +370,21 @@ derivative_chain_new (StepWalk *walk, const char *port, gint64 element, double *
     return NULL;
   while (found && chain->len < MAX_LINKS && (at.source.node != loss->node || at.source.output != loss->output))
     {
+      const gboolean was_inside = at.is_inside;
       LoomDerivative link;
 
       if (!follow (walk, &at, &link, &found, error))
         return NULL;
+      if (was_inside && !found)
+        {
+          refuse (port, element, error);
+          return NULL;
+        }
+      if (was_inside)
+        {
+          *value = at.value;
+          *gradient = link.sum;
+        }
       if (found)
         g_array_append_val (chain, link);
     }

@@ -16,12 +16,14 @@ typedef struct
   gboolean (*is_met) (const LoomTensor *tensor, const LoomSummary *summary, double limit, double *figure);
 } LoomBreakKind;
 
+#define LOOM_BREAK_NAME 192 /* bytes of a path or port that ranks send to each other */
+
 /* not_finite, gradient_above, dead_above or equals; NULL: unknown. */
 const LoomBreakKind *loom_break_kind (const char *name);
 
 typedef struct
 {
-  char *node;
+  char *node; /* path of a node, or of a module, whose nodes are then all tested */
   const LoomBreakKind *kind;
   double limit;
 } LoomBreakpoint;
@@ -29,10 +31,12 @@ typedef struct
 typedef struct
 {
   LoomBreakpoint at; /* borrowed */
+  const char *node;  /* the node that meets it: `at.node`, or one inside */
   const char *port;  /* the port or weight whose tensor meets it */
   gboolean is_gradient;
   double figure;
   gint64 step; /* the step before which training stands, from 1 */
+  int rank;    /* whose samples meet it; -1: there is one */
 } LoomBreakHit;
 
 G_END_DECLS

@@ -305,7 +305,7 @@ loom_trainer_derivatives (LoomTrainer *t, const char *port, gint64 element, doub
 
 typedef struct
 {
-  Breakpoints *breakpoints;
+  LoomTrainer *trainer;
   const LoomBreakpoint *list;
   guint n;
 } BreakpointsCall;
@@ -315,14 +315,15 @@ call_set_breakpoints (gpointer data, GError **error)
 {
   const BreakpointsCall *call = data;
 
-  breakpoints_set (call->breakpoints, call->list, call->n);
+  breakpoints_set (&call->trainer->breakpoints, call->list, call->n);
+  breakpoints_share (&call->trainer->breakpoints, &call->trainer->control.agreement);
   return TRUE;
 }
 
 void
 loom_trainer_set_breakpoints (LoomTrainer *t, const LoomBreakpoint *list, guint n)
 {
-  BreakpointsCall call = { &t->breakpoints, list, n };
+  BreakpointsCall call = { t, list, n };
   TrainRequest request = { .call = call_set_breakpoints, .call_data = &call };
 
   inbox_ask (&t->control.inbox, &request, NULL);

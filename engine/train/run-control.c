@@ -9,6 +9,8 @@ run_control_set_value (RunControl *self, const char *name, double value, GError 
   const double before = g_str_equal (name, "lr") ? self->progress->base_lr : NAN;
   LoomJson *json;
 
+  if (self->take_breakpoint (name, value, self->owner))
+    return TRUE;
   if (!learning_rates_change (self->rates, self->progress, name, value)
       && !loom_state_set_scalar (self->model->state, name, value))
     return TRUE; /* the sender calls loom_trainer_has_hyper() first */
@@ -133,7 +135,8 @@ agree (RunControl *self, TrainAction *action, GError **error)
 
   if (rank_group_is_first (self->group))
     {
-      wanted[0] = inbox_is_pending (&self->inbox) || trace->wanted || rank_reports_wanted (reports) != reports->on;
+      wanted[0] = inbox_is_pending (&self->inbox) || trace->wanted || rank_reports_wanted (reports) != reports->on
+                  || agreement_has_values (&self->agreement);
       wanted[2]
           = inbox_is_pending (&self->inbox) && watched_state_is_copy (watched) && inbox_needs_state (&self->inbox);
     }

@@ -24,6 +24,8 @@ typedef struct
   TrainingLoop *loop;
   TrainObservers *observers;
   void (*show) (const char *state, gpointer data); /* the run's state has changed */
+  /* On other ranks than the first: one of its breakpoints. FALSE: the value is none. */
+  gboolean (*take_breakpoint) (const char *name, double value, gpointer data);
   gpointer owner;
 
   Inbox inbox;

@@ -74,7 +74,7 @@ step_walk_begin (StepWalk *self, GError **error)
   const LoomBatch *batch;
 
   self->is_begun = FALSE;
-  if (self->group->comm != NULL)
+  if (self->group->comm != NULL && !self->is_of_rank)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "Several ranks share each step of this run, so it cannot be walked node by node. Train on one.");
@@ -82,8 +82,8 @@ step_walk_begin (StepWalk *self, GError **error)
     }
   batch = training_loop_peek (self->loop, error);
   self->step = self->loop->log->progress->step + 1;
-  self->is_begun
-      = batch != NULL && make_plan (self, batch->n, error) && make_stepper (self, error) && begin (self, batch, error);
+  self->is_begun = batch != NULL && make_plan (self, batch->n_own, error) && make_stepper (self, error)
+                   && begin (self, batch, error);
   return self->is_begun;
 }
 

@@ -16,6 +16,7 @@ typedef struct
   const TrainModel *model;
   const RankGroup *group;
   TrainingLoop *loop;
+  gboolean is_of_rank; /* walks the samples of this rank alone, which has whole weights */
 
   LoomStep *plan;       /* of the last batch size; NULL: none */
   LoomStepper *stepper; /* of that plan; NULL: none */

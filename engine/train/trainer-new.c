@@ -59,6 +59,12 @@ report_breakpoint (const LoomBreakHit *hit, gpointer data)
     t->observer.breakpoint (t, hit, t->observer_data);
 }
 
+static gboolean
+take_breakpoint (const char *name, double value, gpointer data)
+{
+  return breakpoints_take (&((LoomTrainer *)data)->breakpoints, name, value);
+}
+
 static void
 report_early_stop (const LoomTrainerWatch *watch, gpointer data)
 {
@@ -327,6 +333,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                              .loop = &t->loop,
                              .observers = &t->observers,
                              .show = report_state,
+                             .take_breakpoint = take_breakpoint,
                              .owner = t };
   run_control_init (&t->control);
   run_folder_init (&t->folder, 0);

@@ -126,7 +126,8 @@ one_step (LoomTrainer *t, gboolean single, GError **error)
         return FALSE;
       if (stands)
         {
-          inbox_pause (&t->control.inbox);
+          if (rank_group_is_first (&t->group))
+            inbox_pause (&t->control.inbox);
           return TRUE;
         }
     }

@@ -40,6 +40,24 @@ static const char *const NESTED
       "<wire from=\"data.y\" to=\"loss.target\"/>"
       "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"16\" epochs=\"1\" seed=\"1\"/></graph>";
 
+/* A number before a loop, which its body reads in one iteration. */
+static const char *const BEFORE
+    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<module name=\"cell\"><node id=\"x\" op=\"module_input\"/><node id=\"h\" op=\"module_input\" shape=\"B,5\"/>"
+      "<node id=\"w\" op=\"linear\" out_features=\"5\"/><node id=\"u\" op=\"linear\" out_features=\"5\"/>"
+      "<node id=\"sum\" op=\"add\"/><node id=\"state\" op=\"tanh\"/><node id=\"y\" op=\"module_output\"/>"
+      "<node id=\"h1\" op=\"module_output\" carry=\"h\"/><wire from=\"x\" to=\"w\"/><wire from=\"h\" to=\"u\"/>"
+      "<wire from=\"w\" to=\"sum.input\"/><wire from=\"u\" to=\"sum.other\"/><wire from=\"sum\" to=\"state\"/>"
+      "<wire from=\"state\" to=\"y\"/><wire from=\"state\" to=\"h1\"/></module>"
+      "<node id=\"data\" op=\"dataset\" source=\"tokens\" task=\"previous\" length=\"8\" values=\"7\"/>"
+      "<node id=\"pre\" op=\"linear\" out_features=\"3\"/>"
+      "<node id=\"loop\" op=\"scan\" body=\"cell\" axis=\"1\"/><node id=\"head\" op=\"linear\" out_features=\"7\"/>"
+      "<node id=\"classes\" op=\"transpose\" dim0=\"1\" dim1=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"pre\"/><wire from=\"pre\" to=\"loop.x\"/><wire from=\"loop.y\" to=\"head\"/>"
+      "<wire from=\"head\" to=\"classes\"/><wire from=\"classes\" to=\"loss.input\"/>"
+      "<wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"4\" epochs=\"1\" seed=\"1\"/></graph>";
+
 /* ---- walking ---------------------------------------------------------- */
 
 static gint64
@@ -296,6 +314,52 @@ test_inside (void)
 
 /* ---- the chain rule --------------------------------------------------- */
 
+/* Terms are listed by size, and if all are, their sum is that of the link. */
+static void
+check_terms (const LoomDerivative *d)
+{
+  double sum = 0;
+
+  g_assert_cmpint (d->n_terms, >=, 1);
+  g_assert_cmpint (d->n_listed, ==, MIN (d->n_terms, LOOM_DERIVATIVE_TERMS));
+  for (guint i = 0; i < d->n_listed; i++)
+    {
+      sum += d->term[i].local * d->term[i].gradient;
+      if (i > 0)
+        g_assert_cmpfloat (fabs (d->term[i].local * d->term[i].gradient), <=,
+                           fabs (d->term[i - 1].local * d->term[i - 1].gradient));
+    }
+  if (d->n_listed == d->n_terms)
+    g_assert_cmpfloat_with_epsilon (sum, d->sum, 1e-9);
+  g_assert_cmpfloat (d->size, >=, fabs (d->sum) - 1e-9);
+}
+
+/* A number of one iteration has the value and the gradient that the walk has there. */
+static void
+check_inside (LoomTrainer *trainer, const char *port, gint64 element, double value, double gradient)
+{
+  g_autofree char *grad = g_strconcat ("grad:", port, NULL);
+  g_auto (LoomStepperPlace) place = { 0 };
+  g_autoptr (LoomTensor) v = NULL, g = NULL;
+
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_GO_TO, 0, LOOM_REGION_FORWARD, (char *)port }, &place);
+  v = value_of (trainer, port);
+  const gint64 iteration = element / v->count;
+  while (place.iteration < iteration)
+    move (trainer, LOOM_STEPPER_NEXT, &place);
+  while (g_strcmp0 (place.node, port) != 0)
+    move (trainer, LOOM_STEPPER_NEXT, &place);
+  g_clear_pointer (&v, loom_tensor_unref);
+  v = value_of (trainer, port);
+  g_assert_cmpfloat_with_epsilon (loom_tensor_get (v, element % v->count), value, 1e-6);
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_GO_TO, 0, LOOM_REGION_BACKWARD, (char *)"loop" }, &place);
+  move (trainer, LOOM_STEPPER_INTO, &place);
+  while (place.iteration > iteration || place.index < place.count)
+    move (trainer, LOOM_STEPPER_NEXT, &place);
+  g = value_of (trainer, grad);
+  g_assert_cmpfloat_with_epsilon (loom_tensor_get (g, element % g->count), gradient, 1e-6);
+}
+
 /* At every link the sum over all paths is the gradient that the engine has, also if a value is read twice; along a path
  * of single numbers the product of the local derivatives is the gradient. */
 static void
@@ -312,7 +376,8 @@ test_chain (void)
   {
     const char *graph, *port;
     gint64 element;
-  } cases[] = { { GRAPH, "act", 17 }, { GRAPH, "scores", 3 }, { NESTED, "mid.0.act", 5 }, { numbers, "u", 0 } };
+  } cases[] = { { GRAPH, "act", 17 }, { GRAPH, "scores", 3 },       { NESTED, "mid.0.act", 5 }, { numbers, "u", 0 },
+                { BEFORE, "pre", 7 }, { NESTED, "loop.state", 45 }, { BEFORE, "loop.sum", 90 } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -322,8 +387,8 @@ test_chain (void)
       double value, gradient, before;
 
       command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
-      g_assert_null (loom_trainer_derivatives (trainer, cases[i].port, 0, &value, &gradient, &error));
-      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+      g_assert_null (loom_trainer_derivatives (trainer, cases[i].port, -1, &value, &gradient, &error));
+      g_assert_nonnull (error);
       g_clear_error (&error);
       command (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_BACKWARD }, &place);
       g_autoptr (GArray) chain
@@ -335,11 +400,13 @@ test_chain (void)
         {
           const LoomDerivative *d = &g_array_index (chain, LoomDerivative, k);
 
-          g_assert_cmpint (d->n_terms, >=, 1);
+          check_terms (d);
           g_assert_cmpfloat_with_epsilon (d->sum, before, 1e-6 + 1e-5 * fabs (before));
-          before = d->gradient;
+          before = d->term[0].gradient;
         }
       g_assert_cmpfloat (before, ==, 1);
+      if (g_str_has_prefix (cases[i].port, "loop."))
+        check_inside (trainer, cases[i].port, cases[i].element, value, gradient);
       if (cases[i].graph == numbers)
         {
           const LoomDerivative *first = &g_array_index (chain, LoomDerivative, 0);
@@ -356,11 +423,12 @@ test_chain (void)
 typedef struct
 {
   gint64 hits, at, stood; /* the step of the last hit; steps that were finished when the run stood */
+  const char *node;
   char *port;
   double figure;
   gboolean is_gradient;
   LoomCommandKind then;
-  gboolean is_single; /* single steps until the first hit */
+  gboolean is_single;   /* single steps until the first hit */
   gint64 steps, failed; /* the last finite step; the number of reports of steps that are not */
 } Stand;
 
@@ -371,6 +439,7 @@ breakpoint_cb (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data)
 
   s->hits++;
   s->at = hit->step;
+  s->node = hit->node;
   g_free (s->port);
   s->port = g_strdup (hit->port);
   s->figure = hit->figure;
@@ -483,6 +552,143 @@ without_finite_values (void)
   return g_strjoin ("log", part[0], part[1], NULL);
 }
 
+/* A module stands for each node in it; the hit says which. */
+static void
+test_break_module (void)
+{
+  static const struct
+  {
+    const char *module, *kind, *node, *port;
+    double limit;
+  } cases[] = { { "mid", "gradient_above", "mid.0.fc", "mid.0.fc", 0 },
+                { "mid.1", "equals", "mid.1.act", "mid.1.act", 0 },
+                { "mid.1", "gradient_above", "mid.1.fc", "mid.1.fc", 0 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LoomTrainer) trainer = on_ref (NESTED);
+      g_autoptr (GError) error = NULL;
+      Stand s = { .then = LOOM_COMMAND_STOP };
+
+      g_assert_cmpint (run_with (trainer, cases[i].module, cases[i].kind, cases[i].limit, &s, &error), ==,
+                       LOOM_TRAINER_STOPPED);
+      g_assert_no_error (error);
+      g_assert_cmpint (s.hits, ==, 1);
+      g_assert_cmpstr (s.node, ==, cases[i].node);
+      g_assert_cmpstr (s.port, ==, cases[i].port);
+      g_free (s.port);
+    }
+}
+
+/* ---- ranks ---- */
+
+typedef struct
+{
+  const char *graph, *kind;
+  LoomComm *comm;
+  gboolean with_breakpoint;
+  LoomTrainerEnd end;
+  Stand stand;
+  int hit_rank;
+  GPtrArray *weights;
+} Together;
+
+static void
+hit_cb (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data)
+{
+  Together *t = data;
+
+  t->hit_rank = hit->rank;
+  breakpoint_cb (trainer, hit, &t->stand);
+}
+
+static void
+paused_cb (LoomTrainer *trainer, const char *state, gpointer data)
+{
+  stand_state_cb (trainer, state, &((Together *)data)->stand);
+}
+
+static gpointer
+run_together (gpointer data)
+{
+  static const LoomTrainerObserver observer = { .state = paused_cb, .breakpoint = hit_cb };
+  Together *t = data;
+  g_autoptr (GError) error = NULL;
+  const LoomBreakpoint b = { (char *)"act", loom_break_kind (t->kind), 0 };
+  g_autoptr (LoomTrainer) trainer
+      = train_test_new (t->graph, (LoomTrainerOptions){ .device = (char *)"ref", .comm = t->comm });
+
+  loom_trainer_set_observer (trainer, &observer, t);
+  if (t->with_breakpoint && t->comm->rank == 0)
+    loom_trainer_set_breakpoints (trainer, &b, 1);
+  t->end = loom_trainer_run (trainer, &error);
+  t->weights = weights_of (trainer);
+  return NULL;
+}
+
+static void
+run_two (Together t[2], const char *graph, const char *kind, gboolean with_breakpoint)
+{
+  LoomComm *comm[2];
+  GThread *thread[2];
+  LoomMessage message;
+
+  g_assert_cmpint (loom_comm_threads_new (2, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0; k < 2; k++)
+    {
+      t[k] = (Together){ .graph = graph, .kind = kind, .comm = comm[k], .with_breakpoint = with_breakpoint };
+      t[k].stand.then = LOOM_COMMAND_RESUME;
+      thread[k] = g_thread_new ("rank", run_together, &t[k]);
+    }
+  for (int k = 0; k < 2; k++)
+    g_thread_join (thread[k]);
+  for (int k = 0; k < 2; k++)
+    comm[k]->free (comm[k]);
+}
+
+static void
+clear_two (Together t[2])
+{
+  for (int k = 0; k < 2; k++)
+    {
+      g_ptr_array_unref (t[k].weights);
+      g_free (t[k].stand.port);
+    }
+}
+
+/* Two ranks stand before each step together, and the run has the same bits as without it. */
+static void
+test_break_ranks (void)
+{
+  g_auto (GStrv) part = g_strsplit (GRAPH, "<node id=\"drop\" op=\"dropout\" p=\"0.2\"/>", 2);
+  g_autofree char *graph = g_strjoinv ("<node id=\"drop\" op=\"relu\"/>", part), *negative = NULL;
+  Together plain[2], stopped[2];
+
+  run_two (plain, graph, "gradient_above", FALSE);
+  run_two (stopped, graph, "gradient_above", TRUE);
+  for (int k = 0; k < 2; k++)
+    {
+      g_assert_cmpint (stopped[k].end, ==, LOOM_TRAINER_DONE);
+      assert_same_bits (plain[k].weights, stopped[k].weights);
+    }
+  g_assert_cmpint (stopped[0].stand.hits, >, 1);
+  g_assert_cmpint (stopped[0].stand.at, ==, stopped[0].stand.hits);
+  g_assert_cmpint (stopped[0].stand.stood, ==, stopped[0].stand.hits - 1);
+  g_assert_cmpint (stopped[0].hit_rank, ==, 0);
+  g_assert_cmpint (stopped[1].stand.hits, ==, 0);
+  clear_two (plain);
+  clear_two (stopped);
+
+  /* A step that is not finite is repeated by both, and both stand before its update. */
+  negative = without_finite_values ();
+  run_two (stopped, negative, "not_finite", TRUE);
+  for (int k = 0; k < 2; k++)
+    g_assert_cmpint (stopped[k].end, ==, LOOM_TRAINER_FAILED);
+  g_assert_cmpint (stopped[0].stand.hits, ==, 1);
+  g_assert_cmpint (stopped[0].stand.stood, ==, stopped[0].stand.at - 1);
+  clear_two (stopped);
+}
+
 /* A step that is not finite stops the run before its update; resumed, it fails as it does without a breakpoint. */
 static void
 test_break_nan (void)
@@ -536,7 +742,7 @@ test_chain_nan (void)
   g_assert_no_error (error);
   g_assert_true (isnan (gradient));
   g_assert_cmpuint (chain->len, ==, 1);
-  g_assert_cmpstr (g_array_index (chain, LoomDerivative, 0).port, ==, "loss");
+  g_assert_cmpstr (g_array_index (chain, LoomDerivative, 0).term[0].port, ==, "loss");
 }
 
 TEST_FILE (argc, argv)
@@ -550,6 +756,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/step-walk/chain/nan", test_chain_nan);
   g_test_add_func ("/step-walk/break", test_break);
   g_test_add_func ("/step-walk/break/inside", test_break_inside);
+  g_test_add_func ("/step-walk/break/module", test_break_module);
+  g_test_add_func ("/step-walk/break/ranks", test_break_ranks);
   g_test_add_func ("/step-walk/break/nan", test_break_nan);
   g_test_add_func ("/step-walk/break/single", test_break_single);
   return g_test_run ();

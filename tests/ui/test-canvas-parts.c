@@ -53,6 +53,10 @@ test_values (void)
   g_assert_cmpstr (card_values_get_text (values, "fc"), ==, "loss 0.5");
   g_assert_true (card_values_set_text (values, "fc", NULL));
   g_assert_false (card_values_set_text (values, "fc", NULL));
+  g_assert_true (card_values_set_words (values, "fc", "value 0.5"));
+  g_assert_false (card_values_set_words (values, "fc", "value 0.5"));
+  g_assert_cmpstr (card_values_get_words (values, "fc"), ==, "value 0.5");
+  g_assert_null (card_values_get_text (values, "fc"));
   g_assert_null (card_values_get_progress (values, "fc"));
   g_assert_true (card_values_set_progress (values, "fc", 1.5));
   g_assert_cmpfloat (*card_values_get_progress (values, "fc"), ==, 1);

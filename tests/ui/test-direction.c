@@ -185,7 +185,7 @@ check_pin (StudioDocument *document)
   StudioRect room;
 
   studio_document_begin (document, "Watch");
-  studio_document_make_space_for_pin (document, "fc", 176);
+  studio_document_make_space_for_pin (document, "fc", 176, 0, 176);
   studio_document_end (document);
   room = studio_geometry_with_pins (item (document, "fc"));
   if (studio_document_get_scene (document)->flow == STUDIO_FLOW_DOWN)
@@ -236,17 +236,22 @@ static const char two_rows[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\
                                "</graph>";
 
 static void
-watch (StudioDocument *document, const char *id)
+watch_wide (StudioDocument *document, const char *id, const char *width)
 {
-  LoomElement *view;
+  LoomElement *view, *pin;
 
   studio_document_begin (document, "Watch");
-  studio_document_make_space_for_pin (document, id, 176);
+  studio_document_make_space_for_pin (document, id, g_ascii_strtod (width, NULL), 0, 176);
   view = studio_document_ensure (document, LOOM_TAG_VIEW);
-  studio_document_edit (
-      document,
-      loom_edit_insert (view, 0, loom_element_new (LOOM_TAG_PIN, "tensor", id, "kind", "heat", "height", "176", NULL)));
+  pin = loom_element_new (LOOM_TAG_PIN, "tensor", id, "kind", "heat", "width", width, "height", "176", NULL);
+  studio_document_edit (document, loom_edit_insert (view, 0, pin));
   studio_document_end (document);
+}
+
+static void
+watch (StudioDocument *document, const char *id)
+{
+  watch_wide (document, id, "176");
 }
 
 static void
@@ -262,6 +267,33 @@ assert_apart (StudioDocument *document)
         if (studio_rect_intersects (&a, &b))
           g_error ("%s and %s overlap", scene->item[i].id, scene->item[k].id);
       }
+}
+
+/* A pin that is wider than its card moves the rest of its row on, and what is below it down, in one step. */
+static void
+test_wide_pins (void)
+{
+  g_autoptr (StudioDocument) document = document_load (two_rows);
+  g_autofree char *before = document_text (document);
+  StudioRect whole;
+
+  watch_wide (document, "a", "300");
+  whole = studio_geometry_with_pins (item (document, "a"));
+  g_assert_cmpfloat (whole.width, ==, 300);
+  assert_apart (document);
+  g_assert_cmpfloat (item (document, "b")->x, >=, whole.x + whole.width);
+  g_assert_cmpfloat (item (document, "b")->y, ==, 0);
+  g_assert_cmpfloat (item (document, "c")->y, >=, whole.y + whole.height);
+  g_assert_cmpfloat (item (document, "c")->x, ==, 240);
+  undo_to (document, before);
+  for (guint i = 0; i < 5; i++)
+    watch_wide (document, (const char *[]){ "a", "b", "x", "c", "d" }[i], "300");
+  assert_apart (document);
+  for (StudioLayoutDirection way = STUDIO_LAYOUT_AUTOMATIC; way <= STUDIO_LAYOUT_DOWN; way++)
+    {
+      studio_document_arrange (document, 1000, 600, way);
+      assert_apart (document);
+    }
 }
 
 static void
@@ -340,6 +372,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/ui/direction/added", test_added);
   g_test_add_func ("/ui/direction/folded", test_folded);
   g_test_add_func ("/ui/direction/pin", test_pin);
+  g_test_add_func ("/ui/direction/wide-pins", test_wide_pins);
   g_test_add_func ("/ui/direction/pins-in-rows", test_pins_in_rows);
   g_test_add_func ("/ui/direction/fit", test_fit);
   return g_test_run ();

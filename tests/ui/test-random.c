@@ -380,9 +380,9 @@ pin (Hand *h)
   if (path == NULL)
     return;
   studio_document_begin (h->document, "Watch");
-  studio_document_make_space_for_pin (h->document, path, 150);
+  studio_document_make_space_for_pin (h->document, path, 240, 0, 150);
   LoomElement *view = studio_document_ensure (h->document, LOOM_TAG_VIEW);
-  LoomElement *element = loom_element_new (LOOM_TAG_PIN, "tensor", path, "kind", "heat", NULL);
+  LoomElement *element = loom_element_new (LOOM_TAG_PIN, "tensor", path, "kind", "heat", "width", "240", NULL);
   studio_document_edit (h->document, loom_edit_insert (view, loom_element_n_children (view), element));
   studio_document_end (h->document);
 }

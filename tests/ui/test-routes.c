@@ -348,7 +348,10 @@ check_hanging (StudioScene *scene, const char *name)
   g_autoptr (StudioLayout) layout = NULL;
 
   for (guint i = 0; i < scene->n_items; i += 3)
-    scene->item[i].hanging = studio_geometry_pin_height (STUDIO_CARD_WIDTH);
+    {
+      scene->item[i].hanging = studio_geometry_pin_height (STUDIO_CARD_WIDTH);
+      scene->item[i].hanging_width = i % 2 == 0 ? 264 : STUDIO_CARD_WIDTH;
+    }
   layout = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT,
                               scene->flow == STUDIO_FLOW_DOWN ? STUDIO_LAYOUT_DOWN : STUDIO_LAYOUT_RIGHT);
   scene_take_layout (scene, layout);

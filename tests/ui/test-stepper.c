@@ -1,6 +1,7 @@
 /* The stepper when a run does not begin, or ends while a command waits. The tests set the states of the run. */
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
+#include "ui/stepper/step-words.h"
 #include "ui/stepper/studio-stepper.h"
 
 #define GRAPH                                                                                                          \
@@ -90,11 +91,49 @@ test_no_run (void)
   g_object_unref (beginning.run);
 }
 
+/* Every kind of breakpoint is read aloud at its card, and at the card of a module around it. */
+static void
+test_words (void)
+{
+  g_autoptr (StudioDocument) document = document_load (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><module name=\"block\"><node id=\"x\" op=\"module_input\"/>"
+      "<node id=\"act\" op=\"relu\"/><node id=\"y\" op=\"module_output\"/><wire from=\"x\" to=\"act\"/>"
+      "<wire from=\"act\" to=\"y\"/></module><node id=\"a\" op=\"parameter\" shape=\"3\"/>"
+      "<node id=\"m\" module=\"block\"/><node id=\"f\" op=\"sum\"/><wire from=\"a\" to=\"m\"/>"
+      "<wire from=\"m\" to=\"f\"/><view>"
+      "<chart kind=\"breakpoint\" node=\"a\" when=\"not_finite\"/>"
+      "<chart kind=\"breakpoint\" node=\"m\" when=\"gradient_above\" value=\"10\"/>"
+      "<chart kind=\"breakpoint\" node=\"m.act\" when=\"dead_above\" value=\"0.5\"/>"
+      "<chart kind=\"breakpoint\" node=\"f\" when=\"equals\" value=\"3\"/></view></graph>");
+  static const char *const words[]
+      = { "stops training if a value or gradient is NaN or infinite",
+          "stops training if the norm of the gradient is above 10.00; act stops training if "
+          "the share of dead units is above 0.500",
+          "value 6; stops training if a value is equal to 3.000" };
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_autoptr (StudioBreakpoints) breakpoints = studio_breakpoints_new (document, run);
+  g_autoptr (GHashTable) chips = step_chips_new ();
+  const StudioScene *scene = studio_document_get_scene (document);
+  StudioChip *chip = g_new0 (StudioChip, 1);
+  const StepChip value = { chip, NULL };
+
+  chip->text = g_strdup ("6");
+  g_hash_table_insert (chips, g_memdup2 (&scene->item[2].output[0].source, sizeof (LoomNetSource)),
+                       g_memdup2 (&value, sizeof value));
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      g_autofree char *said = step_words_of (&scene->item[i], chips, breakpoints);
+
+      g_assert_cmpstr (said, ==, words[i]);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/stepper/stop", test_stop);
   g_test_add_func ("/stepper/close", test_close);
   g_test_add_func ("/stepper/no-run", test_no_run);
+  g_test_add_func ("/stepper/words", test_words);
   return g_test_run ();
 }

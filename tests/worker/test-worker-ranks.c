@@ -91,9 +91,12 @@ test_ranks (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (memory, "{\"rank\":1,"));
   later = read_text (f, "losses:");
   g_assert_cmpstr (later, ==, "");
-  /* Breakpoints have no effect, and the ranks stay together. */
+  /* All ranks stand at a breakpoint, and stay together. */
   CALL (f, set_breakpoints, g_variant_new_parsed ("[('act', 'gradient_above', 0.0)]"));
-  WAIT_UNTIL (f->problem != NULL && strstr (f->problem, "its breakpoints are not tested") != NULL);
+  CALL (f, resume);
+  WAIT_UNTIL (f->problem != NULL && strstr (f->problem, "Stopped before the update") != NULL
+              && strstr (f->problem, "on rank 0") != NULL && worker_state_is (f, "paused"));
+  CALL (f, set_breakpoints, g_variant_new_parsed ("@a(ssd) []"));
   CALL (f, resume);
   WAIT_UNTIL (worker_state_is (f, "done"));
   /* 1,024 samples in batches of 2 × 64. */

@@ -3,6 +3,7 @@
 struct _CardValues
 {
   GHashTable *texts;    /* path → text */
+  GHashTable *words;    /* path → words for screen readers */
   GHashTable *progress; /* path → double * */
 };
 
@@ -12,6 +13,7 @@ card_values_new (void)
   CardValues *self = g_new0 (CardValues, 1);
 
   self->texts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->words = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->progress = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   return self;
 }
@@ -20,20 +22,33 @@ void
 card_values_free (CardValues *self)
 {
   g_hash_table_unref (self->texts);
+  g_hash_table_unref (self->words);
   g_hash_table_unref (self->progress);
   g_free (self);
+}
+
+static gboolean
+set (GHashTable *table, const char *path, const char *text)
+{
+  if (g_strcmp0 (g_hash_table_lookup (table, path), text) == 0)
+    return FALSE;
+  if (text != NULL)
+    g_hash_table_replace (table, g_strdup (path), g_strdup (text));
+  else
+    g_hash_table_remove (table, path);
+  return TRUE;
 }
 
 gboolean
 card_values_set_text (CardValues *self, const char *path, const char *text)
 {
-  if (g_strcmp0 (g_hash_table_lookup (self->texts, path), text) == 0)
-    return FALSE;
-  if (text != NULL)
-    g_hash_table_replace (self->texts, g_strdup (path), g_strdup (text));
-  else
-    g_hash_table_remove (self->texts, path);
-  return TRUE;
+  return set (self->texts, path, text);
+}
+
+gboolean
+card_values_set_words (CardValues *self, const char *path, const char *words)
+{
+  return set (self->words, path, words);
 }
 
 gboolean
@@ -51,6 +66,12 @@ const char *
 card_values_get_text (const CardValues *self, const char *path)
 {
   return g_hash_table_lookup (self->texts, path);
+}
+
+const char *
+card_values_get_words (const CardValues *self, const char *path)
+{
+  return g_hash_table_lookup (self->words, path);
 }
 
 const double *

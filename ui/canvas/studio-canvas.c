@@ -584,6 +584,18 @@ studio_canvas_set_live (StudioCanvas *self, const char *node_path, const char *t
     refresh_path (self, node_path);
 }
 
+gboolean
+studio_canvas_set_words (StudioCanvas *self, const char *node_path, const char *words)
+{
+  return card_values_set_words (self->board->values, node_path, words);
+}
+
+void
+studio_canvas_describe (StudioCanvas *self)
+{
+  canvas_cards_describe (self->board->cards, canvas_board_scene (self->board));
+}
+
 void
 studio_canvas_set_progress (StudioCanvas *self, const char *node_path, double fraction)
 {

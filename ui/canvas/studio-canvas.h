@@ -80,6 +80,10 @@ void studio_canvas_set_pin_widget (StudioCanvas *self, const char *node_path, Gt
 /* A live value on the card instead of its second row ("loss 0.342"); NULL removes it. The caller checks that the node
  * is as the run knows it. */
 void studio_canvas_set_live (StudioCanvas *self, const char *node_path, const char *text);
+/* Words that a screen reader adds to the description of a card; NULL removes them. TRUE if they have changed: call
+ * studio_canvas_describe() after the last card. */
+gboolean studio_canvas_set_words (StudioCanvas *self, const char *node_path, const char *words);
+void studio_canvas_describe (StudioCanvas *self);
 /* Lines below the formula in the tooltip of the card, while the pointer is on it; NULL removes them. The signal
  * "describe" (path) requests them when such a tooltip is made. */
 void studio_canvas_set_numbers (StudioCanvas *self, const char *node_path, const char *text);

@@ -507,13 +507,24 @@ studio_node_refresh (StudioNode *self, gboolean texts)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+/* Marks of a comparison, and values of a step. */
+static char *
+dup_marks (const StudioNode *self, const StudioItem *item)
+{
+  g_autofree char *mark = canvas_marks_dup_words (self->context->marks, item->id);
+  const char *words = card_values_get_words (self->context->values, item->path);
+
+  return mark != NULL && words != NULL ? g_strdup_printf ("%s; %s", mark, words)
+                                       : g_strdup (mark != NULL ? mark : words);
+}
+
 void
 studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes)
 {
   const StudioItem *item = &scene->item[self->item];
   GtkAccessible *accessible = GTK_ACCESSIBLE (self);
   const gboolean titled = strcmp (item->title, item->id) != 0, fault = studio_item_tone (item) == STUDIO_TONE_ERROR;
-  g_autofree char *mark = canvas_marks_dup_words (self->context->marks, item->id);
+  g_autofree char *mark = dup_marks (self, item);
   const guint digest = studio_node_words_digest (scene, self->item, mark) * 2 + (guint)selected;
   g_autofree char *label = NULL, *description = NULL;
   g_autoptr (GHashTable) known = NULL;

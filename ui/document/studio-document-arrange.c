@@ -208,22 +208,22 @@ studio_document_fold_selection (StudioDocument *self)
 }
 
 void
-studio_document_make_space_for_pin (StudioDocument *self, const char *node_path, double height)
+studio_document_make_space_for_pin (StudioDocument *self, const char *node_path, double width, double before,
+                                    double height)
 {
+  const double more = studio_geometry_pin_height (height) - (before > 0 ? studio_geometry_pin_height (before) : 0);
   StudioScene *scene = studio_document_get_scene (self);
   g_autofree char *id = g_strndup (node_path, strcspn (node_path, "."));
   guint item = studio_document_scope_depth (self) == 0 ? studio_scene_find_id (scene, id) : STUDIO_NO_ITEM;
-  g_autofree double *by = g_new0 (double, scene->n_items + 1);
-  gboolean down = scene->flow == STUDIO_FLOW_DOWN;
+  g_autofree double *dx = g_new0 (double, scene->n_items + 1), *dy = g_new0 (double, scene->n_items + 1);
 
   if (item == STUDIO_NO_ITEM)
     return;
-  studio_layout_make_space (scene, item, studio_geometry_pin_height (height), by);
+  studio_layout_make_space (scene, item, MAX (more, 0), width, dx, dy);
   place_all (self, scene);
   for (guint i = 0; i < scene->n_items; i++)
-    if (by[i] != 0)
-      studio_document_place (self, scene->item[i].id, scene->item[i].x + (down ? by[i] : 0),
-                             scene->item[i].y + (down ? 0 : by[i]));
+    if (dx[i] != 0 || dy[i] != 0)
+      studio_document_place (self, scene->item[i].id, scene->item[i].x + dx[i], scene->item[i].y + dy[i]);
 }
 
 void

@@ -249,8 +249,10 @@ LoomElement *studio_document_ensure (StudioDocument *self, LoomTag tag);
 /* Renames a node and updates all wires, positions, routes and training attributes that name it. */
 gboolean studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GError **error);
 void studio_document_duplicate (StudioDocument *self);
-/* Within an open transaction: moves cards that a new pin of this height at a node would cover. */
-void studio_document_make_space_for_pin (StudioDocument *self, const char *node_path, double height);
+/* Within an open transaction: moves cards that a pin of this size at a node would cover. before: its height so far; 0:
+ * it is new. */
+void studio_document_make_space_for_pin (StudioDocument *self, const char *node_path, double width, double before,
+                                         double height);
 /* The label of the button for the fix of the first fault on this node that has one: an attribute's value, or a wire
  * across a deleted node. NULL: none. */
 char *studio_document_dup_fix_label (StudioDocument *self, guint64 serial);

@@ -274,8 +274,6 @@ text_new (PangoContext *context, const char *text, double scale, int weight, dou
   return layout;
 }
 
-#define USUAL_PIXELS (10 * 96 / 72.0)
-
 double
 studio_text_enlargement (PangoContext *context)
 {
@@ -285,7 +283,7 @@ studio_text_enlargement (PangoContext *context)
 
   if (!pango_font_description_get_size_is_absolute (font))
     size *= (dpi > 0 ? dpi : 96) / 72;
-  return MAX (size / USUAL_PIXELS, 1);
+  return MAX (size / STUDIO_USUAL_TEXT, 1);
 }
 
 /* The layout of an enlarged name: at the largest scale at which it fits, but at least at the usual scale, at which it
@@ -331,7 +329,7 @@ fault_text_new (PangoContext *context, const char *text, double width, double he
 PangoLayout *
 studio_small_text_new (PangoContext *context, const char *text)
 {
-  return text_new (context, text, 0.82, PANGO_WEIGHT_NORMAL, 0, 1);
+  return text_new (context, text, STUDIO_SMALL_TEXT, PANGO_WEIGHT_NORMAL, 0, 1);
 }
 
 /* A live value is more important than other text, so it is as large as the space below the name permits. */

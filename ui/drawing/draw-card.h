@@ -61,8 +61,10 @@ void studio_draw_chevron (cairo_t *cr, double x, double y, gboolean up, const St
 /* Draws the snowflake icon of frozen weights at (0, 0). */
 void studio_draw_frozen (cairo_t *cr, const StudioColor *color);
 /* A layout for small text: port names and shape labels. */
+#define STUDIO_SMALL_TEXT 0.82 /* of the font's size */
 PangoLayout *studio_small_text_new (PangoContext *context, const char *text);
-/* The context's font size relative to the size that cards are made for, 10 pt at 96 dpi; at least 1. */
+/* The context's font size relative to the size that cards are made for, in pixels; at least 1. */
+#define STUDIO_USUAL_TEXT (10 * 96 / 72.0)
 double studio_text_enlargement (PangoContext *context);
 
 G_END_DECLS

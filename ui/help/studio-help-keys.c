@@ -12,6 +12,15 @@ static const struct
   { N_ ("Go"), N_ ("Follow the Wires"), "Left Right" },
   { N_ ("Go"), N_ ("Go to the Card Above or Below"), "Up Down" },
   { N_ ("Arrange"), N_ ("Move the Selected Cards"), "<alt>Left <alt>Right" },
+  { N_ ("Pins"), N_ ("Another Kind of Picture"), "1...9" },
+  { N_ ("Pins"), N_ ("Another Head, Channel or Sample"), "Left Right" },
+  { N_ ("Pins"), N_ ("Along the Second Chosen Axis"), "Up Down" },
+  { N_ ("Pins"), N_ ("Along the Third Chosen Axis"), "Page_Up Page_Down" },
+  { N_ ("Pins"), N_ ("Along the Fourth Chosen Axis"), "Home End" },
+  { N_ ("Pins"), N_ ("Read the Cells"), "<shift>Left <shift>Right <shift>Up <shift>Down" },
+  { N_ ("Pins"), N_ ("Fill the Canvas, and Back"), "Return" },
+  { N_ ("Pins"), N_ ("Menu of the Pin"), "<shift>F10" },
+  { N_ ("Pins"), N_ ("Close the Pin"), "Delete" },
   { N_ ("Presentation"), N_ ("Move Along the Computation"), "Left Right" },
   { N_ ("Presentation"), N_ ("Pause, or Train One Batch"), "space" },
   { N_ ("Presentation"), N_ ("Change the Learning Rate"), "l" },
@@ -88,6 +97,7 @@ studio_help_keys_new (void)
   for (guint i = 0; i < n && all[i].group != NULL; i++)
     if (g_strcmp0 (group, all[i].group) != 0)
       add_group (list, group = all[i].group, all, n);
+  add_group (list, "Pins", all, n);
   add_group (list, "Presentation", all, n);
   gtk_widget_add_css_class (list, "key-list");
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);

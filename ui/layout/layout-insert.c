@@ -141,18 +141,37 @@ studio_layout_place_new (const StudioScene *scene, guint anchor, gboolean before
   studio_scene_free_places (mirrored);
 }
 
+/* Moves cards of the item's own row on, if its pins become wider than itself. */
+static void
+widen (const StudioScene *places, guint item, double *dx)
+{
+  const StudioRect whole = studio_geometry_with_pins (&places->item[item]);
+  const double width = places->item[item].width;
+  const StudioRect beyond = { whole.x + width, whole.y, whole.width - width, places->item[item].height };
+
+  if (beyond.width > 0)
+    push (places, &beyond, item, dx);
+  for (guint i = 0; i < places->n_items; i++)
+    places->item[i].x += dx[i];
+}
+
 void
-studio_layout_make_space (const StudioScene *scene, guint item, double more, double *by)
+studio_layout_make_space (const StudioScene *scene, guint item, double more, double width, double *dx, double *dy)
 {
   /* The mirrored graph runs right, so below is to the right. */
   StudioScene *places = studio_scene_copy_places (scene, FALSE), *mirrored = NULL, *along = places;
   StudioRect room;
+  double *by = scene->flow == STUDIO_FLOW_RIGHT ? dy : dx;
 
   for (guint i = 0; i < scene->n_items; i++)
-    by[i] = 0;
+    dx[i] = dy[i] = 0;
   places->item[item].hanging += more;
+  places->item[item].hanging_width = MAX (places->item[item].hanging_width, width);
   if (scene->flow == STUDIO_FLOW_RIGHT)
-    along = mirrored = studio_scene_copy_places (places, TRUE);
+    {
+      widen (places, item, dx);
+      along = mirrored = studio_scene_copy_places (places, TRUE);
+    }
   room = rect_of (along, by, item);
   /* Pins next to a card are higher than the card, but there is space below the card itself. */
   if (scene->flow == STUDIO_FLOW_DOWN)

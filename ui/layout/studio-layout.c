@@ -152,7 +152,8 @@ find_units (Work *work)
   for (guint i = 0; i < scene->n_items; i++)
     {
       /* A pin below a card needs space as the card does. */
-      Unit unit = { i, 0, STUDIO_NO_ITEM, 0, 0, scene->item[i].width, scene->item[i].height + scene->item[i].hanging };
+      const StudioRect whole = studio_geometry_with_pins (&scene->item[i]);
+      Unit unit = { i, 0, STUDIO_NO_ITEM, 0, 0, whole.width, whole.height };
 
       work->unit_of[i] = STUDIO_NO_ITEM;
       if (work->chosen != NULL && !work->chosen[i])

@@ -46,9 +46,9 @@ void studio_layout_fill (StudioScene *scene);
  * item, all 0 if there is space. Nothing else moves. */
 void studio_layout_place_new (const StudioScene *scene, guint anchor, gboolean before, double width, double height,
                               double across, double *x, double *y, double *by);
-/* Computes how far items move so that `more` units of pins fit under an item: by[] of each item, downwards, or to the
- * right if the graph runs down. */
-void studio_layout_make_space (const StudioScene *scene, guint item, double more, double *by);
+/* Computes how far items move so that `more` units of pins of this width fit under an item, or next to it if the graph
+ * runs down: dx[] and dy[] of each item. */
+void studio_layout_make_space (const StudioScene *scene, guint item, double more, double width, double *dx, double *dy);
 /* Appends the edits that move a collapsed frame and its nodes to this corner (LoomEdit). */
 void
 studio_layout_move_frame (GPtrArray *edits, const LoomElement *scope, const LoomElement *frame, double x, double y);

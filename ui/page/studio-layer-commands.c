@@ -34,27 +34,31 @@ void
 studio_layer_commands_break (const StudioLayerCommands *self)
 {
   g_autofree char *path = selected_node_dup_path (self->document);
-  if (path != NULL && loom_net_find (studio_document_get_net (self->document), path) < 0)
-    studio_toasts_say (self->toasts, _ ("A module has no values of its own. Open it and select a layer."));
-  else if (path != NULL)
+  if (path != NULL)
     studio_breakpoints_ask (self->breakpoints, path, self->toasts);
   else
     studio_toasts_say (self->toasts, _ ("Select the layer at which training is to stop."));
 }
 
+/* Of the number under the cursor of a pin, else of the first one of the selected layer. */
 void
 studio_layer_commands_derivatives (const StudioLayerCommands *self)
 {
   g_autofree char *path = selected_node_dup_path (self->document), *port = NULL;
   LoomNet *net = studio_document_get_net (self->document);
   const int node = path != NULL ? loom_net_find (net, path) : -1;
-  if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
+  gint64 element = 0;
+  if (!studio_pins_get_number (self->pins, &port, &element))
     {
-      studio_toasts_say (self->toasts, _ ("Select the layer whose derivatives are to be shown."));
-      return;
+      if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
+        {
+          studio_toasts_say (self->toasts,
+                             _ ("Select the layer whose derivatives are to be shown, or a cell of a pin."));
+          return;
+        }
+      port = loom_net_port_name (net, (guint)node, 0);
     }
-  port = loom_net_port_name (net, (guint)node, 0);
-  studio_derivatives_show (self->run, self->stepper, port, self->toasts);
+  studio_derivatives_show (self->run, self->stepper, port, element, self->toasts);
 }
 
 const LoomOp *

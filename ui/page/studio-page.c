@@ -203,10 +203,17 @@ settled_cb (gpointer data)
 static void
 breakpoint_cb (StudioPage *self, const char *node, const char *port, const char *sentence)
 {
+  const LoomNet *net = studio_document_get_net (self->document);
   g_autofree char *text = g_strdup_printf ("%s: %s", node, sentence);
 
   studio_toasts_say (self->toasts, text);
-  studio_stepper_go_to (self->stepper, node, g_str_has_prefix (port, "grad:") ? "backward" : "forward");
+  /* Ranks share the step; a data set is not computed, and has its values before the first node. */
+  if (studio_run_get_ranks (self->run) > 1)
+    return;
+  if (loom_net_is_dataset (net, (guint)MAX (loom_net_find (net, node), 0)))
+    studio_stepper_next (self->stepper);
+  else
+    studio_stepper_go_to (self->stepper, node, g_str_has_prefix (port, "grad:") ? "backward" : "forward");
 }
 
 static void

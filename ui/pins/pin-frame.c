@@ -197,6 +197,7 @@ static const struct
   { GDK_KEY_Left, GDK_KEY_KP_Left, 0, -1, -1, 0 },      { GDK_KEY_Right, GDK_KEY_KP_Right, 0, 1, 1, 0 },
   { GDK_KEY_Up, GDK_KEY_KP_Up, 1, -1, 0, -1 },          { GDK_KEY_Down, GDK_KEY_KP_Down, 1, 1, 0, 1 },
   { GDK_KEY_Page_Up, GDK_KEY_KP_Page_Up, 2, -1, 0, 0 }, { GDK_KEY_Page_Down, GDK_KEY_KP_Page_Down, 2, 1, 0, 0 },
+  { GDK_KEY_Home, GDK_KEY_KP_Home, 3, -1, 0, 0 },       { GDK_KEY_End, GDK_KEY_KP_End, 3, 1, 0, 0 },
 };
 
 static gboolean

@@ -115,15 +115,15 @@ pin_value_column_label (const PinValue *self, gsize column)
   return label (self->column_labels, pin_value_columns (self), column);
 }
 
-char *
-pin_value_origin (const PinValue *self, gsize i)
+/* Where a value comes from in the whole tensor: its first element, and the number of them along each axis. FALSE: it is
+ * not of elements. */
+static gboolean
+place_of (const PinValue *self, gsize i, gint64 at[LOOM_SHAPE_MAX_RANK], gint64 span[LOOM_SHAPE_MAX_RANK])
 {
-  g_autoptr (GString) text = g_string_new (self->title);
-  gint64 at[LOOM_SHAPE_MAX_RANK] = { 0 }, span[LOOM_SHAPE_MAX_RANK];
   const gsize skipped = self->full_rank > self->rank ? self->full_rank - self->rank : 0;
 
   if (self->full_rank == 0 || self->rank > self->full_rank)
-    return g_string_free (g_steal_pointer (&text), FALSE);
+    return FALSE;
   for (gsize d = 0; d < self->full_rank; d++)
     {
       at[d] = self->index[d];
@@ -138,6 +138,29 @@ pin_value_origin (const PinValue *self, gsize i)
       at[skipped + d - 1] = (gint64)i % n * span[skipped + d - 1];
       i /= (gsize)n;
     }
+  return TRUE;
+}
+
+gint64
+pin_value_element (const PinValue *self, gsize i)
+{
+  gint64 at[LOOM_SHAPE_MAX_RANK], span[LOOM_SHAPE_MAX_RANK], element = 0;
+
+  if (!place_of (self, i, at, span))
+    return self->full_rank == 0 ? 0 : -1;
+  for (gsize d = 0; d < self->full_rank; d++)
+    element = element * MAX (self->full[d], 1) + at[d];
+  return element;
+}
+
+char *
+pin_value_origin (const PinValue *self, gsize i)
+{
+  g_autoptr (GString) text = g_string_new (self->title);
+  gint64 at[LOOM_SHAPE_MAX_RANK], span[LOOM_SHAPE_MAX_RANK];
+
+  if (!place_of (self, i, at, span))
+    return g_string_free (g_steal_pointer (&text), FALSE);
   g_string_append_c (text, '[');
   for (gsize d = 0; d < self->full_rank; d++)
     {

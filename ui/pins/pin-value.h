@@ -47,6 +47,8 @@ const char *pin_value_row_label (const PinValue *value, gsize row);
 const char *pin_value_column_label (const PinValue *value, gsize column);
 /* "conv1[0, 2, 5, 7]": where a value comes from; a range if it is a mean of several. (transfer full) */
 char *pin_value_origin (const PinValue *value, gsize i);
+/* The row-major index of the first of these in the whole tensor; -1: the value is not of one element. */
+gint64 pin_value_element (const PinValue *value, gsize i);
 /* Least and greatest finite value; FALSE if there are none. *n_bad: the number of others. */
 gboolean pin_value_range (const PinValue *value, double *least, double *most, gsize *n_bad);
 /* A line for each row: names or indices of the dimensions before the last, then the values. (transfer full) */

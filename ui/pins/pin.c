@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ui/pins/pin-frame.h"
+#include "ui/pins/pin-tokens.h"
 #include "ui/pins/studio-pin-labels.h"
 
 #define INTERVAL_US (G_USEC_PER_SEC / 10)
@@ -30,6 +31,7 @@ struct _Pin
   const StudioPinKind *kind;
   PinScale colors;
   int width, height;
+  int height_in_file; /* while it is dragged to size */
   StudioPinLabels *labels;
   StudioPinView *view;
   GtkWidget *frame;
@@ -135,36 +137,37 @@ index_for_worker (const Pin *self)
 
 /* ---- words of the axes --------------------------------------------------------------- */
 
-/* The first port of a data set with tokens, B × T. (transfer full) */
+/* All tokens of the vocabulary that an embedding looks up. (transfer full) */
 static char *
-find_tokens (const LoomNet *net)
+name_vocabulary (const LoomNet *net, const char *tensor)
 {
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    {
-      const LoomNetNode *n = loom_net_node (net, i);
+  PinSubject reader = { .rank = 2, .letter = { 'B', 'T' } };
+  g_autofree char *node = pin_tensor_node (net, tensor);
+  g_autofree char *port = pin_tokens_port (net, node, &reader, 0);
 
-      if (loom_net_is_dataset (net, i) && n->typed && n->n_outputs > 0 && n->output[0].dtype == LOOM_I64
-          && n->output[0].shape.rank == 2)
-        return loom_net_port_name (net, i, 0);
-    }
-  return NULL;
+  return port != NULL ? g_strconcat (port, "#*", NULL) : NULL;
 }
 
-/* Ports that the file does not name: tokens on both axes of attention, all tokens on an embedding, and the words of the
- * sentence itself. */
+/* Ports that the file does not name: tokens along axes that count them, all tokens on an embedding, and the words of
+ * the sentence itself. Nothing changes if the ports are the same. */
 static void
 make_labels (Pin *self, GFunc changed)
 {
-  g_autofree char *tokens = find_tokens (studio_document_get_net (self->owner.document));
-  g_autofree char *all = tokens != NULL ? g_strconcat (tokens, "#*", NULL) : NULL;
-  const char *rows = self->rows, *columns = self->columns;
+  const LoomNet *net = studio_document_get_net (self->owner.document);
+  const gboolean is_named = self->rows != NULL || self->columns != NULL;
+  g_autofree char *rows = is_named ? g_strdup (self->rows) : pin_tokens_port (net, self->tensor, &self->subject, 1);
+  g_autofree char *columns
+      = is_named ? g_strdup (self->columns) : pin_tokens_port (net, self->tensor, &self->subject, 0);
 
-  if (self->subject.is_attention && rows == NULL && columns == NULL)
-    rows = columns = tokens;
   if (self->subject.is_embedding && rows == NULL)
-    rows = all;
-  if (self->subject.is_integer && columns == NULL && self->subject.rank == 2)
-    columns = pin_tensor_name (self->tensor);
+    rows = name_vocabulary (net, self->tensor);
+  if (self->subject.is_integer && self->columns == NULL && self->subject.rank == 2)
+    {
+      g_free (columns);
+      columns = g_strdup (pin_tensor_name (self->tensor));
+    }
+  if (self->labels != NULL && studio_pin_labels_are_of (self->labels, rows, columns))
+    return;
   g_clear_pointer (&self->labels, studio_pin_labels_free);
   self->labels = studio_pin_labels_new (rows, columns, changed, self);
 }
@@ -225,6 +228,7 @@ learn_shape (Pin *self, GVariant *full_shape)
       self->known[d] = dims[d];
       self->index[d] = CLAMP (self->index[d], 0, MAX (0, dims[d] - 1));
     }
+  make_labels (self, labels_changed_cb);
   update_steps (self);
 }
 
@@ -409,16 +413,40 @@ edit (Pin *self, const char *name, const char *key, ...)
 
 /* ---- commands ----------------------------------------------------------------------------- */
 
+/* A pin under its card moves what it would cover, in the same step of history. */
+static void
+make_space (Pin *self, int width, int height)
+{
+  if (!self->is_docked)
+    studio_document_make_space_for_pin (self->owner.document, self->node_path, width, self->height_in_file, height);
+}
+
+/* Shows a tensor by a kind; the pin is at least as large as a new one of the kind. */
+static void
+show_as (Pin *self, const char *name, const char *tensor, const StudioPinKind *kind)
+{
+  const int least_width = MAX (self->width, kind->width), least_height = MAX (self->height, kind->height);
+  const gboolean is_other = !g_str_equal (tensor, self->tensor);
+  g_autofree char *width = g_strdup_printf ("%d", least_width), *height = g_strdup_printf ("%d", least_height);
+
+  studio_document_begin (self->owner.document, name);
+  make_space (self, least_width, least_height);
+  edit (self, name, NULL, "kind", kind->name, "width", width, "height", height, NULL);
+  if (is_other)
+    edit (self, name, NULL, "tensor", tensor, "rows", NULL, "columns", NULL, PIN_INDEX, NULL, NULL);
+  else
+    studio_document_merge_visit (self->owner.document, "pin-kind");
+  studio_document_end (self->owner.document);
+}
+
 static void
 kind_cb (GSimpleAction *action, GVariant *value, gpointer data)
 {
   Pin *self = data;
   const StudioPinKind *kind = studio_pin_kind_find (g_variant_get_string (value, NULL));
-  g_autofree char *width = g_strdup_printf ("%d", MAX (self->width, kind->width));
-  g_autofree char *height = g_strdup_printf ("%d", MAX (self->height, kind->height));
 
   if (kind != self->kind)
-    edit (self, _ ("Change the kind of a pin"), "pin-kind", "kind", kind->name, "width", width, "height", height, NULL);
+    show_as (self, _ ("Change the kind of a pin"), self->tensor, kind);
 }
 
 static void
@@ -432,11 +460,7 @@ tensor_cb (GSimpleAction *action, GVariant *value, gpointer data)
     return;
   pin_subject_init (&subject, studio_document_get_net (self->owner.document), tensor);
   g_autoptr (GPtrArray) kinds = studio_pin_kinds_for (&subject);
-  const StudioPinKind *kind = kinds->pdata[0];
-  g_autofree char *width = g_strdup_printf ("%d", MAX (self->width, kind->width));
-  g_autofree char *height = g_strdup_printf ("%d", MAX (self->height, kind->height));
-  edit (self, _ ("Watch another tensor"), NULL, "tensor", tensor, "kind", kind->name, "width", width, "height", height,
-        "rows", NULL, "columns", NULL, PIN_INDEX, NULL, NULL);
+  show_as (self, _ ("Watch another tensor"), tensor, kinds->pdata[0]);
 }
 
 static void
@@ -505,7 +529,10 @@ resize_cb (GSimpleAction *action, GVariant *value, gpointer data)
   if (!is_over)
     return;
   g_autofree char *width = g_strdup_printf ("%d", self->width), *height = g_strdup_printf ("%d", self->height);
+  studio_document_begin (self->owner.document, _ ("Resize a pin"));
+  make_space (self, self->width, self->height);
   edit (self, _ ("Resize a pin"), "pin-size", "width", width, "height", height, NULL);
+  studio_document_end (self->owner.document);
 }
 
 static void
@@ -534,7 +561,11 @@ docked_cb (GSimpleAction *action, GVariant *value, gpointer data)
   Pin *self = data;
 
   pin_enlarge (self, FALSE);
+  studio_document_begin (self->owner.document, _ ("Dock a pin"));
+  if (self->is_docked)
+    studio_document_make_space_for_pin (self->owner.document, self->node_path, self->width, 0, self->height);
   edit (self, _ ("Dock a pin"), NULL, PIN_DOCKED, self->is_docked ? NULL : "true", NULL);
+  studio_document_end (self->owner.document);
 }
 
 static void
@@ -709,7 +740,7 @@ pin_sync (Pin *self, const LoomElement *element)
   studio_pin_view_set_colors (self->view, self->colors);
   set_state (self, "colors", g_variant_new_string (pin_scale_word (self->colors)));
   self->width = read_size (element, "width", self->kind->width);
-  self->height = read_size (element, "height", self->kind->height);
+  self->height = self->height_in_file = read_size (element, "height", self->kind->height);
   studio_pin_view_set_size (self->view, self->width, self->height);
   self->is_docked = g_strcmp0 (loom_element_get (element, PIN_DOCKED), "true") == 0;
   set_state (self, "docked", g_variant_new_boolean (self->is_docked));
@@ -797,6 +828,12 @@ const char *
 pin_get_node (const Pin *self)
 {
   return self->node_path;
+}
+
+gboolean
+pin_is_of_weight (const Pin *self)
+{
+  return self->subject.is_weight;
 }
 
 gboolean

@@ -39,6 +39,12 @@ studio_pin_labels_new (const char *rows, const char *columns, GFunc changed, gpo
   return self;
 }
 
+gboolean
+studio_pin_labels_are_of (const StudioPinLabels *self, const char *rows, const char *columns)
+{
+  return g_strcmp0 (self->axis[ROWS].port, rows) == 0 && g_strcmp0 (self->axis[COLUMNS].port, columns) == 0;
+}
+
 static void
 forget (StudioPinLabels *self)
 {

@@ -13,6 +13,7 @@ typedef struct _StudioPinLabels StudioPinLabels;
 /* rows, columns: ports of the data set, such as "data.x", or "data.x#*" for all its tokens; NULL: none. changed is
  * called when labels have arrived. */
 StudioPinLabels *studio_pin_labels_new (const char *rows, const char *columns, GFunc changed, gpointer data);
+gboolean studio_pin_labels_are_of (const StudioPinLabels *labels, const char *rows, const char *columns);
 void studio_pin_labels_free (StudioPinLabels *self);
 /* Requests the labels of a sample from this worker, unless they were requested before. Call after its run has begun. */
 void studio_pin_labels_request (StudioPinLabels *self, LoomBusWorker1 *proxy, gint64 sample);

@@ -254,6 +254,14 @@ studio_pin_view_get_cell_words (StudioPinView *self)
   return self->cell_words;
 }
 
+gint64
+studio_pin_view_get_element (StudioPinView *self)
+{
+  if (self->cell < 0 || !has_value (self) || self->kind->summary != NULL || self->kind->remembers)
+    return -1;
+  return pin_value_element (self->value, (gsize)self->cell);
+}
+
 static void
 mark_cell (StudioPinView *self, gint64 cell)
 {

@@ -33,6 +33,8 @@ const char *studio_pin_view_get_caption (StudioPinView *self);
 gboolean studio_pin_view_move_cursor (StudioPinView *self, int across, int down);
 /* What is said of the marked cell; NULL: none is marked. */
 const char *studio_pin_view_get_cell_words (StudioPinView *self);
+/* The row-major index of the marked cell in the whole tensor; -1: none is marked, or it is not of one element. */
+gint64 studio_pin_view_get_element (StudioPinView *self);
 /* By extension: .svg, .pdf, .png, or .csv with the values. Errors: DATA without a value, USAGE, IO. */
 gboolean studio_pin_view_export (StudioPinView *self, const char *path, GError **error);
 

@@ -281,7 +281,7 @@ studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
   /* A scalar in a loop has one value per iteration, so it is no single number. */
   const StudioPinKind *kind = kinds->pdata[0];
   studio_document_begin (self->document, gradient ? _ ("Watch the gradient") : _ ("Watch"));
-  studio_document_make_space_for_pin (self->document, node_path, kind->height);
+  studio_document_make_space_for_pin (self->document, node_path, kind->width, 0, kind->height);
   view = studio_document_ensure (self->document, LOOM_TAG_VIEW);
   g_autofree char *width = g_strdup_printf ("%d", kind->width), *height = g_strdup_printf ("%d", kind->height);
   LoomElement *pin
@@ -302,6 +302,26 @@ studio_pins_get_picture (StudioPins *self, const char *node_path, const char **t
     return NULL;
   *tensor = pin_get_tensor (found);
   return pin_get_view (found);
+}
+
+gboolean
+studio_pins_get_number (StudioPins *self, char **port, gint64 *element)
+{
+  Pin *found = NULL;
+
+  for (guint i = 0; i < self->pins->len; i++)
+    {
+      StudioPinView *view = pin_get_view (self->pins->pdata[i]);
+      const gboolean has_focus = gtk_widget_has_focus (GTK_WIDGET (view));
+
+      if (studio_pin_view_get_element (view) >= 0 && (found == NULL || has_focus))
+        found = self->pins->pdata[i];
+    }
+  if (found == NULL || pin_is_of_weight (found))
+    return FALSE;
+  *port = g_strdup (pin_tensor_name (pin_get_tensor (found)));
+  *element = studio_pin_view_get_element (pin_get_view (found));
+  return TRUE;
 }
 
 guint

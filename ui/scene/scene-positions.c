@@ -64,6 +64,14 @@ add_places (StudioScene *scene, const LoomElement *scope)
     }
 }
 
+static double
+pin_side (const LoomElement *pin, const char *attribute)
+{
+  const char *text = loom_element_get (pin, attribute);
+
+  return text != NULL ? g_ascii_strtod (text, NULL) : STUDIO_CARD_WIDTH;
+}
+
 /* Pins are below their card, in a column; those at the side of the window (ui/pins/pin.h) are not. A gradient is of the
  * card of its port. */
 static void
@@ -75,17 +83,19 @@ add_hanging (StudioScene *scene, const LoomElement *scope)
     {
       const LoomElement *e = loom_element_child (view, i);
       const char *tensor = loom_element_get (e, "tensor"), *prefix_end;
-      double height;
+      double height, width;
       guint card;
 
       if (loom_element_tag (e) != LOOM_TAG_PIN || tensor == NULL || loom_element_get (e, "look:docked") != NULL)
         continue;
       prefix_end = strchr (tensor, ':');
-      height = loom_element_get (e, "height") != NULL ? g_ascii_strtod (loom_element_get (e, "height"), NULL)
-                                                      : STUDIO_CARD_WIDTH;
+      height = pin_side (e, "height");
+      width = pin_side (e, "width");
       card = studio_scene_card_of (scene, prefix_end != NULL ? prefix_end + 1 : tensor);
-      if (card != STUDIO_NO_ITEM && isfinite (height) && !scene->item[card].is_frame)
-        scene->item[card].hanging += studio_geometry_pin_height (height);
+      if (card == STUDIO_NO_ITEM || !isfinite (height) || !isfinite (width) || scene->item[card].is_frame)
+        continue;
+      scene->item[card].hanging += studio_geometry_pin_height (height);
+      scene->item[card].hanging_width = MAX (scene->item[card].hanging_width, CLAMP (width, STUDIO_CARD_WIDTH, 1200));
     }
 }
 

@@ -116,6 +116,7 @@ mirror_item (StudioItem *item)
   item->height = item->width;
   item->width = room.width;
   item->hanging = beyond;
+  item->hanging_width = 0;
   item->figure_height = 0;
   item->flow = STUDIO_FLOW_RIGHT;
 }

@@ -76,13 +76,21 @@ studio_geometry_card (const StudioItem *item)
   return (StudioRect){ item->x, item->y, item->width, item->height };
 }
 
+/* Pins are at least as wide as the card above them, or as a card next to it. */
+static double
+pins_width (const StudioItem *item)
+{
+  return MAX (item->flow == STUDIO_FLOW_DOWN ? STUDIO_CARD_WIDTH : item->width, item->hanging_width);
+}
+
 StudioRect
 studio_geometry_with_pins (const StudioItem *item)
 {
   if (item->hanging > 0 && item->flow == STUDIO_FLOW_DOWN)
-    return (StudioRect){ item->x, item->y, item->width + STUDIO_FAULT_GAP + STUDIO_CARD_WIDTH,
+    return (StudioRect){ item->x, item->y, item->width + STUDIO_FAULT_GAP + pins_width (item),
                          MAX (item->height, item->hanging) };
-  return (StudioRect){ item->x, item->y, item->width, item->height + item->hanging };
+  return (StudioRect){ item->x, item->y, item->hanging > 0 ? pins_width (item) : item->width,
+                       item->height + item->hanging };
 }
 
 StudioRect
@@ -91,8 +99,8 @@ studio_geometry_pins (const StudioItem *item)
   if (item->hanging <= 0)
     return (StudioRect){ item->x, item->y + item->height, 0, 0 };
   if (item->flow == STUDIO_FLOW_DOWN)
-    return (StudioRect){ item->x + item->width + STUDIO_FAULT_GAP, item->y, STUDIO_CARD_WIDTH, item->hanging };
-  return (StudioRect){ item->x, item->y + item->height, item->width, item->hanging };
+    return (StudioRect){ item->x + item->width + STUDIO_FAULT_GAP, item->y, pins_width (item), item->hanging };
+  return (StudioRect){ item->x, item->y + item->height, pins_width (item), item->hanging };
 }
 
 double

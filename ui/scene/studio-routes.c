@@ -101,7 +101,7 @@ studio_routes_n_searched (const StudioRoutes *self)
 
 /* ---- obstacles, mirrored if the graph runs down ---------------------------- */
 
-/* The rectangle of a card's pins, cut off above the next card. */
+/* The rectangle of a card's pins, cut off above the next card, and before one at its side. */
 static StudioRect
 free_pins (const StudioScene *scene, guint i)
 {
@@ -113,13 +113,20 @@ free_pins (const StudioScene *scene, guint i)
 
       if (j != i && other.x < pins.x + pins.width + PIN_GAP && other.x + other.width + PIN_GAP > pins.x
           && other.y < pins.y + pins.height + PIN_GAP && other.y + other.height + PIN_GAP > pins.y)
-        pins.height = other.y - PIN_GAP - pins.y;
+        {
+          if (scene->flow == STUDIO_FLOW_RIGHT && other.y < pins.y
+              && other.x >= scene->item[i].x + scene->item[i].width)
+            pins.width = MAX (scene->item[i].width, other.x - PIN_GAP - pins.x);
+          else
+            pins.height = other.y - PIN_GAP - pins.y;
+        }
     }
   return pins;
 }
 
 /* Wires go around the card and the pins below it. If the graph runs down, pins are at the side of the card and extend
- * further down, where the card's own wires begin; there they are obstacles of their own (pins_of). */
+ * further down, where the card's own wires begin; there, and if they are wider than the card, they are obstacles of
+ * their own (pins_of). */
 static StudioRect
 obstacle_of (const StudioScene *scene, guint i)
 {
@@ -136,12 +143,13 @@ obstacle_of (const StudioScene *scene, guint i)
 static gboolean
 pins_of (const StudioScene *scene, guint i, StudioRect *pins)
 {
-  if (scene->flow != STUDIO_FLOW_DOWN || scene->item[i].hanging <= 0)
+  if (scene->item[i].hanging <= 0)
     return FALSE;
   *pins = free_pins (scene, i);
-  if (pins->height <= 0)
+  if (pins->height <= 0 || (scene->flow == STUDIO_FLOW_RIGHT && pins->width <= scene->item[i].width))
     return FALSE;
-  *pins = studio_rect_mirrored (*pins);
+  if (scene->flow == STUDIO_FLOW_DOWN)
+    *pins = studio_rect_mirrored (*pins);
   return TRUE;
 }
 

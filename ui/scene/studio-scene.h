@@ -79,6 +79,7 @@ typedef struct
   char *sample_key;           /* of a data set's node: the key of its sample */
   gboolean is_placed;         /* has a position in the file; else x and y come from studio_layout_fill() */
   double hanging;             /* height of its pins: below it, or at its side if it runs down */
+  double hanging_width;       /* of the widest pin; 0: none */
   char *summary;
   LoomCost costs; /* of all nodes of the card */
   double seconds; /* measured time; 0: unknown */

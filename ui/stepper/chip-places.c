@@ -11,8 +11,7 @@ is_free (const StudioScene *scene, const StudioShapeLabel *labels, const ChipPla
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      const StudioItem *item = &scene->item[i];
-      const StudioRect card = { item->x, item->y, item->width, item->height + item->hanging };
+      const StudioRect card = studio_geometry_with_pins (&scene->item[i]);
 
       if (studio_rect_intersects (&wide, &card))
         return FALSE;

@@ -6,6 +6,8 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/scene/studio-format.h"
+
 #define KIND "breakpoint"
 
 struct _StudioBreakpoints
@@ -30,13 +32,16 @@ static guint signals[N_SIGNALS];
 /* In the order of the dialog. */
 static const struct
 {
-  const char *when, *title;
+  const char *when, *title, *words;
   double limit; /* proposed; NaN: the condition has no number */
 } conditions[] = {
-  { "not_finite", N_ ("A value or gradient is NaN or infinite"), NAN },
-  { "gradient_above", N_ ("The norm of the gradient is above"), 10 },
-  { "dead_above", N_ ("The share of dead units is above"), 0.5 },
-  { "equals", N_ ("A value is equal to"), 0 },
+  { "not_finite", N_ ("A value or gradient is NaN or infinite"),
+    N_ ("stops training if a value or gradient is NaN or infinite"), NAN },
+  { "gradient_above", N_ ("The norm of the gradient is above"),
+    N_ ("stops training if the norm of the gradient is above %s"), 10 },
+  { "dead_above", N_ ("The share of dead units is above"), N_ ("stops training if the share of dead units is above %s"),
+    0.5 },
+  { "equals", N_ ("A value is equal to"), N_ ("stops training if a value is equal to %s"), 0 },
 };
 
 static void
@@ -186,6 +191,21 @@ studio_breakpoints_get (StudioBreakpoints *self, guint i)
   return &g_array_index (self->list, StudioBreakpoint, i);
 }
 
+char *
+studio_breakpoint_words (const StudioBreakpoint *b)
+{
+  g_autofree char *number = studio_format_number (b->limit);
+
+  for (guint i = 0; i < G_N_ELEMENTS (conditions); i++)
+    if (g_str_equal (conditions[i].when, b->when))
+      {
+        G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+        return g_strdup_printf (_ (conditions[i].words), number);
+        G_GNUC_END_IGNORE_DEPRECATIONS
+      }
+  return NULL;
+}
+
 static const StudioBreakpoint *
 find (StudioBreakpoints *self, const char *node)
 {
@@ -315,13 +335,18 @@ studio_breakpoints_ask (StudioBreakpoints *self, const char *node, GtkWidget *ov
   const StudioBreakpoint *now = find (self, node);
   Asking *asking = g_new0 (Asking, 1);
   g_autofree char *heading = g_strdup_printf (_ ("Breakpoint at %s"), node);
-  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (
-      GTK_WINDOW (gtk_widget_get_root (over)), heading,
-      studio_run_get_ranks (self->run) > 1 ? _ ("Training with several ranks does not test breakpoints.")
-                                           : _ ("Training stops before the weights change. NaN and "
-                                                "infinite values cost nothing; other conditions compute "
-                                                "each step a second time.")));
+  const gboolean is_module = loom_net_find (studio_document_get_net (self->document), node) < 0;
+  GString *body
+      = g_string_new (_ ("Training stops before the weights change. NaN and infinite values cost nothing; other "
+                         "conditions compute each step a second time."));
+  AdwMessageDialog *dialog;
 
+  if (is_module)
+    g_string_append_printf (body, "\n\n%s", _ ("Each layer in it is tested."));
+  if (studio_run_get_ranks (self->run) > 1)
+    g_string_append_printf (body, "\n\n%s", _ ("Each rank tests its own samples, and all stop together."));
+  dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (GTK_WINDOW (gtk_widget_get_root (over)), heading, body->str));
+  g_string_free (body, TRUE);
   asking->self = g_object_ref (self);
   asking->node = g_strdup (node);
   asking->dialog = dialog;

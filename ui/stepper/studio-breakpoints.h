@@ -22,8 +22,10 @@ typedef struct
 StudioBreakpoints *studio_breakpoints_new (StudioDocument *document, StudioRun *run);
 guint studio_breakpoints_n (StudioBreakpoints *self);
 const StudioBreakpoint *studio_breakpoints_get (StudioBreakpoints *self, guint i);
-/* Opens the dialog for a node, transient for the window of `over`. A node has at most one; setting it is one step that
- * can be undone. */
+/* "stops training if the norm of the gradient is above 10". (transfer full) */
+char *studio_breakpoint_words (const StudioBreakpoint *b);
+/* Opens the dialog for a node or module, transient for the window of `over`. A node has at most one; setting it is one
+ * step that can be undone. */
 void studio_breakpoints_ask (StudioBreakpoints *self, const char *node, GtkWidget *over);
 
 G_END_DECLS

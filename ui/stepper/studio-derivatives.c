@@ -1,9 +1,10 @@
-/* Shows the chain rule for one number; see the header. Each link is a row of words, so that it is read aloud as it is
- * written. */
+/* Shows the chain rule for one number; see the header. Each term is a row of words, so that it is read aloud as it is
+ * written; activated, its number becomes the first one. */
 #include "ui/stepper/studio-derivatives.h"
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
+#include <math.h>
 
 #include "ui/scene/studio-format.h"
 
@@ -12,12 +13,26 @@ typedef struct
   StudioRun *run;
   StudioStepper *stepper;
   char *port;
-  GtkWidget *window, *element, *list;
-  int asked; /* the element of the request in flight */
+  GtkWidget *window, *element, *list, *back;
+  GQueue before; /* Place: the numbers before this one */
+  int asked;     /* the element of the request in flight */
   gboolean in_flight, must_ask;
 } Pane;
 
+typedef struct
+{
+  char *port;
+  int element;
+} Place;
+
 static void ask (Pane *pane);
+
+static void
+place_free (gpointer data)
+{
+  g_free (((Place *)data)->port);
+  g_free (data);
+}
 
 static void
 pane_free (gpointer data, GClosure *closure)
@@ -26,20 +41,23 @@ pane_free (gpointer data, GClosure *closure)
 
   g_object_unref (pane->run);
   g_object_unref (pane->stepper);
+  g_queue_clear_full (&pane->before, place_free);
   g_free (pane->port);
   g_free (pane);
 }
 
-static void
+static GtkWidget *
 add_row (Pane *pane, char *text)
 {
-  GtkWidget *label = gtk_label_new (text);
+  GtkWidget *label = gtk_label_new (text), *row = gtk_list_box_row_new ();
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
-  gtk_list_box_append (GTK_LIST_BOX (pane->list), label);
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), label);
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);
+  gtk_list_box_append (GTK_LIST_BOX (pane->list), row);
   g_free (text);
+  return row;
 }
 
 static void
@@ -50,25 +68,75 @@ clear_rows (Pane *pane)
     gtk_list_box_remove (GTK_LIST_BOX (pane->list), row);
 }
 
-static void
-add_link (Pane *pane, GVariant *link, double *product)
+/* "    loss[0]: local derivative 0.5 × gradient 1 = 0.5 (60 %)". Returns the product. */
+static double
+add_term (Pane *pane, GVariant *term, double size)
 {
   const char *port;
-  gint64 element, n_terms;
-  double local, gradient, sum;
+  gint64 element;
+  double local, gradient;
+
+  g_variant_get (term, "(&sxdd)", &port, &element, &local, &gradient);
+  const double product = local * gradient;
+  g_autofree char *d = studio_format_number (local), *g = studio_format_number (gradient),
+                  *p = studio_format_number (product);
+  /* Translators: a term of a derivative and its share: "act[3]: local derivative 0.5 × gradient 2 = 1 (60 %)". */
+  GtkWidget *row
+      = add_row (pane, g_strdup_printf (_ ("%1$s[%2$d]: local derivative %3$s × gradient %4$s = %5$s "
+                                           "(%6$.0f %%)"),
+                                        port, (int)element, d, g, p, size > 0 ? 100 * fabs (product) / size : 100));
+  Place *place = g_new (Place, 1);
+  *place = (Place){ g_strdup (port), (int)element };
+  g_object_set_data_full (G_OBJECT (row), "place", place, place_free);
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), TRUE);
+  gtk_widget_set_margin_start (gtk_list_box_row_get_child (GTK_LIST_BOX_ROW (row)), 18);
+  return product;
+}
+
+/* A link: its largest terms, the rest of them, and their sum, which is the gradient of `of`. */
+static void
+add_link (Pane *pane, const char *of, GVariant *link, double *product)
+{
+  g_autoptr (GVariant) terms = NULL;
+  gint64 n_terms;
+  double sum, size, listed = 0;
   guint32 n_readers;
 
-  g_variant_get (link, "(&sxddxud)", &port, &element, &local, &gradient, &n_terms, &n_readers, &sum);
-  *product *= local;
-  g_autofree char *d = studio_format_number (local), *g = studio_format_number (gradient);
+  g_variant_get (link, "(@a(sxdd)xudd)", &terms, &n_terms, &n_readers, &sum, &size);
+  const gsize n = g_variant_n_children (terms);
   g_autofree char *s = studio_format_number (sum);
-  if (n_terms == 1)
-    add_row (pane, g_strdup_printf (_ ("%1$s[%2$d]: local derivative %3$s × gradient %4$s = %5$s"), port, (int)element,
-                                    d, g, s));
-  else
-    add_row (pane, g_strdup_printf (_ ("%1$s[%2$d]: local derivative %3$s × gradient %4$s, the largest of %5$d terms "
-                                       "over %6$u paths; their sum is %7$s"),
-                                    port, (int)element, d, g, (int)n_terms, n_readers, s));
+  g_autofree char *count = g_strdup_printf (ngettext ("%d path", "%d paths", (gulong)n_terms), (int)n_terms);
+  /* Translators: "The gradient of act[3] is 0.5, the sum over 4 paths:" */
+  add_row (pane, g_strdup_printf (_ ("The gradient of %1$s is %2$s, the sum over %3$s:"), of, s, count));
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autoptr (GVariant) term = g_variant_get_child_value (terms, i);
+      double local;
+
+      g_variant_get_child (term, 2, "d", &local);
+      if (i == 0)
+        *product *= local;
+      listed += add_term (pane, term, size);
+    }
+  if (n_terms > (gint64)n)
+    {
+      g_autofree char *rest = studio_format_number (sum - listed);
+      const int more = (int)(n_terms - (gint64)n);
+      GtkWidget *row
+          = add_row (pane, g_strdup_printf (ngettext ("%1$d more: %2$s", "%1$d more: %2$s", (gulong)more), more, rest));
+      gtk_widget_set_margin_start (gtk_list_box_row_get_child (GTK_LIST_BOX_ROW (row)), 18);
+    }
+}
+
+static char *
+name_of_first (GVariant *link)
+{
+  g_autoptr (GVariant) terms = g_variant_get_child_value (link, 0);
+  const char *port;
+  gint64 element;
+
+  g_variant_get_child (terms, 0, "(&sxdd)", &port, &element, NULL, NULL);
+  return g_strdup_printf ("%s[%d]", port, (int)element);
 }
 
 static void
@@ -97,18 +165,21 @@ chain_cb (GObject *source, GAsyncResult *result, gpointer data)
       add_row (pane, g_strdup (error->message));
       return;
     }
-  g_autofree char *v = studio_format_number (value), *g = studio_format_number (gradient);
-  add_row (pane, g_strdup_printf (_ ("%1$s[%2$d] = %3$s, gradient %4$s"), pane->port, pane->asked, v, g));
+  g_autofree char *v = studio_format_number (value);
+  g_autofree char *of = g_strdup_printf ("%s[%d]", pane->port, pane->asked);
+  add_row (pane, g_strdup_printf ("%s = %s", of, v));
   for (gsize i = 0; i < g_variant_n_children (chain); i++)
     {
       g_autoptr (GVariant) link = g_variant_get_child_value (chain, i);
 
-      add_link (pane, link, &product);
+      add_link (pane, of, link, &product);
+      g_free (of);
+      of = name_of_first (link);
     }
-  g_autofree char *p = studio_format_number (product);
+  g_autofree char *p = studio_format_number (product), *g = studio_format_number (gradient);
   add_row (pane,
-           g_strdup_printf (_ ("Product of the local derivatives of this path: %1$s. The gradient, over all paths: "
-                               "%2$s"),
+           g_strdup_printf (_ ("Product of the local derivatives along the largest terms: %1$s. The gradient, over "
+                               "all paths: %2$s"),
                             p, g));
 }
 
@@ -140,6 +211,41 @@ step_cb (GtkWidget *window)
     ask (g_object_get_data (G_OBJECT (window), "pane"));
 }
 
+/* Shows another number. */
+static void
+go_to (Pane *pane, const char *port, int element)
+{
+  g_autofree char *title = g_strdup_printf (_ ("Derivatives of %s"), port), *old = pane->port;
+
+  pane->port = g_strdup (port);
+  gtk_window_set_title (GTK_WINDOW (pane->window), title);
+  gtk_widget_set_sensitive (pane->back, !g_queue_is_empty (&pane->before));
+  if (gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (pane->element)) == element)
+    ask (pane);
+  else
+    gtk_spin_button_set_value (GTK_SPIN_BUTTON (pane->element), element);
+}
+
+static void
+row_cb (GtkListBox *list, GtkListBoxRow *row, Pane *pane)
+{
+  const Place *to = g_object_get_data (G_OBJECT (row), "place");
+  Place *from = g_new (Place, 1);
+
+  *from = (Place){ g_strdup (pane->port), gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (pane->element)) };
+  g_queue_push_tail (&pane->before, from);
+  go_to (pane, to->port, to->element);
+}
+
+static void
+back_cb (Pane *pane)
+{
+  Place *place = g_queue_pop_tail (&pane->before);
+
+  go_to (pane, place->port, place->element);
+  place_free (place);
+}
+
 static GtkWidget *
 new_content (Pane *pane)
 {
@@ -148,6 +254,10 @@ new_content (Pane *pane)
 
   pane->element = gtk_spin_button_new_with_range (0, G_MAXINT, 1);
   pane->list = gtk_list_box_new ();
+  pane->back = gtk_button_new_with_mnemonic (_ ("_Back"));
+  gtk_widget_set_sensitive (pane->back, FALSE);
+  g_signal_connect_swapped (pane->back, "clicked", G_CALLBACK (back_cb), pane);
+  g_signal_connect (pane->list, "row-activated", G_CALLBACK (row_cb), pane);
   gtk_label_set_mnemonic_widget (GTK_LABEL (label), pane->element);
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (pane->list), GTK_SELECTION_NONE);
   gtk_accessible_update_property (GTK_ACCESSIBLE (pane->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
@@ -156,6 +266,7 @@ new_content (Pane *pane)
   gtk_widget_set_vexpand (scroll, TRUE);
   gtk_box_append (GTK_BOX (row), label);
   gtk_box_append (GTK_BOX (row), pane->element);
+  gtk_box_append (GTK_BOX (row), pane->back);
   gtk_box_append (GTK_BOX (box), row);
   gtk_box_append (GTK_BOX (box), scroll);
   gtk_widget_set_margin_start (box, 12);
@@ -177,7 +288,7 @@ close_on_escape (GtkWidget *window)
 }
 
 void
-studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *port, GtkWidget *over)
+studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *port, gint64 element, GtkWidget *over)
 {
   Pane *pane = g_new0 (Pane, 1);
   g_autofree char *title = g_strdup_printf (_ ("Derivatives of %s"), port);
@@ -191,6 +302,7 @@ studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *por
   gtk_window_set_transient_for (GTK_WINDOW (pane->window), GTK_WINDOW (gtk_widget_get_root (over)));
   gtk_window_set_child (GTK_WINDOW (pane->window), new_content (pane));
   g_object_set_data (G_OBJECT (pane->window), "pane", pane);
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (pane->element), (double)element);
   close_on_escape (pane->window);
   g_signal_connect_data (pane->element, "value-changed", G_CALLBACK (ask), pane, pane_free, G_CONNECT_SWAPPED);
   g_signal_connect_object (stepper, "changed", G_CALLBACK (step_cb), pane->window, G_CONNECT_SWAPPED);

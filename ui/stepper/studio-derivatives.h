@@ -7,7 +7,9 @@
 
 G_BEGIN_DECLS
 
-/* port: "act"; over: a widget of the window in front of which it opens. */
-void studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *port, GtkWidget *over);
+/* port: "act"; element: row-major, of a node in a loop also over its iterations; over: a widget of the window in front
+ * of which it opens. */
+void
+studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *port, gint64 element, GtkWidget *over);
 
 G_END_DECLS

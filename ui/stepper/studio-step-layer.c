@@ -7,8 +7,10 @@
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-wires.h"
 #include "ui/stepper/chip-places.h"
+#include "ui/stepper/step-words.h"
 
 #define BREAK_RADIUS 7.0
+#define LEAST_TYPE   10.0 /* pixels */
 
 struct _StudioStepLayer
 {
@@ -21,6 +23,8 @@ struct _StudioStepLayer
   GHashTable *layouts; /* texts of shape labels */
   ChipPlace *place;    /* of the chips, by outputs of the scene; NULL: not placed yet */
   guint64 placed;      /* what they were placed for */
+  guint idle;          /* cards are described for screen readers */
+  gboolean has_words;
 };
 
 G_DEFINE_FINAL_TYPE (StudioStepLayer, studio_step_layer, GTK_TYPE_WIDGET)
@@ -33,7 +37,17 @@ typedef struct
   StudioTheme theme;
   PangoContext *context;
   PangoLayout *layout;
+  double grow; /* chips are larger than the canvas by this factor */
 } Picture;
+
+/* Type never falls below what can be read; in a few steps, so that chips stay where they are during a small zoom. */
+static double
+chip_growth (const Picture *p)
+{
+  const double size = STUDIO_SMALL_TEXT * STUDIO_USUAL_TEXT * studio_text_enlargement (p->context) * p->view.zoom;
+
+  return MAX (1, ceil (8 * LEAST_TYPE / size) / 8);
+}
 
 static gboolean
 picture_init (StudioStepLayer *self, Picture *p)
@@ -51,6 +65,7 @@ picture_init (StudioStepLayer *self, Picture *p)
   studio_theme_load (&p->theme, canvas);
   p->context = gtk_widget_get_pango_context (canvas);
   p->layout = studio_small_text_new (p->context, "");
+  p->grow = chip_growth (p);
   return TRUE;
 }
 
@@ -74,16 +89,25 @@ layout_key (const Picture *p)
 {
   const guint font[]
       = { pango_context_get_serial (p->context), p->scene->id, p->scene->n_items, (guint)p->scene->shapes };
-  guint64 key = loom_hash_bytes (LOOM_HASH_EMPTY, font, sizeof font);
+  guint64 key = loom_hash_bytes (loom_hash_bytes (LOOM_HASH_EMPTY, font, sizeof font), &p->grow, sizeof p->grow);
 
   for (guint i = 0; i < p->scene->n_items; i++)
     {
       const StudioItem *item = &p->scene->item[i];
-      const double at[] = { item->x, item->y, item->width, item->height, item->hanging };
+      const double at[] = { item->x, item->y, item->width, item->height, item->hanging, item->hanging_width };
 
       key = loom_hash_bytes (key, at, sizeof at);
     }
   return key;
+}
+
+/* In canvas units. */
+static void
+chip_size (const Picture *p, const StudioChip *chip, double *width, double *height)
+{
+  studio_chip_size (chip, p->layout, width, height);
+  *width *= p->grow;
+  *height *= p->grow;
 }
 
 static void
@@ -107,7 +131,7 @@ place_chips (StudioStepLayer *self, const Picture *p, GHashTable *chips)
             {
               double width, height;
 
-              studio_chip_size (both[k], p->layout, &width, &height);
+              chip_size (p, both[k], &width, &height);
               place[n].rect.width = MAX (place[n].rect.width, width);
               place[n].rect.height += height + (place[n].rect.height > 0 ? 2 : 0);
             }
@@ -148,9 +172,9 @@ draw_chip (StudioStepLayer *self, const Picture *p, const StudioItem *item, cons
       {
         double width, height, sx, sy;
 
-        studio_chip_size (both[k], p->layout, &width, &height);
+        chip_size (p, both[k], &width, &height);
         studio_view_to_screen (&p->view, rect->x + (rect->width - width) / 2, y, &sx, &sy);
-        studio_draw_chip (cr, both[k], k == 1, floor (sx), floor (sy), p->view.zoom, &p->theme, p->layout);
+        studio_draw_chip (cr, both[k], k == 1, floor (sx), floor (sy), p->view.zoom * p->grow, &p->theme, p->layout);
         y += height + 2;
       }
 }
@@ -229,6 +253,41 @@ layer_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   g_object_unref (p.layout);
 }
 
+/* ---- words ------------------------------------------------------------ */
+
+/* Later than the change, because cards follow the document before the next frame. */
+static gboolean
+describe_cb (gpointer data)
+{
+  StudioStepLayer *self = data;
+  const StudioScene *scene = self->canvas != NULL ? studio_document_get_scene (self->document) : NULL;
+  GHashTable *chips = chips_of (self);
+  const gboolean has_words = g_hash_table_size (chips) > 0 || studio_breakpoints_n (self->breakpoints) > 0;
+  gboolean is_other = FALSE;
+
+  self->idle = 0;
+  if (scene == NULL || !(has_words || self->has_words))
+    return G_SOURCE_REMOVE;
+  self->has_words = has_words;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      g_autofree char *words = step_words_of (&scene->item[i], chips, self->breakpoints);
+
+      is_other = studio_canvas_set_words (self->canvas, scene->item[i].path, words) || is_other;
+    }
+  if (is_other)
+    studio_canvas_describe (self->canvas);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+describe_later (StudioStepLayer *self)
+{
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+  if (self->idle == 0)
+    self->idle = g_idle_add (describe_cb, self);
+}
+
 /* ---- printing --------------------------------------------------------- */
 
 static void
@@ -257,6 +316,14 @@ studio_step_layer_print (StudioStepLayer *self, StudioStepLayerPrint print)
   if (!picture_init (self, &p))
     return;
   for_each_chip (self, &p, print_chip, &print);
+  for (guint i = 0; i < studio_breakpoints_n (self->breakpoints); i++)
+    {
+      const StudioBreakpoint *b = studio_breakpoints_get (self->breakpoints, i);
+      g_autofree char *words = studio_breakpoint_words (b), *name = g_strdup_printf ("%s %s", b->node, words);
+
+      card_rect (self, b->node, &r);
+      print ("breakpoint", name, GTK_WIDGET (self), &r);
+    }
   if (place != NULL)
     {
       card_rect (self, place->node, &r);
@@ -272,6 +339,7 @@ layer_dispose (GObject *object)
 {
   StudioStepLayer *self = STUDIO_STEP_LAYER (object);
 
+  g_clear_handle_id (&self->idle, g_source_remove);
   g_clear_weak_pointer (&self->canvas);
   g_clear_object (&self->document);
   g_clear_object (&self->stepper);
@@ -302,7 +370,7 @@ static void
 changed_cb (StudioStepLayer *self)
 {
   g_clear_pointer (&self->place, g_free);
-  gtk_widget_queue_draw (GTK_WIDGET (self));
+  describe_later (self);
 }
 
 StudioStepLayer *
@@ -321,6 +389,7 @@ studio_step_layer_new (StudioDocument *document, StudioCanvas *canvas, StudioSte
   g_signal_connect_object (document, "scope-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (stepper, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (instant, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
-  g_signal_connect_object (breakpoints, "changed", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (breakpoints, "changed", G_CALLBACK (describe_later), self, G_CONNECT_SWAPPED);
+  describe_later (self);
   return self;
 }

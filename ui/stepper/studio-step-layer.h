@@ -13,7 +13,8 @@ G_DECLARE_FINAL_TYPE (StudioStepLayer, studio_step_layer, STUDIO, STEP_LAYER, Gt
 
 StudioStepLayer *studio_step_layer_new (StudioDocument *document, StudioCanvas *canvas, StudioStepper *stepper,
                                         StudioBreakpoints *breakpoints, StudioInstant *instant);
-/* Prints "geometry chip" for each chip and "geometry current" for the marked card, for tests of the whole program. */
+/* Prints "geometry chip" for each chip, "geometry breakpoint" for each breakpoint, and "geometry current" for the
+ * marked card, for tests of the whole program. */
 typedef void (*StudioStepLayerPrint) (const char *what, const char *name, GtkWidget *from, const graphene_rect_t *rect);
 void studio_step_layer_print (StudioStepLayer *self, StudioStepLayerPrint print);
 

@@ -131,8 +131,9 @@ values_cb (GObject *source, GAsyncResult *result, gpointer data)
 static void
 read_values (StudioStepper *self)
 {
-  StudioScene *scene = studio_document_get_scene (self->document);
+  /* The net comes first: making it replaces the scene. */
   LoomNet *net = studio_document_get_net (self->document);
+  StudioScene *scene = studio_document_get_scene (self->document);
   g_auto (GStrv) ports = NULL;
   Reading *reading;
 
