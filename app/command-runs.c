@@ -159,7 +159,7 @@ add_results (LoomJson *json, const LoomRunSummary *run)
   loom_json_string (json, "graph", run->title);
   loom_json_string (json, "device", run->device);
   loom_json_bool (json, "training", run->log.is_training);
-  loom_json_int (json, "begun", run->log.begun);
+  loom_json_fixed (json, "begun", run->log.begun, 3);
   loom_json_number (json, "seconds", loom_run_summary_seconds (run));
   loom_json_int (json, "step", run->log.step);
   loom_json_int (json, "epoch", run->log.epoch);

@@ -211,15 +211,15 @@ read_pieces (LoomRunLog *log, int fd, gint64 size, guint points)
   read_piece (log, fd, buffer, TAIL, until);
 }
 
-/* When the file was made; its last change if the file system does not know. */
-static gint64
-time_of_birth (int fd, const struct stat *info)
+/* When the file was made; `changed`, the time of its last change, if the file system does not know. */
+static double
+time_of_birth (int fd, double changed)
 {
   struct statx more;
 
   if (statx (fd, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 && (more.stx_mask & STATX_BTIME) != 0)
-    return MIN (more.stx_btime.tv_sec, info->st_mtime);
-  return info->st_mtime;
+    return MIN ((double)more.stx_btime.tv_sec + more.stx_btime.tv_nsec * 1e-9, changed);
+  return changed;
 }
 
 gboolean
@@ -239,8 +239,8 @@ loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **erro
     return FALSE;
   /* A trainer locks its file for as long as it lives. */
   log->is_training = flock (fd, LOCK_SH | LOCK_NB) != 0;
-  log->begun = time_of_birth (fd, &info);
-  log->ended = info.st_mtime;
+  log->ended = (double)info.st_mtim.tv_sec + (double)info.st_mtim.tv_nsec * 1e-9;
+  log->begun = time_of_birth (fd, log->ended);
   if (info.st_size <= LOOM_RUN_LOG_WHOLE)
     read_whole (log, fd, (gsize)info.st_size, points);
   else

@@ -24,7 +24,7 @@ typedef struct
   double eval_loss;     /* NaN: none */
   char *metric;         /* the first metric of that evaluation that is a number; NULL: none */
   double value;         /* of that metric */
-  gint64 begun, ended;  /* seconds since 1970: when the file was made, and last written */
+  double begun, ended;  /* seconds since 1970: when the file was made, and last written */
   gboolean is_training; /* a process trains in this folder now */
 } LoomRunLog;
 

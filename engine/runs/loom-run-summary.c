@@ -119,7 +119,7 @@ loom_run_summary_name (const LoomRunSummary *self)
 double
 loom_run_summary_seconds (const LoomRunSummary *self)
 {
-  return (double)(self->log.ended - self->log.begun);
+  return self->log.ended - self->log.begun;
 }
 
 double

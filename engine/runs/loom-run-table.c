@@ -1,6 +1,7 @@
 /* Differences between runs, from engine/diff. */
 #include "engine/runs/loom-run-table.h"
 
+#include <math.h>
 #include <string.h>
 
 #define GRAPH_COLUMN "graph"
@@ -32,14 +33,35 @@ column_name (const LoomDifference *d, const char *attribute)
   return g_string_free (g_steal_pointer (&s), FALSE);
 }
 
+/* The value with as many digits as its number needs: a graph's 0.10000000000000001 is 0.1. Other texts, and NULL, are
+ * unchanged. (transfer full) */
+static char *
+shown_value (const char *value)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE], format[8], *end;
+  double number;
+
+  if (value == NULL || strlen (value) < 17)
+    return g_strdup (value);
+  number = g_ascii_strtod (value, &end);
+  if (end == value || *end != '\0' || !isfinite (number))
+    return g_strdup (value);
+  for (int digits = 1; digits <= 17; digits++)
+    {
+      g_snprintf (format, sizeof format, "%%.%dg", digits);
+      if (g_ascii_strtod (g_ascii_formatd (text, sizeof text, format, number), NULL) == number)
+        break;
+    }
+  return g_strdup (text);
+}
+
 static void
 append_value (GString *s, const char *value, LoomPrintable printable)
 {
-  g_autofree char *text = value == NULL       ? g_strdup ("(none)")
-                          : printable != NULL ? printable (value)
-                                              : g_strdup (value);
+  g_autofree char *plain = shown_value (value);
+  g_autofree char *text = plain != NULL && printable != NULL ? printable (plain) : NULL;
 
-  g_string_append (s, text);
+  g_string_append (s, text != NULL ? text : plain != NULL ? plain : "(none)");
 }
 
 /* Adds the changes of a difference as texts. */
@@ -112,7 +134,7 @@ get_column (LoomRunTable *self, const char *name, const char *base, const GPtrAr
     {
       const LoomRunSummary *run = runs->pdata[i];
 
-      g_ptr_array_add (self->rows->pdata[i], run->graph != NULL ? g_strdup (base) : NULL);
+      g_ptr_array_add (self->rows->pdata[i], run->graph != NULL ? shown_value (base) : NULL);
     }
   return self->columns->len - 1;
 }
@@ -123,7 +145,7 @@ set_cell (LoomRunTable *self, guint row, guint column, const char *text)
   GPtrArray *cells = self->rows->pdata[row];
 
   g_free (cells->pdata[column]);
-  cells->pdata[column] = g_strdup (text);
+  cells->pdata[column] = shown_value (text);
 }
 
 static void
@@ -192,4 +214,17 @@ loom_run_table_get (const LoomRunTable *self, guint run, guint column)
   const GPtrArray *cells = self->rows->pdata[run];
 
   return cells->pdata[column];
+}
+
+/* ---- front --------------------------------------------------------------------------------- */
+
+void
+loom_run_front (guint n, const double *x, const double *y, gboolean *is_front)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      is_front[i] = !isnan (x[i]) && !isnan (y[i]);
+      for (guint k = 0; k < n && is_front[i]; k++)
+        is_front[i] = !(x[k] <= x[i] && y[k] <= y[i] && (x[k] < x[i] || y[k] < y[i]));
+    }
 }

@@ -28,6 +28,10 @@ LoomRunTable *loom_run_table_new (const GPtrArray *runs);
 void loom_run_table_free (LoomRunTable *self);
 const char *loom_run_table_get (const LoomRunTable *self, guint run, guint column);
 
+/* Marks the points of which no other is at most as large in both x and y, and smaller in one: the Pareto front for a
+ * cost and a loss. x, y [n]; a point with NaN is on no front. */
+void loom_run_front (guint n, const double *x, const double *y, gboolean *is_front);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomRunTable, loom_run_table_free)
 
 G_END_DECLS

@@ -43,12 +43,15 @@ class Geometry:
 
     def __init__(self, lines):
         self.cards, self.inputs, self.outputs, self.widgets, self.wires, self.faults = {}, {}, {}, [], [], {}
-        self.state, self.evaluation, self.canvas, self.focus = {}, {}, None, None
+        self.state, self.evaluation, self.runs, self.canvas, self.focus = {}, {}, {}, None, None
         self.pins, self.pinned = {}, {}
         for line in lines:
             kind, _, rest = line.partition("\t")
             if kind in ("state", "present", "health"):
                 self.state.update(f.split("=", 1) for f in rest.split("\t"))
+                continue
+            if kind == "runs":
+                self.runs.update(f.split("=", 1) for f in rest.split("\t"))
                 continue
             if kind == "evaluate":
                 self.evaluation.update(f.split("=", 1) for f in rest.split("\t"))

@@ -238,7 +238,7 @@ static void
 test_table (void)
 {
   write_run ("table/a", "0.1", "4", few);
-  write_run ("table/b", "0.5", "4", few);
+  write_run ("table/b", "0.50000000000000001", "4", few);
   write_file ("table/bad", "run.json", "{}");
   write_run ("table/c", "0.1", "8", few);
   g_autoptr (GPtrArray) runs = read_list ("table");
@@ -264,6 +264,18 @@ test_table (void)
   g_assert_null (loom_run_before (runs, 2));
 }
 
+static void
+test_front (void)
+{
+  const double x[] = { 1, 2, 3, 2, NAN, 1 }, y[] = { 3, 1, 1, 2, 0, 3 };
+  const gboolean expected[] = { TRUE, TRUE, FALSE, FALSE, FALSE, TRUE };
+  gboolean front[6];
+
+  loom_run_front (6, x, y, front);
+  for (guint i = 0; i < 6; i++)
+    g_assert_cmpint (front[i], ==, expected[i]);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -276,6 +288,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/link", test_link);
   g_test_add_func ("/runs/list", test_list);
   g_test_add_func ("/runs/table", test_table);
+  g_test_add_func ("/runs/front", test_front);
   int status = g_test_run ();
   remove_tree (scratch);
   g_free (scratch);

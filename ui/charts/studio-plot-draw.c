@@ -19,18 +19,29 @@ set_ink (cairo_t *cr, const StudioPlotStyle *style, double alpha)
   cairo_set_source_rgba (cr, v, v, v, alpha);
 }
 
-/* Ranks have the colours of types, which are distinct in light and dark, used cyclically. */
-static void
-set_rank_colour (cairo_t *cr, const StudioPlotStyle *style, guint rank)
+/* Ranks, and runs that are compared, have the colours of types, which are distinct in light and dark, used cyclically.
+ */
+void
+studio_plot_get_colour (guint i, gboolean dark, double rgb[3])
 {
   static const guint32 colours[][2] = { { 0xa34800, 0xffa348 },
                                         { 0x0b6e69, 0x5bc8af },
                                         { 0x813d9c, 0xdc8add },
                                         { 0xc01c28, 0xff938c },
                                         { 0x5e5c64, 0xc0bfbc } };
-  guint32 c = colours[rank % G_N_ELEMENTS (colours)][style->dark];
+  const guint32 c = colours[i % G_N_ELEMENTS (colours)][dark != FALSE];
 
-  cairo_set_source_rgb (cr, (c >> 16) / 255., (c >> 8 & 0xff) / 255., (c & 0xff) / 255.);
+  for (int k = 0; k < 3; k++)
+    rgb[k] = (c >> (16 - 8 * k) & 0xff) / 255.;
+}
+
+static void
+set_rank_colour (cairo_t *cr, const StudioPlotStyle *style, guint rank)
+{
+  double rgb[3];
+
+  studio_plot_get_colour (rank, style->dark, rgb);
+  cairo_set_source_rgb (cr, rgb[0], rgb[1], rgb[2]);
 }
 
 static void

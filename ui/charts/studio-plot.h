@@ -19,7 +19,8 @@ typedef enum
   STUDIO_PLOT_CURVE_TRAIN,
   STUDIO_PLOT_CURVE_VALIDATION,
   STUDIO_PLOT_CURVE_PREVIOUS,
-  STUDIO_PLOT_CURVE_RANK /* of rank 0; add k for rank k. Thin, each in its own colour */
+  STUDIO_PLOT_CURVE_RANK /* of rank 0, or of the first of several runs; add k for the others. Thin, each in its own
+                            colour */
 } StudioPlotCurveStyle;
 
 typedef struct
@@ -70,6 +71,8 @@ guint studio_plot_draw (const StudioPlot *plot, cairo_t *cr, PangoContext *conte
 /* The pixel at which studio_plot_draw() draws x; negative: nothing is drawn. */
 double studio_plot_to_pixel (const StudioPlot *plot, PangoContext *context, const StudioPlotStyle *style, double width,
                              double height, double x);
+/* The colour of STUDIO_PLOT_CURVE_RANK + i, from 0 to 1. */
+void studio_plot_get_colour (guint i, gboolean dark, double rgb[3]);
 /* Translates a title or label. Both are English in the plot, so that CSV columns have the same names in all languages.
  */
 const char *studio_plot_translate (const char *name);

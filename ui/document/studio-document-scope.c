@@ -1,5 +1,6 @@
 /* The document's scopes (the shown module), and its relation to a run. */
 #include "ui/document/studio-document-private.h"
+#include "ui/document/studio-document-run.h"
 #include "ui/document/studio-loops.h"
 
 #include <glib/gi18n.h>
@@ -287,6 +288,16 @@ studio_document_mark_run (StudioDocument *self)
   studio_document_unmark_run (self);
   self->run = run_version_new (self->graph, studio_document_hash (self), self->log);
   /* A step that had begun before the run must not be merged with later changes. */
+  undo_log_end_merge (self->log);
+}
+
+void
+studio_document_mark_run_of (StudioDocument *self, const LoomGraph *graph)
+{
+  g_autofree char *hash = loom_graph_hash (graph);
+
+  studio_document_unmark_run (self);
+  self->run = run_version_new (graph, hash, self->log);
   undo_log_end_merge (self->log);
 }
 

@@ -15,6 +15,7 @@
 #include "ui/page/studio-navigation.h"
 #include "ui/page/studio-presentation.h"
 #include "ui/page/studio-run-windows.h"
+#include "ui/page/studio-runs-tab.h"
 #include "ui/page/studio-runner.h"
 #include "ui/page/studio-saver.h"
 #include "ui/page/studio-slides-tab.h"
@@ -146,6 +147,30 @@ static const StudioCommandRow commands[] = {
     N_ ("_History of the Graph"),
     { "<Control><Shift>h" },
     "undo redo steps versions back jump" },
+  { "runs",
+    NULL,
+    PAGE_RUNS,
+    G_CALLBACK (studio_runs_tab_toggle),
+    N_ ("View"),
+    N_ ("R_uns"),
+    { "<Control><Shift>u" },
+    "runs list compare overlay sweep queue notes star table pareto" },
+  { "queue-run",
+    NULL,
+    PAGE_RUNS,
+    G_CALLBACK (studio_runs_tab_queue),
+    N_ ("Training"),
+    N_ ("Add the Graph to the _Queue"),
+    { "<Control><Alt>q" },
+    "runs later wait next" },
+  { "start-queue",
+    NULL,
+    PAGE_RUNS,
+    G_CALLBACK (studio_runs_tab_start),
+    N_ ("Training"),
+    N_ ("Start the Queue"),
+    { NULL },
+    "runs next wait" },
   { "compare",
     NULL,
     PAGE_COMPARING,

@@ -29,6 +29,7 @@ typedef enum
   PAGE_SLIDES,       /* StudioSlidesTab */
   PAGE_PRESENTATION, /* StudioPresentation */
   PAGE_STEPPER,      /* StudioStepper */
+  PAGE_RUNS,         /* StudioRunsTab */
   PAGE_N_PARTS
 } PagePart;
 

@@ -167,6 +167,12 @@ studio_comparing_with_entry (StudioComparing *self, guint position)
   compare_with (self, studio_document_graph_at (self->document, position), title, NULL, NULL);
 }
 
+void
+studio_comparing_with_graph (StudioComparing *self, LoomGraph *graph, const char *title)
+{
+  compare_with (self, graph, title, NULL, NULL);
+}
+
 /* Another graph was opened: it is not the one that was compared. */
 static void
 history_changed_cb (StudioDocument *document, guint position, guint removed, guint added, StudioComparing *self)

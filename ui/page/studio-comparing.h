@@ -19,6 +19,8 @@ void studio_comparing_choose (StudioComparing *self); /* a file */
 void studio_comparing_with_saved (StudioComparing *self);
 void studio_comparing_with_run (StudioComparing *self);
 void studio_comparing_with_entry (StudioComparing *self, guint position); /* of the history */
+/* Takes ownership of the graph; title: how it is called in the heading. */
+void studio_comparing_with_graph (StudioComparing *self, LoomGraph *graph, const char *title);
 void studio_comparing_end (StudioComparing *self);
 gboolean studio_comparing_is_on (StudioComparing *self);
 

@@ -20,6 +20,7 @@
 #include "ui/page/studio-presentation.h"
 #include "ui/page/studio-run-windows.h"
 #include "ui/page/studio-runner.h"
+#include "ui/page/studio-runs-tab.h"
 #include "ui/page/studio-slides-tab.h"
 #include "ui/page/studio-start-cover.h"
 #include "ui/page/studio-status-line.h"
@@ -29,6 +30,7 @@
 #include "ui/pins/studio-node-times.h"
 #include "ui/timeline/studio-pipeline-stages.h"
 #include "ui/run/studio-run-banners.h"
+#include "ui/training/studio-training-settings.h"
 #include "ui/stepper/studio-step-layer.h"
 
 G_BEGIN_DECLS
@@ -57,6 +59,7 @@ struct _StudioPage
   StudioPalette *palette;
   StudioOutline *outline;
   StudioInspector *inspector;
+  StudioTrainingSettings *training;
   StudioRunBanners *run_bars;
   StudioRunPanel *run_panel;
   StudioFaultList *faults;
@@ -88,6 +91,7 @@ struct _StudioPage
   StudioEvaluateTab *evaluate_tab;
   StudioSlidesTab *slides_tab;
   StudioHistoryTab *history_tab;
+  StudioRunsTab *runs_tab;
   StudioComparing *comparing;
   StudioExporter exporter;
   StudioLayerCommands layer_commands;

@@ -266,9 +266,9 @@ make_panes (StudioPage *self)
   studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->outline), "outline", _ ("Outline"));
 
   self->inspector = studio_inspector_new (self->document);
-  StudioTrainingSettings *settings = STUDIO_TRAINING_SETTINGS (studio_training_settings_new (self->document));
-  studio_training_settings_set_ranks (settings, studio_rank_count_spin_new (self->document, self->run));
-  studio_inspector_set_empty_widget (self->inspector, GTK_WIDGET (settings));
+  self->training = studio_training_settings_new (self->document);
+  studio_training_settings_set_ranks (self->training, studio_rank_count_spin_new (self->document, self->run));
+  studio_inspector_set_empty_widget (self->inspector, GTK_WIDGET (self->training));
   studio_panes_add_page (self->panes, STUDIO_PANE_END, GTK_WIDGET (self->inspector), "inspector", _ ("Parameters"));
 }
 
@@ -346,6 +346,9 @@ make_tabs (StudioPage *self)
   studio_pins_set_task (self->pins, studio_task_tab_get_task (self->task_tab));
   self->evaluate_tab = studio_evaluate_tab_new (self->document, self->run, self->canvas, self->panes);
   self->history_tab = studio_history_tab_new (self->document, self->canvas, self->panes);
+  self->runs_tab = studio_runs_tab_new (&(StudioRunsTabParts){ self->document, self->run, self->canvas, self->panes,
+                                                               self->runner, self->run_panel, self->panel_split,
+                                                               self->comparing, self->toasts });
 }
 
 static void
@@ -380,6 +383,7 @@ make_commands (StudioPage *self)
     [PAGE_SLIDES] = self->slides_tab,
     [PAGE_PRESENTATION] = self->presentation,
     [PAGE_STEPPER] = self->stepper,
+    [PAGE_RUNS] = self->runs_tab,
   };
   memcpy (self->parts, parts, sizeof parts);
   self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };
@@ -438,6 +442,8 @@ connect_parts (StudioPage *self)
   g_signal_connect_object (self->stepper, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->breakpoints, "hit", G_CALLBACK (breakpoint_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_swapped (self->history_tab, "compare", G_CALLBACK (studio_comparing_with_entry), self->comparing);
+  g_signal_connect_object (self->training, "sweep", G_CALLBACK (studio_runs_tab_sweep), self->runs_tab,
+                           G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (update_devices), self, G_CONNECT_SWAPPED);
   studio_toasts_set_said_func (self->toasts, said_cb, self);
 }
@@ -499,6 +505,7 @@ page_dispose (GObject *object)
   g_clear_pointer (&self->fitter, canvas_fitter_free);
   g_clear_object (&self->actions);
   g_clear_object (&self->history_tab);
+  g_clear_object (&self->runs_tab);
   g_clear_object (&self->task_tab);
   g_clear_object (&self->evaluate_tab);
   g_clear_object (&self->slides_tab);
@@ -827,7 +834,10 @@ studio_page_dump_state (StudioPage *self)
   const PageDump dump = dump_of (self);
   g_autofree char *evaluated = studio_evaluate_tab_dump (self->evaluate_tab);
 
+  g_autofree char *runs = studio_runs_tab_dump (self->runs_tab);
   if (evaluated != NULL)
     studio_dump_print ("geometry evaluate\t%s\n", evaluated);
+  if (runs != NULL)
+    studio_dump_print ("geometry runs\t%s\n", runs);
   page_dump_state (&dump);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/document/studio-document-run.h"
 #include "ui/page/run-settings.h"
 #include "ui/shell/studio-toasts.h"
 #include "ui/training/studio-training-settings.h"
@@ -97,15 +98,23 @@ read_response_cb (AdwMessageDialog *dialog, const char *response, StudioRunner *
     studio_document_agree (self->document);
 }
 
-void
-studio_runner_ask_to_read (StudioRunner *self)
+/* TRUE: the data wait for an agreement. */
+static gboolean
+ask_to_read (StudioRunner *self)
 {
   gboolean must_wait;
   AdwMessageDialog *dialog = new_outside_question (self, _ ("_Read"), &must_wait);
   if (dialog == NULL)
-    return;
+    return must_wait;
   g_signal_connect_object (dialog, "response", G_CALLBACK (read_response_cb), self, 0);
   gtk_window_present (GTK_WINDOW (dialog));
+  return TRUE;
+}
+
+void
+studio_runner_ask_to_read (StudioRunner *self)
+{
+  ask_to_read (self);
 }
 
 static void
@@ -150,23 +159,53 @@ begin (StudioRunner *self, Beginning how)
   g_signal_emit (self, signals[STARTED], 0);
 }
 
+/* The same, for a graph whose data may be read. */
+static gboolean
+is_ready (StudioRunner *self)
+{
+  g_autoptr (GError) error = NULL;
+  if (!is_sound (self))
+    return FALSE;
+  if (!studio_training_ensure (self->document, &error))
+    {
+      studio_toasts_say (self->toasts, error->message);
+      return FALSE;
+    }
+  return is_sound (self);
+}
+
 static void
 start (StudioRunner *self, Beginning how)
 {
-  g_autoptr (GError) error = NULL;
   self->back = 0;
   /* A fault of the last run does not forbid another run. */
   studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
   /* Data that wait for an agreement are a fault themselves. */
-  if (!may_read (self, how) || !is_sound (self))
-    return;
-  if (!studio_training_ensure (self->document, &error))
-    {
-      studio_toasts_say (self->toasts, error->message);
-      return;
-    }
-  if (is_sound (self))
+  if (may_read (self, how) && is_ready (self))
     begin (self, how);
+}
+
+gboolean
+studio_runner_check (StudioRunner *self)
+{
+  return !ask_to_read (self) && is_ready (self);
+}
+
+void
+studio_runner_train_other (StudioRunner *self, const char *xml, const char *folder, const char *title)
+{
+  StudioRunOptions options = STUDIO_RUN_OPTIONS_INIT;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), title, faults, NULL);
+  if (graph == NULL || studio_run_is_live (self->run))
+    return;
+  self->back = 0;
+  studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
+  studio_document_mark_run_of (self->document, graph);
+  studio_run_start (self->run, xml, folder, title, &options);
+  g_autofree char *hash = loom_graph_hash (graph);
+  studio_run_remember (self->run, hash);
+  g_signal_emit (self, signals[STARTED], 0);
 }
 
 void

@@ -37,6 +37,13 @@ void studio_runner_continue (StudioRunner *self);
 void studio_runner_continue_slower (StudioRunner *self); /* at a tenth of the learning rate */
 /* Resumes from the newest checkpoint at or before this step; a run that trains is stopped first. */
 void studio_runner_go_back (StudioRunner *self, gint64 step);
+/* TRUE if the document could be trained now; otherwise its first fault is reported, or the user is asked about its
+ * data.
+ */
+gboolean studio_runner_check (StudioRunner *self);
+/* Trains a graph that has waited, unless a run is live. folder: of its relative paths; title: names the run's folder.
+ */
+void studio_runner_train_other (StudioRunner *self, const char *xml, const char *folder, const char *title);
 /* Asks whether data outside the graph's folder may be read, if some need that. */
 void studio_runner_ask_to_read (StudioRunner *self);
 

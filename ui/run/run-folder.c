@@ -34,18 +34,25 @@ safe_name (const char *name)
 }
 
 char *
+run_folder_place (void)
+{
+  return g_build_filename (g_get_user_state_dir (), "gradloom", "runs", NULL);
+}
+
+char *
 run_folder_new (const char *name)
 {
+  g_autofree char *place = run_folder_place ();
   g_autofree char *safe = safe_name (name);
   g_autoptr (GDateTime) now = g_date_time_new_now_local ();
   g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
   g_autofree char *leaf = g_strdup_printf ("%s-%s", safe, time);
-  char *path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", leaf, NULL);
+  char *path = g_build_filename (place, leaf, NULL);
   for (int n = 2; g_file_test (path, G_FILE_TEST_EXISTS); n++)
     {
       g_free (path);
       g_autofree char *numbered = g_strdup_printf ("%s-%d", leaf, n);
-      path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", numbered, NULL);
+      path = g_build_filename (place, numbered, NULL);
     }
   return path;
 }
@@ -183,7 +190,7 @@ run_folder_read_rate (const char *folder, gint64 step)
 char *
 run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live)
 {
-  g_autofree char *runs = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", NULL);
+  g_autofree char *runs = run_folder_place ();
   g_autoptr (GDir) dir = g_dir_open (runs, 0, NULL);
   char *found = NULL;
   gint64 when = 0;

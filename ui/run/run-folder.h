@@ -8,6 +8,8 @@
 
 G_BEGIN_DECLS
 
+/* The folder of all runs. (transfer full) */
+char *run_folder_place (void);
 /* Returns "…/NAME-20260131-154210", which does not exist yet. */
 char *run_folder_new (const char *name);
 /* Writes the note by which the next Studio finds this run; folder is not NULL. */

@@ -31,11 +31,12 @@ struct _StudioRunPanel
   StudioScalarPin *step, *epoch, *loss, *metric;
   StudioChart *loss_chart, *metric_chart;
   StudioMemoryBar *memory;
-  char *rate_shown; /* the text of the learning-rate entry before the user began to type */
-  guint n_devices;  /* of this machine */
-  gboolean filling; /* the widgets are being set by code, not by the user */
-  gboolean folded;  /* the settings are in a popover */
-  guint folding;    /* the idle source that folds or unfolds them */
+  StudioPlot *overlays; /* of the chart of the loss */
+  char *rate_shown;     /* the text of the learning-rate entry before the user began to type */
+  guint n_devices;      /* of this machine */
+  gboolean filling;     /* the widgets are being set by code, not by the user */
+  gboolean folded;      /* the settings are in a popover */
+  guint folding;        /* the idle source that folds or unfolds them */
 };
 
 G_DEFINE_TYPE (StudioRunPanel, studio_run_panel, GTK_TYPE_WIDGET)
@@ -61,6 +62,11 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
   StudioSeries *previous = studio_run_get_previous (self->run, metric);
   if (previous != NULL)
     studio_plot_add_curve (plot, N_ ("before"), STUDIO_PLOT_CURVE_PREVIOUS, previous);
+  for (guint i = 0; metric < 0 && i < self->overlays->curves->len; i++)
+    {
+      const StudioPlotCurve *c = g_ptr_array_index (self->overlays->curves, i);
+      studio_plot_add_curve (plot, c->label, c->style, c->series);
+    }
   StudioSeries *train = studio_run_get_train (self->run, metric);
   if (studio_series_length (train) > 0)
     studio_plot_add_curve (plot, N_ ("train"), STUDIO_PLOT_CURVE_TRAIN, train);
@@ -422,6 +428,18 @@ studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric)
   return metric ? self->metric_chart : self->loss_chart;
 }
 
+StudioPlot *
+studio_run_panel_get_overlays (StudioRunPanel *self)
+{
+  return self->overlays;
+}
+
+void
+studio_run_panel_update (StudioRunPanel *self)
+{
+  fill_chart (self, self->loss_chart, -1);
+}
+
 /* ---- available size ---------------------------------------------------------------------- */
 
 /* At less than this width in pixels, at the default text size, the settings move into a popover. */
@@ -499,6 +517,7 @@ run_panel_dispose (GObject *object)
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_handle_id (&self->folding, g_source_remove);
+  g_clear_pointer (&self->overlays, studio_plot_free);
   g_clear_pointer (&self->rate_shown, g_free);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
@@ -562,6 +581,7 @@ studio_run_panel_init (StudioRunPanel *self)
   self->epoch = add_figure (self, _ ("epoch"), 1, 2);
   self->loss = add_figure (self, _ ("loss"), 2, 0);
   self->metric = add_figure (self, _ ("accuracy"), 3, 1);
+  self->overlays = studio_plot_new ("");
   self->loss_chart = studio_chart_new (N_ ("loss"));
   self->metric_chart = studio_chart_new (N_ ("accuracy"));
   studio_run_body_set_chart (STUDIO_RUN_BODY (self->body), 0, GTK_WIDGET (self->loss_chart));

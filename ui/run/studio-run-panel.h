@@ -21,5 +21,9 @@ void studio_run_panel_set_presentation (StudioRunPanel *self, gboolean on);
 void studio_run_panel_focus_learning_rate (StudioRunPanel *self);
 /* metric: FALSE for the chart of the loss, TRUE for that of the first metric. */
 StudioChart *studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric);
+/* Curves of other runs that the chart of the loss shows; call studio_run_panel_update() after a change. (transfer none)
+ */
+StudioPlot *studio_run_panel_get_overlays (StudioRunPanel *self);
+void studio_run_panel_update (StudioRunPanel *self);
 
 G_END_DECLS

@@ -80,6 +80,8 @@ void training_keep_focus (StudioTrainingSettings *self);
 void training_give_focus (StudioTrainingSettings *self);
 /* Puts an icon on the entries that a fault of the document is about. */
 void training_mark_rows (StudioTrainingSettings *self, const LoomFaults *faults);
+/* Emits "sweep". */
+void training_emit_sweep (StudioTrainingSettings *self, const char *attribute, const char *const *values);
 /* Call before removing rows: their late signals are ignored. */
 void training_forget_rows (StudioTrainingSettings *self);
 

@@ -11,6 +11,8 @@
 
 G_DEFINE_TYPE (StudioTrainingSettings, studio_training_settings, GTK_TYPE_WIDGET)
 
+static guint sweep_signal;
+
 static const TrainingPlace in_graph = { LOOM_TAG_GRAPH, 0 };
 static const TrainingPlace in_train = { LOOM_TAG_TRAIN, 0 };
 static const TrainingPlace in_schedule = { LOOM_TAG_SCHEDULE, 0 };
@@ -493,6 +495,8 @@ studio_training_settings_class_init (StudioTrainingSettingsClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = training_settings_dispose;
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+  sweep_signal = g_signal_new ("sweep", STUDIO_TYPE_TRAINING_SETTINGS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                               G_TYPE_NONE, 2, G_TYPE_STRING, G_TYPE_STRV);
 }
 
 static void
@@ -530,4 +534,10 @@ studio_training_settings_set_ranks (StudioTrainingSettings *self, GtkWidget *fie
   self->ranks = g_object_ref_sink (field);
   g_clear_pointer (&self->shown, g_free);
   show (self);
+}
+
+void
+training_emit_sweep (StudioTrainingSettings *self, const char *attribute, const char *const *values)
+{
+  g_signal_emit (self, sweep_signal, 0, attribute, values);
 }

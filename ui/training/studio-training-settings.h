@@ -10,6 +10,8 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_TRAINING_SETTINGS (studio_training_settings_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTrainingSettings, studio_training_settings, STUDIO, TRAINING_SETTINGS, GtkWidget)
 
+/* Signal "sweep" (const char *attribute, char **values): several values of an attribute of <train> were typed, as
+ * "0.001, 0.01, 0.1", each to be trained with once. The document does not change. */
 StudioTrainingSettings *studio_training_settings_new (StudioDocument *document);
 
 /* A field for the number of ranks, which is the run's and not the graph's; shown with the other settings of ranks. */

@@ -114,6 +114,7 @@ static const char *const always[] = {
   "canvas.auto-layout",
   "win.find",
   "win.history",
+  "win.runs",
   "win.compare",
   "win.write-lesson",
   "win.run-panel",

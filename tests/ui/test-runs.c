@@ -1,0 +1,259 @@
+/* The list of runs, read from folders without blocking, and the queue. No process, no display. */
+#include "ui/runs/studio-run-queue.h"
+#include "ui/runs/studio-runs.h"
+#include "tests/scratch.h"
+#include "tests/test-program.h"
+
+#include <string.h>
+
+static char *scratch;
+
+static char *
+path_of (const char *name)
+{
+  return g_build_filename (scratch, name, NULL);
+}
+
+static void
+write_file (const char *run, const char *name, const char *text)
+{
+  g_autofree char *folder = path_of (run), *path = g_build_filename (folder, name, NULL);
+
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0755), ==, 0);
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+#define GRAPH                                                                                                          \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"%s\">\n<node id=\"x\" op=\"input\" shape=\"B,4\"/>\n"      \
+  "<node id=\"fc\" op=\"linear\" out_features=\"3\"/>\n<wire from=\"x\" to=\"fc\"/>\n"                                 \
+  "<train loss=\"fc\" optimizer=\"sgd\" lr=\"%s\" epochs=\"1\"/>\n</graph>\n"
+
+static void
+write_run (const char *run, const char *title, const char *lr, double loss)
+{
+  g_autofree char *graph = g_strdup_printf (GRAPH, title, lr);
+  g_autofree char *events
+      = g_strdup_printf ("{\"event\":\"step\",\"step\":1,\"epoch\":1,\"loss\":%g,\"lr\":1}\n", loss);
+
+  write_file (run, "events.jsonl", events);
+  write_file (run, "graph.xml", graph);
+  write_file (run, "run.json", "{\"version\":1,\"device\":\"cpu\",\"threads\":1,\"data_folder\":null}");
+}
+
+/* Reads until nothing is left to read; the call that began it has returned before. */
+static void
+settle (StudioRuns *runs)
+{
+  while (studio_runs_is_reading (runs))
+    g_main_context_iteration (NULL, TRUE);
+}
+
+static guint
+count (StudioRuns *runs)
+{
+  return g_list_model_get_n_items (G_LIST_MODEL (runs));
+}
+
+static StudioRunEntry *
+find (StudioRuns *runs, const char *run)
+{
+  g_autofree char *folder = path_of (run);
+  StudioRunEntry *entry = studio_runs_find (runs, folder);
+
+  g_assert_nonnull (entry);
+  return entry;
+}
+
+static void
+count_cb (guint *n)
+{
+  (*n)++;
+}
+
+static StudioRuns *
+new_runs (void)
+{
+  g_autofree char *kept = path_of ("kept"), *folder = path_of ("beside");
+  StudioRuns *runs = studio_runs_new ();
+
+  studio_runs_set_graph (runs, kept, folder, "small");
+  g_assert_true (studio_runs_is_reading (runs));
+  g_assert_cmpuint (count (runs), ==, 0);
+  settle (runs);
+  return runs;
+}
+
+static void
+make_runs (void)
+{
+  write_run ("kept/a", "small", "0.1", 2);
+  write_run ("kept/b", "small", "0.5", 1);
+  write_run ("kept/other", "large", "0.1", 1);
+  write_run ("beside/c", "small", "0.1", 1);
+  write_run ("beside/sweep/0001", "anything", "0.1", 1);
+  write_file ("beside/broken", "run.json", "{}");
+}
+
+/* Runs next to the graph are all listed, and of those that Studio keeps the graph's. A damaged one has a sentence. */
+static void
+test_list (void)
+{
+  g_autoptr (StudioRuns) runs = new_runs ();
+  g_autofree char *words = NULL, *spoken = NULL;
+
+  g_assert_cmpuint (count (runs), ==, 5);
+  g_assert_null (studio_runs_find (runs, "kept/other"));
+  words = studio_run_entry_dup_change (find (runs, "beside/broken"));
+  g_assert_nonnull (strstr (words, "it has no graph.xml"));
+  spoken = studio_run_entry_dup_spoken (find (runs, "kept/b"));
+  g_assert_nonnull (strstr (spoken, "loss 1"));
+}
+
+/* Only what has changed is read again, in the same object. */
+static void
+test_refresh (void)
+{
+  g_autoptr (StudioRuns) runs = new_runs ();
+  StudioRunEntry *a = find (runs, "kept/a"), *b = find (runs, "kept/b");
+  const LoomRunSummary *same = studio_run_entry_get (b);
+  guint changes = 0;
+
+  g_signal_connect_swapped (runs, "items-changed", G_CALLBACK (count_cb), &changes);
+  write_file ("kept/a", "notes.json", "{\"name\":\"first\"}");
+  studio_runs_refresh (runs);
+  settle (runs);
+  g_assert_true (find (runs, "kept/a") == a);
+  g_assert_cmpstr (loom_run_summary_name (studio_run_entry_get (a)), ==, "first");
+  g_assert_true (studio_run_entry_get (b) == same);
+  g_assert_cmpuint (changes, ==, 0);
+  write_run ("kept/new", "small", "0.7", 3);
+  studio_runs_refresh (runs);
+  studio_runs_refresh (runs);
+  settle (runs);
+  g_assert_cmpuint (count (runs), ==, 6);
+  g_assert_cmpuint (changes, ==, 1);
+}
+
+static void
+test_choose (void)
+{
+  g_autoptr (StudioRuns) runs = new_runs ();
+  guint changes = 0;
+
+  g_signal_connect_swapped (runs, "chosen-changed", G_CALLBACK (count_cb), &changes);
+  studio_runs_choose (runs, find (runs, "kept/a"), TRUE);
+  studio_runs_choose (runs, find (runs, "kept/b"), TRUE);
+  studio_runs_choose (runs, find (runs, "beside/broken"), TRUE);
+  g_assert_cmpint (studio_run_entry_get_colour (find (runs, "kept/a")), ==, 1);
+  g_assert_cmpint (studio_run_entry_get_colour (find (runs, "kept/b")), ==, 2);
+  studio_runs_choose (runs, find (runs, "kept/a"), FALSE);
+  studio_runs_choose (runs, find (runs, "beside/c"), TRUE);
+  g_assert_cmpint (studio_run_entry_get_colour (find (runs, "beside/c")), ==, 1);
+  g_autoptr (GPtrArray) chosen = studio_runs_dup_chosen (runs, TRUE);
+  g_assert_cmpuint (chosen->len, ==, 2);
+  g_assert_cmpuint (changes, ==, 4);
+  g_assert_cmpuint (studio_series_length (studio_run_entry_get_series (chosen->pdata[0])), ==, 1);
+}
+
+static void
+test_notes (void)
+{
+  g_autoptr (StudioRuns) runs = new_runs ();
+  StudioRunEntry *c = find (runs, "beside/c");
+  LoomRunNotes notes = { .name = (char *)"baseline", .note = (char *)"why", .star = TRUE };
+
+  g_assert_true (studio_runs_write_notes (runs, c, &notes, NULL));
+  g_assert_cmpstr (loom_run_summary_name (studio_run_entry_get (c)), ==, "baseline");
+  g_autofree char *spoken = studio_run_entry_dup_spoken (c);
+  g_assert_true (g_str_has_prefix (spoken, "baseline, starred"));
+  g_assert_true (g_str_has_suffix (spoken, "why"));
+  settle (runs);
+}
+
+/* A run that is to be deleted is not in the list, also when it is read again, until that is undone. */
+static void
+test_hide (void)
+{
+  g_autoptr (StudioRuns) runs = new_runs ();
+  g_autofree char *folder = path_of ("kept/a");
+  const guint n = count (runs);
+
+  studio_runs_choose (runs, find (runs, "kept/a"), TRUE);
+  studio_runs_hide (runs, folder, TRUE);
+  g_assert_cmpuint (count (runs), ==, n - 1);
+  studio_runs_refresh (runs);
+  settle (runs);
+  g_assert_cmpuint (count (runs), ==, n - 1);
+  studio_runs_hide (runs, folder, FALSE);
+  settle (runs);
+  g_assert_cmpuint (count (runs), ==, n);
+}
+
+static void
+test_only (void)
+{
+  g_autoptr (StudioRuns) runs = new_runs ();
+  g_autofree char *sweep = path_of ("beside/sweep"), *nowhere = path_of ("nowhere");
+
+  studio_runs_set_only (runs, sweep);
+  settle (runs);
+  g_assert_cmpuint (count (runs), ==, 1);
+  studio_runs_set_only (runs, nowhere);
+  settle (runs);
+  g_assert_cmpuint (count (runs), ==, 0);
+  g_assert_nonnull (strstr (studio_runs_get_problem (runs), "nowhere"));
+  studio_runs_set_only (runs, NULL);
+  settle (runs);
+  g_assert_cmpuint (count (runs), >, 1);
+  g_assert_null (studio_runs_get_problem (runs));
+}
+
+/* ---- queue ------------------------------------------------------------------------------- */
+
+static void
+test_queue (void)
+{
+  g_autofree char *text = g_strdup_printf (GRAPH, "small", "0.1");
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "test", faults, NULL);
+  g_autoptr (StudioRunQueue) queue = studio_run_queue_new ();
+  const char *const values[] = { "0.01", "1", NULL };
+  guint changes = 0;
+
+  g_signal_connect_swapped (queue, "changed", G_CALLBACK (count_cb), &changes);
+  studio_run_queue_add (queue, graph, "net", NULL, NULL);
+  studio_run_queue_add_sweep (queue, graph, "net", "lr", values);
+  g_assert_cmpuint (studio_run_queue_n (queue), ==, 3);
+  g_assert_cmpuint (changes, ==, 2);
+  g_assert_cmpstr (studio_run_queue_get (queue, 1)->name, ==, "lr 0.01");
+  g_assert_cmpstr (studio_run_queue_get (queue, 1)->sweep, ==, "lr 0.01, 1");
+  g_assert_nonnull (strstr (studio_run_queue_get (queue, 2)->xml, "lr=\"1\""));
+  /* The graph itself is unchanged. */
+  g_assert_nonnull (strstr (studio_run_queue_get (queue, 0)->xml, "lr=\"0.1\""));
+  studio_run_queue_remove (queue, 1);
+  g_autoptr (StudioQueuedRun) first = studio_run_queue_take (queue);
+  g_assert_null (first->name);
+  g_autoptr (StudioQueuedRun) second = studio_run_queue_take (queue);
+  g_assert_cmpstr (second->name, ==, "lr 1");
+  g_assert_null (studio_run_queue_take (queue));
+}
+
+TEST_FILE (argc, argv)
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  scratch = g_dir_make_tmp ("gradloom-runs-XXXXXX", NULL);
+  make_runs ();
+  g_test_add_func ("/runs/list", test_list);
+  g_test_add_func ("/runs/refresh", test_refresh);
+  g_test_add_func ("/runs/choose", test_choose);
+  g_test_add_func ("/runs/notes", test_notes);
+  g_test_add_func ("/runs/hide", test_hide);
+  g_test_add_func ("/runs/only", test_only);
+  g_test_add_func ("/runs/queue", test_queue);
+  status = g_test_run ();
+  remove_tree (scratch);
+  g_free (scratch);
+  return status;
+}

@@ -1,0 +1,102 @@
+/* A small chart for each run, all with the same range of losses. */
+#include "ui/runs/runs-view.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "ui/charts/studio-chart.h"
+
+#define MOST 40 /* charts */
+
+typedef struct
+{
+  StudioRuns *runs;
+  GtkWidget *flow;
+} Multiples;
+
+/* The range of the losses of all runs. */
+static void
+get_range (const GPtrArray *runs, double *min, double *max)
+{
+  *min = INFINITY;
+  *max = -INFINITY;
+  for (guint i = 0; i < runs->len; i++)
+    {
+      StudioSeries *series = studio_run_entry_get_series (runs->pdata[i]);
+      double low, high;
+
+      if (!studio_series_range (series, 0, studio_series_length (series), &low, &high, NULL))
+        continue;
+      *min = MIN (*min, low);
+      *max = MAX (*max, high);
+    }
+  if (*min >= *max)
+    *min = *max = NAN;
+}
+
+static void
+add_chart (Multiples *self, StudioRunEntry *entry, guint i, double min, double max)
+{
+  g_autofree char *name = loom_text_printable (loom_run_summary_name (studio_run_entry_get (entry)), TRUE, 24);
+  StudioChart *chart = studio_chart_new (name);
+  StudioPlot *plot = studio_chart_get_plot (chart);
+  const int colour = studio_run_entry_get_colour (entry);
+
+  studio_plot_add_curve (plot, N_ ("loss"), STUDIO_PLOT_CURVE_RANK + (guint)(colour >= 0 ? colour : (int)i),
+                         studio_run_entry_get_series (entry));
+  plot->fixed_min = min;
+  plot->fixed_max = max;
+  studio_chart_update (chart);
+  gtk_flow_box_append (GTK_FLOW_BOX (self->flow), GTK_WIDGET (chart));
+}
+
+static void
+update (Multiples *self)
+{
+  /* Hidden views are filled when they are shown. */
+  if (!gtk_widget_get_mapped (self->flow))
+    return;
+  g_autoptr (GPtrArray) chosen = studio_runs_dup_chosen (self->runs, TRUE);
+  GtkWidget *child;
+  double min, max;
+
+  while ((child = gtk_widget_get_first_child (self->flow)) != NULL)
+    gtk_flow_box_remove (GTK_FLOW_BOX (self->flow), child);
+  if (chosen->len > MOST)
+    g_ptr_array_set_size (chosen, MOST);
+  get_range (chosen, &min, &max);
+  for (guint i = 0; i < chosen->len; i++)
+    add_chart (self, chosen->pdata[i], i, min, max);
+}
+
+static void
+multiples_free (gpointer data)
+{
+  Multiples *self = data;
+
+  g_signal_handlers_disconnect_by_data (self->runs, self);
+  g_object_unref (self->runs);
+  g_free (self);
+}
+
+static GtkWidget *
+make (StudioRuns *runs)
+{
+  Multiples *self = g_new0 (Multiples, 1);
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+
+  self->runs = g_object_ref (runs);
+  self->flow = gtk_flow_box_new ();
+  gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (self->flow), GTK_SELECTION_NONE);
+  gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->flow), 3);
+  gtk_flow_box_set_homogeneous (GTK_FLOW_BOX (self->flow), TRUE);
+  gtk_widget_set_valign (self->flow, GTK_ALIGN_START);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->flow);
+  g_object_set_data_full (G_OBJECT (scrolled), "multiples", self, multiples_free);
+  g_signal_connect_swapped (runs, "chosen-changed", G_CALLBACK (update), self);
+  g_signal_connect_swapped (self->flow, "map", G_CALLBACK (update), self);
+  return scrolled;
+}
+
+const RunsView runs_view_multiples = { .name = "multiples", .title = N_ ("Small Charts"), .make = make };

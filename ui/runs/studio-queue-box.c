@@ -1,0 +1,101 @@
+/* Implements studio-queue-box.h. */
+#include "ui/runs/studio-queue-box.h"
+
+#include <glib/gi18n.h>
+
+struct _StudioQueueBox
+{
+  GtkBox parent_instance;
+  StudioRunQueue *queue;
+  GtkWidget *title, *list;
+};
+
+G_DEFINE_FINAL_TYPE (StudioQueueBox, studio_queue_box, GTK_TYPE_BOX)
+
+#define MOST 12 /* rows; a longer queue shows its first */
+
+static void
+remove_cb (GtkWidget *button, StudioQueueBox *self)
+{
+  studio_run_queue_remove (self->queue, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "index")));
+}
+
+static void
+add_row (StudioQueueBox *self, guint i)
+{
+  const StudioQueuedRun *run = studio_run_queue_get (self->queue, i);
+  g_autofree char *name = loom_text_printable (run->name != NULL ? run->name : run->title, TRUE, 60);
+  g_autofree char *spoken = g_strdup_printf (_ ("Remove %s from the queue"), name);
+  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *label = gtk_label_new (name);
+  GtkWidget *button = gtk_button_new_from_icon_name ("list-remove-symbolic");
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_hexpand (label, TRUE);
+  gtk_widget_add_css_class (button, "flat");
+  gtk_widget_set_tooltip_text (button, spoken);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, spoken, -1);
+  g_object_set_data (G_OBJECT (button), "index", GUINT_TO_POINTER (i));
+  g_signal_connect (button, "clicked", G_CALLBACK (remove_cb), self);
+  gtk_box_append (GTK_BOX (row), label);
+  gtk_box_append (GTK_BOX (row), button);
+  gtk_box_append (GTK_BOX (self->list), row);
+}
+
+static void
+changed_cb (StudioQueueBox *self)
+{
+  const guint n = studio_run_queue_n (self->queue);
+  g_autofree char *title = g_strdup_printf (ngettext ("%u run waits", "%u runs wait", n), n);
+  GtkWidget *child;
+
+  gtk_widget_set_visible (GTK_WIDGET (self), n > 0);
+  gtk_label_set_text (GTK_LABEL (self->title), title);
+  while ((child = gtk_widget_get_first_child (self->list)) != NULL)
+    gtk_box_remove (GTK_BOX (self->list), child);
+  for (guint i = 0; i < MIN (n, MOST); i++)
+    add_row (self, i);
+}
+
+static void
+queue_box_dispose (GObject *object)
+{
+  g_clear_object (&STUDIO_QUEUE_BOX (object)->queue);
+  G_OBJECT_CLASS (studio_queue_box_parent_class)->dispose (object);
+}
+
+static void
+studio_queue_box_class_init (StudioQueueBoxClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = queue_box_dispose;
+}
+
+static void
+studio_queue_box_init (StudioQueueBox *self)
+{
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *start = gtk_button_new_with_mnemonic (_ ("_Start"));
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  self->title = gtk_label_new (NULL);
+  self->list = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  gtk_label_set_xalign (GTK_LABEL (self->title), 0);
+  gtk_widget_add_css_class (self->title, "heading");
+  gtk_widget_set_hexpand (self->title, TRUE);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (start), "win.start-queue");
+  gtk_box_append (GTK_BOX (head), self->title);
+  gtk_box_append (GTK_BOX (head), start);
+  gtk_box_append (GTK_BOX (self), head);
+  gtk_box_append (GTK_BOX (self), self->list);
+}
+
+GtkWidget *
+studio_queue_box_new (StudioRunQueue *queue)
+{
+  StudioQueueBox *self = g_object_new (STUDIO_TYPE_QUEUE_BOX, NULL);
+
+  self->queue = g_object_ref (queue);
+  g_signal_connect_object (queue, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  changed_cb (self);
+  return GTK_WIDGET (self);
+}

@@ -1,0 +1,189 @@
+/* Implements studio-run-details.h. */
+#include "ui/runs/studio-run-details.h"
+
+#include <glib/gi18n.h>
+
+struct _StudioRunDetails
+{
+  GtkBox parent_instance;
+  StudioRuns *runs;
+  StudioRunEntry *entry; /* NULL: none */
+  GtkWidget *name, *note, *star;
+  gboolean is_filling;
+};
+
+G_DEFINE_FINAL_TYPE (StudioRunDetails, studio_run_details, GTK_TYPE_BOX)
+
+enum
+{
+  SAY,
+  DONE,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+static void
+fill (StudioRunDetails *self)
+{
+  const LoomRunSummary *run = self->entry != NULL ? studio_run_entry_get (self->entry) : NULL;
+
+  gtk_widget_set_visible (GTK_WIDGET (self), run != NULL && run->error == NULL);
+  if (run == NULL)
+    return;
+  self->is_filling = TRUE;
+  /* Text that is being typed is stored when its field is left. */
+  if (!gtk_widget_has_focus (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (self->name)))))
+    gtk_editable_set_text (GTK_EDITABLE (self->name), run->notes.name != NULL ? run->notes.name : "");
+  if (!gtk_widget_has_focus (self->note))
+    gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->note)),
+                              run->notes.note != NULL ? run->notes.note : "", -1);
+  gtk_entry_set_placeholder_text (GTK_ENTRY (self->name), run->leaf);
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->star), run->notes.star);
+  gtk_button_set_icon_name (GTK_BUTTON (self->star), run->notes.star ? "starred-symbolic" : "non-starred-symbolic");
+  self->is_filling = FALSE;
+}
+
+static char *
+note_text (StudioRunDetails *self)
+{
+  GtkTextBuffer *buffer = gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->note));
+  GtkTextIter start, end;
+
+  gtk_text_buffer_get_bounds (buffer, &start, &end);
+  return g_strstrip (gtk_text_buffer_get_text (buffer, &start, &end, FALSE));
+}
+
+/* Writes the three if one of them differs. */
+static void
+store (StudioRunDetails *self)
+{
+  g_autofree char *note = note_text (self), *name = NULL;
+  g_autoptr (GError) error = NULL;
+  const LoomRunNotes *have;
+
+  if (self->entry == NULL || self->is_filling || studio_run_entry_get (self->entry)->error != NULL)
+    return;
+  have = &studio_run_entry_get (self->entry)->notes;
+  name = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->name))));
+  LoomRunNotes notes = { .name = name,
+                         .note = note,
+                         .sweep = have->sweep,
+                         .star = gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->star)) };
+  if (g_str_equal (name, have->name != NULL ? have->name : "")
+      && g_str_equal (note, have->note != NULL ? have->note : "") && notes.star == have->star)
+    return;
+  if (!studio_runs_write_notes (self->runs, self->entry, &notes, &error))
+    g_signal_emit (self, signals[SAY], 0, error->message);
+}
+
+static void
+done_cb (StudioRunDetails *self)
+{
+  store (self);
+  g_signal_emit (self, signals[DONE], 0);
+}
+
+static GtkWidget *
+new_field (StudioRunDetails *self, GtkWidget *field, const char *name)
+{
+  GtkEventController *focus = gtk_event_controller_focus_new ();
+
+  g_signal_connect_swapped (focus, "leave", G_CALLBACK (store), self);
+  gtk_widget_add_controller (field, focus);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (field), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  gtk_widget_set_tooltip_text (field, name);
+  return field;
+}
+
+static void
+run_details_dispose (GObject *object)
+{
+  StudioRunDetails *self = STUDIO_RUN_DETAILS (object);
+
+  if (self->entry != NULL)
+    g_signal_handlers_disconnect_by_data (self->entry, self);
+  g_clear_object (&self->entry);
+  g_clear_object (&self->runs);
+  G_OBJECT_CLASS (studio_run_details_parent_class)->dispose (object);
+}
+
+static void
+studio_run_details_class_init (StudioRunDetailsClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = run_details_dispose;
+  signals[SAY] = g_signal_new ("say", STUDIO_TYPE_RUN_DETAILS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
+                               G_TYPE_STRING);
+  signals[DONE]
+      = g_signal_new ("done", STUDIO_TYPE_RUN_DETAILS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+studio_run_details_init (StudioRunDetails *self)
+{
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *frame = gtk_scrolled_window_new ();
+
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  gtk_box_set_spacing (GTK_BOX (self), 6);
+  self->name = new_field (self, gtk_entry_new (), _ ("Name of the run"));
+  gtk_entry_set_max_length (GTK_ENTRY (self->name), LOOM_RUN_NAME_MOST);
+  gtk_widget_set_hexpand (self->name, TRUE);
+  self->star = gtk_toggle_button_new ();
+  gtk_widget_set_tooltip_text (self->star, _ ("Star"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->star), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Star"), -1);
+  gtk_widget_add_css_class (self->star, "flat");
+  self->note = new_field (self, gtk_text_view_new (), _ ("Note about the run"));
+  gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (self->note), GTK_WRAP_WORD_CHAR);
+  gtk_text_view_set_accepts_tab (GTK_TEXT_VIEW (self->note), FALSE);
+  gtk_text_view_set_left_margin (GTK_TEXT_VIEW (self->note), 6);
+  gtk_text_view_set_top_margin (GTK_TEXT_VIEW (self->note), 3);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (frame), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_has_frame (GTK_SCROLLED_WINDOW (frame), TRUE);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (frame), self->note);
+  gtk_widget_add_css_class (frame, "run-note");
+  gtk_box_append (GTK_BOX (head), self->name);
+  gtk_box_append (GTK_BOX (head), self->star);
+  gtk_box_append (GTK_BOX (self), head);
+  gtk_box_append (GTK_BOX (self), frame);
+  g_signal_connect_swapped (self->name, "activate", G_CALLBACK (done_cb), self);
+  g_signal_connect_swapped (self->star, "toggled", G_CALLBACK (store), self);
+}
+
+StudioRunDetails *
+studio_run_details_new (StudioRuns *runs)
+{
+  StudioRunDetails *self = g_object_new (STUDIO_TYPE_RUN_DETAILS, NULL);
+
+  self->runs = g_object_ref (runs);
+  fill (self);
+  return self;
+}
+
+void
+studio_run_details_set (StudioRunDetails *self, StudioRunEntry *entry)
+{
+  if (self->entry == entry)
+    return;
+  store (self);
+  if (self->entry != NULL)
+    g_signal_handlers_disconnect_by_data (self->entry, self);
+  g_set_object (&self->entry, entry);
+  if (entry != NULL)
+    g_signal_connect_swapped (entry, "changed", G_CALLBACK (fill), self);
+  fill (self);
+}
+
+void
+studio_run_details_focus_name (StudioRunDetails *self)
+{
+  if (!gtk_widget_get_visible (GTK_WIDGET (self)))
+    return;
+  gtk_widget_grab_focus (self->name);
+}
+
+void
+studio_run_details_toggle_star (StudioRunDetails *self)
+{
+  if (self->entry != NULL)
+    gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->star),
+                                  !gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->star)));
+}

@@ -1,0 +1,13 @@
+/* Makes the rows of a list of runs: the switch of the chart, name, change, curve, result and star. */
+#pragma once
+
+#include "ui/runs/studio-runs.h"
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+/* runs outlives the factory's rows. (transfer full) */
+GtkListItemFactory *studio_run_rows_new (StudioRuns *runs);
+
+G_END_DECLS

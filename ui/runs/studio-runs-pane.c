@@ -1,0 +1,349 @@
+/* Implements studio-runs-pane.h. */
+#include "ui/runs/studio-runs-pane.h"
+
+#include <glib/gi18n.h>
+
+#include "ui/runs/runs-view.h"
+#include "ui/runs/studio-queue-box.h"
+#include "ui/runs/studio-run-details.h"
+#include "ui/runs/studio-run-rows.h"
+
+static const RunsView *const views[] = { &runs_view_table, &runs_view_multiples, &runs_view_pareto };
+
+#define MOST_HEIGHT 260 /* pixels of what is above and below the list */
+
+struct _StudioRunsPane
+{
+  GtkBox parent_instance;
+  StudioRuns *runs;
+  StudioRunQueue *queue;
+  GtkSingleSelection *selection;
+  GtkWidget *view, *stack, *status, *list, *actions;
+  StudioRunDetails *details;
+  gboolean focus_wanted; /* of the list, when it has rows */
+};
+
+G_DEFINE_FINAL_TYPE (StudioRunsPane, studio_runs_pane, GTK_TYPE_BOX)
+
+enum
+{
+  SAY,
+  DELETE,
+  COMPARE,
+  FOLDER,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+/* ---- the selected run ---------------------------------------------------------------------- */
+
+static StudioRunEntry *
+selected (StudioRunsPane *self)
+{
+  return gtk_single_selection_get_selected_item (self->selection);
+}
+
+static void
+selected_cb (StudioRunsPane *self)
+{
+  StudioRunEntry *entry = selected (self);
+
+  studio_run_details_set (self->details, entry);
+  gtk_widget_set_visible (self->actions, entry != NULL);
+}
+
+static void
+choose (StudioRunsPane *self)
+{
+  StudioRunEntry *entry = selected (self);
+
+  if (entry != NULL)
+    studio_runs_choose (self->runs, entry, studio_run_entry_get_colour (entry) < 0);
+}
+
+static void
+activate_cb (GtkListView *list, guint position, StudioRunsPane *self)
+{
+  gtk_single_selection_set_selected (self->selection, position);
+  choose (self);
+}
+
+static void
+emit_selected (StudioRunsPane *self, guint signal)
+{
+  StudioRunEntry *entry = selected (self);
+
+  if (entry != NULL)
+    g_signal_emit (self, signals[signal], 0, entry);
+}
+
+static void
+delete_cb (StudioRunsPane *self)
+{
+  emit_selected (self, DELETE);
+}
+
+static void
+compare_cb (StudioRunsPane *self)
+{
+  emit_selected (self, COMPARE);
+}
+
+/* Before the list: Space would only select the row again. */
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioRunsPane *self)
+{
+  /* The asterisk may be typed with Shift. */
+  if ((state & gtk_accelerator_get_default_mod_mask () & ~GDK_SHIFT_MASK) != 0)
+    return FALSE;
+  if (key == GDK_KEY_space || key == GDK_KEY_KP_Space)
+    choose (self);
+  else if (key == GDK_KEY_F2)
+    studio_run_details_focus_name (self->details);
+  else if (key == GDK_KEY_Delete || key == GDK_KEY_KP_Delete)
+    delete_cb (self);
+  else if (key == GDK_KEY_asterisk || key == GDK_KEY_KP_Multiply)
+    studio_run_details_toggle_star (self->details);
+  else
+    return FALSE;
+  return TRUE;
+}
+
+static void
+focus_list (StudioRunsPane *self)
+{
+  gtk_widget_grab_focus (self->list);
+}
+
+static void
+say_cb (StudioRunsPane *self, const char *sentence)
+{
+  g_signal_emit (self, signals[SAY], 0, sentence);
+}
+
+static void
+read_cb (StudioRunsPane *self)
+{
+  const gboolean has_rows = g_list_model_get_n_items (G_LIST_MODEL (self->runs)) > 0;
+
+  if (self->focus_wanted && has_rows && (gtk_widget_get_state_flags (self->view) & GTK_STATE_FLAG_FOCUS_WITHIN) != 0)
+    gtk_widget_grab_focus (self->list);
+  self->focus_wanted = FALSE;
+}
+
+/* ---- status --------------------------------------------------------------------------------- */
+
+static void
+status_cb (StudioRunsPane *self)
+{
+  const guint n = g_list_model_get_n_items (G_LIST_MODEL (self->runs));
+  g_autofree char *text = NULL, *only = NULL;
+
+  if (studio_runs_get_problem (self->runs) != NULL)
+    text = g_strdup (studio_runs_get_problem (self->runs));
+  else if (n == 0)
+    text = g_strdup (studio_runs_is_reading (self->runs) ? _ ("Reading the runs…")
+                                                         : _ ("There are no runs yet. Train the graph."));
+  else if (studio_runs_get_only (self->runs) != NULL)
+    {
+      only = g_path_get_basename (studio_runs_get_only (self->runs));
+      text = g_strdup_printf (ngettext ("%1$u run in %2$s", "%1$u runs in %2$s", n), n, only);
+    }
+  else
+    text = g_strdup_printf (ngettext ("%u run of this graph", "%u runs of this graph", n), n);
+  gtk_label_set_text (GTK_LABEL (self->status), text);
+}
+
+static void
+view_cb (StudioRunsPane *self)
+{
+  const guint i = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->view));
+
+  if (i <= G_N_ELEMENTS (views))
+    gtk_stack_set_visible_child_name (GTK_STACK (self->stack), i == 0 ? "list" : views[i - 1]->name);
+}
+
+static void
+folder_cb (StudioRunsPane *self)
+{
+  if (studio_runs_get_only (self->runs) != NULL)
+    studio_runs_set_only (self->runs, NULL);
+  else
+    g_signal_emit (self, signals[FOLDER], 0);
+}
+
+/* ---- object ------------------------------------------------------------------------------------ */
+
+static void
+runs_pane_dispose (GObject *object)
+{
+  StudioRunsPane *self = STUDIO_RUNS_PANE (object);
+
+  if (self->selection != NULL)
+    g_signal_handlers_disconnect_by_data (self->selection, self);
+  g_clear_object (&self->selection);
+  g_clear_object (&self->runs);
+  g_clear_object (&self->queue);
+  G_OBJECT_CLASS (studio_runs_pane_parent_class)->dispose (object);
+}
+
+static void
+studio_runs_pane_class_init (StudioRunsPaneClass *klass)
+{
+  const GType type = STUDIO_TYPE_RUNS_PANE;
+
+  G_OBJECT_CLASS (klass)->dispose = runs_pane_dispose;
+  signals[SAY] = g_signal_new ("say", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[DELETE]
+      = g_signal_new ("delete", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, STUDIO_TYPE_RUN_ENTRY);
+  signals[COMPARE]
+      = g_signal_new ("compare", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, STUDIO_TYPE_RUN_ENTRY);
+  signals[FOLDER] = g_signal_new ("folder", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "runspane");
+}
+
+static void
+studio_runs_pane_init (StudioRunsPane *self)
+{
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
+  gtk_box_set_spacing (GTK_BOX (self), 6);
+}
+
+static GtkWidget *
+new_button (StudioRunsPane *self, const char *icon, const char *title, GCallback clicked)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, title);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
+  gtk_widget_add_css_class (button, "flat");
+  if (clicked != NULL)
+    g_signal_connect_swapped (button, "clicked", clicked, self);
+  return button;
+}
+
+static void
+add_head (StudioRunsPane *self)
+{
+  const char *titles[G_N_ELEMENTS (views) + 2] = { _ ("List") };
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *queue = new_button (self, "list-add-symbolic", _ ("Add the Graph to the Queue"), NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (views); i++)
+    titles[i + 1] = _ (views[i]->title);
+  self->view = gtk_drop_down_new_from_strings (titles);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("View"), -1);
+  gtk_widget_set_tooltip_text (self->view, _ ("View"));
+  gtk_widget_set_hexpand (self->view, TRUE);
+  g_signal_connect_swapped (self->view, "notify::selected", G_CALLBACK (view_cb), self);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (queue), "win.queue-run");
+  gtk_box_append (GTK_BOX (head), self->view);
+  gtk_box_append (GTK_BOX (head), queue);
+  gtk_box_append (GTK_BOX (head),
+                  new_button (self, "folder-open-symbolic", _ ("Runs of Another Folder"), G_CALLBACK (folder_cb)));
+  gtk_box_append (GTK_BOX (self), head);
+  self->status = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->status), 0);
+  gtk_label_set_wrap (GTK_LABEL (self->status), TRUE);
+  gtk_label_set_max_width_chars (GTK_LABEL (self->status), 36);
+  gtk_widget_add_css_class (self->status, "dim-label");
+  gtk_box_append (GTK_BOX (self), self->status);
+}
+
+/* At its natural height where there is space, and scrolled in a low window. */
+static GtkWidget *
+scroll_low (GtkWidget *child)
+{
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scrolled), TRUE);
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scrolled), MOST_HEIGHT);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), child);
+  /* An empty one takes no space. */
+  g_object_bind_property (child, "visible", scrolled, "visible", G_BINDING_SYNC_CREATE);
+  return scrolled;
+}
+
+static GtkWidget *
+new_list (StudioRunsPane *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *scrolled = gtk_scrolled_window_new ();
+  GtkEventController *keys = gtk_event_controller_key_new ();
+
+  self->selection = gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->runs)));
+  self->list
+      = gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)), studio_run_rows_new (self->runs));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Runs"), -1);
+  gtk_widget_set_tooltip_text (self->list, _ ("Space: in the charts. F2: name. *: star. Delete: delete."));
+  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
+  gtk_widget_add_controller (self->list, keys);
+  g_signal_connect (self->list, "activate", G_CALLBACK (activate_cb), self);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->list);
+  gtk_widget_set_vexpand (scrolled, TRUE);
+  self->details = studio_run_details_new (self->runs);
+  g_signal_connect_swapped (self->details, "say", G_CALLBACK (say_cb), self);
+  g_signal_connect_swapped (self->details, "done", G_CALLBACK (focus_list), self);
+  self->actions = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  gtk_box_append (GTK_BOX (self->actions),
+                  new_button (self, "view-dual-symbolic", _ ("Compare With the Graph"), G_CALLBACK (compare_cb)));
+  gtk_box_append (GTK_BOX (self->actions),
+                  new_button (self, "user-trash-symbolic", _ ("Delete the Run"), G_CALLBACK (delete_cb)));
+  GtkWidget *foot = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  gtk_widget_set_hexpand (GTK_WIDGET (self->details), TRUE);
+  gtk_box_append (GTK_BOX (foot), GTK_WIDGET (self->details));
+  gtk_box_append (GTK_BOX (foot), self->actions);
+  gtk_box_append (GTK_BOX (box), scroll_low (studio_queue_box_new (self->queue)));
+  gtk_box_append (GTK_BOX (box), scrolled);
+  gtk_box_append (GTK_BOX (box), scroll_low (foot));
+  return box;
+}
+
+GtkWidget *
+studio_runs_pane_new (StudioRuns *runs, StudioRunQueue *queue)
+{
+  StudioRunsPane *self = g_object_new (STUDIO_TYPE_RUNS_PANE, NULL);
+
+  self->runs = g_object_ref (runs);
+  self->queue = g_object_ref (queue);
+  add_head (self);
+  self->stack = gtk_stack_new ();
+  gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
+  gtk_stack_set_vhomogeneous (GTK_STACK (self->stack), FALSE);
+  gtk_widget_set_vexpand (self->stack, TRUE);
+  gtk_stack_add_named (GTK_STACK (self->stack), new_list (self), "list");
+  for (guint i = 0; i < G_N_ELEMENTS (views); i++)
+    gtk_stack_add_named (GTK_STACK (self->stack), views[i]->make (runs), views[i]->name);
+  gtk_box_append (GTK_BOX (self), self->stack);
+  g_signal_connect_swapped (self->selection, "notify::selected-item", G_CALLBACK (selected_cb), self);
+  g_signal_connect_object (runs, "read", G_CALLBACK (status_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (runs, "items-changed", G_CALLBACK (status_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (runs, "read", G_CALLBACK (read_cb), self, G_CONNECT_SWAPPED);
+  selected_cb (self);
+  status_cb (self);
+  return GTK_WIDGET (self);
+}
+
+void
+studio_runs_pane_focus (StudioRunsPane *self)
+{
+  const gboolean has_rows = g_list_model_get_n_items (G_LIST_MODEL (self->runs)) > 0;
+
+  self->focus_wanted = !has_rows;
+  gtk_widget_grab_focus (has_rows ? self->list : self->view);
+}
+
+char *
+studio_runs_pane_dump (StudioRunsPane *self)
+{
+  StudioRunEntry *entry = selected (self);
+  g_autoptr (GPtrArray) chosen = studio_runs_dup_chosen (self->runs, FALSE);
+
+  return g_strdup_printf ("view=%s\truns=%u\tchosen=%u\tselected=%s\tqueue=%u\treading=%d",
+                          gtk_stack_get_visible_child_name (GTK_STACK (self->stack)),
+                          g_list_model_get_n_items (G_LIST_MODEL (self->runs)), chosen->len,
+                          entry != NULL ? loom_run_summary_name (studio_run_entry_get (entry)) : "-",
+                          studio_run_queue_n (self->queue), studio_runs_is_reading (self->runs));
+}

@@ -1,0 +1,17 @@
+/* A small curve without axes, for a row of a list. Rows describe it in words, so it is hidden from screen readers. */
+#pragma once
+
+#include "ui/runs/studio-run-entry.h"
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_SPARKLINE (studio_sparkline_get_type ())
+G_DECLARE_FINAL_TYPE (StudioSparkline, studio_sparkline, STUDIO, SPARKLINE, GtkWidget)
+
+GtkWidget *studio_sparkline_new (void);
+/* entry: NULL clears it. */
+void studio_sparkline_set (StudioSparkline *self, StudioRunEntry *entry);
+
+G_END_DECLS
