@@ -105,6 +105,26 @@ def delete(t, s, folder):
     s.wait("in the chart again", lambda g: of("chosen")(g) == 2, 3)
 
 
+def compare(t, s):
+    s.press("Compare With the Graph")
+    s.wait("the comparison", lambda g: g.has("Compared with"), 4)
+    t.ok(True, "a run is compared with the graph on the canvas")
+    s.command("End the Comparison")
+    s.wait("its end", lambda g: not g.has("Compared with"), 4)
+    s.press("Runs", x0=s.look().right())
+    s.wait("the list", lambda g: g.find("broken", kind="GtkLabel"), 4)
+
+
+def trash(t, s, folder):
+    s.press("broken", kind="GtkLabel", x0=s.look().right())
+    s.wait("selected", lambda g: g.runs["selected"] == "broken", 3)
+    s.press("Delete the Run")
+    s.wait("out of the list", lambda g: of("runs")(g) == 2 and g.find("Undo"), 4)
+    s.move(2, 2)
+    s.wait("out of the folder", lambda g: not os.path.exists(os.path.join(folder, "broken")), 20)
+    t.ok(os.path.exists(os.path.join(s.folder, "home", "data", "Trash", "files", "broken")), "a deleted run is in the trash")
+
+
 def sweep(t, s):
     s.command("Train at Full Speed")
     s.press("Parameters", x0=s.look().right())
@@ -113,7 +133,7 @@ def sweep(t, s):
     s.key("Return")
     s.fill("the seed", lambda g: g.value_place("Seed"), "2, 3")
     s.key("Return")
-    g = s.wait("both have run", lambda g: of("queue")(g) == 0 and g.state["run"] == "done" and of("runs")(g) == 5, 30)
+    g = s.wait("both have run", lambda g: of("queue")(g) == 0 and g.state["run"] == "done" and of("runs")(g) == 4, 30)
     kept = os.path.join(s.folder, "home", "state", "gradloom", "runs")
     g = s.wait("their notes", lambda g: sorted(notes(kept, r).get("name", "") for r in os.listdir(kept)) == ["seed 2", "seed 3"], 8)
     t.ok(all(notes(kept, r)["sweep"] == "seed 2, 3" for r in os.listdir(kept)), "both are named by what differs")
@@ -130,6 +150,8 @@ def body(t):
             names(t, s, folder)
             delete(t, s, folder)
             differences(t, s)
+            compare(t, s)
+            trash(t, s, folder)
             sweep(t, s)
 
 

@@ -208,6 +208,33 @@ test_only (void)
   g_assert_null (studio_runs_get_problem (runs));
 }
 
+/* A long list is added in several turns, and is complete in the end; another reading meanwhile does no harm. */
+static void
+test_long (void)
+{
+  g_autoptr (StudioRuns) runs = studio_runs_new ();
+  g_autofree char *many = path_of ("many");
+  guint turns = 0;
+
+  for (int i = 0; i < 100; i++)
+    {
+      g_autofree char *run = g_strdup_printf ("many/%04d", i);
+
+      write_run (run, "small", "0.1", i);
+    }
+  g_signal_connect_swapped (runs, "items-changed", G_CALLBACK (count_cb), &turns);
+  studio_runs_set_only (runs, many);
+  while (count (runs) == 0)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpuint (count (runs), <, 100);
+  settle (runs);
+  g_assert_cmpuint (count (runs), ==, 100);
+  g_assert_cmpuint (turns, >, 3);
+  studio_runs_refresh (runs);
+  settle (runs);
+  g_assert_cmpuint (count (runs), ==, 100);
+}
+
 /* ---- queue ------------------------------------------------------------------------------- */
 
 static void
@@ -251,6 +278,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/notes", test_notes);
   g_test_add_func ("/runs/hide", test_hide);
   g_test_add_func ("/runs/only", test_only);
+  g_test_add_func ("/runs/long", test_long);
   g_test_add_func ("/runs/queue", test_queue);
   status = g_test_run ();
   remove_tree (scratch);

@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 
 #define MOST_CHANGES 3 /* of a row */
+/* The rows of a first reading are added in several turns of the main loop: a list makes 200 widgets at once otherwise.
+ */
+#define ROWS_PER_TURN 24
 
 struct _StudioRuns
 {
@@ -18,6 +21,8 @@ struct _StudioRuns
   GHashTable *hidden;    /* folders */
   GCancellable *reading; /* NULL: no reading */
   gboolean is_stale;     /* something changed during the reading */
+  GPtrArray *all;        /* StudioRunEntry, while the list grows to them; NULL */
+  guint growing;         /* idle source; 0: the list is complete */
 };
 
 static void list_model_init (GListModelInterface *interface);
@@ -195,6 +200,32 @@ replace (StudioRuns *self, GPtrArray *entries)
     g_list_model_items_changed (G_LIST_MODEL (self), first, old->len - first - last, entries->len - first - last);
 }
 
+static gboolean
+grow_cb (gpointer data)
+{
+  StudioRuns *self = data;
+  GPtrArray *entries = g_ptr_array_new_with_free_func (g_object_unref);
+  const guint n = MIN (self->entries->len + ROWS_PER_TURN, self->all->len);
+
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (entries, g_object_ref (self->all->pdata[i]));
+  replace (self, entries);
+  if (n < self->all->len)
+    return G_SOURCE_CONTINUE;
+  g_clear_pointer (&self->all, g_ptr_array_unref);
+  self->growing = 0;
+  g_signal_emit (self, signals[READ], 0);
+  return G_SOURCE_REMOVE;
+}
+
+/* Ends a growth whose entries are not the newest any more. */
+static void
+stop_growing (StudioRuns *self)
+{
+  g_clear_handle_id (&self->growing, g_source_remove);
+  g_clear_pointer (&self->all, g_ptr_array_unref);
+}
+
 static void
 show (StudioRuns *self, const Reading *r)
 {
@@ -211,7 +242,14 @@ show (StudioRuns *self, const Reading *r)
         studio_run_entry_set (have, run, r->changes->pdata[i]);
       g_ptr_array_add (entries, have != NULL ? g_object_ref (have) : studio_run_entry_new (run, r->changes->pdata[i]));
     }
-  replace (self, entries);
+  stop_growing (self);
+  if (self->entries->len > 0 || entries->len <= ROWS_PER_TURN)
+    {
+      replace (self, entries);
+      return;
+    }
+  self->all = entries;
+  self->growing = g_idle_add (grow_cb, self);
 }
 
 static void
@@ -303,6 +341,7 @@ runs_finalize (GObject *object)
 {
   StudioRuns *self = STUDIO_RUNS (object);
 
+  stop_growing (self);
   g_free (self->kept);
   g_free (self->folder);
   g_free (self->title);
@@ -375,7 +414,7 @@ studio_runs_get_only (StudioRuns *self)
 gboolean
 studio_runs_is_reading (StudioRuns *self)
 {
-  return self->reading != NULL;
+  return self->reading != NULL || self->growing != 0;
 }
 
 const char *
@@ -453,6 +492,11 @@ studio_runs_hide (StudioRuns *self, const char *folder, gboolean hidden)
       return;
     }
   g_hash_table_add (self->hidden, g_strdup (folder));
+  if (self->growing != 0)
+    {
+      stop_growing (self);
+      studio_runs_refresh (self);
+    }
   if (entry == NULL)
     return;
   g_autoptr (StudioRunEntry) gone = g_object_ref (entry);
