@@ -44,11 +44,26 @@ evaluate_writing (const Command *command, const LoomGraph *graph, const LoomPred
   return command_flush () ? 0 : 5;
 }
 
+/* The run as it was after one of its steps. */
+static int
+evaluate_step (const Command *command, const char *run, gint64 step, const char *device, int threads, TrainView *view)
+{
+  const LoomTrainerOptions options
+      = { .device = device, .threads = threads, .lr = NAN, .seed = -1, .branch = run, .branch_step = step };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTrainer) trainer = loom_trainer_new (NULL, &options, &error);
+
+  if (trainer == NULL)
+    return command_fail (command, g_steal_pointer (&error));
+  train_view_begin_eval (view, command, trainer, step);
+  return loom_trainer_evaluate (trainer, "test", &error) ? 0 : command_fail (command, g_steal_pointer (&error));
+}
+
 static int
 run_eval (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *weights = NULL, *report = NULL;
-  gint64 batch_size = 0;
+  gint64 batch_size = 0, step = -1;
   int threads = 0, beam = 0;
   gboolean partial = FALSE;
   TrainView view = { 0 };
@@ -60,6 +75,7 @@ run_eval (const Command *command, int argc, char **argv)
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Batch size (default: the graph's)", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
+    { "step", 0, 0, G_OPTION_ARG_INT64, &step, "The state of the run after step N, computed again if need be", "N" },
     { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Nets with a decoder: also generate outputs and measure BLEU (1: greedy)",
       "K" },
     { "confusion", 0, 0, G_OPTION_ARG_NONE, &details.confusion, "Count the predictions of each class", NULL },
@@ -79,6 +95,15 @@ run_eval (const Command *command, int argc, char **argv)
     return command_usage (command, "--beam takes a number from 1 to 1024.");
   if (!eval_details_check (&details, command))
     return 2;
+  if (step >= 0)
+    {
+      if (weights != NULL || partial || beam > 0 || batch_size > 0 || eval_details_wanted (&details))
+        return command_usage (command,
+                              "--step evaluates loss and metrics of a run, and can be combined with --device, "
+                              "--threads and --json. For details: gradloom train --branch RUN --step N --steps N --out "
+                              "DIR, then gradloom eval DIR.");
+      return evaluate_step (command, argv[1], step, device, threads, &view);
+    }
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
@@ -141,7 +166,11 @@ const Command command_eval = {
     "--confusion, --per-class, --calibration and --csv evaluate sample by sample. The loss of a sample is -log p of\n"
     "its class, or the mean squared error of its values, without class weights and label smoothing. A calibrated net\n"
     "is right as often as it is confident; the expected calibration error is the mean difference (Guo et al. 2017).\n\n"
+    "--step N is the run as it was after step N: the nearest checkpoint before it, and the steps until N computed "
+    "again\n"
+    "with the same bits.\n\n"
     "  gradloom eval run1\n"
+    "  gradloom eval run1 --step 500\n"
     "  gradloom eval run1 --confusion --per-class --calibration --csv mistakes.csv\n"
     "  gradloom eval dates --beam 4\n"
     "  gradloom eval run1 --weights run1/weights-best.safetensors",

@@ -287,7 +287,8 @@ run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
   g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL, *executor = NULL;
-  g_autofree char *replayed = NULL;
+  g_autofree char *replayed = NULL, *branch = NULL;
+  gint64 branch_step = -1, history = -1;
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, workers = -1, ranks = 0;
@@ -313,6 +314,11 @@ run_train (const Command *command, int argc, char **argv)
       "PATTERN" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, new or empty", "DIR" },
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
+    { "branch", 0, 0, G_OPTION_ARG_FILENAME, &branch, "Begin with the state of the run in this folder after --step N",
+      "DIR" },
+    { "step", 0, 0, G_OPTION_ARG_INT64, &branch_step, "The step of --branch", "N" },
+    { "history", 0, 0, G_OPTION_ARG_INT64, &history,
+      "Megabytes of checkpoints by which a run can go back to any step (200); 0: none", "MB" },
     { "replay", 0, 0, G_OPTION_ARG_FILENAME, &replayed,
       "Repeat the run in this folder, with the numbers that were changed while it trained", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -388,6 +394,19 @@ run_train (const Command *command, int argc, char **argv)
     return command_usage (command, "--executor takes plan or eager, not “%s”.", executor);
   if (options.eager && (ranks > 1 || hosts != NULL))
     return command_usage (command, "The eager executor trains on one rank. Leave out --ranks and --hosts.");
+  if (branch != NULL
+      && (argc != 1 || resume != NULL || replayed != NULL || out == NULL || branch_step < 0 || epochs >= 0
+          || batch_size > 0 || seed >= 0 || set || precision != NULL || tf32 || weights != NULL || match != NULL
+          || lr != NULL || strategy != NULL || ranks > 1 || hosts != NULL))
+    return command_usage (command,
+                          "--branch continues a run after one of its steps in another folder, with its own graph and "
+                          "settings: --branch RUN --step N --out DIR. To change epochs or learning rate, add --steps N "
+                          "and then use --resume.");
+  if (branch == NULL && branch_step >= 0)
+    return command_usage (command, "--step names a step of a run: add --branch RUN.");
+  options.branch = branch;
+  options.branch_step = branch_step;
+  options.history = history == 0 ? -1 : MAX (history, 0) * 1000000;
   if (replayed != NULL
       && (argc != 1 || resume != NULL || epochs >= 0 || batch_size > 0 || seed >= 0 || set || precision != NULL || tf32
           || weights != NULL || match != NULL || lr != NULL || strategy != NULL || ranks > 1 || hosts != NULL))
@@ -400,9 +419,10 @@ run_train (const Command *command, int argc, char **argv)
     return command_usage (command, "--trace %s: the folder of this file does not exist or is not writable.", trace);
   if (resume == NULL && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
     return refuse_folder (command, argv[1]);
-  if (resume == NULL && replayed == NULL && argc != 2)
-    return command_usage (command, argc < 2 ? "GRAPH is missing. It takes one GRAPH, --resume DIR or --replay DIR."
-                                            : "It takes one GRAPH.");
+  if (resume == NULL && replayed == NULL && branch == NULL && argc != 2)
+    return command_usage (
+        command, argc < 2 ? "GRAPH is missing. It takes one GRAPH, or --resume, --replay or --branch with a run."
+                          : "It takes one GRAPH.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
@@ -414,7 +434,7 @@ run_train (const Command *command, int argc, char **argv)
   launch.waits = view.waits;
   if (argc > 1 && g_str_equal (argv[1], "-") && (ranks > 1 || hosts != NULL))
     return command_usage (command, "Each rank reads the graph, so it cannot be standard input. Save it in a file.");
-  launch.graph = resume == NULL && replayed == NULL ? argv[1] : NULL;
+  launch.graph = resume == NULL && replayed == NULL && branch == NULL ? argv[1] : NULL;
   g_auto (TrainReplay) replay = { .run = replayed };
   if (replayed != NULL && !read_replay (command, &replay, &options, &launched))
     return launched;
@@ -440,7 +460,7 @@ run_train (const Command *command, int argc, char **argv)
     share_machine (command, comm, &options);
   if (replayed != NULL)
     graph = loom_graph_ref (replay.graph);
-  else if (resume == NULL)
+  else if (resume == NULL && branch == NULL)
     graph = command_read_graph (argv[1], &error);
   g_autoptr (LoomTrainer) trainer = error == NULL ? loom_trainer_new (graph, &options, &error) : NULL;
   if (comm != NULL && !agree (comm, trainer, &error))
@@ -495,7 +515,7 @@ run_train (const Command *command, int argc, char **argv)
 
 const Command command_train = {
   .name = "train",
-  .arguments = "GRAPH | --resume DIR | --replay DIR",
+  .arguments = "GRAPH | --resume DIR | --replay DIR | --branch DIR --step N",
   .summary = "train a graph as its <train> describes",
   .details
   = "The run folder contains graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is\n"
@@ -507,6 +527,12 @@ const Command command_train = {
     "it trained (learning rate, momentum, weight decay, dropout, clipping) changed at the same step: weights and "
     "losses\n"
     "have the same bits, with the same program, device and threads.\n\n"
+    "--branch RUN --step N --out NEW begins a run with the state of RUN after step N and continues from there. The "
+    "state\n"
+    "is that of the nearest earlier checkpoint in checkpoints/ or history/ of RUN, from which the steps up to N are\n"
+    "computed again. --history sets the megabytes of history/: its checkpoints are dense lately and sparse before, "
+    "and\n"
+    "take at most a twentieth of the time.\n\n"
     "In <train>, accumulate=\"N\" accumulates the gradients of N batches for a step; ema=\"0.999\" keeps a moving\n"
     "average of the weights for validation and test, which is written to weights-ema.safetensors; patience=\"5\"\n"
     "ends training after 5 epochs without a better validation loss (or monitor=\"METRIC\") and writes the best\n"

@@ -18,7 +18,7 @@ static const struct
   { "epochs", 0 },    { "steps", 1 },       { "batch-size", 1 }, { "threads", 1 },
   { "windows", 1 },   { "seed", 0 },        { "seconds", 1 },    { "ranks", 1 },
   { "min-ranks", 1 }, { "jobs", 1 },        { "random", 1 },     { "checkpoint-seconds", 1 },
-  { "timeout", 1 },   { "num-workers", 0 },
+  { "timeout", 1 },   { "num-workers", 0 }, { "step", 0 },       { "history", 0 },
 };
 
 static int

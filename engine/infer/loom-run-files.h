@@ -16,6 +16,7 @@ G_BEGIN_DECLS
 #define LOOM_RUN_EVENTS      "events.jsonl" /* one line per event, locked while the run trains */
 #define LOOM_RUN_DATA        "data.ini"     /* the text of loom_dataset_save() */
 #define LOOM_RUN_CHECKPOINTS "checkpoints"
+#define LOOM_RUN_HISTORY     "history" /* checkpoints by which a run can go back to any step */
 /* Files of a checkpoint. */
 #define LOOM_RUN_WEIGHTS   "weights.safetensors"
 #define LOOM_RUN_OPTIMIZER "optimizer.safetensors"

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Numbers of kept checkpoints: the newest, and the newest at the end of an epoch. */
@@ -166,10 +167,11 @@ write_costs (const TrainModel *model, LoomFolder *folder, GError **error)
   return loom_folder_replace (folder, LOOM_RUN_COSTS, text, strlen (text), error);
 }
 
-/* Writes the files of a checkpoint to a folder with a temporary name, which is returned. */
+/* Writes the files of a checkpoint to a folder with a temporary name, which is returned. A run's history is read with
+ * the cost table of its newest checkpoint. */
 static LoomFolder *
 write_parts (Checkpoints *self, const TrainProgress *progress, LoomFolder *checkpoints, const char *fresh,
-             GError **error)
+             gboolean with_costs, GError **error)
 {
   const TrainModel *model = self->run.model;
   g_autofree char *text = run_state_to_text (&self->run, progress, self->folder->events_length);
@@ -182,7 +184,7 @@ write_parts (Checkpoints *self, const TrainProgress *progress, LoomFolder *check
   if (!loom_state_save_weights (model->state, folder, LOOM_RUN_WEIGHTS, error)
       || !loom_state_save_optimizer (model->state, folder, LOOM_RUN_OPTIMIZER, error)
       || !loom_folder_replace (folder, LOOM_RUN_STATE, text, strlen (text), error)
-      || !write_costs (model, folder, error) || !loom_folder_sync (folder, error))
+      || (with_costs && !write_costs (model, folder, error)) || !loom_folder_sync (folder, error))
     return NULL;
   return g_steal_pointer (&folder);
 }
@@ -202,7 +204,7 @@ write_checkpoint (Checkpoints *self, const TrainProgress *progress, GError **err
   if (checkpoints == NULL)
     return FALSE;
   path = loom_folder_path_of (checkpoints, name);
-  folder = write_parts (self, progress, checkpoints, fresh, error);
+  folder = write_parts (self, progress, checkpoints, fresh, TRUE, error);
   if (folder == NULL || !put_in_place (checkpoints, fresh, name, error))
     {
       remove_checkpoint (checkpoints, fresh);
@@ -217,6 +219,89 @@ write_checkpoint (Checkpoints *self, const TrainProgress *progress, GError **err
   if (self->written != NULL)
     self->written (progress->step, path, self->written_data);
   return TRUE;
+}
+
+/* ---- history ------------------------------------------------------------ */
+
+static gint64
+bytes_of (LoomFolder *folder)
+{
+  g_auto (GStrv) names = loom_folder_names (folder);
+  gint64 bytes = 0;
+  struct stat about;
+
+  for (guint i = 0; names[i] != NULL; i++)
+    if (fstatat (loom_folder_fd (folder), names[i], &about, AT_SYMLINK_NOFOLLOW) == 0)
+      bytes += about.st_size;
+  return bytes;
+}
+
+static gboolean
+write_history (Checkpoints *self, const TrainProgress *progress, GError **error)
+{
+  const gint64 begin = g_get_monotonic_time ();
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, progress->step);
+  g_autofree char *fresh = g_strconcat (".new-", name, NULL);
+  g_autoptr (LoomFolder) history = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, TRUE, error);
+  g_autoptr (LoomFolder) folder = history != NULL ? write_parts (self, progress, history, fresh, FALSE, error) : NULL;
+  gint64 gone;
+
+  if (folder == NULL || !put_in_place (history, fresh, name, error))
+    {
+      if (history != NULL)
+        remove_checkpoint (history, fresh);
+      return FALSE;
+    }
+  history_note_written (&self->history, progress->step, bytes_of (folder), begin, g_get_monotonic_time ());
+  while ((gone = history_superfluous (&self->history)) >= 0)
+    {
+      g_autofree char *old = g_strdup_printf ("%" G_GINT64_FORMAT, gone);
+
+      remove_checkpoint (history, old);
+      history_note_removed (&self->history, gone);
+    }
+  /* Not even one is within the budget. */
+  if (self->history.steps->len == 0)
+    self->history.budget = 0;
+  return TRUE;
+}
+
+void
+checkpoints_write_history (Checkpoints *self, const TrainProgress *progress, TrainNotes *notes)
+{
+  g_autoptr (GError) error = NULL;
+
+  self->history.is_due = FALSE;
+  if (self->history.budget == 0 || write_history (self, progress, &error))
+    return;
+  self->history.budget = 0;
+  train_notes_report (notes, error->message);
+}
+
+void
+checkpoints_begin_history (Checkpoints *self, const TrainProgress *progress, TrainNotes *notes)
+{
+  g_autoptr (LoomFolder) folder = NULL;
+  g_autoptr (GArray) steps = NULL;
+
+  if (self->folder->files == NULL || self->group->comm != NULL)
+    self->history.budget = 0;
+  if (self->history.budget == 0 || self->history.steps != NULL)
+    return;
+  folder = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, FALSE, NULL);
+  steps = loom_run_checkpoint_steps (folder);
+  self->history.steps = g_array_new (FALSE, FALSE, sizeof (gint64));
+  for (guint i = steps->len; i-- > 0;)
+    {
+      const gint64 step = g_array_index (steps, gint64, i);
+      g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step);
+
+      if (step <= progress->step)
+        g_array_append_val (self->history.steps, step);
+      else
+        remove_checkpoint (folder, name);
+    }
+  checkpoints_write_history (self, progress, notes);
 }
 
 /* A rank that does not write sends its shards of the state, in the order in which rank 0 receives them. */
@@ -271,6 +356,7 @@ checkpoints_note_time (Checkpoints *self, gint64 now)
   /* Without a folder no checkpoint is written, and it would stay due. Rank 0's clock decides. */
   if (self->keeps && rank_group_is_first (self->group) && now - self->last >= self->interval)
     self->is_due = TRUE;
+  history_note_time (&self->history, now);
   return self->is_due;
 }
 

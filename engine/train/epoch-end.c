@@ -113,6 +113,27 @@ epoch_end_run (EpochEnd *self, gboolean *yielded, GError **error)
 }
 
 gboolean
+epoch_end_repeat (EpochEnd *self, GError **error)
+{
+  const LoomTrainSpec *spec = self->model->spec;
+  const gboolean watches = spec->schedule.klass != NULL && spec->schedule.klass->watches_loss;
+  const gboolean evaluates = watches || spec->keep_best;
+  const LoomSplit split = evaluates ? train_data_validation (self->data) : LOOM_N_SPLITS;
+  TrainProgress *progress = self->progress;
+  gboolean yielded;
+
+  if (!validate (self, split, &yielded, error))
+    return FALSE;
+  if (spec->keep_best)
+    train_watch_epoch (spec, &progress->watch, progress->epoch + 1, monitored (self, split != LOOM_N_SPLITS));
+  loom_schedule_observe (&spec->schedule, &progress->plateau,
+                         split != LOOM_N_SPLITS ? self->evaluation->loss : train_progress_loss (progress));
+  progress->epoch++;
+  progress->batch = 0;
+  return TRUE;
+}
+
+gboolean
 epoch_end_evaluate (EpochEnd *self, gboolean *yielded, GError **error)
 {
   LoomSplit split;

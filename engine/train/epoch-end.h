@@ -26,6 +26,8 @@ gboolean epoch_end_is_last (const EpochEnd *self);
 /* Call after an epoch's last step. The epoch counts as done only after its evaluation, so that a run resumed in between
  * evaluates again. *yielded is set if a command ended the evaluation; the epoch is not over then. */
 gboolean epoch_end_run (EpochEnd *self, gboolean *yielded, GError **error);
+/* The end of an epoch that is computed again: only what later steps depend on, without reports and files. */
+gboolean epoch_end_repeat (EpochEnd *self, GError **error);
 /* Evaluates without an epoch: validation, and the test samples if both exist; or the loss, if it depends on no data
  * set. */
 gboolean epoch_end_evaluate (EpochEnd *self, gboolean *yielded, GError **error);

@@ -96,6 +96,7 @@ learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 s
 void
 learning_rates_forget (LearningRates *self)
 {
+  self->lr = self->momentum = NAN;
   for (guint i = 0; i < self->n_groups; i++)
     self->group[i].now = NAN;
 }

@@ -30,9 +30,13 @@ typedef struct
                              batch_size or seed, and giving set or weights, is then a USAGE error */
   gint64 resume_step;     /* resumes from the newest checkpoint at or before this step, and removes the later ones, as
                              the run computes those steps again; 0: from the newest */
-  const char *replay;     /* a run folder: the numbers that were changed while it trained are changed again, at the same
-                             steps; graph, device and threads are the caller's. NULL: none */
-  const char *costs_of;   /* a run folder whose cost table is used; NULL: resume's, else the user's */
+  const char *branch;     /* a run folder: the run begins with the state after branch_step of that one, whose graph and
+                             settings it has. NULL: none */
+  gint64 branch_step;
+  gint64 history;       /* bytes of the disk for checkpoints by which the run can go back; 0: 200 MB; -1: none */
+  const char *replay;   /* a run folder: the numbers that were changed while it trained are changed again, at the same
+                           steps; graph, device and threads are the caller's. NULL: none */
+  const char *costs_of; /* a run folder whose cost table is used; NULL: resume's, else the user's */
   LoomComm *comm;    /* the run is one of these ranks, and the batch size is that of a rank; NULL: a single rank. Must
                         outlive the trainer. Rank 0 writes the files. */
   const char *trace; /* a file for the trace of the sixth step, or of the last one of fewer; NULL: none */

@@ -27,6 +27,8 @@ loom_trainer_free (LoomTrainer *t)
   rank_group_close (&t->group);
   initial_weights_free (t->transfer);
   live_changes_clear (&t->replay);
+  time_machine_clear (&t->machine);
+  history_clear (&t->checkpoints.history);
   train_notes_clear (&t->notes);
   run_control_clear (&t->control);
   g_free (t);
@@ -118,6 +120,59 @@ const LoomGraph *
 loom_trainer_graph (const LoomTrainer *t)
 {
   return t->model.graph;
+}
+
+/* ---- another step ------------------------------------------------------- */
+
+typedef struct
+{
+  LoomTrainer *trainer;
+  gint64 step;
+} TravelCall;
+
+static gboolean
+call_travel (gpointer data, GError **error)
+{
+  const TravelCall *call = data;
+  LoomTrainer *t = call->trainer;
+  gboolean ok;
+
+  if (t->is_evaluating || !inbox_stands (&t->control.inbox) || t->server != NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   t->is_evaluating    ? "An evaluation is in progress. Wait until it is over."
+                   : t->server != NULL ? "Several ranks share the steps of this run, so that it cannot go back."
+                                       : "Pause the run before going back to one of its steps.");
+      return FALSE;
+    }
+  step_walk_clear (&t->walk);
+  ok = call->step < 0 ? time_machine_return (&t->machine, error) : time_machine_leave (&t->machine, call->step, error);
+  if (!t->control.inbox.active)
+    {
+      batch_queue_drop (&t->batches);
+      loom_loader_reset (t->data.loader);
+    }
+  return ok;
+}
+
+gboolean
+loom_trainer_travel (LoomTrainer *t, gint64 step, LoomTrainerMoment *moment, GError **error)
+{
+  const gint64 begin = g_get_monotonic_time ();
+  TravelCall call = { t, step };
+  TrainRequest request = { .call = call_travel, .call_data = &call };
+  GError *fault = NULL;
+
+  inbox_ask (&t->control.inbox, &request, &fault);
+  if (fault != NULL)
+    {
+      g_propagate_error (error, fault);
+      return FALSE;
+    }
+  if (moment != NULL)
+    *moment = (LoomTrainerMoment){ t->progress.step, MIN (t->progress.epoch + 1, t->model.spec->epochs),
+                                   (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC };
+  return TRUE;
 }
 
 /* ---- a step, node by node --------------------------------------------- */

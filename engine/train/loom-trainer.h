@@ -131,6 +131,12 @@ loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, LoomTrain
  * (LoomPredictorOptions.values): averages in place of weights as in an evaluation. Callable like
  * loom_trainer_snapshot(), and without effect on the run. moment may be NULL; its seconds are 0. (transfer full) */
 GPtrArray *loom_trainer_weights (LoomTrainer *trainer, LoomTrainerMoment *moment, GError **error);
+/* Shows the run as it was after one of its steps; -1: as it is. Snapshots, predictions and evaluations are then of that
+ * step. Only while the run is paused or over: whatever changes or continues it returns first. The steps since the
+ * nearest checkpoint are computed again, with the same bits. *moment: the step that is shown, and the time this took;
+ * may be NULL. Callable like loom_trainer_snapshot(). Errors: USAGE if the run is not paused, not saved, has several
+ * ranks or no such step; DATA, IO. */
+gboolean loom_trainer_travel (LoomTrainer *trainer, gint64 step, LoomTrainerMoment *moment, GError **error);
 /* The graph of the run, with all options in its <train>. */
 const LoomGraph *loom_trainer_graph (const LoomTrainer *trainer);
 typedef enum

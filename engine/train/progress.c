@@ -8,6 +8,7 @@ train_progress_clear (TrainProgress *progress)
 {
   g_clear_pointer (&progress->metrics, metric_sums_free);
   g_clear_pointer (&progress->group_lr, g_free);
+  g_clear_pointer (&progress->parent, g_free);
 }
 
 void

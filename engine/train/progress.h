@@ -14,6 +14,8 @@ typedef struct
   double base_lr;              /* the learning rate that the schedule starts from */
   double *group_lr;            /* the same of each group in LearningRates */
   LoomPlateau plateau;         /* if the schedule watches the loss */
+  char *parent;                /* the folder of the run that this one is a branch of; NULL: none */
+  gint64 parent_step;          /* after which it left it */
 } TrainProgress;
 
 void train_progress_clear (TrainProgress *progress);

@@ -99,7 +99,9 @@ gboolean
 read_model_device (TrainModel *model, const LoomTrainerOptions *options, TrainNotes *notes, GError **error)
 {
   const LoomElement *train = loom_element_find (loom_graph_root (model->graph), LOOM_TAG_TRAIN);
-  const char *run = options->resume != NULL ? options->resume : options->costs_of;
+  const char *run = options->resume != NULL   ? options->resume
+                    : options->branch != NULL ? options->branch
+                                              : options->costs_of;
   g_autofree char *why = NULL, *warning = NULL;
   LoomPlanDevice *device;
   GError *local = NULL;

@@ -35,10 +35,18 @@ set_value (const char *name, double value, gpointer data, GError **error)
 }
 
 static gboolean
+come_back (RunControl *self, GError **error)
+{
+  return self->come_back == NULL || self->come_back (self->owner, error);
+}
+
+static gboolean
 obey (const TrainCommand *command, gpointer data, GError **error)
 {
   RunControl *self = data;
 
+  if (!come_back (self, error))
+    return FALSE;
   if (command->kind == LOOM_COMMAND_SET_HYPER)
     return set_value (command->name, command->value, self, error);
   self->checkpoints->is_due = loom_state_is_divided (self->model->state);
@@ -53,7 +61,7 @@ serve (TrainRequest *request, gboolean fresh, gpointer data)
   if (request->call != NULL)
     {
       request->call (request->call_data, &request->error);
-      return fresh;
+      return TRUE; /* it may have gone to another step */
     }
   return train_observers_serve (self->observers, request, fresh, inbox_stands (&self->inbox));
 }
@@ -172,7 +180,8 @@ gboolean
 run_control_poll (RunControl *self, TrainAction *action, GError **error)
 {
   *action = TRAIN_CONTINUE;
-  if (!(self->group->comm != NULL ? agree (self, action, error) : inbox_poll (&self->inbox, FALSE, action, error)))
+  if (!(self->group->comm != NULL ? agree (self, action, error) : inbox_poll (&self->inbox, FALSE, action, error))
+      || !come_back (self, error))
     return FALSE;
   if (*action == TRAIN_CONTINUE)
     run_control_show (self, "running");

@@ -26,6 +26,8 @@ typedef struct
   void (*show) (const char *state, gpointer data); /* the run's state has changed */
   /* On other ranks than the first: one of its breakpoints. FALSE: the value is none. */
   gboolean (*take_breakpoint) (const char *name, double value, gpointer data);
+  /* Before anything changes or continues the run: it shows its newest step again. May be NULL. */
+  gboolean (*come_back) (gpointer data, GError **error);
   gpointer owner;
 
   Inbox inbox;

@@ -23,7 +23,8 @@ io_error (GError **error, const char *what, const char *path)
   return FALSE;
 }
 
-#define MOST_POINTS 20000 /* approximate number of steps in events.jsonl */
+#define MAX_EVENTS  256000000 /* bytes of an events.jsonl */
+#define MOST_POINTS 20000     /* approximate number of steps in events.jsonl */
 
 /* ---- events ----------------------------------------------------------- */
 
@@ -138,6 +139,31 @@ run_folder_add_event (RunFolder *self, LoomJson *json, GError **error)
   return events_write (self, line, strlen (line), error);
 }
 
+/* The number of a member "step" in a line; -1: it has none. */
+static gint64
+step_of (const char *line, gsize length)
+{
+  static const char member[] = "\"step\":";
+  const char *at = g_strstr_len (line, (gssize)length, member);
+
+  return at != NULL ? g_ascii_strtoll (at + strlen (member), NULL, 10) : -1;
+}
+
+gboolean
+run_folder_copy_events (RunFolder *self, LoomFolder *from, gint64 last, GError **error)
+{
+  g_autofree char *text = NULL;
+  const char *line, *stop;
+  gsize length;
+
+  if (!loom_folder_read (from, LOOM_RUN_EVENTS, MAX_EVENTS, &text, &length, error) || !run_folder_flush (self, error))
+    return FALSE;
+  for (line = text; (stop = strchr (line, '\n')) != NULL; line = stop + 1)
+    if (step_of (line, (gsize)(stop - line)) <= last && !events_write (self, line, (gsize)(stop + 1 - line), error))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
 run_folder_add_eval (RunFolder *self, const LoomTrainerEval *eval, GError **error)
 {
@@ -192,7 +218,7 @@ static gboolean
 is_own (const char *name)
 {
   static const char *const names[]
-      = { LOOM_RUN_CHECKPOINTS, LOOM_RUN_EVENTS, LOOM_RUN_SETTINGS, "studio-unfinished", NULL };
+      = { LOOM_RUN_CHECKPOINTS, LOOM_RUN_EVENTS, LOOM_RUN_HISTORY, LOOM_RUN_SETTINGS, "studio-unfinished", NULL };
 
   return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
 }

@@ -53,6 +53,8 @@ gboolean run_folder_add_step (RunFolder *self, const RunPoint *point, GError **e
 /* A line of events.jsonl: new with its event; writing it, after the collected points, also frees it. */
 LoomJson *run_event_new (const char *event);
 gboolean run_folder_add_event (RunFolder *self, LoomJson *json, GError **error);
+/* Copies the events of another run up to a step. */
+gboolean run_folder_copy_events (RunFolder *self, LoomFolder *from, gint64 last, GError **error);
 gboolean run_folder_add_eval (RunFolder *self, const LoomTrainerEval *eval, GError **error);
 /* Writes the collected points; sync: synchronises them to the disk, too. */
 gboolean run_folder_flush (RunFolder *self, GError **error);

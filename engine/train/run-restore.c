@@ -196,6 +196,21 @@ read_rates (const RunState *self, const LoomRunJson *json, TrainProgress *p, GEr
          && loom_run_json_int (&plateau, "reductions", 0, many, &p->plateau.reductions, error);
 }
 
+/* Of a branch. */
+static gboolean
+read_parent (const LoomRunJson *json, TrainProgress *p, GError **error)
+{
+  const char *parent;
+
+  if (!json_object_has_member (json->object, "parent"))
+    return TRUE;
+  if (!loom_run_json_string (json, "parent", &parent, error)
+      || !loom_run_json_int (json, "parent_step", 0, (gint64)1 << 52, &p->parent_step, error))
+    return FALSE;
+  p->parent = g_strdup (parent);
+  return TRUE;
+}
+
 static gboolean
 restore_from (const RunState *self, LoomFolder *checkpoints, gint64 step, TrainProgress *progress,
               gint64 *events_length, TrainNotes *notes, GError **error)
@@ -217,7 +232,7 @@ restore_from (const RunState *self, LoomFolder *checkpoints, gint64 step, TrainP
     }
   if (!check_same_run (self, &json, error) || !read_progress (self, &json, &read, &length, error)
       || !read_metrics (self, &json, &read, error) || !read_watch (self, &json, &read.watch, error)
-      || !read_rates (self, &json, &read, error)
+      || !read_rates (self, &json, &read, error) || !read_parent (&json, &read, error)
       || !loom_state_load_weights_in (self->model->state, folder, LOOM_RUN_WEIGHTS, error)
       || !loom_state_load_optimizer (self->model->state, folder, LOOM_RUN_OPTIMIZER, error))
     return FALSE;
@@ -277,5 +292,65 @@ run_state_restore (const RunState *self, const char *run, gint64 last, TrainProg
     return TRUE; /* stopped before the first checkpoint: it begins again, with the same numbers */
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No checkpoint in %s can be used: %s",
                loom_folder_path (checkpoints), first->message);
+  return FALSE;
+}
+
+/* ---- the nearest of all ------------------------------------------------- */
+
+typedef struct
+{
+  gint64 step;
+  LoomFolder *folder; /* that it is in */
+} Found;
+
+static int
+compare_found (gconstpointer a, gconstpointer b)
+{
+  const gint64 x = ((const Found *)a)->step, y = ((const Found *)b)->step;
+
+  return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void
+find_in (GArray *all, LoomFolder *folder, gint64 last)
+{
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (folder);
+
+  for (guint i = 0; i < steps->len; i++)
+    {
+      const Found found = { g_array_index (steps, gint64, i), folder };
+
+      if (found.step <= last)
+        g_array_append_val (all, found);
+    }
+}
+
+gboolean
+run_state_restore_near (const RunState *self, LoomFolder *run, gint64 last, TrainProgress *progress, gboolean *found,
+                        GError **error)
+{
+  g_autoptr (LoomFolder) checkpoints = loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL);
+  g_autoptr (LoomFolder) history = loom_folder_enter (run, LOOM_RUN_HISTORY, FALSE, NULL);
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (Found));
+  g_auto (TrainNotes) notes = { 0 };
+  g_autoptr (GError) first = NULL;
+  gint64 length;
+
+  find_in (all, checkpoints, last);
+  find_in (all, history, last);
+  g_array_sort (all, compare_found);
+  *found = FALSE;
+  for (guint i = 0; i < all->len && !*found; i++)
+    {
+      const Found *at = &g_array_index (all, Found, i);
+      g_autoptr (GError) local = NULL;
+
+      *found = restore_from (self, at->folder, at->step, progress, &length, &notes, &local);
+      if (first == NULL)
+        first = g_steal_pointer (&local);
+    }
+  if (*found || first == NULL)
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&first));
   return FALSE;
 }

@@ -180,6 +180,11 @@ run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 e
   if (spec->keep_best)
     add_watch (b, &progress->watch);
   add_algorithms (b, loom_exec_plan (self->plan->exec));
+  if (progress->parent != NULL)
+    {
+      add_string (b, "parent", progress->parent);
+      add_int (b, "parent_step", progress->parent_step);
+    }
   add_int (b, "events_length", events_length);
   json_builder_end_object (b);
 

@@ -13,6 +13,7 @@ typedef struct
 } TrainNotes;
 
 void train_notes_clear (TrainNotes *notes);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainNotes, train_notes_clear)
 /* Appends a line, to be shown later. */
 void train_notes_add (TrainNotes *notes, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Calls report(), or appends a line if it is NULL. */

@@ -87,8 +87,20 @@ static gboolean
 poll_evaluation (gboolean *yields, gpointer data, GError **error)
 {
   LoomTrainer *t = data;
+  gboolean ok;
 
-  return run_control_poll_evaluation (&t->control, yields, error);
+  t->is_evaluating = TRUE;
+  ok = run_control_poll_evaluation (&t->control, yields, error);
+  t->is_evaluating = FALSE;
+  return ok;
+}
+
+static gboolean
+come_back (gpointer data, GError **error)
+{
+  LoomTrainer *t = data;
+
+  return time_machine_return (&t->machine, error);
 }
 
 /* ---- ranks ------------------------------------------------------------ */
@@ -176,13 +188,15 @@ make_records (LoomTrainer *t, const LoomTrainerOptions *options)
   const double seconds = options->checkpoint_seconds > 0 ? options->checkpoint_seconds : 30;
 
   run_folder_init (&t->folder, t->data.total_steps);
-  t->checkpoints = (Checkpoints){ .run = { &t->model, &t->data, &t->rates, step_plans_first (&t->plans) },
-                                  .folder = &t->folder,
-                                  .group = &t->group,
-                                  .keeps = options->out != NULL || options->resume != NULL,
-                                  .interval = (gint64)(seconds * G_USEC_PER_SEC),
-                                  .written = report_checkpoint,
-                                  .written_data = t };
+  t->checkpoints
+      = (Checkpoints){ .run = { &t->model, &t->data, &t->rates, step_plans_first (&t->plans) },
+                       .folder = &t->folder,
+                       .group = &t->group,
+                       .keeps = options->out != NULL || options->resume != NULL,
+                       .interval = (gint64)(seconds * G_USEC_PER_SEC),
+                       .history = { .budget = options->history == 0 ? HISTORY_BUDGET : MAX (options->history, 0) },
+                       .written = report_checkpoint,
+                       .written_data = t };
   t->log = (StepLog){ .data = &t->data,
                       .progress = &t->progress,
                       .folder = &t->folder,
@@ -269,6 +283,47 @@ resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderConten
   return TRUE;
 }
 
+/* A run that ends writes a checkpoint: it had no step after the newest one. */
+static gboolean
+check_step (LoomFolder *run, gint64 step, GError **error)
+{
+  g_autoptr (LoomFolder) checkpoints = loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL);
+  g_autoptr (LoomFolder) history = loom_folder_enter (run, LOOM_RUN_HISTORY, FALSE, NULL);
+  g_autoptr (GArray) written = loom_run_checkpoint_steps (checkpoints), kept = loom_run_checkpoint_steps (history);
+  const gint64 last = MAX (written->len > 0 ? g_array_index (written, gint64, 0) : 0,
+                           kept->len > 0 ? g_array_index (kept, gint64, 0) : 0);
+
+  if (step >= 0 && step <= last)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+               "The run in %s had %" G_GINT64_FORMAT " steps. Name one from 0 to that.", loom_folder_path (run), last);
+  return FALSE;
+}
+
+/* The newest state of a branch is that after a step of its parent, and its events begin with the parent's. */
+static gboolean
+open_branch (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderContents *run, GError **error)
+{
+  g_autoptr (LoomFolder) parent = loom_folder_open (options->branch, error);
+  LoomJson *json;
+
+  if (parent == NULL || !check_step (parent, options->branch_step, error)
+      || !time_machine_load (&t->machine, parent, options->branch_step, TRUE, error))
+    return FALSE;
+  g_free (t->progress.parent);
+  t->progress.parent = g_canonicalize_filename (options->branch, NULL);
+  t->progress.parent_step = options->branch_step;
+  if (options->out == NULL)
+    return TRUE;
+  if (!run_folder_create (&t->folder, options->out, run, error)
+      || !run_folder_copy_events (&t->folder, parent, options->branch_step, error))
+    return FALSE;
+  json = run_event_new ("branch");
+  loom_json_int (json, "step", options->branch_step);
+  loom_json_string (json, "parent", t->progress.parent);
+  return run_folder_add_event (&t->folder, json, error) && checkpoints_write (&t->checkpoints, &t->progress, error);
+}
+
 static gboolean
 read_replay (LoomTrainer *t, const char *path, GError **error)
 {
@@ -304,6 +359,8 @@ open_folder (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   if (t->folder.events_length == 0 && t->progress.step == 0
       && !initial_weights_load (&t->model, &t->notes, &t->transfer, error))
     return FALSE;
+  if (options->branch != NULL)
+    return open_branch (t, options, &run, error);
   if (options->resume == NULL && options->out != NULL && rank_group_is_first (&t->group)
       && !run_folder_create (&t->folder, options->out, &run, error))
     return FALSE;
@@ -334,6 +391,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                              .observers = &t->observers,
                              .show = report_state,
                              .take_breakpoint = take_breakpoint,
+                             .come_back = come_back,
                              .owner = t };
   run_control_init (&t->control);
   run_folder_init (&t->folder, 0);
@@ -341,13 +399,21 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->data.loader_threads = options->num_workers == 0 ? LOOM_LOADER_AUTO : MAX (options->num_workers, 0);
   t->progress.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
   t->progress.watch.best = NAN;
-  if (options->resume != NULL)
+  if (options->resume != NULL || options->branch != NULL)
     {
-      read = loom_run_read (options->resume, &settings, error);
+      read = loom_run_read (options->resume != NULL ? options->resume : options->branch, &settings, error);
       if (read == NULL)
         return NULL;
       device = settings.device;
-      t->ranks = settings.ranks;
+      if (options->resume != NULL)
+        t->ranks = settings.ranks;
+      else if (settings.ranks > 1)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                       "The run in %s was trained by %d ranks. Only runs of one rank have branches.", options->branch,
+                       settings.ranks);
+          return NULL;
+        }
       graph = read;
     }
   g_return_val_if_fail (graph != NULL, NULL);
@@ -384,6 +450,19 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (!make_steps (t, options, error))
     return NULL;
   make_records (t, options);
+  t->machine = (TimeMachine){ .model = &t->model,
+                              .data = &t->data,
+                              .group = &t->group,
+                              .progress = &t->progress,
+                              .rates = &t->rates,
+                              .loop = &t->loop,
+                              .batches = &t->batches,
+                              .log = &t->log,
+                              .folder = &t->folder,
+                              .checkpoints = &t->checkpoints,
+                              .evaluation = &t->evaluation,
+                              .epoch_end = &t->epoch_end,
+                              .watched = &t->observers.watched };
   t->walk = (StepWalk){ .model = &t->model, .group = &t->group, .loop = &t->loop };
   t->breakpoints = (Breakpoints){
     .model = &t->model, .group = &t->group, .loop = &t->loop, .report = report_breakpoint, .data = t

@@ -5,11 +5,11 @@
 #include "engine/train/breakpoints.h"
 #include "engine/train/epoch-end.h"
 #include "engine/train/initial-weights.h"
-#include "engine/train/live-changes.h"
 #include "engine/train/loom-trainer.h"
 #include "engine/train/rank-server.h"
 #include "engine/train/run-control.h"
 #include "engine/train/run-failure.h"
+#include "engine/train/time-machine.h"
 
 G_BEGIN_DECLS
 
@@ -37,6 +37,8 @@ struct _LoomTrainer
   RankServer *server; /* NULL: none */
   TrainNotes notes;
   LoomTransfer *transfer; /* NULL: no file of initial weights */
+  TimeMachine machine;
+  gboolean is_evaluating; /* commands are handled between two batches of an evaluation */
   LiveChanges replay;     /* of the run that is repeated; empty: none */
   int ranks; /* number of ranks that divided the batch when the run began, whose batch size is <train>'s times these */
 

@@ -141,6 +141,17 @@ one_step (LoomTrainer *t, gboolean single, GError **error)
                            : training_loop_step (&t->loop, error);
 }
 
+static gboolean
+write_history (LoomTrainer *t, GError **error)
+{
+  if (!t->checkpoints.history.is_due)
+    return TRUE;
+  if (!finish_steps (t, error))
+    return FALSE;
+  checkpoints_write_history (&t->checkpoints, &t->progress, &t->notes);
+  return TRUE;
+}
+
 /* Makes the changes of the replayed run that follow the finished steps. */
 static gboolean
 replay_changes (LoomTrainer *t, GError **error)
@@ -182,7 +193,7 @@ between_steps (LoomTrainer *t, gboolean *single, LoomTrainerEnd *end, GError **e
       *single = inbox_take_single (&t->control.inbox);
     }
   if (t->progress.step + training_loop_ahead (&t->loop) < train_data_last_step (&t->data))
-    return replay_changes (t, error);
+    return write_history (t, error) && replay_changes (t, error);
   if (finish_steps (t, error))
     *end = end_run (t, TRAIN_STOP, error);
   return FALSE;
@@ -279,7 +290,13 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   device_memory_begin_run (&t->observers.memory);
   step_trace_choose (&t->observers.trace, t->progress.step, train_data_last_step (&t->data));
   run_control_show (&t->control, "running");
-  end = run (t, &failure);
+  if (time_machine_return (&t->machine, &failure))
+    {
+      checkpoints_begin_history (&t->checkpoints, &t->progress, &t->notes);
+      end = run (t, &failure);
+    }
+  else
+    end = LOOM_TRAINER_FAILED;
   training_loop_drop (&t->loop);
   if (end == LOOM_TRAINER_FAILED)
     {

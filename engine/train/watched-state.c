@@ -176,6 +176,27 @@ watched_state_keep (WatchedState *self)
 }
 
 void
+watched_state_set_aside (WatchedState *self, StateCopy *aside)
+{
+  *aside
+      = (StateCopy){ .value = g_steal_pointer (&self->last.value), .step = self->last.step, .epoch = self->last.epoch };
+}
+
+/* The state for computations is the same before and after, and gets the values again. */
+void
+watched_state_put_back (WatchedState *self, StateCopy *aside)
+{
+  GError *failure = NULL;
+
+  g_clear_pointer (&self->last.value, g_hash_table_unref);
+  self->last.value = g_steal_pointer (&aside->value);
+  self->last.step = aside->step;
+  self->last.epoch = aside->epoch;
+  copy_slots (self, &self->last, self->last.value != NULL, &failure);
+  refuse (&self->last, failure);
+}
+
+void
 watched_state_drop_last (WatchedState *self)
 {
   g_clear_pointer (&self->last.value, g_hash_table_unref);

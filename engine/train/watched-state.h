@@ -57,6 +57,9 @@ void watched_state_end (WatchedState *self, gboolean is_wanted);
 /* During a pause: the state with which the last step was computed, which its loss and gradients belong to. Otherwise
  * the current state, with which the next step is computed. */
 StateCopy *watched_state_of_step (WatchedState *self, gboolean stands);
+/* Keeps the copy of the last step elsewhere while the run shows other steps, and brings it back. */
+void watched_state_set_aside (WatchedState *self, StateCopy *aside);
+void watched_state_put_back (WatchedState *self, StateCopy *aside);
 /* The copy of the last step does not fit into memory together with the computations over it. */
 void watched_state_drop_last (WatchedState *self);
 

@@ -388,6 +388,35 @@ test_replay (void)
   cli_expect (1, "There is no run", "train", "--replay", ".");
 }
 
+/* The state after a step is that of a run that ended there, and a branch from it goes on as the run did. */
+static void
+test_step (void)
+{
+  g_autofree char *a = NULL, *b = NULL;
+  gsize n, m;
+
+  cli_write ("g.xml", GRAPH);
+  cli_expect (0, NULL, "train", "g.xml", "--steps", "7", "--out", "seven");
+  cli_expect (0, NULL, "train", "g.xml", "--steps", "20", "--out", "twenty");
+  g_auto (CliResult) there = cli ("eval", "twenty", "--step", "7", "--json", NULL);
+  g_auto (CliResult) seven = cli ("eval", "seven", "--json", NULL);
+  g_assert_cmpint (there.status, ==, 0);
+  g_assert_cmpfloat (member (there.out, "step"), ==, 7);
+  g_assert_cmpfloat (member (there.out, "loss"), ==, member (seven.out, "loss"));
+  cli_expect (0, NULL, "train", "--branch", "twenty", "--step", "7", "--steps", "20", "--out", "branch");
+  g_assert_true (g_file_get_contents ("twenty/weights.safetensors", &a, &n, NULL));
+  g_assert_true (g_file_get_contents ("branch/weights.safetensors", &b, &m, NULL));
+  g_assert_cmpmem (a, n, b, m);
+  cli_expect (0, NULL, "train", "--resume", "branch", "--steps", "21");
+  cli_expect (2, "had 20 steps", "eval", "twenty", "--step", "21");
+  cli_expect (2, "--branch RUN --step N --out DIR", "train", "--branch", "twenty", "--out", "other");
+  cli_expect (2, "add --branch", "train", "g.xml", "--step", "3");
+  cli_expect (1, "There is no run", "eval", ".", "--step", "3");
+  cli_expect (0, NULL, "train", "g.xml", "--steps", "3", "--history", "0", "--out", "no history");
+  g_assert_true (g_file_test ("twenty/history/0/state.json", G_FILE_TEST_EXISTS));
+  g_assert_false (g_file_test ("no history/history", G_FILE_TEST_EXISTS));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -402,6 +431,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/train/eager", test_eager);
   g_test_add_func ("/cli/train/by-hand", test_by_hand);
   g_test_add_func ("/cli/train/replay", test_replay);
+  g_test_add_func ("/cli/train/step", test_step);
   g_test_add_func ("/cli/train/failure-is-saved", test_failure_is_saved);
   g_test_add_func ("/cli/train/nan-data", test_nan_data);
   g_test_add_func ("/cli/train/diverged", test_diverged);

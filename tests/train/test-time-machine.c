@@ -1,0 +1,316 @@
+/* A run goes back to any of its steps, with the bits that it had there, and returns; and it branches. */
+#include "tests/scratch.h"
+#include "tests/test-program.h"
+#include "tests/train/train-test.h"
+
+#include "engine/infer/loom-run-files.h"
+#include "engine/train/history.h"
+
+#define NET(TRAIN)                                                                                                     \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
+  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"160\" n_test=\"32\"/>"                                      \
+  "<node id=\"hidden\" op=\"linear\" out_features=\"16\"/><node id=\"norm\" op=\"batch_norm1d\"/>"                     \
+  "<node id=\"drop\" op=\"dropout\" p=\"0.1\"/><node id=\"scores\" op=\"linear\" out_features=\"2\"/>"                 \
+  "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"norm\"/>"   \
+  "<wire from=\"norm\" to=\"drop\"/><wire from=\"drop\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/>"      \
+  "<wire from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" batch_size=\"16\" epochs=\"4\" seed=\"3\" " TRAIN    \
+  "</train></graph>"
+
+/* Ten steps an epoch. */
+static const char *const graphs[]
+    = { NET ("optimizer=\"adam\" lr=\"0.01\"><schedule type=\"cosine\"/>"),
+        NET ("optimizer=\"sgd\" lr=\"0.1\" momentum=\"0.9\" accumulate=\"2\" ema=\"0.9\">"),
+        NET ("optimizer=\"sgd\" lr=\"0.5\" momentum=\"0.9\" patience=\"9\"><schedule type=\"plateau\" "
+             "interval=\"epoch\" patience=\"0\" threshold=\"0.5\"/>") };
+
+static void
+step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  double *loss = data;
+
+  loss[step->step] = step->loss;
+  if (step->step == 4)
+    loom_trainer_post (trainer, LOOM_COMMAND_SET_HYPER, "lr", 0.05);
+  if (step->step == 12)
+    loom_trainer_post (trainer, LOOM_COMMAND_SET_HYPER, "drop.p", 0.3);
+}
+
+/* The bytes of all weights, buffers and averages. */
+static GBytes *
+bytes_of (LoomTrainer *trainer)
+{
+  LoomState *state = loom_trainer_state (trainer);
+  GByteArray *all = g_byte_array_new ();
+
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+      g_autoptr (LoomTensor) value = NULL;
+
+      loom_state_slot (state, i, &name, &kind, NULL);
+      value = loom_state_get (state, name, NULL);
+      g_assert_nonnull (value);
+      if (kind != LOOM_SLOT_SCALAR && strstr (name, "accumulate") == NULL)
+        g_byte_array_append (all, value->data, (guint)value->bytes);
+    }
+  return g_byte_array_free_to_bytes (all);
+}
+
+/* Sums of gradients are begun by each step. */
+static void
+expect_same (LoomTrainer *a, LoomTrainer *b)
+{
+  LoomState *state = loom_trainer_state (a);
+
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      const char *name;
+      g_autoptr (LoomTensor) one = NULL, two = NULL;
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      one = loom_state_get (state, name, NULL);
+      two = loom_state_get (loom_trainer_state (b), name, NULL);
+      if (strstr (name, "accumulate") == NULL && !loom_tensor_equal_bits (one, two))
+        g_error ("%s differs after step %d: %g, not %g", name, (int)loom_trainer_steps (a), loom_tensor_get (one, 0),
+                 loom_tensor_get (two, 0));
+    }
+}
+
+static void
+travel (LoomTrainer *trainer, gint64 step)
+{
+  g_autoptr (GError) error = NULL;
+  LoomTrainerMoment moment;
+
+  g_assert_true (loom_trainer_travel (trainer, step, &moment, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (step < 0 ? moment.step : step, ==, moment.step);
+}
+
+static void
+run_to (LoomTrainer *trainer, gint64 step)
+{
+  g_autoptr (GError) error = NULL;
+
+  loom_trainer_set_last_step (trainer, step);
+  loom_trainer_run (trainer, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, step);
+}
+
+/* A run with the changes of another one, until a step. */
+static LoomTrainer *
+reference (const char *xml, const char *of, gint64 step)
+{
+  LoomTrainer *trainer = train_test_new (xml, (LoomTrainerOptions){ .replay = of });
+
+  run_to (trainer, step);
+  return trainer;
+}
+
+static void
+test_any_step (void)
+{
+  for (guint g = 0; g < G_N_ELEMENTS (graphs); g++)
+    {
+      const gint64 all = g == 1 ? 20 : 40, steps[] = { 7, 3, all - 1, 1, 11, all - 10, 10 };
+      g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+      const LoomTrainerObserver observer = { .step = step_cb };
+      g_autofree double *loss = g_new0 (double, 64);
+      g_autoptr (LoomTrainer) trainer = train_test_new (graphs[g], (LoomTrainerOptions){ .out = path });
+      g_autoptr (GBytes) newest = NULL, back = NULL;
+
+      loom_trainer_set_observer (trainer, &observer, loss);
+      train_test_run (trainer);
+      newest = bytes_of (trainer);
+      for (guint i = 0; i < G_N_ELEMENTS (steps); i++)
+        {
+          g_autoptr (LoomTrainer) other = reference (graphs[g], path, steps[i]);
+
+          travel (trainer, steps[i]);
+          g_assert_cmpint (loom_trainer_steps (trainer), ==, steps[i]);
+          /* At the end of an epoch the other run has ended it. */
+          expect_same (trainer, other);
+        }
+      travel (trainer, -1);
+      g_assert_cmpint (loom_trainer_steps (trainer), ==, all);
+      back = bytes_of (trainer);
+      g_assert_true (g_bytes_equal (newest, back));
+      remove_tree (top);
+    }
+}
+
+/* A run that went back in between ends as one that did not; its events are the same. */
+static void
+test_continues (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autofree char *other = g_build_filename (top, "other", NULL), *a = NULL, *b = NULL;
+  g_autofree char *events = g_build_filename (path, LOOM_RUN_EVENTS, NULL);
+  g_autofree char *others = g_build_filename (other, LOOM_RUN_EVENTS, NULL);
+  g_autoptr (LoomTrainer) plain = train_test_new (graphs[0], (LoomTrainerOptions){ .out = other });
+  g_autoptr (LoomTrainer) trainer = train_test_new (graphs[0], (LoomTrainerOptions){ .out = path });
+
+  train_test_run (plain);
+  run_to (trainer, 25);
+  travel (trainer, 7);
+  travel (trainer, 12);
+  run_to (trainer, 30);
+  travel (trainer, 0);
+  loom_trainer_post (trainer, LOOM_COMMAND_CHECKPOINT, NULL, 0);
+  loom_trainer_set_last_step (trainer, 0);
+  train_test_run (trainer);
+  expect_same (plain, trainer);
+  g_assert_true (g_file_get_contents (events, &a, NULL, NULL));
+  g_assert_true (g_file_get_contents (others, &b, NULL, NULL));
+  g_assert_cmpstr (a, ==, b);
+  remove_tree (top);
+}
+
+/* A pin shows a step from before its update, as during a pause after it. */
+static void
+note_memory (LoomTrainer *trainer, gpointer data)
+{
+}
+
+static void
+test_snapshot (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  const LoomTrainerObserver observer = { .memory = note_memory };
+  g_autoptr (LoomTrainer) trainer = train_test_new (graphs[0], (LoomTrainerOptions){ .out = path });
+  g_autoptr (LoomTrainer) other = train_test_new (graphs[0], (LoomTrainerOptions){ .steps = 16 });
+  g_autoptr (LoomTensor) there = NULL, here = NULL, now = NULL, again = NULL, weight = NULL, before = NULL;
+  gint64 step;
+
+  loom_trainer_set_observer (trainer, &observer, NULL);
+  run_to (trainer, 33);
+  now = loom_trainer_snapshot (trainer, "grad:hidden.weight", NULL, NULL);
+  run_to (other, 16);
+  travel (trainer, 17);
+  here = loom_trainer_snapshot (trainer, "grad:hidden.weight", &step, NULL);
+  there = loom_trainer_snapshot (other, "grad:hidden.weight", NULL, NULL);
+  weight = loom_trainer_snapshot (trainer, "hidden.weight", &step, NULL);
+  before = loom_trainer_snapshot (other, "hidden.weight", NULL, NULL);
+  g_assert_cmpint (step, ==, 16);
+  g_assert_true (loom_tensor_equal_bits (here, there));
+  g_assert_true (loom_tensor_equal_bits (weight, before));
+  g_assert_false (loom_tensor_equal_bits (here, now));
+  travel (trainer, -1);
+  again = loom_trainer_snapshot (trainer, "grad:hidden.weight", &step, NULL);
+  g_assert_cmpint (step, ==, 32);
+  g_assert_true (loom_tensor_equal_bits (again, now));
+  remove_tree (top);
+}
+
+static void
+test_branch (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autofree char *branch = g_build_filename (top, "branch", NULL), *twig = g_build_filename (top, "twig", NULL);
+  g_autofree char *state = NULL, *text = NULL, *events = NULL;
+  const LoomTrainerObserver observer = { .step = step_cb };
+  g_autofree double *loss = g_new0 (double, 64);
+  g_autoptr (LoomTrainer) trainer = train_test_new (graphs[0], (LoomTrainerOptions){ .out = path });
+  g_autoptr (LoomTrainer) child = NULL, grandchild = NULL;
+
+  loom_trainer_set_observer (trainer, &observer, loss);
+  train_test_run (trainer);
+  child = train_test_new (NULL, (LoomTrainerOptions){ .branch = path, .branch_step = 20, .out = branch });
+  g_assert_cmpint (loom_trainer_steps (child), ==, 20);
+  state = g_build_filename (branch, LOOM_RUN_CHECKPOINTS, "20", LOOM_RUN_STATE, NULL);
+  g_assert_true (g_file_get_contents (state, &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, path));
+  g_assert_nonnull (strstr (text, "\"parent_step\" : 20"));
+  train_test_run (child);
+  expect_same (trainer, child);
+  /* Its events are the parent's, too: it is repeated, and branches, like any other run. */
+  grandchild = train_test_new (NULL, (LoomTrainerOptions){ .branch = branch, .branch_step = 27, .out = twig });
+  train_test_run (grandchild);
+  expect_same (trainer, grandchild);
+  g_clear_pointer (&text, g_free);
+  events = g_build_filename (twig, LOOM_RUN_EVENTS, NULL);
+  g_assert_true (g_file_get_contents (events, &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "{\"event\":\"branch\",\"step\":20,"));
+  g_assert_nonnull (strstr (text, "{\"event\":\"branch\",\"step\":27,"));
+  g_assert_nonnull (strstr (text, "\"name\":\"drop.p\""));
+  remove_tree (top);
+}
+
+static void
+expect_refused (LoomTrainer *trainer, gint64 step, LoomErrorCode code, const char *says)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (loom_trainer_travel (trainer, step, NULL, &error));
+  g_assert_error (error, LOOM_ERROR, (int)code);
+  g_assert_nonnull (strstr (error->message, says));
+}
+
+static void
+test_refusals (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autofree char *none = g_build_filename (path, LOOM_RUN_HISTORY, NULL), *damaged = NULL;
+  g_autoptr (LoomTrainer) unsaved = train_test_new (graphs[0], (LoomTrainerOptions){ .steps = 5 });
+  g_autoptr (LoomTrainer) trainer = train_test_new (graphs[0], (LoomTrainerOptions){ .out = path, .history = -1 });
+  g_autoptr (GBytes) newest = NULL, after = NULL;
+
+  run_to (unsaved, 5);
+  expect_refused (unsaved, 2, LOOM_ERROR_USAGE, "not saved");
+  run_to (trainer, 5);
+  newest = bytes_of (trainer);
+  g_assert_false (g_file_test (none, G_FILE_TEST_EXISTS));
+  expect_refused (trainer, 6, LOOM_ERROR_USAGE, "from 0 to 5");
+  expect_refused (trainer, 2, LOOM_ERROR_DATA, "no checkpoint at or before step 2");
+  after = bytes_of (trainer);
+  g_assert_true (g_bytes_equal (newest, after));
+  remove_tree (top);
+}
+
+/* 100,000 steps with room for 80: evenly spaced, the oldest would be 1,250 apart. */
+static void
+test_thinning (void)
+{
+  History history = { .budget = 80, .steps = g_array_new (FALSE, FALSE, sizeof (gint64)) };
+  gint64 gone, widest = 0, lately = 0;
+
+  for (gint64 step = 0; step <= 100000; step += 100)
+    {
+      history_note_written (&history, step, 1, 0, 1);
+      while ((gone = history_superfluous (&history)) >= 0)
+        history_note_removed (&history, gone);
+      g_assert_cmpuint (history.steps->len, <=, 80);
+    }
+  g_assert_cmpint (g_array_index (history.steps, gint64, 0), ==, 0);
+  g_assert_cmpint (g_array_index (history.steps, gint64, history.steps->len - 1), ==, 100000);
+  for (guint i = 1; i < history.steps->len; i++)
+    {
+      const gint64 *step = &g_array_index (history.steps, gint64, i);
+
+      widest = MAX (widest, step[0] - step[-1]);
+      if (step[0] > 99000)
+        lately = MAX (lately, step[0] - step[-1]);
+    }
+  g_assert_cmpint (widest, <=, 5000);
+  g_assert_cmpint (lately, <=, 400);
+  /* Not one fits. */
+  history.budget = 0;
+  while ((gone = history_superfluous (&history)) >= 0)
+    history_note_removed (&history, gone);
+  g_assert_cmpuint (history.steps->len, ==, 0);
+  history_clear (&history);
+}
+
+TEST_FILE (argc, argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/time-machine/any-step", test_any_step);
+  g_test_add_func ("/time-machine/continues", test_continues);
+  g_test_add_func ("/time-machine/snapshot", test_snapshot);
+  g_test_add_func ("/time-machine/branch", test_branch);
+  g_test_add_func ("/time-machine/refusals", test_refusals);
+  g_test_add_func ("/time-machine/thinning", test_thinning);
+  return g_test_run ();
+}
