@@ -137,7 +137,7 @@ run_eval (const Command *command, int argc, char **argv)
       return status == 5 ? 1 : status; /* unreadable weights count as wrong weights */
     }
   else if (report != NULL && *report)
-    command_warn (command, "%s lacks weights of the graph:%s", weights, report);
+    command_warn (command, "“%s” and the graph differ:%s", weights, report);
 
   train_view_begin_eval (&view, command, trainer, weights != NULL ? loom_weights_step (weights) : 0);
   if (!loom_trainer_evaluate (trainer, "test", &error))

@@ -174,8 +174,8 @@ describe_table (const LoomCsvGuess *guess, char **given, char **options, GString
 
       if (reading != NULL && (column->role == LOOM_CSV_TARGET || find_option (given, "features") == NULL))
         g_string_append_printf (notes, "  %s: %s\n", name, reading);
-      if (column->role <= LOOM_CSV_TARGET && column->n_missing > 0 && column->words == NULL
-          && find_option (given, "missing") == NULL)
+      if (column->role <= LOOM_CSV_TARGET && column->n_missing > 0
+          && (column->is_number || column->role == LOOM_CSV_TARGET) && find_option (given, "missing") == NULL)
         g_string_append_printf (
             notes, "  %s has %u gap%s: %s (missing=mean)\n", name, column->n_missing, column->n_missing == 1 ? "" : "s",
             column->role == LOOM_CSV_FEATURE ? "filled with the mean" : "rows without it are dropped");

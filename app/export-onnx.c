@@ -34,7 +34,7 @@ read_weights (ExportJob *job, GError **error)
     return NULL;
   /* Without data, layers have no sizes yet; the export reports that when it writes the model. */
   if (report != NULL && *report && loom_faults_count (faults) == 0)
-    command_warn (job->command, "%s lacks weights of the graph:%s", job->weights, report);
+    command_warn (job->command, "“%s” and the graph differ:%s", job->weights, report);
   if (job->weights == NULL && loom_net_n_weights (net) > 0)
     command_warn (job->command, "--weights is not given, so the weights are the initial ones, before any training.");
   for (guint i = 0; i < loom_net_n_weights (net); i++)

@@ -235,7 +235,7 @@ check (const TransferOptions *o, int n, char **paths, GError **error)
           return FALSE;
         }
     }
-  if (g_file_test (o->weights, G_FILE_TEST_IS_REGULAR))
+  if (g_file_test (o->weights, G_FILE_TEST_EXISTS))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no file “%s”.", o->weights);
   return FALSE;

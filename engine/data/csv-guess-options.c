@@ -184,7 +184,10 @@ check_target (const LoomCsvGuess *self, guint i, GError **error)
                    column->name, column->example != NULL ? column->example : "");
       return FALSE;
     }
-  if (self->target_is_class || column->odd == NULL || column->n_distinct <= MOST_NUMBERED || (why == NULL && !is_mixed))
+  if (self->target_is_class || column->odd == NULL || (why == NULL && !is_mixed))
+    return TRUE;
+  /* A few numbers and words that come back are classes; numbers of which one is infinite are not. */
+  if (column->n_distinct <= MOST_NUMBERED && !(is_mixed && (why != NULL || column->n_distinct * 2 > self->n_rows)))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                "The target “%s” holds numbers that cannot be read: “%s” in line %u is %s. To predict classes, set "

@@ -188,6 +188,26 @@ has_name (const GPtrArray *rows, guint i)
   return has_number;
 }
 
+/* TRUE if the cells of a row below no word of the first one are two or more years in order. */
+static gboolean
+has_years (const GPtrArray *row, const GPtrArray *first)
+{
+  double value, before = 0;
+  guint n = 0;
+
+  for (guint i = 0; i < MIN (row->len, first->len); i++)
+    {
+      if (is_word (first->pdata[i]) || loom_csv_is_missing (first->pdata[i]))
+        continue;
+      if (!loom_csv_read_number (row->pdata[i], FALSE, &value) || value != floor (value) || value < 1800 || value > 2200
+          || value <= before)
+        return FALSE;
+      before = value;
+      n++;
+    }
+  return n > 1;
+}
+
 /* A first line of words above numbers names them. Spreadsheets and data frames leave the name of the first column
  * empty, and a name may be a number, such as a year. */
 static gboolean
@@ -200,6 +220,8 @@ guess_header (const GPtrArray *rows)
   for (guint i = 0; i < first->len; i++)
     if (has_name (rows, i))
       return TRUE;
+  if (second != NULL && has_years (first, first) && !has_years (second, first))
+    return TRUE;
   for (guint i = 0; i < first->len; i++)
     if (!is_word (first->pdata[i]))
       return FALSE;

@@ -39,7 +39,9 @@ loom_weight_fit (const LoomTensorFile *file, const char *name, const LoomType *w
       if (there != NULL)
         {
           g_autofree char *shape = *there;
-          *there = g_strdup_printf ("%s " UNREAD "“%s”", shape, unread);
+          /* Of some the sizes are not read either. */
+          *there = g_strdup_printf ("%s%s" UNREAD "“%s”", type.shape.rank > 0 ? shape : "",
+                                    type.shape.rank > 0 ? " " : "", unread);
         }
       return LOOM_WEIGHT_DIFFERS;
     }

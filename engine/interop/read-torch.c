@@ -314,9 +314,9 @@ add_root (Reader *r, const PickleValue *root)
   const PickleValue *dict
       = has_tensors (r, root) || pickle_state (root) != NULL ? root : find_member (r, root, &member);
 
+  r->file->member = dict != NULL ? g_strdup (member) : NULL;
   if (dict == NULL)
     dict = root;
-  r->file->member = g_strdup (member);
   if (pickle_get (pickle_state (dict), "_parameters") != NULL ? !add_module (r, dict, "", 0)
                                                               : !add_dict (r, dict, "", 0))
     return FALSE;

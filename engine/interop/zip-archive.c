@@ -38,7 +38,12 @@ zip_archive_open (GBytes *bytes, const char *path, GError **error)
   zip = source != NULL ? zip_open_from_source (source, ZIP_RDONLY, &why) : NULL;
   if (zip == NULL)
     {
-      set_error (path, zip_error_strerror (&why), error);
+      /* The caller has checked the first bytes. */
+      if (zip_error_code_zip (&why) == ZIP_ER_NOZIP)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                     "“%s” is a truncated zip archive: the list of its members at the end is missing.", path);
+      else
+        set_error (path, zip_error_strerror (&why), error);
       if (source != NULL)
         zip_source_free (source);
       zip_error_fini (&why);

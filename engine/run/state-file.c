@@ -153,17 +153,41 @@ load_into (LoomState *state, LoomTensorFile *file, gboolean weights, GString *wr
     }
 }
 
+/* Lets the file's names be those of the weights, which may have a prefix there. */
+static void
+fit_names (LoomState *state, LoomTensorFile *file, GString *line)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *fitted = NULL;
+
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+
+      loom_state_slot (state, i, &name, &kind, NULL);
+      if (is_weight (kind) && is_kept (name) && !may_be_missing (kind, name))
+        g_ptr_array_add (names, (gpointer)name);
+    }
+  fitted = loom_weights_fit_names (file, (const char *const *)names->pdata, names->len);
+  if (fitted != NULL)
+    g_string_append_printf (line, "\n  the file %s", fitted);
+}
+
+/* folder NULL: path is the user's, a file of any format. */
 static gboolean
 load_weights (LoomState *state, LoomFolder *folder, const char *path, gboolean partial, char **report, GError **error)
 {
-  g_autoptr (LoomTensorFile) file = loom_safetensors_open_in (folder, path, error);
-  g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
+  g_autoptr (LoomTensorFile) file
+      = folder != NULL ? loom_safetensors_open_in (folder, path, error) : loom_tensor_file_open (path, error);
+  g_autoptr (GString) fitted = g_string_new (NULL), wrong = g_string_new (NULL), unused = g_string_new (NULL);
 
   if (file == NULL)
     return FALSE;
+  fit_names (state, file, fitted);
   load_into (state, file, TRUE, wrong, unused);
   if (report != NULL)
-    *report = g_strconcat (wrong->str, unused->str, NULL);
+    *report = g_strconcat (fitted->str, wrong->str, unused->str, NULL);
   if (partial || wrong->len == 0)
     return TRUE;
   g_autofree char *shown = loom_folder_path_of (folder, path);

@@ -444,6 +444,11 @@ test_foreign_weights (void)
               "--weights", "small.st", "--save-weights", "again.st");
   cli_expect (1, "has the tensor “wte.weight” of the unsupported type “I4”", "train", "tied.xml", "--weights",
               "small.st");
+  /* Evaluation and export read names with a prefix, and shards, too. */
+  write_weights ("prefix.st", "{\"module.wte.weight\":{\"dtype\":\"F32\",\"shape\":[5,3],\"data_offsets\":[0,60]}}",
+                 15);
+  cli_expect (0, "with “module.” before each name", "eval", "tied.xml", "--weights", "prefix.st");
+  cli_expect (0, "with “module.” before each name", "export", "tied.xml", "--to", "onnx", "--weights", "prefix.st");
   write_weights ("w-00001-of-00002.safetensors", "{\"other\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
                  1);
   cli_expect (1, "Its name is that of shard 1 of 2", "run", "tied.xml", "--weights", "w-00001-of-00002.safetensors",

@@ -68,6 +68,8 @@ test_guess (void)
     /* The names of data frames' rows have no name themselves, and a name may be a number. */
     { ",a,price\n0,1,10.5\n1,4,20\n2,2,35.5\n3,9,40\n", "path t.csv target price features a target_type float" },
     { ",2019,price\nUlm,1,10.5\nBonn,4,20\nKiel,2,35.5\n", "path t.csv target price features 2019 target_type float" },
+    { "land,2019,2020\nPeru,1.5,10.5\nMali,4,20\nOman,2,35.5\n",
+      "path t.csv target 2020 features 2019 target_type float" },
     { "0,1,price\n5,1,10.5\n1,4,20\n9,2,35.5\n", "path t.csv target price target_type float" },
     { "0,0;0,5;x\n1,1;1,5;y\n2,2;2,5;x\n", "path t.csv target c3 delimiter ; decimal comma header false" },
     { "a;b;kind\n0,5;1;x\n1,25;2;y\n2;3;x\n4;9;y\n", "path t.csv target kind delimiter ; decimal comma" },
@@ -310,6 +312,11 @@ test_target_of_numbers (void)
   g_assert_nonnull (
       strstr (error->message, "“price” holds numbers that cannot be read: “$1,000” in line 2 is an amount"));
   self->target_is_class = TRUE;
+  /* An infinite number among others makes no class of each. */
+  g_autoptr (LoomCsvGuess) infinite = guess ("a,y\n1,inf\n3,5.5\n2,7\n9,1\n");
+  g_autoptr (GError) why = NULL;
+  g_assert_null (loom_csv_guess_options (infinite, "t.csv", NULL, NULL, &why));
+  g_assert_nonnull (strstr (why->message, "“inf” in line 2 is not finite"));
   /* There is no target if all rows have the same value. */
   g_autoptr (LoomCsvGuess) same = guess ("a,y\n1,5\n3,5\n2,5\n");
   g_autoptr (GError) nothing = NULL;

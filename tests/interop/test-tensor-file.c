@@ -7,6 +7,7 @@
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/core/loom-error.h"
 
@@ -86,6 +87,7 @@ test_networks (void)
     const char *file, *member, *prefix, *said;
   } files[] = {
     { "module.pth", NULL, NULL, NULL },
+    { "nested.pth", NULL, "model.encoder.", "has its weights with “model.encoder.” before each name" },
     { "exported.pt2", NULL, NULL, NULL },
     { "checkpoint.pth", "model_state_dict", "module.",
       "has its weights in “model_state_dict”, with “module.” before each name" },
@@ -422,6 +424,11 @@ test_refused (void)
   g_autofree char *path = g_build_filename (folder, "w.pth", NULL);
 
   assert_refused (script, "is a TorchScript program");
+  copy_to (folder, "types.pth", "cut.pth");
+  g_autofree char *cut = g_build_filename (folder, "cut.pth", NULL);
+  g_assert_no_errno (truncate (cut, 700));
+  assert_refused (cut, "is a truncated zip archive");
+  g_assert_no_errno (g_unlink (cut));
   for (guint i = 0; i < G_N_ELEMENTS (pickles); i++)
     {
       g_assert_true (g_file_set_contents (path, pickles[i].bytes, (gssize)pickles[i].n, NULL));
