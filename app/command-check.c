@@ -1,6 +1,7 @@
 /* `gradloom check`: lists all faults of a graph, or a table of its nodes. */
 #include "app/check-copies.h"
 #include "app/check-devices.h"
+#include "app/check-lecture.h"
 #include "app/commands.h"
 #include "app/laboratory.h"
 #include "app/shared/checked-graph.h"
@@ -213,6 +214,8 @@ run_check (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2 && !(gradcheck && argc == 3))
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
+  if (g_str_has_suffix (argv[1], LOOM_LECTURE_SUFFIX))
+    return check_lecture (command, argv[1], json);
   if (in && !gradcheck)
     return command_usage (command, "--in sets values for --gradcheck.");
 
@@ -273,6 +276,7 @@ const Command command_check = {
     "would refuse is a fault, including devices that this machine does not have; data outside the graph's folder\n"
     "are only reported. Memory is that of a training step (without <train>: of an evaluation) on each device, by\n"
     "kind; the column output is the memory of a node's results. If nodes have several devices, the tensors that are\n"
-    "copied between them are listed, even for devices that this machine does not have.",
+    "copied between them are listed, even for devices that this machine does not have.\n\n"
+    "Of a lecture (X.lecture) it prints the stops, each with its slides and pages, and their faults.",
   .run = run_check,
 };

@@ -1,5 +1,6 @@
 /* `gradloom run`: loads weights, runs one step, writes outputs. Files are written at the end, so a failure leaves no
  * partial result. */
+#include "app/run-map.h"
 #include "app/run-private.h"
 #include "app/tensor-text.h"
 
@@ -205,6 +206,16 @@ get_output (Run *r, const char *prefix, const char *name, GError **error)
   return i < 0 ? NULL : loom_exec_output (r->exec, i, error);
 }
 
+/* The ending of the name says what is written: an array, or a matrix for people. */
+static gboolean
+write_output (Run *r, const PortFile *port_file, const LoomTensor *t, GError **error)
+{
+  const char *path = run_stage (r, port_file->file);
+
+  return run_map_is_name (port_file->file) ? run_map_write (t, port_file->port, port_file->file, path, error)
+                                           : loom_npy_save (path, t, error);
+}
+
 gboolean
 run_write_outputs (Run *r, GError **error)
 {
@@ -212,7 +223,7 @@ run_write_outputs (Run *r, GError **error)
     {
       PortFile *port_file = r->outs->pdata[i];
       g_autoptr (LoomTensor) t = get_output (r, "out", port_file->port, error);
-      if (t == NULL || (port_file->file != NULL && !loom_npy_save (run_stage (r, port_file->file), t, error)))
+      if (t == NULL || (port_file->file != NULL && !write_output (r, port_file, t, error)))
         return FALSE;
       port_file->tensor = g_steal_pointer (&t);
     }

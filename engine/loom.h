@@ -28,6 +28,7 @@
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-task-view.h"
 #include "engine/interop/loom-safetensors.h"
+#include "engine/lesson/loom-lecture.h"
 #include "engine/lesson/loom-lesson.h"
 #include "engine/lesson/loom-slides.h"
 #include "engine/net/loom-copies.h"

@@ -47,6 +47,26 @@ test_values (void)
   g_assert_cmpint (p64->dtype, ==, LOOM_F64);
 }
 
+/* A matrix as numbers with commas and as a heat map: of an attention map, a triangle. */
+static void
+test_maps (void)
+{
+  g_autofree char *path = cli_example ("lessons/causal-mask.xml"), *csv = NULL, *svg = NULL, *png = NULL;
+  gsize length;
+  g_auto (CliResult) r = cli ("run", path, "--out", "mask=mask.csv", "--out", "attention=map.svg", "--out",
+                              "attention.out=map.png", NULL);
+
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_true (g_file_get_contents ("mask.csv", &csv, NULL, NULL));
+  g_assert_true (g_str_has_prefix (csv, "1,0,0,0,0,0,0,0\n1,1,0,0,0,0,0,0\n"));
+  g_assert_true (g_file_get_contents ("map.svg", &svg, NULL, NULL));
+  g_assert_nonnull (strstr (svg, "attention: white 0, dark 1"));
+  g_assert_nonnull (strstr (svg, ">0.729</text>"));
+  g_assert_true (g_file_get_contents ("map.png", &png, &length, NULL));
+  g_assert_cmpmem (png + 1, 3, "PNG", 3);
+  g_assert_cmpuint ((guint8)png[19], ==, 8 * 16); /* its width */
+}
+
 /* Values without a file: given as numbers, printed as numbers; gradients with --grads -. */
 static void
 test_print (void)
@@ -467,6 +487,7 @@ TEST_FILE (argc, argv)
   xyz = cli_example ("lessons/xyz-sum.xml");
   g_test_add_func ("/run/values", test_values);
   g_test_add_func ("/run/print", test_print);
+  g_test_add_func ("/run/maps", test_maps);
   g_test_add_func ("/run/all-or-none", test_all_or_none);
   g_test_add_func ("/run/foreign-weights", test_foreign_weights);
   g_test_add_func ("/run/usage", test_usage);

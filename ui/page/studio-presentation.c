@@ -98,7 +98,13 @@ move_view (StudioPresentation *self, int by)
   StudioSlides *slides = self->part.slides;
   const int i = studio_slides_get_current (slides) + by, n = (int)studio_slides_n (slides);
   if (i < 0 || i >= n)
-    return;
+    {
+      /* Beyond the views of a graph is the next one of the lecture, if there is one. */
+      if (self->on)
+        gtk_widget_activate_action (GTK_WIDGET (self->part.canvas), by > 0 ? "win.next-stop" : "win.previous-stop",
+                                    NULL);
+      return;
+    }
   studio_slides_set_current (slides, i);
   if (!self->on)
     studio_slide_show (self->part.document, self->part.canvas, studio_slides_get_current_slide (slides), FALSE);

@@ -100,6 +100,7 @@ static const struct
   [STUDIO_FILE_WEIGHTS]
   = { N_ ("Weights"), { "safetensors", "pth", "pt", "pt2", "bin", "ckpt", "npz", "gguf", "h5", "keras" } },
   [STUDIO_FILE_TRACE] = { N_ ("Traces of a step"), { "json" } },
+  [STUDIO_FILE_LECTURE] = { N_ ("Lectures"), { "lecture" } },
 };
 
 /* A graph may have any extension; its first character that is not white space decides. */

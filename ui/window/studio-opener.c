@@ -15,6 +15,7 @@
 #include "ui/start/studio-size-form.h"
 #include "ui/start/studio-weights-dialog.h"
 #include "ui/training/studio-training-settings.h"
+#include "ui/window/studio-lecture.h"
 
 struct _StudioOpener
 {
@@ -428,10 +429,24 @@ take_trace (StudioOpener *self, GFile *file)
     studio_timeline_window_open (self->window, path);
 }
 
+static void
+take_lecture (StudioOpener *self, GFile *file)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!studio_lecture_open (self->tabs, file, &error))
+    {
+      g_autofree char *name = g_file_get_basename (file);
+      g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), name);
+
+      studio_page_toast_lasting (studio_tabs_get_page (self->tabs), heading, error->message);
+    }
+}
+
 /* The function for each kind of file. */
 static void (*const takers[]) (StudioOpener *self, GFile *file) = {
   [STUDIO_FILE_GRAPH] = take_graph,     [STUDIO_FILE_TABLE] = take_table, [STUDIO_FILE_MODEL] = take_model,
-  [STUDIO_FILE_WEIGHTS] = take_weights, [STUDIO_FILE_TRACE] = take_trace,
+  [STUDIO_FILE_WEIGHTS] = take_weights, [STUDIO_FILE_TRACE] = take_trace, [STUDIO_FILE_LECTURE] = take_lecture,
 };
 
 gboolean
@@ -444,10 +459,10 @@ studio_opener_take_file (StudioOpener *self, GFile *file)
       return TRUE;
     }
   g_autofree char *name = g_file_get_basename (file);
-  g_autofree char *sentence
-      = g_strdup_printf (_ ("“%s” cannot be opened. Studio opens graphs (.xml), tables (.csv, .tsv), models (.onnx), "
-                            "weights (.safetensors, .pth, .npz, .gguf …) and traces of a step (.json)."),
-                         name);
+  g_autofree char *sentence = g_strdup_printf (
+      _ ("“%s” cannot be opened. Studio opens graphs (.xml), tables (.csv, .tsv), models (.onnx), "
+         "weights (.safetensors, .pth, .npz, .gguf …), traces of a step (.json) and lectures (.lecture)."),
+      name);
   studio_tabs_say (self->tabs, sentence);
   return FALSE;
 }

@@ -10,6 +10,7 @@
 #include "ui/page/page-commands.h"
 #include "ui/page/studio-dump.h"
 #include "ui/worker/studio-devices.h"
+#include "ui/window/studio-lecture.h"
 #include "ui/window/window-frame.h"
 
 G_DEFINE_FINAL_TYPE (StudioWindow, studio_window, ADW_TYPE_APPLICATION_WINDOW)
@@ -345,6 +346,22 @@ static const StudioCommandRow commands[] = {
     N_ ("Previous Tab"),
     { "<Control>Page_Up", "<Control><Shift>Tab" },
     "page document" },
+  { "next-stop",
+    NULL,
+    WINDOW_TABS,
+    G_CALLBACK (studio_lecture_next),
+    N_ ("Go"),
+    N_ ("Next Stop of the Lecture"),
+    { NULL },
+    "page document tab presentation" },
+  { "previous-stop",
+    NULL,
+    WINDOW_TABS,
+    G_CALLBACK (studio_lecture_previous),
+    N_ ("Go"),
+    N_ ("Previous Stop of the Lecture"),
+    { NULL },
+    "page document tab presentation" },
   { "tab", "i", WINDOW_TABS, G_CALLBACK (studio_tabs_show_number), NULL, NULL, { NULL }, NULL },
   { "present",
     NULL,

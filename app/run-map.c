@@ -1,0 +1,268 @@
+/* Draws a matrix as cells from white, its least number, to dark blue, its largest; what is not finite is grey. */
+#include "app/run-map.h"
+
+#include <gio/gio.h>
+#include <math.h>
+#include <string.h>
+
+#define MOST     1024 /* rows and columns of a picture */
+#define LEGIBLE  12   /* columns with printed numbers */
+#define WIDE     64   /* a cell with its number */
+#define HIGH     28
+#define NARROW   16 /* a cell without */
+#define MARGIN   40
+#define PNG_CELL 16
+
+typedef struct
+{
+  const LoomTensor *t;
+  gint64 rows, columns;
+  double low, high; /* of the finite numbers */
+} Map;
+
+gboolean
+run_map_is_name (const char *name)
+{
+  return g_str_has_suffix (name, ".csv") || g_str_has_suffix (name, ".svg") || g_str_has_suffix (name, ".png");
+}
+
+static double
+at (const Map *map, gint64 row, gint64 column)
+{
+  return loom_tensor_get (map->t, row * map->columns + column);
+}
+
+static void
+find_limits (Map *map)
+{
+  map->low = INFINITY;
+  map->high = -INFINITY;
+  for (gint64 i = 0; i < map->rows * map->columns; i++)
+    {
+      const double value = loom_tensor_get (map->t, i);
+
+      if (!isfinite (value))
+        continue;
+      map->low = MIN (map->low, value);
+      map->high = MAX (map->high, value);
+    }
+}
+
+/* Where a number is between the least, 0, and the largest, 1; -1: not finite. */
+static double
+level_of (const Map *map, double value)
+{
+  if (!isfinite (value))
+    return -1;
+  return map->high > map->low ? (value - map->low) / (map->high - map->low) : 0;
+}
+
+static void
+color_of (double level, guint8 rgb[3])
+{
+  static const guint8 dark[3] = { 8, 48, 107 };
+
+  for (int k = 0; k < 3; k++)
+    rgb[k] = level < 0 ? 160 : (guint8)lround (255 + level * (dark[k] - 255));
+}
+
+static char *
+to_csv (const Map *map)
+{
+  GString *s = g_string_new (NULL);
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  for (gint64 i = 0; i < map->rows; i++)
+    for (gint64 j = 0; j < map->columns; j++)
+      g_string_append_printf (s, "%s%c", g_ascii_formatd (text, sizeof text, "%.9g", at (map, i, j)),
+                              j + 1 < map->columns ? ',' : '\n');
+  return g_string_free (s, FALSE);
+}
+
+static void
+add_text (GString *s, int x, int y, const char *style, const char *text)
+{
+  g_autofree char *escaped = g_markup_escape_text (text, -1);
+
+  g_string_append_printf (s, "<text x=\"%d\" y=\"%d\" %s>%s</text>\n", x, y, style, escaped);
+}
+
+/* The numbers of rows and columns, from 1; of many only some. */
+static void
+add_numbers (GString *s, const Map *map, int width, int height)
+{
+  const gint64 each_row = 1 + (map->rows - 1) / 32, each_column = 1 + (map->columns - 1) / 32;
+
+  for (gint64 i = 0; i < map->rows; i += each_row)
+    {
+      g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, i + 1);
+
+      add_text (s, MARGIN - 6, MARGIN + (int)i * height + height / 2 + 4, "text-anchor=\"end\"", text);
+    }
+  for (gint64 j = 0; j < map->columns; j += each_column)
+    {
+      g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, j + 1);
+
+      add_text (s, MARGIN + (int)j * width + width / 2, MARGIN - 6, "text-anchor=\"middle\"", text);
+    }
+}
+
+static void
+add_cell (GString *s, const Map *map, gint64 i, gint64 j, int width, int height)
+{
+  const double value = at (map, i, j), level = level_of (map, value);
+  const int x = MARGIN + (int)j * width, y = MARGIN + (int)i * height;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  guint8 rgb[3];
+
+  color_of (level, rgb);
+  g_string_append_printf (s, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>\n", x, y,
+                          width, height, rgb[0], rgb[1], rgb[2]);
+  if (map->columns > LEGIBLE)
+    return;
+  g_ascii_formatd (text, sizeof text, "%.3g", value);
+  add_text (s, x + width / 2, y + height / 2 + 4,
+            level > 0.5 ? "text-anchor=\"middle\" fill=\"#fff\"" : "text-anchor=\"middle\"", text);
+}
+
+static char *
+to_svg (const Map *map, const char *title)
+{
+  const int width = map->columns > LEGIBLE ? NARROW : WIDE, height = map->columns > LEGIBLE ? NARROW : HIGH;
+  const int right = MAX (2 * MARGIN + width * (int)map->columns, 320), bottom = 2 * MARGIN + height * (int)map->rows;
+  GString *s = g_string_new (NULL);
+  char low[G_ASCII_DTOSTR_BUF_SIZE], high[G_ASCII_DTOSTR_BUF_SIZE];
+  g_autofree char *legend
+      = g_strdup_printf ("%s: white %s, dark %s", title, g_ascii_formatd (low, sizeof low, "%.4g", map->low),
+                         g_ascii_formatd (high, sizeof high, "%.4g", map->high));
+
+  g_string_append_printf (
+      s,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+      right, bottom, right, bottom, right, bottom);
+  for (gint64 i = 0; i < map->rows; i++)
+    for (gint64 j = 0; j < map->columns; j++)
+      add_cell (s, map, i, j, width, height);
+  add_numbers (s, map, width, height);
+  g_string_append_printf (s, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#888\"/>\n",
+                          MARGIN, MARGIN, width * (int)map->columns, height * (int)map->rows);
+  add_text (s, MARGIN, bottom - 14, "", legend);
+  g_string_append (s, "</svg>\n");
+  return g_string_free (s, FALSE);
+}
+
+static gboolean
+write_file (const char *path, const char *data, gsize length, GError **error)
+{
+  GError *local = NULL;
+
+  if (g_file_set_contents_full (path, data, (gssize)length, G_FILE_SET_CONTENTS_NONE, 0666, &local))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be written: %s.", path, local->message);
+  g_error_free (local);
+  return FALSE;
+}
+
+/* ---- PNG ------------------------------------------------------------------------- */
+
+/* The checksum of ISO 3309, bit by bit; a map has few bytes. */
+static guint32
+crc_of (const guint8 *data, gsize n)
+{
+  guint32 crc = 0xffffffff;
+
+  for (gsize i = 0; i < n; i++)
+    {
+      crc ^= data[i];
+      for (int bit = 0; bit < 8; bit++)
+        crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+  return ~crc;
+}
+
+static void
+add_number (GByteArray *to, guint32 value)
+{
+  const guint32 big = GUINT32_TO_BE (value);
+
+  g_byte_array_append (to, (const guint8 *)&big, sizeof big);
+}
+
+/* A chunk: its length, its name and data, and the checksum of both. */
+static void
+add_chunk (GByteArray *to, const char *name, const guint8 *data, gsize n)
+{
+  const guint start = to->len + 4;
+
+  add_number (to, (guint32)n);
+  g_byte_array_append (to, (const guint8 *)name, 4);
+  g_byte_array_append (to, data, (guint)n);
+  add_number (to, crc_of (to->data + start, to->len - start));
+}
+
+/* Lines of RGB bytes, each after a zero for "no filter". */
+static GByteArray *
+draw_lines (const Map *map)
+{
+  GByteArray *lines = g_byte_array_new ();
+  const guint8 none = 0;
+  guint8 rgb[3];
+
+  for (int y = 0; y < (int)map->rows * PNG_CELL; y++)
+    {
+      g_byte_array_append (lines, &none, 1);
+      for (int x = 0; x < (int)map->columns * PNG_CELL; x++)
+        {
+          color_of (level_of (map, at (map, y / PNG_CELL, x / PNG_CELL)), rgb);
+          g_byte_array_append (lines, rgb, sizeof rgb);
+        }
+    }
+  return lines;
+}
+
+/* Cells without numbers. */
+static gboolean
+write_png (const Map *map, const char *path, GError **error)
+{
+  static const guint8 head[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' }, kind[] = { 8, 2, 0, 0, 0 };
+  g_autoptr (GByteArray) lines = draw_lines (map), size = g_byte_array_new (), all = g_byte_array_new ();
+  g_autoptr (GConverter) deflate = G_CONVERTER (g_zlib_compressor_new (G_ZLIB_COMPRESSOR_FORMAT_ZLIB, 6));
+  g_autoptr (GOutputStream) memory = g_memory_output_stream_new_resizable ();
+  g_autoptr (GOutputStream) stream = g_converter_output_stream_new (memory, deflate);
+
+  if (!g_output_stream_write_all (stream, lines->data, lines->len, NULL, NULL, error)
+      || !g_output_stream_close (stream, NULL, error))
+    return FALSE;
+  add_number (size, (guint32)map->columns * PNG_CELL);
+  add_number (size, (guint32)map->rows * PNG_CELL);
+  g_byte_array_append (size, kind, sizeof kind);
+  g_byte_array_append (all, head, sizeof head);
+  add_chunk (all, "IHDR", size->data, size->len);
+  add_chunk (all, "IDAT", g_memory_output_stream_get_data (G_MEMORY_OUTPUT_STREAM (memory)),
+             g_memory_output_stream_get_data_size (G_MEMORY_OUTPUT_STREAM (memory)));
+  add_chunk (all, "IEND", NULL, 0);
+  return write_file (path, (const char *)all->data, all->len, error);
+}
+
+gboolean
+run_map_write (const LoomTensor *t, const char *title, const char *name, const char *path, GError **error)
+{
+  Map map = { t, t->rank > 1 ? t->dim[t->rank - 2] : 1, t->rank > 0 ? t->dim[t->rank - 1] : 1 };
+  g_autofree char *text = NULL;
+
+  if (t->count == 0 || (!g_str_has_suffix (name, ".csv") && (map.rows > MOST || map.columns > MOST)))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "%s has %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT
+                   " elements; a picture has 1 to %d rows and columns. "
+                   "Write it as .npy or .csv.",
+                   title, map.rows, map.columns, MOST);
+      return FALSE;
+    }
+  find_limits (&map);
+  if (g_str_has_suffix (name, ".png"))
+    return write_png (&map, path, error);
+  text = g_str_has_suffix (name, ".csv") ? to_csv (&map) : to_svg (&map, title);
+  return write_file (path, text, strlen (text), error);
+}

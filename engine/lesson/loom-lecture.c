@@ -1,0 +1,197 @@
+/* Reads lectures by GLib's parser, which knows no document types and no entities of a file's own. */
+#include "engine/lesson/loom-lecture.h"
+
+#include "engine/core/loom-error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMESPACE  "urn:gradloom:lecture"
+#define MOST_BYTES 65536
+
+typedef struct
+{
+  LoomLecture *lecture;
+  char *folder; /* without symbolic links */
+  gboolean has_begun;
+} Reader;
+
+static void
+stop_free (gpointer data)
+{
+  LoomLectureStop *stop = data;
+
+  g_free (stop->title);
+  g_free (stop->path);
+  g_free (stop);
+}
+
+void
+loom_lecture_free (LoomLecture *lecture)
+{
+  if (lecture == NULL)
+    return;
+  g_free (lecture->title);
+  g_ptr_array_unref (lecture->stops);
+  g_free (lecture);
+}
+
+/* The path without symbolic links, if the file exists and is in the folder; else NULL. */
+static char *
+inside (const char *folder, const char *name)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+  char *real = g_path_is_absolute (name) ? NULL : realpath (path, NULL), *copy;
+  const gsize n = strlen (folder);
+
+  if (real == NULL || strncmp (real, folder, n) != 0 || (real[n] != '/' && !g_str_has_suffix (folder, "/"))
+      || !g_file_test (real, G_FILE_TEST_IS_REGULAR))
+    {
+      free (real);
+      return NULL;
+    }
+  copy = g_strdup (real);
+  free (real);
+  return copy;
+}
+
+static void
+add_stop (Reader *self, const char *graph, const char *title, GError **error)
+{
+  LoomLectureStop *stop;
+  char *path;
+
+  if (graph == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "A stop has no graph. Set it: <stop graph=\"attention.xml\"/>.");
+      return;
+    }
+  if (self->lecture->stops->len == LOOM_LECTURE_MOST)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "A lecture has at most %d stops.", LOOM_LECTURE_MOST);
+      return;
+    }
+  path = inside (self->folder, graph);
+  if (path == NULL)
+    {
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+          "There is no graph “%s” in the lecture's folder. Stops are relative paths of files in it or below it.",
+          graph);
+      return;
+    }
+  stop = g_new0 (LoomLectureStop, 1);
+  stop->path = path;
+  stop->title = g_strdup (title);
+  g_ptr_array_add (self->lecture->stops, stop);
+}
+
+/* The values of known attributes, in the order of names; FALSE for an unknown one. */
+static gboolean
+take (const char *element, const char **name, const char **value, const char *const *known, const char **to,
+      GError **error)
+{
+  for (; *name != NULL; name++, value++)
+    {
+      guint i = 0;
+
+      while (known[i] != NULL && !g_str_equal (known[i], *name))
+        i++;
+      if (known[i] == NULL)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "<%s> has no attribute “%s”.", element, *name);
+          return FALSE;
+        }
+      to[i] = *value;
+    }
+  return TRUE;
+}
+
+static void
+start_cb (GMarkupParseContext *context, const char *element, const char **name, const char **value, gpointer data,
+          GError **error)
+{
+  static const char *const of_lecture[] = { "xmlns", "version", "title", NULL };
+  static const char *const of_stop[] = { "graph", "title", NULL };
+  Reader *self = data;
+  const char *got[3] = { NULL };
+
+  if (!self->has_begun)
+    {
+      self->has_begun = TRUE;
+      if (!g_str_equal (element, "lecture"))
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "A lecture begins with <lecture>, not <%s>.", element);
+      else if (take (element, name, value, of_lecture, got, error)
+               && (g_strcmp0 (got[0], NAMESPACE) != 0 || g_strcmp0 (got[1], "1") != 0))
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                     "<lecture> needs xmlns=\"" NAMESPACE "\" and version=\"1\".");
+      self->lecture->title = g_strdup (got[2] != NULL ? got[2] : "");
+    }
+  else if (!g_str_equal (element, "stop") || g_markup_parse_context_get_element_stack (context)->next->next != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "<lecture> has <stop> elements only, not <%s>.", element);
+  else if (take (element, name, value, of_stop, got, error))
+    add_stop (self, got[0], got[1], error);
+}
+
+/* Words between the elements are refused, as they would be lost. */
+static void
+text_cb (GMarkupParseContext *context, const char *text, gsize length, gpointer data, GError **error)
+{
+  for (gsize i = 0; i < length; i++)
+    if (!g_ascii_isspace (text[i]))
+      {
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "A lecture has no text between its elements.");
+        return;
+      }
+}
+
+/* The error with the file and the line, as one of ours. */
+static void
+report (GMarkupParseContext *context, const char *path, GError *cause, GError **error)
+{
+  int line;
+
+  g_markup_parse_context_get_position (context, &line, NULL);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s, line %d: %s", path, line, cause->message);
+  g_error_free (cause);
+}
+
+LoomLecture *
+loom_lecture_read (const char *path, GError **error)
+{
+  const GMarkupParser parser = { .start_element = start_cb, .text = text_cb };
+  g_autoptr (LoomLecture) lecture = g_new0 (LoomLecture, 1);
+  g_autoptr (GMarkupParseContext) context = NULL;
+  g_autofree char *text = NULL, *parent = g_path_get_dirname (path), *real = realpath (parent, NULL);
+  Reader reader = { .lecture = lecture, .folder = real };
+  GError *local = NULL;
+  gsize length;
+
+  lecture->stops = g_ptr_array_new_with_free_func (stop_free);
+  if (real == NULL || !g_file_get_contents (path, &text, &length, &local))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s: %s", path,
+                   local != NULL ? local->message : "its folder does not exist");
+      g_clear_error (&local);
+      return NULL;
+    }
+  if (length > MOST_BYTES)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s: a lecture has at most %d bytes.", path, MOST_BYTES);
+      return NULL;
+    }
+  context = g_markup_parse_context_new (&parser, 0, &reader, NULL);
+  if (!g_markup_parse_context_parse (context, text, (gssize)length, &local)
+      || !g_markup_parse_context_end_parse (context, &local))
+    {
+      report (context, path, local, error);
+      return NULL;
+    }
+  if (lecture->stops->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s: the lecture has no stop.", path);
+      return NULL;
+    }
+  return g_steal_pointer (&lecture);
+}

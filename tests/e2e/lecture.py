@@ -1,0 +1,33 @@
+"""A lecture: its stops are tabs, and a presentation walks from the last view of one to the next, and back."""
+import os
+import sys
+
+import studio
+from studio import Report, Studio
+
+LIST = os.path.join(studio.SOURCE, "graphs", "attention.lecture")
+
+
+def body(t):
+    with Studio("lecture", LIST) as s:
+        g = s.wait("eight tabs, the first shown", lambda g: g.number("tabs") == 8 and g.number("tab") == 1, 4)
+        t.ok("decoder" in g.cards, "the first stop is shown")
+        s.key("F11")
+        s.wait("presentation", lambda g: g.state["presenting"] == "1", 2)
+        for _ in range(40):
+            g = s.look()
+            if g.number("tab") == 2:
+                break
+            s.key("Next")
+        g = s.wait("second stop", lambda g: g.number("tab") == 2 and "attention" in g.cards, 2)
+        t.ok(g.state["presenting"] == "1", "Page Down after the last view presents the next stop")
+        s.wait("its first view", lambda g: g.has("1 / 7"), 2)
+        s.key("Prior")
+        g = s.wait("back", lambda g: g.number("tab") == 1, 2)
+        t.ok(g.state["presenting"] == "1", "Page Up before the first view leads back")
+        s.key("Escape")
+        s.wait("window", lambda g: g.state["presenting"] == "0", 2)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
