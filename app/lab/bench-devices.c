@@ -202,6 +202,21 @@ show (const ProbeKind *kind, gint64 size, const char *device, const BenchOptions
   bench_show_row (device, kind->name, size, kind->unit, in_unit, o);
 }
 
+gboolean
+bench_devices_probe (const char *what, gint64 size, LoomDevices *devices, const char *device, const BenchOptions *o,
+                     double *median, GError **error)
+{
+  const ProbeKind *kind = probes;
+  BenchStats s;
+
+  while (!g_str_equal (kind->name, what))
+    kind++;
+  if (!measure (kind, size, devices, device, o, &s, error))
+    return FALSE;
+  *median = s.median * kind->work (size) * kind->scale;
+  return TRUE;
+}
+
 /* ---- copies ---------------------------------------------------------------- */
 
 #define COPY_BYTES ((gsize)64 << 20)

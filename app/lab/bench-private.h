@@ -88,6 +88,10 @@ int bench_replicas (const Command *command, const char *path, const BenchOptions
 int bench_ranks (const Command *command, const char *path, const BenchOptions *o, const char *strategies,
                  const char *memory);
 int bench_devices (const Command *command, const BenchOptions *o);
+int bench_machine (const Command *command, const BenchOptions *o);
+/* Measures one row of `bench devices` by its name: the median in the row's unit. */
+gboolean bench_devices_probe (const char *what, gint64 size, LoomDevices *devices, const char *device,
+                              const BenchOptions *o, double *median, GError **error);
 int bench_comm (const Command *command, const BenchOptions *o);
 
 /* Runs the function once in each of n threads, as ranks that can communicate; an error of one ends all. */

@@ -404,6 +404,8 @@ run_bench (const Command *command, int argc, char **argv)
     return bench_comm (command, &o);
   if (g_str_equal (argv[1], "devices"))
     return bench_devices (command, &o);
+  if (g_str_equal (argv[1], "machine"))
+    return bench_machine (command, &o);
   if (o.tune)
     return bench_tune (command, argv[1], &o);
   return bench_graph (command, argv[1], &o, (const char *const *)devices, (const char *const *)executors,
@@ -412,7 +414,7 @@ run_bench (const Command *command, int argc, char **argv)
 
 const Command command_bench = {
   .name = "bench",
-  .arguments = "GRAPH|RUN|devices|comm",
+  .arguments = "GRAPH|RUN|devices|machine|comm",
   .summary = "measure steps/s, items/s and peak memory of a graph, peaks of devices, or exchanges of ranks",
   .details
   = "Planning takes no measurements: it chooses a kernel's algorithm and layout by its shape, the device, the number\n"
@@ -430,6 +432,9 @@ const Command command_bench = {
     "wait. Then follow the convolutions of VGG-16, ResNet-18 and ResNet-50 by every algorithm of a device,\n"
     "Gradloom's loops and those of libraries, with their sum after each net, and on a GPU the naive and the tiled\n"
     "product of textbooks (own-naive, own-tiled) in comparison with cuBLAS.\n\n"
+    "machine prints a short table instead, next to the numbers of lectures: a product by plain loops and by a "
+    "library,\n"
+    "memory, copies, and a GPU's ratio to the processor if there is one.\n\n"
     "comm measures the collectives of --ranks, first as threads of this process, then as processes over MPI, by the\n"
     "size of the value: microseconds per call, bytes per second, and bus bandwidth, the bytes per second that an\n"
     "ideal algorithm sends through its slowest link. Under mpirun or srun --mpi=pmix the launcher starts the "

@@ -507,6 +507,10 @@ test_bench (void)
   cli_expect (2, "Name one device", "bench", "devices", "--device", "cpu,ref");
   cli_expect (1, "plan, batch size 5000: The data set has no full batch of 5000 samples", "bench", path, "--windows",
               "1", "--seconds", "0.01", "--batch-size", "4,5000");
+  g_auto (CliResult) machine = cli ("bench", "machine", "--windows", "1", "--seconds", "0.01", NULL);
+  g_assert_cmpint (machine.status, ==, 0);
+  g_assert_nonnull (strstr (machine.out, "16: PCI Express 3"));
+  g_assert_nonnull (strstr (machine.out, "19.5 TFLOP/s   20: rounded"));
   g_auto (CliResult) devices = cli ("bench", "devices", "--device", "ref", "--windows", "1", "--seconds", "0.01", NULL);
   g_assert_cmpint (devices.status, ==, 0);
   g_assert_nonnull (strstr (devices.out, "GFLOP/s"));
