@@ -20,7 +20,7 @@ ITEMS = 88
 NUMBER = r'([-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?)'
 PARSED = {'bench'}
 # What a program says that was built, or is installed, without a part that only some machines have.
-LACKING = ('no cuda module', 'no mpi module', 'mpirun is not')
+LACKING = ('no cuda module', 'no mpi module', 'mpirun, which starts')
 
 
 def rows(text):
