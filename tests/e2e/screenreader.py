@@ -268,10 +268,39 @@ def curve(t, s):
 def maps(t, s):
     s.key("ctrl+e")
     s.until("a matrix", lambda: s.everything(lambda h: h.name == "Confusion matrix" and "classes, accuracy" in h.description), 20)
+    s.hear("the choice of a view", lambda h: h.name == "View: Confusion Matrix")
+    s.key("Tab")
+    s.hear("the choice of samples", lambda h: h.name == "Evaluated samples: Test or validation")
     s.tab_to("Confusion matrix")
     s.key("Right", "Down", "Right")
     h = s.hear("a cell of the matrix", lambda h: h.description.startswith("1: ") and "correct" in h.description)
     t.ok("most often confused" in h.description or "accuracy" in h.description, "a cell of the matrix: " + h.description)
+
+
+# The digit of a kind of pin, what is heard of it, and then of a cell.
+KINDS = [
+    ("1", "16 bars, greatest", "feature 2: "), ("2", "32 rows, 16 columns, from ", "sample 1, feature 2: "),
+    ("4", "most values near", "step "), ("5", "norm ", "step "),
+]
+
+
+def pin(t, s):
+    s.key("F6")
+    s.hear("the panel", lambda h: h.name == "Epochs")
+    s.key("F6")
+    s.hear("the side pane", lambda h: h.name == "Layers")
+    s.key("F6")
+    s.hear("a card", lambda h: h.role == "list item" and h.name == "linear, Linear")
+    s.key("ctrl+shift+w")
+    s.until("a pin", lambda: s.everything(lambda h: h.role == "image" and h.name.startswith("linear")), 10)
+    s.key("Tab")
+    s.hear("the pin", lambda h: h.role == "image" and "sample 1 of 32 · step 48" in h.name)
+    for digit, picture, cell in KINDS:
+        s.key(digit)
+        s.hear("kind %s" % digit, lambda h: picture in h.description and not h.description.startswith(cell + "-"))
+        s.key("shift+Right", "shift+Right")
+        h = s.hear("a cell of it", lambda h: h.description.startswith(cell) and h.description.count(picture) >= 1)
+        t.ok(True, "a pin, and a cell of it: %s, %s" % (h.name, h.description))
 
 
 def body(t):
@@ -283,6 +312,7 @@ def body(t):
         train(t, s)
         curve(t, s)
         maps(t, s)
+        pin(t, s)
         roles = ("list item", "text", "entry", "spin button", "check box", "combo box", "page tab")
         fields = s.everything(lambda h: h.role in roles, thorough=True)
         unnamed = [h for h in fields if "focusable" in h.states and h.name in ("", h.role)]

@@ -9,5 +9,7 @@ G_BEGIN_DECLS
 GtkWidget *eval_label_new (const char *style);
 /* A flat button with an icon; pressed gets data alone. */
 GtkWidget *eval_button_new (const char *icon, const char *title, GCallback pressed, gpointer data);
+/* A drop-down list with a name. Signal "notify::selected". */
+GtkWidget *eval_choice_new (const char *const *titles, const char *name);
 
 G_END_DECLS

@@ -137,9 +137,7 @@ new_choice (StudioDataView *self, const char *const *titles, guint n, const char
 
   for (guint i = 0; i < n; i++)
     words[i] = _ (titles[i]);
-  GtkWidget *choice = gtk_drop_down_new_from_strings (words);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (choice), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
-  gtk_widget_set_hexpand (choice, TRUE);
+  GtkWidget *choice = eval_choice_new (words, name);
   g_signal_connect_swapped (choice, "notify::selected", chosen, self);
   return choice;
 }

@@ -302,17 +302,6 @@ studio_evaluate_pane_init (StudioEvaluatePane *self)
   gtk_box_set_spacing (GTK_BOX (self), 6);
 }
 
-static GtkWidget *
-new_choice (const char *const *titles, const char *name)
-{
-  GtkWidget *choice = gtk_drop_down_new_from_strings (titles);
-
-  gtk_accessible_update_property (GTK_ACCESSIBLE (choice), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
-  gtk_widget_set_tooltip_text (choice, name);
-  gtk_widget_set_hexpand (choice, TRUE);
-  return choice;
-}
-
 static void
 add_head (StudioEvaluatePane *self)
 {
@@ -322,11 +311,11 @@ add_head (StudioEvaluatePane *self)
 
   for (guint i = 0; i < G_N_ELEMENTS (views); i++)
     titles[i] = _ (views[i].title);
-  self->view = new_choice (titles, _ ("View"));
+  self->view = eval_choice_new (titles, _ ("View"));
   g_signal_connect_swapped (self->view, "notify::selected", G_CALLBACK (view_cb), self);
   gtk_box_append (GTK_BOX (self), self->view);
   self->head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  self->split = new_choice (splits, _ ("Evaluated samples"));
+  self->split = eval_choice_new (splits, _ ("Evaluated samples"));
   g_signal_connect_swapped (self->split, "notify::selected", G_CALLBACK (split_cb), self);
   self->button = gtk_button_new_with_mnemonic (_ ("_Evaluate"));
   g_signal_connect_swapped (self->button, "clicked", G_CALLBACK (pressed_cb), self);
