@@ -252,35 +252,85 @@ walk_begin (const LoomTensorDesc *d)
 }
 
 static inline gint64
-walk_next (Walk *walk, gint64 e)
+walk_next (Walk *walk)
 {
-  gint64 at = e;
+  gint64 at = loom_index_offset (walk->d->rank, walk->index, walk->stride);
 
-  if (walk->d->layout != LOOM_LAYOUT_PLAIN)
-    {
-      at = loom_index_offset (walk->d->rank, walk->index, walk->stride);
-      loom_index_next (walk->d->rank, walk->d->dim, walk->index);
-    }
+  loom_index_next (walk->d->rank, walk->d->dim, walk->index);
   return at;
+}
+
+/* Calls a function with the type as a constant, so that the compiler makes a loop for each type: choosing the type again for
+ * each element took most of the time of conversions. */
+#define WITH_CONSTANT_TYPE(type, CALL)                                                                                 \
+  switch (type)                                                                                                        \
+    {                                                                                                                  \
+    case LOOM_F64:                                                                                                     \
+      CALL (LOOM_F64);                                                                                                 \
+      break;                                                                                                           \
+    case LOOM_F32:                                                                                                     \
+      CALL (LOOM_F32);                                                                                                 \
+      break;                                                                                                           \
+    case LOOM_F16:                                                                                                     \
+      CALL (LOOM_F16);                                                                                                 \
+      break;                                                                                                           \
+    case LOOM_BF16:                                                                                                    \
+      CALL (LOOM_BF16);                                                                                                \
+      break;                                                                                                           \
+    default:                                                                                                           \
+      CALL (type);                                                                                                     \
+      break;                                                                                                           \
+    }
+
+static inline __attribute__ ((always_inline)) void
+store_values (const LoomTensorDesc *d, LoomDType type, const float *values, guint8 *image)
+{
+  Walk walk = walk_begin (d);
+  gint64 n = loom_desc_count (d);
+
+  if (d->layout == LOOM_LAYOUT_PLAIN)
+    for (gint64 e = 0; e < n; e++)
+      loom_store_double (image, e, type, values[e]);
+  else
+    for (gint64 e = 0; e < n; e++)
+      loom_store_double (image, walk_next (&walk), type, values[e]);
+}
+
+static inline __attribute__ ((always_inline)) void
+load_values (const LoomTensorDesc *d, LoomDType type, const guint8 *image, double *values)
+{
+  Walk walk = walk_begin (d);
+  gint64 n = loom_desc_count (d);
+
+  if (d->layout == LOOM_LAYOUT_PLAIN)
+    for (gint64 e = 0; e < n; e++)
+      values[e] = loom_load_double (image, e, type);
+  else
+    for (gint64 e = 0; e < n; e++)
+      values[e] = loom_load_double (image, walk_next (&walk), type);
 }
 
 /* The input's values in the order of its memory. */
 static guint8 *
 input_image (const Sample *sample, const LoomTensorDesc *d, int i, const float *values)
 {
-  Walk walk = walk_begin (d);
-  gint64 n = loom_desc_count (d);
   guint8 *image = g_malloc0 (loom_desc_bytes (d) + 1);
 
-  for (gint64 e = 0; e < n; e++)
+#define STORE(type) store_values (d, type, values, image)
+  WITH_CONSTANT_TYPE (d->dtype, STORE)
+#undef STORE
+  /* More digits than a float has: a seed. Invalidation may have put another number there. */
+  if (sample->fill[i].kind == FILL_VALUE && d->dtype == LOOM_I64)
     {
-      gint64 at = walk_next (&walk, e);
+      Walk walk = walk_begin (d);
 
-      /* More digits than a float has: a seed. Invalidation may have put another number there. */
-      if (sample->fill[i].kind == FILL_VALUE && d->dtype == LOOM_I64 && values[e] == (float)sample->fill[i].value)
-        loom_store_int (image, at, d->dtype, (gint64)sample->fill[i].value);
-      else
-        loom_store_double (image, at, d->dtype, values[e]);
+      for (gint64 e = 0, n = loom_desc_count (d); e < n; e++)
+        {
+          gint64 at = walk_next (&walk);
+
+          if (values[e] == (float)sample->fill[i].value)
+            loom_store_int (image, at, d->dtype, (gint64)sample->fill[i].value);
+        }
     }
   return image;
 }
@@ -302,13 +352,12 @@ buffer_read (const Machine *machine, const Buffer *buffer)
 static double *
 output_values (const Machine *machine, const Buffer *buffer, const LoomTensorDesc *d)
 {
-  Walk walk = walk_begin (d);
-  gint64 n = loom_desc_count (d);
   g_autofree guint8 *bytes = buffer_read (machine, buffer);
-  double *values = g_new0 (double, n + 1);
+  double *values = g_new0 (double, loom_desc_count (d) + 1);
 
-  for (gint64 e = 0; e < n; e++)
-    values[e] = loom_load_double (bytes, walk_next (&walk, e), d->dtype);
+#define LOAD(type) load_values (d, type, bytes, values)
+  WITH_CONSTANT_TYPE (d->dtype, LOAD)
+#undef LOAD
   return values;
 }
 
