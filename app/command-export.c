@@ -83,8 +83,12 @@ static int
 run_target (const ExportTarget *target, ExportJob *job)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomGraph) graph = command_read_graph (job->path, &error);
+  g_autoptr (LoomGraph) graph = NULL;
 
+  /* Another program reads it, perhaps from standard input. */
+  if (target->draws)
+    return target->run (job);
+  graph = command_read_graph (job->path, &error);
   job->graph = graph;
   if (graph == NULL || (target->needs_weights && !command_run_weights (job->path, &job->weights, &error)))
     return command_fail (job->command, g_steal_pointer (&error));

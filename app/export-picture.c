@@ -1,23 +1,26 @@
-/* `--to svg`, `pdf`, `png`: the graph as Studio's canvas draws it, without a display. */
+/* `--to svg`, `pdf`, `png`: the graph as Studio's canvas draws it, without a display.
+ *
+ * The program gradloom-picture does it: its libraries for text and drawing take as long to link at a start as all
+ * others together, and few starts draw. */
 #include "app/export-target.h"
 
-#include <stdio.h>
+#include "app/shared/sibling.h"
 
 #ifdef GRADLOOM_PICTURES
-#include "ui/drawing/studio-picture.h"
+/* The folders of a build and of a relocated installation (gradloom-lab is in the same), and of the configured one. */
+static const char *const folders[] = { ".", "../" LABORATORY_FOLDER, LABORATORY_DIR, NULL };
 
 static int
 run (ExportJob *job, const char *suffix)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, suffix);
+  const char *const words[] = {
+    job->path, file, job->dark ? "dark" : "light", job->transparent ? "transparent" : "opaque", job->module, NULL
+  };
 
-  g_autoptr (StudioScene) scene = studio_picture_scene (job->graph, job->module, &error);
-  if (scene == NULL || !studio_picture_write (scene, file, job->dark, !job->transparent, &error))
-    return command_fail (job->command, g_steal_pointer (&error));
-  g_autofree char *shown = command_printable (file);
-  printf ("wrote %s\n", shown);
-  return 0;
+  sibling_become ("gradloom-picture", folders, words, &error);
+  return command_fail (job->command, g_steal_pointer (&error));
 }
 #else
 static int

@@ -10,9 +10,9 @@ typedef struct
 {
   const Command *command;
   const char *path; /* GRAPH or RUN as typed */
-  LoomGraph *graph;
-  char *file;    /* -o; NULL: the target's own choice, see export_default_file() */
-  char *weights; /* --weights, or the run's; NULL: initial values */
+  LoomGraph *graph; /* NULL if the target draws */
+  char *file;       /* -o; NULL: the target's own choice, see export_default_file() */
+  char *weights;    /* --weights, or the run's; NULL: initial values */
   gboolean partial, raw, external_data;
   char **inputs, **outputs; /* --input, --output; may be NULL */
   LoomBinding sizes;        /* --size */

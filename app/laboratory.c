@@ -4,10 +4,6 @@
 #include "app/shared/description.h"
 #include "app/shared/sibling.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 /* The folders of a build, of a relocated installation, and of the configured installation. */
 static const char *const folders[] = { "lab", "../" LABORATORY_FOLDER, LABORATORY_DIR, NULL };
 
@@ -15,17 +11,11 @@ int
 laboratory_run (const Command *command, int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *path = sibling_find ("gradloom-lab", folders, &error);
-  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+  g_autofree const char **words = g_new0 (const char *, argc + 1);
 
-  if (path == NULL)
-    return command_fail (command, g_steal_pointer (&error));
-  g_ptr_array_add (words, path);
   for (int i = 0; i < argc; i++)
-    g_ptr_array_add (words, argv[i]);
-  g_ptr_array_add (words, NULL);
-  execv (path, (char **)words->pdata);
-  g_set_error (&error, LOOM_ERROR, LOOM_ERROR_IO, "The program %s could not be started: %s.", path, g_strerror (errno));
+    words[i] = argv[i];
+  sibling_become ("gradloom-lab", folders, words, &error);
   return command_fail (command, g_steal_pointer (&error));
 }
 

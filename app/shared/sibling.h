@@ -10,4 +10,8 @@ G_BEGIN_DECLS
  * there is none, or if other users can change it. (transfer full) */
 char *sibling_find (const char *name, const char *const *folders, GError **error);
 
+/* Replaces this process by that program with these words, up to NULL. Returns only with an error: those of
+ * sibling_find(), or IO if the program cannot be started. */
+void sibling_become (const char *name, const char *const *folders, const char *const *words, GError **error);
+
 G_END_DECLS

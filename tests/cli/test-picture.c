@@ -135,6 +135,23 @@ test_refused (void)
   cli_expect (5, "nowhere", "export", "g.xml", "--to", "dot", "-o", "nowhere/g.dot");
 }
 
+/* Each start would link the libraries that draw, which takes as long as all the rest of it. */
+static void
+test_links (void)
+{
+  static const char *const programs[] = { "gradloom", "gradloom-picture" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
+    {
+      gsize length;
+      g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", programs[i], NULL);
+      g_autofree char *bytes = read_file (path, &length);
+      gboolean draws = memmem (bytes, length, "libpangocairo-1.0.so", 20) != NULL;
+
+      g_assert_true (draws == (i == 1));
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -145,6 +162,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/picture/dot", test_dot);
   g_test_add_func ("/cli/picture/choices", test_choices);
   g_test_add_func ("/cli/picture/refused", test_refused);
+  g_test_add_func ("/cli/picture/links", test_links);
   int status = g_test_run ();
   cli_leave ();
   return status;

@@ -260,8 +260,8 @@ walk_next (Walk *walk)
   return at;
 }
 
-/* Calls a function with the type as a constant, so that the compiler makes a loop for each type: choosing the type again for
- * each element took most of the time of conversions. */
+/* Calls a function with the type as a constant, so that the compiler makes a loop for each type: choosing the type
+ * again for each element took most of the time of conversions. */
 #define WITH_CONSTANT_TYPE(type, CALL)                                                                                 \
   switch (type)                                                                                                        \
     {                                                                                                                  \

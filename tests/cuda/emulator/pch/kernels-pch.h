@@ -1,0 +1,2 @@
+/* Precompiled for the translated kernels, which include it first in any case. */
+#include "tests/cuda/emulator/emulator.h"
