@@ -219,6 +219,28 @@ loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColumns *colu
   return TRUE;
 }
 
+char *
+loom_csv_unknown_word (const LoomCsvReader *reader, const LoomCsvColumns *columns, const float *features)
+{
+  const GArray *fields = columns->features;
+
+  for (guint first = 0, end; first < fields->len; first = end)
+    {
+      const LoomCsvField *field = &g_array_index (fields, LoomCsvField, first);
+      const char *text = reader->fields->pdata[field->column];
+      gboolean is_known = field->value == NULL || loom_csv_is_missing (text);
+
+      for (end = first; end < fields->len && g_array_index (fields, LoomCsvField, end).column == field->column
+                        && (end == first || g_array_index (fields, LoomCsvField, end).value != NULL);
+           end++)
+        is_known = is_known || features[end] > 0;
+      if (!is_known && end - first > 1)
+        return g_strdup_printf ("“%s” in column “%s” is a word that no feature names", text,
+                                (const char *)columns->names->pdata[field->column]);
+    }
+  return NULL;
+}
+
 gboolean
 loom_csv_has_gap (const GArray *values, guint from)
 {

@@ -35,6 +35,10 @@ gboolean loom_csv_find_field (const LoomCsvColumns *self, const char *name, Loom
 /* Appends a row's numbers of these fields: floats, NaN for a gap if gaps are allowed. */
 gboolean loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *which,
                                   GArray *out, GError **error);
+/* For a row whose features are these numbers, the predicate about a word that is none of the two or more that features
+ * of its column name: "“Oslo” in column “city” is a word that no feature names"; NULL if there is none. (transfer full)
+ */
+char *loom_csv_unknown_word (const LoomCsvReader *reader, const LoomCsvColumns *columns, const float *features);
 /* TRUE if a number from index `from` on is missing. */
 gboolean loom_csv_has_gap (const GArray *values, guint from);
 

@@ -160,10 +160,45 @@ check_weight (const LoomCsvReader *reader, const LoomCsvColumns *columns, float 
   return FALSE;
 }
 
+/* Counts rows with a word that no feature names, and keeps the first. */
+typedef struct
+{
+  char *first;
+  guint n;
+} Unknown;
+
+static void
+unknown_clear (Unknown *self)
+{
+  g_clear_pointer (&self->first, g_free);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Unknown, unknown_clear)
+
+static void
+count_unknown (Unknown *self, const LoomCsvReader *reader, const LoomCsvColumns *columns, const float *features)
+{
+  char *word = loom_csv_unknown_word (reader, columns, features);
+
+  self->n += word != NULL;
+  if (self->first == NULL && word != NULL)
+    self->first = g_strdup_printf ("line %d: %s", reader->row_line, word);
+  g_free (word);
+}
+
+/* What the data set says about them; NULL: there are none. (transfer full) */
+static char *
+describe_unknown (const Unknown *self, const char *path)
+{
+  return self->n > 0 ? g_strdup_printf ("“%s” %s (in %u row%s, which have 0 in all features of the column).", path,
+                                        self->first, self->n, self->n > 1 ? "s" : "")
+                     : NULL;
+}
+
 /* Reads all rows: numbers into x, w and, for float targets, y; class labels as texts. */
 static gboolean
 read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y, GArray *w, GPtrArray *labels,
-           GError **error)
+           Unknown *unknown, GError **error)
 {
   GError *failure = NULL;
 
@@ -180,6 +215,7 @@ read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y,
         }
       if (!loom_csv_append_numbers (reader, columns, columns->features, x, error))
         return FALSE;
+      count_unknown (unknown, reader, columns, &g_array_index (x, float, before_x));
       if (is_left_out (reader, columns, x, before_x))
         {
           g_array_set_size (x, before_x);
@@ -335,6 +371,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
                      w = g_array_new (FALSE, FALSE, sizeof (float));
   g_autoptr (LoomTensor) inputs = NULL, targets = NULL, weights = NULL;
   g_auto (LoomCsvColumns) columns = { NULL };
+  g_auto (Unknown) unknown = { NULL };
   LoomDatasetInfo info = { 0 };
   LoomCsvReader reader = { NULL };
   LoomTensor *data[3];
@@ -348,7 +385,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
     return NULL;
   fields = reader.fields;
   if (!loom_csv_choose_columns (klass, options, &reader, &columns, error)
-      || !read_rows (&reader, &columns, x, y, w, labels, error))
+      || !read_rows (&reader, &columns, x, y, w, labels, &unknown, error))
     return NULL;
   fill_info (&columns, &info);
   n = x->len / columns.features->len;
@@ -365,6 +402,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 
   self = loom_table_new (klass, &info);
   self->class_names = class_names;
+  self->note = describe_unknown (&unknown, path);
   self->delimiter = reader.delimiter;
   self->has_decimal_comma = columns.has_decimal_comma;
   self->feature_names = g_new0 (char *, columns.features->len + 1);
@@ -479,7 +517,8 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
         return FALSE;
       memcpy (t->data, x->data, t->bytes);
       loom_csv_prepare_row (self, t->data);
-      loom_sample_item_add (items, t, items->len + 1);
+      loom_sample_item_add (items, t, items->len + 1)->note
+          = loom_csv_unknown_word (&reader, &columns, (const float *)x->data);
     }
   if (failure != NULL)
     g_propagate_error (error, failure);

@@ -284,6 +284,8 @@ test_fields (void)
   g_autoptr (LoomDataset) dataset = loom_dataset_open ("csv", &how, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (loom_dataset_feature_names (dataset)[2], ==, "when:days");
+  g_assert_nonnull (
+      strstr (loom_dataset_note (dataset), "line 4: “Kiel” in column “town” is a word that no feature names"));
   g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, rows, 3, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < G_N_ELEMENTS (want); i++)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes keras.weights.h5, keras.keras, keras-2.h5 and keras.safetensors: a model of Keras, and the state dict of the PyTorch
-modules that compute the same, which is checked here.
+"""Makes keras.weights.h5, keras-bf16.weights.h5, keras.keras, keras-2.h5 and keras.safetensors: a model of Keras, and the
+state dict of the PyTorch modules that compute the same, which is checked here.
 
 Needs Keras 3 with KERAS_BACKEND=torch, PyTorch, h5py and safetensors; not run by any test.
 """
@@ -10,6 +10,7 @@ import zipfile
 os.environ["KERAS_BACKEND"] = "torch"
 import h5py  # noqa: E402
 import keras  # noqa: E402
+import ml_dtypes  # noqa: E402
 import numpy  # noqa: E402
 import torch  # noqa: E402
 from keras import layers  # noqa: E402
@@ -44,6 +45,11 @@ with zipfile.ZipFile("keras.keras") as z:
     h5 = z.read("model.weights.h5")
 with zipfile.ZipFile("keras.keras", "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr(zipfile.ZipInfo("model.weights.h5"), h5, zipfile.ZIP_DEFLATED)
+# Keras stores bfloat16 as two bytes without a meaning, and says so in an attribute.
+with h5py.File("keras-bf16.weights.h5", "w") as f:
+    bias = model.get_layer("stem").get_weights()[1]
+    array = f.create_dataset("layers/dense/vars/0", data=bias[:, None].astype(ml_dtypes.bfloat16))
+    array.attrs["dtype"] = "bfloat16"
 # As version 2 named them: "kernel:0".
 with h5py.File("keras-2.h5", "a") as f:
     names = []
@@ -81,7 +87,7 @@ def depthwise(k):
 
 
 state = {
-    "stem.weight": conv(t("stem", 0)), "stem.bias": t("stem", 1),
+    "dense.weight": t("stem", 1)[None].bfloat16(), "stem.weight": conv(t("stem", 0)), "stem.bias": t("stem", 1),
     "norm.weight": t("norm", 0), "norm.bias": t("norm", 1), "norm.running_mean": t("norm", 2), "norm.running_var": t("norm", 3),
     "norm.num_batches_tracked": torch.tensor(0),
     "depth.weight": depthwise(t("depth", 0)), "depth.bias": t("depth", 1),
