@@ -245,6 +245,9 @@ LESSONS = [
     ("several-devices", [[answer("16")], [watch("reduce1"), step], [full_speed, train], [field("Value", "0", "sync"), train], [nothing]]),
     ("data-parallel", [[answer("48")], [answer("3")], [answer("9")], [answer("63")], [train], [nothing]]),
     ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
+    ("linear-scaling", [[answer("0.32")], [answer("1.28")], [answer("45")], [field("Batch size", "1024"), train, full_speed], [nothing]]),
+    ("dynamic-static", [[answer("3")], [answer("1")], [answer("13")], [train, full_speed], [nothing]]),
+    ("backward-by-hand", [[answer("640")], [answer("1000")], [answer("0")], [train], [field("Value", "1", "keep"), train], [nothing]]),
 ]
 WITH_RANKS = [
     ("pipeline", [[answer("40")], [answer("20")], [step, ranks(4), restart, traced("3/15"), hide_curves, answer("15")],
