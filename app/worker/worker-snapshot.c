@@ -217,7 +217,8 @@ is_text (const char *port)
 {
   return g_str_has_prefix (port, "words:") || g_str_equal (port, LOOM_SNAPSHOT_TRACE)
          || g_str_equal (port, LOOM_SNAPSHOT_NODES) || g_str_equal (port, LOOM_SNAPSHOT_LOSSES)
-         || g_str_equal (port, LOOM_SNAPSHOT_RANKS) || g_str_equal (port, LOOM_SNAPSHOT_HEALTH);
+         || g_str_equal (port, LOOM_SNAPSHOT_RANKS) || g_str_equal (port, LOOM_SNAPSHOT_COSTS)
+         || g_str_equal (port, LOOM_SNAPSHOT_HEALTH);
 }
 
 GVariant *

@@ -13,6 +13,7 @@
 #include "engine/train/loom-train-commands.h"
 #include "engine/train/loom-train-events.h"
 #include "engine/train/loom-train-options.h"
+#include "engine/train/view-costs.h"
 
 G_BEGIN_DECLS
 
@@ -102,6 +103,10 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * LOOM_SNAPSHOT_HEALTH: u8, the lines of loom_health_to_text() for a fixed batch of its own and the current state:
  * norms of weights, gradients and updates, dead and saturated units, and a verdict, by node. Costs about a training
  * step with a batch of that size.
+ *
+ * LOOM_SNAPSHOT_COSTS: u8, for each view (a port, "predict" for loom_trainer_predict(), "weights" for
+ * loom_trainer_weights()) a line {"view":s,"requests":n,"seconds":x}: the time that its requests have taken between
+ * steps, without the first one, which plans.
  *
  * LOOM_SNAPSHOT_LOSSES, on rank 0: u8, for each step since the last request a line {"step":n,"loss":x,"ranks":[x,…]}:
  * the loss, and the loss of each rank's samples, null if a rank has no samples of its own (sharded weights, stages).

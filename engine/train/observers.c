@@ -43,6 +43,7 @@ train_observers_clear (TrainObservers *self)
   step_trace_clear (&self->trace);
   rank_reports_clear (&self->reports);
   watched_state_clear (&self->watched);
+  view_costs_clear (&self->costs);
 }
 
 void
@@ -119,6 +120,8 @@ text_of (TrainObservers *self, const char *port)
     return rank_reports_losses (&self->reports);
   if (g_str_equal (port, LOOM_SNAPSHOT_RANKS))
     return rank_reports_memory (&self->reports);
+  if (g_str_equal (port, LOOM_SNAPSHOT_COSTS))
+    return view_costs_text (&self->costs);
   return NULL;
 }
 
@@ -239,8 +242,8 @@ serve_port (TrainObservers *self, TrainRequest *request, gboolean stands)
   request->step = watched_state_step (watched, of, train_request_needs_state (request));
 }
 
-gboolean
-train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean stands)
+static gboolean
+serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean stands)
 {
   if (request->samples != NULL)
     {
@@ -257,4 +260,16 @@ train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fre
     snapshots_begin_round (self->snapshots);
   serve_port (self, request, stands);
   return FALSE;
+}
+
+gboolean
+train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean stands)
+{
+  const char *view = request->samples != NULL ? "predict" : request->wants_weights ? "weights" : request->port;
+  const gint64 begin = g_get_monotonic_time ();
+  const gboolean result = serve (self, request, fresh, stands);
+
+  if (!g_str_equal (view, LOOM_SNAPSHOT_COSTS))
+    view_costs_add (&self->costs, view, g_get_monotonic_time () - begin);
+  return result;
 }

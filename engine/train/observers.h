@@ -10,6 +10,7 @@
 #include "engine/train/step-plans.h"
 #include "engine/train/step-timings.h"
 #include "engine/train/step-trace.h"
+#include "engine/train/view-costs.h"
 
 G_BEGIN_DECLS
 
@@ -30,6 +31,7 @@ typedef struct
   Snapshots *snapshots;   /* NULL: no request so far */
   SampleAnswers *answers; /* likewise */
   HealthReport *health;   /* likewise */
+  ViewCosts costs;
 } TrainObservers;
 
 /* The caller sets the fields before `trace`. */

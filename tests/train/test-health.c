@@ -107,6 +107,24 @@ test_norms (void)
   near (wire (find (nodes, "data"), "data.x"), norm (trainer, "now:grad:data.x"));
 }
 
+/* What observers request is counted from the second time on. */
+static void
+test_costs (void)
+{
+  g_autoptr (LoomTrainer) trainer
+      = train_test_new (NET ("op=\"relu\"", "optimizer=\"sgd\" lr=\"0.125\""), (LoomTrainerOptions){ 0 });
+
+  train_test_run (trainer);
+  g_autoptr (GPtrArray) first = ask (trainer);
+  g_autoptr (LoomTensor) none = look (trainer, LOOM_SNAPSHOT_COSTS);
+  g_assert_cmpint (none->count, ==, 0);
+  g_autoptr (GPtrArray) second = ask (trainer), third = ask (trainer);
+  g_autoptr (LoomTensor) text = look (trainer, LOOM_SNAPSHOT_COSTS);
+  g_autofree char *line = g_strndup (text->data, (gsize)text->count);
+  g_assert_true (g_str_has_prefix (line, "{\"view\":\"health:\",\"requests\":2,\"seconds\":"));
+  g_assert_true (g_str_has_suffix (line, "}\n"));
+}
+
 /* Adam's first step moves each weight by the rate, whatever the size of its gradient. */
 static void
 test_adam (void)
@@ -358,6 +376,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/health/not-finite", test_not_finite);
   g_test_add_func ("/health/rules", test_rules);
   g_test_add_func ("/health/other-text", test_other_text);
+  g_test_add_func ("/health/costs", test_costs);
   g_test_add_func ("/health/same-bits", test_same_bits);
   return g_test_run ();
 }

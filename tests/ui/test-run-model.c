@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/loom.h"
+#include "ui/run/run-costs.h"
 #include "ui/run/run-folder.h"
 #include "ui/run/studio-run-private.h"
 #include "ui/run/studio-memory-verdict.h"
@@ -665,6 +666,25 @@ print_program (void)
   return 0;
 }
 
+/* Views by their names, ports as they are, and the share of the time; damaged lines say nothing. */
+static void
+test_costs (void)
+{
+  static const char text[] = "{\"view\":\"predict\",\"requests\":1200,\"seconds\":1.5}\n"
+                             "{\"view\":\"conv1\",\"requests\":2,\"seconds\":0.5}\n";
+  g_autofree char *words = run_costs_describe (text, strlen (text), 98),
+                  *some = run_costs_describe (text, strlen (text), 0);
+
+  g_assert_cmpstr (words, ==,
+                   "Watching took 2.000 s, all steps 98.00 s:\npicture of the task, own input: 1.250 ms, 1,200 times\n"
+                   "conv1: 250.0 ms, 2 times");
+  g_assert_true (g_str_has_prefix (some, "Watching took 2.000 s:\n"));
+  g_assert_null (run_costs_describe (text, strlen (text) - 1, 98));
+  g_assert_null (run_costs_describe ("{}\n", 3, 98));
+  g_assert_null (run_costs_describe ("[1]\n", 4, 98));
+  g_assert_null (run_costs_describe ("", 0, 98));
+}
+
 TEST_FILE (argc, argv)
 {
   if (argc == 2 && g_str_equal (argv[1], "--find-program"))
@@ -694,6 +714,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/folder", test_folder);
   g_test_add_func ("/run/start-again", test_start_again);
   g_test_add_func ("/run/history", test_history);
+  g_test_add_func ("/run/costs", test_costs);
   g_test_add_func ("/run/foreign-program", test_foreign_program);
   return g_test_run ();
 }

@@ -549,6 +549,32 @@ panel_part_height (GtkWidget *panel, const char *name)
   return least_height (GTK_WIDGET (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, name)));
 }
 
+/* The tooltip of the speed is asked for, because one that is set four times a second is never shown. */
+static void
+test_speed_tooltip (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GtkWidget *panel = g_object_ref_sink (GTK_WIDGET (studio_run_panel_new (document, run)));
+  GtkWidget *label = GTK_WIDGET (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, "speed_label"));
+  g_autoptr (GtkTooltip) tooltip = g_object_new (GTK_TYPE_TOOLTIP, NULL);
+  gboolean shows = TRUE;
+
+  g_signal_emit_by_name (label, "query-tooltip", 1, 1, FALSE, tooltip, &shows);
+  g_assert_false (shows);
+  studio_run_take_waits (run, 0.001, 0.002, 0.001, 0);
+  studio_run_take_state (run, "running", NULL);
+  g_signal_emit_by_name (label, "query-tooltip", 1, 1, FALSE, tooltip, &shows);
+  g_assert_true (shows);
+  g_assert_null (gtk_widget_get_tooltip_text (label));
+  /* The macro takes its arguments for a format. */
+  g_assert_null (gtk_test_accessible_check_property (GTK_ACCESSIBLE (label), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                                     "A step takes 4 ms and waits:\n1 ms, 25 %, for its data\n"
+                                                     "2 ms, 50 %, for the computation\n1 ms, 25 %, for the rest\n"
+                                                     "Batches are read on demand."));
+  g_object_unref (panel);
+}
+
 /* All that is written grows with the user's text, labels of the style sheet and what is drawn alike. */
 static void
 test_text_grows (void)
@@ -738,6 +764,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/window/small-widgets", test_small_widgets);
   g_test_add_func ("/window/settings", test_settings);
   g_test_add_func ("/window/rate-field", test_rate_field);
+  g_test_add_func ("/window/speed-tooltip", test_speed_tooltip);
   g_test_add_func ("/window/run-fault", test_run_fault);
   g_test_add_func ("/window/nothing-to-train", test_nothing_to_train);
   g_test_add_func ("/window/search", test_search);

@@ -14,6 +14,7 @@
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-run-body.h"
+#include "ui/run/run-costs.h"
 #include "ui/run/studio-rank-count.h"
 #include "ui/training/studio-training-settings.h"
 
@@ -32,11 +33,13 @@ struct _StudioRunPanel
   StudioChart *loss_chart, *metric_chart;
   StudioMemoryBar *memory;
   StudioPlot *overlays; /* of the chart of the loss */
-  char *rate_shown;     /* the text of the learning-rate entry before the user began to type */
-  guint n_devices;      /* of this machine */
-  gboolean filling;     /* the widgets are being set by code, not by the user */
-  gboolean folded;      /* the settings are in a popover */
-  guint folding;        /* the idle source that folds or unfolds them */
+  RunCosts *costs;
+  char *speed_words; /* of the tooltip of the speed; NULL: none */
+  char *rate_shown;  /* the text of the learning-rate entry before the user began to type */
+  guint n_devices;   /* of this machine */
+  gboolean filling;  /* the widgets are being set by code, not by the user */
+  gboolean folded;   /* the settings are in a popover */
+  guint folding;     /* the idle source that folds or unfolds them */
 };
 
 G_DEFINE_TYPE (StudioRunPanel, studio_run_panel, GTK_TYPE_WIDGET)
@@ -135,6 +138,26 @@ describe_stalls (const StudioRunWaits *w)
                           w->rest * 1000, 100 * w->rest / all, how);
 }
 
+/* With what watching costs, once that is known. */
+static void
+explain_speed (StudioRunPanel *self, const char *words)
+{
+  const char *costs = run_costs_words (self->costs);
+
+  g_free (self->speed_words);
+  self->speed_words = words != NULL && costs != NULL ? g_strdup_printf ("%s\n%s", words, costs) : g_strdup (words);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->speed_label), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                  self->speed_words != NULL ? self->speed_words : "", -1);
+}
+
+/* A tooltip that is set is delayed again, so one that is set at each number would never come. */
+static gboolean
+speed_tooltip_cb (GtkWidget *label, int x, int y, gboolean keyboard, GtkTooltip *tooltip, StudioRunPanel *self)
+{
+  gtk_tooltip_set_text (tooltip, self->speed_words);
+  return self->speed_words != NULL;
+}
+
 static void
 show_waits (StudioRunPanel *self, GString *s)
 {
@@ -142,7 +165,7 @@ show_waits (StudioRunPanel *self, GString *s)
   const double all = w->data + w->compute + w->rest;
   g_autofree char *table = all > 0 ? describe_stalls (w) : NULL;
 
-  gtk_widget_set_tooltip_text (self->speed_label, table);
+  explain_speed (self, table);
   /* Only a wait that slows training down is mentioned. */
   if (all > 0 && w->data >= MIN_STALL_FRACTION * all && s->len > 0)
     g_string_append_printf (s, _ (" · waits %.0f %% for data"), 100 * w->data / all);
@@ -159,7 +182,7 @@ show_speed (StudioRunPanel *self)
     {
       /* Replaces speed and time left, which are those of the steps before the stall. */
       g_string_append (s, delay);
-      gtk_widget_set_tooltip_text (self->speed_label, delay);
+      explain_speed (self, delay);
     }
   else if (studio_run_get_state (self->run) == STUDIO_RUN_RUNNING)
     {
@@ -183,13 +206,20 @@ show_speed (StudioRunPanel *self)
       g_autofree char *step = studio_format_count ((double)studio_run_get_step (self->run));
       if (studio_run_get_step (self->run) > 0 && !isnan (studio_run_get_loss (self->run)))
         g_string_append_printf (s, alone ? _ ("step %s, before its update") : _ ("step %s"), step);
-      gtk_widget_set_tooltip_text (
-          self->speed_label,
+      run_costs_request (self->costs);
+      explain_speed (
+          self,
           alone && s->len > 0
               ? _ ("Loss, values, gradients and weights are those that this step used. Values of another step name it.")
               : NULL);
     }
   gtk_label_set_label (GTK_LABEL (self->speed_label), s->str);
+}
+
+static void
+costs_cb (gpointer self)
+{
+  show_speed (self);
 }
 
 /* Draws at once instead of at the next "numbers". */
@@ -524,6 +554,8 @@ run_panel_dispose (GObject *object)
   GtkWidget *child;
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
     gtk_widget_unparent (child);
+  g_clear_pointer (&self->costs, run_costs_free);
+  g_clear_pointer (&self->speed_words, g_free);
   G_OBJECT_CLASS (studio_run_panel_parent_class)->dispose (object);
 }
 
@@ -608,6 +640,12 @@ studio_run_panel_new (StudioDocument *document, StudioRun *run)
   StudioRunPanel *self = g_object_new (STUDIO_TYPE_RUN_PANEL, NULL);
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
+  self->costs = run_costs_new (run, costs_cb, self);
+  GtkEventController *motion = gtk_event_controller_motion_new ();
+  g_signal_connect_swapped (motion, "enter", G_CALLBACK (run_costs_request), self->costs);
+  gtk_widget_add_controller (self->speed_label, motion);
+  gtk_widget_set_has_tooltip (self->speed_label, TRUE);
+  g_signal_connect (self->speed_label, "query-tooltip", G_CALLBACK (speed_tooltip_cb), self);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
   g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
   g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);

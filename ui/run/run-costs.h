@@ -1,0 +1,25 @@
+/* What the views of a run cost it, as words. */
+#pragma once
+
+#include "ui/run/studio-run.h"
+
+G_BEGIN_DECLS
+
+/* The port whose snapshot are these lines: LOOM_SNAPSHOT_COSTS of loom-trainer.h. */
+#define RUN_COSTS_PORT "costs:"
+
+/* From the lines of the worker, "Watching took 0.02 s, all steps 5 s:\nconv1: 0.31 ms, 12 times". seconds: those
+ * of all steps; 0: unknown. NULL: nothing was watched, or the lines cannot be read. (transfer full) */
+char *run_costs_describe (const char *text, gsize length, double seconds);
+
+typedef struct _RunCosts RunCosts;
+
+/* changed is called after an answer. */
+RunCosts *run_costs_new (StudioRun *run, void (*changed) (gpointer data), gpointer data);
+void run_costs_free (RunCosts *self);
+/* Requests the lines, at most once a second; nothing while there is no worker. */
+void run_costs_request (RunCosts *self);
+/* The words of the last answer for the present run; NULL: none. */
+const char *run_costs_words (const RunCosts *self);
+
+G_END_DECLS
