@@ -208,13 +208,19 @@ test_only (void)
   g_assert_null (studio_runs_get_problem (runs));
 }
 
+static void
+note_first_cb (StudioRuns *runs, guint *n)
+{
+  *n = *n == 0 ? count (runs) : *n;
+}
+
 /* A long list is added in several turns, and is complete in the end; another reading meanwhile does no harm. */
 static void
 test_long (void)
 {
   g_autoptr (StudioRuns) runs = studio_runs_new ();
   g_autofree char *many = path_of ("many");
-  guint turns = 0;
+  guint turns = 0, at_read = 0;
 
   for (int i = 0; i < 100; i++)
     {
@@ -223,6 +229,7 @@ test_long (void)
       write_run (run, "small", "0.1", i);
     }
   g_signal_connect_swapped (runs, "items-changed", G_CALLBACK (count_cb), &turns);
+  g_signal_connect (runs, "read", G_CALLBACK (note_first_cb), &at_read);
   studio_runs_set_only (runs, many);
   while (count (runs) == 0)
     g_main_context_iteration (NULL, TRUE);
@@ -230,6 +237,7 @@ test_long (void)
   settle (runs);
   g_assert_cmpuint (count (runs), ==, 100);
   g_assert_cmpuint (turns, >, 3);
+  g_assert_cmpuint (at_read, ==, 100);
   studio_runs_refresh (runs);
   settle (runs);
   g_assert_cmpuint (count (runs), ==, 100);

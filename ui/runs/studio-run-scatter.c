@@ -47,9 +47,10 @@ point_clear (gpointer point)
 static char *
 cost_text (StudioRunScatter *self, double x)
 {
-  g_autofree char *count = studio_format_count (x);
+  const gboolean is_time = self->cost == STUDIO_RUN_COST_TIME;
+  g_autofree char *text = is_time ? studio_format_number (x) : studio_format_count (x);
 
-  return g_strdup_printf (self->cost == STUDIO_RUN_COST_TIME ? _ ("%s s") : _ ("%s parameters"), count);
+  return g_strdup_printf (is_time ? _ ("%s s") : _ ("%s parameters"), text);
 }
 
 static void
@@ -137,6 +138,25 @@ typedef struct
   double left, top, right, bottom, x0, x1, y0, y1;
 } Frame;
 
+/* The width of the longer of two losses. */
+static int
+loss_width (StudioRunScatter *self, double low, double high)
+{
+  const double values[] = { low, high };
+  int most = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      g_autofree char *text = studio_format_number (values[i]);
+      g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
+      int width;
+
+      pango_layout_get_pixel_size (layout, &width, NULL);
+      most = MAX (most, width);
+    }
+  return most;
+}
+
 static void
 get_frame (StudioRunScatter *self, double width, double height, double scale, Frame *f)
 {
@@ -152,6 +172,7 @@ get_frame (StudioRunScatter *self, double width, double height, double scale, Fr
       f->y0 = MIN (f->y0, p->y);
       f->y1 = MAX (f->y1, p->y);
     }
+  f->left += loss_width (self, f->y0, f->y1);
   if (f->x1 <= f->x0)
     f->x1 = f->x0 + 1;
   if (f->y1 <= f->y0)
@@ -248,6 +269,9 @@ scatter_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   draw_points (self, cr, &f, dark, scale);
   cairo_destroy (cr);
   g_autofree char *low = cost_text (self, f.x0), *high = cost_text (self, f.x1);
+  g_autofree char *best = studio_format_number (f.y0), *worst = studio_format_number (f.y1);
+  draw_text (self, snapshot, worst, f.left - 8, f.top - 8, 1, ink);
+  draw_text (self, snapshot, best, f.left - 8, f.bottom - 10 * scale, 1, ink);
   draw_text (self, snapshot, low, f.left, f.bottom + 5, 0, ink);
   draw_text (self, snapshot, high, f.right, f.bottom + 5, 1, ink);
 }

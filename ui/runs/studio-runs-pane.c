@@ -291,6 +291,7 @@ new_list (StudioRunsPane *self)
                   new_button (self, "view-dual-symbolic", _ ("Compare With the Graph"), G_CALLBACK (compare_cb)));
   gtk_box_append (GTK_BOX (self->actions),
                   new_button (self, "user-trash-symbolic", _ ("Delete the Run"), G_CALLBACK (delete_cb)));
+  gtk_widget_set_halign (self->actions, GTK_ALIGN_END); /* also of a damaged run, which has no fields next to it */
   GtkWidget *foot = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   gtk_widget_set_hexpand (GTK_WIDGET (self->details), TRUE);
   gtk_box_append (GTK_BOX (foot), GTK_WIDGET (self->details));

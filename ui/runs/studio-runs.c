@@ -268,7 +268,8 @@ read_cb (GObject *object, GAsyncResult *result, gpointer data)
   self->problem = g_strdup (r->problem);
   show (self, r);
   g_signal_emit (self, signals[CHOSEN_CHANGED], 0);
-  g_signal_emit (self, signals[READ], 0);
+  if (self->growing == 0)
+    g_signal_emit (self, signals[READ], 0);
   if (self->is_stale)
     studio_runs_refresh (self);
 }
