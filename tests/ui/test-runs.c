@@ -73,7 +73,7 @@ count_cb (guint *n)
 static StudioRuns *
 new_runs (void)
 {
-  g_autofree char *kept = path_of ("kept"), *folder = path_of ("beside");
+  g_autofree char *kept = path_of ("kept"), *folder = path_of ("other");
   StudioRuns *runs = studio_runs_new ();
 
   studio_runs_set_graph (runs, kept, folder, "small");
@@ -89,9 +89,9 @@ make_runs (void)
   write_run ("kept/a", "small", "0.1", 2);
   write_run ("kept/b", "small", "0.5", 1);
   write_run ("kept/other", "large", "0.1", 1);
-  write_run ("beside/c", "small", "0.1", 1);
-  write_run ("beside/sweep/0001", "anything", "0.1", 1);
-  write_file ("beside/broken", "run.json", "{}");
+  write_run ("other/c", "small", "0.1", 1);
+  write_run ("other/sweep/0001", "anything", "0.1", 1);
+  write_file ("other/broken", "run.json", "{}");
 }
 
 /* Runs next to the graph are all listed, and of those that Studio keeps the graph's. A damaged one has a sentence. */
@@ -103,7 +103,7 @@ test_list (void)
 
   g_assert_cmpuint (count (runs), ==, 5);
   g_assert_null (studio_runs_find (runs, "kept/other"));
-  words = studio_run_entry_dup_change (find (runs, "beside/broken"));
+  words = studio_run_entry_dup_change (find (runs, "other/broken"));
   g_assert_nonnull (strstr (words, "it has no graph.xml"));
   spoken = studio_run_entry_dup_spoken (find (runs, "kept/b"));
   g_assert_nonnull (strstr (spoken, "loss 1"));
@@ -143,12 +143,12 @@ test_choose (void)
   g_signal_connect_swapped (runs, "chosen-changed", G_CALLBACK (count_cb), &changes);
   studio_runs_choose (runs, find (runs, "kept/a"), TRUE);
   studio_runs_choose (runs, find (runs, "kept/b"), TRUE);
-  studio_runs_choose (runs, find (runs, "beside/broken"), TRUE);
+  studio_runs_choose (runs, find (runs, "other/broken"), TRUE);
   g_assert_cmpint (studio_run_entry_get_colour (find (runs, "kept/a")), ==, 1);
   g_assert_cmpint (studio_run_entry_get_colour (find (runs, "kept/b")), ==, 2);
   studio_runs_choose (runs, find (runs, "kept/a"), FALSE);
-  studio_runs_choose (runs, find (runs, "beside/c"), TRUE);
-  g_assert_cmpint (studio_run_entry_get_colour (find (runs, "beside/c")), ==, 1);
+  studio_runs_choose (runs, find (runs, "other/c"), TRUE);
+  g_assert_cmpint (studio_run_entry_get_colour (find (runs, "other/c")), ==, 1);
   g_autoptr (GPtrArray) chosen = studio_runs_dup_chosen (runs, TRUE);
   g_assert_cmpuint (chosen->len, ==, 2);
   g_assert_cmpuint (changes, ==, 4);
@@ -159,7 +159,7 @@ static void
 test_notes (void)
 {
   g_autoptr (StudioRuns) runs = new_runs ();
-  StudioRunEntry *c = find (runs, "beside/c");
+  StudioRunEntry *c = find (runs, "other/c");
   LoomRunNotes notes = { .name = (char *)"baseline", .note = (char *)"why", .star = TRUE };
 
   g_assert_true (studio_runs_write_notes (runs, c, &notes, NULL));
@@ -193,7 +193,7 @@ static void
 test_only (void)
 {
   g_autoptr (StudioRuns) runs = new_runs ();
-  g_autofree char *sweep = path_of ("beside/sweep"), *nowhere = path_of ("nowhere");
+  g_autofree char *sweep = path_of ("other/sweep"), *nowhere = path_of ("nowhere");
 
   studio_runs_set_only (runs, sweep);
   settle (runs);
