@@ -9,6 +9,7 @@
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/pins/pin-components.h"
+#include "ui/pins/pin-tokens.h"
 #include "ui/pins/pin.h"
 #include "ui/pins/studio-pin-view.h"
 
@@ -284,6 +285,50 @@ test_subject (void)
   g_assert_false (s.is_typed);
 }
 
+/* Axes of tokens are found from the graph: both of attention, one of an embedding's output, and none of a weight's. */
+static void
+test_tokens (void)
+{
+  static const char *const text
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"text\" "
+        "path=\"/usr/share/common-licenses/GPL-3\" context=\"8\"/><node id=\"letters\" op=\"embedding\" "
+        "num_embeddings=\"80\" embedding_dim=\"8\"/><node id=\"attn\" op=\"multihead_attention\" num_heads=\"2\" "
+        "batch_first=\"true\"/><wire from=\"data.x\" to=\"letters\"/><wire from=\"letters\" "
+        "to=\"attn.query\"/></graph>";
+  static const struct
+  {
+    const char *tensor, *rows, *columns;
+  } cases[] = { { "attn.weights", "data.x", "data.x" },
+                { "grad:attn.weights", "data.x", "data.x" },
+                { "letters", "data.x", NULL },
+                { "attn", "data.x", NULL },
+                { "across", NULL, NULL },
+                { "letters.weight", NULL, NULL },
+                { "nothing", NULL, NULL } };
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "test", faults, NULL);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *rows = NULL, *columns = NULL;
+      PinSubject s;
+
+      pin_subject_init (&s, net, cases[i].tensor);
+      rows = pin_tokens_port (net, cases[i].tensor, &s, 1);
+      columns = pin_tokens_port (net, cases[i].tensor, &s, 0);
+      g_assert_cmpstr (rows, ==, cases[i].rows);
+      g_assert_cmpstr (columns, ==, cases[i].columns);
+      if (rows == NULL)
+        continue;
+      /* Another number of rows than tokens. */
+      s.dims[s.rank - 2] = 5;
+      g_free (rows);
+      rows = pin_tokens_port (net, cases[i].tensor, &s, 1);
+      g_assert_null (rows);
+    }
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* A reduced value names the range of elements that a cell is the mean of, and a chosen row its place. */
@@ -298,12 +343,14 @@ test_origin (void)
   memcpy (value->index, ((const gint64[]){ 1, 5, 0, 0 }), 4 * sizeof (gint64));
   g_autofree char *mean = pin_value_origin (value, 4);
   g_assert_cmpstr (mean, ==, "block.1.conv[1, 5, 2–3, 1]");
+  g_assert_cmpint (pin_value_element (value, 4), ==, ((1 * 16 + 5) * 4 + 2) * 3 + 1);
   value->index[2] = 3;
   pin_value_choose_row (value);
   g_assert_cmpuint (value->n_values, ==, 3);
   g_assert_cmpfloat (value->values[0], ==, 3 - 2);
   g_autofree char *one = pin_value_origin (value, 2);
   g_assert_cmpstr (one, ==, "block.1.conv[1, 5, 3, 2]");
+  g_assert_cmpint (pin_value_element (value, 2), ==, ((1 * 16 + 5) * 4 + 3) * 3 + 2);
 }
 
 static void
@@ -493,6 +540,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pins/change-of-kind", test_change_of_kind);
   g_test_add_func ("/pins/choice", test_choice);
   g_test_add_func ("/pins/subject", test_subject);
+  g_test_add_func ("/pins/tokens", test_tokens);
   g_test_add_func ("/pins/origin", test_origin);
   g_test_add_func ("/pins/csv", test_csv);
   g_test_add_func ("/pins/history", test_history);

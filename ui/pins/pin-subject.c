@@ -230,5 +230,7 @@ pin_subject_axis (const PinSubject *self, gsize axis)
     return inner == 1 ? _ ("channel") : inner == 2 ? _ ("row") : _ ("column");
   if (rank == 3)
     return inner == 1 ? _ ("row") : _ ("column");
+  if (rank == 2 && self->is_integer)
+    return _ ("position");
   return rank == 2 ? _ ("feature") : _ ("element");
 }

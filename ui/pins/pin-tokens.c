@@ -18,9 +18,17 @@ has_tokens (const LoomNet *net, guint node, guint output, gint64 size)
          && (size <= 0 || !loom_dim_is_known (type->shape.dim[1]) || type->shape.dim[1].coef == size);
 }
 
-/* The first port in the order of distance from the sources in the queue. */
+/* Its axes may be others than those of its inputs. */
+static gboolean
+moves_axes (const LoomNetNode *n)
+{
+  return n->op == NULL || n->op->category == LOOM_CATEGORY_SHAPE;
+}
+
+/* The first port in the order of distance from the sources in the queue. keeps_axes: not beyond nodes that exchange
+ * axes. */
 static char *
-search (const LoomNet *net, GQueue *queue, gint64 size)
+search (const LoomNet *net, GQueue *queue, gint64 size, gboolean keeps_axes)
 {
   g_autofree gboolean *seen = g_new0 (gboolean, loom_net_n_nodes (net) + 1);
   const LoomNetSource *source;
@@ -34,20 +42,22 @@ search (const LoomNet *net, GQueue *queue, gint64 size)
       if (seen[source->node])
         continue;
       seen[source->node] = TRUE;
-      for (guint k = 0; k < n->n_inputs; k++)
+      for (guint k = 0; k < n->n_inputs && !(keeps_axes && moves_axes (n)); k++)
         if (n->input[k].node != G_MAXUINT)
           g_queue_push_tail (queue, (gpointer)&n->input[k]);
     }
   return NULL;
 }
 
-/* The letters of axes that count positions. */
+/* The letters of axes that count positions; without, in B × T × C, the axis of a size that the tokens must have. */
 static gboolean
 counts_positions (const PinSubject *subject, gsize from_last)
 {
-  const char letter = subject->letter[subject->rank - 1 - from_last];
+  const gsize axis = subject->rank - 1 - from_last;
+  const char letter = subject->letter[axis];
 
-  return letter == 'T' || letter == 'S' || letter == 'L';
+  return letter == 'T' || letter == 'S' || letter == 'L'
+         || (letter == 0 && from_last == 1 && subject->rank - subject->n_loops == 3 && subject->dims[axis] > 1);
 }
 
 char *
@@ -69,5 +79,5 @@ pin_tokens_port (const LoomNet *net, const char *tensor, const PinSubject *subje
     g_queue_push_tail (&queue, (gpointer)&n->input[input]);
   else
     g_queue_push_tail (&queue, &own);
-  return search (net, &queue, subject->dims[subject->rank - 1 - from_last]);
+  return search (net, &queue, subject->dims[subject->rank - 1 - from_last], !subject->is_attention);
 }

@@ -219,7 +219,8 @@ learn_shape (Pin *self, GVariant *full_shape)
   gsize rank;
   const gint64 *dims = g_variant_get_fixed_array (full_shape, &rank, sizeof *dims);
 
-  if (rank > LOOM_SHAPE_MAX_RANK)
+  if (rank > LOOM_SHAPE_MAX_RANK
+      || (rank == self->known_rank && rank > 0 && memcmp (dims, self->known, rank * sizeof *dims) == 0))
     return;
   pin_subject_set_shape (&self->subject, rank, dims);
   self->known_rank = rank;

@@ -314,10 +314,11 @@ studio_pins_get_number (StudioPins *self, char **port, gint64 *element)
       StudioPinView *view = pin_get_view (self->pins->pdata[i]);
       const gboolean has_focus = gtk_widget_has_focus (GTK_WIDGET (view));
 
-      if (studio_pin_view_get_element (view) >= 0 && (found == NULL || has_focus))
+      if (studio_pin_view_get_element (view) >= 0 && !pin_is_of_weight (self->pins->pdata[i])
+          && (found == NULL || has_focus))
         found = self->pins->pdata[i];
     }
-  if (found == NULL || pin_is_of_weight (found))
+  if (found == NULL)
     return FALSE;
   *port = g_strdup (pin_tensor_name (pin_get_tensor (found)));
   *element = studio_pin_view_get_element (pin_get_view (found));
