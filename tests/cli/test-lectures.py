@@ -4,9 +4,10 @@
   test-lectures.py SOURCE_ROOT GRADLOOM
 
 A row of its tables has a number, what the lecture shows, the lecture, a command, what its output has, and the lecture's number with
-the deviation from it. The command is run in a scratch folder, in which graphs/ leads to the tree's; `train` takes two steps, and
-`bench` is only parsed, because its figures depend on the machine. Code in the next column, up to a semicolon, is found in the output, with
-any number for #. A lecture's number is compared with that number, and the deviation with the one that the row states.
+the deviation from it. The command is run in a scratch folder, in which graphs/ and tests/ lead to the tree's, with the few steps and
+short measurements of LIMITS. Code in the next column, up to a semicolon, is found in the output, with any number for #; “from 0.1 to
+1” limits the last of them. A lecture's number is compared with the first, and the deviation with the one that the row states. In
+place of a command, a row may name a test of this folder, which is registered and contains the code.
 """
 import os
 import re
@@ -18,27 +19,39 @@ import tempfile
 ROOT, GRADLOOM = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 ITEMS = 88
 NUMBER = r'([-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?)'
-PARSED = {'bench'}
+LIMITS = {'train': ['--steps', '2'], 'transfer': ['--steps', '2', '--samples', '50'],
+          'bench': ['--windows', '1', '--seconds', '0.01']}
 # What a program says that was built, or is installed, without a part that only some machines have.
 LACKING = ('no cuda module', 'no mpi module', 'mpirun, which starts')
 
 
 def rows(text):
-    """(number, shown, lecture, commands, expected, stated, deviation) of each row."""
+    """(number, shown, lecture, commands, expected, span, stated, deviation) of each row."""
     for line in text.split('\n'):
         cells = [cell.strip() for cell in re.split(r'(?<!\\)\|', line)[1:-1]]
         if not cells or not cells[0].isdigit():
             continue
         assert len(cells) == 7, 'a row has seven cells: %s' % line
         codes = [re.findall(r'`([^`]+)`', cell) for cell in (cells[3], cells[4].split(';')[0] if '`' in cells[4].split(';')[0] else '')]
-        yield int(cells[0]), cells[1], cells[2], codes[0], codes[1], cells[5], cells[6]
+        span = re.search(r' from ([\d.]+) to ([\d.]+)', cells[4])
+        yield int(cells[0]), cells[1], cells[2], codes[0], codes[1], span and tuple(map(float, span.groups())), cells[5], cells[6]
 
 
 def shortened(words):
     """The command as the test runs it."""
-    if words[0] == 'train' and '--steps' not in words:
-        return words + ['--steps', '2']
-    return words + ['--help'] if words[0] in PARSED else words
+    return words if '--steps' in words else words + LIMITS.get(words[0], [])
+
+
+def text_of_test(path):
+    """(0, text) of a test of this folder that is registered, else (1, why not)."""
+    here, name = os.path.split(os.path.join(ROOT, path))
+    with open(os.path.join(here, 'meson.build'), encoding='utf-8') as f:
+        registered = f.read()
+    # Programs are made of all files of a folder; its file says which tests begin with one of them.
+    if not os.path.exists(os.path.join(ROOT, path)) or not (name in registered or "'%s'" % name[5:-2] in registered):
+        return 1, 'not a test'
+    with open(os.path.join(ROOT, path), encoding='utf-8') as f:
+        return 0, ' '.join(f.read().split())
 
 
 done = {}
@@ -48,6 +61,9 @@ def output_of(command, folder):
     """What the command prints, with single spaces; it must succeed."""
     if command not in done:
         words = shlex.split(command)
+        if words[0].startswith('tests/'):
+            done[command] = text_of_test(words[0])
+            return done[command]
         assert words[0] == 'gradloom', command
         ran = subprocess.run([GRADLOOM] + shortened(words[1:]), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, env=dict(os.environ, GRADLOOM_CPU_DEVICES='2'))
@@ -55,7 +71,7 @@ def output_of(command, folder):
     return done[command]
 
 
-def try_row(commands, expected, stated, deviation, folder):
+def try_row(commands, expected, span, stated, deviation, folder):
     """What is wrong; None: nothing. Prints a deviation."""
     text = ''
     for command in commands:
@@ -72,6 +88,8 @@ def try_row(commands, expected, stated, deviation, folder):
         if match is None:
             return '“%s” is not in the output of %s: %s' % (code, ', '.join(commands), text[:600])
         found += match.groups()
+    if span and not span[0] <= float(found[-1].replace(',', '')) <= span[1]:
+        return '%s is not from %g to %g' % (found[-1], *span)
     if stated in ('', '–'):
         return None
     lecture, here = float(stated.replace(',', '')), float(found[0].replace(',', ''))
@@ -89,9 +107,10 @@ def main():
     print('%sok 1 - all items%s' % ('not ' if missing else '', ' but %s' % missing if missing else ''))
     failed = bool(missing)
     with tempfile.TemporaryDirectory(prefix='gradloom-lectures-') as folder:
-        os.symlink(os.path.join(ROOT, 'graphs'), os.path.join(folder, 'graphs'))
-        for i, (number, shown, _, commands, expected, stated, deviation) in enumerate(all_rows):
-            fault = 'no command' if not commands else try_row(commands, expected, stated, deviation, folder)
+        for tree in ('graphs', 'tests'):
+            os.symlink(os.path.join(ROOT, tree), os.path.join(folder, tree))
+        for i, (number, shown, _, commands, expected, span, stated, deviation) in enumerate(all_rows):
+            fault = 'no command' if not commands else try_row(commands, expected, span, stated, deviation, folder)
             print('%sok %d - %d: %s' % ('not ' if fault else '', i + 2, number, shown))
             if fault:
                 print('# ' + fault.replace('\n', ' '))
