@@ -163,6 +163,35 @@ test_devices (void)
   g_assert_true (item_of (scene, "b")->is_device_missing);
 }
 
+/* The label of the wire from one card to another. */
+static const char *
+label_between (const StudioScene *scene, const char *from, const char *to)
+{
+  for (guint l = 0; l < scene->n_links; l++)
+    if (scene->link[l].from == studio_scene_find_id (scene, from)
+        && scene->link[l].to == studio_scene_find_id (scene, to))
+      return scene->link[l].label;
+  return NULL;
+}
+
+/* Wires show bytes, also of chunks, whose size is known only for a number of samples. */
+static void
+test_bytes (void)
+{
+#define CHUNKS(train)                                                                                                  \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n<node id=\"data\" op=\"dataset\" source=\"spirals\"/>\n"        \
+  "<node id=\"halves\" op=\"chunk\" chunks=\"2\"/>\n<node id=\"far\" op=\"tanh\" device=\"cpu:1\"/>\n"                 \
+  "<wire from=\"data.x\" to=\"halves\"/>\n<wire from=\"halves.1\" to=\"far\"/>\n" train "</graph>\n"
+  g_autoptr (StudioScene) stages
+      = scene_from_text (NET (" stage=\"0\"", " stage=\"1\"", "<parallel pipeline=\"2\"/>"), "stages");
+  g_autoptr (StudioScene) halves = scene_from_text (CHUNKS ("<train loss=\"data.x\" batch_size=\"72\"/>\n"), "halves");
+
+  g_assert_cmpstr (label_between (stages, "act", "b"), ==, "B × 4\tstage 0 → 1\t16 B");
+  g_assert_cmpstr (label_between (stages, "a", "act"), ==, "B × 4");
+  g_assert_cmpstr (label_between (halves, "halves", "far"), ==, "? × 2\tcpu → cpu:1\t288 B");
+#undef CHUNKS
+}
+
 static void
 test_splits (void)
 {
@@ -186,5 +215,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/parts/chosen-stages", test_chosen_stages);
   g_test_add_func ("/parts/devices", test_devices);
   g_test_add_func ("/parts/splits", test_splits);
+  g_test_add_func ("/parts/bytes", test_bytes);
   return g_test_run ();
 }

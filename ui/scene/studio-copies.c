@@ -1,5 +1,5 @@
-/* Adds copies between devices to a scene. engine/net determines the copies and their bytes, for the planner and for
- * this file, which attaches them to cards and wires and describes them. */
+/* Adds copies between devices, and what pipeline stages send, to a scene. engine/net determines the copies and their
+ * bytes, for the planner and for this file, which attaches them to cards and wires and describes them. */
 #include "ui/scene/studio-copies.h"
 
 #include <glib/gi18n.h>
@@ -34,6 +34,24 @@ short_words (const LoomCopy *copy, const char *bytes)
                                        : g_strdup_printf ("%s → %s · %s", copy->from, copy->to, bytes);
 }
 
+/* Adds "288 B in a step of 72 samples." and whether the gradient is sent back. */
+static void
+say_amount (GString *s, const StudioScene *scene, const char *bytes, gboolean gradient)
+{
+  g_string_append_c (s, '\n');
+  if (scene->batch > 0)
+    g_string_append_printf (
+        s, ngettext ("%1$s in a step of %2$d sample.", "%1$s in a step of %2$d samples.", (gulong)scene->batch), bytes,
+        (int)scene->batch);
+  else
+    g_string_append_printf (s, _ ("%s per sample."), bytes);
+  if (gradient)
+    {
+      g_string_append_c (s, ' ');
+      g_string_append (s, _ ("Training also copies the gradient back, which has the same size."));
+    }
+}
+
 static char *
 long_words (const StudioScene *scene, const LoomNet *net, const LoomCopy *copy, const char *bytes)
 {
@@ -47,20 +65,8 @@ long_words (const StudioScene *scene, const LoomNet *net, const LoomCopy *copy, 
       g_string_append (s, _ ("Another wire has already copied it there, so this one costs nothing."));
       return g_string_free (s, FALSE);
     }
-  if (bytes == NULL)
-    return g_string_free (s, FALSE);
-  g_string_append_c (s, '\n');
-  if (scene->batch > 0)
-    g_string_append_printf (
-        s, ngettext ("%1$s in a step of %2$d sample.", "%1$s in a step of %2$d samples.", (gulong)scene->batch), bytes,
-        (int)scene->batch);
-  else
-    g_string_append_printf (s, _ ("%s per sample."), bytes);
-  if (copy->gradient)
-    {
-      g_string_append_c (s, ' ');
-      g_string_append (s, _ ("Training also copies the gradient back, which has the same size."));
-    }
+  if (bytes != NULL)
+    say_amount (s, scene, bytes, copy->gradient);
   return g_string_free (s, FALSE);
 }
 
@@ -81,8 +87,31 @@ add_copies (StudioScene *scene, const LoomNet *net, const GArray *copies)
     }
 }
 
+/* A size that inference does not know, such as that of a chunk of the batch, is known for a number of samples. */
+static void
+find_bytes (GArray *copies, const LoomGraph *graph, const char *device, const LoomBinding *binding)
+{
+  gboolean is_known = TRUE;
+
+  for (guint i = 0; i < copies->len; i++)
+    is_known = is_known && g_array_index (copies, LoomCopy, i).bytes >= 0;
+  if (is_known)
+    return;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) bound = loom_net_new (graph, binding, faults);
+  g_autoptr (GArray) sized = loom_net_copies_new (bound, device, NULL);
+  for (guint i = 0; i < MIN (copies->len, sized->len); i++)
+    {
+      LoomCopy *copy = &g_array_index (copies, LoomCopy, i);
+      const LoomCopy *with = &g_array_index (sized, LoomCopy, i);
+
+      if (copy->bytes < 0 && copy->reader == with->reader && copy->source.node == with->source.node)
+        copy->bytes = with->bytes;
+    }
+}
+
 void
-studio_scene_add_devices (StudioScene *scene, const LoomNet *net)
+studio_scene_add_devices (StudioScene *scene, const LoomGraph *graph, const LoomNet *net)
 {
   LoomBinding binding = { .value['B' - 'A'] = MAX (scene->batch, 1) };
   g_autoptr (GArray) copies = loom_net_copies_new (net, scene->device, &binding);
@@ -105,8 +134,53 @@ studio_scene_add_devices (StudioScene *scene, const LoomNet *net)
       if (g_strcmp0 (item->badge, scene->device) == 0)
         g_clear_pointer (&item->badge, g_free);
     }
-  if (copies->len > 0)
-    add_copies (scene, net, copies);
+  if (copies->len == 0)
+    return;
+  find_bytes (copies, graph, scene->device, &binding);
+  add_copies (scene, net, copies);
+}
+
+/* ---- stages ---------------------------------------------------------------------- */
+
+/* TRUE if an earlier wire of the same output leads to that stage. */
+static gboolean
+is_sent (const StudioScene *scene, guint link, int stage)
+{
+  const StudioLink *own = &scene->link[link];
+
+  for (guint l = 0; l < link; l++)
+    if (scene->link[l].from == own->from && scene->link[l].output == own->output && scene->link[l].copy != NULL
+        && scene->item[scene->link[l].to].first_stage == stage)
+      return TRUE;
+  return FALSE;
+}
+
+void
+studio_scene_add_transfers (StudioScene *scene)
+{
+  const LoomBinding binding = { .value['B' - 'A'] = MAX (scene->batch, 1) };
+
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      StudioLink *link = &scene->link[l];
+      const StudioItem *from = &scene->item[link->from], *to = &scene->item[link->to];
+
+      if (!link->typed || link->copy != NULL || !from->in_stage || !to->in_stage || from->last_stage >= to->first_stage)
+        continue;
+      const gint64 n = loom_dim_value (loom_shape_count (&link->type.shape), &binding);
+      const gboolean counts = n >= 0 && !is_sent (scene, l, to->first_stage);
+      g_autofree char *way = g_strdup_printf (_ ("stage %1$d → %2$d"), from->last_stage, to->first_stage);
+      g_autofree char *bytes
+          = counts ? loom_bytes_to_string ((double)n * (double)loom_dtype_size (link->type.dtype)) : NULL;
+      GString *doc = g_string_new (NULL);
+
+      link->copy = counts ? g_strdup_printf ("%s · %s", way, bytes) : g_strdup (way);
+      g_string_append_printf (doc, _ ("Stage %1$d sends it to stage %2$d."), from->last_stage, to->first_stage);
+      if (counts)
+        say_amount (doc, scene, bytes, link->type.dtype != LOOM_I64 && link->type.dtype != LOOM_I32);
+      link->copy_doc = g_string_free (doc, FALSE);
+      studio_link_relabel (scene, link);
+    }
 }
 
 /* A run has as many CPU devices as its graph names, unless the environment sets their number. */

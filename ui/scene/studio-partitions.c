@@ -3,6 +3,8 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/scene/studio-copies.h"
+
 /* ---- stages ---------------------------------------------------------------------- */
 
 static void
@@ -34,6 +36,7 @@ mark_stages (StudioScene *scene)
                        : g_strdup_printf ("%d–%d", item->first_stage, item->last_stage);
       item->in_stage = TRUE;
     }
+  studio_scene_add_transfers (scene);
 }
 
 static gboolean

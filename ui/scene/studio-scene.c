@@ -633,7 +633,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
     }
   if (net != NULL)
     {
-      studio_scene_add_devices (scene, net);
+      studio_scene_add_devices (scene, graph, net);
       studio_scene_add_partitions (scene, net);
       scene_faults_follow (scene);
     }
