@@ -74,6 +74,8 @@ static const struct
   { "out", "s", G_STRUCT_OFFSET (WorkerStart, out) },
   { "resume", "s", G_STRUCT_OFFSET (WorkerStart, resume) },
   { "resume_step", "x", G_STRUCT_OFFSET (WorkerStart, resume_step) },
+  { "branch", "s", G_STRUCT_OFFSET (WorkerStart, branch) },
+  { "branch_step", "x", G_STRUCT_OFFSET (WorkerStart, branch_step) },
 };
 
 static gboolean

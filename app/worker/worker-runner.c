@@ -61,6 +61,7 @@ worker_start_clear (WorkerStart *start)
   g_free (start->device);
   g_free (start->out);
   g_free (start->resume);
+  g_free (start->branch);
 }
 
 static const char *
@@ -243,6 +244,8 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
     .out = job->start.out,
     .resume = job->start.resume,
     .resume_step = job->start.resume_step,
+    .branch = job->start.branch,
+    .branch_step = job->start.branch_step,
     .trace_optional = TRUE,
   };
   LoomTrainerObserver observer = { .step = step_cb,

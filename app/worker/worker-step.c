@@ -250,6 +250,26 @@ set_breakpoints_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVar
   return TRUE;
 }
 
+/* ---- another step ------------------------------------------------------- */
+
+static GVariant *
+travel (LoomTrainer *trainer, GVariant *parameters, GError **error)
+{
+  LoomTrainerMoment moment;
+  gint64 step;
+
+  g_variant_get (parameters, "(x)", &step);
+  return loom_trainer_travel (trainer, step, &moment, error) ? g_variant_new ("(xd)", moment.step, moment.seconds)
+                                                             : NULL;
+}
+
+static gboolean
+travel_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gint64 step, gpointer data)
+{
+  worker_runner_view (data, invocation, travel);
+  return TRUE;
+}
+
 /* ---- methods ---------------------------------------------------------- */
 
 static const struct
@@ -328,5 +348,6 @@ worker_connect_step (LoomBusWorker1 *bus, WorkerRunner *runner)
                              closure, (GClosureNotify)(GCallback)g_free, 0);
     }
   g_signal_connect (bus, "handle-compute-graph", G_CALLBACK (compute_graph_cb), runner);
+  g_signal_connect (bus, "handle-travel", G_CALLBACK (travel_cb), runner);
   g_signal_connect (bus, "handle-set-breakpoints", G_CALLBACK (set_breakpoints_cb), runner);
 }

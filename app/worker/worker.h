@@ -85,6 +85,8 @@ typedef struct
   double lr;
   double at_least; /* minimum duration in seconds; 0: none */
   char *device, *out, *resume;
+  char *branch; /* the run begins with the state of the run in this folder after branch_step; NULL: none */
+  gint64 branch_step;
   int threads;
   int ranks; /* processes that mpirun has started, or threads of this one; 0, 1: one */
   gboolean paused;

@@ -48,16 +48,24 @@ remove_checkpoint (LoomFolder *checkpoints, const char *name)
     unlinkat (loom_folder_fd (checkpoints), name, AT_REMOVEDIR);
 }
 
+/* Removes the rests of interrupted writes. */
+static void
+remove_rests (LoomFolder *checkpoints)
+{
+  g_auto (GStrv) names = loom_folder_names (checkpoints);
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (g_str_has_prefix (names[i], ".new-"))
+      remove_checkpoint (checkpoints, names[i]);
+}
+
 static void
 prune (const Checkpoints *self, LoomFolder *checkpoints)
 {
   g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints);
-  g_auto (GStrv) names = loom_folder_names (checkpoints);
   guint epochs = 0;
 
-  for (guint i = 0; names != NULL && names[i] != NULL; i++)
-    if (g_str_has_prefix (names[i], ".new-"))
-      remove_checkpoint (checkpoints, names[i]); /* the rest of an interrupted write */
+  remove_rests (checkpoints);
   for (guint i = 0; i < steps->len; i++)
     {
       gint64 step = g_array_index (steps, gint64, i);
@@ -290,6 +298,8 @@ checkpoints_begin_history (Checkpoints *self, const TrainProgress *progress, Tra
     return;
   folder = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, FALSE, NULL);
   steps = loom_run_checkpoint_steps (folder);
+  if (folder != NULL)
+    remove_rests (folder);
   self->history.steps = g_array_new (FALSE, FALSE, sizeof (gint64));
   for (guint i = steps->len; i-- > 0;)
     {

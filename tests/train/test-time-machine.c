@@ -209,11 +209,11 @@ test_branch (void)
 {
   g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
   g_autofree char *branch = g_build_filename (top, "branch", NULL), *twig = g_build_filename (top, "twig", NULL);
-  g_autofree char *state = NULL, *text = NULL, *events = NULL;
+  g_autofree char *state = NULL, *text = NULL, *events = NULL, *rest = NULL;
   const LoomTrainerObserver observer = { .step = step_cb };
   g_autofree double *loss = g_new0 (double, 64);
   g_autoptr (LoomTrainer) trainer = train_test_new (graphs[0], (LoomTrainerOptions){ .out = path });
-  g_autoptr (LoomTrainer) child = NULL, grandchild = NULL;
+  g_autoptr (LoomTrainer) child = NULL, grandchild = NULL, resumed = NULL;
 
   loom_trainer_set_observer (trainer, &observer, loss);
   train_test_run (trainer);
@@ -235,6 +235,13 @@ test_branch (void)
   g_assert_nonnull (strstr (text, "{\"event\":\"branch\",\"step\":20,"));
   g_assert_nonnull (strstr (text, "{\"event\":\"branch\",\"step\":27,"));
   g_assert_nonnull (strstr (text, "\"name\":\"drop.p\""));
+  /* What a killed process has left of a checkpoint is removed. */
+  rest = g_build_filename (branch, LOOM_RUN_HISTORY, ".new-9", NULL);
+  g_assert_cmpint (g_mkdir (rest, 0700), ==, 0);
+  g_clear_pointer (&child, loom_trainer_free);
+  resumed = train_test_new (NULL, (LoomTrainerOptions){ .resume = branch });
+  train_test_run (resumed);
+  g_assert_false (g_file_test (rest, G_FILE_TEST_EXISTS));
   remove_tree (top);
 }
 

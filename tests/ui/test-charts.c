@@ -372,6 +372,34 @@ test_separators (void)
   studio_format_set_separators (NULL, NULL);
 }
 
+/* A pixel and its x belong to each other; beyond the axis it is the nearest end. */
+static void
+test_pixels (void)
+{
+  const StudioPlotStyle style = { .scale = 1 };
+  g_autoptr (StudioPlot) plot = studio_plot_new ("loss");
+  g_autoptr (StudioSeries) series = studio_series_new ();
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, 400, 200);
+  cairo_t *cr = cairo_create (surface);
+  PangoContext *context = pango_cairo_create_context (cr);
+
+  g_assert_true (isnan (studio_plot_from_pixel (plot, context, &style, 400, 200, 100)));
+  for (guint i = 0; i <= 1000; i++)
+    studio_series_append (series, i, 1 / (1 + (double)i));
+  studio_plot_add_curve (plot, "train", STUDIO_PLOT_CURVE_TRAIN, series);
+  for (double x = 0; x <= 1000; x += 125)
+    {
+      const double pixel = studio_plot_to_pixel (plot, context, &style, 400, 200, x);
+
+      g_assert_cmpfloat_with_epsilon (studio_plot_from_pixel (plot, context, &style, 400, 200, pixel), x, 1e-6);
+    }
+  g_assert_cmpfloat (studio_plot_from_pixel (plot, context, &style, 400, 200, -5), ==, 0);
+  g_assert_cmpfloat (studio_plot_from_pixel (plot, context, &style, 400, 200, 4000), ==, 1000);
+  g_object_unref (context);
+  cairo_destroy (cr);
+  cairo_surface_destroy (surface);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -386,6 +414,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/charts/plot/words", test_plot_words);
   g_test_add_func ("/charts/plot/trends", test_trends);
   g_test_add_func ("/charts/export", test_export);
+  g_test_add_func ("/charts/pixels", test_pixels);
   g_test_add_func ("/charts/colormap", test_colormap);
   g_test_add_func ("/charts/format", test_format);
   g_test_add_func ("/charts/separators", test_separators);

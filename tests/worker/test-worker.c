@@ -1026,6 +1026,37 @@ test_stray_prints (Fixture *f, gconstpointer data)
   g_assert_false (f->closed);
 }
 
+/* A run that is over shows an earlier step, and a branch continues from it. */
+static void
+test_travel (Fixture *f, gconstpointer data)
+{
+  g_autofree char *run = g_build_filename (f->folder, "run", NULL),
+                  *branch = g_build_filename (f->folder, "branch", NULL);
+  g_autoptr (GError) error = NULL;
+  GVariantBuilder b;
+  gint64 shown;
+  double seconds;
+
+  worker_load (f, worker_graph, 0);
+  worker_start_ok (f, 2, FALSE);
+  WAIT_UNTIL (worker_state_is (f, "done"));
+  CALL (f, travel, 5, &shown, &seconds);
+  g_assert_cmpint (shown, ==, 5);
+  g_assert_cmpfloat (seconds, >, 0);
+  CALL (f, travel, -1, &shown, &seconds);
+  g_assert_cmpint (shown, ==, 32);
+  g_assert_false (loom_bus_worker1_call_travel_sync (f->bus, 33, &shown, &seconds, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "from 0 to 32"));
+  g_clear_error (&error);
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a{sv}"));
+  g_variant_builder_add (&b, "{sv}", "branch", g_variant_new_string (run));
+  g_variant_builder_add (&b, "{sv}", "branch_step", g_variant_new_int64 (5));
+  g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (branch));
+  f->last_step = 0;
+  CALL (f, start, g_variant_builder_end (&b));
+  WAIT_UNTIL (worker_state_is (f, "done") && f->last_step == 32);
+}
+
 TEST_FILE (argc, argv)
 {
   if (argc == 5 && g_str_equal (argv[1], "--client"))
@@ -1034,6 +1065,7 @@ TEST_FILE (argc, argv)
   g_test_add ("/worker/whole-run", Fixture, NULL, worker_set_up, test_whole_run, worker_tear_down);
   g_test_add ("/worker/faults", Fixture, NULL, worker_set_up, test_faults, worker_tear_down);
   g_test_add ("/worker/commands", Fixture, NULL, worker_set_up, test_commands, worker_tear_down);
+  g_test_add ("/worker/travel", Fixture, NULL, worker_set_up, test_travel, worker_tear_down);
   g_test_add ("/worker/step", Fixture, NULL, worker_set_up, test_step, worker_tear_down);
   g_test_add ("/worker/compute", Fixture, NULL, worker_set_up, test_compute, worker_tear_down);
   g_test_add ("/worker/breakpoint", Fixture, NULL, worker_set_up, test_breakpoint, worker_tear_down);

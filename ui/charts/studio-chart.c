@@ -17,13 +17,22 @@ struct _StudioChart
 {
   GtkWidget parent_instance;
   StudioPlot *plot;
-  char *description;
+  char *label, *description;
   double hover_x;
   double cursor; /* a step, moved by keys; NaN: none */
   double scale;
 };
 
 G_DEFINE_TYPE (StudioChart, studio_chart, GTK_TYPE_WIDGET)
+
+enum
+{
+  PICKED,
+  RELEASED,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
 
 static void
 motion_cb (GtkEventControllerMotion *controller, double x, double y, StudioChart *self)
@@ -96,6 +105,13 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
   const int strides = strides_of (key);
   const StudioSeries *series = followed (self);
 
+  if ((key == GDK_KEY_Return || key == GDK_KEY_KP_Enter) && !isnan (self->cursor))
+    {
+      g_signal_emit (self, signals[PICKED], 0, self->cursor);
+      return GDK_EVENT_STOP;
+    }
+  if (key == GDK_KEY_Escape)
+    g_signal_emit (self, signals[RELEASED], 0);
   if (state & (GDK_CONTROL_MASK | GDK_ALT_MASK) || series == NULL
       || (strides == 0 && (key != GDK_KEY_Escape || isnan (self->cursor))))
     return GDK_EVENT_PROPAGATE;
@@ -105,6 +121,36 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
     self->cursor = NAN;
   studio_chart_update (self);
   return GDK_EVENT_STOP;
+}
+
+/* ---- dragging -------------------------------------------------------------------- */
+
+static void
+pick (StudioChart *self, double pixel)
+{
+  GtkWidget *widget = GTK_WIDGET (self);
+  const StudioPlotStyle style = { .scale = self->scale * studio_text_scale (widget) };
+  const double x = studio_plot_from_pixel (self->plot, gtk_widget_get_pango_context (widget), &style,
+                                           gtk_widget_get_width (widget), gtk_widget_get_height (widget), pixel);
+
+  if (!isnan (x))
+    g_signal_emit (self, signals[PICKED], 0, x);
+}
+
+static void
+drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioChart *self)
+{
+  gtk_widget_grab_focus (GTK_WIDGET (self));
+  pick (self, x);
+}
+
+static void
+drag_update_cb (GtkGestureDrag *drag, double by_x, double by_y, StudioChart *self)
+{
+  double x, y;
+
+  if (by_x != 0 && gtk_gesture_drag_get_start_point (drag, &x, &y))
+    pick (self, x + by_x);
 }
 
 /* ---- the widget ------------------------------------------------------------------ */
@@ -143,6 +189,7 @@ chart_dispose (GObject *object)
   StudioChart *self = STUDIO_CHART (object);
   g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   g_clear_pointer (&self->plot, studio_plot_free);
+  g_clear_pointer (&self->label, g_free);
   g_clear_pointer (&self->description, g_free);
   G_OBJECT_CLASS (studio_chart_parent_class)->dispose (object);
 }
@@ -154,6 +201,10 @@ studio_chart_class_init (StudioChartClass *klass)
   G_OBJECT_CLASS (klass)->dispose = chart_dispose;
   widget_class->snapshot = chart_snapshot;
   widget_class->measure = chart_measure;
+  signals[PICKED] = g_signal_new ("picked", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                  G_TYPE_NONE, 1, G_TYPE_DOUBLE);
+  signals[RELEASED]
+      = g_signal_new ("released", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget_class, "chart");
 }
@@ -172,6 +223,10 @@ studio_chart_init (StudioChart *self)
   g_signal_connect (motion, "enter", G_CALLBACK (motion_cb), self);
   g_signal_connect (motion, "leave", G_CALLBACK (leave_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), motion);
+  GtkGesture *drag = gtk_gesture_drag_new ();
+  g_signal_connect (drag, "drag-begin", G_CALLBACK (drag_begin_cb), self);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (drag_update_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
   g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
 }
 
@@ -190,6 +245,12 @@ studio_chart_get_plot (StudioChart *self)
   return self->plot;
 }
 
+const char *
+studio_chart_get_label (StudioChart *self)
+{
+  return self->label;
+}
+
 void
 studio_chart_update (StudioChart *self)
 {
@@ -201,8 +262,9 @@ studio_chart_update (StudioChart *self)
     return;
   g_free (self->description);
   self->description = g_steal_pointer (&words);
-  g_autofree char *label = g_strdup_printf (_ ("%s chart"), studio_plot_translate (self->plot->title));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
+  g_free (self->label);
+  self->label = g_strdup_printf (_ ("%s chart"), studio_plot_translate (self->plot->title));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, self->label,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, self->description, -1);
 }
 

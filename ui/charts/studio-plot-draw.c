@@ -506,6 +506,18 @@ studio_plot_to_pixel (const StudioPlot *p, PangoContext *context, const StudioPl
   return make_frame (p, context, style, width, height, &f, &has_points) ? to_x (&f, CLAMP (x, f.x0, f.x1)) : -1;
 }
 
+double
+studio_plot_from_pixel (const StudioPlot *p, PangoContext *context, const StudioPlotStyle *style, double width,
+                        double height, double pixel)
+{
+  Frame f;
+  gboolean has_points;
+
+  if (!make_frame (p, context, style, width, height, &f, &has_points) || f.right <= f.left)
+    return NAN;
+  return f.x0 + (CLAMP (pixel, f.left, f.right) - f.left) / (f.right - f.left) * (f.x1 - f.x0);
+}
+
 guint
 studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, double width,
                   double height, double hover_x)

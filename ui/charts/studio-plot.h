@@ -73,6 +73,9 @@ double studio_plot_to_pixel (const StudioPlot *plot, PangoContext *context, cons
                              double height, double x);
 /* The colour of STUDIO_PLOT_CURVE_RANK + i, from 0 to 1. */
 void studio_plot_get_colour (guint i, gboolean dark, double rgb[3]);
+/* The x that is drawn at a pixel, or at the nearest end of the axis; NaN: nothing is drawn. */
+double studio_plot_from_pixel (const StudioPlot *plot, PangoContext *context, const StudioPlotStyle *style,
+                               double width, double height, double pixel);
 /* Translates a title or label. Both are English in the plot, so that CSV columns have the same names in all languages.
  */
 const char *studio_plot_translate (const char *name);

@@ -424,7 +424,10 @@ can_evaluate (StudioEvaluation *self)
 {
   const StudioRunState state = studio_run_get_state (self->run);
 
-  return studio_run_get_proxy (self->run) != NULL && state != STUDIO_RUN_STARTING && state != STUDIO_RUN_IDLE;
+  /* An evaluation replaces those of later steps in the run's folder, so none is made of an earlier step that is shown;
+   * the page has the evaluations that were made on the way. */
+  return studio_run_get_proxy (self->run) != NULL && state != STUDIO_RUN_STARTING && state != STUDIO_RUN_IDLE
+         && studio_run_get_shown_step (self->run) < 0;
 }
 
 void

@@ -124,7 +124,7 @@ page_dump_state (const PageDump *self)
       "\tpause_ms=%.1f\tmap_step=%" G_GINT64_FORMAT
       "\tmap_low=%g\tmap_high=%g\tchanges=%u\tfaults=%u\tfocus=%s\tselected=%s"
       "\tcheckpoint=%" G_GINT64_FORMAT "\tfolder=%s\tpresenting=%d\tdevice=%s\trank_memory=%d"
-      "\tsentence=%s",
+      "\tshown=%" G_GINT64_FORMAT "\ttravel_ms=%.1f\tsentence=%s",
       studio_run_state_word (studio_run_get_state (run)), studio_run_get_step (run), studio_run_get_loss (run),
       studio_series_length (studio_run_get_train (run, -1)),
       studio_run_get_previous (run, -1) != NULL ? studio_series_length (studio_run_get_previous (run, -1)) : 0,
@@ -132,5 +132,6 @@ page_dump_state (const PageDump *self)
       map != NULL ? map->step : -1, low, high, studio_document_run_changes (self->document),
       loom_faults_count (studio_document_get_faults (self->document)), focus != NULL ? G_OBJECT_TYPE_NAME (focus) : "-",
       selected != NULL ? selected : "-", studio_run_get_checkpoint_step (run), folder != NULL ? folder : "-",
-      self->is_presenting, studio_run_get_memory (run)->device, studio_run_get_rank_memory (run) != NULL, sentence);
+      self->is_presenting, studio_run_get_memory (run)->device, studio_run_get_rank_memory (run) != NULL,
+      studio_run_get_shown_step (run), 1000 * studio_run_get_travel_seconds (run), sentence);
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "ui/charts/studio-chart.h"
 #include "ui/evaluate/studio-confusion.h"
 #include "ui/evaluate/studio-eval-chart.h"
 #include "ui/task/studio-task-view.h"
@@ -66,6 +67,8 @@ words_of (GtkWidget *widget)
     return studio_task_view_get_description (STUDIO_TASK_VIEW (widget));
   if (STUDIO_IS_CONFUSION (widget))
     return studio_confusion_get_description (STUDIO_CONFUSION (widget));
+  if (STUDIO_IS_CHART (widget))
+    return studio_chart_get_label (STUDIO_CHART (widget));
   if (STUDIO_IS_EVAL_CHART (widget))
     return studio_eval_chart_get_description (STUDIO_EVAL_CHART (widget));
   /* A menu or list that is open, whatever it contains. */

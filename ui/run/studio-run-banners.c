@@ -19,6 +19,7 @@ struct _StudioRunBanners
 
   GtkWidget *version_bar, *version_label, *version_show;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
+  GtkWidget *time_bar, *time_notice, *time_label, *now_button, *branch_button;
   GtkWidget *restart_button, *show_button, *slower_button, *batch_button, *continue_button;
   gboolean late; /* the end bar reports that no step arrives */
   guint hide;    /* a timeout until the second click of a double click has passed */
@@ -151,6 +152,36 @@ show_buttons (StudioRunBanners *self, StudioRunState state)
     gtk_widget_add_css_class (self->continue_button, "suggested-action");
 }
 
+/* The step that pins, maps and pictures are of, while it is not the newest. */
+static void
+show_time (StudioRunBanners *self)
+{
+  const gint64 shown = studio_run_get_shown_step (self->run);
+
+  if (shown >= 0)
+    {
+      g_autofree char *step = studio_format_count ((double)shown);
+      g_autofree char *newest = studio_format_count ((double)studio_run_get_progress (self->run)->step);
+      g_autofree char *text = g_strdup_printf (
+          _ ("Step %1$s of %2$s is shown: pins, maps and pictures are those of that step."), step, newest);
+
+      gtk_label_set_label (GTK_LABEL (self->time_label), text);
+    }
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->time_bar), shown >= 0);
+}
+
+static void
+now_cb (StudioRunBanners *self)
+{
+  studio_run_travel (self->run, -1);
+}
+
+static void
+branch_cb (StudioRunBanners *self)
+{
+  studio_run_branch (self->run);
+}
+
 static void
 state_cb (StudioRun *run, StudioRunBanners *self)
 {
@@ -181,6 +212,7 @@ state_cb (StudioRun *run, StudioRunBanners *self)
     show_forecast (self, studio_memory_forecast_get (self->forecast));
   else
     hide_soon (self);
+  show_time (self);
   studio_run_banners_update_version (self);
 }
 
@@ -231,6 +263,7 @@ studio_run_banners_set_narrow (StudioRunBanners *self, gboolean narrow)
   GtkOrientation orientation = narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL;
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->version_notice), orientation);
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->end_notice), orientation);
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->time_notice), orientation);
 }
 
 void
@@ -294,6 +327,11 @@ studio_run_banners_class_init (StudioRunBannersClass *klass)
   CHILD (version_notice);
   CHILD (version_label);
   CHILD (version_show);
+  CHILD (time_bar);
+  CHILD (time_notice);
+  CHILD (time_label);
+  CHILD (now_button);
+  CHILD (branch_button);
   CHILD (end_bar);
   CHILD (end_notice);
   CHILD (end_icon);
@@ -323,6 +361,8 @@ studio_run_banners_new (StudioDocument *document, StudioRun *run)
   self->run = g_object_ref (run);
   self->forecast = studio_memory_forecast_new (document, run);
   g_signal_connect_swapped (self->forecast, "changed", G_CALLBACK (forecast_cb), self);
+  g_signal_connect_swapped (self->now_button, "clicked", G_CALLBACK (now_cb), self);
+  g_signal_connect_swapped (self->branch_button, "clicked", G_CALLBACK (branch_cb), self);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
   g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
   g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (studio_run_banners_update_version), self);

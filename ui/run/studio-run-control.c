@@ -255,6 +255,11 @@ start_options (StudioRun *self, gboolean resume, int ranks)
     g_variant_builder_add (&b, "{sv}", "resume", g_variant_new_string (self->folder));
   if (resume && self->resume_step > 0)
     g_variant_builder_add (&b, "{sv}", "resume_step", g_variant_new_int64 (self->resume_step));
+  if (self->branch != NULL && !resume)
+    {
+      g_variant_builder_add (&b, "{sv}", "branch", g_variant_new_string (self->branch));
+      g_variant_builder_add (&b, "{sv}", "branch_step", g_variant_new_int64 (self->branch_step));
+    }
   if (o->paused || self->pause_wanted)
     g_variant_builder_add (&b, "{sv}", "paused", g_variant_new_boolean (TRUE));
   return g_variant_builder_end (&b);
@@ -284,6 +289,7 @@ loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
       return;
     }
   GVariant *options = start_options (start->run, start->resume, start->ranks);
+  g_clear_pointer (&start->run->branch, g_free);
   start->run->start_sent = TRUE;
   GCancellable *cancellable = start->cancellable;
   loom_bus_worker1_call_start (LOOM_BUS_WORKER1 (source), options, cancellable, started_cb, g_steal_pointer (&start));
@@ -383,6 +389,7 @@ studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_fold
   if (self->state == STUDIO_RUN_STOPPED)
     run_folder_forget_note (self->folder);
   g_clear_pointer (&self->folder, g_free);
+  g_clear_pointer (&self->branch, g_free);
   start_from_the_beginning (self);
 }
 
@@ -432,6 +439,24 @@ studio_run_go_back (StudioRun *self, gint64 step)
   /* What came after the checkpoint is computed again. */
   run_curves_forget_marks_after (&self->curves, (double)found);
   resume (self, found);
+}
+
+void
+studio_run_branch (StudioRun *self)
+{
+  const gint64 step = self->travel.shown;
+  g_autofree char *count = studio_format_count ((double)step);
+  g_autofree char *label = g_strdup_printf (_ ("branch at %s"), count);
+
+  if (self->graph_xml == NULL || self->folder == NULL || step < 0)
+    return;
+  g_free (self->branch);
+  self->branch = g_strdup (self->folder);
+  self->branch_step = step;
+  /* The graph and the settings are the parent's. */
+  self->options = (StudioRunOptions)STUDIO_RUN_OPTIONS_INIT;
+  start_from_the_beginning (self);
+  studio_run_add_mark (self, (double)step, label);
 }
 
 /* ---- commands -------------------------------------------------------------------------- */

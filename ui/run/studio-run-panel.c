@@ -82,7 +82,38 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
       const StudioRunMark *m = g_ptr_array_index (marks, i);
       studio_plot_add_mark (plot, m->step, m->label);
     }
+  if (studio_run_get_shown_step (self->run) >= 0)
+    {
+      const double shown = (double)studio_run_get_shown_step (self->run);
+      g_autofree char *count = studio_format_count (shown);
+      g_autofree char *label = g_strdup_printf (_ ("shown: step %s"), count);
+
+      studio_plot_add_mark (plot, shown, label);
+    }
   studio_chart_update (chart);
+}
+
+/* The point nearest to the pointer may be between two recorded steps. */
+static void
+picked_cb (StudioChart *chart, double x, StudioRunPanel *self)
+{
+  studio_run_travel (self->run, MAX (0, (gint64)floor (x + 0.5)));
+}
+
+static void
+released_cb (StudioChart *chart, StudioRunPanel *self)
+{
+  studio_run_travel (self->run, -1);
+}
+
+static gint64
+epoch_shown (StudioRun *run)
+{
+  const StudioRunProgress *progress = studio_run_get_progress (run);
+  const gint64 each = progress->epochs > 0 ? progress->total_steps / progress->epochs : 0;
+  const gint64 shown = studio_run_get_shown_step (run);
+
+  return shown >= 0 && each > 0 ? MAX (shown - 1, 0) / each + 1 : progress->epoch;
 }
 
 static void
@@ -97,7 +128,7 @@ show_figures (StudioRunPanel *self)
   studio_scalar_pin_set (self->step, begun ? step : NULL, of_total);
   /* The label is as wide from the first step as at the last, so that the charts next to it do not move. */
   studio_scalar_pin_set_width (self->step, of_total != NULL ? (int)g_utf8_strlen (total, -1) : 0);
-  g_autofree char *epoch = studio_format_count ((double)studio_run_get_progress (run)->epoch);
+  g_autofree char *epoch = studio_format_count ((double)epoch_shown (run));
   g_autofree char *epochs = studio_format_count ((double)studio_run_get_progress (run)->epochs);
   g_autofree char *of_epochs
       = studio_run_get_progress (run)->epochs > 0 ? g_strdup_printf (C_ ("total", "of %s"), epochs) : NULL;
@@ -412,8 +443,12 @@ lr_cb (GtkEntry *entry, StudioRunPanel *self)
     }
   g_free (self->rate_shown);
   self->rate_shown = g_strdup (text);
+  /* The rate is that of the newest step, to which the worker returns. */
   if (takes_rate (self->run))
-    studio_run_set_hyper (self->run, "lr", value);
+    {
+      studio_run_travel (self->run, -1);
+      studio_run_set_hyper (self->run, "lr", value);
+    }
   else
     studio_training_set (self->document, "lr", text);
 }
@@ -616,6 +651,10 @@ studio_run_panel_init (StudioRunPanel *self)
   self->overlays = studio_plot_new ("");
   self->loss_chart = studio_chart_new (N_ ("loss"));
   self->metric_chart = studio_chart_new (N_ ("accuracy"));
+  g_signal_connect (self->loss_chart, "picked", G_CALLBACK (picked_cb), self);
+  g_signal_connect (self->metric_chart, "picked", G_CALLBACK (picked_cb), self);
+  g_signal_connect (self->loss_chart, "released", G_CALLBACK (released_cb), self);
+  g_signal_connect (self->metric_chart, "released", G_CALLBACK (released_cb), self);
   studio_run_body_set_chart (STUDIO_RUN_BODY (self->body), 0, GTK_WIDGET (self->loss_chart));
   studio_run_body_set_chart (STUDIO_RUN_BODY (self->body), 1, GTK_WIDGET (self->metric_chart));
   self->memory = studio_memory_bar_new ();

@@ -41,7 +41,19 @@ struct _StudioRun
   gboolean step_wanted, pause_wanted;
   double pause_ms;
   gboolean start_sent; /* commands can be sent from here on */
+
+  struct
+  {
+    gint64 shown;  /* the step that is shown; -1: the newest */
+    gint64 wanted; /* the step to be shown next; -1: the newest */
+    gboolean in_flight, is_connected;
+    double seconds; /* the time that the last one took */
+  } travel;
+  char *branch; /* the folder of the run that the next start continues after branch_step; NULL: none */
+  gint64 branch_step;
 };
+
+#define STUDIO_RUN_TRAVEL_NONE (-2)
 
 void studio_run_set_state (StudioRun *self, StudioRunState state, const char *message);
 /* TRUE if a second Stop ends the run by force. */

@@ -139,6 +139,7 @@ run_finalize (GObject *object)
   g_free (self->name);
   g_free (self->device);
   g_free (self->problem_code);
+  g_free (self->branch);
   G_OBJECT_CLASS (studio_run_parent_class)->finalize (object);
 }
 
@@ -184,6 +185,8 @@ studio_run_init (StudioRun *self)
   self->ranks.data = self;
   self->checkpoint_step = -1;
   self->pause_ms = -1;
+  self->travel.shown = -1;
+  self->travel.wanted = STUDIO_RUN_TRAVEL_NONE;
   forget_numbers (self);
 }
 
@@ -205,6 +208,8 @@ studio_run_set_state (StudioRun *self, StudioRunState state, const char *message
     note_running (self, state == STUDIO_RUN_RUNNING);
   if (goes_over && !studio_run_is_live (self) && run_memory_close (&self->memory))
     g_signal_emit (self, signals[MEMORY_CHANGED], 0);
+  if (goes_over)
+    self->travel.shown = -1;
   if (!same)
     g_signal_emit (self, signals[STATE_CHANGED], 0);
 }
@@ -504,13 +509,27 @@ studio_run_get_progress (StudioRun *self)
 gint64
 studio_run_get_step (StudioRun *self)
 {
-  return self->progress.step;
+  return self->travel.shown >= 0 ? self->travel.shown : self->progress.step;
+}
+
+/* The recorded value that is nearest to the step that is shown; the newest if that is shown. */
+static double
+value_shown (StudioRun *self, int metric, double newest)
+{
+  const StudioSeries *train = run_curves_get (&self->curves, metric)->train;
+  double value;
+  gsize at;
+
+  if (self->travel.shown < 0 || !studio_series_nearest (train, (double)self->travel.shown, &at))
+    return newest;
+  studio_series_get (train, at, NULL, &value);
+  return value;
 }
 
 double
 studio_run_get_loss (StudioRun *self)
 {
-  return self->progress.loss;
+  return value_shown (self, -1, self->progress.loss);
 }
 
 double
@@ -534,7 +553,7 @@ studio_run_get_metric_name (StudioRun *self, guint i)
 double
 studio_run_get_metric (StudioRun *self, guint i)
 {
-  return g_array_index (self->curves.values, double, i);
+  return value_shown (self, (int)i, g_array_index (self->curves.values, double, i));
 }
 
 const RunCurves *
@@ -605,7 +624,7 @@ char *
 studio_run_dup_when (StudioRun *self, gint64 updates, gint64 *step)
 {
   const gboolean goes_on = self->state == STUDIO_RUN_RUNNING || self->state == STUDIO_RUN_STARTING;
-  const gboolean after = !goes_on && updates >= self->progress.step;
+  const gboolean after = !goes_on && updates >= studio_run_get_step (self);
   g_autofree char *count = NULL;
 
   *step = after ? updates : updates + 1;

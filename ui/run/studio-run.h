@@ -107,6 +107,14 @@ int studio_run_get_live_ranks (StudioRun *self); /* of the shown run */
 /* Changes a hyper-parameter between two steps and marks it on the curves when the worker accepts it. For a run that can
  * be resumed, sets the learning rate with which it resumes. */
 void studio_run_set_hyper (StudioRun *self, const char *name, double value);
+/* Shows the run as it was after an earlier step, once it is paused; a running one is paused first. -1: as it is. Emits
+ * "state-changed" and "numbers" when it is shown. Training on returns first. */
+void studio_run_travel (StudioRun *self, gint64 step);
+/* The step that is shown; -1: the newest. */
+gint64 studio_run_get_shown_step (StudioRun *self);
+double studio_run_get_travel_seconds (StudioRun *self); /* the time that the last one took */
+/* Begins a run with the state that is shown, in a folder of its own. This one stays as it is. */
+void studio_run_branch (StudioRun *self);
 /* Clears the model for another graph. A worker that still trains finishes its step and saves. */
 void studio_run_reset (StudioRun *self);
 /* Lets the worker finish, because the window closes. */
@@ -140,7 +148,7 @@ typedef struct
 } StudioRunProgress;
 
 const StudioRunProgress *studio_run_get_progress (StudioRun *self);
-gint64 studio_run_get_step (StudioRun *self);
+gint64 studio_run_get_step (StudioRun *self);    /* the newest, or the one that is shown */
 double studio_run_get_loss (StudioRun *self);    /* NaN before the first point */
 double studio_run_get_base_lr (StudioRun *self); /* before its schedule; NaN: unknown */
 /* A sentence if no step has arrived for much longer than usual, or if Pause or Stop still waits for a step. NULL

@@ -1,0 +1,72 @@
+"""The time machine: a drag along the loss curve shows an earlier step, also in a pin; Escape returns; a branch continues from there."""
+import json
+import os
+import sys
+
+from studio import Report, Studio
+
+NET = """<graph xmlns="urn:gradloom:graph" version="1">
+<node id="data" op="dataset" source="spirals" n="640"/>
+<node id="hidden" op="linear" out_features="16"/><node id="act" op="tanh"/>
+<node id="scores" op="linear" out_features="2"/><node id="loss" op="cross_entropy"/>
+<wire from="data.x" to="hidden"/><wire from="hidden" to="act"/><wire from="act" to="scores"/>
+<wire from="scores" to="loss.input"/><wire from="data.y" to="loss.target"/>
+<train loss="loss" optimizer="adam" lr="0.01" batch_size="64" epochs="30" seed="3" device="cpu"/>
+<view><pin tensor="hidden.weight" kind="heatmap" width="112" height="112"/></view>
+</graph>
+"""
+
+
+def along(rect, share):
+    x, y, width, height = rect
+    return x + width * share, y + height * 0.5
+
+
+def events_of(folder):
+    with open(os.path.join(folder, "events.jsonl")) as events:
+        return [json.loads(line) for line in events]
+
+
+def away(t, s):
+    g = s.wait("done", lambda g: g.state["run"] == "done" and g.number("map_step") == 300, 30)
+    t.ok(g.number("step") == 300, "the run has ended")
+    chart = g.find("loss chart")[0]
+    s.drag(along(chart, 0.8), along(chart, 0.4))
+    g = s.wait("an earlier step", lambda g: 30 < g.number("step") < 200 and g.number("map_step") == g.number("step"), 20)
+    t.ok(g.find("of 300 is shown", exact=False), "a caption says the step")
+    losses = {line["step"]: line["loss"] for line in events_of(g.state["folder"]) if line["event"] == "step"}
+    t.ok(abs(g.number("loss") - losses[g.number("step")]) < 1e-6, "the loss shown is that of the step")
+    return g
+
+
+def back(t, s):
+    s.key("Escape")
+    g = s.wait("now", lambda g: g.number("step") == 300 and g.number("map_step") == 300, 20)
+    t.ok(not g.find("is shown", exact=False), "Escape returns to now")
+
+
+def branch(t, s):
+    g = away(t, s)
+    step, parent = g.number("step"), g.state["folder"]
+    s.press("Continue from Here")
+    g = s.wait("a branch", lambda g: g.state["folder"] not in ("-", parent) and g.state["run"] == "done"
+               and g.number("step") == 300, 30)
+    made = [line for line in events_of(g.state["folder"]) if line["event"] == "branch"]
+    t.ok([(line["step"], line["parent"]) for line in made] == [(step, parent)], "the branch names its parent and its step")
+    with open(os.path.join(parent, "weights.safetensors"), "rb") as a, \
+            open(os.path.join(g.state["folder"], "weights.safetensors"), "rb") as b:
+        t.ok(a.read() == b.read(), "without a change it ends with the same bits")
+
+
+def body(t):
+    with Studio("timemachine") as s:
+        s.open("spirals.xml", NET)
+        s.wait("graph", lambda g: len(g.cards) == 5 and g.number("faults") == 0, 5)
+        s.key("ctrl+Return")
+        away(t, s)
+        back(t, s)
+        branch(t, s)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
