@@ -681,7 +681,9 @@ write_assign (const Op *op)
   g_autofree char *target = input_or_none (op, 0), *value = input_or_none (op, 1);
 
   loom_pytorch_need (op->s->w, "assign");
-  loom_pytorch_forward (op->s, &op->local, g_strdup_printf ("assign(self, %s, %s)", target, value));
+  loom_pytorch_forward (op->s, &op->local,
+                        g_strdup_printf ("%s = assign(self, %s, %s)", loom_pytorch_output (op->s, op->k, 0, 1, NULL),
+                                         target, value));
 }
 
 /* One node; copies of a repeated operator are a list that is run in order. */
@@ -804,6 +806,7 @@ loom_pytorch_write_op (PyScope *s, guint k)
   else
     {
       op.word = find_word (&op);
+      s->w->has_gradient |= strcmp (name, "gradient") == 0;
       if (op.word != NULL && op.word->why != NULL)
         loom_pytorch_refuse (s->w, s->instance, &op.local, "%s", op.word->why);
       else if (op.word != NULL)
@@ -813,8 +816,10 @@ loom_pytorch_write_op (PyScope *s, guint k)
           made = op.word->make != NULL ? fill (&op, op.word->make, "") : NULL;
           if (op.local.muted)
             {
+              g_autofree char *member = loom_pytorch_member ("self", op.local.id, FALSE);
+
               if (made != NULL)
-                loom_pytorch_init (s, &op.local, g_strdup_printf ("self.%s = %s", op.local.id, made));
+                loom_pytorch_init (s, &op.local, g_strdup_printf ("%s = %s", member, made));
               write_muted (&op);
             }
           else

@@ -70,7 +70,7 @@ typedef struct
   GPtrArray *scheduled;   /* names of nodes op="scheduled" */
   char *loss_key;         /* the key of the loss in what the graph returns */
   GPtrArray *metric_keys; /* of each metric's input and target, in turn */
-  gboolean has_frozen;
+  gboolean has_frozen, has_gradient; /* frozen weights; a node op="gradient" */
   GPtrArray *lines; /* PyLine: the file */
 } PyWriter;
 

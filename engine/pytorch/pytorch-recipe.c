@@ -75,17 +75,19 @@ static const struct
     "        step = newton_step(hessian, flat.detach(), group[\"damping\"])\n"
     "        with torch.no_grad():\n"
     "            for p, part in zip(params, step.split([p.numel() for p in params])):\n"
-    "                p.sub_(group[\"lr\"] * part.reshape(p.shape))\n"
+    "                p.sub_((group[\"lr\"] * part).reshape(p.shape).to(p.dtype))\n"
     "        return loss.detach()\n"
     "\n"
     "\n"
     "def newton_step(hessian, gradient, damping):\n"
     "    \"\"\"Adds more to the diagonal until the matrix is positive definite.\"\"\"\n"
+    "    hessian, gradient = hessian.double(), gradient.double()\n"
+    "    least = hessian.diag().abs().max().item() * 1e-6 or 1e-6\n"
     "    while True:\n"
     "        factor, failed = torch.linalg.cholesky_ex(hessian + damping * torch.eye(len(gradient)))\n"
     "        if not failed:\n"
     "            return torch.cholesky_solve(gradient[:, None], factor)[:, 0]\n"
-    "        damping = max(10 * damping, 1e-3)\n" },
+    "        damping = max(10 * damping, least)\n" },
 };
 
 const char *

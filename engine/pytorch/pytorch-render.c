@@ -258,6 +258,23 @@ need (PyScope *s, guint k, gboolean *needed)
     }
 }
 
+/* TRUE for a node that changes state, or a module that contains one. */
+static gboolean
+has_effect (const LoomNetInstance *instance, guint k)
+{
+  LoomNetLocal local = loom_net_instance_local (instance, k);
+
+  for (guint c = 0; local.kind == LOOM_LOCAL_MODULE && c < local.n_copies; c++)
+    {
+      const LoomNetInstance *inside = loom_net_instance_copy (instance, k, c);
+
+      for (guint i = 0; i < loom_net_instance_n_locals (inside); i++)
+        if (has_effect (inside, i))
+          return TRUE;
+    }
+  return local.kind == LOOM_LOCAL_OP && local.op->has_effect;
+}
+
 static void
 write_local (PyScope *s, guint k, const LoomNetLocal *local, gboolean needed)
 {
@@ -532,7 +549,7 @@ loom_pytorch_render (PyWriter *w, const LoomNetInstance *instance, gboolean is_r
   for (guint k = 0; k < n; k++)
     {
       LoomNetLocal local = loom_net_instance_local (instance, k);
-      if (local.kind == LOOM_LOCAL_OUTPUT || (local.op != NULL && local.op->has_effect))
+      if (local.kind == LOOM_LOCAL_OUTPUT || has_effect (instance, k))
         need (&s, k, needed);
     }
   loom_pytorch_add_line (forward, 0, 0, NULL);

@@ -264,8 +264,10 @@ write_evaluation (PyWriter *w, guint64 serial)
   add_text (w, 1, serial, values->str);
   add (w, 0, serial, "}");
   gap (w);
+  /* A graph with a gradient needs one in evaluation, too. */
+  if (!w->has_gradient)
+    add_text (w, 0, serial, "@torch.no_grad()");
   add_text (w, 0, serial,
-            "@torch.no_grad()\n"
             "def evaluate(model, samples, batch_size):\n"
             "    \"\"\"The mean loss and the metrics of a split.\"\"\"\n"
             "    model.eval()\n"
@@ -274,8 +276,8 @@ write_evaluation (PyWriter *w, guint64 serial)
             "        out, size = model(**batch), len(next(iter(batch.values()), [0]))\n"
             "        loss, n = loss + out[LOSS].item() * size, n + size\n"
             "        for name, (x, y, _) in METRICS.items():\n"
-            "            compared[name][0].append(out[x])\n"
-            "            compared[name][1].append(out[y])\n"
+            "            compared[name][0].append(out[x].detach())\n"
+            "            compared[name][1].append(out[y].detach())\n"
             "    model.train()\n"
             "    values = {\"loss\": loss / n}\n"
             "    for name, (xs, ys) in compared.items():\n"

@@ -132,10 +132,10 @@ static const PyWord words[] = {
     .helper = "running_sum" },
   { "cumsum", .call = "torch.cumsum(@input, $dim)" },
   { "einsum", .call = "torch.einsum($equation, @*)" },
-  { "concat", .call = "torch.cat((@*), dim=$dim)" },
-  { "stack", .call = "torch.stack((@*), dim=$dim)" },
+  { "concat", .call = "torch.cat([@*], dim=$dim)" },
+  { "stack", .call = "torch.stack([@*], dim=$dim)" },
   { "meshgrid", .call = "torch.meshgrid(@*, indexing=$indexing)" },
-  { "l2_penalty", .call = "$lambda * sum(w.square().sum() for w in (@*,))" },
+  { "l2_penalty", .call = "$lambda * sum(w.square().sum() for w in [@*])" },
   { "expand", .call = "@input.expand($shape)" },
   { "unsqueeze", .call = "unsqueeze(@input, $dim)", .helper = "unsqueeze" },
   { "squeeze", "?dim", .call = "torch.squeeze(@input, $dim)" },
@@ -340,6 +340,7 @@ static const struct
               "    \"\"\"Keeps a new value of a parameter or buffer until the end of the step.\"\"\"\n"
               "    if owner.training:\n"
               "        owner.__dict__.setdefault(\"assigned\", []).append((target, value.detach()))\n"
+    "    return value\n"
               "\n"
               "\n"
               "@torch.no_grad()\n"

@@ -1,4 +1,4 @@
-"""History, comparison and values by hand: entries are clicked, a graph is compared with what it was, a number is dragged,
+"""History, comparison, the graph in PyTorch, and values by hand: entries are clicked, a graph is compared with what it was, a number is dragged,
 and a formula is typed."""
 import os
 import shutil
@@ -74,6 +74,21 @@ def compare(t, s):
     t.ok(True, "Escape ends the comparison")
 
 
+def listing(t, s):
+    s.key("ctrl+shift+k")
+    s.wait("the graph in PyTorch", lambda g: g.find("class Model(nn.Module):"), 5)
+    t.ok(True, "the graph is shown as a file for PyTorch")
+    s.select("hidden")
+    g = s.wait("its line", lambda g: g.find("        self.hidden = nn.Linear(2, ", exact=False), 3)
+    t.ok(g.find("        self.scores = nn.Linear(", exact=False), "the lines of the selected card are in sight")
+    x, y, _, height = s.standing("the line", lambda g: (g.find("        self.scores = nn.Linear(", exact=False) or [None])[0])
+    s.click((x + 60, y + height / 2))  # a row is as long as the longest line
+    s.wait("selected", lambda g: g.state["selected"] == "scores", 3)
+    t.ok(True, "a click on a line selects its card")
+    s.key("ctrl+shift+k")
+    s.wait("closed", lambda g: not g.find("class Model(nn.Module):"), 3)
+
+
 def body(t):
     with tempfile.TemporaryDirectory(prefix="gradloom-history-") as folder:
         path = os.path.join(folder, "spirals.xml")
@@ -83,6 +98,7 @@ def body(t):
             values(t, s)
             history(t, s)
             compare(t, s)
+            listing(t, s)
 
 
 if __name__ == "__main__":

@@ -208,6 +208,9 @@ class Check:
         samples = {port: torch.from_numpy(v) for port, v in values.items() if port in module.PORTS.values()}
         module.batches = lambda data, *_, **__: iter([{name: data[port] for name, port in module.PORTS.items()}])
         theirs = module.train(model, samples, epochs=3, batch_size=size, report=lambda *_: None)
+        values = module.evaluate(model, samples, size)
+        if not all(np.isfinite(v).all() for v in values.values()):
+            raise ValueError(f"evaluation is {values}")
         if len(ours) != 3 or len(theirs) != 3:
             raise ValueError(f"{len(ours)} and {len(theirs)} losses")
         return max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(ours, theirs))

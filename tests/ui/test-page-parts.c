@@ -25,7 +25,9 @@
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-fault-list.h"
 #include "ui/page/studio-guard.h"
+#include "ui/listing/studio-pytorch-pane.h"
 #include "ui/page/studio-history-tab.h"
+#include "ui/page/studio-pytorch-tab.h"
 #include "ui/page/studio-layer-commands.h"
 #include "ui/page/studio-lesson-tab.h"
 #include "ui/page/studio-navigation.h"
@@ -484,6 +486,50 @@ test_tabs (void)
   frame_end (&frame);
 }
 
+/* The graph as a file for PyTorch: lines and cards are linked both ways, also into a module, and an edit writes it again. */
+static void
+test_pytorch (void)
+{
+  Frame frame;
+  guint line;
+  frame_begin (&frame, CHAIN);
+  StudioPytorchTab *tab = studio_pytorch_tab_new (frame.document, frame.canvas, frame.panes);
+  StudioPytorchPane *pane = studio_pytorch_pane_new (frame.document);
+  g_object_ref_sink (pane);
+  studio_pytorch_pane_focus (pane);
+  line = studio_pytorch_pane_find (pane, "self.fc = nn.Linear(8, 4)");
+  g_assert_cmpuint (line, <, studio_pytorch_pane_n_lines (pane));
+  g_assert_false (studio_pytorch_pane_is_marked (pane, line));
+  studio_document_select_only (frame.document, document_serial (frame.document, "fc"));
+  g_assert_true (studio_pytorch_pane_is_marked (pane, line));
+  g_assert_false (studio_pytorch_pane_is_marked (pane, studio_pytorch_pane_find (pane, "act_one = ")));
+  studio_pytorch_pane_activate (pane, studio_pytorch_pane_find (pane, "act_one = "));
+  g_assert_true (
+      studio_document_is_selected (frame.document, document_serial (frame.document, "act_one")));
+  g_assert_false (studio_pytorch_pane_is_marked (pane, line));
+  studio_document_set_attribute (frame.document, document_serial (frame.document, "fc"), "out_features", "5");
+  studio_pytorch_pane_focus (pane);
+  g_assert_cmpuint (studio_pytorch_pane_find (pane, "self.fc = nn.Linear(8, 5)"), ==, line);
+  /* A line of a module shows its first instance. */
+  g_assert_true (graph_file_open_example (frame.document, "models/char-gpt", NULL));
+  studio_pytorch_pane_focus (pane);
+  studio_pytorch_pane_activate (pane, studio_pytorch_pane_find (pane, "= nn.GELU("));
+  g_assert_cmpuint (studio_document_n_selected (frame.document), ==, 1);
+  g_assert_cmpuint (studio_document_scope_depth (frame.document), ==, 1);
+  /* A graph with a fault has no file. */
+  g_assert_true (studio_document_open_text (frame.document, net, -1, NULL, NULL));
+  studio_pytorch_pane_focus (pane);
+  g_assert_cmpuint (studio_pytorch_pane_n_lines (pane), ==, 0);
+  g_object_unref (pane);
+
+  studio_pytorch_tab_toggle (tab);
+  g_assert_true (studio_panes_is_page_visible (frame.panes, "pytorch"));
+  studio_pytorch_tab_toggle (tab);
+  g_assert_false (studio_panes_is_page_visible (frame.panes, "pytorch"));
+  release (tab);
+  frame_end (&frame);
+}
+
 static void
 test_start_cover (void)
 {
@@ -783,6 +829,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/page/panel-split", test_panel_split);
   g_test_add_func ("/page/pane-actions", test_pane_actions);
   g_test_add_func ("/page/tabs", test_tabs);
+  g_test_add_func ("/page/pytorch", test_pytorch);
   g_test_add_func ("/page/start-cover", test_start_cover);
   g_test_add_func ("/page/rate-card", test_rate_card);
   g_test_add_func ("/page/presentation", test_presentation);

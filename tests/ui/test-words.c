@@ -144,7 +144,7 @@ is_text_of_others (GtkWidget *widget)
                                        "GtkFlowBoxChild",
                                        "GtkTooltipWindow",
                                        "AdwTab" };
-  static const char *const classes[] = { "markdown", "studio-formula", "titlebutton" };
+  static const char *const classes[] = { "markdown", "studio-formula", "titlebutton", "listed-code" };
 
   for (guint i = 0; i < G_N_ELEMENTS (types); i++)
     if (g_str_equal (G_OBJECT_TYPE_NAME (widget), types[i]))

@@ -14,6 +14,7 @@
 #include "ui/page/studio-lesson-tab.h"
 #include "ui/page/studio-navigation.h"
 #include "ui/page/studio-presentation.h"
+#include "ui/page/studio-pytorch-tab.h"
 #include "ui/page/studio-run-windows.h"
 #include "ui/page/studio-runs-tab.h"
 #include "ui/page/studio-runner.h"
@@ -155,6 +156,14 @@ static const StudioCommandRow commands[] = {
     N_ ("R_uns"),
     { "<Control><Shift>u" },
     "runs list compare overlay sweep queue notes star table pareto" },
+  { "pytorch",
+    NULL,
+    PAGE_PYTORCH,
+    G_CALLBACK (studio_pytorch_tab_toggle),
+    N_ ("View"),
+    N_ ("The Graph in Py_Torch"),
+    { "<Control><Shift>k" },
+    "python code torch listing export module" },
   { "compare",
     NULL,
     PAGE_COMPARING,

@@ -22,6 +22,7 @@ typedef enum
   PAGE_STATUS,       /* StudioStatusLine */
   PAGE_HEALTH,       /* StudioHealthLine */
   PAGE_HISTORY,      /* StudioHistoryTab */
+  PAGE_PYTORCH,      /* StudioPytorchTab */
   PAGE_COMPARING,    /* StudioComparing */
   PAGE_TASK,         /* StudioTaskTab */
   PAGE_EVALUATE,     /* StudioEvaluateTab */

@@ -18,6 +18,7 @@
 #include "ui/page/studio-page.h"
 #include "ui/page/studio-panel-split.h"
 #include "ui/page/studio-presentation.h"
+#include "ui/page/studio-pytorch-tab.h"
 #include "ui/page/studio-run-windows.h"
 #include "ui/page/studio-runner.h"
 #include "ui/page/studio-runs-tab.h"
@@ -92,6 +93,7 @@ struct _StudioPage
   StudioSlidesTab *slides_tab;
   StudioHistoryTab *history_tab;
   StudioRunsTab *runs_tab;
+  StudioPytorchTab *pytorch_tab;
   StudioComparing *comparing;
   StudioExporter exporter;
   StudioLayerCommands layer_commands;

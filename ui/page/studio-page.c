@@ -349,6 +349,7 @@ make_tabs (StudioPage *self)
   self->runs_tab = studio_runs_tab_new (&(StudioRunsTabParts){ self->document, self->run, self->canvas, self->panes,
                                                                self->runner, self->run_panel, self->panel_split,
                                                                self->comparing, self->toasts });
+  self->pytorch_tab = studio_pytorch_tab_new (self->document, self->canvas, self->panes);
 }
 
 static void
@@ -376,6 +377,7 @@ make_commands (StudioPage *self)
     [PAGE_STATUS] = self->status_line,
     [PAGE_HEALTH] = self->health_line,
     [PAGE_HISTORY] = self->history_tab,
+    [PAGE_PYTORCH] = self->pytorch_tab,
     [PAGE_COMPARING] = self->comparing,
     [PAGE_TASK] = self->task_tab,
     [PAGE_EVALUATE] = self->evaluate_tab,
@@ -506,6 +508,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->actions);
   g_clear_object (&self->history_tab);
   g_clear_object (&self->runs_tab);
+  g_clear_object (&self->pytorch_tab);
   g_clear_object (&self->task_tab);
   g_clear_object (&self->evaluate_tab);
   g_clear_object (&self->slides_tab);
