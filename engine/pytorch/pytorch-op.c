@@ -348,6 +348,18 @@ find_word (const Op *op)
 
 /* ---- operators without a row ---------------------------------------------------- */
 
+/* PyTorch's losses of numbers take no integers, as targets of classes are. */
+static gboolean
+needs_float (const Op *op, guint input)
+{
+  LoomOutputKind kind = op->node->op->prediction_kind;
+  const LoomType *type = loom_infer_input (op->infer, input);
+
+  return op->node->input_spec[input].flags & LOOM_PORT_TARGET && type != NULL && !loom_dtype_is_float (type->dtype)
+         && (kind == LOOM_OUTPUT_VALUES || kind == LOOM_OUTPUT_BINARY_LOGITS
+             || kind == LOOM_OUTPUT_BINARY_PROBABILITIES);
+}
+
 /* "(a, b, dim=1)" of a function: inputs by position as long as none is missing, a parameter in place of an input that
  * it stands for, then all others by keyword. keep: parameters at their default are written, too, but for flags. */
 static char *
@@ -355,7 +367,7 @@ arguments (const Op *op, gboolean keep)
 {
   const LoomPortSpec *specs = op->node->input_spec;
   GString *s = g_string_new ("(");
-  gboolean missing = FALSE;
+  gboolean missing = FALSE, is_loss = op->node->op->category == LOOM_CATEGORY_LOSS;
 
   if (specs != NULL && specs[0].name != NULL && specs[0].flags & LOOM_PORT_VARIADIC)
     {
@@ -372,6 +384,13 @@ arguments (const Op *op, gboolean keep)
                   ? param_mark (op, p, "", FALSE)
                   : NULL;
 
+        if (piece != NULL && is_loss && needs_float (op, i))
+          {
+            g_autofree char *target = piece;
+            piece = g_strdup_printf ("%s.float()", target);
+          }
+        /* The order of class weights and others differs from loss to loss. */
+        missing |= is_loss && specs[i].flags & LOOM_PORT_OPTIONAL;
         if (piece != NULL && missing)
           g_string_append_printf (s, "\4%s=%s", specs[i].name, piece);
         else if (piece != NULL)
@@ -681,9 +700,9 @@ write_assign (const Op *op)
   g_autofree char *target = input_or_none (op, 0), *value = input_or_none (op, 1);
 
   loom_pytorch_need (op->s->w, "assign");
-  loom_pytorch_forward (op->s, &op->local,
-                        g_strdup_printf ("%s = assign(self, %s, %s)", loom_pytorch_output (op->s, op->k, 0, 1, NULL),
-                                         target, value));
+  loom_pytorch_forward (
+      op->s, &op->local,
+      g_strdup_printf ("%s = assign(self, %s, %s)", loom_pytorch_output (op->s, op->k, 0, 1, NULL), target, value));
 }
 
 /* One node; copies of a repeated operator are a list that is run in order. */

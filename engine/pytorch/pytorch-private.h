@@ -71,7 +71,7 @@ typedef struct
   char *loss_key;         /* the key of the loss in what the graph returns */
   GPtrArray *metric_keys; /* of each metric's input and target, in turn */
   gboolean has_frozen, has_gradient; /* frozen weights; a node op="gradient" */
-  GPtrArray *lines; /* PyLine: the file */
+  GPtrArray *lines;                  /* PyLine: the file */
 } PyWriter;
 
 void loom_pytorch_need (PyWriter *w, const char *helper);

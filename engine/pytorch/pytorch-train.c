@@ -377,6 +377,7 @@ write_loop (PyWriter *w, guint64 serial)
   add (w, 1, serial, "\"\"\"Trains the model; returns the loss of every step.\"\"\"");
   add (w, 1, serial, "torch.manual_seed(%" G_GUINT64_FORMAT ")", spec->seed);
   add (w, 1, serial, "generator = torch.Generator(device=\"cpu\").manual_seed(%" G_GUINT64_FORMAT ")", spec->seed);
+  add (w, 1, serial, "parallel, rank, ranks = distribute(model)");
   add (w, 1, serial, "optimizer = make_optimizer(model)");
   if (plateau)
     add (w, 1, serial, "plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)");
@@ -388,7 +389,6 @@ write_loop (PyWriter *w, guint64 serial)
       add (w, 1, serial, "average = torch.optim.swa_utils.AveragedModel(");
       add (w, 2, serial, "model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(%s))", decay);
     }
-  add (w, 1, serial, "parallel, rank, ranks = distribute(model)");
   add (w, 1, serial, "n = len(next(iter(samples.values()))) if PORTS else 1");
   add (w, 1, serial, "size = batch_size * %" G_GINT64_FORMAT, spec->accumulate);
   add (w, 1, serial,

@@ -43,6 +43,11 @@
   {                                                                                                                    \
     name, .call = "torch." name "($shape$*)"                                                                           \
   }
+#define REDUCED_SCATTER(how)                                                                                           \
+  {                                                                                                                    \
+    "scatter", "reduce=" how, .call = "reduced_scatter(@input, $dim, @index, @src, $value, $reduce)",                  \
+                              .helper = "reduced_scatter"                                                              \
+  }
 #define RECURRENT(name, type)                                                                                          \
   { name, "stateful=true", .make = "nn." type "($<input:-1:input_size>, $hidden_size$*)",                              \
     .call = "keep_state(self, &, @input, @h_0)", .helper = "keep_state" },                                             \
@@ -152,6 +157,10 @@ static const PyWord words[] = {
   { "numel", .call = "torch.tensor(@input.numel())" },
   { "masked_fill", .call = "@input.masked_fill(@mask, $value)" },
   { "where", .call = "torch.where(@condition, @|input, @|other)" },
+  REDUCED_SCATTER ("add"),
+  REDUCED_SCATTER ("multiply"),
+  REDUCED_SCATTER ("amax"),
+  REDUCED_SCATTER ("amin"),
   { "scatter", "@src", .call = "torch.scatter(@input, $dim, @index, @src)" },
   { "scatter", .call = "torch.scatter(@input, $dim, @index, $value)" },
   { "scatter_add", .call = "torch.scatter_add(@input, $dim, @index, @src)" },
@@ -159,9 +168,11 @@ static const PyWord words[] = {
   { "index_select", .call = "torch.index_select(@input, $dim, @index)" },
   { "index_add", .call = "torch.index_add(@input, $dim, @index, @source, alpha=$alpha)" },
   { "searchsorted", .call = "torch.searchsorted(@sorted_sequence, @input, right=$right)" },
-  { "unique", .why = "its results have another order in PyTorch" },
-  { "gather_nd", .why = "PyTorch has no such function" },
-  { "scatter_nd", .why = "PyTorch has no such function" },
+  { "unique", .call = "torch.unique(@input, return_inverse=$return_inverse, return_counts=$return_counts)" },
+  { "gather_nd", .call = "gather_nd(@input, @indices, $batch_dims)", .helper = "gather_nd" },
+  { "scatter_nd", "reduction=none", .call = "scatter_nd(@input, @indices, @updates, False)", .helper = "scatter_nd" },
+  { "scatter_nd", "reduction=add", .call = "scatter_nd(@input, @indices, @updates, True)", .helper = "scatter_nd" },
+  { "scatter_nd", .why = "PyTorch has no such function for this reduction" },
   { "cosine_similarity", .call = "F.cosine_similarity(@x1, @x2, dim=$dim, eps=$eps)" },
   { "pairwise_distance", .call = "F.pairwise_distance(@x1, @x2, p=$p, eps=$eps, keepdim=$keepdim)" },
   { "local_response_norm", .make = "nn.LocalResponseNorm($size$*)" },
@@ -336,11 +347,21 @@ static const struct
               "    for d, start, end, step in zip(dims, each(starts), each(ends), each(steps)):\n"
               "        index[d] = slice(start, end, step)\n"
               "    return x[tuple(index)]\n" },
+  { "gather_nd", "def gather_nd(x, indices, batch_dims):\n"
+                 "    if batch_dims > 0:\n"
+                 "        return torch.stack([gather_nd(a, i, batch_dims - 1) for a, i in zip(x, indices)])\n"
+                 "    return x[tuple(indices.movedim(-1, 0))]\n" },
+  { "scatter_nd", "def scatter_nd(x, indices, updates, accumulate):\n"
+                  "    return x.index_put(tuple(indices.movedim(-1, 0)), updates, accumulate=accumulate)\n" },
+  { "reduced_scatter",
+    "def reduced_scatter(x, dim, index, src, value, reduce):\n"
+    "    src = torch.full(index.shape, value, dtype=x.dtype) if src is None else src\n"
+    "    return x.scatter_reduce(dim, index, src, {\"add\": \"sum\", \"multiply\": \"prod\"}.get(reduce, reduce))\n" },
   { "assign", "def assign(owner, target, value):\n"
               "    \"\"\"Keeps a new value of a parameter or buffer until the end of the step.\"\"\"\n"
               "    if owner.training:\n"
               "        owner.__dict__.setdefault(\"assigned\", []).append((target, value.detach()))\n"
-    "    return value\n"
+              "    return value\n"
               "\n"
               "\n"
               "@torch.no_grad()\n"

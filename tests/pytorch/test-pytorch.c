@@ -92,14 +92,15 @@ test_refuses (void)
   g_autoptr (LoomGraph) graph
       = graph_from_text ("<graph xmlns='urn:gradloom:graph' version='1' name='g'>"
                          "<node id='x' op='input' shape='4,3'/><node id='i' op='input' shape='2,1' dtype='i64'/>"
-                         "<node id='pick' op='gather_nd'/><wire from='x' to='pick.input'/>"
-                         "<wire from='i' to='pick.indices'/></graph>",
+                         "<node id='u' op='input' shape='2,3'/><node id='pick' op='scatter_nd' reduction='max'/>"
+                         "<wire from='x' to='pick.input'/><wire from='i' to='pick.indices'/>"
+                         "<wire from='u' to='pick.updates'/></graph>",
                          NULL);
 
   g_assert_null (loom_pytorch_new (graph, "samples", faults));
   g_assert_cmpuint (loom_faults_length (faults), ==, 1);
   g_assert_cmpstr (loom_faults_get (faults, 0)->message, ==,
-                   "“pick” cannot be written for PyTorch: PyTorch has no such function.");
+                   "“pick” cannot be written for PyTorch: PyTorch has no such function for this reduction.");
   g_assert_cmpstr (loom_faults_get (faults, 0)->node, ==, "pick");
 }
 
