@@ -12,7 +12,7 @@
 typedef struct
 {
   LoomLecture *lecture;
-  char *folder; /* without symbolic links */
+  const char *folder; /* without symbolic links; NULL: files are not looked for */
   gboolean has_begun;
 } Reader;
 
@@ -72,7 +72,7 @@ add_stop (Reader *self, const char *graph, const char *title, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "A lecture has at most %d stops.", LOOM_LECTURE_MOST);
       return;
     }
-  path = inside (self->folder, graph);
+  path = self->folder != NULL ? inside (self->folder, graph) : g_strdup (graph);
   if (path == NULL)
     {
       g_set_error (
@@ -157,25 +157,16 @@ report (GMarkupParseContext *context, const char *path, GError *cause, GError **
   g_error_free (cause);
 }
 
-LoomLecture *
-loom_lecture_read (const char *path, GError **error)
+static LoomLecture *
+parse (const char *text, gsize length, const char *path, const char *folder, GError **error)
 {
   const GMarkupParser parser = { .start_element = start_cb, .text = text_cb };
   g_autoptr (LoomLecture) lecture = g_new0 (LoomLecture, 1);
   g_autoptr (GMarkupParseContext) context = NULL;
-  g_autofree char *text = NULL, *parent = g_path_get_dirname (path), *real = realpath (parent, NULL);
-  Reader reader = { .lecture = lecture, .folder = real };
+  Reader reader = { .lecture = lecture, .folder = folder };
   GError *local = NULL;
-  gsize length;
 
   lecture->stops = g_ptr_array_new_with_free_func (stop_free);
-  if (real == NULL || !g_file_get_contents (path, &text, &length, &local))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s: %s", path,
-                   local != NULL ? local->message : "its folder does not exist");
-      g_clear_error (&local);
-      return NULL;
-    }
   if (length > MOST_BYTES)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s: a lecture has at most %d bytes.", path, MOST_BYTES);
@@ -194,4 +185,27 @@ loom_lecture_read (const char *path, GError **error)
       return NULL;
     }
   return g_steal_pointer (&lecture);
+}
+
+LoomLecture *
+loom_lecture_read_data (const char *text, gsize length, const char *name, GError **error)
+{
+  return parse (text, length, name, NULL, error);
+}
+
+LoomLecture *
+loom_lecture_read (const char *path, GError **error)
+{
+  g_autofree char *text = NULL, *parent = g_path_get_dirname (path), *real = realpath (parent, NULL);
+  GError *local = NULL;
+  gsize length;
+
+  if (real == NULL || !g_file_get_contents (path, &text, &length, &local))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s: %s", path,
+                   local != NULL ? local->message : "its folder does not exist");
+      g_clear_error (&local);
+      return NULL;
+    }
+  return parse (text, length, path, real, error);
 }

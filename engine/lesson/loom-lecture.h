@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   char *title; /* NULL: the graph's */
-  char *path;  /* absolute, of an existing file */
+  char *path;  /* absolute, of an existing file; of a text, as it is written */
 } LoomLectureStop;
 
 typedef struct
@@ -26,6 +26,8 @@ typedef struct
 /* Errors: IO; SCHEMA with the line, for other elements or attributes, and for a stop that is outside the folder or does
  * not exist. */
 LoomLecture *loom_lecture_read (const char *path, GError **error);
+/* A lecture that is built into a program, with its graphs, which are not looked for. name: for errors, SCHEMA. */
+LoomLecture *loom_lecture_read_data (const char *text, gsize length, const char *name, GError **error);
 void loom_lecture_free (LoomLecture *lecture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomLecture, loom_lecture_free)
 

@@ -27,6 +27,11 @@ def body(t):
         t.ok(g.state["presenting"] == "1", "Page Up before the first view leads back")
         s.key("Escape")
         s.wait("window", lambda g: g.state["presenting"] == "0", 2)
+    with Studio("built-in") as s:
+        s.wait("the start page names it", lambda g: g.has("Model parallel, data parallel, both"), 4)
+        s.command("lecture on parallel")
+        g = s.wait("eight tabs", lambda g: g.number("tabs") == 8 and g.number("tab") == 1, 4)
+        t.ok(g.has("Stop 1 of 8: Model parallel: two halves on two devices"), "a built-in lecture opens its stops")
 
 
 if __name__ == "__main__":

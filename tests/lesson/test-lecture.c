@@ -1,5 +1,7 @@
 /* Lectures: lists of stops, which are files in the list's folder only. */
 #include "engine/lesson/loom-lecture.h"
+
+#include "engine/core/loom-error.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 
@@ -36,6 +38,24 @@ test_stops (void)
   second = lecture->stops->pdata[1];
   g_assert_cmpstr (second->title, ==, "B");
   g_assert_true (g_str_has_suffix (second->path, "/in/b.xml"));
+}
+
+/* A text's graphs are not looked for. */
+static void
+test_text (void)
+{
+  const char *text = LECTURE ("<stop graph=\"lessons/none.xml\"/>\n");
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomLecture) lecture = loom_lecture_read_data (text, strlen (text), "t", &error);
+  g_autoptr (LoomLecture) none = NULL;
+  const LoomLectureStop *stop;
+
+  g_assert_no_error (error);
+  stop = lecture->stops->pdata[0];
+  g_assert_cmpstr (stop->path, ==, "lessons/none.xml");
+  none = loom_lecture_read_data ("<graph/>", 8, "t", &error);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA);
+  g_assert_null (none);
 }
 
 /* Each is refused by one sentence with the line. */
@@ -90,6 +110,7 @@ TEST_FILE (argc, argv)
   link = g_build_filename (folder, "link.xml", NULL);
   g_assert_cmpint (symlink (c, link), ==, 0);
   g_test_add_func ("/lecture/stops", test_stops);
+  g_test_add_func ("/lecture/text", test_text);
   g_test_add_func ("/lecture/refused", test_refused);
   status = g_test_run ();
   remove_tree (around);

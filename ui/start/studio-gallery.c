@@ -328,6 +328,38 @@ append_examples (StudioGallery *self, const char *title, const GPtrArray *exampl
     }
 }
 
+/* A lecture has the picture of its first graph. */
+static void
+append_lectures (StudioGallery *self)
+{
+  g_auto (GStrv) names = g_resources_enumerate_children (EXAMPLES, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+  GtkWidget *flow = NULL;
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      g_autofree char *path = g_strconcat (EXAMPLES, names[i], NULL);
+      g_autoptr (GBytes) bytes = g_str_has_suffix (names[i], LOOM_LECTURE_SUFFIX)
+                                     ? g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL)
+                                     : NULL;
+      g_autoptr (LoomLecture) lecture = bytes != NULL ? loom_lecture_read_data (g_bytes_get_data (bytes, NULL),
+                                                                                g_bytes_get_size (bytes), path, NULL)
+                                                      : NULL;
+
+      if (lecture == NULL)
+        continue;
+      const LoomLectureStop *first = lecture->stops->pdata[0];
+      g_autofree char *graph = g_strconcat (EXAMPLES, first->path, NULL);
+      g_autofree char *bare = g_strndup (names[i], strlen (names[i]) - strlen (LOOM_LECTURE_SUFFIX));
+      g_autofree char *tip = g_strdup_printf (
+          ngettext ("%u stop: a graph", "%u stops, each a graph in a tab", lecture->stops->len), lecture->stops->len);
+      Entry *entry = g_new0 (Entry, 1);
+      entry->text = g_resources_lookup_data (graph, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+      if (flow == NULL)
+        flow = append_section (self, _ ("Lectures"));
+      append_card (self, flow, lecture->title, tip, "win.lecture", bare, entry);
+    }
+}
+
 static void
 append_recent (StudioGallery *self)
 {
@@ -367,7 +399,11 @@ fill (StudioGallery *self)
   g_ptr_array_sort (examples, by_order);
   append_recent (self);
   for (Group group = 0; group < N_GROUPS; group++)
-    append_examples (self, _ (titles[group]), examples, group);
+    {
+      if (group == GROUP_MODELS)
+        append_lectures (self);
+      append_examples (self, _ (titles[group]), examples, group);
+    }
 }
 
 /* ---- class ------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "ui/window/studio-lecture.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
 #include "ui/page/open-documents.h"
 
@@ -33,12 +34,25 @@ mark (StudioPage *page, const char *lecture, const LoomLectureStop *of, guint i,
   g_object_set_data_full (G_OBJECT (page), STOP, stop, stop_free);
 }
 
+static gboolean
+open_in (StudioPage *page, const char *path, gboolean is_example, GError **error)
+{
+  if (is_example)
+    {
+      g_autofree char *bare = g_strndup (path, strlen (path) - (g_str_has_suffix (path, ".xml") ? strlen (".xml") : 0));
+
+      return studio_page_open_example (page, bare, error);
+    }
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  return studio_page_open_file (page, file, error);
+}
+
 /* The page with this file if these tabs have it, else a new one. NULL with an error. */
 static StudioPage *
-page_of (StudioTabs *tabs, const char *path, GError **error)
+page_of (StudioTabs *tabs, const char *path, gboolean is_example, GError **error)
 {
   g_autoptr (GFile) file = g_file_new_for_path (path);
-  GtkWidget *widget = open_documents_find_page (file);
+  GtkWidget *widget = is_example ? NULL : open_documents_find_page (file);
   StudioPage *current = studio_tabs_get_page (tabs);
   g_autoptr (StudioPage) page = NULL;
 
@@ -49,7 +63,7 @@ page_of (StudioTabs *tabs, const char *path, GError **error)
     }
   const gboolean here = current != NULL && studio_page_is_untouched (current);
   page = here ? g_object_ref (current) : g_object_ref_sink (studio_page_new ());
-  if (!studio_page_open_file (page, file, error))
+  if (!open_in (page, path, is_example, error))
     return NULL;
   if (!here)
     studio_tabs_insert_page (tabs, page);
@@ -68,21 +82,15 @@ show_stop (StudioTabs *tabs, StudioPage *page, const Stop *stop)
   studio_page_toast (page, sentence);
 }
 
-gboolean
-studio_lecture_open (StudioTabs *tabs, GFile *file, GError **error)
+static gboolean
+open_stops (StudioTabs *tabs, const LoomLecture *lecture, const char *path, gboolean is_example, GError **error)
 {
-  g_autofree char *path = g_file_get_path (file);
-  g_autoptr (LoomLecture) lecture = path != NULL ? loom_lecture_read (path, error) : NULL;
   StudioPage *first = NULL;
 
-  if (path == NULL)
-    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, _ ("The lecture is not a file of this machine."));
-  if (lecture == NULL)
-    return FALSE;
   for (guint i = 0; i < lecture->stops->len; i++)
     {
       const LoomLectureStop *stop = lecture->stops->pdata[i];
-      StudioPage *page = page_of (tabs, stop->path, error);
+      StudioPage *page = page_of (tabs, stop->path, is_example, error);
 
       if (page == NULL)
         return FALSE;
@@ -91,6 +99,29 @@ studio_lecture_open (StudioTabs *tabs, GFile *file, GError **error)
     }
   show_stop (tabs, first, g_object_get_data (G_OBJECT (first), STOP));
   return TRUE;
+}
+
+gboolean
+studio_lecture_open (StudioTabs *tabs, GFile *file, GError **error)
+{
+  g_autofree char *path = g_file_get_path (file);
+  g_autoptr (LoomLecture) lecture = path != NULL ? loom_lecture_read (path, error) : NULL;
+
+  if (path == NULL)
+    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, _ ("The lecture is not a file of this machine."));
+  return lecture != NULL && open_stops (tabs, lecture, path, FALSE, error);
+}
+
+gboolean
+studio_lecture_open_example (StudioTabs *tabs, const char *name, GError **error)
+{
+  g_autofree char *path = g_strdup_printf ("/org/gradloom/Studio/examples/%s.lecture", name);
+  g_autoptr (GBytes) bytes = g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+  g_autoptr (LoomLecture) lecture
+      = bytes != NULL ? loom_lecture_read_data (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), path, error)
+                      : NULL;
+
+  return lecture != NULL && open_stops (tabs, lecture, path, TRUE, error);
 }
 
 static void

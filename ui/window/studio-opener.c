@@ -82,6 +82,14 @@ studio_opener_open_example (StudioOpener *self, const char *name)
 }
 
 void
+studio_opener_open_lecture (StudioOpener *self, const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  if (!studio_lecture_open_example (self->tabs, name, &error))
+    studio_tabs_say (self->tabs, error->message);
+}
+
+void
 studio_opener_open_example_of (StudioOpener *self, const char *name)
 {
   const LoomOp *op = loom_op (name);

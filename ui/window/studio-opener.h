@@ -24,6 +24,8 @@ void studio_opener_cancel (StudioOpener *self);
 void studio_opener_open_file (StudioOpener *self, GFile *file);
 void studio_opener_open_uri (StudioOpener *self, const char *uri);
 void studio_opener_open_example (StudioOpener *self, const char *name);
+/* Opens a lecture that is built in: "attention". */
+void studio_opener_open_lecture (StudioOpener *self, const char *name);
 /* Opens the example of an operator as a new graph. */
 void studio_opener_open_example_of (StudioOpener *self, const char *op);
 /* Opens a file by kind: a graph, an ONNX model, a trace, weights, or a table, which opens the window “New from Data”.

@@ -264,6 +264,7 @@ static const StudioCommandRow commands[] = {
     "load file" },
   { "open-recent", "s", WINDOW_OPENER, G_CALLBACK (studio_opener_open_uri), NULL, NULL, { NULL }, NULL },
   { "example", "s", WINDOW_OPENER, G_CALLBACK (studio_opener_open_example), NULL, NULL, { NULL }, NULL },
+  { "lecture", "s", WINDOW_OPENER, G_CALLBACK (studio_opener_open_lecture), NULL, NULL, { NULL }, NULL },
   { "open-example-of", "s", WINDOW_OPENER, G_CALLBACK (studio_opener_open_example_of), NULL, NULL, { NULL }, NULL },
   { "documentation-of", "s", WINDOW_ITSELF, G_CALLBACK (documentation_of), NULL, NULL, { NULL }, NULL },
   { "recover",
@@ -400,6 +401,9 @@ get_command (guint i)
 static const StudioCommand examples[] = {
   { "win.example::models/fashion-lenet", N_ ("File"), N_ ("Open the Example LeNet"), "fashion mnist images", { NULL } },
   { "win.example::lessons/spirals", N_ ("File"), N_ ("Open the Example Two spirals"), "lesson", { NULL } },
+  { "win.lecture::attention", N_ ("File"), N_ ("Open the Lecture on Attention"), "present slides", { NULL } },
+  { "win.lecture::dynamic-nets", N_ ("File"), N_ ("Open the Lecture on Dynamic Networks"), "present slides", { NULL } },
+  { "win.lecture::parallel", N_ ("File"), N_ ("Open the Lecture on Parallel Training"), "present slides", { NULL } },
 };
 
 static StudioCommand
