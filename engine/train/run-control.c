@@ -9,7 +9,7 @@ run_control_set_value (RunControl *self, const char *name, double value, GError 
   const double before = g_str_equal (name, "lr") ? self->progress->base_lr : NAN;
   LoomJson *json;
 
-  if (self->take_breakpoint (name, value, self->owner))
+  if (self->take_breakpoint != NULL && self->take_breakpoint (name, value, self->owner))
     return TRUE;
   if (!learning_rates_change (self->rates, self->progress, name, value)
       && !loom_state_set_scalar (self->model->state, name, value))

@@ -24,7 +24,7 @@ typedef struct
   TrainingLoop *loop;
   TrainObservers *observers;
   void (*show) (const char *state, gpointer data); /* the run's state has changed */
-  /* On other ranks than the first: one of its breakpoints. FALSE: the value is none. */
+  /* On other ranks than the first: one of its breakpoints. FALSE: the value is none. May be NULL. */
   gboolean (*take_breakpoint) (const char *name, double value, gpointer data);
   /* Before anything changes or continues the run: it shows its newest step again. May be NULL. */
   gboolean (*come_back) (gpointer data, GError **error);
