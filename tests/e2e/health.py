@@ -99,6 +99,21 @@ def sick(t, s):
     return g
 
 
+def nowhere(t, s, g):
+    """Without a checkpoint of before, the sentence says what to do instead."""
+    checkpoints = os.path.join(g.state["folder"], "checkpoints")
+    aside = checkpoints + "-aside"
+    os.mkdir(aside)
+    for name in os.listdir(checkpoints):
+        if name.isdigit() and int(name) <= g.number("back"):
+            os.rename(os.path.join(checkpoints, name), os.path.join(aside, name))
+    g = s.wait("no way back", lambda g: "lower the rate and restart" in g.state["complaint"], 10)
+    t.ok(not g.find("Go Back", exact=False), "no checkpoint, no button: " + g.state["complaint"])
+    for name in os.listdir(aside):
+        os.rename(os.path.join(aside, name), os.path.join(checkpoints, name))
+    return s.wait("a way back", lambda g: g.number("back") > 0, 10)
+
+
 def back(t, s, g):
     step = g.number("back")
     s.press("Go Back to Step ", exact=False)
@@ -120,7 +135,7 @@ def body(t):
         s.wait("graph", lambda g: len(g.cards) == 5, 5)
         off(t, s)
         on(t, s)
-        back(t, s, sick(t, s))
+        back(t, s, nowhere(t, s, sick(t, s)))
         unreadable(t, s)
 
 

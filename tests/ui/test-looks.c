@@ -274,7 +274,9 @@ test_map (void)
       studio_map_init (&map, all[i], 2, &small);
       g_assert_cmpfloat (map.width, <=, 161);
       g_assert_cmpfloat (map.height, <=, 107.7);
+      g_assert_cmpfloat (map.width, <=, studio_map_room (&small, 2));
       studio_map_init (&map, all[i], 1, &large);
+      g_assert_cmpfloat (map.width, <=, studio_map_room (&large, 1));
       g_assert_cmpfloat (map.width, <=, STUDIO_MAP_WIDTH + 1);
       g_assert_cmpfloat (map.height, <=, STUDIO_MAP_HEIGHT + 1);
       g_assert_cmpfloat (MIN (map.width, map.height), >=, 40);
@@ -298,6 +300,7 @@ test_map_is_needed (void)
   g_assert_true (studio_map_is_needed (&bounds, &near));
   g_assert_false (studio_map_is_needed (&bounds, &small));
   g_assert_false (studio_map_is_needed (&none, &near));
+  g_assert_cmpfloat (studio_map_room (&small, 2), ==, 0);
 }
 
 /* A drag that begins in the rectangle keeps its offset; one next to it first centres there; neither scrolls the graph

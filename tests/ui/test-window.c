@@ -20,6 +20,7 @@
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-window.h"
 #include "tests/test-program.h"
+#include "tests/ui/find-widgets.h"
 
 static const char graph_text[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                                  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"Test\">\n"
@@ -707,6 +708,59 @@ wires_as_chosen (StudioWindow *window, AdwApplication *application)
   g_assert_false (has_right_angles (window));
 }
 
+/* Without a name, what takes the focus is read aloud as its type, such as "GtkToggleButton". */
+static gboolean
+has_name (GtkWidget *widget)
+{
+  GtkAccessible *accessible = GTK_ACCESSIBLE (widget);
+  const char *tooltip = gtk_widget_get_tooltip_text (widget);
+
+  return gtk_test_accessible_has_property (accessible, GTK_ACCESSIBLE_PROPERTY_LABEL)
+         || gtk_test_accessible_has_relation (accessible, GTK_ACCESSIBLE_RELATION_LABELLED_BY)
+         || (tooltip != NULL && *tooltip != '\0');
+}
+
+/* Lists are read by their rows, rows by their labels, the text in an entry with the entry, and tabs by libadwaita. */
+static gboolean
+is_read_by_content (GtkWidget *widget)
+{
+  return GTK_IS_TEXT (widget) || GTK_IS_SCROLLED_WINDOW (widget) || GTK_IS_LIST_BASE (widget)
+         || GTK_IS_LIST_BOX (widget) || GTK_IS_LIST_BOX_ROW (widget)
+         || g_str_equal (G_OBJECT_TYPE_NAME (widget), "GtkListItemWidget")
+         || g_str_equal (G_OBJECT_TYPE_NAME (widget), "AdwGizmo");
+}
+
+/* Now, or in a popover that is closed. */
+static gboolean
+takes_focus (GtkWidget *widget)
+{
+  GtkWidget *revealer = gtk_widget_get_ancestor (widget, GTK_TYPE_REVEALER);
+
+  if (!gtk_widget_get_focusable (widget)
+      || (revealer != NULL && !gtk_revealer_get_reveal_child (GTK_REVEALER (revealer))))
+    return FALSE;
+  for (GtkWidget *w = widget; w != NULL && !GTK_IS_POPOVER (w); w = gtk_widget_get_parent (w))
+    if (!gtk_widget_get_visible (w))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+expect_names (GtkWidget *top)
+{
+  g_autoptr (GPtrArray) all = g_ptr_array_new ();
+
+  find_widgets (top, GTK_TYPE_WIDGET, all);
+  for (guint i = 0; i < all->len; i++)
+    {
+      GtkWidget *widget = all->pdata[i];
+
+      if (takes_focus (widget) && !is_read_by_content (widget) && !has_name (widget))
+        g_error ("a %s in a %s has no name", G_OBJECT_TYPE_NAME (widget),
+                 G_OBJECT_TYPE_NAME (gtk_widget_get_parent (widget)));
+    }
+}
+
 static void
 activate_cb (GtkApplication *application, int *commands)
 {
@@ -718,6 +772,9 @@ activate_cb (GtkApplication *application, int *commands)
   g_action_group_activate_action (G_ACTION_GROUP (window), "example", g_variant_new_string ("lessons/spirals"));
   g_assert_false (studio_document_is_empty (studio_window_get_document (window)));
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (studio_window_get_document (window))), ==, 0);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  expect_names (GTK_WIDGET (window));
   /* A lesson is stretched unless one wants it fast; a window that is opened later begins as this one was set. */
   StudioRun *run = studio_window_get_run (window);
   g_assert_cmpfloat (studio_run_get_pace (run), ==, 30);

@@ -6,6 +6,7 @@
 #include "ui/drawing/draw-cost.h"
 #include "ui/drawing/draw-health.h"
 #include "ui/drawing/draw-types.h"
+#include "ui/scene/studio-map.h"
 
 static graphene_rect_t
 whole (const CanvasFrame *frame)
@@ -25,11 +26,15 @@ begin (const CanvasFrame *frame)
 static double
 draw_bar_legend (CanvasBoard *board, const CanvasFrame *frame, cairo_t *cr, double y)
 {
-  g_autoptr (PangoLayout) text = studio_small_text_new (gtk_widget_get_pango_context (board->widget), "");
+  PangoContext *context = gtk_widget_get_pango_context (board->widget);
+  g_autoptr (PangoLayout) text = studio_small_text_new (context, "");
+  /* It is next to the minimap, and as wide while that comes and goes. */
+  const double room = studio_map_room (frame->view, studio_text_enlargement (context));
+  const double width = frame->view->width - 24 - (room > 0 ? room + 12 : 0);
 
   if (board->context.shows_health)
-    return studio_draw_health_legend (cr, frame->scene, 12, y, frame->view->width - 24, frame->theme, text) + 6;
-  return studio_draw_cost_legend (cr, frame->scene, board->context.measure, 12, y, frame->theme, text) + 6;
+    return studio_draw_health_legend (cr, frame->scene, 12, y, width, frame->theme, text) + 6;
+  return studio_draw_cost_legend (cr, frame->scene, board->context.measure, 12, y, width, frame->theme, text) + 6;
 }
 
 /* At the lower left: what bars mean, and above it how types are drawn. */

@@ -35,13 +35,14 @@ studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item,
 }
 
 double
-studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure measure, double x, double y,
+studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure measure, double x, double y, double width,
                          const StudioTheme *theme, PangoLayout *text)
 {
   g_autofree char *legend = studio_measure_legend (scene, measure);
   int w, h;
 
   pango_layout_set_text (text, legend, -1);
+  pango_layout_set_width (text, (int)(MAX (width - 54, 80) * PANGO_SCALE));
   pango_layout_get_pixel_size (text, &w, &h);
   y -= h + 8;
   studio_draw_box (cr, x, y, w + 54, h + 8, 6, &theme->background, 1, &theme->border);

@@ -12,8 +12,9 @@ G_BEGIN_DECLS
  * layout and is changed; NULL: no number. */
 void studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item, StudioMeasure measure,
                        double width, double height, double radius, const StudioTheme *theme, PangoLayout *text);
-/* Draws the legend of bars and numbers with its lower left corner at (x, y); returns its height. */
+/* Draws the legend of bars and numbers with its lower left corner at (x, y); returns its height. width: the
+ * largest that it may have. */
 double studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure measure, double x, double y,
-                                const StudioTheme *theme, PangoLayout *text);
+                                double width, const StudioTheme *theme, PangoLayout *text);
 
 G_END_DECLS

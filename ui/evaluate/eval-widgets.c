@@ -1,6 +1,8 @@
 /* Widgets that several pages of the evaluation have; see the header. */
 #include "ui/evaluate/eval-widgets.h"
 
+#include "ui/charts/studio-choice-name.h"
+
 GtkWidget *
 eval_label_new (const char *style)
 {
@@ -13,28 +15,14 @@ eval_label_new (const char *style)
   return label;
 }
 
-/* The focus is on a button inside the list, to which GTK 4.8 gives no name. */
-static void
-name_choice (GtkDropDown *choice)
-{
-  GtkWidget *button = gtk_widget_get_first_child (GTK_WIDGET (choice));
-  GtkStringObject *selected = gtk_drop_down_get_selected_item (choice);
-  g_autofree char *words = g_strdup_printf ("%s: %s", gtk_widget_get_tooltip_text (GTK_WIDGET (choice)),
-                                            selected != NULL ? gtk_string_object_get_string (selected) : "");
-
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, words, -1);
-}
-
 GtkWidget *
 eval_choice_new (const char *const *titles, const char *name)
 {
   GtkWidget *choice = gtk_drop_down_new_from_strings (titles);
 
-  gtk_accessible_update_property (GTK_ACCESSIBLE (choice), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  studio_choice_set_name (GTK_DROP_DOWN (choice), name);
   gtk_widget_set_tooltip_text (choice, name);
   gtk_widget_set_hexpand (choice, TRUE);
-  g_signal_connect (choice, "notify::selected-item", G_CALLBACK (name_choice), NULL);
-  name_choice (GTK_DROP_DOWN (choice));
   return choice;
 }
 

@@ -58,7 +58,16 @@ page_clear (StudioEvaluation *self, StudioEvaluatedPage *page)
 }
 
 static void
-forget (StudioEvaluation *self)
+close_cell (StudioEvaluation *self)
+{
+  self->cells++;
+  self->is.has_cell = FALSE;
+  page_clear (self, &self->is.cell);
+}
+
+/* All but the cell that is open. */
+static void
+forget_results (StudioEvaluation *self)
 {
   StudioEvaluated *is = &self->is;
 
@@ -67,9 +76,20 @@ forget (StudioEvaluation *self)
   g_clear_pointer (&is->points, g_array_unref);
   g_clear_pointer (&self->newest, loom_confusion_free);
   g_clear_pointer (&is->why, g_free);
-  *is = (StudioEvaluated){ .split = self->split, .mistakes = is->mistakes, .cell = is->cell };
+  *is = (StudioEvaluated){ .split = self->split,
+                           .mistakes = is->mistakes,
+                           .has_cell = is->has_cell,
+                           .target = is->target,
+                           .predicted = is->predicted,
+                           .cell = is->cell };
   page_clear (self, &is->mistakes);
-  page_clear (self, &is->cell);
+}
+
+static void
+forget (StudioEvaluation *self)
+{
+  close_cell (self);
+  forget_results (self);
 }
 
 /* ---- history --------------------------------------------------------------- */
@@ -316,6 +336,40 @@ request_part (StudioEvaluation *self, const char *what, gint64 page, TakePart ta
   loom_bus_worker1_call_get_evaluation (proxy, what, page, NULL, pulled_cb, request);
 }
 
+/* page: of STUDIO_EVALUATED_PAGE_ROWS. The samples that are shown stay until it has come. */
+static void
+request_cell (StudioEvaluation *self, gint64 page)
+{
+  const LoomEvaluationRecord *record = earlier (self);
+  const guint target = self->is.target, predicted = self->is.predicted;
+  g_autofree char *what = record != NULL
+                              ? g_strdup_printf ("%s/%" G_GINT64_FORMAT "/cell:%u:%u", loom_split_name (record->split),
+                                                 record->step, target, predicted)
+                              : g_strdup_printf ("cell:%u:%u", target, predicted);
+
+  self->cells++;
+  g_clear_pointer (&self->is.why, g_free);
+  self->is.cell.page = page;
+  request_part (self, what, page, take_cell, PAGE);
+}
+
+/* The cell that was open stays open, with the samples of the new evaluation. */
+static void
+refill_cell (StudioEvaluation *self)
+{
+  StudioEvaluated *is = &self->is;
+
+  if (!is->has_cell)
+    return;
+  if (self->newest == NULL || MAX (is->target, is->predicted) >= self->newest->n_classes)
+    {
+      close_cell (self);
+      return;
+    }
+  const gint64 n = loom_confusion_at (self->newest, is->target, is->predicted);
+  request_cell (self, is->cell.page * STUDIO_EVALUATED_PAGE_ROWS < n ? is->cell.page : 0);
+}
+
 /* After the last part the evaluation is shown. */
 static void
 pull (StudioEvaluation *self, guint next)
@@ -329,6 +383,7 @@ pull (StudioEvaluation *self, guint next)
     {
       self->evaluating = FALSE;
       read_history (self);
+      refill_cell (self);
     }
   notify (self);
   if (self->is_due && self->n_mapped > 0)
@@ -411,7 +466,8 @@ evaluated_cb (GObject *source, GAsyncResult *result, gpointer data)
       notify (self);
       return;
     }
-  forget (self);
+  g_clear_handle_id (&self->poll, g_source_remove); /* half of the parts are not shown */
+  forget_results (self);
   self->is.step = step;
   self->is.epoch = epoch;
   self->is.seconds = seconds;
@@ -604,20 +660,11 @@ studio_evaluation_turn_mistakes (StudioEvaluation *self, gint64 page)
 void
 studio_evaluation_open_cell (StudioEvaluation *self, guint target, guint predicted, gint64 page)
 {
-  const LoomEvaluationRecord *record = earlier (self);
-  g_autofree char *what = record != NULL
-                              ? g_strdup_printf ("%s/%" G_GINT64_FORMAT "/cell:%u:%u", loom_split_name (record->split),
-                                                 record->step, target, predicted)
-                              : g_strdup_printf ("cell:%u:%u", target, predicted);
-
-  self->cells++;
+  close_cell (self);
   self->is.has_cell = TRUE;
   self->is.target = target;
   self->is.predicted = predicted;
-  g_clear_pointer (&self->is.why, g_free);
-  page_clear (self, &self->is.cell);
-  self->is.cell.page = page;
-  request_part (self, what, page, take_cell, PAGE);
+  request_cell (self, page);
 }
 
 char *

@@ -190,6 +190,8 @@ changed_cb (StudioSamplePicks *self)
   self->page_serial = page->serial;
   self->first = CLAMP (self->first, page->page * STUDIO_EVALUATED_PAGE_ROWS,
                        (page->page + 1) * STUDIO_EVALUATED_PAGE_ROWS - SHOWN);
+  /* A new evaluation may have fewer. */
+  self->first = MIN (self->first, MAX (page->total - 1, 0) / SHOWN * SHOWN);
   show (self);
 }
 

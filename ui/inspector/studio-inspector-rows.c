@@ -8,6 +8,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-choice-name.h"
 #include "ui/document/studio-param-check.h"
 #include "ui/inspector/studio-formula-field.h"
 #include "ui/inspector/studio-inspector-params.h"
@@ -430,6 +431,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
     case LOOM_PARAM_DTYPE:
       row->choices = spec->type == LOOM_PARAM_DTYPE ? loom_dtype_names () : spec->choices;
       row->editor = gtk_drop_down_new_from_strings (row->choices);
+      studio_choice_name_button (GTK_DROP_DOWN (row->editor), title);
       g_signal_connect (row->editor, "notify::selected", G_CALLBACK (choice_cb), row);
       break;
     case LOOM_PARAM_INT:

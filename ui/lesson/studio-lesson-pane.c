@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-choice-name.h"
 #include "ui/lesson/studio-lesson-editor.h"
 #include "ui/lesson/studio-markdown.h"
 
@@ -520,7 +521,7 @@ studio_lesson_pane_init (StudioLessonPane *self)
   gtk_box_append (GTK_BOX (self->head), menu_new ());
   gtk_box_append (GTK_BOX (self->box), self->head);
   self->choice = gtk_drop_down_new (NULL, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->choice), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Lesson"), -1);
+  studio_choice_set_name (GTK_DROP_DOWN (self->choice), _ ("Lesson"));
   g_signal_connect (self->choice, "notify::selected", G_CALLBACK (choice_cb), self);
   gtk_box_append (GTK_BOX (self->box), self->choice);
 

@@ -1,6 +1,8 @@
 /* Implements studio-panel-split.h. */
 #include "ui/page/studio-panel-split.h"
 
+#include <glib/gi18n.h>
+
 #include "ui/charts/studio-text-scale.h"
 
 #define PANEL_HEIGHT 240
@@ -140,6 +142,8 @@ studio_panel_split_new (GtkPaned *paned, GtkWidget *panel)
   self->paned = paned;
   self->panel = panel;
   gtk_paned_set_end_child (paned, panel);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (paned), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Height of the run panel"),
+                                  -1);
   update (self);
   return self;
 }

@@ -99,8 +99,16 @@ diagnose (StudioHealthWatch *self)
   self->sentence = make_sentence (&diagnosis);
   if (diagnosis.well > 0)
     self->back = studio_run_find_checkpoint (self->run, diagnosis.changed != NULL ? diagnosis.change : diagnosis.well);
-  if (self->back == 0)
-    self->back = -1; /* the beginning is a restart */
+  if (self->back > 0)
+    return;
+  self->back = -1; /* the beginning is a restart */
+  if (diagnosis.well >= 0)
+    {
+      g_autofree char *sentence = g_steal_pointer (&self->sentence);
+
+      self->sentence
+          = g_strdup_printf (_ ("%s There is no checkpoint from before: lower the rate and restart."), sentence);
+    }
 }
 
 /* ---- reports ---------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/charts/studio-choice-name.h"
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/charts/studio-text-scale.h"
@@ -644,6 +645,8 @@ studio_run_panel_init (StudioRunPanel *self)
   gtk_orientable_set_orientation (GTK_ORIENTABLE (gtk_widget_get_layout_manager (GTK_WIDGET (self))),
                                   GTK_ORIENTATION_VERTICAL);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, C_ ("noun", "Run"), -1);
+  studio_choice_name_button (GTK_DROP_DOWN (self->device_drop), _ ("Device"));
+  studio_choice_name_button (GTK_DROP_DOWN (self->pace_drop), _ ("Speed"));
   self->step = add_figure (self, _ ("step"), 0, 3);
   self->epoch = add_figure (self, _ ("epoch"), 1, 2);
   self->loss = add_figure (self, _ ("loss"), 2, 0);

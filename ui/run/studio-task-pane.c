@@ -4,6 +4,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-choice-name.h"
+
 struct _StudioTaskPane
 {
   GtkBox parent_instance;
@@ -118,7 +120,7 @@ new_head (StudioTaskPane *self)
   for (guint i = 0; i < G_N_ELEMENTS (splits); i++)
     titles[i] = _ (splits[i].title);
   self->split = gtk_drop_down_new_from_strings (titles);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->split), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Shown samples"), -1);
+  studio_choice_set_name (GTK_DROP_DOWN (self->split), _ ("Shown samples"));
   g_signal_connect_swapped (self->split, "notify::selected", G_CALLBACK (split_cb), self);
   gtk_widget_set_hexpand (self->split, TRUE);
   gtk_box_append (GTK_BOX (line), self->split);
@@ -134,7 +136,7 @@ new_head (StudioTaskPane *self)
   for (guint k = 0; k < 2; k++)
     {
       self->column[k] = gtk_drop_down_new_from_strings ((const char *const[]){ NULL });
-      gtk_accessible_update_property (GTK_ACCESSIBLE (self->column[k]), GTK_ACCESSIBLE_PROPERTY_LABEL, _ (axes[k]), -1);
+      studio_choice_set_name (GTK_DROP_DOWN (self->column[k]), _ (axes[k]));
       gtk_widget_set_tooltip_text (self->column[k], _ (axes[k]));
       g_signal_connect (self->column[k], "notify::selected", G_CALLBACK (column_cb), self);
       gtk_box_append (GTK_BOX (self->columns), self->column[k]);

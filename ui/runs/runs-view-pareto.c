@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-choice-name.h"
 #include "ui/runs/studio-run-scatter.h"
 
 typedef struct
@@ -51,7 +52,7 @@ make (StudioRuns *runs)
 
   self->runs = g_object_ref (runs);
   self->cost = gtk_drop_down_new_from_strings (costs);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->cost), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Cost"), -1);
+  studio_choice_set_name (GTK_DROP_DOWN (self->cost), _ ("Cost"));
   self->scatter = GTK_WIDGET (studio_run_scatter_new ());
   self->words = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (self->words), 0);

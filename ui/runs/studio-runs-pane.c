@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-choice-name.h"
 #include "ui/runs/runs-view.h"
 #include "ui/runs/studio-queue-box.h"
 #include "ui/runs/studio-run-details.h"
@@ -232,7 +233,7 @@ add_head (StudioRunsPane *self)
   for (guint i = 0; i < G_N_ELEMENTS (views); i++)
     titles[i + 1] = _ (views[i]->title);
   self->view = gtk_drop_down_new_from_strings (titles);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("View"), -1);
+  studio_choice_set_name (GTK_DROP_DOWN (self->view), _ ("View"));
   gtk_widget_set_tooltip_text (self->view, _ ("View"));
   gtk_widget_set_hexpand (self->view, TRUE);
   g_signal_connect_swapped (self->view, "notify::selected", G_CALLBACK (view_cb), self);

@@ -35,11 +35,29 @@ studio_map_bounds (const StudioScene *scene)
   return all;
 }
 
+static gboolean
+has_space (const StudioView *view)
+{
+  return view->width >= LEAST_ROOM && view->height >= LEAST_ROOM_Y;
+}
+
+static double
+most_width (const StudioView *view, double larger)
+{
+  return MIN (STUDIO_MAP_WIDTH * MIN (larger, 1.6), MAX (view->width * MOST_SHARE, LEAST_SIDE));
+}
+
+double
+studio_map_room (const StudioView *view, double larger)
+{
+  return has_space (view) ? ceil (most_width (view, larger)) : 0;
+}
+
 void
 studio_map_init (StudioMap *map, const StudioRect *bounds, double larger, const StudioView *view)
 {
   /* On a small canvas the map must not cover too much of the graph. */
-  double most_w = MIN (STUDIO_MAP_WIDTH * MIN (larger, 1.6), MAX (view->width * MOST_SHARE, LEAST_SIDE));
+  double most_w = most_width (view, larger);
   double most_h = MIN (STUDIO_MAP_HEIGHT * MIN (larger, 1.6), MAX (view->height * MOST_SHARE, LEAST_SIDE));
   double w = MAX (bounds->width, 1), h = MAX (bounds->height, 1);
 
@@ -92,7 +110,7 @@ studio_map_is_needed (const StudioRect *bounds, const StudioView *view)
 {
   StudioRect seen = studio_view_visible (view);
 
-  if (bounds->width <= 0 || view->width < LEAST_ROOM || view->height < LEAST_ROOM_Y)
+  if (bounds->width <= 0 || !has_space (view))
     return FALSE;
   return bounds->x < seen.x || bounds->y < seen.y || bounds->x + bounds->width > seen.x + seen.width
          || bounds->y + bounds->height > seen.y + seen.height;

@@ -21,6 +21,8 @@ StudioRect studio_map_bounds (const StudioScene *scene);
 /* Computes a map with the aspect ratio of the bounds, within limits. larger: the user's text size, by which the map
  * grows; view: the canvas, of which it may cover a third of width and height. */
 void studio_map_init (StudioMap *map, const StudioRect *bounds, double larger, const StudioView *view);
+/* The width at the canvas's lower right that a map may cover; 0 where there is no space for one. */
+double studio_map_room (const StudioView *view, double larger);
 void studio_map_to_map (const StudioMap *map, double x, double y, double *mx, double *my);
 void studio_map_to_canvas (const StudioMap *map, double mx, double my, double *x, double *y);
 StudioRect studio_map_rect (const StudioMap *map, const StudioRect *rect);

@@ -6,6 +6,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/charts/studio-choice-name.h"
 #include "ui/scene/studio-format.h"
 
 #define KIND "breakpoint"
@@ -318,7 +319,7 @@ new_fields (Asking *asking, const StudioBreakpoint *now)
   asking->drop = gtk_drop_down_new (g_object_ref (G_LIST_MODEL (titles)), NULL);
   asking->entry = gtk_entry_new ();
   gtk_entry_set_activates_default (GTK_ENTRY (asking->entry), TRUE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (asking->drop), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Condition"), -1);
+  studio_choice_set_name (GTK_DROP_DOWN (asking->drop), _ ("Condition"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (asking->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Number"), -1);
   gtk_drop_down_set_selected (GTK_DROP_DOWN (asking->drop), selected);
   chosen_cb (asking);

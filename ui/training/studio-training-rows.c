@@ -5,6 +5,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-choice-name.h"
 #include "ui/inspector/studio-inspector-params.h"
 #include "ui/inspector/studio-value.h"
 
@@ -444,7 +445,10 @@ training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace p
   if (GTK_IS_SWITCH (row->widget))
     g_signal_connect (row->widget, "notify::active", G_CALLBACK (switch_cb), row);
   else if (GTK_IS_DROP_DOWN (row->widget))
-    g_signal_connect (row->widget, "notify::selected", G_CALLBACK (drop_cb), row);
+    {
+      studio_choice_name_button (GTK_DROP_DOWN (row->widget), title);
+      g_signal_connect (row->widget, "notify::selected", G_CALLBACK (drop_cb), row);
+    }
 
   GtkWidget *label = gtk_label_new (title);
   gtk_label_set_xalign (GTK_LABEL (label), 0);

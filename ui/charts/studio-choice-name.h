@@ -1,0 +1,13 @@
+/* The accessible name of a drop-down list. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+/* The list is read aloud as "name: chosen item". Its items are strings. Its model may be replaced later. */
+void studio_choice_set_name (GtkDropDown *choice, const char *name);
+/* The same where a label or the title of a row names the list already: only the button inside it gets the name. */
+void studio_choice_name_button (GtkDropDown *choice, const char *name);
+
+G_END_DECLS
