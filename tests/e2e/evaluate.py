@@ -11,6 +11,15 @@ CHARS = os.path.join(SOURCE, "graphs", "models", "char-rnn.xml")
 FASHION = "/usr/share/datasets/fashion-mnist"
 
 
+TABLE = """<graph xmlns="urn:gradloom:graph" version="1">
+<node id="data" op="dataset" source="csv" path="rare.csv" target="kind" test_fraction="0.5"/>
+<node id="scores" op="linear" out_features="2"/><node id="loss" op="cross_entropy"/>
+<wire from="data.x" to="scores"/><wire from="scores" to="loss.input"/><wire from="data.y" to="loss.target"/>
+<train loss="loss" optimizer="sgd" lr="0.1" batch_size="16" epochs="200000" seed="3" device="cpu"/>
+</graph>
+"""
+
+
 def of(name):
     """A figure of the page, or 0."""
     return lambda g: float(g.evaluation.get(name, 0))
@@ -155,6 +164,20 @@ def samples(t, s):
     t.ok(first is not None, "a page of samples with the range of their values")
 
 
+def unbalanced(t, s):
+    """Of twenty rows one is of the other class."""
+    with open(os.path.join(s.folder, "rare.csv"), "w") as f:
+        f.write("a,b,kind\n" + "".join("%d,%d,%s\n" % (i % 7, i % 5, "rare" if i % 20 == 0 else "common") for i in range(400)))
+    s.open("rare.xml", TABLE)
+    s.wait("graph", lambda g: len(g.cards) == 3 and g.number("faults") == 0, 5)
+    train(s, 5)
+    s.key("ctrl+e")
+    s.wait("evaluated", evaluated, 10)
+    view(s, "Classes", "classes")
+    s.wait("the warning", lambda g: g.find("The classes are not balanced: “common”", exact=False), 4)
+    t.ok(True, "data with a rare class bring a warning")
+
+
 def generate(t, s):
     train(s, 5)
     s.command("Generate Text")
@@ -176,6 +199,8 @@ def body(t):
         print("# Fashion-MNIST is not on this machine: the matrix was not looked at")
     with Studio("evaluate", SPIRALS) as s:
         plane(t, s)
+    with Studio("evaluate") as s:
+        unbalanced(t, s)
     with Studio("evaluate", CHARS) as s:
         generate(t, s)
 
