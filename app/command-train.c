@@ -406,6 +406,8 @@ run_train (const Command *command, int argc, char **argv)
     return command_usage (command, "--step names a step of a run: add --branch RUN.");
   options.branch = branch;
   options.branch_step = branch_step;
+  if (history < -1 || history > 1000000000)
+    return command_usage (command, "--history takes megabytes, from 0 to 1000000000.");
   options.history = history == 0 ? -1 : MAX (history, 0) * 1000000;
   if (replayed != NULL
       && (argc != 1 || resume != NULL || epochs >= 0 || batch_size > 0 || seed >= 0 || set || precision != NULL || tf32

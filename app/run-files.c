@@ -62,6 +62,8 @@ run_commit (Run *r, GError **error)
           return FALSE;
         }
       g_clear_pointer (&file->temporary, g_free);
+      if (g_strcmp0 (file->shown, r->save_weights) == 0)
+        loom_safetensors_remove_shards (file->shown);
     }
   return TRUE;
 }

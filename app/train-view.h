@@ -18,7 +18,7 @@ typedef struct
   gint64 recent_steps;
   gboolean only_eval;  /* evaluates only, */
   gint64 weights_step; /* with the weights after this step; -1: unknown */
-  TrainBoard *board;   /* is told the same; NULL: none. The caller's. */
+  TrainBoard *board;   /* receives the same; NULL: none. The caller's. */
   const Command *command;
 } TrainView;
 

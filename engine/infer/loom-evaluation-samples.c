@@ -57,16 +57,17 @@ compare_steps (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* Files of other splits may have another size; that of the newest file stands for all. */
+/* The file just written stays, also if its step is the earliest. Files of other splits may have another size; that of
+ * the newest file counts for all. */
 static void
-remove_oldest (LoomFolder *folder, gsize bytes)
+remove_oldest (LoomFolder *folder, const char *newest, gsize bytes)
 {
-  const guint kept = (guint)MAX (LOOM_EVALUATED_MOST_ALL_BYTES / MAX (bytes, 1), 1);
+  const guint kept = (guint)MAX (LOOM_EVALUATED_MOST_ALL_BYTES / MAX (bytes, 1), 1) - 1;
   g_auto (GStrv) names = loom_folder_names (folder);
   g_autoptr (GPtrArray) files = g_ptr_array_new ();
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
-    if (step_of (names[i]) >= 0)
+    if (step_of (names[i]) >= 0 && !g_str_equal (names[i], newest))
       g_ptr_array_add (files, names[i]);
   g_ptr_array_sort (files, compare_steps);
   for (guint i = 0; i + kept < files->len; i++)
@@ -86,7 +87,7 @@ loom_evaluation_samples_add (const char *path, const LoomEvaluation *e, gint64 s
   g_autoptr (LoomFolder) folder = run != NULL ? loom_folder_enter (run, LOOM_RUN_EVALUATED, TRUE, error) : NULL;
   if (folder == NULL || !loom_safetensors_stream (folder, name, 1, &entry, NULL, get_samples, (gpointer)e, error))
     return FALSE;
-  remove_oldest (folder, bytes);
+  remove_oldest (folder, name, bytes);
   return TRUE;
 }
 

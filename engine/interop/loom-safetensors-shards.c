@@ -8,8 +8,13 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
+#include "engine/core/loom-folder.h"
+#include "engine/core/loom-json.h"
 
 #define SUFFIX ".safetensors"
+/* Of an index that is replaced; see read-shards.c. */
+#define MOST_INDEX  100000000
+#define MOST_LEVELS 8
 
 /* Arrays of LoomNamedTensor, in order. A tensor that is larger than a shard has one of its own. */
 static GPtrArray *
@@ -87,6 +92,39 @@ place_of (const char *path, LoomFilePlace place, gpointer data)
   return place != NULL ? place (path, data) : path;
 }
 
+void
+loom_safetensors_remove_shards (const char *path)
+{
+  g_autofree char *stem = stem_of (path), *above = g_path_get_dirname (path), *name = g_path_get_basename (stem);
+  g_autofree char *index = g_strconcat (name, SUFFIX ".index.json", NULL), *begin = g_strconcat (name, "-", NULL);
+  g_autofree char *text = NULL;
+  g_autoptr (LoomFolder) folder = loom_folder_open (above, NULL);
+  g_autoptr (JsonParser) parser = json_parser_new_immutable ();
+  JsonNode *node = NULL;
+  gsize length;
+
+  if (folder == NULL || !loom_folder_read (folder, index, MOST_INDEX, &text, &length, NULL))
+    return;
+  if (loom_json_is_within (text, length, MOST_LEVELS) && g_utf8_validate (text, (gssize)length, NULL)
+      && json_parser_load_from_data (parser, text, (gssize)length, NULL)
+      && (node = json_parser_get_root (parser)) != NULL && JSON_NODE_HOLDS_OBJECT (node))
+    node = json_object_get_member (json_node_get_object (node), "weight_map");
+  else
+    node = NULL;
+  loom_folder_remove (folder, index);
+  if (node == NULL || !JSON_NODE_HOLDS_OBJECT (node))
+    return;
+  g_autoptr (GList) files = json_object_get_values (json_node_get_object (node));
+  for (const GList *l = files; l != NULL; l = l->next)
+    {
+      const char *shard = JSON_NODE_HOLDS_VALUE ((JsonNode *)l->data) ? json_node_get_string (l->data) : NULL;
+
+      if (shard != NULL && strchr (shard, '/') == NULL && g_str_has_prefix (shard, begin)
+          && g_str_has_suffix (shard, SUFFIX))
+        loom_folder_remove (folder, shard);
+    }
+}
+
 gboolean
 loom_safetensors_save_shards (const char *path, GPtrArray *tensors, double most, LoomFilePlace place, gpointer data,
                               GError **error)
@@ -97,7 +135,13 @@ loom_safetensors_save_shards (const char *path, GPtrArray *tensors, double most,
   GError *cause = NULL;
 
   if (shards->len < 2)
-    return loom_safetensors_save (place_of (path, place, data), tensors, NULL, error);
+    {
+      if (!loom_safetensors_save (place_of (path, place, data), tensors, NULL, error))
+        return FALSE;
+      if (place == NULL)
+        loom_safetensors_remove_shards (path);
+      return TRUE;
+    }
   for (guint i = 0; i < shards->len; i++)
     {
       g_autofree char *shard = g_strdup_printf ("%s-%05u-of-%05u" SUFFIX, stem, i + 1, shards->len);

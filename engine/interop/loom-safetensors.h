@@ -38,9 +38,12 @@ gboolean loom_safetensors_save (const char *path, GPtrArray *tensors, GHashTable
 typedef const char *(*LoomFilePlace) (const char *path, gpointer data);
 /* Writes tensors in files of at most `most` bytes, or one tensor each: for “w.safetensors” the shards
  * “w-00001-of-00002.safetensors” … and the index “w.safetensors.index.json”; if one file is enough, path. place may be
- * NULL. Errors as above. */
+ * NULL. One file replaces former shards, as a folder with an index is read by it: without a place they are removed
+ * here, with one the caller removes them after renaming. Errors as above. */
 gboolean loom_safetensors_save_shards (const char *path, GPtrArray *tensors, double most, LoomFilePlace place,
                                        gpointer data, GError **error);
+/* Removes the index that belongs to path, and of the files that it names those that are called as its shards. */
+void loom_safetensors_remove_shards (const char *path);
 
 /* The description of tensors to be written, which `get` makes one at a time, in the order of the file. */
 typedef struct

@@ -2,6 +2,7 @@
 #include "engine/lesson/loom-lecture.h"
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-folder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,8 @@ start_cb (GMarkupParseContext *context, const char *element, const char **name, 
   static const char *const of_stop[] = { "graph", "title", NULL };
   Reader *self = data;
   const char *got[3] = { NULL };
+  /* GLib's parser allows elements after the root. */
+  const GSList *above = g_markup_parse_context_get_element_stack (context)->next;
 
   if (!self->has_begun)
     {
@@ -128,7 +131,9 @@ start_cb (GMarkupParseContext *context, const char *element, const char **name, 
                      "<lecture> needs xmlns=\"" NAMESPACE "\" and version=\"1\".");
       self->lecture->title = g_strdup (got[2] != NULL ? got[2] : "");
     }
-  else if (!g_str_equal (element, "stop") || g_markup_parse_context_get_element_stack (context)->next->next != NULL)
+  else if (above == NULL)
+    g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "A lecture ends with </lecture>; nothing follows it.");
+  else if (!g_str_equal (element, "stop") || above->next != NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "<lecture> has <stop> elements only, not <%s>.", element);
   else if (take (element, name, value, of_stop, got, error))
     add_stop (self, got[0], got[1], error);
@@ -196,16 +201,18 @@ loom_lecture_read_data (const char *text, gsize length, const char *name, GError
 LoomLecture *
 loom_lecture_read (const char *path, GError **error)
 {
-  g_autofree char *text = NULL, *parent = g_path_get_dirname (path), *real = realpath (parent, NULL);
-  GError *local = NULL;
+  g_autofree char *text = NULL, *parent = g_path_get_dirname (path), *name = g_path_get_basename (path);
+  g_autofree char *real = realpath (parent, NULL);
+  g_autoptr (LoomFolder) folder = NULL;
   gsize length;
 
-  if (real == NULL || !g_file_get_contents (path, &text, &length, &local))
+  if (real == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s: %s", path,
-                   local != NULL ? local->message : "its folder does not exist");
-      g_clear_error (&local);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s: its folder does not exist", path);
       return NULL;
     }
+  folder = loom_folder_open (parent, error);
+  if (folder == NULL || !loom_folder_read (folder, name, MOST_BYTES, &text, &length, error))
+    return NULL;
   return parse (text, length, path, real, error);
 }

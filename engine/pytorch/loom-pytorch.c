@@ -63,9 +63,11 @@ append_head (LoomPytorch *self, const PyWriter *w)
 {
   const char *name = loom_element_get (loom_graph_root (w->graph), "name");
   g_autofree char *title = loom_pytorch_comment (name != NULL ? name : "A graph");
-  g_autofree char *head
-      = g_strdup_printf ("# %s. Written by `gradloom export --to pytorch`, for PyTorch 2.4 and later.", title);
+  g_autofree char *head = g_strdup_printf ("# %s", title);
 
+  /* Python takes an encoding from a comment in the first two lines (PEP 263), which must not be text of the graph. */
+  append (self, 0, 0, "# -*- coding: utf-8 -*-");
+  append (self, 0, 0, "# Written by `gradloom export --to pytorch`, for PyTorch 2.4 and later.");
   append (self, 0, 0, head);
   append_lines (
       self, "import argparse\nimport math\nimport os\nimport re\n\nimport torch\nimport torch.nn.functional as F\n"

@@ -377,7 +377,7 @@ loom_pytorch_write_classes (PyWriter *w)
       const LoomElement *scope = loom_net_instance_scope (g_array_index (places, Place, i).instance);
       g_autoptr (GArray) same = g_array_new (FALSE, FALSE, sizeof (Place));
 
-      /* Instances of one module lie together only by height, so the rest of this height is searched. */
+      /* Instances of one module are compared only by height, so the rest of this height is searched. */
       for (guint j = i; j < places->len; j++)
         if (loom_net_instance_scope (g_array_index (places, Place, j).instance) == scope)
           {

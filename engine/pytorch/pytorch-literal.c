@@ -184,6 +184,17 @@ static const char *const taken[] = { "False",
                                      "training",
                                      "xpu",
                                      "zero_grad",
+                                     "FROZEN",
+                                     "GROUPS",
+                                     "LOSS",
+                                     "Lamb",
+                                     "Lars",
+                                     "Lion",
+                                     "METRICS",
+                                     "Newton",
+                                     "Own",
+                                     "PORTS",
+                                     "SAMPLES",
                                      NULL };
 
 gboolean

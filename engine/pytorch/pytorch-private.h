@@ -132,7 +132,7 @@ char *loom_pytorch_shape (PyScope *s, const LoomNetLocal *local, const LoomShape
 /* TRUE for outputs that a later line reads. */
 gboolean loom_pytorch_is_read (PyScope *s, guint local, guint output);
 
-/* pytorch-op.c, pytorch-loop.c, pytorch-formula.c */
+/* pytorch-op.c, pytorch-module.c, pytorch-formula.c */
 void loom_pytorch_write_op (PyScope *s, guint local);
 void loom_pytorch_write_module (PyScope *s, guint local);
 void loom_pytorch_write_loop (PyScope *s, guint local);

@@ -135,6 +135,7 @@ loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **e
 {
   const LoomPlanValue *value = loom_plan_value (exec->plan, loom_plan_output_value (exec->plan, output));
   LoomDType dtype = value->desc.dtype;
+  const void *from;
 
   if (loom_desc_count (&value->desc) != n || value->desc.rank > 3 || (dtype != LOOM_F32 && dtype != LOOM_F64))
     {
@@ -152,7 +153,8 @@ loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **e
         to[i] = loom_tensor_get (t, i);
       return t != NULL;
     }
-  if (!fetch (exec, value, output_address (exec, output, &value), to, error))
+  from = output_address (exec, output, &value);
+  if (!fetch (exec, value, from, to, error))
     return FALSE;
   /* Converts to f64 in place, from the last element to the first, so that no element is overwritten before it is read.
    */

@@ -238,7 +238,10 @@ loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **erro
   if (fd < 0)
     return FALSE;
   /* A trainer locks its file for as long as it lives. */
-  log->is_training = flock (fd, LOCK_SH | LOCK_NB) != 0;
+  if (flock (fd, LOCK_SH | LOCK_NB) != 0)
+    log->is_training = errno == EWOULDBLOCK;
+  else
+    flock (fd, LOCK_UN); /* at once: a trainer may begin while the file is read */
   log->ended = (double)info.st_mtim.tv_sec + (double)info.st_mtim.tv_nsec * 1e-9;
   log->begun = time_of_birth (fd, log->ended);
   if (info.st_size <= LOOM_RUN_LOG_WHOLE)

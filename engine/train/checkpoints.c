@@ -254,7 +254,7 @@ write_history (Checkpoints *self, const TrainProgress *progress, GError **error)
   g_autoptr (LoomFolder) folder = history != NULL ? write_parts (self, progress, history, fresh, FALSE, error) : NULL;
   gint64 gone;
 
-  if (folder == NULL || !put_in_place (history, fresh, name, error))
+  if (folder == NULL || !put_in_place (history, fresh, name, error) || !loom_folder_sync (history, error))
     {
       if (history != NULL)
         remove_checkpoint (history, fresh);
@@ -294,12 +294,15 @@ checkpoints_begin_history (Checkpoints *self, const TrainProgress *progress, Tra
 
   if (self->folder->files == NULL || self->group->comm != NULL)
     self->history.budget = 0;
-  if (self->history.budget == 0 || self->history.steps != NULL)
+  if (self->history.steps != NULL)
     return;
-  folder = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, FALSE, NULL);
-  steps = loom_run_checkpoint_steps (folder);
+  if (self->folder->files != NULL)
+    folder = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, FALSE, NULL);
   if (folder != NULL)
     remove_rests (folder);
+  if (self->history.budget == 0)
+    return;
+  steps = loom_run_checkpoint_steps (folder);
   self->history.steps = g_array_new (FALSE, FALSE, sizeof (gint64));
   for (guint i = steps->len; i-- > 0;)
     {

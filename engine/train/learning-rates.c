@@ -12,20 +12,28 @@ learning_rates_of_spec (const LoomTrainSpec *spec)
   return 0;
 }
 
+/* A schedule's length, which more epochs change. */
+static gint64
+total_of (const LearningRates *self, const TrainProgress *progress)
+{
+  return self->steps_per_epoch * progress->epochs;
+}
+
 void
-learning_rates_init (LearningRates *self, const TrainModel *model, gint64 total_steps, TrainProgress *progress)
+learning_rates_init (LearningRates *self, const TrainModel *model, gint64 steps_per_epoch, TrainProgress *progress)
 {
   static const char *const momenta[] = { "momentum", "beta1" };
   const LoomTrainSpec *spec = model->spec;
   const int lr = loom_optimizer_find (spec->optimizer, "lr");
 
   *self = (LearningRates){ .model = model,
-                           .total_steps = total_steps,
+                           .steps_per_epoch = steps_per_epoch,
                            .lr = NAN,
                            .lr_slot = loom_state_find (model->state, "lr"),
                            .momentum = NAN,
                            .momentum_slot = -1 };
   self->group = g_new0 (GroupRate, spec->groups->len + 1);
+  progress->epochs = spec->epochs;
   progress->base_lr = learning_rates_of_spec (spec);
   progress->group_lr = g_new0 (double, spec->groups->len + 1);
   for (guint i = 0; i < spec->groups->len; i++)
@@ -59,8 +67,9 @@ learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 s
   const LoomTrainSpec *spec = self->model->spec;
   const LoomSchedule *schedule = &spec->schedule;
   LoomState *state = self->model->state;
-  const double lr = loom_schedule_factor (schedule, &progress->plateau, progress->base_lr, step, self->total_steps);
-  const double momentum = loom_schedule_momentum (schedule, step, self->total_steps);
+  const gint64 total = total_of (self, progress);
+  const double lr = loom_schedule_factor (schedule, &progress->plateau, progress->base_lr, step, total);
+  const double momentum = loom_schedule_momentum (schedule, step, total);
 
   if (lr != self->lr)
     {
@@ -71,8 +80,7 @@ learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 s
   for (guint i = 0; i < self->n_groups; i++)
     {
       GroupRate *rate = &self->group[i];
-      const double now
-          = loom_schedule_factor (schedule, &progress->plateau, progress->group_lr[i], step, self->total_steps);
+      const double now = loom_schedule_factor (schedule, &progress->plateau, progress->group_lr[i], step, total);
 
       if (now != rate->now && rate->slot >= 0)
         loom_state_put_scalar_at (state, (guint)rate->slot, now);
@@ -84,7 +92,7 @@ learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 s
       const int slot = loom_state_find (state, scheduled->slot);
 
       if (slot >= 0)
-        loom_state_put_scalar_at (state, (guint)slot, loom_scheduled_at (scheduled, step, self->total_steps));
+        loom_state_put_scalar_at (state, (guint)slot, loom_scheduled_at (scheduled, step, total));
     }
   if (!isnan (momentum) && momentum != self->momentum && self->momentum_slot >= 0)
     {
@@ -108,6 +116,11 @@ learning_rates_change (LearningRates *self, TrainProgress *progress, const char 
     {
       progress->base_lr = value;
       self->lr = NAN;
+      return TRUE;
+    }
+  if (g_str_equal (name, LEARNING_RATES_EPOCHS))
+    {
+      progress->epochs = (gint64)CLAMP (value, 0, G_MAXINT);
       return TRUE;
     }
   for (guint i = 0; i < self->n_groups; i++)

@@ -17,7 +17,7 @@ typedef struct
 typedef struct
 {
   const TrainModel *model;
-  gint64 total_steps;
+  gint64 steps_per_epoch;
   double lr;   /* the current one; NaN: unknown */
   int lr_slot; /* -1: the optimiser has none */
   guint n_groups;
@@ -26,8 +26,9 @@ typedef struct
   double momentum;
 } LearningRates;
 
-/* Finds the slots, and sets the progress's base_lr and group_lr to those of <train>. */
-void learning_rates_init (LearningRates *self, const TrainModel *model, gint64 total_steps, TrainProgress *progress);
+/* Finds the slots, and sets the progress's epochs, base_lr and group_lr to those of <train>. */
+void
+learning_rates_init (LearningRates *self, const TrainModel *model, gint64 steps_per_epoch, TrainProgress *progress);
 void learning_rates_clear (LearningRates *self);
 /* The learning rate of <train>, from which schedules start. */
 double learning_rates_of_spec (const LoomTrainSpec *spec);
@@ -35,7 +36,9 @@ double learning_rates_of_spec (const LoomTrainSpec *spec);
 void learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 step);
 /* Call after the whole progress has changed. */
 void learning_rates_forget (LearningRates *self);
-/* Changes the learning rate `name` ("lr", or that of a group). FALSE if there is none. */
+/* The name of the number of epochs, over which a schedule extends, among changes. */
+#define LEARNING_RATES_EPOCHS "epochs"
+/* Changes the learning rate `name` ("lr", or that of a group), or the epochs. FALSE if there is none. */
 gboolean learning_rates_change (LearningRates *self, TrainProgress *progress, const char *name, double value);
 /* TRUE if a schedule sets the slot `name` before each step. */
 gboolean learning_rates_schedules (const LearningRates *self, const char *name);

@@ -11,6 +11,7 @@ typedef struct
   double loss_sum, sample_sum; /* of the epoch so far */
   MetricSums *metrics;         /* likewise */
   LoomTrainerWatch watch;      /* if <train> keeps the best weights */
+  gint64 epochs;               /* of the run as its schedule sees it: fewer before it was resumed with more */
   double base_lr;              /* the learning rate that the schedule starts from */
   double *group_lr;            /* the same of each group in LearningRates */
   LoomPlateau plateau;         /* if the schedule watches the loss */

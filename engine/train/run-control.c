@@ -6,7 +6,9 @@
 gboolean
 run_control_set_value (RunControl *self, const char *name, double value, GError **error)
 {
-  const double before = g_str_equal (name, "lr") ? self->progress->base_lr : NAN;
+  const double before = g_str_equal (name, "lr")                    ? self->progress->base_lr
+                        : g_str_equal (name, LEARNING_RATES_EPOCHS) ? (double)self->progress->epochs
+                                                                    : NAN;
   LoomJson *json;
 
   if (self->take_breakpoint != NULL && self->take_breakpoint (name, value, self->owner))

@@ -24,9 +24,24 @@ io_error (GError **error, const char *what, const char *path)
 }
 
 #define MAX_EVENTS  256000000 /* bytes of an events.jsonl */
-#define MOST_POINTS 20000     /* approximate number of steps in events.jsonl */
+#define LOCK_TRIES  10
+#define LOCK_PAUSE  20000 /* microseconds */
+#define MOST_POINTS 20000 /* approximate number of steps in events.jsonl */
 
 /* ---- events ----------------------------------------------------------- */
+
+/* A reader holds a lock for a moment, to learn whether the run trains. */
+static gboolean
+lock (int fd)
+{
+  for (guint i = 0; flock (fd, LOCK_EX | LOCK_NB) != 0; i++)
+    {
+      if (errno != EWOULDBLOCK || i == LOCK_TRIES)
+        return FALSE;
+      g_usleep (LOCK_PAUSE);
+    }
+  return TRUE;
+}
 
 /* Opens the events; everything after events_length is cut off. */
 static gboolean
@@ -36,7 +51,7 @@ events_open (RunFolder *self, GError **error)
 
   if (fd < 0)
     return FALSE;
-  if (flock (fd, LOCK_EX | LOCK_NB) != 0)
+  if (!lock (fd))
     {
       close (fd);
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,

@@ -178,6 +178,10 @@ read_rates (const RunState *self, const LoomRunJson *json, TrainProgress *p, GEr
   LoomRunJson hyper, plateau;
 
   p->group_lr = g_new0 (double, self->rates->n_groups + 1);
+  p->epochs = self->model->spec->epochs;
+  if (json_object_has_member (json->object, "epochs")
+      && !loom_run_json_int (json, "epochs", 0, G_MAXINT, &p->epochs, error))
+    return FALSE;
   if (!loom_run_json_object (json, "hyper", &hyper, error)
       || !loom_run_json_double (&hyper, "base_lr", FALSE, &p->base_lr, error))
     return FALSE;

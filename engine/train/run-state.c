@@ -162,6 +162,7 @@ run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 e
   add_int (b, "step", progress->step);
   add_int (b, "epoch", progress->epoch);
   add_int (b, "place", progress->batch);
+  add_int (b, "epochs", progress->epochs);
   add_int (b, "batch_size", spec->batch_size);
   add_int (b, "accumulate", spec->accumulate);
   if (self->data->left_out > 0)

@@ -3,7 +3,7 @@
 
 #include "engine/core/loom-error.h"
 
-/* What a run tells while it computes steps, set aside. */
+/* What a run reports while it computes steps, set aside. */
 typedef struct
 {
   int fd;
@@ -142,6 +142,18 @@ time_machine_load (TimeMachine *self, LoomFolder *run, gint64 step, gboolean is_
 
   speak (self, &voice);
   return ok;
+}
+
+gboolean
+time_machine_change (TimeMachine *self, LoomFolder *run, gint64 step, GError **error)
+{
+  g_auto (LiveChanges) changes = { 0 };
+
+  if (!live_changes_read (&changes, run, error))
+    return FALSE;
+  live_changes_seek (&changes, MAX (step, 0));
+  change_values (self, &changes);
+  return TRUE;
 }
 
 /* ---- a run's own steps -------------------------------------------------- */

@@ -2,7 +2,7 @@
  *
  * The nearest checkpoint before the step is loaded into the run's own state, and the steps after it are computed again
  * by the run's own plans, with the numbers that were changed at their steps: everything that observers ask for is then
- * of that step, and nothing has to be planned. Recomputed steps write no events and reports nothing. The present is a
+ * of that step, and nothing has to be planned. Recomputed steps write no events and report nothing. The present is a
  * checkpoint, which is loaded to return. */
 #pragma once
 
@@ -45,6 +45,9 @@ gboolean time_machine_load (TimeMachine *self, LoomFolder *run, gint64 step, gbo
  * observers see from before its update, as during a pause after it. Between two steps. Errors: USAGE if there is no
  * such step, no folder, or ranks share the steps; DATA, IO. */
 gboolean time_machine_leave (TimeMachine *self, gint64 step, GError **error);
+/* Makes the changes of that run at this step, which apply to the steps after it: of a branch, whose events have them.
+ */
+gboolean time_machine_change (TimeMachine *self, LoomFolder *run, gint64 step, GError **error);
 /* Loads the newest state again; nothing if it is there. */
 gboolean time_machine_return (TimeMachine *self, GError **error);
 

@@ -177,7 +177,7 @@ make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   /* If a run is resumed for a number of steps, it is not known yet in which epoch it ends. */
   if ((options->resume == NULL || t->data.max_steps == 0) && !step_plans_check_memory (&t->plans, error))
     return FALSE;
-  learning_rates_init (&t->rates, &t->model, t->data.total_steps, &t->progress);
+  learning_rates_init (&t->rates, &t->model, t->data.steps_per_epoch, &t->progress);
   return TRUE;
 }
 
@@ -242,17 +242,45 @@ make_records (LoomTrainer *t, const LoomTrainerOptions *options)
 
 /* ---- folder ----------------------------------------------------------- */
 
-/* A resumed run with another learning rate: graph.xml has only the new one, so the event has both. */
+/* A run that continues with another number than before: graph.xml has only the new one, so the event has both. */
 static gboolean
-note_rate (LoomTrainer *t, double before, GError **error)
+note_change (LoomTrainer *t, const char *name, double value, double before, GError **error)
 {
-  LoomJson *json = run_event_new ("hyper");
+  LoomJson *json;
 
+  if (value == before)
+    return TRUE;
+  learning_rates_change (&t->rates, &t->progress, name, value);
+  json = run_event_new ("hyper");
   loom_json_int (json, "step", t->progress.step);
-  loom_json_string (json, "name", "lr");
-  loom_json_exact (json, "value", t->progress.base_lr);
+  loom_json_string (json, "name", name);
+  loom_json_exact (json, "value", value);
   loom_json_exact (json, "before", before);
   return run_folder_add_event (&t->folder, json, error);
+}
+
+/* The checkpoint's schedule extends over the epochs of that time. */
+static gboolean
+note_epochs (LoomTrainer *t, GError **error)
+{
+  return note_change (t, LEARNING_RATES_EPOCHS, (double)t->model.spec->epochs, (double)t->progress.epochs, error);
+}
+
+/* A branch whose process was killed before its checkpoint was written has only events of its parent. */
+static gboolean
+check_branch (LoomFolder *run, GError **error)
+{
+  static const char line[] = "{\"event\":\"branch\",";
+  g_autoptr (GMappedFile) events = loom_folder_map (run, LOOM_RUN_EVENTS, NULL);
+
+  if (events == NULL || g_mapped_file_get_length (events) == 0
+      || g_strstr_len (g_mapped_file_get_contents (events), (gssize)g_mapped_file_get_length (events), line) == NULL)
+    return TRUE;
+  g_set_error (
+      error, LOOM_ERROR, LOOM_ERROR_DATA,
+      "The branch in %s has no checkpoint, so that it cannot be continued. Remove the folder, and branch again.",
+      loom_folder_path (run));
+  return FALSE;
 }
 
 static gboolean
@@ -266,18 +294,21 @@ resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderConten
     return FALSE;
   t->checkpoints.saved_step = t->progress.step;
   learning_rates_forget (&t->rates);
+  if (t->folder.events_length == 0)
+    {
+      g_autoptr (LoomFolder) folder = loom_folder_open (options->resume, error);
+
+      if (folder == NULL || !check_branch (folder, error))
+        return FALSE;
+    }
   if (rank_group_is_first (&t->group) && !run_folder_open (&t->folder, options->resume, is_changed ? run : NULL, error))
     return FALSE;
   if (options->resume_step > 0)
     checkpoints_remove_after (&t->checkpoints, t->progress.step);
-  if (!isnan (options->lr))
-    {
-      const double before = t->progress.base_lr;
-
-      t->progress.base_lr = learning_rates_of_spec (t->model.spec);
-      if (before != t->progress.base_lr && !note_rate (t, before, error))
-        return FALSE;
-    }
+  if ((!options->no_epochs && !note_epochs (t, error))
+      || (!isnan (options->lr)
+          && !note_change (t, "lr", learning_rates_of_spec (t->model.spec), t->progress.base_lr, error)))
+    return FALSE;
   if (options->epochs > 0 && t->progress.epoch < t->model.spec->epochs)
     t->progress.watch.patience_exhausted = FALSE; /* the caller requests more epochs */
   return TRUE;
@@ -316,7 +347,8 @@ open_branch (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderC
   if (options->out == NULL)
     return TRUE;
   if (!run_folder_create (&t->folder, options->out, run, error)
-      || !run_folder_copy_events (&t->folder, parent, options->branch_step, error))
+      || !run_folder_copy_events (&t->folder, parent, options->branch_step, error)
+      || !time_machine_change (&t->machine, parent, options->branch_step, error) || !note_epochs (t, error))
     return FALSE;
   json = run_event_new ("branch");
   loom_json_int (json, "step", options->branch_step);
@@ -335,7 +367,7 @@ read_replay (LoomTrainer *t, const char *path, GError **error)
     {
       const LiveChange *change = &g_array_index (t->replay.list, LiveChange, i);
 
-      if (run_control_has_value (&t->control, change->name))
+      if (g_str_equal (change->name, LEARNING_RATES_EPOCHS) || run_control_has_value (&t->control, change->name))
         continue;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "The run in %s changed “%s” at step %" G_GINT64_FORMAT

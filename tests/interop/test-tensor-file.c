@@ -266,6 +266,11 @@ test_write_shards (void)
   g_assert_cmpfloat (loom_tensor_get (b, 0), ==, 2);
   g_assert_true (loom_safetensors_save_shards (path, tensors, 1000, NULL, NULL, &error));
   g_assert_true (g_file_test (path, G_FILE_TEST_EXISTS));
+  /* The folder is the new file, not the former shards. */
+  g_assert_false (g_file_test (second, G_FILE_TEST_EXISTS));
+  g_autoptr (LoomTensorFile) whole = loom_tensor_file_open (folder, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (loom_tensor_file_count (whole), ==, 3);
   remove_all (folder);
 }
 

@@ -78,6 +78,7 @@ test_refused (void)
     { LECTURE ("words"), "no text between" },
     { "<graph/>", "begins with <lecture>" },
     { "<lecture/>", "needs xmlns" },
+    { LECTURE ("<stop graph=\"a.xml\"/>\n") "<stop graph=\"a.xml\"/>", "nothing follows it" },
     { "<lecture", "line 1" },
     { "", "a.lecture" },
   };

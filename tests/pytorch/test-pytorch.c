@@ -123,6 +123,22 @@ test_literals (void)
   g_assert_cmpstr (comment, ==, "a import os    b");
 }
 
+/* Python reads an encoding from a comment of the first two lines, and decodes the rest of the file by it. */
+static void
+test_title (void)
+{
+  static const char name[] = "name='coding: unicode_escape \\u000aprint(1337)'";
+  g_auto (GStrv) parts = g_strsplit (blocks, "name='blocks'", 2), lines = NULL;
+  g_autofree char *xml = g_strjoin (name, parts[0], parts[1], NULL);
+  g_autoptr (LoomGraph) graph = graph_from_text (xml, NULL);
+  g_autoptr (LoomPytorch) self = write_text (graph);
+
+  lines = g_strsplit (loom_pytorch_text (self), "\n", -1);
+  g_assert_cmpstr (lines[0], ==, "# -*- coding: utf-8 -*-");
+  g_assert_null (strstr (lines[1], "1337"));
+  g_assert_cmpstr (lines[2], ==, "# coding: unicode_escape \\u000aprint(1337)");
+}
+
 static void
 test_formulas (void)
 {
@@ -164,6 +180,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pytorch/classes", test_classes);
   g_test_add_func ("/pytorch/refuses", test_refuses);
   g_test_add_func ("/pytorch/literals", test_literals);
+  g_test_add_func ("/pytorch/title", test_title);
   g_test_add_func ("/pytorch/formulas", test_formulas);
   return g_test_run ();
 }

@@ -245,6 +245,59 @@ test_branch (void)
   remove_tree (top);
 }
 
+/* A schedule extends over more epochs only from the step at which the run was resumed with them. */
+static void
+test_more_epochs (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autofree char *branch = g_build_filename (top, "branch", NULL);
+  g_autofree char *again = g_build_filename (top, "again", NULL);
+  g_autoptr (LoomTrainer) first = train_test_new (graphs[0], (LoomTrainerOptions){ .out = path });
+  g_autoptr (LoomTrainer) early = train_test_new (graphs[0], (LoomTrainerOptions){ .steps = 17 });
+  g_autoptr (LoomTrainer) longer = NULL, child = NULL, repeated = NULL;
+
+  run_to (early, 17);
+  train_test_run (first);
+  g_clear_pointer (&first, loom_trainer_free);
+  longer = train_test_new (NULL, (LoomTrainerOptions){ .resume = path, .epochs = 6 });
+  run_to (longer, 50);
+  travel (longer, 17);
+  expect_same (longer, early);
+  travel (longer, -1);
+  child = train_test_new (NULL, (LoomTrainerOptions){ .branch = path, .branch_step = 17, .out = branch });
+  expect_same (child, early);
+  repeated = train_test_new (NULL, (LoomTrainerOptions){ .branch = path, .branch_step = 40, .out = again });
+  run_to (repeated, 50);
+  expect_same (repeated, longer);
+  remove_tree (top);
+}
+
+/* A change at the step of a branch is one of the branch, too; a branch without a checkpoint is refused. */
+static void
+test_branch_at_change (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autofree char *branch = g_build_filename (top, "branch", NULL);
+  g_autofree char *checkpoints = g_build_filename (branch, LOOM_RUN_CHECKPOINTS, NULL);
+  const LoomTrainerObserver observer = { .step = step_cb };
+  g_autofree double *loss = g_new0 (double, 64);
+  g_autoptr (LoomTrainer) trainer = train_test_new (graphs[1], (LoomTrainerOptions){ .out = path });
+  g_autoptr (LoomTrainer) child = NULL;
+  g_autoptr (GError) error = NULL;
+
+  loom_trainer_set_observer (trainer, &observer, loss);
+  train_test_run (trainer);
+  child = train_test_new (NULL, (LoomTrainerOptions){ .branch = path, .branch_step = 12, .out = branch });
+  train_test_run (child);
+  expect_same (trainer, child);
+  g_clear_pointer (&child, loom_trainer_free);
+  remove_tree (checkpoints);
+  g_assert_null (loom_trainer_new (NULL, &(LoomTrainerOptions){ .resume = branch, .lr = NAN, .seed = -1 }, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_assert_nonnull (strstr (error->message, "has no checkpoint"));
+  remove_tree (top);
+}
+
 static void
 expect_refused (LoomTrainer *trainer, gint64 step, LoomErrorCode code, const char *says)
 {
@@ -317,6 +370,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/time-machine/continues", test_continues);
   g_test_add_func ("/time-machine/snapshot", test_snapshot);
   g_test_add_func ("/time-machine/branch", test_branch);
+  g_test_add_func ("/time-machine/more-epochs", test_more_epochs);
+  g_test_add_func ("/time-machine/branch-at-change", test_branch_at_change);
   g_test_add_func ("/time-machine/refusals", test_refusals);
   g_test_add_func ("/time-machine/thinning", test_thinning);
   return g_test_run ();
