@@ -112,6 +112,8 @@ words_of (const Crew *crew, const SweepRun *run, guint index)
   g_ptr_array_add (words, g_strdup ("train"));
   g_ptr_array_add (words, g_strdup (sweep->graph));
   g_ptr_array_add (words, g_strdup ("--json"));
+  /* No checkpoints to go back by, since a sweep has many runs. */
+  g_ptr_array_add (words, g_strdup ("--history=0"));
   for (guint i = 0; sweep->pass[i] != NULL; i++)
     g_ptr_array_add (words, g_strdup (sweep->pass[i]));
   for (guint i = 0; i < point->set->len; i++)
