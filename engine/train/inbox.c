@@ -330,21 +330,21 @@ inbox_needs_state (Inbox *self)
 gboolean
 inbox_will_stand (Inbox *self)
 {
-  gboolean stands = FALSE;
+  gboolean is_paused = FALSE;
 
   if (!inbox_is_pending (self))
     return FALSE;
   g_mutex_lock (&self->lock);
   for (GList *l = self->commands.head; l != NULL; l = l->next)
-    stands = stands || pauses (l->data) || ((const TrainCommand *)l->data)->kind == LOOM_COMMAND_STOP;
+    is_paused = is_paused || pauses (l->data) || ((const TrainCommand *)l->data)->kind == LOOM_COMMAND_STOP;
   for (GList *l = self->requests.head; l != NULL; l = l->next)
-    stands = stands || train_request_is_update (l->data);
+    is_paused = is_paused || train_request_is_update (l->data);
   g_mutex_unlock (&self->lock);
-  return stands;
+  return is_paused;
 }
 
 gboolean
-inbox_stands (const Inbox *self)
+inbox_pauses (const Inbox *self)
 {
   return !self->active || self->over || self->paused;
 }

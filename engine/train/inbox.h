@@ -109,7 +109,7 @@ gboolean inbox_needs_state (Inbox *self);
 /* TRUE if a command waits for the next step, after which the run is paused, or a request for its updates. */
 gboolean inbox_will_stand (Inbox *self);
 /* TRUE if no step is computed now and none will be before the next command. */
-gboolean inbox_stands (const Inbox *self);
+gboolean inbox_pauses (const Inbox *self);
 /* TRUE if the request needs values of the state. Other requests need none, or get them from all ranks in another way.
  */
 gboolean train_request_needs_state (const TrainRequest *request);

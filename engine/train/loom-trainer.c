@@ -137,7 +137,7 @@ call_travel (gpointer data, GError **error)
   LoomTrainer *t = call->trainer;
   gboolean ok;
 
-  if (t->is_evaluating || !inbox_stands (&t->control.inbox) || t->server != NULL)
+  if (t->is_evaluating || !inbox_pauses (&t->control.inbox) || t->server != NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    t->is_evaluating    ? "An evaluation is in progress. Wait until it is over."

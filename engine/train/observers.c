@@ -221,14 +221,15 @@ value_of (TrainObservers *self, StateCopy *of, const char *port, GError **error)
 }
 
 static void
-serve_port (TrainObservers *self, TrainRequest *request, gboolean stands)
+serve_port (TrainObservers *self, TrainRequest *request, gboolean is_paused)
 {
   const gboolean now = g_str_has_prefix (request->port, TRAIN_PORT_NOW);
   const char *port = request->port + (now ? strlen (TRAIN_PORT_NOW) : 0);
   WatchedState *watched = &self->watched;
   /* The update of the health needs the optimizer's states, of which there is no copy. */
   const gboolean is_health = g_str_equal (port, LOOM_SNAPSHOT_HEALTH);
-  StateCopy *of = watched_state_of_step (watched, (stands && !now && !is_health) || train_request_is_update (request));
+  StateCopy *of
+      = watched_state_of_step (watched, (is_paused && !now && !is_health) || train_request_is_update (request));
 
   request->result = value_of (self, of, port, &request->error);
   if (of == &watched->last && g_error_matches (request->error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
@@ -243,7 +244,7 @@ serve_port (TrainObservers *self, TrainRequest *request, gboolean stands)
 }
 
 static gboolean
-serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean stands)
+serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean is_paused)
 {
   if (request->samples != NULL)
     {
@@ -258,16 +259,16 @@ serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean sta
   /* Requests of one round share a run of the plan. */
   if (fresh)
     snapshots_begin_round (self->snapshots);
-  serve_port (self, request, stands);
+  serve_port (self, request, is_paused);
   return FALSE;
 }
 
 gboolean
-train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean stands)
+train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean is_paused)
 {
   const char *view = request->samples != NULL ? "predict" : request->wants_weights ? "weights" : request->port;
   const gint64 begin = g_get_monotonic_time ();
-  const gboolean result = serve (self, request, fresh, stands);
+  const gboolean result = serve (self, request, fresh, is_paused);
 
   if (!g_str_equal (view, LOOM_SNAPSHOT_COSTS))
     view_costs_add (&self->costs, view, g_get_monotonic_time () - begin);

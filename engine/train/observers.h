@@ -38,8 +38,8 @@ typedef struct
 void train_observers_init (TrainObservers *self, const RankGroup *group, const TrainProgress *progress);
 void train_observers_clear (TrainObservers *self);
 /* Serves a request: values of the net for its samples, or the value of its port. fresh: the run may have changed since
- * the last one. stands: it is paused, and shows its last step. Returns the value of fresh for the next request. */
-gboolean train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean stands);
+ * the last one. is_paused: it is paused, and shows its last step. Returns the value of fresh for the next request. */
+gboolean train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean is_paused);
 /* Bytes by owner on the run's devices: the state, and the arenas of all current plans. */
 void train_observers_bytes (const TrainObservers *self, gsize bytes[LOOM_N_OWNERS]);
 

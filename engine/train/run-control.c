@@ -65,7 +65,7 @@ serve (TrainRequest *request, gboolean fresh, gpointer data)
       request->call (request->call_data, &request->error);
       return TRUE; /* it may have gone to another step */
     }
-  return train_observers_serve (self->observers, request, fresh, inbox_stands (&self->inbox));
+  return train_observers_serve (self->observers, request, fresh, inbox_pauses (&self->inbox));
 }
 
 static gboolean

@@ -118,13 +118,13 @@ static gboolean
 one_step (LoomTrainer *t, gboolean single, GError **error)
 {
   WatchedState *watched = &t->observers.watched;
-  gboolean stands = FALSE;
+  gboolean is_paused = FALSE;
 
   if (breakpoints_are_due (&t->breakpoints))
     {
-      if (!finish_steps (t, error) || !breakpoints_test (&t->breakpoints, &stands, error))
+      if (!finish_steps (t, error) || !breakpoints_test (&t->breakpoints, &is_paused, error))
         return FALSE;
-      if (stands)
+      if (is_paused)
         {
           if (rank_group_is_first (&t->group))
             inbox_pause (&t->control.inbox);

@@ -203,9 +203,10 @@ watched_state_drop_last (WatchedState *self)
 }
 
 StateCopy *
-watched_state_of_step (WatchedState *self, gboolean stands)
+watched_state_of_step (WatchedState *self, gboolean is_paused)
 {
-  return stands && self->last.value != NULL && self->last.why_not == NULL && self->last.step + 1 == self->progress->step
+  return is_paused && self->last.value != NULL && self->last.why_not == NULL
+                 && self->last.step + 1 == self->progress->step
              ? &self->last
              : &self->now;
 }

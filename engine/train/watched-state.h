@@ -56,7 +56,7 @@ void watched_state_keep (WatchedState *self);
 void watched_state_end (WatchedState *self, gboolean is_wanted);
 /* During a pause: the state with which the last step was computed, which its loss and gradients belong to. Otherwise
  * the current state, with which the next step is computed. */
-StateCopy *watched_state_of_step (WatchedState *self, gboolean stands);
+StateCopy *watched_state_of_step (WatchedState *self, gboolean is_paused);
 /* Keeps the copy of the last step elsewhere while the run shows other steps, and brings it back. */
 void watched_state_set_aside (WatchedState *self, StateCopy *aside);
 void watched_state_put_back (WatchedState *self, StateCopy *aside);

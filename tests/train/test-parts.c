@@ -62,7 +62,7 @@ base_init (Base *b, const char *xml)
   b->progress.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
   b->progress.metrics = metric_sums_new (b->model.spec, step_plans_first (&b->plans)->step);
   g_assert_true (step_plans_make_update (&b->plans, &error));
-  learning_rates_init (&b->rates, &b->model, b->data.total_steps, &b->progress);
+  learning_rates_init (&b->rates, &b->model, b->data.steps_per_epoch, &b->progress);
 }
 
 static void
@@ -637,12 +637,12 @@ test_inbox (void)
   /* The pause waits for a step, and the commands after it wait, too. */
   g_assert_true (inbox_poll (inbox, FALSE, &action, &error));
   g_assert_cmpstr (owner.log->str, ==, "fc! lr=0.5 ");
-  g_assert_false (inbox_stands (inbox));
+  g_assert_false (inbox_pauses (inbox));
   g_assert_true (inbox_is_pending (inbox));
   owner.can_stand = TRUE;
   g_assert_true (inbox_poll (inbox, FALSE, &action, &error));
   g_assert_cmpstr (owner.log->str, ==, "fc! lr=0.5 paused ");
-  g_assert_true (inbox_stands (inbox));
+  g_assert_true (inbox_pauses (inbox));
   g_assert_true (inbox_take_single (inbox));
   g_assert_false (inbox_take_single (inbox));
   /* An evaluation leaves the command that ends the run in the queue. */
