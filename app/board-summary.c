@@ -1,7 +1,7 @@
 /* Values of a Summary; see the header. Fields are those of summary.proto and histogram.proto. */
 #include "app/board-summary.h"
+#include "app/shared/png.h"
 
-#include <gio/gio.h>
 #include <math.h>
 #include <string.h>
 
@@ -85,71 +85,6 @@ board_add_histogram (GByteArray *summary, const char *tag, const LoomTensor *t)
 }
 
 /* ---- pictures ----------------------------------------------------------- */
-
-static guint32
-png_crc (const guint8 *byte, gsize length, guint32 crc)
-{
-  for (gsize i = 0; i < length; i++)
-    {
-      crc ^= byte[i];
-      for (int k = 0; k < 8; k++)
-        crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-    }
-  return crc;
-}
-
-static void
-put_big (GByteArray *png, guint32 value)
-{
-  const guint32 big = GUINT32_TO_BE (value);
-
-  g_byte_array_append (png, (const guint8 *)&big, sizeof big);
-}
-
-static void
-put_chunk (GByteArray *png, const char *type, const void *data, gsize length)
-{
-  guint32 crc = png_crc ((const guint8 *)type, 4, G_MAXUINT32);
-
-  put_big (png, (guint32)length);
-  g_byte_array_append (png, (const guint8 *)type, 4);
-  g_byte_array_append (png, data, (guint)length);
-  put_big (png, ~png_crc (data, length, crc));
-}
-
-static void
-put_compressed (GByteArray *png, const GByteArray *rows)
-{
-  g_autoptr (GZlibCompressor) deflate = g_zlib_compressor_new (G_ZLIB_COMPRESSOR_FORMAT_ZLIB, 6);
-  g_autoptr (GInputStream) plain = g_memory_input_stream_new_from_data (rows->data, rows->len, NULL);
-  g_autoptr (GInputStream) stream = g_converter_input_stream_new (plain, G_CONVERTER (deflate));
-  g_autoptr (GByteArray) data = g_byte_array_new ();
-  guint8 part[4096];
-  gssize n;
-
-  while ((n = g_input_stream_read (stream, part, sizeof part, NULL, NULL)) > 0)
-    g_byte_array_append (data, part, (guint)n);
-  put_chunk (png, "IDAT", data->data, data->len);
-}
-
-/* rows: of each line a zero (no filter) and its pixels of 1 or 3 bytes. */
-static GByteArray *
-png_new (guint width, guint height, guint channels, const GByteArray *rows)
-{
-  static const guint8 signature[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
-  const guint32 size[] = { GUINT32_TO_BE (width), GUINT32_TO_BE (height) };
-  guint8 head[13] = { 0 };
-  GByteArray *png = g_byte_array_new ();
-
-  memcpy (head, size, sizeof size);
-  head[8] = 8;
-  head[9] = channels == 3 ? 2 : 0;
-  g_byte_array_append (png, signature, sizeof signature);
-  put_chunk (png, "IHDR", head, sizeof head);
-  put_compressed (png, rows);
-  put_chunk (png, "IEND", "", 0);
-  return png;
-}
 
 gboolean
 board_add_picture (GByteArray *summary, const char *tag, const LoomTensor *t)

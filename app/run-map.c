@@ -1,7 +1,7 @@
 /* Draws a matrix as cells from white, its least number, to dark blue, its largest; what is not finite is grey. */
 #include "app/run-map.h"
+#include "app/shared/png.h"
 
-#include <gio/gio.h>
 #include <math.h>
 #include <string.h>
 
@@ -166,41 +166,6 @@ write_file (const char *path, const char *data, gsize length, GError **error)
 
 /* ---- PNG ------------------------------------------------------------------------- */
 
-/* The checksum of ISO 3309, bit by bit; a map has few bytes. */
-static guint32
-crc_of (const guint8 *data, gsize n)
-{
-  guint32 crc = 0xffffffff;
-
-  for (gsize i = 0; i < n; i++)
-    {
-      crc ^= data[i];
-      for (int bit = 0; bit < 8; bit++)
-        crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-    }
-  return ~crc;
-}
-
-static void
-add_number (GByteArray *to, guint32 value)
-{
-  const guint32 big = GUINT32_TO_BE (value);
-
-  g_byte_array_append (to, (const guint8 *)&big, sizeof big);
-}
-
-/* A chunk: its length, its name and data, and the checksum of both. */
-static void
-add_chunk (GByteArray *to, const char *name, const guint8 *data, gsize n)
-{
-  const guint start = to->len + 4;
-
-  add_number (to, (guint32)n);
-  g_byte_array_append (to, (const guint8 *)name, 4);
-  g_byte_array_append (to, data, (guint)n);
-  add_number (to, crc_of (to->data + start, to->len - start));
-}
-
 /* Lines of RGB bytes, each after a zero for "no filter". */
 static GByteArray *
 draw_lines (const Map *map)
@@ -225,24 +190,10 @@ draw_lines (const Map *map)
 static gboolean
 write_png (const Map *map, const char *path, GError **error)
 {
-  static const guint8 head[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' }, kind[] = { 8, 2, 0, 0, 0 };
-  g_autoptr (GByteArray) lines = draw_lines (map), size = g_byte_array_new (), all = g_byte_array_new ();
-  g_autoptr (GConverter) deflate = G_CONVERTER (g_zlib_compressor_new (G_ZLIB_COMPRESSOR_FORMAT_ZLIB, 6));
-  g_autoptr (GOutputStream) memory = g_memory_output_stream_new_resizable ();
-  g_autoptr (GOutputStream) stream = g_converter_output_stream_new (memory, deflate);
+  g_autoptr (GByteArray) lines = draw_lines (map), png = NULL;
 
-  if (!g_output_stream_write_all (stream, lines->data, lines->len, NULL, NULL, error)
-      || !g_output_stream_close (stream, NULL, error))
-    return FALSE;
-  add_number (size, (guint32)map->columns * PNG_CELL);
-  add_number (size, (guint32)map->rows * PNG_CELL);
-  g_byte_array_append (size, kind, sizeof kind);
-  g_byte_array_append (all, head, sizeof head);
-  add_chunk (all, "IHDR", size->data, size->len);
-  add_chunk (all, "IDAT", g_memory_output_stream_get_data (G_MEMORY_OUTPUT_STREAM (memory)),
-             g_memory_output_stream_get_data_size (G_MEMORY_OUTPUT_STREAM (memory)));
-  add_chunk (all, "IEND", NULL, 0);
-  return write_file (path, (const char *)all->data, all->len, error);
+  png = png_new ((guint)map->columns * PNG_CELL, (guint)map->rows * PNG_CELL, 3, lines);
+  return write_file (path, (const char *)png->data, png->len, error);
 }
 
 gboolean

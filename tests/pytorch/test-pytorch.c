@@ -85,6 +85,25 @@ test_classes (void)
   g_assert_null (strstr (text, "Block2"));
 }
 
+/* The file has classes and constants of its own. */
+static void
+test_class_names (void)
+{
+  static const char *const names[] = { "lion", "own", "LOSS" };
+  static const char *const classes[]
+      = { "class Lion2(nn.Module):", "class Own2(nn.Module):", "class LOSS2(nn.Module):" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (blocks, "block'", -1);
+      g_autofree char *quoted = g_strconcat (names[i], "'", NULL), *xml = g_strjoinv (quoted, parts);
+      g_autoptr (LoomGraph) graph = graph_from_text (xml, NULL);
+      g_autoptr (LoomPytorch) self = write_text (graph);
+
+      g_assert_nonnull (strstr (loom_pytorch_text (self), classes[i]));
+    }
+}
+
 static void
 test_refuses (void)
 {
@@ -180,6 +199,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pytorch/classes", test_classes);
   g_test_add_func ("/pytorch/refuses", test_refuses);
   g_test_add_func ("/pytorch/literals", test_literals);
+  g_test_add_func ("/pytorch/class-names", test_class_names);
   g_test_add_func ("/pytorch/title", test_title);
   g_test_add_func ("/pytorch/formulas", test_formulas);
   return g_test_run ();
