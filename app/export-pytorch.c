@@ -111,6 +111,8 @@ run (ExportJob *job)
       fprintf (stderr, "gradloom export: no file was written.\n");
       return 1;
     }
+  for (guint i = 0; i < loom_pytorch_n_notes (pytorch); i++)
+    command_warn (job->command, "Not exported: %s.", loom_pytorch_note (pytorch, i));
   if (stream)
     {
       fputs (loom_pytorch_text (pytorch), stdout);

@@ -7,6 +7,7 @@ struct _LoomPytorch
 {
   GString *text;
   GArray *serials; /* guint64, by line */
+  GPtrArray *notes;
 };
 
 void
@@ -16,6 +17,7 @@ loom_pytorch_free (LoomPytorch *self)
     return;
   g_string_free (self->text, TRUE);
   g_array_unref (self->serials);
+  g_ptr_array_unref (self->notes);
   g_free (self);
 }
 
@@ -37,6 +39,20 @@ loom_pytorch_line_serial (const LoomPytorch *self, guint line)
   g_return_val_if_fail (line < self->serials->len, 0);
 
   return g_array_index (self->serials, guint64, line);
+}
+
+guint
+loom_pytorch_n_notes (const LoomPytorch *self)
+{
+  return self->notes->len;
+}
+
+const char *
+loom_pytorch_note (const LoomPytorch *self, guint i)
+{
+  g_return_val_if_fail (i < self->notes->len, NULL);
+
+  return self->notes->pdata[i];
 }
 
 static void
@@ -69,6 +85,13 @@ append_head (LoomPytorch *self, const PyWriter *w)
   append (self, 0, 0, "# -*- coding: utf-8 -*-");
   append (self, 0, 0, "# Written by `gradloom export --to pytorch`, for PyTorch 2.4 and later.");
   append (self, 0, 0, head);
+  if (self->notes->len > 0)
+    append (self, 0, 0, "# Not exported:");
+  for (guint i = 0; i < self->notes->len; i++)
+    {
+      g_autofree char *line = g_strdup_printf ("# - %s", loom_pytorch_note (self, i));
+      append (self, 0, 0, line);
+    }
   append_lines (
       self, "import argparse\nimport math\nimport os\nimport re\n\nimport torch\nimport torch.nn.functional as F\n"
             "import torch.utils.checkpoint\nfrom safetensors.torch import load_file, save_file\nfrom torch import nn\n"
@@ -82,6 +105,7 @@ assemble (const PyWriter *w)
 
   self->text = g_string_new (NULL);
   self->serials = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->notes = g_ptr_array_ref (w->notes);
   append_head (self, w);
   for (guint i = 0; i < w->helpers->len; i++)
     {
@@ -122,10 +146,14 @@ loom_pytorch_new (const LoomGraph *graph, const char *samples, LoomFaults *fault
   w.ports = g_ptr_array_new_with_free_func (g_free);
   w.scheduled = g_ptr_array_new_with_free_func (g_free);
   w.metric_keys = g_ptr_array_new_with_free_func (g_free);
+  w.notes = g_ptr_array_new_with_free_func (g_free);
   w.lines = loom_pytorch_lines_new ();
   loom_pytorch_write_classes (&w);
   if (loom_faults_count (faults) == before)
-    loom_pytorch_write_training (&w);
+    {
+      loom_pytorch_collect_notes (&w);
+      loom_pytorch_write_training (&w);
+    }
   if (loom_faults_count (faults) == before)
     self = assemble (&w);
   g_hash_table_unref (w.class_of);
@@ -136,7 +164,9 @@ loom_pytorch_new (const LoomGraph *graph, const char *samples, LoomFaults *fault
   g_ptr_array_unref (w.ports);
   g_ptr_array_unref (w.scheduled);
   g_ptr_array_unref (w.metric_keys);
+  g_ptr_array_unref (w.notes);
   g_ptr_array_unref (w.lines);
+  g_free (w.count);
   g_free (w.loss_key);
   return self;
 }

@@ -23,4 +23,8 @@ guint loom_pytorch_n_lines (const LoomPytorch *self);
  * a module have one class, so a line is about all of them. */
 guint64 loom_pytorch_line_serial (const LoomPytorch *self, guint line);
 
+/* What the file does not do as the graph does, also in comments at its head: clauses that name the attribute. */
+guint loom_pytorch_n_notes (const LoomPytorch *self);
+const char *loom_pytorch_note (const LoomPytorch *self, guint i);
+
 G_END_DECLS

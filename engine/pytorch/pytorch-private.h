@@ -69,6 +69,8 @@ typedef struct
   GPtrArray *ports;       /* "data.x": ports of the graph that forward reads, and their names in Python, in turn */
   GPtrArray *scheduled;   /* names of nodes op="scheduled" */
   char *loss_key;         /* the key of the loss in what the graph returns */
+  GPtrArray *notes;       /* sentences about what the file does not do */
+  char *count;            /* what the loss of `batch` is a mean over, as an expression */
   GPtrArray *metric_keys; /* of each metric's input and target, in turn */
   gboolean has_frozen, has_gradient; /* frozen weights; a node op="gradient" */
   GPtrArray *lines;                  /* PyLine: the file */
@@ -143,6 +145,9 @@ char *loom_pytorch_formula (const char *text, GHashTable *names, char **why);
 
 /* pytorch-class.c */
 void loom_pytorch_write_classes (PyWriter *w);
+/* pytorch-notes.c: the expression of PyWriter.count (transfer full), and the notes. */
+char *loom_pytorch_count (PyWriter *w);
+void loom_pytorch_collect_notes (PyWriter *w);
 /* pytorch-train.c */
 void loom_pytorch_write_training (PyWriter *w);
 

@@ -271,6 +271,25 @@ loom_pytorch_schedule (const LoomSchedule *s)
 }
 
 char *
+loom_pytorch_plateau (const LoomSchedule *s)
+{
+  GString *text = g_string_new (NULL);
+
+  if (s->klass == NULL || !s->klass->watches_loss)
+    return g_string_free (text, TRUE);
+  for (guint k = 0; s->klass->param[k].name != NULL; k++)
+    {
+      const LoomScheduleParam *p = s->klass->param + k;
+      g_autofree char *value = p->choices != NULL ? loom_pytorch_quote (p->choices[(int)s->param[k]])
+                               : p->whole         ? g_strdup_printf ("%.0f", s->param[k])
+                                                  : loom_pytorch_float (s->param[k]);
+
+      g_string_append_printf (text, ", %s=%s", p->name, value);
+    }
+  return g_string_free (text, FALSE);
+}
+
+char *
 loom_pytorch_momentum (const LoomSchedule *s)
 {
   if (s->klass == NULL || s->klass->momentum == NULL || strcmp (s->klass->name, "one_cycle") != 0

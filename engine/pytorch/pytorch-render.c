@@ -523,6 +523,24 @@ loom_pytorch_result_name (const LoomNet *net, const LoomNetInstance *instance, g
                               : g_strdup_printf ("%s.%s", local.id, node->output_spec[output].name);
 }
 
+/* Autograd computes gradients with respect to tensors that it has tracked from the beginning. */
+static void
+track_inputs (PyScope *s)
+{
+  static const guint indents[] = { 0, 1, 2 };
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i + 1 < s->w->ports->len; i += 2)
+    g_string_append_printf (names, "%s, ", (char *)s->w->ports->pdata[i + 1]);
+  char *lines[] = { g_strdup_printf ("for value in (%s):", names->str), g_strdup ("if value.is_floating_point():"),
+                    g_strdup ("value.requires_grad_()") };
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
+    {
+      loom_pytorch_add_line (s->forward, indents[i], 0, lines[i]);
+      g_ptr_array_insert (s->forward, (int)(1 + i), g_ptr_array_steal_index (s->forward, s->forward->len - 1));
+    }
+}
+
 /* Renders the lines of an instance; the first of forward is its definition. */
 void
 loom_pytorch_render (PyWriter *w, const LoomNetInstance *instance, gboolean is_root, GPtrArray *init,
@@ -585,6 +603,8 @@ loom_pytorch_render (PyWriter *w, const LoomNetInstance *instance, gboolean is_r
           break;
         }
     }
+  if (is_root && w->has_gradient)
+    track_inputs (&s);
   write_return (&s, results);
   for (guint k = 0; k < n; k++)
     if (s.outputs[k] != NULL)

@@ -96,23 +96,33 @@ write_data (PyWriter *w)
             "        split, port = name.split(\".\", 1)\n"
             "        splits.setdefault(split, {})[port] = tensor\n"
             "    return splits\n");
+  if (w->spec != NULL && w->spec->precision == LOOM_F64)
+    {
+      PyLine *line = w->lines->pdata[w->lines->len - 2];
+      g_free (line->text);
+      line->text = g_strdup ("splits.setdefault(split, {})[port] = tensor.double() if tensor.is_floating_point() else tensor");
+    }
   gap (w);
   add_text (
       w, 0, serial,
-      "def batches(samples, size, generator=None, rank=0, ranks=1, streams=False, drop_last=False):\n"
+      "def batches(samples, size, generator=None, rank=0, ranks=1, streams=False, drop_last=False, n=None):\n"
       "    \"\"\"Batches as arguments of Model.forward: shuffled with a generator, else in order.\"\"\"\n"
       "    if not PORTS:\n"
       "        yield {}\n"
       "        return\n"
-      "    n = len(next(iter(samples.values())))\n"
+      "    all_samples = len(next(iter(samples.values())))\n"
+      "    n = n or all_samples  # how many of them an epoch has\n"
       "    if streams:  # a text in order, as `size` streams\n"
       "        order = torch.arange(n // size * size, device=\"cpu\").view(size, -1).t().flatten()\n"
       "    elif generator is not None:\n"
-      "        order = torch.randperm(n, generator=generator, device=\"cpu\")\n"
+      "        order = torch.randperm(all_samples, generator=generator, device=\"cpu\")[:n]\n"
       "    else:\n"
       "        order = torch.arange(n, device=\"cpu\")\n"
       "    for rows in order.split(size):\n"
       "        if drop_last and len(rows) < size:\n"
+      "            return\n"
+      "        rows = rows[:len(rows) // ranks * ranks]  # ranks have equally many\n"
+      "        if not len(rows):\n"
       "            return\n"
       "        rows = rows[rank::ranks]\n"
       "        yield {name: samples[port][rows].to(torch.get_default_device()) for name, port in PORTS.items()}\n");
@@ -209,7 +219,9 @@ write_schedule (PyWriter *w)
       add_text (w, 1, serial,
                 "for group in optimizer.param_groups:\n"
                 "    first = group.setdefault(\"first_lr\", group[\"lr\"])\n");
-      if (factor == NULL)
+      if (is_plateau)
+        add (w, 2, serial, "group[\"lr\"] = group.setdefault(\"full_lr\", first)");
+      else if (factor == NULL)
         add (w, 2, serial, "group[\"lr\"] = first");
       else if (s->by_epoch)
         add (w, 2, serial,
@@ -264,6 +276,11 @@ write_evaluation (PyWriter *w, guint64 serial)
   add_text (w, 1, serial, values->str);
   add (w, 0, serial, "}");
   gap (w);
+  w->count = loom_pytorch_count (w);
+  add (w, 0, serial, "def count(batch):");
+  add (w, 1, serial, "\"\"\"The number of samples or targets that the loss is a mean over.\"\"\"");
+  add (w, 1, serial, "return %s", w->count);
+  gap (w);
   /* A graph with a gradient needs one in evaluation, too. */
   if (!w->has_gradient)
     add_text (w, 0, serial, "@torch.no_grad()");
@@ -273,13 +290,13 @@ write_evaluation (PyWriter *w, guint64 serial)
             "    model.eval()\n"
             "    loss, n, compared = 0.0, 0, {name: ([], []) for name in METRICS}\n"
             "    for batch in batches(samples, batch_size):\n"
-            "        out, size = model(**batch), len(next(iter(batch.values()), [0]))\n"
-            "        loss, n = loss + out[LOSS].item() * size, n + size\n"
+            "        out, size = model(**batch), count(batch)\n"
+            "        loss, n = loss + (out[LOSS].item() * size if size else 0.0), n + size\n"
             "        for name, (x, y, _) in METRICS.items():\n"
             "            compared[name][0].append(out[x].detach())\n"
             "            compared[name][1].append(out[y].detach())\n"
             "    model.train()\n"
-            "    values = {\"loss\": loss / n}\n"
+            "    values = {\"loss\": loss / n if n else math.nan}\n"
             "    for name, (xs, ys) in compared.items():\n"
             "        value = METRICS[name][2](torch.cat(xs), torch.cat(ys))\n"
             "        values[name] = float(value) if torch.is_tensor(value) else value\n"
@@ -314,18 +331,51 @@ write_scheduled (PyWriter *w)
     }
 }
 
-static char *
-parallel_note (const LoomParallel *p)
+/* The end of an epoch: evaluation, schedule, best weights and early stopping. */
+static void
+write_epoch_end (PyWriter *w, guint64 serial)
 {
-  GString *s = g_string_new (NULL);
+  const LoomTrainSpec *spec = w->spec;
+  const LoomMetricSpec *metric = spec->monitor >= 0 ? spec->metrics->pdata[spec->monitor] : NULL;
+  g_autofree char *least = loom_pytorch_float (spec->min_delta);
+  g_autofree char *formula = metric != NULL ? loom_pytorch_metric (metric) : NULL;
+  const char *model = spec->ema > 0 ? "average" : "model";
 
-  if (p->pipeline > 1)
-    g_string_append_printf (s, " pipeline=%d", p->pipeline);
-  if (p->tensor > 1)
-    g_string_append_printf (s, " tensor=%" G_GINT64_FORMAT, p->tensor);
-  if (p->server)
-    g_string_append_printf (s, " strategy=server");
-  return g_string_free (s, FALSE);
+  if (spec->keep_best && metric != NULL && formula == NULL)
+    loom_faults_add (w->faults, LOOM_ERROR_USAGE, loom_element_line (train_element (w)), NULL, "monitor",
+                     "monitor is “%s”, which cannot be written for PyTorch.", metric->name);
+  add (w, 2, serial, "values = {\"loss\": sum(losses[-steps_per_epoch:]) / steps_per_epoch}");
+  add (w, 2, serial, "if validation:");
+  add (w, 3, serial, "values = evaluate(%s, validation, batch_size)", model);
+  if (spec->keep_best && metric != NULL)
+    {
+      add (w, 2, serial, "else:");
+      add (w, 3, serial, "values[WATCHED] = evaluate(%s, samples, batch_size)[WATCHED]", model);
+    }
+  if (spec->schedule.klass != NULL && spec->schedule.klass->watches_loss)
+    {
+      gboolean warm = spec->schedule.warmup_steps > 0;
+
+      if (warm)
+        add_text (w, 2, serial, "for group in optimizer.param_groups:\n    group[\"lr\"] = group[\"full_lr\"]");
+      add (w, 2, serial, "plateau.step(values[\"loss\"])");
+      if (warm)
+        add_text (w, 2, serial, "for group in optimizer.param_groups:\n    group[\"full_lr\"] = group[\"lr\"]");
+    }
+  add (w, 2, serial, "if rank == 0:");
+  add (w, 3, serial, "report(f\"epoch {epoch + 1}\", values)");
+  if (!spec->keep_best)
+    return;
+  add (w, 2, serial, "gain = %s", metric != NULL && metric->metric->higher_is_better ? "values[WATCHED] - best" : "best - values[WATCHED]");
+  add (w, 2, serial, "if not math.isnan(values[WATCHED]) and (math.isnan(best) or gain > %s):", least);
+  add_text (w, 3, serial, "best, waited = values[WATCHED], 0\nBEST.update(weights_of(model))");
+  add (w, 2, serial, "else:");
+  add (w, 3, serial, "waited += 1");
+  if (spec->patience > 0)
+    {
+      add (w, 2, serial, "if waited >= %" G_GINT64_FORMAT ":", spec->patience);
+      add (w, 3, serial, "break");
+    }
 }
 
 static void
@@ -336,9 +386,10 @@ write_loop (PyWriter *w, guint64 serial)
   gboolean closure = strcmp (spec->optimizer->name, "lbfgs") == 0 || strcmp (spec->optimizer->name, "newton") == 0;
   gboolean newton = strcmp (spec->optimizer->name, "newton") == 0;
   gboolean plateau = spec->schedule.klass != NULL && spec->schedule.klass->watches_loss;
-  g_autofree char *dtype = loom_pytorch_dtype (spec->precision), *note = parallel_note (&spec->parallel);
+  g_autofree char *dtype = loom_pytorch_dtype (spec->precision);
   g_autofree char *clip_norm = loom_pytorch_float (spec->clip_norm),
                   *clip_value = loom_pytorch_float (spec->clip_value);
+  g_autofree char *bucket = loom_pytorch_float (MAX (spec->parallel.bucket_mb, 1e-3));
   const LoomElement *clip = loom_element_find (train_element (w), LOOM_TAG_CLIP);
   guint64 clip_serial = clip != NULL ? loom_element_serial (clip) : 0;
   gboolean sharded = spec->parallel.shards == LOOM_SHARDS_PARAMETERS;
@@ -347,8 +398,6 @@ write_loop (PyWriter *w, guint64 serial)
 
   if (parallel != NULL)
     parallel_serial = loom_element_serial (parallel);
-  if (*note != 0)
-    add (w, 0, parallel_serial, "# In the graph:%s. Here ranks divide the batch, which computes the same step.", note);
   add (w, 0, parallel_serial, "def distribute(model):");
   add (w, 1, parallel_serial,
        "\"\"\"Of several ranks, each computes a part of the batch: torchrun --nproc-per-node=4 FILE.py\"\"\"");
@@ -366,21 +415,55 @@ write_loop (PyWriter *w, guint64 serial)
     }
   else
     {
-      add (w, 1, parallel_serial, "parallel = nn.parallel.DistributedDataParallel(model)");
+      add (w, 1, parallel_serial, "parallel = nn.parallel.DistributedDataParallel(model, bucket_cap_mb=%s)", bucket);
       add (w, 1, parallel_serial, "return parallel, torch.distributed.get_rank(), torch.distributed.get_world_size()");
     }
   gap (w);
+  add_text (w, 0, parallel_serial,
+            "def share_of_rank(batch, ranks):\n"
+            "    \"\"\"The weight of this rank's batch, whose gradients are averaged: 1 if all ranks count equally many.\"\"\"\n"
+            "    own = float(count(batch))\n"
+            "    total = mean_of_ranks(own, ranks)\n"
+            "    return own / total if total else 1.0\n"
+            "\n"
+            "\n"
+            "def mean_of_ranks(value, ranks):\n"
+            "    value = torch.as_tensor(value).detach().clone()\n"
+            "    if ranks > 1:\n"
+            "        torch.distributed.all_reduce(value)\n"
+            "    return value.item() / ranks\n"
+            "\n"
+            "\n"
+            "def weights_of(model):\n"
+            "    \"\"\"The weights of the model, whole if ranks have shards of them.\"\"\"\n"
+            "    whole = {k: v.full_tensor() if hasattr(v, \"full_tensor\") else v for k, v in model.state_dict().items()}\n"
+            "    return {k: v.detach().clone().contiguous() for k, v in whole.items()}\n");
+  gap (w);
+  if (spec->keep_best)
+    {
+      const LoomMetricSpec *metric = spec->monitor >= 0 ? spec->metrics->pdata[spec->monitor] : NULL;
+      g_autofree char *name = loom_pytorch_quote (metric != NULL ? metric->name : "loss");
+
+      add (w, 0, serial, "WATCHED = %s", name);
+      add (w, 0, serial, "BEST = {}  # the weights of the best epoch");
+      gap (w);
+    }
   add (w, 0, serial,
        "def train(model, samples, epochs=%" G_GINT64_FORMAT ", batch_size=%" G_GINT64_FORMAT
        ", validation=None, max_steps=None, report=print):",
        spec->epochs, spec->batch_size);
   add (w, 1, serial, "\"\"\"Trains the model; returns the loss of every step.\"\"\"");
   add (w, 1, serial, "torch.manual_seed(%" G_GUINT64_FORMAT ")", spec->seed);
+  add (w, 1, serial, "torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = %s",
+       spec->tf32 ? "True" : "False");
   add (w, 1, serial, "generator = torch.Generator(device=\"cpu\").manual_seed(%" G_GUINT64_FORMAT ")", spec->seed);
   add (w, 1, serial, "parallel, rank, ranks = distribute(model)");
   add (w, 1, serial, "optimizer = make_optimizer(model)");
   if (plateau)
-    add (w, 1, serial, "plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)");
+    {
+      g_autofree char *arguments = loom_pytorch_plateau (&spec->schedule);
+      add (w, 1, serial, "plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer%s)", arguments);
+    }
   if (scaled)
     add (w, 1, serial, "scaler = torch.amp.GradScaler()");
   if (spec->ema > 0)
@@ -394,21 +477,33 @@ write_loop (PyWriter *w, guint64 serial)
   add (w, 1, serial,
        spec->drop_last == LOOM_DROP_LAST_TRUE || spec->stateful ? "steps_per_epoch = max(n // size, 1)"
                                                                 : "steps_per_epoch = max(-(-n // size), 1)");
+  if (spec->drop_last == LOOM_DROP_LAST_AUTO && !spec->stateful)
+    {
+      add_text (w, 1, serial,
+                "norms = any(isinstance(m, (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm))\n"
+                "            for m in model.modules())\n"
+                "if n > 1 and n % batch_size == 1 and norms:  # one sample has no variance\n"
+                "    n -= 1\n"
+                "    steps_per_epoch = max(-(-n // size), 1)\n");
+    }
   add (w, 1, serial, "total, losses = epochs * steps_per_epoch, []");
+  if (spec->keep_best)
+    add (w, 1, serial, "best, waited = math.nan, 0");
   add (w, 1, serial, "model.train()");
   add (w, 1, serial, "for epoch in range(epochs):");
   if (spec->stateful)
     add_text (w, 2, serial,
               "for module in model.modules():  # an epoch starts without a state\n"
               "    module.__dict__.pop(\"kept\", None)\n");
-  add (w, 2, serial, "for batch in batches(samples, size, generator, rank, ranks, streams=%s, drop_last=%s):",
-       spec->stateful ? "True" : "False", spec->drop_last == LOOM_DROP_LAST_TRUE ? "True" : "False");
+  add (w, 2, serial, "for batch in batches(samples, size, generator, rank, ranks, streams=%s, drop_last=%s%s):",
+       spec->stateful ? "True" : "False", spec->drop_last == LOOM_DROP_LAST_TRUE ? "True" : "False",
+       spec->drop_last == LOOM_DROP_LAST_AUTO && !spec->stateful ? ", n=n" : "");
   add (w, 3, serial, "step = len(losses)");
   add (w, 3, serial, "if step == max_steps:");
   add (w, 4, serial, "return losses");
   if (spec->optimizer->takes_no_gradients)
     ;
-  else if (!plateau)
+  else
     add (w, 3, serial, "set_rates(optimizer, step, total, steps_per_epoch)");
   /* write_scheduled() indents by two for the loop of a test of its own, so it is moved here. */
   guint before = w->lines->len;
@@ -425,7 +520,9 @@ write_loop (PyWriter *w, guint64 serial)
       add (w, 3, serial, "def closure():");
       if (!newton)
         add (w, 4, serial, "optimizer.zero_grad()");
-      add (w, 4, serial, "loss = parallel(**batch)[LOSS]");
+      if (autocast)
+        add (w, 4, serial, "with torch.autocast(torch.get_default_device().type, dtype=%s):", dtype);
+      add (w, autocast ? 5 : 4, serial, "loss = parallel(**batch)[LOSS]");
       if (!newton)
         add (w, 4, serial, "loss.backward()");
       add (w, 4, serial, "return loss");
@@ -436,8 +533,9 @@ write_loop (PyWriter *w, guint64 serial)
       add (w, 3, serial, "optimizer.zero_grad()");
       if (spec->accumulate > 1)
         {
-          add (w, 3, serial, "loss, count = 0.0, len(next(iter(batch.values())))");
-          add (w, 3, serial, "for part in range(0, count, batch_size):  # contributions by their number of samples");
+          add (w, 3, serial, "loss, rows, whole = 0.0, len(next(iter(batch.values()))), max(count(batch), 1)");
+          add (w, 3, serial, "own = share_of_rank(batch, ranks)");
+          add (w, 3, serial, "for part in range(0, rows, batch_size):  # contributions by what the loss is a mean over");
           add (w, 4, serial, "few = {name: value[part:part + batch_size] for name, value in batch.items()}");
         }
       guint at = spec->accumulate > 1 ? 4 : 3;
@@ -451,13 +549,13 @@ write_loop (PyWriter *w, guint64 serial)
         add (w, at, serial, "out = %s", call);
       if (spec->accumulate > 1)
         {
-          add (w, at, serial, "share = out[LOSS] * (len(next(iter(few.values()))) / count)");
+          add (w, at, serial, "share = (out[LOSS] if count(few) else torch.nan_to_num(out[LOSS])) * (count(few) / whole * own)");
           add (w, at, serial, scaled ? "scaler.scale(share).backward()" : "share.backward()");
           add (w, at, serial, "loss = loss + share.detach()");
         }
       else
         {
-          add (w, at, serial, "loss = out[LOSS]");
+          add (w, at, serial, "loss = out[LOSS] * share_of_rank(batch, ranks)");
           add (w, at, serial, scaled ? "scaler.scale(loss).backward()" : "loss.backward()");
         }
       if (scaled && (spec->clip_norm > 0 || spec->clip_value > 0))
@@ -472,14 +570,8 @@ write_loop (PyWriter *w, guint64 serial)
     add (w, 3, serial, "do_assignments(model)");
   if (spec->ema > 0)
     add (w, 3, serial, "average.update_parameters(model)");
-  add (w, 3, serial, "losses.append(loss.item())");
-  add (w, 2, serial, "values = {\"loss\": sum(losses[-steps_per_epoch:]) / steps_per_epoch}");
-  add (w, 2, serial, "if validation:");
-  add (w, 3, serial, "values = evaluate(%s, validation, batch_size)", spec->ema > 0 ? "average" : "model");
-  if (plateau)
-    add (w, 2, serial, "plateau.step(values[\"loss\"])");
-  add (w, 2, serial, "if rank == 0:");
-  add (w, 3, serial, "report(f\"epoch {epoch + 1}\", values)");
+  add (w, 3, serial, "losses.append(mean_of_ranks(loss, ranks))");
+  write_epoch_end (w, serial);
   add (w, 1, serial, "return losses");
   gap (w);
 }
@@ -510,8 +602,10 @@ write_main (PyWriter *w, guint64 serial)
 {
   add_text (w, 0, serial,
             "def make_model(weights=None):\n"
-            "    \"\"\"The model, with the weights of a .safetensors file or new ones.\"\"\"\n"
-            "    model = Model()\n");
+            "    \"\"\"The model, with the weights of a .safetensors file or new ones.\"\"\"\n");
+  if (w->spec != NULL && w->spec->precision == LOOM_F64)
+    add (w, 1, serial, "torch.set_default_dtype(torch.float64)");
+  add (w, 1, serial, "model = Model()");
   if (w->has_frozen)
     add_text (w, 1, serial, "for name in FROZEN:\n    model.get_parameter(name).requires_grad_(False)\n");
   if (w->spec != NULL && w->spec->weights != NULL)
@@ -528,6 +622,8 @@ write_main (PyWriter *w, guint64 serial)
       add (w, 1, serial, "begin = load_file(%s) if weights is None else {}  # <train weights>", path);
       add (w, 1, serial, "begin = {k: v for k, v in begin.items() if any(re.fullmatch(p, k) for p in [%s])}",
            list->str);
+      add_text (w, 1, serial, "have = model.state_dict()\n"
+                              "begin = {k: v for k, v in begin.items() if k in have and have[k].shape == v.shape}\n");
       add_text (w, 1, serial, "model.load_state_dict(begin, strict=False)\n");
     }
   add_text (w, 1, serial,
@@ -545,8 +641,13 @@ write_main (PyWriter *w, guint64 serial)
     add (w, 1, serial, "parser.add_argument(\"--epochs\", type=int, default=%" G_GINT64_FORMAT ")", w->spec->epochs);
   add_text (w, 1, serial,
             "args = parser.parse_args()\n"
-            "torch.set_default_device(args.device)\n"
-            "model = make_model(args.weights)\n");
+            "if args.device == \"cuda\":\n"
+            "    args.device = f\"cuda:{os.environ.get('LOCAL_RANK', 0)}\"\n"
+            "    torch.cuda.set_device(args.device)\n"
+            "torch.set_default_device(args.device)\n");
+  if (w->spec != NULL)
+    add (w, 1, serial, "torch.manual_seed(%" G_GUINT64_FORMAT ")", w->spec->seed);
+  add (w, 1, serial, "model = make_model(args.weights)");
   if (w->spec != NULL)
     {
       add_text (w, 1, serial, "splits = load_samples(args.samples) if PORTS else {\"train\": {}}\n");
@@ -554,8 +655,11 @@ write_main (PyWriter *w, guint64 serial)
            "train(model, splits[\"train\"], epochs=args.epochs, validation=splits.get(\"val\") or "
            "splits.get(\"test\"))");
       add_text (w, 1, serial,
-                "if args.save:\n"
-                "    save_file({k: v.contiguous() for k, v in model.state_dict().items()}, args.save)\n");
+                "weights = weights_of(model)  # by all ranks, which have shards\n"
+                "if args.save and int(os.environ.get(\"RANK\", 0)) == 0:\n"
+                "    save_file(weights, args.save)\n");
+      if (w->spec->keep_best)
+        add_text (w, 2, serial, "if BEST:\n    save_file(BEST, args.save.removesuffix(\".safetensors\") + \".best.safetensors\")\n");
     }
   else
     add_text (w, 1, serial, "print(model)");

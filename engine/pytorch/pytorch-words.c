@@ -180,8 +180,8 @@ static const PyWord words[] = {
     .call = "torch.linalg.solve_triangular(@a, @b, upper=$upper, left=$left, unitriangular=$unitriangular)" },
   { "cholesky", .call = "torch.linalg.cholesky(@input, upper=$upper)" },
   { "detach", .call = "@input.detach()" },
-  { "gradient", "@grad_output", .call = "torch.autograd.grad(@of, @wrt, @grad_output, create_graph=True)[0]" },
-  { "gradient", .call = "torch.autograd.grad(@of, @wrt, create_graph=True)[0]" },
+  { "gradient", "@grad_output", .call = "derivative(@of, @wrt, @grad_output)", .helper = "derivative" },
+  { "gradient", .call = "derivative(@of, @wrt)", .helper = "derivative" },
   /* tensors of numbers */
   FILLED ("ones"),
   FILLED ("zeros"),
@@ -322,6 +322,12 @@ static const struct
                   "        layer.__dict__[\"kept\"] = tuple(s.detach() for s in state) if isinstance(state, tuple) "
                   "else state.detach()\n"
                   "    return y, state\n" },
+  { "derivative", "def derivative(of, wrt, grad_output=None):\n"
+                  "    \"\"\"The gradient; zeros if `of` does not depend on wrt.\"\"\"\n"
+                  "    if wrt.requires_grad and not of.requires_grad:\n"
+                  "        return torch.zeros_like(wrt)\n"
+                  "    found, = torch.autograd.grad(of, wrt, grad_output, create_graph=True, allow_unused=True)\n"
+                  "    return torch.zeros_like(wrt) if found is None else found\n" },
   { "over_dims", "def over_dims(f, x, dims, keepdim):\n"
                  "    \"\"\"A reduction of one dimension over several, or over all (None).\"\"\"\n"
                  "    dims = range(x.dim()) if dims is None else (dims,) if isinstance(dims, int) else dims\n"

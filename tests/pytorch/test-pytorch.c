@@ -123,6 +123,76 @@ test_refuses (void)
   g_assert_cmpstr (loom_faults_get (faults, 0)->node, ==, "pick");
 }
 
+/* Attributes of <train>, <parallel> and of a node: each is written, or named in a note, or refused. */
+static void
+test_train (void)
+{
+  static const struct
+  {
+    const char *train, *schedule, *node;
+    const char *line, *note; /* a text of the file; the only note */
+    const char *refusal;
+  } cases[] = {
+    { "", "<schedule type='plateau' factor='0.5' patience='3' cooldown='2'/>", "",
+      "ReduceLROnPlateau(optimizer, mode=\"min\", factor=0.5, patience=3, threshold=0.0001, threshold_mode=\"rel\", "
+      "cooldown=2, min_lr=0.0, eps=1e-08)" },
+    { "", "<schedule type='plateau' warmup_steps='4'/>", "", "group[\"lr\"] *= min((step + 1) / 4, 1)" },
+    { "patience='5' min_delta='0.5'", "", "", "if waited >= 5:" },
+    { "patience='5' min_delta='0.5'", "", "", "(math.isnan(best) or gain > 0.5)" },
+    { "monitor='accuracy'", "<metric type='accuracy' input='head' target='data.y'/>", "", "WATCHED = \"accuracy\"" },
+    { "accumulate='2'", "", "", "return (batch[\"y\"] != -100).sum().item()" },
+    { "drop_last='auto'", "", "", "if n > 1 and n % batch_size == 1 and norms:  # one sample has no variance" },
+    { "tf32='true'", "", "", "torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True" },
+    { "", "<parallel bucket_mb='3'/>", "", "bucket_cap_mb=3.0" },
+    { "sample_weights='balanced'", "", "", NULL, "sample_weights=\"balanced\": an epoch has each sample once" },
+    { "folds='3'", "", "", NULL,
+      "folds=\"3\": all training samples train, and the data set's own other samples validate" },
+    { "offload='optimizer'", "", "", NULL,
+      "offload=\"optimizer\": states of the optimiser are stored with the weights" },
+    { "device='cpu'", "", "", NULL, "device=\"cpu\": --device selects the device" },
+    { "algorithm='direct'", "", "", NULL, "algorithm=\"direct\": PyTorch selects the algorithms of convolutions" },
+    { "", "<parallel strategy='server'/>", "", NULL,
+      "strategy=\"server\": each rank has all weights and states, and ranks divide the batch" },
+    { "", "<parallel pipeline='2'/>", "", NULL, "pipeline=\"2\": ranks divide the batch" },
+    { "", "<parallel reduce_dtype='bf16'/>", "", NULL,
+      "reduce_dtype=\"bf16\": gradients are exchanged in their own type" },
+    { "", "<parallel min_ranks='2'/>", "", NULL, "min_ranks=\"2\": torchrun's --max-restarts starts again" },
+    { "", "", "dtype='bf16'", NULL, "dtype=\"bf16\" of fc: the node computes in the type of the graph" },
+    { "", "", "device='cpu'", NULL, "device=\"cpu\" of fc: all nodes compute on one device" },
+    { "weights='w.pth'", "", "", NULL, "weights=\"w.pth\": only .safetensors files are read" },
+    { "", "<schedule type='cyclic' base_lr='0.01' max_lr='0.1'/>", "", NULL, NULL,
+      "The schedule “cyclic” cannot be written for PyTorch." },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "<graph xmlns='urn:gradloom:graph' version='1' name='g'><node id='data' op='dataset' source='spirals'/>"
+          "<node id='fc' op='linear' out_features='4' %s/><node id='head' op='linear' out_features='2'/>"
+          "<node id='loss' op='cross_entropy'/><wire from='data.x' to='fc'/><wire from='fc' to='head'/>"
+          "<wire from='head' to='loss.input'/><wire from='data.y' to='loss.target'/>"
+          "<train loss='loss' %s>%s</train></graph>",
+          cases[i].node, cases[i].train, cases[i].schedule);
+      g_autoptr (LoomGraph) graph = graph_from_text (text, NULL);
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (LoomPytorch) self = loom_pytorch_new (graph, "samples", faults);
+      g_autofree char *line = cases[i].note != NULL ? g_strdup_printf ("# Not exported:\n# - %s\n", cases[i].note) : NULL;
+
+      g_test_message ("%s %s %s", cases[i].train, cases[i].schedule, cases[i].node);
+      if (cases[i].refusal != NULL)
+        {
+          g_assert_null (self);
+          g_assert_cmpstr (loom_faults_get (faults, 0)->message, ==, cases[i].refusal);
+          continue;
+        }
+      g_assert_nonnull (self);
+      g_assert_cmpuint (loom_pytorch_n_notes (self), ==, cases[i].note != NULL ? 1 : 0);
+      if (cases[i].note != NULL)
+        g_assert_cmpstr (loom_pytorch_note (self, 0), ==, cases[i].note);
+      g_assert_nonnull (strstr (loom_pytorch_text (self), cases[i].note != NULL ? line : cases[i].line));
+    }
+}
+
 static void
 test_literals (void)
 {
@@ -198,6 +268,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pytorch/lines", test_lines);
   g_test_add_func ("/pytorch/classes", test_classes);
   g_test_add_func ("/pytorch/refuses", test_refuses);
+  g_test_add_func ("/pytorch/train", test_train);
   g_test_add_func ("/pytorch/literals", test_literals);
   g_test_add_func ("/pytorch/class-names", test_class_names);
   g_test_add_func ("/pytorch/title", test_title);

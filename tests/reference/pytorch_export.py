@@ -258,10 +258,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
     parser.add_argument("--only", default="", help="graphs whose name contains this")
+    parser.add_argument("--without", default="", help="names of graphs to leave out, separated by commas")
     args = parser.parse_args()
     torch.set_num_threads(1)
+    without = args.without.split(",")
     paths = [os.path.join(ROOT, kind, name) for kind in ("lessons", "models") for name in sorted(os.listdir(os.path.join(ROOT, kind)))
-             if name.endswith(".xml") and args.only in name]
+             if name.endswith(".xml") and args.only in name and name[:-4] not in without]
     failed = 0
     for path in paths:
         with tempfile.TemporaryDirectory() as folder:
