@@ -100,7 +100,8 @@ write_data (PyWriter *w)
     {
       PyLine *line = w->lines->pdata[w->lines->len - 2];
       g_free (line->text);
-      line->text = g_strdup ("splits.setdefault(split, {})[port] = tensor.double() if tensor.is_floating_point() else tensor");
+      line->text
+          = g_strdup ("splits.setdefault(split, {})[port] = tensor.double() if tensor.is_floating_point() else tensor");
     }
   gap (w);
   add_text (
@@ -366,7 +367,8 @@ write_epoch_end (PyWriter *w, guint64 serial)
   add (w, 3, serial, "report(f\"epoch {epoch + 1}\", values)");
   if (!spec->keep_best)
     return;
-  add (w, 2, serial, "gain = %s", metric != NULL && metric->metric->higher_is_better ? "values[WATCHED] - best" : "best - values[WATCHED]");
+  add (w, 2, serial, "gain = %s",
+       metric != NULL && metric->metric->higher_is_better ? "values[WATCHED] - best" : "best - values[WATCHED]");
   add (w, 2, serial, "if not math.isnan(values[WATCHED]) and (math.isnan(best) or gain > %s):", least);
   add_text (w, 3, serial, "best, waited = values[WATCHED], 0\nBEST.update(weights_of(model))");
   add (w, 2, serial, "else:");
@@ -419,25 +421,27 @@ write_loop (PyWriter *w, guint64 serial)
       add (w, 1, parallel_serial, "return parallel, torch.distributed.get_rank(), torch.distributed.get_world_size()");
     }
   gap (w);
-  add_text (w, 0, parallel_serial,
-            "def share_of_rank(batch, ranks):\n"
-            "    \"\"\"The weight of this rank's batch, whose gradients are averaged: 1 if all ranks count equally many.\"\"\"\n"
-            "    own = float(count(batch))\n"
-            "    total = mean_of_ranks(own, ranks)\n"
-            "    return own / total if total else 1.0\n"
-            "\n"
-            "\n"
-            "def mean_of_ranks(value, ranks):\n"
-            "    value = torch.as_tensor(value).detach().clone()\n"
-            "    if ranks > 1:\n"
-            "        torch.distributed.all_reduce(value)\n"
-            "    return value.item() / ranks\n"
-            "\n"
-            "\n"
-            "def weights_of(model):\n"
-            "    \"\"\"The weights of the model, whole if ranks have shards of them.\"\"\"\n"
-            "    whole = {k: v.full_tensor() if hasattr(v, \"full_tensor\") else v for k, v in model.state_dict().items()}\n"
-            "    return {k: v.detach().clone().contiguous() for k, v in whole.items()}\n");
+  add_text (
+      w, 0, parallel_serial,
+      "def share_of_rank(batch, ranks):\n"
+      "    \"\"\"The weight of this rank's batch, whose gradients are averaged: 1 if all ranks count equally "
+      "many.\"\"\"\n"
+      "    own = float(count(batch))\n"
+      "    total = mean_of_ranks(own, ranks)\n"
+      "    return own / total if total else 1.0\n"
+      "\n"
+      "\n"
+      "def mean_of_ranks(value, ranks):\n"
+      "    value = torch.as_tensor(value).detach().clone()\n"
+      "    if ranks > 1:\n"
+      "        torch.distributed.all_reduce(value)\n"
+      "    return value.item() / ranks\n"
+      "\n"
+      "\n"
+      "def weights_of(model):\n"
+      "    \"\"\"The weights of the model, whole if ranks have shards of them.\"\"\"\n"
+      "    whole = {k: v.full_tensor() if hasattr(v, \"full_tensor\") else v for k, v in model.state_dict().items()}\n"
+      "    return {k: v.detach().clone().contiguous() for k, v in whole.items()}\n");
   gap (w);
   if (spec->keep_best)
     {
@@ -535,7 +539,8 @@ write_loop (PyWriter *w, guint64 serial)
         {
           add (w, 3, serial, "loss, rows, whole = 0.0, len(next(iter(batch.values()))), max(count(batch), 1)");
           add (w, 3, serial, "own = share_of_rank(batch, ranks)");
-          add (w, 3, serial, "for part in range(0, rows, batch_size):  # contributions by what the loss is a mean over");
+          add (w, 3, serial,
+               "for part in range(0, rows, batch_size):  # contributions by what the loss is a mean over");
           add (w, 4, serial, "few = {name: value[part:part + batch_size] for name, value in batch.items()}");
         }
       guint at = spec->accumulate > 1 ? 4 : 3;
@@ -549,7 +554,8 @@ write_loop (PyWriter *w, guint64 serial)
         add (w, at, serial, "out = %s", call);
       if (spec->accumulate > 1)
         {
-          add (w, at, serial, "share = (out[LOSS] if count(few) else torch.nan_to_num(out[LOSS])) * (count(few) / whole * own)");
+          add (w, at, serial,
+               "share = (out[LOSS] if count(few) else torch.nan_to_num(out[LOSS])) * (count(few) / whole * own)");
           add (w, at, serial, scaled ? "scaler.scale(share).backward()" : "share.backward()");
           add (w, at, serial, "loss = loss + share.detach()");
         }
@@ -622,8 +628,9 @@ write_main (PyWriter *w, guint64 serial)
       add (w, 1, serial, "begin = load_file(%s) if weights is None else {}  # <train weights>", path);
       add (w, 1, serial, "begin = {k: v for k, v in begin.items() if any(re.fullmatch(p, k) for p in [%s])}",
            list->str);
-      add_text (w, 1, serial, "have = model.state_dict()\n"
-                              "begin = {k: v for k, v in begin.items() if k in have and have[k].shape == v.shape}\n");
+      add_text (w, 1, serial,
+                "have = model.state_dict()\n"
+                "begin = {k: v for k, v in begin.items() if k in have and have[k].shape == v.shape}\n");
       add_text (w, 1, serial, "model.load_state_dict(begin, strict=False)\n");
     }
   add_text (w, 1, serial,
@@ -659,7 +666,8 @@ write_main (PyWriter *w, guint64 serial)
                 "if args.save and int(os.environ.get(\"RANK\", 0)) == 0:\n"
                 "    save_file(weights, args.save)\n");
       if (w->spec->keep_best)
-        add_text (w, 2, serial, "if BEST:\n    save_file(BEST, args.save.removesuffix(\".safetensors\") + \".best.safetensors\")\n");
+        add_text (w, 2, serial,
+                  "if BEST:\n    save_file(BEST, args.save.removesuffix(\".safetensors\") + \".best.safetensors\")\n");
     }
   else
     add_text (w, 1, serial, "print(model)");

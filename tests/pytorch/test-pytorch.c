@@ -176,7 +176,8 @@ test_train (void)
       g_autoptr (LoomGraph) graph = graph_from_text (text, NULL);
       g_autoptr (LoomFaults) faults = loom_faults_new ();
       g_autoptr (LoomPytorch) self = loom_pytorch_new (graph, "samples", faults);
-      g_autofree char *line = cases[i].note != NULL ? g_strdup_printf ("# Not exported:\n# - %s\n", cases[i].note) : NULL;
+      g_autofree char *line
+          = cases[i].note != NULL ? g_strdup_printf ("# Not exported:\n# - %s\n", cases[i].note) : NULL;
 
       g_test_message ("%s %s %s", cases[i].train, cases[i].schedule, cases[i].node);
       if (cases[i].refusal != NULL)
