@@ -82,6 +82,14 @@ add_stop (Reader *self, const char *graph, const char *title, GError **error)
           graph);
       return;
     }
+  for (guint i = 0; i < self->lecture->stops->len; i++)
+    if (g_str_equal (((LoomLectureStop *)self->lecture->stops->pdata[i])->path, path))
+      {
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                     "The graph “%s” is stop %u already. Copy its file to show it twice.", graph, i + 1);
+        g_free (path);
+        return;
+      }
   stop = g_new0 (LoomLectureStop, 1);
   stop->path = path;
   stop->title = g_strdup (title);

@@ -42,7 +42,7 @@ def notes(folder, run):
 
 
 def listed(t, s):
-    s.key("ctrl+shift+u")
+    s.key("ctrl+shift+j")
     g = s.wait("the runs of the folder", lambda g: of("runs")(g) == 3 and g.runs["reading"] == "0", 8)
     t.ok(g.runs["selected"] == "second", "the newest run is first")
     t.ok(g.has("lr 0.03 → 0.1") and g.has("first run"), "each says what changed since the one before")

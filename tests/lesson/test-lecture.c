@@ -75,6 +75,7 @@ test_refused (void)
     { LECTURE ("<stop graph=\"link.xml\"/>"), "There is no graph" },
     { LECTURE ("<stop graph=\"a.xml\" run=\"yes\"/>"), "no attribute “run”" },
     { LECTURE ("<stop graph=\"a.xml\"><stop graph=\"a.xml\"/></stop>"), "<stop> elements only" },
+    { LECTURE ("<stop graph=\"a.xml\"/><stop graph=\"in/../a.xml\"/>"), "“in/../a.xml” is stop 1 already" },
     { LECTURE ("words"), "no text between" },
     { "<graph/>", "begins with <lecture>" },
     { "<lecture/>", "needs xmlns" },

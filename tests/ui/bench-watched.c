@@ -1,8 +1,8 @@
-/* What it costs a run to be watched: a worker trains the graph, and the window with its default views is shown and
+/* Measures what views cost a run: a worker trains the graph, and the window with its default views is shown and
  * hidden in turns, so that a busy machine slows both alike. A hidden window requests and draws nothing; it still
- * receives the ten messages a second by which steps are counted. Steps per second tell on a quiet machine; processor
- * time, of the worker for a step and of Studio for a second, also on a busy one. Then the run is paused, and single
- * steps are timed from the command to the frame that shows them. bench-watched GRAPH [PAIRS [SECONDS]] */
+ * receives the ten messages a second by which steps are counted. Steps per second are comparable on a quiet machine;
+ * processor time, of the worker for a step and of Studio for a second, also on a busy one. Then the run is paused, and
+ * single steps are timed from the command to the frame that shows them. bench-watched GRAPH [PAIRS [SECONDS]] */
 #include <adwaita.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -140,7 +140,7 @@ typedef struct
 static void
 painted_cb (GdkFrameClock *clock, Steps *steps)
 {
-  if (steps->sent == 0 || studio_run_get_step (steps->run) == steps->step
+  if (steps->n == N_STEPS || steps->sent == 0 || studio_run_get_step (steps->run) == steps->step
       || studio_run_get_state (steps->run) != STUDIO_RUN_PAUSED)
     return;
   steps->ms[steps->n++] = (double)(g_get_monotonic_time () - steps->sent) / 1e3;
@@ -152,9 +152,7 @@ step_cb (gpointer data)
 {
   Steps *steps = data;
 
-  if (steps->n == N_STEPS)
-    return G_SOURCE_REMOVE;
-  if (steps->sent != 0)
+  if (steps->n == N_STEPS || steps->sent != 0)
     return G_SOURCE_CONTINUE;
   steps->step = studio_run_get_step (steps->run);
   steps->sent = g_get_monotonic_time ();
@@ -172,8 +170,9 @@ measure_steps (GtkWidget *window, StudioRun *run)
   while (studio_run_get_state (run) != STUDIO_RUN_PAUSED)
     g_main_context_iteration (NULL, TRUE);
   bench_run_for (500);
-  g_signal_connect (gtk_widget_get_frame_clock (window), "after-paint", G_CALLBACK (painted_cb), &steps);
-  g_timeout_add (100, step_cb, &steps);
+  const gulong painted
+      = g_signal_connect (gtk_widget_get_frame_clock (window), "after-paint", G_CALLBACK (painted_cb), &steps);
+  const guint timer = g_timeout_add (100, step_cb, &steps);
   while (steps.n < N_STEPS && g_get_monotonic_time () - begin < 60 * G_TIME_SPAN_SECOND)
     g_main_context_iteration (NULL, TRUE);
   if (steps.n < N_STEPS)
@@ -181,6 +180,8 @@ measure_steps (GtkWidget *window, StudioRun *run)
       g_printerr ("only %u of %d steps came to the screen\n", steps.n, N_STEPS);
       exit (1);
     }
+  g_signal_handler_disconnect (gtk_widget_get_frame_clock (window), painted);
+  g_source_remove (timer);
   qsort (steps.ms, N_STEPS, sizeof (double), compare_cb);
   g_print ("a step to the screen: %.1f ms median, %.1f p95, %.1f most, of %d\n", steps.ms[N_STEPS / 2],
            steps.ms[N_STEPS * 95 / 100], steps.ms[N_STEPS - 1], N_STEPS);

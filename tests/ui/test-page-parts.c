@@ -296,6 +296,35 @@ test_guard (void)
   frame_end (&frame);
 }
 
+/* Runs that wait are a loss, too. */
+static void
+test_guard_queue (void)
+{
+  Frame frame;
+  int calls[2] = { 0 };
+  frame_begin (&frame, CHAIN);
+  StudioQuestions *questions = studio_questions_new (frame.toasts);
+  StudioSaver *saver = studio_saver_new (frame.document, frame.toasts, questions);
+  StudioGuard *guard = studio_guard_new (frame.document, frame.run, saver, questions);
+  g_autoptr (StudioRunQueue) queue = studio_run_queue_new ();
+
+  studio_guard_set_queue (guard, queue);
+  g_assert_false (studio_guard_would_lose (guard));
+  studio_run_queue_add (queue, studio_document_get_graph (frame.document), "chain", NULL, NULL);
+  g_assert_true (studio_guard_would_lose (guard));
+  studio_guard_ask_to_leave (guard, after_new (&frame, calls));
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (studio_questions_get (questions));
+  g_assert_cmpstr (adw_message_dialog_get_body (dialog), ==, "1 run in the queue will be lost.");
+  adw_message_dialog_response (dialog, "stop");
+  g_assert_cmpint (calls[0], ==, 1);
+  gtk_window_destroy (GTK_WINDOW (dialog));
+  settle ();
+  release (guard);
+  release (saver);
+  studio_questions_free (questions);
+  frame_end (&frame);
+}
+
 static void
 test_disk_bar (void)
 {
@@ -822,6 +851,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/page/open-documents", test_open_documents);
   g_test_add_func ("/page/saver", test_saver);
   g_test_add_func ("/page/guard", test_guard);
+  g_test_add_func ("/page/guard-queue", test_guard_queue);
   g_test_add_func ("/page/disk-bar", test_disk_bar);
   g_test_add_func ("/page/runner", test_runner);
   g_test_add_func ("/page/go-back-and-close", test_go_back_and_close);

@@ -29,13 +29,20 @@ write_file (const char *run, const char *name, const char *text)
   "<train loss=\"fc\" optimizer=\"sgd\" lr=\"%s\" epochs=\"1\"/>\n</graph>\n"
 
 static void
-write_run (const char *run, const char *title, const char *lr, double loss)
+write_loss (const char *run, double loss)
 {
-  g_autofree char *graph = g_strdup_printf (GRAPH, title, lr);
   g_autofree char *events
       = g_strdup_printf ("{\"event\":\"step\",\"step\":1,\"epoch\":1,\"loss\":%g,\"lr\":1}\n", loss);
 
   write_file (run, "events.jsonl", events);
+}
+
+static void
+write_run (const char *run, const char *title, const char *lr, double loss)
+{
+  g_autofree char *graph = g_strdup_printf (GRAPH, title, lr);
+
+  write_loss (run, loss);
   write_file (run, "graph.xml", graph);
   write_file (run, "run.json", "{\"version\":1,\"device\":\"cpu\",\"threads\":1,\"data_folder\":null}");
 }
@@ -99,10 +106,10 @@ static void
 test_list (void)
 {
   g_autoptr (StudioRuns) runs = new_runs ();
-  g_autofree char *words = NULL, *spoken = NULL;
+  g_autofree char *words = NULL, *spoken = NULL, *other = path_of ("kept/other");
 
   g_assert_cmpuint (count (runs), ==, 5);
-  g_assert_null (studio_runs_find (runs, "kept/other"));
+  g_assert_null (studio_runs_find (runs, other));
   words = studio_run_entry_dup_change (find (runs, "other/broken"));
   g_assert_nonnull (strstr (words, "it has no graph.xml"));
   spoken = studio_run_entry_dup_spoken (find (runs, "kept/b"));
@@ -153,6 +160,34 @@ test_choose (void)
   g_assert_cmpuint (chosen->len, ==, 2);
   g_assert_cmpuint (changes, ==, 4);
   g_assert_cmpuint (studio_series_length (studio_run_entry_get_series (chosen->pdata[0])), ==, 1);
+}
+
+/* A reading that finds nothing new in the charts leaves them alone. */
+static void
+test_charts (void)
+{
+  g_autoptr (StudioRuns) runs = new_runs ();
+  guint changes = 0;
+
+  studio_runs_choose (runs, find (runs, "kept/b"), TRUE);
+  g_signal_connect_swapped (runs, "chosen-changed", G_CALLBACK (count_cb), &changes);
+  studio_runs_refresh (runs);
+  settle (runs);
+  g_assert_cmpuint (changes, ==, 0);
+  write_file ("kept/a", "notes.json", "{\"name\":\"one\"}");
+  studio_runs_refresh (runs);
+  settle (runs);
+  g_assert_cmpuint (changes, ==, 0);
+  write_loss ("kept/b", 0.25);
+  studio_runs_refresh (runs);
+  settle (runs);
+  g_assert_cmpuint (changes, ==, 1);
+  studio_runs_choose (runs, find (runs, "kept/b"), FALSE);
+  write_file ("kept/a", "notes.json", "{\"name\":\"another\"}");
+  studio_runs_refresh (runs);
+  settle (runs);
+  g_assert_cmpuint (changes, ==, 3); /* without a choice all runs are in the charts */
+  write_loss ("kept/b", 1);
 }
 
 static void
@@ -220,7 +255,7 @@ test_long (void)
 {
   g_autoptr (StudioRuns) runs = studio_runs_new ();
   g_autofree char *many = path_of ("many");
-  guint turns = 0, at_read = 0;
+  guint turns = 0, at_read = 0, at_charts = 0;
 
   for (int i = 0; i < 100; i++)
     {
@@ -230,6 +265,7 @@ test_long (void)
     }
   g_signal_connect_swapped (runs, "items-changed", G_CALLBACK (count_cb), &turns);
   g_signal_connect (runs, "read", G_CALLBACK (note_first_cb), &at_read);
+  g_signal_connect (runs, "chosen-changed", G_CALLBACK (note_first_cb), &at_charts);
   studio_runs_set_only (runs, many);
   while (count (runs) == 0)
     g_main_context_iteration (NULL, TRUE);
@@ -238,6 +274,7 @@ test_long (void)
   g_assert_cmpuint (count (runs), ==, 100);
   g_assert_cmpuint (turns, >, 3);
   g_assert_cmpuint (at_read, ==, 100);
+  g_assert_cmpuint (at_charts, ==, 100);
   studio_runs_refresh (runs);
   settle (runs);
   g_assert_cmpuint (count (runs), ==, 100);
@@ -268,6 +305,9 @@ test_queue (void)
   studio_run_queue_remove (queue, 1);
   g_autoptr (StudioQueuedRun) first = studio_run_queue_take (queue);
   g_assert_null (first->name);
+  studio_run_queue_put_back (queue, g_steal_pointer (&first));
+  g_assert_null (studio_run_queue_get (queue, 0)->name);
+  first = studio_run_queue_take (queue);
   g_autoptr (StudioQueuedRun) second = studio_run_queue_take (queue);
   g_assert_cmpstr (second->name, ==, "lr 1");
   g_assert_null (studio_run_queue_take (queue));
@@ -283,6 +323,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/list", test_list);
   g_test_add_func ("/runs/refresh", test_refresh);
   g_test_add_func ("/runs/choose", test_choose);
+  g_test_add_func ("/runs/charts", test_charts);
   g_test_add_func ("/runs/notes", test_notes);
   g_test_add_func ("/runs/hide", test_hide);
   g_test_add_func ("/runs/only", test_only);

@@ -324,7 +324,7 @@ test_moving (void)
       studio_task_thumbnail_show (picture, graph, net, 200, 112, FALSE);
       WAIT_FOR (studio_task_thumbnail_n_frames (picture, &first) > 0);
       const guint last = studio_task_thumbnail_n_frames (picture, &at) - 1;
-      g_assert_cmpuint (last, >, 5);
+      g_assert_cmpuint (last, >, 0); /* how many fit into the time depends on the machine */
       g_assert_cmpuint (first, ==, moves ? 0 : last);
       g_autoptr (GdkPaintable) before = g_object_ref (gtk_picture_get_paintable (picture));
       WAIT_FOR ((studio_task_thumbnail_n_frames (picture, &at), at == last));
@@ -335,6 +335,22 @@ test_moving (void)
       gtk_window_destroy (GTK_WINDOW (window));
     }
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+}
+
+/* What is read and trained for a picture does not keep it alive. */
+static void
+test_closed_while_training (void)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (LEARNS, strlen (LEARNS), "test", faults, NULL);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  GtkPicture *picture = g_object_ref_sink (GTK_PICTURE (gtk_picture_new ()));
+  gpointer alive = picture;
+
+  g_object_add_weak_pointer (G_OBJECT (picture), &alive);
+  studio_task_thumbnail_show (picture, graph, net, 200, 112, FALSE);
+  g_object_unref (picture);
+  g_assert_null (alive);
 }
 
 /* A table that is dropped becomes a graph without a fault. */
@@ -719,6 +735,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/start/kinds-of-files", test_kinds_of_files);
   g_test_add_func ("/start/recent", test_recent);
   g_test_add_func ("/start/moving", test_moving);
+  g_test_add_func ("/start/closed-while-training", test_closed_while_training);
   g_test_add_func ("/start/refused", test_refused);
   g_test_add_func ("/start/list", test_list);
   g_test_add_func ("/start/toasts", test_toasts);

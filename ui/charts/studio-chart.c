@@ -50,22 +50,26 @@ leave_cb (GtkEventControllerMotion *controller, StudioChart *self)
 
 /* ---- the cursor ------------------------------------------------------------------ */
 
-/* The curve that the cursor follows: the first with points, those of the previous run last. */
+/* The curve that the cursor follows: the first with points, of this run if it has any, then of the previous one. */
 static const StudioSeries *
 followed (StudioChart *self)
 {
-  const StudioSeries *previous = NULL;
+  const StudioSeries *previous = NULL, *other = NULL;
 
   for (guint i = 0; i < self->plot->curves->len; i++)
     {
       const StudioPlotCurve *c = self->plot->curves->pdata[i];
 
-      if (studio_series_length (c->series) > 0 && c->style != STUDIO_PLOT_CURVE_PREVIOUS)
+      if (studio_series_length (c->series) == 0)
+        continue;
+      if (c->style < STUDIO_PLOT_CURVE_PREVIOUS)
         return c->series;
-      if (studio_series_length (c->series) > 0)
+      if (c->style == STUDIO_PLOT_CURVE_PREVIOUS)
         previous = c->series;
+      else if (other == NULL)
+        other = c->series;
     }
-  return previous;
+  return previous != NULL ? previous : other;
 }
 
 /* The number of strides by which a key moves the cursor; G_MAXINT: to the end; 0: another key. */

@@ -327,7 +327,7 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
         set_ink (cr, style, 0.72);
       else
         set_curve_colour (cr, style, c->style);
-      draw_text (cr, context, style->scale, FALSE, studio_plot_translate (c->label), f->right + 6, at[order[k - 1]], 0);
+      draw_text (cr, context, style->scale, FALSE, studio_plot_curve_label (c), f->right + 6, at[order[k - 1]], 0);
     }
 }
 
@@ -488,9 +488,7 @@ make_frame (const StudioPlot *p, PangoContext *context, const StudioPlotStyle *s
       figures = MAX (figures, text_width (context, s, text));
     }
   for (guint i = 0; i < p->curves->len; i++)
-    words = MAX (
-        words,
-        text_width (context, s, studio_plot_translate (((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->label)));
+    words = MAX (words, text_width (context, s, studio_plot_curve_label (g_ptr_array_index (p->curves, i))));
   f->left = figures + 6;
   f->right = width - words - 8;
   return f->right - f->left >= 24 && f->bottom - f->top >= 16;

@@ -194,6 +194,12 @@ studio_plot_translate (const char *name)
   return name[0] != '\0' ? _ (name) : name;
 }
 
+const char *
+studio_plot_curve_label (const StudioPlotCurve *curve)
+{
+  return curve->style < STUDIO_PLOT_CURVE_RANK ? studio_plot_translate (curve->label) : curve->label;
+}
+
 #define LEVEL 0.02 /* of the range: a smaller change is no trend */
 
 /* From the mean of the last half to that of the last quarter, or of few points from the first to the last. */
@@ -221,7 +227,7 @@ add_extremes (GString *words, const StudioPlotCurve *c)
   g_autofree char *least = studio_format_number (low), *most = studio_format_number (high);
   g_string_append (words, "; ");
   /* Translators: a curve, its extremes, and “rising”, “falling” or “level”; read aloud. */
-  g_string_append_printf (words, _ ("%1$s between %2$s and %3$s, %4$s"), studio_plot_translate (c->label), least, most,
+  g_string_append_printf (words, _ ("%1$s between %2$s and %3$s, %4$s"), studio_plot_curve_label (c), least, most,
                           trend);
 }
 
@@ -237,7 +243,7 @@ studio_plot_describe (const StudioPlot *p)
       if (!studio_series_last (c->series, &x, &y))
         continue;
       g_autofree char *value = studio_format_number (y);
-      g_string_append_printf (s, "%s%s %s", s->len ? ", " : "", studio_plot_translate (c->label), value);
+      g_string_append_printf (s, "%s%s %s", s->len ? ", " : "", studio_plot_curve_label (c), value);
       if (c->style != STUDIO_PLOT_CURVE_PREVIOUS)
         at = MAX (at, x);
     }
@@ -274,7 +280,7 @@ studio_plot_describe_at (const StudioPlot *p, double x)
           g_string_append_printf (text, _ ("step %s"), step);
         }
       g_autofree char *value = studio_format_number (py);
-      g_string_append_printf (text, " · %s %s", studio_plot_translate (c->label), value);
+      g_string_append_printf (text, " · %s %s", studio_plot_curve_label (c), value);
     }
   return text->len > 0 ? g_strdup (text->str) : NULL;
 }

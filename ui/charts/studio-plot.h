@@ -79,6 +79,8 @@ double studio_plot_from_pixel (const StudioPlot *plot, PangoContext *context, co
 /* Translates a title or label. Both are English in the plot, so that CSV columns have the same names in all languages.
  */
 const char *studio_plot_translate (const char *name);
+/* The label of a curve, translated except that of a rank or a run, which is no name of the plot. */
+const char *studio_plot_curve_label (const StudioPlotCurve *curve);
 /* For screen readers: "loss: train 0.412, validation 0.430 at step 840; train between 0.4 and 2.3, falling". */
 char *studio_plot_describe (const StudioPlot *plot);
 /* The point of each curve nearest to x: "step 840 · train 0.412". NULL: no points. (transfer full) */

@@ -324,6 +324,13 @@ request_part (StudioEvaluation *self, const char *what, gint64 page, TakePart ta
   if (proxy == NULL)
     {
       self->evaluating = FALSE;
+      if (take == take_cell)
+        {
+          page_clear (self, &self->is.cell);
+          g_free (self->is.why);
+          self->is.why = g_strdup (_ ("Samples are read from the worker of a run, which has ended. Train the graph, or "
+                                      "continue the run."));
+        }
       notify (self);
       return;
     }

@@ -154,7 +154,7 @@ static const StudioCommandRow commands[] = {
     G_CALLBACK (studio_runs_tab_toggle),
     N_ ("View"),
     N_ ("R_uns"),
-    { "<Control><Shift>u" },
+    { "<Control><Shift>j" },
     "runs list compare overlay sweep queue notes star table pareto" },
   { "pytorch",
     NULL,

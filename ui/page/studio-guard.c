@@ -12,6 +12,7 @@ struct _StudioGuard
   StudioRun *run;
   StudioSaver *saver;
   StudioQuestions *questions;
+  StudioRunQueue *queue; /* NULL: not set yet */
 };
 
 G_DEFINE_FINAL_TYPE (StudioGuard, studio_guard, G_TYPE_OBJECT)
@@ -19,7 +20,36 @@ G_DEFINE_FINAL_TYPE (StudioGuard, studio_guard, G_TYPE_OBJECT)
 gboolean
 studio_guard_would_lose (StudioGuard *self)
 {
-  return studio_document_is_edited (self->document) || studio_run_is_live (self->run);
+  return studio_document_is_edited (self->document) || studio_run_is_live (self->run)
+         || studio_guard_n_queued (self) > 0;
+}
+
+void
+studio_guard_set_queue (StudioGuard *self, StudioRunQueue *queue)
+{
+  g_set_object (&self->queue, queue);
+}
+
+guint
+studio_guard_n_queued (StudioGuard *self)
+{
+  return self->queue != NULL ? studio_run_queue_n (self->queue) : 0;
+}
+
+char *
+studio_guard_dup_queue_sentence (guint n)
+{
+  return g_strdup_printf (ngettext ("%u run in the queue will be lost.", "%u runs in the queue will be lost.", n), n);
+}
+
+static void
+append_queue (StudioGuard *self, GString *body)
+{
+  const guint n = studio_guard_n_queued (self);
+  g_autofree char *sentence = n > 0 ? studio_guard_dup_queue_sentence (n) : NULL;
+
+  if (n > 0)
+    g_string_append_printf (body, "%s%s", body->len > 0 ? "\n\n" : "", sentence);
 }
 
 char *
@@ -79,6 +109,7 @@ ask_to_save (StudioGuard *self, StudioAfter *after)
       g_autofree char *run = dup_checkpoint_sentence (self, FALSE);
       g_string_append_printf (body, "\n\n%s", run);
     }
+  append_queue (self, body);
   AdwMessageDialog *dialog = studio_questions_add (self->questions, heading, body->str);
   adw_message_dialog_add_responses (dialog, "discard", _ ("_Discard"), "save", _ ("_Save"), NULL);
   adw_message_dialog_set_response_appearance (dialog, "discard", ADW_RESPONSE_DESTRUCTIVE);
@@ -103,11 +134,17 @@ stop_response_cb (AdwMessageDialog *dialog, const char *response, StudioGuard *s
 static void
 ask_to_stop (StudioGuard *self, StudioAfter *after)
 {
-  g_autofree char *run = studio_guard_dup_run_sentence (self);
-  g_autofree char *checkpoint = dup_checkpoint_sentence (self, TRUE);
-  g_autofree char *body = g_strdup_printf ("%s %s", run, checkpoint);
-  AdwMessageDialog *dialog = studio_questions_add (self->questions, _ ("Stop the run and close?"), body);
-  adw_message_dialog_add_response (dialog, "stop", _ ("_Stop and Close"));
+  const gboolean live = studio_run_is_live (self->run);
+  g_autoptr (GString) body = g_string_new (NULL);
+  if (live)
+    {
+      g_autofree char *run = studio_guard_dup_run_sentence (self), *checkpoint = dup_checkpoint_sentence (self, TRUE);
+      g_string_append_printf (body, "%s %s", run, checkpoint);
+    }
+  append_queue (self, body);
+  AdwMessageDialog *dialog = studio_questions_add (
+      self->questions, live ? _ ("Stop the run and close?") : _ ("Close and lose the queue?"), body->str);
+  adw_message_dialog_add_response (dialog, "stop", live ? _ ("_Stop and Close") : _ ("_Close"));
   adw_message_dialog_set_default_response (dialog, "stop");
   g_object_set_data_full (G_OBJECT (dialog), "after", after, studio_after_cancel);
   g_signal_connect_object (dialog, "response", G_CALLBACK (stop_response_cb), self, 0);
@@ -121,7 +158,7 @@ studio_guard_ask_to_leave (StudioGuard *self, StudioAfter *after)
     studio_after_cancel (after);
   else if (studio_document_is_edited (self->document))
     ask_to_save (self, after);
-  else if (studio_run_is_live (self->run))
+  else if (studio_guard_would_lose (self))
     ask_to_stop (self, after);
   else
     studio_after_do (after);
@@ -133,6 +170,7 @@ static void
 guard_dispose (GObject *object)
 {
   StudioGuard *self = STUDIO_GUARD (object);
+  g_clear_object (&self->queue);
   g_clear_object (&self->saver);
   g_clear_object (&self->run);
   g_clear_object (&self->document);

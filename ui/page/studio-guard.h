@@ -1,9 +1,10 @@
-/* Questions before something is lost: changes that are in no file, and a run that would end. One question at a time: a
- * second request presents the dialog that is open. */
+/* Questions before something is lost: changes that are in no file, a run that would end, and runs in the queue. One
+ * question at a time: a second request presents the dialog that is open. */
 #pragma once
 
 #include "ui/page/studio-saver.h"
 #include "ui/run/studio-run.h"
+#include "ui/runs/studio-run-queue.h"
 
 G_BEGIN_DECLS
 
@@ -12,9 +13,15 @@ G_DECLARE_FINAL_TYPE (StudioGuard, studio_guard, STUDIO, GUARD, GObject)
 
 StudioGuard *
 studio_guard_new (StudioDocument *document, StudioRun *run, StudioSaver *saver, StudioQuestions *questions);
-/* Changes that are in no file, or a run that has not ended. */
+/* The queue whose runs are lost with the page. */
+void studio_guard_set_queue (StudioGuard *self, StudioRunQueue *queue);
+/* Number of runs in it. */
+guint studio_guard_n_queued (StudioGuard *self);
+/* "2 runs in the queue will be lost." n > 0. */
+char *studio_guard_dup_queue_sentence (guint n);
+/* Changes that are in no file, a run that has not ended, or runs in the queue. */
 gboolean studio_guard_would_lose (StudioGuard *self);
-/* Asks about both; does after (transfer full) unless the user cancels. */
+/* Asks about them; does after (transfer full) unless the user cancels. */
 void studio_guard_ask_to_leave (StudioGuard *self, StudioAfter *after);
 /* “LeNet” is training, at step 75 of 3,200. */
 char *studio_guard_dup_run_sentence (StudioGuard *self);

@@ -349,6 +349,7 @@ make_tabs (StudioPage *self)
   self->runs_tab = studio_runs_tab_new (&(StudioRunsTabParts){ self->document, self->run, self->canvas, self->panes,
                                                                self->runner, self->run_panel, self->panel_split,
                                                                self->comparing, self->toasts });
+  studio_guard_set_queue (self->guard, studio_runs_tab_get_queue (self->runs_tab));
   self->pytorch_tab = studio_pytorch_tab_new (self->document, self->canvas, self->panes);
 }
 
@@ -363,29 +364,14 @@ make_commands (StudioPage *self)
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {
-    [PAGE_DOCUMENT] = self->document,
-    [PAGE_CANVAS] = self->canvas,
-    [PAGE_RUN] = self->run,
-    [PAGE_RUNNER] = self->runner,
-    [PAGE_WINDOWS] = self->windows,
-    [PAGE_SAVER] = self->saver,
-    [PAGE_DISK_BAR] = self->disk_bar,
-    [PAGE_EXPORTER] = &self->exporter,
-    [PAGE_LAYER] = &self->layer_commands,
-    [PAGE_COVER] = &self->start_cover,
-    [PAGE_NAVIGATION] = &self->navigation,
-    [PAGE_STATUS] = self->status_line,
-    [PAGE_HEALTH] = self->health_line,
-    [PAGE_HISTORY] = self->history_tab,
-    [PAGE_PYTORCH] = self->pytorch_tab,
-    [PAGE_COMPARING] = self->comparing,
-    [PAGE_TASK] = self->task_tab,
-    [PAGE_EVALUATE] = self->evaluate_tab,
-    [PAGE_LESSON] = self->lesson_tab,
-    [PAGE_SLIDES] = self->slides_tab,
-    [PAGE_PRESENTATION] = self->presentation,
-    [PAGE_STEPPER] = self->stepper,
-    [PAGE_RUNS] = self->runs_tab,
+    [PAGE_DOCUMENT] = self->document,   [PAGE_CANVAS] = self->canvas,          [PAGE_RUN] = self->run,
+    [PAGE_RUNNER] = self->runner,       [PAGE_WINDOWS] = self->windows,        [PAGE_SAVER] = self->saver,
+    [PAGE_DISK_BAR] = self->disk_bar,   [PAGE_EXPORTER] = &self->exporter,     [PAGE_LAYER] = &self->layer_commands,
+    [PAGE_COVER] = &self->start_cover,  [PAGE_NAVIGATION] = &self->navigation, [PAGE_STATUS] = self->status_line,
+    [PAGE_HEALTH] = self->health_line,  [PAGE_HISTORY] = self->history_tab,    [PAGE_PYTORCH] = self->pytorch_tab,
+    [PAGE_COMPARING] = self->comparing, [PAGE_TASK] = self->task_tab,          [PAGE_EVALUATE] = self->evaluate_tab,
+    [PAGE_LESSON] = self->lesson_tab,   [PAGE_SLIDES] = self->slides_tab,      [PAGE_PRESENTATION] = self->presentation,
+    [PAGE_STEPPER] = self->stepper,     [PAGE_RUNS] = self->runs_tab,
   };
   memcpy (self->parts, parts, sizeof parts);
   self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };
@@ -749,6 +735,12 @@ studio_page_let_go (StudioPage *self)
   studio_runner_close (self->runner);
   studio_document_close (self->document);
   studio_questions_detach (self->questions);
+}
+
+guint
+studio_page_n_queued (StudioPage *self)
+{
+  return studio_guard_n_queued (self->guard);
 }
 
 char *

@@ -68,6 +68,8 @@ gboolean studio_page_is_asking (StudioPage *self);
 void studio_page_let_go (StudioPage *self);
 /* "“LeNet” is training, at step 75 of 3,200." */
 char *studio_page_dup_run_sentence (StudioPage *self);
+/* Runs in the queue, which would be lost. */
+guint studio_page_n_queued (StudioPage *self);
 
 /* ---- view ---- */
 

@@ -2,6 +2,8 @@
 #include "ui/page/studio-runs-tab.h"
 
 #include <glib/gi18n.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "ui/run/run-folder.h"
 #include "ui/runs/studio-runs-pane.h"
@@ -22,9 +24,10 @@ struct _StudioRunsTab
   GtkFileChooserNative *chooser;
   guint refresh_timer, start_idle;
   gboolean was_live;
-  /* Of the run that was taken from the queue, until its folder has the notes; name NULL: none. */
-  char *name, *sweep;
-  GHashTable *deleting; /* folder → the toast whose button keeps the run */
+  StudioQueuedRun *queued; /* the run that trains, if it was taken from the queue; NULL */
+  gboolean has_notes;      /* in the folder of this run */
+  gboolean has_run;        /* its worker has begun to train */
+  GHashTable *deleting;    /* folder → the toast whose button keeps the run */
 };
 
 G_DEFINE_FINAL_TYPE (StudioRunsTab, studio_runs_tab, G_TYPE_OBJECT)
@@ -37,7 +40,7 @@ read_runs (StudioRunsTab *self)
   LoomGraph *graph = studio_document_get_graph (self->parts.document);
   const char *path = studio_document_get_path (self->parts.document);
   const char *name = loom_element_get (loom_graph_root (graph), "name");
-  g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL, *kept = run_folder_place ();
+  g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL, *kept = run_folder_of_all ();
 
   studio_runs_set_graph (self->runs, kept, folder, name != NULL ? name : "");
 }
@@ -47,8 +50,9 @@ refresh_cb (gpointer data)
 {
   StudioRunsTab *self = data;
 
+  /* The name and the file of the graph may have changed. */
   if (studio_panes_is_page_visible (self->parts.panes, PAGE))
-    studio_runs_refresh (self->runs);
+    read_runs (self);
   return G_SOURCE_CONTINUE;
 }
 
@@ -70,6 +74,7 @@ chosen_cb (StudioRunsTab *self)
   g_autoptr (GPtrArray) chosen = studio_runs_dup_chosen (self->runs, FALSE);
   StudioPlot *overlays = studio_run_panel_get_overlays (self->parts.panel);
   const char *own = studio_run_get_folder (self->parts.run);
+  const guint before = overlays->curves->len;
 
   studio_plot_clear (overlays);
   for (guint i = 0; i < chosen->len; i++)
@@ -83,24 +88,98 @@ chosen_cb (StudioRunsTab *self)
                                studio_run_entry_get_series (entry));
     }
   studio_run_panel_update (self->parts.panel);
-  if (overlays->curves->len > 0)
+  /* Only new curves are a reason to open what the user has closed. */
+  if (overlays->curves->len > before)
     studio_panel_split_show (self->parts.split);
 }
 
 /* ---- deleting ------------------------------------------------------------------------------- */
 
+/* A process trains in this folder, or is about to. */
+static gboolean
+is_training (StudioRunsTab *self, const char *folder)
+{
+  return run_folder_is_live (folder)
+         || (studio_run_is_live (self->parts.run) && g_strcmp0 (studio_run_get_folder (self->parts.run), folder) == 0);
+}
+
+/* TRUE if path is in the folder, also by symbolic links. */
+static gboolean
+is_inside (const char *path, const char *folder)
+{
+  g_autofree char *real = realpath (path, NULL), *within = realpath (folder, NULL);
+  const gsize n = within != NULL ? strlen (within) : 0;
+
+  return real != NULL && n > 0 && strncmp (real, within, n) == 0 && real[n] == '/';
+}
+
+/* Why the run's folder must not go to the trash, as a sentence; NULL: it may. */
+static char *
+dup_objection (StudioRunsTab *self, const LoomRunSummary *run)
+{
+  g_autofree char *name = loom_text_printable (loom_run_summary_name (run), TRUE, 40);
+  const char *path = studio_document_get_path (self->parts.document);
+
+  if (is_training (self, run->folder))
+    return g_strdup_printf (_ ("“%s” is training. Stop it before you delete it."), name);
+  if (path != NULL && is_inside (path, run->folder))
+    return g_strdup_printf (_ ("The folder of “%s” contains the open graph. Save the graph in another folder first."),
+                            name);
+  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (self->runs)); i++)
+    {
+      g_autoptr (StudioRunEntry) entry = g_list_model_get_item (G_LIST_MODEL (self->runs), i);
+      const LoomRunSummary *other = studio_run_entry_get (entry);
+
+      if (is_inside (other->folder, run->folder))
+        {
+          g_autofree char *inner = loom_text_printable (loom_run_summary_name (other), TRUE, 40);
+          return g_strdup_printf (_ ("The folder of “%1$s” contains another run, “%2$s”. Delete that one first."), name,
+                                  inner);
+        }
+    }
+  return NULL;
+}
+
+typedef struct
+{
+  GWeakRef tab;
+  char *folder;
+} Trashing;
+
+static void
+trashed_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Trashing *trashing = data;
+  g_autoptr (StudioRunsTab) self = g_weak_ref_get (&trashing->tab);
+  g_autoptr (GError) error = NULL;
+  const gboolean is_gone = g_file_trash_finish (G_FILE (source), result, &error)
+                           || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND);
+
+  if (self != NULL && self->runs != NULL)
+    {
+      studio_runs_hide (self->runs, trashing->folder, FALSE);
+      if (!is_gone)
+        {
+          g_autofree char *text
+              = g_strdup_printf (_ ("The run cannot be moved to the trash: %1$s. Delete its folder: %2$s"),
+                                 error->message, trashing->folder);
+          studio_toasts_say (self->parts.toasts, text);
+        }
+    }
+  g_weak_ref_clear (&trashing->tab);
+  g_free (trashing->folder);
+  g_free (trashing);
+}
+
 static void
 trash (StudioRunsTab *self, const char *folder)
 {
   g_autoptr (GFile) file = g_file_new_for_path (folder);
-  g_autoptr (GError) error = NULL;
+  Trashing *trashing = g_new0 (Trashing, 1);
 
-  if (g_file_trash (file, NULL, &error) || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND))
-    return;
-  g_autofree char *text = g_strdup_printf (_ ("The run cannot be moved to the trash: %1$s. Delete its folder: %2$s"),
-                                           error->message, folder);
-  studio_runs_hide (self->runs, folder, FALSE);
-  studio_toasts_say (self->parts.toasts, text);
+  g_weak_ref_init (&trashing->tab, self);
+  trashing->folder = g_strdup (folder);
+  g_file_trash_async (file, G_PRIORITY_DEFAULT, NULL, trashed_cb, trashing);
 }
 
 static void
@@ -112,13 +191,24 @@ keep_cb (AdwToast *toast, StudioRunsTab *self)
     studio_runs_hide (self->runs, folder, FALSE);
 }
 
+/* The run may have been continued meanwhile. */
 static void
 dismissed_cb (AdwToast *toast, StudioRunsTab *self)
 {
   const char *folder = g_object_get_data (G_OBJECT (toast), "folder");
 
-  if (g_hash_table_remove (self->deleting, folder))
-    trash (self, folder);
+  if (!g_hash_table_remove (self->deleting, folder))
+    return;
+  if (!is_training (self, folder))
+    {
+      trash (self, folder);
+      return;
+    }
+  g_autofree char *leaf = g_path_get_basename (folder), *name = loom_text_printable (leaf, TRUE, 40);
+  g_autofree char *text = g_strdup_printf (_ ("“%s” is training again and was not deleted."), name);
+
+  studio_runs_hide (self->runs, folder, FALSE);
+  studio_toasts_say (self->parts.toasts, text);
 }
 
 static void
@@ -126,14 +216,12 @@ delete_cb (StudioRunsTab *self, StudioRunEntry *entry)
 {
   const LoomRunSummary *run = studio_run_entry_get (entry);
   g_autofree char *name = loom_text_printable (loom_run_summary_name (run), TRUE, 40), *title = NULL, *folder = NULL;
+  g_autofree char *objection = dup_objection (self, run);
   AdwToast *toast;
 
-  if (run->log.is_training
-      || (studio_run_is_live (self->parts.run)
-          && g_strcmp0 (studio_run_get_folder (self->parts.run), run->folder) == 0))
+  if (objection != NULL)
     {
-      g_autofree char *text = g_strdup_printf (_ ("“%s” is training. Stop it before you delete it."), name);
-      studio_toasts_say (self->parts.toasts, text);
+      studio_toasts_say (self->parts.toasts, objection);
       return;
     }
   folder = g_strdup (run->folder);
@@ -141,6 +229,8 @@ delete_cb (StudioRunsTab *self, StudioRunEntry *entry)
   g_autofree char *escaped = g_markup_escape_text (title, -1);
   toast = adw_toast_new (escaped);
   adw_toast_set_button_label (toast, _ ("_Undo"));
+  /* A sentence must not send the button away. */
+  adw_toast_set_priority (toast, ADW_TOAST_PRIORITY_HIGH);
   g_object_set_data_full (G_OBJECT (toast), "folder", g_strdup (folder), g_free);
   g_hash_table_add (self->deleting, g_strdup (folder));
   g_signal_connect_object (toast, "button-clicked", G_CALLBACK (keep_cb), self, 0);
@@ -227,21 +317,37 @@ studio_runs_tab_toggle (StudioRunsTab *self)
 
 /* ---- the queue ------------------------------------------------------------------------------------ */
 
+/* The run from the queue has ended. One that was never trained, because its worker could not start, waits again. */
+static void
+end_queued (StudioRunsTab *self, StudioRunState state)
+{
+  g_autoptr (StudioQueuedRun) run = g_steal_pointer (&self->queued);
+
+  if (run != NULL && !self->has_run && (state == STUDIO_RUN_FAILED || state == STUDIO_RUN_LOST))
+    studio_run_queue_put_back (self->queue, g_steal_pointer (&run));
+}
+
 void
 studio_runs_tab_start (StudioRunsTab *self)
 {
-  g_autoptr (StudioQueuedRun) next = NULL;
+  const StudioQueuedRun *next;
 
-  if (studio_run_is_live (self->parts.run))
+  if (studio_run_is_live (self->parts.run) || studio_run_queue_n (self->queue) == 0)
     return;
-  next = studio_run_queue_take (self->queue);
-  if (next == NULL)
-    return;
-  g_free (self->name);
-  g_free (self->sweep);
-  self->name = g_strdup (next->name);
-  self->sweep = g_strdup (next->sweep);
+  g_clear_pointer (&self->queued, studio_queued_run_free);
+  self->queued = studio_run_queue_take (self->queue);
+  self->has_notes = self->has_run = FALSE;
+  next = self->queued;
   studio_runner_train_other (self->parts.runner, next->xml, next->folder, next->title);
+  /* Its folder could not be made. */
+  if (!studio_run_is_live (self->parts.run))
+    end_queued (self, STUDIO_RUN_FAILED);
+}
+
+StudioRunQueue *
+studio_runs_tab_get_queue (StudioRunsTab *self)
+{
+  return self->queue;
 }
 
 void
@@ -293,16 +399,17 @@ write_notes (StudioRunsTab *self)
   g_autofree char *graph = folder != NULL ? g_build_filename (folder, LOOM_RUN_GRAPH, NULL) : NULL;
   g_autoptr (GError) error = NULL;
 
-  if (self->name == NULL || graph == NULL || !g_file_test (graph, G_FILE_TEST_EXISTS))
+  if (self->queued == NULL || self->queued->name == NULL || self->has_notes || graph == NULL
+      || !g_file_test (graph, G_FILE_TEST_EXISTS))
     return;
-  if (!loom_run_notes_write (folder, &(LoomRunNotes){ .name = self->name, .sweep = self->sweep }, &error))
+  if (!loom_run_notes_write (folder, &(LoomRunNotes){ .name = self->queued->name, .sweep = self->queued->sweep },
+                             &error))
     studio_toasts_say (self->parts.toasts, error->message);
-  g_clear_pointer (&self->name, g_free);
-  g_clear_pointer (&self->sweep, g_free);
+  self->has_notes = TRUE;
 }
 
-/* A run that was stopped, or lost its worker, waits for the user, and so does the queue. A run that failed, as one of a
- * sweep does whose rate is too high, does not hold up the others. */
+/* A run that was stopped, or lost its worker, waits for the user, and so does the queue. A run that failed
+ * while it trained, as one of a sweep does whose rate is too high, does not hold up the others. */
 static void
 state_cb (StudioRunsTab *self)
 {
@@ -311,10 +418,16 @@ state_cb (StudioRunsTab *self)
 
   if (state != STUDIO_RUN_STARTING)
     write_notes (self);
+  self->has_run = self->has_run || state == STUDIO_RUN_RUNNING || state == STUDIO_RUN_PAUSED;
   if (self->pane != NULL && (self->was_live != live || state == STUDIO_RUN_RUNNING))
-    studio_runs_refresh (self->runs);
-  if (self->was_live && !live && (state == STUDIO_RUN_DONE || state == STUDIO_RUN_FAILED) && self->start_idle == 0)
-    self->start_idle = g_idle_add (start_cb, self);
+    read_runs (self);
+  if (self->was_live && !live)
+    {
+      end_queued (self, state);
+      if ((state == STUDIO_RUN_DONE || (state == STUDIO_RUN_FAILED && self->has_run)) && self->start_idle == 0)
+        self->start_idle = g_idle_add (start_cb, self);
+      self->has_run = FALSE;
+    }
   self->was_live = live;
   watch_run (self);
 }
@@ -337,11 +450,15 @@ runs_tab_dispose (GObject *object)
   g_clear_handle_id (&self->refresh_timer, g_source_remove);
   g_clear_handle_id (&self->start_idle, g_source_remove);
   g_hash_table_iter_init (&iter, self->deleting);
+  /* Not in a thread, which the end of the program would interrupt. */
   while (g_hash_table_iter_next (&iter, &folder, NULL))
     {
       g_autoptr (GFile) file = g_file_new_for_path (folder);
+      g_autoptr (GError) error = NULL;
 
-      g_file_trash (file, NULL, NULL);
+      if (!run_folder_is_live (folder) && !g_file_trash (file, NULL, &error)
+          && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND))
+        g_message ("The run cannot be moved to the trash: %s", error->message);
     }
   g_hash_table_remove_all (self->deleting);
   g_clear_object (&self->chooser);
@@ -356,8 +473,7 @@ runs_tab_finalize (GObject *object)
   StudioRunsTab *self = STUDIO_RUNS_TAB (object);
 
   g_hash_table_unref (self->deleting);
-  g_free (self->name);
-  g_free (self->sweep);
+  g_clear_pointer (&self->queued, studio_queued_run_free);
   G_OBJECT_CLASS (studio_runs_tab_parent_class)->finalize (object);
 }
 

@@ -6,6 +6,7 @@
 #include "ui/page/studio-panel-split.h"
 #include "ui/page/studio-runner.h"
 #include "ui/run/studio-run-panel.h"
+#include "ui/runs/studio-run-queue.h"
 #include "ui/shell/studio-panes.h"
 
 G_BEGIN_DECLS
@@ -36,6 +37,8 @@ void studio_runs_tab_queue (StudioRunsTab *self);
 void studio_runs_tab_sweep (StudioRunsTab *self, const char *attribute, const char *const *values);
 /* Starts the first run of the queue, if nothing trains. */
 void studio_runs_tab_start (StudioRunsTab *self);
+/* Runs of the queue are lost when the tab closes. */
+StudioRunQueue *studio_runs_tab_get_queue (StudioRunsTab *self);
 /* For tests; NULL: the page is not there. (transfer full) */
 char *studio_runs_tab_dump (StudioRunsTab *self);
 

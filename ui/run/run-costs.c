@@ -1,4 +1,4 @@
-/* Requests what views cost when the run stands, or when the pointer comes; see the header. */
+/* Requests what views cost when the run pauses, or when the pointer comes; see the header. */
 #include "ui/run/run-costs.h"
 
 #include <glib/gi18n.h>
@@ -10,7 +10,7 @@
 
 #define MOST_LINES 8
 
-/* A port stands for itself. */
+/* A port is its own title. */
 static const char *
 title_of (const char *view)
 {

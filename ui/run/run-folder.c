@@ -34,7 +34,7 @@ safe_name (const char *name)
 }
 
 char *
-run_folder_place (void)
+run_folder_of_all (void)
 {
   return g_build_filename (g_get_user_state_dir (), "gradloom", "runs", NULL);
 }
@@ -42,7 +42,7 @@ run_folder_place (void)
 char *
 run_folder_new (const char *name)
 {
-  g_autofree char *place = run_folder_place ();
+  g_autofree char *place = run_folder_of_all ();
   g_autofree char *safe = safe_name (name);
   g_autoptr (GDateTime) now = g_date_time_new_now_local ();
   g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
@@ -152,8 +152,8 @@ run_folder_newest_checkpoint (const char *folder)
   return run_folder_find_checkpoint (folder, G_MAXINT64);
 }
 
-static gboolean
-is_live (const char *folder)
+gboolean
+run_folder_is_live (const char *folder)
 {
   g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
   int fd = files != NULL ? loom_folder_open_file (files, LOOM_RUN_EVENTS, O_RDONLY, NULL) : -1;
@@ -190,7 +190,7 @@ run_folder_read_rate (const char *folder, gint64 step)
 char *
 run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live)
 {
-  g_autofree char *runs = run_folder_place ();
+  g_autofree char *runs = run_folder_of_all ();
   g_autoptr (GDir) dir = g_dir_open (runs, 0, NULL);
   char *found = NULL;
   gint64 when = 0;
@@ -204,7 +204,7 @@ run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live)
       GStatBuf info;
       if (hash == NULL || !g_str_equal (hash, graph_hash) || g_stat (note, &info) != 0)
         continue;
-      if (is_live (folder))
+      if (run_folder_is_live (folder))
         {
           *live = TRUE;
           continue;

@@ -9,7 +9,7 @@
 G_BEGIN_DECLS
 
 /* The folder of all runs. (transfer full) */
-char *run_folder_place (void);
+char *run_folder_of_all (void);
 /* Returns "…/NAME-20260131-154210", which does not exist yet. */
 char *run_folder_new (const char *name);
 /* Writes the note by which the next Studio finds this run; folder is not NULL. */
@@ -23,6 +23,8 @@ void run_folder_move_note (const char *from, const char *to);
 /* Returns the newest folder of this graph that was interrupted after a checkpoint, or NULL. live: a run of the graph is
  * training now. */
 char *run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live);
+/* TRUE: a process trains in this folder now. */
+gboolean run_folder_is_live (const char *folder);
 /* The highest step under checkpoints/, and the highest of at most `most`; -1: none. */
 gint64 run_folder_newest_checkpoint (const char *folder);
 gint64 run_folder_find_checkpoint (const char *folder, gint64 most);

@@ -34,20 +34,65 @@ get_range (const GPtrArray *runs, double *min, double *max)
     *min = *max = NAN;
 }
 
-static void
-add_chart (Multiples *self, StudioRunEntry *entry, guint i, double min, double max)
+static char *
+dup_title (StudioRunEntry *entry)
 {
-  g_autofree char *name = loom_text_printable (loom_run_summary_name (studio_run_entry_get (entry)), TRUE, 24);
-  StudioChart *chart = studio_chart_new (name);
+  return loom_text_printable (loom_run_summary_name (studio_run_entry_get (entry)), TRUE, 24);
+}
+
+static StudioChart *
+nth_chart (Multiples *self, guint i)
+{
+  GtkFlowBoxChild *child = gtk_flow_box_get_child_at_index (GTK_FLOW_BOX (self->flow), (int)i);
+
+  return child != NULL ? STUDIO_CHART (gtk_flow_box_child_get_child (child)) : NULL;
+}
+
+/* TRUE if there is a chart for each of these runs, and no other. */
+static gboolean
+has_charts_of (Multiples *self, const GPtrArray *runs)
+{
+  for (guint i = 0; i < runs->len; i++)
+    {
+      StudioChart *chart = nth_chart (self, i);
+      g_autofree char *title = dup_title (runs->pdata[i]);
+
+      if (chart == NULL || g_object_get_data (G_OBJECT (chart), "entry") != runs->pdata[i]
+          || !g_str_equal (studio_chart_get_plot (chart)->title, title))
+        return FALSE;
+    }
+  return nth_chart (self, runs->len) == NULL;
+}
+
+static void
+make_charts (Multiples *self, const GPtrArray *runs)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (self->flow)) != NULL)
+    gtk_flow_box_remove (GTK_FLOW_BOX (self->flow), child);
+  for (guint i = 0; i < runs->len; i++)
+    {
+      g_autofree char *title = dup_title (runs->pdata[i]);
+      StudioChart *chart = studio_chart_new (title);
+
+      g_object_set_data_full (G_OBJECT (chart), "entry", g_object_ref (runs->pdata[i]), g_object_unref);
+      gtk_flow_box_append (GTK_FLOW_BOX (self->flow), GTK_WIDGET (chart));
+    }
+}
+
+static void
+fill (StudioChart *chart, StudioRunEntry *entry, guint i, double min, double max)
+{
   StudioPlot *plot = studio_chart_get_plot (chart);
   const int colour = studio_run_entry_get_colour (entry);
 
-  studio_plot_add_curve (plot, N_ ("loss"), STUDIO_PLOT_CURVE_RANK + (guint)(colour >= 0 ? colour : (int)i),
+  studio_plot_clear (plot);
+  studio_plot_add_curve (plot, _ ("loss"), STUDIO_PLOT_CURVE_RANK + (guint)(colour >= 0 ? colour : (int)i),
                          studio_run_entry_get_series (entry));
   plot->fixed_min = min;
   plot->fixed_max = max;
   studio_chart_update (chart);
-  gtk_flow_box_append (GTK_FLOW_BOX (self->flow), GTK_WIDGET (chart));
 }
 
 static void
@@ -57,16 +102,16 @@ update (Multiples *self)
   if (!gtk_widget_get_mapped (self->flow))
     return;
   g_autoptr (GPtrArray) chosen = studio_runs_dup_chosen (self->runs, TRUE);
-  GtkWidget *child;
   double min, max;
 
-  while ((child = gtk_widget_get_first_child (self->flow)) != NULL)
-    gtk_flow_box_remove (GTK_FLOW_BOX (self->flow), child);
   if (chosen->len > MOST)
     g_ptr_array_set_size (chosen, MOST);
+  /* While a run trains it has new values every few seconds: scroll and focus stay. */
+  if (!has_charts_of (self, chosen))
+    make_charts (self, chosen);
   get_range (chosen, &min, &max);
   for (guint i = 0; i < chosen->len; i++)
-    add_chart (self, chosen->pdata[i], i, min, max);
+    fill (nth_chart (self, i), chosen->pdata[i], i, min, max);
 }
 
 static void

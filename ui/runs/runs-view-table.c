@@ -13,6 +13,7 @@ typedef struct
   GtkWidget *view, *words;
   GPtrArray *summaries; /* of the rows */
   LoomRunTable *table;
+  GHashTable *cells; /* GtkListItem → the number of their column */
 } Table;
 
 /* ---- cells ------------------------------------------------------------------------- */
@@ -90,12 +91,33 @@ setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item, Table *self)
 }
 
 static void
-bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, Table *self)
+fill (Table *self, GtkListItem *item, guint column)
 {
-  const guint column = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (factory), "column"));
   g_autofree char *text = cell_text (self, gtk_list_item_get_position (item), column);
 
   gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)), text);
+}
+
+static void
+bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, Table *self)
+{
+  gpointer column = g_object_get_data (G_OBJECT (factory), "column");
+
+  g_hash_table_insert (self->cells, item, column);
+  fill (self, item, GPOINTER_TO_UINT (column));
+}
+
+/* May come after the table is freed. */
+static void
+teardown_cb (GtkSignalListItemFactory *factory, GtkListItem *item, GHashTable *cells)
+{
+  g_hash_table_remove (cells, item);
+}
+
+static void
+release_cells (gpointer cells, GClosure *closure)
+{
+  g_hash_table_unref (cells);
 }
 
 /* ---- the table ------------------------------------------------------------------------- */
@@ -108,6 +130,8 @@ add_column (Table *self, guint column, const char *title)
   g_object_set_data (G_OBJECT (factory), "column", GUINT_TO_POINTER (column));
   g_signal_connect (factory, "setup", G_CALLBACK (setup_cb), self);
   g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), self);
+  g_signal_connect_data (factory, "teardown", G_CALLBACK (teardown_cb), g_hash_table_ref (self->cells), release_cells,
+                         0);
   g_autoptr (GtkColumnViewColumn) made = gtk_column_view_column_new (title, factory);
   gtk_column_view_append_column (GTK_COLUMN_VIEW (self->view), made);
 }
@@ -131,6 +155,37 @@ make_columns (Table *self)
     add_column (self, i, _ (fixed[i].title));
 }
 
+static gboolean
+has_same_columns (const LoomRunTable *a, const LoomRunTable *b)
+{
+  if (a == NULL || a->columns->len != b->columns->len)
+    return FALSE;
+  for (guint i = 0; i < a->columns->len; i++)
+    if (!g_str_equal (a->columns->pdata[i], b->columns->pdata[i]))
+      return FALSE;
+  return TRUE;
+}
+
+/* Replaces only the part between the first and the last difference, so that the others keep selection and focus. */
+static void
+set_rows (Table *self, const GPtrArray *wanted)
+{
+  GListModel *rows = G_LIST_MODEL (self->rows);
+  const guint have = g_list_model_get_n_items (rows), least = MIN (have, wanted->len);
+  g_autoptr (GPtrArray) now = g_ptr_array_new_with_free_func (g_object_unref);
+  guint first = 0, last = 0;
+
+  for (guint i = 0; i < have; i++)
+    g_ptr_array_add (now, g_list_model_get_item (rows, i));
+  while (first < least && now->pdata[first] == wanted->pdata[first])
+    first++;
+  while (last < least - first && now->pdata[have - 1 - last] == wanted->pdata[wanted->len - 1 - last])
+    last++;
+  if (first + last < MAX (have, wanted->len))
+    g_list_store_splice (self->rows, first, have - first - last, wanted->pdata + first, wanted->len - first - last);
+}
+
+/* While a run trains it has new values every few seconds: rows and columns stay if they are the same. */
 static void
 update (Table *self)
 {
@@ -139,16 +194,20 @@ update (Table *self)
     return;
   g_autoptr (GPtrArray) chosen = studio_runs_dup_chosen (self->runs, TRUE);
   g_autofree char *words = NULL;
+  g_autoptr (LoomRunTable) before = g_steal_pointer (&self->table);
+  GHashTableIter iter;
+  gpointer item, column;
 
-  g_list_store_remove_all (self->rows);
   g_ptr_array_set_size (self->summaries, 0);
   for (guint i = 0; i < chosen->len; i++)
     g_ptr_array_add (self->summaries, loom_run_summary_ref ((LoomRunSummary *)studio_run_entry_get (chosen->pdata[i])));
-  g_clear_pointer (&self->table, loom_run_table_free);
   self->table = loom_run_table_new (self->summaries);
-  make_columns (self);
-  for (guint i = 0; i < chosen->len; i++)
-    g_list_store_append (self->rows, chosen->pdata[i]);
+  if (!has_same_columns (before, self->table))
+    make_columns (self);
+  set_rows (self, chosen);
+  g_hash_table_iter_init (&iter, self->cells);
+  while (g_hash_table_iter_next (&iter, &item, &column))
+    fill (self, item, GPOINTER_TO_UINT (column));
   words = self->table->columns->len == 0
               ? g_strdup (_ ("The settings and graphs of these runs do not differ."))
               : g_strdup_printf (ngettext ("%u setting differs.", "%u settings differ.", self->table->columns->len),
@@ -165,6 +224,7 @@ table_free (gpointer data)
   g_object_unref (self->runs);
   g_object_unref (self->rows);
   g_ptr_array_unref (self->summaries);
+  g_hash_table_unref (self->cells);
   g_clear_pointer (&self->table, loom_run_table_free);
   g_free (self);
 }
@@ -178,6 +238,7 @@ make (StudioRuns *runs)
   self->runs = g_object_ref (runs);
   self->rows = g_list_store_new (STUDIO_TYPE_RUN_ENTRY);
   self->summaries = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_run_summary_unref);
+  self->cells = g_hash_table_new (NULL, NULL);
   self->words = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (self->words), 0);
   gtk_label_set_wrap (GTK_LABEL (self->words), TRUE);

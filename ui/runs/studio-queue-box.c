@@ -42,19 +42,45 @@ add_row (StudioQueueBox *self, guint i)
   gtk_box_append (GTK_BOX (self->list), row);
 }
 
+/* The row that has the focus, or -1. */
+static int
+focused_row (StudioQueueBox *self)
+{
+  int i = 0;
+
+  for (GtkWidget *row = gtk_widget_get_first_child (self->list); row != NULL; row = gtk_widget_get_next_sibling (row))
+    {
+      if ((gtk_widget_get_state_flags (row) & GTK_STATE_FLAG_FOCUS_WITHIN) != 0)
+        return i;
+      i++;
+    }
+  return -1;
+}
+
+/* The focus stays at its row, or goes to the widget after the box. */
 static void
 changed_cb (StudioQueueBox *self)
 {
+  const int focused = focused_row (self);
   const guint n = studio_run_queue_n (self->queue);
   g_autofree char *title = g_strdup_printf (ngettext ("%u run waits", "%u runs wait", n), n);
   GtkWidget *child;
 
+  if (focused >= 0 && n == 0)
+    gtk_widget_child_focus (GTK_WIDGET (gtk_widget_get_root (GTK_WIDGET (self))), GTK_DIR_TAB_FORWARD);
   gtk_widget_set_visible (GTK_WIDGET (self), n > 0);
   gtk_label_set_text (GTK_LABEL (self->title), title);
   while ((child = gtk_widget_get_first_child (self->list)) != NULL)
     gtk_box_remove (GTK_BOX (self->list), child);
   for (guint i = 0; i < MIN (n, MOST); i++)
     add_row (self, i);
+  child = gtk_widget_get_first_child (self->list);
+  for (int i = 0; focused >= 0 && child != NULL; i++, child = gtk_widget_get_next_sibling (child))
+    if (i == focused || gtk_widget_get_next_sibling (child) == NULL)
+      {
+        gtk_widget_grab_focus (gtk_widget_get_last_child (child));
+        break;
+      }
 }
 
 static void

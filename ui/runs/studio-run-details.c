@@ -22,8 +22,9 @@ enum
 };
 static guint signals[N_SIGNALS];
 
+/* keeps: text that is being typed, which is stored when its field is left. */
 static void
-fill (StudioRunDetails *self)
+fill (StudioRunDetails *self, gboolean keeps)
 {
   const LoomRunSummary *run = self->entry != NULL ? studio_run_entry_get (self->entry) : NULL;
 
@@ -31,16 +32,22 @@ fill (StudioRunDetails *self)
   if (run == NULL)
     return;
   self->is_filling = TRUE;
-  /* Text that is being typed is stored when its field is left. */
-  if (!gtk_widget_has_focus (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (self->name)))))
+  if (!keeps || !gtk_widget_has_focus (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (self->name)))))
     gtk_editable_set_text (GTK_EDITABLE (self->name), run->notes.name != NULL ? run->notes.name : "");
-  if (!gtk_widget_has_focus (self->note))
+  if (!keeps || !gtk_widget_has_focus (self->note))
     gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->note)),
                               run->notes.note != NULL ? run->notes.note : "", -1);
-  gtk_entry_set_placeholder_text (GTK_ENTRY (self->name), run->leaf);
+  g_autofree char *leaf = loom_text_printable (run->leaf, TRUE, LOOM_RUN_NAME_MOST);
+  gtk_entry_set_placeholder_text (GTK_ENTRY (self->name), leaf);
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->star), run->notes.star);
   gtk_button_set_icon_name (GTK_BUTTON (self->star), run->notes.star ? "starred-symbolic" : "non-starred-symbolic");
   self->is_filling = FALSE;
+}
+
+static void
+changed_cb (StudioRunDetails *self)
+{
+  fill (self, TRUE);
 }
 
 static char *
@@ -154,7 +161,7 @@ studio_run_details_new (StudioRuns *runs)
   StudioRunDetails *self = g_object_new (STUDIO_TYPE_RUN_DETAILS, NULL);
 
   self->runs = g_object_ref (runs);
-  fill (self);
+  fill (self, FALSE);
   return self;
 }
 
@@ -168,8 +175,8 @@ studio_run_details_set (StudioRunDetails *self, StudioRunEntry *entry)
     g_signal_handlers_disconnect_by_data (self->entry, self);
   g_set_object (&self->entry, entry);
   if (entry != NULL)
-    g_signal_connect_swapped (entry, "changed", G_CALLBACK (fill), self);
-  fill (self);
+    g_signal_connect_swapped (entry, "changed", G_CALLBACK (changed_cb), self);
+  fill (self, FALSE);
 }
 
 void

@@ -54,11 +54,11 @@ studio_run_entry_new (LoomRunSummary *summary, const char *change)
   return self;
 }
 
-void
+gboolean
 studio_run_entry_set (StudioRunEntry *self, LoomRunSummary *summary, const char *change)
 {
   if (self->summary == summary && g_strcmp0 (self->change, change) == 0)
-    return;
+    return FALSE;
   loom_run_summary_ref (summary);
   loom_run_summary_unref (self->summary);
   self->summary = summary;
@@ -66,6 +66,7 @@ studio_run_entry_set (StudioRunEntry *self, LoomRunSummary *summary, const char 
   self->change = g_strdup (change);
   g_clear_pointer (&self->series, studio_series_unref);
   g_signal_emit (self, changed_signal, 0);
+  return TRUE;
 }
 
 const LoomRunSummary *
@@ -158,7 +159,8 @@ studio_run_entry_dup_spoken (StudioRunEntry *self)
   g_autofree char *change = studio_run_entry_dup_change (self), *time = time_text (loom_run_summary_seconds (run));
   g_autofree char *loss = studio_format_number (loom_run_summary_loss (run));
   g_autofree char *steps = studio_format_count ((double)run->log.step);
-  GString *s = g_string_new (loom_run_summary_name (run));
+  g_autofree char *name = loom_text_printable (loom_run_summary_name (run), TRUE, LOOM_RUN_NAME_MOST);
+  GString *s = g_string_new (name);
 
   if (run->notes.star)
     g_string_append_printf (s, ", %s", _ ("starred"));

@@ -14,8 +14,8 @@ G_DECLARE_FINAL_TYPE (StudioRunEntry, studio_run_entry, STUDIO, RUN_ENTRY, GObje
 
 /* Signal "changed": anything below. change: to the run before; NULL: there is none. */
 StudioRunEntry *studio_run_entry_new (LoomRunSummary *summary, const char *change);
-/* Emits "changed" if something differs. */
-void studio_run_entry_set (StudioRunEntry *self, LoomRunSummary *summary, const char *change);
+/* Emits "changed" and returns TRUE if something differs. */
+gboolean studio_run_entry_set (StudioRunEntry *self, LoomRunSummary *summary, const char *change);
 const LoomRunSummary *studio_run_entry_get (StudioRunEntry *self);
 const char *studio_run_entry_get_change (StudioRunEntry *self);
 /* The loss over the steps, for a chart. */

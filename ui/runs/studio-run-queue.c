@@ -123,3 +123,10 @@ studio_run_queue_take (StudioRunQueue *self)
   g_signal_emit (self, changed_signal, 0);
   return first;
 }
+
+void
+studio_run_queue_put_back (StudioRunQueue *self, StudioQueuedRun *run)
+{
+  g_ptr_array_insert (self->runs, 0, run);
+  g_signal_emit (self, changed_signal, 0);
+}

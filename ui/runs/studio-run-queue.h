@@ -35,5 +35,7 @@ const StudioQueuedRun *studio_run_queue_get (StudioRunQueue *self, guint i);
 void studio_run_queue_remove (StudioRunQueue *self, guint i);
 /* Removes the first run; NULL: none waits. (transfer full) */
 StudioQueuedRun *studio_run_queue_take (StudioRunQueue *self);
+/* Makes it the first again. (transfer full) */
+void studio_run_queue_put_back (StudioRunQueue *self, StudioQueuedRun *run);
 
 G_END_DECLS

@@ -138,16 +138,17 @@ static void
 status_cb (StudioRunsPane *self)
 {
   const guint n = g_list_model_get_n_items (G_LIST_MODEL (self->runs));
-  g_autofree char *text = NULL, *only = NULL;
+  g_autofree char *text = NULL, *leaf = NULL, *only = NULL;
 
   if (studio_runs_get_problem (self->runs) != NULL)
-    text = g_strdup (studio_runs_get_problem (self->runs));
+    text = loom_text_printable (studio_runs_get_problem (self->runs), TRUE, 400);
   else if (n == 0)
     text = g_strdup (studio_runs_is_reading (self->runs) ? _ ("Reading the runs…")
                                                          : _ ("There are no runs yet. Train the graph."));
   else if (studio_runs_get_only (self->runs) != NULL)
     {
-      only = g_path_get_basename (studio_runs_get_only (self->runs));
+      leaf = g_path_get_basename (studio_runs_get_only (self->runs));
+      only = loom_text_printable (leaf, TRUE, 80);
       text = g_strdup_printf (ngettext ("%1$u run in %2$s", "%1$u runs in %2$s", n), n, only);
     }
   else

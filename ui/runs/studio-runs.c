@@ -23,6 +23,7 @@ struct _StudioRuns
   gboolean is_stale;     /* something changed during the reading */
   GPtrArray *all;        /* StudioRunEntry, while the list grows to them; NULL */
   guint growing;         /* idle source; 0: the list is complete */
+  GPtrArray *charted;    /* StudioRunEntry that "chosen-changed" was emitted for */
 };
 
 static void list_model_init (GListModelInterface *interface);
@@ -200,6 +201,25 @@ replace (StudioRuns *self, GPtrArray *entries)
     g_list_model_items_changed (G_LIST_MODEL (self), first, old->len - first - last, entries->len - first - last);
 }
 
+/* Emits "chosen-changed" if the charts have other runs than before. has_values: one of them has new values. */
+static void
+update_charts (StudioRuns *self, gboolean has_values)
+{
+  GPtrArray *charted = studio_runs_dup_chosen (self, TRUE);
+  gboolean same = charted->len == self->charted->len;
+
+  for (guint i = 0; i < charted->len; i++)
+    {
+      same = same && charted->pdata[i] == self->charted->pdata[i];
+      g_object_ref (charted->pdata[i]);
+    }
+  g_ptr_array_set_free_func (charted, g_object_unref);
+  g_ptr_array_unref (self->charted);
+  self->charted = charted;
+  if (!same || has_values)
+    g_signal_emit (self, signals[CHOSEN_CHANGED], 0);
+}
+
 static gboolean
 grow_cb (gpointer data)
 {
@@ -214,6 +234,7 @@ grow_cb (gpointer data)
     return G_SOURCE_CONTINUE;
   g_clear_pointer (&self->all, g_ptr_array_unref);
   self->growing = 0;
+  update_charts (self, FALSE);
   g_signal_emit (self, signals[READ], 0);
   return G_SOURCE_REMOVE;
 }
@@ -226,9 +247,11 @@ stop_growing (StudioRuns *self)
   g_clear_pointer (&self->all, g_ptr_array_unref);
 }
 
-static void
+/* TRUE if a run in the charts has new values. */
+static gboolean
 show (StudioRuns *self, const Reading *r)
 {
+  gboolean has_values = FALSE;
   GPtrArray *entries = g_ptr_array_new_with_free_func (g_object_unref);
 
   for (guint i = r->runs->len; i-- > 0;)
@@ -238,18 +261,19 @@ show (StudioRuns *self, const Reading *r)
 
       if (g_hash_table_contains (self->hidden, run->folder))
         continue;
-      if (have != NULL)
-        studio_run_entry_set (have, run, r->changes->pdata[i]);
+      if (have != NULL && studio_run_entry_set (have, run, r->changes->pdata[i]))
+        has_values = has_values || g_ptr_array_find (self->charted, have, NULL);
       g_ptr_array_add (entries, have != NULL ? g_object_ref (have) : studio_run_entry_new (run, r->changes->pdata[i]));
     }
   stop_growing (self);
   if (self->entries->len > 0 || entries->len <= ROWS_PER_TURN)
     {
       replace (self, entries);
-      return;
+      return has_values;
     }
   self->all = entries;
   self->growing = g_idle_add (grow_cb, self);
+  return has_values;
 }
 
 static void
@@ -266,8 +290,7 @@ read_cb (GObject *object, GAsyncResult *result, gpointer data)
   self->known = g_hash_table_ref (r->known);
   g_free (self->problem);
   self->problem = g_strdup (r->problem);
-  show (self, r);
-  g_signal_emit (self, signals[CHOSEN_CHANGED], 0);
+  update_charts (self, show (self, r));
   if (self->growing == 0)
     g_signal_emit (self, signals[READ], 0);
   if (self->is_stale)
@@ -349,6 +372,7 @@ runs_finalize (GObject *object)
   g_free (self->only);
   g_free (self->problem);
   g_ptr_array_unref (self->entries);
+  g_ptr_array_unref (self->charted);
   g_hash_table_unref (self->known);
   g_hash_table_unref (self->hidden);
   G_OBJECT_CLASS (studio_runs_parent_class)->finalize (object);
@@ -367,6 +391,7 @@ static void
 studio_runs_init (StudioRuns *self)
 {
   self->entries = g_ptr_array_new_with_free_func (g_object_unref);
+  self->charted = g_ptr_array_new_with_free_func (g_object_unref);
   self->known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, known_free);
   self->hidden = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }
@@ -446,7 +471,7 @@ studio_runs_choose (StudioRuns *self, StudioRunEntry *entry, gboolean chosen)
   if (chosen == (studio_run_entry_get_colour (entry) >= 0) || studio_run_entry_get (entry)->error != NULL)
     return;
   studio_run_entry_set_colour (entry, chosen ? free_colour (self) : -1);
-  g_signal_emit (self, signals[CHOSEN_CHANGED], 0);
+  update_charts (self, TRUE);
 }
 
 GPtrArray *
@@ -475,8 +500,7 @@ studio_runs_write_notes (StudioRuns *self, StudioRunEntry *entry, const LoomRunN
   /* Only this folder is read now; the others follow in the thread. */
   g_autoptr (LoomRunSummary) again = loom_run_summary_new (folder, STUDIO_RUNS_POINTS);
   studio_run_entry_set (entry, again, studio_run_entry_get_change (entry));
-  if (studio_run_entry_get_colour (entry) >= 0)
-    g_signal_emit (self, signals[CHOSEN_CHANGED], 0);
+  update_charts (self, g_ptr_array_find (self->charted, entry, NULL));
   studio_runs_refresh (self);
   return TRUE;
 }
@@ -507,5 +531,6 @@ studio_runs_hide (StudioRuns *self, const char *folder, gboolean hidden)
     if (self->entries->pdata[i] != gone)
       g_ptr_array_add (entries, g_object_ref (self->entries->pdata[i]));
   replace (self, entries);
-  studio_runs_choose (self, gone, FALSE);
+  studio_run_entry_set_colour (gone, -1);
+  update_charts (self, FALSE);
 }

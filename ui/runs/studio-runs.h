@@ -13,8 +13,8 @@ G_DECLARE_FINAL_TYPE (StudioRuns, studio_runs, STUDIO, RUNS, GObject)
 
 #define STUDIO_RUNS_POINTS 600 /* of a curve */
 
-/* Signals: "read": a reading has ended; "chosen-changed": other runs are in the charts, or one of them has new values.
- */
+/* Signals: "read": a reading has ended; "chosen-changed": other runs are in the charts, which are all runs if none
+ * is chosen, or one of them has new values. */
 StudioRuns *studio_runs_new (void);
 /* kept: the folder in which Studio keeps runs. folder: of the graph's file, whose subfolders are searched for runs, two
  * levels deep; NULL: none. title: the graph's name, of which runs in `kept` are listed. */
@@ -30,7 +30,8 @@ const char *studio_runs_get_problem (StudioRuns *self);
 /* NULL: the list has no run in this folder. */
 StudioRunEntry *studio_runs_find (StudioRuns *self, const char *folder);
 
-/* Adds a run to the charts, in a colour that no other has, or removes it. */
+/* Adds a run to the charts, in the colour with the lowest number that no other run has, or removes it. Charts have a
+ * fixed set of colours, which repeat. */
 void studio_runs_choose (StudioRuns *self, StudioRunEntry *entry, gboolean chosen);
 /* The chosen entries, in the order of the list; if `all`, all readable ones if none is chosen. (transfer container) */
 GPtrArray *studio_runs_dup_chosen (StudioRuns *self, gboolean all);

@@ -1,4 +1,6 @@
-/* Examples are found by listing the resources below examples/, so a new graph needs only a line in
+/* Implements studio-gallery.h.
+ *
+ * Examples are found by listing the resources below examples/, so a new graph needs only a line in
  * gradloom.gresource.xml. */
 #include "ui/start/studio-gallery.h"
 

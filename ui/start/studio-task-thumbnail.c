@@ -1,7 +1,8 @@
 /* Draws a task's samples once they are read, and the answers once the net is trained.
  *
- * One thread trains all pictures, one after another, and only graphs with few parameters, so that the page needs a
- * second of processor time in all. A frame is drawn when it is shown first. */
+ * One thread trains all pictures, one after another, and only graphs with few parameters, each for at most SECONDS. The
+ * threads hold no reference to a picture, so that closing the window ends its training. A frame is drawn when it is
+ * shown first. */
 #include "ui/start/studio-task-thumbnail.h"
 
 #include <string.h>
@@ -69,6 +70,27 @@ loop_free (gpointer data)
   g_ptr_array_unref (loop->frames);
   studio_task_picture_free (loop->picture);
   g_free (loop);
+}
+
+/* What a thread's answer goes to. */
+static GWeakRef *
+weak_new (GtkPicture *picture)
+{
+  GWeakRef *ref = g_new0 (GWeakRef, 1);
+
+  g_weak_ref_init (ref, picture);
+  return ref;
+}
+
+/* Frees the reference. NULL: the picture is gone. (transfer full) */
+static GtkPicture *
+weak_take (GWeakRef *ref)
+{
+  GtkPicture *picture = g_weak_ref_get (ref);
+
+  g_weak_ref_clear (ref);
+  g_free (ref);
+  return picture;
 }
 
 static void
@@ -199,9 +221,9 @@ train (gpointer data, gpointer user_data)
 static void
 trained_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (GtkPicture) shown = data;
+  g_autoptr (GtkPicture) shown = weak_take (data);
   Work *work = g_task_get_task_data (G_TASK (result));
-  Loop *loop = g_object_get_data (G_OBJECT (shown), KEY);
+  Loop *loop = shown != NULL ? g_object_get_data (G_OBJECT (shown), KEY) : NULL;
 
   if (g_cancellable_is_cancelled (work->gone) || loop == NULL || loop->gone != work->gone || work->frames->len == 0)
     return;
@@ -219,7 +241,7 @@ begin_training (Loop *loop, Work *read)
   gsize n;
   g_autofree float *x = studio_task_picture_inputs (loop->picture, shape, &rank, &n);
   Work *work = g_new0 (Work, 1);
-  GTask *task = g_task_new (NULL, NULL, trained_cb, g_object_ref (loop->shown));
+  GTask *task = g_task_new (NULL, NULL, trained_cb, weak_new (loop->shown));
 
   work->graph = loom_graph_ref (read->graph);
   work->gone = g_object_ref (loop->gone);
@@ -256,10 +278,10 @@ read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
 static void
 read_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (GtkPicture) shown = data;
+  g_autoptr (GtkPicture) shown = weak_take (data);
   Work *work = g_task_get_task_data (G_TASK (result));
   StudioTaskData *samples = g_task_propagate_pointer (G_TASK (result), NULL);
-  Loop *loop = g_object_get_data (G_OBJECT (shown), KEY);
+  Loop *loop = shown != NULL ? g_object_get_data (G_OBJECT (shown), KEY) : NULL;
 
   if (samples == NULL || loop == NULL || loop->gone != work->gone)
     {
@@ -302,7 +324,7 @@ studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, const L
   };
   work->query.n = studio_task_kind_samples (view->kind, &work->query.spread);
   g_object_set_data_full (G_OBJECT (picture), KEY, loop, loop_free);
-  task = g_task_new (NULL, NULL, read_cb, g_object_ref (picture));
+  task = g_task_new (NULL, NULL, read_cb, weak_new (picture));
   g_task_set_task_data (task, work, work_free);
   g_task_run_in_thread (task, read_thread);
 }

@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/page/studio-guard.h"
+
 /* The pages to close. Pages to save are saved one after another; a failure keeps that page and the remaining ones. */
 typedef struct
 {
@@ -214,7 +216,7 @@ list_documents (Job *closing, AdwMessageDialog *dialog, GPtrArray *edited)
 
 /* Lists the edits that would be lost and what happens to the runs. */
 static char *
-dup_body (GPtrArray *edited, GPtrArray *live)
+dup_body (GPtrArray *edited, GPtrArray *live, guint queued)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   if (edited->len > 0)
@@ -228,6 +230,9 @@ dup_body (GPtrArray *edited, GPtrArray *live)
     g_string_append_printf (text, " %s",
                             ngettext ("The run will finish its step and write a checkpoint.",
                                       "Each run will finish its step and write a checkpoint.", live->len));
+  g_autofree char *lost = queued > 0 ? studio_guard_dup_queue_sentence (queued) : NULL;
+  if (lost != NULL)
+    g_string_append_printf (text, "%s%s", text->len > 0 ? "\n\n" : "", lost);
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
@@ -235,8 +240,13 @@ static void
 ask_about_several (Job *closing)
 {
   g_autoptr (GPtrArray) edited = pages_that (closing->going, is_edited), live = pages_that (closing->going, is_live);
-  g_autofree char *body = dup_body (edited, live), *heading = NULL;
-  if (edited->len == 0)
+  guint queued = 0;
+  for (guint i = 0; i < closing->going->len; i++)
+    queued += studio_page_n_queued (closing->going->pdata[i]);
+  g_autofree char *body = dup_body (edited, live, queued), *heading = NULL;
+  if (edited->len == 0 && live->len == 0)
+    heading = g_strdup (_ ("Close and lose the queue?"));
+  else if (edited->len == 0)
     heading = g_strdup_printf (ngettext ("Stop %u run and close?", "Stop %u runs and close?", live->len), live->len);
   else if (edited->len == 1)
     heading = g_strdup_printf (_ ("Save changes to “%s”?"), studio_page_get_title (g_ptr_array_index (edited, 0)));
@@ -245,7 +255,7 @@ ask_about_several (Job *closing)
                                edited->len);
   AdwMessageDialog *dialog = studio_questions_add (closing->parts.questions, heading, body);
   if (edited->len == 0)
-    adw_message_dialog_add_response (dialog, "stop", _ ("_Stop and Close"));
+    adw_message_dialog_add_response (dialog, "stop", live->len > 0 ? _ ("_Stop and Close") : _ ("_Close"));
   else
     {
       adw_message_dialog_add_responses (dialog, "discard", edited->len > 1 ? _ ("_Discard All") : _ ("_Discard"),

@@ -47,7 +47,8 @@ open_in (StudioPage *page, const char *path, gboolean is_example, GError **error
   return studio_page_open_file (page, file, error);
 }
 
-/* The page with this file if these tabs have it, else a new one. NULL with an error. */
+/* The page with this file if these tabs have it, else a new one. NULL with an error, as for a file that another window
+ * has open: two pages of one file would overwrite each other's changes. */
 static StudioPage *
 page_of (StudioTabs *tabs, const char *path, gboolean is_example, GError **error)
 {
@@ -60,6 +61,15 @@ page_of (StudioTabs *tabs, const char *path, gboolean is_example, GError **error
     {
       studio_tabs_show_page (tabs, STUDIO_PAGE (widget));
       return STUDIO_PAGE (widget);
+    }
+  if (widget != NULL)
+    {
+      g_autofree char *name = g_filename_display_basename (path);
+
+      g_set_error (error, G_IO_ERROR, G_IO_ERROR_BUSY,
+                   _ ("“%s” of the lecture is open in another window. Close it there, then open the lecture again."),
+                   name);
+      return NULL;
     }
   const gboolean here = current != NULL && studio_page_is_untouched (current);
   page = here ? g_object_ref (current) : g_object_ref_sink (studio_page_new ());
