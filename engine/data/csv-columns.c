@@ -36,8 +36,9 @@ loom_csv_add_column (LoomCsvColumns *self, const char *name)
     g_hash_table_insert (self->places, g_strdup (name), GUINT_TO_POINTER (self->names->len));
 }
 
-int
-loom_csv_find_column (const LoomCsvColumns *self, const char *name)
+/* -1 if the name is unknown. */
+static int
+find_column (const LoomCsvColumns *self, const char *name)
 {
   return (int)GPOINTER_TO_UINT (g_hash_table_lookup (self->places, name)) - 1;
 }
@@ -45,7 +46,7 @@ loom_csv_find_column (const LoomCsvColumns *self, const char *name)
 static int
 find_cb (gconstpointer data, const char *name)
 {
-  return loom_csv_find_column (data, name);
+  return find_column (data, name);
 }
 
 gboolean
@@ -125,7 +126,7 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
     {
       g_autofree char *number = g_strdup_printf ("c%u", i + 1);
       const char *name = columns->row_is_read ? number : g_ptr_array_index (reader->fields, i);
-      int before = loom_csv_find_column (columns, name);
+      int before = find_column (columns, name);
 
       /* Columns are chosen by name, so a chosen name must be unique. */
       if (before >= 0 && *name != '\0')

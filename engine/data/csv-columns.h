@@ -28,8 +28,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomCsvColumns, loom_csv_columns_clear)
 gboolean loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
                                   LoomCsvReader *reader, LoomCsvColumns *columns, GError **error);
 void loom_csv_add_column (LoomCsvColumns *self, const char *name);
-/* -1 if the name is unknown. */
-int loom_csv_find_column (const LoomCsvColumns *self, const char *name);
 /* FALSE if there is no such field. */
 gboolean loom_csv_find_field (const LoomCsvColumns *self, const char *name, LoomCsvField *field);
 /* Appends a row's numbers of these fields: floats, NaN for a gap if gaps are allowed. */

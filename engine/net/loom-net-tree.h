@@ -48,11 +48,9 @@ typedef enum
 } LoomBorder;
 
 const LoomNetInstance *loom_net_tree (const LoomNet *net);
-/* The <graph> or <module> of an instance, its path ("" for the graph), and the path of its weights, which differs from
- * it if copies share weights. */
+/* The <graph> or <module> of an instance, and its path ("" for the graph). */
 const LoomElement *loom_net_instance_scope (const LoomNetInstance *self);
 const char *loom_net_instance_path (const LoomNetInstance *self);
-const char *loom_net_instance_weights (const LoomNetInstance *self);
 guint loom_net_instance_n_locals (const LoomNetInstance *self);
 LoomNetLocal loom_net_instance_local (const LoomNetInstance *self, guint local);
 LoomNetLink loom_net_instance_link (const LoomNet *net, const LoomNetInstance *self, guint local, guint input);

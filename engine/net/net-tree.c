@@ -24,12 +24,6 @@ loom_net_instance_path (const LoomNetInstance *self)
   return self->path;
 }
 
-const char *
-loom_net_instance_weights (const LoomNetInstance *self)
-{
-  return self->weight_path;
-}
-
 guint
 loom_net_instance_n_locals (const LoomNetInstance *self)
 {

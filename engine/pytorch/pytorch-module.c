@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-char *
-loom_pytorch_construct (PyScope *s, const LoomNetLocal *local, const LoomNetInstance *instance)
+/* "Block(32, drop=0.1)": makes the instance. */
+static char *
+construct (PyScope *s, const LoomNetLocal *local, const LoomNetInstance *instance)
 {
   const PyClass *class = g_hash_table_lookup (s->w->class_of, instance);
   const GPtrArray *values = g_hash_table_lookup (class->values, instance);
@@ -56,7 +57,7 @@ inputs (PyScope *s, guint k, guint first, guint n)
 static char *
 construct_all (PyScope *s, const LoomNetLocal *local, guint k, gboolean as_list)
 {
-  g_autofree char *first = loom_pytorch_construct (s, local, loom_net_instance_copy (s->instance, k, 0));
+  g_autofree char *first = construct (s, local, loom_net_instance_copy (s->instance, k, 0));
   GString *text;
   gboolean alike = TRUE;
 
@@ -65,7 +66,7 @@ construct_all (PyScope *s, const LoomNetLocal *local, guint k, gboolean as_list)
   text = g_string_new ("nn.ModuleList([");
   for (guint i = 0; i < local->n_copies; i++)
     {
-      g_autofree char *one = loom_pytorch_construct (s, local, loom_net_instance_copy (s->instance, k, i));
+      g_autofree char *one = construct (s, local, loom_net_instance_copy (s->instance, k, i));
 
       alike &= strcmp (one, first) == 0;
       g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", one);

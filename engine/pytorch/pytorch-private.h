@@ -122,8 +122,6 @@ char *loom_pytorch_input (PyScope *s, guint local, guint input);
 const char *loom_pytorch_output (PyScope *s, guint local, guint output, guint n, const char *suffix);
 /* The same under another variable. */
 void loom_pytorch_set_output (PyScope *s, guint local, guint output, guint n, const char *variable);
-/* "fc" or "gru.h_n": the key of a value that the graph returns. */
-char *loom_pytorch_result_name (const LoomNet *net, const LoomNetInstance *instance, guint local, guint output);
 void loom_pytorch_render (PyWriter *w, const LoomNetInstance *instance, gboolean is_root, GPtrArray *init,
                           GPtrArray *forward);
 void loom_pytorch_forward (PyScope *s, const LoomNetLocal *local, char *text /* transfer full */);
@@ -138,8 +136,6 @@ gboolean loom_pytorch_is_read (PyScope *s, guint local, guint output);
 void loom_pytorch_write_op (PyScope *s, guint local);
 void loom_pytorch_write_module (PyScope *s, guint local);
 void loom_pytorch_write_loop (PyScope *s, guint local);
-/* "Block(32, drop=0.1)": makes the instance. */
-char *loom_pytorch_construct (PyScope *s, const LoomNetLocal *local, const LoomNetInstance *instance);
 /* A formula as a Python expression: names are replaced by those of `names` (name → expression). NULL with a reason. */
 char *loom_pytorch_formula (const char *text, GHashTable *names, char **why);
 

@@ -400,6 +400,25 @@ find_port (const PyScope *s, const char *port)
   return G_MAXUINT;
 }
 
+/* "fc" or "gru.h_n": the key of a value that the graph returns. */
+static char *
+result_name (const LoomNet *net, const LoomNetInstance *instance, guint k, guint output)
+{
+  LoomNetLocal local = loom_net_instance_local (instance, k);
+
+  if (local.kind == LOOM_LOCAL_MODULE)
+    {
+      const LoomNetInstance *inside = loom_net_instance_copy (instance, k, 0);
+      return loom_net_instance_n_ports (inside, TRUE) == 1
+                 ? g_strdup (local.id)
+                 : g_strdup_printf ("%s.%s", local.id,
+                                    loom_net_instance_local (inside, loom_net_instance_port (inside, TRUE, output)).id);
+    }
+  const LoomNetNode *node = loom_net_node (net, loom_net_instance_node (net, instance, k, 0));
+  return node->n_outputs == 1 ? g_strdup (local.id)
+                              : g_strdup_printf ("%s.%s", local.id, node->output_spec[output].name);
+}
+
 /* Adds what <train> reads to the results; its key as a name, or NULL with a fault. */
 static char *
 want (PyScope *s, GPtrArray *results, const LoomNetSource *source, const LoomElement *element, const char *attribute)
@@ -417,7 +436,7 @@ want (PyScope *s, GPtrArray *results, const LoomNetSource *source, const LoomEle
     }
   if (g_hash_table_add (s->wanted, GUINT_TO_POINTER (key)))
     g_ptr_array_add (results, GUINT_TO_POINTER (key));
-  return loom_pytorch_result_name (s->w->net, s->instance, key / LOOM_OP_MAX_OUTPUTS, key % LOOM_OP_MAX_OUTPUTS);
+  return result_name (s->w->net, s->instance, key / LOOM_OP_MAX_OUTPUTS, key % LOOM_OP_MAX_OUTPUTS);
 }
 
 static gboolean
@@ -487,8 +506,7 @@ write_return (PyScope *s, const GPtrArray *results)
           guint key = GPOINTER_TO_UINT (results->pdata[i]), k = key / LOOM_OP_MAX_OUTPUTS,
                 o = key % LOOM_OP_MAX_OUTPUTS;
           LoomNetLink link = { .wired = TRUE, .local = k, .output = (int)o };
-          g_autofree char *value = link_text (s, &link),
-                          *name = loom_pytorch_result_name (s->w->net, s->instance, k, o);
+          g_autofree char *value = link_text (s, &link), *name = result_name (s->w->net, s->instance, k, o);
 
           if (value == NULL)
             continue;
@@ -503,24 +521,6 @@ write_return (PyScope *s, const GPtrArray *results)
         g_string_append_printf (text, "%s%s", o == 0 ? "return " : ", ", value != NULL ? value : "None");
       }
   loom_pytorch_add_line (s->forward, 0, 0, g_string_free (text, FALSE));
-}
-
-char *
-loom_pytorch_result_name (const LoomNet *net, const LoomNetInstance *instance, guint k, guint output)
-{
-  LoomNetLocal local = loom_net_instance_local (instance, k);
-
-  if (local.kind == LOOM_LOCAL_MODULE)
-    {
-      const LoomNetInstance *inside = loom_net_instance_copy (instance, k, 0);
-      return loom_net_instance_n_ports (inside, TRUE) == 1
-                 ? g_strdup (local.id)
-                 : g_strdup_printf ("%s.%s", local.id,
-                                    loom_net_instance_local (inside, loom_net_instance_port (inside, TRUE, output)).id);
-    }
-  const LoomNetNode *node = loom_net_node (net, loom_net_instance_node (net, instance, k, 0));
-  return node->n_outputs == 1 ? g_strdup (local.id)
-                              : g_strdup_printf ("%s.%s", local.id, node->output_spec[output].name);
 }
 
 /* Autograd computes gradients with respect to tensors that it has tracked from the beginning. */

@@ -104,7 +104,8 @@ static gboolean
 is_ours (const char *text)
 {
   return text == NULL || !has_words (text) || strstr (text, OPEN) != NULL || g_hash_table_contains (data, text)
-         || g_str_has_prefix (text, "Failed to execute child process"); /* GLib's, of the worker */
+         || strstr (text, "does not depend on one port of the data alone") != NULL /* the engine's, of a task */
+         || g_str_has_prefix (text, "Failed to execute child process");            /* GLib's, of the worker */
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
@@ -171,9 +172,10 @@ static void
 check_room (GtkWidget *widget, const char *where)
 {
   GtkLabel *label = GTK_LABEL (widget);
+  const char *id = gtk_buildable_get_buildable_id (GTK_BUILDABLE (widget));
 
-  /* The status line's figures are in the tooltips of what they are of. */
-  if (is_large && g_strcmp0 (gtk_buildable_get_buildable_id (GTK_BUILDABLE (widget)), "totals_label") != 0
+  /* The status line's figures are in the tooltips of what they are of, those below the title in the status line. */
+  if (is_large && g_strcmp0 (id, "totals_label") != 0 && g_strcmp0 (id, "subtitle_label") != 0
       && gtk_widget_get_mapped (widget) && strstr (gtk_label_get_text (label), OPEN) != NULL
       && pango_layout_is_ellipsized (gtk_label_get_layout (label)))
     complain (where, "cut", widget, gtk_label_get_text (label));

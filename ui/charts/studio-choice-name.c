@@ -1,6 +1,8 @@
 /* The focus is on a button inside the list, to which GTK 4.8 gives no name: it would be read as "GtkToggleButton". */
 #include "ui/charts/studio-choice-name.h"
 
+#include <glib/gi18n.h>
+
 static void
 name_button (GtkDropDown *choice, GParamSpec *pspec, const char *name)
 {
@@ -8,7 +10,8 @@ name_button (GtkDropDown *choice, GParamSpec *pspec, const char *name)
   GObject *selected = gtk_drop_down_get_selected_item (choice);
   g_autofree char *words
       = GTK_IS_STRING_OBJECT (selected)
-            ? g_strdup_printf ("%s: %s", name, gtk_string_object_get_string (GTK_STRING_OBJECT (selected)))
+            /* Translators: a list's name and what is chosen. */
+            ? g_strdup_printf (_ ("%1$s: %2$s"), name, gtk_string_object_get_string (GTK_STRING_OBJECT (selected)))
             : g_strdup (name);
 
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, words, -1);

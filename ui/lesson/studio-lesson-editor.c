@@ -354,7 +354,7 @@ studio_lesson_editor_init (StudioLessonEditor *self)
   gtk_label_set_xalign (GTK_LABEL (self->fault), 0);
   gtk_widget_add_css_class (self->fault, "error");
   gtk_box_append (GTK_BOX (self->box), self->fault);
-  append_field (self, _ ("Hint"), "hint", FALSE, _ ("Shown on request, and after some time"));
+  append_field (self, _ ("Hint"), "hint", FALSE, _ ("Shown on request"));
   Field *spotlight = append_field (self, _ ("Nodes in the spotlight"), "spotlight", FALSE, _ ("All of them"));
   gtk_box_append (GTK_BOX (self->box),
                   button_new (_ ("_Use the selection"), NULL, G_CALLBACK (selection_cb), spotlight));

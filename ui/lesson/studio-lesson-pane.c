@@ -15,7 +15,8 @@ struct _StudioLessonPane
   GtkWidget parent_instance;
   StudioDocument *document;
   StudioLesson *lesson;
-  GtkWidget *stack; /* the page, or the editor */
+  GtkWidget *stack; /* the page in its frame, or the editor */
+  GtkWidget *frame;
   GtkWidget *box, *head, *title, *choice, *steps, *scroller, *page, *foot, *back, *next;
   GtkWidget *hint;      /* of the shown page; NULL: none */
   GPtrArray *ticks;     /* GtkImage by clause */
@@ -410,7 +411,7 @@ start_again_cb (GtkWidget *widget, const char *name, GVariant *parameter)
 static void
 done_cb (StudioLessonPane *self)
 {
-  gtk_stack_set_visible_child (GTK_STACK (self->stack), self->box);
+  gtk_stack_set_visible_child (GTK_STACK (self->stack), self->frame);
 }
 
 void
@@ -512,7 +513,12 @@ studio_lesson_pane_init (StudioLessonPane *self)
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   self->stack = gtk_stack_new ();
   gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
-  gtk_stack_add_named (GTK_STACK (self->stack), self->box, "page");
+  /* In a window that is too low for title, steps and buttons the whole page scrolls. */
+  self->frame = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->frame), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_propagate_natural_width (GTK_SCROLLED_WINDOW (self->frame), TRUE);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->frame), self->box);
+  gtk_stack_add_named (GTK_STACK (self->stack), self->frame, "page");
   gtk_widget_set_parent (self->stack, GTK_WIDGET (self));
 
   self->head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
