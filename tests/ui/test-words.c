@@ -224,7 +224,7 @@ leaves (const char *action)
       = { "app.quit", "window.close", "win.close", "win.close-tab", "win.open", "win.save", "win.save-as", NULL };
 
   return g_strv_contains (others, action) || g_str_has_prefix (action, "win.export")
-         || g_str_has_prefix (action, "win.example");
+         || g_str_has_prefix (action, "win.example") || g_str_has_prefix (action, "win.lecture");
 }
 
 static void
