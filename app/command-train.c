@@ -568,7 +568,7 @@ const Command command_train = {
     "batch\n"
     "of samples) and pinned tensors, and pictures of pinned tensors N × C × H × W.\n\n"
     "If the loss depends on no data set, an epoch is one step.\n\n"
-    "--json: docs/using-models.md lists the events and their members.\n\n"
+    "--json: gradloom help json lists the events and their members.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"
     "  gradloom train --resume run1\n"
     "  gradloom train graphs/lessons/transfer-learning.xml --weights run1/weights.safetensors --match 'block*'",

@@ -33,12 +33,13 @@ print_help (FILE *to)
   fprintf (to, "Usage: gradloom COMMAND …\n\nDraw a network, watch it learn, run it anywhere.\n\n");
   command_print_list (to, (const Command *const *)table->pdata, table->len);
   fprintf (to,
-           "\ngradloom COMMAND --help describes a command; gradloom help man, markdown, bash, zsh or fish\n"
-           "prints the manual page, the manual as Markdown, or a shell's completion. Exit status: %s",
+           "\ngradloom COMMAND --help describes a command; gradloom help markdown and help man print the manual,\n"
+           "help format the attributes of graph files, help json the lines of --json, and help bash, zsh and fish\n"
+           "completions. Exit status: %s",
            command_statuses);
 }
 
-/* `gradloom help WORD`: a command's help, the manual page, or a shell's completion. */
+/* `gradloom help WORD`: a command's help, or what manual_print() prints. */
 static int
 help_with (const char *word)
 {
@@ -50,7 +51,7 @@ help_with (const char *word)
   g_autoptr (GPtrArray) table = laboratory_describe (commands, G_N_ELEMENTS (commands));
   if (manual_print (word, (const Command *const *)table->pdata, table->len))
     return 0;
-  fprintf (stderr, "gradloom: there is no help on “%s”. Name a command, or one of man, markdown, bash, zsh and fish.\n",
+  fprintf (stderr, "gradloom: there is no help on “%s”. Name a command, or man, markdown, format, json, bash, zsh or fish.\n",
            word);
   return 2;
 }

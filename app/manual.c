@@ -207,7 +207,7 @@ print_bash (const Command *const *commands, guint n)
       g_string_free (w.files, TRUE);
       g_string_free (w.values, TRUE);
     }
-  printf ("    help) words='man markdown bash zsh fish' ;;\n"
+  printf ("    help) words='man markdown format json bash zsh fish' ;;\n"
           "  esac\n"
           "  if [[ -n $values && $before =~ ^($values)$ ]]; then\n"
           "    return\n"
@@ -326,6 +326,8 @@ manual_print (const char *what, const Command *const *commands, guint n)
     void (*print) (const Command *const *commands, guint n);
   } kinds[] = { { "man", print_man },
                 { "markdown", manual_print_markdown },
+                { "format", manual_print_format },
+                { "json", manual_print_json },
                 { "bash", print_bash },
                 { "zsh", print_zsh },
                 { "fish", print_fish } };

@@ -35,10 +35,12 @@ const LoomOp loom_op_recurse = {
   .icon = "loom-recurse-symbolic",
   .synonyms = "recursive recursion tree trees treelstm parse syntax rntn rvnn",
   .doc = "Runs a module for each node of trees, from the leaves to the root.",
-  .details = "parent holds the index of each node’s parent, -1 for a root; children come before their parents. The "
-             "parent receives an output with carry=\"h\" as its input h: the sum over its children or, with arity, h0, "
-             "h1, …; zeros for missing children. All other inputs and outputs have one row for each node. All nodes of "
-             "one level, of all trees, are computed together.",
+  .details = "parent [B,N] holds the index of each node’s parent, -1 for a root; children come before their parents. "
+             "The parent receives an output with carry=\"h\" as its input h: the sum over its children or, with arity, "
+             "h0, h1, … in the order of their positions; zeros, of the shape and type of the module_input, for missing "
+             "children. These inputs are not wired. All other inputs and outputs are [B,N,…], with one row for each "
+             "node. All nodes of one level, of all trees of the batch, are computed together as [rows,…]. Random "
+             "numbers differ between levels.",
   .formula = "hₙ, yₙ = body(Σ hₘ over children m of n, xₙ)",
   .reference = "a loop over nodes",
   .source = "Goller and Küchler, “Learning task-dependent distributed representations by backpropagation through "

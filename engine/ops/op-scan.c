@@ -55,9 +55,11 @@ const LoomOp loom_op_scan = {
   .synonyms = "loop recurrent while for iterate sequence time cell",
   .doc = "Runs a module once for each step of a sequence.",
   .details = "The module is one step of a recurrent network. An output with carry=\"h\" becomes its input h at the "
-             "next step; the initial value is the tensor wired to h here, or zeros of the module_input’s shape. Other "
-             "outputs are stacked over the steps; of a carried one the last value is returned. lengths is the number "
-             "of valid steps of each sample, as in rnn.",
+             "next step, of the same shape and type; the initial value is the tensor wired to h here, or zeros of the "
+             "module_input’s shape. Other outputs are stacked over the steps; of a carried one the last value is "
+             "returned. lengths [B] is the number of valid steps of each sample: after its end the carried values stay "
+             "and the outputs are 0. All steps share the weights, random numbers differ between steps, and batch norms "
+             "update their running statistics at each step. Loops can be nested.",
   .formula = "hₜ, yₜ = body(hₜ₋₁, xₜ)",
   .reference = "torch._higher_order_ops.scan",
   .params = params,

@@ -35,9 +35,11 @@ const LoomOp loom_op_switch = {
   .synonyms = "if cond conditional case branch mixture experts modular gate route choose",
   .doc = "Runs one of several modules, selected by an index.",
   .details
-  = "index is a scalar for the whole batch, or has one element for each sample. In the second case samples are grouped "
-    "by module, each module runs once on its group, and the outputs are put back in order. Modules that are not "
-    "selected cost nothing, and their weights get gradients of zero. All modules need the same ports and output types.",
+  = "index is a scalar for the whole batch, or has one element for each sample. In the second case samples are the first "
+    "dimension of all inputs and outputs: they are grouped by module, each module runs once on its group, and the "
+    "outputs are put back in order. Modules that are not selected cost nothing; their weights get gradients of zero, on "
+    "which an optimiser with momentum or weight decay still acts. All modules need the same ports and output types. "
+    "Random numbers depend on the module, and on the position of a sample in its group.",
   .formula = "y = bodyᵢ(x), i = index",
   .reference = "torch.cond",
   .source = "Andreas, Rohrbach, Darrell and Klein, “Neural module networks”, 2016",

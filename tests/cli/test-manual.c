@@ -193,13 +193,37 @@ test_format (void)
                    "train\n  ~ train: lr 0.01 → 0.003\n");
 }
 
+/* The reference of the file format has every parameter of every schedule, and every optimiser, metric and reserved
+ * attribute. */
+static void
+test_attributes (void)
+{
+  g_auto (CliResult) page = cli ("help", "format", NULL), manual = cli ("help", "markdown", NULL);
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (g_free);
+
+  g_assert_cmpint (page.status, ==, 0);
+  for (const LoomScheduleClass *const *each = loom_schedules (); *each != NULL; each++)
+    for (const LoomScheduleParam *p = (*each)->param; p->name != NULL; p++)
+      g_ptr_array_add (rows, g_strdup_printf ("\n| `%s` | `%s` | ", (*each)->name, p->name));
+  for (const LoomOptimizer *const *each = loom_optimizers (); *each != NULL; each++)
+    g_ptr_array_add (rows, g_strdup_printf ("\n| `%s` |", (*each)->name));
+  for (const LoomMetric *const *each = loom_metrics (); *each != NULL; each++)
+    g_ptr_array_add (rows, g_strdup_printf ("\n| `%s` | ", (*each)->name));
+  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
+    g_ptr_array_add (rows, g_strdup_printf ("\n| `%s` | ", r->spec.name));
+  g_assert_cmpuint (rows->len, >=, 60);
+  for (guint i = 0; i < rows->len; i++)
+    if (strstr (page.out, rows->pdata[i]) == NULL || strstr (manual.out, rows->pdata[i]) == NULL)
+      g_error ("the reference of the file format has no row %s", (char *)rows->pdata[i] + 1);
+}
+
 static void
 test_words (void)
 {
   g_auto (CliResult) bare = cli ("help", NULL), option = cli ("--help", NULL);
 
   g_assert_cmpstr (bare.out, ==, option.out);
-  cli_expect (2, "man, markdown, bash, zsh", "help", "tcsh");
+  cli_expect (2, "man, markdown, format, json", "help", "tcsh");
   g_auto (CliResult) command = cli ("help", "train", NULL), own = cli ("train", "--help", NULL);
   g_assert_cmpstr (command.out, ==, own.out);
 }
@@ -212,6 +236,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/manual/bash", test_bash);
   g_test_add_func ("/cli/manual/readers", test_readers);
   g_test_add_func ("/cli/manual/format", test_format);
+  g_test_add_func ("/cli/manual/attributes", test_attributes);
   g_test_add_func ("/cli/manual/words", test_words);
   int status = g_test_run ();
   cli_leave ();
