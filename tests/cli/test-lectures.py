@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Every item of docs/lectures.md is shown by its command.
+"""Every item of docs/lectures.csv is shown by its command.
 
   test-lectures.py SOURCE_ROOT GRADLOOM
 
-A row of its tables has a number, what the lecture shows, the lecture, a command, what its output has, and the lecture's number with
-the deviation from it. The command is run in a scratch folder, in which graphs/ and tests/ lead to the tree's, with the few steps and
-short measurements of LIMITS. Code in the next column, up to a semicolon, is found in the output, with any number for #; “from 0.1 to
-1” limits the last of them. A lecture's number is compared with the first, and the deviation with the one that the row states. In
-place of a command, a row may name a test of this folder, which is registered and contains the code.
+A row has a number, the section, the item, the lecture, commands (joined by &&), texts that their output has (separated by |, # is any
+number), a remark, the lecture's number and the deviation from it. The commands are run in a scratch folder, in which graphs/ and tests/
+lead to the tree's, with the few steps and short measurements of LIMITS. “from 0.1 to 1” in the remark limits the last of the numbers;
+the lecture's number is compared with the first, and the deviation with the one that the row states. In place of a command, a row may
+name a test of this folder, which is registered and contains the texts.
 """
+import csv
 import os
 import re
 import shlex
@@ -25,16 +26,12 @@ LIMITS = {'train': ['--steps', '2'], 'transfer': ['--steps', '2', '--samples', '
 LACKING = ('no cuda module', 'no mpi module', 'mpirun, which starts')
 
 
-def rows(text):
-    """(number, shown, lecture, commands, expected, span, stated, deviation) of each row."""
-    for line in text.split('\n'):
-        cells = [cell.strip() for cell in re.split(r'(?<!\\)\|', line)[1:-1]]
-        if not cells or not cells[0].isdigit():
-            continue
-        assert len(cells) == 7, 'a row has seven cells: %s' % line
-        codes = [re.findall(r'`([^`]+)`', cell) for cell in (cells[3], cells[4].split(';')[0] if '`' in cells[4].split(';')[0] else '')]
-        span = re.search(r' from ([\d.]+) to ([\d.]+)', cells[4])
-        yield int(cells[0]), cells[1], cells[2], codes[0], codes[1], span and tuple(map(float, span.groups())), cells[5], cells[6]
+def rows(file):
+    """(number, item, commands, texts, span, stated, deviation) of each row."""
+    for row in csv.DictReader(file):
+        span = re.search(r'\bfrom ([\d.]+) to ([\d.]+)', row['remark'])
+        yield (int(row['number']), row['item'], row['command'].split(' && '), row['output'].split(' | '),
+               span and tuple(map(float, span.groups())), row['stated'], row['deviation'])
 
 
 def shortened(words):
@@ -90,7 +87,7 @@ def try_row(commands, expected, span, stated, deviation, folder):
         found += match.groups()
     if span and not span[0] <= float(found[-1].replace(',', '')) <= span[1]:
         return '%s is not from %g to %g' % (found[-1], *span)
-    if stated in ('', '–'):
+    if stated == '':
         return None
     lecture, here = float(stated.replace(',', '')), float(found[0].replace(',', ''))
     off = 100 * (here / lecture - 1)
@@ -100,8 +97,8 @@ def try_row(commands, expected, span, stated, deviation, folder):
 
 
 def main():
-    with open(os.path.join(ROOT, 'docs', 'lectures.md'), encoding='utf-8') as f:
-        all_rows = list(rows(f.read()))
+    with open(os.path.join(ROOT, 'docs', 'lectures.csv'), encoding='utf-8', newline='') as f:
+        all_rows = list(rows(f))
     missing = sorted(set(range(1, ITEMS + 1)) - {row[0] for row in all_rows})
     print('1..%d' % (len(all_rows) + 1))
     print('%sok 1 - all items%s' % ('not ' if missing else '', ' but %s' % missing if missing else ''))
@@ -109,8 +106,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix='gradloom-lectures-') as folder:
         for tree in ('graphs', 'tests'):
             os.symlink(os.path.join(ROOT, tree), os.path.join(folder, tree))
-        for i, (number, shown, _, commands, expected, span, stated, deviation) in enumerate(all_rows):
-            fault = 'no command' if not commands else try_row(commands, expected, span, stated, deviation, folder)
+        for i, (number, shown, commands, expected, span, stated, deviation) in enumerate(all_rows):
+            fault = 'no command or text' if not all(commands + expected) else try_row(commands, expected, span, stated, deviation, folder)
             print('%sok %d - %d: %s' % ('not ' if fault else '', i + 2, number, shown))
             if fault:
                 print('# ' + fault.replace('\n', ' '))
