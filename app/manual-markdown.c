@@ -1,5 +1,5 @@
 /* Prints the reference of the command line as Markdown, from the same tables as the manual page: commands and options,
- * then the attributes of the graph file. The build generates the page, so it cannot differ from the program. */
+ * the environment, and the attributes of the graph file. The build generates the page, so it cannot differ from the program. */
 #include "app/manual.h"
 
 #include <stdio.h>
@@ -72,6 +72,13 @@ manual_print_markdown (const Command *const *commands, guint n)
     }
   printf ("\n## Exit status\n\n");
   manual_print_cell (command_statuses);
-  printf ("\n\n## Attributes of the graph file\n");
+  printf ("\n\n## Environment\n\n| variable | meaning |\n|---|---|\n");
+  for (const LoomEnv *e = loom_env_table (); e->name != NULL; e++)
+    {
+      printf ("| `%s` | %s", e->name, e->for_tests ? "For tests. " : "");
+      manual_print_cell (e->doc);
+      printf (" |\n");
+    }
+  printf ("\n## Attributes of the graph file\n");
   manual_print_attributes ();
 }

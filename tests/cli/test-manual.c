@@ -215,6 +215,12 @@ test_attributes (void)
   for (guint i = 0; i < rows->len; i++)
     if (strstr (page.out, rows->pdata[i]) == NULL || strstr (manual.out, rows->pdata[i]) == NULL)
       g_error ("the reference of the file format has no row %s", (char *)rows->pdata[i] + 1);
+  for (const LoomEnv *e = loom_env_table (); e->name != NULL; e++)
+    {
+      g_autofree char *row = g_strdup_printf ("\n| `%s` | ", e->name);
+
+      g_assert_nonnull (strstr (manual.out, row));
+    }
 }
 
 static void
