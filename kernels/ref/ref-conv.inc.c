@@ -1,55 +1,65 @@
 /* The loops of convolution for type T. x is [N,C,H,W], w [K,C/groups,R,S],
- * y and g [N,K,P,Q]. All three visit the same terms y[n,k,p,q] += x[n,c,h,w]·w[k,c,r,s],
- * which FN (taps) enumerates once. */
+ * y and g [N,K,P,Q]. All three have the same terms y[n,k,p,q] += x[n,c,h,w]·w[k,c,r,s],
+ * which FN (taps) enumerates in lines. */
 
-typedef void (*FN (Tap)) (T *y, T *x, T *w);
+/* The terms of one row of y and one weight w: y [n] and x [n], whose elements are `apart` each other. */
+typedef void (*FN (Line)) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t apart);
 
-/* Calls tap for every term. The row and column of x of a tap may be in the padding; then there is nothing to do.
- * Inlined, because a call takes longer than a term. */
+/* Calls line for every row y[n,k,p,:] and weight. Terms whose row or column of x is in the padding are left out. A sum
+ * in dx has its terms in the order of y's columns if the columns of w come backward. Inlined, because lines are short.
+ */
 static inline __attribute__ ((always_inline)) void
 FN (taps) (const LoomConv2dAttrs *a, const LoomTensorDesc *x, const LoomTensorDesc *w, const LoomTensorDesc *y, T *px,
-           T *pw, T *py, FN (Tap) tap)
+           T *pw, T *py, FN (Line) line, bool backward)
 {
   int64_t C = x->dim[1], H = x->dim[2], W = x->dim[3], K = y->dim[1], P = y->dim[2], Q = y->dim[3];
-  int64_t Cg = w->dim[1], R = w->dim[2], S = w->dim[3], Kg = K / a->groups;
+  int64_t Cg = w->dim[1], R = w->dim[2], S = w->dim[3], Kg = K / a->groups, apart = a->stride[1];
 
   for (int64_t n = 0; n < x->dim[0]; n++)
     for (int64_t k = 0; k < K; k++)
       for (int64_t p = 0; p < P; p++)
-        for (int64_t q = 0; q < Q; q++)
-          for (int64_t c = 0; c < Cg; c++)
-            for (int64_t r = 0; r < R; r++)
-              {
-                const int64_t h = p * a->stride[0] - a->pad[0] + r * a->dilation[0],
-                              left = q * a->stride[1] - a->pad[2];
-                const int64_t row = ((n * C + (k / Kg) * Cg + c) * H + h) * W;
+        for (int64_t c = 0; c < Cg; c++)
+          for (int64_t r = 0; r < R; r++)
+            {
+              const int64_t h = p * a->stride[0] - a->pad[0] + r * a->dilation[0];
 
-                for (int64_t s = 0; s < S && h >= 0 && h < H; s++)
-                  {
-                    const int64_t v = left + s * a->dilation[1];
+              for (int64_t i = 0; i < S && h >= 0 && h < H; i++)
+                {
+                  const int64_t s = backward ? S - 1 - i : i, left = s * a->dilation[1] - a->pad[2];
+                  /* Columns from ≤ q < to of y have q·apart + left in x. */
+                  const int64_t from = left < 0 ? (apart - 1 - left) / apart : 0;
+                  const int64_t within = left < W ? (W - 1 - left) / apart + 1 : 0, to = within < Q ? within : Q;
 
-                    if (v >= 0 && v < W)
-                      tap (&py[((n * K + k) * P + p) * Q + q], &px[row + v], &pw[((k * Cg + c) * R + r) * S + s]);
-                  }
-              }
+                  if (from < to)
+                    line (&py[((n * K + k) * P + p) * Q + from],
+                          &px[((n * C + (k / Kg) * Cg + c) * H + h) * W + from * apart + left],
+                          &pw[((k * Cg + c) * R + r) * S + s], to - from, apart);
+                }
+            }
 }
 
 static inline void
-FN (tap_y) (T *y, T *x, T *w)
+FN (line_y) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t apart)
 {
-  *y += *x * *w;
+  for (int64_t q = 0; q < n; q++)
+    y[q] += x[q * apart] * *w;
 }
 
 static inline void
-FN (tap_x) (T *y, T *x, T *w)
+FN (line_x) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t apart)
 {
-  *x += *y * *w;
+  for (int64_t q = 0; q < n; q++)
+    x[q * apart] += y[q] * *w;
 }
 
 static inline void
-FN (tap_w) (T *y, T *x, T *w)
+FN (line_w) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t apart)
 {
-  *w += *y * *x;
+  T sum = *w;
+
+  for (int64_t q = 0; q < n; q++)
+    sum += y[q] * x[q * apart];
+  *w = sum;
 }
 
 /* y [N,K,P,Q] = bias [K] + Σ. */
@@ -64,7 +74,7 @@ FN (conv2d) (const RefKernel *k, void *const *b, LoomMessage *message)
 
   for (int64_t i = 0; i < count; i++)
     py[i] = bias != NULL ? bias[i / area % y->dim[1]] : 0;
-  FN (taps) (a, &k->in[0], &k->in[1], y, b[0], b[1], py, FN (tap_y));
+  FN (taps) (a, &k->in[0], &k->in[1], y, b[0], b[1], py, FN (line_y), false);
   for (int64_t i = 0; i < count; i++)
     py[i] = FN (ref_scalar) (a->act, py[i], 0, 0, 0);
   return LOOM_STATUS_OK;
@@ -78,7 +88,7 @@ FN (conv2d_input_grad) (const RefKernel *k, void *const *b, LoomMessage *message
 
   for (int64_t i = 0; i < loom_desc_count (dx); i++)
     ((T *)b[2])[i] = 0;
-  FN (taps) (k->attrs, dx, w, g, b[2], b[1], b[0], FN (tap_x));
+  FN (taps) (k->attrs, dx, w, g, b[2], b[1], b[0], FN (line_x), true);
   return LOOM_STATUS_OK;
 }
 
@@ -92,7 +102,7 @@ FN (conv2d_weight_grad) (const RefKernel *k, void *const *b, LoomMessage *messag
 
   for (int64_t i = 0; i < loom_desc_count (dw); i++)
     ((T *)b[2])[i] = 0;
-  FN (taps) (a, x, dw, g, b[1], b[2], b[0], FN (tap_w));
+  FN (taps) (a, x, dw, g, b[1], b[2], b[0], FN (line_w), false);
   if (a->has_bias)
     {
       T *db = b[3];

@@ -2,6 +2,10 @@
 #include "kernels/product.h"
 #include "kernels/ref/ref.h"
 
+#include <string.h>
+
+#define COLUMNS 8 /* that are summed at a time */
+
 #define T        float
 #define FN(name) name##_f32
 #include "kernels/ref/ref-matmul.inc.c"

@@ -1,6 +1,21 @@
 /* The loops of matmul for type T: y [batch, m, n] = a [batch, m, depth]·b [batch, depth, n] + bias [n], either of a and
  * b transposed in its last two axes, batches broadcast. */
 
+/* sum [COLUMNS] += a [depth]·b [depth, COLUMNS]; a_step, b_step: to the next of depth; b_next: to the next column. Each
+ * sum has its terms in the order of depth; several at a time, because one waits for its own last addition. */
+static void
+FN (add_products) (double *sum, const T *a, int64_t a_step, const T *b, int64_t b_step, int64_t b_next, int64_t depth)
+{
+  double s[COLUMNS];
+
+  memcpy (s, sum, sizeof s);
+  for (int64_t d = 0; d < depth; d++)
+#pragma GCC unroll 8 /* COLUMNS: the sums stay in registers */
+    for (int c = 0; c < COLUMNS; c++)
+      s[c] += (double)a[d * a_step] * b[d * b_step + c * b_next];
+  memcpy (sum, s, sizeof s);
+}
+
 static LoomStatus
 FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -10,6 +25,9 @@ FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
   T *py = b[k->n_in];
   int64_t m = y->dim[y->rank - 2], n = y->dim[y->rank - 1];
   int64_t depth = at->trans_a ? a->dim[a->rank - 2] : a->dim[a->rank - 1];
+  /* From an element to the next of depth, and to that of the next row of a and column of b. */
+  const int64_t a_step = at->trans_a ? m : 1, a_next = at->trans_a ? 1 : depth;
+  const int64_t b_step = at->trans_b ? 1 : n, b_next = at->trans_b ? depth : 1;
   LoomTensorDesc batch = *y, a_batch = *a, b_batch = *bb;
   int64_t a_stride[LOOM_MAX_RANK], b_stride[LOOM_MAX_RANK], index[LOOM_MAX_RANK] = { 0 };
   int64_t n_batch;
@@ -27,17 +45,28 @@ FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
       const T *pb = (const T *)b[1] + loom_index_offset (batch.rank, index, b_stride) * depth * n;
 
       for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
+        for (int64_t from = 0; from < n; from += COLUMNS)
           {
-            double sum = bias != NULL ? bias[j] : 0;
+            const int64_t to = from + COLUMNS < n ? from + COLUMNS : n;
+            double sum[COLUMNS] = { 0 };
 
-            for (int64_t d = 0; d < depth; d++)
-              sum += (double)pa[at->trans_a ? d * m + i : i * depth + d] * pb[at->trans_b ? j * depth + d : d * n + j];
-            /* Rounded first, so that a product with its activation has the bits of the two instructions. */
-            py[(q * m + i) * n + j] = FN (ref_scalar) (at->act, (T)sum, 0, 0, 0);
-            if (at->derivative != LOOM_SCALAR_ID) /* kernels/product.h */
-              py[(q * m + i) * n + j]
-                  = FN (ref_scalar) (at->derivative, (T)sum, ((const T *)b[2])[(q * m + i) * n + j], 0, 0);
+            for (int64_t j = from; j < to && bias != NULL; j++)
+              sum[j - from] = bias[j];
+            if (to - from == COLUMNS)
+              FN (add_products) (sum, pa + i * a_next, a_step, pb + from * b_next, b_step, b_next, depth);
+            for (int64_t j = from; j < to && to - from < COLUMNS; j++)
+              for (int64_t d = 0; d < depth; d++)
+                sum[j - from] += (double)pa[i * a_next + d * a_step] * pb[j * b_next + d * b_step];
+            for (int64_t j = from; j < to; j++)
+              {
+                const T product = (T)sum[j - from];
+
+                /* Rounded first, so that a product with its activation has the bits of the two instructions. */
+                py[(q * m + i) * n + j] = FN (ref_scalar) (at->act, product, 0, 0, 0);
+                if (at->derivative != LOOM_SCALAR_ID) /* kernels/product.h */
+                  py[(q * m + i) * n + j]
+                      = FN (ref_scalar) (at->derivative, product, ((const T *)b[2])[(q * m + i) * n + j], 0, 0);
+              }
           }
     }
   if (k->n_out == 2) /* the same header */
