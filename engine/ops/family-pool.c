@@ -14,6 +14,16 @@ const LoomPortSpec loom_op_port_indices[] = {
 
 /* ---- windows of a given size ------------------------------------------ */
 
+static gboolean
+has_param (const LoomInfer *ctx, const char *name)
+{
+  const LoomParamSpec *spec = loom_infer_op (ctx)->params;
+
+  while (spec->name != NULL && !g_str_equal (spec->name, name))
+    spec++;
+  return spec->name != NULL;
+}
+
 static LoomWindows
 windows_of (const LoomInfer *ctx)
 {
@@ -21,7 +31,8 @@ windows_of (const LoomInfer *ctx)
 
   loom_infer_ints (ctx, "kernel_size", w.kernel, LOOM_MAX_SPACE);
   loom_infer_ints (ctx, loom_infer_is_set (ctx, "stride") ? "stride" : "kernel_size", w.stride, LOOM_MAX_SPACE);
-  loom_infer_ints (ctx, "padding", w.front, LOOM_MAX_SPACE);
+  if (has_param (ctx, "padding"))
+    loom_infer_ints (ctx, "padding", w.front, LOOM_MAX_SPACE);
   memcpy (w.back, w.front, sizeof w.back);
   return w;
 }
@@ -33,16 +44,6 @@ max_windows_of (const LoomInfer *ctx)
 
   loom_infer_ints (ctx, "dilation", w.dilation, LOOM_MAX_SPACE);
   return w;
-}
-
-static gboolean
-has_param (const LoomInfer *ctx, const char *name)
-{
-  const LoomParamSpec *spec = loom_infer_op (ctx)->params;
-
-  while (spec->name != NULL && !g_str_equal (spec->name, name))
-    spec++;
-  return spec->name != NULL;
 }
 
 void
@@ -175,16 +176,16 @@ loom_op_lower_max_pool (LoomLower *ctx)
                      loom_reshape (p, indices_of (p, &a.kernel, indices, loom_op_desc (ctx, x).dim[3]), rank, dims));
 }
 
-void
-loom_op_lower_avg_pool (LoomLower *ctx)
+/* The mean of each window of x. */
+static LoomValue
+averages (LoomLower *ctx, LoomValue x)
 {
   const LoomInfer *infer = loom_lower_infer (ctx);
   LoomProgram *p = loom_lower_program (ctx);
   LoomWindows w = windows_of (infer);
-  LoomValue x = loom_lower_input (ctx, 0);
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
-  gboolean padded = loom_infer_bool (infer, "count_include_pad");
+  gboolean padded = !has_param (infer, "count_include_pad") || loom_infer_bool (infer, "count_include_pad");
   LoomPool2dTo a = attrs_of (&w, w.n - 2, w.n - 1, dims + 2);
 
   a.kernel.count_include_pad = padded;
@@ -200,7 +201,31 @@ loom_op_lower_avg_pool (LoomLower *ctx)
     }
   else
     x = pool (p, "avg_pool2d", &a, loom_op_as_images (p, x), NULL);
-  loom_lower_output (ctx, 0, loom_reshape (p, x, rank, dims));
+  return loom_reshape (p, x, rank, dims);
+}
+
+void
+loom_op_lower_avg_pool (LoomLower *ctx)
+{
+  loom_lower_output (ctx, 0, averages (ctx, loom_lower_input (ctx, 0)));
+}
+
+/* As in PyTorch, the mean of xᵖ times the size of the window: with ceil_mode a window that exceeds the input is scaled
+ * up to its whole size. */
+void
+loom_op_lower_lp_pool (LoomLower *ctx)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomWindows w = windows_of (infer);
+  LoomValue x = loom_lower_input (ctx, 0);
+  double power = loom_infer_float (infer, "norm_type"), size = 1;
+
+  for (int i = 0; i < w.n; i++)
+    size *= (double)w.kernel[i];
+  x = averages (ctx, loom_binary (p, LOOM_SCALAR_POW, x, loom_op_const_like (ctx, x, power)));
+  x = loom_binary (p, LOOM_SCALAR_MUL, x, loom_op_const_like (ctx, x, size));
+  loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_POW, x, loom_op_const_like (ctx, x, 1 / power)));
 }
 
 double
@@ -278,15 +303,10 @@ adapt_axis (LoomProgram *p, const char *prim, LoomValue x, int axis, gint64 size
 }
 
 /* Columns before rows, so that of equal values the first in row-major order wins. */
-static void
-lower_adaptive (LoomLower *ctx, const char *prim)
+static LoomValue
+adapt_images (LoomProgram *p, const char *prim, LoomValue x, const gint64 *size)
 {
-  LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_op_as_images (p, loom_lower_input (ctx, 0));
-  LoomTensorDesc d = loom_op_desc (ctx, x);
-  gint64 dims[LOOM_MAX_RANK];
-  int rank = loom_op_output_dims (ctx, 0, dims);
-  gint64 size[2] = { rank == 4 ? dims[2] : 1, dims[rank - 1] };
+  LoomTensorDesc d = loom_value_info (p, x)->desc;
 
   if (d.dim[2] % size[0] == 0 && d.dim[3] % size[1] == 0)
     {
@@ -296,13 +316,31 @@ lower_adaptive (LoomLower *ctx, const char *prim)
       for (int k = 0; k < 2; k++)
         w.kernel[k] = w.stride[k] = d.dim[2 + k] / size[k];
       a = attrs_of (&w, 0, 1, size);
-      x = pool (p, prim, &a, x, NULL);
+      return pool (p, prim, &a, x, NULL);
+    }
+  return adapt_axis (p, prim, adapt_axis (p, prim, x, 3, size[1]), 2, size[0]);
+}
+
+/* Of a volume first rows and columns as images of C·D channels, then depth as rows of H·W columns. */
+static void
+lower_adaptive (LoomLower *ctx, const char *prim)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0);
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  gint64 dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+
+  if (rank == 5)
+    {
+      gint64 area = dims[3] * dims[4];
+
+      x = loom_reshape (p, x, 4, (gint64[]){ d.dim[0], d.dim[1] * d.dim[2], d.dim[3], d.dim[4] });
+      x = loom_reshape (p, adapt_images (p, prim, x, dims + 3), 4, (gint64[]){ d.dim[0], d.dim[1], d.dim[2], area });
+      x = adapt_images (p, prim, x, (gint64[]){ dims[2], area });
     }
   else
-    {
-      x = adapt_axis (p, prim, x, 3, size[1]);
-      x = adapt_axis (p, prim, x, 2, size[0]);
-    }
+    x = adapt_images (p, prim, loom_op_as_images (p, x), (gint64[]){ rank == 4 ? dims[2] : 1, dims[rank - 1] });
   loom_lower_output (ctx, 0, loom_reshape (p, x, rank, dims));
 }
 

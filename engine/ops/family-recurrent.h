@@ -29,6 +29,8 @@ typedef struct
   void (*step) (LoomRecurrentStep *s);
 } LoomRecurrentCell;
 
+extern const LoomRecurrentCell loom_recurrent_rnn, loom_recurrent_lstm, loom_recurrent_gru;
+
 /* The ports of a layer: input, h_0, (c_0,) lengths, and the weights of every layer and direction. */
 #define LOOM_RECURRENT_INPUT                                                                                           \
   { "input", "The sequence [T, B, features]; [B, T, features] with batch_first." },                                    \

@@ -1,4 +1,5 @@
-/* Max pooling of sequences and images to a given size, as torch.nn.AdaptiveMaxPool1d and AdaptiveMaxPool2d.
+/* Max pooling of sequences, images and volumes to a given size, as torch.nn.AdaptiveMaxPool1d,
+ * AdaptiveMaxPool2d and AdaptiveMaxPool3d.
  *
  * A row for each number of dimensions. */
 #include "engine/ops/op-layers.h"
@@ -6,6 +7,7 @@
 static const LoomParamSpec params[][2] = {
   { LOOM_OP_ADAPTIVE_PARAMS (1), { NULL } },
   { LOOM_OP_ADAPTIVE_PARAMS (2), { NULL } },
+  { LOOM_OP_ADAPTIVE_PARAMS (3), { NULL } },
 };
 
 static const LoomSample samples[][5] = {
@@ -21,6 +23,13 @@ static const LoomSample samples[][5] = {
       { .params = "output_size=3", .inputs = { "f32:B,2,7,5" }, .range = "distinct" },
       { .params = "output_size=1", .inputs = { "f32:B,2,5,3" }, .range = "distinct" },
       { .params = "output_size=5,2", .inputs = { "f32:B,2,3,4" }, .range = "distinct" },
+      { NULL },
+  },
+  {
+      { .params = "output_size=2", .inputs = { "f32:B,2,4,2,6" }, .range = "distinct" },
+      { .params = "output_size=3", .inputs = { "f32:1,2,4,5,3" }, .range = "distinct" },
+      { .params = "output_size=1", .inputs = { "f32:2,1,2,3,2" }, .range = "distinct" },
+      { .params = "output_size=1,4,2", .inputs = { "f32:1,1,3,2,5" }, .range = "distinct" },
       { NULL },
   },
 };
@@ -49,4 +58,13 @@ const LoomOp loom_op_adaptive_max_pool2d = {
   .details = "The output size does not depend on the input size, so a linear layer can follow images of any size. If a "
              "size is not a multiple of output_size, neighbouring windows overlap by one pixel. With output_size 1 it "
              "is global max pooling: one number per channel.",
+};
+
+const LoomOp loom_op_adaptive_max_pool3d = {
+  .name = "adaptive_max_pool3d",
+  ADAPTIVE_MAX_POOL (3),
+  .doc = "Takes the maximum of a volume over windows so that the output has a given depth, height and width.",
+  .details = "The output size does not depend on the input size. If a size is not a multiple of output_size, "
+             "neighbouring windows overlap by one voxel. With output_size 1 it is global max pooling: one number per "
+             "channel.",
 };

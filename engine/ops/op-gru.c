@@ -35,24 +35,24 @@ step (LoomRecurrentStep *s)
                       loom_binary (p, LOOM_SCALAR_MUL, gate[1], loom_binary (p, LOOM_SCALAR_SUB, s->h, fresh)));
 }
 
-static const LoomRecurrentCell cell = { .gates = 3, .splits_biases = TRUE, .step = step };
+const LoomRecurrentCell loom_recurrent_gru = { .gates = 3, .splits_biases = TRUE, .step = step };
 
 static void
 infer (LoomInfer *ctx)
 {
-  loom_op_infer_recurrent (ctx, &cell);
+  loom_op_infer_recurrent (ctx, &loom_recurrent_gru);
 }
 
 static void
 lower (LoomLower *ctx)
 {
-  loom_op_lower_recurrent (ctx, &cell);
+  loom_op_lower_recurrent (ctx, &loom_recurrent_gru);
 }
 
 static double
 flops (const LoomInfer *ctx)
 {
-  return loom_op_recurrent_flops (ctx, &cell);
+  return loom_op_recurrent_flops (ctx, &loom_recurrent_gru);
 }
 
 static const LoomSample samples[] = {

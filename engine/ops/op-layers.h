@@ -130,6 +130,7 @@ extern const LoomPortSpec loom_op_port_indices[]; /* out and indices */
 void loom_op_infer_pool (LoomInfer *ctx);
 void loom_op_lower_max_pool (LoomLower *ctx);
 void loom_op_lower_avg_pool (LoomLower *ctx);
+void loom_op_lower_lp_pool (LoomLower *ctx);
 double loom_op_pool_flops (const LoomInfer *ctx);
 char *loom_op_pool_summary (const LoomInfer *ctx);
 void loom_op_infer_adaptive (LoomInfer *ctx);

@@ -43,24 +43,24 @@ step (LoomRecurrentStep *s)
   s->h = loom_binary (p, LOOM_SCALAR_MUL, o, loom_unary (p, LOOM_SCALAR_TANH, s->c));
 }
 
-static const LoomRecurrentCell cell = { .gates = 4, .has_cell = TRUE, .step = step };
+const LoomRecurrentCell loom_recurrent_lstm = { .gates = 4, .has_cell = TRUE, .step = step };
 
 static void
 infer (LoomInfer *ctx)
 {
-  loom_op_infer_recurrent (ctx, &cell);
+  loom_op_infer_recurrent (ctx, &loom_recurrent_lstm);
 }
 
 static void
 lower (LoomLower *ctx)
 {
-  loom_op_lower_recurrent (ctx, &cell);
+  loom_op_lower_recurrent (ctx, &loom_recurrent_lstm);
 }
 
 static double
 flops (const LoomInfer *ctx)
 {
-  return loom_op_recurrent_flops (ctx, &cell);
+  return loom_op_recurrent_flops (ctx, &loom_recurrent_lstm);
 }
 
 static const LoomSample samples[] = {

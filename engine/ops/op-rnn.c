@@ -27,24 +27,24 @@ step (LoomRecurrentStep *s)
   s->h = loom_unary (s->p, s->activation, loom_recurrent_gates (s));
 }
 
-static const LoomRecurrentCell cell = { .gates = 1, .step = step };
+const LoomRecurrentCell loom_recurrent_rnn = { .gates = 1, .step = step };
 
 static void
 infer (LoomInfer *ctx)
 {
-  loom_op_infer_recurrent (ctx, &cell);
+  loom_op_infer_recurrent (ctx, &loom_recurrent_rnn);
 }
 
 static void
 lower (LoomLower *ctx)
 {
-  loom_op_lower_recurrent (ctx, &cell);
+  loom_op_lower_recurrent (ctx, &loom_recurrent_rnn);
 }
 
 static double
 flops (const LoomInfer *ctx)
 {
-  return loom_op_recurrent_flops (ctx, &cell);
+  return loom_op_recurrent_flops (ctx, &loom_recurrent_rnn);
 }
 
 static const LoomSample samples[] = {

@@ -194,10 +194,10 @@ static const Rule rules[] = {
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/page",
-    { "ui/scene/",    "ui/drawing/",   "ui/document/", "ui/charts/",   "ui/canvas/",   "ui/palette/",
-      "ui/history/",  "ui/listing/",   "ui/inspector/", "ui/training/", "ui/task/",     "ui/run/",      "ui/runs/",
-      "ui/evaluate/", "ui/pins/",      "ui/stepper/",  "ui/timeline/", "ui/worker/",   "ui/lesson/",
-      "ui/present/",  "ui/settings/",  "ui/shell/",    "ui/start/",    "engine/loom.h" },
+    { "ui/scene/",   "ui/drawing/",  "ui/document/",  "ui/charts/",   "ui/canvas/",   "ui/palette/",
+      "ui/history/", "ui/listing/",  "ui/inspector/", "ui/training/", "ui/task/",     "ui/run/",
+      "ui/runs/",    "ui/evaluate/", "ui/pins/",      "ui/stepper/",  "ui/timeline/", "ui/worker/",
+      "ui/lesson/",  "ui/present/",  "ui/settings/",  "ui/shell/",    "ui/start/",    "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/window", { "ui/" }, { "cuda", "libxml/" }, { NULL } },
@@ -728,9 +728,10 @@ test_operators_by_name (void)
 {
   static const char *const suffixes[] = { ".c", ".h", NULL };
   static const char *const folders[] = { "ui", "app" };
-  static const char *const words[] = { "input", "output", "constant",  "shape",     "norm",   "all", "any",     "dot",
-                                       "full",  "sum",    "threshold", "parameter", "split",  "min", "max",     "sqrt",
-                                       "floor", "ceil",   "round",     "mean",      "linear", "log", "scatter", NULL };
+  static const char *const words[]
+      = { "input", "output",    "constant",  "shape", "norm",    "all",  "any",  "dot",   "full",
+          "sum",   "threshold", "parameter", "split", "min",     "max",  "sqrt", "floor", "ceil",
+          "round", "mean",      "linear",    "log",   "scatter", "fold", NULL };
   g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GHashTable) operators = find_operators (root);
