@@ -371,6 +371,8 @@ map_upsample (OnnxCtx *c)
 const OnnxMap onnx_map_image[] = {
   { "Resize", "upsample", map_resize },
   { "Upsample", "upsample", map_upsample },
-  { "GridSample", "gather", onnx_map_grid_sample },
+  { "GridSample", "grid_sample", onnx_map_grid_sample },
+  { "AffineGrid", "affine_grid", onnx_map_affine_grid },
+  { "Col2Im", "fold", onnx_map_col2im },
   { NULL },
 };

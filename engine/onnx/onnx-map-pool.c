@@ -145,6 +145,110 @@ average (OnnxCtx *c, const OnnxWindow *w, const OnnxWire *x, gboolean count_pad)
                     NULL);
 }
 
+/* The mean of windows with dilation, as a sum of slices: no pooling layer averages with gaps. x is padded already. */
+static const OnnxWire *
+dilated_average (OnnxCtx *c, const OnnxWindow *w, const OnnxWire *x)
+{
+  const OnnxWire *sum = NULL;
+  gint64 taps = 1;
+
+  for (int i = 0; i < w->n; i++)
+    taps *= w->kernel[i];
+  if (taps > 1024)
+    {
+      onnx_fail (c, "with dilations its window may have at most 1024 elements.");
+      return x;
+    }
+  for (gint64 t = 0; t < taps; t++)
+    {
+      const OnnxWire *part = x;
+
+      for (gint64 i = w->n - 1, rest = t; i >= 0 && !c->failed; rest /= w->kernel[i], i--)
+        {
+          gint64 size = onnx_dim (c, x, (int)i + 2), first = rest % w->kernel[i] * w->dilation[i];
+          gint64 reach = (w->kernel[i] - 1) * w->dilation[i] + 1, room = MAX (size - reach, 0) / w->stride[i];
+
+          part = onnx_slice (c, part, (int)i + 2, first, first + room * w->stride[i] + 1, w->stride[i]);
+        }
+      sum = sum == NULL ? part : onnx_binary (c, "add", sum, part);
+    }
+  return onnx_with_number (c, "div", sum, (double)taps);
+}
+
+/* The sides of a window's padding by dimension of x; with ceil_mode a last window may begin a stride later. */
+static void
+borders (OnnxCtx *c, const OnnxWindow *w, gint64 *begin, gint64 *end)
+{
+  gboolean ceil_mode = onnx_attr_int (c, "ceil_mode", 0) != 0;
+
+  for (int i = 0; i < w->n; i++)
+    {
+      begin[i + 2] = w->begin[i];
+      end[i + 2] = w->end[i] + (ceil_mode ? w->stride[i] - 1 : 0);
+    }
+}
+
+/* (Σ|x|ᵖ)^(1/p); zeros around the input change no sum. */
+static void
+map_lp_pool (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *y;
+  double p = (double)onnx_attr_int (c, "p", 2), size = 1;
+  gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
+  OnnxWindow w;
+
+  if (!start (c, &w, x))
+    return;
+  if (p < 1 || p > 1000)
+    {
+      onnx_fail (c, "its exponent p is not between 1 and 1000.");
+      return;
+    }
+  for (int i = 0; i < w.n; i++)
+    size *= (double)w.kernel[i];
+  borders (c, &w, begin, end);
+  x = onnx_with_number (c, "pow", onnx_unary (c, "abs", onnx_pad (c, x, begin, end, "constant", "0")), p);
+  y = onnx_with_number (c, "mul", dilated_average (c, &w, x), size);
+  onnx_out (c, 0, onnx_with_number (c, "pow", y, 1 / p));
+}
+
+static void
+map_global_lp_pool (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  double p = (double)onnx_attr_int (c, "p", 2);
+  gint64 axes[LOOM_SHAPE_MAX_RANK];
+  int n = x->type.shape.rank - 2;
+
+  for (int i = 0; i < n; i++)
+    axes[i] = i + 2;
+  x = onnx_with_number (c, "pow", onnx_unary (c, "abs", x), p);
+  onnx_out (c, 0, onnx_with_number (c, "pow", n > 0 ? onnx_reduce (c, "sum", x, (guint)n, axes, TRUE) : x, 1 / p));
+}
+
+static void
+average_with_gaps (OnnxCtx *c, const OnnxWindow *w, const OnnxWire *x, gboolean count_pad)
+{
+  gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
+  LoomShape shape = x->type.shape;
+  const OnnxWire *y, *ones;
+
+  if (onnx_attr_int (c, "ceil_mode", 0) && count_pad)
+    {
+      onnx_fail (c, "ceil_mode with dilations and count_include_pad is not supported for averages.");
+      return;
+    }
+  borders (c, w, begin, end);
+  y = dilated_average (c, w, onnx_pad (c, x, begin, end, "constant", "0"));
+  if (!count_pad && !c->failed)
+    {
+      shape.dim[0] = shape.dim[1] = loom_dim (1);
+      ones = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &shape), NULL);
+      y = onnx_binary (c, "div", y, dilated_average (c, w, onnx_pad (c, ones, begin, end, "constant", "0")));
+    }
+  onnx_out (c, 0, y);
+}
+
 /* If padding is uneven and does not count, the mean is divided by the fraction of the window that is inside: the same
  * pooling of ones. */
 static void
@@ -159,7 +263,7 @@ map_average_pool (OnnxCtx *c)
   for (int i = 0; i < w.n; i++)
     if (w.dilation[i] != 1)
       {
-        onnx_fail (c, "dilations are not supported for averages.");
+        average_with_gaps (c, &w, x, count_pad);
         return;
       }
   if (is_even (&w) && is_small (&w))
@@ -319,6 +423,8 @@ const OnnxMap onnx_map_pool[] = {
   { "MaxPool", "max_pool2d", map_max_pool },
   { "GlobalAveragePool", "mean", map_global_average_pool },
   { "GlobalMaxPool", "max", map_global_max_pool },
+  { "LpPool", "lp_pool2d", map_lp_pool },
+  { "GlobalLpPool", "sum", map_global_lp_pool },
   { "MaxUnpool", "scatter", map_max_unpool },
   { NULL },
 };

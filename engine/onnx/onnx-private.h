@@ -366,6 +366,8 @@ extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], o
     onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_branch[], onnx_map_control[],
     onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[];
 void onnx_map_grid_sample (OnnxCtx *c);
+void onnx_map_affine_grid (OnnxCtx *c);
+void onnx_map_col2im (OnnxCtx *c);
 /* Input 1, broadcast to input 0 by the rules of operator sets before 7. */
 const OnnxWire *onnx_second_operand (OnnxCtx *c, const OnnxWire *a);
 /* Wraps integers that are stored in a larger type to the range of their ONNX type. */

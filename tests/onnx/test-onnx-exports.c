@@ -53,6 +53,7 @@ TEST_FILE (argc, argv)
                                         "resize-corners",
                                         "dft-inverse-onesided",
                                         "lp-norm-zeros",
+                                        "positions",
                                         "open-image",
                                         "open-shape",
                                         "pad-infinity",

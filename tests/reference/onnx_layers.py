@@ -24,7 +24,7 @@ TOLERANCE = 1e-5
 STORED = ("if-data", "lstm-peepholes-reverse-lengths", "gru-before-clip", "rnn-both-activations", "scan-axes-directions", "loop-tied-weight", "loop-counts",
           "loop-grows", "loop-until", "loop-until-rows", "loop-asked-first", "attention-past-causal", "attention-cap-scores", "loop-while", "quantize-types",
           "quantize-zeros", "integer-sums", "integer-conv", "resize-10", "resize-corners", "dft-inverse-onesided", "lp-norm-zeros", "open-image",
-          "open-shape", "pad-infinity", "half", "integers", "resize-moves", "sums-before", "compare-6", "set-28")
+          "open-shape", "pad-infinity", "half", "integers", "resize-moves", "sums-before", "compare-6", "set-28", "positions")
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32,
          np.dtype(bool): TensorProto.BOOL, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8, np.dtype(np.uint32): TensorProto.UINT32,
          np.dtype(np.float16): TensorProto.FLOAT16}
@@ -676,6 +676,26 @@ def _():
     for p in (1, 2):
         c.node("LpNormalization", [x], [f"y{p}"], p=p, axis=1)
         c.outputs.append((f"y{p}", FLOAT))
+    return c
+
+
+@case("positions")
+def _():
+    """Pixels by position: grids of images and volumes, windows summed into an image, means and norms of windows with gaps."""
+    c = Case(opset=20)
+    x, volume = c.input("x", c.draw(2, 3, 6, 5)), c.input("v", c.draw(1, 2, 3, 4, 3))
+    grid, deep = c.input("g", 1.5 * c.draw(2, 4, 3, 2)), c.input("d", 1.5 * c.draw(1, 2, 3, 2, 3))
+    for i, mode in enumerate(("linear", "nearest", "cubic")):
+        for k, padding in enumerate(("zeros", "border", "reflection")):
+            c.outputs.append((c.node("GridSample", [x, grid], [f"s{i}{k}"], mode=mode, padding_mode=padding, align_corners=k % 2), FLOAT))
+    c.outputs.append((c.node("GridSample", [volume, deep], ["deep"], mode="linear", padding_mode="border"), FLOAT))
+    size = c.weight("size", np.array([2, 3, 4, 5], np.int64))
+    c.outputs.append((c.node("AffineGrid", [c.input("theta", c.draw(2, 2, 3)), size], ["affine"], align_corners=1), FLOAT))
+    columns, image = c.input("columns", c.draw(1, 8, 12)), c.weight("image", np.array([3, 4], np.int64))
+    c.outputs.append((c.node("Col2Im", [columns, image, c.weight("block", np.array([2, 2], np.int64))], ["folded"], pads=[0, 1, 1, 0]), FLOAT))
+    c.outputs.append((c.node("LpPool", [x], ["norms"], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 0, 1], p=3), FLOAT))
+    c.outputs.append((c.node("GlobalLpPool", [x], ["norm"], p=2), FLOAT))
+    c.outputs.append((c.node("AveragePool", [x], ["gaps"], kernel_shape=[2, 3], dilations=[2, 1], pads=[1, 1, 0, 1]), FLOAT))
     return c
 
 
