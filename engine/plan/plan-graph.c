@@ -247,7 +247,7 @@ unlink_instr (PlanGraph *g, PlanNode *instr)
 PlanNode *
 graph_insert (PlanGraph *g, PlanNode *before, const LoomPrim *prim, const void *attrs)
 {
-  PlanNode *instr = g_new0 (PlanNode, 1);
+  PlanNode *instr = plan_slab_new (&g->nodes);
 
   instr->prim = prim;
   instr->attrs = attrs != NULL ? g_memdup2 (attrs, prim->attrs_size) : NULL;
@@ -473,7 +473,7 @@ pass_remove_dead (PlanGraph *g)
 }
 
 static void
-instr_free (PlanNode *instr)
+instr_clear (PlanNode *instr)
 {
   if (instr->kernel != NULL)
     instr->kernel->free (instr->kernel);
@@ -484,7 +484,6 @@ instr_free (PlanNode *instr)
     g_array_unref (instr->steps);
   g_clear_pointer (&instr->after, g_ptr_array_unref);
   g_string_free (instr->label, TRUE);
-  g_free (instr);
 }
 
 void
@@ -496,7 +495,8 @@ graph_sweep (PlanGraph *g)
       if (!instr->dead)
         continue;
       unlink_instr (g, instr);
-      instr_free (instr);
+      instr_clear (instr);
+      plan_slab_give_back (&g->nodes, instr);
     }
 }
 
@@ -505,11 +505,9 @@ graph_free (PlanGraph *g)
 {
   if (g == NULL)
     return;
-  for (PlanNode *instr = g->first, *next; instr != NULL; instr = next)
-    {
-      next = instr->next;
-      instr_free (instr);
-    }
+  for (PlanNode *instr = g->first; instr != NULL; instr = instr->next)
+    instr_clear (instr);
+  plan_slab_clear (&g->nodes);
   for (guint v = 0; v < g->values->len; v++)
     g_free (graph_value (g, v)->as_view);
   loom_faults_free (g->faults);

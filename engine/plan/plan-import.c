@@ -142,6 +142,7 @@ graph_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *op
   PlanGraph *g = g_new0 (PlanGraph, 1);
   PlanValue none = { .slot = -1, .input = -1, .commit = -1, .storage = -1 };
 
+  g->nodes.size = sizeof (PlanNode);
   g->program = program;
   g->devices = devices;
   g->options = *options;

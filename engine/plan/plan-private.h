@@ -15,6 +15,7 @@
 #pragma once
 
 #include "engine/plan/loom-plan.h"
+#include "engine/plan/plan-slab.h"
 #include "kernels/move.h"
 
 G_BEGIN_DECLS
@@ -75,20 +76,22 @@ typedef struct
 
 struct _PlanNode
 {
+  /* What a walk reads, in one line of the cache. */
   PlanNode *prev, *next; /* in program order, including dead ones, which graph_first() and node_next() skip */
   guint64 order;         /* ascends along the list */
   const LoomPrim *prim;  /* of the last instruction fused into it; NULL for a copy between devices */
-  gpointer attrs;        /* prim->attrs_size bytes */
   GPtrArray *in;         /* PlanUse */
   GArray *out;           /* guint */
   GArray *steps;         /* PlanStep; elementwise only */
-  LoomDType compute;     /* elementwise only */
+  gboolean dead, setup;
+
+  gpointer attrs;    /* prim->attrs_size bytes */
+  LoomDType compute; /* elementwise only */
   LoomRegion region;
   const char *origin, *device_name;
   guint recomputation, pass;
   guint chunk; /* the chunk of a head that it belongs to, from 1; 0: none */
   int device;
-  gboolean dead, setup;
   gboolean is_transfer_only; /* the result has the operand's bytes, on another device */
   LoomKernel *kernel;
   const char *algorithm; /* the chosen option's */
@@ -145,6 +148,7 @@ typedef struct
   LoomDevices *devices;
   LoomPlanOptions options;
   GArray *values; /* PlanValue, by number */
+  PlanSlab nodes; /* PlanNode */
   PlanNode *first, *last;
   guint64 n_edits;     /* of instructions and uses, so that a pass without any leaves nothing to clean up */
   GPtrArray *schedule; /* borrowed PlanNode that run, setup ones first */
