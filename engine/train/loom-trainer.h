@@ -7,12 +7,13 @@
 
 #include "engine/infer/loom-answer.h"
 #include "engine/run/loom-exec.h"
-#include "engine/run/loom-stepper.h"
 #include "engine/train/loom-breakpoint.h"
 #include "engine/train/loom-derivative.h"
 #include "engine/train/loom-train-commands.h"
 #include "engine/train/loom-train-events.h"
 #include "engine/train/loom-train-options.h"
+#include "engine/train/loom-walk-command.h"
+#include "engine/train/run-fingerprint.h"
 #include "engine/train/view-costs.h"
 
 G_BEGIN_DECLS
@@ -144,21 +145,6 @@ GPtrArray *loom_trainer_weights (LoomTrainer *trainer, LoomTrainerMoment *moment
 gboolean loom_trainer_travel (LoomTrainer *trainer, gint64 step, LoomTrainerMoment *moment, GError **error);
 /* The graph of the run, with all options in its <train>. */
 const LoomGraph *loom_trainer_graph (const LoomTrainer *trainer);
-typedef enum
-{
-  LOOM_WALK_BEGIN,  /* the next step of the run, before its first node */
-  LOOM_WALK_MOVE,   /* move */
-  LOOM_WALK_FINISH, /* to the end of region */
-  LOOM_WALK_GO_TO   /* to node in region */
-} LoomWalkKind;
-
-typedef struct
-{
-  LoomWalkKind kind;
-  LoomStepperMove move;
-  LoomRegion region;
-  const char *node;
-} LoomWalkCommand;
 
 /* Walks the next step of the run node by node (step-walk.h), without an effect on the run: commits nothing, consumes no
  * batch and draws no random number. *step is its number, from 1. Callable like loom_trainer_snapshot(). Errors: USAGE
@@ -199,10 +185,7 @@ const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
 /* The command that resumes a run with a folder, with as many ranks if all are on this machine. (transfer full) */
 char *loom_trainer_resume_words (const LoomTrainer *trainer);
 
-/* Properties that must be equal on all ranks of a run, with their names. */
-#define LOOM_TRAINER_N_PARTS 10
-extern const char *const loom_trainer_parts[LOOM_TRAINER_N_PARTS];
-/* Hashes of these properties. trainer may be NULL: zeros. */
+/* Hashes of the properties that must be equal on all ranks (run-fingerprint.h). trainer may be NULL: zeros. */
 void loom_trainer_fingerprint (const LoomTrainer *trainer, guint64 part[LOOM_TRAINER_N_PARTS]);
 const char *loom_trainer_device (const LoomTrainer *trainer);
 LoomState *loom_trainer_state (const LoomTrainer *trainer);

@@ -2,8 +2,33 @@
 #include "engine/train/read-model.h"
 
 #include "engine/core/loom-error.h"
-#include "engine/infer/loom-run-files.h"
 #include "engine/train/train-options.h"
+
+gboolean
+read_model_options (const LoomTrainerOptions *options, LoomGraph **graph, LoomRunSettings *settings, GError **error)
+{
+  if (options->resume != NULL || options->branch != NULL)
+    {
+      *graph = loom_run_read (options->resume != NULL ? options->resume : options->branch, settings, error);
+      if (*graph == NULL)
+        return FALSE;
+    }
+  if (options->resume == NULL && settings->ranks > 1)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "The run in %s was trained by %d ranks. Only runs of one rank have branches.", options->branch,
+                   settings->ranks);
+      return FALSE;
+    }
+  if (options->eager && (options->comm != NULL || options->trace != NULL))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "The eager executor trains on one rank, and without a trace. Leave out %s, or use --executor plan.",
+                   options->trace != NULL ? "--trace" : "--ranks");
+      return FALSE;
+    }
+  return TRUE;
+}
 
 static gboolean
 check_graph (TrainModel *model, const LoomGraph *original, const GPtrArray *given, TrainNotes *notes, GError **error)

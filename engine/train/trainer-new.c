@@ -5,8 +5,8 @@
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-error.h"
-#include "engine/infer/loom-run-files.h"
 #include "engine/train/read-model.h"
+#include "engine/train/run-opening.h"
 #include "engine/train/run-parts.h"
 
 #include <math.h>
@@ -240,169 +240,6 @@ make_records (LoomTrainer *t, const LoomTrainerOptions *options)
                              .owner = t };
 }
 
-/* ---- folder ----------------------------------------------------------- */
-
-/* A run that continues with another number than before: graph.xml has only the new one, so the event has both. */
-static gboolean
-note_change (LoomTrainer *t, const char *name, double value, double before, GError **error)
-{
-  LoomJson *json;
-
-  if (value == before)
-    return TRUE;
-  learning_rates_change (&t->rates, &t->progress, name, value);
-  json = run_event_new ("hyper");
-  loom_json_int (json, "step", t->progress.step);
-  loom_json_string (json, "name", name);
-  loom_json_exact (json, "value", value);
-  loom_json_exact (json, "before", before);
-  return run_folder_add_event (&t->folder, json, error);
-}
-
-/* The checkpoint's schedule extends over the epochs of that time. */
-static gboolean
-note_epochs (LoomTrainer *t, GError **error)
-{
-  return note_change (t, LEARNING_RATES_EPOCHS, (double)t->model.spec->epochs, (double)t->progress.epochs, error);
-}
-
-/* A branch whose process was killed before its checkpoint was written has only events of its parent. */
-static gboolean
-check_branch (LoomFolder *run, GError **error)
-{
-  static const char line[] = "{\"event\":\"branch\",";
-  g_autoptr (GMappedFile) events = loom_folder_map (run, LOOM_RUN_EVENTS, NULL);
-
-  if (events == NULL || g_mapped_file_get_length (events) == 0
-      || g_strstr_len (g_mapped_file_get_contents (events), (gssize)g_mapped_file_get_length (events), line) == NULL)
-    return TRUE;
-  g_set_error (
-      error, LOOM_ERROR, LOOM_ERROR_DATA,
-      "The branch in %s has no checkpoint, so that it cannot be continued. Remove the folder, and branch again.",
-      loom_folder_path (run));
-  return FALSE;
-}
-
-static gboolean
-resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderContents *run, GError **error)
-{
-  const gboolean is_changed = options->epochs > 0 || !isnan (options->lr) || options->device != NULL
-                              || options->threads > 0 || options->strategy != NULL;
-
-  if (!run_state_restore (&t->checkpoints.run, options->resume, options->resume_step, &t->progress,
-                          &t->folder.events_length, &t->notes, error))
-    return FALSE;
-  t->checkpoints.saved_step = t->progress.step;
-  learning_rates_forget (&t->rates);
-  if (t->folder.events_length == 0)
-    {
-      g_autoptr (LoomFolder) folder = loom_folder_open (options->resume, error);
-
-      if (folder == NULL || !check_branch (folder, error))
-        return FALSE;
-    }
-  if (rank_group_is_first (&t->group) && !run_folder_open (&t->folder, options->resume, is_changed ? run : NULL, error))
-    return FALSE;
-  if (options->resume_step > 0)
-    checkpoints_remove_after (&t->checkpoints, t->progress.step);
-  if ((!options->no_epochs && !note_epochs (t, error))
-      || (!isnan (options->lr)
-          && !note_change (t, "lr", learning_rates_of_spec (t->model.spec), t->progress.base_lr, error)))
-    return FALSE;
-  if (options->epochs > 0 && t->progress.epoch < t->model.spec->epochs)
-    t->progress.watch.patience_exhausted = FALSE; /* the caller requests more epochs */
-  return TRUE;
-}
-
-/* A run that ends writes a checkpoint: it had no step after the newest one. */
-static gboolean
-check_step (LoomFolder *run, gint64 step, GError **error)
-{
-  g_autoptr (LoomFolder) checkpoints = loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL);
-  g_autoptr (LoomFolder) history = loom_folder_enter (run, LOOM_RUN_HISTORY, FALSE, NULL);
-  g_autoptr (GArray) written = loom_run_checkpoint_steps (checkpoints), kept = loom_run_checkpoint_steps (history);
-  const gint64 last = MAX (written->len > 0 ? g_array_index (written, gint64, 0) : 0,
-                           kept->len > 0 ? g_array_index (kept, gint64, 0) : 0);
-
-  if (step >= 0 && step <= last)
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "The run in %s had %" G_GINT64_FORMAT " steps. Name one from 0 to that.", loom_folder_path (run), last);
-  return FALSE;
-}
-
-/* The newest state of a branch is that after a step of its parent, and its events begin with the parent's. */
-static gboolean
-open_branch (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderContents *run, GError **error)
-{
-  g_autoptr (LoomFolder) parent = loom_folder_open (options->branch, error);
-  LoomJson *json;
-
-  if (parent == NULL || !check_step (parent, options->branch_step, error)
-      || !time_machine_load (&t->machine, parent, options->branch_step, TRUE, error))
-    return FALSE;
-  g_free (t->progress.parent);
-  t->progress.parent = g_canonicalize_filename (options->branch, NULL);
-  t->progress.parent_step = options->branch_step;
-  if (options->out == NULL)
-    return TRUE;
-  if (!run_folder_create (&t->folder, options->out, run, error)
-      || !run_folder_copy_events (&t->folder, parent, options->branch_step, error)
-      || !time_machine_change (&t->machine, parent, options->branch_step, error) || !note_epochs (t, error))
-    return FALSE;
-  json = run_event_new ("branch");
-  loom_json_int (json, "step", options->branch_step);
-  loom_json_string (json, "parent", t->progress.parent);
-  return run_folder_add_event (&t->folder, json, error) && checkpoints_write (&t->checkpoints, &t->progress, error);
-}
-
-static gboolean
-read_replay (LoomTrainer *t, const char *path, GError **error)
-{
-  g_autoptr (LoomFolder) folder = loom_folder_open (path, error);
-
-  if (folder == NULL || !live_changes_read (&t->replay, folder, error))
-    return FALSE;
-  for (guint i = 0; i < t->replay.list->len; i++)
-    {
-      const LiveChange *change = &g_array_index (t->replay.list, LiveChange, i);
-
-      if (g_str_equal (change->name, LEARNING_RATES_EPOCHS) || run_control_has_value (&t->control, change->name))
-        continue;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The run in %s changed “%s” at step %" G_GINT64_FORMAT
-                   ", which its graph does not have. Replay it with its own graph.",
-                   path, change->name, change->step);
-      return FALSE;
-    }
-  return TRUE;
-}
-
-static gboolean
-open_folder (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
-{
-  const RunFolderContents run = { &t->model, t->data.dataset, t->ranks };
-  LoomJson *json;
-
-  if ((options->resume != NULL && !resume (t, options, &run, error))
-      || (options->replay != NULL && !read_replay (t, options->replay, error)))
-    return FALSE;
-  /* A run that was killed before its first checkpoint begins again, including the weights. */
-  if (t->folder.events_length == 0 && t->progress.step == 0
-      && !initial_weights_load (&t->model, &t->notes, &t->transfer, error))
-    return FALSE;
-  if (options->branch != NULL)
-    return open_branch (t, options, &run, error);
-  if (options->resume == NULL && options->out != NULL && rank_group_is_first (&t->group)
-      && !run_folder_create (&t->folder, options->out, &run, error))
-    return FALSE;
-  if (t->transfer == NULL)
-    return TRUE;
-  json = run_event_new ("weights");
-  loom_transfer_add_json (t->transfer, json);
-  return run_folder_add_event (&t->folder, json, error);
-}
-
 LoomTrainer *
 loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error)
 {
@@ -410,6 +247,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   g_autoptr (LoomGraph) read = NULL;
   LoomRunSettings settings = { NULL };
   g_autofree char *device = NULL;
+  gboolean is_read;
 
   t->control = (RunControl){ .model = &t->model,
                              .group = &t->group,
@@ -431,31 +269,13 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->data.loader_threads = options->num_workers == 0 ? LOOM_LOADER_AUTO : MAX (options->num_workers, 0);
   t->progress.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
   t->progress.watch.best = NAN;
-  if (options->resume != NULL || options->branch != NULL)
-    {
-      read = loom_run_read (options->resume != NULL ? options->resume : options->branch, &settings, error);
-      if (read == NULL)
-        return NULL;
-      device = settings.device;
-      if (options->resume != NULL)
-        t->ranks = settings.ranks;
-      else if (settings.ranks > 1)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                       "The run in %s was trained by %d ranks. Only runs of one rank have branches.", options->branch,
-                       settings.ranks);
-          return NULL;
-        }
-      graph = read;
-    }
+  is_read = read_model_options (options, &read, &settings, error);
+  device = settings.device;
+  if (!is_read)
+    return NULL;
+  graph = read != NULL ? read : graph;
   g_return_val_if_fail (graph != NULL, NULL);
-  if (options->eager && (options->comm != NULL || options->trace != NULL))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "The eager executor trains on one rank, and without a trace. Leave out %s, or use --executor plan.",
-                   options->trace != NULL ? "--trace" : "--ranks");
-      return NULL;
-    }
+  t->ranks = options->resume != NULL ? settings.ranks : 0;
   t->model.threads = options->threads > 0 ? options->threads : settings.threads;
   t->model.eager = options->eager;
   t->observers
@@ -500,5 +320,19 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     .model = &t->model, .group = &t->group, .loop = &t->loop, .report = report_breakpoint, .data = t
   };
   breakpoints_init (&t->breakpoints);
-  return open_folder (t, options, error) ? g_steal_pointer (&t) : NULL;
+  const RunOpening opening = { .model = &t->model,
+                               .data = &t->data,
+                               .group = &t->group,
+                               .control = &t->control,
+                               .ranks = t->ranks,
+                               .progress = &t->progress,
+                               .rates = &t->rates,
+                               .folder = &t->folder,
+                               .checkpoints = &t->checkpoints,
+                               .machine = &t->machine,
+                               .replay = &t->replay,
+                               .transfer = &t->transfer,
+                               .notes = &t->notes };
+
+  return run_opening_do (&opening, options, error) ? g_steal_pointer (&t) : NULL;
 }

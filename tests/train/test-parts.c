@@ -5,7 +5,10 @@
 #include "engine/train/inbox.h"
 #include "engine/train/run-control.h"
 #include "engine/train/run-failure.h"
+#include "engine/train/run-fingerprint.h"
+#include "engine/train/run-opening.h"
 #include "engine/train/training-loop.h"
+#include "engine/train/walk-requests.h"
 #include "engine/train/watched-state.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
@@ -786,6 +789,133 @@ test_ranks (void)
     }
 }
 
+/* ---- requests for a walk ------------------------------------------------ */
+
+static gboolean
+serve_call (TrainRequest *request, gboolean fresh, gpointer data)
+{
+  request->call (request->call_data, &request->error);
+  return FALSE;
+}
+
+static void
+test_walk_requests (void)
+{
+  Owner owner = { .log = g_string_new (NULL) };
+  const InboxOwner functions = { obey, serve_call, can_serve, can_stand, pause_run, resume_run, &owner };
+  const char *const ports[] = { "scores", "grad:scores", "no_such_port" };
+  LoomPortSummary value[3];
+  LoomStepperPlace place;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensor) scores = NULL;
+  double scale, element, gradient;
+  gint64 step = 0;
+  StepWalk walk;
+  GArray *chain;
+  Bench b;
+
+  bench_init (&b, NET (""));
+  walk = (StepWalk){ .model = &b.base.model, .group = &b.base.group, .loop = &b.loop };
+  inbox_init (&owner.inbox, &functions);
+  g_assert_null (walk_requests_port (&owner.inbox, &walk, "scores", &scale, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+  g_clear_error (&error);
+  g_assert_false (
+      walk_requests_command (&owner.inbox, &walk, &(LoomWalkCommand){ LOOM_WALK_MOVE }, &place, &step, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+  g_clear_error (&error);
+  g_assert_true (
+      walk_requests_command (&owner.inbox, &walk, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place, &step, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (step, ==, 1);
+  g_assert_true (walk_requests_command (&owner.inbox, &walk,
+                                        &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_BACKWARD },
+                                        &place, &step, &error));
+  g_assert_no_error (error);
+  g_assert_true (walk_requests_values (&owner.inbox, &walk, 2, ports, value, &error));
+  g_assert_no_error (error);
+  scores = walk_requests_port (&owner.inbox, &walk, "scores", &scale, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (scores->dim[0], ==, 16);
+  chain = walk_requests_derivatives (&owner.inbox, &walk, "scores", 0, &element, &gradient, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (chain->len, >, 0);
+  g_array_unref (chain);
+  g_assert_cmpfloat (element, ==, ((const float *)scores->data)[0]);
+  walk_requests_end (&owner.inbox, &walk);
+  g_assert_false (walk.is_begun);
+  inbox_clear (&owner.inbox);
+  g_string_free (owner.log, TRUE);
+  bench_clear (&b);
+}
+
+/* ---- fingerprint and opening ------------------------------------------------ */
+
+static void
+test_fingerprint (void)
+{
+  guint64 one[LOOM_TRAINER_N_PARTS], other[LOOM_TRAINER_N_PARTS];
+  Base b, c;
+
+  base_init (&b, NET (""));
+  base_init (&c, NET ("weight_decay=\"0.1\""));
+  run_fingerprint (&b.model, &b.data, &b.progress, FALSE, TRUE, one);
+  c.progress.step = 3;
+  run_fingerprint (&c.model, &c.data, &c.progress, TRUE, TRUE, other);
+  for (guint i = 0; i < LOOM_TRAINER_N_PARTS; i++)
+    g_assert_cmpint (one[i] != other[i], ==,
+                     g_str_equal (loom_trainer_parts[i], "graph") || g_str_equal (loom_trainer_parts[i], "--trace")
+                         || g_str_equal (loom_trainer_parts[i], "step to begin at"));
+  base_clear (&b);
+  base_clear (&c);
+}
+
+/* A run with a folder begins with graph.xml; the same folder is refused for a second run, and resumed where it is. */
+static void
+test_opening (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("opening-XXXXXX", NULL), *folder = g_build_filename (top, "run", NULL);
+  g_autofree char *graph = g_build_filename (folder, LOOM_RUN_GRAPH, NULL);
+  LoomTrainerOptions options = { .lr = NAN, .seed = -1 };
+  g_autoptr (GError) error = NULL;
+  LoomTransfer *transfer = NULL;
+  LiveChanges replay = { NULL };
+  RunOpening opening;
+  Bench b;
+
+  bench_init (&b, NET (""));
+  opening = (RunOpening){ .model = &b.base.model,
+                          .data = &b.base.data,
+                          .group = &b.base.group,
+                          .ranks = 1,
+                          .progress = &b.base.progress,
+                          .rates = &b.base.rates,
+                          .folder = &b.folder,
+                          .checkpoints = &b.checkpoints,
+                          .replay = &replay,
+                          .transfer = &transfer,
+                          .notes = &b.base.notes };
+  options.out = folder;
+  g_assert_true (run_opening_do (&opening, &options, &error));
+  g_assert_no_error (error);
+  g_assert_null (transfer);
+  g_assert_true (g_file_test (graph, G_FILE_TEST_EXISTS));
+  bench_clear (&b);
+
+  bench_init (&b, NET (""));
+  g_assert_false (run_opening_do (&opening, &options, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+  g_clear_error (&error);
+  options.out = NULL;
+  options.replay = folder;
+  g_assert_true (run_opening_do (&opening, &options, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (replay.list->len, ==, 0);
+  live_changes_clear (&replay);
+  bench_clear (&b);
+  remove_folder (top);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -802,5 +932,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/parts/watched", test_watched);
   g_test_add_func ("/parts/trace", test_trace);
   g_test_add_func ("/parts/ranks", test_ranks);
+  g_test_add_func ("/parts/walk-requests", test_walk_requests);
+  g_test_add_func ("/parts/fingerprint", test_fingerprint);
+  g_test_add_func ("/parts/opening", test_opening);
   return g_test_run ();
 }
