@@ -18,6 +18,7 @@
 #include "engine/data/loom-samples.h"
 #include "engine/diff/loom-diff.h"
 #include "engine/dist/loom-dist.h"
+#include "engine/graph/loom-digest.h"
 #include "engine/graph/loom-edit.h"
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-graph.h"

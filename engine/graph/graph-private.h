@@ -25,9 +25,11 @@ struct _LoomElement
   LoomTag tag;
   int line;
   guint64 serial;
-  guint index;     /* among the parent's children */
-  guint64 changed; /* the graph's version when this element was inserted, or its attributes or text changed */
-  guint64 inside;  /* the version when it or an element inside it changed, was inserted or removed */
+  guint index;       /* among the parent's children */
+  guint64 changed;   /* the graph's version when this element was inserted, or its attributes or text changed */
+  guint64 inside;    /* the version when it or an element inside it changed, was inserted or removed */
+  guint64 digest[2]; /* of it and everything inside it (loom-digest.c) */
+  guint64 digested;  /* 1 + the version of `inside` for which that is; 0: none */
   guint n_attributes;
   Attribute *attributes;
   LoomElement *parent;
@@ -60,6 +62,9 @@ void loom_element_set_content (LoomElement *e, const char *text);
 void loom_element_attach (LoomElement *parent, guint index, LoomElement *child);
 void loom_element_detach (LoomElement *child);
 gboolean loom_element_is_scope (const LoomElement *e);
+/* TRUE if the element, or the attribute, belongs to the graph's meaning. */
+gboolean loom_element_has_meaning (const LoomElement *e);
+gboolean loom_attribute_has_meaning (const Attribute *attribute);
 LoomElement *loom_element_copy_tree (const LoomElement *e, gboolean keep_identity);
 
 /* ---- graphs ---- */

@@ -169,6 +169,7 @@ static void
 stamp_tree (LoomElement *e, guint64 version)
 {
   e->changed = e->inside = version;
+  e->digested = 0;
   for (guint i = 0; i < loom_element_n_children (e); i++)
     stamp_tree (loom_element_child (e, i), version);
 }

@@ -96,6 +96,9 @@ loom_element_copy_tree (const LoomElement *e, gboolean keep_identity)
       copy->serial = e->serial;
       copy->changed = e->changed;
       copy->inside = e->inside;
+      copy->digest[0] = e->digest[0];
+      copy->digest[1] = e->digest[1];
+      copy->digested = e->digested;
     }
   copy->n_attributes = e->n_attributes;
   copy->attributes = g_new (Attribute, e->n_attributes);

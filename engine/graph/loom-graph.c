@@ -551,14 +551,27 @@ hash_text (GChecksum *sum, const char *text)
   g_checksum_update (sum, (const guchar *)text, (gssize)strlen (text));
 }
 
-static void
-hash_element (GChecksum *sum, const LoomElement *e)
+gboolean
+loom_element_has_meaning (const LoomElement *e)
 {
   static const guint32 meaningless = 1u << LOOM_TAG_DOC | 1u << LOOM_TAG_COMMENT | 1u << LOOM_TAG_FOREIGN
                                      | 1u << LOOM_TAG_LAYOUT | 1u << LOOM_TAG_VIEW | 1u << LOOM_TAG_LESSON;
+
+  return !(meaningless & 1u << e->tag);
+}
+
+gboolean
+loom_attribute_has_meaning (const Attribute *attribute)
+{
+  return strchr (attribute->name, ':') == NULL;
+}
+
+static void
+hash_element (GChecksum *sum, const LoomElement *e)
+{
   g_autofree Attribute *sorted = NULL;
 
-  if (meaningless & 1u << e->tag)
+  if (!loom_element_has_meaning (e))
     return;
   g_checksum_update (sum, (const guchar *)"<", 1);
   hash_text (sum, loom_tag_name (e->tag));
@@ -566,7 +579,7 @@ hash_element (GChecksum *sum, const LoomElement *e)
   if (e->n_attributes > 1)
     qsort (sorted, e->n_attributes, sizeof (Attribute), compare_names);
   for (guint i = 0; i < e->n_attributes; i++)
-    if (strchr (sorted[i].name, ':') == NULL)
+    if (loom_attribute_has_meaning (&sorted[i]))
       {
         hash_text (sum, sorted[i].name);
         hash_text (sum, sorted[i].value);

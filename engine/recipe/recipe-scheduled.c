@@ -17,6 +17,7 @@ GPtrArray *
 recipe_scheduled (const LoomNet *net)
 {
   GPtrArray *all = g_ptr_array_new_with_free_func (scheduled_free);
+  const LoomOp *op = loom_op ("scheduled");
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
@@ -25,7 +26,7 @@ recipe_scheduled (const LoomNet *net)
       LoomScheduled *s;
       const char *kind;
 
-      if (node->op == NULL || !node->typed || node->op != loom_op ("scheduled"))
+      if (node->op != op || !node->typed)
         continue;
       s = g_new0 (LoomScheduled, 1);
       kind = loom_infer_string (infer, "kind");

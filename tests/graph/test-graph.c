@@ -1,4 +1,5 @@
 /* The graph as a tree and as a file: round trips, edits and their inverses, look-ups, hash. */
+#include "engine/graph/loom-digest.h"
 #include "tests/graph/graph-test.h"
 #include "tests/test-program.h"
 
@@ -255,9 +256,33 @@ assert_tables (LoomElement *scope)
     }
 }
 
+/* The digest that elements keep must be that of the same graph, read from its file, and follow the hash. digests: by
+ * hash. */
+static void
+assert_digest (const LoomGraph *graph, GHashTable *digests)
+{
+  g_autofree char *text = text_of (graph), *hash = loom_graph_hash (graph), *digest = loom_graph_digest (graph);
+  g_autoptr (LoomFaults) faults = NULL;
+  g_autoptr (LoomGraph) read = graph_from_text (text, &faults), frozen = loom_graph_freeze (graph);
+  g_autofree char *again = loom_graph_digest (read), *copied = loom_graph_digest (frozen);
+  const char *other = g_hash_table_lookup (digests, hash);
+
+  g_assert_cmpstr (digest, ==, again);
+  g_assert_cmpstr (digest, ==, copied);
+  if (other != NULL)
+    g_assert_cmpstr (digest, ==, other);
+  else
+    g_hash_table_insert (digests, g_steal_pointer (&hash), g_strdup (digest));
+}
+
 static void
 test_edits (void)
 {
+  g_autoptr (GHashTable) digests = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_autoptr (GHashTable) different = g_hash_table_new (g_str_hash, g_str_equal);
+  GHashTableIter iter;
+  gpointer digest;
+
   for (guint seed = 0; seed < 40; seed++)
     {
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
@@ -278,6 +303,7 @@ test_edits (void)
           loom_edit_free (loom_graph_apply (replay, copy));
           g_ptr_array_add (undo, loom_graph_apply (graph, edit));
           assert_tables (loom_graph_root (graph));
+          assert_digest (graph, digests);
         }
       after = text_of (graph);
       replayed = text_of (replay);
@@ -287,6 +313,7 @@ test_edits (void)
         {
           g_ptr_array_add (redo, loom_graph_apply (graph, g_ptr_array_steal_index (undo, undo->len - 1)));
           assert_tables (loom_graph_root (graph));
+          assert_digest (graph, digests);
         }
       undone = text_of (graph);
       g_assert_cmpstr (undone, ==, before);
@@ -295,6 +322,10 @@ test_edits (void)
       redone = text_of (graph);
       g_assert_cmpstr (redone, ==, after);
     }
+  g_hash_table_iter_init (&iter, digests);
+  while (g_hash_table_iter_next (&iter, NULL, &digest))
+    g_assert_true (g_hash_table_add (different, digest));
+  g_assert_cmpuint (g_hash_table_size (different), >, 1000);
 }
 
 static void

@@ -294,7 +294,7 @@ studio_document_mark_run (StudioDocument *self)
 void
 studio_document_mark_run_of (StudioDocument *self, const LoomGraph *graph)
 {
-  g_autofree char *hash = loom_graph_hash (graph);
+  g_autofree char *hash = loom_graph_digest (graph);
 
   studio_document_unmark_run (self);
   self->run = run_version_new (graph, hash, self->log);

@@ -242,7 +242,7 @@ const char *
 studio_document_hash (StudioDocument *self)
 {
   if (self->hash == NULL)
-    self->hash = loom_graph_hash (self->graph);
+    self->hash = loom_graph_digest (self->graph);
   return self->hash;
 }
 
