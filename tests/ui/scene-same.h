@@ -48,7 +48,9 @@ assert_same_item (const StudioItem *a, const StudioItem *b)
                  && a->frozen == b->frozen && a->muted == b->muted && a->tint == b->tint);
   g_assert_true (a->fault_is_warning == b->fault_is_warning && a->fault_is_todo == b->fault_is_todo);
   g_assert_true (a->width == b->width && a->height == b->height && a->figure_height == b->figure_height
-                 && a->hanging == b->hanging && a->cost == b->cost && (a->figure == NULL) == (b->figure == NULL));
+                 && a->hanging == b->hanging && a->cost == b->cost && a->costs.flops == b->costs.flops
+                 && a->costs.parameters == b->costs.parameters && a->costs.bytes == b->costs.bytes
+                 && (a->figure == NULL) == (b->figure == NULL));
   g_assert_true (a->is_placed == b->is_placed);
   if (a->is_placed)
     g_assert_true (a->x == b->x && a->y == b->y);

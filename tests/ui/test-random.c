@@ -543,12 +543,14 @@ test_random (void)
         }
       g_autofree char *edited = document_text (document);
       g_assert_cmpuint (count_torn (loom_graph_root (studio_document_get_graph (document))), ==, 0);
-      while (studio_document_undo (document))
-        ;
+      for (guint i = 0; studio_document_undo (document); i++)
+        if (i % 16 == 0)
+          assert_scene_is_new (document);
       g_autofree char *undone = document_text (document);
       g_assert_cmpstr (undone, ==, before);
-      while (studio_document_redo (document))
-        ;
+      for (guint i = 0; studio_document_redo (document); i++)
+        if (i % 16 == 0)
+          assert_scene_is_new (document);
       g_autofree char *redone = document_text (document);
       g_assert_cmpstr (redone, ==, edited);
       g_autoptr (GError) error = NULL;

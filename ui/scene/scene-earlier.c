@@ -61,6 +61,49 @@ scene_earlier_take_words (SceneEarlier *self, StudioItem *was, guint k, StudioIt
   self->taken_by[was - self->scene->item] = k;
 }
 
+/* TRUE if the items have the ids and the places that they had, with others after them. */
+static gboolean
+begins_as_before (const SceneEarlier *self, const StudioScene *scene)
+{
+  const StudioScene *was = self->scene;
+
+  if (was == NULL || was->n_items > scene->n_items || scene->n_hidden > 0
+      || g_hash_table_size (was->by_id) != was->n_items)
+    return FALSE;
+  for (guint i = 0; i < was->n_items; i++)
+    if (self->taken_by[i] != i
+        && (was->item[i].id == NULL || was->item[i].serial != scene->item[i].serial
+            || !g_str_equal (was->item[i].id, scene->item[i].id)))
+      return FALSE;
+  return TRUE;
+}
+
+void
+scene_earlier_take_indexes (SceneEarlier *self, StudioScene *scene)
+{
+  const guint known = begins_as_before (self, scene) ? self->scene->n_items : 0;
+
+  if (known > 0)
+    {
+      scene->by_serial = g_steal_pointer (&self->scene->by_serial);
+      scene->by_id = g_steal_pointer (&self->scene->by_id);
+    }
+  else
+    {
+      scene->by_serial = g_hash_table_new (NULL, NULL);
+      scene->by_id = g_hash_table_new (g_str_hash, g_str_equal);
+    }
+  for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
+    {
+      if (i < known && self->taken_by[i] == i)
+        continue;
+      if (!scene->item[i].is_frame)
+        g_hash_table_replace (scene->by_id, scene->item[i].id, GUINT_TO_POINTER (i + 1));
+      if (i < scene->n_items)
+        g_hash_table_insert (scene->by_serial, GSIZE_TO_POINTER (scene->item[i].serial), GUINT_TO_POINTER (i + 1));
+    }
+}
+
 StudioPort *
 scene_earlier_take_ports (StudioPort **was, guint n, gboolean keep_types)
 {

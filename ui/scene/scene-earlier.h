@@ -22,6 +22,9 @@ void scene_earlier_clear (SceneEarlier *self);
 StudioItem *scene_earlier_find (SceneEarlier *self, const LoomElement *e);
 /* Moves what the card shows to item k of the next scene. */
 void scene_earlier_take_words (SceneEarlier *self, StudioItem *was, guint k, StudioItem *item);
+/* Sets by_serial and by_id of the next scene, whose items are complete: those of this scene, if nothing was inserted or
+ * removed before its last item. */
+void scene_earlier_take_indexes (SceneEarlier *self, StudioScene *scene);
 /* Takes ports without their wires and, unless they are kept, their types. (transfer full) */
 StudioPort *scene_earlier_take_ports (StudioPort **was, guint n, gboolean keep_types);
 /* Call it before the wires are passed, in the order of the file. */

@@ -9,7 +9,7 @@
 guint
 studio_scene_find (const StudioScene *scene, guint64 serial)
 {
-  gpointer found = g_hash_table_lookup (scene->by_serial, &serial);
+  gpointer found = g_hash_table_lookup (scene->by_serial, GSIZE_TO_POINTER (serial));
   return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
 }
 

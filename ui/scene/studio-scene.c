@@ -27,6 +27,7 @@ typedef struct
   GHashTable *wide;            /* of items with many inputs: port name → index + 1 */
   gboolean ports_came;         /* a wire named a port that its card did not have */
   SceneEarlier earlier;
+  guint shift;              /* of the index of a card's node since then; wraps */
   gboolean *is_typed_alike; /* by item: its outputs have the types and names of axes that they had before */
 } Build;
 
@@ -210,6 +211,23 @@ summary_of (const LoomElement *e, const StudioItem *item, const LoomNetNode *nod
   return summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
 }
 
+/* The node of a path in the net. Its index differs from the one before as that of the card before it did, unless nodes
+ * came or went in between. */
+static int
+find_node (Build *build, const LoomNet *net, const StudioItem *was, const char *path)
+{
+  const gboolean had_node = was != NULL && was->order != G_MAXUINT;
+  const guint guess = had_node ? was->order + build->shift : G_MAXUINT;
+  int found;
+
+  if (guess < loom_net_n_nodes (net) && g_str_equal (loom_net_node (net, guess)->path, path))
+    return (int)guess;
+  found = loom_net_find (net, path);
+  if (had_node && found >= 0)
+    build->shift = (guint)found - was->order;
+  return found;
+}
+
 static void
 add_item (Build *build, const LoomGraph *graph, const LoomElement *e, const LoomNet *net, StudioItem *item)
 {
@@ -226,7 +244,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *e, const Loom
   else
     read_words (build, e, item);
   item->badge = g_strdup (loom_element_get (e, "device"));
-  found = net != NULL ? loom_net_find (net, item->path) : -1;
+  found = net != NULL ? find_node (build, net, was, item->path) : -1;
   item->order = found >= 0 ? (guint)found : G_MAXUINT;
   node = found >= 0 ? loom_net_node (net, (guint)found) : NULL;
   is_alike = was != NULL && has_types_of (was, node);
@@ -405,10 +423,18 @@ add_cost (LoomCost *sum, const LoomCost *cost)
 static void
 add_costs (StudioScene *scene, const LoomNet *net)
 {
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+  const guint n = loom_net_n_nodes (net);
+  g_autofree guint *card_of = g_new (guint, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    card_of[i] = STUDIO_NO_ITEM;
+  for (guint i = 0; i < scene->n_items; i++)
+    if (!scene->item[i].is_frame && scene->item[i].order < n)
+      card_of[scene->item[i].order] = i;
+  for (guint i = 0; i < n; i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      const guint card = studio_scene_card_of (scene, node->path);
+      const guint card = card_of[i] != STUDIO_NO_ITEM ? card_of[i] : studio_scene_card_of (scene, node->path);
 
       add_cost (&scene->costs, &node->cost);
       if (card != STUDIO_NO_ITEM)
@@ -458,9 +484,6 @@ add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const
           if (pass == 0)
             add_figure (build, graph, e, &scene->item[k]);
           k++;
-          g_hash_table_insert (build->scene->by_id, scene->item[k - 1].id, GUINT_TO_POINTER (k));
-          if (pass == 0)
-            g_hash_table_insert (scene->by_serial, &scene->item[k - 1].serial, GUINT_TO_POINTER (k));
         }
       for (guint f = 0; pass == 0 && f < frames->len; f++)
         {
@@ -475,7 +498,6 @@ add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const
           g_ptr_array_add (build->inputs, g_array_new (FALSE, FALSE, sizeof (StudioPort)));
           g_ptr_array_add (build->outputs, g_array_new (FALSE, FALSE, sizeof (StudioPort)));
           k++;
-          g_hash_table_insert (scene->by_serial, &scene->item[k - 1].serial, GUINT_TO_POINTER (k));
         }
     }
 }
@@ -583,14 +605,13 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
     before = NULL;
   scene_earlier_init (&build.earlier, before, scene->n_items + scene->n_hidden, loom_element_n_children (scope));
   build.is_typed_alike = g_new0 (gboolean, scene->n_items + scene->n_hidden + 1);
-  scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
-  scene->by_id = g_hash_table_new (g_str_hash, g_str_equal);
   scene->path = g_strdup (scope_path);
   scene->routes = studio_routes_new ();
   scene->flow = studio_flow_of (scope, &scene->flow_stated);
   scene->batch = batch_of (graph);
   scene->device = g_strdup (device_of (graph));
   add_items (&build, graph, scope, net, frames, members);
+  scene_earlier_take_indexes (&build.earlier, scene);
   add_links (&build, scope);
   lead_links (&build, members);
   for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
@@ -728,8 +749,8 @@ studio_scene_free (StudioScene *scene)
   g_free (scene->item);
   g_free (scene->link);
   g_free (scene->path);
-  g_hash_table_unref (scene->by_id);
-  g_hash_table_unref (scene->by_serial);
+  g_clear_pointer (&scene->by_id, g_hash_table_unref);
+  g_clear_pointer (&scene->by_serial, g_hash_table_unref);
   studio_routes_free (scene->routes);
   g_free (scene);
 }
