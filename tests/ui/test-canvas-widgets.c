@@ -656,7 +656,7 @@ test_cards (Fixture *f, gconstpointer data)
   gtk_widget_grab_focus (GTK_WIDGET (canvas_cards_find_annotation (c.cards, note)));
   g_assert_cmpuint (canvas_cards_get_current_annotation (c.cards, f->scene), ==, 0);
   canvas_cards_set_last_focus (c.cards, 0);
-  canvas_cards_select (c.cards, f->scene);
+  canvas_cards_select (c.cards);
   canvas_cards_place_faults (c.cards, f->scene);
   canvas_cards_restyle (c.cards, TRUE);
   canvas_cards_redraw (c.cards);

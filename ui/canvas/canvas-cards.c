@@ -143,14 +143,22 @@ remove_node (CanvasCards *self, GtkWidget *node)
 static void
 remove_gone (CanvasCards *self, const StudioScene *scene)
 {
-  GtkWidget *next;
+  g_autoptr (GPtrArray) gone = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer node;
 
-  for (GtkWidget *child = gtk_widget_get_first_child (self->parent); child != NULL; child = next)
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (scene != NULL && g_hash_table_iter_next (&iter, NULL, &node))
+    if (studio_scene_find (scene, *studio_node_peek_serial (node)) == STUDIO_NO_ITEM)
+      g_ptr_array_add (gone, node);
+  for (guint i = 0; i < gone->len; i++)
+    remove_node (self, gone->pdata[i]);
+  /* The first child goes at once, because there are none before it to count. */
+  for (GtkWidget *child = scene == NULL ? gtk_widget_get_first_child (self->parent) : NULL, *next; child != NULL;
+       child = next)
     {
       next = gtk_widget_get_next_sibling (child);
-      if (STUDIO_IS_NODE (child)
-          && (scene == NULL
-              || studio_scene_find (scene, studio_node_get_serial (STUDIO_NODE (child))) == STUDIO_NO_ITEM))
+      if (STUDIO_IS_NODE (child))
         remove_node (self, child);
     }
 }
@@ -253,18 +261,14 @@ canvas_cards_sync_annotations (CanvasCards *self, const StudioScene *scene)
 }
 
 void
-canvas_cards_select (CanvasCards *self, const StudioScene *scene)
+canvas_cards_select (CanvasCards *self)
 {
-  for (guint i = 0; i < scene->n_items; i++)
-    {
-      StudioNode *node = canvas_cards_find (self, scene->item[i].serial);
+  GHashTableIter iter;
+  gpointer node;
 
-      if (node == NULL)
-        continue;
-      canvas_cards_update (self, scene, i);
-      gtk_accessible_update_state (GTK_ACCESSIBLE (node), GTK_ACCESSIBLE_STATE_SELECTED,
-                                   is_selected (self, scene->item[i].serial), -1);
-    }
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, NULL, &node))
+    studio_node_select (node, is_selected (self, *studio_node_peek_serial (node)));
 }
 
 void

@@ -28,8 +28,8 @@ StudioAnnotationView *canvas_cards_find_annotation (const CanvasCards *self, gui
 void canvas_cards_sync (CanvasCards *self, const StudioScene *scene);
 /* Likewise for frames and notes. */
 void canvas_cards_sync_annotations (CanvasCards *self, const StudioScene *scene);
-/* The selection changed: the cards of this scene are there already. */
-void canvas_cards_select (CanvasCards *self, const StudioScene *scene);
+/* The selection changed, and nothing else. */
+void canvas_cards_select (CanvasCards *self);
 /* The item has other content. */
 void canvas_cards_update (CanvasCards *self, const StudioScene *scene, guint item);
 /* Cards have moved: places the bubbles of faults again, which avoid other cards. */

@@ -93,7 +93,7 @@ canvas_sync_now (CanvasSync *self)
   else
     canvas_cards_place_faults (self->cards, scene);
   if (self->reselect)
-    canvas_cards_select (self->cards, scene);
+    canvas_cards_select (self->cards);
   self->reselect = FALSE;
   canvas_cards_sync_annotations (self->cards, scene);
   if (dx != 0 || dy != 0)
@@ -149,7 +149,7 @@ canvas_sync_select (CanvasSync *self)
       return FALSE;
     }
   scene = studio_document_get_scene (self->document);
-  canvas_cards_select (self->cards, scene);
+  canvas_cards_select (self->cards);
   canvas_cards_sync_annotations (self->cards, scene);
   return TRUE;
 }

@@ -489,6 +489,17 @@ studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboo
 }
 
 void
+studio_node_select (StudioNode *self, gboolean selected)
+{
+  if (selected == self->selected)
+    return;
+  g_clear_pointer (&self->far, cairo_surface_destroy);
+  self->selected = selected;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+  gtk_accessible_update_state (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_STATE_SELECTED, selected, -1);
+}
+
+void
 studio_node_hide (StudioNode *self)
 {
   gtk_widget_set_child_visible (GTK_WIDGET (self), FALSE);

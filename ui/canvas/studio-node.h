@@ -18,6 +18,8 @@ const guint64 *studio_node_peek_serial (StudioNode *self);
 guint studio_node_get_item (StudioNode *self);
 /* Sets the index in the scene; redraws the card if its content differs. */
 void studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboolean selected);
+/* Sets whether it is selected, also for screen readers, and nothing else. */
+void studio_node_select (StudioNode *self, gboolean selected);
 /* The card is not visible: thousands of them need not keep their pictures. */
 void studio_node_hide (StudioNode *self);
 /* Draws again what does not depend on the item: theme, values, lit ports. texts: also lays out the texts again. */
