@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ui/document/studio-document-add.h"
+#include "ui/document/studio-document-net.h"
 #include "ui/document/studio-document.h"
 
 G_BEGIN_DECLS
@@ -10,8 +11,6 @@ G_BEGIN_DECLS
 /* TRUE if a transaction is open; and if it is the outermost one. */
 gboolean studio_document_is_editing (StudioDocument *self);
 gboolean studio_document_is_outermost (StudioDocument *self);
-/* TRUE if the last net belongs to the current graph. */
-gboolean studio_document_has_net (StudioDocument *self);
 /* TRUE if trials have no time limit (studio-trials.h). */
 gboolean studio_document_has_unlimited_trials (StudioDocument *self);
 /* The label of the button for the fix in a fault (transfer full); NULL: it has none. */

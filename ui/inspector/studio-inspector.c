@@ -5,6 +5,7 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
+#include "ui/document/studio-document-net.h"
 #include "ui/inspector/studio-formula-field.h"
 
 G_DEFINE_FINAL_TYPE (StudioInspector, studio_inspector, GTK_TYPE_WIDGET)
@@ -91,17 +92,7 @@ build (StudioInspector *self)
   const guint n = studio_document_n_selected (self->document);
   const guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
 
-  /* The net determines how weights can be split; a new net is followed by a new scene. */
-  if (n == 1)
-    studio_document_get_net (self->document);
-  StudioScene *scene = studio_document_get_scene (self->document);
-  guint item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
-  /* A collapsed frame is edited like an open one. */
-  const gboolean frame = item != STUDIO_NO_ITEM && scene->item[item].is_frame;
-
   stop_building (self);
-  if (frame)
-    item = STUDIO_NO_ITEM;
   inspector_clear (self);
   scroll_to_top (GTK_SCROLLED_WINDOW (self->page));
   g_clear_pointer (&self->shown, g_free);
@@ -110,6 +101,15 @@ build (StudioInspector *self)
       gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "empty");
       return;
     }
+  /* The net determines how weights can be split; a new net is followed by a new scene. */
+  if (n == 1)
+    studio_document_get_net (self->document);
+  StudioScene *scene = studio_document_get_scene (self->document);
+  guint item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
+  /* A collapsed frame is edited like an open one. */
+  const gboolean frame = item != STUDIO_NO_ITEM && scene->item[item].is_frame;
+  if (frame)
+    item = STUDIO_NO_ITEM;
   if (item != STUDIO_NO_ITEM)
     {
       self->shown = g_strdup (scene->item[item].kind);
@@ -170,7 +170,15 @@ show_selection (StudioInspector *self, gboolean walks)
   /* Typed text belongs to the node that was selected before. */
   if ((n == 1 ? studio_document_get_selected (self->document, 0) : 0) != self->serial)
     inspector_commit_typed (self);
-  if (refresh_rows (self, studio_document_get_scene (self->document)))
+  /* In the middle of an edit, rows and a scene would be made for a net that is about to change: the new one is waited
+   * for, which shows the selection. */
+  if (n > 0 && !studio_document_has_net (self->document))
+    {
+      if (!gtk_widget_get_mapped (self->page))
+        studio_document_get_net (self->document);
+      return;
+    }
+  if (n > 0 && refresh_rows (self, studio_document_get_scene (self->document)))
     {
       stop_building (self);
       return;

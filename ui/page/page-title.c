@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/document/studio-document-net.h"
 #include "ui/scene/studio-format.h"
 #include "ui/scene/studio-measure.h"
 
@@ -87,27 +88,29 @@ page_title_update (PageTitle *self, StudioDocument *document, StudioRun *run)
 {
   g_autofree char *name = studio_document_dup_title (document), *run_name = dup_run_name (document);
   g_autoptr (GString) under = g_string_new (NULL);
-  g_autofree char *totals = NULL;
   if (studio_document_is_edited (document) && !studio_document_is_empty (document))
     g_string_append (under, _ ("Edited"));
   if (run_name != NULL)
     g_string_append_printf (under, "%s%s", under->len > 0 ? " · " : "", run_name);
   LoomNet *net = studio_document_peek_net (document);
-  if (net != NULL && loom_net_n_nodes (net) > 0)
+  const gboolean counts = studio_document_has_net (document), has_nodes = net != NULL && loom_net_n_nodes (net) > 0;
+  g_autofree char *weights = NULL;
+  /* After an edit, the new net follows. */
+  if (counts && has_nodes)
+    self->parameters = count_parameters (net, &self->bytes);
+  if (has_nodes)
     {
-      double bytes;
-      const double parameters = count_parameters (net, &bytes);
       const guint64 memory = run_bytes (run);
-      g_autofree char *count = studio_format_count (parameters);
-      g_autofree char *size = loom_bytes_to_string (memory > 0 ? (double)memory : bytes);
-      const gulong n = (gulong)MIN (parameters, 1e9);
-      g_autofree char *weights = g_strdup_printf (ngettext ("%s parameter", "%s parameters", n), count);
+      g_autofree char *count = studio_format_count (self->parameters);
+      g_autofree char *size = loom_bytes_to_string (memory > 0 ? (double)memory : self->bytes);
+      const gulong n = (gulong)MIN (self->parameters, 1e9);
+      weights = g_strdup_printf (ngettext ("%s parameter", "%s parameters", n), count);
       g_string_append_printf (under, "%s%s", under->len > 0 ? " · " : "", weights);
-      if (memory > 0 || bytes > 0)
+      if (memory > 0 || self->bytes > 0)
         g_string_append_printf (under, " · %s", size);
-      totals = dup_totals (net, weights);
     }
-  replace (&self->totals, totals != NULL ? g_steal_pointer (&totals) : g_strdup (""));
+  if (counts || !has_nodes || self->totals == NULL)
+    replace (&self->totals, counts && has_nodes ? dup_totals (net, weights) : g_strdup (""));
   const gboolean retitled
       = replace (&self->title, run_name != NULL ? g_strdup_printf (_ ("%s, trained version"), name) : g_strdup (name));
   return replace (&self->subtitle, g_string_free (g_steal_pointer (&under), FALSE)) || retitled;

@@ -8,9 +8,10 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  char *title;    /* "LeNet", "LeNet, trained version" */
-  char *subtitle; /* "Edited · 61,706 parameters · 4.2 MB" */
-  char *totals;   /* "12 layers · 61,706 parameters · 833 kFLOP per sample" */
+  char *title;              /* "LeNet", "LeNet, trained version" */
+  char *subtitle;           /* "Edited · 61,706 parameters · 4.2 MB" */
+  char *totals;             /* "12 layers · 61,706 parameters · 833 kFLOP per sample" */
+  double parameters, bytes; /* of the weights, when the net was valid last */
 } PageTitle;
 
 /* TRUE if title or subtitle are new. */

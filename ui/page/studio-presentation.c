@@ -33,7 +33,8 @@ static void
 show_caption (StudioPresentation *self)
 {
   StudioDocument *document = self->part.document;
-  StudioScene *scene = studio_document_get_scene (document);
+  /* The caption is hidden at other times; a selection in the middle of an edit would make a scene for nothing. */
+  StudioScene *scene = self->on ? studio_document_get_scene (document) : NULL;
   guint item = self->on && studio_document_n_selected (document) == 1
                    ? studio_scene_find (scene, studio_document_get_selected (document, 0))
                    : STUDIO_NO_ITEM;

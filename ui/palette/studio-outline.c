@@ -7,6 +7,8 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/document/studio-document-net.h"
+
 /* ---- a row ----------------------------------------------------------------- */
 
 #define STUDIO_TYPE_OUTLINE_ROW (studio_outline_row_get_type ())
@@ -16,7 +18,8 @@ struct _StudioOutlineRow
 {
   GObject parent_instance;
   guint order;
-  char *path, *title, *shape, *fault, *search;
+  const char *path, *title; /* of the net and of its operator, which keep them */
+  char *shape, *fault, *search;
   gboolean is_warning;
   gboolean typed;
   LoomShape output; /* the output that `shape` describes, if it is typed */
@@ -24,13 +27,13 @@ struct _StudioOutlineRow
 
 G_DEFINE_FINAL_TYPE (StudioOutlineRow, studio_outline_row, G_TYPE_OBJECT)
 
+static guint renumbered_signal;
+
 static void
 studio_outline_row_finalize (GObject *object)
 {
   StudioOutlineRow *row = STUDIO_OUTLINE_ROW (object);
 
-  g_free (row->path);
-  g_free (row->title);
   g_free (row->shape);
   g_free (row->fault);
   g_free (row->search);
@@ -41,6 +44,8 @@ static void
 studio_outline_row_class_init (StudioOutlineRowClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = studio_outline_row_finalize;
+  renumbered_signal
+      = g_signal_new ("renumbered", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void
@@ -61,6 +66,7 @@ struct _StudioOutline
   GtkCustomFilter *filter;
   GtkSingleSelection *selection;
   char *words;
+  gboolean follows;   /* the selected row is that of the document */
   gboolean selecting; /* the document and the list follow each other: prevents recursion */
 };
 
@@ -89,8 +95,8 @@ make_row (const LoomNet *net, guint i, GHashTable *faults)
   g_autofree char *search = NULL;
 
   row->order = i + 1;
-  row->path = g_strdup (node->path);
-  row->title = g_strdup (title_of (node));
+  row->path = node->path;
+  row->title = title_of (node);
   row->typed = has_shape (node);
   if (row->typed)
     row->output = node->output[0].shape;
@@ -102,27 +108,53 @@ make_row (const LoomNet *net, guint i, GHashTable *faults)
   return row;
 }
 
-/* TRUE if the row at this position equals the one that make_row() would make now. */
+/* TRUE if the row at this position equals the one that make_row() would make of a node, but for its number. */
 static gboolean
-is_current (StudioOutline *self, guint at, const LoomNet *net, GHashTable *faults)
+is_current (StudioOutline *self, guint at, const LoomNet *net, guint i, GHashTable *faults)
 {
   g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->rows), at);
-  const LoomNetNode *node = loom_net_node (net, at);
-  const LoomFault *fault = g_hash_table_lookup (faults, node->path);
+  const LoomNetNode *node = loom_net_node (net, i);
+  const LoomFault *fault = g_hash_table_size (faults) > 0 ? g_hash_table_lookup (faults, node->path) : NULL;
 
-  return row->order == at + 1 && row->is_warning == (fault != NULL && (fault->is_warning || fault->is_todo))
-         && strcmp (row->path, node->path) == 0 && strcmp (row->title, title_of (node)) == 0
+  /* Paths are interned. */
+  return row->path == node->path && row->title == title_of (node)
+         && row->is_warning == (fault != NULL && (fault->is_warning || fault->is_todo))
          && row->typed == has_shape (node) && (!row->typed || loom_shape_equal (&row->output, &node->output[0].shape))
          && g_strcmp0 (row->fault, fault != NULL ? fault->message : NULL) == 0;
 }
 
 static void
+renumber (StudioOutline *self, guint at)
+{
+  g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->rows), at);
+
+  if (row->order == at + 1)
+    return;
+  row->order = at + 1;
+  g_signal_emit (row, renumbered_signal, 0);
+}
+
+/* TRUE if the row at this position of the filtered list is of this card; a module's card is represented by the first of
+ * its nodes. */
+static gboolean
+is_of_card (StudioOutline *self, guint at, const StudioScene *scene, guint item)
+{
+  g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->filtered), at);
+
+  return row != NULL && studio_scene_card_of (scene, row->path) == item;
+}
+
+static void
 follow_document (StudioOutline *self)
 {
-  guint n = g_list_model_get_n_items (G_LIST_MODEL (self->filtered)), item = STUDIO_NO_ITEM;
+  guint n = g_list_model_get_n_items (G_LIST_MODEL (self->filtered)), item = STUDIO_NO_ITEM, at = 0;
   StudioScene *scene = NULL;
 
   if (self->selecting)
+    return;
+  /* Nothing is found in the middle of an edit; a new net is followed by new rows. */
+  self->follows = studio_document_has_net (self->document);
+  if (!self->follows)
     return;
   if (studio_document_n_selected (self->document) == 1)
     {
@@ -130,18 +162,15 @@ follow_document (StudioOutline *self)
       item = studio_scene_find (scene, studio_document_get_selected (self->document, 0));
     }
   self->selecting = TRUE;
-  gtk_single_selection_set_selected (self->selection, GTK_INVALID_LIST_POSITION);
-  for (guint i = 0; item != STUDIO_NO_ITEM && i < n; i++)
-    {
-      g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->filtered), i);
-
-      /* A module's card is represented by the first of its nodes. */
-      if (studio_scene_card_of (scene, row->path) == item)
-        {
-          gtk_single_selection_set_selected (self->selection, i);
-          break;
-        }
-    }
+  /* Without a filter, the row is where the node is in the net. */
+  if (item != STUDIO_NO_ITEM && !scene->item[item].is_module && scene->item[item].order < n
+      && is_of_card (self, scene->item[item].order, scene, item))
+    at = scene->item[item].order;
+  else
+    while (item != STUDIO_NO_ITEM && at < n && !is_of_card (self, at, scene, item))
+      at++;
+  gtk_single_selection_set_selected (self->selection,
+                                     item != STUDIO_NO_ITEM && at < n ? at : GTK_INVALID_LIST_POSITION);
   self->selecting = FALSE;
 }
 
@@ -152,6 +181,7 @@ fill (StudioOutline *self)
   LoomFaults *list = studio_document_get_faults (self->document);
   g_autoptr (GHashTable) faults = g_hash_table_new (g_str_hash, g_str_equal);
   guint n = loom_net_n_nodes (net), old = g_list_model_get_n_items (G_LIST_MODEL (self->rows)), same = 0, end = n;
+  guint last = old; /* of the rows that are not kept at the end */
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (g_object_unref);
 
   for (guint f = loom_faults_length (list); f-- > 0;)
@@ -162,19 +192,23 @@ fill (StudioOutline *self)
       if (fault->node != NULL && (there == NULL || !fault->is_warning || there->is_warning))
         g_hash_table_insert (faults, fault->node, (gpointer)fault);
     }
-  while (same < n && same < old && is_current (self, same, net, faults))
+  while (same < n && same < old && is_current (self, same, net, same, faults))
     same++;
-  if (same == n && same == old)
-    return;
-  /* Rows have numbers, so all rows after an added or removed one differ. */
-  while (n == old && end > same && is_current (self, end - 1, net, faults))
-    end--;
+  while (end > same && last > same && is_current (self, last - 1, net, end - 1, faults))
+    {
+      end--;
+      last--;
+    }
   for (guint i = same; i < end; i++)
     g_ptr_array_add (rows, make_row (net, i, faults));
   self->selecting = TRUE;
-  g_list_store_splice (self->rows, same, old - same - (n - end), rows->pdata, end - same);
+  if (same < end || same < last)
+    g_list_store_splice (self->rows, same, last - same, rows->pdata, end - same);
+  for (guint i = end; end != last && i < n; i++)
+    renumber (self, i);
   self->selecting = FALSE;
-  follow_document (self);
+  if (same < end || same < last || !self->follows)
+    follow_document (self);
 }
 
 static gboolean
@@ -261,7 +295,7 @@ setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
 }
 
 static void
-bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
+show_row (GtkListItem *item)
 {
   StudioOutlineRow *row = gtk_list_item_get_item (item);
   GtkWidget *box = gtk_list_item_get_child (item), *more = g_object_get_data (G_OBJECT (box), "more");
@@ -293,6 +327,19 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
   if (gtk_widget_get_parent (box) != NULL)
     gtk_accessible_update_property (GTK_ACCESSIBLE (gtk_widget_get_parent (box)), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
                                     -1);
+}
+
+static void
+bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  g_signal_connect_swapped (gtk_list_item_get_item (item), "renumbered", G_CALLBACK (show_row), item);
+  show_row (item);
+}
+
+static void
+unbind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  g_signal_handlers_disconnect_by_data (gtk_list_item_get_item (item), item);
 }
 
 /* ---- object ------------------------------------------------------------------ */
@@ -346,6 +393,7 @@ studio_outline_init (StudioOutline *self)
   g_signal_connect_swapped (self->selection, "notify::selected-item", G_CALLBACK (selected_cb), self);
   g_signal_connect (factory, "setup", G_CALLBACK (setup_cb), NULL);
   g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), NULL);
+  g_signal_connect (factory, "unbind", G_CALLBACK (unbind_cb), NULL);
   self->view = gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)), factory);
   gtk_widget_add_css_class (self->view, "navigation-sidebar");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Outline"), -1);

@@ -1,4 +1,4 @@
-/* Implements studio-tooltip.h with the menu button's popover. */
+/* Implements studio-tooltip.h. */
 #include "ui/shell/studio-tooltip.h"
 
 void
@@ -8,4 +8,11 @@ studio_hide_tooltip_under_menu (GtkWidget *menu_button)
   if (popover != NULL)
     g_object_bind_property (popover, "visible", menu_button, "has-tooltip",
                             G_BINDING_SYNC_CREATE | G_BINDING_INVERT_BOOLEAN);
+}
+
+void
+studio_set_tooltip (GtkWidget *widget, const char *text)
+{
+  if (g_strcmp0 (gtk_widget_get_tooltip_text (widget), text) != 0)
+    gtk_widget_set_tooltip_text (widget, text);
 }

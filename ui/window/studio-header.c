@@ -31,8 +31,8 @@ show_undo (StudioHeader *self, StudioDocument *document)
       = undo != NULL ? g_strdup_printf (_ ("Undo “%s” (Ctrl+Z)"), undo) : g_strdup (_ ("Nothing to undo"));
   g_autofree char *redo_text
       = redo != NULL ? g_strdup_printf (_ ("Redo “%s” (Ctrl+Shift+Z)"), redo) : g_strdup (_ ("Nothing to redo"));
-  gtk_widget_set_tooltip_text (self->undo_button, undo_text);
-  gtk_widget_set_tooltip_text (self->redo_button, redo_text);
+  studio_set_tooltip (self->undo_button, undo_text);
+  studio_set_tooltip (self->redo_button, redo_text);
 }
 
 static void
@@ -45,9 +45,9 @@ show_run (StudioHeader *self, StudioRun *run)
   gtk_button_set_label (GTK_BUTTON (self->train_button), running  ? _ ("Pause")
                                                          : paused ? _ ("Resume")
                                                                   : C_ ("verb", "Train"));
-  gtk_widget_set_tooltip_text (self->train_button, running  ? _ ("Pause (Ctrl+Enter)")
-                                                   : paused ? _ ("Resume (Ctrl+Enter)")
-                                                            : _ ("Train (Ctrl+Enter)"));
+  studio_set_tooltip (self->train_button, running  ? _ ("Pause (Ctrl+Enter)")
+                                          : paused ? _ ("Resume (Ctrl+Enter)")
+                                                   : _ ("Train (Ctrl+Enter)"));
   if (running)
     gtk_widget_remove_css_class (self->train_button, "suggested-action");
   else
@@ -63,7 +63,7 @@ show_device (StudioHeader *self, StudioPage *page)
   for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
     *p = g_ascii_toupper (*p);
   g_autofree char *tooltip = g_strdup_printf (_ ("Device: %s"), text);
-  gtk_widget_set_tooltip_text (self->device_chip, tooltip);
+  studio_set_tooltip (self->device_chip, tooltip);
   /* The memory of a card is only in the tooltip and in the list. */
   char *memory = strstr (text, " · ");
   memory = memory != NULL ? strstr (memory + strlen (" · "), " · ") : NULL;

@@ -1,0 +1,12 @@
+/* Whether the net of a document is that of its graph. */
+#pragma once
+
+#include "ui/document/studio-document.h"
+
+G_BEGIN_DECLS
+
+/* TRUE if there is a net of the present graph. In the middle of an edit there is none: studio_document_get_net() would
+ * make one that is about to change, and "net-changed" follows when the edit is over. */
+gboolean studio_document_has_net (StudioDocument *self);
+
+G_END_DECLS
