@@ -1,9 +1,11 @@
 /* `gradloom program` and `gradloom plan`: print the two forms that a graph is compiled to, as text for people or as
  * JSON for programs (app/shared/listing-json.c). */
 #include "app/commands.h"
+#include "app/plan-picture.h"
 #include "app/shared/listing-json.h"
 #include "app/shared/listing-parameters.h"
 #include "app/shared/listing-ranks.h"
+#include "app/shared/listing-steps.h"
 #include "app/shared/listing.h"
 #include "app/shared/plan-check.h"
 #include "app/shared/plan-fits.h"
@@ -522,12 +524,44 @@ print_fits (const Command *command, const char *path, const Wanted *wanted, int 
   return 0;
 }
 
+/* ---- steps ------------------------------------------------------------------ */
+
+/* Prints the steps of both plans, or draws their memory to a file. path: the graph, or a run, whose recorded step has
+ * the times. update may be NULL. */
+static int
+print_steps (const Command *command, const char *path, const LoomPlan *plan, const LoomPlan *update, int rank,
+             const char *picture, gboolean json)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) events = g_string_new (NULL);
+  /* A graph, and a run without a recorded step, have no times. */
+  g_autoptr (GArray) spans = g_file_test (path, G_FILE_TEST_IS_DIR) ? loom_trace_read_run (path, NULL, NULL) : NULL;
+  g_autoptr (LoomTraceTimes) times = spans != NULL ? loom_trace_times_new (spans, MAX (rank, 0)) : NULL;
+  int status = 0;
+
+  if (!json && picture == NULL)
+    {
+      listing_print_steps (plan, "step", times);
+      if (update != NULL)
+        listing_print_steps (update, "update", times);
+      return 0;
+    }
+  listing_append_steps (plan, "step", times, events);
+  if (update != NULL)
+    listing_append_steps (update, "update", times, events);
+  if (picture == NULL)
+    fputs (events->str, stdout);
+  else if (!plan_picture_write (events, picture, &status, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  return status;
+}
+
 static int
 run_plan (const Command *command, int argc, char **argv)
 {
   Wanted wanted = { .rank = -1 };
   gboolean no_fusion = FALSE, passes = FALSE, check = FALSE, ok = FALSE, parameters = FALSE, memory = FALSE,
-           stages = FALSE, fits = FALSE, json = FALSE;
+           stages = FALSE, fits = FALSE, steps = FALSE, json = FALSE;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL, *card_name = NULL, *names = NULL;
   g_autofree char *picture = NULL;
@@ -552,9 +586,11 @@ run_plan (const Command *command, int argc, char **argv)
     { "fits", 0, 0, G_OPTION_ARG_NONE, &fits, "Print whether a run fits into memory instead, and which batch does",
       NULL },
     { "stages", 0, 0, G_OPTION_ARG_NONE, &stages, "Print the nodes of each pipeline stage instead", NULL },
+    { "steps", 0, 0, G_OPTION_ARG_NONE, &steps,
+      "Print each step by phase with kernel, bytes, milliseconds and live memory instead", NULL },
     { "source", 0, 0, G_OPTION_ARG_STRING, &node, "Print the CUDA source of a node's kernels instead", "NODE" },
-    { "picture", 0, 0, G_OPTION_ARG_FILENAME, &picture, "With --source: draw which thread computes which element",
-      "F.svg" },
+    { "picture", 0, 0, G_OPTION_ARG_FILENAME, &picture,
+      "With --source: draw which thread computes which element; with --steps: draw the memory along a step", "F.svg" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per line", NULL },
     { NULL },
@@ -563,13 +599,14 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
-  if (picture != NULL && node == NULL)
-    return command_usage (command, "--picture draws the threads of a kernel. Name its node with --source.");
+  if (picture != NULL && node == NULL && !steps)
+    return command_usage (command, "--picture draws the threads of a kernel, or the memory along a step. Name a node "
+                                   "with --source, or add --steps.");
   if (!command_can_write (picture))
     return command_usage (command, "--picture %s: the folder of this file does not exist or is not writable.", picture);
-  if (passes + check + parameters + memory + fits + stages + (node != NULL) > 1)
-    return command_usage (command, "--passes, --check, --parameters, --memory, --fits, --stages and --source cannot be "
-                                   "combined. Use one of them.");
+  if (passes + check + parameters + memory + fits + stages + steps + (node != NULL) > 1)
+    return command_usage (command, "--passes, --check, --parameters, --memory, --fits, --stages, --steps and --source "
+                                   "cannot be combined. Use one of them.");
   if (fits && (card_name != NULL || wanted.ranks > 1 || wanted.evaluation || strategy != NULL))
     return command_usage (
         command, "--fits is about the run of a single rank. Leave out --ranks, --strategy, --card and --eval.");
@@ -622,7 +659,7 @@ run_plan (const Command *command, int argc, char **argv)
   PlanSource text = { .node = node, .json = json, .picture = picture };
   if (node != NULL)
     aim_at_source (command, devices, &options, &text);
-  const gboolean quiet = passes || node != NULL;
+  const gboolean quiet = passes || steps || node != NULL;
   g_autoptr (LoomPlan) plan
       = make_plan (l.program, devices, options, passes, json, "step", step_heading (&source), &error);
   if (plan == NULL)
@@ -638,7 +675,11 @@ run_plan (const Command *command, int argc, char **argv)
         return command_fail (command, g_steal_pointer (&error));
       if (!quiet)
         print_plan (update, "update", heading, json);
+      if (steps)
+        return print_steps (command, argv[1], plan, update, wanted.rank, picture, json);
     }
+  if (steps)
+    return print_steps (command, argv[1], plan, NULL, wanted.rank, picture, json);
   const gboolean is_shown = node == NULL || plan_source_end (&text, source.graph, &error);
   g_free (text.drawing);
   if (!is_shown)
@@ -685,6 +726,10 @@ const Command command_plan = {
     "number is that of <parallel>, or --ranks.\n\n"
     "--card C plans for a GPU that this machine lacks. Memory is that of the processor's kernels in plain layouts,\n"
     "so workspaces of a GPU's libraries may be larger; the last line compares it with the card's.\n\n"
+    "--steps prints what runs in a step, by phase: the memory is what is alive while an instruction runs. "
+    "Milliseconds\n"
+    "are those of a RUN's recorded step (train --trace), else those that bench --tune has measured, else estimates,\n"
+    "with ~. --picture F.svg (.pdf, .png, .csv) draws the memory along the step.\n\n"
     "--source NODE prints the CUDA source that is compiled at run time for the element-wise operations of a node,\n"
     "or of all nodes inside a module's node, and the number of blocks and threads; for other nodes, the name of the\n"
     "kernel or library. --picture F.svg draws which thread computes which element. --device cuda:0 needs no GPU for\n"

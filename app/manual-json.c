@@ -101,6 +101,14 @@ static const Event events[] = {
   { "plan", "pass", "part:s name:s doc:s ran:b instructions:n bytes:n", "with --passes, instead of the others" },
   { "plan", "parameter", "rank?:n name:s " TYPE " whole?:[n] trainable:b device:s bytes:n", "with --parameters" },
   { "plan", "node", "rank?:n node:s device:s " OWNERS " bytes:n", "with --memory" },
+  { "plan", "step",
+    "part:s phase:s index:n depth:n node:s nodes:[s] purpose:s label:s kernel:s algorithm:s device:s reads:[s] "
+    "writes:[s] bytes:n flops:n seconds:x seconds_from:s parameters?:n gradients?:n optimizer?:n activations?:n "
+    "workspace?:n data?:n",
+    "with --steps; depth: of loops around it; seconds_from: run, bench or estimate; bytes by kind are alive while it "
+    "runs" },
+  { "plan", "storage", "part:s device:s node:s name:s owner:s bytes:n first:n last:n",
+    "with --steps: a block of memory, alive from the step first to the step last; name: a parameter's" },
   { "plan", "fits", "device:s needed:n available?:n batch_size:n largest_batch:n", "with --fits" },
   { "plan", "source", "nodes:[s] label:s region:s device:s algorithm:s kernel:s source:s why:s", "with --source" },
   { "plan", "strategy", "strategy:s chosen:b memory:n " OWNERS " sent:n calls:n", "with --ranks: bytes of a rank" },

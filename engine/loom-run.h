@@ -15,6 +15,7 @@
 #include "engine/interop/loom-npy.h"
 #include "engine/interop/loom-weights.h"
 #include "engine/plan/loom-node-memory.h"
+#include "engine/plan/loom-plan-steps.h"
 #include "engine/plan/loom-plan.h"
 #include "engine/program/loom-partition.h"
 #include "engine/program/loom-pipeline.h"
@@ -24,4 +25,5 @@
 #include "engine/train/loom-forecast.h"
 #include "engine/train/loom-stages.h"
 #include "engine/train/loom-step.h"
+#include "engine/train/loom-trace-times.h"
 #include "engine/train/loom-trainer.h"

@@ -2,6 +2,8 @@
  * live ranges of values. */
 #include "engine/check/check-private.h"
 
+#include "engine/plan/loom-plan-steps.h"
+
 #define ALIGNMENT 64
 
 static gsize
@@ -229,6 +231,18 @@ has_lanes (const LoomPlan *plan)
   return FALSE;
 }
 
+/* The memory that views show along a step has the peak of the forecast. */
+static gsize
+most_along (const LoomPlan *plan, guint device)
+{
+  g_autofree gsize *along = loom_plan_memory_along (plan, device);
+  gsize most = 0;
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    most = MAX (most, sum_of (along + (gsize)i * LOOM_N_OWNERS));
+  return most;
+}
+
 void
 check_forecast (const LoomPlan *plan, LoomCheckReport *report)
 {
@@ -249,6 +263,9 @@ check_forecast (const LoomPlan *plan, LoomCheckReport *report)
         compare (report, plan, d, "the peak", memory.lower_bound, peak);
       compare (report, plan, d, "the sum of the owners' peaks", sum_of (memory.peak),
                memory.lower_bound + inputs_of (plan, d));
+      if (loom_plan_n_instrs (plan) > 0)
+        compare (report, plan, d, "the memory along the step",
+                 sum_of (memory.state) + sum_of (memory.once) + sum_of (memory.peak), most_along (plan, d));
       compare (report, plan, d, "the memory of setup results", sum_of (memory.once), setup_of (plan, d));
       compare (report, plan, d, "state", sum_of (memory.state), state_of (plan, d));
     }

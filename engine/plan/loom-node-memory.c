@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "engine/plan/loom-plan-steps.h"
 #include "engine/plan/plan-private.h"
 
 struct _LoomNodeMemory
@@ -99,9 +100,8 @@ node_of_parameter (GHashTable *nodes, const char *name)
   return node;
 }
 
-/* The node paths of the program's slots, in order; NULL for a slot of no node. (transfer container) */
-static GPtrArray *
-slot_nodes (const LoomProgram *p)
+GPtrArray *
+loom_slot_nodes (const LoomProgram *p)
 {
   g_autofree const char **reader = find_readers (p);
   g_autoptr (GHashTable) nodes = g_hash_table_new (g_str_hash, g_str_equal);
@@ -126,7 +126,7 @@ static void
 add_slots (LoomNodeMemory *self, const LoomPlan *plan)
 {
   const LoomProgram *p = plan->program;
-  g_autoptr (GPtrArray) nodes = slot_nodes (p);
+  g_autoptr (GPtrArray) nodes = loom_slot_nodes (p);
 
   for (guint i = 0; i < nodes->len; i++)
     {

@@ -2,6 +2,7 @@
  *
  * The plan keeps only what the executor and the listings read: instructions with kernels, values with addresses, and
  * memory figures. */
+#include "engine/plan/loom-plan-steps.h"
 #include "engine/plan/plan-collective.h"
 #include "engine/plan/plan-private.h"
 
@@ -136,6 +137,7 @@ finalise_instr (LoomPlan *plan, PlanGraph *g, PlanNode *from)
     }
   if (from->prim != NULL && !to.is_wait)
     to.spec = spec_of (g, from);
+  g_ptr_array_add (plan->nodes, plan_nodes_of (g, from));
   to.algorithm = from->algorithm;
   to.label = g_strdup (from->label->str);
   to.flops = flops_of (g, from);
@@ -329,6 +331,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->devices = loom_devices_ref (devices);
   plan->plan_devices = g_ptr_array_new ();
   plan->instrs = g_array_new (FALSE, FALSE, sizeof (LoomPlanInstr));
+  plan->nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)g_ptr_array_unref);
   g_array_set_clear_func (plan->instrs, (GDestroyNotify)clear_instr);
   plan->values = g_array_new (FALSE, FALSE, sizeof (LoomPlanValue));
   plan->input_value = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -337,6 +340,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->slot_device = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->memory = g_array_new (FALSE, FALSE, sizeof (LoomPlanMemory));
   plan->holdings = g_array_new (FALSE, FALSE, sizeof (PlanHolding));
+  plan->storages = g_array_new (FALSE, FALSE, sizeof (LoomPlanStorage));
   plan->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
   plan->staging = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
   plan->results = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
@@ -372,6 +376,7 @@ loom_plan_free (LoomPlan *plan)
   if (plan == NULL)
     return;
   g_array_unref (plan->instrs);
+  g_ptr_array_unref (plan->nodes);
   g_array_unref (plan->values);
   g_array_unref (plan->input_value);
   g_array_unref (plan->output_value);
@@ -379,6 +384,7 @@ loom_plan_free (LoomPlan *plan)
   g_array_unref (plan->slot_device);
   g_array_unref (plan->memory);
   g_array_unref (plan->holdings);
+  g_array_unref (plan->storages);
   g_array_unref (plan->uploads);
   g_array_unref (plan->staging);
   g_array_unref (plan->results);

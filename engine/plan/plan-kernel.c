@@ -462,6 +462,20 @@ add_node (GPtrArray *nodes, const char *origin)
     g_ptr_array_add (nodes, (gpointer)origin);
 }
 
+GPtrArray *
+plan_nodes_of (PlanGraph *g, const PlanNode *instr)
+{
+  GPtrArray *nodes = g_ptr_array_new ();
+
+  add_node (nodes, instr->origin);
+  for (guint o = 0; o < instr->out->len; o++)
+    if (node_out (instr, o) != 0)
+      add_node (nodes, graph_value (g, node_out (instr, o))->origin);
+  for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
+    add_node (nodes, graph_value (g, node_step (instr, s)->result)->origin);
+  return nodes;
+}
+
 static void
 report_call (PlanGraph *g, const PlanNode *instr, const LoomKernelSpec *spec)
 {
@@ -475,13 +489,7 @@ report_call (PlanGraph *g, const PlanNode *instr, const LoomKernelSpec *spec)
 
   if (g->options.on_call == NULL || instr->kernel == NULL)
     return;
-  nodes = g_ptr_array_new ();
-  add_node (nodes, instr->origin);
-  for (guint o = 0; o < instr->out->len; o++)
-    if (node_out (instr, o) != 0)
-      add_node (nodes, graph_value (g, node_out (instr, o))->origin);
-  for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
-    add_node (nodes, graph_value (g, node_step (instr, s)->result)->origin);
+  nodes = plan_nodes_of (g, instr);
   call.n_nodes = nodes->len;
   call.node = (const char *const *)nodes->pdata;
   g->options.on_call (&call, g->options.on_call_data);

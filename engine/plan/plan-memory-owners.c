@@ -1,5 +1,6 @@
 /* Computes the memory of a plan on each device, by owner: the peak of live bytes and its composition.
  * loom-node-memory.c lists the same bytes by node. */
+#include "engine/plan/loom-plan-steps.h"
 #include "engine/plan/plan-private.h"
 
 static const char *const owner_names[LOOM_N_OWNERS] = {
@@ -102,6 +103,43 @@ hold_peak (LoomPlan *plan, PlanGraph *g, guint device, int peak)
     }
 }
 
+/* Records the storages of a device outside the slots. A block counts as its parts, which are all alive while it is. */
+static void
+list_storages (LoomPlan *plan, PlanGraph *g, guint device)
+{
+  const guint last = g->schedule->len > 0 ? g->schedule->len - 1 : 0;
+  g_autofree gsize *parts = g_new0 (gsize, g->storages->len + 1);
+
+  for (guint i = 0; i < g->storages->len; i++)
+    {
+      const PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);
+
+      if (s->block >= 0)
+        parts[s->block] += s->bytes;
+    }
+  for (guint i = 0; i < g->storages->len; i++)
+    {
+      const PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);
+      const PlanStorage *whole = s->block >= 0 ? &g_array_index (g->storages, PlanStorage, (guint)s->block) : s;
+      const gboolean in_arena = graph_in_arena (g, s);
+      LoomPlanStorage to = { s->origin, device, in_arena ? whole->owner : s->owner, s->bytes, 0, last, !in_arena };
+
+      if (s->device != (int)device || s->slot >= 0)
+        continue;
+      if (in_arena)
+        {
+          to.bytes -= MIN (to.bytes, parts[i]);
+          /* Setup instructions, which come first, all have the time −1. */
+          to.first = (guint)MAX (whole->first, 0);
+          to.last = whole->last < 0 ? MAX (plan->n_setup, 1) - 1 : (guint)MIN (whole->last, (int)last);
+        }
+      else if (s->input >= 0)
+        to.owner = LOOM_OWNER_DATA;
+      if (to.bytes > 0)
+        g_array_append_val (plan->storages, to);
+    }
+}
+
 /* Values on different lanes may share bytes although the listed order has them alive together. Subtracts the bytes that
  * are counted twice from the holdings from `first` on, largest first, and from their owners in `peak`. */
 static void
@@ -164,6 +202,7 @@ graph_export_memory (PlanGraph *g, LoomPlan *plan)
               hold (plan, s, s->owner);
             }
         }
+      list_storages (plan, g, d);
       g_array_append_val (plan->memory, memory);
     }
 }

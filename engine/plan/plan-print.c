@@ -1,4 +1,5 @@
 /* Prints the listing of `gradloom plan`: kernels, devices and memory. */
+#include "engine/plan/loom-plan-steps.h"
 #include "engine/plan/plan-private.h"
 
 #include "engine/core/loom-bytes.h"
@@ -38,6 +39,18 @@ append_location (GString *s, const LoomPlan *plan, const LoomPlanValue *v)
     default:
       g_string_append_c (s, '-');
     }
+}
+
+char *
+loom_plan_describe_value (const LoomPlan *plan, guint value)
+{
+  const LoomPlanValue *v = loom_plan_value (plan, value);
+  GString *s = g_string_new (NULL);
+
+  append_desc (s, &v->desc);
+  g_string_append_c (s, ' ');
+  append_location (s, plan, v);
+  return g_string_free (s, FALSE);
 }
 
 /* Appends spaces up to a column, counted in characters, not bytes. */

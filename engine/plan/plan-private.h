@@ -510,12 +510,16 @@ typedef struct
   gboolean once;
 } PlanHolding;
 
+/* The nodes that an instruction computes, after fusions. (transfer container) */
+GPtrArray *plan_nodes_of (PlanGraph *g, const PlanNode *instr);
+
 struct _LoomPlan
 {
   LoomProgram *program;
   LoomDevices *devices;
   GPtrArray *plan_devices;            /* borrowed LoomPlanDevice */
   GArray *instrs;                     /* LoomPlanInstr */
+  GPtrArray *nodes;                   /* by instruction: the nodes that it computes, which the program owns */
   guint n_setup;                      /* instructions that run once, when the plan is bound */
   GArray *values;                     /* LoomPlanValue */
   GArray *input_value, *output_value; /* guint */
@@ -523,6 +527,7 @@ struct _LoomPlan
   GArray *slot_device;                /* guint by slot of the program */
   GArray *memory;                     /* LoomPlanMemory, by device */
   GArray *holdings;                   /* PlanHolding: the contributions to `once` and `peak` */
+  GArray *storages;                   /* LoomPlanStorage */
   GArray *uploads;                    /* LoomPlanUpload */
   GArray *staging, *results;          /* LoomPlanArea, by device */
   gboolean flat_gradients, has_mesh;

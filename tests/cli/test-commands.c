@@ -685,6 +685,59 @@ test_memory (void)
   cli_expect (2, "Save it in a file", "train", "-", "--ranks", "2");
 }
 
+/* What runs: every step by phase, with the memory that is alive; the largest is the plan's, at which the listed blocks
+ * add up. A run's recorded step has the times. */
+static void
+test_plan_steps (void)
+{
+  static const char *const owner[] = { "parameters", "gradients", "optimizer", "activations", "workspace", "data" };
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (CliResult) listed = cli ("plan", path, "--steps", "--json", NULL), plan = cli ("plan", path, "--json", NULL);
+  g_auto (CliResult) text = cli ("plan", path, "--steps", NULL), run = { 0 };
+  g_autoptr (GPtrArray) steps = events_of (listed.out, "step"), blocks = events_of (listed.out, "storage");
+  g_autoptr (GPtrArray) memory = events_of (plan.out, "memory"), timed = NULL;
+  gint64 most = 0, sum = 0, at = 0;
+  guint phases = 0;
+
+  g_assert_cmpint (listed.status, ==, 0);
+  for (guint i = 0; i < steps->len; i++)
+    {
+      gint64 alive = 0;
+
+      g_assert_cmpint (json_object_get_int_member (steps->pdata[i], "index"), ==, i);
+      phases += i == 0
+                || !g_str_equal (json_object_get_string_member (steps->pdata[i], "phase"),
+                                 json_object_get_string_member (steps->pdata[i - 1], "phase"));
+      for (guint o = 0; o < G_N_ELEMENTS (owner); o++)
+        alive += json_object_get_int_member (steps->pdata[i], owner[o]);
+      at = alive > most ? (gint64)i : at;
+      most = MAX (most, alive);
+    }
+  g_assert_cmpuint (phases, >=, 3);
+  g_assert_cmpint (most, ==, json_object_get_int_member (memory->pdata[0], "total"));
+  for (guint i = 0; i < blocks->len; i++)
+    if (json_object_get_int_member (blocks->pdata[i], "first") <= at
+        && json_object_get_int_member (blocks->pdata[i], "last") >= at)
+      sum += json_object_get_int_member (blocks->pdata[i], "bytes");
+  g_assert_cmpint (sum, ==, most);
+  g_assert_nonnull (strstr (listed.out, "\"seconds_from\":\"estimate\""));
+  g_assert_null (strstr (listed.out, "\"seconds_from\":\"run\""));
+  g_assert_nonnull (strstr (text.out, "\nbackward: "));
+  g_assert_nonnull (strstr (text.out, "\nmost memory on cpu: "));
+
+  run = cli ("train", path, "--epochs", "1", "--out", "steps-run", "--trace", "steps.json", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_assert_cmpint (rename ("steps.json", "steps-run/trace.json"), ==, 0);
+  cli_clear (&listed);
+  listed = cli ("plan", "steps-run", "--steps", "--json", NULL);
+  timed = events_of (listed.out, "step");
+  for (guint i = 0; i < timed->len; i++)
+    if (!g_str_equal (json_object_get_string_member (timed->pdata[i], "phase"), "setup"))
+      g_assert_cmpstr (json_object_get_string_member (timed->pdata[i], "seconds_from"), ==, "run");
+  cli_expect (2, "cannot be combined", "plan", path, "--steps", "--memory");
+  cli_expect (2, "or add --steps", "plan", path, "--picture", "x.svg");
+}
+
 /* Whether a run fits, before it is started: what it needs, and the largest batch. */
 static void
 test_plan_fits (void)
@@ -879,6 +932,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/two-halves", test_two_halves);
   g_test_add_func ("/cli/parameters", test_parameters);
   g_test_add_func ("/cli/memory", test_memory);
+  g_test_add_func ("/cli/plan/steps", test_plan_steps);
   g_test_add_func ("/cli/plan/fits", test_plan_fits);
   g_test_add_func ("/cli/server", test_server);
   g_test_add_func ("/cli/stages", test_stages);

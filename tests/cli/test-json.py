@@ -47,6 +47,7 @@ RUNS = [
     (0, 'plan %sspirals.xml --parameters' % LESSON),
     (0, 'plan %sspirals.xml --memory' % LESSON),
     (0, 'plan %sspirals.xml --fits' % LESSON),
+    (0, 'plan %sspirals.xml --steps' % LESSON),
     (0, 'plan %sspirals.xml --check' % LESSON),
     (0, 'plan %sspirals.xml --ranks 2' % LESSON),
     (0, 'plan %spipeline.xml --ranks 4' % LESSON),

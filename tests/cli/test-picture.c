@@ -57,6 +57,21 @@ test_examples (void)
     }
 }
 
+/* The memory along a step, in every form. */
+static void
+test_steps (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  cli_expect (0, NULL, "plan", path, "--steps", "--picture", "m.svg");
+  cli_expect (0, NULL, "plan", path, "--steps", "--picture", "m.png");
+  cli_expect (0, NULL, "plan", path, "--steps", "--picture", "m.csv");
+  expect_start ("m.svg", "<?xml");
+  expect_start ("m.png", "\x89PNG");
+  expect_start ("m.csv", "step,phase,node,operations,parameters,gradients,optimizer,activations,workspace,data\n");
+  cli_expect (2, "m.txt", "plan", path, "--steps", "--picture", "m.txt");
+}
+
 #define GRAPH                                                                                                          \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"a &quot;b&quot;\">\n<module name=\"m\">\n"                 \
   "<node id=\"in\" op=\"module_input\"/>\n<node id=\"act\" op=\"relu\"/>\n<node id=\"out\" op=\"module_output\"/>\n"   \
@@ -159,6 +174,7 @@ TEST_FILE (argc, argv)
   g_unsetenv ("DISPLAY");
   g_unsetenv ("WAYLAND_DISPLAY");
   g_test_add_func ("/cli/picture/examples", test_examples);
+  g_test_add_func ("/cli/picture/steps", test_steps);
   g_test_add_func ("/cli/picture/dot", test_dot);
   g_test_add_func ("/cli/picture/choices", test_choices);
   g_test_add_func ("/cli/picture/refused", test_refused);

@@ -28,6 +28,10 @@
 #include "ui/listing/studio-pytorch-pane.h"
 #include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-pytorch-tab.h"
+#include "ui/page/studio-steps-tab.h"
+#include "ui/timeline/studio-step-row.h"
+#include "ui/timeline/studio-steps-pane.h"
+#include "ui/worker/studio-planner.h"
 #include "ui/page/studio-layer-commands.h"
 #include "ui/page/studio-lesson-tab.h"
 #include "ui/page/studio-navigation.h"
@@ -515,7 +519,100 @@ test_tabs (void)
   frame_end (&frame);
 }
 
-/* The graph as a file for PyTorch: lines and cards are linked both ways, also into a module, and an edit writes it again. */
+/* The number of a step's row among those that are shown; the first of this title. */
+static guint
+find_step (StudioStepsPane *pane, const char *title)
+{
+  GListModel *rows = G_LIST_MODEL (studio_steps_pane_get_rows (pane));
+
+  for (guint i = 0; i < g_list_model_get_n_items (rows); i++)
+    {
+      g_autoptr (StudioStepRow) row = g_list_model_get_item (rows, i);
+
+      if (g_str_equal (row->title, title))
+        return i;
+    }
+  return G_MAXUINT;
+}
+
+/* What runs: steps and cards are linked both ways, a moment of the step says what is alive and lights its cards, and
+ * recorded times replace estimates. */
+static void
+test_steps (void)
+{
+#define STEP(phase, index, node, alive, seconds)                                                                       \
+  "{\"event\":\"step\",\"part\":\"step\",\"phase\":\"" phase "\",\"index\":" index ",\"depth\":0,\"node\":\"" node     \
+  "\",\"nodes\":[\"" node "\"],\"label\":\"matmul\",\"kernel\":\"own\",\"device\":\"cpu\",\"reads\":[\"f32[8] x\"],"   \
+  "\"writes\":[],\"bytes\":1000,\"seconds\":" seconds ",\"seconds_from\":\"estimate\",\"parameters\":100,"             \
+  "\"activations\":" alive "}\n"
+#define BLOCK(node, owner, bytes, first, last)                                                                         \
+  "{\"event\":\"storage\",\"part\":\"step\",\"device\":\"cpu\",\"node\":\"" node "\",\"owner\":\"" owner               \
+  "\",\"bytes\":" bytes ",\"first\":" first ",\"last\":" last "}\n"
+  static const char lines[] = STEP ("forward", "0", "fc", "0", "0.001") STEP ("forward", "1", "act_one", "400", "0.002")
+      STEP ("backward", "2", "fc", "300", "null") BLOCK ("fc", "parameters", "100", "0", "2")
+          BLOCK ("act_one", "activations", "300", "1", "2") BLOCK ("fc", "activations", "100", "1", "1");
+  g_autoptr (GPtrArray) events = studio_planner_parse_events (lines, strlen (lines));
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomTraceSpan));
+  const LoomTraceSpan span = { .end = 3000000, .kind = LOOM_TRACE_COMPUTE, .phase = LOOM_TRACE_BACKWARD };
+  g_autoptr (GListStore) rows = studio_step_rows_new (events);
+  g_autoptr (LoomTraceTimes) times = NULL;
+  g_autoptr (StudioStepRow) row = NULL;
+  Frame frame;
+
+  frame_begin (&frame, CHAIN);
+  StudioStepsPane *pane = studio_steps_pane_new (frame.document, frame.canvas, frame.run);
+  GtkSelectionModel *model = studio_steps_pane_get_rows (pane);
+  g_object_ref_sink (pane);
+  studio_steps_pane_set_events (pane, events);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (model)), ==, 5); /* with two headings */
+  studio_document_select_only (frame.document, document_serial (frame.document, "fc"));
+  g_assert_true (gtk_selection_model_is_selected (model, find_step (pane, "0  fc")));
+  g_assert_true (gtk_selection_model_is_selected (model, find_step (pane, "2  fc")));
+  g_assert_false (gtk_selection_model_is_selected (model, find_step (pane, "1  act_one")));
+  gtk_selection_model_select_item (model, find_step (pane, "1  act_one"), TRUE);
+  g_assert_true (studio_document_is_selected (frame.document, document_serial (frame.document, "act_one")));
+  g_assert_cmpuint (studio_document_n_selected (frame.document), ==, 1);
+
+  /* The peak is marked first by the keys; parameters light no card. */
+  const StudioStepMemory *memory = studio_steps_pane_get_memory (pane);
+  g_assert_cmpuint (memory->peak, ==, 1);
+  g_autoptr (GPtrArray) alive = studio_step_memory_alive (memory, 2);
+  g_assert_cmpuint (alive->len, ==, 2);
+  g_assert_cmpstr (((StudioStorage *)alive->pdata[0])->node, ==, "act_one");
+  g_autofree char *words = studio_step_memory_describe (memory, 1);
+  g_assert_cmpstr (words, ==,
+                   "Step 1, act_one matmul: 500 B alive. Largest: act_one activations 300 B, fc parameters 100 B, fc "
+                   "activations 100 B.");
+  g_autofree char *csv = studio_step_memory_to_csv (memory);
+  g_assert_nonnull (strstr (csv, "\n1,forward,act_one,matmul,100,0,0,400,0,0\n"));
+  g_assert_cmpuint (studio_step_memory_at (memory, 300, 299), ==, 2);
+  studio_step_picture_mark (studio_steps_pane_get_picture (pane), 2);
+  studio_step_picture_mark (studio_steps_pane_get_picture (pane), G_MAXUINT);
+  g_object_unref (pane);
+
+  /* The recorded step has one of the three times. */
+  g_assert_cmpint (studio_step_rows_set_times (rows, NULL), ==, STUDIO_STEP_TIMES_ESTIMATED);
+  loom_trace_add (spans, &span, "cpu", "matmul", "fc");
+  times = loom_trace_times_new (spans, 0);
+  g_assert_cmpint (studio_step_rows_set_times (rows, times), ==, STUDIO_STEP_TIMES_RUN);
+  row = g_list_model_get_item (G_LIST_MODEL (rows), 4);
+  g_assert_cmpstr (row->operations, ==, "matmul · own · 1.0 kB · 3.00 ms");
+  g_assert_cmpfloat (loom_trace_times_take (times, LOOM_TRACE_BACKWARD, "matmul", "fc"), <, 0);
+
+  StudioExporter exporter = { .document = frame.document, .toasts = frame.toasts };
+  StudioStepsTab *tab = studio_steps_tab_new (frame.document, frame.canvas, frame.run, frame.panes, &exporter);
+  studio_steps_tab_export (tab, "svg");
+  g_assert_cmpuint (frame.said, ==, 1); /* there is no plan yet */
+  studio_steps_tab_toggle (tab);
+  g_assert_true (studio_panes_is_page_visible (frame.panes, "steps"));
+  studio_steps_tab_toggle (tab);
+  g_assert_false (studio_panes_is_page_visible (frame.panes, "steps"));
+  release (tab);
+  frame_end (&frame);
+}
+
+/* The graph as a file for PyTorch: lines and cards are linked both ways, also into a module, and an edit writes it
+ * again. */
 static void
 test_pytorch (void)
 {
@@ -533,8 +630,7 @@ test_pytorch (void)
   g_assert_true (studio_pytorch_pane_is_marked (pane, line));
   g_assert_false (studio_pytorch_pane_is_marked (pane, studio_pytorch_pane_find (pane, "act_one = ")));
   studio_pytorch_pane_activate (pane, studio_pytorch_pane_find (pane, "act_one = "));
-  g_assert_true (
-      studio_document_is_selected (frame.document, document_serial (frame.document, "act_one")));
+  g_assert_true (studio_document_is_selected (frame.document, document_serial (frame.document, "act_one")));
   g_assert_false (studio_pytorch_pane_is_marked (pane, line));
   studio_document_set_attribute (frame.document, document_serial (frame.document, "fc"), "out_features", "5");
   studio_pytorch_pane_focus (pane);
@@ -860,6 +956,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/page/pane-actions", test_pane_actions);
   g_test_add_func ("/page/tabs", test_tabs);
   g_test_add_func ("/page/pytorch", test_pytorch);
+  g_test_add_func ("/page/steps", test_steps);
   g_test_add_func ("/page/start-cover", test_start_cover);
   g_test_add_func ("/page/rate-card", test_rate_card);
   g_test_add_func ("/page/presentation", test_presentation);

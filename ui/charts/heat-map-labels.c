@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "engine/loom.h"
-#include "ui/charts/chart-text.h"
+#include "ui/drawing/chart-text.h"
 
 #define LARGEST_SHARE 0.34 /* of a side, for labels */
 #define LINE          13.  /* pixels of a line of text at scale 1 */

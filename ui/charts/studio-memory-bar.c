@@ -7,23 +7,14 @@
 #include <math.h>
 
 #include "engine/loom.h"
-#include "ui/charts/chart-text.h"
+#include "ui/drawing/chart-text.h"
+#include "ui/drawing/draw-owner.h"
 #include "ui/charts/studio-plot.h"
 #include "ui/charts/studio-text-scale.h"
 
 #define MAX_OWNERS 8
 #define BAR_HEIGHT 14
 #define ROW_HEIGHT 19
-
-typedef enum
-{
-  PATTERN_SOLID,
-  PATTERN_RISING,
-  PATTERN_FALLING,
-  PATTERN_DOTS,
-  PATTERN_CROSS,
-  PATTERN_EMPTY
-} Pattern;
 
 typedef struct
 {
@@ -46,63 +37,14 @@ struct _StudioMemoryBar
 G_DEFINE_TYPE (StudioMemoryBar, studio_memory_bar, GTK_TYPE_WIDGET)
 
 static void
-set_colour (cairo_t *cr, gboolean dark, double alpha)
-{
-  if (dark)
-    cairo_set_source_rgba (cr, 0x99 / 255., 0xc1 / 255., 0xf1 / 255., alpha);
-  else
-    cairo_set_source_rgba (cr, 0x1a / 255., 0x5f / 255., 0xb4 / 255., alpha);
-}
-
-static void
-hatch (cairo_t *cr, double x, double y, double w, double h, gboolean rising, double pitch)
-{
-  for (double at = x - h; at < x + w; at += pitch)
-    {
-      cairo_move_to (cr, at, rising ? y + h : y);
-      cairo_line_to (cr, at + h, rising ? y : y + h);
-    }
-  cairo_stroke (cr);
-}
-
-static void
 draw_share (cairo_t *cr, gboolean dark, guint kind, double x, double y, double w, double h)
 {
   cairo_save (cr);
   cairo_rectangle (cr, x, y, w, h);
   cairo_clip (cr);
-  cairo_set_line_width (cr, 1.5);
-  set_colour (cr, dark, 0.16);
-  cairo_paint (cr);
-  set_colour (cr, dark, 1);
-  switch ((Pattern)(kind % 6))
-    {
-    case PATTERN_SOLID:
-      cairo_paint (cr);
-      break;
-    case PATTERN_RISING:
-      hatch (cr, x, y, w, h, TRUE, 5);
-      break;
-    case PATTERN_FALLING:
-      hatch (cr, x, y, w, h, FALSE, 5);
-      break;
-    case PATTERN_DOTS:
-      for (double dy = y + 2.5; dy < y + h; dy += 5)
-        for (double dx = x + 2.5; dx < x + w; dx += 5)
-          {
-            cairo_arc (cr, dx, dy, 1.2, 0, 2 * G_PI);
-            cairo_fill (cr);
-          }
-      break;
-    case PATTERN_CROSS:
-      hatch (cr, x, y, w, h, TRUE, 7);
-      hatch (cr, x, y, w, h, FALSE, 7);
-      break;
-    case PATTERN_EMPTY:
-      break;
-    }
+  studio_draw_owner_pattern (cr, dark, kind, x, y, w, h);
   cairo_restore (cr);
-  set_colour (cr, dark, 0.8);
+  studio_draw_owner_colour (cr, dark, 0.8);
   cairo_set_line_width (cr, 1);
   cairo_rectangle (cr, x + 0.5, y + 0.5, MAX (w - 1, 0.5), h - 1);
   cairo_stroke (cr);

@@ -5,7 +5,7 @@
  * line. */
 #include "ui/charts/studio-plot.h"
 
-#include "ui/charts/chart-text.h"
+#include "ui/drawing/chart-text.h"
 
 #include <glib/gi18n.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
-#include "ui/charts/chart-text.h"
+#include "ui/drawing/chart-text.h"
 #include "ui/charts/studio-colormap.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/scene/studio-format.h"

@@ -15,6 +15,7 @@
 #include "ui/page/studio-navigation.h"
 #include "ui/page/studio-presentation.h"
 #include "ui/page/studio-pytorch-tab.h"
+#include "ui/page/studio-steps-tab.h"
 #include "ui/page/studio-run-windows.h"
 #include "ui/page/studio-runs-tab.h"
 #include "ui/page/studio-runner.h"
@@ -164,6 +165,15 @@ static const StudioCommandRow commands[] = {
     N_ ("The Graph in Py_Torch"),
     { "<Control><Shift>k" },
     "python code torch listing export module" },
+  { "steps",
+    NULL,
+    PAGE_STEPS,
+    G_CALLBACK (studio_steps_tab_toggle),
+    N_ ("View"),
+    N_ ("_What Runs"),
+    { "<Control><Shift>x" },
+    "plan steps kernels fused instructions memory along peak buffers times" },
+  { "export-memory", "s", PAGE_STEPS, G_CALLBACK (studio_steps_tab_export), NULL, NULL, { NULL }, NULL },
   { "compare",
     NULL,
     PAGE_COMPARING,

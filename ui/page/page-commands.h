@@ -31,6 +31,7 @@ typedef enum
   PAGE_PRESENTATION, /* StudioPresentation */
   PAGE_STEPPER,      /* StudioStepper */
   PAGE_RUNS,         /* StudioRunsTab */
+  PAGE_STEPS,        /* StudioStepsTab */
   PAGE_N_PARTS
 } PagePart;
 

@@ -90,3 +90,16 @@ studio_exporter_write_task (const StudioExporter *self)
   else
     studio_toasts_say (self->toasts, error->message);
 }
+
+void
+studio_exporter_write_memory (const StudioExporter *self, const StudioStepMemory *memory, const char *suffix)
+{
+  g_autofree char *path = picture_path (self, "memory", suffix);
+  g_autoptr (GError) error = NULL;
+  if (memory == NULL)
+    studio_toasts_say (self->toasts, _ ("No step is planned. Open What Runs (Ctrl+Shift+X) and wait for its picture."));
+  else if (studio_step_memory_export (memory, path, &error))
+    say_written (self, path);
+  else
+    studio_toasts_say (self->toasts, error->message);
+}

@@ -5,6 +5,7 @@
 #include "ui/document/studio-document.h"
 #include "ui/pins/studio-pin.h"
 #include "ui/run/studio-run-panel.h"
+#include "ui/drawing/draw-step-memory.h"
 #include "ui/run/studio-task.h"
 
 G_BEGIN_DECLS
@@ -26,5 +27,7 @@ void studio_exporter_write_map (const StudioExporter *self);
 /* what: "loss.svg", "metric.csv". */
 void studio_exporter_write_chart (const StudioExporter *self, const char *what);
 void studio_exporter_write_task (const StudioExporter *self);
+/* The memory along a step, as "svg", "png" or "csv"; memory NULL: says that there is none. */
+void studio_exporter_write_memory (const StudioExporter *self, const StudioStepMemory *memory, const char *suffix);
 
 G_END_DECLS

@@ -25,6 +25,7 @@
 #include "ui/page/studio-slides-tab.h"
 #include "ui/page/studio-start-cover.h"
 #include "ui/page/studio-status-line.h"
+#include "ui/page/studio-steps-tab.h"
 #include "ui/page/studio-task-tab.h"
 #include "ui/pins/studio-health-watch.h"
 #include "ui/pins/studio-hover-values.h"
@@ -94,6 +95,7 @@ struct _StudioPage
   StudioHistoryTab *history_tab;
   StudioRunsTab *runs_tab;
   StudioPytorchTab *pytorch_tab;
+  StudioStepsTab *steps_tab;
   StudioComparing *comparing;
   StudioExporter exporter;
   StudioLayerCommands layer_commands;

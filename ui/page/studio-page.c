@@ -351,6 +351,7 @@ make_tabs (StudioPage *self)
                                                                self->comparing, self->toasts });
   studio_guard_set_queue (self->guard, studio_runs_tab_get_queue (self->runs_tab));
   self->pytorch_tab = studio_pytorch_tab_new (self->document, self->canvas, self->panes);
+  self->steps_tab = studio_steps_tab_new (self->document, self->canvas, self->run, self->panes, &self->exporter);
 }
 
 static void
@@ -371,7 +372,7 @@ make_commands (StudioPage *self)
     [PAGE_HEALTH] = self->health_line,  [PAGE_HISTORY] = self->history_tab,    [PAGE_PYTORCH] = self->pytorch_tab,
     [PAGE_COMPARING] = self->comparing, [PAGE_TASK] = self->task_tab,          [PAGE_EVALUATE] = self->evaluate_tab,
     [PAGE_LESSON] = self->lesson_tab,   [PAGE_SLIDES] = self->slides_tab,      [PAGE_PRESENTATION] = self->presentation,
-    [PAGE_STEPPER] = self->stepper,     [PAGE_RUNS] = self->runs_tab,
+    [PAGE_STEPPER] = self->stepper,     [PAGE_RUNS] = self->runs_tab,          [PAGE_STEPS] = self->steps_tab,
   };
   memcpy (self->parts, parts, sizeof parts);
   self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };
@@ -495,6 +496,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->history_tab);
   g_clear_object (&self->runs_tab);
   g_clear_object (&self->pytorch_tab);
+  g_clear_object (&self->steps_tab);
   g_clear_object (&self->task_tab);
   g_clear_object (&self->evaluate_tab);
   g_clear_object (&self->slides_tab);

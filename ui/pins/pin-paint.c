@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ui/charts/chart-text.h"
+#include "ui/drawing/chart-text.h"
 #include "ui/charts/studio-colormap.h"
 #include "ui/scene/studio-format.h"
 

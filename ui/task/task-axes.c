@@ -1,7 +1,7 @@
 /* Drawing shared by the numeric views: axes, markers, legends, text. */
 #include <math.h>
 
-#include "ui/charts/chart-text.h"
+#include "ui/drawing/chart-text.h"
 #include "ui/charts/studio-plot.h"
 #include "ui/scene/studio-format.h"
 #include "ui/task/task-private.h"

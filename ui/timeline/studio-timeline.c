@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "engine/loom.h"
-#include "ui/charts/chart-text.h"
+#include "ui/drawing/chart-text.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/timeline/timeline-text.h"
 

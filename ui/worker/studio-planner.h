@@ -8,8 +8,8 @@
 G_BEGIN_DECLS
 
 /* Runs `gradloom plan - WHAT --json`. graph_xml is the canonical text of the graph; its relative paths are resolved in
- * folder (NULL: the working directory). what is "--parameters", "--memory" or "--stages"; ranks is the number of ranks,
- * 0: the graph's own. */
+ * folder (NULL: the working directory). what is "--parameters", "--memory", "--steps" or "--stages"; ranks is the
+ * number of ranks, 0: the graph's own. */
 void studio_planner_run_async (const char *graph_xml, const char *folder, const char *what, int ranks,
                                GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
 /* Returns the events (JsonObject), or NULL with the message that the command printed. */

@@ -1,5 +1,5 @@
 /* Text layouts for charts; see the header. */
-#include "ui/charts/chart-text.h"
+#include "ui/drawing/chart-text.h"
 
 #include <math.h>
 
