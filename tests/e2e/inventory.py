@@ -44,9 +44,21 @@ def too_large(t, s):
     s.open("large.xml", LARGE)
     g = s.wait("the verdict", lambda g: g.has(" planned, ") and g.find("Use Batch ", exact=False), 8)
     t.ok(g.state["run"] == "not started", "before it is started, with one figure of each and a button")
+    t.ok(g.find(" GB of ", exact=False), "the gauge next to the device says what is needed and what there is")
+    s.press("CPU", exact=False)
+    s.wait("the menu", lambda g: g.popover() and g.find("Use Batch ", exact=False), 3)
+    t.ok(True, "and its menu has the batch that fits")
+    s.key("Escape")
+    s.wait("closed", lambda g: not g.popover(), 3)
     s.open("small.xml", LARGE.replace('batch_size="400000"', 'batch_size="40"'))
     g = s.wait("graph", lambda g: len(g.cards) == 5, 5)
     t.ok(not g.find("Use Batch ", exact=False), "a run that fits has none")
+    g = s.wait("the gauge", lambda g: g.find(" MB of ", exact=False) or g.find(" kB of ", exact=False), 8)
+    need = g.find(" of ", kind="Label", exact=False)
+    s.select("hidden")
+    s.key("ctrl+x")
+    s.wait("the gauge after an edit", lambda g: g.find(" kB of ", exact=False), 8)
+    t.ok(bool(need), "and the gauge follows edits")
 
 
 def body(t):

@@ -10,6 +10,7 @@
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/run/studio-rank-count.h"
+#include "ui/run/studio-memory-gauge.h"
 #include "ui/run/studio-run-banners.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/timeline/studio-timeline.h"
@@ -383,7 +384,8 @@ test_large_text (void)
   gtk_window_present (GTK_WINDOW (window));
   studio_run_take_state (run, "running", NULL);
   g_assert_cmpint (least_width (panel), <=, 640);
-  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_banners_new (document, run)));
+  g_autoptr (StudioMemoryForecast) forecast = studio_memory_forecast_new (document, run);
+  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_banners_new (document, run, forecast)));
   studio_run_take_end (run, "The worker was killed while it computed a step of the training, for reasons of its own.");
   g_assert_cmpint (least_width (panel), <=, 640);
   g_assert_cmpint (least_width (bars), <=, 640);
@@ -398,6 +400,38 @@ is_shown (GtkWidget *bars, const char *name)
   return gtk_widget_get_visible (GTK_WIDGET (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, name)));
 }
 
+/* The gauge of memory: a level for each part of what there is, and a run's own bytes while it trains. */
+static void
+test_gauge (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_autoptr (StudioMemoryForecast) forecast = studio_memory_forecast_new (document, run);
+  StudioMemoryGauge *gauge = g_object_ref_sink (g_object_new (STUDIO_TYPE_MEMORY_GAUGE, NULL));
+  GVariantBuilder bytes;
+
+  g_assert_cmpint (studio_memory_level (0, 8e9), ==, STUDIO_MEMORY_UNKNOWN);
+  g_assert_cmpint (studio_memory_level (7.7e6, 0), ==, STUDIO_MEMORY_UNKNOWN);
+  g_assert_cmpint (studio_memory_level (7.7e6, 23e9), ==, STUDIO_MEMORY_FITS);
+  g_assert_cmpint (studio_memory_level (20e9, 23e9), ==, STUDIO_MEMORY_SCARCE);
+  g_assert_cmpint (studio_memory_level (24e9, 23e9), ==, STUDIO_MEMORY_EXCEEDED);
+  studio_memory_gauge_show (gauge, forecast, run);
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (gauge)));
+  g_assert_null (studio_memory_gauge_get_words (gauge));
+
+  g_variant_builder_init (&bytes, G_VARIANT_TYPE ("a{st}"));
+  g_variant_builder_add (&bytes, "{st}", "parameters", (guint64)7000000);
+  g_variant_builder_add (&bytes, "{st}", "workspace", (guint64)700000);
+  g_variant_builder_add (&bytes, "{st}", "total", (guint64)8000000);
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_memory (run, "cuda:0", g_variant_builder_end (&bytes));
+  studio_memory_gauge_show (gauge, forecast, run);
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (gauge)));
+  g_assert_cmpstr (studio_memory_gauge_get_words (gauge), ==, "Memory: 7.7 MB of 8.0 MB. It fits, but little is left.");
+  g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (gauge), "memory-scarce"));
+  g_object_unref (gauge);
+}
+
 /* How a run ended is read to the end of its sentence, and each end has its buttons. */
 static void
 test_bars (void)
@@ -409,7 +443,8 @@ test_bars (void)
         "usually help.";
   g_autoptr (StudioDocument) document = sample_document ();
   g_autoptr (StudioRun) run = studio_run_new ();
-  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_banners_new (document, run)));
+  g_autoptr (StudioMemoryForecast) forecast = studio_memory_forecast_new (document, run);
+  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_banners_new (document, run, forecast)));
   GtkWidget *notice = GTK_WIDGET (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "end_notice"));
   GtkLabel *label = GTK_LABEL (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "end_label"));
   studio_run_take_hyper (run, "lr", 0.02);
@@ -830,6 +865,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/window/formula-field", test_formula_field);
   g_test_add_func ("/window/large-text", test_large_text);
   g_test_add_func ("/window/bars", test_bars);
+  g_test_add_func ("/window/gauge", test_gauge);
   g_test_add_func ("/window/ranks-field", test_ranks_field);
   g_test_add_func ("/window/timeline", test_timeline);
   g_test_add_func ("/window/text-grows", test_text_grows);

@@ -62,6 +62,7 @@ struct _StudioPage
   StudioOutline *outline;
   StudioInspector *inspector;
   StudioTrainingSettings *training;
+  StudioMemoryForecast *forecast;
   StudioRunBanners *run_bars;
   StudioRunPanel *run_panel;
   StudioFaultList *faults;

@@ -51,6 +51,12 @@ update_actions (StudioPage *self)
 }
 
 static void
+memory_cb (StudioPage *self)
+{
+  g_signal_emit (self, signals[CHANGED], 0);
+}
+
+static void
 update_title (StudioPage *self)
 {
   const gboolean changed = page_title_update (&self->title, self->document, self->run);
@@ -277,7 +283,8 @@ make_run (StudioPage *self)
 {
   self->run_panel = studio_run_panel_new (self->document, self->run);
   self->panel_split = studio_panel_split_new (GTK_PANED (self->split), GTK_WIDGET (self->run_panel));
-  self->run_bars = studio_run_banners_new (self->document, self->run);
+  self->forecast = studio_memory_forecast_new (self->document, self->run);
+  self->run_bars = studio_run_banners_new (self->document, self->run, self->forecast);
   gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
   self->pins = studio_pins_new (self->document, self->canvas, self->run);
   studio_pins_set_overlay (self->pins, GTK_OVERLAY (self->canvas_overlay));
@@ -405,6 +412,8 @@ connect_parts (StudioPage *self)
   CONNECT (document, "net-changed", update_title);
   CONNECT (document, "selection-changed", update_actions);
   CONNECT (run, "memory-changed", update_title);
+  CONNECT (run, "memory-changed", memory_cb);
+  g_signal_connect_object (self->forecast, "changed", G_CALLBACK (memory_cb), self, G_CONNECT_SWAPPED);
   CONNECT (run, "state-changed", update_actions);
   CONNECT (canvas, "inspect", inspect_cb);
   g_signal_connect_swapped (self->canvas, "status", G_CALLBACK (studio_toasts_say), self->toasts);
@@ -497,6 +506,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->runs_tab);
   g_clear_object (&self->pytorch_tab);
   g_clear_object (&self->steps_tab);
+  g_clear_object (&self->forecast);
   g_clear_object (&self->task_tab);
   g_clear_object (&self->evaluate_tab);
   g_clear_object (&self->slides_tab);
@@ -613,6 +623,12 @@ const LoomOp *
 studio_page_get_op_at_focus (StudioPage *self)
 {
   return studio_layer_commands_get_op_at_focus (&self->layer_commands);
+}
+
+StudioMemoryForecast *
+studio_page_get_forecast (StudioPage *self)
+{
+  return self->forecast;
 }
 
 const char *

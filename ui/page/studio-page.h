@@ -9,6 +9,7 @@
 
 #include "ui/canvas/studio-canvas.h"
 #include "ui/document/studio-document.h"
+#include "ui/run/studio-memory-forecast.h"
 #include "ui/run/studio-run.h"
 #include "ui/shell/studio-panes.h"
 
@@ -34,6 +35,8 @@ const LoomOp *studio_page_get_op_at_focus (StudioPage *self);
 /* "Edited · 61,706 parameters · 4.2 MB". */
 const char *studio_page_get_subtitle (StudioPage *self);
 /* The device of its run, or of the next one ("cpu"); NULL while the devices are unknown. */
+/* The memory that the graph's run would need; "changed" of the page follows it. */
+StudioMemoryForecast *studio_page_get_forecast (StudioPage *self);
 const char *studio_page_get_device (StudioPage *self);
 
 /* ---- content ---- */

@@ -1,19 +1,10 @@
 #include "ui/run/studio-memory-forecast.h"
 
 #include <json-glib/json-glib.h>
-#include <unistd.h>
 
 #include "ui/worker/studio-planner.h"
 
 #define CALM_MS 600 /* without a change, before the planner starts */
-/* Copies of a parameter (weight, gradient, two moments) and of an output (value, gradient, workspace), as an upper
- * estimate of what a plan needs. */
-#define PER_PARAMETER 16.0
-#define PER_OUTPUT    3.0
-#define USUAL_BATCH   32.0
-/* What a device that is no CPU has at least. */
-#define SMALLEST_CARD 1e9
-
 struct _StudioMemoryForecast
 {
   GObject parent_instance;
@@ -21,6 +12,7 @@ struct _StudioMemoryForecast
   StudioDocument *document;
   StudioRun *run;
   StudioMemoryVerdict verdict; /* text NULL: the run fits, or it is not known */
+  double needed, available;    /* bytes; 0: unknown. Those of the graph before, while it is planned again */
   char *key;                   /* graph and ranks that were estimated last; NULL: the run is live */
   GCancellable *cancellable;   /* of the planner that runs; NULL: none */
   guint timer;
@@ -35,16 +27,26 @@ enum
 };
 static guint signals[N_SIGNALS];
 
+/* needed 0: unknown */
 static void
-set_verdict (StudioMemoryForecast *self, double needed, double available, gint64 batch)
+set_figures (StudioMemoryForecast *self, double needed, double available, gint64 batch)
 {
-  const gboolean had_one = self->verdict.text != NULL;
-
   studio_memory_verdict_clear (&self->verdict);
+  self->needed = needed;
+  self->available = available;
   if (needed > available)
     studio_memory_verdict_set (&self->verdict, needed, available, batch);
-  if (had_one || self->verdict.text != NULL)
-    g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit (self, signals[CHANGED], 0);
+}
+
+/* The figures stay until there are others, so that they do not flicker; the verdict is of a graph that is no more. */
+static void
+forget_verdict (StudioMemoryForecast *self)
+{
+  if (self->verdict.text == NULL)
+    return;
+  studio_memory_verdict_clear (&self->verdict);
+  g_signal_emit (self, signals[CHANGED], 0);
 }
 
 static void
@@ -60,47 +62,26 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
     return;
   g_clear_object (&self->cancellable);
   /* A graph that cannot be planned has its own messages. */
+  if (events == NULL)
+    set_figures (self, 0, 0, 0);
   for (guint i = 0; events != NULL && i < events->len; i++)
     {
       JsonObject *event = events->pdata[i];
 
       if (json_object_has_member (event, "available") && json_object_has_member (event, "needed"))
-        set_verdict (self, json_object_get_double_member (event, "needed"),
+        set_figures (self, json_object_get_double_member (event, "needed"),
                      json_object_get_double_member (event, "available"),
                      json_object_get_int_member_with_default (event, "largest_batch", 0));
     }
 }
 
-/* The memory that the machine, or a small card, has for the run. */
-static double
-least_memory (const LoomElement *train)
-{
-  const char *device = loom_element_get (train, "device");
-
-  return device == NULL || g_str_has_prefix (device, "cpu") || g_str_has_prefix (device, "ref")
-             ? (double)sysconf (_SC_PHYS_PAGES) * (double)sysconf (_SC_PAGESIZE) / 8
-             : SMALLEST_CARD;
-}
-
-/* TRUE if the run might not fit. */
+/* TRUE if there is a run to be forecast. */
 static gboolean
-is_large (StudioMemoryForecast *self)
+can_train (StudioMemoryForecast *self)
 {
-  LoomNet *net = studio_document_get_net (self->document);
   LoomElement *train = loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_TRAIN);
-  const char *batch = train != NULL ? loom_element_get (train, "batch_size") : NULL;
-  double parameters = 0, outputs = 0;
 
-  if (train == NULL || loom_faults_count (studio_document_get_faults (self->document)) > 0)
-    return FALSE;
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    {
-      parameters += loom_net_node (net, i)->cost.parameters;
-      outputs += loom_net_node (net, i)->cost.bytes;
-    }
-  return PER_PARAMETER * parameters
-             + PER_OUTPUT * outputs * (batch != NULL ? g_ascii_strtod (batch, NULL) : USUAL_BATCH)
-         > least_memory (train);
+  return train != NULL && loom_faults_count (studio_document_get_faults (self->document)) == 0;
 }
 
 /* Data outside the graph's folder are read only after the user has agreed. */
@@ -121,8 +102,11 @@ timer_cb (gpointer data)
   GWeakRef *ref;
 
   self->timer = 0;
-  if (!is_large (self) || !may_read (self) || studio_run_get_ranks (self->run) > 1)
-    return G_SOURCE_REMOVE;
+  if (!can_train (self) || !may_read (self) || studio_run_get_ranks (self->run) > 1)
+    {
+      set_figures (self, 0, 0, 0);
+      return G_SOURCE_REMOVE;
+    }
   xml = loom_graph_write (graph, NULL);
   self->cancellable = g_cancellable_new ();
   ref = g_new0 (GWeakRef, 1);
@@ -154,9 +138,21 @@ changed_cb (StudioMemoryForecast *self)
   g_free (self->key);
   self->key = g_steal_pointer (&key);
   stop (self);
-  set_verdict (self, 0, 0, 0);
+  forget_verdict (self);
   if (!live)
     self->timer = g_timeout_add (CALM_MS, timer_cb, self);
+}
+
+double
+studio_memory_forecast_get_needed (StudioMemoryForecast *self)
+{
+  return self->needed;
+}
+
+double
+studio_memory_forecast_get_available (StudioMemoryForecast *self)
+{
+  return self->available;
 }
 
 const StudioMemoryVerdict *

@@ -1,7 +1,7 @@
 /* Forecasts, while the graph is edited, whether its run would fit into memory.
  *
- * A rough estimate from the sizes of weights and outputs decides whether to ask at all; then `gradloom plan --fits`
- * plans the run in another process, some time after the last change. Nothing is asked while a run trains. */
+ * `gradloom plan --fits` plans the run in another process, some time after the last change. Nothing is planned while a
+ * run trains. */
 #pragma once
 
 #include "ui/document/studio-document.h"
@@ -17,5 +17,9 @@ G_DECLARE_FINAL_TYPE (StudioMemoryForecast, studio_memory_forecast, STUDIO, MEMO
 StudioMemoryForecast *studio_memory_forecast_new (StudioDocument *document, StudioRun *run);
 /* NULL: the run fits, as far as is known. Valid until "changed". */
 const StudioMemoryVerdict *studio_memory_forecast_get (StudioMemoryForecast *self);
+
+/* Bytes that the run needs, and those that its device has; 0: unknown. */
+double studio_memory_forecast_get_needed (StudioMemoryForecast *self);
+double studio_memory_forecast_get_available (StudioMemoryForecast *self);
 
 G_END_DECLS

@@ -354,12 +354,12 @@ studio_run_banners_init (StudioRunBanners *self)
 }
 
 StudioRunBanners *
-studio_run_banners_new (StudioDocument *document, StudioRun *run)
+studio_run_banners_new (StudioDocument *document, StudioRun *run, StudioMemoryForecast *forecast)
 {
   StudioRunBanners *self = g_object_new (STUDIO_TYPE_RUN_BANNERS, NULL);
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
-  self->forecast = studio_memory_forecast_new (document, run);
+  self->forecast = g_object_ref (forecast);
   g_signal_connect_swapped (self->forecast, "changed", G_CALLBACK (forecast_cb), self);
   g_signal_connect_swapped (self->now_button, "clicked", G_CALLBACK (now_cb), self);
   g_signal_connect_swapped (self->branch_button, "clicked", G_CALLBACK (branch_cb), self);

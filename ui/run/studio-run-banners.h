@@ -6,7 +6,7 @@
 #include <gtk/gtk.h>
 
 #include "ui/document/studio-document.h"
-#include "ui/run/studio-run.h"
+#include "ui/run/studio-memory-forecast.h"
 
 G_BEGIN_DECLS
 
@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioRunBanners, studio_run_banners, STUDIO, RUN_BANNERS, GtkWidget)
 
 /* Its buttons activate win.continue, win.continue-slower, win.restart and win.compare-run. */
-StudioRunBanners *studio_run_banners_new (StudioDocument *document, StudioRun *run);
+StudioRunBanners *studio_run_banners_new (StudioDocument *document, StudioRun *run, StudioMemoryForecast *forecast);
 /* Updates "Training an earlier version · 3 changes"; call when the document may have changed. A number of ranks that
  * differs from the live run's counts as a change. */
 void studio_run_banners_update_version (StudioRunBanners *self);

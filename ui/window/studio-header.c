@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/run/studio-memory-gauge.h"
 #include "ui/worker/studio-devices.h"
 #include "ui/worker/studio-worker.h"
 #include "ui/shell/studio-commands.h"
@@ -16,7 +17,9 @@ struct _StudioHeader
   AdwBin parent_instance;
   GtkWidget *title, *open_button, *new_button, *undo_button, *redo_button, *train_button, *step_button, *menu_button,
       *device_chip, *device_label, *device_name, *device_short;
-  int size_class; /* the StudioSizeClass of the layout; -1: none yet */
+  StudioMemoryGauge *gauge;
+  GMenu *devices, *memory; /* the sections of the chip's menu */
+  int size_class;          /* the StudioSizeClass of the layout; -1: none yet */
 };
 
 G_DEFINE_FINAL_TYPE (StudioHeader, studio_header, ADW_TYPE_BIN)
@@ -54,6 +57,54 @@ show_run (StudioHeader *self, StudioRun *run)
     gtk_widget_add_css_class (self->train_button, "suggested-action");
 }
 
+/* TRUE if the menu's item at this position already has the label. */
+static gboolean
+has_label (GMenuModel *menu, guint position, const char *label)
+{
+  g_autofree char *shown = NULL;
+  if (position >= (guint)g_menu_model_get_n_items (menu))
+    return FALSE;
+  g_menu_model_get_item_attribute (menu, position, G_MENU_ATTRIBUTE_LABEL, "s", &shown);
+  return g_strcmp0 (shown, label) == 0;
+}
+
+/* A batch size that fits is offered in the menu of the chip; the section is replaced only if it is another. */
+static void
+offer_batch (StudioHeader *self, const StudioMemoryVerdict *verdict)
+{
+  const gint64 batch = verdict != NULL ? verdict->batch : 0;
+  g_autofree char *label = batch > 0 ? g_strdup_printf (_ ("Use Batch %d"), (int)batch) : NULL;
+  g_autofree char *target = g_strdup_printf ("%d", (int)batch);
+  g_autoptr (GMenuItem) item = NULL;
+
+  if (label != NULL ? has_label (G_MENU_MODEL (self->memory), 0, label)
+                    : g_menu_model_get_n_items (G_MENU_MODEL (self->memory)) == 0)
+    return;
+  g_menu_remove_all (self->memory);
+  if (label == NULL)
+    return;
+  item = g_menu_item_new (label, NULL);
+  g_menu_item_set_action_and_target (item, "win.use-batch", "s", target);
+  g_menu_append_item (self->memory, item);
+}
+
+/* tooltip and text are those of the device. */
+static void
+show_memory (StudioHeader *self, StudioPage *page, const char *tooltip, const char *text)
+{
+  StudioMemoryForecast *forecast = studio_page_get_forecast (page);
+  const char *words;
+  g_autofree char *whole = NULL, *spoken = NULL;
+
+  studio_memory_gauge_show (self->gauge, forecast, studio_page_get_run (page));
+  words = studio_memory_gauge_get_words (self->gauge);
+  whole = words != NULL ? g_strdup_printf ("%s\n%s", tooltip, words) : g_strdup (tooltip);
+  spoken = words != NULL ? g_strdup_printf ("%s. %s", text, words) : g_strdup (text);
+  studio_set_tooltip (self->device_chip, whole);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, spoken, -1);
+  offer_batch (self, studio_memory_forecast_get (forecast));
+}
+
 static void
 show_device (StudioHeader *self, StudioPage *page)
 {
@@ -63,7 +114,6 @@ show_device (StudioHeader *self, StudioPage *page)
   for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
     *p = g_ascii_toupper (*p);
   g_autofree char *tooltip = g_strdup_printf (_ ("Device: %s"), text);
-  studio_set_tooltip (self->device_chip, tooltip);
   /* The memory of a card is only in the tooltip and in the list. */
   char *memory = strstr (text, " · ");
   memory = memory != NULL ? strstr (memory + strlen (" · "), " · ") : NULL;
@@ -82,7 +132,7 @@ show_device (StudioHeader *self, StudioPage *page)
   gtk_label_set_text (GTK_LABEL (self->device_label), large ? name : text);
   gtk_label_set_text (GTK_LABEL (self->device_short), large ? name : shorter);
   gtk_label_set_text (GTK_LABEL (self->device_name), name);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+  show_memory (self, page, tooltip, text);
 }
 
 void
@@ -187,17 +237,6 @@ fill_recent (StudioHeader *self)
   update_menu (self);
 }
 
-/* TRUE if the menu's item at this position already has the label. */
-static gboolean
-has_label (GMenuModel *menu, guint position, const char *label)
-{
-  g_autofree char *shown = NULL;
-  if (position >= (guint)g_menu_model_get_n_items (menu))
-    return FALSE;
-  g_menu_model_get_item_attribute (menu, position, G_MENU_ATTRIBUTE_LABEL, "s", &shown);
-  return g_strcmp0 (shown, label) == 0;
-}
-
 /* Updates the menu in place and leaves equal items alone, because a replaced menu closes under the pointer, and free
  * memory is requested when the menu opens. */
 static void
@@ -205,8 +244,7 @@ fill_devices (StudioHeader *self)
 {
   StudioDevices *devices = studio_devices_get ();
   const char *const *names = studio_devices_get_names (devices);
-  GMenuModel *shown = gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip));
-  g_autoptr (GMenu) menu = shown != NULL ? g_object_ref (G_MENU (shown)) : g_menu_new ();
+  GMenu *menu = self->devices;
   guint n = 0;
   if (names == NULL)
     return;
@@ -223,19 +261,39 @@ fill_devices (StudioHeader *self)
     }
   while ((guint)g_menu_model_get_n_items (G_MENU_MODEL (menu)) > n)
     g_menu_remove (menu, (int)n);
-  if (shown != NULL)
-    return;
-  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
-  studio_hide_tooltip_under_menu (self->device_chip);
-  update_menu (self);
 }
 
 /* ---- widget ------------------------------------------------------------------------------------- */
 
 static void
+make_device_menu (StudioHeader *self)
+{
+  g_autoptr (GMenu) menu = g_menu_new ();
+
+  self->devices = g_menu_new ();
+  self->memory = g_menu_new ();
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (self->devices));
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (self->memory));
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
+  studio_hide_tooltip_under_menu (self->device_chip);
+}
+
+static void
+header_dispose (GObject *object)
+{
+  StudioHeader *self = STUDIO_HEADER (object);
+
+  g_clear_object (&self->devices);
+  g_clear_object (&self->memory);
+  G_OBJECT_CLASS (studio_header_parent_class)->dispose (object);
+}
+
+static void
 studio_header_class_init (StudioHeaderClass *klass)
 {
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  G_OBJECT_CLASS (klass)->dispose = header_dispose;
+  g_type_ensure (STUDIO_TYPE_MEMORY_GAUGE);
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-header.ui");
 #define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioHeader, name)
   CHILD (title);
@@ -250,6 +308,7 @@ studio_header_class_init (StudioHeaderClass *klass)
   CHILD (device_label);
   CHILD (device_name);
   CHILD (device_short);
+  CHILD (gauge);
 #undef CHILD
 }
 
@@ -262,6 +321,7 @@ studio_header_init (StudioHeader *self)
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "details", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
+  make_device_menu (self);
   fill_recent (self);
   fill_devices (self);
 }
