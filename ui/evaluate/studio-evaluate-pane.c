@@ -75,6 +75,9 @@ new_confusion (StudioEvaluatePane *self)
   g_signal_connect (self->confusion, "opened", G_CALLBACK (opened_cb), self);
   g_signal_connect (share, "toggled", G_CALLBACK (share_cb), self);
   g_signal_connect_swapped (self->epochs, "value-changed", G_CALLBACK (epoch_cb), self);
+  GtkWidget *const of_matrix[] = { share, self->cell };
+  for (guint i = 0; i < G_N_ELEMENTS (of_matrix); i++)
+    g_object_bind_property (self->confusion, "visible", of_matrix[i], "visible", G_BINDING_DEFAULT);
   GtkWidget *const children[] = { self->confusion, share, self->epochs, self->epoch, self->cell };
   for (guint i = 0; i < G_N_ELEMENTS (children); i++)
     gtk_box_append (GTK_BOX (box), children[i]);

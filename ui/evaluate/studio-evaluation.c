@@ -18,7 +18,9 @@ struct _StudioEvaluation
   guint n_mapped;
   LoomSplit split;
   StudioEvaluated is;
-  LoomConfusion *newest; /* the counts of `is`; NULL: none */
+  LoomConfusion *newest;  /* the counts of `is`; NULL: none */
+  StudioEvaluated coming; /* results whose parts are being pulled; they replace those of `is` together */
+  LoomConfusion *coming_counts;
   GPtrArray *history;
   guint record;
   char *message;
@@ -65,31 +67,49 @@ close_cell (StudioEvaluation *self)
   page_clear (self, &self->is.cell);
 }
 
-/* All but the cell that is open. */
+/* All but the cell. */
 static void
-forget_results (StudioEvaluation *self)
+results_clear (StudioEvaluated *results)
 {
-  StudioEvaluated *is = &self->is;
+  g_clear_pointer (&results->names, g_strfreev);
+  g_clear_pointer (&results->bins, g_array_unref);
+  g_clear_pointer (&results->points, g_array_unref);
+  g_clear_pointer (&results->mistakes.sample, g_array_unref);
+  g_clear_pointer (&results->why, g_free);
+}
 
-  g_clear_pointer (&is->names, g_strfreev);
-  g_clear_pointer (&is->bins, g_array_unref);
-  g_clear_pointer (&is->points, g_array_unref);
+static void
+forget_coming (StudioEvaluation *self)
+{
+  results_clear (&self->coming);
+  g_clear_pointer (&self->coming_counts, loom_confusion_free);
+  self->coming = (StudioEvaluated){ .split = self->split };
+}
+
+/* What has come replaces all but the cell that is open, which has a page of its own. */
+static void
+show_coming (StudioEvaluation *self)
+{
+  const StudioEvaluated before = self->is;
+
+  results_clear (&self->is);
   g_clear_pointer (&self->newest, loom_confusion_free);
-  g_clear_pointer (&is->why, g_free);
-  *is = (StudioEvaluated){ .split = self->split,
-                           .mistakes = is->mistakes,
-                           .has_cell = is->has_cell,
-                           .target = is->target,
-                           .predicted = is->predicted,
-                           .cell = is->cell };
-  page_clear (self, &is->mistakes);
+  self->is = self->coming;
+  self->is.has_cell = before.has_cell;
+  self->is.target = before.target;
+  self->is.predicted = before.predicted;
+  self->is.cell = before.cell;
+  self->is.mistakes.serial = ++self->pages;
+  self->newest = g_steal_pointer (&self->coming_counts);
+  self->coming = (StudioEvaluated){ 0 };
 }
 
 static void
 forget (StudioEvaluation *self)
 {
   close_cell (self);
-  forget_results (self);
+  forget_coming (self);
+  show_coming (self);
 }
 
 /* ---- history --------------------------------------------------------------- */
@@ -146,13 +166,13 @@ take_summary (StudioEvaluation *self, const Part *part)
 {
   if (part->rows < 1 || part->columns < 9)
     return;
-  self->is.split = (LoomSplit)CLAMP (part->value[0], 0, LOOM_N_SPLITS - 1);
-  self->is.n_split = (gint64)part->value[1];
-  self->is.n = (gint64)part->value[2];
-  self->is.n_classes = (guint)CLAMP (part->value[4], 0, G_MAXINT);
-  self->is.loss = part->value[5];
-  self->is.accuracy = part->value[6];
-  self->is.calibration_error = part->value[7];
+  self->coming.split = (LoomSplit)CLAMP (part->value[0], 0, LOOM_N_SPLITS - 1);
+  self->coming.n_split = (gint64)part->value[1];
+  self->coming.n = (gint64)part->value[2];
+  self->coming.n_classes = (guint)CLAMP (part->value[4], 0, G_MAXINT);
+  self->coming.loss = part->value[5];
+  self->coming.accuracy = part->value[6];
+  self->coming.calibration_error = part->value[7];
 }
 
 static void
@@ -164,29 +184,29 @@ take_names (StudioEvaluation *self, const Part *part)
        at += strlen (part->text + at) + 1)
     g_ptr_array_add (names, g_utf8_make_valid (part->text + at, -1));
   g_ptr_array_add (names, NULL);
-  g_strfreev (self->is.names);
-  self->is.names = (char **)g_ptr_array_steal (names, NULL);
+  g_strfreev (self->coming.names);
+  self->coming.names = (char **)g_ptr_array_steal (names, NULL);
 }
 
 static void
 take_confusion (StudioEvaluation *self, const Part *part)
 {
-  g_clear_pointer (&self->newest, loom_confusion_free);
+  g_clear_pointer (&self->coming_counts, loom_confusion_free);
   if (part->rows < 1 || part->rows != part->columns || part->rows > LOOM_CONFUSION_MOST)
     return;
-  self->newest = loom_confusion_new ((guint)part->rows);
+  self->coming_counts = loom_confusion_new ((guint)part->rows);
   for (gsize i = 0; i < part->rows * part->columns; i++)
-    self->newest->count[i] = (gint64)part->value[i];
+    self->coming_counts->count[i] = (gint64)part->value[i];
 }
 
 static void
 take_bins (StudioEvaluation *self, const Part *part)
 {
-  g_clear_pointer (&self->is.bins, g_array_unref);
+  g_clear_pointer (&self->coming.bins, g_array_unref);
   if (part->rows != LOOM_CALIBRATION_BINS || part->columns != 3)
     return;
-  self->is.bins = g_array_new (FALSE, FALSE, sizeof (double));
-  g_array_append_vals (self->is.bins, part->value, (guint)(part->rows * part->columns));
+  self->coming.bins = g_array_new (FALSE, FALSE, sizeof (double));
+  g_array_append_vals (self->coming.bins, part->value, (guint)(part->rows * part->columns));
 }
 
 static GArray *
@@ -206,8 +226,8 @@ samples_of (const Part *part)
 static void
 take_points (StudioEvaluation *self, const Part *part)
 {
-  g_clear_pointer (&self->is.points, g_array_unref);
-  self->is.points = samples_of (part);
+  g_clear_pointer (&self->coming.points, g_array_unref);
+  self->coming.points = samples_of (part);
 }
 
 static void
@@ -221,6 +241,13 @@ take_page (StudioEvaluation *self, StudioEvaluatedPage *page, const Part *part)
 
 static void
 take_mistakes (StudioEvaluation *self, const Part *part)
+{
+  take_page (self, &self->coming.mistakes, part);
+}
+
+/* Another page of the results that are shown. */
+static void
+take_turned (StudioEvaluation *self, const Part *part)
 {
   take_page (self, &self->is.mistakes, part);
 }
@@ -389,6 +416,7 @@ pull (StudioEvaluation *self, guint next)
   if (self->evaluating)
     {
       self->evaluating = FALSE;
+      show_coming (self);
       read_history (self);
       refill_cell (self);
     }
@@ -473,11 +501,11 @@ evaluated_cb (GObject *source, GAsyncResult *result, gpointer data)
       notify (self);
       return;
     }
-  g_clear_handle_id (&self->poll, g_source_remove); /* half of the parts are not shown */
-  forget_results (self);
-  self->is.step = step;
-  self->is.epoch = epoch;
-  self->is.seconds = seconds;
+  g_clear_handle_id (&self->poll, g_source_remove);
+  forget_coming (self);
+  self->coming.step = step;
+  self->coming.epoch = epoch;
+  self->coming.seconds = seconds;
   set_message (self, NULL);
   pull (self, 0);
 }
@@ -661,7 +689,7 @@ void
 studio_evaluation_turn_mistakes (StudioEvaluation *self, gint64 page)
 {
   self->is.mistakes.page = page;
-  request_part (self, "mistakes", page, take_mistakes, PAGE);
+  request_part (self, "mistakes", page, take_turned, PAGE);
 }
 
 void
