@@ -656,6 +656,37 @@ test_foreign_program (void)
   g_rmdir (folder);
 }
 
+static void
+note_cb (StudioRun *run, const char *code, const char *node, const char *port, const char *sentence, char **said)
+{
+  g_assert_cmpstr (code, ==, "NOTE");
+  g_free (*said);
+  *said = g_strdup (sentence);
+}
+
+/* A command that continues a run which shows an earlier step says that the newest one is shown again; the end of a run,
+ * and another run, say nothing. */
+static void
+test_come_back (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_autofree char *said = NULL;
+
+  g_signal_connect (run, "problem", G_CALLBACK (note_cb), &said);
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_progress (run, 2000, 4000, 1, 2, 100, 10);
+  studio_run_take_state (run, "paused", NULL);
+  run->travel.shown = 1210;
+  studio_run_take_state (run, "stopped", NULL);
+  g_assert_cmpint (studio_run_get_shown_step (run), ==, -1);
+  g_assert_null (said);
+  run->travel.shown = 1210;
+  studio_run_take_state (run, "running", NULL);
+  g_assert_cmpint (studio_run_get_shown_step (run), ==, -1);
+  g_assert_nonnull (strstr (said, "2,000"));
+  g_assert_nonnull (strstr (said, "1,210"));
+}
+
 static int
 print_program (void)
 {
@@ -716,5 +747,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/history", test_history);
   g_test_add_func ("/run/costs", test_costs);
   g_test_add_func ("/run/foreign-program", test_foreign_program);
+  g_test_add_func ("/run/come-back", test_come_back);
   return g_test_run ();
 }

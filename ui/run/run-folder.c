@@ -1,6 +1,7 @@
 /* The folders of runs and the notes in them (run-folder.h). */
 #include "ui/run/run-folder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -157,10 +158,15 @@ run_folder_is_live (const char *folder)
 {
   g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
   int fd = files != NULL ? loom_folder_open_file (files, LOOM_RUN_EVENTS, O_RDONLY, NULL) : -1;
+  gboolean live = FALSE;
   if (fd < 0)
     return FALSE;
-  /* A trainer keeps a lock on its events file while it lives. */
-  gboolean live = flock (fd, LOCK_SH | LOCK_NB) != 0;
+  /* A trainer keeps a lock on its events file while it lives. A file system without locks is no trainer. The own lock
+   * ends at once: a program that is being started has a copy of the descriptor, which would keep it. */
+  if (flock (fd, LOCK_SH | LOCK_NB) != 0)
+    live = errno == EWOULDBLOCK;
+  else
+    flock (fd, LOCK_UN);
   close (fd);
   return live;
 }

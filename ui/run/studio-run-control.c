@@ -66,6 +66,8 @@ was_accepted (Command *command, GObject *source, GAsyncResult *result)
       studio_run_take_hyper (self, "lr", command->value);
     }
   if (command->name != NULL)
+    studio_run_come_back (self);
+  if (command->name != NULL)
     studio_run_add_change (self, (double)self->progress.step, command->name, command->value);
   return TRUE;
 }

@@ -55,6 +55,8 @@ struct _StudioRun
 
 #define STUDIO_RUN_TRAVEL_NONE (-2)
 
+/* A command has made the worker show the newest step again: says so if another one was shown. */
+void studio_run_come_back (StudioRun *self);
 void studio_run_set_state (StudioRun *self, StudioRunState state, const char *message);
 /* TRUE if a second Stop ends the run by force. */
 gboolean studio_run_may_force (StudioRun *self);

@@ -4,6 +4,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/scene/studio-format.h"
+
 #define NEWEST (-1)
 
 static gboolean
@@ -21,6 +23,24 @@ show (StudioRun *self, gint64 step)
   g_signal_emit_by_name (self, "state-changed");
   g_signal_emit_by_name (self, "points");
   g_signal_emit_by_name (self, "numbers");
+}
+
+void
+studio_run_come_back (StudioRun *self)
+{
+  const gint64 before = self->travel.shown;
+
+  if (before < 0)
+    return;
+  g_autofree char *newest = studio_format_count ((double)self->progress.step);
+  g_autofree char *step = studio_format_count ((double)before);
+  g_autofree char *text = g_strdup_printf (_ ("Commands change only the newest step of a run, %1$s, which is shown "
+                                              "again. To train from step %2$s, go back to "
+                                              "it and press “Continue from Here”."),
+                                           newest, step);
+
+  show (self, NEWEST);
+  studio_run_take_problem (self, "NOTE", "", "", text);
 }
 
 static void send_next (StudioRun *self);

@@ -208,6 +208,8 @@ studio_run_set_state (StudioRun *self, StudioRunState state, const char *message
     note_running (self, state == STUDIO_RUN_RUNNING);
   if (goes_over && !studio_run_is_live (self) && run_memory_close (&self->memory))
     g_signal_emit (self, signals[MEMORY_CHANGED], 0);
+  if (state == STUDIO_RUN_RUNNING)
+    studio_run_come_back (self);
   if (goes_over)
     self->travel.shown = -1;
   if (!same)
