@@ -73,6 +73,51 @@ edit (StudioPage *page)
   settle (30);
 }
 
+/* The number of bars above and below the canvas, and of those whose buttons are below their sentence. */
+static guint
+count_bars (StudioPage *page, guint *n_upright)
+{
+  g_autoptr (GPtrArray) boxes = g_ptr_array_new ();
+  guint n = 0;
+
+  *n_upright = 0;
+  find_widgets (GTK_WIDGET (page), GTK_TYPE_BOX, boxes);
+  for (guint i = 0; i < boxes->len; i++)
+    if (gtk_widget_has_css_class (boxes->pdata[i], "notice"))
+      {
+        n++;
+        *n_upright += gtk_orientable_get_orientation (boxes->pdata[i]) == GTK_ORIENTATION_VERTICAL;
+      }
+  return n;
+}
+
+/* A window is as wide as its widest page, so bars of pages that are hidden are upright, also of pages never shown. */
+static void
+test_width (void)
+{
+  StudioWindow *window = new_window ();
+  StudioPage *first, *second = studio_page_new ();
+  guint n, n_upright;
+
+  g_object_ref_sink (second);
+  n = count_bars (second, &n_upright);
+  g_assert_cmpuint (n, >=, 4);
+  g_assert_cmpuint (n_upright, ==, n);
+  g_object_unref (second);
+  open_graph (window, "lessons/spirals.xml");
+  first = studio_window_get_page (window);
+  gtk_window_set_default_size (GTK_WINDOW (window), 1280, 720);
+  settle (60);
+  n = count_bars (first, &n_upright);
+  g_assert_cmpuint (n_upright, ==, 0);
+  open_graph (window, "lessons/vae.xml");
+  second = studio_window_get_page (window);
+  g_assert_true (second != first);
+  n = count_bars (first, &n_upright);
+  g_assert_cmpuint (n_upright, ==, n);
+  drop_window (window);
+}
+
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static void
@@ -598,6 +643,7 @@ TEST_FILE (argc, argv)
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
   g_test_add_func ("/tabs/open", test_open);
   g_test_add_func ("/tabs/state", test_state);
+  g_test_add_func ("/tabs/width", test_width);
   g_test_add_func ("/tabs/focus", test_focus);
   g_test_add_func ("/tabs/run", test_run);
   g_test_add_func ("/tabs/move", test_move);

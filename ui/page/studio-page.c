@@ -75,10 +75,12 @@ update_layout (StudioPage *self)
   gtk_widget_set_visible (GTK_WIDGET (self->status_line), !presenting);
 }
 
+/* A window cannot be narrower than any of its pages, so one that is hidden takes as little as it can. */
 static void
 update_size_class (StudioPage *self)
 {
-  const StudioSizeClass size_class = studio_panes_get_size_class (self->panes);
+  const StudioSizeClass size_class
+      = gtk_widget_get_mapped (GTK_WIDGET (self)) ? studio_panes_get_size_class (self->panes) : STUDIO_SIZE_CLASS_TINY;
   const gboolean narrow = size_class != STUDIO_SIZE_CLASS_WIDE;
   studio_disk_bar_set_narrow (self->disk_bar, narrow);
   studio_run_banners_set_narrow (self->run_bars, narrow);
@@ -213,9 +215,7 @@ breakpoint_cb (StudioPage *self, const char *node, const char *port, const char 
   g_autofree char *text = g_strdup_printf ("%s: %s", node, sentence);
 
   studio_toasts_say (self->toasts, text);
-  /* Ranks share the step; a data set is not computed, and has its values before the first node. */
-  if (studio_run_get_ranks (self->run) > 1)
-    return;
+  /* A data set is not computed, and has its values before the first node. */
   if (loom_net_is_dataset (net, (guint)MAX (loom_net_find (net, node), 0)))
     studio_stepper_next (self->stepper);
   else
@@ -425,6 +425,8 @@ connect_parts (StudioPage *self)
   CONNECT (panes, "changed", panes_changed_cb);
   CONNECT (panes, "wanted", panes_wanted_cb);
   CONNECT (disk_bar, "notify::shown", update_actions);
+  g_signal_connect (self, "map", G_CALLBACK (update_size_class), NULL);
+  g_signal_connect (self, "unmap", G_CALLBACK (update_size_class), NULL);
   CONNECT (saver, "commit", studio_page_commit);
   CONNECT (runner, "started", studio_page_show_panel);
   CONNECT (runner, "resumed", focus_canvas);
