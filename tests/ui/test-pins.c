@@ -10,6 +10,7 @@
 #include "tests/ui/document-test.h"
 #include "ui/pins/pin-components.h"
 #include "ui/pins/pin-tokens.h"
+#include "ui/scene/studio-tensors.h"
 #include "ui/pins/pin.h"
 #include "ui/pins/studio-pin-view.h"
 
@@ -260,7 +261,7 @@ test_subject (void)
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = loom_graph_read_data (LENET, strlen (LENET), "test", faults, NULL);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
-  g_auto (GStrv) tensors = pin_tensors_of_node (net, "conv");
+  g_auto (GStrv) tensors = studio_tensors_of_node (net, "conv");
   g_autofree char *all = g_strjoinv (" ", tensors), *title = pin_tensor_title ("update:conv.weight");
   g_autofree char *node = pin_tensor_node (net, "grad:conv.weight");
   PinSubject s;
@@ -326,6 +327,62 @@ test_tokens (void)
       g_free (rows);
       rows = pin_tokens_port (net, cases[i].tensor, &s, 1);
       g_assert_null (rows);
+    }
+}
+
+/* For pins of attention, ports that are found from the graph are those that the examples name: also for attention that
+ * is computed with operators, out of a scan, and inside it, where each iteration has one row. */
+static void
+test_example_tokens (void)
+{
+  static const struct
+  {
+    const char *file, *tensor, *rows, *columns;
+  } cases[] = { { "models/dates-attention.xml", "decoder.weights", "data.y", "data.x" },
+                { "models/french-attention.xml", "grad:decoder.weights", "data.y", "data.x" },
+                { "models/french-attention.xml", "decoder.attention.shares", NULL, "data.x" },
+                { "models/dates-transformer.xml", "decoder2.multihead_attn.weights", "data.y", "data.x" },
+                { "models/char-gpt.xml", "blocks.0.attn.weights", "data.x", "data.x" },
+                { "lessons/transformer-block.xml", "attention.weights", "data.x", "data.x" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", cases[i].file, NULL);
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, NULL);
+      g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+      PinSubject s;
+
+      pin_subject_init (&s, net, cases[i].tensor);
+      g_assert_true (s.is_attention);
+      g_assert_cmpstr (pin_subject_axis (&s, s.rank - 1), ==, "source");
+      g_assert_cmpstr (pin_subject_axis (&s, s.rank - 2), ==, "target");
+      g_autofree char *rows = pin_tokens_port (net, cases[i].tensor, &s, 1);
+      g_autofree char *columns = pin_tokens_port (net, cases[i].tensor, &s, 0);
+      g_assert_cmpstr (rows, ==, cases[i].rows);
+      g_assert_cmpstr (columns, ==, cases[i].columns);
+    }
+}
+
+/* A softmax whose result mixes nothing is no attention. */
+static void
+test_no_attention (void)
+{
+  static const struct
+  {
+    const char *file, *tensor;
+  } cases[] = { { "lessons/next-token.xml", "p" }, { "models/dates-attention.xml", "decoder.y" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", cases[i].file, NULL);
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, NULL);
+      g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+      PinSubject s;
+
+      pin_subject_init (&s, net, cases[i].tensor);
+      g_assert_true (s.is_typed && !s.is_attention);
     }
 }
 
@@ -541,6 +598,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pins/choice", test_choice);
   g_test_add_func ("/pins/subject", test_subject);
   g_test_add_func ("/pins/tokens", test_tokens);
+  g_test_add_func ("/pins/example-tokens", test_example_tokens);
+  g_test_add_func ("/pins/no-attention", test_no_attention);
   g_test_add_func ("/pins/origin", test_origin);
   g_test_add_func ("/pins/csv", test_csv);
   g_test_add_func ("/pins/history", test_history);

@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/pins/pin-alignment.h"
+
 const char *
 pin_tensor_name (const char *tensor)
 {
@@ -46,24 +48,6 @@ find_weight (const LoomNet *net, const char *name)
   return NULL;
 }
 
-char **
-pin_tensors_of_node (const LoomNet *net, const char *path)
-{
-  g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
-  const int node = loom_net_find (net, path);
-  const LoomNetNode *n = node >= 0 ? loom_net_node (net, (guint)node) : NULL;
-
-  for (guint k = 0; n != NULL && !n->outputs_dynamic && k < n->n_outputs; k++)
-    {
-      g_autofree char *port = loom_net_port_name (net, (guint)node, k);
-      g_strv_builder_add (list, port);
-    }
-  for (guint i = 0; n != NULL && i < loom_net_n_weights (net); i++)
-    if (loom_net_weight (net, i)->node == (guint)node && !loom_net_weight (net, i)->is_buffer)
-      g_strv_builder_add (list, loom_net_weight (net, i)->name);
-  return g_strv_builder_end (list);
-}
-
 static void
 take_shape (PinSubject *self, const LoomShape *shape)
 {
@@ -97,14 +81,18 @@ is_prediction (const LoomNet *net, guint node, guint output)
 }
 
 static gboolean
-are_attention_weights (const LoomNetNode *n, const char *name, const LoomShape *shape)
+are_attention_weights (const LoomNet *net, const LoomNetSource *source, const char *name, const LoomShape *shape)
 {
+  const LoomNetNode *n = loom_net_node (net, source->node);
   const char *op = n->op != NULL ? n->op->name : "";
+  PinAlignment alignment;
 
   if (strstr (op, "attention") != NULL)
     return g_str_has_suffix (name, ".weights") && shape->rank >= 2;
-  return n->op != NULL && n->op->output_kind == LOOM_OUTPUT_PROBABILITIES && shape->rank >= 2
-         && loom_dim_equal (shape->dim[shape->rank - 1], shape->dim[shape->rank - 2]);
+  if (n->op != NULL && n->op->output_kind == LOOM_OUTPUT_PROBABILITIES && shape->rank >= 2
+      && loom_dim_equal (shape->dim[shape->rank - 1], shape->dim[shape->rank - 2]))
+    return TRUE;
+  return pin_alignment_find (net, source, &alignment);
 }
 
 static void
@@ -123,7 +111,8 @@ take_output (PinSubject *self, const LoomNet *net, const char *name)
   take_shape (self, &n->output[output].shape);
   take_letters (self, net, (guint)node, output);
   self->is_integer = n->output[output].dtype == LOOM_I64 || n->output[output].dtype == LOOM_I32;
-  self->is_attention = are_attention_weights (n, name, &n->output[output].shape);
+  self->is_attention
+      = are_attention_weights (net, &(LoomNetSource){ (guint)node, output }, name, &n->output[output].shape);
   self->is_prediction = is_prediction (net, (guint)node, output);
 }
 

@@ -36,7 +36,5 @@ const char *pin_tensor_name (const char *tensor);
 char *pin_tensor_title (const char *tensor);
 /* The path of the node of a tensor: the longest prefix that is a node; the tensor's name if there is none. */
 char *pin_tensor_node (const LoomNet *net, const char *tensor);
-/* Tensors of a node that can be pinned: outputs, then weights. (transfer full) */
-char **pin_tensors_of_node (const LoomNet *net, const char *path);
 
 G_END_DECLS

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ui/pins/pin-alignment.h"
+
 /* A row of tokens for each sample, as long as the axis if both are known. */
 static gboolean
 has_tokens (const LoomNet *net, guint node, guint output, gint64 size)
@@ -60,24 +62,103 @@ counts_positions (const PinSubject *subject, gsize from_last)
          || (letter == 0 && from_last == 1 && subject->rank - subject->n_loops == 3 && subject->dims[axis] > 1);
 }
 
+/* What a scan reads row by row has one axis more than what its body reads. */
+static void
+push_sequences (const LoomNet *net, guint scan, GQueue *queue)
+{
+  const LoomNetNode *n = loom_net_node (net, scan);
+
+  for (guint k = 0; k < n->n_inputs && !loom_net_is_from_body (net, scan, k); k++)
+    {
+      const LoomNetSource *from = &n->input[k];
+      g_autofree char *path = g_strconcat (n->path, ".", n->input_spec[k].name, NULL);
+      const int border = loom_net_find (net, path);
+      const LoomNetNode *row = border >= 0 ? loom_net_node (net, (guint)border) : NULL;
+      const LoomNetNode *whole = from->node != G_MAXUINT ? loom_net_node (net, from->node) : NULL;
+
+      if (row != NULL && whole != NULL && row->typed && whole->typed && from->output < whole->n_outputs
+          && row->output[0].shape.rank + 1 == whole->output[from->output].shape.rank)
+        g_queue_push_tail (queue, (gpointer)from);
+    }
+}
+
+/* Rows of attention are computed from its queries, columns from its keys. In the body of a loop a row may be the only
+ * one of its iteration. */
+static void
+push_origins (const LoomNet *net, const LoomNetSource *own, gsize from_last, GQueue *queue)
+{
+  const LoomNetNode *n = loom_net_node (net, own->node);
+  PinAlignment alignment;
+  const gboolean is_aligned = pin_alignment_find (net, own, &alignment);
+  const int input = loom_net_find_input (n, from_last == 1 ? "query" : "key");
+
+  if (is_aligned && from_last == 0)
+    g_queue_push_tail (queue, (gpointer)alignment.keys);
+  else if (is_aligned && alignment.scan != G_MAXUINT)
+    push_sequences (net, alignment.scan, queue);
+  else if (!is_aligned && input >= 0 && n->input[input].node != G_MAXUINT)
+    g_queue_push_tail (queue, (gpointer)&n->input[input]);
+  else
+    g_queue_push_tail (queue, (gpointer)own);
+}
+
+/* A decoder reads the tokens before those that it predicts, and its attention chooses what to predict: rows are named
+ * by the target if the data set has as many of them. */
+static char *
+name_predicted (const LoomNet *net, char *port)
+{
+  LoomNetSource read;
+  const int dataset = loom_net_find_port (net, port, &read.output, NULL);
+
+  for (guint i = 0; dataset >= 0 && i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (net, i);
+      const int k = n->op != NULL ? loom_net_find_input_for (n, LOOM_PORT_TARGET) : -1;
+      const LoomType *type = &loom_net_node (net, (guint)dataset)->output[read.output];
+
+      if (k < 0 || n->input[k].node != (guint)dataset || !has_tokens (net, n->input[k].node, n->input[k].output, 0)
+          || !loom_dim_equal (type->shape.dim[1],
+                              loom_net_node (net, (guint)dataset)->output[n->input[k].output].shape.dim[1]))
+        continue;
+      g_free (port);
+      return loom_net_port_name (net, (guint)dataset, n->input[k].output);
+    }
+  return port;
+}
+
+static char *
+find_port (const LoomNet *net, const LoomNetSource *own, const PinSubject *subject, gsize from_last)
+{
+  g_auto (GQueue) queue = G_QUEUE_INIT;
+  const gint64 size = subject->dims[subject->rank - 1 - from_last];
+
+  if (subject->is_attention && from_last == 1 && size == 1 && subject->n_loops > 0)
+    return NULL;
+  if (subject->is_attention)
+    push_origins (net, own, from_last, &queue);
+  else
+    g_queue_push_tail (&queue, (gpointer)own);
+  return search (net, &queue, size, !subject->is_attention);
+}
+
 char *
 pin_tokens_port (const LoomNet *net, const char *tensor, const PinSubject *subject, gsize from_last)
 {
-  g_auto (GQueue) queue = G_QUEUE_INIT;
   LoomNetSource own;
   const int node = loom_net_find_port (net, pin_tensor_name (tensor), &own.output, NULL);
-  const LoomNetNode *n = node >= 0 ? loom_net_node (net, (guint)node) : NULL;
-  int input = -1;
+  char *port;
 
-  if (n == NULL || subject->is_weight || subject->rank < 2 || from_last > 1
+  if (node < 0 || subject->is_weight || subject->rank < 2 || from_last > 1
       || !(subject->is_attention || counts_positions (subject, from_last)))
     return NULL;
   own.node = (guint)node;
-  if (subject->is_attention)
-    input = loom_net_find_input (n, from_last == 1 ? "query" : "key");
-  if (input >= 0 && n->input[input].node != G_MAXUINT)
-    g_queue_push_tail (&queue, (gpointer)&n->input[input]);
-  else
-    g_queue_push_tail (&queue, &own);
-  return search (net, &queue, subject->dims[subject->rank - 1 - from_last], !subject->is_attention);
+  port = find_port (net, &own, subject, from_last);
+  if (port != NULL && subject->is_attention && from_last == 1)
+    {
+      g_autofree char *columns = find_port (net, &own, subject, 0);
+
+      if (columns != NULL && !g_str_equal (columns, port))
+        port = name_predicted (net, port);
+    }
+  return port;
 }

@@ -12,6 +12,7 @@
 #include "ui/pins/pin-frame.h"
 #include "ui/pins/pin-tokens.h"
 #include "ui/pins/studio-pin-labels.h"
+#include "ui/scene/studio-tensors.h"
 
 #define INTERVAL_US (G_USEC_PER_SEC / 10)
 #define MAX_BYTES   (512 * 512 * 4)
@@ -619,7 +620,7 @@ list_tensors (gpointer data)
 {
   Pin *self = data;
   const LoomNet *net = studio_document_get_net (self->owner.document);
-  g_auto (GStrv) names = pin_tensors_of_node (net, self->node_path);
+  g_auto (GStrv) names = studio_tensors_of_node (net, self->node_path);
   g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
   static const char *const prefixes[] = { "", PIN_GRADIENT, PIN_UPDATE };
 
@@ -829,12 +830,6 @@ const char *
 pin_get_node (const Pin *self)
 {
   return self->node_path;
-}
-
-gboolean
-pin_is_of_weight (const Pin *self)
-{
-  return self->subject.is_weight;
 }
 
 gboolean

@@ -47,7 +47,6 @@ GtkWidget *pin_get_frame (const Pin *pin);
 StudioPinView *pin_get_view (const Pin *pin);
 const char *pin_get_tensor (const Pin *pin);
 const char *pin_get_node (const Pin *pin); /* the path of its node */
-gboolean pin_is_of_weight (const Pin *pin);
 gboolean pin_is_enlarged (const Pin *pin);
 gboolean pin_is_docked (const Pin *pin);
 

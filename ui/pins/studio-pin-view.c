@@ -22,7 +22,8 @@ struct _StudioPinView
   PinHistory *history;
   PinScale colors;
   char *caption, *cell_words;
-  gint64 cell; /* marked; -1: none */
+  gint64 cell;  /* marked; -1: none */
+  guint marked; /* when it was marked, counted over all pins */
   int width, height;
   double scale;
 };
@@ -262,12 +263,21 @@ studio_pin_view_get_element (StudioPinView *self)
   return pin_value_element (self->value, (gsize)self->cell);
 }
 
+guint
+studio_pin_view_get_marked (StudioPinView *self)
+{
+  return self->marked;
+}
+
 static void
 mark_cell (StudioPinView *self, gint64 cell)
 {
+  static guint n_marked;
+
   if (cell == self->cell)
     return;
   self->cell = cell;
+  self->marked = ++n_marked;
   name_cell (self);
   describe (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));

@@ -35,6 +35,8 @@ gboolean studio_pin_view_move_cursor (StudioPinView *self, int across, int down)
 const char *studio_pin_view_get_cell_words (StudioPinView *self);
 /* The row-major index of the marked cell in the whole tensor; -1: none is marked, or it is not of one element. */
 gint64 studio_pin_view_get_element (StudioPinView *self);
+/* A number that is higher the later its cell was marked. */
+guint studio_pin_view_get_marked (StudioPinView *self);
 /* By extension: .svg, .pdf, .png, or .csv with the values. Errors: DATA without a value, USAGE, IO. */
 gboolean studio_pin_view_export (StudioPinView *self, const char *path, GError **error);
 

@@ -312,10 +312,9 @@ studio_pins_get_number (StudioPins *self, char **port, gint64 *element)
   for (guint i = 0; i < self->pins->len; i++)
     {
       StudioPinView *view = pin_get_view (self->pins->pdata[i]);
-      const gboolean has_focus = gtk_widget_has_focus (GTK_WIDGET (view));
 
-      if (studio_pin_view_get_element (view) >= 0 && !pin_is_of_weight (self->pins->pdata[i])
-          && (found == NULL || has_focus))
+      if (studio_pin_view_get_element (view) >= 0
+          && (found == NULL || studio_pin_view_get_marked (view) > studio_pin_view_get_marked (pin_get_view (found))))
         found = self->pins->pdata[i];
     }
   if (found == NULL)

@@ -35,8 +35,8 @@ void studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradi
 StudioPinView *studio_pins_get_picture (StudioPins *self, const char *node_path, const char **tensor);
 guint studio_pins_n (StudioPins *self);
 StudioPinView *studio_pins_get (StudioPins *self, guint i, const char **tensor);
-/* The number under the pointer or the cursor of a pin: its port and row-major index. FALSE: none is marked but of
- * weights. (transfer full) */
+/* The number under the pointer or the cursor of a pin, of several the one that was marked last: its port or weight, and
+ * its row-major index. FALSE: none is marked. (transfer full) */
 gboolean studio_pins_get_number (StudioPins *self, char **port, gint64 *element);
 /* Hides all pins except those of these tensors; NULL: shows all. */
 void studio_pins_set_shown (StudioPins *self, const char *const *tensors);
