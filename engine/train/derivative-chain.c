@@ -3,6 +3,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/program/loom-gradient-port.h"
+#include "engine/train/loom-step.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,20 +12,21 @@
 #define UNIT      "chain.unit"
 #define MAX_LINKS 1000
 
-/* An element of an output of the net; in a loop of its values in all iterations. */
+/* An element of an output of the net, or of a weight; in a loop of its values in all iterations. */
 typedef struct
 {
   LoomNetSource source;
+  const LoomNetWeight *weight; /* instead of the source, only at the beginning; NULL: an output */
   gint64 element;
   gboolean is_inside; /* of a loop */
   double value;       /* in a loop, after the first link */
 } At;
 
 static LoomTensor *
-tensor_of (StepWalk *walk, const LoomNetSource *source, gboolean is_gradient, double *scale)
+gradient_of (StepWalk *walk, const LoomNetSource *source, double *scale)
 {
   g_autofree char *port = loom_net_port_name (walk->plan->net, source->node, source->output);
-  g_autofree char *name = g_strconcat (is_gradient ? LOOM_PORT_GRADIENT : "", port, NULL);
+  g_autofree char *name = g_strconcat (LOOM_PORT_GRADIENT, port, NULL);
 
   return step_walk_port (walk, name, scale, NULL);
 }
@@ -191,11 +193,26 @@ take_value (LoomEager *eager, LoomValue values, At *at, GError **error)
   return TRUE;
 }
 
+/* The value of the element's tensor in the program of a reader, which a loop has as its own; 0: it does not read it. */
+static LoomValue
+find_own (const StepWalk *walk, LoomProgram *p, const At *at)
+{
+  g_autofree char *name = NULL;
+  int slot;
+
+  if (at->weight != NULL)
+    {
+      slot = loom_program_find_slot (p, at->weight->name);
+      return slot >= 0 ? loom_program_read (p, slot) : 0;
+    }
+  name = loom_net_port_name (walk->plan->net, at->source.node, at->source.output);
+  return find_input (p, name);
+}
+
 /* The derivatives of all elements of an output with respect to the element. NULL without error: none depends on it. */
 static LoomTensor *
 column_of (StepWalk *walk, At *at, const LoomNetSource *output, const LoomTensor *gradient, GError **error)
 {
-  g_autofree char *name = loom_net_port_name (walk->plan->net, at->source.node, at->source.output);
   g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   LoomValue y[2], column, x;
   g_autoptr (LoomProgram) p = lower_node (walk, output, at->is_inside ? &at->source : NULL, y, &x, error);
@@ -204,7 +221,7 @@ column_of (StepWalk *walk, At *at, const LoomNetSource *output, const LoomTensor
   if (p == NULL)
     return NULL;
   if (!at->is_inside)
-    x = find_input (p, name);
+    x = find_own (walk, p, at);
   if (x == 0 || !append_column (p, y[0], x, &column, error) || column == 0)
     return NULL;
   eager = loom_eager_new (p, walk->model->state, walk->model->devices, walk->model->device, error);
@@ -255,7 +272,7 @@ static gboolean
 add_products (StepWalk *walk, At *at, const LoomNetSource *output, LoomDerivative *link, GError **error)
 {
   double scale;
-  g_autoptr (LoomTensor) gradient = tensor_of (walk, output, TRUE, &scale), column = NULL;
+  g_autoptr (LoomTensor) gradient = gradient_of (walk, output, &scale), column = NULL;
   GError *fault = NULL;
 
   if (gradient == NULL)
@@ -280,6 +297,22 @@ add_products (StepWalk *walk, At *at, const LoomNetSource *output, LoomDerivativ
   return TRUE;
 }
 
+/* A node computes with a weight that it declares, or that a wire brings from another node. */
+static gboolean
+uses (const LoomNet *net, guint node, const LoomNetWeight *weight)
+{
+  const LoomNetNode *n = loom_net_node (net, node);
+  const guint n_weights = n->op != NULL ? loom_op_count_weights (n->op) : 0;
+  int found = -1;
+
+  for (guint k = 0; k < n_weights && (found < 0 || loom_net_weight (net, (guint)found) != weight); k++)
+    found = loom_net_find_weight (net, node, loom_op_weight_name (n->op, k));
+  for (guint k = 0; k < n->n_inputs && (found < 0 || loom_net_weight (net, (guint)found) != weight); k++)
+    if (n->input[k].node != G_MAXUINT && loom_net_is_weight (net, &n->input[k]))
+      found = loom_net_source_weight (net, &n->input[k]);
+  return found >= 0 && loom_net_weight (net, (guint)found) == weight;
+}
+
 /* From inside a loop, its results are the readers; else nodes that read it, and loops whose bodies do. */
 static gboolean *
 readers_of (const LoomNet *net, const At *at)
@@ -287,7 +320,7 @@ readers_of (const LoomNet *net, const At *at)
   gboolean *reader = g_new0 (gboolean, loom_net_n_nodes (net) + 1);
 
   for (guint i = 0; !at->is_inside && i < loom_net_n_nodes (net); i++)
-    if (reads (loom_net_node (net, i), &at->source))
+    if (at->weight != NULL ? uses (net, i, at->weight) : reads (loom_net_node (net, i), &at->source))
       reader[outermost (net, i)] = TRUE;
   if (at->is_inside)
     reader[outermost (net, at->source.node)] = TRUE;
@@ -317,6 +350,7 @@ follow (StepWalk *walk, At *at, LoomDerivative *link, gboolean *found, GError **
     return TRUE;
   at->source.node = (guint)loom_net_find_port (net, link->term[0].port, &at->source.output, NULL);
   at->element = link->term[0].element;
+  at->weight = NULL;
   at->is_inside = FALSE;
   return TRUE;
 }
@@ -330,26 +364,71 @@ refuse (const char *port, gint64 element, GError **error)
   return FALSE;
 }
 
+static const LoomNetWeight *
+find_weight (const LoomNet *net, const char *name)
+{
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    if (g_str_equal (loom_net_weight (net, i)->name, name))
+      return loom_net_weight (net, i);
+  return NULL;
+}
+
+/* Weights that are not trained have no gradient, which would be the end of the chain. */
+static gboolean
+find_start (const StepWalk *walk, const char *port, At *at, GError **error)
+{
+  const LoomNet *net = walk->plan->net;
+  const LoomProgram *p = walk->plan->program;
+  int found;
+
+  at->weight = find_weight (net, port);
+  if (at->weight != NULL)
+    {
+      found = loom_program_find_slot (p, port);
+      if (found >= 0 && loom_step_trains (p, found, walk->model->spec))
+        return TRUE;
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” is not trained, so it has no gradient.", port);
+      return FALSE;
+    }
+  found = loom_net_find_port (net, port, &at->source.output, error);
+  if (found < 0)
+    return FALSE;
+  at->source.node = (guint)found;
+  at->is_inside = loom_net_node (net, at->source.node)->loop != G_MAXUINT;
+  return TRUE;
+}
+
+/* A weight as it was before the step. */
+static LoomTensor *
+value_of (StepWalk *walk, const char *port, const At *at)
+{
+  const LoomProgram *p = walk->plan->program;
+  double scale;
+
+  if (at->weight == NULL)
+    return step_walk_port (walk, port, &scale, NULL);
+  return loom_eager_value (loom_stepper_eager (walk->stepper),
+                           loom_program_get_slot (p, (guint)loom_program_find_slot (p, port))->read, NULL);
+}
+
 static gboolean
 begin (StepWalk *walk, const char *port, At *at, double *value, double *gradient, GError **error)
 {
-  const int node = loom_net_find_port (walk->plan->net, port, &at->source.output, error);
+  g_autofree char *gradient_port = g_strconcat (LOOM_PORT_GRADIENT, port, NULL);
   double scale;
   g_autoptr (LoomTensor) t = NULL, g = NULL;
 
-  if (node < 0)
+  if (!find_start (walk, port, at, error))
     return FALSE;
   if (walk->loop->log->progress->step + 1 != walk->step)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The run has continued. Take its next step apart.");
       return FALSE;
     }
-  at->source.node = (guint)node;
-  at->is_inside = loom_net_node (walk->plan->net, at->source.node)->loop != G_MAXUINT;
   if (at->is_inside)
     return TRUE;
-  t = tensor_of (walk, &at->source, FALSE, &scale);
-  g = tensor_of (walk, &at->source, TRUE, &scale);
+  t = value_of (walk, port, at);
+  g = step_walk_port (walk, gradient_port, &scale, NULL);
   if (t == NULL || g == NULL || at->element < 0 || at->element >= t->count)
     return refuse (port, at->element, error);
   *value = loom_tensor_get (t, at->element);
@@ -368,7 +447,8 @@ derivative_chain_new (StepWalk *walk, const char *port, gint64 element, double *
   g_array_set_clear_func (chain, clear_derivative);
   if (!begin (walk, port, &at, value, gradient, error))
     return NULL;
-  while (found && chain->len < MAX_LINKS && (at.source.node != loss->node || at.source.output != loss->output))
+  while (found && chain->len < MAX_LINKS
+         && (at.weight != NULL || at.source.node != loss->node || at.source.output != loss->output))
     {
       const gboolean was_inside = at.is_inside;
       LoomDerivative link;

@@ -58,7 +58,7 @@ studio_layer_commands_derivatives (const StudioLayerCommands *self)
         }
       port = loom_net_port_name (net, (guint)node, 0);
     }
-  studio_derivatives_show (self->run, self->stepper, port, element, self->toasts);
+  studio_derivatives_show (self->document, self->run, self->stepper, port, element, self->toasts);
 }
 
 const LoomOp *

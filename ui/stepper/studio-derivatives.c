@@ -6,16 +6,21 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/charts/studio-choice-name.h"
 #include "ui/scene/studio-format.h"
+#include "ui/scene/studio-tensors.h"
 
 typedef struct
 {
+  StudioDocument *document;
   StudioRun *run;
   StudioStepper *stepper;
   char *port;
-  GtkWidget *window, *element, *list, *back;
-  GQueue before; /* Place: the numbers before this one */
-  int asked;     /* the element of the request in flight */
+  char **tensors; /* the outputs and weights of its node */
+  GtkWidget *window, *tensor, *element, *list, *back;
+  gboolean is_filling; /* the choice of tensors */
+  GQueue before;       /* Place: the numbers before this one */
+  int asked;           /* the element of the request in flight */
   gboolean in_flight, must_ask;
 } Pane;
 
@@ -39,9 +44,11 @@ pane_free (gpointer data, GClosure *closure)
 {
   Pane *pane = data;
 
+  g_object_unref (pane->document);
   g_object_unref (pane->run);
   g_object_unref (pane->stepper);
   g_queue_clear_full (&pane->before, place_free);
+  g_strfreev (pane->tensors);
   g_free (pane->port);
   g_free (pane);
 }
@@ -211,6 +218,43 @@ step_cb (GtkWidget *window)
     ask (g_object_get_data (G_OBJECT (window), "pane"));
 }
 
+/* The path of the node of an output or a weight; NULL: the net has none. */
+static const char *
+node_of (const LoomNet *net, const char *port)
+{
+  guint output;
+  int node = loom_net_find_port (net, port, &output, NULL);
+
+  for (guint i = 0; node < 0 && i < loom_net_n_weights (net); i++)
+    if (g_str_equal (loom_net_weight (net, i)->name, port))
+      node = (int)loom_net_weight (net, i)->node;
+  return node >= 0 ? loom_net_node (net, (guint)node)->path : NULL;
+}
+
+/* Offers all tensors of the node. */
+static void
+list_tensors (Pane *pane)
+{
+  const LoomNet *net = studio_document_get_net (pane->document);
+  const char *node = node_of (net, pane->port);
+  g_auto (GStrv) tensors = node != NULL ? studio_tensors_of_node (net, node) : g_new0 (char *, 1);
+
+  pane->is_filling = TRUE;
+  /* The same list stays: a row of it may be the one that was just chosen. */
+  if (pane->tensors == NULL || !g_strv_equal ((const char *const *)pane->tensors, (const char *const *)tensors))
+    {
+      g_autoptr (GtkStringList) names = gtk_string_list_new ((const char *const *)tensors);
+
+      g_strfreev (pane->tensors);
+      pane->tensors = g_steal_pointer (&tensors);
+      gtk_drop_down_set_model (GTK_DROP_DOWN (pane->tensor), G_LIST_MODEL (names));
+    }
+  for (guint i = 0; pane->tensors[i] != NULL; i++)
+    if (g_str_equal (pane->tensors[i], pane->port))
+      gtk_drop_down_set_selected (GTK_DROP_DOWN (pane->tensor), i);
+  pane->is_filling = FALSE;
+}
+
 /* Shows another number. */
 static void
 go_to (Pane *pane, const char *port, int element)
@@ -218,6 +262,7 @@ go_to (Pane *pane, const char *port, int element)
   g_autofree char *title = g_strdup_printf (_ ("Derivatives of %s"), port), *old = pane->port;
 
   pane->port = g_strdup (port);
+  list_tensors (pane);
   gtk_window_set_title (GTK_WINDOW (pane->window), title);
   gtk_widget_set_sensitive (pane->back, !g_queue_is_empty (&pane->before));
   if (gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (pane->element)) == element)
@@ -226,15 +271,36 @@ go_to (Pane *pane, const char *port, int element)
     gtk_spin_button_set_value (GTK_SPIN_BUTTON (pane->element), element);
 }
 
+/* Back returns to the number that is shown now. */
 static void
-row_cb (GtkListBox *list, GtkListBoxRow *row, Pane *pane)
+leave (Pane *pane)
 {
-  const Place *to = g_object_get_data (G_OBJECT (row), "place");
   Place *from = g_new (Place, 1);
 
   *from = (Place){ g_strdup (pane->port), gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (pane->element)) };
   g_queue_push_tail (&pane->before, from);
+}
+
+static void
+row_cb (GtkListBox *list, GtkListBoxRow *row, Pane *pane)
+{
+  const Place *to = g_object_get_data (G_OBJECT (row), "place");
+
+  leave (pane);
   go_to (pane, to->port, to->element);
+}
+
+static void
+tensor_cb (Pane *pane)
+{
+  const guint i = gtk_drop_down_get_selected (GTK_DROP_DOWN (pane->tensor));
+  g_autofree char *port = NULL;
+
+  if (pane->is_filling || i >= g_strv_length (pane->tensors) || g_str_equal (pane->tensors[i], pane->port))
+    return;
+  port = g_strdup (pane->tensors[i]);
+  leave (pane);
+  go_to (pane, port, 0);
 }
 
 static void
@@ -252,6 +318,9 @@ new_content (Pane *pane)
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12), *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkWidget *label = gtk_label_new_with_mnemonic (_ ("_Element")), *scroll = gtk_scrolled_window_new ();
 
+  pane->tensor = gtk_drop_down_new (NULL, NULL);
+  studio_choice_set_name (GTK_DROP_DOWN (pane->tensor), _ ("Tensor"));
+  g_signal_connect_swapped (pane->tensor, "notify::selected", G_CALLBACK (tensor_cb), pane);
   pane->element = gtk_spin_button_new_with_range (0, G_MAXINT, 1);
   pane->list = gtk_list_box_new ();
   pane->back = gtk_button_new_with_mnemonic (_ ("_Back"));
@@ -267,6 +336,7 @@ new_content (Pane *pane)
   gtk_box_append (GTK_BOX (row), label);
   gtk_box_append (GTK_BOX (row), pane->element);
   gtk_box_append (GTK_BOX (row), pane->back);
+  gtk_box_append (GTK_BOX (box), pane->tensor);
   gtk_box_append (GTK_BOX (box), row);
   gtk_box_append (GTK_BOX (box), scroll);
   gtk_widget_set_margin_start (box, 12);
@@ -288,11 +358,13 @@ close_on_escape (GtkWidget *window)
 }
 
 void
-studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *port, gint64 element, GtkWidget *over)
+studio_derivatives_show (StudioDocument *document, StudioRun *run, StudioStepper *stepper, const char *port,
+                         gint64 element, GtkWidget *over)
 {
   Pane *pane = g_new0 (Pane, 1);
   g_autofree char *title = g_strdup_printf (_ ("Derivatives of %s"), port);
 
+  pane->document = g_object_ref (document);
   pane->run = g_object_ref (run);
   pane->stepper = g_object_ref (stepper);
   pane->port = g_strdup (port);
@@ -302,6 +374,7 @@ studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *por
   gtk_window_set_transient_for (GTK_WINDOW (pane->window), GTK_WINDOW (gtk_widget_get_root (over)));
   gtk_window_set_child (GTK_WINDOW (pane->window), new_content (pane));
   g_object_set_data (G_OBJECT (pane->window), "pane", pane);
+  list_tensors (pane);
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (pane->element), (double)element);
   close_on_escape (pane->window);
   g_signal_connect_data (pane->element, "value-changed", G_CALLBACK (ask), pane, pane_free, G_CONNECT_SWAPPED);

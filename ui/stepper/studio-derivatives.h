@@ -1,4 +1,5 @@
-/* A window with the chain rule for one number of a card's output: the local derivatives on the way to the loss. */
+/* A window with the chain rule for one number of an output or a weight: the local derivatives on the way to the loss.
+ */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -7,9 +8,9 @@
 
 G_BEGIN_DECLS
 
-/* port: "act"; element: row-major, of a node in a loop also over its iterations; over: a widget of the window in front
- * of which it opens. */
-void
-studio_derivatives_show (StudioRun *run, StudioStepper *stepper, const char *port, gint64 element, GtkWidget *over);
+/* port: "act", "fc.weight"; element: row-major, of a node in a loop also over its iterations; over: a widget of the
+ * window in front of which it opens. */
+void studio_derivatives_show (StudioDocument *document, StudioRun *run, StudioStepper *stepper, const char *port,
+                              gint64 element, GtkWidget *over);
 
 G_END_DECLS
