@@ -28,9 +28,9 @@ walk (LoomTrainer *trainer, const LoomWalkCommand *command, GError **error)
 
   if (!loom_trainer_walk (trainer, command, &place, &step, error))
     return NULL;
-  return g_variant_new ("((xsssuuxxbb))", step, regions[place.region], place.node != NULL ? place.node : "",
+  return g_variant_new ("((xsssuuxxbbi))", step, regions[place.region], place.node != NULL ? place.node : "",
                         place.scope, place.index, place.count, place.iteration, place.iterations, place.has_inside,
-                        place.is_end);
+                        place.is_end, loom_trainer_walk_rank (trainer));
 }
 
 static GVariant *

@@ -67,17 +67,10 @@ breakpoint_clear (gpointer data)
   g_free (((LoomBreakpoint *)data)->node);
 }
 
-/* With a parameter server no step is taken by all; parts of the weights are no net that one rank could compute. */
-static gboolean
-can_test (const Breakpoints *self)
-{
-  return self->group->comm == NULL || (!self->group->has_server && !loom_state_is_divided (self->model->state));
-}
-
 void
 breakpoints_init (Breakpoints *self)
 {
-  self->walk = (StepWalk){ .model = self->model, .group = self->group, .loop = self->loop, .is_of_rank = TRUE };
+  self->walk = (StepWalk){ .model = self->model, .group = self->group, .loop = self->loop, .rank = -1 };
   self->list = g_array_new (FALSE, FALSE, sizeof (LoomBreakpoint));
   g_array_set_clear_func (self->list, breakpoint_clear);
   self->passed = self->suspect = -1;
@@ -110,12 +103,12 @@ void
 breakpoints_set (Breakpoints *self, const LoomBreakpoint *list, guint n)
 {
   empty (self);
-  for (guint i = 0; i < n && can_test (self); i++)
+  for (guint i = 0; i < n && step_walk_can_begin (&self->walk); i++)
     if (strlen (list[i].node) < LOOM_BREAK_NAME)
       add (self, &list[i]);
   if (n == 0)
     step_walk_clear (&self->walk);
-  if (n > 0 && !can_test (self))
+  if (n > 0 && !step_walk_can_begin (&self->walk))
     train_notes_report (self->loop->plans->notes,
                         "Each rank of this run has only a part of the weights, so its breakpoints are not tested; a "
                         "step that is not finite still ends it before the weights change. Train on one rank.");
@@ -177,6 +170,14 @@ breakpoints_are_due (const Breakpoints *self)
   for (guint i = 0; i < self->list->len; i++)
     any = any || is_due (self, &g_array_index (self->list, LoomBreakpoint, i));
   return any && self->passed != next_step (self);
+}
+
+int
+breakpoints_rank (const Breakpoints *self)
+{
+  if (self->group->comm == NULL)
+    return -1;
+  return self->passed == next_step (self) ? MAX (self->rank, 0) : 0;
 }
 
 gboolean
@@ -396,6 +397,7 @@ breakpoints_test (Breakpoints *self, gboolean *is_hit, GError **error)
   if (*is_hit)
     {
       self->passed = next_step (self);
+      self->rank = hit.rank;
       step_walk_clear (&self->walk); /* the user's own walk needs the memory */
       if (self->report != NULL && rank_group_is_first (self->group))
         self->report (&hit, self->data);

@@ -26,6 +26,7 @@ typedef struct
   StepWalk walk;
   GArray *list;   /* LoomBreakpoint */
   gint64 passed;  /* the step at which training stood already */
+  int rank;       /* that met the condition then */
   gint64 suspect; /* the step that was not finite */
 } Breakpoints;
 
@@ -42,6 +43,8 @@ gboolean breakpoints_take (Breakpoints *self, const char *name, double value);
 gboolean breakpoints_are_due (const Breakpoints *self);
 /* Sets *hit if a condition is met: training must stand before the step. Called by all ranks. */
 gboolean breakpoints_test (Breakpoints *self, gboolean *hit, GError **error);
+/* The rank whose samples met a condition at the next step, else the first one; -1: the run has one rank. */
+int breakpoints_rank (const Breakpoints *self);
 /* Call if a step was not finite. TRUE if it is to be repeated, and tested before. */
 gboolean breakpoints_suspect (Breakpoints *self);
 

@@ -186,6 +186,12 @@ loom_trainer_walk (LoomTrainer *t, const LoomWalkCommand *command, LoomStepperPl
   return walk_requests_command (&t->control.inbox, &t->walk, command, place, step, error);
 }
 
+int
+loom_trainer_walk_rank (const LoomTrainer *t)
+{
+  return t->walk.rank;
+}
+
 void
 loom_trainer_end_walk (LoomTrainer *t)
 {

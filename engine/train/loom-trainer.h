@@ -147,10 +147,14 @@ gboolean loom_trainer_travel (LoomTrainer *trainer, gint64 step, LoomTrainerMome
 const LoomGraph *loom_trainer_graph (const LoomTrainer *trainer);
 
 /* Walks the next step of the run node by node (step-walk.h), without an effect on the run: commits nothing, consumes no
- * batch and draws no random number. *step is its number, from 1. Callable like loom_trainer_snapshot(). Errors: USAGE
- * without a walk, or if ranks share the step; those of loom-stepper.h. */
+ * batch and draws no random number. *step is its number, from 1. With several ranks that have whole weights it is
+ * walked on the samples of one, up to the update. Callable like loom_trainer_snapshot(). Errors: USAGE without a walk,
+ * of ranks with parts of the weights, or before an update of several ranks; those of loom-stepper.h. */
 gboolean loom_trainer_walk (LoomTrainer *trainer, const LoomWalkCommand *command, LoomStepperPlace *place, gint64 *step,
                             GError **error);
+/* After loom_trainer_walk(): the rank whose samples it walks, the one that met a breakpoint at this step, else the
+ * first; -1: the run has one rank. */
+int loom_trainer_walk_rank (const LoomTrainer *trainer);
 void loom_trainer_end_walk (LoomTrainer *trainer);
 /* The values of n ports, or with LOOM_PORT_GRADIENT before a name its gradient; a weight's name is a port, too. */
 gboolean loom_trainer_walk_values (LoomTrainer *trainer, guint n, const char *const *port, LoomPortSummary *value,
@@ -161,7 +165,7 @@ LoomTensor *loom_trainer_walk_port (LoomTrainer *trainer, const char *port, doub
  * array of LoomDerivative. *value and *gradient: of the element. Errors: PORT, USAGE, and those of differentiation. */
 GArray *loom_trainer_derivatives (LoomTrainer *trainer, const char *port, gint64 element, double *value,
                                   double *gradient, GError **error);
-/* Replaces the breakpoints of a run with one rank. At one, training pauses before the weights change, and the next step
+/* Replaces the breakpoints of a run. At one, training pauses before the weights change, and the next step
  * is taken without a test. Conditions other than not_finite cost about a second forward and backward pass in each step;
  * not_finite costs nothing until a step is not finite, but steps are no longer queued on a GPU. */
 void loom_trainer_set_breakpoints (LoomTrainer *trainer, const LoomBreakpoint *list, guint n);

@@ -68,19 +68,48 @@ begin (StepWalk *self, const LoomBatch *batch, GError **error)
   return loom_stepper_begin (self->stepper, error);
 }
 
+/* The samples of another rank are read a second time, here; the others of the step are the same for all. */
+static const LoomBatch *
+peek (StepWalk *self, LoomLoader **loader, GError **error)
+{
+  const LoomBatch *own = training_loop_peek (self->loop, error);
+  const TrainProgress *progress = self->loop->log->progress;
+  int rank, n;
+
+  rank_group_shard (self->group, &rank, &n);
+  if (own == NULL || self->rank < 0 || self->rank == rank || self->rank >= n)
+    return own;
+  *loader = train_data_loader_of_rank (self->loop->data, self->model, self->group, self->rank, error);
+  if (*loader == NULL)
+    return NULL;
+  loom_loader_start (*loader, progress->epoch + (progress->batch >= self->loop->data->steps_per_epoch), own->index);
+  return loom_loader_next (*loader, error);
+}
+
+gboolean
+step_walk_can_begin (const StepWalk *self)
+{
+  return self->group->comm == NULL || (!self->group->has_server && !loom_state_is_divided (self->model->state));
+}
+
 gboolean
 step_walk_begin (StepWalk *self, GError **error)
 {
+  g_autoptr (LoomLoader) loader = NULL;
   const LoomBatch *batch;
 
   self->is_begun = FALSE;
-  if (self->group->comm != NULL && !self->is_of_rank)
+  if (!step_walk_can_begin (self))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "Several ranks share each step of this run, so it cannot be walked node by node. Train on one.");
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_USAGE,
+          "Each rank of this run has only a part of the weights, so a step cannot be walked node by node. Train "
+          "on one rank.");
       return FALSE;
     }
-  batch = training_loop_peek (self->loop, error);
+  if (self->find_rank != NULL)
+    self->rank = self->find_rank (self->data);
+  batch = peek (self, &loader, error);
   self->step = self->loop->log->progress->step + 1;
   self->is_begun = batch != NULL && make_plan (self, batch->n_own, error) && make_stepper (self, error)
                    && begin (self, batch, error);

@@ -16,7 +16,10 @@ typedef struct
   const TrainModel *model;
   const RankGroup *group;
   TrainingLoop *loop;
-  gboolean is_of_rank; /* walks the samples of this rank alone, which has whole weights */
+  /* (optional) The rank whose samples a walk that begins is of; -1: the run has one rank. */
+  int (*find_rank) (gpointer data);
+  gpointer data;
+  int rank; /* whose samples are walked, with gradients of these alone; -1: of this rank, or the only one */
 
   LoomStep *plan;       /* of the last batch size; NULL: none */
   LoomStepper *stepper; /* of that plan; NULL: none */
@@ -24,10 +27,11 @@ typedef struct
   gint64 step; /* the number of the walked step, from 1 */
 } StepWalk;
 
-/* The caller sets the fields before `plan`. */
+/* The caller sets the fields before `plan`. FALSE: the weights are not whole on each rank, or a server has them. */
+gboolean step_walk_can_begin (const StepWalk *self);
 /* Ends the walk, and frees its memory. */
 void step_walk_clear (StepWalk *self);
-/* Begins a walk of the next step, before its first node. Errors: USAGE if ranks share the step, those of reading the
+/* Begins a walk of the next step, before its first node. Errors: USAGE if it cannot begin, those of reading the
  * batch and of the eager executor. */
 gboolean step_walk_begin (StepWalk *self, GError **error);
 /* The value at a port, or its gradient; NULL without error: it is not known. A gradient is that of the loss, without

@@ -143,7 +143,7 @@ read_streams (TrainData *data, const LoomTrainSpec *spec, const RankGroup *group
 
 /* Applies sample_weights. */
 static gboolean
-weigh_samples (TrainData *data, const LoomTrainSpec *spec, GError **error)
+weigh_samples (const TrainData *data, LoomLoader *loader, const LoomTrainSpec *spec, GError **error)
 {
   g_autofree double *weights = NULL;
 
@@ -152,8 +152,26 @@ weigh_samples (TrainData *data, const LoomTrainSpec *spec, GError **error)
   weights = loom_sample_weights (data->dataset, spec->sample_weights, error);
   if (weights == NULL)
     return FALSE;
-  loom_loader_set_weights (data->loader, weights);
+  loom_loader_set_weights (loader, weights);
   return TRUE;
+}
+
+LoomLoader *
+train_data_loader_of_rank (const TrainData *data, const TrainModel *model, const RankGroup *group, int rank,
+                           GError **error)
+{
+  const LoomTrainSpec *spec = model->spec;
+  g_autoptr (LoomLoader) loader = loom_loader_new_with_threads (data->dataset, LOOM_SPLIT_TRAIN, spec->batch_size, TRUE,
+                                                                spec->seed, LOOM_LOADER_DIRECT, error);
+  int own, n;
+
+  if (loader == NULL || !weigh_samples (data, loader, spec, error))
+    return NULL;
+  rank_group_shard (group, &own, &n);
+  loom_loader_share (loader, rank, n);
+  if (data->left_out > 0)
+    loom_loader_leave_out (loader, data->left_out);
+  return g_steal_pointer (&loader);
 }
 
 /* Applies drop_last to an epoch's incomplete last batch, with a note if it is auto. SHAPE if the batch must be kept and
@@ -255,7 +273,8 @@ train_data_open (TrainData *data, const TrainModel *model, const RankGroup *grou
   if (loom_dataset_note (data->dataset) != NULL)
     train_notes_add (notes, "%s", loom_dataset_note (data->dataset));
   data->loader = train_data_loader_new (data, model, group, LOOM_SPLIT_TRAIN, TRUE, error);
-  if (data->loader == NULL || !weigh_samples (data, spec, error) || !drop_last (data, model, group, notes, error))
+  if (data->loader == NULL || !weigh_samples (data, data->loader, spec, error)
+      || !drop_last (data, model, group, notes, error))
     return FALSE;
   data->steps_per_epoch = (loom_loader_n_batches (data->loader) + spec->accumulate - 1) / spec->accumulate;
   data->total_steps = data->steps_per_epoch * spec->epochs;

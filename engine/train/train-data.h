@@ -25,6 +25,11 @@ void train_data_clear (TrainData *data);
 /* The batches of a split: this rank's shard of each. */
 LoomLoader *train_data_loader_new (const TrainData *data, const TrainModel *model, const RankGroup *group,
                                    LoomSplit split, gboolean shuffle, GError **error);
+/* The batches of training that another of these ranks reads, in the same order; has no threads. rank: of
+ * rank_group_shard().
+ */
+LoomLoader *train_data_loader_of_rank (const TrainData *data, const TrainModel *model, const RankGroup *group, int rank,
+                                       GError **error);
 /* The step after which the run ends, if it is not ended before. */
 gint64 train_data_last_step (const TrainData *data);
 /* The number of samples in a step of an epoch, over all its batches. batch: the number of the step in the epoch. */

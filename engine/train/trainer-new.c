@@ -59,6 +59,12 @@ report_breakpoint (const LoomBreakHit *hit, gpointer data)
     t->observer.breakpoint (t, hit, t->observer_data);
 }
 
+static int
+find_rank (gpointer data)
+{
+  return breakpoints_rank (data);
+}
+
 static gboolean
 take_breakpoint (const char *name, double value, gpointer data)
 {
@@ -315,7 +321,9 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                               .evaluation = &t->evaluation,
                               .epoch_end = &t->epoch_end,
                               .watched = &t->observers.watched };
-  t->walk = (StepWalk){ .model = &t->model, .group = &t->group, .loop = &t->loop };
+  t->walk = (StepWalk){
+    .model = &t->model, .group = &t->group, .loop = &t->loop, .find_rank = find_rank, .data = &t->breakpoints
+  };
   t->breakpoints = (Breakpoints){
     .model = &t->model, .group = &t->group, .loop = &t->loop, .report = report_breakpoint, .data = t
   };

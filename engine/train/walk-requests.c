@@ -37,6 +37,23 @@ require_walk (const StepWalk *walk, GError **error)
   return walk->is_begun;
 }
 
+/* The update of several ranks needs the gradients of all, and a walk has those of one: it goes back. */
+static gboolean
+refuse_update (StepWalk *walk, const LoomStepperPlace *place, GError **error)
+{
+  GError *fault = NULL;
+
+  if (walk->rank < 0 || place->region != LOOM_REGION_UPDATE)
+    return FALSE;
+  if (loom_stepper_finish (walk->stepper, LOOM_REGION_BACKWARD, &fault))
+    g_set_error (&fault, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "The update averages the gradients of all ranks, and these are of rank %d. Take the step to see its "
+                 "weights.",
+                 walk->rank);
+  g_propagate_error (error, fault);
+  return TRUE;
+}
+
 static gboolean
 call_walk (gpointer data, GError **error)
 {
@@ -48,7 +65,7 @@ call_walk (gpointer data, GError **error)
     return FALSE;
   loom_stepper_get_place (walk->stepper, call->place);
   *call->step = walk->step;
-  return TRUE;
+  return !refuse_update (walk, call->place, error);
 }
 
 gboolean

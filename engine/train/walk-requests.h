@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* Begins or moves the walk. *step is the number of the walked step, from 1. */
+/* Begins or moves the walk. *step is the number of the walked step, from 1. USAGE before an update of several ranks. */
 gboolean walk_requests_command (Inbox *inbox, StepWalk *walk, const LoomWalkCommand *command, LoomStepperPlace *place,
                                 gint64 *step, GError **error);
 void walk_requests_end (Inbox *inbox, StepWalk *walk);

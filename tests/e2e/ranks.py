@@ -120,6 +120,31 @@ def wanted(t, s):
     t.ok("set “Ranks” to 2" in said and "--" not in said, "a number that does not fit is refused: %s" % said)
 
 
+def stands(t, s):
+    """A breakpoint that a rank meets opens the step, on the samples of that rank; its update needs those of both."""
+    def place(g):
+        return next((n for k, n, _ in g.widgets if k == "current"), "")
+    s.select("act")
+    s.key("ctrl+F8")
+    s.wait("the dialog", lambda g: g.dialog("Stop Here"), 3)
+    s.press("A value or gradient is NaN or infinite")
+    s.press("The norm of the gradient is above")
+    s.wait("the condition", lambda g: g.dialog("Stop Here") and not g.popover(), 3)
+    s.fill("the number", lambda g: next((r for k, n, r in g.widgets if "Text" in k), None), "0")
+    s.press("Stop Here")
+    before = s.wait("the graph", lambda g: g.canvas is not None, 3).number("step")
+    s.key("ctrl+Return")
+    g = s.wait("the run stands", lambda g: g.state["run"] == "paused" and "act · samples of rank 0" in place(g), 20)
+    t.ok(g.number("step") <= before + 1, "a breakpoint met by a rank opens the step: " + place(g))
+    if SHOTS:
+        s.screenshot(os.path.join(SHOTS, "stands.png"))
+    s.press("Backward")
+    s.wait("the end of the pass", lambda g: place(g).startswith("Backward") and "act" not in place(g), 10)
+    s.key("ctrl+alt+Right")
+    s.wait("refused", lambda g: g.has("averages the gradients of all ranks") and place(g).startswith("Backward"), 10)
+    t.ok(True, "and goes up to the update, which needs the gradients of all")
+
+
 def body(t):
     with Studio("ranks") as s:
         s.open("spirals.xml", studio.lesson("spirals", endless=True))
@@ -138,6 +163,7 @@ def body(t):
         over(t, s)
         lanes(t, s)
         wanted(t, s)
+        stands(t, s)
         t.ok(not s.complaints(), "nothing was complained about")
 
 

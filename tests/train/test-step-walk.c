@@ -360,6 +360,18 @@ check_inside (LoomTrainer *trainer, const char *port, gint64 element, double val
   g_assert_cmpfloat_with_epsilon (loom_tensor_get (g, element % g->count), gradient, 1e-6);
 }
 
+/* The layer `second` computes with the weight of `first`. */
+static const char *const TIED
+    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"200\"/>"
+      "<node id=\"first\" op=\"linear\" out_features=\"2\"/><node id=\"act\" op=\"tanh\"/>"
+      "<node id=\"second\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+      "<node id=\"still\" op=\"linear\" out_features=\"2\" frozen=\"true\"/>"
+      "<wire from=\"data.x\" to=\"still\"/><wire from=\"still\" to=\"first\"/><wire from=\"first\" to=\"act\"/>"
+      "<wire from=\"act\" to=\"second\"/><wire from=\"first.weight\" to=\"second.weight\"/>"
+      "<wire from=\"second\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"20\" epochs=\"1\" seed=\"1\"/></graph>";
+
 /* At every link the sum over all paths is the gradient that the engine has, also if a value is read twice; along a path
  * of single numbers the product of the local derivatives is the gradient. */
 static void
@@ -376,8 +388,18 @@ test_chain (void)
   {
     const char *graph, *port;
     gint64 element;
-  } cases[] = { { GRAPH, "act", 17 }, { GRAPH, "scores", 3 },       { NESTED, "mid.0.act", 5 }, { numbers, "u", 0 },
-                { BEFORE, "pre", 7 }, { NESTED, "loop.state", 45 }, { BEFORE, "loop.sum", 90 } };
+  } cases[] = { { GRAPH, "act", 17 },
+                { GRAPH, "scores", 3 },
+                { NESTED, "mid.0.act", 5 },
+                { numbers, "u", 0 },
+                { BEFORE, "pre", 7 },
+                { NESTED, "loop.state", 45 },
+                { BEFORE, "loop.sum", 90 },
+                { GRAPH, "hidden.weight", 21 },
+                { GRAPH, "scores.bias", 1 },
+                { NESTED, "mid.0.fc.weight", 8 },
+                { NESTED, "loop.u.weight", 13 },
+                { TIED, "first.weight", 1 } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -405,7 +427,7 @@ test_chain (void)
           before = d->term[0].gradient;
         }
       g_assert_cmpfloat (before, ==, 1);
-      if (g_str_has_prefix (cases[i].port, "loop."))
+      if (g_str_has_prefix (cases[i].port, "loop.") && !g_str_has_suffix (cases[i].port, ".weight"))
         check_inside (trainer, cases[i].port, cases[i].element, value, gradient);
       if (cases[i].graph == numbers)
         {
@@ -416,6 +438,24 @@ test_chain (void)
           g_assert_cmpfloat_with_epsilon (gradient, tanh (value) + value * (1 - tanh (value) * tanh (value)), 1e-5);
         }
     }
+}
+
+/* Both layers are readers of a weight that they share; a frozen one has no chain. */
+static void
+test_chain_of_weights (void)
+{
+  g_autoptr (LoomTrainer) trainer = on_ref (TIED);
+  g_auto (LoomStepperPlace) place = { 0 };
+  g_autoptr (GError) error = NULL;
+  double value, gradient;
+
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
+  command (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_BACKWARD }, &place);
+  g_autoptr (GArray) chain = loom_trainer_derivatives (trainer, "first.weight", 1, &value, &gradient, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_array_index (chain, LoomDerivative, 0).n_readers, ==, 2);
+  g_assert_null (loom_trainer_derivatives (trainer, "still.weight", 0, &value, &gradient, &error));
+  g_assert_cmpstr (error->message, ==, "“still.weight” is not trained, so it has no gradient.");
 }
 
 /* ---- breakpoints ------------------------------------------------------ */
@@ -587,9 +627,13 @@ typedef struct
   const char *graph, *kind;
   LoomComm *comm;
   gboolean with_breakpoint;
+  double limit;
   LoomTrainerEnd end;
   Stand stand;
   int hit_rank;
+  guint walked[2]; /* steps that were walked on the samples of each rank */
+  GArray *figures; /* double: of all hits */
+  LoomTrainer *trainer;
   GPtrArray *weights;
 } Together;
 
@@ -599,13 +643,60 @@ hit_cb (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data)
   Together *t = data;
 
   t->hit_rank = hit->rank;
+  g_array_append_val (t->figures, hit->figure);
   breakpoint_cb (trainer, hit, &t->stand);
+}
+
+/* The step at which training stands is walked on the samples of the rank that met the condition: they have the figure
+ * that it has reported. There is no update, which would need the gradients of both. */
+static void
+walk_hit (LoomTrainer *trainer, Together *t)
+{
+  g_auto (LoomStepperPlace) place = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensor) g = NULL;
+  LoomSummary summary;
+  double scale;
+  gint64 step;
+
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
+  g_assert_cmpint (loom_trainer_walk_rank (trainer), ==, t->hit_rank);
+  command (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_BACKWARD }, &place);
+  g = loom_trainer_walk_port (trainer, LOOM_PORT_GRADIENT "act", &scale, &error);
+  g_assert_no_error (error);
+  loom_summary_of (g, scale, &summary);
+  g_assert_cmpfloat (summary.norm, ==, t->stand.figure);
+  t->walked[t->hit_rank]++;
+  g_assert_false (loom_trainer_walk (
+      trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_UPDATE }, &place, &step, &error));
+  g_assert_nonnull (strstr (error->message, "averages the gradients of all ranks"));
+  loom_trainer_end_walk (trainer);
+}
+
+/* As an observer on another thread does, while the run stands. */
+static gpointer
+walk_and_resume (gpointer data)
+{
+  Together *t = data;
+
+  walk_hit (t->trainer, t);
+  loom_trainer_post (t->trainer, LOOM_COMMAND_RESUME, NULL, 0);
+  return NULL;
 }
 
 static void
 paused_cb (LoomTrainer *trainer, const char *state, gpointer data)
 {
-  stand_state_cb (trainer, state, &((Together *)data)->stand);
+  Together *t = data;
+
+  t->trainer = trainer;
+  if (g_str_equal (state, "paused") && t->stand.hits > 0 && g_str_equal (t->kind, "gradient_above"))
+    {
+      t->stand.stood = loom_trainer_steps (trainer);
+      g_thread_unref (g_thread_new ("walk", walk_and_resume, t));
+    }
+  else
+    stand_state_cb (trainer, state, &t->stand);
 }
 
 static gpointer
@@ -614,7 +705,7 @@ run_together (gpointer data)
   static const LoomTrainerObserver observer = { .state = paused_cb, .breakpoint = hit_cb };
   Together *t = data;
   g_autoptr (GError) error = NULL;
-  const LoomBreakpoint b = { (char *)"act", loom_break_kind (t->kind), 0 };
+  const LoomBreakpoint b = { (char *)"act", loom_break_kind (t->kind), t->limit };
   g_autoptr (LoomTrainer) trainer
       = train_test_new (t->graph, (LoomTrainerOptions){ .device = (char *)"ref", .comm = t->comm });
 
@@ -627,7 +718,7 @@ run_together (gpointer data)
 }
 
 static void
-run_two (Together t[2], const char *graph, const char *kind, gboolean with_breakpoint)
+run_two (Together t[2], const char *graph, const char *kind, gboolean with_breakpoint, double limit)
 {
   LoomComm *comm[2];
   GThread *thread[2];
@@ -636,7 +727,12 @@ run_two (Together t[2], const char *graph, const char *kind, gboolean with_break
   g_assert_cmpint (loom_comm_threads_new (2, comm, &message), ==, LOOM_STATUS_OK);
   for (int k = 0; k < 2; k++)
     {
-      t[k] = (Together){ .graph = graph, .kind = kind, .comm = comm[k], .with_breakpoint = with_breakpoint };
+      t[k] = (Together){ .graph = graph,
+                         .kind = kind,
+                         .comm = comm[k],
+                         .with_breakpoint = with_breakpoint,
+                         .limit = limit,
+                         .figures = g_array_new (FALSE, FALSE, sizeof (double)) };
       t[k].stand.then = LOOM_COMMAND_RESUME;
       thread[k] = g_thread_new ("rank", run_together, &t[k]);
     }
@@ -652,8 +748,15 @@ clear_two (Together t[2])
   for (int k = 0; k < 2; k++)
     {
       g_ptr_array_unref (t[k].weights);
+      g_array_unref (t[k].figures);
       g_free (t[k].stand.port);
     }
+}
+
+static int
+compare_figures (gconstpointer a, gconstpointer b)
+{
+  return *(const double *)a < *(const double *)b ? -1 : 1;
 }
 
 /* Two ranks stand before each step together, and the run has the same bits as without it. */
@@ -663,9 +766,10 @@ test_break_ranks (void)
   g_auto (GStrv) part = g_strsplit (GRAPH, "<node id=\"drop\" op=\"dropout\" p=\"0.2\"/>", 2);
   g_autofree char *graph = g_strjoinv ("<node id=\"drop\" op=\"relu\"/>", part), *negative = NULL;
   Together plain[2], stopped[2];
+  double median;
 
-  run_two (plain, graph, "gradient_above", FALSE);
-  run_two (stopped, graph, "gradient_above", TRUE);
+  run_two (plain, graph, "gradient_above", FALSE, 0);
+  run_two (stopped, graph, "gradient_above", TRUE, 0);
   for (int k = 0; k < 2; k++)
     {
       g_assert_cmpint (stopped[k].end, ==, LOOM_TRAINER_DONE);
@@ -676,12 +780,22 @@ test_break_ranks (void)
   g_assert_cmpint (stopped[0].stand.stood, ==, stopped[0].stand.hits - 1);
   g_assert_cmpint (stopped[0].hit_rank, ==, 0);
   g_assert_cmpint (stopped[1].stand.hits, ==, 0);
+  /* Half of the steps of the first rank are under the limit: in some of them the other one is above it. */
+  g_array_sort (stopped[0].figures, compare_figures);
+  median = g_array_index (stopped[0].figures, double, stopped[0].figures->len / 2);
+  clear_two (stopped);
+  run_two (stopped, graph, "gradient_above", TRUE, median);
+  for (int k = 0; k < 2; k++)
+    {
+      g_assert_cmpuint (stopped[0].walked[k], >, 0);
+      assert_same_bits (plain[k].weights, stopped[k].weights);
+    }
   clear_two (plain);
   clear_two (stopped);
 
   /* A step that is not finite is repeated by both, and both stand before its update. */
   negative = without_finite_values ();
-  run_two (stopped, negative, "not_finite", TRUE);
+  run_two (stopped, negative, "not_finite", TRUE, 0);
   for (int k = 0; k < 2; k++)
     g_assert_cmpint (stopped[k].end, ==, LOOM_TRAINER_FAILED);
   g_assert_cmpint (stopped[0].stand.hits, ==, 1);
@@ -753,6 +867,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/step-walk/update", test_update);
   g_test_add_func ("/step-walk/inside", test_inside);
   g_test_add_func ("/step-walk/chain", test_chain);
+  g_test_add_func ("/step-walk/chain-of-weights", test_chain_of_weights);
   g_test_add_func ("/step-walk/chain/nan", test_chain_nan);
   g_test_add_func ("/step-walk/break", test_break);
   g_test_add_func ("/step-walk/break/inside", test_break_inside);

@@ -155,9 +155,9 @@ static void
 take_place (StudioStepper *self, GVariant *place)
 {
   clear_place (self);
-  g_variant_get (place, "(xsssuuxxbb)", &self->place.step, &self->place.phase, &self->place.node, &self->place.scope,
+  g_variant_get (place, "(xsssuuxxbbi)", &self->place.step, &self->place.phase, &self->place.node, &self->place.scope,
                  &self->place.index, &self->place.count, &self->place.iteration, &self->place.iterations,
-                 &self->place.has_inside, &self->place.is_end);
+                 &self->place.has_inside, &self->place.is_end, &self->place.rank);
   self->is_on = TRUE;
   self->is_kept = FALSE;
   /* The scope of the step is shown, in which its card is. */
@@ -449,6 +449,8 @@ studio_stepper_dup_text (StudioStepper *self)
   if (self->place.iterations > 0)
     g_string_append_printf (s, _ (" · iteration %1$d of %2$d"), (int)self->place.iteration + 1,
                             (int)self->place.iterations);
+  if (self->place.rank >= 0)
+    g_string_append_printf (s, _ (" · samples of rank %d"), self->place.rank);
   if (value != NULL)
     g_string_append_printf (s, " · %s", value);
   return g_string_free (s, FALSE);

@@ -19,6 +19,7 @@ typedef struct
   guint index, count;
   gint64 iteration, iterations;
   gboolean has_inside, is_end;
+  int rank; /* whose samples are walked; -1: the only one */
 } StudioStepPlace;
 
 /* Signals:
