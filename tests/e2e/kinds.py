@@ -44,7 +44,7 @@ TABLE = (
     (POINTS, {
         "loss": {1: ("scalar", "step 1: ")},
         "more.weight": {1: ("weights", "unit 1, input 1"), 5: ("components", "unit 1: ")},
-        "scores": {2: ("surface", None), 3: ("scatter", "sample 1")}}),
+        "scores": {2: ("surface", r"\(.+, .+\): class [01], \d+ % · scores"), 3: ("scatter", "sample 1")}}),
     (TOKENS, {
         "data.x": {1: ("text", "")},
         "attn.weights": {1: ("attention", "target “.+”, source “.+”"), 2: ("threads", "target “.+”, source “.+”"),

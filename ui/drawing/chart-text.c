@@ -36,6 +36,7 @@ chart_text_draw (cairo_t *cr, PangoLayout *layout, double x, double y, double al
     {
       cairo_move_to (cr, floor (x - align * w), floor (y - h / 2.));
       pango_cairo_show_layout (cr, layout);
+      cairo_new_path (cr); /* its current point would be the begin of the next path */
     }
   return w;
 }

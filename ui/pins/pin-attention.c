@@ -378,6 +378,7 @@ arcs_draw (const PinDrawing *d)
 
         if (!set_link (d, weight[r * columns + c], most, r))
           continue;
+        cairo_new_path (d->cr);
         if (r == c)
           cairo_arc (d->cr, a, base - 4, 3 * d->scale, 0, 2 * G_PI);
         else

@@ -315,6 +315,7 @@ draw_band (const PinDrawing *d, const PinRect *room, double least, double most)
 {
   const PinHistory *h = d->history;
 
+  cairo_new_path (d->cr);
   for (gsize i = 0; i < h->step->len; i++)
     cairo_line_to (d->cr, x_of (d, room, i),
                    y_of (d, room, least, most, pin_history_get (h, i)[MEAN] + pin_history_get (h, i)[DEVIATION]));

@@ -35,6 +35,7 @@ typedef struct
   double *point;
   gsize n;
   double x0, x1, y0, y1;
+  double left; /* of the numbers of the vertical axis */
   PinRect box;
 } Points;
 
@@ -45,6 +46,17 @@ widen (double *least, double *most)
 
   *least -= air;
   *most += air;
+}
+
+static double
+labels_width (const PinDrawing *d, double low, double high)
+{
+  g_autofree char *one = studio_format_number (low), *other = studio_format_number (high);
+  double width, more;
+
+  pin_text_size (d, one, 1, &width, NULL);
+  pin_text_size (d, other, 1, &more, NULL);
+  return MAX (width, more);
 }
 
 static Points
@@ -73,7 +85,8 @@ points_of (const PinDrawing *d, Project project)
     p.x0 = p.x1 = p.y0 = p.y1 = 0;
   widen (&p.x0, &p.x1);
   widen (&p.y0, &p.y1);
-  p.box = (PinRect){ d->room.x, d->room.y, d->room.width, MAX (1, d->room.height - 1.4 * line) };
+  p.left = MIN (labels_width (d, p.y0, p.y1) + 4, d->room.width / 2);
+  p.box = (PinRect){ d->room.x + p.left, d->room.y, d->room.width - p.left, MAX (1, d->room.height - 1.4 * line) };
   return p;
 }
 
@@ -89,12 +102,13 @@ py (const Points *p, gsize i)
   return p->box.y + p->box.height - (p->point[2 * i + 1] - p->y0) / (p->y1 - p->y0) * p->box.height;
 }
 
-/* Zero lines where they are in view, and the range of the horizontal axis. */
+/* Zero lines where they are in view, and the ranges of both axes. */
 static void
 draw_axes (const PinDrawing *d, const Points *p)
 {
   g_autofree char *low = studio_format_number (p->x0), *high = studio_format_number (p->x1);
-  const double y = p->box.y + p->box.height + 0.8 * pin_line (d);
+  g_autofree char *lowest = studio_format_number (p->y0), *highest = studio_format_number (p->y1);
+  const double y = p->box.y + p->box.height + 0.8 * pin_line (d), half = 0.5 * pin_line (d);
 
   pin_ink (d, 0.25);
   cairo_set_line_width (d->cr, 1);
@@ -114,6 +128,8 @@ draw_axes (const PinDrawing *d, const Points *p)
   cairo_stroke (d->cr);
   pin_text (d, low, p->box.x, y, 0, p->box.width / 2, 0.72, 1);
   pin_text (d, high, p->box.x + p->box.width, y, 1, p->box.width / 2, 0.72, 1);
+  pin_text (d, highest, p->box.x - 4, p->box.y + half, 1, p->left, 0.72, 1);
+  pin_text (d, lowest, p->box.x - 4, p->box.y + p->box.height - half, 1, p->left, 0.72, 1);
 }
 
 /* Names where they do not cover an earlier one. */
@@ -221,6 +237,31 @@ describe_point (const PinDrawing *d, Project project, gsize cell)
   return g_strdup_printf ("%s: (%s, %s) · %s", name, x, y, d->value->title);
 }
 
+/* What is drawn: a line for each row, with its name or number. */
+static char *
+points_to_csv (const PinDrawing *d, Project project)
+{
+  const Points p = points_of (d, project);
+  GString *text = g_string_new (d->value->axis[pin_value_axis (d->value, 1)]);
+
+  g_string_append (text, ",x,y\n");
+  for (gsize i = 0; i < p.n; i++)
+    {
+      const char *label = pin_value_row_label (d->value, i);
+      char x[G_ASCII_DTOSTR_BUF_SIZE], y[G_ASCII_DTOSTR_BUF_SIZE];
+
+      g_ascii_formatd (x, sizeof x, "%.9g", p.point[2 * i]);
+      g_ascii_formatd (y, sizeof y, "%.9g", p.point[2 * i + 1]);
+      if (label != NULL)
+        loom_text_append_csv (text, label);
+      else
+        g_string_append_printf (text, "%zu", i + 1);
+      g_string_append_printf (text, ",%s,%s\n", x, y);
+    }
+  g_free (p.point);
+  return g_string_free (text, FALSE);
+}
+
 /* The same functions for both projections. */
 #define FUNCTIONS(NAME, PROJECT)                                                                                       \
   static void NAME##_draw (const PinDrawing *d)                                                                        \
@@ -242,6 +283,10 @@ describe_point (const PinDrawing *d, Project project, gsize cell)
   static char *NAME##_describe_cell (const PinDrawing *d, gsize cell)                                                  \
   {                                                                                                                    \
     return describe_point (d, PROJECT, cell);                                                                          \
+  }                                                                                                                    \
+  static char *NAME##_to_csv (const PinDrawing *d)                                                                     \
+  {                                                                                                                    \
+    return points_to_csv (d, PROJECT);                                                                                 \
   }
 
 FUNCTIONS (scatter, first_columns)
@@ -277,6 +322,7 @@ const StudioPinKind pin_scatter = {
   .cell_rect = scatter_rect,
   .describe = scatter_describe,
   .describe_cell = scatter_describe_cell,
+  .to_csv = scatter_to_csv,
 };
 
 const StudioPinKind pin_components = {
@@ -291,6 +337,7 @@ const StudioPinKind pin_components = {
   .cell_rect = component_rect,
   .describe = component_describe,
   .describe_cell = component_describe_cell,
+  .to_csv = component_to_csv,
 };
 
 /* ---- the decision surface ----------------------------------------------------- */
@@ -301,12 +348,70 @@ surface_fits (const PinSubject *subject)
   return subject->has_plane && subject->is_prediction && !subject->is_gradient ? 6 : 0;
 }
 
+static StudioTaskStyle
+surface_style (const PinDrawing *d)
+{
+  return (StudioTaskStyle){ .dark = d->dark, .scale = d->scale };
+}
+
+static gboolean
+has_plane (const PinDrawing *d)
+{
+  return d->value->plane != NULL && d->value->plane->data != NULL;
+}
+
+/* Its cells are those of the grid of predictions. */
+static gsize
+surface_n_cells (const PinDrawing *d, gsize *across)
+{
+  *across = has_plane (d) ? studio_task_picture_grid (d->value->plane) : 0;
+  return *across * *across;
+}
+
+static gint64
+surface_cell_at (const PinDrawing *d, double x, double y)
+{
+  const StudioTaskStyle style = surface_style (d);
+
+  return has_plane (d) ? studio_task_picture_cell_at (d->value->plane, d->context, &style, d->room.width,
+                                                      d->room.height, x - d->room.x, y - d->room.y)
+                       : -1;
+}
+
+static gboolean
+surface_cell_rect (const PinDrawing *d, gsize cell, PinRect *rect)
+{
+  const StudioTaskStyle style = surface_style (d);
+
+  if (!has_plane (d)
+      || !studio_task_picture_cell_rect (d->value->plane, d->context, &style, d->room.width, d->room.height, cell,
+                                         &rect->x, &rect->y, &rect->width, &rect->height))
+    return FALSE;
+  rect->x += d->room.x;
+  rect->y += d->room.y;
+  return TRUE;
+}
+
+static char *
+surface_describe_cell (const PinDrawing *d, gsize cell)
+{
+  g_autofree char *words = studio_task_picture_describe_cell (d->value->plane, cell);
+
+  return g_strdup_printf ("%s · %s", words, d->value->title);
+}
+
+static char *
+surface_to_csv (const PinDrawing *d)
+{
+  return has_plane (d) ? studio_task_picture_to_csv (d->value->plane) : pin_value_to_csv (d->value);
+}
+
 static void
 surface_draw (const PinDrawing *d)
 {
-  const StudioTaskStyle style = { .dark = d->dark, .scale = d->scale };
+  const StudioTaskStyle style = surface_style (d);
 
-  if (d->value->plane == NULL || d->value->plane->data == NULL)
+  if (!has_plane (d))
     {
       pin_text (d, _ ("The samples have no two features to draw."), d->room.x, d->room.y + pin_line (d), 0,
                 d->room.width, 0.72, 1);
@@ -333,5 +438,10 @@ const StudioPinKind pin_surface = {
   .n_whole = 2,
   .draws_plane = TRUE,
   .draw = surface_draw,
+  .cell_at = surface_cell_at,
+  .cell_rect = surface_cell_rect,
+  .n_cells = surface_n_cells,
   .describe = surface_describe,
+  .describe_cell = surface_describe_cell,
+  .to_csv = surface_to_csv,
 };

@@ -330,12 +330,13 @@ char *
 pin_history_to_csv (const PinHistory *self, const char *const *names)
 {
   GString *text = g_string_new ("step");
+  const gsize n_names = names != NULL ? g_strv_length ((char **)names) : 0;
 
   for (gsize k = 0; k < self->width; k++)
-    if (names != NULL && k < g_strv_length ((char **)names))
+    if (k < n_names)
       g_string_append_printf (text, ",%s", names[k]);
     else
-      g_string_append_printf (text, ",%zu", k);
+      g_string_append_printf (text, ",bin %zu", k - n_names + 1);
   g_string_append_c (text, '\n');
   for (gsize i = 0; i < self->step->len; i++)
     {

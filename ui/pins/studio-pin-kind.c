@@ -60,14 +60,25 @@ studio_pin_kinds_for (const PinSubject *subject)
 gsize
 studio_pin_n_cells (const StudioPinKind *kind, const PinDrawing *d)
 {
+  gsize across;
+
   if (kind->cell_at == NULL)
     return 0;
+  if (kind->n_cells != NULL)
+    return kind->n_cells (d, &across);
   return kind->remembers ? d->history->step->len : d->value->n_values;
 }
 
 gsize
 studio_pin_cells_across (const StudioPinKind *kind, const PinDrawing *d)
 {
+  gsize across;
+
+  if (kind->n_cells != NULL)
+    {
+      kind->n_cells (d, &across);
+      return across;
+    }
   return kind->remembers ? 1 : pin_value_columns (d->value);
 }
 

@@ -30,13 +30,17 @@ typedef struct
    * kind that remembers. */
   gint64 (*cell_at) (const PinDrawing *d, double x, double y);
   gboolean (*cell_rect) (const PinDrawing *d, gsize cell, PinRect *rect);
+  /* (optional) The number of cells that are not those of the values, and of those in a row. */
+  gsize (*n_cells) (const PinDrawing *d, gsize *across);
   /* (optional) The element at a point of a kind that chooses_tile; -1: none. */
   gint64 (*tile_at) (const PinDrawing *d, double x, double y);
   /* (optional) What a screen reader says of the picture, and of a cell; there are words for cells of any tensor.
    * (transfer full) */
   char *(*describe) (const PinDrawing *d);
   char *(*describe_cell) (const PinDrawing *d, gsize cell);
-  /* (optional) Names of the values that are remembered, for the header of a CSV file. */
+  /* (optional) What is drawn as CSV, if it is not the values. (transfer full) */
+  char *(*to_csv) (const PinDrawing *d);
+  /* (optional) Names of the values that are remembered, for the header of a CSV file; bins follow. */
   const char *const *columns;
 } StudioPinKind;
 

@@ -150,8 +150,10 @@ studio_pin_view_export (StudioPinView *self, const char *path, GError **error)
     }
   if (g_str_has_suffix (path, ".csv"))
     {
-      g_autofree char *text = self->kind->remembers ? pin_history_to_csv (self->history, self->kind->columns)
-                                                    : pin_value_to_csv (self->value);
+      const PinDrawing d = screen_drawing (self);
+      g_autofree char *text = self->kind->to_csv != NULL ? self->kind->to_csv (&d)
+                              : self->kind->remembers    ? pin_history_to_csv (self->history, self->kind->columns)
+                                                         : pin_value_to_csv (self->value);
       return loom_file_replace (path, text, strlen (text), error);
     }
   return studio_export_drawing (path, factor * (self->width - PADDING),
@@ -258,7 +260,8 @@ studio_pin_view_get_cell_words (StudioPinView *self)
 gint64
 studio_pin_view_get_element (StudioPinView *self)
 {
-  if (self->cell < 0 || !has_value (self) || self->kind->summary != NULL || self->kind->remembers)
+  if (self->cell < 0 || !has_value (self) || self->kind->summary != NULL || self->kind->remembers
+      || self->kind->n_cells != NULL)
     return -1;
   return pin_value_element (self->value, (gsize)self->cell);
 }

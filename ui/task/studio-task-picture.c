@@ -291,6 +291,100 @@ studio_task_picture_describe_place (const StudioTaskPicture *picture, PangoConte
   return kind_of (picture)->describe_place (&d, x, y);
 }
 
+guint
+studio_task_picture_grid (const StudioTaskPicture *picture)
+{
+  const TaskKind *kind = kind_of (picture);
+
+  return kind != NULL && kind->cell_at != NULL && picture->answered ? picture->answered_grid : 0;
+}
+
+gint64
+studio_task_picture_cell_at (const StudioTaskPicture *picture, PangoContext *context, const StudioTaskStyle *style,
+                             double width, double height, double x, double y)
+{
+  TaskDrawing d;
+
+  if (studio_task_picture_grid (picture) == 0)
+    return -1;
+  start (&d, picture, NULL, context, style, width, height);
+  return kind_of (picture)->cell_at (&d, x, y);
+}
+
+gboolean
+studio_task_picture_cell_rect (const StudioTaskPicture *picture, PangoContext *context, const StudioTaskStyle *style,
+                               double width, double height, gsize cell, double *x, double *y, double *w, double *h)
+{
+  TaskDrawing d;
+  TaskRect rect;
+
+  if (studio_task_picture_grid (picture) == 0)
+    return FALSE;
+  start (&d, picture, NULL, context, style, width, height);
+  kind_of (picture)->cell_rect (&d, cell, &rect);
+  *x = rect.x;
+  *y = rect.y;
+  *w = rect.width;
+  *h = rect.height;
+  return TRUE;
+}
+
+char *
+studio_task_picture_describe_cell (const StudioTaskPicture *picture, gsize cell)
+{
+  g_return_val_if_fail (studio_task_picture_grid (picture) > 0, NULL);
+  return kind_of (picture)->describe_cell (picture, cell);
+}
+
+/* Of a cell: probabilities of classes, or values. */
+static double
+answer_of (const StudioTaskPicture *picture, gsize cell, guint k)
+{
+  const float *answer = task_answer (picture, cell);
+
+  return picture->data->classes ? task_probability (picture, answer, k) : answer[k];
+}
+
+char *
+studio_task_picture_to_csv (const StudioTaskPicture *picture)
+{
+  StudioTaskPicture answered = *picture;
+  const guint grid = answered.grid = studio_task_picture_grid (picture);
+  const guint each = picture->data->classes ? task_n_classes (picture) : picture->n_positions * picture->n_classes;
+  const gsize n = (gsize)grid * grid;
+  g_autofree float *place = g_new0 (float, 2 * n + 1);
+  g_autofree char *x = task_feature_name (picture->data, picture->column[0]);
+  g_autofree char *y = task_feature_name (picture->data, picture->column[1]);
+  GString *text = g_string_new (NULL);
+
+  loom_text_append_csv (text, x);
+  g_string_append_c (text, ',');
+  loom_text_append_csv (text, y);
+  for (guint k = 0; k < each; k++)
+    {
+      g_autofree char *name
+          = picture->data->classes ? task_class_name (picture->data, k) : g_strdup_printf ("prediction %u", k + 1);
+
+      g_string_append_c (text, ',');
+      loom_text_append_csv (text, name);
+    }
+  g_string_append_c (text, '\n');
+  if (n > 0)
+    kind_of (picture)->fill_grid (&answered, place);
+  for (gsize i = 0; i < n; i++)
+    {
+      for (guint k = 0; k < 2 + each; k++)
+        {
+          char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+          g_ascii_formatd (number, sizeof number, "%.9g", k < 2 ? place[2 * i + k] : answer_of (picture, i, k - 2));
+          g_string_append_printf (text, "%s%s", k > 0 ? "," : "", number);
+        }
+      g_string_append_c (text, '\n');
+    }
+  return g_string_free (text, FALSE);
+}
+
 gboolean
 studio_task_picture_range (const StudioTaskPicture *picture, double low[2], double high[2])
 {

@@ -78,6 +78,16 @@ int studio_task_picture_sample_at (const StudioTaskPicture *picture, PangoContex
 char *
 studio_task_picture_describe_place (const StudioTaskPicture *picture, PangoContext *context,
                                     const StudioTaskStyle *style, double width, double height, double x, double y);
+/* The grid of predictions in the plane: cells in a row, 0: none; the cell at a position of the drawing, -1: none; its
+ * place there; what is predicted in it; and the whole grid, a line for each cell with the features in its middle. */
+guint studio_task_picture_grid (const StudioTaskPicture *picture);
+gint64 studio_task_picture_cell_at (const StudioTaskPicture *picture, PangoContext *context,
+                                    const StudioTaskStyle *style, double width, double height, double x, double y);
+gboolean
+studio_task_picture_cell_rect (const StudioTaskPicture *picture, PangoContext *context, const StudioTaskStyle *style,
+                               double width, double height, gsize cell, double *x, double *y, double *w, double *h);
+char *studio_task_picture_describe_cell (const StudioTaskPicture *picture, gsize cell);
+char *studio_task_picture_to_csv (const StudioTaskPicture *picture);
 /* The ranges of the axes, and the features at a position of the drawing, moved within them. FALSE: the axes are not two
  * features of a plane. */
 gboolean studio_task_picture_range (const StudioTaskPicture *picture, double low[2], double high[2]);

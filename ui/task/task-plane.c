@@ -311,19 +311,33 @@ plane_point_at (const TaskDrawing *d, double x, double y, double point[2])
   point[1] = axes.y1 - v * (axes.y1 - axes.y0);
 }
 
-static char *
-plane_describe_place (const TaskDrawing *d, double x, double y)
+static gint64
+plane_cell_at (const TaskDrawing *d, double x, double y)
 {
-  const StudioTaskPicture *p = d->picture;
   const TaskAxes axes = axes_of (d);
   const double u = (x - axes.box.x) / axes.box.width, v = (y - axes.box.y) / axes.box.height;
+  const guint n = d->picture->answered_grid;
 
-  if (!p->answered || u < 0 || u >= 1 || v < 0 || v >= 1)
-    return NULL;
-  const guint n = p->answered_grid;
-  const float *answer = task_answer (p, (gsize)(v * n) * n + (gsize)(u * n));
-  g_autofree char *a = studio_format_number (axes.x0 + u * (axes.x1 - axes.x0));
-  g_autofree char *b = studio_format_number (axes.y1 - v * (axes.y1 - axes.y0));
+  return u < 0 || u >= 1 || v < 0 || v >= 1 ? -1 : (gint64)(v * n) * n + (gint64)(u * n);
+}
+
+static void
+plane_cell_rect (const TaskDrawing *d, gsize cell, TaskRect *rect)
+{
+  const TaskAxes axes = axes_of (d);
+  const guint n = d->picture->answered_grid;
+  const double w = axes.box.width / n, h = axes.box.height / n;
+
+  *rect = (TaskRect){ axes.box.x + w * (double)(cell % n), axes.box.y + h * (double)(cell / n), w, h };
+}
+
+/* What is predicted in a cell, at a point in it. */
+static char *
+describe_answer (const StudioTaskPicture *p, gsize cell, double x, double y)
+{
+  const float *answer = task_answer (p, cell);
+  g_autofree char *a = studio_format_number (x), *b = studio_format_number (y);
+
   if (!shows_classes (p))
     {
       g_autofree char *value = studio_format_number (answer[0]);
@@ -333,6 +347,28 @@ plane_describe_place (const TaskDrawing *d, double x, double y)
   g_autofree char *name = task_class_name (p->data, best);
   return g_strdup_printf (_ ("(%1$s, %2$s): class %3$s, %4$.0f %%"), a, b, name,
                           100 * task_probability (p, answer, best));
+}
+
+static char *
+plane_describe_place (const TaskDrawing *d, double x, double y)
+{
+  const gint64 cell = d->picture->answered ? plane_cell_at (d, x, y) : -1;
+  double point[2];
+
+  if (cell < 0)
+    return NULL;
+  plane_point_at (d, x, y, point);
+  return describe_answer (d->picture, (gsize)cell, point[0], point[1]);
+}
+
+static char *
+plane_describe_cell (const StudioTaskPicture *p, gsize cell)
+{
+  const Range r = range_of_plane (p);
+  const guint n = p->answered_grid;
+
+  return describe_answer (p, cell, r.x0 + ((double)(cell % n) + 0.5) / n * (r.x1 - r.x0),
+                          r.y1 - ((double)(cell / n) + 0.5) / n * (r.y1 - r.y0));
 }
 
 static char *
@@ -365,6 +401,9 @@ const TaskKind task_plane = {
   .fill_grid = plane_fill_grid,
   .range = plane_range,
   .point_at = plane_point_at,
+  .cell_at = plane_cell_at,
+  .cell_rect = plane_cell_rect,
+  .describe_cell = plane_describe_cell,
   .describe_place = plane_describe_place,
   .describe_sample = plane_describe_sample,
 };

@@ -40,6 +40,10 @@ typedef struct
   /* (optional) The ranges of two axes of features, and the features at a position of the drawing, within them. */
   void (*range) (const StudioTaskPicture *picture, double low[2], double high[2]);
   void (*point_at) (const TaskDrawing *d, double x, double y, double point[2]);
+  /* (optional) The cell of the grid of predictions at a position of the drawing, -1: none; and its place. */
+  gint64 (*cell_at) (const TaskDrawing *d, double x, double y);
+  void (*cell_rect) (const TaskDrawing *d, gsize cell, TaskRect *rect);
+  char *(*describe_cell) (const StudioTaskPicture *picture, gsize cell);
   /* (optional) */
   char *(*describe_place) (const TaskDrawing *d, double x, double y);
   char *(*describe_sample) (const StudioTaskPicture *picture, guint sample);
