@@ -6,7 +6,7 @@
 #include "ui/drawing/draw-card.h"
 
 #define BAR        4.0
-#define MOST_ABOVE 8.0 /* of a number, above the card's edge */
+#define MOST_ABOVE 5.0 /* of a number, above the card's edge */
 
 void
 studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item, StudioMeasure measure, double width,
