@@ -32,6 +32,7 @@
 #include "engine/lesson/loom-lecture.h"
 #include "engine/lesson/loom-lesson.h"
 #include "engine/lesson/loom-slides.h"
+#include "engine/net/loom-axes.h"
 #include "engine/net/loom-copies.h"
 #include "engine/net/loom-net.h"
 #include "engine/onnx/loom-onnx.h"

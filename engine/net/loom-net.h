@@ -149,8 +149,6 @@ typedef struct
 {
   char name[LOOM_SHAPE_MAX_RANK]; /* a letter for each dimension; '\0': no name */
 } LoomNetAxes;
-/* The axes of every output, in the order of nodes and of their outputs. (transfer full) */
-GPtrArray *loom_net_axes_new (const LoomNet *net); /* LoomNetAxes[n_outputs] each */
 
 /* ---- lowering --------------------------------------------------------- */
 

@@ -3,14 +3,16 @@
  * A layer over images fixes the names of its input's and output's dimensions (LoomPortSpec.axes), a symbol is its own
  * name, and an operator that keeps a shape keeps its names. Names are propagated forward along the wires, then backward
  * from such layers: the input of a convolution is an image, though its node does not name its axes. */
+#include "engine/net/loom-axes.h"
+
 #include <string.h>
 
 #include "engine/net/net-private.h"
 
 static LoomNetAxes *
-axes_of (const GPtrArray *all, const LoomNetSource *source)
+axes_of (LoomNetAxes *const *all, const LoomNetSource *source)
 {
-  return source->node != G_MAXUINT ? g_ptr_array_index (all, source->node) : NULL;
+  return source->node != G_MAXUINT ? all[source->node] : NULL;
 }
 
 /* The name of a dimension that is a symbol; a product with a symbol has none. */
@@ -53,7 +55,7 @@ carry (const LoomType *from, const LoomNetAxes *names, const LoomType *to, LoomN
 
 /* The type and names of an input; NULL if it is not wired, not typed, or a weight. */
 static const LoomType *
-input_type (const LoomNet *net, const GPtrArray *all, const LoomNetNode *n, guint i, LoomNetAxes **axes)
+input_type (const LoomNet *net, LoomNetAxes *const *all, const LoomNetNode *n, guint i, LoomNetAxes **axes)
 {
   const LoomNetSource *source = &n->input[i];
   const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
@@ -71,10 +73,10 @@ is_variadic (const LoomNetNode *n)
 }
 
 static void
-name_outputs (const LoomNet *net, const GPtrArray *all, guint i)
+name_outputs (const LoomNet *net, LoomNetAxes *const *all, guint i)
 {
   const LoomNetNode *n = loom_net_node (net, i);
-  LoomNetAxes *own = g_ptr_array_index (all, i), *names;
+  LoomNetAxes *own = all[i], *names;
   const char *fixed = !is_variadic (n) && n->n_inputs > 0 ? n->input_spec[0].axes : NULL;
 
   for (guint o = 0; n->typed && o < n->n_outputs; o++)
@@ -96,10 +98,10 @@ name_outputs (const LoomNet *net, const GPtrArray *all, guint i)
 }
 
 static void
-name_inputs (const LoomNet *net, const GPtrArray *all, guint i)
+name_inputs (const LoomNet *net, LoomNetAxes *const *all, guint i)
 {
   const LoomNetNode *n = loom_net_node (net, i);
-  const LoomNetAxes *own = g_ptr_array_index (all, i);
+  const LoomNetAxes *own = all[i];
   LoomNetAxes *names;
 
   for (guint k = 0; k < n->n_inputs; k++)
@@ -115,14 +117,22 @@ name_inputs (const LoomNet *net, const GPtrArray *all, guint i)
     }
 }
 
-GPtrArray *
-loom_net_axes_new (const LoomNet *net)
+LoomNetAxes **
+loom_net_name_axes (const LoomNet *net)
 {
-  GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
-  guint n = loom_net_n_nodes (net);
+  const guint n = loom_net_n_nodes (net);
+  gsize n_outputs = 0;
+  LoomNetAxes **all, *axes;
 
   for (guint i = 0; i < n; i++)
-    g_ptr_array_add (all, g_new0 (LoomNetAxes, MAX (loom_net_node (net, i)->n_outputs, 1)));
+    n_outputs += loom_net_node (net, i)->n_outputs;
+  all = g_malloc0 ((n + 1) * sizeof *all + n_outputs * sizeof *axes);
+  axes = (LoomNetAxes *)(all + n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      all[i] = axes;
+      axes += loom_net_node (net, i)->n_outputs;
+    }
   for (guint i = 0; i < n; i++)
     name_outputs (net, all, i);
   for (guint i = n; i-- > 0;)

@@ -3,6 +3,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/infer/loom-curve.h"
+#include "engine/net/loom-axes.h"
 #include "engine/train/loom-health.h"
 #include "engine/train/loom-step.h"
 
@@ -237,7 +238,7 @@ share_at_limits (LoomProgram *p, LoomValue value, const Limits *limits)
 static void
 measure_ports (Build *b)
 {
-  g_autoptr (GPtrArray) axes = loom_net_axes_new (b->report->net);
+  g_autofree LoomNetAxes **axes = loom_net_name_axes (b->report->net);
 
   for (guint i = 0; i + 1 < b->source->len; i++)
     {
@@ -252,7 +253,7 @@ measure_ports (Build *b)
         continue;
       if (limits.is_off)
         add (b, MEASURE_UNITS, source->node, 0,
-             largest_by_unit (b->p, b->port[i], (const LoomNetAxes *)axes->pdata[source->node] + source->output));
+             largest_by_unit (b->p, b->port[i], axes[source->node] + source->output));
       if (isfinite (limits.low) && isfinite (limits.high))
         add (b, MEASURE_SATURATED, source->node, 0, share_at_limits (b->p, b->port[i], &limits));
     }

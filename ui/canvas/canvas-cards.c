@@ -1,6 +1,7 @@
 #include "ui/canvas/canvas-cards.h"
 
 #include <math.h>
+#include <string.h>
 
 struct _CanvasCards
 {
@@ -170,13 +171,9 @@ remove_gone (CanvasCards *self, const StudioScene *scene)
  * by one among 20,000 others that takes a minute; the first child has none before it. So cards are made from the last
  * to the first, and if many change, all are removed, each as the first, and all are made again. */
 static gboolean
-is_much_new (CanvasCards *self, const StudioScene *scene)
+is_much_new (guint had, guint kept, guint n)
 {
-  guint kept = 0, had = g_hash_table_size (self->nodes);
-
-  for (guint i = 0; i < scene->n_items; i++)
-    kept += g_hash_table_contains (self->nodes, &scene->item[i].serial);
-  return had > 0 && (had - kept) + (scene->n_items - kept) > MANY_CARDS;
+  return had > 0 && (had - kept) + (n - kept) > MANY_CARDS;
 }
 
 static void
@@ -187,44 +184,52 @@ light (CanvasCards *self, StudioNode *node, const StudioScene *scene, guint item
   gtk_widget_set_opacity (GTK_WIDGET (node), canvas_spotlight_opacity (self->spotlight, scope, scene, item));
 }
 
+/* Fills node [n_items], in which cards that are there are set. */
 static void
-make_nodes (CanvasCards *self, const StudioScene *scene)
+make_nodes (CanvasCards *self, const StudioScene *scene, StudioNode **node)
 {
   GtkWidget *next = NULL;
 
   for (guint i = scene->n_items; i-- > 0;)
     {
-      StudioNode *node = canvas_cards_find (self, scene->item[i].serial);
-
-      if (node == NULL)
+      if (node[i] == NULL)
         {
-          node = studio_node_new (self->context, scene->item[i].serial);
-          gtk_widget_insert_before (GTK_WIDGET (node), self->parent, next);
-          g_signal_connect (node, "notify::has-focus", G_CALLBACK (focus_cb), self);
-          g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (node), node);
+          node[i] = studio_node_new (self->context, scene->item[i].serial);
+          gtk_widget_insert_before (GTK_WIDGET (node[i]), self->parent, next);
+          g_signal_connect (node[i], "notify::has-focus", G_CALLBACK (focus_cb), self);
+          g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (node[i]), node[i]);
         }
-      next = GTK_WIDGET (node);
-      studio_node_update (node, scene, i, is_selected (self, scene->item[i].serial));
-      light (self, node, scene, i);
+      next = GTK_WIDGET (node[i]);
+      studio_node_update (node[i], scene, i, is_selected (self, scene->item[i].serial));
+      light (self, node[i], scene, i);
     }
 }
 
 void
 canvas_cards_sync (CanvasCards *self, const StudioScene *scene)
 {
+  g_autofree StudioNode **made = g_new (StudioNode *, scene->n_items + 1);
   guint64 focused = 0;
+  guint kept = 0;
   StudioNode *node;
 
-  if (is_much_new (self, scene))
+  for (guint i = 0; i < scene->n_items; i++)
     {
+      made[i] = canvas_cards_find (self, scene->item[i].serial);
+      kept += made[i] != NULL;
+    }
+  if (is_much_new (g_hash_table_size (self->nodes), kept, scene->n_items))
+    {
+      memset (made, 0, scene->n_items * sizeof *made);
       focused = canvas_cards_get_focused (self) != NULL ? self->last_focus : 0;
       remove_gone (self, NULL);
     }
-  make_nodes (self, scene);
+  make_nodes (self, scene, made);
   node = canvas_cards_find (self, focused);
   if (node != NULL)
     gtk_widget_grab_focus (GTK_WIDGET (node));
-  canvas_cards_describe (self, scene);
+  for (guint i = 0; i < scene->n_items; i++)
+    studio_node_update_accessible (made[i], scene, is_selected (self, scene->item[i].serial), self->nodes);
   /* Each item has a card by now. */
   if (g_hash_table_size (self->nodes) > scene->n_items)
     remove_gone (self, scene);

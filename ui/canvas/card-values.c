@@ -65,13 +65,13 @@ card_values_set_progress (CardValues *self, const char *path, double fraction)
 const char *
 card_values_get_text (const CardValues *self, const char *path)
 {
-  return g_hash_table_lookup (self->texts, path);
+  return g_hash_table_size (self->texts) > 0 ? g_hash_table_lookup (self->texts, path) : NULL;
 }
 
 const char *
 card_values_get_words (const CardValues *self, const char *path)
 {
-  return g_hash_table_lookup (self->words, path);
+  return g_hash_table_size (self->words) > 0 ? g_hash_table_lookup (self->words, path) : NULL;
 }
 
 const double *

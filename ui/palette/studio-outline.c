@@ -62,6 +62,7 @@ struct _StudioOutline
   StudioDocument *document;
   GtkWidget *entry, *view;
   GListStore *rows;
+  GPtrArray *row; /* StudioOutlineRow, the same */
   GtkFilterListModel *filtered;
   GtkCustomFilter *filter;
   GtkSingleSelection *selection;
@@ -112,7 +113,7 @@ make_row (const LoomNet *net, guint i, GHashTable *faults)
 static gboolean
 is_current (StudioOutline *self, guint at, const LoomNet *net, guint i, GHashTable *faults)
 {
-  g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->rows), at);
+  const StudioOutlineRow *row = self->row->pdata[at];
   const LoomNetNode *node = loom_net_node (net, i);
   const LoomFault *fault = g_hash_table_size (faults) > 0 ? g_hash_table_lookup (faults, node->path) : NULL;
 
@@ -126,7 +127,7 @@ is_current (StudioOutline *self, guint at, const LoomNet *net, guint i, GHashTab
 static void
 renumber (StudioOutline *self, guint at)
 {
-  g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->rows), at);
+  StudioOutlineRow *row = self->row->pdata[at];
 
   if (row->order == at + 1)
     return;
@@ -175,12 +176,25 @@ follow_document (StudioOutline *self)
 }
 
 static void
+replace_rows (StudioOutline *self, guint at, guint n, GPtrArray *by)
+{
+  GPtrArray *after = g_ptr_array_new ();
+
+  for (guint i = at + n; i < self->row->len; i++)
+    g_ptr_array_add (after, self->row->pdata[i]);
+  g_ptr_array_set_size (self->row, at);
+  g_ptr_array_extend (self->row, by, NULL, NULL);
+  g_ptr_array_extend_and_steal (self->row, after);
+  g_list_store_splice (self->rows, at, n, by->pdata, by->len);
+}
+
+static void
 fill (StudioOutline *self)
 {
   LoomNet *net = studio_document_get_net (self->document);
   LoomFaults *list = studio_document_get_faults (self->document);
   g_autoptr (GHashTable) faults = g_hash_table_new (g_str_hash, g_str_equal);
-  guint n = loom_net_n_nodes (net), old = g_list_model_get_n_items (G_LIST_MODEL (self->rows)), same = 0, end = n;
+  guint n = loom_net_n_nodes (net), old = self->row->len, same = 0, end = n;
   guint last = old; /* of the rows that are not kept at the end */
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (g_object_unref);
 
@@ -203,7 +217,7 @@ fill (StudioOutline *self)
     g_ptr_array_add (rows, make_row (net, i, faults));
   self->selecting = TRUE;
   if (same < end || same < last)
-    g_list_store_splice (self->rows, same, last - same, rows->pdata, end - same);
+    replace_rows (self, same, last - same, rows);
   for (guint i = end; end != last && i < n; i++)
     renumber (self, i);
   self->selecting = FALSE;
@@ -362,6 +376,7 @@ studio_outline_dispose (GObject *object)
   g_clear_object (&self->filtered);
   g_clear_object (&self->filter);
   g_clear_object (&self->rows);
+  g_clear_pointer (&self->row, g_ptr_array_unref);
   g_clear_object (&self->document);
   g_clear_pointer (&self->words, g_free);
   G_OBJECT_CLASS (studio_outline_parent_class)->dispose (object);
@@ -384,6 +399,7 @@ studio_outline_init (StudioOutline *self)
   GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
 
   self->rows = g_list_store_new (STUDIO_TYPE_OUTLINE_ROW);
+  self->row = g_ptr_array_new ();
   self->filter = gtk_custom_filter_new (match_cb, self, NULL);
   self->filtered
       = gtk_filter_list_model_new (g_object_ref (G_LIST_MODEL (self->rows)), g_object_ref (GTK_FILTER (self->filter)));

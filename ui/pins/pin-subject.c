@@ -58,10 +58,10 @@ take_shape (PinSubject *self, const LoomShape *shape)
 static void
 take_letters (PinSubject *self, const LoomNet *net, guint node, guint output)
 {
-  g_autoptr (GPtrArray) axes = loom_net_axes_new (net);
-  const LoomNetAxes *of = axes->pdata[node];
+  g_autofree LoomNetAxes **axes = loom_net_name_axes (net);
+  const LoomNetAxes *of = axes[node];
 
-  for (gsize d = self->n_loops; of != NULL && d < self->rank; d++)
+  for (gsize d = self->n_loops; d < self->rank; d++)
     self->letter[d] = of[output].name[d - self->n_loops];
 }
 

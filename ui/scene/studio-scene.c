@@ -20,10 +20,11 @@
 typedef struct
 {
   StudioScene *scene;
+  GPtrArray *nodes, *wires;    /* LoomElement: of the scope, which is walked over once */
   GPtrArray *inputs, *outputs; /* while building: a GArray of StudioPort per item */
   gboolean plain;              /* without figures */
   GHashTable *insides;         /* module name → figure */
-  GPtrArray *axes;             /* of the net's outputs; NULL without a net */
+  LoomNetAxes **axes;          /* of the net's outputs; NULL without a net */
   GHashTable *wide;            /* of items with many inputs: port name → index + 1 */
   gboolean ports_came;         /* a wire named a port that its card did not have */
   SceneEarlier earlier;
@@ -104,7 +105,7 @@ type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomN
   port->typed = TRUE;
   port->type = loom_net_node (net, source->node)->output[source->output];
   port->source = *source;
-  port->axes = ((const LoomNetAxes *)g_ptr_array_index (build->axes, source->node))[source->output];
+  port->axes = build->axes[source->node][source->output];
 }
 
 static void
@@ -170,7 +171,7 @@ has_types_of (const StudioItem *was, const LoomNetNode *node)
 static gboolean
 rename_outputs (const Build *build, StudioItem *item)
 {
-  const LoomNetAxes *axes = g_ptr_array_index (build->axes, item->order);
+  const LoomNetAxes *axes = build->axes[item->order];
   gboolean same = TRUE;
 
   for (guint i = 0; i < item->n_outputs; i++)
@@ -362,11 +363,10 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
 }
 
 static void
-add_links (Build *build, const LoomElement *scope)
+add_links (Build *build)
 {
   StudioScene *scene = build->scene;
-  guint n = loom_element_n_children (scope);
-  GArray *links = g_array_sized_new (FALSE, FALSE, sizeof (StudioLink), n);
+  GArray *links = g_array_sized_new (FALSE, FALSE, sizeof (StudioLink), build->wires->len + 1);
 
   /* Ports of variadic inputs come from the wires, so they are sorted before any index is used. */
   for (guint pass = 0; pass < 2 && (pass == 0 || build->ports_came); pass++)
@@ -374,14 +374,12 @@ add_links (Build *build, const LoomElement *scope)
       g_array_set_size (links, 0);
       scene_earlier_begin_links (&build->earlier);
       g_hash_table_remove_all (build->wide);
-      for (guint i = 0; i < n; i++)
+      for (guint i = 0; i < build->wires->len; i++)
         {
-          const LoomElement *e = loom_element_child (scope, i);
+          const LoomElement *e = build->wires->pdata[i];
           StudioLink link = { 0 };
           guint was;
 
-          if (loom_element_tag (e) != LOOM_TAG_WIRE)
-            continue;
           if (!scene_earlier_take_ends (&build->earlier, e, &link, &was)
               && (!resolve_end (build, loom_element_get (e, "from"), TRUE, &link.from, &link.output)
                   || !resolve_end (build, loom_element_get (e, "to"), FALSE, &link.to, &link.input)))
@@ -444,6 +442,21 @@ add_costs (StudioScene *scene, const LoomNet *net)
     scene->item[i].cost = scene->item[i].costs.flops / scene->costs.flops;
 }
 
+static void
+list_children (Build *build, const LoomElement *scope)
+{
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      LoomElement *e = loom_element_child (scope, i);
+      const LoomTag tag = loom_element_tag (e);
+
+      if (tag == LOOM_TAG_NODE)
+        g_ptr_array_add (build->nodes, e);
+      else if (tag == LOOM_TAG_WIRE)
+        g_ptr_array_add (build->wires, e);
+    }
+}
+
 static gint64
 batch_of (const LoomGraph *graph)
 {
@@ -464,21 +477,19 @@ device_of (const LoomGraph *graph)
 
 /* Adds cards of nodes, then cards of collapsed frames, then the nodes inside these frames. */
 static void
-add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const LoomNet *net, GPtrArray *frames,
-           GHashTable *members)
+add_items (Build *build, const LoomGraph *graph, const LoomNet *net, GPtrArray *frames, GHashTable *members)
 {
   StudioScene *scene = build->scene;
   guint k = 0;
 
-  for (guint pass = 0; pass < 2; pass++)
+  for (guint pass = 0; pass < 2 && (pass == 0 || scene->n_hidden > 0); pass++)
     {
-      for (guint i = 0; i < loom_element_n_children (scope); i++)
+      for (guint i = 0; i < build->nodes->len; i++)
         {
-          const LoomElement *e = loom_element_child (scope, i);
-          const char *id = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "id") : NULL;
+          const LoomElement *e = build->nodes->pdata[i];
+          const char *id = scene->n_hidden > 0 ? loom_element_get (e, "id") : NULL;
 
-          if (loom_element_tag (e) != LOOM_TAG_NODE
-              || (id != NULL && g_hash_table_contains (members, id)) != (pass == 1))
+          if ((id != NULL && g_hash_table_contains (members, id)) != (pass == 1))
             continue;
           add_item (build, graph, e, net, &scene->item[k]);
           if (pass == 0)
@@ -580,11 +591,13 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   static guint last_id; /* atomic: threads make scenes, too */
   StudioScene *scene = g_new0 (StudioScene, 1);
   Build build = { .scene = scene,
+                  .nodes = g_ptr_array_new (),
+                  .wires = g_ptr_array_new (),
                   .inputs = g_ptr_array_new (),
                   .outputs = g_ptr_array_new (),
                   .plain = plain,
                   .insides = g_hash_table_new (g_str_hash, g_str_equal),
-                  .axes = net != NULL ? loom_net_axes_new (net) : NULL,
+                  .axes = net != NULL ? loom_net_name_axes (net) : NULL,
                   .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
   g_autoptr (GHashTable) members = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GPtrArray) frames = scene_frames_collapsed (scope, members);
@@ -593,26 +606,24 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   scene->version = loom_graph_version (graph);
   scene->id = (guint)g_atomic_int_add (&last_id, 1) + 1u;
   scene->n_hidden = g_hash_table_size (members);
-  scene->n_items = frames->len;
-  for (guint i = 0; i < loom_element_n_children (scope); i++)
-    scene->n_items += loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE;
-  scene->n_items -= scene->n_hidden;
+  list_children (&build, scope);
+  scene->n_items = frames->len + build.nodes->len - scene->n_hidden;
   scene->item = g_new0 (StudioItem, scene->n_items + scene->n_hidden + 1);
   /* What a collapsed frame stands for is not in the place where it would be looked for. */
   if (before != NULL
       && (frames->len > 0 || before->n_hidden > 0 || before->scope != scene->scope
           || !g_str_equal (before->path, scope_path)))
     before = NULL;
-  scene_earlier_init (&build.earlier, before, scene->n_items + scene->n_hidden, loom_element_n_children (scope));
+  scene_earlier_init (&build.earlier, before, scene->n_items + scene->n_hidden, build.wires->len);
   build.is_typed_alike = g_new0 (gboolean, scene->n_items + scene->n_hidden + 1);
   scene->path = g_strdup (scope_path);
   scene->routes = studio_routes_new ();
   scene->flow = studio_flow_of (scope, &scene->flow_stated);
   scene->batch = batch_of (graph);
   scene->device = g_strdup (device_of (graph));
-  add_items (&build, graph, scope, net, frames, members);
+  add_items (&build, graph, net, frames, members);
   scene_earlier_take_indexes (&build.earlier, scene);
-  add_links (&build, scope);
+  add_links (&build);
   lead_links (&build, members);
   for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
     {
@@ -663,9 +674,11 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   if (net != NULL)
     add_costs (scene, net);
 
+  g_ptr_array_unref (build.nodes);
+  g_ptr_array_unref (build.wires);
   g_ptr_array_unref (build.inputs);
   g_ptr_array_unref (build.outputs);
-  g_clear_pointer (&build.axes, g_ptr_array_unref);
+  g_free (build.axes);
   g_hash_table_unref (build.wide);
   g_hash_table_unref (build.insides);
   scene_earlier_clear (&build.earlier);
