@@ -1,6 +1,7 @@
 #include "ui/canvas/studio-node-words.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
 #include "ui/scene/studio-health.h"
 #include "ui/scene/studio-partitions.h"
@@ -118,12 +119,20 @@ shape_digest (const LoomShape *shape)
 }
 
 guint
+studio_node_names_digest (const StudioItem *item)
+{
+  guint h = mix (17, item->id);
+
+  h = item->op != NULL && !item->is_module ? h * 31 + g_direct_hash (item->op) : mix (h, item->kind);
+  return strcmp (item->title, item->id) == 0 ? h : mix (h, item->title);
+}
+
+guint
 studio_node_words_digest (const StudioScene *scene, guint at, const char *mark)
 {
   const StudioItem *item = &scene->item[at];
-  guint h = 1;
+  guint h = mix (studio_node_names_digest (item), mark);
 
-  h = mix (mix (mix (mix (h, item->id), item->title), item->kind), mark);
   h = mix (mix (h, item->badge), item->split) * 31 + (guint)item->is_device_missing;
   h = (h * 31 + (guint)item->in_stage) * 31 + (guint)(item->in_stage ? item->first_stage * 64 + item->last_stage : 0);
   h = ((h * 2 + (guint)item->muted) * 2 + (guint)item->folded) * 2 + (guint)item->frozen;
