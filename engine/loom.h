@@ -41,6 +41,7 @@
 #include "engine/ops/loom-reserved.h"
 #include "engine/plan/loom-owner.h"
 #include "engine/recipe/loom-attributes.h"
+#include "engine/recipe/loom-live-number.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/template/loom-skeleton.h"
 #include "engine/template/loom-template.h"

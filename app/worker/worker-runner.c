@@ -469,6 +469,7 @@ set_hurry (WorkerRunner *runner, LoomCommandKind kind)
 gboolean
 worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name, double value, GError **error)
 {
+  g_autoptr (GError) wrong = NULL;
   gboolean ok = FALSE;
 
   g_rw_lock_reader_lock (&runner->trainer_lock);
@@ -484,10 +485,8 @@ worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name
       g_array_append_val (runner->early, kind);
       ok = TRUE;
     }
-  else if (kind == LOOM_COMMAND_SET_HYPER && !loom_trainer_has_hyper (runner->trainer, name))
-    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "This run has no hyper-parameter “%s”.", name);
-  else if (kind == LOOM_COMMAND_SET_HYPER && !isfinite (value))
-    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "“%s” must be a finite number.", name);
+  else if (kind == LOOM_COMMAND_SET_HYPER && !loom_trainer_check_hyper (runner->trainer, name, value, &wrong))
+    g_set_error_literal (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, wrong->message);
   else
     {
       set_hurry (runner, kind);

@@ -21,6 +21,7 @@ struct _LoomAtomicFile
   char *path;      /* the file to replace, with links resolved */
   char *temporary; /* the temporary file; NULL if the file is written directly */
   FILE *stream;
+  gboolean is_unsynchronised; /* as the folder */
 };
 
 /* Sets the error of a failed system call; always returns FALSE. */
@@ -99,6 +100,7 @@ loom_atomic_file_new (LoomFolder *folder, const char *path, GError **error)
   file = g_new0 (LoomAtomicFile, 1);
   file->shown = loom_folder_path_of (folder, path);
   file->folder = folder != NULL ? loom_folder_fd (folder) : AT_FDCWD;
+  file->is_unsynchronised = folder != NULL && loom_folder_is_unsynchronised (folder);
   exists = fstatat (file->folder, path, &info, folder != NULL ? AT_SYMLINK_NOFOLLOW : 0) == 0;
   file->path = folder != NULL ? g_strdup (path) : loom_file_target (path);
 
@@ -174,7 +176,7 @@ loom_atomic_file_commit (LoomAtomicFile *file, GError **error)
   if (fflush (file->stream) != 0)
     return set_io_error (error, file->shown, errno);
   /* A pipe cannot be synchronised, and need not be. */
-  if (file->temporary != NULL && fsync (fileno (file->stream)) != 0)
+  if (file->temporary != NULL && !file->is_unsynchronised && fsync (fileno (file->stream)) != 0)
     return set_io_error (error, file->shown, errno);
   stream = g_steal_pointer (&file->stream);
   if (fclose (stream) != 0)
@@ -184,7 +186,7 @@ loom_atomic_file_commit (LoomAtomicFile *file, GError **error)
   if (renameat (file->folder, file->temporary, file->folder, file->path) != 0)
     return set_io_error (error, file->shown, errno);
   g_clear_pointer (&file->temporary, g_free);
-  return sync_folder_of (file, error);
+  return file->is_unsynchronised || sync_folder_of (file, error);
 }
 
 void

@@ -15,6 +15,7 @@ struct _LoomFolder
 {
   char *path; /* for errors */
   int fd;
+  gboolean is_unsynchronised;
 };
 
 #define AS_FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -72,7 +73,22 @@ loom_folder_enter (LoomFolder *parent, const char *name, gboolean create, GError
   int fd = openat (parent->fd, name, AS_FOLDER | O_NOFOLLOW), failed = errno;
   gboolean to_link = fd < 0 && is_link (parent, name);
   errno = failed;
-  return folder_new (fd, path, to_link, error);
+  LoomFolder *folder = folder_new (fd, path, to_link, error);
+  if (folder != NULL)
+    folder->is_unsynchronised = parent->is_unsynchronised;
+  return folder;
+}
+
+void
+loom_folder_set_unsynchronised (LoomFolder *folder)
+{
+  folder->is_unsynchronised = TRUE;
+}
+
+gboolean
+loom_folder_is_unsynchronised (LoomFolder *folder)
+{
+  return folder->is_unsynchronised;
 }
 
 void
@@ -219,5 +235,5 @@ loom_folder_remove (LoomFolder *folder, const char *name)
 gboolean
 loom_folder_sync (LoomFolder *folder, GError **error)
 {
-  return loom_descriptor_sync (folder->fd, folder->path, error);
+  return folder->is_unsynchronised || loom_descriptor_sync (folder->fd, folder->path, error);
 }

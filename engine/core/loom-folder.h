@@ -22,6 +22,11 @@ int loom_folder_fd (LoomFolder *folder);
 /* The full path of a name in the folder. If folder is NULL, the name is returned unchanged. (transfer full) */
 char *loom_folder_path_of (LoomFolder *folder, const char *name);
 
+/* Files that are written here, and in folders that are entered from here, are not synchronised to the disk: a loss of
+ * power may leave them empty or short, so a reader must be able to do without them. */
+void loom_folder_set_unsynchronised (LoomFolder *folder);
+gboolean loom_folder_is_unsynchronised (LoomFolder *folder);
+
 /* The names in the folder, unsorted. (transfer full) */
 char **loom_folder_names (LoomFolder *folder);
 

@@ -37,8 +37,11 @@ struct _LoomLoader
 {
   const LoomDataset *dataset;
   LoomSplit split;
-  gint64 batch_size, n_batches;
-  gint64 n_samples, n_split; /* samples of an epoch; of the split, including those that are left out */
+  gint64 batch_size, n_batches; /* n_batches: of the epoch that was begun last */
+  gint64 capacity;              /* samples in the tensors of a slot */
+  gint64 n_samples, n_split;    /* samples of an epoch; of the split, including those that are left out */
+  /* In this epoch the current batch size begins with this batch, at this sample; −1: in none. */
+  gint64 changed_epoch, changed_batch, changed_sample;
   gboolean shuffle, streams;
   guint64 seed;
   int rank, ranks;
@@ -78,10 +81,29 @@ set_batch_size (LoomBatch *batch, gint64 n)
     }
 }
 
+/* The sample in the epoch's order with which a batch of the epoch begins. */
+static gint64
+first_sample (const LoomLoader *self, gint64 epoch, gint64 index)
+{
+  return epoch >= 0 && epoch == self->changed_epoch
+             ? self->changed_sample + (index - self->changed_batch) * self->batch_size
+             : index * self->batch_size;
+}
+
+static gint64
+count_batches (const LoomLoader *self, gint64 epoch)
+{
+  const gboolean is_changed = epoch >= 0 && epoch == self->changed_epoch;
+  const gint64 left = self->n_samples - (is_changed ? self->changed_sample : 0);
+
+  return (is_changed ? self->changed_batch : 0) + (MAX (left, 0) + self->batch_size - 1) / self->batch_size;
+}
+
 static void
 fill_slot (LoomLoader *self, Slot *slot, gint64 index)
 {
-  gint64 first = index * self->batch_size, all = MIN (self->batch_size, self->n_samples - first), n = all;
+  const gint64 begin = first_sample (self, self->epoch, index);
+  gint64 first = begin, all = MIN (self->batch_size, self->n_samples - first), n = all;
 
   if (all >= self->ranks)
     {
@@ -94,7 +116,7 @@ fill_slot (LoomLoader *self, Slot *slot, gint64 index)
   slot->batch.n = all;
   slot->batch.index = index;
   for (gint64 i = 0; i < n; i++)
-    slot->samples[i] = self->streams         ? (first - index * self->batch_size + i) * self->n_batches + index
+    slot->samples[i] = self->streams         ? (first - begin + i) * self->n_batches + index
                        : self->order != NULL ? (gint64)self->order[first + i]
                                              : first + i;
   g_clear_error (&slot->error);
@@ -211,8 +233,9 @@ loom_loader_new_with_threads (const LoomDataset *dataset, LoomSplit split, gint6
   self->dataset = dataset;
   self->split = split;
   self->n_samples = self->n_split = info->n[split];
-  self->batch_size = MIN (batch_size, self->n_samples);
-  self->n_batches = (self->n_samples + self->batch_size - 1) / self->batch_size;
+  self->batch_size = self->capacity = MIN (batch_size, self->n_samples);
+  self->changed_epoch = -1;
+  self->n_batches = count_batches (self, -1);
   self->shuffle = shuffle;
   self->seed = seed;
   self->epoch = -1;
@@ -235,6 +258,15 @@ loom_loader_new_with_threads (const LoomDataset *dataset, LoomSplit split, gint6
   return g_steal_pointer (&self);
 }
 
+static void
+clear_slot (Slot *slot)
+{
+  for (guint p = 0; p < LOOM_DATASET_MAX_PORTS; p++)
+    g_clear_pointer (&slot->batch.tensors[p], loom_tensor_unref);
+  g_clear_pointer (&slot->samples, g_free);
+  g_clear_error (&slot->error);
+}
+
 void
 loom_loader_free (LoomLoader *self)
 {
@@ -247,12 +279,7 @@ loom_loader_free (LoomLoader *self)
   for (guint i = 0; i < self->n_threads && self->thread[i] != NULL; i++)
     g_thread_join (self->thread[i]);
   for (guint i = 0; i < MAX_SLOTS; i++)
-    {
-      for (guint p = 0; p < LOOM_DATASET_MAX_PORTS; p++)
-        loom_tensor_unref (self->slot[i].batch.tensors[p]);
-      g_free (self->slot[i].samples);
-      g_clear_error (&self->slot[i].error);
-    }
+    clear_slot (&self->slot[i]);
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->work);
   g_cond_clear (&self->done);
@@ -267,7 +294,7 @@ loom_loader_leave_out (LoomLoader *self, gint64 n)
   g_return_if_fail (!self->started && n >= 0 && n < self->n_split);
 
   self->n_samples = self->n_split - n;
-  self->n_batches = (self->n_samples + self->batch_size - 1) / self->batch_size;
+  self->n_batches = count_batches (self, -1);
 }
 
 void
@@ -299,7 +326,7 @@ loom_loader_keep_two (LoomLoader *self, GError **error)
 
   if (self->n_kept > 0)
     return TRUE;
-  if (!init_slot (&self->slot[self->n_slots], loom_dataset_info (self->dataset), self->batch_size, error))
+  if (!init_slot (&self->slot[self->n_slots], loom_dataset_info (self->dataset), self->capacity, error))
     return FALSE;
   /* Threads read this when they get an epoch. */
   g_mutex_lock (&self->lock);
@@ -349,6 +376,48 @@ loom_loader_reset (LoomLoader *self)
   g_mutex_unlock (&self->lock);
 }
 
+/* The threads are idle. */
+static gboolean
+enlarge_slots (LoomLoader *self, gint64 capacity, GError **error)
+{
+  Slot slot[MAX_SLOTS] = { { { { NULL } } } };
+
+  for (guint i = 0; i < self->n_slots; i++)
+    if (!init_slot (&slot[i], loom_dataset_info (self->dataset), capacity, error))
+      {
+        for (guint k = 0; k <= i; k++)
+          clear_slot (&slot[k]);
+        return FALSE;
+      }
+  for (guint i = 0; i < self->n_slots; i++)
+    {
+      clear_slot (&self->slot[i]);
+      self->slot[i] = slot[i];
+    }
+  self->capacity = capacity;
+  return TRUE;
+}
+
+gboolean
+loom_loader_set_batch_size (LoomLoader *self, gint64 batch_size, gint64 epoch, gint64 batch, gint64 sample,
+                            gint64 left_out, GError **error)
+{
+  g_return_val_if_fail (!self->streams && batch_size > 0 && left_out >= 0 && left_out < self->n_split, FALSE);
+  g_return_val_if_fail (epoch >= 0 && batch >= 0 && sample >= 0 && sample <= self->n_split, FALSE);
+
+  loom_loader_reset (self);
+  batch_size = MIN (batch_size, self->n_split);
+  if (batch_size > self->capacity && !enlarge_slots (self, batch_size, error))
+    return FALSE;
+  self->batch_size = batch_size;
+  self->changed_epoch = epoch;
+  self->changed_batch = batch;
+  self->changed_sample = sample;
+  self->n_samples = self->n_split - left_out;
+  self->n_batches = count_batches (self, epoch);
+  return TRUE;
+}
+
 void
 loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch)
 {
@@ -361,6 +430,7 @@ loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch)
   else if (self->shuffle && self->epoch != epoch)
     loom_dataset_permutation (self->seed, (guint64)epoch, (guint32)self->n_split, self->order);
   self->epoch = epoch;
+  self->n_batches = count_batches (self, epoch);
   self->next_batch = first_batch;
   self->started = TRUE;
   if (self->n_threads == 0)

@@ -62,6 +62,12 @@ guint loom_loader_n_threads (const LoomLoader *self);
 gint64 loom_loader_n_batches (const LoomLoader *self); /* in an epoch, including an incomplete last one */
 gint64 loom_loader_n_samples (const LoomLoader *self); /* in an epoch, without those left out */
 
+/* Changes the batch size: batch `batch` of this epoch, and of no other, begins with sample `sample` of its order, and
+ * the others follow; the batches before it must not be read again. left_out: as of loom_loader_leave_out(). Ends the
+ * epoch that was begun. Not for parallel streams. OUT_OF_MEMORY, and then nothing has changed. */
+gboolean loom_loader_set_batch_size (LoomLoader *self, gint64 batch_size, gint64 epoch, gint64 batch, gint64 sample,
+                                     gint64 left_out, GError **error);
+
 /* Begins an epoch at one of its batches; batches prepared before are discarded. */
 void loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch);
 

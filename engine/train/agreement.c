@@ -7,6 +7,7 @@ typedef struct
 {
   AgreedStep step;
   gint32 more; /* another message follows */
+  gint32 together;
   double value;
   char name[NAME_BYTES]; /* "": no value */
 } Word;
@@ -18,9 +19,9 @@ agreement_clear (Agreement *self)
 }
 
 void
-agreement_note_value (Agreement *self, const char *name, double value)
+agreement_note_value (Agreement *self, const char *name, double value, gboolean together)
 {
-  Word word = { .value = value };
+  Word word = { .value = value, .together = together };
 
   if (self->group->comm == NULL || !rank_group_is_first (self->group))
     return;
@@ -57,7 +58,8 @@ agreement_pass_on (Agreement *self, AgreedStep *step,
         }
       if (!rank_group_broadcast (self->group, &word, sizeof word, error))
         return FALSE;
-      if (!rank_group_is_first (self->group) && word.name[0] != '\0' && !set (word.name, word.value, data, error))
+      if ((word.together || !rank_group_is_first (self->group)) && word.name[0] != '\0'
+          && !set (word.name, word.value, data, error))
         return FALSE;
     }
   while (word.more);

@@ -120,13 +120,13 @@ breakpoints_set (Breakpoints *self, const LoomBreakpoint *list, guint n)
 void
 breakpoints_share (const Breakpoints *self, Agreement *agreement)
 {
-  agreement_note_value (agreement, SHARED, 0);
+  agreement_note_value (agreement, SHARED, 0, FALSE);
   for (guint i = 0; i < self->list->len; i++)
     {
       const LoomBreakpoint *b = &g_array_index (self->list, LoomBreakpoint, i);
       g_autofree char *name = g_strconcat (SHARED, b->kind->name, ":", b->node, NULL);
 
-      agreement_note_value (agreement, name, b->limit);
+      agreement_note_value (agreement, name, b->limit, FALSE);
     }
 }
 

@@ -251,9 +251,15 @@ write_history (Checkpoints *self, const TrainProgress *progress, GError **error)
   g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, progress->step);
   g_autofree char *fresh = g_strconcat (".new-", name, NULL);
   g_autoptr (LoomFolder) history = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, TRUE, error);
-  g_autoptr (LoomFolder) folder = history != NULL ? write_parts (self, progress, history, fresh, FALSE, error) : NULL;
+  g_autoptr (LoomFolder) folder = NULL;
   gint64 gone;
 
+  /* After a loss of power the newest ones may be damaged, and those before them are used. */
+  if (history != NULL)
+    {
+      loom_folder_set_unsynchronised (history);
+      folder = write_parts (self, progress, history, fresh, FALSE, error);
+    }
   if (folder == NULL || !put_in_place (history, fresh, name, error) || !loom_folder_sync (history, error))
     {
       if (history != NULL)
@@ -279,8 +285,7 @@ checkpoints_write_history (Checkpoints *self, const TrainProgress *progress, Tra
 {
   g_autoptr (GError) error = NULL;
 
-  self->history.is_due = FALSE;
-  if (self->history.budget == 0 || write_history (self, progress, &error))
+  if (!history_wants (&self->history, progress->step) || write_history (self, progress, &error))
     return;
   self->history.budget = 0;
   train_notes_report (notes, error->message);
@@ -294,6 +299,7 @@ checkpoints_begin_history (Checkpoints *self, const TrainProgress *progress, Tra
 
   if (self->folder->files == NULL || self->group->comm != NULL)
     self->history.budget = 0;
+  self->history.total = train_data_last_step (self->run.data);
   if (self->history.steps != NULL)
     return;
   if (self->folder->files != NULL)
@@ -369,7 +375,6 @@ checkpoints_note_time (Checkpoints *self, gint64 now)
   /* Without a folder no checkpoint is written, and it would stay due. Rank 0's clock decides. */
   if (self->keeps && rank_group_is_first (self->group) && now - self->last >= self->interval)
     self->is_due = TRUE;
-  history_note_time (&self->history, now);
   return self->is_due;
 }
 

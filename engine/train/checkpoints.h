@@ -39,7 +39,7 @@ void checkpoints_remove_after (const Checkpoints *self, gint64 step);
 /* Call when a run begins, after `step` steps: history of later steps is removed, and that of this one is written. An
  * error ends the history, and not the run; so does one of the next function. */
 void checkpoints_begin_history (Checkpoints *self, const TrainProgress *progress, TrainNotes *notes);
-/* Writes a checkpoint into the history, and removes one that is too many. Between two steps. */
+/* Writes a checkpoint into the history if it is wanted, and removes one that is too many. Between two steps. */
 void checkpoints_write_history (Checkpoints *self, const TrainProgress *progress, TrainNotes *notes);
 /* TRUE if this rank writes checkpoints or has shards for them. */
 gboolean checkpoints_takes_part (const Checkpoints *self);

@@ -107,8 +107,7 @@ epoch_end_run (EpochEnd *self, gboolean *yielded, GError **error)
     return FALSE;
   loom_schedule_observe (&spec->schedule, &progress->plateau,
                          split != LOOM_N_SPLITS ? validation : train_progress_loss (progress));
-  progress->epoch++;
-  progress->batch = 0;
+  train_progress_end_epoch (progress);
   return save (self, error);
 }
 
@@ -128,8 +127,7 @@ epoch_end_repeat (EpochEnd *self, GError **error)
     train_watch_epoch (spec, &progress->watch, progress->epoch + 1, monitored (self, split != LOOM_N_SPLITS));
   loom_schedule_observe (&spec->schedule, &progress->plateau,
                          split != LOOM_N_SPLITS ? self->evaluation->loss : train_progress_loss (progress));
-  progress->epoch++;
-  progress->batch = 0;
+  train_progress_end_epoch (progress);
   return TRUE;
 }
 

@@ -1,10 +1,11 @@
-/* Which checkpoints of a run's history are written and kept; see the header. */
+/* Which states of a run are kept; see the header. */
 #include "engine/train/history.h"
 
 #include <math.h>
 
-#define PART 20   /* of the time may be spent on writing: one in 20 */
-#define MOST 2000 /* of small nets, whose folders would be many */
+#define PART      20   /* of the time may be spent on writing: one in 20 */
+#define MOST      2000 /* of small nets, whose folders would be many */
+#define FOR_SLOTS 0.9  /* of the budget; the rest is for the latest steps */
 
 void
 history_clear (History *self)
@@ -12,20 +13,49 @@ history_clear (History *self)
   g_clear_pointer (&self->steps, g_array_unref);
 }
 
-void
-history_note_time (History *self, gint64 now)
+gint64
+history_fits (const History *self)
 {
-  if (self->budget > 0 && self->steps != NULL && now - self->last >= PART * self->cost)
-    self->is_due = TRUE;
+  return MIN (MOST, self->budget / MAX (self->bytes, 1));
+}
+
+gint64
+history_slot (const History *self)
+{
+  const double slots = MAX (1, floor (FOR_SLOTS * (double)history_fits (self)));
+
+  return self->slot > 0 ? self->slot : MAX (1, (gint64)ceil ((double)self->total / slots));
+}
+
+gboolean
+history_wants (const History *self, gint64 step)
+{
+  const gint64 slot = history_slot (self);
+  gint64 newest;
+
+  if (self->budget == 0 || self->steps == NULL)
+    return FALSE;
+  if (self->steps->len == 0)
+    return TRUE;
+  newest = g_array_index (self->steps, gint64, self->steps->len - 1);
+  return step > newest && (step / slot != newest / slot || step - newest >= MAX (1, slot / 2))
+         && g_get_monotonic_time () - self->last >= PART * self->cost;
 }
 
 static guint
 place_of (const History *self, gint64 step)
 {
-  guint at = 0;
+  guint at = 0, end = self->steps->len;
 
-  while (at < self->steps->len && g_array_index (self->steps, gint64, at) < step)
-    at++;
+  while (at < end)
+    {
+      const guint middle = (at + end) / 2;
+
+      if (g_array_index (self->steps, gint64, middle) < step)
+        at = middle + 1;
+      else
+        end = middle;
+    }
   return at;
 }
 
@@ -37,33 +67,48 @@ history_note_written (History *self, gint64 step, gint64 bytes, gint64 begin, gi
   if (at == self->steps->len || g_array_index (self->steps, gint64, at) != step)
     g_array_insert_val (self->steps, at, step);
   self->bytes = MAX (self->bytes, bytes);
-  self->is_due = FALSE;
   self->cost = end - begin;
   self->last = end;
 }
 
-gint64
-history_superfluous (const History *self)
+/* The one whose neighbours are closest to each other for its age. The first one is where steps before the second are
+ * computed from, the last one is the newest. -1: there is none. */
+static gint64
+closest (const History *self, gboolean of_slots)
 {
   const guint n = self->steps->len;
-  const gint64 fits = MIN (MOST, self->budget / MAX (self->bytes, 1));
+  const gint64 slot = history_slot (self);
   double least = INFINITY;
-  gint64 found = n > 0 && fits < 1 ? g_array_index (self->steps, gint64, n - 1) : -1;
+  gint64 found = -1;
 
-  if ((gint64)n <= fits)
-    return -1;
-  /* The first one is where steps before the second are computed from, the last one is the newest. */
   for (guint i = 1; i + 1 < n; i++)
     {
       const gint64 *step = &g_array_index (self->steps, gint64, i);
       const double gap = (double)(step[1] - step[-1]);
       const double age = (double)(g_array_index (self->steps, gint64, n - 1) - step[0]);
 
-      if (gap / sqrt (age) >= least)
+      if ((!of_slots && step[0] / slot != step[-1] / slot) || gap / sqrt (age) >= least)
         continue;
       least = gap / sqrt (age);
       found = step[0];
     }
+  return found;
+}
+
+gint64
+history_superfluous (const History *self)
+{
+  const guint n = self->steps->len;
+  const gint64 fits = history_fits (self);
+  gint64 found;
+
+  if ((gint64)n <= fits)
+    return -1;
+  if (fits < 1)
+    return g_array_index (self->steps, gint64, n - 1);
+  found = closest (self, FALSE);
+  if (found < 0)
+    found = closest (self, TRUE);
   return found >= 0 ? found : g_array_index (self->steps, gint64, 0);
 }
 

@@ -1,9 +1,13 @@
-/* Checkpoints by which a run can go back to any of its steps: dense lately, sparse before, within a budget of the disk.
+/* Which states of a run are kept, so that it can go back to any of its steps: within a budget of bytes, evenly over the
+ * whole run, and in addition as dense as fits lately.
  *
- * They are in history/STEP of the run's folder, next to checkpoints/ from which a run is resumed. Steps between two of
- * them are computed again. If there are too many, one is removed whose neighbours are close to each other compared with
- * the square root of its age: the oldest are then twice as far apart as evenly spaced ones would be, and those of the
- * last hundredth of the run a tenth of that. */
+ * The run is divided into slots of equally many steps, of which the first state is kept: steps between two states are
+ * computed again, so that none is further from one than a slot. What the budget has left, which is most of it while the
+ * run is young, is for states between them: if there are too many, one is removed whose neighbours are close to each
+ * other compared with the square root of its age. Writing takes at most a twentieth of the time.
+ *
+ * The same rule chooses checkpoints in history/STEP of the run's folder, next to checkpoints/ from which a run is
+ * resumed, and states in memory (moments.h). */
 #pragma once
 
 #include <glib.h>
@@ -15,17 +19,22 @@ G_BEGIN_DECLS
 /* Times in µs. */
 typedef struct
 {
-  gint64 budget;   /* bytes; 0: none are written */
-  GArray *steps;   /* gint64, of those on the disk, ascending; NULL: unknown */
-  gint64 bytes;    /* of the largest one */
-  gboolean is_due; /* one is to be written before the next step */
-  gint64 last;     /* when the newest had been written */
-  gint64 cost;     /* the time of writing it */
+  gint64 budget; /* bytes; 0: none are kept */
+  gint64 total;  /* steps of the run, as far as it is known */
+  gint64 slot;   /* steps of a slot; 0: those that fit */
+  GArray *steps; /* gint64, of those that are kept, ascending; NULL: unknown */
+  gint64 bytes;  /* of the largest one; 0: none yet */
+  gint64 last;   /* when the newest had been written */
+  gint64 cost;   /* the time of writing it */
 } History;
 
 void history_clear (History *self);
-/* Call after a step at this time: one is due when the last one has cost a twentieth of the time since then. */
-void history_note_time (History *self, gint64 now);
+/* The number of states within the budget. */
+gint64 history_fits (const History *self);
+/* The steps of a slot. */
+gint64 history_slot (const History *self);
+/* TRUE if the state after this step is to be kept. */
+gboolean history_wants (const History *self, gint64 step);
 /* One of these bytes was written for this step, from `begin` to `end`. */
 void history_note_written (History *self, gint64 step, gint64 bytes, gint64 begin, gint64 end);
 /* The step of the one to remove; -1: they are within the budget. */

@@ -34,6 +34,7 @@ learning_rates_init (LearningRates *self, const TrainModel *model, gint64 steps_
                            .momentum_slot = -1 };
   self->group = g_new0 (GroupRate, spec->groups->len + 1);
   progress->epochs = spec->epochs;
+  progress->division = (EpochDivision){ .batch_size = spec->batch_size };
   progress->base_lr = learning_rates_of_spec (spec);
   progress->group_lr = g_new0 (double, spec->groups->len + 1);
   for (guint i = 0; i < spec->groups->len; i++)
@@ -61,10 +62,22 @@ learning_rates_clear (LearningRates *self)
   self->n_groups = 0;
 }
 
-void
-learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 step)
+/* The step of the schedule: with another batch size it continues by samples, and its length in samples stays. */
+static gint64
+scheduled_step (const LearningRates *self, const TrainProgress *progress, gint64 step)
 {
   const LoomTrainSpec *spec = self->model->spec;
+  const gint64 batch = progress->batch + step - progress->step, each = spec->batch_size * spec->accumulate;
+
+  return progress->epoch * self->steps_per_epoch
+         + epoch_division_sample (&progress->division, batch, spec->accumulate) / MAX (each, 1);
+}
+
+void
+learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 step_of_run)
+{
+  const LoomTrainSpec *spec = self->model->spec;
+  const gint64 step = scheduled_step (self, progress, step_of_run);
   const LoomSchedule *schedule = &spec->schedule;
   LoomState *state = self->model->state;
   const gint64 total = total_of (self, progress);

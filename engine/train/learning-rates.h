@@ -17,9 +17,9 @@ typedef struct
 typedef struct
 {
   const TrainModel *model;
-  gint64 steps_per_epoch;
-  double lr;   /* the current one; NaN: unknown */
-  int lr_slot; /* -1: the optimiser has none */
+  gint64 steps_per_epoch; /* with <train>'s batch size */
+  double lr;              /* the current one; NaN: unknown */
+  int lr_slot;            /* -1: the optimiser has none */
   guint n_groups;
   GroupRate *group;  /* in the order of TrainProgress.group_lr */
   int momentum_slot; /* which a schedule cycles; -1: none */
@@ -33,7 +33,7 @@ void learning_rates_clear (LearningRates *self);
 /* The learning rate of <train>, from which schedules start. */
 double learning_rates_of_spec (const LoomTrainSpec *spec);
 /* Sets the slots for the step after `step` steps of the run. */
-void learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 step);
+void learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 step_of_run);
 /* Call after the whole progress has changed. */
 void learning_rates_forget (LearningRates *self);
 /* The name of the number of epochs, over which a schedule extends, among changes. */

@@ -298,9 +298,9 @@ loom_trainer_base_lr (LoomTrainer *t)
 }
 
 gboolean
-loom_trainer_has_hyper (LoomTrainer *t, const char *name)
+loom_trainer_check_hyper (LoomTrainer *t, const char *name, double value, GError **error)
 {
-  return run_control_has_value (&t->control, name);
+  return run_control_check_value (&t->control, name, value, error);
 }
 
 const char *

@@ -72,8 +72,11 @@ gboolean loom_trainer_evaluate (LoomTrainer *trainer, const char *split, GError 
 /* Posts a command, on any thread; it is read between steps, and each change is written to events.jsonl. */
 void loom_trainer_post (LoomTrainer *trainer, LoomCommandKind kind, const char *name, double value);
 
-/* TRUE if SET_HYPER accepts this name: of the optimiser ("lr", "momentum", …) or of an operator ("drop.p"). */
-gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
+/* Returns FALSE with USAGE, and a sentence for the user, if SET_HYPER does not accept this value: of the optimiser
+ * ("lr", "momentum", …), of an operator ("drop.p"), of clipping ("clip_norm"), or "batch_size", of a rank. A batch size
+ * with which the run cannot continue, for example because its memory is not sufficient, is refused by a note. On any
+ * thread. */
+gboolean loom_trainer_check_hyper (LoomTrainer *trainer, const char *name, double value, GError **error);
 /* The current learning rate before its schedule: from the graph, the options, the checkpoint or SET_HYPER. To be called
  * on the run's thread (in an observer), or before it. */
 double loom_trainer_base_lr (LoomTrainer *trainer);

@@ -19,6 +19,14 @@ train_progress_begin_epoch (TrainProgress *progress)
 }
 
 void
+train_progress_end_epoch (TrainProgress *progress)
+{
+  progress->epoch++;
+  progress->batch = 0;
+  epoch_division_begin (&progress->division, progress->step);
+}
+
+void
 train_progress_count (TrainProgress *progress, double loss, double samples)
 {
   progress->step++;

@@ -1,13 +1,15 @@
 /* The progress of a run: the part of state.json that does not identify the run. */
 #pragma once
 
+#include "engine/train/epoch-division.h"
 #include "engine/train/metric-sums.h"
 
 G_BEGIN_DECLS
 
 typedef struct
 {
-  gint64 step, epoch, batch;   /* finished steps; epoch from 0; steps of it that are done */
+  gint64 step, epoch, batch; /* finished steps; epoch from 0; steps of it that are done */
+  EpochDivision division;
   double loss_sum, sample_sum; /* of the epoch so far */
   MetricSums *metrics;         /* likewise */
   LoomTrainerWatch watch;      /* if <train> keeps the best weights */
@@ -23,6 +25,8 @@ void train_progress_clear (TrainProgress *progress);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainProgress, train_progress_clear)
 /* Begins an epoch, with empty sums. */
 void train_progress_begin_epoch (TrainProgress *progress);
+/* Counts an epoch, after its last step. */
+void train_progress_end_epoch (TrainProgress *progress);
 /* Counts a step, whose loss is a mean over `samples`. */
 void train_progress_count (TrainProgress *progress, double loss, double samples);
 /* The sample-weighted mean of the epoch so far. */

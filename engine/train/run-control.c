@@ -1,6 +1,9 @@
 /* Handles commands, requests and agreement of ranks between two steps. */
 #include "engine/train/run-control.h"
 
+#include "engine/core/loom-error.h"
+#include "engine/recipe/loom-live-number.h"
+
 #include <math.h>
 
 gboolean
@@ -9,13 +12,21 @@ run_control_set_value (RunControl *self, const char *name, double value, GError 
   const double before = g_str_equal (name, "lr")                    ? self->progress->base_lr
                         : g_str_equal (name, LEARNING_RATES_EPOCHS) ? (double)self->progress->epochs
                                                                     : NAN;
+  const gboolean is_batch_size = g_str_equal (name, LOOM_LIVE_BATCH_SIZE);
   LoomJson *json;
 
   if (self->take_breakpoint != NULL && self->take_breakpoint (name, value, self->owner))
     return TRUE;
-  if (!learning_rates_change (self->rates, self->progress, name, value)
-      && !loom_state_set_scalar (self->model->state, name, value))
-    return TRUE; /* the sender calls loom_trainer_has_hyper() first */
+  if (is_batch_size && value == (double)batch_size_now (self->batch_size))
+    return TRUE;
+  if (is_batch_size)
+    {
+      if (!batch_size_change (self->batch_size, value, error))
+        return FALSE;
+    }
+  else if (!learning_rates_change (self->rates, self->progress, name, value)
+           && !loom_state_set_scalar (self->model->state, name, value))
+    return TRUE; /* the sender calls loom_trainer_check_hyper() first */
   self->checkpoints->before_change = self->checkpoints->saved_step;
   json = run_event_new ("hyper");
   loom_json_int (json, "step", self->progress->step);
@@ -26,14 +37,39 @@ run_control_set_value (RunControl *self, const char *name, double value, GError 
   return run_folder_add_event (self->folder, json, error);
 }
 
+/* A run continues as it was if its batch size cannot change. */
 static gboolean
-set_value (const char *name, double value, gpointer data, GError **error)
+set_or_report (RunControl *self, const char *name, double value, GError **error)
 {
-  RunControl *self = data;
+  g_autoptr (GError) local = NULL;
+
+  if (run_control_set_value (self, name, value, &local))
+    return TRUE;
+  if (g_str_equal (name, LOOM_LIVE_BATCH_SIZE) && !g_error_matches (local, LOOM_ERROR, LOOM_ERROR_DIST)
+      && !g_error_matches (local, LOOM_ERROR, LOOM_ERROR_IO))
+    {
+      train_notes_report (self->notes, local->message);
+      return TRUE;
+    }
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
+/* All ranks change the batch size together, after rank 0 has passed it on. */
+static gboolean
+set_value (const char *name, double value, RunControl *self, GError **error)
+{
+  const gboolean together = self->group->comm != NULL && g_str_equal (name, LOOM_LIVE_BATCH_SIZE);
 
   if (run_control_has_value (self, name))
-    agreement_note_value (&self->agreement, name, value);
-  return run_control_set_value (self, name, value, error);
+    agreement_note_value (&self->agreement, name, value, together);
+  return together || set_or_report (self, name, value, error);
+}
+
+static gboolean
+set_agreed (const char *name, double value, gpointer data, GError **error)
+{
+  return set_or_report (data, name, value, error);
 }
 
 static gboolean
@@ -169,7 +205,7 @@ agree (RunControl *self, TrainAction *action, GError **error)
     return FALSE;
   step = (AgreedStep){ .action = (gint32)own, .trace = trace->wanted, .reports = rank_reports_wanted (reports) };
   if (!rank_group_wait_for_first (self->group, error)
-      || !agreement_pass_on (&self->agreement, &step, set_value, self, error))
+      || !agreement_pass_on (&self->agreement, &step, set_agreed, self, error))
     return FALSE;
   trace->wanted = step.trace;
   reports->on = step.reports;
@@ -214,6 +250,8 @@ run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error)
 gboolean
 run_control_has_value (const RunControl *self, const char *name)
 {
+  if (g_str_equal (name, LOOM_LIVE_BATCH_SIZE))
+    return batch_size_can_change (self->batch_size, NULL);
   if (learning_rates_schedules (self->rates, name))
     return FALSE;
   for (guint i = 0; i < loom_state_n_slots (self->model->state); i++)
@@ -227,5 +265,25 @@ run_control_has_value (const RunControl *self, const char *name)
           && !step_plans_owns_slot (self->plans, (int)i))
         return TRUE;
     }
+  return FALSE;
+}
+
+gboolean
+run_control_check_value (const RunControl *self, const char *name, double value, GError **error)
+{
+  if (g_str_equal (name, LOOM_LIVE_BATCH_SIZE))
+    return batch_size_check (self->batch_size, value, error);
+  if (run_control_has_value (self, name))
+    {
+      g_autoptr (GPtrArray) numbers = loom_live_numbers_new (self->model->spec, self->model->net);
+
+      for (guint i = 0; i < numbers->len; i++)
+        if (g_str_equal (((const LoomLiveNumber *)numbers->pdata[i])->name, name))
+          return loom_live_number_check (numbers->pdata[i], value, error);
+      return loom_live_number_check (
+          &(LoomLiveNumber){ .name = (char *)name, .minimum = -INFINITY, .maximum = INFINITY }, value, error);
+    }
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "This run has no number “%s” that can change during training.",
+               name);
   return FALSE;
 }

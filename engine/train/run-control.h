@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/train/agreement.h"
+#include "engine/train/batch-size.h"
 #include "engine/train/inbox.h"
 #include "engine/train/observers.h"
 #include "engine/train/training-loop.h"
@@ -18,6 +19,8 @@ typedef struct
   StepPlans *plans;
   TrainProgress *progress;
   LearningRates *rates;
+  BatchSize *batch_size;
+  TrainNotes *notes;
   RunFolder *folder;
   Checkpoints *checkpoints;
   StepClock *clock;
@@ -48,9 +51,13 @@ gboolean run_control_poll (RunControl *self, TrainAction *action, GError **error
 /* Called between two batches of an evaluation: the run may be paused as between two steps. *yields is set if a command
  * ends the run; a single step waits until the evaluation is over. */
 gboolean run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error);
-/* Changes a number between two steps, on every rank itself, with an event. Nothing if there is none of this name. */
+/* Changes a number between two steps, on every rank itself, with an event. Nothing if there is none of this name.
+ * Errors: of a batch size, with which the run cannot continue and does not; of the folder. */
 gboolean run_control_set_value (RunControl *self, const char *name, double value, GError **error);
 /* TRUE if a scalar of the state, or a learning rate that no schedule sets, has this name. */
 gboolean run_control_has_value (const RunControl *self, const char *name);
+/* Returns FALSE with USAGE, and a sentence, if the run has no such number or it cannot have this value: its limits are
+ * those of the optimiser's, the operator's or the attribute's description. On any thread. */
+gboolean run_control_check_value (const RunControl *self, const char *name, double value, GError **error);
 
 G_END_DECLS

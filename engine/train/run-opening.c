@@ -27,7 +27,8 @@ note_change (const RunOpening *self, const char *name, double value, double befo
 static gboolean
 note_epochs (const RunOpening *self, GError **error)
 {
-  return note_change (self, LEARNING_RATES_EPOCHS, (double)self->model->spec->epochs, (double)self->progress->epochs, error);
+  return note_change (self, LEARNING_RATES_EPOCHS, (double)self->model->spec->epochs, (double)self->progress->epochs,
+                      error);
 }
 
 /* A branch whose process was killed before its checkpoint was written has only events of its parent. */
@@ -58,6 +59,8 @@ resume (const RunOpening *self, const LoomTrainerOptions *options, const RunFold
     return FALSE;
   self->checkpoints->saved_step = self->progress->step;
   learning_rates_forget (self->rates);
+  if (!train_data_divide (self->data, self->model, &self->progress->division, self->progress->epoch, error))
+    return FALSE;
   if (self->folder->events_length == 0)
     {
       g_autoptr (LoomFolder) folder = loom_folder_open (options->resume, error);
@@ -65,7 +68,8 @@ resume (const RunOpening *self, const LoomTrainerOptions *options, const RunFold
       if (folder == NULL || !check_branch (folder, error))
         return FALSE;
     }
-  if (rank_group_is_first (self->group) && !run_folder_open (self->folder, options->resume, is_changed ? run : NULL, error))
+  if (rank_group_is_first (self->group)
+      && !run_folder_open (self->folder, options->resume, is_changed ? run : NULL, error))
     return FALSE;
   if (options->resume_step > 0)
     checkpoints_remove_after (self->checkpoints, self->progress->step);
@@ -117,7 +121,8 @@ open_branch (const RunOpening *self, const LoomTrainerOptions *options, const Ru
   json = run_event_new ("branch");
   loom_json_int (json, "step", options->branch_step);
   loom_json_string (json, "parent", self->progress->parent);
-  return run_folder_add_event (self->folder, json, error) && checkpoints_write (self->checkpoints, self->progress, error);
+  return run_folder_add_event (self->folder, json, error)
+         && checkpoints_write (self->checkpoints, self->progress, error);
 }
 
 static gboolean

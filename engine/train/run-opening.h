@@ -15,7 +15,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   const TrainModel *model;
-  const TrainData *data;
+  TrainData *data;
   const RankGroup *group;
   const RunControl *control;
   int ranks; /* number of ranks that divided the batch when the run began */

@@ -27,25 +27,45 @@ read_watch (const RunState *self, const LoomRunJson *json, LoomTrainerWatch *wat
   return TRUE;
 }
 
+/* Written after the batch size has changed. */
+static gboolean
+read_division (const RunState *self, const LoomRunJson *json, const TrainProgress *p, EpochDivision *division,
+               GError **error)
+{
+  const gint64 samples = self->data->n_samples;
+  LoomRunJson object;
+
+  *division = (EpochDivision){ self->model->spec->batch_size, p->epoch * self->rates->steps_per_epoch, 0, 0 };
+  if (!json_object_has_member (json->object, "division"))
+    return TRUE;
+  return loom_run_json_object (json, "division", &object, error)
+         && loom_run_json_int (&object, "batch_size", 1, MAX (1, samples), &division->batch_size, error)
+         && loom_run_json_int (&object, "first_step", 0, p->step, &division->first_step, error)
+         && loom_run_json_int (&object, "place", 0, MIN (p->step, samples), &division->batch, error)
+         && loom_run_json_int (&object, "sample", 0, samples, &division->sample, error);
+}
+
 static gboolean
 read_progress (const RunState *self, const LoomRunJson *json, TrainProgress *p, gint64 *events_length, GError **error)
 {
-  const gint64 many = (gint64)1 << 52;
+  const gint64 many = (gint64)1 << 52, each = MAX (self->rates->steps_per_epoch, 1);
 
   if (!loom_run_json_int (json, "step", 0, many, &p->step, error)
-      || !loom_run_json_int (json, "epoch", 0, many, &p->epoch, error)
-      || !loom_run_json_int (json, "place", 0, self->data->steps_per_epoch, &p->batch, error)
+      || !loom_run_json_int (json, "epoch", 0, many / each, &p->epoch, error)
+      || !read_division (self, json, p, &p->division, error)
+      || !loom_run_json_int (json, "place", p->division.batch,
+                             train_data_count_steps (self->data, self->model, &p->division), &p->batch, error)
       || !loom_run_json_int (json, "events_length", 0, G_MAXINT64, events_length, error)
       || !loom_run_json_double (json, "loss_sum", TRUE, &p->loss_sum, error)
       || !loom_run_json_double (json, "sample_sum", FALSE, &p->sample_sum, error))
     return FALSE;
-  if (p->epoch > many / self->data->steps_per_epoch || p->step != p->epoch * self->data->steps_per_epoch + p->batch)
+  if (p->step != p->division.first_step + p->batch)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "%s does not fit this run: step %" G_GINT64_FORMAT " is not batch %" G_GINT64_FORMAT
                    " of epoch %" G_GINT64_FORMAT " with %" G_GINT64_FORMAT
                    " batches an epoch. Check that the training data are the same as before.",
-                   json->path, p->step, p->batch, p->epoch + 1, self->data->steps_per_epoch);
+                   json->path, p->step, p->batch, p->epoch + 1, self->rates->steps_per_epoch);
       return FALSE;
     }
   return TRUE;
@@ -215,6 +235,32 @@ read_parent (const LoomRunJson *json, TrainProgress *p, GError **error)
   return TRUE;
 }
 
+/* Checks the whole text before anything changes. */
+static gboolean
+read_state (const RunState *self, const LoomRunJson *json, TrainProgress *read, gint64 *events_length, GError **error)
+{
+  gint64 version;
+
+  if (!loom_run_json_int (json, "version", 0, G_MAXINT64, &version, error))
+    return FALSE;
+  if (version != RUN_STATE_VERSION)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was written by another version of Gradloom.", json->path);
+      return FALSE;
+    }
+  return check_same_run (self, json, error) && read_progress (self, json, read, events_length, error)
+         && read_metrics (self, json, read, error) && read_watch (self, json, &read->watch, error)
+         && read_rates (self, json, read, error) && read_parent (json, read, error);
+}
+
+static void
+take_progress (TrainProgress *progress, TrainProgress *read)
+{
+  train_progress_clear (progress);
+  *progress = *read;
+  *read = (TrainProgress){ 0 };
+}
+
 static gboolean
 restore_from (const RunState *self, LoomFolder *checkpoints, gint64 step, TrainProgress *progress,
               gint64 *events_length, TrainNotes *notes, GError **error)
@@ -224,27 +270,33 @@ restore_from (const RunState *self, LoomFolder *checkpoints, gint64 step, TrainP
   g_autoptr (JsonParser) parser = json_parser_new ();
   g_auto (TrainProgress) read = { .plateau = LOOM_PLATEAU_INIT };
   LoomRunJson json;
-  gint64 version, length;
+  gint64 length;
 
   if (folder == NULL || !loom_run_json_root (parser, folder, LOOM_RUN_STATE, &state, &json, error)
-      || !loom_run_json_int (&json, "version", 0, G_MAXINT64, &version, error))
-    return FALSE;
-  if (version != RUN_STATE_VERSION)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was written by another version of Gradloom.", state);
-      return FALSE;
-    }
-  if (!check_same_run (self, &json, error) || !read_progress (self, &json, &read, &length, error)
-      || !read_metrics (self, &json, &read, error) || !read_watch (self, &json, &read.watch, error)
-      || !read_rates (self, &json, &read, error) || !read_parent (&json, &read, error)
+      || !read_state (self, &json, &read, &length, error)
       || !loom_state_load_weights_in (self->model->state, folder, LOOM_RUN_WEIGHTS, error)
       || !loom_state_load_optimizer (self->model->state, folder, LOOM_RUN_OPTIMIZER, error))
     return FALSE;
-  train_progress_clear (progress);
-  *progress = read;
-  read = (TrainProgress){ 0 };
+  take_progress (progress, &read);
   *events_length = length;
   note_differences (self, &json, notes);
+  return TRUE;
+}
+
+gboolean
+run_state_from_text (const RunState *self, const char *text, TrainProgress *progress, GError **error)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_auto (TrainProgress) read = { .plateau = LOOM_PLATEAU_INIT };
+  LoomRunJson json = { LOOM_RUN_STATE, NULL };
+  gint64 length;
+
+  if (!json_parser_load_from_data (parser, text, -1, error))
+    return FALSE;
+  json.object = json_node_get_object (json_parser_get_root (parser));
+  if (!read_state (self, &json, &read, &length, error))
+    return FALSE;
+  take_progress (progress, &read);
   return TRUE;
 }
 
@@ -316,7 +368,7 @@ compare_found (gconstpointer a, gconstpointer b)
 }
 
 static void
-find_in (GArray *all, LoomFolder *folder, gint64 last)
+find_in (GArray *all, LoomFolder *folder, gint64 after, gint64 last)
 {
   g_autoptr (GArray) steps = loom_run_checkpoint_steps (folder);
 
@@ -324,14 +376,14 @@ find_in (GArray *all, LoomFolder *folder, gint64 last)
     {
       const Found found = { g_array_index (steps, gint64, i), folder };
 
-      if (found.step <= last)
+      if (found.step > after && found.step <= last)
         g_array_append_val (all, found);
     }
 }
 
 gboolean
-run_state_restore_near (const RunState *self, LoomFolder *run, gint64 last, TrainProgress *progress, gboolean *found,
-                        GError **error)
+run_state_restore_near (const RunState *self, LoomFolder *run, gint64 after, gint64 last, TrainProgress *progress,
+                        gboolean *found, GError **error)
 {
   g_autoptr (LoomFolder) checkpoints = loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL);
   g_autoptr (LoomFolder) history = loom_folder_enter (run, LOOM_RUN_HISTORY, FALSE, NULL);
@@ -340,8 +392,8 @@ run_state_restore_near (const RunState *self, LoomFolder *run, gint64 last, Trai
   g_autoptr (GError) first = NULL;
   gint64 length;
 
-  find_in (all, checkpoints, last);
-  find_in (all, history, last);
+  find_in (all, checkpoints, after, last);
+  find_in (all, history, after, last);
   g_array_sort (all, compare_found);
   *found = FALSE;
   for (guint i = 0; i < all->len && !*found; i++)

@@ -30,6 +30,24 @@ add_string (JsonBuilder *b, const char *name, const char *value)
   json_builder_add_string_value (b, value);
 }
 
+/* The division of the epoch, after the batch size has changed. */
+static void
+add_division (JsonBuilder *b, const RunState *self, const TrainProgress *progress)
+{
+  const EpochDivision *d = &progress->division;
+
+  if (d->batch_size == self->model->spec->batch_size && d->sample == 0
+      && d->first_step == progress->epoch * self->rates->steps_per_epoch)
+    return;
+  json_builder_set_member_name (b, "division");
+  json_builder_begin_object (b);
+  add_int (b, "batch_size", d->batch_size);
+  add_int (b, "first_step", d->first_step);
+  add_int (b, "place", d->batch);
+  add_int (b, "sample", d->sample);
+  json_builder_end_object (b);
+}
+
 static void
 add_schedule (JsonBuilder *b, const LoomSchedule *s, const LoomPlateau *plateau)
 {
@@ -164,6 +182,7 @@ run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 e
   add_int (b, "place", progress->batch);
   add_int (b, "epochs", progress->epochs);
   add_int (b, "batch_size", spec->batch_size);
+  add_division (b, self, progress);
   add_int (b, "accumulate", spec->accumulate);
   if (self->data->left_out > 0)
     add_int (b, "left_out", self->data->left_out);

@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   const TrainModel *model;
-  const TrainData *data;
+  TrainData *data;
   const LearningRates *rates;
   const StepPlan *plan; /* of the full step */
 } RunState;
@@ -25,10 +25,14 @@ char *run_state_to_text (const RunState *self, const TrainProgress *progress, gi
 gboolean run_state_restore (const RunState *self, const char *folder, gint64 last, TrainProgress *progress,
                             gint64 *events_length, TrainNotes *notes, GError **error);
 
-/* Loads the nearest valid checkpoint at or before step `last` from the checkpoints and the history of the run in a
- * folder, without notes. *found: FALSE if there is none, and then nothing has changed. DATA if none of them is valid.
+/* Sets the progress to that of run_state_to_text(), without the state. DATA. */
+gboolean run_state_from_text (const RunState *self, const char *text, TrainProgress *progress, GError **error);
+
+/* Loads the nearest valid checkpoint after step `after`, and at or before step `last`, from the checkpoints and the
+ * history of the run in a folder, without notes. *found: FALSE if there is none, and then nothing has changed. DATA if
+ * none of them is valid.
  */
-gboolean run_state_restore_near (const RunState *self, LoomFolder *run, gint64 last, TrainProgress *progress,
-                                 gboolean *found, GError **error);
+gboolean run_state_restore_near (const RunState *self, LoomFolder *run, gint64 after, gint64 last,
+                                 TrainProgress *progress, gboolean *found, GError **error);
 
 G_END_DECLS

@@ -79,7 +79,8 @@ peek (StepWalk *self, LoomLoader **loader, GError **error)
   rank_group_shard (self->group, &rank, &n);
   if (own == NULL || self->rank < 0 || self->rank == rank || self->rank >= n)
     return own;
-  *loader = train_data_loader_of_rank (self->loop->data, self->model, self->group, self->rank, error);
+  *loader = train_data_loader_of_rank (self->loop->data, self->model, self->group, self->rank, &progress->division,
+                                       progress->epoch, error);
   if (*loader == NULL)
     return NULL;
   loom_loader_start (*loader, progress->epoch + (progress->batch >= self->loop->data->steps_per_epoch), own->index);

@@ -7,7 +7,7 @@
 typedef struct
 {
   int fd;
-  gboolean at_once, is_due, history_is_due;
+  gboolean at_once, is_due;
   StepTrace *trace;
   void (*report) (const LoomTrainerStep *step, gpointer data);
   void (*report_eval) (const LoomTrainerEval *eval, gpointer data);
@@ -30,9 +30,8 @@ never_yield (gboolean *yields, gpointer data, GError **error)
 static Voice
 be_silent (TimeMachine *self)
 {
-  const Voice voice
-      = { self->folder->fd,  self->loop->at_once, self->checkpoints->is_due, self->checkpoints->history.is_due,
-          self->loop->trace, self->log->report,   self->evaluation->report,  self->evaluation->poll };
+  const Voice voice = { self->folder->fd,  self->loop->at_once,      self->checkpoints->is_due, self->loop->trace,
+                        self->log->report, self->evaluation->report, self->evaluation->poll };
 
   self->folder->fd = -1;
   self->loop->at_once = TRUE;
@@ -53,7 +52,6 @@ speak (TimeMachine *self, const Voice *voice)
   self->evaluation->report = voice->report_eval;
   self->evaluation->poll = voice->poll;
   self->checkpoints->is_due = voice->is_due;
-  self->checkpoints->history.is_due = voice->history_is_due;
   step_clock_resume (&self->log->clock, self->progress->step);
 }
 
@@ -61,63 +59,100 @@ void
 time_machine_clear (TimeMachine *self)
 {
   g_clear_pointer (&self->aside.value, g_hash_table_unref);
+  g_clear_pointer (&self->newest, moment_free);
+  moments_clear (&self->moments);
+}
+
+void
+time_machine_begin_run (TimeMachine *self)
+{
+  if (self->checkpoints->history.budget == 0)
+    self->moments.history.budget = 0;
+  moments_begin (&self->moments, &self->checkpoints->history, train_data_last_step (self->data));
 }
 
 /* ---- computing steps again ---------------------------------------------- */
 
-static void
-begin_epoch (TimeMachine *self)
+static gboolean
+begin_epoch (TimeMachine *self, GError **error)
 {
-  TrainProgress *progress = self->progress;
-
-  if (progress->batch == 0)
-    train_progress_begin_epoch (progress);
-  batch_queue_drop (self->batches);
-  loom_loader_reset (self->data->loader);
-  if (progress->batch < self->data->steps_per_epoch && progress->epoch < self->model->spec->epochs)
-    loom_loader_start (self->data->loader, progress->epoch, progress->batch * self->model->spec->accumulate);
+  if (self->progress->batch == 0)
+    train_progress_begin_epoch (self->progress);
+  return batch_size_begin_epoch (self->batch_size, error);
 }
 
-static void
-change_values (TimeMachine *self, LiveChanges *changes)
+static gboolean
+change_values (TimeMachine *self, LiveChanges *changes, GError **error)
 {
   const LiveChange *change;
 
   while ((change = live_changes_next (changes, self->progress->step)) != NULL)
-    if (!learning_rates_change (self->rates, self->progress, change->name, change->value))
+    if (g_str_equal (change->name, LOOM_LIVE_BATCH_SIZE))
+      {
+        if (!batch_size_change (self->batch_size, change->value, error))
+          return FALSE;
+      }
+    else if (!learning_rates_change (self->rates, self->progress, change->name, change->value))
       loom_state_set_scalar (self->model->state, change->name, change->value);
+  return TRUE;
 }
 
+/* Steps between two states that are kept on the way to an earlier step. */
+#define VISIT_EVERY 32
+
+/* keeps: the run is this one, and may show steps close to this one next. */
 static gboolean
-compute (TimeMachine *self, LiveChanges *changes, gint64 step, GError **error)
+compute (TimeMachine *self, LiveChanges *changes, gint64 step, gboolean keeps, GError **error)
 {
   const TrainProgress *progress = self->progress;
 
-  begin_epoch (self);
+  if (!begin_epoch (self, error))
+    return FALSE;
   while (progress->step < step)
     {
+      if (progress->batch >= self->data->steps_per_epoch
+          && (!epoch_end_repeat (self->epoch_end, error) || !begin_epoch (self, error)))
+        return FALSE;
+      if (!change_values (self, changes, error))
+        return FALSE;
+      /* A changed batch size may leave none of the epoch. */
       if (progress->batch >= self->data->steps_per_epoch)
-        {
-          if (!epoch_end_repeat (self->epoch_end, error))
-            return FALSE;
-          begin_epoch (self);
-        }
-      change_values (self, changes);
+        continue;
       if (progress->step + 1 == step && watched_state_keeps (self->watched))
         watched_state_keep (self->watched);
       if (!training_loop_step (self->loop, error) || !training_loop_finish (self->loop, error))
         return FALSE;
+      if (keeps && progress->step % VISIT_EVERY == 0)
+        moments_visit (&self->moments, &self->checkpoints->run, progress);
     }
   return TRUE;
+}
+
+/* Loads the nearest state at or before a step, from memory or the disk. *found: FALSE if there is none. */
+static gboolean
+load_nearest (TimeMachine *self, LoomFolder *run, gint64 from, gboolean is_own, gboolean *found, GError **error)
+{
+  const RunState *state = &self->checkpoints->run;
+  /* One of the newest step may be from before a change, or the end of its epoch. */
+  const gboolean is_newest = is_own && from == self->now;
+  const Moment *moment = is_newest ? self->newest : is_own ? moments_find (&self->moments, from) : NULL;
+
+  if (!run_state_restore_near (state, run, moment != NULL ? moment->step : -1, from, self->progress, found, error))
+    return FALSE;
+  if (*found || moment == NULL)
+    return TRUE;
+  *found = TRUE;
+  return moment_restore (moment, state, self->progress, error);
 }
 
 static gboolean
 load (TimeMachine *self, LoomFolder *run, gint64 from, gint64 step, gboolean is_new, GError **error)
 {
+  const gboolean is_own = run == self->folder->files;
   g_auto (LiveChanges) changes = { 0 };
   gboolean found;
 
-  if (!run_state_restore_near (&self->checkpoints->run, run, from, self->progress, &found, error))
+  if (!load_nearest (self, run, from, is_own, &found, error))
     return FALSE;
   if (!found && !is_new)
     {
@@ -131,7 +166,7 @@ load (TimeMachine *self, LoomFolder *run, gint64 from, gint64 step, gboolean is_
     return FALSE;
   learning_rates_forget (self->rates);
   live_changes_seek (&changes, self->progress->step);
-  return compute (self, &changes, step, error);
+  return compute (self, &changes, step, is_own && step != self->now, error);
 }
 
 gboolean
@@ -152,8 +187,7 @@ time_machine_change (TimeMachine *self, LoomFolder *run, gint64 step, GError **e
   if (!live_changes_read (&changes, run, error))
     return FALSE;
   live_changes_seek (&changes, MAX (step, 0));
-  change_values (self, &changes);
-  return TRUE;
+  return change_values (self, &changes, error);
 }
 
 /* ---- a run's own steps -------------------------------------------------- */
@@ -181,6 +215,16 @@ can_leave (const TimeMachine *self, gint64 step, GError **error)
   return FALSE;
 }
 
+/* In memory if it is small, else in a checkpoint. */
+static gboolean
+keep_newest (TimeMachine *self, GError **error)
+{
+  g_clear_pointer (&self->newest, moment_free);
+  if (moments_fit (&self->moments, self->model->state))
+    self->newest = moment_new (&self->checkpoints->run, self->progress);
+  return self->newest != NULL || checkpoints_write (self->checkpoints, self->progress, error);
+}
+
 gboolean
 time_machine_leave (TimeMachine *self, gint64 step, GError **error)
 {
@@ -196,7 +240,7 @@ time_machine_leave (TimeMachine *self, gint64 step, GError **error)
   if (!self->is_away)
     {
       /* The newest state, and the changes until now, are read again. */
-      if (!run_folder_flush (self->folder, error) || !checkpoints_write (self->checkpoints, self->progress, error))
+      if (!run_folder_flush (self->folder, error) || !keep_newest (self, error))
         return FALSE;
       self->now = newest;
       self->is_away = TRUE;
@@ -226,7 +270,9 @@ time_machine_return (TimeMachine *self, GError **error)
   ok = load (self, self->folder->files, self->now, self->now, FALSE, error);
   speak (self, &voice);
   self->is_away = !ok;
-  if (ok)
-    watched_state_put_back (self->watched, &self->aside);
-  return ok;
+  if (!ok)
+    return FALSE;
+  watched_state_put_back (self->watched, &self->aside);
+  g_clear_pointer (&self->newest, moment_free);
+  return TRUE;
 }

@@ -1,13 +1,15 @@
 /* Takes a run to the state after any of its steps, and back.
  *
- * The nearest checkpoint before the step is loaded into the run's own state, and the steps after it are computed again
- * by the run's own plans, with the numbers that were changed at their steps: everything that observers ask for is then
- * of that step, and nothing has to be planned. Recomputed steps write no events and report nothing. The present is a
- * checkpoint, which is loaded to return. */
+ * The nearest state before the step, in memory or a checkpoint, is loaded into the run's own state, and the steps after
+ * it are computed again by the run's own plans, with the numbers that were changed at their steps: everything that
+ * observers ask for is then of that step, and nothing has to be planned. Recomputed steps write no events and report
+ * nothing. The present is kept likewise, and loaded to return. */
 #pragma once
 
+#include "engine/train/batch-size.h"
 #include "engine/train/epoch-end.h"
 #include "engine/train/live-changes.h"
+#include "engine/train/moments.h"
 #include "engine/train/training-loop.h"
 #include "engine/train/watched-state.h"
 
@@ -20,8 +22,8 @@ typedef struct
   const RankGroup *group;
   TrainProgress *progress;
   LearningRates *rates;
+  BatchSize *batch_size;
   TrainingLoop *loop;
-  BatchQueue *batches;
   StepLog *log;
   RunFolder *folder;
   Checkpoints *checkpoints;
@@ -31,12 +33,16 @@ typedef struct
 
   gboolean is_away; /* the state is that of another step than the newest */
   gint64 now;       /* that is the newest */
+  Moment *newest;   /* that state; NULL: it is the newest checkpoint */
+  Moments moments;  /* the caller initialises it */
   StateCopy aside;  /* of the newest step, what observers see */
   StepTrace silent; /* records nothing */
 } TimeMachine;
 
 /* The caller sets the fields before is_away. */
 void time_machine_clear (TimeMachine *self);
+/* Call when the run begins, after its history has. */
+void time_machine_begin_run (TimeMachine *self);
 /* Loads the state after a step of the run in a folder, from its nearest checkpoint at or before it, and computes the
  * steps that are missing. is_new: the state is the initial one, from which it begins if there is no checkpoint. DATA if
  * there is none, or the run had fewer steps. */

@@ -23,11 +23,12 @@ train_data_last_step (const TrainData *data)
 }
 
 double
-train_data_step_samples (const TrainData *data, const LoomTrainSpec *spec, gint64 batch)
+train_data_step_samples (const TrainData *data, const LoomTrainSpec *spec, const EpochDivision *division, gint64 batch)
 {
-  gint64 step = spec->accumulate * spec->batch_size;
+  const gint64 step = spec->accumulate * division->batch_size;
 
-  return (double)MIN (step, loom_loader_n_samples (data->loader) - batch * step);
+  return (double)MIN (step,
+                      loom_loader_n_samples (data->loader) - epoch_division_sample (division, batch, spec->accumulate));
 }
 
 LoomSplit
@@ -158,7 +159,7 @@ weigh_samples (const TrainData *data, LoomLoader *loader, const LoomTrainSpec *s
 
 LoomLoader *
 train_data_loader_of_rank (const TrainData *data, const TrainModel *model, const RankGroup *group, int rank,
-                           GError **error)
+                           const EpochDivision *division, gint64 epoch, GError **error)
 {
   const LoomTrainSpec *spec = model->spec;
   g_autoptr (LoomLoader) loader = loom_loader_new_with_threads (data->dataset, LOOM_SPLIT_TRAIN, spec->batch_size, TRUE,
@@ -169,8 +170,9 @@ train_data_loader_of_rank (const TrainData *data, const TrainModel *model, const
     return NULL;
   rank_group_shard (group, &own, &n);
   loom_loader_share (loader, rank, n);
-  if (data->left_out > 0)
-    loom_loader_leave_out (loader, data->left_out);
+  if (!loom_loader_set_batch_size (loader, division->batch_size, epoch, division->batch * spec->accumulate,
+                                   division->sample, data->n_samples - loom_loader_n_samples (data->loader), error))
+    return NULL;
   return g_steal_pointer (&loader);
 }
 
@@ -273,11 +275,96 @@ train_data_open (TrainData *data, const TrainModel *model, const RankGroup *grou
   if (loom_dataset_note (data->dataset) != NULL)
     train_notes_add (notes, "%s", loom_dataset_note (data->dataset));
   data->loader = train_data_loader_new (data, model, group, LOOM_SPLIT_TRAIN, TRUE, error);
-  if (data->loader == NULL || !weigh_samples (data, data->loader, spec, error)
-      || !drop_last (data, model, group, notes, error))
+  if (data->loader == NULL)
     return FALSE;
+  data->n_samples = loom_loader_n_samples (data->loader);
+  if (!weigh_samples (data, data->loader, spec, error) || !drop_last (data, model, group, notes, error))
+    return FALSE;
+  data->refuses_lone = -1;
   data->steps_per_epoch = (loom_loader_n_batches (data->loader) + spec->accumulate - 1) / spec->accumulate;
   data->total_steps = data->steps_per_epoch * spec->epochs;
+  return TRUE;
+}
+
+/* ---- another batch size ------------------------------------------------- */
+
+/* TRUE if this number of samples, which is divided into batches, ends with one that drop_last drops or refuses. */
+static gboolean
+has_lone_rest (TrainData *data, const TrainModel *model, gint64 n, gint64 batch)
+{
+  if (n % batch != 1 || data->n_samples == 1 || model->spec->dataset_node < 0)
+    return FALSE;
+  if (data->refuses_lone < 0)
+    {
+      g_autofree char *lone = loom_step_lone (model->graph, model->spec, 1);
+
+      data->refuses_lone = lone != NULL;
+    }
+  return data->refuses_lone != 0;
+}
+
+/* Samples at the end of an epoch that drop_last drops, if this number of them is still to be divided. */
+static gint64
+rest_of (TrainData *data, const TrainModel *model, gint64 n, gint64 batch)
+{
+  const LoomDropLast drop = model->spec->drop_last;
+
+  if (n == data->n_samples && batch == model->spec->batch_size)
+    return data->left_out;
+  if (model->spec->dataset_node < 0)
+    return 0;
+  if (drop == LOOM_DROP_LAST_TRUE)
+    return n % batch;
+  return drop == LOOM_DROP_LAST_AUTO && has_lone_rest (data, model, n, batch) ? 1 : 0;
+}
+
+/* Steps that this number of samples makes. */
+static gint64
+steps_of (TrainData *data, const TrainModel *model, gint64 n, gint64 batch)
+{
+  const gint64 batches = (n - rest_of (data, model, n, batch) + batch - 1) / batch;
+
+  return (batches + model->spec->accumulate - 1) / model->spec->accumulate;
+}
+
+gint64
+train_data_count_steps (TrainData *data, const TrainModel *model, const EpochDivision *division)
+{
+  return division->batch + steps_of (data, model, data->n_samples - division->sample, division->batch_size);
+}
+
+gboolean
+train_data_check_division (TrainData *data, const TrainModel *model, const EpochDivision *division, GError **error)
+{
+  const gint64 batch = division->batch_size;
+
+  if (model->spec->drop_last != LOOM_DROP_LAST_FALSE
+      || (!has_lone_rest (data, model, data->n_samples - division->sample, batch)
+          && !has_lone_rest (data, model, data->n_samples, batch)))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+               "With batch_size %" G_GINT64_FORMAT
+               " the last batch of an epoch is a single sample, with which a norm of "
+               "this graph cannot be trained. Choose another batch size, or remove drop_last=\"false\".",
+               batch);
+  return FALSE;
+}
+
+gboolean
+train_data_divide (TrainData *data, const TrainModel *model, const EpochDivision *division, gint64 epoch,
+                   GError **error)
+{
+  const gint64 epochs = model->spec->epochs, batch = division->batch_size;
+
+  if (!model->spec->stateful
+      && !loom_loader_set_batch_size (data->loader, batch, epoch, division->batch * model->spec->accumulate,
+                                      division->sample,
+                                      rest_of (data, model, data->n_samples - division->sample, batch), error))
+    return FALSE;
+  data->steps_per_epoch = train_data_count_steps (data, model, division);
+  data->total_steps = division->first_step;
+  if (epoch < epochs)
+    data->total_steps += data->steps_per_epoch + (epochs - epoch - 1) * steps_of (data, model, data->n_samples, batch);
   return TRUE;
 }
 

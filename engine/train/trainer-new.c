@@ -184,6 +184,7 @@ make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   if ((options->resume == NULL || t->data.max_steps == 0) && !step_plans_check_memory (&t->plans, error))
     return FALSE;
   learning_rates_init (&t->rates, &t->model, t->data.steps_per_epoch, &t->progress);
+  t->batch_size = (BatchSize){ &t->model, &t->data, &t->group, &t->plans, &t->batches, &t->progress, &t->ranks };
   return TRUE;
 }
 
@@ -260,6 +261,8 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                              .plans = &t->plans,
                              .progress = &t->progress,
                              .rates = &t->rates,
+                             .batch_size = &t->batch_size,
+                             .notes = &t->notes,
                              .folder = &t->folder,
                              .checkpoints = &t->checkpoints,
                              .clock = &t->log.clock,
@@ -313,14 +316,15 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                               .group = &t->group,
                               .progress = &t->progress,
                               .rates = &t->rates,
+                              .batch_size = &t->batch_size,
                               .loop = &t->loop,
-                              .batches = &t->batches,
                               .log = &t->log,
                               .folder = &t->folder,
                               .checkpoints = &t->checkpoints,
                               .evaluation = &t->evaluation,
                               .epoch_end = &t->epoch_end,
                               .watched = &t->observers.watched };
+  moments_init (&t->machine.moments, MOMENTS_BUDGET);
   t->walk = (StepWalk){
     .model = &t->model, .group = &t->group, .loop = &t->loop, .find_rank = find_rank, .data = &t->breakpoints
   };

@@ -21,6 +21,7 @@ struct _LoomTrainer
   MemoryBudget budget;
   StepPlans plans;
   BatchQueue batches;
+  BatchSize batch_size;
   TrainProgress progress;
   LearningRates rates;
   RunFolder folder;

@@ -144,11 +144,14 @@ one_step (LoomTrainer *t, gboolean single, GError **error)
 static gboolean
 write_history (LoomTrainer *t, GError **error)
 {
-  if (!t->checkpoints.history.is_due)
+  const gint64 step = t->progress.step + training_loop_ahead (&t->loop);
+
+  if (!history_wants (&t->checkpoints.history, step) && !history_wants (&t->machine.moments.history, step))
     return TRUE;
   if (!finish_steps (t, error))
     return FALSE;
   checkpoints_write_history (&t->checkpoints, &t->progress, &t->notes);
+  moments_keep (&t->machine.moments, &t->checkpoints.run, &t->progress);
   return TRUE;
 }
 
@@ -209,15 +212,18 @@ run_epoch (LoomTrainer *t, LoomTrainerEnd *end, GError **error)
 
   if (t->progress.batch == 0)
     train_progress_begin_epoch (&t->progress);
-  batch_queue_drop (&t->batches);
-  if (t->progress.batch < t->data.steps_per_epoch)
-    loom_loader_start (t->data.loader, t->progress.epoch, t->progress.batch * t->model.spec->accumulate);
+  *end = LOOM_TRAINER_FAILED;
+  if (!batch_size_begin_epoch (&t->batch_size, error))
+    return FALSE;
   while (t->progress.batch + training_loop_ahead (&t->loop) < t->data.steps_per_epoch)
     {
       single = FALSE;
       if (!between_steps (t, &single, end, error))
         return FALSE;
       *end = LOOM_TRAINER_FAILED;
+      /* A changed batch size may leave none of the epoch. */
+      if (t->progress.batch + training_loop_ahead (&t->loop) >= t->data.steps_per_epoch)
+        break;
       if (!one_step (t, single, error))
         return FALSE;
     }
@@ -293,6 +299,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   if (time_machine_return (&t->machine, &failure))
     {
       checkpoints_begin_history (&t->checkpoints, &t->progress, &t->notes);
+      time_machine_begin_run (&t->machine);
       end = run (t, &failure);
     }
   else

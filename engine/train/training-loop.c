@@ -324,7 +324,8 @@ take_step (TrainingLoop *self, GError **error)
         return FALSE;
       step_timings_mark (self->timings, &self->timings->compute);
     }
-  run.samples = train_data_step_samples (self->data, self->model->spec, progress->batch + training_loop_ahead (self));
+  run.samples = train_data_step_samples (self->data, self->model->spec, &progress->division,
+                                         progress->batch + training_loop_ahead (self));
   for (; samples < run.samples; run.part++)
     {
       if (!queue_batch (self, &run, run.samples, error))
@@ -372,7 +373,8 @@ training_loop_peek (TrainingLoop *self, GError **error)
     return NULL;
   learning_rates_set (self->rates, progress, progress->step);
   step_plans_set_part (self->plans, progress->step, step, 0,
-                       (double)batch->n / train_data_step_samples (self->data, self->model->spec, step));
+                       (double)batch->n
+                           / train_data_step_samples (self->data, self->model->spec, &progress->division, step));
   return batch;
 }
 

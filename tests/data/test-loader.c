@@ -175,6 +175,42 @@ test_restart (gconstpointer data)
     }
 }
 
+/* A changed batch size continues the epoch at its next sample; other epochs are divided from their beginning. */
+static void
+test_batch_size (gconstpointer data)
+{
+  int mode = GPOINTER_TO_INT (data);
+  g_autofree guint32 *order = g_new (guint32, 100);
+  Counting counting;
+  g_autoptr (LoomLoader) loader = NULL;
+  g_autoptr (GError) error = NULL;
+
+  init_counting (&counting, 100);
+  loader = loom_loader_new_with_threads (&counting.base, LOOM_SPLIT_TRAIN, 8, TRUE, 3, mode, NULL);
+  g_assert_true (loom_loader_keep_two (loader, NULL));
+  loom_dataset_permutation (3, 2, 100, order);
+  loom_loader_start (loader, 2, 0);
+  g_assert_nonnull (loom_loader_next (loader, NULL));
+  /* Three batches of 8, then of 30, and the rest of 16; one sample is left out at first. */
+  for (gint64 left_out = 1; left_out >= 0; left_out--)
+    {
+      g_assert_true (loom_loader_set_batch_size (loader, 30, 2, 3, 24, left_out, &error));
+      g_autoptr (GArray) all = collect (loader, 2, 3), next = NULL;
+
+      g_assert_cmpint (loom_loader_n_batches (loader), ==, 6);
+      g_assert_cmpuint (all->len, ==, 76 - (guint)left_out);
+      for (guint i = 0; i < all->len; i++)
+        g_assert_cmpint (g_array_index (all, gint64, i), ==, order[24 + i]);
+      next = collect (loader, 3, 0);
+      g_assert_cmpuint (next->len, ==, 100 - (guint)left_out);
+      g_assert_cmpint (loom_loader_n_batches (loader), ==, 4);
+    }
+  g_assert_true (loom_loader_set_batch_size (loader, 7, 2, 4, 54, 0, &error));
+  g_autoptr (GArray) rest = collect (loader, 2, 6);
+  g_assert_cmpuint (rest->len, ==, 32);
+  g_assert_cmpint (g_array_index (rest, gint64, 0), ==, order[68]);
+}
+
 /* Batches come in order, whichever thread is ready first. */
 static void
 test_uneven (void)
@@ -410,6 +446,8 @@ TEST_FILE (argc, argv)
   g_test_add_data_func ("/loader/restart/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_restart);
   g_test_add_data_func ("/loader/order/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_order);
   g_test_add_data_func ("/loader/restart/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_restart);
+  g_test_add_data_func ("/loader/batch-size/direct", GINT_TO_POINTER (LOOM_LOADER_DIRECT), test_batch_size);
+  g_test_add_data_func ("/loader/batch-size/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_batch_size);
   g_test_add_func ("/loader/uneven", test_uneven);
   g_test_add_data_func ("/loader/ahead/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_ahead);
   g_test_add_data_func ("/loader/ahead/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_ahead);

@@ -744,8 +744,8 @@ run_member (gpointer data)
   gint64 own = 10 - rank, most = 0;
 
   member->set = g_string_new (NULL);
-  agreement_note_value (&agreement, "lr", 0.25);
-  agreement_note_value (&agreement, "momentum", 0.5);
+  agreement_note_value (&agreement, "lr", 0.25, FALSE);
+  agreement_note_value (&agreement, "momentum", 0.5, FALSE);
   g_assert_true (rank_group_max (&group, &own, &most, 1, NULL));
   g_assert_cmpint (most, ==, 10);
   g_assert_true (rank_group_wait_for_first (&group, NULL));

@@ -384,7 +384,7 @@ test_moves (Fixture *f, gconstpointer data)
   loom_trainer_evaluate (trainer, "val", &error);
   g_assert_no_error (error);
   g_assert_cmpfloat (g_array_index (got.eval, double, 0), ==, 1);
-  g_assert_false (loom_trainer_has_hyper (trainer, "teacher.value"));
+  g_assert_false (loom_trainer_check_hyper (trainer, "teacher.value", 0.5, NULL));
   g_array_unref (got.step);
   g_array_unref (got.eval);
 }

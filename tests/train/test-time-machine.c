@@ -329,22 +329,26 @@ test_refusals (void)
   remove_tree (top);
 }
 
-/* 100,000 steps with room for 80: evenly spaced, the oldest would be 1,250 apart. */
+/* 100,000 steps with a budget of 80 states: none is further from the one before it than a slot. */
 static void
 test_thinning (void)
 {
-  History history = { .budget = 80, .steps = g_array_new (FALSE, FALSE, sizeof (gint64)) };
+  History history = { .budget = 80, .total = 100000, .bytes = 1, .steps = g_array_new (FALSE, FALSE, sizeof (gint64)) };
   gint64 gone, widest = 0, lately = 0;
 
-  for (gint64 step = 0; step <= 100000; step += 100)
+  /* Slots take nine tenths of the budget. */
+  g_assert_cmpint (history_slot (&history), ==, 1389);
+  for (gint64 step = 0; step <= 100000; step++)
     {
-      history_note_written (&history, step, 1, 0, 1);
+      if (!history_wants (&history, step))
+        continue;
+      history_note_written (&history, step, 1, 0, 0);
       while ((gone = history_superfluous (&history)) >= 0)
         history_note_removed (&history, gone);
       g_assert_cmpuint (history.steps->len, <=, 80);
     }
   g_assert_cmpint (g_array_index (history.steps, gint64, 0), ==, 0);
-  g_assert_cmpint (g_array_index (history.steps, gint64, history.steps->len - 1), ==, 100000);
+  g_assert_cmpint (g_array_index (history.steps, gint64, history.steps->len - 1), >, 99000);
   for (guint i = 1; i < history.steps->len; i++)
     {
       const gint64 *step = &g_array_index (history.steps, gint64, i);
@@ -353,8 +357,12 @@ test_thinning (void)
       if (step[0] > 99000)
         lately = MAX (lately, step[0] - step[-1]);
     }
-  g_assert_cmpint (widest, <=, 5000);
-  g_assert_cmpint (lately, <=, 400);
+  g_assert_cmpint (widest, <=, 1389);
+  g_assert_cmpint (lately, <=, 695);
+  /* Writing that took a minute is not repeated at once. */
+  history_note_written (&history, 100100, 1, g_get_monotonic_time () - 60 * G_USEC_PER_SEC, g_get_monotonic_time ());
+  g_assert_false (history_wants (&history, 200000));
+  history_note_written (&history, 100000, 1, 0, 0);
   /* Not one fits. */
   history.budget = 0;
   while ((gone = history_superfluous (&history)) >= 0)

@@ -501,9 +501,9 @@ test_options (Fixture *f, gconstpointer data)
   o.lr = 0.125;
   g_autoptr (LoomTrainer) trainer = trainer_ok (GRAPH, &o);
   g_assert_cmpint (loom_trainer_total_steps (trainer), ==, 40);
-  g_assert_true (loom_trainer_has_hyper (trainer, "lr"));
-  g_assert_true (loom_trainer_has_hyper (trainer, "weight_decay"));
-  g_assert_false (loom_trainer_has_hyper (trainer, "step"));
+  g_assert_true (loom_trainer_check_hyper (trainer, "lr", 0.1, NULL));
+  g_assert_true (loom_trainer_check_hyper (trainer, "weight_decay", 0.1, NULL));
+  g_assert_false (loom_trainer_check_hyper (trainer, "step", 1, NULL));
   g_autofree char *xml = contents (out, "graph.xml", &length);
   g_assert_nonnull (strstr (xml, "lr=\"0.125\""));
   g_assert_nonnull (strstr (xml, "p=\"0.25\""));
