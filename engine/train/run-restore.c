@@ -35,7 +35,10 @@ read_division (const RunState *self, const LoomRunJson *json, const TrainProgres
   const gint64 samples = self->data->n_samples;
   LoomRunJson object;
 
-  *division = (EpochDivision){ self->model->spec->batch_size, p->epoch * self->rates->steps_per_epoch, 0, 0 };
+  *division = (EpochDivision){ .batch_size = self->model->spec->batch_size };
+  /* With a first step of -1 it fits no run. */
+  if (__builtin_mul_overflow (p->epoch, self->rates->steps_per_epoch, &division->first_step))
+    division->first_step = -1;
   if (!json_object_has_member (json->object, "division"))
     return TRUE;
   return loom_run_json_object (json, "division", &object, error)
@@ -48,10 +51,10 @@ read_division (const RunState *self, const LoomRunJson *json, const TrainProgres
 static gboolean
 read_progress (const RunState *self, const LoomRunJson *json, TrainProgress *p, gint64 *events_length, GError **error)
 {
-  const gint64 many = (gint64)1 << 52, each = MAX (self->rates->steps_per_epoch, 1);
+  const gint64 many = (gint64)1 << 52;
 
   if (!loom_run_json_int (json, "step", 0, many, &p->step, error)
-      || !loom_run_json_int (json, "epoch", 0, many / each, &p->epoch, error)
+      || !loom_run_json_int (json, "epoch", 0, many, &p->epoch, error)
       || !read_division (self, json, p, &p->division, error)
       || !loom_run_json_int (json, "place", p->division.batch,
                              train_data_count_steps (self->data, self->model, &p->division), &p->batch, error)

@@ -246,6 +246,10 @@ test_commands (Fixture *f, gconstpointer data)
   g_assert_cmpuint (bytes, ==, 16 * 2 * 4);
 
   CALL (f, set_hyper, "lr", 0.5);
+  loom_bus_worker1_call_set_hyper_sync (f->bus, "batch_size", 0.5, NULL, &error);
+  g_assert_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS);
+  g_assert_nonnull (strstr (error->message, "The batch size must be a whole number from 1 to"));
+  g_clear_error (&error);
   loom_bus_worker1_call_set_hyper_sync (f->bus, "lrr", 0.5, NULL, &error);
   g_assert_nonnull (error);
   CALL (f, step_batch);
@@ -670,10 +674,15 @@ test_note (Fixture *f, gconstpointer data)
 static void
 test_nan (Fixture *f, gconstpointer data)
 {
-  worker_load (f, worker_graph, 0);
+  g_autoptr (GString) xml = g_string_new (worker_graph);
+
+  /* Each step multiplies the weights by the rate times the decay. */
+  g_string_replace (xml, "optimizer=\"adam\"", "optimizer=\"sgd\"", 1);
+  worker_load (f, xml->str, 0);
   worker_start_ok (f, 1000, TRUE);
   WAIT_UNTIL (worker_state_is (f, "paused"));
-  CALL (f, set_hyper, "lr", 1e38);
+  CALL (f, set_hyper, "weight_decay", 1e6);
+  CALL (f, set_hyper, "lr", 1e6);
   CALL (f, resume);
   WAIT_UNTIL (worker_state_is (f, "failed"));
   g_assert_nonnull (f->problem);
