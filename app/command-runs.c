@@ -128,7 +128,7 @@ print_row (const LoomRunSummary *run, int width, const char *change)
   printf ("%9s %8" G_GINT64_FORMAT " %8s  ", number_text (loom_run_summary_loss (run), loss, sizeof loss),
           run->log.step, time);
   if (run->log.is_training)
-    printf ("training  ");
+    printf (run->is_attachable ? "training in the background  " : "training  ");
   if (metric != NULL)
     printf ("%s %s  ", metric, number_text (run->log.value, value, sizeof value));
   printf ("%s\n", change == NULL ? "" : *change == '\0' ? "no change" : change);
@@ -159,6 +159,7 @@ add_results (LoomJson *json, const LoomRunSummary *run)
   loom_json_string (json, "graph", run->title);
   loom_json_string (json, "device", run->device);
   loom_json_bool (json, "training", run->log.is_training);
+  loom_json_bool (json, "attachable", run->is_attachable);
   loom_json_fixed (json, "begun", run->log.begun, 3);
   loom_json_number (json, "seconds", loom_run_summary_seconds (run));
   loom_json_int (json, "step", run->log.step);
@@ -323,7 +324,7 @@ const Command command_runs = {
              "the last step; the time includes pauses. A change compares a run with the one before it of the same "
              "graph name, by\n"
              "meaning, as gradloom diff does. --name, --note, --star and --no-star change notes.json in the folder of "
-             "one run.\n\n"
+             "one run. gradloom attach shows and stops a run that trains in the background.\n\n"
              "  gradloom sweep graphs/lessons/spirals.xml --grid train.lr=0.001,0.01 --out runs\n"
              "  gradloom runs runs --sort loss\n"
              "  gradloom runs runs/0001 --name baseline --note \"as in the lecture\" --star\n",

@@ -7,6 +7,7 @@
 
 #include "app/shared/train-launch.h"
 #include "app/shared/train-signals.h"
+#include "app/train-detach.h"
 #include "app/train-health.h"
 #include "app/train-view.h"
 
@@ -292,7 +293,7 @@ run_train (const Command *command, int argc, char **argv)
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, workers = -1, ranks = 0;
-  gboolean tf32 = FALSE, health = FALSE;
+  gboolean tf32 = FALSE, health = FALSE, detach = FALSE;
   double checkpoint_seconds = 0;
   TrainView view = { 0 };
   TrainLaunch launch = { 0 };
@@ -343,6 +344,7 @@ run_train (const Command *command, int argc, char **argv)
     { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "Print a table of stalls at the end", NULL },
     { "health", 0, 0, G_OPTION_ARG_NONE, &health, "Print gradients, updates, dead and saturated units at the end",
       NULL },
+    { "detach", 0, 0, G_OPTION_ARG_NONE, &detach, "Train in the background, for gradloom attach and Studio", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Print events as JSON, one object per line", NULL },
     { NULL },
   };
@@ -426,8 +428,23 @@ run_train (const Command *command, int argc, char **argv)
         command, argc < 2 ? "GRAPH is missing. It takes one GRAPH, or --resume, --replay or --branch with a run."
                           : "It takes one GRAPH.");
 
+  if (detach
+      && (replayed != NULL || branch != NULL || ranks > 1 || hosts != NULL || trace != NULL || wants_board || health
+          || view.waits || view.json || options.eager || strategy != NULL || epochs == 0 || launch.timeout > 0))
+    return command_usage (command,
+                          "--detach leaves a run of one rank in the background. It cannot be combined with --ranks, "
+                          "--hosts, --strategy, --timeout, --replay, --branch, --executor eager, --trace, "
+                          "--tensorboard, --epochs 0, or options of what is printed.");
+  if (detach && out == NULL && resume == NULL)
+    return command_usage (command, "--detach needs a folder in which the run is found again. Add --out DIR.");
+
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
+  if (detach)
+    {
+      graph = resume == NULL ? command_read_graph (argv[1], &error) : NULL;
+      return error != NULL ? command_fail (command, g_steal_pointer (&error)) : train_detach (command, graph, &options);
+    }
   TrainSignals signals = { 0 };
   int launched;
   launch.ranks = ranks;
@@ -525,6 +542,9 @@ const Command command_train = {
     "with status 130 (SIGTERM: 143). A second Ctrl-C, more than a second later, ends the run at once; steps since\n"
     "the newest checkpoint are lost. A resumed run ends with the same bits as one that was never stopped. A run\n"
     "that fails (NaN, wrong data, out of memory) saves its finished steps and prints how to continue.\n\n"
+    "--detach returns after the first step; the run goes on, and gradloom attach or Studio shows and stops "
+    "it.\n"
+    "Logging out ends it where the system ends a user's processes then (loginctl enable-linger prevents that).\n\n"
     "--replay RUN repeats a run from its beginning to its newest checkpoint, with every number that was changed while\n"
     "it trained (learning rate, momentum, weight decay, dropout, clipping) changed at the same step: weights and "
     "losses\n"

@@ -35,6 +35,9 @@ static const Event events[] = {
     "split is val or test, or train for a loss without data; metrics by name, a confusion matrix as a list of rows; "
     "step "
     "is that of the weights, null if unknown" },
+  { "attach", "step", "step:n epoch:n loss:x", "the steps so far, thinned evenly, and those that follow" },
+  { "attach", "eval", "split:s step:n loss:x metrics:{}", "an evaluation since the command was started" },
+  { "attach", "done", "", "the end" },
   { "train", "weights", "file:s loaded:[{name:s,shape:s,file_shape:s}] missing:[{}] unused:[{}] mismatched:[{}]",
     "initial weights of a file" },
   { "train", "early_stop", "step:n epoch:n monitor:s best:x best_epoch:n", "the end by patience" },
@@ -60,7 +63,8 @@ static const Event events[] = {
     "the speed is measured from the second token on" },
   { "run", "output", "port:s " TYPE " file?:s values?:[x]", "a requested port: its file, or with --print its values" },
   { "runs", "run",
-    "folder:s name:s note:s star:b sweep:s error:s graph?:s device?:s training?:b begun?:x seconds?:x step?:n epoch?:n "
+    "folder:s name:s note:s star:b sweep:s error:s graph?:s device?:s training?:b attachable?:b begun?:x seconds?:x "
+    "step?:n epoch?:n "
     "epochs?:n parameters?:x train_loss?:x loss?:x split?:s metric?:s value?:x change?:s "
     "settings?:[{name:s,value:s}] curve?:[[x]]",
     "a run; of a damaged one everything up to error. curve has pairs of step and loss" },

@@ -27,6 +27,8 @@
 #include "engine/infer/loom-curve.h"
 #include "engine/infer/loom-evaluation-history.h"
 #include "engine/infer/loom-run-files.h"
+#include "engine/infer/loom-run-socket.h"
+#include "engine/infer/loom-run-unfinished.h"
 #include "engine/infer/loom-task-view.h"
 #include "engine/interop/loom-safetensors.h"
 #include "engine/lesson/loom-lecture.h"

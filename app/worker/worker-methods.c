@@ -76,6 +76,15 @@ static const struct
   { "resume_step", "x", G_STRUCT_OFFSET (WorkerStart, resume_step) },
   { "branch", "s", G_STRUCT_OFFSET (WorkerStart, branch) },
   { "branch_step", "x", G_STRUCT_OFFSET (WorkerStart, branch_step) },
+  { "steps", "x", G_STRUCT_OFFSET (WorkerStart, steps) },
+  { "history", "x", G_STRUCT_OFFSET (WorkerStart, history) },
+  { "checkpoint_seconds", "d", G_STRUCT_OFFSET (WorkerStart, checkpoint_seconds) },
+  { "num_workers", "i", G_STRUCT_OFFSET (WorkerStart, num_workers) },
+  { "tf32", "b", G_STRUCT_OFFSET (WorkerStart, tf32) },
+  { "precision", "s", G_STRUCT_OFFSET (WorkerStart, precision) },
+  { "weights", "s", G_STRUCT_OFFSET (WorkerStart, weights) },
+  { "match", "s", G_STRUCT_OFFSET (WorkerStart, match) },
+  { "set", "as", G_STRUCT_OFFSET (WorkerStart, set) },
 };
 
 static gboolean
@@ -95,7 +104,10 @@ read_option (WorkerStart *start, const char *key, GVariant *value, GError **erro
       /* A dictionary may have a key twice: the last value applies, and the first string must be freed. */
       if (*start_option[i].type == 's')
         g_free (G_STRUCT_MEMBER (char *, start, start_option[i].offset));
-      g_variant_get (value, start_option[i].type, G_STRUCT_MEMBER_P (start, start_option[i].offset));
+      else if (*start_option[i].type == 'a')
+        g_strfreev (G_STRUCT_MEMBER (char **, start, start_option[i].offset));
+      g_variant_get (value, *start_option[i].type == 'a' ? "^as" : start_option[i].type,
+                     G_STRUCT_MEMBER_P (start, start_option[i].offset));
       return TRUE;
     }
   g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "Start knows no option “%s”.", key);

@@ -4,6 +4,8 @@
  * of signals is sent, and the next one only after the last has been written. Until then points are thinned out evenly,
  * and for other signals the newest replaces older ones.
  *
+ * What a client that attaches later must know of the run is kept: its thinned curve, and the newest of each figure.
+ *
  * All pending messages are one batch under one lock. The serve thread exchanges it for an empty one and sends it
  * without the lock, so the compute thread never waits for a message to be built, and a client that receives "done" has
  * received everything before it. */
@@ -32,13 +34,18 @@ typedef struct
   char *code, *node, *port, *message;
 } Problem;
 
+/* The last point of every `stride` steps, less than MAX_POINTS; always includes the newest. */
+typedef struct
+{
+  WorkerPoint *point;
+  guint n;
+  gint64 stride;
+} Curve;
+
 /* The pending messages. */
 typedef struct
 {
-  /* The last point of every `stride` steps, less than MAX_POINTS; always includes the newest. */
-  WorkerPoint *point;
-  guint n_points;
-  gint64 stride;
+  Curve curve;
   GQueue states, evals, problems;
   char *memory_device; /* NULL: no new figures of memory */
   gsize memory[LOOM_N_OWNERS];
@@ -58,17 +65,41 @@ typedef struct
   gint64 total_steps, epochs;
 } Run;
 
+/* The run so far. */
+typedef struct
+{
+  Curve curve;
+  State *state;        /* NULL: none yet */
+  char *memory_device; /* NULL: likewise */
+  gsize memory[LOOM_N_OWNERS];
+  LoomTrainerDeviceMemory driver;
+  double base_lr; /* NaN: unknown */
+  char *checkpoint_path;
+  gint64 checkpoint_step;
+} Known;
+
 struct _WorkerOutbox
 {
   LoomBusWorker1 *bus;
-  GDBusConnection *connection;
-  gboolean in_flight; /* of the serve thread, as is `sent` */
+  GDBusConnection *connection; /* NULL: no client */
+  gboolean in_flight;          /* of the serve thread, as is `sent` */
   Batch sent;
 
   GMutex lock; /* for all below */
   Batch waiting;
+  Known known;
   Run run;
 };
+
+static State *
+state_new (const char *state, const char *message)
+{
+  State *s = g_new0 (State, 1);
+
+  s->state = g_strdup (state);
+  s->message = g_strdup (message != NULL ? message : "");
+  return s;
+}
 
 static void
 state_free (State *s)
@@ -96,25 +127,65 @@ problem_free (Problem *p)
 }
 
 static void
+curve_init (Curve *c)
+{
+  *c = (Curve){ .point = g_new (WorkerPoint, MAX_POINTS), .stride = 1 };
+}
+
+static void
+curve_forget (Curve *c)
+{
+  c->n = 0;
+  c->stride = 1;
+}
+
+static void
+keep_point (Curve *c, const WorkerPoint *point)
+{
+  WorkerPoint *last = c->n > 0 ? &c->point[c->n - 1] : NULL;
+
+  if (last != NULL && last->step / c->stride == point->step / c->stride)
+    *last = *point;
+  else
+    c->point[c->n++] = *point;
+}
+
+static void
+curve_add (Curve *c, const WorkerPoint *point)
+{
+  keep_point (c, point);
+  /* All points have one stride: repeatedly halving only the old points would make them ever sparser. */
+  while (c->n == MAX_POINTS)
+    {
+      c->stride *= 2;
+      c->n = 1;
+      for (guint i = 1; i < MAX_POINTS; i++)
+        keep_point (c, &c->point[i]);
+    }
+}
+
+static void
+curve_copy (Curve *to, const Curve *from)
+{
+  memcpy (to->point, from->point, from->n * sizeof *from->point);
+  to->n = from->n;
+  to->stride = from->stride;
+}
+
+static void
 batch_init (Batch *b)
 {
-  *b = (Batch){ .point = g_new (WorkerPoint, MAX_POINTS), .stride = 1, .base_lr = NAN };
+  *b = (Batch){ .base_lr = NAN };
+  curve_init (&b->curve);
   g_queue_init (&b->states);
   g_queue_init (&b->evals);
   g_queue_init (&b->problems);
 }
 
 static void
-batch_forget_points (Batch *b)
-{
-  b->n_points = 0;
-  b->stride = 1;
-}
-
-static void
 batch_clear (Batch *b)
 {
-  g_free (b->point);
+  g_free (b->curve.point);
   g_queue_clear_full (&b->states, (GDestroyNotify)state_free);
   g_queue_clear_full (&b->evals, (GDestroyNotify)eval_free);
   g_queue_clear_full (&b->problems, (GDestroyNotify)problem_free);
@@ -125,33 +196,8 @@ batch_clear (Batch *b)
 static gboolean
 batch_is_empty (const Batch *b)
 {
-  return b->n_points == 0 && b->states.length == 0 && b->evals.length == 0 && b->problems.length == 0
+  return b->curve.n == 0 && b->states.length == 0 && b->evals.length == 0 && b->problems.length == 0
          && b->memory_device == NULL && isnan (b->base_lr) && b->checkpoint_path == NULL;
-}
-
-static void
-keep_point (Batch *b, const WorkerPoint *point)
-{
-  WorkerPoint *last = b->n_points > 0 ? &b->point[b->n_points - 1] : NULL;
-
-  if (last != NULL && last->step / b->stride == point->step / b->stride)
-    *last = *point;
-  else
-    b->point[b->n_points++] = *point;
-}
-
-static void
-batch_add_point (Batch *b, const WorkerPoint *point)
-{
-  keep_point (b, point);
-  /* All points have one stride: repeatedly halving only the old points would make them ever sparser. */
-  while (b->n_points == MAX_POINTS)
-    {
-      b->stride *= 2;
-      b->n_points = 1;
-      for (guint i = 1; i < MAX_POINTS; i++)
-        keep_point (b, &b->point[i]);
-    }
 }
 
 WorkerOutbox *
@@ -163,6 +209,8 @@ worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection)
   o->connection = g_object_ref (connection);
   batch_init (&o->sent);
   batch_init (&o->waiting);
+  curve_init (&o->known.curve);
+  o->known.base_lr = NAN;
   o->run.metric_name = g_new0 (char *, 1);
   g_mutex_init (&o->lock);
   return o;
@@ -172,9 +220,13 @@ void
 worker_outbox_free (WorkerOutbox *o)
 {
   g_object_unref (o->bus);
-  g_object_unref (o->connection);
+  g_clear_object (&o->connection);
   batch_clear (&o->sent);
   batch_clear (&o->waiting);
+  g_free (o->known.curve.point);
+  g_clear_pointer (&o->known.state, state_free);
+  g_free (o->known.memory_device);
+  g_free (o->known.checkpoint_path);
   g_strfreev (o->run.metric_name);
   g_mutex_clear (&o->lock);
   g_free (o);
@@ -187,7 +239,9 @@ worker_outbox_begin (WorkerOutbox *o, const char *const *metric_name, guint n_me
   Run *run = &o->run;
 
   g_mutex_lock (&o->lock);
-  batch_forget_points (&o->waiting);
+  curve_forget (&o->waiting.curve);
+  curve_forget (&o->known.curve);
+  g_clear_pointer (&o->known.checkpoint_path, g_free);
   g_queue_clear_full (&o->waiting.evals, (GDestroyNotify)eval_free);
   g_strfreev (run->metric_name);
   run->n_metrics = MIN (n_metrics, WORKER_MAX_METRICS);
@@ -203,7 +257,8 @@ void
 worker_outbox_point (WorkerOutbox *o, const WorkerPoint *point)
 {
   g_mutex_lock (&o->lock);
-  batch_add_point (&o->waiting, point);
+  curve_add (&o->waiting.curve, point);
+  curve_add (&o->known.curve, point);
   g_mutex_unlock (&o->lock);
 }
 
@@ -217,11 +272,11 @@ send_idle (gpointer data)
 void
 worker_outbox_state (WorkerOutbox *o, const char *state, const char *message)
 {
-  State *s = g_new0 (State, 1);
-  s->state = g_strdup (state);
-  s->message = g_strdup (message != NULL ? message : "");
+  State *s = state_new (state, message);
 
   g_mutex_lock (&o->lock);
+  g_clear_pointer (&o->known.state, state_free);
+  o->known.state = state_new (state, message);
   if (o->waiting.states.length == MAX_LIST)
     state_free (g_queue_pop_head (&o->waiting.states));
   g_queue_push_tail (&o->waiting.states, s);
@@ -271,17 +326,30 @@ worker_outbox_waits (WorkerOutbox *o, const LoomTrainerWaits *waits)
   g_mutex_unlock (&o->lock);
 }
 
+/* With the lock held. */
+static void
+queue_memory (WorkerOutbox *o)
+{
+  Batch *b = &o->waiting;
+
+  g_free (b->memory_device);
+  b->memory_device = g_strdup (o->known.memory_device);
+  memcpy (b->memory, o->known.memory, sizeof b->memory);
+  b->driver = o->known.driver;
+}
+
 void
 worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOOM_N_OWNERS],
                       const LoomTrainerDeviceMemory *driver)
 {
-  Batch *b = &o->waiting;
+  Known *known = &o->known;
 
   g_mutex_lock (&o->lock);
-  g_free (b->memory_device);
-  b->memory_device = g_strdup (device);
-  memcpy (b->memory, bytes, sizeof b->memory);
-  b->driver = *driver;
+  g_free (known->memory_device);
+  known->memory_device = g_strdup (device);
+  memcpy (known->memory, bytes, sizeof known->memory);
+  known->driver = *driver;
+  queue_memory (o);
   g_mutex_unlock (&o->lock);
 }
 
@@ -289,18 +357,75 @@ void
 worker_outbox_base_lr (WorkerOutbox *o, double lr)
 {
   g_mutex_lock (&o->lock);
-  o->waiting.base_lr = lr;
+  o->waiting.base_lr = o->known.base_lr = lr;
   g_mutex_unlock (&o->lock);
+}
+
+/* With the lock held. */
+static void
+queue_checkpoint (WorkerOutbox *o)
+{
+  g_free (o->waiting.checkpoint_path);
+  o->waiting.checkpoint_path = g_strdup (o->known.checkpoint_path);
+  o->waiting.checkpoint_step = o->known.checkpoint_step;
 }
 
 void
 worker_outbox_checkpoint (WorkerOutbox *o, gint64 step, const char *path)
 {
   g_mutex_lock (&o->lock);
-  g_free (o->waiting.checkpoint_path);
-  o->waiting.checkpoint_path = g_strdup (path);
-  o->waiting.checkpoint_step = step;
+  g_free (o->known.checkpoint_path);
+  o->known.checkpoint_path = g_strdup (path);
+  o->known.checkpoint_step = step;
+  queue_checkpoint (o);
   g_mutex_unlock (&o->lock);
+}
+
+/* ---- clients ---------------------------------------------------------- */
+
+char *
+worker_outbox_dup_state (WorkerOutbox *o, char **message)
+{
+  char *state;
+
+  g_mutex_lock (&o->lock);
+  state = o->known.state != NULL ? g_strdup (o->known.state->state) : NULL;
+  if (message != NULL)
+    *message = o->known.state != NULL ? g_strdup (o->known.state->message) : NULL;
+  g_mutex_unlock (&o->lock);
+  return state;
+}
+
+/* Replaces what waits by all that is known, so that nothing is sent twice. */
+static void
+queue_known (WorkerOutbox *o)
+{
+  Batch *b = &o->waiting;
+
+  g_mutex_lock (&o->lock);
+  curve_copy (&b->curve, &o->known.curve);
+  g_queue_clear_full (&b->states, (GDestroyNotify)state_free);
+  g_queue_clear_full (&b->evals, (GDestroyNotify)eval_free);
+  g_queue_clear_full (&b->problems, (GDestroyNotify)problem_free);
+  if (o->known.state != NULL)
+    g_queue_push_tail (&b->states, state_new (o->known.state->state, o->known.state->message));
+  if (o->known.memory_device != NULL)
+    queue_memory (o);
+  if (o->known.checkpoint_path != NULL)
+    queue_checkpoint (o);
+  b->base_lr = o->known.base_lr;
+  g_mutex_unlock (&o->lock);
+}
+
+void
+worker_outbox_connect (WorkerOutbox *o, GDBusConnection *connection)
+{
+  g_set_object (&o->connection, connection);
+  o->in_flight = FALSE;
+  if (connection == NULL)
+    return;
+  queue_known (o);
+  worker_outbox_send (o);
 }
 
 /* ---- sending ---------------------------------------------------------- */
@@ -329,13 +454,13 @@ send_points (LoomBusWorker1 *bus, Batch *b, const Run *run)
   const WorkerPoint *last;
   GVariantBuilder points;
 
-  if (b->n_points == 0)
+  if (b->curve.n == 0)
     return;
-  last = &b->point[b->n_points - 1];
+  last = &b->curve.point[b->curve.n - 1];
   g_variant_builder_init (&points, G_VARIANT_TYPE ("a(xxddad)"));
-  for (guint i = 0; i < b->n_points; i++)
+  for (guint i = 0; i < b->curve.n; i++)
     {
-      const WorkerPoint *p = &b->point[i];
+      const WorkerPoint *p = &b->curve.point[i];
       GVariant *metrics = g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, p->metric, run->n_metrics, sizeof (double));
 
       g_variant_builder_add (&points, "(xxdd@ad)", p->step, p->epoch, p->loss, p->lr, metrics);
@@ -347,7 +472,7 @@ send_points (LoomBusWorker1 *bus, Batch *b, const Run *run)
   if (b->has_waits)
     loom_bus_worker1_emit_waits (bus, b->waits.data, b->waits.compute, b->waits.rest, b->waits.threads);
   b->has_waits = FALSE;
-  batch_forget_points (b);
+  curve_forget (&b->curve);
 }
 
 static void
@@ -404,7 +529,9 @@ flushed_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   WorkerOutbox *o = data;
   g_dbus_connection_flush_finish (G_DBUS_CONNECTION (source), result, NULL);
-  o->in_flight = FALSE;
+  /* Not of a client that has left. */
+  if (G_DBUS_CONNECTION (source) == o->connection)
+    o->in_flight = FALSE;
 }
 
 /* Exchanges the pending batch with the empty one. FALSE: nothing is pending. run: a copy, which owns the names. */
@@ -422,7 +549,7 @@ take_batch (WorkerOutbox *o, Run *run)
       o->waiting = empty;
       /* Stalls are sent with points. */
       o->waiting.waits = o->sent.waits;
-      o->waiting.has_waits = o->sent.has_waits && o->sent.n_points == 0;
+      o->waiting.has_waits = o->sent.has_waits && o->sent.curve.n == 0;
       *run = o->run;
       run->metric_name = g_strdupv (o->run.metric_name);
     }
@@ -435,7 +562,7 @@ worker_outbox_send (WorkerOutbox *o)
 {
   Run run;
 
-  if (o->in_flight || g_dbus_connection_is_closed (o->connection) || !take_batch (o, &run))
+  if (o->connection == NULL || o->in_flight || g_dbus_connection_is_closed (o->connection) || !take_batch (o, &run))
     return;
   send_points (o->bus, &o->sent, &run);
   send_rest (o->bus, &o->sent, &run);
@@ -443,4 +570,13 @@ worker_outbox_send (WorkerOutbox *o)
   g_strfreev (run.metric_name);
   o->in_flight = TRUE;
   g_dbus_connection_flush (o->connection, NULL, flushed_cb, o);
+}
+
+void
+worker_outbox_finish (WorkerOutbox *o)
+{
+  if (o->connection == NULL || g_dbus_connection_is_closed (o->connection))
+    return;
+  worker_outbox_send (o);
+  g_dbus_connection_flush_sync (o->connection, NULL, NULL);
 }

@@ -46,7 +46,9 @@ struct _WorkerRunner
   Job *job;         /* the next run */
   gboolean running; /* from start() until the run has ended */
   char *folder;     /* of the last run that was started; NULL: none */
-  gboolean ready;   /* the trainer of this run exists; until then commands are stored in early */
+  int n_ranks;      /* of that run */
+  double at_least;
+  gboolean ready; /* the trainer of this run exists; until then commands are stored in early */
   gboolean quit;
   GArray *early;         /* LoomCommandKind */
   GVariant *breakpoints; /* NULL: none */
@@ -62,6 +64,10 @@ worker_start_clear (WorkerStart *start)
   g_free (start->out);
   g_free (start->resume);
   g_free (start->branch);
+  g_free (start->precision);
+  g_free (start->weights);
+  g_free (start->match);
+  g_strfreev (start->set);
 }
 
 static const char *
@@ -246,6 +252,15 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
     .resume_step = job->start.resume_step,
     .branch = job->start.branch,
     .branch_step = job->start.branch_step,
+    .steps = job->start.steps,
+    .history = job->start.history,
+    .checkpoint_seconds = job->start.checkpoint_seconds,
+    .num_workers = job->start.num_workers,
+    .tf32 = job->start.tf32,
+    .precision = job->start.precision,
+    .weights = job->start.weights,
+    .match = job->start.match,
+    .set = (const char *const *)job->start.set,
     .trace_optional = TRUE,
   };
   LoomTrainerObserver observer = { .step = step_cb,
@@ -443,6 +458,8 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
       worker_pace_hurry (&runner->pace, FALSE);
       g_free (runner->folder);
       runner->folder = g_strdup (folder_of (start));
+      runner->n_ranks = MAX (start->ranks, 1);
+      runner->at_least = start->at_least;
       runner->job = job;
       worker_outbox_state (runner->outbox, "preparing", NULL);
       g_cond_signal (&runner->wake);
@@ -454,6 +471,33 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
       g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "A run is active. Stop it first.");
     }
   return idle;
+}
+
+gboolean
+worker_runner_is_active (WorkerRunner *runner)
+{
+  g_mutex_lock (&runner->lock);
+  gboolean active = runner->running;
+  g_mutex_unlock (&runner->lock);
+  return active;
+}
+
+char *
+worker_runner_dup_folder (WorkerRunner *runner)
+{
+  g_mutex_lock (&runner->lock);
+  char *folder = g_strdup (runner->folder);
+  g_mutex_unlock (&runner->lock);
+  return folder;
+}
+
+void
+worker_runner_describe (WorkerRunner *runner, GVariantBuilder *to)
+{
+  g_mutex_lock (&runner->lock);
+  g_variant_builder_add (to, "{sv}", "ranks", g_variant_new_int32 (runner->n_ranks));
+  g_variant_builder_add (to, "{sv}", "at_least", g_variant_new_double (runner->at_least));
+  g_mutex_unlock (&runner->lock);
 }
 
 /* Pause, Step and Stop take effect after another step, so a sleep between steps must not delay them. */
@@ -504,7 +548,10 @@ worker_runner_set_pace (WorkerRunner *runner, double seconds, GError **error)
   g_mutex_lock (&runner->lock);
   gboolean running = runner->running;
   if (running)
-    worker_pace_set (&runner->pace, seconds);
+    {
+      worker_pace_set (&runner->pace, seconds);
+      runner->at_least = seconds;
+    }
   g_mutex_unlock (&runner->lock);
   if (!running)
     g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run is active.");

@@ -1,8 +1,9 @@
 /* `gradloom worker`: descriptors, connection, and the serve thread's loop.
  *
  * Descriptors 0 and 1 carry the connection, and a single print of a library would corrupt it. So both are first moved
- * to other numbers; 0 becomes /dev/null and 1 becomes standard error. The worker lives as long as its connection: at
- * its end the run finishes its step, writes a checkpoint, and the process exits.
+ * to other numbers; 0 becomes /dev/null and 1 becomes standard error. The worker lives as long as its connection, or,
+ * if it was told so, as its run (worker-clients.c): then the run finishes its step, writes a checkpoint, and the
+ * process exits.
  *
  * If Studio trains with several ranks, mpirun starts as many workers. Rank 0 uses a socket to Studio, because mpirun
  * uses descriptors 0 and 1, and the others follow rank 0 (worker-processes.c). */
@@ -28,6 +29,7 @@ typedef struct
 {
   GMainLoop *loop;
   WorkerOutbox *outbox;
+  WorkerClients *clients;
   int status;
 } Worker;
 
@@ -47,14 +49,11 @@ take_descriptors (int *in, int *out)
 static gboolean
 tick_cb (gpointer data)
 {
-  worker_outbox_send (((Worker *)data)->outbox);
-  return G_SOURCE_CONTINUE;
-}
+  Worker *worker = data;
 
-static void
-closed_cb (GDBusConnection *connection, gboolean remote, GError *error, gpointer data)
-{
-  g_main_loop_quit (((Worker *)data)->loop);
+  worker_outbox_send (worker->outbox);
+  worker_clients_tick (worker->clients);
+  return G_SOURCE_CONTINUE;
 }
 
 static gboolean
@@ -80,20 +79,18 @@ serve (GIOStream *stream)
       fprintf (stderr, "gradloom worker: %s\n", error->message);
       return 5;
     }
-  g_dbus_connection_set_exit_on_close (connection, FALSE);
   worker.loop = g_main_loop_new (NULL, FALSE);
   worker.outbox = worker_outbox_new (bus, connection);
   WorkerRunner *runner = worker_runner_new (worker.outbox);
   WorkerEvaluator *evaluator = worker_evaluator_new (bus, runner);
+  worker.clients = worker_clients_new (bus, worker.outbox, runner, worker.loop);
   worker_connect_methods (bus, runner);
-  g_signal_connect (connection, "closed", G_CALLBACK (closed_cb), &worker);
-  if (!g_dbus_interface_skeleton_export (G_DBUS_INTERFACE_SKELETON (bus), connection, LOOM_WORKER_OBJECT, &error))
+  worker_outbox_state (worker.outbox, "idle", NULL);
+  if (!worker_clients_take (worker.clients, connection, &error))
     {
       fprintf (stderr, "gradloom worker: %s\n", error->message);
       return 5;
     }
-  worker_outbox_state (worker.outbox, "idle", NULL);
-  g_dbus_connection_start_message_processing (connection);
   guint tick = g_timeout_add (TICK_MS, tick_cb, &worker);
   g_unix_signal_add (SIGTERM, terminate_cb, &worker);
 
@@ -101,15 +98,13 @@ serve (GIOStream *stream)
 
   g_source_remove (tick);
   worker_evaluator_free (evaluator);
+  g_autofree char *folder = worker_runner_dup_folder (runner);
   worker_runner_free (runner);
+  worker_clients_free (worker.clients, folder);
   /* The client may still receive messages of the run's end from the outbox. */
   while (g_main_context_iteration (NULL, FALSE))
     ;
-  if (!g_dbus_connection_is_closed (connection))
-    {
-      worker_outbox_send (worker.outbox);
-      g_dbus_connection_flush_sync (connection, NULL, NULL);
-    }
+  worker_outbox_finish (worker.outbox);
   g_main_loop_unref (worker.loop);
   return worker.status;
 }

@@ -48,6 +48,13 @@ void worker_outbox_memory (WorkerOutbox *outbox, const char *device, const gsize
 void worker_outbox_checkpoint (WorkerOutbox *outbox, gint64 step, const char *path);
 /* Sends pending messages, if the last batch has been written; the serve thread's timer calls it. */
 void worker_outbox_send (WorkerOutbox *outbox);
+/* Sends what is pending and waits until it is written. */
+void worker_outbox_finish (WorkerOutbox *outbox);
+/* On the serve thread: another client takes the place of the one before, and receives all that is known of the run.
+ * NULL: there is none; what comes is kept, thinned out. */
+void worker_outbox_connect (WorkerOutbox *outbox, GDBusConnection *connection);
+/* The newest state and its message, which may be NULL; NULL: none yet. (transfer full) */
+char *worker_outbox_dup_state (WorkerOutbox *outbox, char **message);
 
 /* ---- pace: how fast a run may go at most ---- */
 
@@ -81,6 +88,12 @@ typedef struct _WorkerRunner WorkerRunner;
 typedef struct
 {
   gint64 epochs, batch_size, seed;
+  gint64 steps, history; /* as LoomTrainerOptions has them, as well as the next ones */
+  double checkpoint_seconds;
+  int num_workers;
+  gboolean tf32;
+  char *precision, *weights, *match;
+  char **set;
   gint64 resume_step; /* with resume: from the newest checkpoint at or before this step; 0: the newest */
   double lr;
   double at_least; /* minimum duration in seconds; 0: none */
@@ -99,6 +112,12 @@ WorkerRunner *worker_runner_new (WorkerOutbox *outbox);
 void worker_runner_free (WorkerRunner *runner);
 /* Consumes both arguments, whatever it returns. FALSE if a run is active. */
 gboolean worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start, GError **error);
+/* From start() until the run has ended. */
+gboolean worker_runner_is_active (WorkerRunner *runner);
+/* The folder of the run that was started last; NULL: none. (transfer full) */
+char *worker_runner_dup_folder (WorkerRunner *runner);
+/* Adds ranks and at_least of that run. */
+void worker_runner_describe (WorkerRunner *runner, GVariantBuilder *to);
 /* FALSE with an error if there is no run. */
 gboolean
 worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name, double value, GError **error);
@@ -178,6 +197,20 @@ void worker_connect_step (LoomBusWorker1 *bus, WorkerRunner *runner);
 /* LoomBreakpoint from a(ssd), whose strings it borrows. NULL with an error for an unknown condition. */
 GArray *worker_read_breakpoints (GVariant *list, GError **error);
 void worker_report_breakpoint (WorkerOutbox *outbox, const LoomBreakHit *hit);
+
+/* ---- clients ---- */
+
+typedef struct _WorkerClients WorkerClients;
+
+/* Connects Describe, Follow and Keep. Ends the loop when there is nothing left to do. */
+WorkerClients *worker_clients_new (LoomBusWorker1 *bus, WorkerOutbox *outbox, WorkerRunner *runner, GMainLoop *loop);
+/* Takes the client that has started the worker, with the connection of the outbox. */
+gboolean worker_clients_take (WorkerClients *clients, GDBusConnection *connection, GError **error);
+/* Call regularly: ends the loop after the end of a run that no client watches. */
+void worker_clients_tick (WorkerClients *clients);
+/* Call after worker_runner_free() has ended the run whose folder this is (NULL: none). Writes how a run without a
+ * client has ended, and removes its socket. */
+void worker_clients_free (WorkerClients *clients, const char *folder);
 
 /* ---- methods ---- */
 void worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner);

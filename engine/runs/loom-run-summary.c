@@ -3,6 +3,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/infer/loom-run-json.h"
+#include "engine/infer/loom-run-socket.h"
 #include "engine/interop/loom-safetensors.h"
 
 #include <fcntl.h>
@@ -65,6 +66,7 @@ read_run (LoomRunSummary *self, guint points, GError **error)
   epochs = train != NULL ? loom_element_get (train, "epochs") : NULL;
   self->epochs = epochs != NULL ? g_ascii_strtoll (epochs, NULL, 10) : 0;
   self->parameters = count_parameters (files);
+  self->is_attachable = self->log.is_training && loom_run_socket_exists (self->folder);
   return loom_run_notes_read (files, &self->notes, error);
 }
 

@@ -4,6 +4,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-files.h"
+#include "engine/infer/loom-run-unfinished.h"
 
 #include <json-glib/json-glib.h>
 
@@ -233,7 +234,7 @@ static gboolean
 is_own (const char *name)
 {
   static const char *const names[]
-      = { LOOM_RUN_CHECKPOINTS, LOOM_RUN_EVENTS, LOOM_RUN_HISTORY, LOOM_RUN_SETTINGS, "studio-unfinished", NULL };
+      = { LOOM_RUN_CHECKPOINTS, LOOM_RUN_EVENTS, LOOM_RUN_HISTORY, LOOM_RUN_SETTINGS, LOOM_RUN_UNFINISHED, NULL };
 
   return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
 }
