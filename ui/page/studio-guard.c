@@ -83,12 +83,45 @@ dup_checkpoint_sentence (StudioGuard *self, gboolean stays)
                         : g_strdup_printf (_ ("The run will finish its step and write a checkpoint in %s."), folder);
 }
 
+/* ---- going on ----------------------------------------------------------------------------------------- */
+
+#define GOES_ON "goes-on"
+
+void
+studio_guard_add_goes_on (AdwMessageDialog *dialog, guint n)
+{
+  GtkWidget *check = gtk_check_button_new_with_mnemonic (
+      ngettext ("The run _goes on without the window", "The runs _go on without the window", n));
+  GtkWidget *child = adw_message_dialog_get_extra_child (dialog);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+
+  if (child != NULL)
+    {
+      g_object_ref (child);
+      adw_message_dialog_set_extra_child (dialog, NULL);
+      gtk_box_append (GTK_BOX (box), child);
+      g_object_unref (child);
+    }
+  gtk_widget_set_halign (check, GTK_ALIGN_CENTER);
+  gtk_box_append (GTK_BOX (box), check);
+  adw_message_dialog_set_extra_child (dialog, box);
+  g_object_set_data (G_OBJECT (dialog), GOES_ON, check);
+}
+
+gboolean
+studio_guard_get_goes_on (AdwMessageDialog *dialog)
+{
+  GtkWidget *check = g_object_get_data (G_OBJECT (dialog), GOES_ON);
+  return check != NULL && gtk_check_button_get_active (GTK_CHECK_BUTTON (check));
+}
+
 /* ---- asking ---------------------------------------------------------------------------------------- */
 
 static void
 unsaved_response_cb (AdwMessageDialog *dialog, const char *response, StudioGuard *self)
 {
   StudioAfter *after = g_object_steal_data (G_OBJECT (dialog), "after");
+  studio_run_set_goes_on (self->run, studio_guard_get_goes_on (dialog));
   if (g_str_equal (response, "save"))
     studio_saver_save_before (self->saver, after);
   else if (g_str_equal (response, "discard"))
@@ -111,6 +144,8 @@ ask_to_save (StudioGuard *self, StudioAfter *after)
     }
   append_queue (self, body);
   AdwMessageDialog *dialog = studio_questions_add (self->questions, heading, body->str);
+  if (studio_run_can_go_on (self->run))
+    studio_guard_add_goes_on (dialog, 1);
   adw_message_dialog_add_responses (dialog, "discard", _ ("_Discard"), "save", _ ("_Save"), NULL);
   adw_message_dialog_set_response_appearance (dialog, "discard", ADW_RESPONSE_DESTRUCTIVE);
   adw_message_dialog_set_response_appearance (dialog, "save", ADW_RESPONSE_SUGGESTED);
@@ -124,7 +159,8 @@ static void
 stop_response_cb (AdwMessageDialog *dialog, const char *response, StudioGuard *self)
 {
   StudioAfter *after = g_object_steal_data (G_OBJECT (dialog), "after");
-  if (g_str_equal (response, "stop"))
+  studio_run_set_goes_on (self->run, g_str_equal (response, "go-on"));
+  if (g_str_equal (response, "stop") || g_str_equal (response, "go-on"))
     studio_after_do (after);
   else
     studio_after_cancel (after);
@@ -144,6 +180,8 @@ ask_to_stop (StudioGuard *self, StudioAfter *after)
   append_queue (self, body);
   AdwMessageDialog *dialog = studio_questions_add (
       self->questions, live ? _ ("Stop the run and close?") : _ ("Close and lose the queue?"), body->str);
+  if (studio_run_can_go_on (self->run))
+    adw_message_dialog_add_response (dialog, "go-on", _ ("_Go On Without the Window"));
   adw_message_dialog_add_response (dialog, "stop", live ? _ ("_Stop and Close") : _ ("_Close"));
   adw_message_dialog_set_default_response (dialog, "stop");
   g_object_set_data_full (G_OBJECT (dialog), "after", after, studio_after_cancel);

@@ -23,6 +23,9 @@ char *studio_guard_dup_queue_sentence (guint n);
 gboolean studio_guard_would_lose (StudioGuard *self);
 /* Asks about them; does after (transfer full) unless the user cancels. */
 void studio_guard_ask_to_leave (StudioGuard *self, StudioAfter *after);
+/* Adds a check button to a question about unsaved changes: n live runs go on without the window. */
+void studio_guard_add_goes_on (AdwMessageDialog *dialog, guint n);
+gboolean studio_guard_get_goes_on (AdwMessageDialog *dialog);
 /* “LeNet” is training, at step 75 of 3,200. */
 char *studio_guard_dup_run_sentence (StudioGuard *self);
 

@@ -382,6 +382,8 @@ studio_runner_use_batch (StudioRunner *self, const char *batch)
   studio_runner_restart (self);
 }
 
+static void watch_elsewhere (StudioRunner *self);
+
 /* ---- reports of the run --------------------------------------------------------------------------- */
 
 static void
@@ -392,6 +394,9 @@ state_cb (StudioRun *run, StudioRunner *self)
     studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
   if (self->back > 0 && !studio_run_is_live (run))
     go_back_now (self);
+  /* An attachment that was refused. */
+  if (studio_run_get_attachable (run) != NULL)
+    watch_elsewhere (self);
 }
 
 static void
@@ -439,7 +444,7 @@ elsewhere_cb (gpointer data)
   g_autofree char *hash = loom_graph_hash (studio_document_get_graph (self->document));
   gboolean idle = studio_run_get_state (self->run) == STUDIO_RUN_IDLE;
   gboolean elsewhere = idle && studio_run_is_elsewhere (hash);
-  studio_run_set_elsewhere (self->run, elsewhere);
+  studio_run_find_elsewhere (self->run, hash);
   if (elsewhere)
     return G_SOURCE_CONTINUE;
   self->elsewhere_timer = 0;
@@ -449,14 +454,55 @@ elsewhere_cb (gpointer data)
 }
 
 static void
+watch_elsewhere (StudioRunner *self)
+{
+  if (self->elsewhere_timer == 0)
+    self->elsewhere_timer = g_timeout_add (ELSEWHERE_MS, elsewhere_cb, self);
+}
+
+static void
 find_run (StudioRunner *self)
 {
   g_clear_handle_id (&self->elsewhere_timer, g_source_remove);
   if (studio_document_get_path (self->document) == NULL)
     return;
   g_autofree char *hash = loom_graph_hash (studio_document_get_graph (self->document));
-  if (!find_interrupted (self, hash) && studio_run_is_elsewhere (hash))
-    self->elsewhere_timer = g_timeout_add (ELSEWHERE_MS, elsewhere_cb, self);
+  if (find_interrupted (self, hash) || !studio_run_is_elsewhere (hash))
+    return;
+  watch_elsewhere (self);
+  /* A worker that is about to end has no socket any more. */
+  if (studio_run_is_attachable (hash))
+    studio_run_find_elsewhere (self->run, hash);
+}
+
+void
+studio_runner_attach (StudioRunner *self)
+{
+  g_autofree char *folder = g_strdup (studio_run_get_attachable (self->run));
+  if (folder != NULL)
+    studio_runner_attach_to (self, folder);
+}
+
+void
+studio_runner_attach_to (StudioRunner *self, const char *folder)
+{
+  LoomGraph *graph = studio_document_get_graph (self->document);
+  if (studio_run_is_live (self->run))
+    return;
+  self->back = 0;
+  studio_run_attach (self->run, folder, loom_graph_get_folder (graph));
+}
+
+static void
+attached_cb (StudioRun *run, StudioRunner *self)
+{
+  g_autoptr (LoomGraph) graph = read_run_graph (self), version = graph != NULL ? loom_graph_copy (graph) : NULL;
+  studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
+  if (graph == NULL || is_same_version (self, version))
+    studio_document_mark_run (self->document);
+  else
+    studio_document_mark_run_of (self->document, graph);
+  g_signal_emit (self, signals[STARTED], 0);
 }
 
 void
@@ -513,5 +559,6 @@ studio_runner_new (StudioDocument *document, StudioRun *run, GtkWidget *toasts, 
   self->questions = questions;
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
   g_signal_connect (run, "problem", G_CALLBACK (problem_cb), self);
+  g_signal_connect (run, "attached", G_CALLBACK (attached_cb), self);
   return self;
 }

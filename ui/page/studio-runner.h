@@ -27,6 +27,9 @@ void studio_runner_close (StudioRunner *self);
 
 void studio_runner_train (StudioRunner *self); /* trains, pauses or resumes */
 void studio_runner_step (StudioRunner *self);
+/* Shows the run of this graph that goes on without a window, or the one in this folder, unless a run is live. */
+void studio_runner_attach (StudioRunner *self);
+void studio_runner_attach_to (StudioRunner *self, const char *folder);
 /* Starts or continues a run that waits before its next step. */
 void studio_runner_prepare (StudioRunner *self);
 void studio_runner_restart (StudioRunner *self);

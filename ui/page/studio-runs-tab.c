@@ -56,10 +56,24 @@ refresh_cb (gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
+/* Of another window, or without one. */
+static gboolean
+any_trains (StudioRunsTab *self)
+{
+  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (self->runs)); i++)
+    {
+      g_autoptr (StudioRunEntry) entry = g_list_model_get_item (G_LIST_MODEL (self->runs), i);
+
+      if (studio_run_entry_get (entry)->log.is_training)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static void
 watch_run (StudioRunsTab *self)
 {
-  const gboolean wanted = self->pane != NULL && studio_run_is_live (self->parts.run);
+  const gboolean wanted = self->pane != NULL && (studio_run_is_live (self->parts.run) || any_trains (self));
 
   if (wanted && self->refresh_timer == 0)
     self->refresh_timer = g_timeout_add_seconds (REFRESH_SECONDS, refresh_cb, self);
@@ -253,6 +267,16 @@ compare_cb (StudioRunsTab *self, StudioRunEntry *entry)
 }
 
 static void
+attach_cb (StudioRunsTab *self, StudioRunEntry *entry)
+{
+  if (studio_run_is_live (self->parts.run))
+    studio_toasts_say (self->parts.toasts,
+                       _ ("This window trains already. Attach the run in another tab, or stop this one first."));
+  else
+    studio_runner_attach_to (self->parts.runner, studio_run_entry_get (entry)->folder);
+}
+
+static void
 say_cb (StudioRunsTab *self, const char *sentence)
 {
   studio_toasts_say (self->parts.toasts, sentence);
@@ -291,6 +315,7 @@ show (StudioRunsTab *self)
       self->pane = studio_runs_pane_new (self->runs, self->queue);
       g_signal_connect_object (self->pane, "delete", G_CALLBACK (delete_cb), self, G_CONNECT_SWAPPED);
       g_signal_connect_object (self->pane, "compare", G_CALLBACK (compare_cb), self, G_CONNECT_SWAPPED);
+      g_signal_connect_object (self->pane, "attach", G_CALLBACK (attach_cb), self, G_CONNECT_SWAPPED);
       g_signal_connect_object (self->pane, "say", G_CALLBACK (say_cb), self, G_CONNECT_SWAPPED);
       g_signal_connect_object (self->pane, "folder", G_CALLBACK (folder_cb), self, G_CONNECT_SWAPPED);
       studio_panes_add_page (self->parts.panes, STUDIO_PANE_END, self->pane, PAGE, _ ("Runs"));
@@ -499,6 +524,7 @@ studio_runs_tab_new (const StudioRunsTabParts *parts)
 
   self->parts = *parts;
   g_signal_connect_object (parts->run, "state-changed", G_CALLBACK (state_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->runs, "read", G_CALLBACK (watch_run), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->runs, "chosen-changed", G_CALLBACK (chosen_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

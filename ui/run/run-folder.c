@@ -12,9 +12,6 @@
 
 #include "engine/loom.h"
 
-#define NOTE   "studio-unfinished"
-#define WANTED "stopped"
-
 /* ---- folders ------------------------------------------------------------------- */
 
 /* The name in characters that every file system accepts. */
@@ -60,7 +57,6 @@ run_folder_new (const char *name)
 
 /* ---- note ------------------------------------------------------------------------ */
 
-#define MAX_NOTE 4096
 #define MAX_FILE 64000000
 
 char *
@@ -72,60 +68,32 @@ run_folder_read (const char *folder, const char *name, gsize max, gsize *length)
   return files != NULL && loom_folder_read (files, name, max, &text, length, NULL) ? text : NULL;
 }
 
-/* Returns the hash of the graph that the run in this folder trains; NULL: no note. */
-static char *
-read_note (const char *folder, gboolean *wanted)
-{
-  char *text = run_folder_read (folder, NOTE, MAX_NOTE, NULL);
-  if (text == NULL)
-    return NULL;
-  char *line = strchr (text, '\n');
-  if (wanted != NULL)
-    *wanted = line != NULL && g_str_has_prefix (line + 1, WANTED);
-  if (line != NULL)
-    *line = '\0';
-  return text;
-}
-
-static void
-write_note (const char *folder, const char *hash, gboolean wanted)
-{
-  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
-  g_autofree char *text = wanted ? g_strdup_printf ("%s\n" WANTED "\n", hash) : g_strdup (hash);
-  if (files != NULL)
-    loom_folder_replace (files, NOTE, text, strlen (text), NULL);
-}
-
 void
 run_folder_remember (const char *folder, const char *graph_hash)
 {
-  write_note (folder, graph_hash, FALSE);
+  loom_run_unfinished_write (folder, &(LoomRunUnfinished){ .hash = (char *)graph_hash });
 }
 
 void
 run_folder_note_end (const char *folder, gboolean wanted)
 {
-  g_autofree char *hash = folder != NULL ? read_note (folder, NULL) : NULL;
-  if (hash != NULL)
-    write_note (folder, hash, wanted);
+  loom_run_unfinished_end (folder, wanted ? LOOM_RUN_END_STOPPED : LOOM_RUN_END_NONE, NULL);
 }
 
 void
 run_folder_forget_note (const char *folder)
 {
-  g_autoptr (LoomFolder) files = folder != NULL ? loom_folder_open (folder, NULL) : NULL;
-  if (files != NULL)
-    loom_folder_remove (files, NOTE);
+  loom_run_unfinished_remove (folder);
 }
 
 void
 run_folder_move_note (const char *from, const char *to)
 {
-  g_autofree char *hash = read_note (from, NULL);
-  if (hash == NULL)
+  g_auto (LoomRunUnfinished) note = { NULL };
+  if (!loom_run_unfinished_read (from, &note))
     return;
   run_folder_forget_note (from);
-  run_folder_remember (to, hash);
+  run_folder_remember (to, note.hash);
 }
 
 /* ---- contents of a folder ---------------------------------------------------------- */
@@ -193,34 +161,53 @@ run_folder_read_rate (const char *folder, gint64 step)
 
 /* ---- finding a run ------------------------------------------------------------------------- */
 
-char *
-run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live)
+void
+run_folder_found_clear (RunFolderFound *found)
+{
+  g_clear_pointer (&found->folder, g_free);
+  g_clear_pointer (&found->live, g_free);
+  loom_run_unfinished_clear (&found->note);
+}
+
+/* Takes the folder if it is newer than the one before. */
+static void
+consider (RunFolderFound *found, gint64 *when, const char *folder, LoomRunUnfinished *note)
+{
+  g_autofree char *path = g_build_filename (folder, LOOM_RUN_UNFINISHED, NULL);
+  GStatBuf info;
+
+  if (g_stat (path, &info) != 0 || info.st_mtime < *when || run_folder_newest_checkpoint (folder) < 0)
+    return;
+  *when = info.st_mtime;
+  g_free (found->folder);
+  found->folder = g_strdup (folder);
+  loom_run_unfinished_clear (&found->note);
+  found->note = *note;
+  *note = (LoomRunUnfinished){ NULL };
+}
+
+void
+run_folder_find (const char *graph_hash, RunFolderFound *found)
 {
   g_autofree char *runs = run_folder_of_all ();
   g_autoptr (GDir) dir = g_dir_open (runs, 0, NULL);
-  char *found = NULL;
   gint64 when = 0;
   const char *name;
+
+  *found = (RunFolderFound){ NULL };
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
       g_autofree char *folder = g_build_filename (runs, name, NULL);
-      g_autofree char *note = g_build_filename (folder, NOTE, NULL);
-      gboolean was_wanted;
-      g_autofree char *hash = read_note (folder, &was_wanted);
-      GStatBuf info;
-      if (hash == NULL || !g_str_equal (hash, graph_hash) || g_stat (note, &info) != 0)
+      g_auto (LoomRunUnfinished) note = { NULL };
+      if (!loom_run_unfinished_read (folder, &note) || !g_str_equal (note.hash, graph_hash))
         continue;
-      if (run_folder_is_live (folder))
+      if (!run_folder_is_live (folder))
+        consider (found, &when, folder, &note);
+      /* One that can be attached comes first. */
+      else if (found->live == NULL || loom_run_socket_exists (folder))
         {
-          *live = TRUE;
-          continue;
+          g_free (found->live);
+          found->live = g_steal_pointer (&folder);
         }
-      if (info.st_mtime < when || run_folder_newest_checkpoint (folder) < 0)
-        continue;
-      when = info.st_mtime;
-      *wanted = was_wanted;
-      g_free (found);
-      found = g_steal_pointer (&folder);
     }
-  return found;
 }

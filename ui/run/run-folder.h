@@ -1,10 +1,10 @@
 /* The folders of runs under $XDG_STATE_HOME/gradloom/runs. A note in each folder lets the next Studio find the run.
  *
- * The first line of the note is the hash of the graph. A second line exists if the user ended the run. The note is
- * removed when the run is done or replaced. Functions accept NULL as folder and do nothing, except where noted. */
+ * engine/infer/loom-run-unfinished.h describes the note. It is removed when the run is done or replaced. Functions
+ * accept NULL as folder and do nothing, except where noted. */
 #pragma once
 
-#include <glib.h>
+#include "engine/loom.h"
 
 G_BEGIN_DECLS
 
@@ -20,9 +20,16 @@ void run_folder_forget_note (const char *folder);
 /* Moves the note to another folder; neither is NULL. */
 void run_folder_move_note (const char *from, const char *to);
 
-/* Returns the newest folder of this graph that was interrupted after a checkpoint, or NULL. live: a run of the graph is
- * training now. */
-char *run_folder_find (const char *graph_hash, gboolean *wanted, gboolean *live);
+typedef struct
+{
+  char *folder; /* the newest that was not finished in a window, and has a checkpoint; NULL: none */
+  LoomRunUnfinished note;
+  char *live; /* the folder of a run that trains now; NULL: none */
+} RunFolderFound;
+
+/* Finds the runs of this graph. */
+void run_folder_find (const char *graph_hash, RunFolderFound *found);
+void run_folder_found_clear (RunFolderFound *found);
 /* TRUE: a process trains in this folder now. */
 gboolean run_folder_is_live (const char *folder);
 /* The highest step under checkpoints/, and the highest of at most `most`; -1: none. */
@@ -33,5 +40,7 @@ char *run_folder_read (const char *folder, const char *name, gsize max, gsize *l
 /* The learning rate before its schedule at the checkpoint of this step, which may differ from the graph's. NaN:
  * unknown. */
 double run_folder_read_rate (const char *folder, gint64 step);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (RunFolderFound, run_folder_found_clear)
 
 G_END_DECLS

@@ -20,7 +20,7 @@ struct _StudioRunBanners
   GtkWidget *version_bar, *version_label, *version_show;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
   GtkWidget *time_bar, *time_notice, *time_label, *now_button, *branch_button;
-  GtkWidget *restart_button, *show_button, *slower_button, *batch_button, *continue_button;
+  GtkWidget *restart_button, *show_button, *slower_button, *batch_button, *attach_button, *continue_button;
   gboolean late; /* the end bar reports that no step arrives */
   guint hide;    /* a timeout until the second click of a double click has passed */
 };
@@ -36,6 +36,7 @@ focus_continue_cb (gpointer data)
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
   GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
   GtkWidget *button = gtk_widget_get_visible (self->batch_button)    ? self->batch_button
+                      : gtk_widget_get_visible (self->attach_button) ? self->attach_button
                       : gtk_widget_get_visible (self->slower_button) ? self->slower_button
                                                                      : self->continue_button;
   /* Enter activates Continue, unless the focus is in a text field. */
@@ -121,6 +122,7 @@ show_forecast (StudioRunBanners *self, const StudioMemoryVerdict *forecast)
   gtk_widget_add_css_class (self->end_notice, "bad");
   gtk_widget_set_visible (self->slower_button, FALSE);
   gtk_widget_set_visible (self->continue_button, FALSE);
+  gtk_widget_set_visible (self->attach_button, FALSE);
   offer_batch (self, forecast->batch);
   gtk_widget_set_sensitive (self->end_notice, TRUE);
   gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
@@ -145,6 +147,7 @@ show_buttons (StudioRunBanners *self, StudioRunState state)
   gtk_widget_set_tooltip_text (self->slower_button, _ ("A tenth of the rate at which training diverged (Enter)"));
   gtk_widget_set_visible (self->slower_button, slower);
   gtk_widget_set_visible (self->continue_button, state != STUDIO_RUN_IDLE);
+  gtk_widget_set_visible (self->attach_button, studio_run_get_attachable (self->run) != NULL);
   show_batch (self, state);
   if (slower || gtk_widget_get_visible (self->batch_button))
     gtk_widget_remove_css_class (self->continue_button, "suggested-action");
@@ -204,7 +207,8 @@ state_cb (StudioRun *run, StudioRunBanners *self)
         gtk_widget_remove_css_class (self->end_notice, "bad");
       show_buttons (self, state);
       gtk_widget_set_sensitive (self->end_notice, TRUE);
-      if (bad && !gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar)))
+      if ((bad || studio_run_get_attachable (run) != NULL)
+          && !gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar)))
         g_idle_add (focus_continue_cb, g_object_ref (self));
       gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
     }
@@ -247,6 +251,7 @@ numbers_cb (StudioRun *run, StudioRunBanners *self)
       gtk_widget_set_visible (self->slower_button, FALSE);
       gtk_widget_set_visible (self->batch_button, FALSE);
       gtk_widget_set_visible (self->continue_button, FALSE);
+      gtk_widget_set_visible (self->attach_button, FALSE);
       gtk_widget_set_sensitive (self->end_notice, TRUE);
       gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
       if (!self->late)
@@ -341,6 +346,7 @@ studio_run_banners_class_init (StudioRunBannersClass *klass)
   CHILD (show_button);
   CHILD (slower_button);
   CHILD (batch_button);
+  CHILD (attach_button);
   CHILD (continue_button);
 #undef CHILD
 }

@@ -158,8 +158,8 @@ ended_cb (StudioWorker *worker, const char *sentence, StudioRun *self)
   studio_run_take_end (self, sentence);
 }
 
-static void
-attach_worker (StudioRun *self, StudioWorker *worker)
+void
+studio_run_connect_worker (StudioRun *self, StudioWorker *worker)
 {
   self->worker = g_object_ref (worker);
   g_signal_connect (worker, "ended", G_CALLBACK (ended_cb), self);
@@ -315,7 +315,7 @@ spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
       studio_run_set_state (self, STUDIO_RUN_LOST, error->message);
       return;
     }
-  attach_worker (self, worker);
+  studio_run_connect_worker (self, worker);
   /* What observers send now arrives before the run begins. */
   g_signal_emit_by_name (self, "state-changed");
   LoomBusWorker1 *proxy = studio_worker_get_proxy (worker);
@@ -324,20 +324,28 @@ spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
                               loaded_cb, g_steal_pointer (&start));
 }
 
-static void
-begin (StudioRun *self, gboolean resume)
+void
+studio_run_renew_start (StudioRun *self)
 {
   if (self->cancellable != NULL)
     g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
   studio_run_drop_worker (self);
   self->cancellable = g_cancellable_new ();
+  self->start_sent = self->pause_wanted = self->goes_on = FALSE;
+  self->restored.step = self->restored.evaluation = -1;
+  g_clear_pointer (&self->problem_code, g_free);
+  g_clear_pointer (&self->attachable, g_free);
+}
+
+static void
+begin (StudioRun *self, gboolean resume)
+{
+  studio_run_renew_start (self);
   Start *start = g_new0 (Start, 1);
   start->run = g_object_ref (self);
   start->cancellable = g_object_ref (self->cancellable);
   start->resume = resume;
-  self->start_sent = self->pause_wanted = FALSE;
-  g_clear_pointer (&self->problem_code, g_free);
   /* The processes are new, also if the run is resumed. */
   run_ranks_forget (&self->ranks);
   self->stall.usual_gap = self->stall.longest_gap = 0;
@@ -606,6 +614,7 @@ studio_run_reset (StudioRun *self)
   g_clear_pointer (&self->folder, g_free);
   g_clear_pointer (&self->device, g_free);
   g_clear_pointer (&self->problem_code, g_free);
+  g_clear_pointer (&self->attachable, g_free);
   studio_run_take_begin (self);
   studio_run_forget_previous (self);
   studio_run_set_state (self, STUDIO_RUN_IDLE, NULL);

@@ -49,7 +49,13 @@ struct _StudioRun
     gboolean in_flight, is_connected;
     double seconds; /* the time that the last one took */
   } travel;
-  char *branch; /* the folder of the run that the next start continues after branch_step; NULL: none */
+  struct
+  {
+    gint64 step, evaluation; /* the last ones that were read from the folder; -1: none */
+  } restored;
+  char *attachable; /* the folder of a run of this graph that goes on without a window; NULL: none */
+  gboolean goes_on; /* after studio_run_close() */
+  char *branch;     /* the folder of the run that the next start continues after branch_step; NULL: none */
   gint64 branch_step;
 };
 
@@ -62,6 +68,12 @@ void studio_run_set_state (StudioRun *self, StudioRunState state, const char *me
 gboolean studio_run_may_force (StudioRun *self);
 /* Disconnects the worker, which finishes its step and saves. */
 void studio_run_drop_worker (StudioRun *self);
+/* Takes graph, curves and checkpoint from a run's folder, up to this step. FALSE: it has no graph. */
+gboolean studio_run_restore (StudioRun *self, const char *folder, const char *graph_folder, gint64 until);
+/* Receives the signals of the worker. */
+void studio_run_connect_worker (StudioRun *self, StudioWorker *worker);
+/* The start in progress, of a run or of an attachment, is the newest. */
+void studio_run_renew_start (StudioRun *self);
 void studio_run_forget_previous (StudioRun *self);
 void studio_run_add_mark (StudioRun *self, double step, const char *label);
 /* Marks that a hyper-parameter has this value from this step on. */

@@ -68,7 +68,7 @@ add_event (StudioRun *self, JsonObject *event, gint64 until)
                            number_of (event, "value"));
 }
 
-/* Restores curves, figures and marks up to the newest checkpoint. */
+/* Restores curves, figures and marks up to a step. */
 static void
 read_events (StudioRun *self, gint64 until)
 {
@@ -85,55 +85,108 @@ read_events (StudioRun *self, gint64 until)
 }
 
 gboolean
+studio_run_restore (StudioRun *self, const char *folder, const char *graph_folder, gint64 until)
+{
+  g_autofree char *xml = run_folder_read (folder, LOOM_RUN_GRAPH, MAX_GRAPH, NULL);
+  char *copy;
+  if (xml == NULL)
+    return FALSE;
+  copy = g_strdup (folder);
+  g_free (self->folder);
+  self->folder = copy;
+  g_free (self->graph_xml);
+  self->graph_xml = g_steal_pointer (&xml);
+  copy = g_strdup (graph_folder);
+  g_free (self->graph_folder);
+  self->graph_folder = copy;
+  self->options = (StudioRunOptions)STUDIO_RUN_OPTIONS_INIT;
+  g_clear_pointer (&self->device, g_free);
+  self->checkpoint_step = run_folder_newest_checkpoint (folder);
+  read_events (self, until);
+  return TRUE;
+}
+
+gboolean
 studio_run_is_elsewhere (const char *graph_hash)
 {
-  gboolean wanted = FALSE, live = FALSE;
-  g_autofree char *found = run_folder_find (graph_hash, &wanted, &live);
-  return live;
+  g_auto (RunFolderFound) found = { NULL };
+  run_folder_find (graph_hash, &found);
+  return found.live != NULL;
+}
+
+gboolean
+studio_run_is_attachable (const char *graph_hash)
+{
+  g_auto (RunFolderFound) found = { NULL };
+  run_folder_find (graph_hash, &found);
+  return found.live != NULL && loom_run_socket_exists (found.live);
 }
 
 void
-studio_run_set_elsewhere (StudioRun *self, gboolean elsewhere)
+studio_run_find_elsewhere (StudioRun *self, const char *graph_hash)
 {
-  if (self->state == STUDIO_RUN_IDLE)
-    studio_run_set_state (self, STUDIO_RUN_IDLE,
-                          elsewhere ? _ ("This graph is still training in another tab or window.") : NULL);
+  g_auto (RunFolderFound) found = { NULL };
+  if (self->state != STUDIO_RUN_IDLE)
+    return;
+  run_folder_find (graph_hash, &found);
+  g_autofree char *before = g_steal_pointer (&self->attachable);
+  if (found.live != NULL && loom_run_socket_exists (found.live))
+    self->attachable = g_strdup (found.live);
+  /* The message may say why it could not be attached. */
+  if (before != NULL && g_strcmp0 (before, self->attachable) == 0)
+    return;
+  studio_run_set_state (self, STUDIO_RUN_IDLE,
+                        self->attachable != NULL ? _ ("This graph is training without a window.")
+                        : found.live != NULL     ? _ ("This graph is still training in another tab or window.")
+                                                 : NULL);
+}
+
+/* How the run has ended that an earlier Studio did not see to its end. */
+static void
+show_end (StudioRun *self, const LoomRunUnfinished *note)
+{
+  g_autofree char *count = studio_format_count ((double)self->checkpoint_step), *text = NULL;
+
+  switch (note->end)
+    {
+    case LOOM_RUN_END_DONE:
+      /* This window shows it. */
+      run_folder_forget_note (self->folder);
+      studio_run_set_state (self, STUDIO_RUN_DONE, NULL);
+      return;
+    case LOOM_RUN_END_FAILED:
+      studio_run_set_state (self, STUDIO_RUN_FAILED, note->sentence);
+      return;
+    case LOOM_RUN_END_STOPPED:
+      text = g_strdup_printf (_ ("The last run of this graph was stopped at step %s and can continue from there."),
+                              count);
+      studio_run_set_state (self, STUDIO_RUN_STOPPED, text);
+      return;
+    case LOOM_RUN_END_NONE:
+      text
+          = g_strdup_printf (_ ("The last run of this graph ended early; its newest checkpoint is of step %s."), count);
+      studio_run_set_state (self, STUDIO_RUN_LOST, text);
+      return;
+    }
 }
 
 gboolean
 studio_run_find_interrupted (StudioRun *self, const char *graph_hash, const char *graph_folder)
 {
-  gboolean wanted = FALSE, live = FALSE;
-  g_autofree char *found = run_folder_find (graph_hash, &wanted, &live);
+  g_auto (RunFolderFound) found = { NULL };
+  run_folder_find (graph_hash, &found);
   /* Resuming an older run would train the graph twice at the same time. */
-  if (live)
+  if (found.live != NULL || found.folder == NULL)
     return FALSE;
-  g_autofree char *xml = found != NULL ? run_folder_read (found, "graph.xml", MAX_GRAPH, NULL) : NULL;
-  if (xml == NULL)
+  const gint64 step = run_folder_newest_checkpoint (found.folder);
+  if (!studio_run_restore (self, found.folder, graph_folder, step))
     return FALSE;
-  gint64 step = run_folder_newest_checkpoint (found);
-  g_free (self->folder);
-  self->folder = g_steal_pointer (&found);
-  g_free (self->graph_xml);
-  self->graph_xml = g_steal_pointer (&xml);
-  g_free (self->graph_folder);
-  self->graph_folder = g_strdup (graph_folder);
-  self->options = (StudioRunOptions)STUDIO_RUN_OPTIONS_INIT;
-  g_clear_pointer (&self->device, g_free);
-  self->checkpoint_step = step;
   self->ranks.live = self->ranks.next; /* of which a later change is one */
-  read_events (self, step);
-  self->progress.step = step; /* events of long runs skip steps */
+  self->progress.step = step;          /* events of long runs skip steps */
   double rate = run_folder_read_rate (self->folder, step);
   if (isfinite (rate))
     studio_run_take_hyper (self, "lr", rate);
-  g_autofree char *count = studio_format_count ((double)step);
-  g_autofree char *text
-      = wanted ? g_strdup_printf (_ ("The last run of this graph was stopped at step %s and can continue from there."),
-                                  count)
-               : g_strdup_printf (_ ("The last run of this graph ended early; its newest checkpoint is of step %s."),
-                                  count);
-  studio_run_set_state (self, wanted ? STUDIO_RUN_STOPPED : STUDIO_RUN_LOST, text);
+  show_end (self, &found.note);
   return TRUE;
 }
 

@@ -22,6 +22,7 @@ enum
   RANKS_CHANGED,
   HYPER_CHANGED,
   PROBLEM,
+  ATTACHED,
   N_SIGNALS
 };
 static guint signals[N_SIGNALS];
@@ -140,6 +141,7 @@ run_finalize (GObject *object)
   g_free (self->device);
   g_free (self->problem_code);
   g_free (self->branch);
+  g_free (self->attachable);
   G_OBJECT_CLASS (studio_run_parent_class)->finalize (object);
 }
 
@@ -162,6 +164,7 @@ studio_run_class_init (StudioRunClass *klass)
   signals[RANKS_CHANGED] = new_signal ("ranks-changed", 0);
   signals[HYPER_CHANGED] = new_signal ("hyper-changed", 0);
   signals[PROBLEM] = new_signal ("problem", 4);
+  signals[ATTACHED] = new_signal ("attached", 0);
 }
 
 static void
@@ -184,6 +187,7 @@ studio_run_init (StudioRun *self)
   self->ranks.changed = ranks_changed_cb;
   self->ranks.data = self;
   self->checkpoint_step = -1;
+  self->restored.step = self->restored.evaluation = -1;
   self->pause_ms = -1;
   self->travel.shown = -1;
   self->travel.wanted = STUDIO_RUN_TRAVEL_NONE;
@@ -255,12 +259,47 @@ studio_run_drop_worker (StudioRun *self)
   g_clear_object (&self->worker);
 }
 
+gboolean
+studio_run_can_go_on (StudioRun *self)
+{
+  return self->worker != NULL && self->start_sent && studio_run_is_live (self);
+}
+
+void
+studio_run_set_goes_on (StudioRun *self, gboolean goes_on)
+{
+  self->goes_on = goes_on;
+}
+
+/* What was set for watching would slow the run down, or pause it for ever. */
+static void
+release (StudioRun *self)
+{
+  LoomBusWorker1 *proxy = studio_worker_get_proxy (self->worker);
+
+  loom_bus_worker1_call_set_pace (proxy, 0, NULL, NULL, NULL);
+  loom_bus_worker1_call_set_breakpoints (proxy, g_variant_new_array (G_VARIANT_TYPE ("(ssd)"), NULL, 0), NULL, NULL,
+                                         NULL);
+  loom_bus_worker1_call_resume (proxy, NULL, NULL, NULL);
+  studio_worker_release (self->worker);
+  g_signal_handlers_disconnect_by_data (proxy, self);
+  g_signal_handlers_disconnect_by_data (self->worker, self);
+  g_clear_object (&self->worker);
+  self->goes_on = FALSE;
+  studio_run_set_state (self, STUDIO_RUN_IDLE, NULL);
+}
+
 void
 studio_run_close (StudioRun *self)
 {
   if (self->cancellable != NULL)
     g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
+  if (self->goes_on && studio_run_can_go_on (self))
+    {
+      release (self);
+      return;
+    }
   studio_run_drop_worker (self);
   if (studio_run_is_live (self))
     {
@@ -349,7 +388,8 @@ studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *po
       self->progress.epoch = epoch;
       self->progress.loss = loss;
       self->progress.lr = lr;
-      studio_series_append (self->curves.loss.train, (double)step, loss);
+      if (step > self->restored.step)
+        studio_series_append (self->curves.loss.train, (double)step, loss);
       gsize have;
       const double *value = g_variant_get_fixed_array (metrics, &have, sizeof (double));
       for (guint i = 0; i < n && i < have; i++)
@@ -368,6 +408,8 @@ studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step, gin
 {
   gsize have;
   const double *value = g_variant_get_fixed_array (values, &have, sizeof (double));
+  if (step <= self->restored.evaluation)
+    return;
   run_curves_add_evaluation (&self->curves, split, step, loss, names, value, have);
   notify_points (self);
 }

@@ -35,6 +35,7 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
  *   "memory-changed"
  *   "ranks-changed"               the number of ranks of the next run
  *   "hyper-changed"               studio_run_get_base_lr()
+ *   "attached"                    studio_run_attach() shows another run
  *   "problem"(code, node, port, sentence)  a fault of the graph or the run; code "REFUSED": a command was refused,
  *                                 "NOTE": not a fault */
 
@@ -75,8 +76,19 @@ gint64 studio_run_find_checkpoint (StudioRun *self, gint64 step);
 gboolean studio_run_find_interrupted (StudioRun *self, const char *graph_hash, const char *graph_folder);
 /* TRUE while another window or program trains this graph, which therefore cannot be resumed here. */
 gboolean studio_run_is_elsewhere (const char *graph_hash);
-/* Sets or clears the message about that, if this run is idle. */
-void studio_run_set_elsewhere (StudioRun *self, gboolean elsewhere);
+/* TRUE while it goes on without a window, and can be attached. */
+gboolean studio_run_is_attachable (const char *graph_hash);
+/* If this run is idle: says so, or that the run goes on without a window, or takes the message back. */
+void studio_run_find_elsewhere (StudioRun *self, const char *graph_hash);
+/* The folder of the run without a window that was found; NULL: none. */
+const char *studio_run_get_attachable (StudioRun *self);
+/* Shows the run that goes on in this folder without a window, as if it had been started here: with its curve, and all
+ * commands. If that fails, the state is as before, with a sentence. */
+void studio_run_attach (StudioRun *self, const char *folder, const char *graph_folder);
+/* TRUE if the run can go on without the window: a worker computes it. */
+gboolean studio_run_can_go_on (StudioRun *self);
+/* TRUE: studio_run_close() lets the run go on without a window, at full speed and without breakpoints. */
+void studio_run_set_goes_on (StudioRun *self, gboolean goes_on);
 /* Writes the note by which the next Studio finds this run; call at the start. */
 void studio_run_remember (StudioRun *self, const char *graph_hash);
 gboolean studio_run_has_checkpoint (StudioRun *self);
@@ -117,7 +129,7 @@ double studio_run_get_travel_seconds (StudioRun *self); /* the time that the las
 void studio_run_branch (StudioRun *self);
 /* Clears the model for another graph. A worker that still trains finishes its step and saves. */
 void studio_run_reset (StudioRun *self);
-/* Lets the worker finish, because the window closes. */
+/* Lets the worker finish, or go on without the window, because it closes. */
 void studio_run_close (StudioRun *self);
 
 StudioRunState studio_run_get_state (StudioRun *self);

@@ -8,7 +8,7 @@ struct _StudioRunDetails
   GtkBox parent_instance;
   StudioRuns *runs;
   StudioRunEntry *entry; /* NULL: none */
-  GtkWidget *name, *note, *star;
+  GtkWidget *name, *note, *star, *attach;
   gboolean is_filling;
 };
 
@@ -18,6 +18,7 @@ enum
 {
   SAY,
   DONE,
+  ATTACH,
   N_SIGNALS
 };
 static guint signals[N_SIGNALS];
@@ -31,6 +32,7 @@ fill (StudioRunDetails *self, gboolean keeps)
   gtk_widget_set_visible (GTK_WIDGET (self), run != NULL && run->error == NULL);
   if (run == NULL)
     return;
+  gtk_widget_set_visible (self->attach, run->is_attachable);
   self->is_filling = TRUE;
   if (!keeps || !gtk_widget_has_focus (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (self->name)))))
     gtk_editable_set_text (GTK_EDITABLE (self->name), run->notes.name != NULL ? run->notes.name : "");
@@ -90,6 +92,12 @@ done_cb (StudioRunDetails *self)
   g_signal_emit (self, signals[DONE], 0);
 }
 
+static void
+attach_cb (StudioRunDetails *self)
+{
+  g_signal_emit (self, signals[ATTACH], 0);
+}
+
 static GtkWidget *
 new_field (StudioRunDetails *self, GtkWidget *field, const char *name)
 {
@@ -122,6 +130,8 @@ studio_run_details_class_init (StudioRunDetailsClass *klass)
                                G_TYPE_STRING);
   signals[DONE]
       = g_signal_new ("done", STUDIO_TYPE_RUN_DETAILS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[ATTACH]
+      = g_signal_new ("attach", STUDIO_TYPE_RUN_DETAILS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void
@@ -151,6 +161,11 @@ studio_run_details_init (StudioRunDetails *self)
   gtk_box_append (GTK_BOX (head), self->star);
   gtk_box_append (GTK_BOX (self), head);
   gtk_box_append (GTK_BOX (self), frame);
+  self->attach = gtk_button_new_with_mnemonic (_ ("_Attach"));
+  gtk_widget_set_tooltip_text (self->attach, _ ("Show the run here, with its curve and all commands"));
+  gtk_widget_set_halign (self->attach, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (self), self->attach);
+  g_signal_connect_swapped (self->attach, "clicked", G_CALLBACK (attach_cb), self);
   g_signal_connect_swapped (self->name, "activate", G_CALLBACK (done_cb), self);
   g_signal_connect_swapped (self->star, "toggled", G_CALLBACK (store), self);
 }

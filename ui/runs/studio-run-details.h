@@ -10,7 +10,8 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_RUN_DETAILS (studio_run_details_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunDetails, studio_run_details, STUDIO, RUN_DETAILS, GtkBox)
 
-/* Signals: "say" (sentence): notes could not be stored; "done": Enter in the name. */
+/* Signals: "say" (sentence): notes could not be stored; "done": Enter in the name; "attach": the run, which
+ * trains without a window, is to be shown. */
 StudioRunDetails *studio_run_details_new (StudioRuns *runs);
 /* entry: NULL hides the widget. Stores what was typed for the one before. */
 void studio_run_details_set (StudioRunDetails *self, StudioRunEntry *entry);

@@ -139,7 +139,10 @@ studio_run_entry_dup_result (StudioRunEntry *self)
   if (run->log.step == 0)
     return g_strdup (run->log.is_training ? _ ("training") : _ ("no step"));
   loss = isnan (value) ? g_strdup ("–") : studio_format_number (value);
-  return g_strdup_printf (run->log.is_training ? _ ("%1$s · training") : "%1$s · %2$s", loss, time);
+  return g_strdup_printf (run->is_attachable     ? _ ("%1$s · without a window")
+                          : run->log.is_training ? _ ("%1$s · training")
+                                                 : "%1$s · %2$s",
+                          loss, time);
 }
 
 char *

@@ -31,6 +31,7 @@ enum
   SAY,
   DELETE,
   COMPARE,
+  ATTACH,
   FOLDER,
   N_SIGNALS
 };
@@ -88,6 +89,12 @@ static void
 compare_cb (StudioRunsPane *self)
 {
   emit_selected (self, COMPARE);
+}
+
+static void
+attach_cb (StudioRunsPane *self)
+{
+  emit_selected (self, ATTACH);
 }
 
 /* Before the list: Space would only select the row again. */
@@ -200,6 +207,8 @@ studio_runs_pane_class_init (StudioRunsPaneClass *klass)
       = g_signal_new ("delete", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, STUDIO_TYPE_RUN_ENTRY);
   signals[COMPARE]
       = g_signal_new ("compare", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, STUDIO_TYPE_RUN_ENTRY);
+  signals[ATTACH]
+      = g_signal_new ("attach", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, STUDIO_TYPE_RUN_ENTRY);
   signals[FOLDER] = g_signal_new ("folder", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "runspane");
 }
@@ -288,6 +297,7 @@ new_list (StudioRunsPane *self)
   self->details = studio_run_details_new (self->runs);
   g_signal_connect_swapped (self->details, "say", G_CALLBACK (say_cb), self);
   g_signal_connect_swapped (self->details, "done", G_CALLBACK (focus_list), self);
+  g_signal_connect_swapped (self->details, "attach", G_CALLBACK (attach_cb), self);
   self->actions = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   gtk_box_append (GTK_BOX (self->actions),
                   new_button (self, "view-dual-symbolic", _ ("Compare With the Graph"), G_CALLBACK (compare_cb)));

@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_RUNS_PANE (studio_runs_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunsPane, studio_runs_pane, STUDIO, RUNS_PANE, GtkBox)
 
-/* Signals: "say" (sentence); "delete" (StudioRunEntry), "compare" (StudioRunEntry): the user wants this; "folder":
+/* Signals: "say" (sentence); "delete" (StudioRunEntry), "compare" (StudioRunEntry), "attach" (StudioRunEntry): the user wants this; "folder":
  * another folder is to be chosen. */
 GtkWidget *studio_runs_pane_new (StudioRuns *runs, StudioRunQueue *queue);
 void studio_runs_pane_focus (StudioRunsPane *self);

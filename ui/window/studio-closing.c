@@ -144,6 +144,9 @@ response_cb (AdwMessageDialog *dialog, const char *response)
   Job *closing = g_object_steal_data (G_OBJECT (dialog), "closing");
   if (closing == NULL)
     return;
+  const gboolean goes_on = g_str_equal (response, "go-on") || studio_guard_get_goes_on (dialog);
+  for (guint i = 0; i < closing->going->len; i++)
+    studio_run_set_goes_on (studio_page_get_run (closing->going->pdata[i]), goes_on);
   if (g_str_equal (response, "save"))
     {
       g_autoptr (GPtrArray) edited = pages_that (closing->going, is_edited);
@@ -153,7 +156,7 @@ response_cb (AdwMessageDialog *dialog, const char *response)
           g_ptr_array_add (closing->pages, g_object_ref (edited->pdata[i]));
       save_next_cb (NULL, closing);
     }
-  else if (g_str_equal (response, "discard") || g_str_equal (response, "stop"))
+  else if (g_str_equal (response, "discard") || g_str_equal (response, "stop") || g_str_equal (response, "go-on"))
     go (closing);
   else
     job_free (closing);
@@ -240,7 +243,10 @@ static void
 ask_about_several (Job *closing)
 {
   g_autoptr (GPtrArray) edited = pages_that (closing->going, is_edited), live = pages_that (closing->going, is_live);
+  gboolean can_go_on = FALSE;
   guint queued = 0;
+  for (guint i = 0; i < live->len; i++)
+    can_go_on = can_go_on || studio_run_can_go_on (studio_page_get_run (live->pdata[i]));
   for (guint i = 0; i < closing->going->len; i++)
     queued += studio_page_n_queued (closing->going->pdata[i]);
   g_autofree char *body = dup_body (edited, live, queued), *heading = NULL;
@@ -254,6 +260,8 @@ ask_about_several (Job *closing)
     heading = g_strdup_printf (ngettext ("Save changes to %u graph?", "Save changes to %u graphs?", edited->len),
                                edited->len);
   AdwMessageDialog *dialog = studio_questions_add (closing->parts.questions, heading, body);
+  if (edited->len == 0 && can_go_on)
+    adw_message_dialog_add_response (dialog, "go-on", _ ("_Go On Without the Window"));
   if (edited->len == 0)
     adw_message_dialog_add_response (dialog, "stop", live->len > 0 ? _ ("_Stop and Close") : _ ("_Close"));
   else
@@ -267,6 +275,8 @@ ask_about_several (Job *closing)
   g_object_set_data_full (G_OBJECT (dialog), "closing", closing, job_free);
   if (edited->len > 1)
     list_documents (closing, dialog, edited);
+  if (edited->len > 0 && can_go_on)
+    studio_guard_add_goes_on (dialog, live->len);
   g_signal_connect (dialog, "response", G_CALLBACK (response_cb), NULL);
   gtk_window_present (GTK_WINDOW (dialog));
 }

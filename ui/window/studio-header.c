@@ -154,6 +154,7 @@ static const char *const always[] = {
   "win.export-map",
   NULL,
   "win.stop",
+  "win.attach",
   "win.continue",
   "win.restart",
   "win.watch",

@@ -1,7 +1,6 @@
-/* Spawns a worker process, connects to it over D-Bus and reports its end.
+/* Spawns a worker process or attaches to one, connects to it over D-Bus and reports its end.
  *
- * The magic line is read byte by byte, so that no byte of the D-Bus stream after it is consumed; a worker that prints
- * 64 KiB before it is ended. Standard error is always drained, because a full pipe would block the worker. Its last
+ * Standard error is always drained, because a full pipe would block the worker. Its last
  * line is stored, since a library writes there why it ended the process, unless a rank has already written the
  * reason. */
 #include "ui/worker/studio-worker-private.h"
@@ -16,9 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "data/loom-worker-magic.h"
 #include "engine/loom.h"
 #include "ui/worker/studio-worker-errors.h"
+#include "ui/worker/worker-greeting.h"
+#include "ui/worker/worker-log.h"
 
 /* Milliseconds for a worker to exit after its connection broke, and for its standard error to close after that. */
 #define GRACE_MS 1500
@@ -41,9 +41,11 @@ struct _StudioWorker
   GDataInputStream *errors;
   GCancellable *cancellable;    /* of reading standard error */
   StudioWorkerErrors diagnosis; /* on standard error */
-  GString *noise;               /* output before the magic line */
-  gsize noise_length;
-  guint8 byte;
+  int pid;                      /* of a process that was attached; 0: this one has been started here */
+  char pid_text[16];
+  char *folder;         /* of its run */
+  gboolean is_kept;     /* without the connection it goes on */
+  gboolean is_released; /* it was told to */
   gboolean asked_to_end, asked_by_force, exited, drained, ended;
   guint grace, drain, let_go;
 };
@@ -72,7 +74,10 @@ let_go_over_cb (gpointer data)
 static void
 end_by_force (StudioWorker *self)
 {
-  if (self->is_launcher && !self->asked_by_force)
+  /* The number is still that of the process: the connection to it is open. */
+  if (self->process == NULL)
+    kill (self->pid, SIGKILL);
+  else if (self->is_launcher && !self->asked_by_force)
     {
       self->asked_by_force = TRUE;
       g_subprocess_send_signal (self->process, SIGTERM);
@@ -102,8 +107,10 @@ worker_dispose (GObject *object)
   g_clear_handle_id (&self->drain, g_source_remove);
   g_cancellable_cancel (self->cancellable);
   if (self->connection != NULL)
-    g_signal_handlers_disconnect_by_data (self->connection, self);
-  studio_worker_finish (self);
+    {
+      g_signal_handlers_disconnect_by_data (self->connection, self);
+      g_dbus_connection_close (self->connection, NULL, NULL, NULL);
+    }
   g_clear_handle_id (&self->let_go, g_source_remove);
   stop_listening (self);
   g_clear_object (&self->proxy);
@@ -120,7 +127,7 @@ worker_finalize (GObject *object)
   StudioWorker *self = STUDIO_WORKER (object);
   g_clear_object (&self->cancellable);
   studio_worker_errors_clear (&self->diagnosis);
-  g_string_free (self->noise, TRUE);
+  g_free (self->folder);
   G_OBJECT_CLASS (studio_worker_parent_class)->finalize (object);
 }
 
@@ -138,7 +145,6 @@ studio_worker_init (StudioWorker *self)
 {
   self->cancellable = g_cancellable_new ();
   studio_worker_errors_init (&self->diagnosis);
-  self->noise = g_string_new (NULL);
 }
 
 /* ---- choice of the program ------------------------------------------------ */
@@ -192,6 +198,33 @@ studio_worker_describe_end (gboolean signalled, int code, const char *last_line)
   return g_strdup_printf ("%s: %s", what, last_line);
 }
 
+/* Describes the end of a process that was attached, whose status only its parent knows. */
+static char *
+dup_lost (StudioWorker *self)
+{
+  g_autofree char *last = worker_log_dup_last (self->folder);
+  return last != NULL ? g_strdup_printf (_ ("The worker has ended: %s"), last) : g_strdup (_ ("The worker has ended."));
+}
+
+/* NULL: it ended as it was asked to. */
+static char *
+dup_end (StudioWorker *self)
+{
+  if (self->process == NULL)
+    return self->asked_to_end ? NULL : dup_lost (self);
+  gboolean signalled = g_subprocess_get_if_signaled (self->process);
+  int code = signalled                                    ? g_subprocess_get_term_sig (self->process)
+             : g_subprocess_get_if_exited (self->process) ? g_subprocess_get_exit_status (self->process)
+                                                          : -1;
+  if (!self->asked_to_end && self->diagnosis.lost_rank >= 0)
+    return g_strdup_printf (_ ("Rank %d was ended by signal %d (%s), which ended the other ranks too. Continue "
+                               "with all of them, or set another number of ranks first."),
+                            self->diagnosis.lost_rank, self->diagnosis.lost_signal,
+                            g_strsignal (self->diagnosis.lost_signal));
+  return !self->asked_to_end || signalled ? studio_worker_describe_end (signalled, code, self->diagnosis.explains)
+                                          : NULL;
+}
+
 static void
 emit_ended (StudioWorker *self)
 {
@@ -200,18 +233,7 @@ emit_ended (StudioWorker *self)
   self->ended = TRUE;
   g_clear_handle_id (&self->grace, g_source_remove);
   g_clear_handle_id (&self->drain, g_source_remove);
-  gboolean signalled = g_subprocess_get_if_signaled (self->process);
-  int code = signalled                                    ? g_subprocess_get_term_sig (self->process)
-             : g_subprocess_get_if_exited (self->process) ? g_subprocess_get_exit_status (self->process)
-                                                          : -1;
-  g_autofree char *sentence = NULL;
-  if (!self->asked_to_end && self->diagnosis.lost_rank >= 0)
-    sentence = g_strdup_printf (_ ("Rank %d was ended by signal %d (%s), which ended the other ranks too. Continue "
-                                   "with all of them, or set another number of ranks first."),
-                                self->diagnosis.lost_rank, self->diagnosis.lost_signal,
-                                g_strsignal (self->diagnosis.lost_signal));
-  else if (!self->asked_to_end || signalled)
-    sentence = studio_worker_describe_end (signalled, code, self->diagnosis.explains);
+  g_autofree char *sentence = dup_end (self);
   g_object_ref (self);
   g_signal_emit (self, signals[ENDED], 0, sentence);
   g_object_unref (self);
@@ -299,63 +321,26 @@ grace_over_cb (gpointer data)
 static void
 closed_cb (GDBusConnection *connection, gboolean remote_vanished, GError *error, StudioWorker *self)
 {
+  if (self->process == NULL)
+    {
+      self->exited = self->drained = TRUE;
+      studio_worker_note_exited (self);
+      emit_ended (self);
+      return;
+    }
   if (!self->exited && self->grace == 0 && !self->asked_to_end)
     self->grace = g_timeout_add (GRACE_MS, grace_over_cb, self);
 }
 
 /* ---- starting --------------------------------------------------------------- */
 
-static void read_magic (GTask *task);
-
-static void
-proxy_cb (GObject *source, GAsyncResult *result, gpointer data)
-{
-  g_autoptr (GTask) task = data;
-  StudioWorker *self = g_task_get_task_data (task);
-  GError *error = NULL;
-  self->proxy = loom_bus_worker1_proxy_new_finish (result, &error);
-  if (self->proxy == NULL)
-    {
-      g_task_return_error (task, error);
-      return;
-    }
-  g_dbus_proxy_set_default_timeout (G_DBUS_PROXY (self->proxy), G_MAXINT);
-  g_task_return_pointer (task, g_object_ref (self), g_object_unref);
-}
-
-static void
-connected_cb (GObject *source, GAsyncResult *result, gpointer data)
-{
-  g_autoptr (GTask) task = data;
-  StudioWorker *self = g_task_get_task_data (task);
-  GError *error = NULL;
-  self->connection = g_dbus_connection_new_finish (result, &error);
-  if (self->connection == NULL)
-    {
-      g_task_return_error (task, error);
-      return;
-    }
-  g_dbus_connection_set_exit_on_close (self->connection, FALSE);
-  g_signal_connect (self->connection, "closed", G_CALLBACK (closed_cb), self);
-  GCancellable *cancellable = g_task_get_cancellable (task);
-  loom_bus_worker1_proxy_new (self->connection,
-                              G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES | G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START, NULL,
-                              LOOM_WORKER_OBJECT, cancellable, proxy_cb, g_steal_pointer (&task));
-}
-
-static gboolean
-ends_with_magic (const GString *s)
-{
-  gsize n = strlen (LOOM_WORKER_MAGIC);
-  return s->len >= n && memcmp (s->str + s->len - n, LOOM_WORKER_MAGIC, n) == 0;
-}
-
 static void
 give_up (GTask *task, const char *sentence)
 {
   StudioWorker *self = g_task_get_task_data (task);
   self->asked_to_end = TRUE;
-  end_by_force (self);
+  if (self->process != NULL)
+    end_by_force (self);
   if (self->diagnosis.explains != NULL)
     g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s Its last message: %s"), sentence,
                              self->diagnosis.explains);
@@ -366,50 +351,43 @@ give_up (GTask *task, const char *sentence)
 static gboolean
 no_magic_cb (gpointer data)
 {
-  GTask *task = data;
-  give_up (task, _ ("The worker ended before it was ready."));
+  give_up (data, _ ("The worker ended before it was ready."));
   return G_SOURCE_REMOVE;
 }
 
+/* Its last output may still be in the pipe. Takes ownership of task. */
 static void
-magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
+give_up_soon (GTask *task)
+{
+  g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, task, g_object_unref);
+}
+
+static void
+greeted_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (GTask) task = data;
   StudioWorker *self = g_task_get_task_data (task);
   g_autoptr (GError) error = NULL;
-  gssize n = g_input_stream_read_finish (G_INPUT_STREAM (source), result, &error);
-  if (n <= 0)
+  self->proxy = worker_greeting_finish (result, &error);
+  if (self->proxy == NULL)
     {
-      /* Its last output may still be in the pipe. */
-      g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
+      if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CLOSED))
+        give_up_soon (g_steal_pointer (&task));
+      else
+        give_up (task, error->message);
       return;
     }
-  g_string_append_c (self->noise, (char)self->byte);
-  self->noise_length++;
-  if (self->byte == '\n' && ends_with_magic (self->noise))
-    {
-      GCancellable *cancellable = g_task_get_cancellable (task);
-      g_dbus_connection_new (self->stream, NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, cancellable, connected_cb,
-                             g_steal_pointer (&task));
-      return;
-    }
-  if (self->byte == '\n')
-    g_string_truncate (self->noise, 0);
-  if (self->noise_length > LOOM_WORKER_MAX_NOISE)
-    {
-      give_up (task, _ ("The worker program printed 64 KiB without reporting that it was ready."));
-      return;
-    }
-  read_magic (g_steal_pointer (&task));
+  self->connection = g_object_ref (g_dbus_proxy_get_connection (G_DBUS_PROXY (self->proxy)));
+  g_signal_connect (self->connection, "closed", G_CALLBACK (closed_cb), self);
+  g_task_return_pointer (task, g_object_ref (self), g_object_unref);
 }
 
 /* Takes ownership of task. */
 static void
-read_magic (GTask *task)
+greet (GTask *task)
 {
   StudioWorker *self = g_task_get_task_data (task);
-  g_input_stream_read_async (g_io_stream_get_input_stream (self->stream), &self->byte, 1, G_PRIORITY_DEFAULT,
-                             g_task_get_cancellable (task), magic_byte_cb, task);
+  worker_greeting_async (self->stream, g_task_get_cancellable (task), greeted_cb, task);
 }
 
 /* The socket is in a folder of the user, but its permissions depend on the umask. */
@@ -440,10 +418,10 @@ accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
     {
       stop_listening (self);
       self->stream = G_IO_STREAM (g_steal_pointer (&stream));
-      read_magic (g_steal_pointer (&task));
+      greet (g_steal_pointer (&task));
     }
   else
-    g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
+    give_up_soon (g_steal_pointer (&task));
 }
 
 /* Opens the socket that the first rank connects to. FALSE if it cannot be created: the ranks then are threads of one
@@ -525,7 +503,7 @@ studio_worker_spawn_async (int cpu_devices, int ranks, GCancellable *cancellable
   gboolean is_there = self->stream != NULL;
   g_task_set_task_data (task, g_steal_pointer (&self), g_object_unref);
   if (is_there)
-    read_magic (g_steal_pointer (&task));
+    greet (g_steal_pointer (&task));
   else
     g_socket_listener_accept_async (listener, cancellable, accepted_cb, g_steal_pointer (&task));
 }
@@ -534,6 +512,75 @@ StudioWorker *
 studio_worker_spawn_finish (GAsyncResult *result, GError **error)
 {
   return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/* ---- attaching ------------------------------------------------------------------ */
+
+void
+studio_worker_attach_async (const char *folder, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+{
+  g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
+  g_autoptr (StudioWorker) self = g_object_new (STUDIO_TYPE_WORKER, NULL);
+  GError *error = NULL;
+  int fd = loom_run_socket_connect (folder, &self->pid, &error);
+  g_autoptr (GSocket) socket = fd >= 0 ? g_socket_new_from_fd (fd, &error) : NULL;
+
+  if (socket == NULL)
+    {
+      if (fd >= 0)
+        close (fd);
+      g_task_return_error (task, error);
+      return;
+    }
+  g_snprintf (self->pid_text, sizeof self->pid_text, "%d", self->pid);
+  self->folder = g_strdup (folder);
+  self->is_kept = TRUE;
+  self->stream = G_IO_STREAM (g_socket_connection_factory_create_connection (socket));
+  g_task_set_task_data (task, g_steal_pointer (&self), g_object_unref);
+  greet (g_steal_pointer (&task));
+}
+
+StudioWorker *
+studio_worker_attach_finish (GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/* ---- leaving ------------------------------------------------------------------------- */
+
+static void
+close_connection (StudioWorker *self)
+{
+  if (self->connection != NULL)
+    g_dbus_connection_close (self->connection, NULL, NULL, NULL);
+}
+
+/* The worker knows what to do without its connection. A refused Keep leaves it as it was: the run ends properly. */
+static void
+kept_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioWorker) self = data;
+  loom_bus_worker1_call_keep_finish (LOOM_BUS_WORKER1 (source), result, NULL);
+  close_connection (self);
+  /* Nothing is left to wait for: this is the last reference, or the process is no longer this one's. */
+  if (self->is_released || self->process == NULL)
+    studio_worker_note_exited (self);
+}
+
+static void
+keep_and_close (StudioWorker *self, gboolean keep)
+{
+  loom_bus_worker1_call_keep (self->proxy, keep, NULL, kept_cb, g_object_ref (self));
+}
+
+void
+studio_worker_release (StudioWorker *self)
+{
+  if (self->asked_to_end || self->proxy == NULL)
+    return;
+  self->is_released = TRUE;
+  begin_to_leave (self);
+  keep_and_close (self, TRUE);
 }
 
 LoomBusWorker1 *
@@ -545,12 +592,14 @@ studio_worker_get_proxy (StudioWorker *self)
 void
 studio_worker_finish (StudioWorker *self)
 {
-  if (self->asked_to_end || self->process == NULL)
+  if (self->asked_to_end)
     return;
   begin_to_leave (self);
-  if (self->connection != NULL)
-    g_dbus_connection_close (self->connection, NULL, NULL, NULL);
-  if (!self->exited && self->let_go == 0)
+  if (self->is_kept && self->proxy != NULL)
+    keep_and_close (self, FALSE);
+  else
+    close_connection (self);
+  if (!self->exited && self->let_go == 0 && self->process != NULL)
     self->let_go = g_timeout_add_seconds (LET_GO_SECONDS, let_go_over_cb, self);
 }
 
@@ -558,7 +607,7 @@ void
 studio_worker_force_exit (StudioWorker *self)
 {
   begin_to_leave (self);
-  if (!self->exited)
+  if (!self->exited && !self->is_released)
     end_by_force (self);
 }
 
@@ -571,5 +620,5 @@ studio_worker_has_ended (StudioWorker *self)
 const char *
 studio_worker_get_pid (StudioWorker *self)
 {
-  return g_subprocess_get_identifier (self->process);
+  return self->process != NULL ? g_subprocess_get_identifier (self->process) : self->pid_text;
 }

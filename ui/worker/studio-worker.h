@@ -30,14 +30,21 @@ const char *studio_worker_device_name (const char *device);
 void studio_worker_spawn_async (int cpu_devices, int ranks, GCancellable *cancellable, GAsyncReadyCallback callback,
                                 gpointer data);
 StudioWorker *studio_worker_spawn_finish (GAsyncResult *result, GError **error);
+/* Connects to the worker of a run that goes on in this folder without a window. Errors are sentences. It runs on
+ * without the connection unless studio_worker_finish() ends it. */
+void
+studio_worker_attach_async (const char *folder, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
+StudioWorker *studio_worker_attach_finish (GAsyncResult *result, GError **error);
 
 /* Calls have no timeout, because planning a large graph may take long. (transfer none) */
 LoomBusWorker1 *studio_worker_get_proxy (StudioWorker *self);
-/* Closes the worker's standard input: it finishes the step, writes a checkpoint and exits. */
+/* Disconnects, and lets the run go on without a window. */
+void studio_worker_release (StudioWorker *self);
+/* Disconnects: the worker finishes the step, writes a checkpoint and exits. */
 void studio_worker_finish (StudioWorker *self);
 /* Ends the worker and its ranks without waiting for the step. */
 void studio_worker_force_exit (StudioWorker *self);
-/* The number of workers that were asked to exit by either function and have not yet. */
+/* The number of workers that were asked to exit or released by these functions and have not yet. */
 guint studio_worker_n_exiting (void);
 /* Ends all of them without waiting for their steps. */
 void studio_worker_force_exiting (void);

@@ -1,0 +1,165 @@
+/* Attaches to a run that goes on without a window.
+ *
+ * The worker is asked what it trains before anything is shown, the curve is read from the run's folder, and then the
+ * worker sends what is newer. */
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "engine/loom.h"
+#include "ui/run/run-folder.h"
+#include "ui/run/studio-run-private.h"
+
+typedef struct
+{
+  StudioRun *run;
+  GCancellable *cancellable; /* of this attachment: another start cancels it */
+  StudioWorker *worker;
+  char *folder, *graph_folder;
+} Attach;
+
+static void
+attach_free (Attach *attach)
+{
+  g_object_unref (attach->run);
+  g_object_unref (attach->cancellable);
+  g_clear_object (&attach->worker);
+  g_free (attach->folder);
+  g_free (attach->graph_folder);
+  g_free (attach);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Attach, attach_free)
+
+/* The run goes on as before, and can be tried again. */
+static void
+refuse (Attach *attach, const char *sentence)
+{
+  StudioRun *self = attach->run;
+
+  if (attach->worker != NULL)
+    studio_worker_release (attach->worker);
+  if (g_cancellable_is_cancelled (attach->cancellable))
+    return;
+  g_free (self->attachable);
+  self->attachable = g_strdup (attach->folder);
+  studio_run_set_state (self, STUDIO_RUN_IDLE, sentence);
+}
+
+/* A process that trains another folder has not been found by this one's socket, but by a forged one. */
+static gboolean
+is_its_run (Attach *attach, GVariant *description)
+{
+  LoomRunIdentity id, its = { 0 };
+
+  return g_variant_lookup (description, "device", "t", &its.device)
+         && g_variant_lookup (description, "inode", "t", &its.inode) && loom_run_identify (attach->folder, &id)
+         && id.device == its.device && id.inode == its.inode;
+}
+
+static void
+followed_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioRun) self = data;
+  g_autoptr (GError) error = NULL;
+
+  /* The end of a connection is reported by the worker's signal. */
+  loom_bus_worker1_call_follow_finish (LOOM_BUS_WORKER1 (source), result, &error);
+  if (error != NULL)
+    g_debug ("follow: %s", error->message);
+}
+
+static void
+show (Attach *attach, GVariant *description)
+{
+  StudioRun *self = attach->run;
+  LoomBusWorker1 *proxy = studio_worker_get_proxy (attach->worker);
+  int ranks = 1;
+  double evaluation, loss;
+
+  studio_run_take_begin (self);
+  studio_run_forget_previous (self);
+  if (!studio_run_restore (self, attach->folder, attach->graph_folder, G_MAXINT64))
+    {
+      refuse (attach, _ ("The run cannot be shown, because its folder has no graph."));
+      return;
+    }
+  self->restored.step = self->progress.step;
+  self->restored.evaluation
+      = studio_series_last (self->curves.loss.validation, &evaluation, &loss) ? (gint64)evaluation : -1;
+  g_variant_lookup (description, "ranks", "i", &ranks);
+  self->ranks.live = self->ranks.next = ranks;
+  self->start_sent = TRUE;
+  studio_run_connect_worker (self, attach->worker);
+  run_folder_note_end (self->folder, FALSE);
+  /* What observers send now, such as breakpoints, applies to the run. */
+  g_signal_emit_by_name (self, "state-changed");
+  g_signal_emit_by_name (self, "attached");
+  if (self->pace > 0)
+    loom_bus_worker1_call_set_pace (proxy, self->pace, NULL, NULL, NULL);
+  loom_bus_worker1_call_follow (proxy, attach->cancellable, followed_cb, g_object_ref (self));
+}
+
+static void
+described_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (Attach) attach = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) description = NULL;
+  const char *version = NULL;
+
+  loom_bus_worker1_call_describe_finish (LOOM_BUS_WORKER1 (source), &description, result, &error);
+  if (description == NULL)
+    {
+      g_dbus_error_strip_remote_error (error);
+      refuse (attach, g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED) ? error->message
+                                                                                 : _ ("The run has just ended."));
+      return;
+    }
+  g_variant_lookup (description, "version", "&s", &version);
+  if (g_strcmp0 (version, LOOM_VERSION) != 0)
+    refuse (attach, _ ("The run is trained by another version of Gradloom. Attach it with that version."));
+  else if (!is_its_run (attach, description))
+    refuse (attach, _ ("The program at the run’s socket trains something else. Remove the folder “live” in Gradloom’s "
+                       "state folder."));
+  else if (!g_cancellable_is_cancelled (attach->cancellable))
+    show (attach, description);
+  else
+    refuse (attach, NULL);
+}
+
+static void
+connected_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (Attach) attach = data;
+  g_autoptr (GError) error = NULL;
+
+  attach->worker = studio_worker_attach_finish (result, &error);
+  if (attach->worker == NULL)
+    refuse (attach, error->message);
+  else
+    {
+      LoomBusWorker1 *proxy = studio_worker_get_proxy (attach->worker);
+      loom_bus_worker1_call_describe (proxy, NULL, described_cb, g_steal_pointer (&attach));
+    }
+}
+
+void
+studio_run_attach (StudioRun *self, const char *folder, const char *graph_folder)
+{
+  Attach *attach = g_new0 (Attach, 1);
+
+  g_return_if_fail (!studio_run_is_live (self));
+  attach->run = g_object_ref (self);
+  attach->folder = g_strdup (folder);
+  attach->graph_folder = g_strdup (graph_folder);
+  studio_run_renew_start (self);
+  attach->cancellable = g_object_ref (self->cancellable);
+  studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
+  studio_worker_attach_async (attach->folder, self->cancellable, connected_cb, attach);
+}
+
+const char *
+studio_run_get_attachable (StudioRun *self)
+{
+  return self->state == STUDIO_RUN_IDLE ? self->attachable : NULL;
+}
