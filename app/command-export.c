@@ -7,30 +7,39 @@
 #include <stdio.h>
 #include <string.h>
 
-static const ExportTarget *const targets[]
-    = { &export_onnx, &export_svg, &export_pdf, &export_png, &export_dot, &export_pytorch };
+static const ExportTarget *const targets[] = { &export_onnx, &export_safetensors, &export_pytorch, &export_report,
+                                               &export_svg,  &export_pdf,         &export_png,     &export_dot };
 
 static const ExportTarget *
-find_target (const char *name)
+find_target (const LoomExportFormat *format)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (targets); i++)
-    if (strcmp (targets[i]->name, name) == 0)
+  for (guint i = 0; format != NULL && i < G_N_ELEMENTS (targets); i++)
+    if (strcmp (targets[i]->format, format->name) == 0)
       return targets[i];
   return NULL;
 }
 
-/* "onnx, dot or svg": the targets. */
+/* Joins words as "onnx, dot or svg". */
 static char *
-list_targets (void)
+join (const char *prefix, const char *const *words)
+{
+  GString *s = g_string_new (NULL);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    g_string_append_printf (s, "%s%s%s", i == 0 ? "" : words[i + 1] == NULL ? " or " : ", ", prefix, words[i]);
+  return g_string_free (s, FALSE);
+}
+
+static char *
+list_formats (void)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  const LoomExportFormat *format;
 
-  for (guint i = 0; i < G_N_ELEMENTS (targets); i++)
-    g_ptr_array_add (names, (gpointer)targets[i]->name);
-  GString *s = g_string_new (NULL);
-  for (guint i = 0; i < names->len; i++)
-    g_string_append_printf (s, "%s%s", i == 0 ? "" : i + 1 == names->len ? " or " : ", ", (char *)names->pdata[i]);
-  return g_string_free (s, FALSE);
+  for (guint i = 0; (format = loom_export_format (i)) != NULL; i++)
+    g_ptr_array_add (names, (gpointer)format->name);
+  g_ptr_array_add (names, NULL);
+  return join ("", (const char *const *)names->pdata);
 }
 
 char *
@@ -45,6 +54,40 @@ export_default_file (const ExportJob *job, const char *suffix)
   if (strpbrk (base, "./") == base)
     strcpy (base, "g");
   return g_strdup_printf ("%s.%s", base, suffix);
+}
+
+char *
+export_file (const ExportJob *job)
+{
+  return job->file != NULL ? g_strdup (job->file) : export_default_file (job, job->format->suffix[0]);
+}
+
+void
+export_progress (const ExportJob *job, double done)
+{
+  LoomJson *json;
+
+  if (!job->json)
+    return;
+  json = command_event_new ("progress");
+  loom_json_number (json, "done", done);
+  command_event_print (json);
+}
+
+void
+export_wrote (const ExportJob *job, const char *file)
+{
+  g_autofree char *shown = command_printable (file);
+  LoomJson *json;
+
+  if (!job->json)
+    {
+      printf ("wrote %s\n", shown);
+      return;
+    }
+  json = command_event_new ("wrote");
+  loom_json_string (json, "file", file);
+  command_event_print (json);
 }
 
 /* "B=1": one capital letter and a positive number. */
@@ -71,12 +114,9 @@ is_same_file (const char *a, const char *b)
 
 /* Refuses to overwrite an existing file with another suffix, which is probably a typing error. */
 static gboolean
-has_suffix (const ExportTarget *target, const char *file)
+has_suffix (const LoomExportFormat *format, const char *file)
 {
-  const char *dot = file != NULL ? strrchr (file, '.') : NULL;
-
-  return file == NULL || (dot != NULL && strcmp (dot + 1, target->suffix) == 0)
-         || (target->streams && strcmp (file, "-") == 0);
+  return file == NULL || loom_export_format_fits (format, file) || (format->streams && strcmp (file, "-") == 0);
 }
 
 static int
@@ -86,34 +126,63 @@ run_target (const ExportTarget *target, ExportJob *job)
   g_autoptr (LoomGraph) graph = NULL;
 
   /* Another program reads it, perhaps from standard input. */
-  if (target->draws)
+  if (target->reads)
     return target->run (job);
   graph = command_read_graph (job->path, &error);
   job->graph = graph;
-  if (graph == NULL || (target->needs_weights && !command_run_weights (job->path, &job->weights, &error)))
+  if (graph == NULL
+      || ((job->format->options & LOOM_EXPORT_WEIGHTS) != 0 && !command_run_weights (job->path, &job->weights, &error)))
     return command_fail (job->command, g_steal_pointer (&error));
+  export_progress (job, 0);
   return target->run (job);
 }
 
-/* The first option that this target does not support, or NULL. */
+/* The first option that this format does not support, or NULL. */
 static const char *
-find_stray (const ExportTarget *target, const ExportJob *job, char **sizes)
+find_stray (const ExportJob *job, char **sizes)
 {
-  if (!target->needs_weights)
-    return job->weights != NULL   ? "weights"
-           : job->partial         ? "partial"
-           : job->seed >= 0       ? "seed"
-           : job->inputs != NULL  ? "input"
-           : job->outputs != NULL ? "output"
-           : sizes != NULL        ? "size"
-           : job->raw             ? "raw"
-           : job->external_data   ? "external-data"
-           : target->draws        ? NULL
-           : job->module != NULL  ? "module"
-           : job->dark            ? "dark"
-           : job->transparent     ? "transparent"
-                                  : NULL;
-  return job->module != NULL ? "module" : job->dark ? "dark" : job->transparent ? "transparent" : NULL;
+  /* In the order of LoomExportOptions. */
+  const gboolean given[LOOM_EXPORT_N_OPTIONS]
+      = { job->module != NULL,  job->dark,    job->transparent,  job->scale != 0,     job->select != NULL,
+          job->weights != NULL, job->partial, job->seed >= 0,    job->inputs != NULL, job->outputs != NULL,
+          sizes != NULL,        job->raw,     job->external_data };
+
+  for (guint i = 0; i < LOOM_EXPORT_N_OPTIONS; i++)
+    if (given[i] && (job->format->options & (1u << i)) == 0)
+      return loom_export_option_name (i);
+  return NULL;
+}
+
+#define MOST_SCALE 100
+
+/* Checks everything that needs no file; FALSE after printing an error. */
+static gboolean
+check_words (const Command *command, const ExportJob *job, const char *path, const char *to, char **sizes)
+{
+  const LoomExportFormat *format = job->format;
+  const char *stray = find_stray (job, sizes);
+
+  if (stray != NULL)
+    command_usage (command, "--%s cannot be combined with --to %s.", stray, to);
+  else if (job->scale < 0 || job->scale > MOST_SCALE)
+    command_usage (command, "--scale takes a number above 0, up to %d.", MOST_SCALE);
+  else if (format->source == LOOM_EXPORT_OF_RUN && !g_file_test (path, G_FILE_TEST_IS_DIR))
+    command_usage (command, "--to %s takes the folder of a run, which “gradloom train … --out FOLDER” makes, not “%s”.",
+                   to, path);
+  else if (is_same_file (job->file, path) || is_same_file (job->file, job->weights))
+    command_usage (command, "-o %s is the file that is read. Choose another name.", job->file);
+  else if (!has_suffix (format, job->file))
+    {
+      g_autofree char *suffixes = join (".", format->suffix);
+
+      command_usage (command, "--to %s writes files whose name ends in %s, but “%s” does not.", to, suffixes,
+                     job->file);
+    }
+  else if (job->json && g_strcmp0 (job->file, "-") == 0)
+    command_usage (command, "--json and -o - cannot be combined, because both print to standard output.");
+  else
+    return TRUE;
+  return FALSE;
 }
 
 static int
@@ -143,16 +212,21 @@ run (const Command *command, int argc, char **argv)
     { "external-data", 0, 0, G_OPTION_ARG_NONE, &job.external_data, "Write the weights to a second file, FILE.data",
       NULL },
     { "module", 0, 0, G_OPTION_ARG_STRING, &job.module, "Draw the contents of this module", "NAME" },
+    { "select", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.select, "Draw only these nodes and their wires; may be repeated",
+      "NODE" },
+    { "scale", 0, 0, G_OPTION_ARG_DOUBLE, &job.scale, "Draw larger or smaller (1; PNG: 2)", "X" },
     { "dark", 0, 0, G_OPTION_ARG_NONE, &job.dark, "Draw with the colours of the dark style", NULL },
     { "transparent", 0, 0, G_OPTION_ARG_NONE, &job.transparent, "Draw no background", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &job.json, "Print progress and files as JSON objects", NULL },
     { NULL },
   };
   int status = 2;
 
   if (command_parse (command, entries, &argc, &argv))
     {
-      const ExportTarget *target = to != NULL ? find_target (to) : NULL;
-      g_autofree char *list = list_targets ();
+      job.format = to != NULL ? loom_export_format_find (to) : NULL;
+      const ExportTarget *target = find_target (job.format);
+      g_autofree char *list = list_formats ();
       const char *wrong = NULL;
       for (guint i = 0; sizes && sizes[i] != NULL; i++)
         wrong = wrong != NULL || read_size (sizes[i], &job.sizes) ? wrong : sizes[i];
@@ -162,21 +236,14 @@ run (const Command *command, int argc, char **argv)
         command_usage (command, "--to is missing. The targets are %s.", list);
       else if (target == NULL)
         command_usage (command, "--to takes %s, not “%s”.", list, to);
-      else if (find_stray (target, &job, sizes) != NULL)
-        command_usage (command, "--%s cannot be combined with --to %s.", find_stray (target, &job, sizes), to);
       else if (wrong != NULL)
         command_usage (command, "--size takes a letter and a positive number, such as B=1, not “%s”.", wrong);
-      else if (is_same_file (job.file, argv[1]) || is_same_file (job.file, job.weights))
-        command_usage (command, "-o %s is the file that is read. Choose another name.", job.file);
-      else if (!has_suffix (target, job.file))
-        command_usage (command, "--to %s writes files whose name ends in .%s, but “%s” does not.", to, target->suffix,
-                       job.file);
-      else
+      else if (check_words (command, &job, argv[1], to, sizes))
         {
           job.path = argv[1];
-          g_autofree char *unnamed = job.file == NULL ? export_default_file (&job, target->suffix) : NULL;
-          if (unnamed != NULL && !force && g_file_test (unnamed, G_FILE_TEST_EXISTS))
-            command_usage (command, "“%s” exists already. Name another file with -o, or use --force.", unnamed);
+          g_autofree char *file = export_file (&job);
+          if (job.file == NULL && !force && g_file_test (file, G_FILE_TEST_EXISTS))
+            command_usage (command, "“%s” exists already. Name another file with -o, or use --force.", file);
           else
             status = run_target (target, &job);
         }
@@ -185,13 +252,14 @@ run (const Command *command, int argc, char **argv)
   g_free (job.weights);
   g_free (job.module);
   g_strfreev (job.outputs);
+  g_strfreev (job.select);
   g_strfreev (job.inputs);
   return status;
 }
 
 const Command command_export = {
   .name = "export",
-  .arguments = "GRAPH|RUN --to onnx|pytorch|svg|pdf|png|dot [-o FILE]",
+  .arguments = "GRAPH|RUN --to onnx|safetensors|pytorch|report|svg|pdf|png|dot [-o FILE]",
   .summary = "write a graph for other programs",
   .details
   = "--to onnx writes the part of the graph that prediction needs, in evaluation mode, with operator set 17. Inputs\n"
@@ -201,11 +269,14 @@ const Command command_export = {
     "normalises them, and outputs probabilities in addition to logits; names of classes, columns and tokens are\n"
     "metadata. --raw leaves all this out.\n\n"
     "--to pytorch writes a Python file that makes the same model, loads the same weights, and trains it: modules are\n"
-    "classes, and <train> is its loop. The samples of the data set go to FILE.samples.safetensors next to it. --to "
-    "svg, pdf and png draw the graph as on Studio's canvas; --to dot\n"
-    "writes it for graphviz.\n\n"
+    "classes, and <train> is its loop. The samples of the data set go to FILE.samples.safetensors next to it.\n"
+    "--to safetensors writes the weights of a run. --to report writes one file about it, HTML or PDF by the suffix of\n"
+    "-o: graph, settings, data, curves, predictions, attention, and the command that repeats it. --to svg, pdf and "
+    "png\n"
+    "draw the graph as on Studio's canvas; --to dot writes it for graphviz.\n\n"
     "  gradloom export run1 --to onnx -o lenet.onnx\n"
     "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1\n"
+    "  gradloom export run1 --to report -o run1.html\n"
     "  gradloom export graph.xml --to svg --module block --dark",
   .run = run,
 };

@@ -133,7 +133,7 @@ run (ExportJob *job)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, faults);
-  g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, "dot");
+  g_autofree char *file = export_file (job);
   const char *name = loom_element_get (loom_graph_root (job->graph), "name");
   g_autoptr (GString) s = g_string_new ("digraph ");
 
@@ -150,13 +150,8 @@ run (ExportJob *job)
     }
   if (!loom_file_replace (file, s->str, s->len, &error))
     return command_fail (job->command, g_steal_pointer (&error));
-  g_autofree char *shown = command_printable (file);
-  printf ("wrote %s\n", shown);
+  export_wrote (job, file);
   return 0;
 }
 
-const ExportTarget export_dot = { .name = "dot",
-                                  .suffix = "dot",
-                                  .streams = TRUE,
-                                  .summary = "a graphviz file, with modules as clusters",
-                                  .run = run };
+const ExportTarget export_dot = { .format = "dot", .run = run };

@@ -110,7 +110,7 @@ run (ExportJob *job)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GHashTable) weights = NULL;
-  g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, "onnx"), *data = NULL;
+  g_autofree char *file = export_file (job), *data = NULL;
   LoomOnnxWriteOptions options = { .inputs = (const char *const *)job->inputs,
                                    .outputs = (const char *const *)job->outputs,
                                    .sizes = job->sizes,
@@ -127,6 +127,7 @@ run (ExportJob *job)
       status = command_fail (job->command, g_steal_pointer (&error));
       return status == 5 ? 1 : status; /* unreadable weights count as wrong weights */
     }
+  export_progress (job, 0.3);
   g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (job->graph, &options, weights, faults, &error);
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
@@ -140,20 +141,20 @@ run (ExportJob *job)
     }
   if (writer == NULL || !loom_onnx_writer_save (writer, file, job->external_data, &data, &error))
     return command_fail (job->command, g_steal_pointer (&error));
-  for (guint i = 0; i < loom_onnx_writer_mapped (writer)->len; i++)
+  for (guint i = 0; !job->json && i < loom_onnx_writer_mapped (writer)->len; i++)
     {
       g_autofree char *line = command_printable (loom_onnx_writer_mapped (writer)->pdata[i]);
       printf ("  %s\n", line);
     }
-  print_ports (writer, FALSE);
-  print_ports (writer, TRUE);
-  g_autofree char *shown = command_printable (file), *numbers = data != NULL ? command_printable (data) : NULL;
-  printf ("wrote %s%s%s\n", shown, data != NULL ? " and its numbers, " : "", data != NULL ? numbers : "");
+  if (!job->json)
+    {
+      print_ports (writer, FALSE);
+      print_ports (writer, TRUE);
+    }
+  export_wrote (job, file);
+  if (data != NULL)
+    export_wrote (job, data);
   return 0;
 }
 
-const ExportTarget export_onnx = { .name = "onnx",
-                                   .suffix = "onnx",
-                                   .summary = "an ONNX model with operator set 17",
-                                   .needs_weights = TRUE,
-                                   .run = run };
+const ExportTarget export_onnx = { .format = "onnx", .run = run };

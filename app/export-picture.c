@@ -1,4 +1,4 @@
-/* `--to svg`, `pdf`, `png`: the graph as Studio's canvas draws it, without a display.
+/* `--to svg`, `pdf`, `png` and `report`: the graph as Studio's canvas draws it, and a run as pages, without a display.
  *
  * The program gradloom-picture does it: its libraries for text and drawing take as long to link at a start as all
  * others together, and few starts draw. */
@@ -10,48 +10,46 @@
 /* The folders of a build and of a relocated installation (gradloom-lab is in the same), and of the configured one. */
 static const char *const folders[] = { ".", "../" LABORATORY_FOLDER, LABORATORY_DIR, NULL };
 
+static void
+add (GPtrArray *words, const char *name, const char *value)
+{
+  if (value != NULL)
+    g_ptr_array_add (words, g_strconcat (name, value, NULL));
+}
+
 static int
-run (ExportJob *job, const char *suffix)
+draw (ExportJob *job)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, suffix);
-  const char *const words[] = {
-    job->path, file, job->dark ? "dark" : "light", job->transparent ? "transparent" : "opaque", job->module, NULL
-  };
+  g_autofree char *file = export_file (job);
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  char scale[G_ASCII_DTOSTR_BUF_SIZE];
 
-  sibling_become ("gradloom-picture", folders, words, &error);
+  add (words, job->format->draws ? "picture" : "report", "");
+  add (words, job->path, "");
+  add (words, file, "");
+  add (words, "module=", job->module);
+  add (words, "scale=", job->scale > 0 ? g_ascii_dtostr (scale, sizeof scale, job->scale) : NULL);
+  add (words, "dark", job->dark ? "" : NULL);
+  add (words, "transparent", job->transparent ? "" : NULL);
+  add (words, "json", job->json ? "" : NULL);
+  for (guint i = 0; job->select != NULL && job->select[i] != NULL; i++)
+    add (words, "select=", job->select[i]);
+  g_ptr_array_add (words, NULL);
+  sibling_become ("gradloom-picture", folders, (const char *const *)words->pdata, &error);
   return command_fail (job->command, g_steal_pointer (&error));
 }
 #else
 static int
-run (ExportJob *job, const char *suffix)
+draw (ExportJob *job)
 {
   return command_usage (job->command,
-                        "This gradloom was built without Pango and librsvg and cannot write %s. Use --to dot.", suffix);
+                        "This gradloom was built without Pango and librsvg and cannot write %s. Use --to dot.",
+                        job->format->name);
 }
 #endif
 
-static int
-run_svg (ExportJob *job)
-{
-  return run (job, "svg");
-}
-
-static int
-run_pdf (ExportJob *job)
-{
-  return run (job, "pdf");
-}
-
-static int
-run_png (ExportJob *job)
-{
-  return run (job, "png");
-}
-
-const ExportTarget export_svg
-    = { .name = "svg", .suffix = "svg", .summary = "an SVG drawing of the canvas", .draws = TRUE, .run = run_svg };
-const ExportTarget export_pdf
-    = { .name = "pdf", .suffix = "pdf", .summary = "a PDF page of the same drawing", .draws = TRUE, .run = run_pdf };
-const ExportTarget export_png
-    = { .name = "png", .suffix = "png", .summary = "a PNG picture at twice the size", .draws = TRUE, .run = run_png };
+const ExportTarget export_svg = { .format = "svg", .reads = TRUE, .run = draw };
+const ExportTarget export_pdf = { .format = "pdf", .reads = TRUE, .run = draw };
+const ExportTarget export_png = { .format = "png", .reads = TRUE, .run = draw };
+const ExportTarget export_report = { .format = "report", .reads = TRUE, .run = draw };

@@ -80,20 +80,12 @@ write_samples (ExportJob *job, const char *path, GError **error)
   return tensors->len == 0 || loom_safetensors_save (path, tensors, NULL, error);
 }
 
-static void
-print_wrote (const char *file)
-{
-  g_autofree char *shown = command_printable (file);
-
-  printf ("wrote %s\n", shown);
-}
-
 static int
 run (ExportJob *job)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, "py");
+  g_autofree char *file = export_file (job);
   gboolean stream = g_str_equal (file, "-");
   g_autofree char *stem = stream ? export_default_file (job, "py") : g_strdup (file), *samples = NULL, *base = NULL;
 
@@ -121,14 +113,10 @@ run (ExportJob *job)
   if (!write_samples (job, samples, &error)
       || !loom_file_replace (file, loom_pytorch_text (pytorch), strlen (loom_pytorch_text (pytorch)), &error))
     return command_fail (job->command, g_steal_pointer (&error));
-  print_wrote (file);
+  export_wrote (job, file);
   if (g_file_test (samples, G_FILE_TEST_EXISTS))
-    print_wrote (samples);
+    export_wrote (job, samples);
   return 0;
 }
 
-const ExportTarget export_pytorch = { .name = "pytorch",
-                                      .suffix = "py",
-                                      .streams = TRUE,
-                                      .summary = "a Python file that trains the graph with PyTorch",
-                                      .run = run };
+const ExportTarget export_pytorch = { .format = "pytorch", .run = run };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/shared/command.h"
+#include "engine/interop/loom-export-format.h"
 
 G_BEGIN_DECLS
 
@@ -9,8 +10,9 @@ G_BEGIN_DECLS
 typedef struct
 {
   const Command *command;
+  const LoomExportFormat *format;
   const char *path; /* GRAPH or RUN as typed */
-  LoomGraph *graph; /* NULL if the target draws */
+  LoomGraph *graph; /* NULL if another program reads it */
   char *file;       /* -o; NULL: the target's own choice, see export_default_file() */
   char *weights;    /* --weights, or the run's; NULL: initial values */
   gboolean partial, raw, external_data;
@@ -18,23 +20,29 @@ typedef struct
   LoomBinding sizes;        /* --size */
   gint64 seed;              /* -1: that of <train> */
   char *module;             /* --module; NULL: the outermost scope */
+  char **select;            /* --select: nodes to draw; NULL: all */
+  double scale;             /* --scale; 0: the format's own */
   gboolean dark, transparent;
+  gboolean json; /* progress and files as JSON objects, a line each */
 } ExportJob;
 
 typedef struct
 {
-  const char *name; /* of --to */
-  const char *summary;
-  const char *suffix;          /* of its files */
-  gboolean needs_weights;      /* a run's newest weights are used if --weights is not given */
-  gboolean draws;              /* supports --module, --dark and --transparent */
-  gboolean streams;            /* supports -o - (standard output) */
+  const char *format;          /* the name of a LoomExportFormat */
+  gboolean reads;              /* another program reads the graph */
   int (*run) (ExportJob *job); /* returns the exit status */
 } ExportTarget;
 
-extern const ExportTarget export_dot, export_onnx, export_pdf, export_png, export_pytorch, export_svg;
+extern const ExportTarget export_dot, export_onnx, export_pdf, export_png, export_pytorch, export_report,
+    export_safetensors, export_svg;
 
-/* "dir/model.xml" → "model.SUFFIX" in the current folder; for a run, the name of its folder. */
+/* "dir/model.xml" → "model.SUFFIX" in the current folder; for a run, the name of its folder. (transfer full) */
 char *export_default_file (const ExportJob *job, const char *suffix);
+/* The file to write: -o, else the default with the format's first suffix. (transfer full) */
+char *export_file (const ExportJob *job);
+/* Reports a finished part of a long export, from 0 to 1, with --json. */
+void export_progress (const ExportJob *job, double done);
+/* Reports a written file: “wrote FILE”, or an event. */
+void export_wrote (const ExportJob *job, const char *file);
 
 G_END_DECLS

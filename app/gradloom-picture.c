@@ -1,13 +1,99 @@
-/* `gradloom-picture GRAPH FILE light|dark opaque|transparent [MODULE]`: draws a graph to the file, whose suffix is svg,
- * pdf or png. `gradloom export` starts it (export-picture.c). With `--steps FILE` it draws the memory along a step,
- * from events on standard input, for `gradloom plan` (plan-picture.c). */
+/* `gradloom-picture picture|report GRAPH|RUN FILE [WORD…]`: draws a graph to a file whose suffix is svg, pdf or png, or
+ * writes a report of a run as html or pdf. `gradloom export` starts it (export-picture.c). With `--steps FILE` it draws
+ * the memory along a step, from events on standard input, for `gradloom plan` (plan-picture.c). */
+#include "app/report/report.h"
 #include "app/shared/command.h"
 #include "ui/drawing/draw-step-memory.h"
 #include "ui/drawing/studio-picture.h"
+#include "ui/scene/studio-scene-part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Its errors are those of the command. */
+static const Command command = { .name = "export" };
+
+typedef struct
+{
+  const char *module;
+  GPtrArray *select; /* ids of the nodes to draw; empty: all */
+  StudioPictureOptions picture;
+  gboolean json;
+} Words;
+
+/* The rest of a word after a name; NULL: it is another word. */
+static const char *
+value_of (const char *word, const char *name)
+{
+  return g_str_has_prefix (word, name) ? word + strlen (name) : NULL;
+}
+
+static gboolean
+read_words (Words *words, char **word)
+{
+  const char *value;
+
+  for (; *word != NULL; word++)
+    if ((value = value_of (*word, "module=")) != NULL)
+      words->module = value;
+    else if ((value = value_of (*word, "scale=")) != NULL)
+      words->picture.scale = g_ascii_strtod (value, NULL);
+    else if ((value = value_of (*word, "select=")) != NULL)
+      g_ptr_array_add (words->select, (gpointer)value);
+    else if (strcmp (*word, "dark") == 0)
+      words->picture.dark = TRUE;
+    else if (strcmp (*word, "transparent") == 0)
+      words->picture.transparent = TRUE;
+    else if (strcmp (*word, "json") == 0)
+      words->json = TRUE;
+    else
+      return FALSE;
+  return TRUE;
+}
+
+/* ---- pictures ------------------------------------------------------------------------- */
+
+static gboolean
+is_selected (guint64 serial, gpointer data)
+{
+  return g_hash_table_contains (data, &serial);
+}
+
+static gboolean
+keep_selected (StudioScene *scene, const GPtrArray *ids, GError **error)
+{
+  g_autoptr (GHashTable) serials = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+
+  for (guint i = 0; i < ids->len; i++)
+    {
+      const guint item = studio_scene_find_id (scene, ids->pdata[i]);
+
+      if (item == STUDIO_NO_ITEM)
+        {
+          g_autofree char *id = command_printable (ids->pdata[i]);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                       "--select “%s”: the drawn part of the graph has no such node.", id);
+          return FALSE;
+        }
+      g_hash_table_add (serials, g_memdup2 (&scene->item[item].serial, sizeof (guint64)));
+    }
+  if (ids->len > 0)
+    studio_scene_keep (scene, is_selected, serials);
+  return TRUE;
+}
+
+static gboolean
+write_picture (const char *path, const char *file, const Words *words, GError **error)
+{
+  g_autoptr (LoomGraph) graph = command_read_graph (path, error);
+  g_autoptr (StudioScene) scene = graph != NULL ? studio_picture_scene (graph, words->module, error) : NULL;
+
+  return scene != NULL && keep_selected (scene, words->select, error)
+         && studio_picture_write (scene, file, &words->picture, error);
+}
+
+/* ---- the memory along a step ------------------------------------------------------------ */
 
 /* The events on standard input. (transfer full) */
 static GPtrArray *
@@ -45,33 +131,59 @@ draw_steps (const char *file)
   return 0;
 }
 
-/* Its errors are those of the command. */
-static const Command command = { .name = "export" };
+/* ---- the program ------------------------------------------------------------------------ */
+
+static void
+print_progress (double done, gpointer data)
+{
+  LoomJson *json = command_event_new ("progress");
+
+  loom_json_number (json, "done", done);
+  command_event_print (json);
+  command_flush ();
+}
+
+static void
+print_file (const char *file, gboolean as_json)
+{
+  g_autofree char *shown = command_printable (file);
+  LoomJson *json;
+
+  if (!as_json)
+    {
+      printf ("wrote %s\n", shown);
+      return;
+    }
+  json = command_event_new ("wrote");
+  loom_json_string (json, "file", file);
+  command_event_print (json);
+}
 
 int
 main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomGraph) graph = NULL;
-  g_autoptr (StudioScene) scene = NULL;
+  g_autoptr (GPtrArray) select = g_ptr_array_new ();
+  Words words = { .select = select };
+  gboolean done;
 
   command_prepare (argv);
   if (argc == 3 && strcmp (argv[1], "--steps") == 0)
     return command_finish (draw_steps (argv[2]));
-  if (argc < 5 || argc > 6)
+  if (argc < 4 || !(strcmp (argv[1], "picture") == 0 || strcmp (argv[1], "report") == 0)
+      || !read_words (&words, argv + 4))
     {
-      fprintf (stderr, "Usage: gradloom-picture GRAPH FILE light|dark opaque|transparent [MODULE]\n"
-                       "       gradloom-picture --steps FILE < EVENTS\n"
-                       "Draws a graph, or the memory along a step; “gradloom export” and “gradloom plan” start it.\n");
+      fprintf (stderr,
+               "Usage: gradloom-picture picture|report GRAPH|RUN FILE [WORD…]\n"
+               "       gradloom-picture --steps FILE < EVENTS\n"
+               "Draws a graph, a run, or the memory along a step; “gradloom export” and “gradloom plan” start it.\n");
       return 2;
     }
-  graph = command_read_graph (argv[1], &error);
-  if (graph != NULL)
-    scene = studio_picture_scene (graph, argv[5], &error);
-  if (scene == NULL
-      || !studio_picture_write (scene, argv[2], strcmp (argv[3], "dark") == 0, strcmp (argv[4], "opaque") == 0, &error))
+  done = strcmp (argv[1], "picture") == 0
+             ? write_picture (argv[2], argv[3], &words, &error)
+             : report_write (argv[2], argv[3], words.json ? print_progress : NULL, NULL, &error);
+  if (!done)
     return command_finish (command_fail (&command, g_steal_pointer (&error)));
-  g_autofree char *shown = command_printable (argv[2]);
-  printf ("wrote %s\n", shown);
+  print_file (argv[3], words.json);
   return command_finish (0);
 }

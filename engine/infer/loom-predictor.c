@@ -380,8 +380,8 @@ prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
   return self->exec != NULL;
 }
 
-GPtrArray *
-loom_predictor_run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error)
+LoomTensor *
+loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **error)
 {
   const guint n = (guint)batch->dim[0];
   g_autoptr (GError) local = NULL;
@@ -403,10 +403,17 @@ loom_predictor_run_batch (LoomPredictor *self, const LoomTensor *batch, GError *
     loom_exec_feed (self->exec, i, batch->data);
   if (!loom_exec_run (self->exec, error))
     return NULL;
-  g_autoptr (LoomTensor) t = loom_exec_output (self->exec, (guint)loom_exec_find_output (self->exec, "answer"), error);
-  if (t == NULL)
-    return NULL;
-  return loom_answers_new (t, self->output_name, self->output_kind, self->is_text, n, error);
+  return loom_exec_output (self->exec, (guint)loom_exec_find_output (self->exec, "answer"), error);
+}
+
+GPtrArray *
+loom_predictor_run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error)
+{
+  g_autoptr (LoomTensor) t = loom_predictor_compute (self, batch, error);
+
+  return t != NULL
+             ? loom_answers_new (t, self->output_name, self->output_kind, self->is_text, (guint)batch->dim[0], error)
+             : NULL;
 }
 
 GPtrArray *

@@ -48,7 +48,9 @@ char *loom_predictor_take_note (LoomPredictor *self);
 /* Computes n samples of one shape. A text may be shorter than its data set's context if the net permits it; for texts,
  * the prediction is that of the last character. (transfer full), of LoomAnswer, in order. */
 GPtrArray *loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error);
-/* The same for samples in one tensor [n, …]. (transfer full) */
+/* The port's numbers for samples in one tensor [n, …], as they are. (transfer full) */
+LoomTensor *loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **error);
+/* The same as loom_predictor_run() for samples in one tensor [n, …]. (transfer full) */
 GPtrArray *loom_predictor_run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error);
 
 G_END_DECLS

@@ -24,6 +24,19 @@ run_failure_save (const RunFailure *self, const GError *failure)
     self->group->comm->abort (self->group->comm, error->message);
 }
 
+void
+run_failure_note (const RunFailure *self, const GError *failure)
+{
+  LoomJson *json;
+
+  if (g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_IO))
+    return;
+  json = run_event_new ("failed");
+  loom_json_int (json, "step", self->progress->step);
+  loom_json_string (json, "message", failure->message);
+  run_folder_add_event (self->folder, json, NULL);
+}
+
 /* "Step 3 (epoch 1)" or "Evaluation after step 3"; not "a step on cuda:0". */
 static gboolean
 names_step (const char *message)

@@ -312,6 +312,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
 
       step_failure_report (&t->failure);
       run_failure_save (&left, failure);
+      run_failure_note (&left, failure);
       run_failure_explain (&left, failure);
       /* Writes the events up to the failure if that is still possible. */
       run_folder_flush (&t->folder, NULL);

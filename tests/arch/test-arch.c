@@ -8,7 +8,7 @@
 typedef struct
 {
   const char *box;         /* folder; the longest match owns a file */
-  const char *may[26];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
+  const char *may[28];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
                             * headers    that lie in it, not below */
   const char *system[10];  /* prefixes of system includes that are refused */
   const char *symbols[12]; /* prefixes of undefined symbols that are refused */
@@ -189,16 +189,21 @@ static const Rule rules[] = {
       "engine/train/loom-rehearsal.h" },
     { "cuda", "libxml/" },
     { NULL } },
+  { "ui/export",
+    { "ui/scene/", "ui/drawing/", "ui/charts/", "ui/worker/", "ui/shell/", "engine/interop/loom-export-format.h",
+      "engine/loom.h" },
+    { "cuda", "libxml/" },
+    { NULL } },
   { "ui/help",
     { "ui/scene/", "ui/drawing/", "ui/document/", "ui/charts/", "ui/lesson/", "ui/shell/", "ui/start/",
       "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/page",
-    { "ui/scene/",   "ui/drawing/",  "ui/document/",  "ui/charts/",   "ui/canvas/",   "ui/palette/",
-      "ui/history/", "ui/listing/",  "ui/inspector/", "ui/training/", "ui/task/",     "ui/run/",
-      "ui/runs/",    "ui/evaluate/", "ui/pins/",      "ui/stepper/",  "ui/timeline/", "ui/worker/",
-      "ui/lesson/",  "ui/present/",  "ui/settings/",  "ui/shell/",    "ui/start/",    "engine/loom.h" },
+    { "ui/scene/",   "ui/layout/",   "ui/drawing/", "ui/document/",  "ui/charts/",   "ui/canvas/", "ui/palette/",
+      "ui/export/",  "ui/history/",  "ui/listing/", "ui/inspector/", "ui/training/", "ui/task/",   "ui/run/",
+      "ui/runs/",    "ui/evaluate/", "ui/pins/",    "ui/stepper/",   "ui/timeline/", "ui/worker/", "ui/lesson/",
+      "ui/present/", "ui/settings/", "ui/shell/",   "ui/start/",     "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/window", { "ui/" }, { "cuda", "libxml/" }, { NULL } },
@@ -206,11 +211,15 @@ static const Rule rules[] = {
   { "app/shared", { "engine/loom-run.h" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
   /* The laboratory knows no header of the product, nor the product one of the laboratory. */
   { "app/lab", { "app/shared/", "engine/loom-lab.h" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
+  { "app/report",
+    { "app/shared/", "engine/loom-run.h", "engine/runs/loom-runs.h", "ui/scene/", "ui/drawing/", "ui/charts/" },
+    { "gtk/", "gdk/", "adwaita", "cuda" },
+    { "gtk_", "gdk_", "adw_", "dnnl_", "cuda" } },
   { "app/gradloom-studio", { "ui/", "app/shared/truncated.h", "engine/loom.h" }, { "cuda" }, { "dnnl_" } },
   { "app",
-    { "app/shared/", "engine/loom-run.h", "engine/runs/loom-runs.h", "data/", "ui/drawing/draw-step-memory.h",
-      "ui/drawing/studio-picture.h",
-      "ui/layout/studio-layout.h" },
+    { "app/shared/", "engine/loom-run.h", "engine/runs/loom-runs.h", "data/", "app/report/report.h",
+      "engine/interop/loom-export-format.h", "ui/drawing/draw-step-memory.h", "ui/drawing/studio-picture.h",
+      "ui/layout/studio-layout.h", "ui/scene/studio-scene-part.h" },
     { NO_GUI_HEADERS, "cuda" },
     { NO_GUI, "dnnl_", "cuda" } },
 };

@@ -4,6 +4,7 @@
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <glib/gi18n.h>
+#include <math.h>
 #include <pango/pangocairo.h>
 
 #include "engine/loom.h"
@@ -33,34 +34,37 @@ new_pdf (GByteArray *out, double width, double height)
 
 /* Twice the size on screen, so that a picture in a paper or on a slide is sharp. */
 #define PNG_SCALE 2
+/* Cairo's images have at most this number of pixels on each side. */
+#define PNG_MOST 32767
 
 static cairo_surface_t *
 new_png (GByteArray *out, double width, double height)
 {
-  cairo_surface_t *surface
-      = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, (int)(width * PNG_SCALE), (int)(height * PNG_SCALE));
-  cairo_surface_set_device_scale (surface, PNG_SCALE, PNG_SCALE);
-  return surface;
+  return cairo_image_surface_create (CAIRO_FORMAT_ARGB32, (int)ceil (width), (int)ceil (height));
 }
 
-static const struct
+typedef struct
 {
   const char *suffix;
   SurfaceNew surface;
   gboolean is_image;
-} formats[] = {
+} Format;
+
+static const Format formats[] = {
   { ".svg", new_svg, FALSE },
   { ".pdf", new_pdf, FALSE },
   { ".png", new_png, TRUE },
 };
 
 static GBytes *
-draw_to_bytes (guint format, double width, double height, StudioExportDraw draw, gpointer data, GError **error)
+draw_to_bytes (const Format *format, double width, double height, double scale, StudioExportDraw draw, gpointer data,
+               GError **error)
 {
   GByteArray *out = g_byte_array_new ();
-  cairo_surface_t *surface = formats[format].surface (out, width, height);
+  cairo_surface_t *surface = format->surface (out, width * scale, height * scale);
   cairo_t *cr = cairo_create (surface);
-  if (formats[format].is_image)
+  cairo_scale (cr, scale, scale);
+  if (format->is_image)
     {
       cairo_set_source_rgb (cr, 1, 1, 1);
       cairo_paint (cr);
@@ -68,7 +72,7 @@ draw_to_bytes (guint format, double width, double height, StudioExportDraw draw,
   draw (cr, width, height, data);
   cairo_destroy (cr);
   cairo_status_t status = CAIRO_STATUS_SUCCESS;
-  if (formats[format].is_image)
+  if (format->is_image)
     status = cairo_surface_write_to_png_stream (surface, append_bytes, out);
   cairo_surface_finish (surface);
   if (status == CAIRO_STATUS_SUCCESS)
@@ -84,19 +88,49 @@ draw_to_bytes (guint format, double width, double height, StudioExportDraw draw,
   return g_byte_array_free_to_bytes (out);
 }
 
+static const Format *
+find_format (const char *path, GError **error)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    if (g_str_has_suffix (path, formats[i].suffix))
+      return &formats[i];
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, _ ("“%s” must end in .svg, .pdf or .png."), path);
+  return NULL;
+}
+
+gboolean
+studio_export_drawing_scaled (const char *path, double width, double height, double scale, StudioExportDraw draw,
+                              gpointer data, GError **error)
+{
+  const Format *format = find_format (path, error);
+  const double most = MAX (width, height) * scale;
+
+  if (format == NULL)
+    return FALSE;
+  if (format->is_image && most > PNG_MOST)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   _ ("The picture would have %.0f pixels on its longer side, and a PNG has at most %d. Use a scale of "
+                      "at most %.2g, or SVG."),
+                   most, PNG_MOST, floor (100 * scale * PNG_MOST / most) / 100);
+      return FALSE;
+    }
+  g_autoptr (GBytes) bytes = draw_to_bytes (format, width, height, scale, draw, data, error);
+  return bytes != NULL && loom_file_replace (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), error);
+}
+
 gboolean
 studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
                        GError **error)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
-    {
-      if (!g_str_has_suffix (path, formats[i].suffix))
-        continue;
-      g_autoptr (GBytes) bytes = draw_to_bytes (i, width, height, draw, data, error);
-      return bytes != NULL && loom_file_replace (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), error);
-    }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, _ ("“%s” must end in .svg, .pdf or .png."), path);
-  return FALSE;
+  return studio_export_drawing_scaled (path, width, height, g_str_has_suffix (path, ".png") ? PNG_SCALE : 1, draw, data,
+                                       error);
+}
+
+GBytes *
+studio_export_svg (double width, double height, StudioExportDraw draw, gpointer data, GError **error)
+{
+  return draw_to_bytes (&formats[0], width, height, 1, draw, data, error);
 }
 
 PangoContext *

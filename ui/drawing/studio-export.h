@@ -10,6 +10,12 @@ typedef void (*StudioExportDraw) (cairo_t *cr, double width, double height, gpoi
 /* By extension: .svg, .pdf, or .png of twice the size; written completely or not at all. Errors: USAGE, IO. */
 gboolean studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
                                 GError **error);
+/* The same times scale, which must be above 0: of the page, or of the pixels of a PNG. Errors also: USAGE if a PNG
+ * would have more pixels than Cairo has. */
+gboolean studio_export_drawing_scaled (const char *path, double width, double height, double scale,
+                                       StudioExportDraw draw, gpointer data, GError **error);
+/* A drawing as the bytes of an SVG file. (transfer full) */
+GBytes *studio_export_svg (double width, double height, StudioExportDraw draw, gpointer data, GError **error);
 /* For text in a file, without a display. */
 PangoContext *studio_export_context_new (void);
 

@@ -22,10 +22,22 @@
 typedef struct
 {
   const StudioScene *scene;
+  const StudioPictureOptions *options;
   StudioTheme theme;
   gboolean background;
   StudioRect bounds;
 } Picture;
+
+static Picture
+picture_of (const StudioScene *scene, const StudioPictureOptions *options)
+{
+  Picture picture = { .scene = scene, .options = options, .background = !options->transparent };
+
+  if (gradloom_icons_get_resource () == NULL)
+    gradloom_icons_register_resource ();
+  studio_theme_init (&picture.theme, options->dark, FALSE);
+  return picture;
+}
 
 /* A file needs the data that the canvas shows after reading it in the background. */
 static void
@@ -129,6 +141,8 @@ draw (cairo_t *cr, double width, double height, gpointer data)
   cairo_translate (cr, -view.x, -view.y);
   for (guint i = 0; i < scene->n_items; i++)
     draw_card (cr, picture, &scene->item[i], context);
+  if (picture->options->draw_more != NULL)
+    picture->options->draw_more (cr, picture->options->data);
   cairo_restore (cr);
   studio_draw_shape_labels (cr, scene, &view, &picture->theme, STUDIO_NO_ITEM, context, shape_labels);
   g_object_unref (context);
@@ -155,43 +169,63 @@ bounds_of (const Picture *picture)
                        ceil (width + 2 * MARGIN), ceil (height + 2 * MARGIN) };
 }
 
-gboolean
-studio_picture_write (const StudioScene *scene, const char *path, gboolean dark, gboolean background, GError **error)
+StudioRect
+studio_picture_bounds (const StudioScene *scene, const StudioPictureOptions *options)
 {
-  Picture picture = { .scene = scene, .background = background };
+  const Picture picture = picture_of (scene, options);
+
+  return options->area != NULL ? *options->area : bounds_of (&picture);
+}
+
+void
+studio_picture_draw (const StudioScene *scene, const StudioPictureOptions *options, const StudioRect *bounds,
+                     cairo_t *cr)
+{
+  Picture picture = picture_of (scene, options);
+
+  picture.bounds = *bounds;
+  cairo_save (cr);
+  cairo_rectangle (cr, 0, 0, bounds->width, bounds->height);
+  cairo_clip (cr);
+  draw (cr, bounds->width, bounds->height, &picture);
+  cairo_restore (cr);
+}
+
+gboolean
+studio_picture_write (const StudioScene *scene, const char *path, const StudioPictureOptions *options, GError **error)
+{
+  Picture picture = picture_of (scene, options);
 
   if (scene->n_items == 0 && scene->n_annotations == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, _ ("There is nothing to draw: the graph has no nodes."));
       return FALSE;
     }
-  if (gradloom_icons_get_resource () == NULL)
-    gradloom_icons_register_resource ();
-  studio_theme_init (&picture.theme, dark, FALSE);
-  picture.bounds = bounds_of (&picture);
+  picture.bounds = studio_picture_bounds (scene, options);
+  if (options->scale > 0)
+    return studio_export_drawing_scaled (path, picture.bounds.width, picture.bounds.height, options->scale, draw,
+                                         &picture, error);
   return studio_export_drawing (path, picture.bounds.width, picture.bounds.height, draw, &picture, error);
 }
 
 cairo_surface_t *
 studio_picture_thumbnail (const StudioScene *scene, int width, int height, gboolean dark)
 {
-  Picture picture = { .scene = scene };
+  const StudioPictureOptions options = { .dark = dark, .transparent = TRUE };
   cairo_surface_t *surface;
+  StudioRect bounds;
   cairo_t *cr;
   double scale;
 
   if (scene->n_items == 0 && scene->n_annotations == 0)
     return NULL;
-  if (gradloom_icons_get_resource () == NULL)
-    gradloom_icons_register_resource ();
-  studio_theme_init (&picture.theme, dark, FALSE);
-  picture.bounds = bounds_of (&picture);
-  scale = MIN (width / picture.bounds.width, height / picture.bounds.height);
+  bounds = studio_picture_bounds (scene, &options);
+  scale = MIN (width / bounds.width, height / bounds.height);
   surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
   cr = cairo_create (surface);
-  cairo_translate (cr, (width - picture.bounds.width * scale) / 2, (height - picture.bounds.height * scale) / 2);
+  cairo_translate (cr, (width - bounds.width * scale) / 2, (height - bounds.height * scale) / 2);
   cairo_scale (cr, scale, scale);
-  draw (cr, picture.bounds.width, picture.bounds.height, &picture);
+  studio_picture_draw (scene, &options, &bounds, cr);
   cairo_destroy (cr);
   cairo_surface_flush (surface);
   return surface;

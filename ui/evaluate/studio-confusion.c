@@ -1,19 +1,13 @@
-/* Implements studio-confusion.h. The colour is the fraction of the row in both forms, because counts of large classes
- * would hide the mistakes in small ones. */
+/* Implements studio-confusion.h. */
 #include "ui/evaluate/studio-confusion.h"
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
 #include <math.h>
 
-#include "ui/drawing/chart-text.h"
-#include "ui/charts/studio-colormap.h"
+#include "ui/charts/confusion-drawing.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/scene/studio-format.h"
-
-#define LEAST_TEXT_CELL 22 /* a narrower cell has no number */
-#define MOST_NAME       80
-#define AXIS            16
 
 struct _StudioConfusion
 {
@@ -29,69 +23,40 @@ G_DEFINE_FINAL_TYPE (StudioConfusion, studio_confusion, GTK_TYPE_WIDGET)
 
 static guint opened_signal;
 
-/* The square of the cells. */
-typedef struct
-{
-  double x, y, side, cell;
-} Cells;
-
-static char *
-class_name (StudioConfusion *self, guint k)
-{
-  return self->names != NULL && k < g_strv_length (self->names) ? g_strdup (self->names[k]) : g_strdup_printf ("%u", k);
-}
-
 static double
 text_scale (StudioConfusion *self)
 {
   return studio_text_scale (GTK_WIDGET (self));
 }
 
-static double
-text_width (StudioConfusion *self, const char *text)
+static ConfusionDrawing
+drawing_of (StudioConfusion *self)
 {
-  g_autoptr (PangoLayout) layout
-      = chart_text_layout (gtk_widget_get_pango_context (GTK_WIDGET (self)), text_scale (self), FALSE, text);
-  int width;
-
-  pango_layout_get_pixel_size (layout, &width, NULL);
-  return width;
+  return (ConfusionDrawing){ .is = self->is,
+                             .names = (const char *const *)self->names,
+                             .share = self->share,
+                             .context = gtk_widget_get_pango_context (GTK_WIDGET (self)),
+                             .scale = text_scale (self),
+                             .ink = adw_style_manager_get_dark (adw_style_manager_get_default ()) ? 1 : 0.14 };
 }
 
-static double
-names_width (StudioConfusion *self)
+static char *
+class_name (StudioConfusion *self, guint k)
 {
-  double width = 0;
+  const ConfusionDrawing d = drawing_of (self);
 
-  for (guint k = 0; k < self->is->n_classes; k++)
-    {
-      g_autofree char *name = class_name (self, k);
-      width = MAX (width, text_width (self, name));
-    }
-  return MIN (width, MOST_NAME * text_scale (self)) + 6;
+  return confusion_drawing_name (&d, k);
 }
 
-static Cells
+static ConfusionCells
 cells_of (StudioConfusion *self, double width, double height)
 {
-  const double s = text_scale (self), left = names_width (self), top = AXIS * s;
-  Cells c = { left, top, 0, 0 };
+  const ConfusionDrawing d = drawing_of (self);
 
-  /* Names of columns are slanted below. */
-  c.side = MAX (MIN (width - left - 2, height - top - 0.75 * left - 4), 1);
-  c.cell = c.side / self->is->n_classes;
-  return c;
+  return confusion_drawing_fit (&d, width, height);
 }
 
 /* ---- words -------------------------------------------------------------------- */
-
-static double
-row_share (StudioConfusion *self, guint row, guint column)
-{
-  const gint64 all = loom_confusion_row (self->is, row);
-
-  return all > 0 ? (double)loom_confusion_at (self->is, row, column) / (double)all : 0;
-}
 
 char *
 studio_confusion_describe_cell (StudioConfusion *self)
@@ -105,10 +70,11 @@ studio_confusion_describe_cell (StudioConfusion *self)
 
   if (r == c)
     /* Translators: a cell on the diagonal: class, correct samples, all samples, and their percentage. */
-    return g_strdup_printf (_ ("%1$s: %2$s of %3$s correct, %4$.1f %%"), name, n, all, 100 * row_share (self, r, c));
+    return g_strdup_printf (_ ("%1$s: %2$s of %3$s correct, %4$.1f %%"), name, n, all,
+                            100 * confusion_drawing_share (self->is, r, c));
   /* Translators: a cell: class, predicted class, samples, all samples of the class, and the percentage. */
   return g_strdup_printf (_ ("%1$s predicted as %2$s: %3$s of %4$s, %5$.1f %%"), name, other, n, all,
-                          100 * row_share (self, r, c));
+                          100 * confusion_drawing_share (self->is, r, c));
 }
 
 /* The whole matrix: its accuracy and its largest mistake. */
@@ -151,99 +117,19 @@ update (StudioConfusion *self)
 
 /* ---- drawing ------------------------------------------------------------------- */
 
-typedef struct
-{
-  StudioConfusion *self;
-  cairo_t *cr;
-  double scale, ink;
-  Cells cells;
-} Drawing;
-
-/* align 0: x is the left end, 0.5: the middle, 1: the right end; y is the middle. */
 static void
-draw_text (const Drawing *d, const char *text, double x, double y, double align, double most)
+draw_cursor (StudioConfusion *self, const ConfusionCells *c, cairo_t *cr)
 {
-  g_autoptr (PangoLayout) layout
-      = chart_text_layout (gtk_widget_get_pango_context (GTK_WIDGET (d->self)), d->scale, FALSE, text);
-  int w, h;
+  const double x = c->x + self->column * c->cell, y = c->y + self->row * c->cell;
 
-  pango_layout_get_pixel_size (layout, &w, &h);
-  if (w > most)
-    {
-      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
-      pango_layout_set_width (layout, (int)(most * PANGO_SCALE));
-      w = (int)most;
-    }
-  cairo_move_to (d->cr, floor (x - align * w), floor (y - h / 2.));
-  pango_cairo_show_layout (d->cr, layout);
-}
-
-static void
-set_ink (const Drawing *d, double alpha)
-{
-  cairo_set_source_rgba (d->cr, d->ink, d->ink, d->ink, alpha);
-}
-
-static void
-draw_cell (const Drawing *d, guint row, guint column)
-{
-  StudioConfusion *self = d->self;
-  const Cells *c = &d->cells;
-  const double share = row_share (self, row, column);
-  const double x = c->x + column * c->cell, y = c->y + row * c->cell;
-  const guint32 rgb = studio_colormap (share);
-  const gint64 n = loom_confusion_at (self->is, row, column);
-  const double red = (rgb >> 16 & 255) / 255., green = (rgb >> 8 & 255) / 255., blue = (rgb & 255) / 255.;
-
-  cairo_set_source_rgb (d->cr, red, green, blue);
-  cairo_rectangle (d->cr, x, y, c->cell - (c->cell > 6 ? 1 : 0), c->cell - (c->cell > 6 ? 1 : 0));
-  cairo_fill (d->cr);
-  if (c->cell < LEAST_TEXT_CELL * d->scale || n == 0)
-    return;
-  g_autofree char *text = self->share ? g_strdup_printf ("%.0f", 100 * share) : studio_format_count ((double)n);
-  const double light = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 ? 0 : 1;
-  cairo_set_source_rgb (d->cr, light, light, light);
-  draw_text (d, text, x + c->cell / 2, y + c->cell / 2, 0.5, c->cell - 2);
-}
-
-static void
-draw_names (const Drawing *d)
-{
-  const Cells *c = &d->cells;
-  const guint n = d->self->is->n_classes;
-  /* Of many classes each k-th has a name. */
-  const guint stride = (guint)MAX (1, ceil (13 * d->scale / c->cell));
-
-  set_ink (d, 0.8);
-  for (guint k = 0; k < n; k += stride)
-    {
-      g_autofree char *name = class_name (d->self, k);
-
-      draw_text (d, name, c->x - 4, c->y + (k + 0.5) * c->cell, 1, MOST_NAME * d->scale);
-      cairo_save (d->cr);
-      cairo_translate (d->cr, c->x + (k + 0.5) * c->cell + 3, c->y + c->side + 4);
-      cairo_rotate (d->cr, -G_PI / 4);
-      draw_text (d, name, 0, 2 * d->scale, 1, MOST_NAME * d->scale);
-      cairo_restore (d->cr);
-    }
-  set_ink (d, 0.72);
-  draw_text (d, _ ("class ↓   predicted →"), c->x, AXIS * d->scale / 2 - 1, 0, c->side);
-}
-
-static void
-draw_cursor (const Drawing *d)
-{
-  const Cells *c = &d->cells;
-  const double x = c->x + d->self->column * c->cell, y = c->y + d->self->row * c->cell;
-
-  if (d->self->row < 0)
+  if (self->row < 0)
     return;
   for (int i = 0; i < 2; i++)
     {
-      cairo_set_source_rgb (d->cr, i, i, i);
-      cairo_set_line_width (d->cr, i == 0 ? 4 : 2);
-      cairo_rectangle (d->cr, x, y, c->cell - 1, c->cell - 1);
-      cairo_stroke (d->cr);
+      cairo_set_source_rgb (cr, i, i, i);
+      cairo_set_line_width (cr, i == 0 ? 4 : 2);
+      cairo_rectangle (cr, x, y, c->cell - 1, c->cell - 1);
+      cairo_stroke (cr);
     }
 }
 
@@ -252,19 +138,16 @@ confusion_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   StudioConfusion *self = STUDIO_CONFUSION (widget);
   const int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
-  const gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
 
   if (self->is == NULL || width <= 0 || height <= 0)
     return;
-  Drawing d = { .self = self, .scale = text_scale (self), .ink = dark ? 1 : 0.14 };
-  d.cells = cells_of (self, width, height);
-  d.cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
-  for (guint r = 0; r < self->is->n_classes; r++)
-    for (guint c = 0; c < self->is->n_classes; c++)
-      draw_cell (&d, r, c);
-  draw_names (&d);
-  draw_cursor (&d);
-  cairo_destroy (d.cr);
+  const ConfusionDrawing d = drawing_of (self);
+  const ConfusionCells cells = confusion_drawing_fit (&d, width, height);
+  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
+
+  confusion_drawing_draw (&d, &cells, cr);
+  draw_cursor (self, &cells, cr);
+  cairo_destroy (cr);
 }
 
 static GtkSizeRequestMode
@@ -278,15 +161,16 @@ confusion_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, 
                    int *minimum_baseline, int *natural_baseline)
 {
   StudioConfusion *self = STUDIO_CONFUSION (widget);
-  const double s = text_scale (self), left = self->is != NULL ? names_width (self) : 0;
+  const double s = text_scale (self);
 
   *minimum = (int)(160 * s);
   *natural = (int)(320 * s);
   if (orientation == GTK_ORIENTATION_VERTICAL)
     {
       const double width = for_size > 0 ? for_size : *natural;
+      const ConfusionDrawing d = drawing_of (self);
 
-      *natural = (int)MAX (width - left - 2 + AXIS * s + 0.75 * left + 4, *minimum);
+      *natural = (int)MAX (self->is != NULL ? confusion_drawing_height (&d, width) : width, *minimum);
       *minimum = *natural;
     }
 }
@@ -315,7 +199,8 @@ cell_at (StudioConfusion *self, double x, double y, int *row, int *column)
 {
   if (self->is == NULL)
     return FALSE;
-  const Cells c = cells_of (self, gtk_widget_get_width (GTK_WIDGET (self)), gtk_widget_get_height (GTK_WIDGET (self)));
+  const ConfusionCells c
+      = cells_of (self, gtk_widget_get_width (GTK_WIDGET (self)), gtk_widget_get_height (GTK_WIDGET (self)));
   *row = (int)floor ((y - c.y) / c.cell);
   *column = (int)floor ((x - c.x) / c.cell);
   return *row >= 0 && *column >= 0 && *row < (int)self->is->n_classes && *column < (int)self->is->n_classes;

@@ -1,0 +1,164 @@
+/* Each line of events.jsonl is one JSON object. Lines of steps are many, so that their two numbers are found by name;
+ * others are parsed. */
+#include "app/report/report-events.h"
+
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+#define MOST_BYTES (256 * 1024 * 1024)
+
+static const char step_line[] = "{\"event\":\"step\",";
+
+/* The number after a key; NaN: there is none, or it is null. */
+static double
+number_after (const char *line, const char *key)
+{
+  const char *at = strstr (line, key);
+  char *end;
+  double value;
+
+  if (at == NULL)
+    return NAN;
+  value = g_ascii_strtod (at + strlen (key), &end);
+  return end > at + strlen (key) ? value : NAN;
+}
+
+static void
+add_step (ReportData *self, const char *line)
+{
+  const ReportPoint point = { number_after (line, "\"step\":"), number_after (line, "\"loss\":") };
+
+  if (isfinite (point.x))
+    g_array_append_val (self->losses, point);
+}
+
+static void
+series_free (gpointer data)
+{
+  ReportSeries *series = data;
+
+  g_free (series->name);
+  g_free (series->split);
+  g_array_unref (series->points);
+  g_free (series);
+}
+
+static void
+add_value (ReportData *self, const char *split, const char *name, double step, double value)
+{
+  const ReportPoint point = { step, value };
+  ReportSeries *series = NULL;
+
+  for (guint i = 0; i < self->evaluations->len && series == NULL; i++)
+    {
+      ReportSeries *s = self->evaluations->pdata[i];
+      series = g_str_equal (s->name, name) && g_str_equal (s->split, split) ? s : NULL;
+    }
+  if (series == NULL)
+    {
+      series = g_new (ReportSeries, 1);
+      *series = (ReportSeries){ g_strdup (name), g_strdup (split), g_array_new (FALSE, FALSE, sizeof (ReportPoint)) };
+      g_ptr_array_add (self->evaluations, series);
+    }
+  g_array_append_val (series->points, point);
+}
+
+static void
+add_evaluation (ReportData *self, JsonObject *event)
+{
+  const char *split = json_object_get_string_member_with_default (event, "split", "");
+  const double step = json_object_get_double_member_with_default (event, "step", NAN);
+  JsonNode *metrics = json_object_get_member (event, "metrics");
+  JsonObjectIter iter;
+  const char *name;
+  JsonNode *value;
+
+  if (!isfinite (step))
+    return;
+  add_value (self, split, "loss", step, json_object_get_double_member_with_default (event, "loss", NAN));
+  if (metrics == NULL || !JSON_NODE_HOLDS_OBJECT (metrics))
+    return;
+  json_object_iter_init (&iter, json_node_get_object (metrics));
+  while (json_object_iter_next (&iter, &name, &value))
+    if (JSON_NODE_HOLDS_VALUE (value) && json_node_get_value_type (value) != G_TYPE_STRING)
+      add_value (self, split, name, step, json_node_get_double (value));
+}
+
+static void
+change_free (gpointer data)
+{
+  ReportChange *change = data;
+
+  g_free (change->name);
+  g_free (change);
+}
+
+/* "hyper": a number, and what it was before if that is known. */
+static void
+add_change (ReportData *self, JsonObject *event)
+{
+  const char *name = json_object_get_string_member_with_default (event, "name", NULL);
+  ReportChange *change;
+
+  if (name == NULL)
+    return;
+  change = g_new (ReportChange, 1);
+  *change = (ReportChange){ json_object_get_int_member_with_default (event, "step", 0), g_strdup (name),
+                            json_object_get_double_member_with_default (event, "before", NAN),
+                            json_object_get_double_member_with_default (event, "value", NAN) };
+  g_ptr_array_add (self->changes, change);
+}
+
+static void
+add_line (ReportData *self, JsonParser *parser, const char *line)
+{
+  JsonObject *event;
+  const char *kind;
+
+  if (g_str_has_prefix (line, step_line))
+    {
+      add_step (self, line);
+      return;
+    }
+  if (!loom_json_is_within (line, strlen (line), LOOM_JSON_LEVELS)
+      || !json_parser_load_from_data (parser, line, -1, NULL)
+      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+    return;
+  event = json_node_get_object (json_parser_get_root (parser));
+  kind = json_object_get_string_member_with_default (event, "event", "");
+  if (g_str_equal (kind, "eval"))
+    add_evaluation (self, event);
+  else if (g_str_equal (kind, "hyper"))
+    add_change (self, event);
+  else if (g_str_equal (kind, "branch"))
+    {
+      g_free (self->branch_of);
+      self->branch_of = g_strdup (json_object_get_string_member_with_default (event, "parent", ""));
+      self->branch_step = json_object_get_int_member_with_default (event, "step", 0);
+    }
+  else if (g_str_equal (kind, "failed"))
+    {
+      g_free (self->failure);
+      self->failure = g_strdup (json_object_get_string_member_with_default (event, "message", ""));
+    }
+}
+
+gboolean
+report_events_read (ReportData *self, LoomFolder *run, GError **error)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autofree char *text = NULL, *path = loom_folder_path_of (run, LOOM_RUN_EVENTS);
+  char *line, *rest;
+
+  self->losses = g_array_new (FALSE, FALSE, sizeof (ReportPoint));
+  self->evaluations = g_ptr_array_new_with_free_func (series_free);
+  self->changes = g_ptr_array_new_with_free_func (change_free);
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  if (!loom_folder_read (run, LOOM_RUN_EVENTS, MOST_BYTES, &text, NULL, error))
+    return FALSE;
+  for (line = strtok_r (text, "\n", &rest); line != NULL; line = strtok_r (NULL, "\n", &rest))
+    add_line (self, parser, line);
+  return TRUE;
+}

@@ -1,0 +1,11 @@
+/* Reads the events of a run for its report. */
+#pragma once
+
+#include "app/report/report-data.h"
+
+G_BEGIN_DECLS
+
+/* Fills losses, evaluations, changes, branch and failure. A run without events has none. Errors: IO. */
+gboolean report_events_read (ReportData *self, LoomFolder *run, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,13 @@
+/* Writes a report of a run as one file, HTML or PDF by its suffix. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* progress: called with the finished fraction; NULL: not called. The file is written completely or not at all, and its
+ * bytes depend on the run's folder alone. Errors: DATA if the folder is no run; IO. */
+gboolean report_write (const char *run, const char *file, void (*progress) (double done, gpointer data), gpointer data,
+                       GError **error);
+
+G_END_DECLS

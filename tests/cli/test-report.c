@@ -1,0 +1,230 @@
+/* Reports of runs, weights as a file, and the options of `gradloom export` by the table of formats. */
+#include "tests/cli/cli.h"
+#include "tests/test-program.h"
+
+#include "engine/interop/loom-export-format.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define CLASSES                                                                                                        \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"two &lt;b&gt;classes&lt;/b&gt;\">\n"                       \
+  "  <node id=\"data\" op=\"dataset\" source=\"xor\"/>\n"                                                              \
+  "  <node id=\"hidden\" op=\"linear\" out_features=\"3\"/>\n"                                                         \
+  "  <node id=\"act\" op=\"tanh\"/>\n"                                                                                 \
+  "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"                                                             \
+  "  <node id=\"loss\" op=\"cross_entropy\"/>\n"                                                                       \
+  "  <wire from=\"data.x\" to=\"hidden\"/>\n"                                                                          \
+  "  <wire from=\"hidden\" to=\"act\"/>\n"                                                                             \
+  "  <wire from=\"act\" to=\"fc\"/>\n"                                                                                 \
+  "  <wire from=\"fc\" to=\"loss.input\"/>\n"                                                                          \
+  "  <wire from=\"data.y\" to=\"loss.target\"/>\n"                                                                     \
+  "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" epochs=\"3\" batch_size=\"16\" seed=\"7\">\n"                 \
+  "    <metric type=\"accuracy\" input=\"fc\" target=\"data.y\"/>\n"                                                   \
+  "  </train>\n"                                                                                                       \
+  "</graph>\n"
+
+static char *
+read_file (const char *name, gsize *length)
+{
+  g_autoptr (GError) error = NULL;
+  char *text;
+
+  g_file_get_contents (name, &text, length, &error);
+  g_assert_no_error (error);
+  return text;
+}
+
+static void
+expect_parts (const char *text, const char *const *parts)
+{
+  for (guint i = 0; parts[i] != NULL; i++)
+    if (strstr (text, parts[i]) == NULL)
+      g_error ("“%s” is not in:\n%.4000s", parts[i], text);
+}
+
+/* Every section of a classifier; texts of strangers are escaped; the same bytes twice; nothing would be loaded. */
+static void
+test_classes (void)
+{
+  static const char *const parts[] = { "<h1>&lt;script&gt;mine&lt;/script&gt;</h1>",
+                                       "a &amp; b",
+                                       "two &lt;b&gt;classes&lt;/b&gt;",
+                                       "<h2>Result</h2>",
+                                       "<h2>Graph</h2>",
+                                       "<h2>Settings</h2>",
+                                       "<h2>Data</h2>",
+                                       "<h2>Curves</h2>",
+                                       "<h2>Predictions</h2>",
+                                       "<h2>Changes While Training</h2>",
+                                       "<h2>Machine</h2>",
+                                       "<h2>To Repeat It</h2>",
+                                       "source=xor",
+                                       ">adam</td>",
+                                       "gradloom train --replay &apos;run&apos; --out &apos;run-again&apos;",
+                                       "Confusion matrix of 2 classes",
+                                       "default-src 'none'",
+                                       "alt=\"loss: ",
+                                       ">Seed</th><td>7<",
+                                       "<td>lr</td><td class=\"n\">",
+                                       NULL };
+  gsize n, n_again;
+
+  cli_write ("g.xml", CLASSES);
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "2", "--out", "run");
+  cli_expect (0, NULL, "train", "--resume", "run", "--epochs", "3", "--lr", "0.02");
+  cli_expect (0, NULL, "runs", "run", "--name", "<script>mine</script>", "--note", "a & b");
+  cli_expect (0, NULL, "export", "run", "--to", "report", "-o", "a.html");
+  cli_expect (0, NULL, "export", "run", "--to", "report", "-o", "b.html");
+  g_autofree char *a = read_file ("a.html", &n), *b = read_file ("b.html", &n_again);
+  g_assert_cmpmem (a, n, b, n_again);
+  expect_parts (a, parts);
+  g_assert_null (strstr (a, "<script"));
+  g_assert_null (strstr (a, "http:"));
+  g_assert_null (strstr (a, "https:"));
+  g_assert_null (strstr (a, "<h2>Attention"));
+
+  cli_expect (0, NULL, "export", "run", "--to", "report", "-o", "a.pdf");
+  cli_expect (0, NULL, "export", "run", "--to", "report", "-o", "b.pdf");
+  g_autofree char *c = read_file ("a.pdf", &n), *d = read_file ("b.pdf", &n_again);
+  g_assert_cmpmem (c, n, d, n_again);
+  g_assert_true (g_str_has_prefix (c, "%PDF"));
+}
+
+static void
+test_attention (void)
+{
+  static const char *const parts[] = { "<h2>Attention</h2>", "alt=\"Attention weights of attention", NULL };
+  g_autofree char *graph = cli_example ("lessons/self-attention.xml");
+
+  cli_expect (0, NULL, "train", graph, "--epochs", "1", "--out", "attention");
+  cli_expect (0, NULL, "export", "attention", "--to", "report");
+  g_autofree char *text = read_file ("attention.html", NULL);
+  expect_parts (text, parts);
+}
+
+/* A run that failed before its first checkpoint has a report, which says so. */
+static void
+test_failed (void)
+{
+  static const char *const parts[]
+      = { "The run failed: The numbers of step ", "no longer finite",
+          "The predictions were not evaluated: ", "was not evaluated while it trained", NULL };
+  g_autofree char *graph = cli_example ("lessons/linear-regression.xml");
+
+  cli_expect (4, "no longer finite", "train", graph, "--lr", "1000000", "--out", "nan");
+  cli_expect (0, NULL, "export", "nan", "--to", "report", "-o", "nan.html");
+  cli_expect (0, NULL, "export", "nan", "--to", "report", "-o", "nan.pdf");
+  g_autofree char *text = read_file ("nan.html", NULL);
+  expect_parts (text, parts);
+}
+
+static void
+test_refused (void)
+{
+  cli_write ("g.xml", CLASSES);
+  cli_expect (2, "takes the folder of a run", "export", "g.xml", "--to", "report", "-o", "g.html");
+  cli_expect (0, NULL, "train", "g.xml", "--out", "refused");
+  cli_expect (2, "ends in .html or .pdf", "export", "refused", "--to", "report", "-o", "run.txt");
+  cli_expect (2, "--dark cannot be combined with --to report", "export", "refused", "--to", "report", "--dark");
+  cli_expect (5, "nowhere", "export", "refused", "--to", "report", "-o", "nowhere/run.pdf");
+  g_assert_false (g_file_test ("run.pdf", G_FILE_TEST_EXISTS));
+  cli_write ("refused/graph.xml", "<graph");
+  cli_expect (1, NULL, "export", "refused", "--to", "report", "-o", "damaged.html");
+  g_assert_false (g_file_test ("damaged.html", G_FILE_TEST_EXISTS));
+  g_mkdir ("empty", 0777);
+  cli_expect (1, NULL, "export", "empty", "--to", "report", "-o", "empty.html");
+}
+
+/* The file has the run's weights, and --json reports progress and the file. */
+static void
+test_weights (void)
+{
+  cli_write ("g.xml", CLASSES);
+  cli_expect (0, NULL, "train", "g.xml", "--out", "weighed");
+  g_auto (CliResult) r = cli ("export", "weighed", "--to", "safetensors", "-o", "w.safetensors", "--json", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.out, "{\"event\":\"progress\",\"done\":"));
+  g_assert_nonnull (strstr (r.out, "{\"event\":\"wrote\",\"file\":\"w.safetensors\"}"));
+  g_autoptr (LoomTensor) a = cli_weight ("w.safetensors", "fc.weight");
+  g_autoptr (LoomTensor) b = cli_weight ("weighed/weights.safetensors", "fc.weight");
+  g_assert_cmpmem (a->data, 6 * sizeof (float), b->data, 6 * sizeof (float));
+  cli_expect (2, "takes the folder of a run", "export", "g.xml", "--to", "safetensors");
+  g_auto (CliResult) report = cli ("export", "weighed", "--to", "report", "-o", "r.html", "--json", NULL);
+  g_assert_nonnull (strstr (report.out, "{\"event\":\"progress\",\"done\":0.99}"));
+  g_assert_nonnull (strstr (report.out, "{\"event\":\"wrote\",\"file\":\"r.html\"}"));
+}
+
+static guint
+png_width (const char *name)
+{
+  gsize n;
+  g_autofree char *text = read_file (name, &n);
+  guint32 width;
+
+  g_assert_cmpuint (n, >, 24);
+  memcpy (&width, text + 16, sizeof width);
+  return GUINT32_FROM_BE (width);
+}
+
+/* A selection is smaller than the whole, and the scale is that of the pixels. */
+static void
+test_parts (void)
+{
+  cli_write ("g.xml", CLASSES);
+  cli_expect (0, NULL, "export", "g.xml", "--to", "png", "-o", "all.png");
+  cli_expect (0, NULL, "export", "g.xml", "--to", "png", "-o", "one.png", "--scale", "1");
+  cli_expect (0, NULL, "export", "g.xml", "--to", "png", "-o", "two.png", "--select", "fc", "--select", "loss");
+  g_assert_cmpuint (png_width ("all.png"), ==, 2 * png_width ("one.png"));
+  g_assert_cmpuint (png_width ("two.png"), <, png_width ("all.png") * 3 / 4);
+  cli_expect (2, "no such node", "export", "g.xml", "--to", "png", "-o", "no.png", "--select", "none");
+  cli_expect (2, "--scale takes", "export", "g.xml", "--to", "png", "-o", "no.png", "--scale", "-1");
+  cli_expect (2, "at most 32767", "export", "g.xml", "--to", "png", "-o", "no.png", "--scale", "100");
+  g_assert_false (g_file_test ("no.png", G_FILE_TEST_EXISTS));
+}
+
+/* Each format of the table is a target, and refuses the options that it does not have. */
+static void
+test_table (void)
+{
+  static const char *const words[LOOM_EXPORT_N_OPTIONS]
+      = { "--module=m", "--dark",      "--transparent", "--scale=1",  "--select=act", "--weights=w",    "--partial",
+          "--seed=1",   "--input=act", "--output=act",  "--size=B=1", "--raw",        "--external-data" };
+  const LoomExportFormat *format;
+
+  cli_write ("g.xml", CLASSES);
+  for (guint i = 0; (format = loom_export_format (i)) != NULL; i++)
+    {
+      g_assert_true (loom_export_format_find (format->name) == format);
+      g_assert_nonnull (format->suffix[0]);
+      for (guint k = 0; k < LOOM_EXPORT_N_OPTIONS; k++)
+        {
+          g_autofree char *option = g_strdup_printf ("--%s", loom_export_option_name (k));
+
+          g_assert_true (g_str_has_prefix (words[k], option));
+          if (format->options & (1u << k))
+            continue;
+          g_auto (CliResult) r = cli ("export", "g.xml", "--to", format->name, words[k], NULL);
+          g_assert_cmpint (r.status, ==, 2);
+          g_assert_nonnull (strstr (r.err, "cannot be combined"));
+        }
+    }
+}
+
+TEST_FILE (argc, argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_unsetenv ("DISPLAY");
+  g_unsetenv ("WAYLAND_DISPLAY");
+  g_test_add_func ("/report/classes", test_classes);
+  g_test_add_func ("/report/attention", test_attention);
+  g_test_add_func ("/report/failed", test_failed);
+  g_test_add_func ("/report/refused", test_refused);
+  g_test_add_func ("/report/weights", test_weights);
+  g_test_add_func ("/report/parts", test_parts);
+  g_test_add_func ("/report/table", test_table);
+  int status = g_test_run ();
+  cli_leave ();
+  return status;
+}
