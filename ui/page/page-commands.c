@@ -8,6 +8,7 @@
 #include "ui/page/studio-disk-bar.h"
 #include "ui/page/studio-evaluate-tab.h"
 #include "ui/page/studio-exporter.h"
+#include "ui/page/studio-exporting.h"
 #include "ui/page/studio-health-line.h"
 #include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-layer-commands.h"
@@ -92,6 +93,14 @@ static const StudioCommandRow commands[] = {
     N_ ("Save _As…"),
     { "<Control><Shift>s" },
     "write file copy" },
+  { "export",
+    NULL,
+    PAGE_EXPORTING,
+    G_CALLBACK (studio_exporting_open),
+    N_ ("File"),
+    N_ ("E_xport…"),
+    { "<Control><Shift>x" },
+    "picture svg pdf png onnx pytorch safetensors report html weights save" },
   { "export-map",
     NULL,
     PAGE_EXPORTER,

@@ -16,6 +16,7 @@ typedef enum
   PAGE_SAVER,        /* StudioSaver */
   PAGE_DISK_BAR,     /* StudioDiskBar */
   PAGE_EXPORTER,     /* StudioExporter */
+  PAGE_EXPORTING,    /* StudioExporting */
   PAGE_LAYER,        /* StudioLayerCommands */
   PAGE_COVER,        /* StudioStartCover */
   PAGE_NAVIGATION,   /* StudioNavigation */

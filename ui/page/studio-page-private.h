@@ -8,6 +8,7 @@
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-disk-bar.h"
 #include "ui/page/studio-exporter.h"
+#include "ui/page/studio-exporting.h"
 #include "ui/page/studio-guard.h"
 #include "ui/page/studio-evaluate-tab.h"
 #include "ui/page/studio-health-line.h"
@@ -99,6 +100,7 @@ struct _StudioPage
   StudioStepsTab *steps_tab;
   StudioComparing *comparing;
   StudioExporter exporter;
+  StudioExporting exporting;
   StudioLayerCommands layer_commands;
   StudioNavigation navigation;
   StudioStartCover start_cover;

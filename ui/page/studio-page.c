@@ -367,6 +367,7 @@ make_commands (StudioPage *self)
   GActionMap *map = G_ACTION_MAP (self->actions);
   self->exporter = (StudioExporter){ self->document, self->pins, self->run_panel,
                                      studio_task_tab_get_task (self->task_tab), self->toasts };
+  self->exporting = (StudioExporting){ self->document, self->canvas, self->pins, self->run, self->toasts };
   self->layer_commands = (StudioLayerCommands){ self->document,    self->canvas, self->palette, self->pins,
                                                 self->breakpoints, self->run,    self->stepper, self->toasts };
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
@@ -380,6 +381,7 @@ make_commands (StudioPage *self)
     [PAGE_COMPARING] = self->comparing, [PAGE_TASK] = self->task_tab,          [PAGE_EVALUATE] = self->evaluate_tab,
     [PAGE_LESSON] = self->lesson_tab,   [PAGE_SLIDES] = self->slides_tab,      [PAGE_PRESENTATION] = self->presentation,
     [PAGE_STEPPER] = self->stepper,     [PAGE_RUNS] = self->runs_tab,          [PAGE_STEPS] = self->steps_tab,
+    [PAGE_EXPORTING] = &self->exporting,
   };
   memcpy (self->parts, parts, sizeof parts);
   self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };

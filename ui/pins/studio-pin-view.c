@@ -124,17 +124,38 @@ pin_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 }
 
 static void
-export_cb (cairo_t *cr, double width, double height, gpointer data)
+draw_vector (StudioPinView *self, cairo_t *cr, gboolean dark, double width, double height)
 {
-  StudioPinView *self = data;
   PangoContext *context = studio_export_context_new ();
   PinDrawing d = drawing_of (self, context, 1, width, height);
 
   d.cr = cr;
   d.vector = TRUE;
+  d.dark = dark;
   d.cell = -1;
   draw_pin (self, &d);
   g_object_unref (context);
+}
+
+static void
+export_cb (cairo_t *cr, double width, double height, gpointer data)
+{
+  draw_vector (data, cr, FALSE, width, height);
+}
+
+cairo_surface_t *
+studio_pin_view_record (StudioPinView *self, gboolean dark, double *width, double *height)
+{
+  cairo_rectangle_t extent
+      = { 0, 0, self->width - PADDING, self->height - PADDING + caption_lines (self) * CAPTION_LINE };
+  cairo_surface_t *surface = cairo_recording_surface_create (CAIRO_CONTENT_COLOR_ALPHA, &extent);
+  cairo_t *cr = cairo_create (surface);
+
+  draw_vector (self, cr, dark, extent.width, extent.height);
+  cairo_destroy (cr);
+  *width = extent.width;
+  *height = extent.height;
+  return surface;
 }
 
 gboolean

@@ -37,6 +37,10 @@ const char *studio_pin_view_get_cell_words (StudioPinView *self);
 gint64 studio_pin_view_get_element (StudioPinView *self);
 /* A number that is higher the later its cell was marked. */
 guint studio_pin_view_get_marked (StudioPinView *self);
+/* The picture at zoom 1 with its caption, recorded by Cairo for another drawing, and its size in pixels. (transfer
+ * full)
+ */
+cairo_surface_t *studio_pin_view_record (StudioPinView *self, gboolean dark, double *width, double *height);
 /* By extension: .svg, .pdf, .png, or .csv with the values. Errors: DATA without a value, USAGE, IO. */
 gboolean studio_pin_view_export (StudioPinView *self, const char *path, GError **error);
 

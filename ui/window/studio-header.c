@@ -151,6 +151,7 @@ static const char *const always[] = {
   "win.new-from-data",
   "win.save",
   "win.save-as",
+  "win.export",
   "win.export-map",
   NULL,
   "win.stop",
