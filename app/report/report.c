@@ -1,5 +1,6 @@
 #include "app/report/report.h"
 
+#include "app/report/report-language.h"
 #include "app/report/report-sections.h"
 
 #include <glib/gi18n.h>
@@ -33,6 +34,8 @@ page_of (const ReportData *data)
   ReportPage *page = report_page_new (loom_run_summary_name (data->run), subtitle);
   const ReportSection *section;
 
+  g_free (page->language);
+  page->language = g_strdup (C_ ("language of the report", "en"));
   page->date = last != NULL ? g_date_time_format_iso8601 (last) : NULL;
   for (guint i = 0; (section = report_section (i)) != NULL; i++)
     if (section->applies == NULL || section->applies (data))
@@ -47,6 +50,8 @@ gboolean
 report_write (const char *run, const char *file, void (*progress) (double done, gpointer data), gpointer data,
               GError **error)
 {
+  report_language_init ();
+
   g_autoptr (ReportData) content = report_data_new (run, progress, data, error);
   g_autoptr (ReportPage) page = content != NULL ? page_of (content) : NULL;
   g_autoptr (GBytes) bytes = NULL;

@@ -10,6 +10,7 @@
 #include "ui/shell/studio-question.h"
 
 #define WIDTH    520
+#define HEIGHT   540
 #define PULSE_MS 120
 
 /* Options that are on or off. A picture is drawn here; other formats get the word. */
@@ -273,6 +274,7 @@ replace_cb (AdwMessageDialog *question, const char *response, StudioExportDialog
 {
   g_autofree char *file = absolute_file (self);
 
+  gtk_window_present (GTK_WINDOW (self));
   if (g_str_equal (response, "replace") && self->job == NULL && file != NULL)
     start (self, file);
 }
@@ -481,10 +483,9 @@ StudioExportDialog *
 studio_export_dialog_new (GtkWindow *parent, const StudioExportSubject *subject, const char *stem)
 {
   StudioExportDialog *self = g_object_new (STUDIO_TYPE_EXPORT_DIALOG, "transient-for", parent, NULL);
-  const double scale = parent != NULL ? studio_text_scale (GTK_WIDGET (parent)) : 1;
 
   self->subject = *subject;
-  gtk_window_set_default_size (GTK_WINDOW (self), (int)(WIDTH * MIN (scale, 1.2)), -1);
+  studio_text_scale_window (GTK_WINDOW (self), parent, WIDTH, HEIGHT);
   gtk_editable_set_text (GTK_EDITABLE (self->file), stem);
   fill_lists (self);
   format_cb (self);
@@ -494,5 +495,6 @@ studio_export_dialog_new (GtkWindow *parent, const StudioExportSubject *subject,
   g_signal_connect_swapped (self->export, "clicked", G_CALLBACK (export_cb), self);
   g_signal_connect_swapped (self->cancel, "clicked", G_CALLBACK (cancel_cb), self);
   g_signal_connect_swapped (self->browse, "clicked", G_CALLBACK (browse_cb), self);
+  gtk_widget_grab_focus (self->format);
   return self;
 }

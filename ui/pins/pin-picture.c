@@ -33,10 +33,11 @@ pins_free (gpointer data)
 guint
 pin_picture_count (StudioPins *pins)
 {
+  const char *tensor;
   guint n = 0;
 
   for (guint i = 0; i < studio_pins_n (pins); i++)
-    n += studio_pin_view_get_value (studio_pins_get (pins, i, NULL)) != NULL;
+    n += studio_pin_view_get_value (studio_pins_get (pins, i, &tensor)) != NULL;
   return n;
 }
 
