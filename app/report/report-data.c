@@ -20,20 +20,20 @@ typedef struct
 {
   ReportProgress progress;
   gpointer data;
-} Told;
+} Reporter;
 
 static gboolean
-tell (const Told *told, double done)
+report (const Reporter *reporter, double done)
 {
-  if (told->progress != NULL)
-    told->progress (done, told->data);
+  if (reporter->progress != NULL)
+    reporter->progress (done, reporter->data);
   return TRUE;
 }
 
 static gboolean
 evaluated_cb (gint64 done, gint64 all, gpointer data)
 {
-  return tell (data, DONE_READING + (DONE_PREDICTING - DONE_READING) * (double)done / (double)MAX (all, 1));
+  return report (data, DONE_READING + (DONE_PREDICTING - DONE_READING) * (double)done / (double)MAX (all, 1));
 }
 
 /* ---- the folder ------------------------------------------------------------------------ */
@@ -95,14 +95,14 @@ forecast (ReportData *self)
 }
 
 static void
-evaluate (ReportData *self, const LoomPredictorOptions *options, Told *told)
+evaluate (ReportData *self, const LoomPredictorOptions *options, Reporter *reporter)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomPredictor) predictor = loom_predictor_new (self->graph, options, &error);
 
   if (predictor != NULL)
     self->evaluation = loom_evaluation_run (predictor, loom_evaluation_default_split (predictor), MOST_SAMPLES, BATCH,
-                                            evaluated_cb, told, &error);
+                                            evaluated_cb, reporter, &error);
   if (self->evaluation == NULL)
     self->why_not = g_strdup (error->message);
 }
@@ -112,13 +112,13 @@ report_data_new (const char *folder, ReportProgress progress, gpointer data, GEr
 {
   g_autoptr (ReportData) self = g_new0 (ReportData, 1);
   g_autoptr (GError) no_weights = NULL;
-  Told told = { progress, data };
+  Reporter reporter = { progress, data };
 
   self->folder = g_strdup (folder);
   self->attention = report_attention_list_new ();
   if (!read_run (self, error))
     return NULL;
-  tell (&told, DONE_READING);
+  report (&reporter, DONE_READING);
   forecast (self);
   g_autofree char *weights = loom_run_newest_weights (folder, &no_weights);
   const LoomPredictorOptions options = { .weights = weights, .threads = self->settings.threads, .run = folder };
@@ -127,10 +127,10 @@ report_data_new (const char *folder, ReportProgress progress, gpointer data, GEr
       self->why_not = g_strdup (no_weights->message);
       return g_steal_pointer (&self);
     }
-  evaluate (self, &options, &told);
-  tell (&told, DONE_PREDICTING);
+  evaluate (self, &options, &reporter);
+  report (&reporter, DONE_PREDICTING);
   report_attention_compute (self, &options);
-  tell (&told, DONE_ATTENTION);
+  report (&reporter, DONE_ATTENTION);
   return g_steal_pointer (&self);
 }
 

@@ -29,7 +29,7 @@ exec %s "$@"
 
 
 def dialog(s):
-    s.key("ctrl+shift+x")
+    s.key("ctrl+shift+o")
     return s.wait("the dialog", lambda g: g.dialog("Format"), 5)
 
 

@@ -25,6 +25,7 @@
 #include "ui/page/studio-start-cover.h"
 #include "ui/page/studio-status-line.h"
 #include "ui/page/studio-task-tab.h"
+#include "ui/page/studio-timeline-dock.h"
 #include "ui/stepper/studio-stepper.h"
 
 /* ---- commands of the canvas that work wherever the focus is ----------------------------------- */
@@ -99,7 +100,7 @@ static const StudioCommandRow commands[] = {
     G_CALLBACK (studio_exporting_open),
     N_ ("File"),
     N_ ("E_xport…"),
-    { "<Control><Shift>x" },
+    { "<Control><Shift>o" },
     "picture svg pdf png onnx pytorch safetensors report html weights save" },
   { "export-map",
     NULL,
@@ -335,6 +336,14 @@ static const StudioCommandRow commands[] = {
     N_ ("T_imeline of a Step"),
     { "<Control><Shift>t" },
     "lanes trace ranks devices exchange wait profile" },
+  { "dock-timeline",
+    NULL,
+    PAGE_DOCK,
+    G_CALLBACK (studio_timeline_dock_toggle),
+    N_ ("Training"),
+    N_ ("Timeline Below the Canvas"),
+    { "F8" },
+    "lanes trace ranks devices live dock bottom profile" },
   { "parameters",
     NULL,
     PAGE_WINDOWS,

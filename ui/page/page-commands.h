@@ -17,6 +17,7 @@ typedef enum
   PAGE_DISK_BAR,     /* StudioDiskBar */
   PAGE_EXPORTER,     /* StudioExporter */
   PAGE_EXPORTING,    /* StudioExporting */
+  PAGE_DOCK,         /* StudioTimelineDock */
   PAGE_LAYER,        /* StudioLayerCommands */
   PAGE_COVER,        /* StudioStartCover */
   PAGE_NAVIGATION,   /* StudioNavigation */

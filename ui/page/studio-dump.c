@@ -8,6 +8,7 @@
 #include "ui/charts/studio-chart.h"
 #include "ui/evaluate/studio-confusion.h"
 #include "ui/evaluate/studio-eval-chart.h"
+#include "ui/timeline/studio-timeline.h"
 #include "ui/task/studio-task-view.h"
 
 static GString *dump;
@@ -71,6 +72,8 @@ words_of (GtkWidget *widget)
     return studio_chart_get_label (STUDIO_CHART (widget));
   if (STUDIO_IS_EVAL_CHART (widget))
     return studio_eval_chart_get_description (STUDIO_EVAL_CHART (widget));
+  if (STUDIO_IS_TIMELINE (widget))
+    return "timeline";
   /* A menu or list that is open, whatever it contains. */
   if (GTK_IS_POPOVER (widget))
     return "popover";

@@ -28,6 +28,7 @@
 #include "ui/page/studio-status-line.h"
 #include "ui/page/studio-steps-tab.h"
 #include "ui/page/studio-task-tab.h"
+#include "ui/page/studio-timeline-dock.h"
 #include "ui/pins/studio-health-watch.h"
 #include "ui/pins/studio-hover-values.h"
 #include "ui/pins/studio-node-times.h"
@@ -88,6 +89,7 @@ struct _StudioPage
   StudioRunner *runner;
   StudioRunWindows *windows;
   StudioPanelSplit *panel_split;
+  StudioTimelineDock *dock;
   CanvasFitter *fitter;
   StudioPresentation *presentation;
   StudioLessonTab *lesson_tab;

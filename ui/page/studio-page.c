@@ -309,6 +309,7 @@ make_files (StudioPage *self)
   self->guard = studio_guard_new (self->document, self->run, self->saver, self->questions);
   self->runner = studio_runner_new (self->document, self->run, self->toasts, self->questions);
   self->windows = studio_run_windows_new (self->document, self->run, self->toasts);
+  self->dock = studio_timeline_dock_new (self->upper, self->run);
 }
 
 static void
@@ -373,15 +374,32 @@ make_commands (StudioPage *self)
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {
-    [PAGE_DOCUMENT] = self->document,   [PAGE_CANVAS] = self->canvas,          [PAGE_RUN] = self->run,
-    [PAGE_RUNNER] = self->runner,       [PAGE_WINDOWS] = self->windows,        [PAGE_SAVER] = self->saver,
-    [PAGE_DISK_BAR] = self->disk_bar,   [PAGE_EXPORTER] = &self->exporter,     [PAGE_LAYER] = &self->layer_commands,
-    [PAGE_COVER] = &self->start_cover,  [PAGE_NAVIGATION] = &self->navigation, [PAGE_STATUS] = self->status_line,
-    [PAGE_HEALTH] = self->health_line,  [PAGE_HISTORY] = self->history_tab,    [PAGE_PYTORCH] = self->pytorch_tab,
-    [PAGE_COMPARING] = self->comparing, [PAGE_TASK] = self->task_tab,          [PAGE_EVALUATE] = self->evaluate_tab,
-    [PAGE_LESSON] = self->lesson_tab,   [PAGE_SLIDES] = self->slides_tab,      [PAGE_PRESENTATION] = self->presentation,
-    [PAGE_STEPPER] = self->stepper,     [PAGE_RUNS] = self->runs_tab,          [PAGE_STEPS] = self->steps_tab,
+    [PAGE_DOCUMENT] = self->document,
+    [PAGE_CANVAS] = self->canvas,
+    [PAGE_RUN] = self->run,
+    [PAGE_RUNNER] = self->runner,
+    [PAGE_WINDOWS] = self->windows,
+    [PAGE_SAVER] = self->saver,
+    [PAGE_DISK_BAR] = self->disk_bar,
+    [PAGE_EXPORTER] = &self->exporter,
+    [PAGE_LAYER] = &self->layer_commands,
+    [PAGE_COVER] = &self->start_cover,
+    [PAGE_NAVIGATION] = &self->navigation,
+    [PAGE_STATUS] = self->status_line,
+    [PAGE_HEALTH] = self->health_line,
+    [PAGE_HISTORY] = self->history_tab,
+    [PAGE_PYTORCH] = self->pytorch_tab,
+    [PAGE_COMPARING] = self->comparing,
+    [PAGE_TASK] = self->task_tab,
+    [PAGE_EVALUATE] = self->evaluate_tab,
+    [PAGE_LESSON] = self->lesson_tab,
+    [PAGE_SLIDES] = self->slides_tab,
+    [PAGE_PRESENTATION] = self->presentation,
+    [PAGE_STEPPER] = self->stepper,
+    [PAGE_RUNS] = self->runs_tab,
+    [PAGE_STEPS] = self->steps_tab,
     [PAGE_EXPORTING] = &self->exporting,
+    [PAGE_DOCK] = self->dock,
   };
   memcpy (self->parts, parts, sizeof parts);
   self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };
@@ -504,6 +522,7 @@ page_dispose (GObject *object)
       open_documents_remove (self->document);
     }
   g_clear_pointer (&self->windows, studio_run_windows_free);
+  g_clear_pointer (&self->dock, studio_timeline_dock_free);
   g_clear_pointer (&self->fitter, canvas_fitter_free);
   g_clear_object (&self->actions);
   g_clear_object (&self->history_tab);

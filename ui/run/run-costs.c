@@ -80,6 +80,29 @@ run_costs_describe (const char *text, gsize length, double seconds)
                      : g_strdup_printf (_ ("Watching took %1$s s:%2$s"), sum, lines->str);
 }
 
+/* "0.31 ms, 12 times"; NULL: the view has cost nothing. */
+static char *
+describe_view (const char *text, gsize length, const char *view)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+
+  for (const char *line = text, *end = text + length, *next; line < end; line = next + 1)
+    {
+      const char *found;
+      double requests, cost;
+
+      next = memchr (line, '\n', (gsize)(end - line));
+      if (next == NULL || !read_line (line, (gsize)(next - line), &found, &requests, &cost, parser))
+        return NULL;
+      if (!g_str_equal (found, view))
+        continue;
+      g_autofree char *each = studio_format_number (1000 * cost / requests), *times = studio_format_count (requests);
+      /* Translators: the milliseconds of one request, and the number of requests. */
+      return g_strdup_printf (_ ("%1$s ms, %2$s times"), each, times);
+    }
+  return NULL;
+}
+
 /* ---- requests --------------------------------------------------------------- */
 
 #define PERIOD    G_USEC_PER_SEC
@@ -91,7 +114,8 @@ struct _RunCosts
   StudioRun *run; /* NULL after run_costs_free() */
   void (*changed) (gpointer data);
   gpointer data;
-  char *words, *folder;
+  GBytes *lines; /* of the last answer */
+  char *words, *of, *folder;
   gint64 asked; /* monotonic time */
   gboolean in_flight;
 };
@@ -101,7 +125,9 @@ costs_unref (RunCosts *self)
 {
   if (!g_atomic_ref_count_dec (&self->refs))
     return;
+  g_clear_pointer (&self->lines, g_bytes_unref);
   g_free (self->words);
+  g_free (self->of);
   g_free (self->folder);
   g_free (self);
 }
@@ -116,6 +142,7 @@ forget_other_run (RunCosts *self)
   g_free (self->folder);
   self->folder = g_strdup (folder);
   g_clear_pointer (&self->words, g_free);
+  g_clear_pointer (&self->lines, g_bytes_unref);
 }
 
 static void
@@ -132,6 +159,8 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
     {
       const StudioRunWaits *w = &studio_run_get_progress (self->run)->waits;
 
+      g_clear_pointer (&self->lines, g_bytes_unref);
+      self->lines = g_variant_get_data_as_bytes (text);
       g_free (self->words);
       self->words = run_costs_describe (g_variant_get_data (text), g_variant_get_size (text),
                                         (w->data + w->compute + w->rest) * (double)step);
@@ -181,4 +210,15 @@ const char *
 run_costs_words (const RunCosts *self)
 {
   return self->words;
+}
+
+const char *
+run_costs_of (RunCosts *self, const char *view)
+{
+  gsize length;
+  const char *text = self->lines != NULL ? g_bytes_get_data (self->lines, &length) : NULL;
+
+  g_free (self->of);
+  self->of = text != NULL ? describe_view (text, length, view) : NULL;
+  return self->of;
 }

@@ -163,6 +163,12 @@ notify_again (StudioTimeline *self)
     emit_described (self, self->points ? find (self, self->pointer, self->height) : self->chosen);
 }
 
+gboolean
+studio_timeline_is_held (StudioTimeline *self)
+{
+  return self->points || self->chosen >= 0;
+}
+
 char *
 studio_timeline_summary (StudioTimeline *self)
 {
@@ -526,6 +532,13 @@ key_cb (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType mods
       return TRUE;
     case GDK_KEY_Down:
       choose_lane (self, 1);
+      return TRUE;
+    case GDK_KEY_Escape:
+      if (self->chosen < 0)
+        return FALSE;
+      self->chosen = -1;
+      emit_described (self, -1);
+      gtk_widget_queue_draw (GTK_WIDGET (self));
       return TRUE;
     case GDK_KEY_plus:
     case GDK_KEY_KP_Add:

@@ -15,6 +15,9 @@ G_DECLARE_FINAL_TYPE (StudioTimeline, studio_timeline, STUDIO, TIMELINE, GtkWidg
 StudioTimeline *studio_timeline_new (void);
 /* spans: GArray of LoomTraceSpan, sorted; kept by reference. */
 void studio_timeline_set_spans (StudioTimeline *self, GArray *spans);
+/* TRUE while the pointer is on the lanes or a span is selected: the reader looks at this step. Escape ends a selection.
+ */
+gboolean studio_timeline_is_held (StudioTimeline *self);
 /* "2 ranks · 3.1 ms · computing 78 %, exchanging 12 %, waiting 10 %"; NULL: empty. (transfer full) */
 char *studio_timeline_summary (StudioTimeline *self);
 

@@ -152,7 +152,6 @@ static const char *const always[] = {
   "win.save",
   "win.save-as",
   "win.export",
-  "win.export-map",
   NULL,
   "win.stop",
   "win.attach",
