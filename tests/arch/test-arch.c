@@ -733,16 +733,16 @@ test_operator_names (void)
 }
 
 /* Studio and the programs learn from LoomOp what an operator is: they name none. The words that are listed here name
- * ports, schedules, settings, parts of a data set and functions of typed values too. */
+ * ports, schedules, settings, parts of a data set, functions of typed values and signals too. */
 static void
 test_operators_by_name (void)
 {
   static const char *const suffixes[] = { ".c", ".h", NULL };
   static const char *const folders[] = { "ui", "app" };
   static const char *const words[]
-      = { "input", "output",    "constant",  "shape", "norm",    "all",  "any",  "dot",   "full",
-          "sum",   "threshold", "parameter", "split", "min",     "max",  "sqrt", "floor", "ceil",
-          "round", "mean",      "linear",    "log",   "scatter", "fold", NULL };
+      = { "input", "output",    "constant",  "shape", "norm",    "all",  "any",    "dot",   "full",
+          "sum",   "threshold", "parameter", "split", "min",     "max",  "sqrt",   "floor", "ceil",
+          "round", "mean",      "linear",    "log",   "scatter", "fold", "unbind", NULL };
   g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GHashTable) operators = find_operators (root);
