@@ -1,6 +1,7 @@
 /* Draws a matrix as cells from white, its least number, to dark blue, its largest; what is not finite is grey. */
 #include "app/run-map.h"
 #include "app/shared/png.h"
+#include "app/shared/svg.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,14 +80,6 @@ to_csv (const Map *map)
   return g_string_free (s, FALSE);
 }
 
-static void
-add_text (GString *s, int x, int y, const char *style, const char *text)
-{
-  g_autofree char *escaped = g_markup_escape_text (text, -1);
-
-  g_string_append_printf (s, "<text x=\"%d\" y=\"%d\" %s>%s</text>\n", x, y, style, escaped);
-}
-
 /* The numbers of rows and columns, from 1; of many only some. */
 static void
 add_numbers (GString *s, const Map *map, int width, int height)
@@ -97,13 +90,13 @@ add_numbers (GString *s, const Map *map, int width, int height)
     {
       g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, i + 1);
 
-      add_text (s, MARGIN - 6, MARGIN + (int)i * height + height / 2 + 4, "text-anchor=\"end\"", text);
+      svg_add_text (s, MARGIN - 6, MARGIN + (int)i * height + height / 2 + 4, "text-anchor=\"end\"", "%s", text);
     }
   for (gint64 j = 0; j < map->columns; j += each_column)
     {
       g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, j + 1);
 
-      add_text (s, MARGIN + (int)j * width + width / 2, MARGIN - 6, "text-anchor=\"middle\"", text);
+      svg_add_text (s, MARGIN + (int)j * width + width / 2, MARGIN - 6, "text-anchor=\"middle\"", "%s", text);
     }
 }
 
@@ -121,8 +114,8 @@ add_cell (GString *s, const Map *map, gint64 i, gint64 j, int width, int height)
   if (map->columns > LEGIBLE)
     return;
   g_ascii_formatd (text, sizeof text, "%.3g", value);
-  add_text (s, x + width / 2, y + height / 2 + 4,
-            level > 0.5 ? "text-anchor=\"middle\" fill=\"#fff\"" : "text-anchor=\"middle\"", text);
+  svg_add_text (s, x + width / 2, y + height / 2 + 4,
+                level > 0.5 ? "text-anchor=\"middle\" fill=\"#fff\"" : "text-anchor=\"middle\"", "%s", text);
 }
 
 static char *
@@ -147,7 +140,7 @@ to_svg (const Map *map, const char *title)
   add_numbers (s, map, width, height);
   g_string_append_printf (s, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#888\"/>\n",
                           MARGIN, MARGIN, width * (int)map->columns, height * (int)map->rows);
-  add_text (s, MARGIN, bottom - 14, "", legend);
+  svg_add_text (s, MARGIN, bottom - 14, "", "%s", legend);
   g_string_append (s, "</svg>\n");
   return g_string_free (s, FALSE);
 }

@@ -6,6 +6,8 @@
  * upper edge. */
 #include "app/lab/sweep.h"
 
+#include "app/shared/svg.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -243,28 +245,13 @@ pad (Axis *axis)
   axis->high += room;
 }
 
-static const char *
-digits (char *to, double x)
-{
-  return g_ascii_formatd (to, G_ASCII_DTOSTR_BUF_SIZE, "%.2f", x);
-}
-
 static void
 add_line (GString *s, double x1, double y1, double x2, double y2, const char *style)
 {
   char a[G_ASCII_DTOSTR_BUF_SIZE], b[G_ASCII_DTOSTR_BUF_SIZE], c[G_ASCII_DTOSTR_BUF_SIZE], d[G_ASCII_DTOSTR_BUF_SIZE];
 
-  g_string_append_printf (s, "<line x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\" %s/>\n", digits (a, x1), digits (b, y1),
-                          digits (c, x2), digits (d, y2), style);
-}
-
-static void
-add_text (GString *s, double x, double y, const char *style, const char *text)
-{
-  char a[G_ASCII_DTOSTR_BUF_SIZE], b[G_ASCII_DTOSTR_BUF_SIZE];
-  g_autofree char *escaped = g_markup_escape_text (text, -1);
-
-  g_string_append_printf (s, "<text x=\"%s\" y=\"%s\" %s>%s</text>\n", digits (a, x), digits (b, y), style, escaped);
+  g_string_append_printf (s, "<line x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\" %s/>\n", svg_coordinate (x1, a),
+                          svg_coordinate (y1, b), svg_coordinate (x2, c), svg_coordinate (y2, d), style);
 }
 
 static void
@@ -279,12 +266,12 @@ add_tick (GString *s, const Axis *axis, double value, gboolean is_x)
   if (is_x)
     {
       add_line (s, place, TOP, place, HEIGHT - BOTTOM, "stroke=\"#ddd\"");
-      add_text (s, place, HEIGHT - BOTTOM + 18, "text-anchor=\"middle\"", text);
+      svg_add_text (s, place, HEIGHT - BOTTOM + 18, "text-anchor=\"middle\"", "%s", text);
     }
   else
     {
       add_line (s, LEFT, place, LEFT + FRAME, place, "stroke=\"#ddd\"");
-      add_text (s, LEFT - 8, place + 4, "text-anchor=\"end\"", text);
+      svg_add_text (s, LEFT - 8, place + 4, "text-anchor=\"end\"", "%s", text);
     }
 }
 
@@ -344,8 +331,8 @@ add_point (GString *s, double x, double y, const char *color)
 {
   char cx[G_ASCII_DTOSTR_BUF_SIZE], cy[G_ASCII_DTOSTR_BUF_SIZE];
 
-  g_string_append_printf (s, "<circle cx=\"%s\" cy=\"%s\" r=\"4\" fill=\"%s\"/>\n", digits (cx, x), digits (cy, y),
-                          color);
+  g_string_append_printf (s, "<circle cx=\"%s\" cy=\"%s\" r=\"4\" fill=\"%s\"/>\n", svg_coordinate (x, cx),
+                          svg_coordinate (y, cy), color);
 }
 
 static void
@@ -384,7 +371,7 @@ draw_series (GString *s, const Series *series, guint k, const Axis *x, const Axi
   if (series->name[0] == '\0')
     return;
   add_point (s, LEFT + FRAME + NAMES / 2.0, row, color);
-  add_text (s, LEFT + FRAME + NAMES, row + 4, ink, series->name);
+  svg_add_text (s, LEFT + FRAME + NAMES, row + 4, ink, "%s", series->name);
 }
 
 static char *
@@ -477,9 +464,10 @@ sweep_plot (const Sweep *sweep, const char *x, const SweepQuantity *y, SweepBy b
   add_ticks (s, &axis[1], FALSE);
   add_line (s, LEFT, HEIGHT - BOTTOM, LEFT + FRAME, HEIGHT - BOTTOM, "stroke=\"#000\"");
   add_line (s, LEFT, TOP, LEFT, HEIGHT - BOTTOM, "stroke=\"#000\"");
-  add_text (s, LEFT + FRAME / 2.0, HEIGHT - 22, "text-anchor=\"middle\"", x);
-  add_text (s, LEFT, HEIGHT - 6, "fill=\"#666\"", marks);
-  add_text (s, 16, (TOP + HEIGHT - BOTTOM) / 2.0, "text-anchor=\"middle\" transform=\"rotate(-90 16 220)\"", y->title);
+  svg_add_text (s, LEFT + FRAME / 2.0, HEIGHT - 22, "text-anchor=\"middle\"", "%s", x);
+  svg_add_text (s, LEFT, HEIGHT - 6, "fill=\"#666\"", "%s", marks);
+  svg_add_text (s, 16, (TOP + HEIGHT - BOTTOM) / 2.0, "text-anchor=\"middle\" transform=\"rotate(-90 16 220)\"", "%s",
+                y->title);
   for (guint i = 0; i < all->len; i++)
     {
       char *law = y->is_log ? law_of (all->pdata[i]) : NULL;

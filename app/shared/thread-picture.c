@@ -2,6 +2,8 @@
  * thread beyond the end of the data has none, and is drawn hollow. */
 #include "app/shared/thread-picture.h"
 
+#include "app/shared/svg.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -33,19 +35,6 @@ thread_grid_blocks (const ThreadGrid *grid)
   return (grid->count + elements - 1) / elements;
 }
 
-static void
-add_text (GString *s, int x, int y, const char *style, const char *format, ...)
-{
-  g_autofree char *text = NULL, *escaped = NULL;
-  va_list args;
-
-  va_start (args, format);
-  text = g_strdup_vprintf (format, args);
-  va_end (args);
-  escaped = g_markup_escape_text (text, -1);
-  g_string_append_printf (s, "<text x=\"%d\" y=\"%d\" %s>%s</text>\n", x, y, style, escaped);
-}
-
 /* A thread with its elements, from x to the right. Returns its width. */
 static int
 draw_thread (GString *s, const ThreadGrid *grid, gint64 block, int thread, int x, int y)
@@ -57,14 +46,14 @@ draw_thread (GString *s, const ThreadGrid *grid, gint64 block, int thread, int x
   g_string_append_printf (
       s, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"24\" rx=\"6\" fill=\"%s\" stroke=\"#0072b2\"/>\n", x, y, width,
       works ? "#d6e8f5" : "none");
-  add_text (s, x + width / 2, y + 17, "text-anchor=\"middle\"", works ? "thread %d" : "thread %d: none", thread);
+  svg_add_text (s, x + width / 2, y + 17, "text-anchor=\"middle\"", works ? "thread %d" : "thread %d: none", thread);
   for (int k = 0; k < grid->vector && first + k < grid->count; k++)
     {
       g_string_append_printf (
           s, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"24\" fill=\"#fff3d6\" stroke=\"#b37400\"/>\n", x + k * CELL,
           y + 32, CELL);
-      add_text (s, x + k * CELL + CELL / 2, y + 49, "text-anchor=\"middle\" font-size=\"11\"", "%" G_GINT64_FORMAT,
-                first + k);
+      svg_add_text (s, x + k * CELL + CELL / 2, y + 49, "text-anchor=\"middle\" font-size=\"11\"", "%" G_GINT64_FORMAT,
+                    first + k);
     }
   return width;
 }
@@ -74,13 +63,13 @@ draw_block (GString *s, const ThreadGrid *grid, gint64 block, int y)
 {
   int x = LABEL;
 
-  add_text (s, 12, y + 17, "font-weight=\"bold\"", "block %" G_GINT64_FORMAT, block);
+  svg_add_text (s, 12, y + 17, "font-weight=\"bold\"", "block %" G_GINT64_FORMAT, block);
   for (int t = 0; t < MIN (SHOWN_THREADS, grid->threads); t++)
     x += draw_thread (s, grid, block, t, x, y) + GAP;
   if (grid->threads <= SHOWN_THREADS)
     return;
   if (grid->threads > SHOWN_THREADS + 1)
-    add_text (s, x - 8, y + 17, "text-anchor=\"middle\"", "…");
+    svg_add_text (s, x - 8, y + 17, "text-anchor=\"middle\"", "…");
   draw_thread (s, grid, block, grid->threads - 1, x + 8, y);
 }
 
@@ -97,15 +86,15 @@ thread_grid_draw (const ThreadGrid *grid, const char *title)
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
       "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
       width, height, width, height, width, height);
-  add_text (s, 12, 28, "font-size=\"15\"",
-            "%s: %" G_GINT64_FORMAT " elements, %" G_GINT64_FORMAT " blocks of %d threads", title, grid->count, blocks,
-            grid->threads);
+  svg_add_text (s, 12, 28, "font-size=\"15\"",
+                "%s: %" G_GINT64_FORMAT " elements, %" G_GINT64_FORMAT " blocks of %d threads", title, grid->count,
+                blocks, grid->threads);
   for (int row = 0; row < n; row++)
     {
       const gint64 block = row < SHOWN_BLOCKS ? row : blocks - 1;
 
       if (row == SHOWN_BLOCKS && blocks > SHOWN_BLOCKS + 1)
-        add_text (s, 12, HEAD + row * ROW - 12, "", "…");
+        svg_add_text (s, 12, HEAD + row * ROW - 12, "", "…");
       draw_block (s, grid, block, HEAD + row * ROW);
     }
   g_string_append (s, "</svg>\n");
