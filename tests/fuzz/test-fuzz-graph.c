@@ -1,51 +1,20 @@
 /* Calls the reader with every shipped and every bad graph, and mutations of them. The mutations come from a fixed seed,
  * so a failure repeats; GRADLOOM_FUZZ_ROUNDS sets the number of them. */
+#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/fuzz-graph.h"
 #include "tests/test-program.h"
 
 #include <glib.h>
 #include <string.h>
 
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *)a, *(char *const *)b);
-}
-
-static void
-collect (const char *folder, GPtrArray *corpus)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  const char *name;
-
-  g_assert_nonnull (dir);
-  while ((name = g_dir_read_name (dir)) != NULL)
-    g_ptr_array_add (names, g_strdup (name));
-  g_ptr_array_sort (names, compare_names);
-  for (guint i = 0; i < names->len; i++)
-    {
-      g_autofree char *path = g_build_filename (folder, names->pdata[i], NULL);
-      char *data;
-      gsize length;
-
-      if (g_str_has_suffix (path, ".xml") && g_file_get_contents (path, &data, &length, NULL))
-        g_ptr_array_add (corpus, g_bytes_new_take (data, length));
-    }
-}
-
 static GPtrArray *
 load_corpus (void)
 {
-  static const char *const folders[] = { "graphs/models", "graphs/lessons", "tests/recipe/bad" };
   GPtrArray *corpus = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
 
-  for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
-    {
-      g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), folders[i], NULL);
-
-      collect (folder, corpus);
-    }
+  corpus_add (corpus, "graphs/models", ".xml", NULL);
+  corpus_add (corpus, "graphs/lessons", ".xml", NULL);
+  corpus_add (corpus, "tests/recipe/bad", ".xml", NULL);
   g_assert_cmpuint (corpus->len, >, 20);
   return corpus;
 }

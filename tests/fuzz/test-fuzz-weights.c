@@ -1,42 +1,11 @@
 /* Reads the files of weights that other tests compare, with bytes changed, cut out, doubled, or replaced by large and
  * small numbers, which lengths and addresses are. The mutations come from a fixed seed, so a failure repeats;
  * GRADLOOM_FUZZ_ROUNDS sets the number of them. */
+#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/fuzz-weights.h"
 #include "tests/test-program.h"
 
 #include <string.h>
-
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *)a, *(char *const *)b);
-}
-
-/* The contents of the files, in the order of their names. (transfer full) */
-static GPtrArray *
-load_corpus (void)
-{
-  g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "interop", "weights", NULL);
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  GPtrArray *corpus = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
-  const char *name;
-
-  g_assert_nonnull (dir);
-  while ((name = g_dir_read_name (dir)) != NULL)
-    g_ptr_array_add (names, g_strdup (name));
-  g_ptr_array_sort (names, compare_names);
-  for (guint i = 0; i < names->len; i++)
-    {
-      g_autofree char *path = g_build_filename (folder, names->pdata[i], NULL);
-      char *data;
-      gsize length;
-
-      if (!g_str_has_suffix (path, ".py") && g_file_get_contents (path, &data, &length, NULL))
-        g_ptr_array_add (corpus, g_bytes_new_take (data, length));
-    }
-  return corpus;
-}
 
 /* One change of the bytes. */
 static void
@@ -72,8 +41,9 @@ test_mutations (void)
 {
   const char *more = g_getenv ("GRADLOOM_FUZZ_ROUNDS");
   const guint rounds = more != NULL ? (guint)g_ascii_strtoull (more, NULL, 10) : 1000;
-  g_autoptr (GPtrArray) corpus = load_corpus ();
+  g_autoptr (GPtrArray) corpus = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
 
+  corpus_add (corpus, "tests/interop/weights", NULL, ".py");
   g_assert_cmpuint (corpus->len, >, 10);
   for (guint round = 0; round < rounds; round++)
     {
