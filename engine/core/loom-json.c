@@ -4,6 +4,8 @@
  * such a byte, because a string ends in its quotation mark. */
 #include "engine/core/loom-json.h"
 
+#include "engine/core/loom-text.h"
+
 #include <math.h>
 
 struct _LoomJson
@@ -145,18 +147,14 @@ void
 loom_json_exact (LoomJson *self, const char *name, double value)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
-  int digits = 9;
 
-  if (isfinite (value) && (double)(float)value != value)
-    for (; digits < 17; digits = MAX (digits + 1, 15))
-      {
-        char format[8];
-
-        g_snprintf (format, sizeof format, "%%.%dg", digits);
-        if (g_ascii_strtod (g_ascii_formatd (text, sizeof text, format, value), NULL) == value)
-          break;
-      }
-  append_number (self, name, value, 'g', digits);
+  if (!isfinite (value) || (double)(float)value == value)
+    append_number (self, name, value, 'g', 9);
+  else
+    {
+      begin_value (self, name);
+      g_string_append (self->text, loom_text_decimal (value, text));
+    }
 }
 
 void

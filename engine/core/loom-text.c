@@ -56,6 +56,18 @@ loom_text_shell_word (const char *word)
   return *word != '\0' ? g_strdup (word) : g_strdup ("''");
 }
 
+/* 15 digits are exact for every decimal of so many, and %g leaves out zeros at the end. */
+const char *
+loom_text_decimal (double value, char *buffer)
+{
+  static const char *const formats[] = { "%.15g", "%.16g", "%.17g" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    if (g_ascii_strtod (g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, formats[i], value), NULL) == value)
+      break;
+  return buffer;
+}
+
 static gboolean
 is_like_formula (const char *text)
 {

@@ -1,4 +1,4 @@
-/* Untrusted text, made safe to show. */
+/* Untrusted text, made safe to show; numbers as text. */
 #pragma once
 
 #include <glib.h>
@@ -17,5 +17,9 @@ char *loom_text_shell_word (const char *word);
 /* Appends a cell of a CSV table, quoted if needed. A text that a spreadsheet would evaluate, because it begins like a
  * formula and is no number, gets an apostrophe before it. */
 void loom_text_append_csv (GString *to, const char *text);
+
+/* Writes the shortest decimal that reads back as the same double ("0.1", not "0.10000000000000001") into buffer, of
+ * G_ASCII_DTOSTR_BUF_SIZE, and returns it. */
+const char *loom_text_decimal (double value, char *buffer);
 
 G_END_DECLS

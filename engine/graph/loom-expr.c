@@ -3,6 +3,7 @@
 #include "engine/graph/loom-expr.h"
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-text.h"
 
 #include <math.h>
 #include <string.h>
@@ -332,9 +333,7 @@ loom_number_to_string (LoomNumber n)
 
   if (n.is_int)
     return g_strdup_printf ("%" G_GINT64_FORMAT, n.i);
-  g_ascii_formatd (text, sizeof text, "%.15g", n.d);
-  if (g_ascii_strtod (text, NULL) != n.d)
-    g_ascii_dtostr (text, sizeof text, n.d);
+  loom_text_decimal (n.d, text);
   /* A float is written with a decimal point, because 8 would be read as an integer. */
   if (strpbrk (text, ".e") == NULL)
     g_strlcat (text, ".0", sizeof text);

@@ -1,6 +1,8 @@
 /* Differences between runs, from engine/diff. */
 #include "engine/runs/loom-run-table.h"
 
+#include "engine/core/loom-text.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -38,7 +40,7 @@ column_name (const LoomDifference *d, const char *attribute)
 static char *
 shown_value (const char *value)
 {
-  char text[G_ASCII_DTOSTR_BUF_SIZE], format[8], *end;
+  char text[G_ASCII_DTOSTR_BUF_SIZE], *end;
   double number;
 
   if (value == NULL || strlen (value) < 17)
@@ -46,13 +48,7 @@ shown_value (const char *value)
   number = g_ascii_strtod (value, &end);
   if (end == value || *end != '\0' || !isfinite (number))
     return g_strdup (value);
-  for (int digits = 1; digits <= 17; digits++)
-    {
-      g_snprintf (format, sizeof format, "%%.%dg", digits);
-      if (g_ascii_strtod (g_ascii_formatd (text, sizeof text, format, number), NULL) == number)
-        break;
-    }
-  return g_strdup (text);
+  return g_strdup (loom_text_decimal (number, text));
 }
 
 static void

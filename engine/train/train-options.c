@@ -6,6 +6,7 @@
 #include "engine/train/train-options.h"
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-text.h"
 #include "engine/graph/loom-modules.h"
 
 #include <math.h>
@@ -235,7 +236,7 @@ train_options_apply (const LoomGraph *original, const LoomTrainerOptions *option
   set_train (graph, "tf32", options->tf32 ? "true" : NULL, given);
   set_strategy (graph, options->strategy, options->comm != NULL ? options->comm->size : 1, given);
   if (!isnan (options->lr))
-    set_train (graph, "lr", g_ascii_dtostr (number, sizeof number, options->lr), given);
+    set_train (graph, "lr", loom_text_decimal (options->lr, number), given);
   return g_steal_pointer (&graph);
 }
 

@@ -373,12 +373,14 @@ test_by_hand (void)
 static void
 test_replay (void)
 {
-  g_autofree char *a = NULL, *b = NULL;
+  g_autofree char *a = NULL, *b = NULL, *graph = NULL;
   gsize n, m;
 
   cli_write ("g.xml", GRAPH);
-  cli_expect (0, NULL, "train", "g.xml", "--steps", "9", "--lr", "0.02", "--set", "fc1.out_features=16", "--out",
+  cli_expect (0, NULL, "train", "g.xml", "--steps", "9", "--lr", "0.1", "--set", "fc1.out_features=16", "--out",
               "nine");
+  g_assert_true (g_file_get_contents ("nine/graph.xml", &graph, NULL, NULL));
+  g_assert_nonnull (strstr (graph, " lr=\"0.1\""));
   cli_expect (0, NULL, "train", "--replay", "nine", "--out", "nine again");
   g_assert_true (g_file_get_contents ("nine/events.jsonl", &a, &n, NULL));
   g_assert_true (g_file_get_contents ("nine again/events.jsonl", &b, &m, NULL));
@@ -408,7 +410,7 @@ test_step (void)
   g_assert_true (g_file_get_contents ("branch/weights.safetensors", &b, &m, NULL));
   g_assert_cmpmem (a, n, b, m);
   cli_expect (0, NULL, "train", "--resume", "branch", "--steps", "21");
-  cli_expect (2, "had 20 steps", "eval", "twenty", "--step", "21");
+  cli_expect (2, "has the steps 0 to 20", "eval", "twenty", "--step", "21");
   cli_expect (2, "--branch RUN --step N --out DIR", "train", "--branch", "twenty", "--out", "other");
   cli_expect (2, "add --branch", "train", "g.xml", "--step", "3");
   cli_expect (1, "There is no run", "eval", ".", "--step", "3");

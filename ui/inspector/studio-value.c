@@ -316,15 +316,7 @@ number_text (double value)
 
   if (value == floor (value) && fabs (value) < 9007199254740992.0)
     return g_strdup_printf ("%" G_GINT64_FORMAT, (gint64)value);
-  for (int digits = 6; digits <= 17; digits++)
-    {
-      g_autofree char *format = g_strdup_printf ("%%.%dg", digits);
-
-      g_ascii_formatd (buffer, sizeof buffer, format, value);
-      if (g_ascii_strtod (buffer, NULL) == value)
-        break;
-    }
-  return g_strdup (buffer);
+  return g_strdup (loom_text_decimal (value, buffer));
 }
 
 static gboolean

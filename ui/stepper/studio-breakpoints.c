@@ -234,7 +234,7 @@ set (StudioBreakpoints *self, const char *node, const char *when, double limit)
 
       e = loom_element_new (LOOM_TAG_CHART, "kind", KIND, "node", node, "when", when, NULL);
       if (!g_str_equal (when, conditions[0].when))
-        loom_element_set_detached (e, "value", g_ascii_dtostr (number, sizeof number, limit));
+        loom_element_set_detached (e, "value", loom_text_decimal (limit, number));
       studio_document_edit (self->document, loom_edit_insert (view, loom_element_n_children (view), e));
     }
   studio_document_end (self->document);
@@ -287,7 +287,7 @@ chosen_cb (Asking *asking)
 
   gtk_widget_set_sensitive (asking->entry, !isnan (limit));
   if (!isnan (limit))
-    gtk_editable_set_text (GTK_EDITABLE (asking->entry), g_ascii_dtostr (number, sizeof number, limit));
+    gtk_editable_set_text (GTK_EDITABLE (asking->entry), loom_text_decimal (limit, number));
   typed_cb (asking);
 }
 
@@ -324,7 +324,7 @@ new_fields (Asking *asking, const StudioBreakpoint *now)
   gtk_drop_down_set_selected (GTK_DROP_DOWN (asking->drop), selected);
   chosen_cb (asking);
   if (now != NULL && !isnan (conditions[selected].limit))
-    gtk_editable_set_text (GTK_EDITABLE (asking->entry), g_ascii_dtostr (number, sizeof number, now->limit));
+    gtk_editable_set_text (GTK_EDITABLE (asking->entry), loom_text_decimal (now->limit, number));
   gtk_box_append (GTK_BOX (box), asking->drop);
   gtk_box_append (GTK_BOX (box), asking->entry);
   return box;
