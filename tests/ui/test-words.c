@@ -459,6 +459,17 @@ test_large (void)
   run ();
 }
 
+/* A run that is named like a title of Studio's own keeps its name. */
+static void
+test_titles (void)
+{
+  g_autoptr (StudioPlot) plot = studio_plot_new ("loss");
+
+  g_assert_cmpstr (studio_plot_title (plot), !=, "loss");
+  plot->title_is_name = TRUE;
+  g_assert_cmpstr (studio_plot_title (plot), ==, "loss");
+}
+
 TEST_FILE (argc, argv)
 {
   g_autofree char *home = g_dir_make_tmp ("gradloom-words-XXXXXX", NULL);
@@ -474,6 +485,7 @@ TEST_FILE (argc, argv)
   data = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   read_data (argv[1]);
+  g_test_add_func ("/words/titles", test_titles);
   g_test_add_func ("/words/marked", test_marked);
   g_test_add_func ("/words/large", test_large);
   return g_test_run ();

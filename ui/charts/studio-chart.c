@@ -267,7 +267,7 @@ studio_chart_update (StudioChart *self)
   g_free (self->description);
   self->description = g_steal_pointer (&words);
   g_free (self->label);
-  self->label = g_strdup_printf (_ ("%s chart"), studio_plot_translate (self->plot->title));
+  self->label = g_strdup_printf (_ ("%s chart"), studio_plot_title (self->plot));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, self->label,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, self->description, -1);
 }

@@ -524,7 +524,7 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
   Frame f;
   gboolean has_points;
   set_ink (cr, style, 0.9);
-  draw_text (cr, context, s, TRUE, studio_plot_translate (p->title), 0, 9 * s, 0);
+  draw_text (cr, context, s, TRUE, studio_plot_title (p), 0, 9 * s, 0);
   if (!make_frame (p, context, style, width, height, &f, &has_points))
     {
       set_ink (cr, style, 0.72);

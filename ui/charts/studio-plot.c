@@ -195,6 +195,12 @@ studio_plot_translate (const char *name)
 }
 
 const char *
+studio_plot_title (const StudioPlot *plot)
+{
+  return plot->title_is_name ? plot->title : studio_plot_translate (plot->title);
+}
+
+const char *
 studio_plot_curve_label (const StudioPlotCurve *curve)
 {
   return curve->style < STUDIO_PLOT_CURVE_RANK ? studio_plot_translate (curve->label) : curve->label;
@@ -248,13 +254,13 @@ studio_plot_describe (const StudioPlot *p)
         at = MAX (at, x);
     }
   if (s->len == 0)
-    return g_strdup_printf (_ ("%s: no points yet"), studio_plot_translate (p->title));
+    return g_strdup_printf (_ ("%s: no points yet"), studio_plot_title (p));
   if (at < 0)
-    return g_strdup_printf ("%s: %s", studio_plot_translate (p->title), s->str);
+    return g_strdup_printf ("%s: %s", studio_plot_title (p), s->str);
   g_autofree char *step = studio_format_count (at);
   g_autoptr (GString) words = g_string_new (NULL);
   /* Translators: "loss: train 0.412, validation 0.430 at step 840"; read aloud. */
-  g_string_printf (words, _ ("%1$s: %2$s at step %3$s"), studio_plot_translate (p->title), s->str, step);
+  g_string_printf (words, _ ("%1$s: %2$s at step %3$s"), studio_plot_title (p), s->str, step);
   for (guint i = 0; i < p->curves->len; i++)
     add_extremes (words, g_ptr_array_index (p->curves, i));
   return g_strdup (words->str);

@@ -39,6 +39,7 @@ typedef struct
 typedef struct
 {
   char *title;                 /* "loss" */
+  gboolean title_is_name;      /* of a run, as the user wrote it: it is not translated */
   GPtrArray *curves;           /* StudioPlotCurve, drawn in order */
   GPtrArray *marks;            /* StudioMark */
   double fixed_min, fixed_max; /* y range; NaN: automatic */
@@ -79,6 +80,8 @@ double studio_plot_from_pixel (const StudioPlot *plot, PangoContext *context, co
 /* Translates a title or label. Both are English in the plot, so that CSV columns have the same names in all languages.
  */
 const char *studio_plot_translate (const char *name);
+/* The title, translated except the name of a run. */
+const char *studio_plot_title (const StudioPlot *plot);
 /* The label of a curve, translated except that of a rank or a run, which is no name of the plot. */
 const char *studio_plot_curve_label (const StudioPlotCurve *curve);
 /* For screen readers: "loss: train 0.412, validation 0.430 at step 840; train between 0.4 and 2.3, falling". */

@@ -76,6 +76,7 @@ make_charts (Multiples *self, const GPtrArray *runs)
       g_autofree char *title = dup_title (runs->pdata[i]);
       StudioChart *chart = studio_chart_new (title);
 
+      studio_chart_get_plot (chart)->title_is_name = TRUE;
       g_object_set_data_full (G_OBJECT (chart), "entry", g_object_ref (runs->pdata[i]), g_object_unref);
       gtk_flow_box_append (GTK_FLOW_BOX (self->flow), GTK_WIDGET (chart));
     }
