@@ -20,6 +20,18 @@ manual_print_cell (const char *text)
       putchar (*text == '\n' ? ' ' : *text);
 }
 
+/* Prints the last cell of a row. Docs that error messages quote begin with “the” and have no point; others may begin
+ * with the name of a value. */
+static void
+print_doc (const char *doc)
+{
+  const char first = g_str_has_prefix (doc, "the ") ? 'T' : doc[0];
+  g_autofree char *sentence = g_strdup_printf ("%c%s%s", first, doc + 1, g_str_has_suffix (doc, ".") ? "" : ".");
+
+  manual_print_cell (sentence);
+  printf (" |\n");
+}
+
 static void
 print_spec (const LoomParamSpec *spec)
 {
@@ -28,8 +40,7 @@ print_spec (const LoomParamSpec *spec)
   printf ("| `%s` | ", spec->name);
   manual_print_cell (facts);
   printf (" | ");
-  manual_print_cell (spec->doc);
-  printf (" |\n");
+  print_doc (spec->doc);
 }
 
 static void
@@ -63,8 +74,7 @@ print_optimizers (void)
           printf (" `%s`%s%s", hyper->name, value != NULL ? " " : "", value != NULL ? value : "");
         }
       printf (" | ");
-      manual_print_cell ((*each)->doc);
-      printf (" |\n");
+      print_doc ((*each)->doc);
     }
 }
 
@@ -76,8 +86,7 @@ print_schedules (void)
   for (const LoomScheduleClass *const *each = loom_schedules (); *each != NULL; each++)
     {
       printf ("| `%s` | ", (*each)->name);
-      manual_print_cell ((*each)->doc);
-      printf (" |\n");
+      print_doc ((*each)->doc);
     }
   printf ("\n| `type` | parameter | value | meaning |\n|---|---|---|---|\n");
   for (const LoomScheduleClass *const *each = loom_schedules (); *each != NULL; each++)
@@ -96,8 +105,7 @@ print_schedules (void)
           for (guint k = 0; p->choices != NULL && p->choices[k] != NULL; k++)
             printf ("%s%s", k == 0 ? ", one of " : " ", p->choices[k]);
           printf (" | ");
-          manual_print_cell (p->doc);
-          printf (" |\n");
+          print_doc (p->doc);
         }
     }
 }
@@ -109,8 +117,7 @@ print_metrics (void)
   for (const LoomMetric *const *each = loom_metrics (); *each != NULL; each++)
     {
       printf ("| `%s` | ", (*each)->name);
-      manual_print_cell ((*each)->doc);
-      printf (" |\n");
+      print_doc ((*each)->doc);
     }
 }
 

@@ -207,7 +207,7 @@ tensor_from_text (const char *text, GError **error)
   if (!parse_value (&parser, 0) || (skip_blanks (&parser), *parser.p != '\0'))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” is no number and no list of lists of equal length, such as [[1, 2], [3, 4]].", text);
+                   "“%s” is neither a number nor a list of lists of equal length, such as [[1, 2], [3, 4]].", text);
       return NULL;
     }
   t = loom_tensor_new (parser.has_floats ? LOOM_F64 : LOOM_I64, parser.rank, parser.dim, error);

@@ -299,7 +299,8 @@ run_sweep (const Command *command, int argc, char **argv)
   if (o.seeds != NULL)
     seeds = command_numbers (o.seeds, 0, G_MAXINT64);
   if (o.seeds != NULL && seeds == NULL)
-    return command_usage (command, "--seeds takes numbers from 0, such as 1,2,3, not “%s”.", o.seeds);
+    return command_usage (command, "--seeds takes whole numbers that are not negative, such as 1,2,3, not “%s”.",
+                          o.seeds);
   if (!sweep_grid ((const char *const *)o.grid, points, &error)
       || (o.random > 0 && !sweep_random ((const char *const *)o.range, o.random, (guint64)o.seed, points, &error))
       || !sweep_cases ((const char *const *)o.cases, points, &error))

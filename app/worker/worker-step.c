@@ -203,7 +203,8 @@ worker_read_breakpoints (GVariant *list, GError **error)
 
       if (b.kind == NULL)
         {
-          g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "“%s” is no condition of a breakpoint.", kind);
+          g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "There is no condition “%s” for breakpoints.",
+                       kind);
           return NULL;
         }
       g_array_append_val (all, b);

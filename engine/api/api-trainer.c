@@ -98,7 +98,7 @@ read_options (Options *o, const char *const *options, GError **error)
       if (name == NULL || !read_option (o, name, equals + 1))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                       "“%s” is no option of training, or its value is not possible; see gradloom_trainer_new().",
+                       "“%s” is not an option of training, or its value is not valid; see gradloom_trainer_new().",
                        options[i]);
           return FALSE;
         }

@@ -56,7 +56,7 @@ loom_text_shell_word (const char *word)
   return *word != '\0' ? g_strdup (word) : g_strdup ("''");
 }
 
-/* 15 digits are exact for every decimal of so many, and %g leaves out zeros at the end. */
+/* Every decimal of at most 15 digits survives as a double, and %g leaves out zeros at the end. */
 const char *
 loom_text_decimal (double value, char *buffer)
 {

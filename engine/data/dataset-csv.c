@@ -153,10 +153,10 @@ check_weight (const LoomCsvReader *reader, const LoomCsvColumns *columns, float 
 {
   if (!(weight < 0))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” line %d, column “%s”: a weight must be a number from 0, not %g.", reader->path, reader->row_line,
-               (const char *)columns->names->pdata[g_array_index (columns->weights, LoomCsvField, 0).column],
-               (double)weight);
+  g_set_error (
+      error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: a weight must be 0 or a positive number, not %g.",
+      reader->path, reader->row_line,
+      (const char *)columns->names->pdata[g_array_index (columns->weights, LoomCsvField, 0).column], (double)weight);
   return FALSE;
 }
 

@@ -44,7 +44,7 @@ take_shard (LoomTensorFile *self, LoomFolder *folder, const char *shard, JsonObj
   guint first;
 
   if (strchr (shard, '/') != NULL || shard[0] == '.' || shard[0] == '\0')
-    return loom_file_refuse (self->path, error, "names the shard “%s”, which is no file of its folder", shard);
+    return loom_file_refuse (self->path, error, "names the shard “%s”, which is not a file in its folder", shard);
   mapped = loom_folder_map (folder, shard, error);
   if (mapped == NULL)
     return FALSE;

@@ -429,8 +429,8 @@ read_torch_legacy (LoomTensorFile *self, GBytes *bytes, GError **error)
       if (head == NULL)
         return FALSE;
       if (i == 0 && (pickle_root (head)->kind != PICKLE_INT || pickle_root (head)->integer != LEGACY_MAGIC))
-        return loom_file_refuse (self->path, error,
-                                 "is a pickle of Python, and no file of torch.save; save a state_dict() with it");
+        return loom_file_refuse (
+            self->path, error, "is a pickle of Python, not a file of torch.save; save a state_dict() with torch.save");
       at += used;
     }
   object = pickle_read (data + at, length - at, length, &used, self->path, error);

@@ -123,7 +123,7 @@ fix_size (const Onnx__GraphProto *graph, const char *word, GError **error)
 
   if (equals == NULL || !read_size (equals + 1, &fixed.value))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--size takes NAME=N with a number from 1, not “%s”.", word);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--size takes NAME=N with a positive number, not “%s”.", word);
       return FALSE;
     }
   walk (graph, fix_dim, &fixed);
@@ -157,7 +157,8 @@ fix_input_dim (const Onnx__GraphProto *graph, Onnx__ValueInfoProto *input, int d
   if (name != NULL && g_ascii_isalpha (text[0]))
     return TRUE;
   if (!read_size (text, &fixed.value))
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--input %s: “%s” is no size from 1.", input->name, text);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--input %s: “%s” is not a size; sizes are 1 or larger.",
+                 input->name, text);
   else if (name == NULL && fixed.value != shape_of (input)->dim[dim]->dim_value)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                  "--input %s: dimension %d is fixed to %" G_GINT64_FORMAT

@@ -5,9 +5,9 @@
 
 /* ---- ports, parameters, samples --------------------------------------- */
 
-static const LoomPortSpec one[] = { { "out", "The largest or smallest value." }, { NULL } };
+static const LoomPortSpec one[] = { { "out", "The maximum, minimum or median of all elements." }, { NULL } };
 const LoomPortSpec loom_op_port_with_index[] = {
-  { "out", "The largest or smallest values; without dim, a scalar." },
+  { "out", "The maxima, minima or medians along dim; without dim, a scalar." },
   { "indices", "The index of each value along dim, i64.", LOOM_PORT_OPTIONAL },
   { NULL },
 };

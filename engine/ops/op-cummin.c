@@ -1,6 +1,12 @@
 /* Cumulative minimum along a dimension. */
 #include "engine/ops/op-private.h"
 
+static const LoomPortSpec outputs[] = {
+  { "out", "The minimum of the elements up to each position." },
+  { "indices", "The index of each minimum along dim, i64.", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
 static void
 lower (LoomLower *ctx)
 {
@@ -18,7 +24,7 @@ const LoomOp loom_op_cummin = {
   .formula = "yᵢ = min(x₀, x₁, …, xᵢ)",
   .reference = "torch.cummin",
   .inputs = loom_op_port_input,
-  .outputs = loom_op_port_ordered,
+  .outputs = outputs,
   .params = loom_op_param_running,
   .infer = loom_op_infer_running_extreme,
   .lower = lower,

@@ -24,7 +24,7 @@ static const LoomParamSpec params[] = {
   { .name = "bias",
     .type = LOOM_PARAM_BOOL,
     .def = "true",
-    .doc = "Whether there is a learnable shift besides the scale.",
+    .doc = "Whether each feature has a learnable shift in addition to the scale.",
     .advanced = TRUE },
   { NULL },
 };

@@ -11,8 +11,8 @@ read_seed (RecipeReading *r)
   guint64 seed = 0;
 
   if (text != NULL && !g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT64, &seed, NULL))
-    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "seed", "seed is “%s”, which is not a whole number from 0.",
-                     text);
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "seed",
+                     "seed is “%s”, which is not 0 or a positive whole number.", text);
   return seed;
 }
 

@@ -12,7 +12,7 @@ recipe_read_sampling (RecipeReading *r, LoomTrainSpec *spec)
   if (!loom_sample_weights_are_valid (text))
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "sample_weights",
                      "sample_weights is “%s”; it must be “" LOOM_SAMPLE_WEIGHTS_BALANCED "”, “" LOOM_SAMPLE_WEIGHTS_OWN
-                     "”, or a number from 0 for each class, such as “1,1,5”, not all of them 0.",
+                     "”, or a number for each class, such as “1,1,5”: none negative, not all of them 0.",
                      text);
   spec->sample_weights = g_strdup (text);
 }

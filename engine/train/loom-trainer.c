@@ -143,7 +143,7 @@ call_travel (gpointer data, GError **error)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    t->is_evaluating    ? "An evaluation is in progress. Wait until it is over."
-                   : t->server != NULL ? "Several ranks share the steps of this run, so that it cannot go back."
+                   : t->server != NULL ? "Several ranks share the steps of this run, so it cannot go back."
                                        : "Pause the run before going back to one of its steps.");
       return FALSE;
     }

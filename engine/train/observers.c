@@ -144,7 +144,7 @@ update_of (TrainObservers *self, const char *weight, GError **error)
 
   if (!is_weight (self->model, weight))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” is no weight, so that steps do not update it.", weight);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” is not a weight, so steps do not update it.", weight);
       return NULL;
     }
   if (last != &watched->last)

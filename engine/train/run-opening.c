@@ -41,10 +41,9 @@ check_branch (LoomFolder *run, GError **error)
   if (events == NULL || g_mapped_file_get_length (events) == 0
       || g_strstr_len (g_mapped_file_get_contents (events), (gssize)g_mapped_file_get_length (events), line) == NULL)
     return TRUE;
-  g_set_error (
-      error, LOOM_ERROR, LOOM_ERROR_DATA,
-      "The branch in %s has no checkpoint, so that it cannot be continued. Remove the folder, and branch again.",
-      loom_folder_path (run));
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "The branch in %s has no checkpoint, so it cannot be continued. Remove the folder, and branch again.",
+               loom_folder_path (run));
   return FALSE;
 }
 
@@ -95,7 +94,8 @@ check_step (LoomFolder *run, gint64 step, GError **error)
   if (step >= 0 && step <= last)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "The run in %s had %" G_GINT64_FORMAT " steps. Name one from 0 to that.", loom_folder_path (run), last);
+               "There is no such step: the run in %s has the steps 0 to %" G_GINT64_FORMAT ".", loom_folder_path (run),
+               last);
   return FALSE;
 }
 

@@ -205,9 +205,9 @@ can_leave (const TimeMachine *self, gint64 step, GError **error)
   const gint64 newest = self->is_away ? self->now : self->progress->step;
 
   if (self->group->comm != NULL)
-    return refuse (error, "Several ranks share the steps of this run, so that it cannot go back.");
+    return refuse (error, "Several ranks share the steps of this run, so it cannot go back.");
   if (self->folder->files == NULL)
-    return refuse (error, "This run is not saved, so that it cannot go back. Train with a run folder.");
+    return refuse (error, "This run is not saved, so it cannot go back. Train with a run folder.");
   if (step >= 0 && step <= newest)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,

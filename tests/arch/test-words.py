@@ -47,6 +47,14 @@ NEVER = {
     r'(?:where|there|here)(?:of|in|upon|unto|to)(?<!therein)(?<!hereto)': 'name it',
 }
 
+# The same for what users read: strings of C, pages, graphs and interface files, but those of tests.
+TEXTS = {
+    r'(?<!there )(?:is|are) no (?!longer\b|more\b|less\b)\w+': 'is not a, are not',
+    r', so that (?:it|they|this|these|steps) (?:cannot|can|do|does)': ', so it cannot',
+    r'(?:numbers?|integers?|size|counts?) from [01]\b(?! (?:to|on|up)\b|[.…])': '0 or a positive number',
+    r'of one\'s own': 'your own',
+}
+
 # Parts of names.
 NAMES = {
     'told': 'reported, local', 'anew': 'again', 'whoever': 'caller', 'mend': 'fix', 'mends': 'fixes', 'mended': 'fixed',
@@ -76,8 +84,10 @@ LATER = ()
 OTHERS = ('tests/upgrade/20', 'data/po/')
 
 C_FILES = ('.c', '.h', '.cu', '.cuh', '.inc')
+READ_FILES = ('.md', '.xml', '.ui')
 TEXT_FILES = ('.py', '.md', '.xml', '.ui', '.css', '.sh', '.rnc', '.build', '.txt', '.ini', '.in')
-TOKEN = re.compile(r'''(?P<comment>/\*.*?\*/|//[^\n]*)|(?P<string>"(?:\\.|[^"\\\n])*")|'(?:\\.|[^'\\\n])*'
+STRING_END = re.compile(r'"\s*"')
+TOKEN = re.compile(r'''(?P<comment>/\*.*?\*/|//[^\n]*)|(?P<string>"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*)|'(?:\\.|[^'\\\n])*'
                        |(?P<name>[A-Za-z_]\w*)''', re.X | re.S)
 WORD = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+')
 
@@ -90,6 +100,9 @@ SAMPLES = (
     ('puts ("as nobody knows");', ['nobody']),
     ('int n_told, kin_of_x;', ['told']),
     ('int after; /* kinds */', []),
+    ('fail ("“%s” is "\n      "no number");', ['is no number']),
+    ('fail ("There is no number"); /* it is no error */', []),
+    ('fail ("a number from 0"); fail ("a number from 0 to 9");', ['number from 0']),
 )
 
 Found = collections.namedtuple('Found', 'path line word instead text never')
@@ -100,6 +113,7 @@ def compiled(table):
 
 
 NEVER_RE, REVIEW_RE = compiled(NEVER), compiled(REVIEW)
+TEXTS_RE = [(re.compile(re.sub(r'(?<!there) (?!\))', r'\\s+', word), re.I), word, instead) for word, instead in TEXTS.items()]
 ANY_NEVER = re.compile(r'\b(?:' + '|'.join(NEVER) + r')\b', re.I)
 
 
@@ -141,6 +155,13 @@ def find(path, text, review):
                 number, line = line_of(text, offset)
                 yield Found(path, number, word, NAMES[word], line, True)
             continue
+        if not path.startswith('tests/') and (path.endswith(READ_FILES) or path.endswith(C_FILES) and piece.startswith('"')):
+            # A literal of C may be divided into several.
+            joined = STRING_END.sub(lambda match: ' ' * len(match.group()), piece)
+            for regex, word, instead in TEXTS_RE:
+                for match in regex.finditer(re.sub(r'\s', ' ', joined)):
+                    number, line = line_of(text, offset + match.start())
+                    yield Found(path, number, ' '.join(match.group().lower().split()), instead, line, True)
         # A phrase may be broken over two lines of a comment.
         plain = re.sub(r'\s(?=[\s*#])|(?<=\n)[ \t]*[*#]', ' ', piece).replace('\n', ' ')
         if len(plain) != len(piece):

@@ -104,7 +104,7 @@ test_print (void)
                         "dtype=\"i64\"/></graph>");
   g_auto (CliResult) ids = cli ("run", "ids.xml", "--in", "ids=[9007199254740993, -1]", "--print", "ids", NULL);
   g_assert_cmpstr (ids.out, ==, "ids (i64 2)\n  [9007199254740993,               -1]\n");
-  cli_expect (1, "“[[1],[2,3]]” is no number and no list", "run", "small.xml", "--in", "x=[[1],[2,3]]", "--print",
+  cli_expect (1, "“[[1],[2,3]]” is neither a number nor a list", "run", "small.xml", "--in", "x=[[1],[2,3]]", "--print",
               "sum");
   cli_expect (1, "“1x” cannot be read", "run", "small.xml", "--in", "x=1x", "--print", "sum");
   cli_expect (1, "is 1 × 3", "run", "small.xml", "--in", "x=[[1,2,3]]", "--print", "sum");

@@ -699,7 +699,7 @@ test_weight (void)
   none = loom_dataset_open ("csv", &get, &error);
   g_assert_null (none);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
-  g_assert_nonnull (strstr (error->message, "line 3, column “w”: a weight must be a number from 0, not -1."));
+  g_assert_nonnull (strstr (error->message, "line 3, column “w”: a weight must be 0 or a positive number, not -1."));
 }
 
 /* A file of a terabyte, with a hole that takes no space on the disk. */

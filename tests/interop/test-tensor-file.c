@@ -219,7 +219,7 @@ test_shards (void)
   {
     const char *text, *part;
   } bad[] = {
-    { "{\"weight_map\":{\"a\":\"../m-1.safetensors\"}}", "no file of its folder" },
+    { "{\"weight_map\":{\"a\":\"../m-1.safetensors\"}}", "not a file in its folder" },
     { "{\"weight_map\":{\"a\":\"m-2.safetensors\"}}", "names the tensor “a” in “m-2.safetensors”" },
     { "{\"weight_map\":{\"a\":3}}", "names no file for “a”" },
     { "{\"other\":{}}", "no “weight_map”" },
@@ -421,7 +421,7 @@ test_refused (void)
     gsize n;
     const char *part;
   } pickles[] = {
-    { "\x80\x02}q\0.", 6, "is a pickle of Python, and no file of torch.save" },
+    { "\x80\x02}q\0.", 6, "is a pickle of Python, not a file of torch.save" },
     { "\x80\x02I1\n.", 6, "has a pickle with the opcode 0x49" },
     { "\x80\x02(X\x05\0\0\0ab", 10, "its pickle is not well formed" },
     { "\x80\x02(tt.", 6, "its pickle is not well formed" },
