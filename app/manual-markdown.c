@@ -1,5 +1,6 @@
 /* Prints the reference of the command line as Markdown, from the same tables as the manual page: commands and options,
- * the environment, and the attributes of the graph file. The build generates the page, so it cannot differ from the program. */
+ * the environment, and the attributes of the graph file. The build generates the page, so it cannot differ from the
+ * program. */
 #include "app/manual.h"
 
 #include <stdio.h>
