@@ -1,5 +1,5 @@
-/* What `gradloom eval` prints of an evaluation sample by sample: counts of predictions, accuracy per class,
- * calibration, and a table of all samples. */
+/* Prints an evaluation sample by sample for `gradloom eval`: counts of predictions, accuracy per class, calibration,
+ * and a table of all samples. */
 #pragma once
 
 #include "app/shared/command.h"

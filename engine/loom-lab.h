@@ -1,4 +1,5 @@
-/* What the laboratory may use of the engine: all that programs may, and the parts whose speed it measures. */
+/* The interface of the engine to the laboratory: that to programs, and the parts whose speed the laboratory measures.
+ */
 #pragma once
 
 #include "engine/loom-run.h"

@@ -1,4 +1,4 @@
-/* What programs may use of the engine that train, predict and show plans: the commands, the worker and the library. */
+/* The interface of the engine to programs that train, predict and show plans: commands, worker and library. */
 #pragma once
 
 #include "engine/loom.h"

@@ -1,5 +1,6 @@
-/* What Studio may use of the engine, and all other programs too: files, graphs and their types, recipes, lessons, data,
- * and the results of runs. Nothing here plans or executes a step, but for the curve of an operator; see loom-run.h. */
+/* The interface of the engine to Studio and to all other programs: files, graphs and their types, recipes, lessons,
+ * data, and the results of runs. Nothing here plans or executes a step, but for the curve of an operator; see
+ * loom-run.h. */
 #pragma once
 
 #include "engine/core/loom-atomic-file.h"

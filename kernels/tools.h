@@ -1,5 +1,5 @@
-/* What a back end offers to tools that observe it: the text of its kernels, timings, and names for a profiler. A module
- * may export this table in addition to its vtable (backend.h); no computation needs it. */
+/* The table of functions of a back end for tools that observe it: the text of its kernels, timings, and names for a
+ * profiler. A module may export it in addition to its vtable (backend.h); no computation needs it. */
 #ifndef LOOM_TOOLS_H
 #define LOOM_TOOLS_H
 

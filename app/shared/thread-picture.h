@@ -1,4 +1,4 @@
-/* Which thread of a generated kernel computes which element, as text and as a picture. */
+/* Shows the threads of a generated kernel with the elements that each computes, as text and as a picture. */
 #pragma once
 
 #include "engine/loom-run.h"

@@ -1,4 +1,5 @@
-/* What is known of each byte of a space: pieces in the order of addresses, divided where accesses begin and end. */
+/* A map of a memory space: the contents of each byte, as pieces in the order of addresses, divided where accesses begin
+ * and end. */
 #include "engine/check/check-private.h"
 
 struct _CheckMap

@@ -1,4 +1,5 @@
-/* What guessing a table and the options made of the guess share. */
+/* Limits and helpers shared by loom-csv-guess.c, which guesses the columns of a table, and csv-guess-options.c, which
+ * makes the options of a data set from the guess. */
 #pragma once
 
 #include <glib.h>

@@ -1,4 +1,4 @@
-/* How readers of formats fill a LoomTensorFile. */
+/* The struct of a file of tensors (LoomTensorFile), and the functions by which the reader of each format fills it. */
 #pragma once
 
 #include "engine/core/loom-file.h"

@@ -1,5 +1,6 @@
-/* The kernel of switch and visit, with its bodies and its offsets in scratch, shared by plan-visit.c, which makes it,
- * and plan-visit-run.c, which runs it. */
+/* The kernel of switch (one body for all rows, or one for each group of rows) and visit (a body for each level of
+ * trees, whose links pass values between children and parents): its bodies and its offsets in scratch. plan-visit.c
+ * makes it, plan-visit-run.c runs it. */
 #pragma once
 
 #include "engine/plan/plan-body.h"

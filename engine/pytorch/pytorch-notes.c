@@ -1,4 +1,4 @@
-/* What a file does not do as the graph does, in sentences for its head and for the command.
+/* Lists what the Python file leaves out or does differently, as sentences for its head and for the command.
  *
  * Attributes of <train>, <parallel> and nodes without a counterpart are rows of a table, so that none is left out
  * without a word. */

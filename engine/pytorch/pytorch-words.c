@@ -1,4 +1,4 @@
-/* How operators are written in PyTorch: one row for each whose name, parameters or ports differ.
+/* The table of operators whose call in PyTorch differs in name, parameters or ports, with the code that replaces it.
  *
  * All others need no row. Their descriptor says enough: “torch.nn.GELU” is a module made with the parameters that are
  * not at their default, “torch.add” a function of the inputs and parameters in order, and a loss the function of its

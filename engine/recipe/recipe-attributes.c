@@ -1,4 +1,4 @@
-/* The table of attributes of <train> and its children; see the header. */
+/* The tables of attributes of <train> and its children; see loom-attributes.h. */
 #include "engine/recipe/loom-attributes.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a user writes about a run: name, note and star. They are stored in notes.json in the run's folder, which
+/* Notes of a user about a run: name, note and star. They are stored in notes.json in the run's folder, which
  * training and all other commands ignore.
  *
  * Members that this version does not know are kept when the file is written again. */

@@ -1,3 +1,4 @@
+/* Makes a graph as a chain of nodes; see template-private.h. */
 #include "engine/template/template-private.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* How a run begins: with new weights, from a file of weights, from a checkpoint, or as the branch of another run; and
- * its folder, which is created or continued.
+/* Opens a run: with new weights, from a file of weights, from a checkpoint, or as the branch of another run; and its
+ * folder, which is created or continued.
  *
  * Everything that it changes belongs to other parts. It comes last, when the state exists and the first step is
  * planned, so that no folder is made for a run that cannot begin. */

@@ -1,4 +1,4 @@
-/* Sentences for the user that are no errors. */
+/* Collects notes; see the header. */
 #include "engine/train/train-notes.h"
 
 #include <stdarg.h>

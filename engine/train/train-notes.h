@@ -1,4 +1,4 @@
-/* Sentences for the user that are no errors. */
+/* Notes to the user about a run that are not errors, collected as sentences. */
 #pragma once
 
 #include <glib.h>

@@ -1,4 +1,4 @@
-/* What observers have cost a run: the time between steps that their requests took, by view. */
+/* The costs of observers: the time between steps that the requests of each view took. */
 #pragma once
 
 #include <glib.h>

@@ -1,4 +1,4 @@
-/* A flight of the view from one part of the graph to another. It only computes positions: the view follows. */
+/* Animates the view from one part of the graph to another. It only computes positions: the view follows. */
 #pragma once
 
 #include <gtk/gtk.h>

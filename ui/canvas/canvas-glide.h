@@ -1,4 +1,4 @@
-/* Cards that glide to where a command put them, so that the eye can follow.
+/* Animates cards to the positions that a command gave them, so that the eye can follow.
  *
  * The document has the new positions at once; only the scene, which is what is drawn, follows during a fifth of a
  * second. A gesture or a change of the graph ends the glide at once. */

@@ -1,4 +1,4 @@
-/* What the canvas draws over the cards during a gesture: guides of a moved card, the box that selects, the loose wires,
+/* Draws the hints of a gesture over the cards: guides of a moved card, the box that selects, the loose wires,
  * the line that cuts, and why a port takes no wire. */
 #pragma once
 

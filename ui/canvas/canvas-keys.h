@@ -1,4 +1,4 @@
-/* Keys on the canvas that are no accelerators: arrows, Tab, Escape, the space bar, and letters that begin a quick
+/* Keys on the canvas that are not accelerators: arrows, Tab, Escape, the space bar, and letters that begin a quick
  * addition. */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* Where a drag will land: the ghost of a card that comes from the palette, and the wire that takes what is dropped on
- * it. Also what the quick fix of a card would add, while the pointer is over its button.
+/* Shows where a drag will land: the ghost of a card that comes from the palette, and the wire that takes what is
+ * dropped on it. Also what the quick fix of a card would add, while the pointer is over its button.
  *
  * Wires are routed around a card that is moved across them. Whether it may be dropped on one is therefore decided by
  * the routes without the card, which are kept while the drag goes on. */

@@ -1,5 +1,5 @@
-/* What is set on each new scene before its cards are made: how wires and shapes are shown, the devices of this machine,
- * the stages of a pipeline, and times and health of a run. */
+/* Options of the canvas that each new scene gets before its cards are made: how wires and shapes are shown, the devices
+ * of this machine, the stages of a pipeline, and times and health of a run. */
 #pragma once
 
 #include "ui/scene/studio-scene.h"

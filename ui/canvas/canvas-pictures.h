@@ -1,4 +1,4 @@
-/* What the drawing of cards, frames and wires shares: colours, icons, pictures of card frames and laid-out text.
+/* A cache for drawing cards, frames and wires: colours, icons, pictures of card frames and laid-out text.
  *
  * Each is made on first use in the style of one widget and kept until that style, the zoom or the icon theme changes.
  */

@@ -1,4 +1,4 @@
-/* The colours of graphs as the desktop wants them. */
+/* Loads the colours of graphs from the style of the desktop: light, dark or high contrast. */
 #pragma once
 
 #include <gtk/gtk.h>

@@ -1,4 +1,5 @@
-/* What a card or an annotation needs to draw and describe itself. The widgets only read it; their parent owns it. */
+/* The context in which a card or an annotation draws and describes itself: pictures, marks, ports, zoom and values. The
+ * widgets only read it; their parent owns it. */
 #pragma once
 
 #include "ui/canvas/canvas-marks.h"

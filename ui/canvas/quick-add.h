@@ -1,4 +1,5 @@
-/* The search that adds what one types: after the selected card, at a loose wire, in a selected wire, or at a point.
+/* A search that adds the operator or module that is typed: after the selected card, at a loose wire, in a selected
+ * wire, or at a point.
  *
  * After a layer with a required parameter, the same popover prompts for that, with the likely value already entered.
  * Ctrl+Enter continues after the new card, so that a chain of layers is typed in one go. */

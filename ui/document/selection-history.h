@@ -1,4 +1,4 @@
-/* What was selected on the other side of each step: what undo selects again where its step leaves nothing selected.
+/* The selections before and after each step of the undo history: undo restores one if its step leaves no card selected.
  *
  * The selection itself is never undone. But a step that adds a card selects it and one that deletes cards leaves none,
  * so after undo the keyboard would have no card to go on from. */

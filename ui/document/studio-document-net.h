@@ -1,4 +1,4 @@
-/* Whether the net of a document is that of its graph. */
+/* Checks whether the net of a document is that of its graph. */
 #pragma once
 
 #include "ui/document/studio-document.h"

@@ -1,4 +1,5 @@
-/* The document's scopes (the shown module), and its relation to a run. */
+/* The scope of a document: entering and leaving modules, their names, uses and arguments. It also marks the run whose
+ * graph is compared with the document's. */
 #include "ui/document/studio-document-private.h"
 #include "ui/document/studio-document-run.h"
 #include "ui/document/studio-loops.h"

@@ -1,4 +1,4 @@
-/* How well an operator matches typed text: the palette and quick-add sort their rows by this. */
+/* Ranks operators by how well they match typed text, for the palette and quick-add. */
 #pragma once
 
 #include "ui/document/studio-fit.h"

@@ -1,4 +1,4 @@
-/* What the net predicts, with its current weights, for an input of one's own: a drawing, a file in the form of the
+/* The widget that predicts the user's own input with the current weights: a drawing, a file in the form of the
  * data, a sentence, or a point that is moved. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Which commands of a page can be run now, and its actions that have a state. */
+/* Enables and disables the commands of a page, and updates its actions that have a state. */
 #pragma once
 
 #include "ui/document/studio-document.h"

@@ -1,4 +1,4 @@
-/* Where and how fast a document trains. */
+/* The settings with which a document trains: its device, and the speed (watch or full). */
 #pragma once
 
 #include "ui/document/studio-document.h"

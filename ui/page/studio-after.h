@@ -1,4 +1,5 @@
-/* What follows an action that may have to wait: a save that asks for a file, a question about unsaved changes. */
+/* A continuation: the functions to call after an action that may have to wait, such as a save that asks for a file or a
+ * question about unsaved changes. */
 #pragma once
 
 #include <glib-object.h>

@@ -1,4 +1,4 @@
-/* What reports of health say over time: which node is sick, since when, and what was changed then. Plain C. */
+/* The history of health reports: which node is sick, since when, and what was changed then. Plain C. */
 #pragma once
 
 #include "engine/loom.h"

@@ -1,4 +1,4 @@
-/* What a pinned tensor is: an output, a weight, the gradient or the update of one; and the names of its axes. */
+/* The kind of a pinned tensor: an output, a weight, the gradient or the update of one; and the names of its axes. */
 #pragma once
 
 #include "engine/loom.h"

@@ -1,4 +1,4 @@
-/* What the views of a run cost it, as words. */
+/* Requests from the worker what each view of a run costs (the time that its values take), and describes it in words. */
 #pragma once
 
 #include "ui/run/studio-run.h"

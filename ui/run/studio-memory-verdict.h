@@ -1,4 +1,5 @@
-/* What the engine says of a run that does not fit into memory, as one figure of each and a batch that fits. */
+/* The verdict on a run that does not fit into memory: one sentence with the planned and the available bytes and a batch
+ * that fits, made of figures or read from a sentence of the engine. */
 #pragma once
 
 #include <glib.h>

@@ -1,4 +1,5 @@
-/* The numbers of ranks that a graph can be trained with, according to its <parallel>. */
+/* Chooses the number of ranks of the next run: one among which the graph's <parallel> can be divided. The header also
+ * declares the field that shows it. */
 #pragma once
 
 #include <gtk/gtk.h>

@@ -1,5 +1,5 @@
-/* The engine addresses users of the command line and names commands and options; Studio has a button or a field for
- * each of them. */
+/* Rewrites messages of the engine for Studio: they name commands and options, for which Studio has buttons and fields.
+ */
 #pragma once
 
 #include <glib.h>

@@ -1,4 +1,4 @@
-/* What a card shows of a step, in words for screen readers. */
+/* Describes the chips of a card in a step in words, for screen readers. */
 #pragma once
 
 #include "ui/stepper/step-chips.h"

@@ -1,5 +1,5 @@
-/* What a step, or a graph without data, shows over the canvas: the chips at the wires, a mark around the current card,
- * and breakpoints. It takes no pointer or key. */
+/* The layer over the canvas with the values of a step, or of a graph without data: the chips at the wires, a mark
+ * around the current card, and breakpoints. It takes no pointer or key. */
 #pragma once
 
 #include "ui/stepper/studio-breakpoints.h"
