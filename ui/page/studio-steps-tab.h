@@ -1,4 +1,4 @@
-/* What runs, a page of the end pane while it is wanted. */
+/* The page of the end pane that lists what runs, there while it is wanted. */
 #pragma once
 
 #include "ui/page/studio-exporter.h"
