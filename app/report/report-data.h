@@ -1,4 +1,4 @@
-/* What a report says of a run, read from its folder and computed with its weights. */
+/* The data of a report on a run, read from its folder and computed with its weights. */
 #pragma once
 
 #include "engine/loom-run.h"

@@ -1,4 +1,5 @@
-/* What the trained net predicts: accuracy by class, the confusion matrix, errors of values, attention weights. */
+/* The section of a report on predictions: accuracy by class, the confusion matrix, errors of values, attention weights.
+ */
 #include "app/report/report-attention.h"
 #include "app/report/report-sections.h"
 

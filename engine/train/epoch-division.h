@@ -1,4 +1,4 @@
-/* How an epoch is divided into steps: the batch size may have changed between two of them. */
+/* The division of an epoch into steps: the batch size may have changed between two of them. */
 #pragma once
 
 #include <glib.h>

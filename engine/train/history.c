@@ -1,4 +1,4 @@
-/* Which states of a run are kept; see the header. */
+/* Chooses the states of a run that are kept; see the header. */
 #include "engine/train/history.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Which states of a run are kept, so that it can go back to any of its steps: within a budget of bytes, evenly over the
- * whole run, and in addition as dense as fits lately.
+/* Chooses the states of a run that are kept, so that it can go back to any of its steps: within a budget of bytes,
+ * evenly over the whole run, and in addition as dense as fits lately.
  *
  * The run is divided into slots of equally many steps, of which the first state is kept: steps between two states are
  * computed again, so that none is further from one than a slot. What the budget has left, which is most of it while the
