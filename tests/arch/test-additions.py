@@ -3,14 +3,18 @@
 
 Each folder of tests/arch/additions holds what one addition consists of: new files under their paths, and `edits`, whose
 entries "@@ FILE after|before|replace LINE" say where lines go. The paragraph "To add a …" of a README names files in
-backticks; an addition must touch exactly those. Then the copy is built without optimisation, only as far as the checks
-need it, and each addition is asked for.
+backticks; an addition must touch exactly those. Then the copy is built, only as far as the checks need it, and each addition
+is asked for.
 
   test-additions.py SOURCE_ROOT WORK_FOLDER [BUILD_ROOT]
 
-The copy stays in WORK_FOLDER, so that a second run builds only what has changed. BUILD_ROOT is a build with Studio, whose
-library the pin kind is linked with; without one that check is skipped.
+BUILD_ROOT is a build of the tree, of which the copy takes the objects that the additions leave as they are: a thousand, which
+would take a minute. Without one, or of one with sanitizers, the copy is compiled without optimisation, and stays in
+WORK_FOLDER, so that a second run compiles only what has changed. The pin kind is linked with BUILD_ROOT's library of Studio;
+without one that check is skipped.
 """
+import filecmp
+import json
 import os
 import re
 import shlex
@@ -200,16 +204,98 @@ def build():
     env = dict(os.environ)
     # Compilers' caches find what they have in another folder, too; without one headers are read once.
     env.update(CCACHE_BASEDIR=TREE, CCACHE_NOHASHDIR='1')
+    theirs = objects_of_build()
     cached = shutil.which('ccache') is not None and not env.get('CCACHE_DISABLE')
     if shutil.which('ld.lld') is not None:
         env.update(CC_LD='lld', CXX_LD='lld')
+    setup = SETUP + ['-Db_pch=' + ('false' if cached or theirs else 'true')]
     options = os.path.join(BUILD, 'options.txt')
-    if not os.path.exists(options) or open(options, encoding='utf-8').read() != repr(SETUP):
+    if not os.path.exists(options) or open(options, encoding='utf-8').read() != repr(setup):
         shutil.rmtree(BUILD, ignore_errors=True)
-        run('meson', 'setup', BUILD, TREE, *SETUP, '-Db_pch=' + ('false' if cached else 'true'), env=env)
+        run('meson', 'setup', BUILD, TREE, *setup, env=env)
         with open(options, 'w', encoding='utf-8') as f:
-            f.write(repr(SETUP))
-    run('ninja', '-C', BUILD, *TARGETS, *([ONNX_TARGET] if has_onnx() else []), env=env)
+            f.write(repr(setup))
+    elif theirs:
+        run('ninja', '-C', BUILD, 'build.ninja', env=env)
+    targets = TARGETS + ([ONNX_TARGET] if has_onnx() else [])
+    if theirs:
+        build_with(theirs, targets, env)
+    else:
+        run('ninja', '-C', BUILD, *targets, env=env)
+
+
+# ---- objects of another build -----------------------------------------------------------
+
+# Files of which an addition replaces a piece.
+REPLACED = {file for name in ADDITIONS for file, where, *_ in edits(name) if where == 'replace'}
+
+
+class Object:
+    def __init__(self, command, dependencies):
+        self.command, self.dependencies = command, dependencies
+
+
+def compile_commands(build_folder):
+    with open(os.path.join(build_folder, 'compile_commands.json'), encoding='utf-8') as f:
+        return json.load(f)
+
+
+def objects_of_build():
+    """Object by path in the build folder; none of a build whose objects need a sanitizer's library."""
+    if BUILD_ROOT is None or os.path.dirname(os.path.abspath(BUILD_ROOT)) != os.path.abspath(ROOT):
+        return {}
+    objects = {e['output']: Object(e['command'], []) for e in compile_commands(BUILD_ROOT)}
+    if any('-fsanitize=address' in o.command for o in objects.values()):
+        return {}
+    current = []
+    for line in run('ninja', '-C', BUILD_ROOT, '-t', 'deps').split('\n'):
+        if line.startswith(' '):
+            current.append(line.strip())
+        elif line != '':
+            current = objects[line.split(':')[0]].dependencies if line.split(':')[0] in objects else []
+    return {path: o for path, o in objects.items() if o.dependencies}
+
+
+def defines(command):
+    return sorted(word for word in shlex.split(command) if word.startswith('-D'))
+
+
+def is_same(path, theirs, known):
+    """An object is the same if what it is compiled from and its macros are. Declarations that an addition brings to a header
+    change no object that does not use them: one that does is compiled from a file that the addition brings or changes, or
+    from a list that is generated."""
+    made = os.path.join(BUILD_ROOT, path)
+    if not os.path.exists(made):
+        return False
+    for name in theirs.dependencies:
+        if name not in known:
+            own, copy = os.path.join(BUILD_ROOT, name), os.path.join(BUILD, name)
+            inside = not os.path.isabs(name)
+            declares = name.startswith('../') and name.endswith('.h') and name[3:] not in REPLACED
+            same = not inside or declares or (os.path.exists(copy) and os.path.exists(own) and filecmp.cmp(own, copy, False))
+            known[name] = same, os.path.getmtime(own) if inside and os.path.exists(own) else 0
+        same, time = known[name]
+        if not same or time > os.path.getmtime(made):
+            return False
+    return True
+
+
+def build_with(theirs, targets, env):
+    """What ninja would do, without compiling what the other build has."""
+    own = {e['command']: e['output'] for e in compile_commands(BUILD)}
+    known, taken, compiled = {}, 0, 0
+    for command in run('ninja', '-C', BUILD, '-t', 'commands', *targets).split('\n'):
+        path = own.get(command)
+        if path in theirs and defines(command) == defines(theirs[path].command) and is_same(path, theirs[path], known):
+            os.makedirs(os.path.dirname(os.path.join(BUILD, path)), exist_ok=True)
+            shutil.copyfile(os.path.join(BUILD_ROOT, path), os.path.join(BUILD, path))
+            taken += 1
+        elif command and not command.startswith('ninja: '):
+            if path:
+                os.makedirs(os.path.dirname(os.path.join(BUILD, path)), exist_ok=True)
+                compiled += 1
+            run('sh', '-c', command, cwd=BUILD, env=env)
+    print('# %d objects of the other build, %d compiled' % (taken, compiled))
 
 
 def has_onnx():
