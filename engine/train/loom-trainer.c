@@ -24,7 +24,7 @@ loom_trainer_free (LoomTrainer *t)
   learning_rates_clear (&t->rates);
   train_progress_clear (&t->progress);
   run_folder_clear (&t->folder);
-  rank_server_free (t->server);
+  rank_server_free (t->rounds.server);
   train_model_clear (&t->model);
   rank_group_close (&t->group);
   initial_weights_free (t->transfer);
@@ -38,22 +38,6 @@ loom_trainer_free (LoomTrainer *t)
 
 /* ---- observing -------------------------------------------------------- */
 
-static void
-report_step (const LoomTrainerStep *step, gpointer data)
-{
-  LoomTrainer *t = data;
-
-  t->observer.step (t, step, t->observer_data);
-}
-
-static void
-report_note (const char *note, gpointer data)
-{
-  LoomTrainer *t = data;
-
-  t->observer.note (t, note, t->observer_data);
-}
-
 void
 loom_trainer_set_last_step (LoomTrainer *t, gint64 step)
 {
@@ -63,13 +47,12 @@ loom_trainer_set_last_step (LoomTrainer *t, gint64 step)
 void
 loom_trainer_set_observer (LoomTrainer *t, const LoomTrainerObserver *observer, gpointer data)
 {
-  t->observer = observer != NULL ? *observer : (LoomTrainerObserver){ 0 };
-  t->observer_data = data;
-  t->log.report = t->observer.step != NULL ? report_step : NULL;
-  t->log.report_data = t;
-  t->notes.report = t->observer.note != NULL ? report_note : NULL;
-  t->notes.data = t;
-  t->observers.watched.is_shown = t->observer.memory != NULL;
+  t->observer = (RunObserver){ t, observer != NULL ? *observer : (LoomTrainerObserver){ 0 }, data };
+  t->log.report = t->observer.functions.step != NULL ? run_observer_step : NULL;
+  t->log.report_data = &t->observer;
+  t->notes.report = t->observer.functions.note != NULL ? run_observer_note : NULL;
+  t->notes.data = &t->observer;
+  t->observers.watched.is_shown = t->observer.functions.memory != NULL;
 }
 
 void
@@ -139,12 +122,12 @@ call_travel (gpointer data, GError **error)
   LoomTrainer *t = call->trainer;
   gboolean ok;
 
-  if (t->is_evaluating || !inbox_pauses (&t->control.inbox) || t->server != NULL)
+  if (t->is_evaluating || !inbox_pauses (&t->control.inbox) || t->rounds.server != NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   t->is_evaluating    ? "An evaluation is in progress. Wait until it is over."
-                   : t->server != NULL ? "Several ranks share the steps of this run, so it cannot go back."
-                                       : "Pause the run before going back to one of its steps.");
+                   t->is_evaluating           ? "An evaluation is in progress. Wait until it is over."
+                   : t->rounds.server != NULL ? "Several ranks share the steps of this run, so it cannot go back."
+                                              : "Pause the run before going back to one of its steps.");
       return FALSE;
     }
   step_walk_clear (&t->walk);
@@ -266,7 +249,7 @@ loom_trainer_device_memory (const LoomTrainer *t, LoomTrainerDeviceMemory *memor
 LoomStaleness
 loom_trainer_staleness (const LoomTrainer *t)
 {
-  return t->server != NULL ? rank_server_staleness (t->server) : (LoomStaleness){ 0 };
+  return t->rounds.server != NULL ? rank_server_staleness (t->rounds.server) : (LoomStaleness){ 0 };
 }
 
 /* ---- evaluating ------------------------------------------------------- */

@@ -7,33 +7,15 @@
 
 #include "engine/infer/loom-answer.h"
 #include "engine/run/loom-exec.h"
-#include "engine/train/loom-breakpoint.h"
 #include "engine/train/loom-derivative.h"
 #include "engine/train/loom-train-commands.h"
-#include "engine/train/loom-train-events.h"
+#include "engine/train/loom-train-observer.h"
 #include "engine/train/loom-train-options.h"
 #include "engine/train/loom-walk-command.h"
 #include "engine/train/run-fingerprint.h"
 #include "engine/train/view-costs.h"
 
 G_BEGIN_DECLS
-
-typedef struct _LoomTrainer LoomTrainer;
-
-typedef struct
-{
-  void (*step) (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data);
-  void (*eval) (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data);
-  /* Training ends before its last epoch. */
-  void (*early_stop) (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer data);
-  void (*checkpoint) (LoomTrainer *trainer, gint64 step, const char *path, gpointer data);
-  void (*state) (LoomTrainer *trainer, const char *state,
-                 gpointer data); /* preparing running paused done stopped failed */
-  void (*note) (LoomTrainer *trainer, const char *text, gpointer data); /* as loom_trainer_notes(), while it runs */
-  void (*memory) (LoomTrainer *trainer, gpointer data); /* another plan is live: loom_trainer_memory() has changed */
-  /* Training stands before a step, at a breakpoint. */
-  void (*breakpoint) (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data);
-} LoomTrainerObserver;
 
 /* Opens devices and data, plans, and initialises or restores. graph may be NULL if options->resume is set. Errors have
  * the domain's codes; faults of the graph are one error with all sentences. */

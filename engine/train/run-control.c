@@ -37,6 +37,19 @@ run_control_set_value (RunControl *self, const char *name, double value, GError 
   return run_folder_add_event (self->folder, json, error);
 }
 
+gboolean
+run_control_replay (RunControl *self, LiveChanges *changes, GError **error)
+{
+  const LiveChange *change;
+
+  while ((change = live_changes_next (changes, self->progress->step)) != NULL)
+    if (change->is_initial)
+      learning_rates_change (self->rates, self->progress, change->name, change->value);
+    else if (!run_control_set_value (self, change->name, change->value, error))
+      return FALSE;
+  return TRUE;
+}
+
 /* A run continues as it was if its batch size cannot change. */
 static gboolean
 set_or_report (RunControl *self, const char *name, double value, GError **error)

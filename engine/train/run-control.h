@@ -7,6 +7,7 @@
 #include "engine/train/agreement.h"
 #include "engine/train/batch-size.h"
 #include "engine/train/inbox.h"
+#include "engine/train/live-changes.h"
 #include "engine/train/observers.h"
 #include "engine/train/training-loop.h"
 
@@ -54,6 +55,8 @@ gboolean run_control_poll_evaluation (RunControl *self, gboolean *yields, GError
 /* Changes a number between two steps, on every rank itself, with an event. Nothing if there is none of this name.
  * Errors: of a batch size, with which the run cannot continue and does not; of the folder. */
 gboolean run_control_set_value (RunControl *self, const char *name, double value, GError **error);
+/* Makes the changes of a repeated run at the finished step, and those with which it began. */
+gboolean run_control_replay (RunControl *self, LiveChanges *changes, GError **error);
 /* TRUE if a scalar of the state, or a learning rate that no schedule sets, has this name. */
 gboolean run_control_has_value (const RunControl *self, const char *name);
 /* Returns FALSE with USAGE, and a sentence, if the run has no such number or it cannot have this value: its limits are

@@ -81,3 +81,16 @@ run_failure_explain (const RunFailure *self, GError *failure)
   g_free (failure->message);
   failure->message = message;
 }
+
+void
+run_failure_interrupted (const RankGroup *group, const RunFolder *folder, gint64 step, GError **error)
+{
+  g_autofree char *words = folder->path != NULL ? rank_group_resume_words (group, folder->path) : NULL;
+
+  if (words != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
+                 "Interrupted after step %" G_GINT64_FORMAT ". Continue with: %s", step, words);
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
+                 "Interrupted after step %" G_GINT64_FORMAT ". Nothing was kept, because no --out was given.", step);
+}

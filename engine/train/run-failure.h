@@ -23,4 +23,7 @@ void run_failure_note (const RunFailure *self, const GError *failure);
 /* Adds to the error the step of the failure and the command that resumes the run, unless it contains them already. */
 void run_failure_explain (const RunFailure *self, GError *failure);
 
+/* The error of a run that is interrupted after this step: CANCELLED. */
+void run_failure_interrupted (const RankGroup *group, const RunFolder *folder, gint64 step, GError **error);
+
 G_END_DECLS

@@ -428,3 +428,13 @@ train_data_words (const TrainData *data, const TrainModel *model, const GPtrArra
     memcpy (words->data, text->str, text->len);
   return words;
 }
+
+gint64
+train_data_first_batch (const TrainData *data, const TrainModel *model, const RankGroup *group)
+{
+  const gint64 batch = MIN (model->spec->batch_size, loom_dataset_count (data->dataset, LOOM_SPLIT_TRAIN));
+  int rank, n;
+
+  rank_group_shard (group, &rank, &n);
+  return !group->has_server || batch < n ? batch : loom_comm_shard (batch, rank, n).count;
+}

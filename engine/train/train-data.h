@@ -62,4 +62,7 @@ gboolean train_data_convert (GPtrArray *samples, const LoomTrainSpec *spec, GErr
 LoomTensor *train_data_words (const TrainData *data, const TrainModel *model, const GPtrArray *sample, const char *port,
                               GError **error);
 
+/* The number of samples in a rank's first step, before it is planned. */
+gint64 train_data_first_batch (const TrainData *data, const TrainModel *model, const RankGroup *group);
+
 G_END_DECLS

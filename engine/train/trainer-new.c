@@ -19,8 +19,7 @@ note_memory (gpointer data)
   LoomTrainer *t = data;
 
   device_memory_query (&t->observers.memory);
-  if (t->observer.memory != NULL)
-    t->observer.memory (t, t->observer_data);
+  run_observer_memory (&t->observer);
 }
 
 static void
@@ -28,35 +27,20 @@ note_snapshots (gpointer data)
 {
   LoomTrainer *t = data;
 
-  if (t->control.inbox.active && t->observer.memory != NULL)
-    t->observer.memory (t, t->observer_data);
-}
-
-static void
-report_checkpoint (gint64 step, const char *path, gpointer data)
-{
-  LoomTrainer *t = data;
-
-  if (t->observer.checkpoint != NULL)
-    t->observer.checkpoint (t, step, path, t->observer_data);
+  if (t->control.inbox.active)
+    run_observer_memory (&t->observer);
 }
 
 static void
 report_eval (const LoomTrainerEval *eval, gpointer data)
 {
-  LoomTrainer *t = data;
-
-  if (t->observer.eval != NULL)
-    t->observer.eval (t, eval, t->observer_data);
+  run_observer_eval (eval, &((LoomTrainer *)data)->observer);
 }
 
 static void
-report_breakpoint (const LoomBreakHit *hit, gpointer data)
+report_state (const char *state, gpointer data)
 {
-  LoomTrainer *t = data;
-
-  if (t->observer.breakpoint != NULL)
-    t->observer.breakpoint (t, hit, t->observer_data);
+  run_observer_state (state, &((LoomTrainer *)data)->observer);
 }
 
 static int
@@ -69,24 +53,6 @@ static gboolean
 take_breakpoint (const char *name, double value, gpointer data)
 {
   return breakpoints_take (&((LoomTrainer *)data)->breakpoints, name, value);
-}
-
-static void
-report_early_stop (const LoomTrainerWatch *watch, gpointer data)
-{
-  LoomTrainer *t = data;
-
-  if (t->observer.early_stop != NULL)
-    t->observer.early_stop (t, watch, t->observer_data);
-}
-
-static void
-report_state (const char *state, gpointer data)
-{
-  LoomTrainer *t = data;
-
-  if (t->observer.state != NULL)
-    t->observer.state (t, state, t->observer_data);
 }
 
 static gboolean
@@ -114,29 +80,15 @@ come_back (gpointer data, GError **error)
 static gboolean
 open_ranks (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 {
-  StepTrace *trace = &t->observers.trace;
   int rank, shards;
 
   if (!rank_group_open (&t->group, options->comm, t->model.spec, !options->no_epochs, &t->notes, error))
     return FALSE;
   if (options->resume != NULL && !options->no_epochs)
     rank_group_note_fewer (&t->group, t->model.spec, t->ranks, &t->notes);
-  if (t->group.has_server)
-    {
-      if (trace->is_optional)
-        g_clear_pointer (&trace->path, g_free);
-      t->server = rank_server_new (&t->model, &t->group, error);
-      t->model.spec->gathers = TRUE;
-      if (t->server == NULL)
-        return FALSE;
-      if (trace->path != NULL)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                       "--trace records a step that all ranks take together; with strategy=\"server\" each rank takes "
-                       "its own steps. Leave --trace out.");
-          return FALSE;
-        }
-    }
+  t->rounds.server = server_rounds_open (&t->model, &t->group, &t->observers.trace, error);
+  if (t->group.has_server && t->rounds.server == NULL)
+    return FALSE;
   rank_group_shard (&t->group, &rank, &shards);
   if (t->ranks == 0)
     t->ranks = shards;
@@ -146,17 +98,6 @@ open_ranks (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 }
 
 /* ---- devices and plans ------------------------------------------------ */
-
-/* Determines the number of samples in a step before planning the first one. */
-static gint64
-first_batch (const LoomTrainer *t)
-{
-  gint64 batch = MIN (t->model.spec->batch_size, loom_dataset_count (t->data.dataset, LOOM_SPLIT_TRAIN));
-  int rank, n;
-
-  rank_group_shard (&t->group, &rank, &n);
-  return !t->group.has_server || batch < n ? batch : loom_comm_shard (batch, rank, n).count;
-}
 
 /* Makes the parts that compute steps. */
 static gboolean
@@ -172,7 +113,7 @@ make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
                           .made = note_memory,
                           .made_data = t };
   step_plans_init (&t->plans);
-  plan = step_plans_get (&t->plans, first_batch (t), TRUE, error);
+  plan = step_plans_get (&t->plans, train_data_first_batch (&t->data, &t->model, &t->group), TRUE, error);
   if (plan == NULL || !run_parts_try_stages (&t->data, &t->model, &t->group, plan->step->batch, error))
     return FALSE;
   t->progress.metrics = metric_sums_new (t->model.spec, plan->step);
@@ -202,8 +143,8 @@ make_records (LoomTrainer *t, const LoomTrainerOptions *options)
                        .keeps = options->out != NULL || options->resume != NULL,
                        .interval = (gint64)(seconds * G_USEC_PER_SEC),
                        .history = { .budget = options->history == 0 ? HISTORY_BUDGET : MAX (options->history, 0) },
-                       .written = report_checkpoint,
-                       .written_data = t };
+                       .written = run_observer_checkpoint,
+                       .written_data = &t->observer };
   t->log = (StepLog){ .data = &t->data,
                       .progress = &t->progress,
                       .folder = &t->folder,
@@ -224,6 +165,16 @@ make_records (LoomTrainer *t, const LoomTrainerOptions *options)
                             .timings = &t->observers.timings,
                             .driver = loom_driver (t->model.spec->optimizer->name) };
   training_loop_init (&t->loop);
+  t->rounds = (ServerRounds){ .server = t->rounds.server,
+                              .data = &t->data,
+                              .plans = &t->plans,
+                              .rates = &t->rates,
+                              .log = &t->log,
+                              .failure = &t->failure,
+                              .progress = &t->progress,
+                              .checkpoints = &t->checkpoints,
+                              .inbox = &t->control.inbox,
+                              .reports = &t->observers.reports };
   t->evaluation = (Evaluation){ .model = &t->model,
                                 .data = &t->data,
                                 .group = &t->group,
@@ -243,8 +194,8 @@ make_records (LoomTrainer *t, const LoomTrainerOptions *options)
                              .evaluation = &t->evaluation,
                              .folder = &t->folder,
                              .checkpoints = &t->checkpoints,
-                             .early_stop = report_early_stop,
-                             .owner = t };
+                             .early_stop = run_observer_early_stop,
+                             .owner = &t->observer };
 }
 
 LoomTrainer *
@@ -329,22 +280,12 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     .model = &t->model, .group = &t->group, .loop = &t->loop, .find_rank = find_rank, .data = &t->breakpoints
   };
   t->breakpoints = (Breakpoints){
-    .model = &t->model, .group = &t->group, .loop = &t->loop, .report = report_breakpoint, .data = t
+    .model = &t->model, .group = &t->group, .loop = &t->loop, .report = run_observer_breakpoint, .data = &t->observer
   };
   breakpoints_init (&t->breakpoints);
-  const RunOpening opening = { .model = &t->model,
-                               .data = &t->data,
-                               .group = &t->group,
-                               .control = &t->control,
-                               .ranks = t->ranks,
-                               .progress = &t->progress,
-                               .rates = &t->rates,
-                               .folder = &t->folder,
-                               .checkpoints = &t->checkpoints,
-                               .machine = &t->machine,
-                               .replay = &t->replay,
-                               .transfer = &t->transfer,
-                               .notes = &t->notes };
+  const RunOpening opening
+      = { &t->model,  &t->data,        &t->group,   &t->control, t->ranks,     &t->progress, &t->rates,
+          &t->folder, &t->checkpoints, &t->machine, &t->replay,  &t->transfer, &t->notes };
 
   return run_opening_do (&opening, options, error) ? g_steal_pointer (&t) : NULL;
 }

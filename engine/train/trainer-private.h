@@ -6,9 +6,10 @@
 #include "engine/train/epoch-end.h"
 #include "engine/train/initial-weights.h"
 #include "engine/train/loom-trainer.h"
-#include "engine/train/rank-server.h"
 #include "engine/train/run-control.h"
 #include "engine/train/run-failure.h"
+#include "engine/train/run-observer.h"
+#include "engine/train/server-rounds.h"
 #include "engine/train/time-machine.h"
 
 G_BEGIN_DECLS
@@ -35,16 +36,14 @@ struct _LoomTrainer
   RunControl control;
   StepWalk walk; /* of the user */
   Breakpoints breakpoints;
-  RankServer *server; /* NULL: none */
+  ServerRounds rounds; /* server NULL: none */
   TrainNotes notes;
   LoomTransfer *transfer; /* NULL: no file of initial weights */
   TimeMachine machine;
   gboolean is_evaluating; /* commands are handled between two batches of an evaluation */
   LiveChanges replay;     /* of the run that is repeated; empty: none */
   int ranks; /* number of ranks that divided the batch when the run began, whose batch size is <train>'s times these */
-
-  LoomTrainerObserver observer;
-  gpointer observer_data;
+  RunObserver observer;
 };
 
 G_END_DECLS

@@ -11,47 +11,8 @@ static gboolean
 finish_steps (LoomTrainer *t, GError **error)
 {
   return training_loop_finish (&t->loop, error)
-         && (!t->checkpoints.is_due || t->server != NULL || loom_state_is_divided (t->model.state)
+         && (!t->checkpoints.is_due || t->rounds.server != NULL || loom_state_is_divided (t->model.state)
              || checkpoints_write (&t->checkpoints, &t->progress, error));
-}
-
-/* ---- a parameter server ----------------------------------------------- */
-
-static gboolean
-must_end (gpointer data)
-{
-  return inbox_must_end (&((LoomTrainer *)data)->control.inbox);
-}
-
-static gboolean
-is_called (gpointer data)
-{
-  LoomTrainer *t = data;
-
-  return t->checkpoints.is_due || inbox_is_pending (&t->control.inbox);
-}
-
-static void
-note_served (double loss, const double *own, gpointer data)
-{
-  LoomTrainer *t = data;
-
-  rank_reports_served (&t->observers.reports, t->progress.step, loss, own);
-}
-
-static gboolean
-serve_round (LoomTrainer *t, gint64 steps, GError **error)
-{
-  const RankServerOwner owner
-      = { &t->data, &t->plans, &t->rates, &t->log, &t->failure, must_end, is_called, note_served, t };
-
-  t->observers.trace.wanted = FALSE; /* no step is taken by all ranks together */
-  if (!rank_server_round (t->server, &owner, steps, error))
-    return FALSE;
-  if (t->checkpoints.is_due && !checkpoints_write (&t->checkpoints, &t->progress, error))
-    return FALSE;
-  t->checkpoints.is_due = FALSE;
-  return rank_reports_round (&t->observers.reports, error);
 }
 
 /* ---- a run ------------------------------------------------------------ */
@@ -65,8 +26,6 @@ show_end (LoomTrainer *t)
 static LoomTrainerEnd
 end_run (LoomTrainer *t, TrainAction action, GError **error)
 {
-  g_autofree char *words = t->folder.path != NULL ? rank_group_resume_words (&t->group, t->folder.path) : NULL;
-
   if (!checkpoints_write (&t->checkpoints, &t->progress, error))
     return LOOM_TRAINER_FAILED;
   if (action == TRAIN_STOP)
@@ -74,13 +33,7 @@ end_run (LoomTrainer *t, TrainAction action, GError **error)
       show_end (t);
       return LOOM_TRAINER_STOPPED;
     }
-  if (words != NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
-                 "Interrupted after step %" G_GINT64_FORMAT ". Continue with: %s", t->progress.step, words);
-  else
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
-                 "Interrupted after step %" G_GINT64_FORMAT ". Nothing was kept, because no --out was given.",
-                 t->progress.step);
+  run_failure_interrupted (&t->group, &t->folder, t->progress.step, error);
   return LOOM_TRAINER_INTERRUPTED;
 }
 
@@ -137,8 +90,10 @@ one_step (LoomTrainer *t, gboolean single, GError **error)
         return FALSE;
       watched_state_keep (watched);
     }
-  return t->server != NULL ? serve_round (t, single ? 1 : train_data_last_step (&t->data) - t->progress.step, error)
-                           : training_loop_step (&t->loop, error);
+  if (t->rounds.server == NULL)
+    return training_loop_step (&t->loop, error);
+  t->observers.trace.wanted = FALSE; /* no step is taken by all ranks together */
+  return server_rounds_take (&t->rounds, single ? 1 : train_data_last_step (&t->data) - t->progress.step, error);
 }
 
 static gboolean
@@ -159,18 +114,8 @@ write_history (LoomTrainer *t, GError **error)
 static gboolean
 replay_changes (LoomTrainer *t, GError **error)
 {
-  const LiveChange *change;
-
-  if (!live_changes_are_due (&t->replay, t->progress.step + training_loop_ahead (&t->loop)))
-    return TRUE;
-  if (!finish_steps (t, error))
-    return FALSE;
-  while ((change = live_changes_next (&t->replay, t->progress.step)) != NULL)
-    if (change->is_initial)
-      learning_rates_change (&t->rates, &t->progress, change->name, change->value);
-    else if (!run_control_set_value (&t->control, change->name, change->value, error))
-      return FALSE;
-  return TRUE;
+  return !live_changes_are_due (&t->replay, t->progress.step + training_loop_ahead (&t->loop))
+         || (finish_steps (t, error) && run_control_replay (&t->control, &t->replay, error));
 }
 
 /* Handles commands between two steps. FALSE: the run ends with *end. */

@@ -6,7 +6,9 @@
 #include "engine/train/run-control.h"
 #include "engine/train/run-failure.h"
 #include "engine/train/run-fingerprint.h"
+#include "engine/train/run-observer.h"
 #include "engine/train/run-opening.h"
+#include "engine/train/server-rounds.h"
 #include "engine/train/training-loop.h"
 #include "engine/train/walk-requests.h"
 #include "engine/train/watched-state.h"
@@ -870,6 +872,39 @@ test_fingerprint (void)
   base_clear (&c);
 }
 
+static void
+note_state (LoomTrainer *trainer, const char *state, gpointer data)
+{
+  g_assert_null (trainer);
+  g_string_append_printf (data, "%s ", state);
+}
+
+static void
+test_observer (void)
+{
+  g_autoptr (GString) log = g_string_new (NULL);
+  RunObserver observer = { .functions = { .state = note_state }, .data = log };
+  StepTrace trace = { .path = g_strdup ("trace.json"), .is_optional = TRUE };
+  g_autoptr (GError) error = NULL;
+  Base b;
+
+  run_observer_state ("running", &observer);
+  run_observer_note ("No function for notes.", &observer);
+  run_observer_memory (&observer);
+  g_assert_cmpstr (log->str, ==, "running ");
+
+  /* A run without a server opens none, and keeps its trace. */
+  base_init (&b, NET (""));
+  g_assert_null (server_rounds_open (&b.model, &b.group, &trace, &error));
+  g_assert_no_error (error);
+  g_assert_cmpstr (trace.path, ==, "trace.json");
+  g_free (trace.path);
+  g_assert_cmpint (train_data_first_batch (&b.data, &b.model, &b.group), ==, 16);
+  run_failure_interrupted (&b.group, &(RunFolder){ .path = NULL }, 3, &error);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED);
+  base_clear (&b);
+}
+
 /* A run with a folder begins with graph.xml; the same folder is refused for a second run, and resumed where it is. */
 static void
 test_opening (void)
@@ -934,6 +969,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/parts/ranks", test_ranks);
   g_test_add_func ("/parts/walk-requests", test_walk_requests);
   g_test_add_func ("/parts/fingerprint", test_fingerprint);
+  g_test_add_func ("/parts/observer", test_observer);
   g_test_add_func ("/parts/opening", test_opening);
   return g_test_run ();
 }
