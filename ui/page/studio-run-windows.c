@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/run/studio-devices-popover.h"
 #include "ui/timeline/studio-inventory-window.h"
 #include "ui/timeline/studio-timeline-window.h"
 #include "ui/shell/studio-toasts.h"
@@ -25,6 +26,12 @@ void
 studio_run_windows_show_timeline (StudioRunWindows *self)
 {
   studio_timeline_window_present (parent_of (self), &self->timeline, self->run);
+}
+
+void
+studio_run_windows_show_devices (StudioRunWindows *self)
+{
+  studio_devices_popover_open (self->document, self->run, gtk_widget_get_first_child (self->toasts));
 }
 
 static void

@@ -269,12 +269,14 @@ fill_devices (StudioHeader *self)
 static void
 make_device_menu (StudioHeader *self)
 {
-  g_autoptr (GMenu) menu = g_menu_new ();
+  g_autoptr (GMenu) menu = g_menu_new (), more = g_menu_new ();
 
   self->devices = g_menu_new ();
   self->memory = g_menu_new ();
   g_menu_append_section (menu, NULL, G_MENU_MODEL (self->devices));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (self->memory));
+  g_menu_append (more, _ ("Devices and Ranks…"), "win.devices");
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (more));
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
   studio_hide_tooltip_under_menu (self->device_chip);
 }

@@ -28,16 +28,17 @@ studio_planner_parse_events (const char *text, gsize length)
   return events;
 }
 
-/* Returns the last line of standard error without its "gradloom plan: " prefix. */
+/* Returns the last line of standard error without its "gradloom COMMAND: " prefix. */
 static char *
 sentence_of (const char *errors)
 {
-  static const char prefix[] = "gradloom plan: ";
+  static const char prefix[] = "gradloom ";
   g_autofree char *text = g_strchomp (g_strdup (errors != NULL ? errors : ""));
   const char *line = strrchr (text, '\n');
 
   line = line != NULL ? line + 1 : text;
-  return g_strdup (g_str_has_prefix (line, prefix) ? line + strlen (prefix) : line);
+  const char *colon = g_str_has_prefix (line, prefix) ? strstr (line, ": ") : NULL;
+  return g_strdup (colon != NULL ? colon + 2 : line);
 }
 
 static void
@@ -63,30 +64,43 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 void
-studio_planner_run_async (const char *graph_xml, const char *folder, const char *what, int ranks,
-                          GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+studio_planner_command_async (const char *graph_xml, const char *folder, const char *const *words,
+                              GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
 {
   g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
   g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
       G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
   g_autofree char *devices = g_strdup_printf ("%d", studio_worker_cpu_devices (graph_xml));
-  g_autofree char *number = g_strdup_printf ("%d", ranks);
   GError *error = NULL;
   g_autofree char *program = studio_worker_find_program (&error);
-  const char *words[] = { program, "plan", "-", what, "--json", ranks > 0 ? "--ranks" : NULL, number, NULL };
+  g_autoptr (GPtrArray) all = g_ptr_array_new ();
   g_autoptr (GSubprocess) process = NULL;
 
   if (program != NULL)
     {
+      g_ptr_array_add (all, program);
+      for (guint i = 0; words[i] != NULL; i++)
+        g_ptr_array_add (all, (gpointer)words[i]);
+      g_ptr_array_add (all, NULL);
       g_subprocess_launcher_setenv (launcher, "GRADLOOM_CPU_DEVICES", devices, FALSE);
       if (folder != NULL)
         g_subprocess_launcher_set_cwd (launcher, folder);
-      process = g_subprocess_launcher_spawnv (launcher, words, &error);
+      process = g_subprocess_launcher_spawnv (launcher, (const char *const *)all->pdata, &error);
     }
   if (process == NULL)
     g_task_return_error (task, error);
   else
     g_subprocess_communicate_utf8_async (process, graph_xml, cancellable, answered_cb, g_steal_pointer (&task));
+}
+
+void
+studio_planner_run_async (const char *graph_xml, const char *folder, const char *what, int ranks,
+                          GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+{
+  g_autofree char *number = g_strdup_printf ("%d", ranks);
+  const char *const words[] = { "plan", "-", what, "--json", ranks > 0 ? "--ranks" : NULL, number, NULL };
+
+  studio_planner_command_async (graph_xml, folder, words, cancellable, callback, data);
 }
 
 GPtrArray *

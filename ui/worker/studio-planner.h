@@ -12,6 +12,9 @@ G_BEGIN_DECLS
  * number of ranks, 0: the graph's own. */
 void studio_planner_run_async (const char *graph_xml, const char *folder, const char *what, int ranks,
                                GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
+/* The same for any command of gradloom that prints such events: words are those after the program's name. */
+void studio_planner_command_async (const char *graph_xml, const char *folder, const char *const *words,
+                                   GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
 /* Returns the events (JsonObject), or NULL with the message that the command printed. */
 GPtrArray *studio_planner_run_finish (GAsyncResult *result, GError **error);
 /* Parses text with one JSON object per line; other lines are skipped. */

@@ -1,0 +1,205 @@
+#include "ui/run/device-figures.h"
+
+#include <glib/gi18n.h>
+#include <json-glib/json-glib.h>
+
+#include "ui/run/studio-run-messages.h"
+#include "ui/worker/studio-planner.h"
+
+struct _DeviceFigures
+{
+  gatomicrefcount refs;
+  StudioDocument *document; /* NULL after device_figures_free() */
+  void (*changed) (gpointer data);
+  gpointer data;
+  GArray *shares, *times;
+  GCancellable *sharing, *timing; /* of the requests in flight; NULL: none */
+  char *why, *timed;              /* timed: the hash of the graph that times belong to */
+};
+
+static void
+figures_unref (DeviceFigures *self)
+{
+  if (!g_atomic_ref_count_dec (&self->refs))
+    return;
+  g_array_unref (self->shares);
+  g_array_unref (self->times);
+  g_free (self->why);
+  g_free (self->timed);
+  g_free (self);
+}
+
+static void
+cancel (GCancellable **cancellable)
+{
+  if (*cancellable != NULL)
+    g_cancellable_cancel (*cancellable);
+  g_clear_object (cancellable);
+}
+
+/* FALSE: nobody waits for this answer. */
+static gboolean
+take (DeviceFigures *self, GCancellable **cancellable, GAsyncResult *result, GPtrArray **events)
+{
+  g_autoptr (GError) error = NULL;
+
+  *events = studio_planner_run_finish (result, &error);
+  if (self->document == NULL || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
+      || *cancellable != g_task_get_cancellable (G_TASK (result)))
+    return FALSE;
+  g_clear_object (cancellable);
+  g_clear_pointer (&self->why, g_free);
+  if (*events == NULL)
+    self->why = studio_run_rewrite_message (error->message);
+  return TRUE;
+}
+
+/* ---- shares ------------------------------------------------------------------------------ */
+
+static void
+add_share (GArray *shares, JsonObject *event)
+{
+  const gint64 rank = json_object_get_int_member_with_default (event, "rank", 0);
+  DeviceShare *share;
+
+  if (!json_object_has_member (event, "bytes") || rank < 0 || rank > G_MAXINT16)
+    return;
+  if (rank >= shares->len)
+    g_array_set_size (shares, (guint)rank + 1);
+  share = &g_array_index (shares, DeviceShare, rank);
+  share->total += (guint64)json_object_get_int_member_with_default (event, "bytes", 0);
+  for (guint o = 0; o < LOOM_N_OWNERS; o++)
+    share->owner[o] += (guint64)json_object_get_int_member_with_default (event, loom_owner_name ((LoomOwner)o), 0);
+}
+
+static void
+shared_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  DeviceFigures *self = data;
+  g_autoptr (GPtrArray) events = NULL;
+
+  if (take (self, &self->sharing, result, &events))
+    {
+      g_array_set_size (self->shares, 0);
+      for (guint i = 0; events != NULL && i < events->len; i++)
+        add_share (self->shares, events->pdata[i]);
+      self->changed (self->data);
+    }
+  figures_unref (self);
+}
+
+void
+device_figures_ask_shares (DeviceFigures *self, int ranks)
+{
+  LoomGraph *graph = studio_document_get_graph (self->document);
+  g_autofree char *xml = loom_graph_write (graph, NULL), *number = g_strdup_printf ("%d", ranks);
+  const char *const words[] = { "plan", "-", "--memory", "--json", "--ranks", number, NULL };
+
+  cancel (&self->sharing);
+  if (g_strcmp0 (self->timed, studio_document_hash (self->document)) != 0)
+    {
+      cancel (&self->timing);
+      g_array_set_size (self->times, 0);
+    }
+  self->sharing = g_cancellable_new ();
+  g_atomic_ref_count_inc (&self->refs);
+  studio_planner_command_async (xml, loom_graph_get_folder (graph), words, self->sharing, shared_cb, self);
+}
+
+/* ---- times ------------------------------------------------------------------------------- */
+
+static void
+timed_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  DeviceFigures *self = data;
+  g_autoptr (GPtrArray) events = NULL;
+
+  if (take (self, &self->timing, result, &events))
+    {
+      double first = 0;
+
+      g_array_set_size (self->times, 0);
+      for (guint i = 0; events != NULL && i < events->len; i++)
+        {
+          JsonObject *event = events->pdata[i];
+          const double rate = json_object_get_double_member_with_default (event, "samples_per_second", 0);
+          DeviceTime time = { (int)json_object_get_int_member_with_default (event, "gpus", 0),
+                              json_object_get_double_member_with_default (event, "step_seconds", 0), 1 };
+
+          if (time.ranks <= 0 || rate <= 0)
+            continue;
+          first = first > 0 ? first : rate;
+          time.speedup = rate / first;
+          g_array_append_val (self->times, time);
+        }
+      self->changed (self->data);
+    }
+  figures_unref (self);
+}
+
+void
+device_figures_ask_times (DeviceFigures *self, int replica)
+{
+  g_autofree char *counts = g_strdup_printf ("%d,%d,%d", replica, 2 * replica, 4 * replica);
+  const char *const words[] = { "simulate", "-", "--no-measure", "--json", "--gpus", counts, NULL };
+  LoomGraph *graph = studio_document_get_graph (self->document);
+  g_autofree char *xml = loom_graph_write (graph, NULL);
+
+  cancel (&self->timing);
+  g_array_set_size (self->times, 0);
+  g_free (self->timed);
+  self->timed = g_strdup (studio_document_hash (self->document));
+  self->timing = g_cancellable_new ();
+  g_atomic_ref_count_inc (&self->refs);
+  studio_planner_command_async (xml, loom_graph_get_folder (graph), words, self->timing, timed_cb, self);
+  self->changed (self->data);
+}
+
+/* ---- object ------------------------------------------------------------------------------ */
+
+const GArray *
+device_figures_shares (const DeviceFigures *self)
+{
+  return self->shares;
+}
+
+const GArray *
+device_figures_times (const DeviceFigures *self)
+{
+  return self->times;
+}
+
+gboolean
+device_figures_is_busy (const DeviceFigures *self)
+{
+  return self->timing != NULL;
+}
+
+const char *
+device_figures_why (const DeviceFigures *self)
+{
+  return self->why;
+}
+
+DeviceFigures *
+device_figures_new (StudioDocument *document, void (*changed) (gpointer data), gpointer data)
+{
+  DeviceFigures *self = g_new0 (DeviceFigures, 1);
+
+  g_atomic_ref_count_init (&self->refs);
+  self->document = document;
+  self->changed = changed;
+  self->data = data;
+  self->shares = g_array_new (FALSE, TRUE, sizeof (DeviceShare));
+  self->times = g_array_new (FALSE, FALSE, sizeof (DeviceTime));
+  return self;
+}
+
+void
+device_figures_free (DeviceFigures *self)
+{
+  cancel (&self->sharing);
+  cancel (&self->timing);
+  self->document = NULL;
+  figures_unref (self);
+}

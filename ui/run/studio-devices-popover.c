@@ -1,0 +1,468 @@
+#include "ui/run/studio-devices-popover.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/charts/studio-choice-name.h"
+#include "ui/run/device-figures.h"
+#include "ui/run/studio-rank-count.h"
+#include "ui/scene/studio-format.h"
+#include "ui/training/studio-training-settings.h"
+#include "ui/worker/studio-devices.h"
+
+#define MOST_STAGES 16
+#define CALM_MS     300 /* without a change, before the planner is asked */
+
+/* The words of <parallel strategy="…">, in the order of the list. */
+static const struct
+{
+  const char *word, *title;
+} strategies[] = {
+  { NULL, N_ ("Nothing: each rank has all weights") },
+  { "zero1", N_ ("Optimizer states") },
+  { "zero2", N_ ("Optimizer states and gradients") },
+  { "zero3", N_ ("Optimizer states, gradients and weights") },
+};
+
+typedef struct
+{
+  StudioDocument *document;
+  StudioRun *run;
+  GtkWidget *popover, *device, *stages, *shards, *sentence, *shares, *times, *forecast, *spinner, *hosts;
+  DeviceFigures *figures;
+  gboolean filling;
+  guint timer;
+} Devices;
+
+static LoomElement *
+find_train (const Devices *self)
+{
+  return loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_TRAIN);
+}
+
+static const char *
+parallel_value (const Devices *self, const char *name)
+{
+  const LoomElement *train = find_train (self);
+  const LoomElement *parallel = train != NULL ? loom_element_find (train, LOOM_TAG_PARALLEL) : NULL;
+
+  return parallel != NULL ? loom_element_get (parallel, name) : NULL;
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+static void
+clear_grid (GtkWidget *grid)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (grid)) != NULL)
+    gtk_grid_remove (GTK_GRID (grid), child);
+}
+
+static void
+put (GtkWidget *grid, int column, int row, const char *text, gboolean is_heading)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), column == 0 ? 0 : 1);
+  gtk_widget_add_css_class (label, is_heading ? "dim-label" : "numeric");
+  gtk_grid_attach (GTK_GRID (grid), label, column, row, 1, 1);
+}
+
+/* Rank by rank; of many only the first ones. */
+#define MOST_ROWS 8
+
+static void
+show_shares (Devices *self)
+{
+  static const LoomOwner owners[]
+      = { LOOM_OWNER_PARAMETERS, LOOM_OWNER_GRADIENTS, LOOM_OWNER_OPTIMIZER, LOOM_OWNER_ACTIVATIONS };
+  static const char *const titles[] = { N_ ("Parameters"), N_ ("Gradients"), N_ ("Optimizer"), N_ ("Activations") };
+  const GArray *shares = device_figures_shares (self->figures);
+
+  clear_grid (self->shares);
+  gtk_widget_set_visible (self->shares, shares->len > 0);
+  for (guint o = 0; o < G_N_ELEMENTS (owners); o++)
+    put (self->shares, (int)o + 1, 0, _ (titles[o]), TRUE);
+  put (self->shares, G_N_ELEMENTS (owners) + 1, 0, _ ("Total"), TRUE);
+  for (guint r = 0; r < MIN (shares->len, MOST_ROWS); r++)
+    {
+      const DeviceShare *share = &g_array_index (shares, DeviceShare, r);
+      g_autofree char *name = g_strdup_printf (_ ("Rank %u"), r), *total = loom_bytes_to_string ((double)share->total);
+
+      put (self->shares, 0, (int)r + 1, name, TRUE);
+      for (guint o = 0; o < G_N_ELEMENTS (owners); o++)
+        {
+          g_autofree char *text = loom_bytes_to_string ((double)share->owner[owners[o]]);
+          put (self->shares, (int)o + 1, (int)r + 1, text, FALSE);
+        }
+      put (self->shares, G_N_ELEMENTS (owners) + 1, (int)r + 1, total, FALSE);
+    }
+}
+
+static void
+show_times (Devices *self)
+{
+  const GArray *times = device_figures_times (self->figures);
+  const gboolean busy = device_figures_is_busy (self->figures);
+
+  clear_grid (self->times);
+  gtk_widget_set_visible (self->times, times->len > 0);
+  put (self->times, 0, 0, _ ("Ranks"), TRUE);
+  put (self->times, 1, 0, _ ("Time of a step"), TRUE);
+  put (self->times, 2, 0, _ ("Speed-up"), TRUE);
+  for (guint i = 0; i < times->len; i++)
+    {
+      const DeviceTime *time = &g_array_index (times, DeviceTime, i);
+      g_autofree char *ranks = g_strdup_printf ("%d", time->ranks), *ms = studio_format_number (1000 * time->seconds);
+      g_autofree char *each = g_strdup_printf (_ ("%s ms"), ms), *plain = g_strdup_printf ("%.2f", time->speedup);
+      g_autofree char *times_text = studio_format_local (plain);
+      g_autofree char *speedup = g_strdup_printf ("× %s", times_text);
+
+      put (self->times, 0, (int)i + 1, ranks, FALSE);
+      put (self->times, 1, (int)i + 1, each, FALSE);
+      put (self->times, 2, (int)i + 1, speedup, FALSE);
+    }
+  gtk_spinner_set_spinning (GTK_SPINNER (self->spinner), busy);
+  gtk_widget_set_sensitive (self->forecast, !busy && !studio_run_is_live (self->run));
+}
+
+/* ---- what cannot be ---------------------------------------------------------------------- */
+
+/* One sentence about what cannot be, the gravest first. (transfer full) */
+static char *
+dup_sentence (Devices *self)
+{
+  const LoomElement *train = find_train (self);
+  const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
+  const char *const *names = studio_devices_get_names (studio_devices_get ());
+  g_autofree char *launcher = NULL;
+
+  if (train == NULL)
+    return g_strdup (_ ("The graph has no loss to train, so there is nothing to divide yet."));
+  if (device != NULL && names != NULL && !g_strv_contains (names, device))
+    return g_strdup_printf (_ ("The device “%s” is not on this machine. Choose another one."), device);
+  if (device_figures_why (self->figures) != NULL)
+    return g_strdup (device_figures_why (self->figures));
+  if (studio_run_is_live (self->run))
+    return g_strdup (_ ("A run is training. These settings are for the next one."));
+  if (studio_run_get_ranks (self->run) > 1 && (launcher = loom_dist_find_launcher ()) == NULL)
+    return g_strdup (_ ("MPI is not on this machine, so the ranks are threads of one process."));
+  return NULL;
+}
+
+static void
+show_sentence (Devices *self)
+{
+  g_autofree char *sentence = dup_sentence (self);
+
+  gtk_label_set_text (GTK_LABEL (self->sentence), sentence != NULL ? sentence : "");
+  gtk_widget_set_visible (self->sentence, sentence != NULL);
+}
+
+/* Studio starts ranks on this machine; on others a terminal does. */
+static void
+show_hosts (Devices *self)
+{
+  const char *path = studio_document_get_path (self->document);
+  g_autofree char *word = loom_text_shell_word (path != NULL ? path : "graph.xml");
+  g_autofree char *text = g_strdup_printf (_ ("On other hosts: gradloom train %s --hosts a:2,b:2"), word);
+
+  gtk_label_set_text (GTK_LABEL (self->hosts), text);
+}
+
+static void
+figures_cb (gpointer data)
+{
+  Devices *self = data;
+
+  show_shares (self);
+  show_times (self);
+  show_sentence (self);
+}
+
+/* ---- choices ----------------------------------------------------------------------------- */
+
+static void
+show_choices (Devices *self)
+{
+  const char *const *names = studio_devices_get_names (studio_devices_get ());
+  const LoomElement *train = find_train (self);
+  const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
+  const char *stages = parallel_value (self, "pipeline"), *strategy = parallel_value (self, "strategy");
+
+  self->filling = TRUE;
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (device == NULL ? i == 0 : g_str_equal (names[i], device))
+      gtk_drop_down_set_selected (GTK_DROP_DOWN (self->device), i);
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->stages),
+                             stages != NULL ? CLAMP (g_ascii_strtod (stages, NULL), 1, MOST_STAGES) : 1);
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (self->shards), 0);
+  for (guint i = 0; i < G_N_ELEMENTS (strategies); i++)
+    if (g_strcmp0 (strategies[i].word, strategy) == 0)
+      gtk_drop_down_set_selected (GTK_DROP_DOWN (self->shards), i);
+  self->filling = FALSE;
+}
+
+static gboolean
+ask_cb (gpointer data)
+{
+  Devices *self = data;
+
+  self->timer = 0;
+  if (find_train (self) != NULL && loom_faults_count (studio_document_get_faults (self->document)) == 0)
+    device_figures_ask_shares (self->figures, studio_run_get_ranks (self->run));
+  return G_SOURCE_REMOVE;
+}
+
+static void
+changed_cb (Devices *self)
+{
+  show_choices (self);
+  show_sentence (self);
+  show_times (self);
+  g_clear_handle_id (&self->timer, g_source_remove);
+  self->timer = g_timeout_add (CALM_MS, ask_cb, self);
+}
+
+/* value NULL: none. An empty <parallel> is removed. */
+static void
+set_parallel (Devices *self, const char *name, const char *value)
+{
+  LoomElement *train = find_train (self), *parallel;
+
+  if (train == NULL || g_strcmp0 (parallel_value (self, name), value) == 0)
+    return;
+  studio_document_begin (self->document, _ ("Divide among ranks"));
+  parallel = loom_element_find (train, LOOM_TAG_PARALLEL);
+  if (parallel == NULL)
+    {
+      LoomElement *made = loom_element_new (LOOM_TAG_PARALLEL, name, value, NULL);
+      studio_document_edit (self->document, loom_edit_insert (train, loom_element_n_children (train), made));
+    }
+  else if (value == NULL && loom_element_n_attributes (parallel) == 1)
+    studio_document_edit (self->document, loom_edit_remove (parallel));
+  else
+    studio_document_edit (self->document, loom_edit_set (parallel, name, value));
+  studio_document_end (self->document);
+}
+
+static void
+device_cb (Devices *self)
+{
+  const char *const *names = studio_devices_get_names (studio_devices_get ());
+  const guint chosen = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->device));
+
+  if (!self->filling && names != NULL && chosen < g_strv_length ((char **)names))
+    studio_training_set (self->document, "device", names[chosen]);
+}
+
+static void
+stages_cb (Devices *self)
+{
+  const int n = gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->stages));
+  g_autofree char *text = n > 1 ? g_strdup_printf ("%d", n) : NULL;
+  int least;
+
+  if (self->filling)
+    return;
+  set_parallel (self, "pipeline", text);
+  /* Each stage needs a rank. */
+  least = studio_rank_count_required (self->document);
+  if (studio_run_get_ranks (self->run) % MAX (n, 1) != 0 && least <= STUDIO_RANK_COUNT_MAX)
+    studio_run_set_ranks (self->run, MAX (least, n));
+}
+
+static void
+shards_cb (Devices *self)
+{
+  const guint chosen = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->shards));
+
+  if (!self->filling && chosen < G_N_ELEMENTS (strategies))
+    set_parallel (self, "strategy", strategies[chosen].word);
+}
+
+static void
+forecast_cb (Devices *self)
+{
+  device_figures_ask_times (self->figures, studio_rank_count_required (self->document));
+}
+
+/* ---- content ----------------------------------------------------------------------------- */
+
+static void
+add_row (GtkWidget *grid, int row, const char *title, GtkWidget *field)
+{
+  GtkWidget *label = gtk_label_new (title);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_set_hexpand (label, TRUE);
+  gtk_widget_set_halign (field, GTK_ALIGN_END);
+  gtk_grid_attach (GTK_GRID (grid), label, 0, row, 1, 1);
+  gtk_grid_attach (GTK_GRID (grid), field, 1, row, 1, 1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (field), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
+}
+
+static GtkWidget *
+new_device_list (void)
+{
+  const char *const *names = studio_devices_get_names (studio_devices_get ());
+  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      g_autofree char *text = studio_devices_describe (studio_devices_get (), names[i]);
+      gtk_string_list_append (list, text);
+    }
+  return gtk_drop_down_new (G_LIST_MODEL (g_steal_pointer (&list)), NULL);
+}
+
+static GtkWidget *
+new_shards_list (void)
+{
+  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (strategies); i++)
+    gtk_string_list_append (list, _ (strategies[i].title));
+  return gtk_drop_down_new (G_LIST_MODEL (g_steal_pointer (&list)), NULL);
+}
+
+static GtkWidget *
+add_grid (GtkWidget *box, int spacing)
+{
+  GtkWidget *grid = gtk_grid_new ();
+
+  gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
+  gtk_grid_set_column_spacing (GTK_GRID (grid), (guint)spacing);
+  gtk_box_append (GTK_BOX (box), grid);
+  return grid;
+}
+
+static GtkWidget *
+add_words (GtkWidget *box, const char *text, const char *css)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 46);
+  gtk_widget_add_css_class (label, css);
+  gtk_box_append (GTK_BOX (box), label);
+  return label;
+}
+
+static void
+add_choices (Devices *self, GtkWidget *box)
+{
+  GtkWidget *grid = add_grid (box, 12);
+
+  self->device = new_device_list ();
+  self->stages = gtk_spin_button_new_with_range (1, MOST_STAGES, 1);
+  self->shards = new_shards_list ();
+  gtk_spin_button_set_numeric (GTK_SPIN_BUTTON (self->stages), TRUE);
+  add_row (grid, 0, _ ("Device"), self->device);
+  add_row (grid, 1, _ ("Ranks"), studio_rank_count_spin_new (self->document, self->run));
+  add_row (grid, 2, _ ("Stages of a pipeline"), self->stages);
+  add_row (grid, 3, _ ("Divided among replicas"), self->shards);
+  show_choices (self);
+  g_signal_connect_swapped (self->device, "notify::selected", G_CALLBACK (device_cb), self);
+  g_signal_connect_swapped (self->stages, "value-changed", G_CALLBACK (stages_cb), self);
+  g_signal_connect_swapped (self->shards, "notify::selected", G_CALLBACK (shards_cb), self);
+}
+
+static void
+add_forecast (Devices *self, GtkWidget *box)
+{
+  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+
+  self->forecast = gtk_button_new_with_label (_ ("Forecast the Time of a Step"));
+  self->spinner = gtk_spinner_new ();
+  gtk_widget_set_tooltip_text (self->forecast, _ ("Measures the kernels of a step for some seconds, and computes the "
+                                                  "exchanges of more ranks"));
+  gtk_box_append (GTK_BOX (row), self->forecast);
+  gtk_box_append (GTK_BOX (row), self->spinner);
+  gtk_box_append (GTK_BOX (box), row);
+  self->times = add_grid (box, 18);
+  g_signal_connect_swapped (self->forecast, "clicked", G_CALLBACK (forecast_cb), self);
+}
+
+static GtkWidget *
+new_content (Devices *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12), *scroller = gtk_scrolled_window_new ();
+
+  add_words (box, _ ("Devices of the Next Run"), "heading");
+  add_choices (self, box);
+  self->sentence = add_words (box, NULL, "warning");
+  add_words (box, _ ("What each rank will hold"), "heading");
+  self->shares = add_grid (box, 12);
+  add_forecast (self, box);
+  self->hosts = add_words (box, NULL, "dim-label");
+  gtk_label_set_selectable (GTK_LABEL (self->hosts), TRUE);
+  g_object_set (box, "margin-start", 6, "margin-end", 6, "margin-top", 6, "margin-bottom", 6, NULL);
+  g_object_set (scroller, "hscrollbar-policy", GTK_POLICY_NEVER, "propagate-natural-height", TRUE,
+                "propagate-natural-width", TRUE, NULL);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), box);
+  return scroller;
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static void
+devices_free (gpointer data)
+{
+  Devices *self = data;
+
+  g_clear_handle_id (&self->timer, g_source_remove);
+  g_signal_handlers_disconnect_by_data (self->document, self);
+  g_signal_handlers_disconnect_by_data (self->run, self);
+  device_figures_free (self->figures);
+  g_object_unref (self->document);
+  g_object_unref (self->run);
+  g_free (self);
+}
+
+static gboolean
+unparent_cb (gpointer popover)
+{
+  gtk_widget_unparent (popover);
+  return G_SOURCE_REMOVE;
+}
+
+/* Its handlers run on after this one. */
+static void
+closed_cb (GtkPopover *popover)
+{
+  g_idle_add (unparent_cb, popover);
+}
+
+void
+studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget *at)
+{
+  Devices *self = g_new0 (Devices, 1);
+  const GdkRectangle corner = { gtk_widget_get_width (at) - 24, 0, 1, 1 };
+
+  self->document = g_object_ref (document);
+  self->run = g_object_ref (run);
+  self->figures = device_figures_new (document, figures_cb, self);
+  self->popover = gtk_popover_new ();
+  gtk_popover_set_child (GTK_POPOVER (self->popover), new_content (self));
+  gtk_popover_set_position (GTK_POPOVER (self->popover), GTK_POS_BOTTOM);
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->popover), &corner);
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (gtk_popover_get_child (GTK_POPOVER (self->popover))),
+                                              MAX (gtk_widget_get_height (at) - 60, 120));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->popover), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Devices of the Next Run"), -1);
+  g_object_set_data_full (G_OBJECT (self->popover), "devices", self, devices_free);
+  gtk_widget_set_parent (self->popover, at);
+  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect (self->popover, "closed", G_CALLBACK (closed_cb), NULL);
+  show_hosts (self);
+  figures_cb (self);
+  ask_cb (self);
+  gtk_popover_popup (GTK_POPOVER (self->popover));
+}

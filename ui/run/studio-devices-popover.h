@@ -1,0 +1,17 @@
+/* The popover for devices and ranks of the next run: device, ranks, stages and shards, what each rank will hold, and
+ * how long a step will take.
+ *
+ * Device, stages and shards are written into <train> and its <parallel>; the number of ranks is the run's. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/document/studio-document.h"
+#include "ui/run/studio-run.h"
+
+G_BEGIN_DECLS
+
+/* Presents it at the upper end of a widget, and removes it when it is closed. */
+void studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget *at);
+
+G_END_DECLS
