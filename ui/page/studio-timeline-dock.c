@@ -6,7 +6,8 @@
 #include "ui/charts/studio-text-scale.h"
 #include "ui/timeline/studio-timeline-view.h"
 
-#define HEIGHT 170
+#define HEIGHT       190
+#define LEAST_HEIGHT 48
 
 struct _StudioTimelineDock
 {
@@ -47,15 +48,20 @@ new_head (void)
 static GtkWidget *
 new_dock (StudioTimelineDock *self)
 {
-  GtkWidget *dock = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *dock = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *scroller = gtk_scrolled_window_new ();
   StudioTimelineView *view = studio_timeline_view_new (self->run);
   const double scale = CLAMP (studio_text_scale (self->box), 1, 1.6);
 
   gtk_widget_add_css_class (dock, "timeline-dock");
   gtk_box_append (GTK_BOX (dock), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
   gtk_box_append (GTK_BOX (dock), new_head ());
-  gtk_box_append (GTK_BOX (dock), GTK_WIDGET (view));
-  gtk_widget_set_size_request (GTK_WIDGET (view), -1, (int)(HEIGHT * scale));
+  /* In a low window it scrolls, so that the canvas keeps its height. */
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scroller), LEAST_HEIGHT);
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroller), (int)(HEIGHT * scale));
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), GTK_WIDGET (view));
+  gtk_box_append (GTK_BOX (dock), scroller);
   return dock;
 }
 

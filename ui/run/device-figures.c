@@ -37,7 +37,7 @@ cancel (GCancellable **cancellable)
   g_clear_object (cancellable);
 }
 
-/* FALSE: nobody waits for this answer. */
+/* FALSE: the answer is no longer wanted. */
 static gboolean
 take (DeviceFigures *self, GCancellable **cancellable, GAsyncResult *result, GPtrArray **events)
 {
