@@ -1,6 +1,7 @@
 /* Shared drawing of pins; see the header. */
 #include "ui/pins/pin-paint.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -163,6 +164,14 @@ pin_legend (const PinDrawing *d, const PinRange *range)
   const double width = d->room.width * 0.36, left = d->room.x + (d->room.width - width) / 2;
   g_autofree char *low = short_number (range->least, span), *high = short_number (range->most, span);
 
+  /* Each row has a range of its own, so that a colour is no number of the picture. */
+  if (range->scale == PIN_SCALE_ROW)
+    {
+      g_autofree char *text = g_strdup_printf (_ ("each row by itself, all from %1$s to %2$s"), low, high);
+
+      pin_text (d, text, d->room.x + d->room.width / 2, y, 0.5, d->room.width, 0.8, 1);
+      return;
+    }
   pin_text (d, low, d->room.x, y, 0, d->room.width * 0.3, 0.8, 1);
   pin_text (d, high, d->room.x + d->room.width, y, 1, d->room.width * 0.3, 0.8, 1);
   for (int i = 0; i < (int)width; i++)
