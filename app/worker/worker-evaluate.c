@@ -133,7 +133,7 @@ keep (const LoomEvaluation *e, const WorkerModel *model, GError **error)
 
   return model->folder == NULL || !e->is_whole
          || (loom_evaluation_samples_add (model->folder, e, model->moment.step, error)
-             && loom_evaluation_history_add (model->folder, &record, error));
+             && loom_evaluation_history_add (model->folder, &record, model->moment.is_past, error));
 }
 
 static void

@@ -48,8 +48,8 @@ line_of (const LoomEvaluationRecord *record)
   return loom_json_take (json);
 }
 
-gboolean
-loom_evaluation_history_add (const char *path, const LoomEvaluationRecord *record, GError **error)
+static gboolean
+append (const char *path, const LoomEvaluationRecord *record, GError **error)
 {
   g_autoptr (LoomFolder) folder = loom_folder_open (path, error);
   const int fd = folder != NULL
@@ -68,6 +68,21 @@ loom_evaluation_history_add (const char *path, const LoomEvaluationRecord *recor
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot write %s in %s: %s.", LOOM_RUN_EVALUATIONS, path,
                  g_strerror (errno));
   close (fd);
+  return ok;
+}
+
+gboolean
+loom_evaluation_history_add (const char *path, const LoomEvaluationRecord *record, gboolean insert, GError **error)
+{
+  g_autoptr (GPtrArray) before = insert ? loom_evaluation_history_read (path, record->split) : g_ptr_array_new ();
+  gboolean ok = append (path, record, error);
+
+  for (guint i = 0; ok && i < before->len; i++)
+    {
+      const LoomEvaluationRecord *later = before->pdata[i];
+
+      ok = later->step <= record->step || append (path, later, error);
+    }
   return ok;
 }
 

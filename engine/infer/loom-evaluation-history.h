@@ -23,8 +23,10 @@ typedef struct
   LoomConfusion *confusion;    /* NULL: not kept */
 } LoomEvaluationRecord;
 
-/* Appends a record. IO: the folder cannot be written. */
-gboolean loom_evaluation_history_add (const char *folder, const LoomEvaluationRecord *record, GError **error);
+/* Appends a record. IO: the folder cannot be written. insert: of a step of the past, after which the later records are
+ * written again, so that it replaces none. */
+gboolean
+loom_evaluation_history_add (const char *folder, const LoomEvaluationRecord *record, gboolean insert, GError **error);
 /* The records of a split by ascending step, LoomEvaluationRecord; empty without a file. Lines that cannot be read, such
  * as the last one of a process that was killed, are skipped. (transfer full) */
 GPtrArray *loom_evaluation_history_read (const char *folder, LoomSplit split);

@@ -29,7 +29,8 @@ typedef struct
   void (*later) (gpointer data); /* likewise, but nothing waits for it, and the request is freed after the call */
   LoomTensor *result;
   gint64 step, epoch;
-  double seconds; /* during which the run was paused; for samples */
+  double seconds;   /* during which the run was paused; for samples */
+  gboolean is_past; /* weights of an earlier step that is shown */
   GError *error;
   gboolean done;
 } TrainRequest;

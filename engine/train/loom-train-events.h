@@ -81,6 +81,7 @@ typedef struct
 {
   gint64 step, epoch; /* finished steps; epoch from 1 */
   double seconds;     /* during which the run was paused */
+  gboolean is_past;   /* of weights: an earlier step is shown (loom_trainer_travel()) */
 } LoomTrainerMoment;
 
 /* The bytes that the driver of a device reports as in use by all processes. It is queried before the run allocates

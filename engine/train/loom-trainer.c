@@ -97,7 +97,7 @@ loom_trainer_weights (LoomTrainer *t, LoomTrainerMoment *moment, GError **error)
 
   inbox_ask (&t->control.inbox, &request, error);
   if (moment != NULL)
-    *moment = (LoomTrainerMoment){ .step = request.step, .epoch = request.epoch };
+    *moment = (LoomTrainerMoment){ .step = request.step, .epoch = request.epoch, .is_past = request.is_past };
   return request.weights;
 }
 

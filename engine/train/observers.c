@@ -77,6 +77,7 @@ serve_weights (TrainObservers *self, TrainRequest *request)
   WatchedState *watched = &self->watched;
 
   request->weights = watched_state_weights (watched, &request->error);
+  request->is_past = *self->is_past;
   request->step = watched_state_step (watched, &watched->now, TRUE);
   request->epoch = CLAMP (watched_state_epoch (watched) + 1, 1, self->model->spec->epochs);
 }

@@ -22,6 +22,7 @@ typedef struct
   /* The run's memory has changed; may be NULL. */
   void (*made) (gpointer data);
   gpointer made_data;
+  const gboolean *is_past; /* whether an earlier step is shown */
 
   StepTrace trace;
   RankReports reports;

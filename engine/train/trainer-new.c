@@ -244,6 +244,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                           .plans = &t->plans,
                           .made = note_snapshots,
                           .made_data = t,
+                          .is_past = &t->machine.is_away,
                           .trace = { .path = g_strdup (options->trace), .is_optional = options->trace_optional } };
   if (!read_model_graph (&t->model, graph, options, &t->notes, error) || !open_ranks (t, options, error))
     return NULL;

@@ -39,6 +39,20 @@ def away(t, s):
     return g
 
 
+def evaluated(t, s):
+    """The step that is shown is evaluated when asked for, and takes its place among the others."""
+    figure = lambda g, name: float(g.evaluation.get(name, -1))  # noqa: E731
+    s.key("ctrl+e")
+    records = figure(s.wait("the newest evaluated", lambda g: figure(g, "step") == 300 and figure(g, "busy") == 0, 20), "records")
+    step = away(t, s).number("step")
+    # The last of these words is the button's, the first the tab's.
+    s.click(s.standing("the button", lambda g: (g.find("Evaluate", x0=g.right()) or [None])[-1]))
+    g = s.wait("evaluated", lambda g: figure(g, "step") == step and figure(g, "busy") == 0, 20)
+    t.ok(figure(g, "records") == records + 1, "an earlier step is evaluated, and later evaluations stay: %d" % (records + 1))
+    s.press("Back to Now")
+    s.wait("now", lambda g: g.number("step") == 300, 20)
+
+
 def back(t, s):
     s.key("Escape")
     g = s.wait("now", lambda g: g.number("step") == 300 and g.number("map_step") == 300, 20)
@@ -65,6 +79,7 @@ def body(t):
         s.key("ctrl+Return")
         away(t, s)
         back(t, s)
+        evaluated(t, s)
         branch(t, s)
 
 

@@ -275,14 +275,14 @@ test_history (void)
     {
       const LoomEvaluationRecord record = record_of (step, step == 40 ? NULL : confusion);
 
-      g_assert_true (loom_evaluation_history_add (folder, &record, &error));
+      g_assert_true (loom_evaluation_history_add (folder, &record, FALSE, &error));
       g_assert_no_error (error);
     }
   file = g_fopen (path, "a");
   fputs ("\n\n \t\n{\"split\":\"val\",\"step\":50,\"epo", file);
   fclose (file);
   const LoomEvaluationRecord again = record_of (30, confusion);
-  g_assert_true (loom_evaluation_history_add (folder, &again, &error));
+  g_assert_true (loom_evaluation_history_add (folder, &again, FALSE, &error));
   g_autoptr (GPtrArray) all = loom_evaluation_history_read (folder, LOOM_SPLIT_VAL);
   g_autoptr (GPtrArray) test = loom_evaluation_history_read (folder, LOOM_SPLIT_TEST);
   g_assert_cmpuint (test->len, ==, 0);
@@ -292,9 +292,21 @@ test_history (void)
   g_assert_cmpfloat (last->loss, ==, 0.1 * 30);
   g_assert_true (isnan (last->calibration));
   g_assert_cmpmem (last->confusion->count, 9 * sizeof (gint64), confusion->count, 9 * sizeof (gint64));
+  /* Steps of the past are inserted, or replace the record of the same step. */
+  static const gint64 past[] = { 15, 20, 5 }, steps[] = { 5, 10, 15, 20, 30 };
+  for (guint i = 0; i < G_N_ELEMENTS (past); i++)
+    {
+      const LoomEvaluationRecord of_past = record_of (past[i], confusion);
+
+      g_assert_true (loom_evaluation_history_add (folder, &of_past, TRUE, &error));
+    }
+  g_autoptr (GPtrArray) more = loom_evaluation_history_read (folder, LOOM_SPLIT_VAL);
+  g_assert_cmpuint (more->len, ==, G_N_ELEMENTS (steps));
+  for (guint i = 0; i < more->len; i++)
+    g_assert_cmpint (((LoomEvaluationRecord *)more->pdata[i])->step, ==, steps[i]);
   g_unlink (path);
   g_rmdir (folder);
-  g_assert_false (loom_evaluation_history_add (folder, &again, &error));
+  g_assert_false (loom_evaluation_history_add (folder, &again, FALSE, &error));
   g_assert_nonnull (strstr (error->message, folder));
 }
 

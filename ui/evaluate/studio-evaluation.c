@@ -147,6 +147,9 @@ read_history (StudioEvaluation *self)
         self->history = loom_evaluation_history_read (folder, order[i]);
       }
   self->record = self->history->len > 0 ? self->history->len - 1 : 0;
+  for (guint i = 0; i < self->history->len && self->is.n > 0; i++)
+    if (((const LoomEvaluationRecord *)self->history->pdata[i])->step == self->is.step)
+      self->record = i;
   show (self);
 }
 
@@ -404,6 +407,13 @@ refill_cell (StudioEvaluation *self)
   request_cell (self, is->cell.page * STUDIO_EVALUATED_PAGE_ROWS < n ? is->cell.page : 0);
 }
 
+/* A drag along the curve shows many earlier steps; one of them is evaluated when the user asks for it. */
+static gboolean
+may_begin (StudioEvaluation *self)
+{
+  return self->n_mapped > 0 && studio_run_get_shown_step (self->run) < 0;
+}
+
 /* After the last part the evaluation is shown. */
 static void
 pull (StudioEvaluation *self, guint next)
@@ -421,7 +431,7 @@ pull (StudioEvaluation *self, guint next)
       refill_cell (self);
     }
   notify (self);
-  if (self->is_due && self->n_mapped > 0)
+  if (self->is_due && may_begin (self))
     studio_evaluation_start (self);
 }
 
@@ -515,10 +525,7 @@ can_evaluate (StudioEvaluation *self)
 {
   const StudioRunState state = studio_run_get_state (self->run);
 
-  /* An evaluation replaces those of later steps in the run's folder, so none is made of an earlier step that is shown;
-   * the page has the evaluations that were made on the way. */
-  return studio_run_get_proxy (self->run) != NULL && state != STUDIO_RUN_STARTING && state != STUDIO_RUN_IDLE
-         && studio_run_get_shown_step (self->run) < 0;
+  return studio_run_get_proxy (self->run) != NULL && state != STUDIO_RUN_STARTING && state != STUDIO_RUN_IDLE;
 }
 
 void
@@ -561,7 +568,7 @@ static void
 want (StudioEvaluation *self)
 {
   self->is_due = TRUE;
-  if (self->n_mapped > 0 && !self->evaluating)
+  if (may_begin (self) && !self->evaluating)
     studio_evaluation_start (self);
 }
 
@@ -585,7 +592,8 @@ state_cb (StudioEvaluation *self)
       read_history (self);
       notify (self);
     }
-  else if (can_evaluate (self) && state != STUDIO_RUN_RUNNING && studio_run_get_step (self->run) != self->is.step)
+  else if (can_evaluate (self) && state != STUDIO_RUN_RUNNING && studio_run_get_shown_step (self->run) < 0
+           && studio_run_get_step (self->run) != self->is.step)
     want (self);
 }
 
