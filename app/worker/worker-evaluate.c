@@ -3,6 +3,9 @@
 
 #include "app/worker/worker-evaluation-view.h"
 
+#include <math.h>
+#include <string.h>
+
 #define BATCH 64
 
 struct _WorkerEvaluator
@@ -166,13 +169,53 @@ run_evaluation (WorkerEvaluator *self, const Job *job)
 
 /* ---- texts -------------------------------------------------------------- */
 
+static void
+take_text (WorkerEvaluator *self, const Job *job, const char *text)
+{
+  g_mutex_lock (&self->lock);
+  if (is_wanted (self, job))
+    g_string_append (self->text, text);
+  g_mutex_unlock (&self->lock);
+}
+
+/* A net with a decoder writes what belongs to the prompt: its translation. */
+static gboolean
+translate (WorkerEvaluator *self, const Job *job, LoomPredictor *predictor, GError **error)
+{
+  const LoomSampleOptions how = { .low = NAN, .high = NAN };
+  const LoomDataset *dataset = loom_predictor_dataset (predictor, NULL);
+  g_autoptr (LoomDecoder) decoder = loom_decoder_new (predictor, 1, error);
+  g_autoptr (LoomSampleReader) reader = NULL;
+  g_autofree char *line = g_strconcat (job->prompt, "\n", NULL);
+  g_autoptr (GBytes) bytes = g_bytes_new (line, strlen (line));
+  g_autoptr (GPtrArray) items = NULL, written = NULL;
+
+  if (decoder == NULL)
+    return FALSE;
+  reader = loom_sample_reader_new (loom_predictor_input (predictor), dataset, &how);
+  items = loom_sample_reader_read (reader, bytes, "the text", error);
+  if (items == NULL || items->len == 0)
+    return FALSE;
+  written = loom_decoder_run (decoder, &((LoomSampleItem *)items->pdata[0])->tensor, 1, error);
+  if (written == NULL)
+    return FALSE;
+  g_autofree char *text = loom_decoder_text (decoder, written->pdata[0]);
+  take_text (self, job, text);
+  return TRUE;
+}
+
 static gboolean
 write_text (WorkerEvaluator *self, const Job *job, GError **error)
 {
   g_auto (WorkerModel) model = { 0 };
   g_autoptr (LoomPredictor) predictor = new_predictor (self, &model, error);
-  g_autoptr (LoomContinuation) text
-      = predictor != NULL ? loom_continuation_new (predictor, job->prompt, &job->how, error) : NULL;
+  g_autoptr (LoomContinuation) text = NULL;
+
+  if (predictor == NULL)
+    return FALSE;
+  if (loom_predictor_writes (predictor))
+    return translate (self, job, predictor, error);
+  text = loom_continuation_new (predictor, job->prompt, &job->how, error);
 
   for (guint n = 0; text != NULL && n < job->tokens && is_wanted (self, job); n++)
     {
@@ -180,10 +223,7 @@ write_text (WorkerEvaluator *self, const Job *job, GError **error)
 
       if (!loom_continuation_step (text, error))
         return FALSE;
-      g_mutex_lock (&self->lock);
-      if (is_wanted (self, job))
-        g_string_append (self->text, loom_continuation_text (text)->str + from);
-      g_mutex_unlock (&self->lock);
+      take_text (self, job, loom_continuation_text (text)->str + from);
     }
   return text != NULL;
 }

@@ -8,6 +8,7 @@ from studio import SOURCE, Report, Studio
 LENET = os.path.join(SOURCE, "graphs", "models", "fashion-lenet.xml")
 SPIRALS = os.path.join(SOURCE, "graphs", "lessons", "spirals.xml")
 CHARS = os.path.join(SOURCE, "graphs", "models", "char-rnn.xml")
+DATES = os.path.join(SOURCE, "graphs", "models", "dates-attention.xml")
 FASHION = "/usr/share/datasets/fashion-mnist"
 
 
@@ -187,6 +188,22 @@ def generate(t, s):
     t.ok(True, "a text of %d characters" % of("generated")(g))
 
 
+def translate(t, s):
+    """A net with a decoder writes what belongs to a sentence of one's own; its own input says where."""
+    train(s, 60)
+    s.command("Your Own Input")
+    s.wait("the page", lambda g: g.evaluation.get("view") == "own", 4)
+    field = lambda g: next((r for k, n, r in g.widgets if k == "GtkText" and r[0] >= g.right()), None)  # noqa: E731
+    s.fill("the sentence", field, "the first of may nineteen ninety two")
+    s.wait("where to translate", lambda g: g.has("prompt of “Generate Text”") and not g.has("--output"), 6)
+    s.command("Generate Text")
+    s.wait("the page", lambda g: g.evaluation.get("view") == "generate", 4)
+    s.fill("the sentence", field, "the first of may nineteen ninety two")
+    s.key("Return")
+    g = s.wait("a translation", lambda g: of("generated")(g) >= 4, 10)
+    t.ok(of("generated")(g) <= 20, "a sentence is translated to a date of %d characters" % of("generated")(g))
+
+
 def body(t):
     if os.path.isdir(FASHION):
         with Studio("evaluate", LENET) as s:
@@ -201,6 +218,8 @@ def body(t):
         plane(t, s)
     with Studio("evaluate") as s:
         unbalanced(t, s)
+    with Studio("evaluate", DATES) as s:
+        translate(t, s)
     with Studio("evaluate", CHARS) as s:
         generate(t, s)
 

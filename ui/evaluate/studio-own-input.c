@@ -105,8 +105,14 @@ predicted_cb (GObject *source, GAsyncResult *result, gpointer data)
     }
   else
     {
+      const char *hint = NULL;
+
       g_dbus_error_strip_remote_error (error);
-      show_message (self, error->message);
+      /* The engine's remedy is an option of the command line. */
+      if (strstr (error->message, "--output") != NULL)
+        hint = _ ("This net reads more than one input, and a sample of your own has only one. If it translates, write "
+                  "the sentence as the prompt of “Generate Text”.");
+      show_message (self, hint != NULL ? hint : error->message);
     }
   if (self->wanted)
     predict (self);
