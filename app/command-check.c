@@ -201,7 +201,7 @@ run_check (const Command *command, int argc, char **argv)
   g_auto (GStrv) in = NULL;
   const GOptionEntry entries[] = {
     { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck,
-      "Compare gradients with finite differences (NODE after GRAPH: only of this node)", NULL },
+      "Compare gradients with finite differences (NODEs after GRAPH: only of these)", NULL },
     { "in", 0, 0, G_OPTION_ARG_STRING_ARRAY, &in,
       "With --gradcheck: the values of a port at which gradients are compared", "PORT=F.npy" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Batch size B for costs (default: the graph's, else 1)",
@@ -212,7 +212,7 @@ run_check (const Command *command, int argc, char **argv)
   };
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
-  if (argc != 2 && !(gradcheck && argc == 3))
+  if (argc != 2 && !(gradcheck && argc > 2))
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
   if (g_str_has_suffix (argv[1], LOOM_LECTURE_SUFFIX))
     return check_lecture (command, argv[1], json);
@@ -269,7 +269,7 @@ run_check (const Command *command, int argc, char **argv)
 
 const Command command_check = {
   .name = "check",
-  .arguments = "GRAPH|RUN [NODE]",
+  .arguments = "GRAPH|RUN [NODE…]",
   .summary = "validate a graph; list its nodes with device, shape, parameters and FLOPs, and its memory by kind",
   .details
   = "Prints all faults with line, node, port and fix; the exit status is then 1. Everything that `train` or `run`\n"

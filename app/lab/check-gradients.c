@@ -14,13 +14,14 @@
 #define STEP         1e-5
 #define TOLERANCE    1e-5 /* rounding and curvature errors of finite differences with this step, and a margin */
 
-/* The element with the largest difference. */
+/* The element of an input or a weight with the largest difference. */
 typedef struct
 {
-  double off;  /* relative difference; negative: no gradient, NAN: no finite difference */
+  double off;  /* relative difference; NAN: no finite difference */
   char *input; /* “x”, or a weight's name; owned */
   int rank;
-  gint64 place[LOOM_MAX_RANK];
+  gint64 place[LOOM_MAX_RANK], dim[LOOM_MAX_RANK];
+  guint n; /* elements that were compared */
   double gradient, difference;
 } Worst;
 
@@ -29,7 +30,6 @@ worst_clear (Worst *w)
 {
   g_clear_pointer (&w->input, g_free);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Worst, worst_clear)
 
 static void
 point_free (gpointer data)
@@ -167,13 +167,18 @@ evaluate (Probe *p, guint output, GError **error)
   return loom_tensor_get (t, 0);
 }
 
-/* Compares the gradient of one tensor and updates *worst. Stops if a finite difference cannot be computed. */
+/* Compares the gradient of one tensor. Stops if a finite difference cannot be computed. */
 static gboolean
-compare (Probe *p, guint output, double *numbers, const LoomTensorDesc *d, const char *input, const LoomTensor *grad,
-         GRand *rand, Worst *worst, GError **error)
+compare (Probe *p, guint output, double *numbers, const LoomTensorDesc *d, const LoomTensor *grad, GRand *rand,
+         Worst *worst, GError **error)
 {
   gint64 count = loom_desc_count (d);
   double scale = 1;
+
+  worst->off = -1;
+  worst->rank = d->rank;
+  for (int axis = 0; axis < d->rank; axis++)
+    worst->dim[axis] = d->dim[axis];
 
   for (gint64 i = 0; grad != NULL && i < count; i++)
     scale = MAX (scale, fabs (loom_tensor_get (grad, i)));
@@ -193,10 +198,12 @@ compare (Probe *p, guint output, double *numbers, const LoomTensorDesc *d, const
       off = fabs (slope - ours) / scale;
       if (isnan (off))
         off = isfinite (above) && isfinite (below) ? INFINITY : NAN;
+      worst->n++;
       if (!isnan (off) && off <= worst->off)
         continue;
-      g_free (worst->input);
-      *worst = (Worst){ .off = off, .input = g_strdup (input), .rank = d->rank, .gradient = ours, .difference = slope };
+      worst->off = off;
+      worst->gradient = ours;
+      worst->difference = slope;
       for (int axis = d->rank - 1; axis >= 0; rest /= d->dim[axis], axis--)
         worst->place[axis] = rest % d->dim[axis];
       if (isnan (off))
@@ -262,8 +269,9 @@ fill (LoomTensor *t, gboolean positive, GRand *rand)
                                                      : g_rand_double_range (rand, -1.5, 1.5));
 }
 
+/* worst receives a Worst for each input and weight with a gradient. */
 static gboolean
-check_node (const LoomNet *net, guint node, const GPtrArray *points, gboolean positive, Worst *worst, GError **error)
+check_node (const LoomNet *net, guint node, const GPtrArray *points, gboolean positive, GArray *worst, GError **error)
 {
   g_auto (Probe) p = { .net = net, .node = node, .points = points };
   g_autoptr (GArray) values = g_array_new (FALSE, TRUE, sizeof (LoomValue));
@@ -274,8 +282,7 @@ check_node (const LoomNet *net, guint node, const GPtrArray *points, gboolean po
   g_autoptr (GError) local = NULL;
   LoomValue sum;
 
-  worst_clear (worst);
-  worst->off = -1;
+  g_array_set_size (worst, 0);
   if (!lower_node (&p, values, error))
     return FALSE;
   sum = weighed_sum (p.program, values, rand);
@@ -335,11 +342,11 @@ check_node (const LoomNet *net, guint node, const GPtrArray *points, gboolean po
 
         g_ptr_array_add (grad_of, t != NULL ? loom_tensor_convert (t, LOOM_F64, TRUE, &local) : NULL);
       }
-  worst->off = 0;
-  for (guint i = 0, k = 0; local == NULL && !isnan (worst->off) && i < wrt->len; i++)
+  for (guint i = 0, k = 0; local == NULL && i < wrt->len; i++)
     {
       const LoomValueInfo *info = loom_value_info (p.program, g_array_index (wrt, LoomValue, i));
       const LoomTensor *grad = grads[i] != 0 ? grad_of->pdata[k++] : NULL;
+      Worst one = { .off = -1 };
       double *numbers
           = info->input >= 0
                 ? ((LoomTensor *)p.data->pdata[info->input])->data
@@ -347,11 +354,13 @@ check_node (const LoomNet *net, guint node, const GPtrArray *points, gboolean po
                     p.state,
                     (guint)loom_state_find (p.state, loom_program_get_slot (p.program, (guint)info->slot)->name));
 
-      g_autofree char *name = info->input >= 0
-                                  ? input_name (net, node, loom_program_get_input (p.program, (guint)info->input)->name)
-                                  : g_strdup (loom_program_get_slot (p.program, (guint)info->slot)->name);
-
-      compare (&p, 0, numbers, &info->desc, name, grad, rand, worst, &local);
+      one.input = info->input >= 0
+                      ? input_name (net, node, loom_program_get_input (p.program, (guint)info->input)->name)
+                      : g_strdup (loom_program_get_slot (p.program, (guint)info->slot)->name);
+      compare (&p, 0, numbers, &info->desc, grad, rand, &one, &local);
+      g_array_append_val (worst, one);
+      if (isnan (one.off))
+        break;
     }
   if (local == NULL)
     return TRUE;
@@ -379,15 +388,58 @@ print_unchecked (const char *path, const char *why, gboolean json)
       loom_json_string (line, "node", path);
       loom_json_null (line, "difference");
       loom_json_null (line, "agrees");
+      loom_json_string (line, "why", why);
       command_event_print (line);
     }
   else
     printf ("%-24s  not checked: %s\n", path, why);
+  fflush (stdout);
 }
 
 /* JSON has no infinity or NaN: these become null. */
 static void
-print_result (const char *path, const Worst *w, gboolean agrees, gboolean json)
+add_worst (LoomJson *line, const Worst *w, gboolean agrees)
+{
+  loom_json_number_digits (line, "difference", isfinite (w->off) ? w->off : 1e308, 3);
+  loom_json_bool (line, "agrees", agrees);
+  loom_json_string (line, "input", w->input);
+  loom_json_ints (line, "place", w->rank, w->place);
+  loom_json_number (line, "gradient", w->gradient);
+  loom_json_number (line, "numeric", w->difference);
+}
+
+static gboolean
+agrees (const Worst *w)
+{
+  return w->off <= TOLERANCE;
+}
+
+static void
+print_inputs (const char *path, const GArray *worst, gboolean json)
+{
+  for (guint i = 0; i < worst->len; i++)
+    {
+      const Worst *w = &g_array_index (worst, Worst, i);
+
+      if (json)
+        {
+          LoomJson *line = command_event_new ("gradcheck_input");
+
+          loom_json_string (line, "node", path);
+          add_worst (line, w, agrees (w));
+          loom_json_ints (line, "shape", w->rank, w->dim);
+          loom_json_int (line, "compared", w->n);
+          command_event_print (line);
+          continue;
+        }
+      printf ("  %-22s  %8.1e  %s, %u of its elements compared\n", w->input, MAX (w->off, 0),
+              agrees (w) ? "agrees" : "differs", w->n);
+    }
+}
+
+/* The line of a node is about its input with the largest difference. */
+static void
+print_result (const char *path, const Worst *w, gboolean json)
 {
   g_autofree char *place = place_text (w);
 
@@ -395,66 +447,111 @@ print_result (const char *path, const Worst *w, gboolean agrees, gboolean json)
     {
       LoomJson *line = command_event_new ("gradcheck");
       loom_json_string (line, "node", path);
-      loom_json_number_digits (line, "difference", isfinite (w->off) ? w->off : 1e308, 3);
-      loom_json_bool (line, "agrees", agrees);
-      loom_json_string (line, "input", w->input);
-      loom_json_ints (line, "place", w->rank, w->place);
-      loom_json_number (line, "gradient", w->gradient);
-      loom_json_number (line, "numeric", w->difference);
+      add_worst (line, w, agrees (w));
       command_event_print (line);
       return;
     }
-  printf ("%-24s  %8.1e  %s", path, w->off, agrees ? "agrees" : "differs from finite differences");
-  if (!agrees)
+  printf ("%-24s  %8.1e  %s", path, w->off, agrees (w) ? "agrees" : "differs from finite differences");
+  if (!agrees (w))
     printf (": %s at %s has the gradient %.9g, but finite differences give %.9g", w->input, place, w->gradient,
             w->difference);
   printf ("\n");
 }
 
+/* NULL: no input has a gradient; .off is NAN if one has no finite difference. */
+static const Worst *
+worst_of (const GArray *inputs)
+{
+  const Worst *worst = NULL;
+
+  for (guint i = 0; i < inputs->len; i++)
+    {
+      const Worst *w = &g_array_index (inputs, Worst, i);
+
+      if (isnan (w->off))
+        return w;
+      if (worst == NULL || w->off > worst->off)
+        worst = w;
+    }
+  return worst;
+}
+
+/* TRUE for a wanted node, and for one inside a wanted module. */
+static gboolean
+is_wanted (const char *path, char *const *only)
+{
+  if (*only == NULL)
+    return TRUE;
+  for (; *only != NULL; only++)
+    {
+      const gsize n = strlen (*only);
+
+      if (strncmp (path, *only, n) == 0 && (path[n] == '\0' || path[n] == '.'))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Checks one node and prints the result; FALSE if it differs. */
+static gboolean
+check_and_print (const LoomNet *net, guint i, char *const *only, const GPtrArray *points, gboolean json)
+{
+  const char *path = loom_net_node (net, i)->path;
+  g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (Worst));
+  g_autoptr (GError) error = NULL;
+  const Worst *worst;
+  gboolean done;
+
+  g_array_set_clear_func (inputs, (GDestroyNotify)worst_clear);
+  done = check_node (net, i, points, FALSE, inputs, &error);
+  worst = worst_of (inputs);
+  /* For random numbers a logarithm may be NaN, and probabilities out of range are refused: then numbers from 0 to 1
+   * are tried. */
+  if (!done || (worst != NULL && isnan (worst->off)))
+    {
+      g_autoptr (GError) second = NULL;
+
+      if (check_node (net, i, points, TRUE, inputs, &second))
+        {
+          g_clear_error (&error);
+          done = TRUE;
+        }
+      else if (error == NULL)
+        error = g_steal_pointer (&second);
+      worst = worst_of (inputs);
+    }
+  if (!done || error != NULL)
+    print_unchecked (path, error->message, json);
+  else if (worst != NULL && isnan (worst->off))
+    print_unchecked (path, "it has no finite value for random inputs", json);
+  else if (worst != NULL)
+    {
+      print_result (path, worst, json);
+      if (json || *only != NULL)
+        print_inputs (path, inputs, json);
+      fflush (stdout); /* a reader follows the progress */
+      return agrees (worst);
+    }
+  return TRUE;
+}
+
 int
-check_gradients (const Command *command, const LoomNet *net, const char *only, const GPtrArray *points, gboolean json)
+check_gradients (const Command *command, const LoomNet *net, char *const *only, const GPtrArray *points, gboolean json)
 {
   gboolean found = FALSE, good = TRUE;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *n = loom_net_node (net, i);
-      g_autoptr (GError) error = NULL;
-      g_auto (Worst) worst = { .off = -1 };
-      gboolean agrees, done;
 
-      if ((only != NULL && !g_str_equal (n->path, only)) || n->op == NULL || n->op->lower == NULL || n->op->has_effect
-          || n->n_inputs == 0 || n->loop != G_MAXUINT)
+      if (!is_wanted (n->path, only) || n->op == NULL || n->op->lower == NULL || n->op->has_effect || n->n_inputs == 0
+          || n->loop != G_MAXUINT)
         continue;
       found = TRUE;
-      done = check_node (net, i, points, FALSE, &worst, &error);
-      /* For random numbers a logarithm may be NaN, and probabilities out of range are refused: then numbers from 0 to 1
-       * are tried. */
-      if (!done || isnan (worst.off))
-        {
-          g_autoptr (GError) second = NULL;
-
-          if (check_node (net, i, points, TRUE, &worst, &second))
-            {
-              g_clear_error (&error);
-              done = TRUE;
-            }
-          else if (error == NULL)
-            error = g_steal_pointer (&second);
-        }
-      if (!done || error != NULL)
-        print_unchecked (n->path, error->message, json);
-      else if (isnan (worst.off))
-        print_unchecked (n->path, "it has no finite value for random inputs", json);
-      else if (worst.off >= 0)
-        {
-          agrees = worst.off <= TOLERANCE;
-          good = good && agrees;
-          print_result (n->path, &worst, agrees, json);
-        }
+      good = check_and_print (net, i, only, points, json) && good;
     }
-  if (only != NULL && !found)
-    return command_usage (command, "The graph has no node “%s” with inputs.", only);
+  if (*only != NULL && !found)
+    return command_usage (command, "The graph has no node “%s” with inputs.", only[0]);
   for (guint i = 0; points != NULL && i < points->len; i++)
     if (!((const CheckPoint *)points->pdata[i])->used)
       return command_usage (command, "None of the checked nodes reads “%s”.",

@@ -20,7 +20,7 @@ run_gradcheck (const Command *command, int argc, char **argv)
   };
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
-  if (argc != 2 && argc != 3)
+  if (argc < 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
 
   g_auto (CheckedGraph) checked = { 0 };
@@ -38,11 +38,11 @@ run_gradcheck (const Command *command, int argc, char **argv)
       return status == 5 ? 1 : status; /* an unreadable file counts as wrong data */
     }
   g_autoptr (LoomNet) bound = loom_net_bind (checked.net, checked.graph, &binding, faults);
-  return check_gradients (command, bound, argv[2], points, json);
+  return check_gradients (command, bound, argv + 2, points, json);
 }
 
 const Command command_gradcheck = {
   .name = "check",
-  .arguments = "GRAPH|RUN [NODE]",
+  .arguments = "GRAPH|RUN [NODE…]",
   .run = run_gradcheck,
 };

@@ -740,9 +740,9 @@ test_operators_by_name (void)
   static const char *const suffixes[] = { ".c", ".h", NULL };
   static const char *const folders[] = { "ui", "app" };
   static const char *const words[]
-      = { "input", "output",    "constant",  "shape", "norm",    "all",  "any",    "dot",   "full",
-          "sum",   "threshold", "parameter", "split", "min",     "max",  "sqrt",   "floor", "ceil",
-          "round", "mean",      "linear",    "log",   "scatter", "fold", "unbind", NULL };
+      = { "input", "output",    "constant",  "shape", "norm",    "all",  "any",    "dot",      "full",
+          "sum",   "threshold", "parameter", "split", "min",     "max",  "sqrt",   "floor",    "ceil",
+          "round", "mean",      "linear",    "log",   "scatter", "fold", "unbind", "gradient", NULL };
   g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GHashTable) operators = find_operators (root);

@@ -511,6 +511,15 @@ test_gradcheck (void)
       g_assert_nonnull (strstr (r.out, cases[i].says));
     }
   cli_expect (2, "no node “m” with inputs", "check", "check.xml", "--gradcheck", "m");
+
+  /* Several nodes, and all of a module, with a line for each input and weight. */
+  g_autofree char *lenet = cli_example ("models/fashion-lenet.xml");
+  g_auto (CliResult) some = cli ("check", lenet, "--gradcheck", "fc2", "block1", "--batch-size", "2", NULL);
+  g_assert_cmpint (some.status, ==, 0);
+  g_assert_nonnull (strstr (some.out, "\n  fc2.weight "));
+  g_assert_nonnull (strstr (some.out, "block1.pool "));
+  g_assert_null (strstr (some.out, "block2.conv"));
+  g_assert_nonnull (strstr (some.out, "agrees, 24 of its elements compared\n"));
 }
 
 /* The report names input, index and both numbers for given points: |x| as 2x for x > 0 is right only there. */

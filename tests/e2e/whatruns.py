@@ -1,4 +1,4 @@
-"""What runs: the steps of the plan next to the graph, linked with the cards both ways, and the memory along a step."""
+"""What runs: the steps of the plan next to the graph, linked with the cards both ways, the memory along a step, and gradients checked."""
 import os
 import shutil
 import sys
@@ -43,6 +43,20 @@ def times(t, s):
     s.wait("pause", lambda g: g.state["run"] == "paused", 5)
 
 
+def gradients(t, s):
+    s.select("hidden")
+    s.key("ctrl+shift+f")
+    g = s.wait("the check", lambda g: g.has("agrees with finite differences"), 10)
+    t.ok(g.find("hidden agrees, to ", exact=False) and g.find("hidden.weight [", exact=False),
+         "the gradients of the selected card are checked, with a line for each input and weight")
+    s.select("act")
+    s.key("shift+F10")
+    s.wait("the menu", lambda g: g.popover(), 3)
+    s.press("Check Gradients")
+    s.wait("another layer", lambda g: g.find("act agrees, to ", exact=False) and g.has("agrees with finite differences"), 10)
+    t.ok(True, "and so they are from a card's menu")
+
+
 def body(t):
     with tempfile.TemporaryDirectory(prefix="gradloom-whatruns-") as folder:
         path = os.path.join(folder, "spirals.xml")
@@ -52,6 +66,7 @@ def body(t):
             steps(t, s)
             memory(t, s)
             times(t, s)
+            gradients(t, s)
             t.ok(not s.complaints(), "nothing was complained about")
 
 

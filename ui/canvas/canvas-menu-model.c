@@ -241,6 +241,7 @@ static const Entry card_entries[] = {
   { N_ ("Watch Gradient"), "menu.watch-gradient", "<Control><Alt>w", has_output },
   { N_ ("Run to Here"), "win.step-here", "<Control>F10" },
   { N_ ("Breakpoint…"), "win.breakpoint", "<Control>F8" },
+  { N_ ("Check Gradients"), "win.check-gradients", "<Control><Shift>f" },
   { SECTION },
   { N_ ("Cut and Reconnect"), "canvas.cut", "<Control>x" },
   { N_ ("Copy"), "canvas.copy", "<Control>c" },

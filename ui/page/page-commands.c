@@ -15,6 +15,7 @@
 #include "ui/page/studio-lesson-tab.h"
 #include "ui/page/studio-navigation.h"
 #include "ui/page/studio-presentation.h"
+#include "ui/page/studio-gradient-tab.h"
 #include "ui/page/studio-pytorch-tab.h"
 #include "ui/page/studio-steps-tab.h"
 #include "ui/page/studio-run-windows.h"
@@ -183,6 +184,14 @@ static const StudioCommandRow commands[] = {
     N_ ("_What Runs"),
     { "<Control><Shift>x" },
     "plan steps kernels fused instructions memory along peak buffers times" },
+  { "check-gradients",
+    NULL,
+    PAGE_GRADIENTS,
+    G_CALLBACK (studio_gradient_tab_check),
+    N_ ("View"),
+    N_ ("Check _Gradients"),
+    { "<Control><Shift>f" },
+    "gradcheck finite differences numeric derivative backward selection" },
   { "export-memory", "s", PAGE_STEPS, G_CALLBACK (studio_steps_tab_export), NULL, NULL, { NULL }, NULL },
   { "compare",
     NULL,

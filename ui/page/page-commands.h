@@ -34,6 +34,7 @@ typedef enum
   PAGE_STEPPER,      /* StudioStepper */
   PAGE_RUNS,         /* StudioRunsTab */
   PAGE_STEPS,        /* StudioStepsTab */
+  PAGE_GRADIENTS,    /* StudioGradientTab */
   PAGE_N_PARTS
 } PagePart;
 

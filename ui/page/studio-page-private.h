@@ -11,6 +11,7 @@
 #include "ui/page/studio-exporting.h"
 #include "ui/page/studio-guard.h"
 #include "ui/page/studio-evaluate-tab.h"
+#include "ui/page/studio-gradient-tab.h"
 #include "ui/page/studio-health-line.h"
 #include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-layer-commands.h"
@@ -100,6 +101,7 @@ struct _StudioPage
   StudioRunsTab *runs_tab;
   StudioPytorchTab *pytorch_tab;
   StudioStepsTab *steps_tab;
+  StudioGradientTab *gradient_tab;
   StudioComparing *comparing;
   StudioExporter exporter;
   StudioExporting exporting;

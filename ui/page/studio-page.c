@@ -360,6 +360,7 @@ make_tabs (StudioPage *self)
   studio_guard_set_queue (self->guard, studio_runs_tab_get_queue (self->runs_tab));
   self->pytorch_tab = studio_pytorch_tab_new (self->document, self->canvas, self->panes);
   self->steps_tab = studio_steps_tab_new (self->document, self->canvas, self->run, self->panes, &self->exporter);
+  self->gradient_tab = studio_gradient_tab_new (self->document, self->panes);
 }
 
 static void
@@ -400,6 +401,7 @@ make_commands (StudioPage *self)
     [PAGE_STEPS] = self->steps_tab,
     [PAGE_EXPORTING] = &self->exporting,
     [PAGE_DOCK] = self->dock,
+    [PAGE_GRADIENTS] = self->gradient_tab,
   };
   memcpy (self->parts, parts, sizeof parts);
   self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };
@@ -529,6 +531,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->runs_tab);
   g_clear_object (&self->pytorch_tab);
   g_clear_object (&self->steps_tab);
+  g_clear_object (&self->gradient_tab);
   g_clear_object (&self->forecast);
   g_clear_object (&self->task_tab);
   g_clear_object (&self->evaluate_tab);

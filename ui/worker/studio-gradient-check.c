@@ -1,0 +1,185 @@
+/* Implements studio-gradient-check.h. The graph is written to the program's standard input, and each line that it
+ * prints is an event. */
+#include "ui/worker/studio-gradient-check.h"
+
+#include <string.h>
+
+#include "ui/worker/studio-worker.h"
+
+struct _StudioGradientCheck
+{
+  GObject parent_instance;
+  GSubprocess *process; /* NULL: none runs */
+  GDataInputStream *lines;
+  GCancellable *cancellable;
+};
+
+G_DEFINE_FINAL_TYPE (StudioGradientCheck, studio_gradient_check, G_TYPE_OBJECT)
+
+enum
+{
+  EVENT,
+  ENDED,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+static void read_next (StudioGradientCheck *self);
+
+void
+studio_gradient_check_cancel (StudioGradientCheck *self)
+{
+  if (self->process == NULL)
+    return;
+  g_cancellable_cancel (self->cancellable);
+  g_subprocess_force_exit (self->process);
+  g_clear_object (&self->cancellable);
+  g_clear_object (&self->lines);
+  g_clear_object (&self->process);
+}
+
+static void
+end (StudioGradientCheck *self, const char *message)
+{
+  g_clear_object (&self->cancellable);
+  g_clear_object (&self->lines);
+  g_clear_object (&self->process);
+  g_signal_emit (self, signals[ENDED], 0, message);
+}
+
+/* The last line of standard error, without the name of the command. (transfer full) */
+static char *
+read_message (GSubprocess *process)
+{
+  static const char prefix[] = "gradloom check: ";
+  g_autoptr (GBytes) bytes = g_input_stream_read_bytes (g_subprocess_get_stderr_pipe (process), 64 * 1024, NULL, NULL);
+  gsize n = 0;
+  const char *data = bytes != NULL ? g_bytes_get_data (bytes, &n) : NULL;
+  g_autofree char *text = g_strchomp (g_strndup (data != NULL ? data : "", n));
+  const char *line = strrchr (text, '\n');
+
+  line = line != NULL ? line + 1 : text;
+  return *line != '\0' ? g_strdup (g_str_has_prefix (line, prefix) ? line + strlen (prefix) : line) : NULL;
+}
+
+/* Status 1: a gradient differs, or the graph has faults, which the events say. */
+static void
+exited_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioGradientCheck) self = data;
+  GSubprocess *process = G_SUBPROCESS (source);
+  const gboolean ok = g_subprocess_wait_finish (process, result, NULL);
+  g_autofree char *message = NULL;
+
+  if (self->process != process)
+    return;
+  if (!ok || !g_subprocess_get_if_exited (process) || g_subprocess_get_exit_status (process) > 1)
+    message = read_message (process);
+  end (self, message);
+}
+
+static void
+line_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioGradientCheck) self = data;
+  g_autofree char *line = g_data_input_stream_read_line_finish_utf8 (G_DATA_INPUT_STREAM (source), result, NULL, NULL);
+  g_autoptr (JsonNode) node = line != NULL && *line == '{' ? json_from_string (line, NULL) : NULL;
+
+  /* After a cancellation this is the stream of another process, or of none. */
+  if (self->lines != G_DATA_INPUT_STREAM (source))
+    return;
+  if (line == NULL)
+    {
+      g_subprocess_wait_async (self->process, NULL, exited_cb, g_object_ref (self));
+      return;
+    }
+  if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
+    g_signal_emit (self, signals[EVENT], 0, json_node_get_object (node));
+  if (self->lines == G_DATA_INPUT_STREAM (source))
+    read_next (self);
+}
+
+static void
+read_next (StudioGradientCheck *self)
+{
+  g_data_input_stream_read_line_async (self->lines, G_PRIORITY_DEFAULT_IDLE, self->cancellable, line_cb,
+                                       g_object_ref (self));
+}
+
+static void
+written_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_output_stream_write_all_finish (G_OUTPUT_STREAM (source), result, NULL, NULL);
+  g_output_stream_close_async (G_OUTPUT_STREAM (source), G_PRIORITY_DEFAULT, NULL, NULL, NULL);
+  g_free (data);
+}
+
+void
+studio_gradient_check_start (StudioGradientCheck *self, const char *graph_xml, const char *folder,
+                             const char *const *nodes, gint64 batch)
+{
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
+      G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *program = studio_worker_find_program (&error);
+  g_autofree char *size = g_strdup_printf ("--batch-size=%" G_GINT64_FORMAT, batch);
+  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+  GOutputStream *input;
+  char *copy;
+
+  studio_gradient_check_cancel (self);
+  if (program != NULL)
+    {
+      const char *const first[] = { program, "check", "--gradcheck", "--json", size, "--", "-" };
+
+      for (guint i = 0; i < G_N_ELEMENTS (first); i++)
+        g_ptr_array_add (words, (gpointer)first[i]);
+      for (; *nodes != NULL; nodes++)
+        g_ptr_array_add (words, (gpointer)*nodes);
+      g_ptr_array_add (words, NULL);
+      if (folder != NULL)
+        g_subprocess_launcher_set_cwd (launcher, folder);
+      self->process = g_subprocess_launcher_spawnv (launcher, (const char *const *)words->pdata, &error);
+    }
+  if (self->process == NULL)
+    {
+      end (self, error->message);
+      return;
+    }
+  self->cancellable = g_cancellable_new ();
+  self->lines = g_data_input_stream_new (g_subprocess_get_stdout_pipe (self->process));
+  copy = g_strdup (graph_xml);
+  input = g_subprocess_get_stdin_pipe (self->process);
+  g_output_stream_write_all_async (input, copy, strlen (copy), G_PRIORITY_DEFAULT, self->cancellable, written_cb, copy);
+  read_next (self);
+}
+
+/* ---- object ---------------------------------------------------------------------------- */
+
+static void
+gradient_check_dispose (GObject *object)
+{
+  studio_gradient_check_cancel (STUDIO_GRADIENT_CHECK (object));
+  G_OBJECT_CLASS (studio_gradient_check_parent_class)->dispose (object);
+}
+
+static void
+studio_gradient_check_class_init (StudioGradientCheckClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = gradient_check_dispose;
+  signals[EVENT] = g_signal_new ("event", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                 G_TYPE_NONE, 1, G_TYPE_POINTER);
+  signals[ENDED] = g_signal_new ("ended", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                 G_TYPE_NONE, 1, G_TYPE_STRING);
+}
+
+static void
+studio_gradient_check_init (StudioGradientCheck *self)
+{
+}
+
+StudioGradientCheck *
+studio_gradient_check_new (void)
+{
+  return g_object_new (STUDIO_TYPE_GRADIENT_CHECK, NULL);
+}
