@@ -200,6 +200,7 @@ translate (WorkerEvaluator *self, const Job *job, LoomPredictor *predictor, GErr
   if (written == NULL)
     return FALSE;
   g_autofree char *text = loom_decoder_text (decoder, written->pdata[0]);
+  take_text (self, job, "\n"); /* the text follows the prompt */
   take_text (self, job, text);
   return TRUE;
 }
