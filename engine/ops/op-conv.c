@@ -87,6 +87,48 @@ static const LoomSample samples[LOOM_MAX_SPACE][12] = {
   },
 };
 
+/* The stride by which a kernel of size 1 makes these sizes of those; 1 if there is none. */
+static gint64
+stride_between (const LoomShape *from, const LoomShape *to)
+{
+  gint64 stride = 1;
+
+  for (int i = 2; i < from->rank; i++)
+    {
+      const LoomDim *a = &from->dim[i], *b = &to->dim[i];
+
+      if (!loom_dim_is_known (*a) || !loom_dim_is_known (*b) || b->coef < 1 || a->coef < b->coef)
+        return 1;
+      const gint64 needed = b->coef > 1 ? (a->coef + b->coef - 1) / b->coef : 1;
+      stride = i == 2 ? needed : stride == needed ? stride : 1;
+    }
+  return stride;
+}
+
+/* A projection of each position to the channels of the tensor that the result is combined with, as in the shortcuts of
+ * residual networks (He et al., “Deep Residual Learning for Image Recognition”, 2016, section 3.3, option B). */
+static char **
+adapt (const LoomType *from, const LoomType *const *siblings, guint n_siblings)
+{
+  g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
+
+  for (guint i = 0; i < n_siblings && loom_dtype_is_float (from->dtype); i++)
+    {
+      const LoomShape *shape = &siblings[i]->shape;
+
+      if (from->shape.rank < 3 || shape->rank != from->shape.rank || !loom_dim_is_known (from->shape.dim[1])
+          || !loom_dim_is_known (shape->dim[1]) || shape->dim[1].coef == from->shape.dim[1].coef)
+        continue;
+      const gint64 stride = stride_between (&from->shape, shape);
+      g_autofree char *attributes
+          = g_strdup_printf ("out_channels=%" G_GINT64_FORMAT " kernel_size=1", shape->dim[1].coef);
+      g_autofree char *stepped = g_strdup_printf ("%s stride=%" G_GINT64_FORMAT, attributes, stride);
+
+      g_strv_builder_add (list, stride > 1 ? stepped : attributes);
+    }
+  return g_strv_builder_end (list);
+}
+
 /* What the rows have in common. */
 #define CONV(n)                                                                                                          \
   .title = "Convolution " #n "D", .category = LOOM_CATEGORY_LAYERS, .icon = "loom-conv" #n "d-symbolic",                 \
@@ -95,7 +137,8 @@ static const LoomSample samples[LOOM_MAX_SPACE][12] = {
       = "LeCun, Bottou, Bengio and Haffner, “Gradient-Based Learning Applied to Document Recognition”, Proceedings " \
         "of the IEEE 86, 1998",                                                                                          \
   .inputs = inputs[n - 1], .outputs = loom_op_port_out, .params = params[n - 1], .infer = loom_op_infer_conv,            \
-  .lower = loom_op_lower_conv, .flops = loom_op_conv_flops, .samples = samples[n - 1], .summary = loom_op_conv_summary
+  .adapt = adapt, .lower = loom_op_lower_conv, .flops = loom_op_conv_flops, .samples = samples[n - 1],                   \
+  .summary = loom_op_conv_summary
 
 const LoomOp loom_op_conv1d = {
   .name = "conv1d",

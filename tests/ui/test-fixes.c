@@ -41,6 +41,15 @@ static const Case cases[] = {
     "<node id='x' op='input' shape='B,1,3,3'/><node id='conv' op='conv2d' out_channels='4' kernel_size='5'/>"
     "<wire from='x' to='conv'/>",
     "conv", "Set padding to 1", "padding 0 → 1 results in B × 4 × 1 × 1" },
+  { "shortcut",
+    "<node id='x' op='input' shape='B,16,28,28'/><node id='y' op='input' shape='B,32,14,14'/><node id='sum' op='add'/>"
+    "<wire from='x' to='sum.input'/><wire from='y' to='sum.other'/>",
+    "sum", "Insert conv2d", "B × 16 × 28 × 28 → conv2d → B × 32 × 14 × 14" },
+  { "branch",
+    "<node id='x' op='input' shape='B,16,28,28'/><node id='conv' op='conv2d' out_channels='16' kernel_size='3'/>"
+    "<node id='sum' op='add'/><wire from='x' to='conv'/><wire from='conv' to='sum.input'/>"
+    "<wire from='x' to='sum.other'/>",
+    "sum", "Set padding of conv to 1", "padding 0 → 1: B × 16 × 26 × 26 → B × 16 × 28 × 28" },
   { "connect",
     "<node id='data' op='dataset' source='spirals'/><node id='fc' op='linear' out_features='2'/>"
     "<node id='loss' op='cross_entropy'/><wire from='data.x' to='fc'/><wire from='fc' to='loss.input'/>",

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "ui/document/studio-quick-fix.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-icon.h"
 #include "ui/drawing/draw-wires.h"
@@ -183,11 +182,32 @@ canvas_landing_show (CanvasLanding *self, const StudioDragOp *drag, const Studio
   return TRUE;
 }
 
+/* An inserted node as a ghost on its wire. */
+static void
+show_insert (CanvasLanding *self, const StudioFix *fix)
+{
+  StudioAddPlace place;
+
+  if (!studio_document_fix_place (self->document, fix, &place))
+    return;
+  self->is_shown = TRUE;
+  self->ghost = studio_document_preview (self->document, fix->op, FALSE, &place);
+  self->wire = place.serial;
+  gtk_widget_queue_draw (self->widget);
+}
+
+void
+canvas_landing_preview_fix (CanvasLanding *self, const StudioFix *fix)
+{
+  canvas_landing_forget (self);
+  if (fix != NULL)
+    show_insert (self, fix);
+}
+
 void
 canvas_landing_show_fix (CanvasLanding *self, guint64 serial)
 {
   StudioFix *fix;
-  StudioAddPlace place;
 
   if (self->fix == serial)
     return;
@@ -197,12 +217,8 @@ canvas_landing_show_fix (CanvasLanding *self, guint64 serial)
   self->is_shown = TRUE;
   self->fix = serial;
   fix = studio_document_first_fix (self->document, serial);
-  if (fix != NULL && studio_document_fix_place (self->document, fix, &place))
-    {
-      self->ghost = studio_document_preview (self->document, fix->op, FALSE, &place);
-      self->wire = place.serial;
-      gtk_widget_queue_draw (self->widget);
-    }
+  if (fix != NULL)
+    show_insert (self, fix);
   g_clear_pointer (&fix, studio_fix_free);
 }
 

@@ -9,6 +9,7 @@
 
 #include "ui/canvas/studio-drag-op.h"
 #include "ui/document/studio-document-add.h"
+#include "ui/document/studio-quick-fix.h"
 #include "ui/drawing/studio-theme.h"
 #include "ui/scene/studio-geometry.h"
 
@@ -31,6 +32,8 @@ StudioAddPlace canvas_landing_find_place (CanvasLanding *self, const StudioDragO
  * FALSE: there is no ghost. */
 gboolean
 canvas_landing_show (CanvasLanding *self, const StudioDragOp *drag, const StudioAddPlace *place, double *below);
+/* Shows what this fix would insert; NULL, and for other fixes: nothing. */
+void canvas_landing_preview_fix (CanvasLanding *self, const StudioFix *fix);
 /* Shows what the quick fix of this card would add; 0: nothing. */
 void canvas_landing_show_fix (CanvasLanding *self, guint64 serial);
 /* The drag is over, or the pointer is elsewhere. */

@@ -490,6 +490,12 @@ studio_canvas_apply_fix (StudioCanvas *self, const StudioFix *fix)
   canvas_fix_apply (self->board, fix);
 }
 
+void
+studio_canvas_preview_fix (StudioCanvas *self, const StudioFix *fix)
+{
+  canvas_landing_preview_fix (self->board->landing, fix);
+}
+
 gboolean
 studio_canvas_focus_path (StudioCanvas *self, const char *path)
 {

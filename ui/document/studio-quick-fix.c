@@ -12,6 +12,8 @@
 #include "ui/document/studio-document-add.h"
 #include "ui/scene/studio-routes.h"
 
+#define MOST_PADDING 4
+
 void
 studio_fix_free (StudioFix *fix)
 {
@@ -229,8 +231,6 @@ try_values (const FixSearch *search)
     }
 }
 
-/* ---- a wire ------------------------------------------------------------------------- */
-
 /* TRUE if two nodes are in the same scope, so that a wire can connect them. */
 static gboolean
 same_scope (const LoomNetNode *a, const LoomNetNode *b)
@@ -241,6 +241,98 @@ same_scope (const LoomNetNode *a, const LoomNetNode *b)
   return n == m && strncmp (a->path, b->path, n) == 0
          && loom_element_parent (a->element) == loom_element_parent (b->element);
 }
+
+/* ---- a value of the node before ----------------------------------------------------- */
+
+/* TRUE if the attribute's value leaves fewer faults in the whole graph: other nodes read the output, too. */
+static gboolean
+helps_everywhere (const FixSearch *search, guint64 serial, const char *name, const char *value)
+{
+  g_autoptr (LoomGraph) copy = loom_graph_copy (studio_document_get_graph (search->document));
+  g_autoptr (LoomFaults) before = loom_faults_new (), after = loom_faults_new ();
+  g_autoptr (LoomNet) was = loom_net_new (copy, NULL, before), becomes = NULL;
+  LoomElement *element = loom_graph_by_serial (copy, serial);
+
+  if (element == NULL)
+    return FALSE;
+  loom_edit_free (loom_graph_apply (copy, loom_edit_set (element, name, value)));
+  becomes = loom_net_new (copy, NULL, after);
+  return loom_faults_count (after) < loom_faults_count (before);
+}
+
+/* Tries a padding of the node before an input: two branches that are combined have the same size if none shrinks. */
+static gboolean
+try_padding_before (const FixSearch *search, guint at, const LoomParamSpec *param, int value)
+{
+  const LoomNetNode *from = loom_net_node (search->net, search->node->input[at].node);
+  const char *now = loom_element_get (from->element, param->name);
+  g_autoptr (LoomElement) node = loom_element_copy (from->element);
+  g_autofree char *text = g_strdup_printf ("%d", value), *before = NULL, *after = NULL;
+  const LoomType *input[FIX_MOST_INPUTS], *type[FIX_MOST_INPUTS];
+  const guint n = MIN (from->n_inputs, FIX_MOST_INPUTS);
+  StudioFitAnswer made, taken = { .fit = STUDIO_FIT_NOT };
+  gboolean fits;
+  StudioFix *fix;
+
+  for (guint i = 0; i < n; i++)
+    input[i] = source_type (search->net, &from->input[i]);
+  memcpy (type, search->type, sizeof type);
+  loom_element_set_detached (node, param->name, text);
+  studio_fit_infer (node, input, n, &made);
+  if (made.fit == STUDIO_FIT_WELL && made.n_outputs > search->node->input[at].output)
+    {
+      type[at] = &made.output[search->node->input[at].output];
+      studio_fit_infer (search->node->element, type, search->n, &taken);
+      before = loom_shape_to_string (&search->type[at]->shape);
+      after = loom_shape_to_string (&type[at]->shape);
+    }
+  fits = taken.fit == STUDIO_FIT_WELL && helps_everywhere (search, from->serial, param->name, text);
+  if (fits)
+    {
+      fix = fix_add (search, STUDIO_FIX_SET, param->name);
+      fix->node = from->serial;
+      fix->value = g_strdup (text);
+      /* Translators: a parameter, a layer, and a value. */
+      fix->label
+          = g_strdup_printf (_ ("Set %1$s of %2$s to %3$s"), param->name, loom_element_get (from->element, "id"), text);
+      fix->preview = g_strdup_printf ("%s %s → %s: %s → %s", param->name, now != NULL ? now : "0", text, before, after);
+    }
+  studio_fit_answer_clear (&made);
+  studio_fit_answer_clear (&taken);
+  return fits;
+}
+
+static const LoomParamSpec *
+find_param (const LoomNetNode *node, const char *name)
+{
+  for (const LoomParamSpec *p = loom_op_params (node->op, node->element); p != NULL && p->name != NULL; p++)
+    if (g_str_equal (p->name, name))
+      return p;
+  return NULL;
+}
+
+static void
+try_padding (const FixSearch *search)
+{
+  for (guint i = 0; i < search->n && search->n > 1 && search->fixes->len < FIX_MOST; i++)
+    {
+      const LoomNetNode *from
+          = search->type[i] != NULL ? loom_net_node (search->net, search->node->input[i].node) : NULL;
+      const LoomParamSpec *param
+          = from != NULL && from->op != NULL && same_scope (from, search->node) ? find_param (from, "padding") : NULL;
+      const char *now = param != NULL ? loom_element_get (from->element, "padding") : NULL;
+      char *end = NULL;
+      const gint64 value = now != NULL ? g_ascii_strtoll (now, &end, 10) : 0;
+
+      /* Padding may also be a word, or a number for each dimension. */
+      if (param == NULL || g_strcmp0 (param->def, "0") != 0 || (now != NULL && (end == now || *end != '\0')))
+        continue;
+      for (int more = 1; more <= MOST_PADDING && !try_padding_before (search, i, param, (int)value + more); more++)
+        ;
+    }
+}
+
+/* ---- a wire ------------------------------------------------------------------------- */
 
 gboolean
 fix_depends (const FixSearch *search, guint on)
@@ -404,6 +496,7 @@ studio_document_find_fixes (StudioDocument *self, const LoomFault *fault, guint6
   if (fault->code == LOOM_ERROR_SHAPE || fault->code == LOOM_ERROR_DTYPE)
     {
       fix_try_swap (&search);
+      try_padding (&search);
       try_values (&search);
       try_adapters (&search);
     }

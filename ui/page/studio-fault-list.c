@@ -100,6 +100,34 @@ quick_fix_cb (GtkButton *button, StudioFaultList *self)
   studio_canvas_apply_fix (self->canvas, fix);
 }
 
+static void
+preview_fix (GtkWidget *button)
+{
+  StudioFaultList *self = STUDIO_FAULT_LIST (gtk_widget_get_ancestor (button, STUDIO_TYPE_FAULT_LIST));
+
+  studio_canvas_preview_fix (self->canvas, g_object_get_data (G_OBJECT (button), "fix"));
+}
+
+static void
+forget_fix (StudioFaultList *self)
+{
+  studio_canvas_preview_fix (self->canvas, NULL);
+}
+
+/* While the pointer or the focus is on the button, the canvas draws what the fix inserts. */
+static void
+follow_button (StudioFaultList *self, GtkWidget *button)
+{
+  GtkEventController *const controllers[] = { gtk_event_controller_motion_new (), gtk_event_controller_focus_new () };
+
+  for (guint i = 0; i < G_N_ELEMENTS (controllers); i++)
+    {
+      g_signal_connect_swapped (controllers[i], "enter", G_CALLBACK (preview_fix), button);
+      g_signal_connect_swapped (controllers[i], "leave", G_CALLBACK (forget_fix), self);
+      gtk_widget_add_controller (button, controllers[i]);
+    }
+}
+
 /* The remedies of a fault at a node: a button each, with a preview of its effect. */
 static void
 add_fixes (StudioFaultList *self, GtkWidget *box, const LoomFault *fault)
@@ -128,6 +156,7 @@ add_fixes (StudioFaultList *self, GtkWidget *box, const LoomFault *fault)
       g_object_set_data_full (G_OBJECT (button), "path", g_strdup (fault->node), g_free);
       g_object_set_data_full (G_OBJECT (button), "fix", fix, free_fix);
       g_signal_connect (button, "clicked", G_CALLBACK (quick_fix_cb), self);
+      follow_button (self, button);
       gtk_box_append (GTK_BOX (line), button);
       gtk_box_append (GTK_BOX (line), preview);
       gtk_box_append (GTK_BOX (box), line);
