@@ -122,10 +122,10 @@ call_travel (gpointer data, GError **error)
   LoomTrainer *t = call->trainer;
   gboolean ok;
 
-  if (t->is_evaluating || !inbox_pauses (&t->control.inbox) || t->rounds.server != NULL)
+  if (t->control.is_evaluating || !inbox_pauses (&t->control.inbox) || t->rounds.server != NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   t->is_evaluating           ? "An evaluation is in progress. Wait until it is over."
+                   t->control.is_evaluating   ? "An evaluation is in progress. Wait until it is over."
                    : t->rounds.server != NULL ? "Several ranks share the steps of this run, so it cannot go back."
                                               : "Pause the run before going back to one of its steps.");
       return FALSE;

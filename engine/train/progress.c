@@ -4,6 +4,13 @@
 #include <math.h>
 
 void
+train_progress_init (TrainProgress *self)
+{
+  self->plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
+  self->watch.best = NAN;
+}
+
+void
 train_progress_clear (TrainProgress *progress)
 {
   g_clear_pointer (&progress->metrics, metric_sums_free);

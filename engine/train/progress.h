@@ -21,6 +21,7 @@ typedef struct
   gint64 parent_step;          /* after which it left it */
 } TrainProgress;
 
+void train_progress_init (TrainProgress *self);
 void train_progress_clear (TrainProgress *progress);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainProgress, train_progress_clear)
 /* Begins an epoch, with empty sums. */

@@ -239,8 +239,8 @@ run_control_poll (RunControl *self, TrainAction *action, GError **error)
   return TRUE;
 }
 
-gboolean
-run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error)
+static gboolean
+poll_between_batches (RunControl *self, gboolean *yields, GError **error)
 {
   TrainAction action = TRAIN_CONTINUE;
 
@@ -258,6 +258,17 @@ run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error)
   if (!*yields)
     run_control_show (self, "running");
   return TRUE;
+}
+
+gboolean
+run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error)
+{
+  gboolean ok;
+
+  self->is_evaluating = TRUE;
+  ok = poll_between_batches (self, yields, error);
+  self->is_evaluating = FALSE;
+  return ok;
 }
 
 gboolean

@@ -35,6 +35,7 @@ typedef struct
   gpointer owner;
 
   Inbox inbox;
+  gboolean is_evaluating; /* commands are handled between two batches of an evaluation */
   Agreement agreement;
   const char *shown;
 } RunControl;

@@ -9,8 +9,6 @@
 #include "engine/train/run-opening.h"
 #include "engine/train/run-parts.h"
 
-#include <math.h>
-
 /* ---- functions that parts call ---------------------------------------- */
 
 static void
@@ -58,13 +56,7 @@ take_breakpoint (const char *name, double value, gpointer data)
 static gboolean
 poll_evaluation (gboolean *yields, gpointer data, GError **error)
 {
-  LoomTrainer *t = data;
-  gboolean ok;
-
-  t->is_evaluating = TRUE;
-  ok = run_control_poll_evaluation (&t->control, yields, error);
-  t->is_evaluating = FALSE;
-  return ok;
+  return run_control_poll_evaluation (&((LoomTrainer *)data)->control, yields, error);
 }
 
 static gboolean
@@ -227,8 +219,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   run_folder_init (&t->folder, 0);
   t->data.max_steps = options->steps;
   t->data.loader_threads = options->num_workers == 0 ? LOOM_LOADER_AUTO : MAX (options->num_workers, 0);
-  t->progress.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
-  t->progress.watch.best = NAN;
+  train_progress_init (&t->progress);
   is_read = read_model_options (options, &read, &settings, error);
   device = settings.device;
   if (!is_read)

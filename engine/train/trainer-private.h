@@ -40,8 +40,7 @@ struct _LoomTrainer
   TrainNotes notes;
   LoomTransfer *transfer; /* NULL: no file of initial weights */
   TimeMachine machine;
-  gboolean is_evaluating; /* commands are handled between two batches of an evaluation */
-  LiveChanges replay;     /* of the run that is repeated; empty: none */
+  LiveChanges replay; /* of the run that is repeated; empty: none */
   int ranks; /* number of ranks that divided the batch when the run began, whose batch size is <train>'s times these */
   RunObserver observer;
 };

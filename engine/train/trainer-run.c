@@ -195,14 +195,8 @@ run (LoomTrainer *t, GError **error)
 {
   LoomTrainerEnd end;
 
-  if (t->loop.is_between)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "A step of this run has failed half-way, so its weights are of no step, and it cannot be trained "
-                   "further. Begin again from weights that were saved.");
-      return LOOM_TRAINER_FAILED;
-    }
-  if (!rank_group_join (&t->group, error) || !training_loop_agree (&t->loop, error))
+  if (!training_loop_can_begin (&t->loop, error) || !rank_group_join (&t->group, error)
+      || !training_loop_agree (&t->loop, error))
     return LOOM_TRAINER_FAILED;
   if (t->model.spec->epochs == 0)
     return only_evaluate (t, error);

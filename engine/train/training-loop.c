@@ -52,6 +52,16 @@ training_loop_clear (TrainingLoop *self)
 }
 
 gboolean
+training_loop_can_begin (const TrainingLoop *self, GError **error)
+{
+  if (self->is_between)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "A step of this run has failed half-way, so its weights are of no step, and it cannot be trained "
+                 "further. Begin again from weights that were saved.");
+  return !self->is_between;
+}
+
+gboolean
 training_loop_agree (TrainingLoop *self, GError **error)
 {
   gint64 at_once = self->depth == 0, any = at_once;

@@ -73,6 +73,8 @@ typedef struct
 /* The caller sets the fields before `depth`, and the first plan and the update exist. */
 void training_loop_init (TrainingLoop *self);
 void training_loop_clear (TrainingLoop *self);
+/* USAGE if a step has failed half-way, so that no further one can follow. */
+gboolean training_loop_can_begin (const TrainingLoop *self, GError **error);
 /* Call when a run begins: determines the depth, which is the same on all ranks. */
 gboolean training_loop_agree (TrainingLoop *self, GError **error);
 /* Queues a step, completely or not at all, and reads the previous one, or at depth 0 this one. */
