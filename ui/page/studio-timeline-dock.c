@@ -6,8 +6,7 @@
 #include "ui/charts/studio-text-scale.h"
 #include "ui/timeline/studio-timeline-view.h"
 
-#define HEIGHT       190
-#define LEAST_HEIGHT 48
+#define HEIGHT 240
 
 struct _StudioTimelineDock
 {
@@ -45,6 +44,8 @@ new_head (void)
   return head;
 }
 
+/* In a low window it scrolls as a whole and needs no height of its own, so that a large text does not make the window
+ * higher than the screen. */
 static GtkWidget *
 new_dock (StudioTimelineDock *self)
 {
@@ -52,17 +53,15 @@ new_dock (StudioTimelineDock *self)
   StudioTimelineView *view = studio_timeline_view_new (self->run);
   const double scale = CLAMP (studio_text_scale (self->box), 1, 1.6);
 
-  gtk_widget_add_css_class (dock, "timeline-dock");
   gtk_box_append (GTK_BOX (dock), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
   gtk_box_append (GTK_BOX (dock), new_head ());
-  /* In a low window it scrolls, so that the canvas keeps its height. */
+  gtk_box_append (GTK_BOX (dock), GTK_WIDGET (view));
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scroller), LEAST_HEIGHT);
   gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroller), (int)(HEIGHT * scale));
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), GTK_WIDGET (view));
-  gtk_box_append (GTK_BOX (dock), scroller);
-  return dock;
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), dock);
+  gtk_widget_add_css_class (scroller, "timeline-dock");
+  return scroller;
 }
 
 void
