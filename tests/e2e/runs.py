@@ -140,6 +140,18 @@ def sweep(t, s):
     t.ok(g.state["changes"] == "1", "the panel says that the graph differs from the run by its seed")
 
 
+def sweep_layer(t, s):
+    """The field of a card's number takes several values, too."""
+    s.select("hidden")
+    s.press("Parameters", x0=s.look().right())
+    s.fill("the width", lambda g: g.value_place("Out features"), "4, 8")
+    s.key("Return")
+    kept = os.path.join(s.folder, "home", "state", "gradloom", "runs")
+    s.wait("both have run", lambda g: of("queue")(g) == 0 and g.state["run"] == "done" and
+           {"hidden.out_features 4", "hidden.out_features 8"} <= {notes(kept, r).get("name") for r in os.listdir(kept)}, 30)
+    t.ok(s.look().number("changes") == 1, "the graph keeps its width")
+
+
 def body(t):
     with tempfile.TemporaryDirectory(prefix="gradloom-runs-") as folder:
         make_runs(folder)
@@ -153,6 +165,7 @@ def body(t):
             compare(t, s)
             trash(t, s, folder)
             sweep(t, s)
+            sweep_layer(t, s)
 
 
 if __name__ == "__main__":

@@ -310,7 +310,7 @@ test_guard_queue (void)
   StudioQuestions *questions = studio_questions_new (frame.toasts);
   StudioSaver *saver = studio_saver_new (frame.document, frame.toasts, questions);
   StudioGuard *guard = studio_guard_new (frame.document, frame.run, saver, questions);
-  g_autoptr (StudioRunQueue) queue = studio_run_queue_new ();
+  g_autoptr (StudioRunQueue) queue = studio_run_queue_new (NULL);
 
   studio_guard_set_queue (guard, queue);
   g_assert_false (studio_guard_would_lose (guard));

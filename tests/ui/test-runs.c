@@ -288,13 +288,13 @@ test_queue (void)
   g_autofree char *text = g_strdup_printf (GRAPH, "small", "0.1");
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "test", faults, NULL);
-  g_autoptr (StudioRunQueue) queue = studio_run_queue_new ();
+  g_autoptr (StudioRunQueue) queue = studio_run_queue_new (NULL);
   const char *const values[] = { "0.01", "1", NULL };
   guint changes = 0;
 
   g_signal_connect_swapped (queue, "changed", G_CALLBACK (count_cb), &changes);
   studio_run_queue_add (queue, graph, "net", NULL, NULL);
-  studio_run_queue_add_sweep (queue, graph, "net", "lr", values);
+  studio_run_queue_add_sweep (queue, graph, "net", 0, "lr", values);
   g_assert_cmpuint (studio_run_queue_n (queue), ==, 3);
   g_assert_cmpuint (changes, ==, 2);
   g_assert_cmpstr (studio_run_queue_get (queue, 1)->name, ==, "lr 0.01");
@@ -303,14 +303,64 @@ test_queue (void)
   /* The graph itself is unchanged. */
   g_assert_nonnull (strstr (studio_run_queue_get (queue, 0)->xml, "lr=\"0.1\""));
   studio_run_queue_remove (queue, 1);
-  g_autoptr (StudioQueuedRun) first = studio_run_queue_take (queue);
+  g_autoptr (LoomQueuedRun) first = studio_run_queue_take (queue);
   g_assert_null (first->name);
   studio_run_queue_put_back (queue, g_steal_pointer (&first));
   g_assert_null (studio_run_queue_get (queue, 0)->name);
   first = studio_run_queue_take (queue);
-  g_autoptr (StudioQueuedRun) second = studio_run_queue_take (queue);
+  g_autoptr (LoomQueuedRun) second = studio_run_queue_take (queue);
   g_assert_cmpstr (second->name, ==, "lr 1");
   g_assert_null (studio_run_queue_take (queue));
+  /* A node's number. */
+  studio_run_queue_add_sweep (queue, graph, "net",
+                              loom_element_serial (loom_element_child (loom_graph_root (graph), 0)), "n", values);
+  g_autofree char *name
+      = g_strdup_printf ("%s.n 1", loom_element_get (loom_element_child (loom_graph_root (graph), 0), "id"));
+  g_assert_cmpstr (studio_run_queue_get (queue, 1)->name, ==, name);
+  g_assert_nonnull (strstr (studio_run_queue_get (queue, 0)->xml, "n=\"0.01\""));
+}
+
+/* A queue that ends leaves its runs to the next one of the same document; each is taken once. */
+static void
+test_queue_on_disk (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("queue-XXXXXX", NULL), *folder = g_build_filename (top, "queue", NULL);
+  g_autofree char *text = g_strdup_printf (GRAPH, "small", "0.1");
+  g_autofree char *damaged = NULL, *name = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "test", faults, NULL);
+  StudioRunQueue *gone = studio_run_queue_new (folder);
+  g_autoptr (StudioRunQueue) queue = studio_run_queue_new (folder), twin = studio_run_queue_new (folder);
+  g_autoptr (StudioRunQueue) other = studio_run_queue_new (folder);
+  const char *const values[] = { "0.01", "1", NULL };
+
+  studio_run_queue_set_document (gone, "/graphs/small.xml");
+  studio_run_queue_add_sweep (gone, graph, "net", 0, "lr", values);
+  studio_run_queue_add (gone, graph, "net", "third", NULL);
+  g_assert_cmpuint (studio_run_queue_n_unsaved (gone), ==, 0);
+  name = g_strdup_printf ("%016" G_GINT64_FORMAT ".json", studio_run_queue_get (gone, 0)->number);
+  damaged = g_build_filename (folder, name, NULL);
+  g_object_unref (gone);
+  g_assert_true (g_file_set_contents (damaged, "{\"version\":1", -1, NULL));
+  studio_run_queue_set_document (other, "/graphs/other.xml");
+  g_assert_cmpuint (studio_run_queue_n (other), ==, 0);
+  studio_run_queue_set_document (queue, "/graphs/small.xml");
+  studio_run_queue_set_document (queue, "/graphs/small.xml");
+  studio_run_queue_set_document (twin, "/graphs/small.xml");
+  g_assert_cmpuint (studio_run_queue_n (queue), ==, 2);
+  g_autoptr (LoomQueuedRun) first = studio_run_queue_take (queue);
+  g_assert_cmpstr (first->name, ==, "lr 1");
+  g_assert_cmpstr (first->sweep, ==, "lr 0.01, 1");
+  g_assert_nonnull (strstr (first->xml, "lr=\"1\""));
+  /* The other queue lists both, and gets the second. */
+  g_autoptr (LoomQueuedRun) second = studio_run_queue_take (twin);
+  g_assert_cmpstr (second->name, ==, "third");
+  g_assert_null (studio_run_queue_take (queue));
+  /* One that could not be trained waits again. */
+  studio_run_queue_put_back (queue, g_steal_pointer (&first));
+  first = studio_run_queue_take (queue);
+  g_assert_cmpstr (first->name, ==, "lr 1");
+  remove_tree (top);
 }
 
 TEST_FILE (argc, argv)
@@ -329,6 +379,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/only", test_only);
   g_test_add_func ("/runs/long", test_long);
   g_test_add_func ("/runs/queue", test_queue);
+  g_test_add_func ("/runs/queue-on-disk", test_queue_on_disk);
   status = g_test_run ();
   remove_tree (scratch);
   g_free (scratch);

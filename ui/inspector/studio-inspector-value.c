@@ -3,11 +3,12 @@
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
 #include "ui/inspector/studio-inspector-params.h"
-#include "ui/inspector/studio-value.h"
+#include "ui/inspector/studio-value-list.h"
 
 #define PAUSE 80 /* milliseconds without typing, before the preview is computed */
 
@@ -139,10 +140,22 @@ commit_entry (InspectorRow *row)
   return TRUE;
 }
 
+/* Several values of a number of one card; NULL: others. (transfer full) */
+static char **
+read_list (InspectorRow *row)
+{
+  g_autofree char *wrong = NULL;
+
+  return row->inspector->several->len > 1
+             ? NULL
+             : studio_value_list_read (&row->spec, gtk_editable_get_text (GTK_EDITABLE (row->editor)), &wrong);
+}
+
 static void
 changed_cb (GtkEditable *entry, InspectorRow *row)
 {
   g_auto (StudioValue) value = { NULL };
+  g_auto (GStrv) list = NULL;
 
   if (row->inspector->updating)
     return;
@@ -156,8 +169,9 @@ changed_cb (GtkEditable *entry, InspectorRow *row)
         inspector_commit (row, now.text);
       return;
     }
+  list = read_list (row);
   value = read_entry (row);
-  inspector_set_wrong (row, value.wrong);
+  inspector_set_wrong (row, list == NULL ? value.wrong : NULL);
   row->pending = TRUE;
   g_clear_handle_id (&row->late, g_source_remove);
   if (value.text != NULL)
@@ -166,34 +180,14 @@ changed_cb (GtkEditable *entry, InspectorRow *row)
     inspector_end_preview (row->inspector);
 }
 
-/* Enter: returns the focus to the canvas, unless the value is invalid. */
+/* Instead of what was typed. */
 static void
-activate_cb (GtkEntry *entry, InspectorRow *row)
-{
-  StudioInspector *self = row->inspector;
-
-  if (commit_entry (row))
-    g_signal_emit_by_name (self, "left");
-}
-
-static void
-leave_cb (GtkEventControllerFocus *controller, InspectorRow *row)
-{
-  if (row->pending && inspector_element (row->inspector) != NULL)
-    commit_entry (row);
-}
-
-static gboolean
-key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, InspectorRow *row)
+show_value (InspectorRow *row)
 {
   LoomElement *e = inspector_element (row->inspector);
   const char *value = e != NULL ? loom_element_get (e, row->spec.name) : NULL;
   gboolean mixed = row->inspector->several->len > 1 && inspector_is_mixed (row->inspector, row->spec.name);
 
-  if (key != GDK_KEY_Escape || !row->pending)
-    return FALSE;
-  end_typing (row);
-  inspector_set_wrong (row, NULL);
   row->inspector->updating = TRUE;
   gtk_editable_set_text (GTK_EDITABLE (row->editor), mixed                   ? ""
                                                      : value != NULL         ? value
@@ -201,6 +195,49 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
                                                                              : "");
   inspector_refresh_row (row);
   row->inspector->updating = FALSE;
+}
+
+/* Enter: returns the focus to the canvas, unless the value is invalid. */
+static void
+activate_cb (GtkEntry *entry, InspectorRow *row)
+{
+  StudioInspector *self = row->inspector;
+  g_auto (GStrv) list = read_list (row);
+
+  if (list != NULL)
+    {
+      end_typing (row);
+      inspector_set_wrong (row, NULL);
+      show_value (row);
+      g_signal_emit_by_name (self, "left");
+      g_signal_emit_by_name (self, "sweep", self->serial, row->spec.name, list);
+    }
+  else if (commit_entry (row))
+    g_signal_emit_by_name (self, "left");
+}
+
+static void
+leave_cb (GtkEventControllerFocus *controller, InspectorRow *row)
+{
+  g_auto (GStrv) list = NULL;
+
+  if (!row->pending || inspector_element (row->inspector) == NULL)
+    return;
+  list = read_list (row);
+  if (list == NULL)
+    commit_entry (row);
+  else /* leaving a field trains nothing */
+    inspector_set_wrong (row, _ ("Press Enter in this field to train once with each of these values."));
+}
+
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, InspectorRow *row)
+{
+  if (key != GDK_KEY_Escape || !row->pending)
+    return FALSE;
+  end_typing (row);
+  inspector_set_wrong (row, NULL);
+  show_value (row);
   /* Returns the focus to the canvas, too. */
   return FALSE;
 }

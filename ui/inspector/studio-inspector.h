@@ -10,6 +10,8 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_INSPECTOR (studio_inspector_get_type ())
 G_DECLARE_FINAL_TYPE (StudioInspector, studio_inspector, STUDIO, INSPECTOR, GtkWidget)
 
+/* Signal "sweep" (guint64 serial, const char *attribute, char **values): several values of a number of this node were
+ * typed, as "16, 32, 64", each to be trained with once. The document does not change. */
 StudioInspector *studio_inspector_new (StudioDocument *document);
 /* Sets the widget shown while nothing is selected (the training settings). */
 void studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget);

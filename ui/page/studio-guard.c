@@ -33,7 +33,7 @@ studio_guard_set_queue (StudioGuard *self, StudioRunQueue *queue)
 guint
 studio_guard_n_queued (StudioGuard *self)
 {
-  return self->queue != NULL ? studio_run_queue_n (self->queue) : 0;
+  return self->queue != NULL ? studio_run_queue_n_unsaved (self->queue) : 0;
 }
 
 char *

@@ -24,10 +24,10 @@ struct _StudioRunsTab
   GtkFileChooserNative *chooser;
   guint refresh_timer, start_idle;
   gboolean was_live;
-  StudioQueuedRun *queued; /* the run that trains, if it was taken from the queue; NULL */
-  gboolean has_notes;      /* in the folder of this run */
-  gboolean has_run;        /* its worker has begun to train */
-  GHashTable *deleting;    /* folder → the toast whose button keeps the run */
+  LoomQueuedRun *queued; /* the run that trains, if it was taken from the queue; NULL */
+  gboolean has_notes;    /* in the folder of this run */
+  gboolean has_run;      /* its worker has begun to train */
+  GHashTable *deleting;  /* folder → the toast whose button keeps the run */
 };
 
 G_DEFINE_FINAL_TYPE (StudioRunsTab, studio_runs_tab, G_TYPE_OBJECT)
@@ -346,7 +346,7 @@ studio_runs_tab_toggle (StudioRunsTab *self)
 static void
 end_queued (StudioRunsTab *self, StudioRunState state)
 {
-  g_autoptr (StudioQueuedRun) run = g_steal_pointer (&self->queued);
+  g_autoptr (LoomQueuedRun) run = g_steal_pointer (&self->queued);
 
   if (run != NULL && !self->has_run && (state == STUDIO_RUN_FAILED || state == STUDIO_RUN_LOST))
     studio_run_queue_put_back (self->queue, g_steal_pointer (&run));
@@ -355,11 +355,11 @@ end_queued (StudioRunsTab *self, StudioRunState state)
 void
 studio_runs_tab_start (StudioRunsTab *self)
 {
-  const StudioQueuedRun *next;
+  const LoomQueuedRun *next;
 
   if (studio_run_is_live (self->parts.run) || studio_run_queue_n (self->queue) == 0)
     return;
-  g_clear_pointer (&self->queued, studio_queued_run_free);
+  g_clear_pointer (&self->queued, loom_queued_run_free);
   self->queued = studio_run_queue_take (self->queue);
   self->has_notes = self->has_run = FALSE;
   next = self->queued;
@@ -391,13 +391,20 @@ studio_runs_tab_queue (StudioRunsTab *self)
 void
 studio_runs_tab_sweep (StudioRunsTab *self, const char *attribute, const char *const *values)
 {
+  studio_runs_tab_sweep_node (self, 0, attribute, values);
+}
+
+void
+studio_runs_tab_sweep_node (StudioRunsTab *self, guint64 serial, const char *attribute, const char *const *values)
+{
   const guint n = g_strv_length ((char **)values);
   g_autofree char *title = NULL, *text = NULL;
 
   if (!studio_runner_check (self->parts.runner))
     return;
   title = studio_document_dup_title (self->parts.document);
-  studio_run_queue_add_sweep (self->queue, studio_document_get_graph (self->parts.document), title, attribute, values);
+  studio_run_queue_add_sweep (self->queue, studio_document_get_graph (self->parts.document), title, serial, attribute,
+                              values);
   text = g_strdup_printf (
       ngettext ("%1$u run with another %2$s is in the queue.", "%1$u runs with different %2$s are in the queue.", n), n,
       attribute);
@@ -457,6 +464,12 @@ state_cb (StudioRunsTab *self)
   watch_run (self);
 }
 
+static void
+file_cb (StudioRunsTab *self)
+{
+  studio_run_queue_set_document (self->queue, studio_document_get_path (self->parts.document));
+}
+
 /* ---- object ------------------------------------------------------------------------------------------ */
 
 char *
@@ -498,7 +511,7 @@ runs_tab_finalize (GObject *object)
   StudioRunsTab *self = STUDIO_RUNS_TAB (object);
 
   g_hash_table_unref (self->deleting);
-  g_clear_pointer (&self->queued, studio_queued_run_free);
+  g_clear_pointer (&self->queued, loom_queued_run_free);
   G_OBJECT_CLASS (studio_runs_tab_parent_class)->finalize (object);
 }
 
@@ -512,8 +525,10 @@ studio_runs_tab_class_init (StudioRunsTabClass *klass)
 static void
 studio_runs_tab_init (StudioRunsTab *self)
 {
+  g_autofree char *queue = g_build_filename (g_get_user_state_dir (), "gradloom", "queue", NULL);
+
   self->runs = studio_runs_new ();
-  self->queue = studio_run_queue_new ();
+  self->queue = studio_run_queue_new (queue);
   self->deleting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }
 
@@ -525,6 +540,8 @@ studio_runs_tab_new (const StudioRunsTabParts *parts)
   self->parts = *parts;
   g_signal_connect_object (parts->run, "state-changed", G_CALLBACK (state_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->runs, "read", G_CALLBACK (watch_run), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (parts->document, "file-changed", G_CALLBACK (file_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->queue, "problem", G_CALLBACK (studio_toasts_say), parts->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->runs, "chosen-changed", G_CALLBACK (chosen_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

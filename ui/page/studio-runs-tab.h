@@ -35,6 +35,8 @@ void studio_runs_tab_toggle (StudioRunsTab *self);
 void studio_runs_tab_queue (StudioRunsTab *self);
 /* The same for each value of an attribute of <train>. */
 void studio_runs_tab_sweep (StudioRunsTab *self, const char *attribute, const char *const *values);
+/* And of an attribute of a node. */
+void studio_runs_tab_sweep_node (StudioRunsTab *self, guint64 serial, const char *attribute, const char *const *values);
 /* Starts the first run of the queue, if nothing trains. */
 void studio_runs_tab_start (StudioRunsTab *self);
 /* Runs of the queue are lost when the tab closes. */

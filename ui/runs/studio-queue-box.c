@@ -23,7 +23,7 @@ remove_cb (GtkWidget *button, StudioQueueBox *self)
 static void
 add_row (StudioQueueBox *self, guint i)
 {
-  const StudioQueuedRun *run = studio_run_queue_get (self->queue, i);
+  const LoomQueuedRun *run = studio_run_queue_get (self->queue, i);
   g_autofree char *name = loom_text_printable (run->name != NULL ? run->name : run->title, TRUE, 60);
   g_autofree char *spoken = g_strdup_printf (_ ("Remove %s from the queue"), name);
   GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *label = gtk_label_new (name);

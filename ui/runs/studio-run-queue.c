@@ -4,28 +4,23 @@
 struct _StudioRunQueue
 {
   GObject parent_instance;
-  GPtrArray *runs; /* StudioQueuedRun */
+  char *folder, *document; /* NULL: none */
+  gboolean is_read;        /* the files of this document */
+  GPtrArray *runs;         /* LoomQueuedRun */
 };
 
 G_DEFINE_FINAL_TYPE (StudioRunQueue, studio_run_queue, G_TYPE_OBJECT)
 
-static guint changed_signal;
-
-void
-studio_queued_run_free (StudioQueuedRun *run)
-{
-  g_free (run->xml);
-  g_free (run->folder);
-  g_free (run->title);
-  g_free (run->name);
-  g_free (run->sweep);
-  g_free (run);
-}
+static guint changed_signal, problem_signal;
 
 static void
 run_queue_finalize (GObject *object)
 {
-  g_ptr_array_unref (STUDIO_RUN_QUEUE (object)->runs);
+  StudioRunQueue *self = STUDIO_RUN_QUEUE (object);
+
+  g_ptr_array_unref (self->runs);
+  g_free (self->folder);
+  g_free (self->document);
   G_OBJECT_CLASS (studio_run_queue_parent_class)->finalize (object);
 }
 
@@ -35,30 +30,91 @@ studio_run_queue_class_init (StudioRunQueueClass *klass)
   G_OBJECT_CLASS (klass)->finalize = run_queue_finalize;
   changed_signal
       = g_signal_new ("changed", STUDIO_TYPE_RUN_QUEUE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  problem_signal = g_signal_new ("problem", STUDIO_TYPE_RUN_QUEUE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
+                                 1, G_TYPE_STRING);
 }
 
 static void
 studio_run_queue_init (StudioRunQueue *self)
 {
-  self->runs = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_queued_run_free);
+  self->runs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_queued_run_free);
 }
 
 StudioRunQueue *
-studio_run_queue_new (void)
+studio_run_queue_new (const char *folder)
 {
-  return g_object_new (STUDIO_TYPE_RUN_QUEUE, NULL);
+  StudioRunQueue *self = g_object_new (STUDIO_TYPE_RUN_QUEUE, NULL);
+
+  self->folder = g_strdup (folder);
+  return self;
+}
+
+static void
+write_run (StudioRunQueue *self, LoomQueuedRun *run)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (self->folder != NULL && !loom_run_queue_add (self->folder, run, &error))
+    {
+      run->number = 0;
+      g_signal_emit (self, problem_signal, 0, error->message);
+    }
+}
+
+/* TRUE if the run is still this queue's: another Studio may have trained it. */
+static gboolean
+claim (StudioRunQueue *self, LoomQueuedRun *run)
+{
+  return run->number == 0 || loom_run_queue_remove (self->folder, run);
+}
+
+static gboolean
+has_number (StudioRunQueue *self, gint64 number)
+{
+  for (guint i = 0; i < self->runs->len; i++)
+    if (((const LoomQueuedRun *)self->runs->pdata[i])->number == number)
+      return TRUE;
+  return FALSE;
+}
+
+void
+studio_run_queue_set_document (StudioRunQueue *self, const char *path)
+{
+  g_autoptr (GPtrArray) found = NULL;
+
+  if (self->is_read && g_strcmp0 (self->document, path) == 0)
+    return;
+  g_free (self->document);
+  self->document = g_strdup (path);
+  self->is_read = TRUE;
+  if (self->folder == NULL)
+    return;
+  found = loom_run_queue_read (self->folder, path);
+  g_ptr_array_set_free_func (found, NULL);
+  for (guint i = 0; i < found->len; i++)
+    {
+      LoomQueuedRun *run = found->pdata[i];
+
+      if (has_number (self, run->number))
+        loom_queued_run_free (run);
+      else
+        g_ptr_array_add (self->runs, run);
+    }
+  g_signal_emit (self, changed_signal, 0);
 }
 
 static void
 append (StudioRunQueue *self, const LoomGraph *graph, const char *title, const char *name, const char *sweep)
 {
-  StudioQueuedRun *run = g_new0 (StudioQueuedRun, 1);
+  LoomQueuedRun *run = g_new0 (LoomQueuedRun, 1);
 
   run->xml = loom_graph_write (graph, NULL);
   run->folder = g_strdup (loom_graph_get_folder (graph));
   run->title = g_strdup (title);
   run->name = g_strdup (name);
   run->sweep = g_strdup (sweep);
+  run->document = g_strdup (self->document);
+  write_run (self, run);
   g_ptr_array_add (self->runs, run);
 }
 
@@ -71,20 +127,23 @@ studio_run_queue_add (StudioRunQueue *self, const LoomGraph *graph, const char *
 }
 
 void
-studio_run_queue_add_sweep (StudioRunQueue *self, const LoomGraph *graph, const char *title, const char *attribute,
-                            const char *const *values)
+studio_run_queue_add_sweep (StudioRunQueue *self, const LoomGraph *graph, const char *title, guint64 serial,
+                            const char *attribute, const char *const *values)
 {
-  g_autofree char *all = g_strjoinv (", ", (char **)values), *sweep = g_strdup_printf ("%s %s", attribute, all);
   g_autoptr (LoomGraph) changed = loom_graph_copy (graph);
-  LoomElement *train = loom_element_find (loom_graph_root (changed), LOOM_TAG_TRAIN);
+  LoomElement *e = serial != 0 ? loom_graph_by_serial (changed, serial)
+                               : loom_element_find (loom_graph_root (changed), LOOM_TAG_TRAIN);
+  const char *id = serial != 0 && e != NULL ? loom_element_get (e, "id") : NULL;
+  g_autofree char *what = id != NULL ? g_strdup_printf ("%s.%s", id, attribute) : g_strdup (attribute);
+  g_autofree char *all = g_strjoinv (", ", (char **)values), *sweep = g_strdup_printf ("%s %s", what, all);
 
-  g_return_if_fail (train != NULL);
+  g_return_if_fail (e != NULL);
   loom_graph_set_folder (changed, loom_graph_get_folder (graph));
   for (guint i = 0; values[i] != NULL; i++)
     {
-      g_autofree char *name = g_strdup_printf ("%s %s", attribute, values[i]);
+      g_autofree char *name = g_strdup_printf ("%s %s", what, values[i]);
       g_autoptr (LoomEdit) inverse
-          = loom_graph_apply (changed, loom_edit_set (train, g_intern_string (attribute), values[i]));
+          = loom_graph_apply (changed, loom_edit_set (e, g_intern_string (attribute), values[i]));
 
       append (self, changed, title, name, sweep);
     }
@@ -97,7 +156,17 @@ studio_run_queue_n (StudioRunQueue *self)
   return self->runs->len;
 }
 
-const StudioQueuedRun *
+guint
+studio_run_queue_n_unsaved (StudioRunQueue *self)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < self->runs->len; i++)
+    n += ((const LoomQueuedRun *)self->runs->pdata[i])->number == 0;
+  return n;
+}
+
+const LoomQueuedRun *
 studio_run_queue_get (StudioRunQueue *self, guint i)
 {
   return i < self->runs->len ? self->runs->pdata[i] : NULL;
@@ -108,25 +177,30 @@ studio_run_queue_remove (StudioRunQueue *self, guint i)
 {
   if (i >= self->runs->len)
     return;
+  claim (self, self->runs->pdata[i]);
   g_ptr_array_remove_index (self->runs, i);
   g_signal_emit (self, changed_signal, 0);
 }
 
-StudioQueuedRun *
+LoomQueuedRun *
 studio_run_queue_take (StudioRunQueue *self)
 {
-  StudioQueuedRun *first;
+  g_autoptr (LoomQueuedRun) first = NULL;
 
-  if (self->runs->len == 0)
-    return NULL;
-  first = g_ptr_array_steal_index (self->runs, 0);
-  g_signal_emit (self, changed_signal, 0);
-  return first;
+  while (first == NULL && self->runs->len > 0)
+    {
+      first = g_ptr_array_steal_index (self->runs, 0);
+      if (!claim (self, first))
+        g_clear_pointer (&first, loom_queued_run_free);
+      g_signal_emit (self, changed_signal, 0);
+    }
+  return g_steal_pointer (&first);
 }
 
 void
-studio_run_queue_put_back (StudioRunQueue *self, StudioQueuedRun *run)
+studio_run_queue_put_back (StudioRunQueue *self, LoomQueuedRun *run)
 {
+  write_run (self, run);
   g_ptr_array_insert (self->runs, 0, run);
   g_signal_emit (self, changed_signal, 0);
 }

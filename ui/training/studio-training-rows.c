@@ -7,7 +7,7 @@
 
 #include "ui/charts/studio-choice-name.h"
 #include "ui/inspector/studio-inspector-params.h"
-#include "ui/inspector/studio-value.h"
+#include "ui/inspector/studio-value-list.h"
 
 #define FIELD_WIDTH 116
 
@@ -97,45 +97,21 @@ entry_done (Row *row)
 
 /* ---- several values ------------------------------------------------------------------------ */
 
-#define MOST_VALUES 100
-
-/* "0.001, 0.01" as texts; NULL: the text is no list. A comma without a space after it may be a decimal comma, unless
- * there are decimal points. */
-static char **
-split_values (const char *text)
-{
-  const gboolean has_point = strchr (text, '.') != NULL || strchr (text, 'e') != NULL;
-  const char *separator = strchr (text, ';') != NULL ? ";" : has_point ? "," : ", ";
-  g_auto (GStrv) parts = g_strsplit (text, separator, MOST_VALUES + 1);
-  if (g_strv_length (parts) < 2 || g_strv_length (parts) > MOST_VALUES)
-    return NULL;
-  return g_steal_pointer (&parts);
-}
-
 /* The values of a list that was typed into a number's field; NULL: there is none, or a value is wrong, which the field
  * then reports. is_list: a list was typed. */
 static char **
 read_values (Row *row, gboolean *is_list)
 {
-  const gboolean is_number = row->spec.type == LOOM_PARAM_INT || row->spec.type == LOOM_PARAM_FLOAT;
-  g_auto (GStrv) parts = NULL;
+  g_autofree char *wrong = NULL;
+  g_auto (GStrv) values = NULL;
   *is_list = FALSE;
-  if (row->gone || row->settings->filling || !is_number || row->place.tag != LOOM_TAG_TRAIN || row->place.serial != 0)
+  if (row->gone || row->settings->filling || row->place.tag != LOOM_TAG_TRAIN || row->place.serial != 0)
     return NULL;
-  parts = split_values (gtk_editable_get_text (GTK_EDITABLE (row->widget)));
-  *is_list = parts != NULL;
-  for (guint i = 0; parts != NULL && parts[i] != NULL; i++)
-    {
-      g_auto (StudioValue) value = studio_value_read (&row->spec, g_strstrip (parts[i]), NULL, NULL);
-      if (value.text == NULL)
-        {
-          show_fault (row, value.wrong);
-          return NULL;
-        }
-      g_free (parts[i]);
-      parts[i] = g_strdup (value.text);
-    }
-  return g_steal_pointer (&parts);
+  values = studio_value_list_read (&row->spec, gtk_editable_get_text (GTK_EDITABLE (row->widget)), &wrong);
+  *is_list = values != NULL || wrong != NULL;
+  if (wrong != NULL)
+    show_fault (row, wrong);
+  return g_steal_pointer (&values);
 }
 
 static void

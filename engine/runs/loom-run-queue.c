@@ -1,0 +1,168 @@
+/* Runs that wait, as files; see the header. */
+#include "engine/runs/loom-run-queue.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/infer/loom-run-json.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VERSION 1
+#define ENDING  ".json"
+#define DIGITS  16
+
+void
+loom_queued_run_free (LoomQueuedRun *run)
+{
+  if (run == NULL)
+    return;
+  g_free (run->document);
+  g_free (run->xml);
+  g_free (run->folder);
+  g_free (run->title);
+  g_free (run->name);
+  g_free (run->sweep);
+  g_free (run);
+}
+
+static char *
+name_of (gint64 number)
+{
+  return g_strdup_printf ("%0*" G_GINT64_FORMAT ENDING, DIGITS, number);
+}
+
+/* 0: it is no file of a run. */
+static gint64
+number_of (const char *name)
+{
+  gint64 number = 0;
+
+  if (strlen (name) != DIGITS + strlen (ENDING) || strcmp (name + DIGITS, ENDING) != 0)
+    return 0;
+  for (int i = 0; i < DIGITS; i++)
+    {
+      if (!g_ascii_isdigit (name[i]))
+        return 0;
+      number = 10 * number + (name[i] - '0');
+    }
+  return number;
+}
+
+static gboolean
+read_text (const LoomRunJson *json, const char *name, char **text)
+{
+  const char *value;
+
+  if (!json_object_has_member (json->object, name))
+    return TRUE;
+  if (!loom_run_json_string (json, name, &value, NULL))
+    return FALSE;
+  *text = g_strdup (value);
+  return TRUE;
+}
+
+/* NULL: the file is damaged, or gone. */
+static LoomQueuedRun *
+read_run (LoomFolder *folder, const char *name)
+{
+  g_autoptr (LoomQueuedRun) run = g_new0 (LoomQueuedRun, 1);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autofree char *path = NULL;
+  LoomRunJson json;
+  gint64 version;
+
+  run->number = number_of (name);
+  if (!loom_run_json_root (parser, folder, name, &path, &json, NULL)
+      || !loom_run_json_int (&json, "version", VERSION, VERSION, &version, NULL)
+      || !read_text (&json, "graph", &run->xml) || !read_text (&json, "document", &run->document)
+      || !read_text (&json, "folder", &run->folder) || !read_text (&json, "title", &run->title)
+      || !read_text (&json, "name", &run->name) || !read_text (&json, "sweep", &run->sweep) || run->xml == NULL
+      || run->title == NULL)
+    return NULL;
+  return g_steal_pointer (&run);
+}
+
+static int
+compare (gconstpointer a, gconstpointer b)
+{
+  const gint64 x = (*(LoomQueuedRun *const *)a)->number, y = (*(LoomQueuedRun *const *)b)->number;
+
+  return x < y ? -1 : x > y;
+}
+
+GPtrArray *
+loom_run_queue_read (const char *folder, const char *document)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_queued_run_free);
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  g_auto (GStrv) names = files != NULL ? loom_folder_names (files) : NULL;
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      g_autoptr (LoomQueuedRun) run = number_of (names[i]) > 0 ? read_run (files, names[i]) : NULL;
+
+      if (run != NULL && g_strcmp0 (run->document, document) == 0)
+        g_ptr_array_add (list, g_steal_pointer (&run));
+    }
+  g_ptr_array_sort (list, compare);
+  return list;
+}
+
+/* The time in µs, so that no number is used again for another run while a program still lists the first. */
+static gint64
+next_number (LoomFolder *folder)
+{
+  g_auto (GStrv) names = loom_folder_names (folder);
+  gint64 last = g_get_real_time ();
+
+  for (guint i = 0; names[i] != NULL; i++)
+    last = MAX (last, number_of (names[i]));
+  return last + 1;
+}
+
+static void
+add_text (JsonObject *object, const char *name, const char *text)
+{
+  if (text != NULL)
+    json_object_set_string_member (object, name, text);
+}
+
+gboolean
+loom_run_queue_add (const char *folder, LoomQueuedRun *run, GError **error)
+{
+  g_autoptr (LoomFolder) files = NULL;
+  g_autoptr (JsonObject) object = json_object_new ();
+  g_autoptr (JsonNode) root = json_node_init_object (json_node_alloc (), object);
+  g_autofree char *text = NULL, *name = NULL;
+
+  if (g_mkdir_with_parents (folder, 0700) != 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be made: %s.", folder, g_strerror (errno));
+      return FALSE;
+    }
+  files = loom_folder_open (folder, error);
+  if (files == NULL)
+    return FALSE;
+  if (run->number == 0)
+    run->number = next_number (files);
+  json_object_set_int_member (object, "version", VERSION);
+  add_text (object, "document", run->document);
+  add_text (object, "folder", run->folder);
+  add_text (object, "title", run->title);
+  add_text (object, "name", run->name);
+  add_text (object, "sweep", run->sweep);
+  add_text (object, "graph", run->xml);
+  text = json_to_string (root, TRUE);
+  name = name_of (run->number);
+  return loom_folder_replace (files, name, text, strlen (text), error);
+}
+
+gboolean
+loom_run_queue_remove (const char *folder, const LoomQueuedRun *run)
+{
+  g_autofree char *name = name_of (run->number), *path = g_build_filename (folder, name, NULL);
+
+  return g_unlink (path) == 0;
+}

@@ -1,0 +1,33 @@
+/* Runs that wait to be trained one after the other: a file each in a folder, so that they survive the program.
+ *
+ * A file has its number as its name, "1796034600000000.json", and the graph in it, so that later edits do not change
+ * what is trained. Whoever takes a run removes its file, which succeeds once. */
+#pragma once
+
+#include "engine/core/loom-folder.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  gint64 number;  /* of its file; 0: it has none */
+  char *document; /* the path of the graph's file; NULL: it had none */
+  char *xml;      /* the graph */
+  char *folder;   /* of its relative paths; NULL: none */
+  char *title;    /* of the document: names the run's folder */
+  char *name;     /* of the run, in notes.json; NULL: none */
+  char *sweep;    /* in notes.json; NULL: none */
+} LoomQueuedRun;
+
+void loom_queued_run_free (LoomQueuedRun *run);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomQueuedRun, loom_queued_run_free)
+
+/* The runs of a document (NULL: of those without a file) that wait in a folder, in the order of their numbers: an array
+ * of LoomQueuedRun. Damaged files are left out; a folder that is missing is empty. (transfer full) */
+GPtrArray *loom_run_queue_read (const char *folder, const char *document);
+/* Writes the file of a run, whose number it sets to the next one if it is 0. The folder is made. IO. */
+gboolean loom_run_queue_add (const char *folder, LoomQueuedRun *run, GError **error);
+/* TRUE if the run still waited: it is the caller's now. */
+gboolean loom_run_queue_remove (const char *folder, const LoomQueuedRun *run);
+
+G_END_DECLS
