@@ -171,13 +171,7 @@ report_end (AttachView *view, const char *folder)
     return command_fail (view->command, worker_link_error (view->code, view->message));
   else if (view->has_left && !view->json)
     fprintf (stderr, "The run goes on. Stop it with: gradloom attach %s --stop\n", word);
-  else if (!stopped && !view->has_left)
-    return command_fail (view->command,
-                         g_error_new (LOOM_ERROR, LOOM_ERROR_IO,
-                                      "The process that trains in %s has ended. Its last messages are in worker.log "
-                                      "there. Continue with: gradloom train --resume %s",
-                                      folder, word));
-  return 0;
+  return done || stopped ? ATTACH_VIEW_ENDED : view->has_left ? ATTACH_VIEW_LEFT : ATTACH_VIEW_LOST;
 }
 
 int

@@ -9,6 +9,7 @@
 #include "app/shared/train-signals.h"
 #include "app/train-detach.h"
 #include "app/train-health.h"
+#include "app/train-remote.h"
 #include "app/train-view.h"
 
 /* ---- train ------------------------------------------------------------ */
@@ -287,7 +288,7 @@ static int
 run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
-  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL, *executor = NULL;
+  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL, *executor = NULL, *host = NULL;
   g_autofree char *replayed = NULL, *branch = NULL;
   gint64 branch_step = -1, history = -1;
   g_auto (GStrv) set = NULL;
@@ -344,6 +345,7 @@ run_train (const Command *command, int argc, char **argv)
     { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "Print a table of stalls at the end", NULL },
     { "health", 0, 0, G_OPTION_ARG_NONE, &health, "Print gradients, updates, dead and saturated units at the end",
       NULL },
+    { "host", 0, 0, G_OPTION_ARG_STRING, &host, "Train on this machine, by ssh; --out is a mirror of the run", "H" },
     { "detach", 0, 0, G_OPTION_ARG_NONE, &detach, "Train in the background, for gradloom attach and Studio", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Print events as JSON, one object per line", NULL },
     { NULL },
@@ -428,18 +430,27 @@ run_train (const Command *command, int argc, char **argv)
         command, argc < 2 ? "GRAPH is missing. It takes one GRAPH, or --resume, --replay or --branch with a run."
                           : "It takes one GRAPH.");
 
-  if (detach
+  if ((detach || host != NULL)
       && (replayed != NULL || branch != NULL || ranks > 1 || hosts != NULL || trace != NULL || wants_board || health
           || view.waits || view.json || options.eager || strategy != NULL || epochs == 0 || launch.timeout > 0))
     return command_usage (command,
-                          "--detach leaves a run of one rank in the background. It cannot be combined with --ranks, "
+                          "--detach and --host are for a run of one rank. They cannot be combined with --ranks, "
                           "--hosts, --strategy, --timeout, --replay, --branch, --executor eager, --trace, "
                           "--tensorboard, --epochs 0, or options of what is printed.");
+  if (host != NULL && (out == NULL || weights != NULL))
+    return command_usage (command, "--host needs --out DIR, in which the run is mirrored, and takes no --resume and no "
+                                   "--weights.");
   if (detach && out == NULL && resume == NULL)
     return command_usage (command, "--detach needs a folder in which the run is found again. Add --out DIR.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
+  if (host != NULL)
+    {
+      graph = command_read_graph (argv[1], &error);
+      return error != NULL ? command_fail (command, g_steal_pointer (&error))
+                           : train_remote (command, graph, &options, host, detach);
+    }
   if (detach)
     {
       graph = resume == NULL ? command_read_graph (argv[1], &error) : NULL;
@@ -545,6 +556,9 @@ const Command command_train = {
     "--detach returns after the first step; the run goes on, and gradloom attach or Studio shows and stops "
     "it.\n"
     "Logging out ends it where the system ends a user's processes then (loginctl enable-linger prevents that).\n\n"
+    "--host H trains on another machine that ssh reaches without a password and that has the same version of\n"
+    "gradloom. The graph and the data files that it names go there by content; installed data sets must be there. The\n"
+    "run goes on if the connection is lost; gradloom attach shows it again and gets what is missing.\n\n"
     "--replay RUN repeats a run from its beginning to its newest checkpoint, with every number that was changed while\n"
     "it trained (learning rate, momentum, weight decay, dropout, clipping) changed at the same step: weights and\n"
     "losses have the same bits, with the same program, device and threads.\n\n"

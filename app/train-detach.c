@@ -8,30 +8,24 @@
 
 typedef struct
 {
-  GMainLoop *loop;
   char *message, *code;
-  gboolean trains, failed;
+  gboolean trains, done, failed, closed;
 } Start;
 
 static void
 state_cb (LoomBusWorker1 *proxy, const char *state, const char *message, Start *start)
 {
-  start->trains = start->trains || g_str_equal (state, "done");
+  start->done = g_str_equal (state, "done");
   start->failed = g_str_equal (state, "failed");
-  if (start->failed)
-    {
-      g_free (start->message);
-      start->message = g_strdup (message);
-    }
-  if (start->trains || start->failed)
-    g_main_loop_quit (start->loop);
+  start->trains = start->trains || start->done;
+  g_free (start->message);
+  start->message = g_strdup (message);
 }
 
 static void
 metrics_cb (LoomBusWorker1 *proxy, const char *const *names, GVariant *points, gint64 recent, Start *start)
 {
   start->trains = TRUE;
-  g_main_loop_quit (start->loop);
 }
 
 static void
@@ -47,7 +41,7 @@ problem_cb (LoomBusWorker1 *proxy, const char *code, const char *node, const cha
 static void
 closed_cb (GDBusConnection *connection, gboolean remote, GError *error, Start *start)
 {
-  g_main_loop_quit (start->loop);
+  start->closed = TRUE;
 }
 
 static void
@@ -64,8 +58,8 @@ add_number (GVariantBuilder *b, const char *name, gint64 value, gboolean is_set)
     g_variant_builder_add (b, "{sv}", name, g_variant_new_int64 (value));
 }
 
-static GVariant *
-start_options (const LoomTrainerOptions *o)
+GVariant *
+train_detach_options (const LoomTrainerOptions *o)
 {
   GVariantBuilder b;
 
@@ -113,30 +107,54 @@ load (WorkerLink *link, LoomGraph *graph, GError **error)
   return FALSE;
 }
 
-/* Waits for the first step. */
+/* TRUE when the condition holds; FALSE if the worker has ended before. */
 static gboolean
-wait (WorkerLink *link, GVariant *options, GError **error)
+wait_for (Start *start, const gboolean *condition)
 {
-  Start start = { .loop = g_main_loop_new (NULL, FALSE) };
-  gboolean sent;
+  while (!*condition && !start->failed && !start->closed)
+    g_main_context_iteration (NULL, TRUE);
+  return *condition && !start->failed;
+}
 
-  g_signal_connect (link->proxy, "state-changed", G_CALLBACK (state_cb), &start);
-  g_signal_connect (link->proxy, "metrics", G_CALLBACK (metrics_cb), &start);
-  g_signal_connect (link->proxy, "problem", G_CALLBACK (problem_cb), &start);
-  g_signal_connect (link->connection, "closed", G_CALLBACK (closed_cb), &start);
-  sent = loom_bus_worker1_call_start_sync (link->proxy, options, NULL, error);
-  if (sent)
-    g_main_loop_run (start.loop);
-  g_signal_handlers_disconnect_by_data (link->proxy, &start);
-  g_signal_handlers_disconnect_by_data (link->connection, &start);
-  if (start.failed)
-    g_propagate_error (error, worker_link_error (start.code, start.message));
-  else if (sent && !start.trains)
+/* Waits for the first step, and lets the run go on. A run that is over by then has nothing to keep. */
+static gboolean
+begin (WorkerLink *link, GVariant *options, Start *start, GError **error)
+{
+  if (!loom_bus_worker1_call_start_sync (link->proxy, options, NULL, error))
+    return FALSE;
+  if (wait_for (start, &start->trains)
+      && (loom_bus_worker1_call_keep_sync (link->proxy, TRUE, NULL, NULL) || wait_for (start, &start->done)))
+    return TRUE;
+  if (start->failed)
+    g_propagate_error (error, worker_link_error (start->code, start->message));
+  else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The worker ended before the first step.");
-  g_main_loop_unref (start.loop);
+  return FALSE;
+}
+
+gboolean
+train_detach_begin (LoomGraph *graph, GVariant *options, gboolean *is_done, GError **error)
+{
+  g_autoptr (GVariant) owned = g_variant_ref_sink (options);
+  g_auto (WorkerLink) link = { NULL };
+  Start start = { FALSE };
+  gboolean ok = worker_link_start (&link, error) && (graph == NULL || load (&link, graph, error));
+
+  if (ok)
+    {
+      g_signal_connect (link.proxy, "state-changed", G_CALLBACK (state_cb), &start);
+      g_signal_connect (link.proxy, "metrics", G_CALLBACK (metrics_cb), &start);
+      g_signal_connect (link.proxy, "problem", G_CALLBACK (problem_cb), &start);
+      g_signal_connect (link.connection, "closed", G_CALLBACK (closed_cb), &start);
+      ok = begin (&link, owned, &start, error);
+      g_signal_handlers_disconnect_by_data (link.proxy, &start);
+      g_signal_handlers_disconnect_by_data (link.connection, &start);
+    }
+  *is_done = start.done;
   g_free (start.message);
   g_free (start.code);
-  return sent && start.trains && !start.failed;
+  worker_link_clean (error);
+  return ok;
 }
 
 int
@@ -145,20 +163,13 @@ train_detach (const Command *command, LoomGraph *graph, const LoomTrainerOptions
   const char *folder = options->resume != NULL ? options->resume : options->out;
   g_autofree char *word = loom_text_shell_word (folder);
   g_autoptr (GError) error = NULL;
-  g_auto (WorkerLink) link = { NULL };
+  gboolean is_done;
 
-  if (!worker_link_start (&link, &error) || (graph != NULL && !load (&link, graph, &error))
-      || !wait (&link, start_options (options), &error))
-    {
-      worker_link_clean (&error);
-      return command_fail (command, g_steal_pointer (&error));
-    }
-  /* A run that is over already has nothing to keep. */
-  if (!loom_bus_worker1_call_keep_sync (link.proxy, TRUE, NULL, &error) && loom_run_socket_exists (folder))
-    {
-      worker_link_clean (&error);
-      return command_fail (command, g_steal_pointer (&error));
-    }
-  printf ("Training goes on in the background. Follow it with: gradloom attach %s\n", word);
+  if (!train_detach_begin (graph, train_detach_options (options), &is_done, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  if (is_done)
+    printf ("done; the run is in %s\n", folder);
+  else
+    printf ("Training goes on in the background. Follow it with: gradloom attach %s\n", word);
   return 0;
 }

@@ -122,6 +122,16 @@ check_run (WorkerLink *link, const char *folder, GError **error)
 }
 
 gboolean
+worker_link_open (WorkerLink *link, GIOStream *stream, GError **error)
+{
+  *link = (WorkerLink){ NULL };
+  if (open_stream (link, stream, error))
+    return TRUE;
+  worker_link_clean (error);
+  return FALSE;
+}
+
+gboolean
 worker_link_attach (WorkerLink *link, const char *folder, GError **error)
 {
   int fd = loom_run_socket_connect (folder, NULL, error);

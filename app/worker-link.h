@@ -20,6 +20,8 @@ gboolean worker_link_start (WorkerLink *link, GError **error);
 /* Connects to the worker of the run in this folder, which goes on without a window. Errors: DATA if there is none, IO
  * if another window or command has it, or it is of another version. */
 gboolean worker_link_attach (WorkerLink *link, const char *folder, GError **error);
+/* Connects to a worker at the other end of this stream. Errors: those of worker_link_attach(). */
+gboolean worker_link_open (WorkerLink *link, GIOStream *stream, GError **error);
 /* Waits until what was sent is written, and disconnects. */
 void worker_link_close (WorkerLink *link);
 /* The error of a run, by the name of its code (NULL: unknown) in Problem and in the faults of Load. (transfer full) */

@@ -1,0 +1,31 @@
+/* Messages between this machine and a host: serialised GVariants of a known type, with their length before them. */
+#pragma once
+
+#include <gio/gio.h>
+
+#include "app/shared/command.h"
+
+G_BEGIN_DECLS
+
+/* The line that begins what the host says; before it a login script may print. Followed by the version. */
+#define REMOTE_MAGIC       "GRADLOOM-REMOTE "
+#define REMOTE_MAX_NOISE   (64 * 1024)
+#define REMOTE_MAX_MESSAGE (80 * 1024 * 1024) /* a graph has at most 64 MB */
+#define REMOTE_CHUNK       (1024 * 1024)
+
+/* What is to be trained: name of the run, graph, its data files as (path below the graph's folder, SHA-256, bytes), and
+ * options of the worker's Start. */
+#define REMOTE_RUN "(ssa(sst)a{sv})"
+/* The files whose content the host does not have, by their numbers, or a sentence why it refuses them. */
+#define REMOTE_WANTED "(aus)"
+/* The run's id on the host; else the name of an error's code, and its sentence. */
+#define REMOTE_STARTED "(sss)"
+/* A file of the run, or what is new of it, in pieces: its name ("": the last message), the piece; for the last one the
+ * state: "training", "ended", or a sentence. */
+#define REMOTE_PIECE "(say)"
+
+gboolean remote_write (GOutputStream *stream, GVariant *message, GError **error);
+/* NULL with an error: IO if the connection is lost, DATA if the message is none of this type. (transfer full) */
+GVariant *remote_read (GInputStream *stream, const char *type, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Runs on another machine, by a real sshd on the loopback with keys of its own: data by content, the same bits, a lost connection,
+and hosts that refuse.
+
+  remote.py GRADLOOM
+"""
+import getpass
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+GRADLOOM = os.path.abspath(sys.argv[1])
+SSHD = shutil.which('sshd') or '/usr/sbin/sshd'
+GRAPH = '''<graph xmlns="urn:gradloom:graph" version="1" name="far">
+<node id="data" op="dataset" source="csv" path="%s" target="y" target_type="float"/><node id="fc" op="linear" out_features="1"/>
+<node id="loss" op="mse_loss"/><wire from="data.x" to="fc"/><wire from="fc" to="loss.input"/><wire from="data.y" to="loss.target"/>
+<train loss="loss" optimizer="sgd" lr="0.01" batch_size="8" epochs="%d" seed="1"/></graph>'''
+n = 0
+
+
+def ok(passed, what):
+    global n
+    n += 1
+    print('%s %d - %s' % ('ok' if passed else 'not ok', n, what), flush=True)
+    if not passed:
+        raise SystemExit(1)
+
+
+def write(path, text, mode=0o644):
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(text)
+    os.chmod(path, mode)
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+class Far:
+    """The other machine: sshd, a home of its own, and an ssh that knows it as `box`."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.home, self.bin, tools = (os.path.join(folder, name) for name in ('there', 'bin', 'tools'))
+        for path in (self.home, self.bin, tools, os.path.join(folder, 'here')):
+            os.makedirs(path)
+        for key in ('host', 'user'):
+            subprocess.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', os.path.join(folder, key)], check=True)
+        self.install()
+        with socket.socket() as s:
+            s.bind(('127.0.0.1', 0))
+            self.port = s.getsockname()[1]
+        write(os.path.join(folder, 'sshd_config'), '\n'.join((
+            'ListenAddress 127.0.0.1', 'Port %d' % self.port, 'HostKey %s/host' % folder, 'PidFile none', 'StrictModes no',
+            'AuthorizedKeysFile %s/authorized' % folder, 'PermitRootLogin yes', 'PasswordAuthentication no',
+            'KbdInteractiveAuthentication no', 'UsePAM no',
+            'SetEnv PATH=%s:/usr/bin:/bin XDG_STATE_HOME=%s/state XDG_CACHE_HOME=%s/cache' % (self.bin, self.home, self.home), '')))
+        write(os.path.join(folder, 'authorized'), open(os.path.join(folder, 'user.pub'), encoding='utf-8').read())
+        key = open(os.path.join(folder, 'host.pub'), encoding='utf-8').read()
+        write(os.path.join(folder, 'known'), '[127.0.0.1]:%d %s' % (self.port, key))
+        write(os.path.join(folder, 'ssh_config'), 'Host box locked\n HostName 127.0.0.1\n Port %d\n User %s\n IdentitiesOnly yes\n'
+              ' UserKnownHostsFile %s/known\n IdentityAgent none\nHost box\n IdentityFile %s/user\nHost locked\n IdentityFile %s/host\n'
+              % (self.port, getpass.getuser(), folder, folder, folder))
+        write(os.path.join(tools, 'ssh'), '#!/bin/sh\nexec %s -F %s/ssh_config "$@"\n' % (shutil.which('ssh'), folder), 0o755)
+        self.env = dict(os.environ, PATH=tools + ':' + os.environ['PATH'], XDG_STATE_HOME=os.path.join(folder, 'here', 'state'),
+                        XDG_CACHE_HOME=os.path.join(folder, 'here', 'cache'))
+        if os.getuid() == 0:
+            os.makedirs('/run/sshd', exist_ok=True)
+        self.log = open(os.path.join(folder, 'log'), 'w', encoding='utf-8')
+        self.sshd = subprocess.Popen([SSHD, '-D', '-e', '-f', os.path.join(folder, 'sshd_config')], stderr=self.log,
+                                     stdout=self.log)
+        while True:
+            try:
+                socket.create_connection(('127.0.0.1', self.port)).close()
+                return
+            except OSError:
+                if self.sshd.poll() is not None:
+                    print('1..0 # SKIP sshd does not start: %s' % read(os.path.join(folder, 'log')).decode().strip().split('\n')[-1])
+                    sys.exit(77)
+                time.sleep(0.02)
+
+    def install(self, text=None):
+        """The program there; NULL: this one."""
+        write(os.path.join(self.bin, 'gradloom'), text or '#!/bin/sh\nexec %s "$@"\n' % GRADLOOM, 0o755)
+
+    def run(self, *words):
+        return subprocess.run([GRADLOOM, *words], cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, check=False)
+
+    def runs(self):
+        return os.path.join(self.home, 'state', 'gradloom', 'remote')
+
+    def events(self, run):
+        """The log of the run there that is mirrored here."""
+        return read(os.path.join(self.runs(), read(os.path.join(self.folder, run, 'remote-id')).decode(), 'run', 'events.jsonl'))
+
+
+def say(r, words):
+    if words not in r.stderr + r.stdout:
+        print('# status %d: %s%s' % (r.returncode, r.stdout, r.stderr))
+    return words in r.stderr + r.stdout
+
+
+def whole(far):
+    r = far.run('train', 'work/g.xml', '--host', 'box', '--out', 'far')
+    ok(r.returncode == 0 and say(r, 'done'), 'a run on another machine is followed to its end')
+    far.run('train', 'work/g.xml', '--out', 'near')
+    ok(read(far.folder + '/far/weights.safetensors') == read(far.folder + '/near/weights.safetensors'),
+       'its weights come here, with the bits of a run here')
+    ok(read(far.folder + '/far/events.jsonl') == read(far.folder + '/near/events.jsonl') == far.events('far'),
+       'and its curve is whole')
+    ok(b'work' in read(far.folder + '/far/run.json') and far.home.encode() not in read(far.folder + '/far/run.json'),
+       'its mirror names no folder of the other machine')
+    r = far.run('eval', 'far')
+    ok(r.returncode == 0, 'and can be evaluated here')
+    content = os.listdir(far.home + '/cache/gradloom/content')
+    r = far.run('train', 'work/outside.xml', '--host', 'box', '--out', 'far-2')
+    ok(r.returncode == 0 and os.listdir(far.home + '/cache/gradloom/content') == content and len(content) == 1,
+       'the same data go there once, also by a path outside the graph')
+    there = subprocess.run(['grep', '-rl', far.folder + '/work', far.runs()], stdout=subprocess.PIPE, text=True, check=False).stdout
+    ok(there == '', 'no path of this machine is known there')
+
+
+def lost(far):
+    r = far.run('train', 'work/long.xml', '--host', 'box', '--out', 'long', '--detach')
+    ok(r.returncode == 0 and say(r, 'gradloom attach long'), 'a run is left there')
+    ok(say(far.run('runs', '.'), 'long'), 'and is listed here')
+    attached = subprocess.Popen([GRADLOOM, 'attach', 'long', '--json'], cwd=far.folder, env=far.env, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+    ok('"event":"step"' in attached.stdout.readline(), 'it can be watched')
+    # The connection that carries the worker's messages.
+    found = subprocess.run(['pgrep', '-P', str(attached.pid)], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    for pid in found:
+        os.kill(int(pid), signal.SIGKILL)
+    errors = attached.communicate()[1]
+    ok(attached.returncode == 5 and 'connection to box is lost, and the run goes on there' in errors
+       and 'gradloom attach long' in errors, 'a lost connection is no lost run, and the way back is said')
+    # A network that drops every packet: the first client's end is not noticed there.
+    hung = subprocess.Popen([GRADLOOM, 'attach', 'long', '--json'], cwd=far.folder, env=far.env, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True)
+    hung.stdout.readline()
+    found = subprocess.run(['pgrep', '-P', str(hung.pid)], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    for pid in found:
+        os.kill(int(pid), signal.SIGSTOP)
+    r = far.run('attach', 'long', '--stop')
+    hung.kill()
+    for pid in found:
+        os.kill(int(pid), signal.SIGKILL)
+    hung.communicate()
+    ok(r.returncode == 0 and say(r, 'stopped'), 'the run has gone on, and is stopped by the next command')
+    ok(read(far.folder + '/long/events.jsonl') == far.events('long'), 'with its curve whole')
+    ok(os.path.exists(far.folder + '/long/weights.safetensors'), 'and its weights')
+    shutil.copytree(far.folder + '/long', far.folder + '/copy')
+    r = far.run('attach', 'copy')
+    ok(r.returncode == 1 and say(r, 'No run goes on'), 'a copy of its folder leads nowhere')
+
+
+def refused(far):
+    r = far.run('train', 'work/g.xml', '--host', 'locked', '--out', 'x1')
+    ok(r.returncode == 5 and say(r, 'without a password') and say(r, 'ssh-copy-id locked'), 'a host that wants a password')
+    r = far.run('train', 'work/g.xml', '--host', '-oProxyCommand=touch hacked', '--out', 'x2')
+    ok(r.returncode == 2 and say(r, 'is no host') and not os.path.exists(far.folder + '/hacked'), 'an option is no host')
+    far.install('#!/bin/sh\necho a greeting\necho GRADLOOM-REMOTE 99.1\ncat > /dev/null\n')
+    r = far.run('train', 'work/g.xml', '--host', 'box', '--out', 'x3')
+    ok(r.returncode == 5 and say(r, 'box has gradloom 99.1') and say(r, 'same version'), 'another version')
+    os.remove(os.path.join(far.bin, 'gradloom'))
+    r = far.run('train', 'work/g.xml', '--host', 'box', '--out', 'x4')
+    ok(r.returncode == 5 and say(r, 'Install Gradloom there'), 'a host without Gradloom')
+    far.install()
+    r = far.run('train', 'work/none.xml', '--host', 'box', '--out', 'x5')
+    ok(r.returncode != 0 and say(r, 'none.csv'), 'data that do not exist')
+    r = far.run('remote', 'fetch', '../here', '0')
+    ok(r.returncode == 2, 'an id is no path')
+    ok(not any(os.path.exists('%s/x%d' % (far.folder, i)) for i in range(1, 6)), 'nothing half-written stays')
+
+
+def body(folder):
+    far = Far(folder)
+    try:
+        os.makedirs(folder + '/work')
+        write(folder + '/work/d.csv', 'a,b,y\n' + ''.join('%d,%d,%g\n' % (i % 7, i % 5, 0.1 * (i % 7) - 0.2 * (i % 5)) for i in range(64)))
+        write(folder + '/work/g.xml', GRAPH % ('d.csv', 3))
+        write(folder + '/work/outside.xml', GRAPH % (folder + '/work/d.csv', 2))
+        write(folder + '/work/long.xml', GRAPH % ('d.csv', 1000000))
+        write(folder + '/work/none.xml', GRAPH % ('none.csv', 1))
+        for part in (whole, lost, refused):
+            part(far)
+        print('1..%d' % n)
+    finally:
+        far.sshd.kill()
+        # Runs of a part that has failed.
+        for run in os.listdir(far.runs()) if os.path.isdir(far.runs()) else []:
+            subprocess.run([GRADLOOM, 'attach', os.path.join(far.runs(), run, 'run'), '--stop'], check=False,
+                           env=dict(far.env, XDG_STATE_HOME=os.path.join(far.home, 'state')), stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+
+
+if not os.path.exists(SSHD) or not shutil.which('ssh') or not shutil.which('ssh-keygen'):
+    print('1..0 # SKIP there is no sshd (Debian: openssh-server)')
+    sys.exit(77)
+with tempfile.TemporaryDirectory(prefix='gradloom-remote-') as scratch:
+    body(scratch)
