@@ -71,6 +71,8 @@ static const Event events[] = {
     "epochs?:n parameters?:x train_loss?:x loss?:x split?:s metric?:s value?:x change?:s "
     "settings?:[{name:s,value:s}] curve?:[[x]]",
     "a run; of a damaged one everything up to error. curve has pairs of step and loss" },
+  { "export", "progress", "done:x", "the fraction of a picture or report that is finished" },
+  { "export", "wrote", "file:s", "a file is complete" },
   { "diff", "added", "what:s module:s name:s old_name?:s type?:s cosmetic?:b changes:[{}]",
     "also removed, changed and renamed; changes have attribute, before, after, and default if one is a default. The "
     "name "

@@ -38,6 +38,7 @@ RUNS = [
     (0, 'train graphs/models/char-rnn.xml --steps 1 --out text'),
     (0, 'generate text --prompt the --tokens 4'),
     (0, 'run %sxyz-sum.xml --in "x=[[1,2,3,4],[5,6,7,8],[9,10,11,12]]" --print s --out s=s.npy' % LESSON),
+    (0, 'export run1 --to report -o run1.html'),
     (0, 'runs .'),
     (1, 'diff %sspirals.xml early.xml' % LESSON),
     (0, 'devices'),
