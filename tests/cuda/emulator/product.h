@@ -54,15 +54,19 @@ product_columns (int64_t m, int64_t n, int64_t k, const A *a, const A *b, A *y, 
 
   for (; i + 2 * LANES <= m; i += 2 * LANES)
     product_tile<A, 2 * LANES, COLUMNS> (m, n, k, a, b, y, i, j);
+  for (; i + LANES <= m; i += LANES)
+    product_tile<A, LANES, COLUMNS> (m, n, k, a, b, y, i, j);
   for (; i < m; i++)
-    for (int c = 0; c < COLUMNS; c++)
-      {
-        A sum = 0;
+    {
+      A sum[COLUMNS] = {};
 
-        for (int64_t l = 0; l < k; l++)
-          sum += a[l * m + i] * b[l * n + j + c];
-        y[(j + c) * m + i] = sum;
-      }
+      for (int64_t l = 0; l < k; l++)
+#pragma GCC unroll 4 /* so that a sum does not wait for the one before */
+        for (int c = 0; c < COLUMNS; c++)
+          sum[c] += a[l * m + i] * b[l * n + j + c];
+      for (int c = 0; c < COLUMNS; c++)
+        y[(j + c) * m + i] = sum[c];
+    }
 }
 
 template <typename A>
