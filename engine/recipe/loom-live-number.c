@@ -85,6 +85,7 @@ add_params (GPtrArray *list, const LoomNet *net, guint node)
                              .minimum = p->minimum == p->maximum ? -INFINITY : p->minimum,
                              .maximum = p->minimum == p->maximum ? INFINITY : p->maximum,
                              .node = n->path,
+                             .op = n->op->name,
                              .param = g_intern_string (p->name),
                              .doc = p->doc },
            g_strconcat (n->path, ".", p->name, NULL));

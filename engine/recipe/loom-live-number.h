@@ -16,6 +16,7 @@ typedef struct
   gboolean above;    /* the minimum itself is refused */
   gboolean whole;    /* an integer */
   const char *node;  /* the path of the operator's node; NULL: of <train>. Interned */
+  const char *op;    /* of that node: "dropout"; NULL likewise. Static */
   const char *param; /* the name without path and group: "p". Interned */
   const char *doc;   /* static */
 } LoomLiveNumber;

@@ -12,6 +12,7 @@
 #include "ui/page/pane-actions.h"
 #include "ui/page/run-settings.h"
 #include "ui/page/studio-dump.h"
+#include "ui/page/studio-live-numbers.h"
 #include "ui/page/view-actions.h"
 #include "ui/worker/studio-devices.h"
 #include "ui/run/studio-rank-count.h"
@@ -274,6 +275,7 @@ make_panes (StudioPage *self)
   self->inspector = studio_inspector_new (self->document);
   self->training = studio_training_settings_new (self->document);
   studio_training_settings_set_ranks (self->training, studio_rank_count_spin_new (self->document, self->run));
+  studio_training_settings_set_live (self->training, studio_live_numbers_new (self->document, self->run));
   studio_inspector_set_empty_widget (self->inspector, GTK_WIDGET (self->training));
   studio_panes_add_page (self->panes, STUDIO_PANE_END, GTK_WIDGET (self->inspector), "inspector", _ ("Parameters"));
 }
@@ -464,6 +466,8 @@ connect_parts (StudioPage *self)
   g_signal_connect_object (self->stepper, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->breakpoints, "hit", G_CALLBACK (breakpoint_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_swapped (self->history_tab, "compare", G_CALLBACK (studio_comparing_with_entry), self->comparing);
+  g_signal_connect_object (self->inspector, "sweep", G_CALLBACK (studio_runs_tab_sweep_node), self->runs_tab,
+                           G_CONNECT_SWAPPED);
   g_signal_connect_object (self->training, "sweep", G_CALLBACK (studio_runs_tab_sweep), self->runs_tab,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (update_devices), self, G_CONNECT_SWAPPED);

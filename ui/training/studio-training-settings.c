@@ -537,6 +537,13 @@ studio_training_settings_set_ranks (StudioTrainingSettings *self, GtkWidget *fie
 }
 
 void
+studio_training_settings_set_live (StudioTrainingSettings *self, GtkWidget *widget)
+{
+  g_return_if_fail (STUDIO_IS_TRAINING_SETTINGS (self));
+  gtk_box_prepend (GTK_BOX (self->pane), widget);
+}
+
+void
 training_emit_sweep (StudioTrainingSettings *self, const char *attribute, const char *const *values)
 {
   g_signal_emit (self, sweep_signal, 0, attribute, values);

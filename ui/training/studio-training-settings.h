@@ -17,6 +17,9 @@ StudioTrainingSettings *studio_training_settings_new (StudioDocument *document);
 /* A field for the number of ranks, which is the run's and not the graph's; shown with the other settings of ranks. */
 void studio_training_settings_set_ranks (StudioTrainingSettings *self, GtkWidget *field);
 
+/* A widget above the settings: the numbers of a run that trains. */
+void studio_training_settings_set_live (StudioTrainingSettings *self, GtkWidget *widget);
+
 /* Adds a <train> element if there is none: the graph's loss, Adam, and accuracy if the loss is cross-entropy. One
  * transaction. FALSE with an error if there is no loss to train. */
 gboolean studio_training_ensure (StudioDocument *document, GError **error);
