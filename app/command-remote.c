@@ -119,8 +119,8 @@ receive_files (GVariant *files, GInputStream *input, GOutputStream *output, GErr
       g_variant_get_child (files, i, "(&s&st)", &name, &sum, &size);
       if (size > REMOTE_MOST_BYTES - bytes || n > REMOTE_MOST_FILES || !remote_name_is_safe (name))
         {
-          refused = g_strdup ("The host refuses these data files: too many, too large, or with names that are no names "
-                              "in a folder.");
+          refused = g_strdup ("The host refuses these data files: too many, too large, or with names that "
+                              "are not allowed in a folder.");
           break;
         }
       bytes += size;

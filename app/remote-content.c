@@ -90,7 +90,7 @@ add_path (Listing *l, const char *name, const char *path, guint depth, GError **
     return add_file (l, name, path, (guint64)info.st_size, error);
   if (!S_ISDIR (info.st_mode) || depth > MOST_DEPTH)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is no file, or in too many folders.", path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is not a file, or in too many folders.", path);
       return FALSE;
     }
   dir = g_dir_open (path, 0, error);

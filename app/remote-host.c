@@ -89,8 +89,8 @@ remote_host_open (RemoteHost *host, const char *name, const char *const *words, 
   if (!remote_host_is_valid (name))
     {
       g_autofree char *shown = command_printable (name);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” is no host. Write user@host, or a name of ~/.ssh/config.",
-                   shown);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "“%s” is not a host. Write user@host, or a name of ~/.ssh/config.", shown);
       return FALSE;
     }
   for (guint i = 0; i < G_N_ELEMENTS (begin); i++)

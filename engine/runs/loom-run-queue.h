@@ -1,7 +1,7 @@
 /* Runs that wait to be trained one after the other: a file each in a folder, so that they survive the program.
  *
  * A file has its number as its name, "1796034600000000.json", and the graph in it, so that later edits do not change
- * what is trained. Whoever takes a run removes its file, which succeeds once. */
+ * what is trained. The process that takes a run removes its file, which succeeds once. */
 #pragma once
 
 #include "engine/core/loom-folder.h"

@@ -1,4 +1,4 @@
-/* What a trainer reports while it runs, on the compute thread between steps. */
+/* The reports of a trainer while it runs, on the compute thread between steps. */
 #pragma once
 
 #include "engine/train/loom-breakpoint.h"

@@ -165,7 +165,7 @@ def refused(far):
     r = far.run('train', 'work/g.xml', '--host', 'locked', '--out', 'x1')
     ok(r.returncode == 5 and say(r, 'without a password') and say(r, 'ssh-copy-id locked'), 'a host that wants a password')
     r = far.run('train', 'work/g.xml', '--host', '-oProxyCommand=touch hacked', '--out', 'x2')
-    ok(r.returncode == 2 and say(r, 'is no host') and not os.path.exists(far.folder + '/hacked'), 'an option is no host')
+    ok(r.returncode == 2 and say(r, 'is not a host') and not os.path.exists(far.folder + '/hacked'), 'an option is no host')
     far.install('#!/bin/sh\necho a greeting\necho GRADLOOM-REMOTE 99.1\ncat > /dev/null\n')
     r = far.run('train', 'work/g.xml', '--host', 'box', '--out', 'x3')
     ok(r.returncode == 5 and say(r, 'box has gradloom 99.1') and say(r, 'same version'), 'another version')

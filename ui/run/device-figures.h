@@ -1,4 +1,4 @@
-/* What each rank of the next run will hold, and how long its step will take: asked from `gradloom plan --memory` and
+/* Figures of the next run: the memory of each rank, and the time of a step. They come from `gradloom plan --memory` and
  * `gradloom simulate`, which compute in processes of their own. */
 #pragma once
 
