@@ -60,6 +60,10 @@ struct _StudioRun
 };
 
 #define STUDIO_RUN_TRAVEL_NONE (-2)
+#define STUDIO_RUN_NEWEST      (-1)
+
+/* Makes the run show this step, or STUDIO_RUN_NEWEST. */
+void studio_run_show_step (StudioRun *self, gint64 step);
 
 /* A command has made the worker show the newest step again: says so if another one was shown. */
 void studio_run_come_back (StudioRun *self);

@@ -2,45 +2,10 @@
  * requests them again. */
 #include "ui/run/studio-run-private.h"
 
-#include <glib/gi18n.h>
-
-#include "ui/scene/studio-format.h"
-
-#define NEWEST (-1)
-
 static gboolean
 stands (const StudioRun *self)
 {
   return self->state == STUDIO_RUN_PAUSED || self->state == STUDIO_RUN_DONE || self->state == STUDIO_RUN_STOPPED;
-}
-
-static void
-show (StudioRun *self, gint64 step)
-{
-  if (self->travel.shown == step)
-    return;
-  self->travel.shown = step;
-  g_signal_emit_by_name (self, "state-changed");
-  g_signal_emit_by_name (self, "points");
-  g_signal_emit_by_name (self, "numbers");
-}
-
-void
-studio_run_come_back (StudioRun *self)
-{
-  const gint64 before = self->travel.shown;
-
-  if (before < 0)
-    return;
-  g_autofree char *newest = studio_format_count ((double)self->progress.step);
-  g_autofree char *step = studio_format_count ((double)before);
-  g_autofree char *text = g_strdup_printf (_ ("Commands change only the newest step of a run, %1$s, which is shown "
-                                              "again. To train from step %2$s, go back to "
-                                              "it and press “Continue from Here”."),
-                                           newest, step);
-
-  show (self, NEWEST);
-  studio_run_take_problem (self, "NOTE", "", "", text);
 }
 
 static void send_next (StudioRun *self);
@@ -60,13 +25,13 @@ travelled_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (ok)
     {
       self->travel.seconds = seconds;
-      show (self, step >= self->progress.step ? NEWEST : step);
+      studio_run_show_step (self, step >= self->progress.step ? STUDIO_RUN_NEWEST : step);
     }
   else if (g_dbus_error_is_remote_error (error))
     {
       g_dbus_error_strip_remote_error (error);
       studio_run_take_problem (self, "REFUSED", "", "", error->message);
-      show (self, NEWEST);
+      studio_run_show_step (self, STUDIO_RUN_NEWEST);
     }
   send_next (self);
 }
@@ -108,7 +73,7 @@ studio_run_travel (StudioRun *self, gint64 step)
   if (!self->travel.is_connected)
     g_signal_connect (self, "state-changed", G_CALLBACK (state_cb), NULL);
   self->travel.is_connected = TRUE;
-  self->travel.wanted = step < 0 || step >= newest ? NEWEST : step;
+  self->travel.wanted = step < 0 || step >= newest ? STUDIO_RUN_NEWEST : step;
   if (self->state == STUDIO_RUN_RUNNING)
     studio_run_pause (self);
   send_next (self);

@@ -201,6 +201,35 @@ studio_run_new (void)
 }
 
 void
+studio_run_show_step (StudioRun *self, gint64 step)
+{
+  if (self->travel.shown == step)
+    return;
+  self->travel.shown = step;
+  g_signal_emit (self, signals[STATE_CHANGED], 0);
+  g_signal_emit (self, signals[POINTS], 0);
+  g_signal_emit (self, signals[NUMBERS], 0);
+}
+
+void
+studio_run_come_back (StudioRun *self)
+{
+  const gint64 before = self->travel.shown;
+
+  if (before < 0)
+    return;
+  g_autofree char *newest = studio_format_count ((double)self->progress.step);
+  g_autofree char *step = studio_format_count ((double)before);
+  g_autofree char *text = g_strdup_printf (_ ("Commands change only the newest step of a run, %1$s, which is shown "
+                                              "again. To train from step %2$s, go back to "
+                                              "it and press “Continue from Here”."),
+                                           newest, step);
+
+  studio_run_show_step (self, STUDIO_RUN_NEWEST);
+  studio_run_take_problem (self, "NOTE", "", "", text);
+}
+
+void
 studio_run_set_state (StudioRun *self, StudioRunState state, const char *message)
 {
   char *copy = message != NULL && *message != '\0' ? g_strdup (message) : NULL;
