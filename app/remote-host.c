@@ -8,8 +8,9 @@
 #define MOST_STORE 4096
 #define NO_COMMAND 127 /* of a shell */
 
-gboolean
-remote_host_is_valid (const char *name)
+/* FALSE: no name of a host, for example an option of ssh. */
+static gboolean
+is_host_name (const char *name)
 {
   if (*name == '\0' || *name == '-' || strlen (name) > MOST_NAME)
     return FALSE;
@@ -86,7 +87,7 @@ remote_host_open (RemoteHost *host, const char *name, const char *const *words, 
   static const char *const begin[] = { "ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15" };
 
   *host = (RemoteHost){ NULL };
-  if (!remote_host_is_valid (name))
+  if (!is_host_name (name))
     {
       g_autofree char *shown = command_printable (name);
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
@@ -172,7 +173,7 @@ remote_run_find (const char *folder, char **host, char **id)
   if (files == NULL || !loom_folder_read (files, leaf, MOST_STORE, &text, NULL, NULL))
     return FALSE;
   g_auto (GStrv) lines = g_strsplit (text, "\n", 3);
-  if (g_strv_length (lines) < 2 || !remote_host_is_valid (lines[0]) || !remote_id_is_valid (lines[1])
+  if (g_strv_length (lines) < 2 || !is_host_name (lines[0]) || !remote_id_is_valid (lines[1])
       || !is_same_run (folder, lines[1]))
     return FALSE;
   *host = g_strdup (lines[0]);

@@ -20,8 +20,6 @@ typedef struct
   GOutputStream *output;
 } RemoteHost;
 
-/* FALSE: no name of a host, for example an option of ssh. */
-gboolean remote_host_is_valid (const char *name);
 /* Runs `gradloom remote WORDS` there, and waits until it is ready. Errors: IO, with what to do. */
 gboolean remote_host_open (RemoteHost *host, const char *name, const char *const *words, GError **error);
 void remote_host_close (RemoteHost *host);

@@ -5,6 +5,7 @@
 #include "engine/recipe/loom-attributes.h"
 
 #include <math.h>
+#include <string.h>
 
 static void
 number_free (gpointer data)
@@ -86,6 +87,7 @@ add_params (GPtrArray *list, const LoomNet *net, guint node)
                              .maximum = p->minimum == p->maximum ? INFINITY : p->maximum,
                              .node = n->path,
                              .op = n->op->name,
+                             .drops = strstr (n->op->name, "dropout") != NULL,
                              .param = g_intern_string (p->name),
                              .doc = p->doc },
            g_strconcat (n->path, ".", p->name, NULL));

@@ -17,6 +17,7 @@ typedef struct
   gboolean whole;    /* an integer */
   const char *node;  /* the path of the operator's node; NULL: of <train>. Interned */
   const char *op;    /* of that node: "dropout"; NULL likewise. Static */
+  gboolean drops;    /* it is the probability of a kind of dropout */
   const char *param; /* the name without path and group: "p". Interned */
   const char *doc;   /* static */
 } LoomLiveNumber;

@@ -13,8 +13,9 @@ history_clear (History *self)
   g_clear_pointer (&self->steps, g_array_unref);
 }
 
-gint64
-history_fits (const History *self)
+/* The number of states within the budget. */
+static gint64
+count_fitting (const History *self)
 {
   return MIN (MOST, self->budget / MAX (self->bytes, 1));
 }
@@ -22,7 +23,7 @@ history_fits (const History *self)
 gint64
 history_slot (const History *self)
 {
-  const double slots = MAX (1, floor (FOR_SLOTS * (double)history_fits (self)));
+  const double slots = MAX (1, floor (FOR_SLOTS * (double)count_fitting (self)));
 
   return self->slot > 0 ? self->slot : MAX (1, (gint64)ceil ((double)self->total / slots));
 }
@@ -99,7 +100,7 @@ gint64
 history_superfluous (const History *self)
 {
   const guint n = self->steps->len;
-  const gint64 fits = history_fits (self);
+  const gint64 fits = count_fitting (self);
   gint64 found;
 
   if ((gint64)n <= fits)

@@ -29,8 +29,6 @@ typedef struct
 } History;
 
 void history_clear (History *self);
-/* The number of states within the budget. */
-gint64 history_fits (const History *self);
 /* The steps of a slot. */
 gint64 history_slot (const History *self);
 /* TRUE if the state after this step is to be kept. */

@@ -6,8 +6,10 @@
 
 #include <math.h>
 
-gboolean
-run_control_set_value (RunControl *self, const char *name, double value, GError **error)
+/* Changes a number between two steps, on every rank itself, with an event. Nothing if there is none of this name.
+ * Errors: of a batch size, with which the run cannot continue and does not; of the folder. */
+static gboolean
+change_value (RunControl *self, const char *name, double value, GError **error)
 {
   const double before = g_str_equal (name, "lr")                    ? self->progress->base_lr
                         : g_str_equal (name, LEARNING_RATES_EPOCHS) ? (double)self->progress->epochs
@@ -45,7 +47,7 @@ run_control_replay (RunControl *self, LiveChanges *changes, GError **error)
   while ((change = live_changes_next (changes, self->progress->step)) != NULL)
     if (change->is_initial)
       learning_rates_change (self->rates, self->progress, change->name, change->value);
-    else if (!run_control_set_value (self, change->name, change->value, error))
+    else if (!change_value (self, change->name, change->value, error))
       return FALSE;
   return TRUE;
 }
@@ -56,7 +58,7 @@ set_or_report (RunControl *self, const char *name, double value, GError **error)
 {
   g_autoptr (GError) local = NULL;
 
-  if (run_control_set_value (self, name, value, &local))
+  if (change_value (self, name, value, &local))
     return TRUE;
   if (g_str_equal (name, LOOM_LIVE_BATCH_SIZE) && !g_error_matches (local, LOOM_ERROR, LOOM_ERROR_DIST)
       && !g_error_matches (local, LOOM_ERROR, LOOM_ERROR_IO))

@@ -53,9 +53,6 @@ gboolean run_control_poll (RunControl *self, TrainAction *action, GError **error
 /* Called between two batches of an evaluation: the run may be paused as between two steps. *yields is set if a command
  * ends the run; a single step waits until the evaluation is over. */
 gboolean run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error);
-/* Changes a number between two steps, on every rank itself, with an event. Nothing if there is none of this name.
- * Errors: of a batch size, with which the run cannot continue and does not; of the folder. */
-gboolean run_control_set_value (RunControl *self, const char *name, double value, GError **error);
 /* Makes the changes of a repeated run at the finished step, and those with which it began. */
 gboolean run_control_replay (RunControl *self, LiveChanges *changes, GError **error);
 /* TRUE if a scalar of the state, or a learning rate that no schedule sets, has this name. */

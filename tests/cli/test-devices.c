@@ -468,7 +468,7 @@ test_source (void)
   g_autofree char *path = cli_example ("lessons/vector-add.xml"), *svg = NULL;
   g_auto (CliResult) r = cli ("plan", path, "--source", "c", "--device", "cuda:0", "--picture", "threads.svg", NULL);
 
-  cli_expect (2, "Name its node with --source", "plan", path, "--picture", "threads.svg");
+  cli_expect (2, "Name a node with --source", "plan", path, "--picture", "threads.svg");
   if (strstr (r.err, "no cuda module") != NULL)
     {
       g_test_skip ("this build has no cuda module");

@@ -68,7 +68,7 @@ graph_of (const Row *row, const char *id)
   for (guint i = 0; shapes[i] != NULL && *shapes[i]; i++)
     {
       g_string_append_printf (text, "<node id=\"x%u\" op=\"input\" shape=\"%s\"%s/>", i, shapes[i],
-                              g_str_equal (row->op, "embedding") ? " dtype=\"i64\"" : "");
+                              g_str_has_prefix (row->op, "embedding") ? " dtype=\"i64\"" : "");
       g_string_append_printf (text, "<wire from=\"x%u\" to=\"%s.%s\"/>", i, id, op->inputs[i].name);
     }
   g_string_append_printf (text, "<node id=\"%s\" op=\"%s\" %s/>", id, row->op, row->params);
@@ -163,6 +163,13 @@ test_distributions (void)
     { "conv_transpose3d", "out_channels=\"16\" kernel_size=\"3,2,1\"", "1,32,4,4,4", "n.weight", UNIFORM,
       BOUND (96.0) },
     { "embedding", "num_embeddings=\"200\" embedding_dim=\"40\"", "5", "n.weight", NORMAL, 0, 1 },
+    { "embedding_bag", "num_embeddings=\"200\" embedding_dim=\"40\"", "2,5", "n.weight", NORMAL, 0, 1 },
+    { "rnn_cell", "hidden_size=\"64\"", "2,40", "n.weight_ih", UNIFORM, BOUND (64.0) },
+    { "rnn_cell", "hidden_size=\"64\"", "2,40", "n.weight_hh", UNIFORM, BOUND (64.0) },
+    { "lstm_cell", "hidden_size=\"50\"", "2,40", "n.weight_ih", UNIFORM, BOUND (50.0) },
+    { "lstm_cell", "hidden_size=\"300\"", "2,4", "n.bias_ih", UNIFORM, BOUND (300.0) },
+    { "gru_cell", "hidden_size=\"64\"", "2,40", "n.weight_hh", UNIFORM, BOUND (64.0) },
+    { "gru_cell", "hidden_size=\"300\"", "2,4", "n.bias_hh", UNIFORM, BOUND (300.0) },
     { "rnn", "hidden_size=\"64\"", "3,2,40", "n.weight_ih_l0", UNIFORM, BOUND (64.0) },
     { "lstm", "hidden_size=\"50\" num_layers=\"2\"", "3,2,4", "n.weight_hh_l1", UNIFORM, BOUND (50.0) },
     { "lstm", "hidden_size=\"90\" proj_size=\"40\"", "3,2,4", "n.weight_hr_l0", UNIFORM, BOUND (90.0) },

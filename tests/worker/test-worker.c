@@ -66,7 +66,8 @@ read_place (GVariant *place)
   Place p;
   const char *phase, *node;
 
-  g_variant_get (place, "(x&s&s&suuxxbb)", &p.step, &phase, &node, NULL, &p.index, &p.count, NULL, NULL, NULL, NULL);
+  g_variant_get (place, "(x&s&s&suuxxbbi)", &p.step, &phase, &node, NULL, &p.index, &p.count, NULL, NULL, NULL, NULL,
+                 NULL);
   g_strlcpy (p.phase, phase, sizeof p.phase);
   g_strlcpy (p.node, node, sizeof p.node);
   g_variant_unref (place);

@@ -193,12 +193,6 @@ add_row (StudioLiveNumbers *self, const char *title, const char *doc)
   return row;
 }
 
-static gboolean
-is_dropout (const LoomLiveNumber *number)
-{
-  return number->op != NULL && strstr (number->op, "dropout") != NULL;
-}
-
 /* A field for all dropout layers comes before those of each. */
 static void
 add_dropout (StudioLiveNumbers *self)
@@ -206,7 +200,7 @@ add_dropout (StudioLiveNumbers *self)
   g_autoptr (GPtrArray) all = g_ptr_array_new ();
 
   for (guint i = 0; i < self->list->len; i++)
-    if (is_dropout (self->list->pdata[i]))
+    if (((const LoomLiveNumber *)self->list->pdata[i])->drops)
       g_ptr_array_add (all, self->list->pdata[i]);
   if (all->len < 2)
     return;
@@ -243,7 +237,7 @@ build (StudioLiveNumbers *self)
       LoomLiveNumber *number = self->list->pdata[i];
       g_autofree char *title = title_of (number);
 
-      if (is_dropout (number) && (i == 0 || !is_dropout (self->list->pdata[i - 1])))
+      if (number->drops && (i == 0 || !((const LoomLiveNumber *)self->list->pdata[i - 1])->drops))
         add_dropout (self);
       g_ptr_array_add (add_row (self, title, number->doc)->numbers, number);
     }
