@@ -19,6 +19,14 @@
   {                                                                                                                    \
     "max_pool" n, "!indices", .call = "F.max_pool" n "(@input, $kernel_size$*, return_indices=True)"                   \
   }
+#define UNPOOL(n, digits)                                                                                              \
+  { "max_unpool" n, "?output_size",                                                                                    \
+    .call = "F.max_unpool" n                                                                                           \
+            "(@input, @indices, $kernel_size, $stride, $padding, output_size=sizes($output_size, " digits "))",        \
+    .helper = "sizes" },                                                                                               \
+  {                                                                                                                    \
+    "max_unpool" n, .call = "F.max_unpool" n "(@input, @indices, $kernel_size, $stride, $padding)"                     \
+  }
 #define EXTREME(name)                                                                                                  \
   { name, "?dim", .call = "torch." name "(@input, $dim, keepdim=$keepdim)" },                                          \
   {                                                                                                                    \
@@ -69,6 +77,11 @@ static const PyWord words[] = {
   INDICES ("1d"),
   INDICES ("2d"),
   INDICES ("3d"),
+  UNPOOL ("1d", "1"),
+  UNPOOL ("2d", "2"),
+  UNPOOL ("3d", "3"),
+  { "affine_grid", .call = "F.affine_grid(@theta, [@theta.shape[0], 1, *$size], align_corners=$align_corners)" },
+  { "ctc_loss", .call = "ctc(@log_probs, @targets, @input_lengths, @target_lengths$*)", .helper = "ctc" },
   { "layer_norm", "?normalized_shape", .make = "nn.LayerNorm($normalized_shape$*)" },
   { "layer_norm", .make = "nn.LayerNorm($<input:-1:normalized_shape>$*)" },
   { "rms_norm", "?normalized_shape", .make = "nn.RMSNorm($normalized_shape$*)" },
@@ -85,6 +98,12 @@ static const PyWord words[] = {
   { "lstm", "@c_0", .make = "nn.LSTM($<input:-1:input_size>, $hidden_size$*)",
     .call = "&(@input, first_state(&, @input, @h_0, @c_0))", .helper = "with_lengths" },
   { "lstm", .make = "nn.LSTM($<input:-1:input_size>, $hidden_size$*)", .call = "&(@input)" },
+  { "rnn_cell", .make = "nn.RNNCell($<input:-1:input_size>, $hidden_size$*)", .call = "&(@input, @h_0)" },
+  { "gru_cell", .make = "nn.GRUCell($<input:-1:input_size>, $hidden_size$*)", .call = "&(@input, @h_0)" },
+  { "lstm_cell", .make = "nn.LSTMCell($<input:-1:input_size>, $hidden_size$*)",
+    .call = "step_of_lstm(&, @input, @h_0, @c_0)", .helper = "step_of_lstm" },
+  { "embedding_bag", .make = "nn.EmbeddingBag($num_embeddings, $embedding_dim$*)",
+    .call = "&(@input, per_sample_weights=@per_sample_weights)" },
   { "multihead_attention",
     .make = "MultiheadAttention($<query:-1:embed_dim>, $num_heads$<?key|query:-1:kdim>"
             "$<?value|key|query:-1:vdim>$*)",
@@ -194,7 +213,7 @@ static const PyWord words[] = {
   { "eye", .call = "torch.eye($n, dtype=$dtype)" },
   { "linspace", .call = "torch.linspace($start, $end, $steps, dtype=$dtype)" },
   { "arange", "@like", .call = "torch.arange(@like.shape[$dim]) * $step + $start" },
-  { "arange", .call = "torch.arange($start, $end, $step$*)" },
+  { "arange", .call = "torch.arange($start, $end, $step, dtype=$dtype)" },
   /* random numbers */
   { "rand", "@like", .call = "torch.rand(@like.shape)" },
   { "rand", .call = "torch.rand($shape)" },
@@ -322,6 +341,18 @@ static const struct
                   "        layer.__dict__[\"kept\"] = tuple(s.detach() for s in state) if isinstance(state, tuple) "
                   "else state.detach()\n"
                   "    return y, state\n" },
+  { "sizes", "def sizes(value, n):\n"
+             "    return list(value) if isinstance(value, tuple) else [value] * n\n" },
+  { "step_of_lstm", "def step_of_lstm(cell, x, h, c):\n"
+                    "    \"\"\"None stands for a state of zeros.\"\"\"\n"
+                    "    zeros = x.new_zeros(x.shape[0], cell.hidden_size)\n"
+                    "    return cell(x, (zeros if h is None else h, zeros if c is None else c))\n" },
+  { "ctc", "def ctc(log_probs, targets, input_lengths, target_lengths, **options):\n"
+           "    \"\"\"None stands for all steps, or all labels.\"\"\"\n"
+           "    steps, batch = log_probs.shape[:2]\n"
+           "    every = torch.full((batch,), steps) if input_lengths is None else input_lengths\n"
+           "    labels = torch.full((batch,), targets.shape[1]) if target_lengths is None else target_lengths\n"
+           "    return F.ctc_loss(log_probs, targets, every, labels, **options)\n" },
   { "derivative", "def derivative(of, wrt, grad_output=None):\n"
                   "    \"\"\"The gradient; zeros if `of` does not depend on wrt.\"\"\"\n"
                   "    if wrt.requires_grad and not of.requires_grad:\n"
