@@ -159,7 +159,7 @@ status_cb (StudioRunsPane *self)
       text = g_strdup_printf (ngettext ("%1$u run in %2$s", "%1$u runs in %2$s", n), n, only);
     }
   else
-    text = g_strdup_printf (ngettext ("%u run of this graph", "%u runs of this graph", n), n);
+    text = g_strdup_printf (ngettext ("%u run in this folder", "%u runs in this folder", n), n);
   gtk_label_set_text (GTK_LABEL (self->status), text);
 }
 
