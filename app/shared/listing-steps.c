@@ -222,9 +222,9 @@ static char *
 milliseconds (double seconds, const char *from)
 {
   const gboolean estimated = g_strcmp0 (from, "estimate") == 0;
+  const int digits = !estimated ? 3 : 1e3 * seconds < 0.1 ? 4 : 2;
 
-  return seconds < 0 ? g_strdup ("·")
-                     : g_strdup_printf ("%s%.*f", estimated ? "~" : "", estimated ? 2 : 3, 1e3 * seconds);
+  return seconds < 0 ? g_strdup ("·") : g_strdup_printf ("%s%.*f", estimated ? "~" : "", digits, 1e3 * seconds);
 }
 
 /* Prints text in a column of this many characters, or the whole text if it is longer. */
