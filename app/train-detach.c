@@ -9,13 +9,14 @@
 typedef struct
 {
   char *message, *code;
-  gboolean trains, done, failed, closed;
+  gboolean trains, done, stopped, failed, closed;
 } Start;
 
 static void
 state_cb (LoomBusWorker1 *proxy, const char *state, const char *message, Start *start)
 {
   start->done = g_str_equal (state, "done");
+  start->stopped = g_str_equal (state, "stopped");
   start->failed = g_str_equal (state, "failed");
   start->trains = start->trains || start->done;
   g_free (start->message);
@@ -116,15 +117,37 @@ wait_for (Start *start, const gboolean *condition)
   return *condition && !start->failed;
 }
 
+/* Stops a run that would end with this command, and waits for its checkpoint. */
+static void
+stop (WorkerLink *link, Start *start, GError **why)
+{
+  worker_link_clean (why);
+  g_prefix_error (why, "The run is stopped, with a checkpoint, because it cannot go on in the background: ");
+  if (loom_bus_worker1_call_stop_sync (link->proxy, NULL, NULL))
+    wait_for (start, &start->stopped);
+}
+
 /* Waits for the first step, and lets the run go on. A run that is over by then has nothing to keep. */
 static gboolean
 begin (WorkerLink *link, GVariant *options, Start *start, GError **error)
 {
+  g_autoptr (GError) refused = NULL;
+
   if (!loom_bus_worker1_call_start_sync (link->proxy, options, NULL, error))
     return FALSE;
-  if (wait_for (start, &start->trains)
-      && (loom_bus_worker1_call_keep_sync (link->proxy, TRUE, NULL, NULL) || wait_for (start, &start->done)))
-    return TRUE;
+  if (wait_for (start, &start->trains))
+    {
+      if (loom_bus_worker1_call_keep_sync (link->proxy, TRUE, NULL, &refused))
+        return TRUE;
+      if (g_error_matches (refused, G_DBUS_ERROR, G_DBUS_ERROR_FAILED))
+        {
+          stop (link, start, &refused);
+          g_propagate_error (error, g_steal_pointer (&refused));
+          return FALSE;
+        }
+      if (wait_for (start, &start->done))
+        return TRUE;
+    }
   if (start->failed)
     g_propagate_error (error, worker_link_error (start->code, start->message));
   else

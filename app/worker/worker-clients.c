@@ -37,13 +37,13 @@ forget (WorkerClients *self)
   g_dbus_interface_skeleton_unexport_from_connection (G_DBUS_INTERFACE_SKELETON (self->bus), self->connection);
   worker_outbox_connect (self->outbox, NULL);
   g_clear_object (&self->connection);
+  self->was_kept = self->socket != NULL;
 }
 
 static void
 closed_cb (GDBusConnection *connection, gboolean remote, GError *error, WorkerClients *self)
 {
   forget (self);
-  self->was_kept = self->socket != NULL;
   if (!self->was_kept)
     g_main_loop_quit (self->loop);
 }
@@ -157,7 +157,7 @@ keep (WorkerClients *self, GError **error)
 
   if (!worker_runner_is_active (self->runner) || folder == NULL)
     {
-      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No active run has a folder.");
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_UNKNOWN_OBJECT, "No active run has a folder.");
       return FALSE;
     }
   self->socket = loom_run_socket_listen (folder, error);
@@ -183,7 +183,8 @@ keep_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gboolean wanted
   if (!wanted || self->socket != NULL || keep (self, &error))
     loom_bus_worker1_complete_keep (bus, invocation);
   else
-    g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, error->message);
+    g_dbus_method_invocation_return_error_literal (
+        invocation, G_DBUS_ERROR, error->domain == G_DBUS_ERROR ? error->code : G_DBUS_ERROR_FAILED, error->message);
   return TRUE;
 }
 

@@ -119,6 +119,18 @@ test_refused (void)
   g_assert_false (g_file_test ("x/graph.xml", G_FILE_TEST_EXISTS));
 }
 
+/* The folder of sockets is not this user's own: the run ends with a checkpoint, and the command says why. */
+static void
+test_not_kept (void)
+{
+  g_assert_cmpint (g_chmod ("state/gradloom/live", 0755), ==, 0);
+  cli_expect (5, "it cannot go on in the background: The folder", "train", "g.xml", "--epochs", "1000000", "--out",
+              "stays", "--detach");
+  wait_for_end ("stays");
+  g_assert_true (g_file_test ("stays/weights.safetensors", G_FILE_TEST_EXISTS));
+  g_assert_cmpint (g_chmod ("state/gradloom/live", 0700), ==, 0);
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -132,6 +144,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/attach/same-bits", test_same_bits);
   g_test_add_func ("/attach/events", test_events);
   g_test_add_func ("/attach/refused", test_refused);
+  g_test_add_func ("/attach/not-kept", test_not_kept);
   status = g_test_run ();
   cli_leave ();
   return status;

@@ -202,6 +202,28 @@ test_terminated (Fixture *f, gconstpointer data)
   g_assert_cmpint (note.end, ==, LOOM_RUN_END_STOPPED);
 }
 
+/* The next client has left before it is greeted, and the worker has not noticed the end of the one before. */
+static void
+test_two_left (Fixture *f, gconstpointer data)
+{
+  g_autofree char *run = dup_run (f);
+  g_auto (LoomRunUnfinished) note = { NULL };
+
+  worker_load (f, worker_graph, 0);
+  worker_start_ok (f, 100000, FALSE);
+  WAIT_UNTIL (f->last_step > 0);
+  loom_run_unfinished_write (run, &(LoomRunUnfinished){ .hash = (char *)"abc" });
+  CALL (f, keep, TRUE);
+  kill (f->pid, SIGSTOP);
+  disconnect (f);
+  close (loom_run_socket_connect (run, NULL, NULL));
+  kill (f->pid, SIGCONT);
+  kill (f->pid, SIGTERM);
+  worker_reap (f);
+  g_assert_true (loom_run_unfinished_read (run, &note));
+  g_assert_cmpint (note.end, ==, LOOM_RUN_END_STOPPED);
+}
+
 static void
 test_killed (Fixture *f, gconstpointer data)
 {
@@ -348,6 +370,7 @@ TEST_FILE (argc, argv)
   g_test_add ("/clients/not-kept", Fixture, NULL, set_up, test_not_kept, worker_tear_down);
   g_test_add ("/clients/note", Fixture, NULL, set_up, test_note, worker_tear_down);
   g_test_add ("/clients/terminated", Fixture, NULL, set_up, test_terminated, worker_tear_down);
+  g_test_add ("/clients/two-left", Fixture, NULL, set_up, test_two_left, worker_tear_down);
   g_test_add ("/clients/killed", Fixture, NULL, set_up, test_killed, worker_tear_down);
   return g_test_run ();
 }
