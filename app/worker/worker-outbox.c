@@ -396,7 +396,8 @@ worker_outbox_dup_state (WorkerOutbox *o, char **message)
   return state;
 }
 
-/* Replaces what waits by all that is known, so that nothing is sent twice. */
+/* Replaces what waits by all that is known, so that nothing is sent twice. Evaluations and problems since the client
+ * before has left wait as they are. */
 static void
 queue_known (WorkerOutbox *o)
 {
@@ -405,8 +406,6 @@ queue_known (WorkerOutbox *o)
   g_mutex_lock (&o->lock);
   curve_copy (&b->curve, &o->known.curve);
   g_queue_clear_full (&b->states, (GDestroyNotify)state_free);
-  g_queue_clear_full (&b->evals, (GDestroyNotify)eval_free);
-  g_queue_clear_full (&b->problems, (GDestroyNotify)problem_free);
   if (o->known.state != NULL)
     g_queue_push_tail (&b->states, state_new (o->known.state->state, o->known.state->message));
   if (o->known.memory_device != NULL)

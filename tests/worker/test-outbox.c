@@ -12,7 +12,7 @@ typedef struct
   GDBusConnection *near, *far;
   LoomBusWorker1 *skeleton, *proxy;
   WorkerOutbox *outbox;
-  gint64 points, last, widest, progress, evals;
+  gint64 points, last, widest, progress, evals, problems;
   double waited; /* for data, from the newest signal */
   gboolean done;
 } Fixture;
@@ -62,6 +62,12 @@ evaluated_cb (LoomBusWorker1 *bus, const char *split, gint64 step, gint64 epoch,
 }
 
 static void
+problem_cb (LoomBusWorker1 *bus, const char *code, const char *node, const char *port, const char *sentence, Fixture *f)
+{
+  f->problems++;
+}
+
+static void
 state_cb (LoomBusWorker1 *bus, const char *state, const char *message, Fixture *f)
 {
   f->done = g_str_equal (state, "done");
@@ -102,6 +108,7 @@ set_up (Fixture *f, gconstpointer data)
   g_signal_connect (f->proxy, "progress", G_CALLBACK (progress_cb), f);
   g_signal_connect (f->proxy, "waits", G_CALLBACK (waits_cb), f);
   g_signal_connect (f->proxy, "evaluated", G_CALLBACK (evaluated_cb), f);
+  g_signal_connect (f->proxy, "problem", G_CALLBACK (problem_cb), f);
   g_signal_connect (f->proxy, "state-changed", G_CALLBACK (state_cb), f);
   f->outbox = worker_outbox_new (f->skeleton, f->near);
   worker_outbox_begin (f->outbox, names, 1, 1000000, 1);
@@ -198,6 +205,25 @@ test_whole (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->points, ==, 4096);
 }
 
+/* What nobody has received reaches the client that attaches next. */
+static void
+test_left (Fixture *f, gconstpointer data)
+{
+  const LoomTrainerEval eval = { .split = "val", .step = 10, .epoch = 1, .loss = 1 };
+  const gint64 deadline = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
+
+  worker_outbox_connect (f->outbox, NULL);
+  put (f, 1, 10);
+  worker_outbox_eval (f->outbox, &eval);
+  worker_outbox_problem (f->outbox, "NOTE", NULL, NULL, "The last batch is short.");
+  worker_outbox_connect (f->outbox, f->near);
+  while ((f->evals == 0 || f->problems == 0) && g_get_monotonic_time () < deadline)
+    g_main_context_iteration (NULL, FALSE);
+  g_assert_cmpint (f->evals, ==, 1);
+  g_assert_cmpint (f->problems, ==, 1);
+  g_assert_cmpint (f->points, ==, 10);
+}
+
 /* A command waits for the next step. Asleep, these steps would take a quarter of an hour. */
 static void
 test_hurried (void)
@@ -218,6 +244,7 @@ TEST_FILE (argc, argv)
   g_test_add ("/outbox/late", Fixture, NULL, set_up, test_late, tear_down);
   g_test_add ("/outbox/stuck", Fixture, NULL, set_up, test_stuck, tear_down);
   g_test_add ("/outbox/whole", Fixture, NULL, set_up, test_whole, tear_down);
+  g_test_add ("/outbox/left", Fixture, NULL, set_up, test_left, tear_down);
   g_test_add_func ("/outbox/hurried", test_hurried);
   return g_test_run ();
 }
