@@ -103,18 +103,15 @@ static gboolean
 check_run (WorkerLink *link, const char *folder, GError **error)
 {
   g_autoptr (GVariant) run = NULL;
-  LoomRunIdentity id, its = { 0 };
   const char *version = NULL;
 
   if (!loom_bus_worker1_call_describe_sync (link->proxy, &run, NULL, error))
     return FALSE;
   g_variant_lookup (run, "version", "&s", &version);
-  g_variant_lookup (run, "device", "t", &its.device);
-  g_variant_lookup (run, "inode", "t", &its.inode);
   if (g_strcmp0 (version, LOOM_VERSION) != 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
                  "The run is trained by another version of Gradloom. Attach it with that version.");
-  else if (!loom_run_identify (folder, &id) || id.device != its.device || id.inode != its.inode)
+  else if (!loom_run_is_described (folder, run))
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The program at the socket of %s trains something else.", folder);
   else
     return TRUE;

@@ -34,6 +34,16 @@ loom_run_identify (const char *folder, LoomRunIdentity *identity)
   return TRUE;
 }
 
+gboolean
+loom_run_is_described (const char *folder, GVariant *description)
+{
+  LoomRunIdentity id, its = { 0 };
+
+  return g_variant_lookup (description, "device", "t", &its.device)
+         && g_variant_lookup (description, "inode", "t", &its.inode) && loom_run_identify (folder, &id)
+         && id.device == its.device && id.inode == its.inode;
+}
+
 /* The host is part of it, because a home folder may be shared between hosts, and a socket is not. NULL: no folder. */
 static char *
 dup_name (const char *folder)

@@ -19,6 +19,10 @@ typedef struct
 /* FALSE: there is no such folder. */
 gboolean loom_run_identify (const char *folder, LoomRunIdentity *identity);
 
+/* TRUE if a worker's answer to Describe ("device" t, "inode" t) is about the run in this folder. A process that trains
+ * another folder was not found by this one's socket, but by a forged one. */
+gboolean loom_run_is_described (const char *folder, GVariant *description);
+
 typedef struct _LoomRunSocket LoomRunSocket;
 
 /* Listens for clients of the run in this folder, and replaces what a killed process has left. Errors: IO. */

@@ -123,6 +123,22 @@ test_evaluation (void)
   g_assert_cmpstr (studio_run_get_curves (run)->split, ==, "val");
 }
 
+/* The worker sends some of the evaluations again that the folder has. The last step has one of each split. */
+static void
+test_evaluation_restored (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  static const char *const none[] = { NULL };
+  g_autoptr (GVariant) v = g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, NULL, 0, 8));
+
+  studio_run_take_evaluation (run, "val", 100, 1, 0.4, none, v);
+  studio_run_note_restored (run);
+  studio_run_take_evaluation (run, "val", 100, 1, 0.4, none, v);
+  studio_run_take_evaluation (run, "test", 100, 1, 0.5, none, v);
+  g_assert_cmpuint (studio_series_length (studio_run_get_curves (run)->loss.validation), ==, 2);
+  g_assert_cmpstr (studio_run_get_curves (run)->split, ==, "test");
+}
+
 /* Hints of the engine that name a command line have a button here, and the cause of a failed run is known. */
 static void
 test_problem (void)
@@ -728,6 +744,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/when", test_when);
   g_test_add_func ("/run/previous", test_previous);
   g_test_add_func ("/run/evaluation", test_evaluation);
+  g_test_add_func ("/run/evaluation-restored", test_evaluation_restored);
   g_test_add_func ("/run/problem", test_problem);
   g_test_add_func ("/run/states", test_states);
   g_test_add_func ("/run/rank-memory", test_rank_memory);

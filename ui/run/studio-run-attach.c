@@ -45,17 +45,6 @@ refuse (Attach *attach, const char *sentence)
   studio_run_set_state (self, STUDIO_RUN_IDLE, sentence);
 }
 
-/* A process that trains another folder has not been found by this one's socket, but by a forged one. */
-static gboolean
-is_its_run (Attach *attach, GVariant *description)
-{
-  LoomRunIdentity id, its = { 0 };
-
-  return g_variant_lookup (description, "device", "t", &its.device)
-         && g_variant_lookup (description, "inode", "t", &its.inode) && loom_run_identify (attach->folder, &id)
-         && id.device == its.device && id.inode == its.inode;
-}
-
 static void
 followed_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
@@ -74,7 +63,6 @@ show (Attach *attach, GVariant *description)
   StudioRun *self = attach->run;
   LoomBusWorker1 *proxy = studio_worker_get_proxy (attach->worker);
   int ranks = 1;
-  double evaluation, loss;
 
   studio_run_take_begin (self);
   studio_run_forget_previous (self);
@@ -83,9 +71,7 @@ show (Attach *attach, GVariant *description)
       refuse (attach, _ ("The run cannot be shown, because its folder has no graph."));
       return;
     }
-  self->restored.step = self->progress.step;
-  self->restored.evaluation
-      = studio_series_last (self->curves.loss.validation, &evaluation, &loss) ? (gint64)evaluation : -1;
+  studio_run_note_restored (self);
   g_variant_lookup (description, "ranks", "i", &ranks);
   self->ranks.live = self->ranks.next = ranks;
   self->start_sent = TRUE;
@@ -118,7 +104,7 @@ described_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_variant_lookup (description, "version", "&s", &version);
   if (g_strcmp0 (version, LOOM_VERSION) != 0)
     refuse (attach, _ ("The run is trained by another version of Gradloom. Attach it with that version."));
-  else if (!is_its_run (attach, description))
+  else if (!loom_run_is_described (attach->folder, description))
     refuse (attach, _ ("The program at the run’s socket trains something else. Remove the folder “live” in Gradloom’s "
                        "state folder."));
   else if (!g_cancellable_is_cancelled (attach->cancellable))

@@ -333,7 +333,7 @@ studio_run_renew_start (StudioRun *self)
   studio_run_drop_worker (self);
   self->cancellable = g_cancellable_new ();
   self->start_sent = self->pause_wanted = self->goes_on = FALSE;
-  self->restored.step = self->restored.evaluation = -1;
+  studio_run_forget_restored (self);
   g_clear_pointer (&self->problem_code, g_free);
   g_clear_pointer (&self->attachable, g_free);
 }

@@ -51,11 +51,12 @@ struct _StudioRun
   } travel;
   struct
   {
-    gint64 step, evaluation; /* the last ones that were read from the folder; -1: none */
+    gint64 step, evaluation[2]; /* the last ones that were read from the folder; -1: none */
   } restored;
-  char *attachable; /* the folder of a run of this graph that goes on without a window; NULL: none */
-  gboolean goes_on; /* after studio_run_close() */
-  char *branch;     /* the folder of the run that the next start continues after branch_step; NULL: none */
+  gint64 evaluated[2]; /* the last steps of evaluations of "val" and of "test"; -1: none */
+  char *attachable;    /* the folder of a run of this graph that goes on without a window; NULL: none */
+  gboolean goes_on;    /* after studio_run_close() */
+  char *branch;        /* the folder of the run that the next start continues after branch_step; NULL: none */
   gint64 branch_step;
 };
 
@@ -78,6 +79,9 @@ gboolean studio_run_restore (StudioRun *self, const char *folder, const char *gr
 void studio_run_connect_worker (StudioRun *self, StudioWorker *worker);
 /* The start in progress, of a run or of an attachment, is the newest. */
 void studio_run_renew_start (StudioRun *self);
+/* What was shown is from the folder; the worker's evaluations and points of these steps are no new ones. */
+void studio_run_note_restored (StudioRun *self);
+void studio_run_forget_restored (StudioRun *self);
 void studio_run_forget_previous (StudioRun *self);
 void studio_run_add_mark (StudioRun *self, double step, const char *label);
 /* Marks that a hyper-parameter has this value from this step on. */

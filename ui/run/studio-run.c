@@ -187,7 +187,8 @@ studio_run_init (StudioRun *self)
   self->ranks.changed = ranks_changed_cb;
   self->ranks.data = self;
   self->checkpoint_step = -1;
-  self->restored.step = self->restored.evaluation = -1;
+  studio_run_forget_restored (self);
+  self->evaluated[0] = self->evaluated[1] = -1;
   self->pause_ms = -1;
   self->travel.shown = -1;
   self->travel.wanted = STUDIO_RUN_TRAVEL_NONE;
@@ -340,8 +341,22 @@ studio_run_close (StudioRun *self)
 /* ---- events ------------------------------------------------------------------- */
 
 void
+studio_run_forget_restored (StudioRun *self)
+{
+  self->restored.step = self->restored.evaluation[0] = self->restored.evaluation[1] = -1;
+}
+
+void
+studio_run_note_restored (StudioRun *self)
+{
+  self->restored.step = self->progress.step;
+  memcpy (self->restored.evaluation, self->evaluated, sizeof self->evaluated);
+}
+
+void
 studio_run_take_begin (StudioRun *self)
 {
+  self->evaluated[0] = self->evaluated[1] = -1;
   run_curves_begin (&self->curves);
   forget_numbers (self);
   run_memory_forget (&self->memory);
@@ -437,8 +452,10 @@ studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step, gin
 {
   gsize have;
   const double *value = g_variant_get_fixed_array (values, &have, sizeof (double));
-  if (step <= self->restored.evaluation)
+  const gboolean is_test = g_str_equal (split, "test");
+  if (step <= self->restored.evaluation[is_test])
     return;
+  self->evaluated[is_test] = step;
   run_curves_add_evaluation (&self->curves, split, step, loss, names, value, have);
   notify_points (self);
 }
