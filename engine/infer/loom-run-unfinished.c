@@ -4,10 +4,15 @@
 #include "engine/core/loom-folder.h"
 #include "engine/core/loom-text.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MOST_BYTES    4096
 #define MOST_SENTENCE 1000 /* characters */
+#define LOG_TAIL      (64 * 1024)
+#define MOST_LINE     300 /* characters */
 
 static const char *const words[] = {
   [LOOM_RUN_END_NONE] = "",
@@ -81,4 +86,26 @@ loom_run_unfinished_remove (const char *folder)
 
   if (files != NULL)
     loom_folder_remove (files, LOOM_RUN_UNFINISHED);
+}
+
+char *
+loom_run_log_dup_last (const char *folder)
+{
+  g_autoptr (LoomFolder) files = folder != NULL ? loom_folder_open (folder, NULL) : NULL;
+  int fd = files != NULL ? loom_folder_open_file (files, LOOM_RUN_LOG, O_RDONLY, NULL) : -1;
+  g_autofree char *text = g_malloc (LOG_TAIL + 1);
+  struct stat info;
+  gssize n = 0;
+  const char *line;
+
+  if (fd < 0)
+    return NULL;
+  if (fstat (fd, &info) == 0)
+    n = pread (fd, text, LOG_TAIL, MAX (info.st_size - LOG_TAIL, 0));
+  close (fd);
+  text[MAX (n, 0)] = '\0';
+  g_strchomp (text);
+  line = strrchr (text, '\n');
+  line = line != NULL ? line + 1 : text;
+  return *line != '\0' ? loom_text_printable (line, TRUE, MOST_LINE) : NULL;
 }

@@ -35,6 +35,10 @@ void loom_run_unfinished_write (const char *folder, const LoomRunUnfinished *not
 void loom_run_unfinished_end (const char *folder, LoomRunEnd end, const char *sentence);
 void loom_run_unfinished_remove (const char *folder);
 
+/* The last line of the log, within its last 64 KiB, as text that can be shown; NULL if there is none. (transfer full)
+ */
+char *loom_run_log_dup_last (const char *folder);
+
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomRunUnfinished, loom_run_unfinished_clear)
 
 G_END_DECLS

@@ -18,7 +18,6 @@
 #include "engine/loom.h"
 #include "ui/worker/studio-worker-errors.h"
 #include "ui/worker/worker-greeting.h"
-#include "ui/worker/worker-log.h"
 
 /* Milliseconds for a worker to exit after its connection broke, and for its standard error to close after that. */
 #define GRACE_MS 1500
@@ -202,7 +201,7 @@ studio_worker_describe_end (gboolean signalled, int code, const char *last_line)
 static char *
 dup_lost (StudioWorker *self)
 {
-  g_autofree char *last = worker_log_dup_last (self->folder);
+  g_autofree char *last = loom_run_log_dup_last (self->folder);
   return last != NULL ? g_strdup_printf (_ ("The worker has ended: %s"), last) : g_strdup (_ ("The worker has ended."));
 }
 
