@@ -78,8 +78,8 @@ read_run (LoomFolder *folder, const char *name)
       || !loom_run_json_int (&json, "version", VERSION, VERSION, &version, NULL)
       || !read_text (&json, "graph", &run->xml) || !read_text (&json, "document", &run->document)
       || !read_text (&json, "folder", &run->folder) || !read_text (&json, "title", &run->title)
-      || !read_text (&json, "name", &run->name) || !read_text (&json, "sweep", &run->sweep) || run->xml == NULL
-      || run->title == NULL)
+      || !read_text (&json, "name", &run->name) || !read_text (&json, "sweep", &run->sweep) || run->document == NULL
+      || run->xml == NULL || run->title == NULL)
     return NULL;
   return g_steal_pointer (&run);
 }
@@ -103,7 +103,7 @@ loom_run_queue_read (const char *folder, const char *document)
     {
       g_autoptr (LoomQueuedRun) run = number_of (names[i]) > 0 ? read_run (files, names[i]) : NULL;
 
-      if (run != NULL && g_strcmp0 (run->document, document) == 0)
+      if (run != NULL && g_str_equal (run->document, document))
         g_ptr_array_add (list, g_steal_pointer (&run));
     }
   g_ptr_array_sort (list, compare);

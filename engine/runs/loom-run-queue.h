@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   gint64 number;  /* of its file; 0: it has none */
-  char *document; /* the path of the graph's file; NULL: it had none */
+  char *document; /* the path of the graph's file; NULL: it has none, and the run no file */
   char *xml;      /* the graph */
   char *folder;   /* of its relative paths; NULL: none */
   char *title;    /* of the document: names the run's folder */
@@ -22,8 +22,8 @@ typedef struct
 void loom_queued_run_free (LoomQueuedRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomQueuedRun, loom_queued_run_free)
 
-/* The runs of a document (NULL: of those without a file) that wait in a folder, in the order of their numbers: an array
- * of LoomQueuedRun. Damaged files are left out; a folder that is missing is empty. (transfer full) */
+/* The runs of a document that wait in a folder, in the order of their numbers: an array of LoomQueuedRun. Damaged files
+ * are left out; a folder that is missing is empty. (transfer full) */
 GPtrArray *loom_run_queue_read (const char *folder, const char *document);
 /* Writes the file of a run, whose number it sets to the next one if it is 0. The folder is made. IO. */
 gboolean loom_run_queue_add (const char *folder, LoomQueuedRun *run, GError **error);

@@ -363,6 +363,37 @@ test_queue_on_disk (void)
   remove_tree (top);
 }
 
+/* Untitled documents share no queue: their runs get files with the path. */
+static void
+test_queue_untitled (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("queue-XXXXXX", NULL), *folder = g_build_filename (top, "queue", NULL);
+  g_autofree char *text = g_strdup_printf (GRAPH, "small", "0.1");
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "test", faults, NULL);
+  g_autoptr (StudioRunQueue) queue = studio_run_queue_new (folder), untitled = studio_run_queue_new (folder),
+                             next = studio_run_queue_new (folder);
+
+  studio_run_queue_set_document (queue, NULL);
+  studio_run_queue_add (queue, graph, "net", "first", NULL);
+  studio_run_queue_add (queue, graph, "net", "second", NULL);
+  g_assert_cmpuint (studio_run_queue_n_unsaved (queue), ==, 2);
+  g_assert_false (g_file_test (folder, G_FILE_TEST_EXISTS));
+  studio_run_queue_set_document (untitled, NULL);
+  g_assert_cmpuint (studio_run_queue_n (untitled), ==, 0);
+  g_autoptr (LoomQueuedRun) first = studio_run_queue_take (queue);
+  studio_run_queue_set_document (queue, "/graphs/small.xml");
+  /* One that waits again is of the new path, too. */
+  studio_run_queue_put_back (queue, g_steal_pointer (&first));
+  g_assert_cmpuint (studio_run_queue_n (queue), ==, 2);
+  g_assert_cmpuint (studio_run_queue_n_unsaved (queue), ==, 0);
+  studio_run_queue_set_document (untitled, NULL);
+  g_assert_cmpuint (studio_run_queue_n (untitled), ==, 0);
+  studio_run_queue_set_document (next, "/graphs/small.xml");
+  g_assert_cmpuint (studio_run_queue_n (next), ==, 2);
+  remove_tree (top);
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -380,6 +411,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/long", test_long);
   g_test_add_func ("/runs/queue", test_queue);
   g_test_add_func ("/runs/queue-on-disk", test_queue_on_disk);
+  g_test_add_func ("/runs/queue-untitled", test_queue_untitled);
   status = g_test_run ();
   remove_tree (scratch);
   g_free (scratch);

@@ -482,6 +482,28 @@ test_outside (void)
   g_rmdir (folder);
 }
 
+/* Another Studio of the same document has trained what waits here. */
+static void
+test_queue_taken (void)
+{
+  StudioWindow *window = new_window ();
+  g_autofree char *path = open_copy (window, "taken");
+  StudioPage *page = studio_window_get_page (window);
+  StudioRunQueue *queue = studio_runs_tab_get_queue (page->runs_tab);
+  g_autofree char *folder = g_build_filename (g_get_user_state_dir (), "gradloom", "queue", NULL);
+  g_autofree char *name = NULL, *file = NULL;
+
+  studio_run_queue_add (queue, studio_document_get_graph (page->document), "taken", NULL, NULL);
+  name = g_strdup_printf ("%016" G_GINT64_FORMAT ".json", studio_run_queue_get (queue, 0)->number);
+  file = g_build_filename (folder, name, NULL);
+  g_assert_cmpint (g_remove (file), ==, 0);
+  studio_runs_tab_start (page->runs_tab);
+  g_assert_cmpuint (studio_run_queue_n (queue), ==, 0);
+  g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_IDLE);
+  drop_window (window);
+  g_remove (path);
+}
+
 /* One dialog closes all other tabs and saves the checked ones. */
 static void
 test_close_others (void)
@@ -650,6 +672,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/tabs/close", test_close);
   g_test_add_func ("/tabs/typed", test_typed);
   g_test_add_func ("/tabs/outside", test_outside);
+  g_test_add_func ("/tabs/queue-taken", test_queue_taken);
   g_test_add_func ("/tabs/ask-once", test_ask_once);
   g_test_add_func ("/tabs/close-others", test_close_others);
   g_test_add_func ("/tabs/close-busy", test_close_busy);

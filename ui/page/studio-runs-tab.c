@@ -363,6 +363,8 @@ studio_runs_tab_start (StudioRunsTab *self)
   self->queued = studio_run_queue_take (self->queue);
   self->has_notes = self->has_run = FALSE;
   next = self->queued;
+  if (next == NULL) /* another Studio has taken them all */
+    return;
   studio_runner_train_other (self->parts.runner, next->xml, next->folder, next->title);
   /* Its folder could not be made. */
   if (!studio_run_is_live (self->parts.run))

@@ -49,12 +49,15 @@ studio_run_queue_new (const char *folder)
   return self;
 }
 
+/* A run of an untitled document has no file: it would be found by each untitled document. */
 static void
 write_run (StudioRunQueue *self, LoomQueuedRun *run)
 {
   g_autoptr (GError) error = NULL;
 
-  if (self->folder != NULL && !loom_run_queue_add (self->folder, run, &error))
+  if (run->document == NULL)
+    run->document = g_strdup (self->document);
+  if (self->folder != NULL && run->document != NULL && !loom_run_queue_add (self->folder, run, &error))
     {
       run->number = 0;
       g_signal_emit (self, problem_signal, 0, error->message);
@@ -87,8 +90,11 @@ studio_run_queue_set_document (StudioRunQueue *self, const char *path)
   g_free (self->document);
   self->document = g_strdup (path);
   self->is_read = TRUE;
-  if (self->folder == NULL)
+  if (self->folder == NULL || path == NULL)
     return;
+  for (guint i = 0; i < self->runs->len; i++)
+    if (((const LoomQueuedRun *)self->runs->pdata[i])->document == NULL)
+      write_run (self, self->runs->pdata[i]);
   found = loom_run_queue_read (self->folder, path);
   g_ptr_array_set_free_func (found, NULL);
   for (guint i = 0; i < found->len; i++)
@@ -113,7 +119,6 @@ append (StudioRunQueue *self, const LoomGraph *graph, const char *title, const c
   run->title = g_strdup (title);
   run->name = g_strdup (name);
   run->sweep = g_strdup (sweep);
-  run->document = g_strdup (self->document);
   write_run (self, run);
   g_ptr_array_add (self->runs, run);
 }

@@ -15,7 +15,8 @@ G_DECLARE_FINAL_TYPE (StudioRunQueue, studio_run_queue, STUDIO, RUN_QUEUE, GObje
 /* folder: of their files; NULL: they have none. Signals "changed"; "problem" (const char *sentence): a file cannot be
  * written, and the run waits without. */
 StudioRunQueue *studio_run_queue_new (const char *folder);
-/* The path of the document, NULL without one: the runs that wait for it are read. Those that were added here stay. */
+/* The path of the document: the runs that wait for it are read. Those that were added here stay, and get files if they
+ * had none because there was no path (NULL). */
 void studio_run_queue_set_document (StudioRunQueue *self, const char *path);
 /* name, sweep: may be NULL. */
 void studio_run_queue_add (StudioRunQueue *self, const LoomGraph *graph, const char *title, const char *name,
