@@ -7,6 +7,7 @@
 #include "ui/document/studio-document-add.h"
 #include "ui/document/studio-document-arrange.h"
 #include "ui/scene/studio-flow.h"
+#include "ui/scene/studio-scene-part.h"
 
 static const char chain[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
@@ -363,6 +364,31 @@ test_fit (void)
   g_assert_cmpfloat (seen.x + seen.width, >, start.x + start.width);
 }
 
+static gboolean
+is_same (guint64 serial, gpointer data)
+{
+  return serial == *(const guint64 *)data;
+}
+
+/* What is left is found at its new place, and nothing else is found. */
+static void
+test_part (void)
+{
+  g_autoptr (StudioDocument) document = document_load (chain);
+  StudioScene *shown = studio_document_get_scene (document), *scene;
+  const guint last = shown->n_items - 1;
+  guint64 kept = shown->item[last].serial, gone = shown->item[0].serial;
+
+  g_assert_cmpuint (last, >, 0);
+  scene = studio_scene_new_plain (studio_document_get_graph (document),
+                                  loom_graph_root (studio_document_get_graph (document)));
+  studio_scene_keep (scene, is_same, &kept);
+  g_assert_cmpuint (scene->n_items, ==, 1);
+  g_assert_cmpuint (studio_scene_find (scene, kept), ==, 0);
+  g_assert_cmpuint (studio_scene_find (scene, gone), ==, STUDIO_NO_ITEM);
+  studio_scene_free (scene);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -375,5 +401,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/ui/direction/wide-pins", test_wide_pins);
   g_test_add_func ("/ui/direction/pins-in-rows", test_pins_in_rows);
   g_test_add_func ("/ui/direction/fit", test_fit);
+  g_test_add_func ("/ui/direction/part", test_part);
   return g_test_run ();
 }

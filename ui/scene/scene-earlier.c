@@ -79,6 +79,15 @@ begins_as_before (const SceneEarlier *self, const StudioScene *scene)
 }
 
 void
+scene_earlier_index (StudioScene *scene, guint i)
+{
+  if (!scene->item[i].is_frame)
+    g_hash_table_replace (scene->by_id, scene->item[i].id, GUINT_TO_POINTER (i + 1));
+  if (i < scene->n_items)
+    g_hash_table_insert (scene->by_serial, GSIZE_TO_POINTER (scene->item[i].serial), GUINT_TO_POINTER (i + 1));
+}
+
+void
 scene_earlier_take_indexes (SceneEarlier *self, StudioScene *scene)
 {
   const guint known = begins_as_before (self, scene) ? self->scene->n_items : 0;
@@ -94,14 +103,8 @@ scene_earlier_take_indexes (SceneEarlier *self, StudioScene *scene)
       scene->by_id = g_hash_table_new (g_str_hash, g_str_equal);
     }
   for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
-    {
-      if (i < known && self->taken_by[i] == i)
-        continue;
-      if (!scene->item[i].is_frame)
-        g_hash_table_replace (scene->by_id, scene->item[i].id, GUINT_TO_POINTER (i + 1));
-      if (i < scene->n_items)
-        g_hash_table_insert (scene->by_serial, GSIZE_TO_POINTER (scene->item[i].serial), GUINT_TO_POINTER (i + 1));
-    }
+    if (i >= known || self->taken_by[i] != i)
+      scene_earlier_index (scene, i);
 }
 
 StudioPort *

@@ -25,6 +25,8 @@ void scene_earlier_take_words (SceneEarlier *self, StudioItem *was, guint k, Stu
 /* Sets by_serial and by_id of the next scene, whose items are complete: those of this scene, if nothing was inserted or
  * removed before its last item. */
 void scene_earlier_take_indexes (SceneEarlier *self, StudioScene *scene);
+/* Adds item i to by_serial and by_id, as which it is found. */
+void scene_earlier_index (StudioScene *scene, guint i);
 /* Takes ports without their wires and, unless they are kept, their types. (transfer full) */
 StudioPort *scene_earlier_take_ports (StudioPort **was, guint n, gboolean keep_types);
 /* Call it before the wires are passed, in the order of the file. */

@@ -2,6 +2,7 @@
  * that another index refers to. */
 #include "ui/scene/studio-scene-part.h"
 
+#include "ui/scene/scene-earlier.h"
 #include "ui/scene/studio-routes.h"
 
 /* Moves kept cards to the front, in their order. is_kept and index are of the old order; index receives the new one. */
@@ -111,10 +112,7 @@ find_again (StudioScene *scene)
   g_hash_table_remove_all (scene->by_serial);
   g_hash_table_remove_all (scene->by_id);
   for (guint i = 0; i < scene->n_items; i++)
-    {
-      g_hash_table_insert (scene->by_serial, &scene->item[i].serial, GUINT_TO_POINTER (i + 1));
-      g_hash_table_insert (scene->by_id, scene->item[i].id, GUINT_TO_POINTER (i + 1));
-    }
+    scene_earlier_index (scene, i);
 }
 
 void

@@ -173,7 +173,7 @@ typedef struct
   LoomCost costs;               /* of the whole net */
   double seconds;               /* of the whole net, if measured */
   gboolean has_health;          /* cards and wires have their measured health */
-  GHashTable *by_serial;        /* &item.serial → index + 1 */
+  GHashTable *by_serial;        /* item.serial → index + 1 */
   GHashTable *by_id;            /* id of a node → index + 1 of its card, or of its collapsed frame's */
   char *path;                   /* of the scope from the root, "block.0"; "" */
   StudioRoutes *routes;         /* of the wires, cached */
