@@ -379,8 +379,8 @@ add_forecast (Devices *self, GtkWidget *box)
 
   self->forecast = gtk_button_new_with_label (_ ("Forecast the Time of a Step"));
   self->spinner = gtk_spinner_new ();
-  gtk_widget_set_tooltip_text (self->forecast, _ ("Measures the kernels of a step for some seconds, and computes the "
-                                                  "exchanges of more ranks"));
+  gtk_widget_set_tooltip_text (self->forecast, _ ("Computes the time of a step and the exchanges of more ranks, "
+                                                  "without measuring on this machine"));
   gtk_box_append (GTK_BOX (row), self->forecast);
   gtk_box_append (GTK_BOX (row), self->spinner);
   gtk_box_append (GTK_BOX (box), row);
