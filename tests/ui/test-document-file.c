@@ -207,10 +207,16 @@ test_outside (void)
           g_assert_false (is_described (document));
           g_assert_nonnull (data_fault (document));
           g_assert_cmpint (data_fault (document)->code, ==, LOOM_ERROR_OUTSIDE);
-          g_assert_nonnull (
-              strstr (data_fault (document)->message, "is outside this graph's folder and is read only after you agree."));
+          g_assert_nonnull (strstr (data_fault (document)->message,
+                                    "is outside this graph's folder and is read only after you agree."));
+          g_assert_null (studio_document_dup_text_for_process (document, &error));
+          g_assert_error (error, LOOM_ERROR, LOOM_ERROR_OUTSIDE);
+          g_clear_error (&error);
           studio_document_agree (document);
         }
+      g_autofree char *given = studio_document_dup_text_for_process (document, &error);
+      g_assert_no_error (error);
+      g_assert_nonnull (strstr (given, names[i]));
       g_assert_null (data_fault (document));
       g_assert_true (is_described (document));
       const LoomType *x = &loom_net_node (studio_document_get_net (document), 0)->output[0];

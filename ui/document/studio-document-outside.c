@@ -1,6 +1,8 @@
 /* Data outside the folder of the document's file: the guard that blocks them until the user agrees. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
+
 #include "ui/scene/studio-allowed-paths.h"
 
 void
@@ -17,6 +19,29 @@ studio_document_outside (StudioDocument *self)
   LoomNet *net = studio_document_get_net (self);
 
   return net != NULL ? studio_allowed_paths_missing (net, self->graph, self->path) : g_new0 (char *, 1);
+}
+
+/* An inference that the guard has stopped may have left no net, but the fault. */
+static gboolean
+may_be_read (StudioDocument *self)
+{
+  g_auto (GStrv) paths = studio_document_outside (self);
+  LoomFaults *faults = studio_document_get_faults (self);
+
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    if (loom_faults_get (faults, i)->code == LOOM_ERROR_OUTSIDE)
+      return FALSE;
+  return paths[0] == NULL;
+}
+
+char *
+studio_document_dup_text_for_process (StudioDocument *self, GError **error)
+{
+  if (may_be_read (self))
+    return loom_graph_write (self->graph, NULL);
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUTSIDE,
+                       _ ("The graph names files outside its folder. Allow Studio to read them first."));
+  return NULL;
 }
 
 void

@@ -97,6 +97,9 @@ void studio_document_unmark_run (StudioDocument *self);
 /* The files outside the folder of the graph's file that the graph names and the user has not allowed to be read; none
  * if the graph has no file. (transfer full) */
 char **studio_document_outside (StudioDocument *self);
+/* The text of the graph for another process, which has no guard and would read such files: NULL with OUTSIDE until the
+ * user has allowed them. (transfer full) */
+char *studio_document_dup_text_for_process (StudioDocument *self, GError **error);
 /* Allows reading them: the graph is inferred again, with the data sets described. */
 void studio_document_agree (StudioDocument *self);
 void studio_document_set_run_fault (StudioDocument *self, const char *code, const char *node, const char *port,

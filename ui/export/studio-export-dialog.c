@@ -247,8 +247,13 @@ start (StudioExportDialog *self, const char *file)
 {
   const LoomExportFormat *format = format_of (self);
   const StudioExportSubject *s = &self->subject;
+  const gboolean of_graph = !format->draws && run_of (self) == NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = of_graph ? s->dup_graph (s->owner, &error) : NULL;
 
-  say (self, NULL, FALSE);
+  say (self, error != NULL ? error->message : NULL, TRUE);
+  if (error != NULL)
+    return;
   self->job = studio_export_job_new (format, file);
   g_signal_connect (self->job, "progress", G_CALLBACK (progress_cb), self);
   g_signal_connect (self->job, "ended", G_CALLBACK (ended_cb), self);
@@ -260,13 +265,10 @@ start (StudioExportDialog *self, const char *file)
       studio_export_job_add_option (self->job, switches[i].word);
   if (format->draws)
     start_picture (self);
-  else if (run_of (self) != NULL)
-    studio_export_job_start_run (self->job, run_of (self));
+  else if (of_graph)
+    studio_export_job_start_graph (self->job, text, s->get_folder (s->owner));
   else
-    {
-      g_autofree char *text = s->dup_graph (s->owner);
-      studio_export_job_start_graph (self->job, text, s->get_folder (s->owner));
-    }
+    studio_export_job_start_run (self->job, run_of (self));
 }
 
 static void

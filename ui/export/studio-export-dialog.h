@@ -19,7 +19,8 @@ typedef enum
 /* What is exported, by functions of its owner, who outlives the dialog. */
 typedef struct
 {
-  char *(*dup_graph) (gpointer owner);        /* the text of the graph */
+  /* The text of the graph for another process; NULL with a sentence if it may have none. */
+  char *(*dup_graph) (gpointer owner, GError **error);
   const char *(*get_folder) (gpointer owner); /* of its relative paths; NULL: none */
   const char *(*get_run) (gpointer owner);    /* the folder of its run with weights; NULL: there is none */
   gboolean (*has_selection) (gpointer owner); /* cards are selected */

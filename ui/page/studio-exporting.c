@@ -12,11 +12,11 @@
 #include "ui/shell/studio-toasts.h"
 
 static char *
-dup_graph (gpointer owner)
+dup_graph (gpointer owner, GError **error)
 {
   const StudioExporting *self = owner;
 
-  return loom_graph_write (studio_document_get_graph (self->document), NULL);
+  return studio_document_dup_text_for_process (self->document, error);
 }
 
 static const char *

@@ -54,6 +54,22 @@ take (DeviceFigures *self, GCancellable **cancellable, GAsyncResult *result, GPt
   return TRUE;
 }
 
+/* The text of the graph; NULL if it may not be given to a process, which `why` then says. (transfer full) */
+static char *
+dup_text (DeviceFigures *self)
+{
+  g_autoptr (GError) error = NULL;
+  char *xml = studio_document_dup_text_for_process (self->document, &error);
+
+  if (xml == NULL)
+    {
+      g_free (self->why);
+      self->why = g_strdup (error->message);
+      self->changed (self->data);
+    }
+  return xml;
+}
+
 /* ---- shares ------------------------------------------------------------------------------ */
 
 static void
@@ -92,7 +108,7 @@ void
 device_figures_ask_shares (DeviceFigures *self, int ranks)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
-  g_autofree char *xml = loom_graph_write (graph, NULL), *number = g_strdup_printf ("%d", ranks);
+  g_autofree char *xml = NULL, *number = g_strdup_printf ("%d", ranks);
   const char *const words[] = { "plan", "-", "--memory", "--json", "--ranks", number, NULL };
 
   cancel (&self->sharing);
@@ -101,6 +117,9 @@ device_figures_ask_shares (DeviceFigures *self, int ranks)
       cancel (&self->timing);
       g_array_set_size (self->times, 0);
     }
+  xml = dup_text (self);
+  if (xml == NULL)
+    return;
   self->sharing = g_cancellable_new ();
   g_atomic_ref_count_inc (&self->refs);
   studio_planner_command_async (xml, loom_graph_get_folder (graph), words, self->sharing, shared_cb, self);
@@ -143,10 +162,13 @@ device_figures_ask_times (DeviceFigures *self, int replica)
   g_autofree char *counts = g_strdup_printf ("%d,%d,%d", replica, 2 * replica, 4 * replica);
   const char *const words[] = { "simulate", "-", "--no-measure", "--json", "--gpus", counts, NULL };
   LoomGraph *graph = studio_document_get_graph (self->document);
-  g_autofree char *xml = loom_graph_write (graph, NULL);
+  g_autofree char *xml = NULL;
 
   cancel (&self->timing);
   g_array_set_size (self->times, 0);
+  xml = dup_text (self);
+  if (xml == NULL)
+    return;
   g_free (self->timed);
   self->timed = g_strdup (studio_document_hash (self->document));
   self->timing = g_cancellable_new ();

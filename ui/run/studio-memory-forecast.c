@@ -84,15 +84,6 @@ can_train (StudioMemoryForecast *self)
   return train != NULL && loom_faults_count (studio_document_get_faults (self->document)) == 0;
 }
 
-/* Data outside the graph's folder are read only after the user has agreed. */
-static gboolean
-may_read (StudioMemoryForecast *self)
-{
-  g_auto (GStrv) outside = studio_document_outside (self->document);
-
-  return outside[0] == NULL;
-}
-
 static gboolean
 timer_cb (gpointer data)
 {
@@ -102,12 +93,13 @@ timer_cb (gpointer data)
   GWeakRef *ref;
 
   self->timer = 0;
-  if (!can_train (self) || !may_read (self) || studio_run_get_ranks (self->run) > 1)
+  if (can_train (self) && studio_run_get_ranks (self->run) <= 1)
+    xml = studio_document_dup_text_for_process (self->document, NULL);
+  if (xml == NULL)
     {
       set_figures (self, 0, 0, 0);
       return G_SOURCE_REMOVE;
     }
-  xml = loom_graph_write (graph, NULL);
   self->cancellable = g_cancellable_new ();
   ref = g_new0 (GWeakRef, 1);
   g_weak_ref_init (ref, self);

@@ -236,8 +236,10 @@ void
 studio_gradient_pane_check (StudioGradientPane *self)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
-  g_auto (GStrv) paths = selected_paths (self), outside = studio_document_outside (self->document);
-  g_autofree char *xml = NULL, *text = NULL, *count = studio_format_count ((double)batch_of (graph));
+  g_auto (GStrv) paths = selected_paths (self);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *xml = studio_document_dup_text_for_process (self->document, &error), *text = NULL,
+                  *count = studio_format_count ((double)batch_of (graph));
   GtkWidget *row;
 
   while ((row = gtk_widget_get_first_child (self->list)) != NULL)
@@ -245,9 +247,9 @@ studio_gradient_pane_check (StudioGradientPane *self)
   self->n_nodes = self->n_wrong = self->n_left = 0;
   g_clear_pointer (&self->worst, g_free);
   studio_gradient_check_cancel (self->check);
-  if (outside[0] != NULL)
+  if (xml == NULL)
     {
-      ended_cb (self->check, _ ("The graph names files outside its folder. Allow Studio to read them first."), self);
+      ended_cb (self->check, error->message, self);
       return;
     }
   text = paths[0] == NULL ? g_strdup_printf (_ ("Checking all layers with a batch of %s."), count)
@@ -256,7 +258,6 @@ studio_gradient_pane_check (StudioGradientPane *self)
              : g_strdup_printf (_ ("Checking %1$u layers with a batch of %2$s."), g_strv_length (paths), count);
   gtk_label_set_label (GTK_LABEL (self->sentence), text);
   show_running (self, TRUE);
-  xml = loom_graph_write (graph, NULL);
   studio_gradient_check_start (self->check, xml, loom_graph_get_folder (graph), (const char *const *)paths,
                                batch_of (graph));
 }

@@ -266,35 +266,24 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
   show_page (self, request->which);
 }
 
-/* TRUE if the graph reads data that the user has not permitted: the process that plans would read them. */
-static gboolean
-needs_permission (View *self)
-{
-  LoomFaults *faults = studio_document_get_faults (self->document);
-
-  for (guint i = 0; i < loom_faults_length (faults); i++)
-    if (loom_faults_get (faults, i)->code == LOOM_ERROR_OUTSIDE)
-      {
-        for (guint p = 0; p < N_PAGES; p++)
-          show_message (&self->page[p], _ ("Planning Failed"), loom_faults_get (faults, i)->message);
-        return TRUE;
-      }
-  return FALSE;
-}
-
 static void
 request_plan (View *self)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
+  g_autoptr (GError) error = NULL;
   int ranks = studio_run_get_ranks (self->run);
   g_autofree char *requested_key = g_strdup_printf ("%s %d", studio_document_hash (self->document), ranks), *xml = NULL;
 
   /* Moving a card changes no plan. */
-  if (g_strcmp0 (requested_key, self->requested_key) == 0 || needs_permission (self))
+  if (g_strcmp0 (requested_key, self->requested_key) == 0)
+    return;
+  xml = studio_document_dup_text_for_process (self->document, &error);
+  for (guint i = 0; xml == NULL && i < N_PAGES; i++)
+    show_message (&self->page[i], _ ("Planning Failed"), error->message);
+  if (xml == NULL)
     return;
   g_free (self->requested_key);
   self->requested_key = g_steal_pointer (&requested_key);
-  xml = loom_graph_write (graph, NULL);
   g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
   self->cancellable = g_cancellable_new ();

@@ -86,9 +86,15 @@ rest_cb (gpointer data)
     return G_SOURCE_REMOVE;
   g_free (self->requested_hash);
   self->requested_hash = g_strdup (hash);
-  xml = loom_graph_write (graph, NULL);
   g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
+  xml = studio_document_dup_text_for_process (self->document, NULL);
+  if (xml == NULL)
+    {
+      g_clear_pointer (&self->requested_hash, g_free); /* it is asked again when the user has agreed */
+      studio_canvas_set_stages (self->canvas, NULL);
+      return G_SOURCE_REMOVE;
+    }
   self->cancellable = g_cancellable_new ();
   studio_planner_run_async (xml, loom_graph_get_folder (graph), "--stages", 0, self->cancellable, answered_cb,
                             g_object_ref (self));

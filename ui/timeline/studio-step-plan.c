@@ -76,16 +76,17 @@ stop (StudioStepPlan *self)
   g_clear_object (&self->cancellable);
 }
 
-/* A sentence if the graph cannot be planned: the process that plans reads data only with the user's permission. */
-static const char *
-find_obstacle (StudioStepPlan *self)
+/* The text of the document's graph, or NULL with a sentence why it cannot be planned. (transfer full) */
+static char *
+dup_text (StudioStepPlan *self, GError **error)
 {
-  LoomFaults *faults = studio_document_get_faults (self->document);
+  g_autofree char *xml = studio_document_dup_text_for_process (self->document, error);
 
-  for (guint i = 0; i < loom_faults_length (faults); i++)
-    if (loom_faults_get (faults, i)->code == LOOM_ERROR_OUTSIDE)
-      return loom_faults_get (faults, i)->message;
-  return loom_faults_count (faults) > 0 ? _ ("The graph has faults. What runs is listed when they are fixed.") : NULL;
+  if (xml == NULL || loom_faults_count (studio_document_get_faults (self->document)) == 0)
+    return g_steal_pointer (&xml);
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                       _ ("The graph has faults. What runs is listed when they are fixed."));
+  return NULL;
 }
 
 static void
@@ -93,16 +94,15 @@ plan (StudioStepPlan *self)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
   const int ranks = self->is_of_run ? studio_run_get_live_ranks (self->run) : studio_run_get_ranks (self->run);
-  const char *obstacle = self->is_of_run ? NULL : find_obstacle (self);
-  g_autofree char *xml = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *xml = self->is_of_run ? g_strdup (studio_run_get_graph (self->run)) : dup_text (self, &error);
   GWeakRef *ref;
 
-  if (obstacle != NULL)
+  if (xml == NULL)
     {
-      set (self, NULL, obstacle);
+      set (self, NULL, error->message);
       return;
     }
-  xml = self->is_of_run ? g_strdup (studio_run_get_graph (self->run)) : loom_graph_write (graph, NULL);
   self->cancellable = g_cancellable_new ();
   ref = g_new0 (GWeakRef, 1);
   g_weak_ref_init (ref, self);
