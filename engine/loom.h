@@ -27,6 +27,7 @@
 #include "engine/infer/loom-confusion.h"
 #include "engine/infer/loom-curve.h"
 #include "engine/infer/loom-evaluation-history.h"
+#include "engine/infer/loom-run-event.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-run-socket.h"
 #include "engine/infer/loom-run-unfinished.h"

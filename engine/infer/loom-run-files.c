@@ -4,6 +4,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-json.h"
+#include "engine/plan/loom-devices.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -95,6 +96,22 @@ loom_run_newest_weights (const char *folder, GError **error)
   return NULL;
 }
 
+/* The name of a device, which commands are printed with. */
+static gboolean
+read_device (const LoomRunJson *json, const char **name, GError **error)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+
+  if (!loom_run_json_string (json, "device", name, error))
+    return FALSE;
+  if (loom_devices_check_name (devices, *name, NULL))
+    return TRUE;
+  g_autofree char *shown = loom_text_printable (*name, TRUE, 80);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: its “device”, “%s”, is not a device.", json->path,
+               shown);
+  return FALSE;
+}
+
 LoomGraph *
 loom_run_read (const char *folder, LoomRunSettings *settings, GError **error)
 {
@@ -117,7 +134,7 @@ loom_run_read (const char *folder, LoomRunSettings *settings, GError **error)
     return NULL;
   files = loom_folder_open (folder, error);
   if (files == NULL || !loom_run_json_root (parser, files, LOOM_RUN_SETTINGS, &settings_path, &json, error)
-      || !loom_run_json_string (&json, "device", &device_name, error)
+      || !read_device (&json, &device_name, error)
       || !loom_run_json_int (&json, "threads", 0, G_MAXINT, &n_threads, error)
       || (json_object_has_member (json.object, "ranks")
           && !loom_run_json_int (&json, "ranks", 1, G_MAXINT, &n_ranks, error))

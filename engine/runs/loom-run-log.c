@@ -4,12 +4,11 @@
  * run_folder_flush () in one form. Lines of evaluations are few and are parsed as JSON. */
 #include "engine/runs/loom-run-log.h"
 
-#include "engine/core/loom-json.h"
+#include "engine/infer/loom-run-event.h"
 #include "engine/infer/loom-run-files.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
@@ -94,31 +93,24 @@ set_metric (LoomRunLog *log, JsonObject *event)
   g_clear_pointer (&log->metric, g_free);
   log->value = NAN;
   for (GList *l = names; l != NULL && log->metric == NULL; l = l->next)
-    if (JSON_NODE_HOLDS_VALUE (json_object_get_member (json_node_get_object (node), l->data)))
-      {
-        log->metric = g_strdup (l->data);
-        log->value = json_object_get_double_member_with_default (json_node_get_object (node), l->data, NAN);
-      }
+    {
+      log->value = loom_run_event_number (json_node_get_object (node), l->data);
+      log->metric = isnan (log->value) ? NULL : g_strdup (l->data);
+    }
 }
 
 static void
 add_evaluation (LoomRunLog *log, const char *line, gsize length)
 {
   g_autoptr (JsonParser) parser = json_parser_new ();
-  JsonObject *event;
-  const char *split;
+  JsonObject *event = loom_run_event_parse (parser, line, length);
+  const char *split = event != NULL ? loom_run_event_text (event, "split", NULL) : NULL;
 
-  if (!loom_json_is_within (line, length, LOOM_JSON_LEVELS)
-      || !json_parser_load_from_data (parser, line, (gssize)length, NULL)
-      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
-    return;
-  event = json_node_get_object (json_parser_get_root (parser));
-  split = json_object_get_string_member_with_default (event, "split", NULL);
   if (split == NULL || (g_strcmp0 (log->split, "val") == 0 && !g_str_equal (split, "val")))
     return;
   g_free (log->split);
   log->split = g_strdup (split);
-  log->eval_loss = json_object_get_double_member_with_default (event, "loss", NAN);
+  log->eval_loss = loom_run_event_number (event, "loss");
   set_metric (log, event);
 }
 

@@ -78,7 +78,7 @@ loom_run_summary_new (const char *folder, guint points)
 
   g_atomic_ref_count_init (&self->references);
   self->folder = g_strdup (folder);
-  self->leaf = g_path_get_basename (folder);
+  self->leaf = g_filename_display_basename (folder);
   self->parameters = NAN;
   self->log = (LoomRunLog){ .loss = NAN, .eval_loss = NAN, .value = NAN };
   if (!read_run (self, points, &error))

@@ -1,5 +1,6 @@
 /* Folders of runs: notes, curves of short and long logs, changes, tables, and folders that are damaged or foreign. */
 #include "engine/runs/loom-runs.h"
+#include "tests/event-lines.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 
@@ -149,6 +150,59 @@ test_damaged_lines (void)
   g_assert_null (run->log.split);
 }
 
+/* Members of another kind count as absent. */
+static void
+test_foreign_lines (void)
+{
+  write_run ("foreign", "0.1", "4",
+             "{\"event\":\"eval\",\"split\":\"val\",\"loss\":\"x\",\"metrics\":{\"a\":\"b\",\"c\":[],\"d\":2}}\n");
+  g_autoptr (LoomRunSummary) run = read_run ("foreign", 10);
+
+  g_assert_true (isnan (run->log.eval_loss));
+  g_assert_cmpstr (run->log.metric, ==, "d");
+  g_assert_cmpfloat (run->log.value, ==, 2);
+  for (guint32 seed = 0; seed < 3; seed++)
+    {
+      g_autofree char *lines = event_lines_new (seed, 300);
+
+      write_run ("foreign", "0.1", "4", lines);
+      g_autoptr (LoomRunSummary) mutated = read_run ("foreign", 10);
+      g_assert_null (mutated->error);
+    }
+}
+
+/* The device is printed in commands. */
+static void
+test_device (void)
+{
+  static const char *const names[] = { "cpu; echo pwned", "", "cpu:x", "/dev/cpu", "\\u0007" };
+
+  write_run ("device", "0.1", "4", few);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *json = g_strdup_printf ("{\"version\":1,\"device\":\"%s\",\"threads\":1}", names[i]);
+
+      write_file ("device", "run.json", json);
+      g_autoptr (LoomRunSummary) run = read_run ("device", 10);
+      g_assert_nonnull (run->error);
+      g_assert_nonnull (strstr (run->error, "run.json is damaged: its “device”"));
+    }
+  write_file ("device", "run.json", "{\"version\":1,\"device\":\"cuda:3\",\"threads\":1}");
+  g_autoptr (LoomRunSummary) elsewhere = read_run ("device", 10);
+  g_assert_null (elsewhere->error);
+}
+
+/* The name of a folder is shown, and need not be UTF-8. */
+static void
+test_foreign_name (void)
+{
+  write_run ("b\xff", "0.1", "4", few);
+  g_autoptr (LoomRunSummary) run = read_run ("b\xff", 10);
+
+  g_assert_null (run->error);
+  g_assert_cmpstr (loom_run_summary_name (run), ==, "b\357\277\275");
+}
+
 /* ---- notes ------------------------------------------------------------------------------ */
 
 static void
@@ -284,6 +338,9 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/mean", test_mean);
   g_test_add_func ("/runs/long-log", test_long_log);
   g_test_add_func ("/runs/damaged-lines", test_damaged_lines);
+  g_test_add_func ("/runs/foreign-lines", test_foreign_lines);
+  g_test_add_func ("/runs/device", test_device);
+  g_test_add_func ("/runs/foreign-name", test_foreign_name);
   g_test_add_func ("/runs/notes", test_notes);
   g_test_add_func ("/runs/link", test_link);
   g_test_add_func ("/runs/list", test_list);
