@@ -43,9 +43,8 @@ const Command command_attach = {
   .details
   = "RUN is the folder of a run that was started with gradloom train --detach, or whose window was closed with\n"
     "“Go On Without the Window”. Ctrl-C leaves the run, which goes on. One window or command at a time can\n"
-    "attach. gradloom runs lists runs that go on. A run that gradloom train --host has begun is shown by ssh; what is "
-    "new\n"
-    "of it comes into RUN, at its end also the weights.\n\n"
+    "attach. gradloom runs lists runs that go on. A run that gradloom train --host has begun is shown by ssh;\n"
+    "new parts of it come into RUN, at its end also the weights.\n\n"
     "  gradloom train graphs/lessons/spirals.xml --epochs 2000 --out background --detach\n"
     "  gradloom attach background --stop\n",
   .run = run_attach,

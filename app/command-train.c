@@ -288,7 +288,8 @@ static int
 run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
-  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL, *executor = NULL, *host = NULL;
+  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL, *executor = NULL,
+                  *host = NULL;
   g_autofree char *replayed = NULL, *branch = NULL;
   gint64 branch_step = -1, history = -1;
   g_auto (GStrv) set = NULL;
@@ -553,15 +554,14 @@ const Command command_train = {
     "with status 130 (SIGTERM: 143). A second Ctrl-C, more than a second later, ends the run at once; steps since\n"
     "the newest checkpoint are lost. A resumed run ends with the same bits as one that was never stopped. A run\n"
     "that fails (NaN, wrong data, out of memory) saves its finished steps and prints how to continue.\n\n"
-    "--detach returns after the first step; the run goes on, and gradloom attach or Studio shows and stops "
-    "it.\n"
+    "--detach returns after the first step; the run goes on, and gradloom attach or Studio shows and stops it.\n"
     "Logging out ends it where the system ends a user's processes then (loginctl enable-linger prevents that).\n\n"
     "--host H trains on another machine that ssh reaches without a password and that has the same version of\n"
     "gradloom. The graph and the data files that it names go there by content; installed data sets must be there. The\n"
     "run goes on if the connection is lost; gradloom attach shows it again and gets what is missing.\n\n"
     "--replay RUN repeats a run from its beginning to its newest checkpoint, with every number that was changed while\n"
-    "it trained (learning rate, momentum, weight decay, dropout, clipping) changed at the same step: weights and\n"
-    "losses have the same bits, with the same program, device and threads.\n\n"
+    "it trained (learning rate, momentum, weight decay, dropout, clipping, batch size) changed at the same step:\n"
+    "weights and losses have the same bits, with the same program, device and threads.\n\n"
     "--branch RUN --step N --out NEW begins a run with the state of RUN after step N and continues from there. The\n"
     "state is that of the nearest earlier checkpoint in checkpoints/ or history/ of RUN, from which the steps up to\n"
     "N are computed again. --history sets the megabytes of history/: its checkpoints are dense lately and sparse\n"
@@ -585,8 +585,8 @@ const Command command_train = {
     "writes the run and prints its output; messages of other ranks begin with their number, and with their host if\n"
     "there are several. Before the first step all ranks compare graph, options, version and data. If a rank hangs,\n"
     "--timeout S ends the run within S + 10 seconds and names the rank and the exchange that it has not reached.\n"
-    "With --min-ranks a lost rank costs only the steps since the newest checkpoint: the other ranks are "
-    "started\nagain.\n\n"
+    "With --min-ranks a lost rank costs only the steps since the newest checkpoint: the other ranks are\n"
+    "started again.\n\n"
     "--trace writes a timeline of all ranks and devices in the sixth step (or the last, if there are fewer) as JSON\n"
     "for ui.perfetto.dev: nodes with their kernels, exchanges with their bytes, and waits for a batch or another\n"
     "rank. The times of a single GPU are measured by events in its stream; with several devices each kernel is\n"
@@ -595,9 +595,8 @@ const Command command_train = {
     "(g) and of its next update (u) relative to its weights (w), its dead units (0 for every sample), and the share\n"
     "of outputs at a limit of their function, with what is wrong: dead, saturated, exploding, vanishing, hasty.\n\n"
     "--tensorboard writes event files that `tensorboard --logdir DIR` shows: loss, metrics and learning rate by step,\n"
-    "the graph, and about 50 times in a run histograms of weights, gradients (of at most 24 weights, for a fixed "
-    "batch\n"
-    "of samples) and pinned tensors, and pictures of pinned tensors N × C × H × W.\n\n"
+    "the graph, and about 50 times in a run histograms of weights, gradients (of at most 24 weights, for a fixed\n"
+    "batch of samples) and pinned tensors, and pictures of pinned tensors N × C × H × W.\n\n"
     "If the loss depends on no data set, an epoch is one step.\n\n"
     "--json: gradloom help json lists the events and their members.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"

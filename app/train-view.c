@@ -176,7 +176,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   view->recent_steps = s->recent_steps;
   if (view->json)
     print_json_step (view, trainer, s, now);
-  else if (s->step == s->epoch * s->steps_per_epoch)
+  else if (s->ends_epoch)
     {
       print_epoch (view, trainer, s);
       if (!view->terminal)

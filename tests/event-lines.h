@@ -14,14 +14,30 @@
 static inline char *
 event_lines_new (guint32 seed, guint n)
 {
-  static const char *const names[] = { "event", "step", "epoch", "loss",   "lr",      "split",
-                                       "name",  "value", "before", "parent", "message", "metrics" };
+  static const char *const names[]
+      = { "event", "step", "epoch", "loss", "lr", "split", "name", "value", "before", "parent", "message", "metrics" };
   static const char *const kinds[] = { "step", "eval", "hyper", "branch", "failed", "epoch" };
-  static const char *const values[]
-      = { "1",       "7",     "\"7\"", "\"val\"",         "\"lr\"",   "null",  "true",
-          "[]",      "{}",    "-1",    "1e300",           "1e999",    "0.5",   "9223372036854775807",
-          "\"\"",    "[[1]]", "-2.5",  "{\"a\":\"b\"}",   "{\"a\":1}", "\"\\u0000<b>\"",
-          "99999999999999999999" };
+  static const char *const values[] = { "1",
+                                        "7",
+                                        "\"7\"",
+                                        "\"val\"",
+                                        "\"lr\"",
+                                        "null",
+                                        "true",
+                                        "[]",
+                                        "{}",
+                                        "-1",
+                                        "1e300",
+                                        "1e999",
+                                        "0.5",
+                                        "9223372036854775807",
+                                        "\"\"",
+                                        "[[1]]",
+                                        "-2.5",
+                                        "{\"a\":\"b\"}",
+                                        "{\"a\":1}",
+                                        "\"\\u0000<b>\"",
+                                        "99999999999999999999" };
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   GString *text = g_string_new (EVENT_LINES_BAD);
 

@@ -2,7 +2,6 @@
  * others are parsed. */
 #include "app/report/report-events.h"
 
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 
@@ -67,22 +66,25 @@ add_value (ReportData *self, const char *split, const char *name, double step, d
 static void
 add_evaluation (ReportData *self, JsonObject *event)
 {
-  const char *split = json_object_get_string_member_with_default (event, "split", "");
-  const double step = json_object_get_double_member_with_default (event, "step", NAN);
+  const char *split = loom_run_event_text (event, "split", "");
+  const double step = loom_run_event_number (event, "step");
   JsonNode *metrics = json_object_get_member (event, "metrics");
   JsonObjectIter iter;
   const char *name;
-  JsonNode *value;
 
-  if (!isfinite (step))
+  if (isnan (step))
     return;
-  add_value (self, split, "loss", step, json_object_get_double_member_with_default (event, "loss", NAN));
+  add_value (self, split, "loss", step, loom_run_event_number (event, "loss"));
   if (metrics == NULL || !JSON_NODE_HOLDS_OBJECT (metrics))
     return;
   json_object_iter_init (&iter, json_node_get_object (metrics));
-  while (json_object_iter_next (&iter, &name, &value))
-    if (JSON_NODE_HOLDS_VALUE (value) && json_node_get_value_type (value) != G_TYPE_STRING)
-      add_value (self, split, name, step, json_node_get_double (value));
+  while (json_object_iter_next (&iter, &name, NULL))
+    {
+      const double value = loom_run_event_number (json_node_get_object (metrics), name);
+
+      if (!isnan (value))
+        add_value (self, split, name, step, value);
+    }
 }
 
 static void
@@ -98,15 +100,14 @@ change_free (gpointer data)
 static void
 add_change (ReportData *self, JsonObject *event)
 {
-  const char *name = json_object_get_string_member_with_default (event, "name", NULL);
+  const char *name = loom_run_event_text (event, "name", NULL);
   ReportChange *change;
 
   if (name == NULL)
     return;
   change = g_new (ReportChange, 1);
-  *change = (ReportChange){ json_object_get_int_member_with_default (event, "step", 0), g_strdup (name),
-                            json_object_get_double_member_with_default (event, "before", NAN),
-                            json_object_get_double_member_with_default (event, "value", NAN) };
+  *change = (ReportChange){ loom_run_event_int (event, "step", 0), g_strdup (name),
+                            loom_run_event_number (event, "before"), loom_run_event_number (event, "value") };
   g_ptr_array_add (self->changes, change);
 }
 
@@ -121,12 +122,10 @@ add_line (ReportData *self, JsonParser *parser, const char *line)
       add_step (self, line);
       return;
     }
-  if (!loom_json_is_within (line, strlen (line), LOOM_JSON_LEVELS)
-      || !json_parser_load_from_data (parser, line, -1, NULL)
-      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+  event = loom_run_event_parse (parser, line, strlen (line));
+  if (event == NULL)
     return;
-  event = json_node_get_object (json_parser_get_root (parser));
-  kind = json_object_get_string_member_with_default (event, "event", "");
+  kind = loom_run_event_text (event, "event", "");
   if (g_str_equal (kind, "eval"))
     add_evaluation (self, event);
   else if (g_str_equal (kind, "hyper"))
@@ -134,13 +133,13 @@ add_line (ReportData *self, JsonParser *parser, const char *line)
   else if (g_str_equal (kind, "branch"))
     {
       g_free (self->branch_of);
-      self->branch_of = g_strdup (json_object_get_string_member_with_default (event, "parent", ""));
-      self->branch_step = json_object_get_int_member_with_default (event, "step", 0);
+      self->branch_of = g_strdup (loom_run_event_text (event, "parent", ""));
+      self->branch_step = loom_run_event_int (event, "step", 0);
     }
   else if (g_str_equal (kind, "failed"))
     {
       g_free (self->failure);
-      self->failure = g_strdup (json_object_get_string_member_with_default (event, "message", ""));
+      self->failure = g_strdup (loom_run_event_text (event, "message", ""));
     }
 }
 

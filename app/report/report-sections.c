@@ -282,12 +282,17 @@ add_repetition (ReportPage *page, const ReportData *data)
 {
   g_autofree char *folder = g_path_get_basename (data->folder), *again = g_strconcat (folder, "-again", NULL);
   g_autofree char *graph = g_build_filename (folder, LOOM_RUN_GRAPH, NULL);
-  g_autofree char *from = g_shell_quote (folder), *to = g_shell_quote (again), *file = g_shell_quote (graph);
+  g_autofree char *from = loom_text_shell_word (folder), *to = loom_text_shell_word (again);
+  g_autofree char *file = loom_text_shell_word (graph), *device = loom_text_shell_word (data->settings.device);
 
   report_page_add (page, REPORT_TEXT, _ ("In the folder that contains the run:"));
   if (data->settings.ranks > 1)
-    report_page_add_format (page, REPORT_CODE, "gradloom train %s --ranks %d --device %s --out %s", file,
-                            data->settings.ranks, data->settings.device, to);
+    {
+      report_page_add_format (page, REPORT_CODE, "gradloom train %s --ranks %d --device %s --threads %d --out %s", file,
+                              data->settings.ranks, device, data->settings.threads, to);
+      if (has_changes (data))
+        report_page_add (page, REPORT_NOTE, _ ("It does not repeat the changes that were made while the run trained."));
+    }
   else
     report_page_add_format (page, REPORT_CODE, "gradloom train --replay %s --out %s", from, to);
   if (data->branch_of != NULL)

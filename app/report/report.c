@@ -10,15 +10,15 @@
 static GDateTime *
 last_event (const ReportData *data)
 {
-  return data->run->log.ended > 0 ? g_date_time_new_from_unix_local ((gint64)data->run->log.ended) : NULL;
+  return data->run->log.ended > 0 ? g_date_time_new_from_unix_utc ((gint64)data->run->log.ended) : NULL;
 }
 
-/* "LeNet · run 3 · 2026-11-30 10:12". */
+/* "LeNet · run 3 · 2026-11-30 10:12 UTC". */
 static char *
 subtitle_of (const ReportData *data, GDateTime *last)
 {
   GString *s = g_string_new (data->run->title);
-  g_autofree char *date = last != NULL ? g_date_time_format (last, "%Y-%m-%d %H:%M") : NULL;
+  g_autofree char *date = last != NULL ? g_date_time_format (last, "%Y-%m-%d %H:%M UTC") : NULL;
 
   g_string_append_printf (s, "%s%s", s->len > 0 ? " · " : "", data->run->leaf);
   if (date != NULL)

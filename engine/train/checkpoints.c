@@ -3,6 +3,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/infer/loom-run-files.h"
+#include "engine/infer/loom-run-json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,8 +60,23 @@ remove_rests (LoomFolder *checkpoints)
       remove_checkpoint (checkpoints, names[i]);
 }
 
+/* TRUE for a checkpoint at the end of an epoch. It cannot be computed from the step, because the batch size may have
+ * changed since. */
+static gboolean
+ends_epoch (LoomFolder *checkpoints, gint64 step)
+{
+  g_autoptr (LoomFolder) folder = loom_run_checkpoint_enter (checkpoints, step, NULL);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autofree char *path = NULL;
+  LoomRunJson json;
+  gint64 place;
+
+  return folder != NULL && loom_run_json_root (parser, folder, LOOM_RUN_STATE, &path, &json, NULL)
+         && loom_run_json_int (&json, "place", 0, 0, &place, NULL);
+}
+
 static void
-prune (const Checkpoints *self, LoomFolder *checkpoints)
+prune (LoomFolder *checkpoints, gint64 before_change)
 {
   g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints);
   guint epochs = 0;
@@ -69,8 +85,8 @@ prune (const Checkpoints *self, LoomFolder *checkpoints)
   for (guint i = 0; i < steps->len; i++)
     {
       gint64 step = g_array_index (steps, gint64, i);
-      gboolean at_epoch = step % self->run.data->steps_per_epoch == 0;
-      if (i < KEEP_NEWEST || step == self->before_change || (at_epoch && epochs < KEEP_EPOCHS))
+      gboolean at_epoch = ends_epoch (checkpoints, step);
+      if (i < KEEP_NEWEST || step == before_change || (at_epoch && epochs < KEEP_EPOCHS))
         {
           epochs += at_epoch;
           continue;
@@ -220,7 +236,7 @@ write_checkpoint (Checkpoints *self, const TrainProgress *progress, GError **err
     }
   if (!loom_folder_sync (checkpoints, error) || !copy_weights (run, folder, error) || !write_averages (self, error))
     return FALSE;
-  prune (self, checkpoints);
+  prune (checkpoints, self->before_change);
   self->last = g_get_monotonic_time ();
   self->cost += self->last - start;
   note_saved (self, progress);

@@ -1,5 +1,6 @@
 /* Reports of runs, weights as a file, and the options of `gradloom export` by the table of formats. */
 #include "tests/cli/cli.h"
+#include "tests/event-lines.h"
 #include "tests/test-program.h"
 
 #include "engine/interop/loom-export-format.h"
@@ -61,7 +62,7 @@ test_classes (void)
                                        "<h2>To Repeat It</h2>",
                                        "source=xor",
                                        ">adam</td>",
-                                       "gradloom train --replay &apos;run&apos; --out &apos;run-again&apos;",
+                                       "gradloom train --replay run --out run-again",
                                        "Confusion matrix of 2 classes",
                                        "default-src 'none'",
                                        "alt=\"loss: ",
@@ -89,6 +90,85 @@ test_classes (void)
   g_autofree char *c = read_file ("a.pdf", &n), *d = read_file ("b.pdf", &n_again);
   g_assert_cmpmem (c, n, d, n_again);
   g_assert_true (g_str_has_prefix (c, "%PDF"));
+}
+
+/* The time of the last step is in UTC, wherever the report is written. */
+static void
+test_zone (void)
+{
+  gsize n, n_again;
+
+  cli_write ("g.xml", CLASSES);
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "1", "--out", "zone");
+  for (int pdf = 0; pdf < 2; pdf++)
+    {
+      const char *name = pdf ? "zone.pdf" : "zone.html";
+
+      g_setenv ("TZ", "Pacific/Kiritimati", TRUE);
+      cli_expect (0, NULL, "export", "zone", "--to", "report", "-o", name);
+      g_autofree char *east = read_file (name, &n);
+      g_setenv ("TZ", "Pacific/Pago_Pago", TRUE);
+      cli_expect (0, NULL, "export", "zone", "--to", "report", "-o", name);
+      g_autofree char *west = read_file (name, &n_again);
+      g_unsetenv ("TZ");
+      g_assert_cmpmem (east, n, west, n_again);
+    }
+}
+
+/* A folder with a name that is no UTF-8, whose events a stranger wrote. */
+static void
+test_foreign (void)
+{
+  static const char folder[] = "f\xff'o", again[] = "\"$(printf 'f\\377\\047o')\"";
+  g_autofree char *escaped = g_markup_escape_text (again, -1);
+  const char *parts[] = { escaped, "f\357\277\275", NULL };
+
+  cli_write ("g.xml", CLASSES);
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "1", "--out", folder);
+  for (guint32 seed = 0; seed < 3; seed++)
+    {
+      g_autofree char *lines = event_lines_new (seed, 300), *events = g_build_filename (folder, "events.jsonl", NULL);
+
+      cli_write (events, lines);
+      cli_expect (0, NULL, "export", folder, "--to", "report", "-o", "foreign.html");
+      g_autofree char *text = read_file ("foreign.html", NULL);
+      g_assert_true (g_utf8_validate (text, -1, NULL));
+      expect_parts (text, parts);
+    }
+  g_auto (CliResult) pdf = cli ("export", folder, "--to", "report", "-o", "foreign.pdf", NULL);
+  g_assert_cmpint (pdf.status, ==, 0);
+  g_assert_null (strstr (pdf.err, "WARNING"));
+}
+
+/* The command of a run of several ranks finds data next to the trained graph, and has no words of the run's file. */
+static void
+test_ranks (void)
+{
+  static const char *const parts[]
+      = { "gradloom train ranks/graph.xml --ranks 2 --device cpu --threads 1 --out ", NULL };
+  g_autofree char *json = NULL;
+
+  g_mkdir ("elsewhere", 0777);
+  cli_write ("elsewhere/rows.csv", "x,y\n0,1\n1,0\n2,1\n3,0\n4,1\n5,0\n");
+  cli_write ("elsewhere/g.xml",
+             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"csv\" "
+             "train=\"rows.csv\" target=\"y\"/><node id=\"fc\" op=\"linear\" out_features=\"2\"/>"
+             "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"fc\"/>"
+             "<wire from=\"fc\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+             "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" epochs=\"1\" batch_size=\"2\"/></graph>");
+  cli_expect (0, NULL, "train", "elsewhere/g.xml", "--threads", "1", "--out", "ranks");
+  json = read_file ("ranks/run.json", NULL);
+  g_autoptr (GRegex) ranks = g_regex_new ("(\"ranks\"\\s*:\\s*)1", 0, 0, NULL);
+  g_autofree char *two = g_regex_replace (ranks, json, -1, 0, "\\g<1>2", 0, NULL);
+  cli_write ("ranks/run.json", two);
+  cli_expect (0, NULL, "export", "ranks", "--to", "report", "-o", "ranks.html");
+  g_autofree char *text = read_file ("ranks.html", NULL);
+  expect_parts (text, parts);
+  cli_expect (0, NULL, "train", "ranks/graph.xml", "--device", "cpu", "--out", "ranks-again");
+  g_autoptr (GRegex) device = g_regex_new ("(\"device\"\\s*:\\s*\")cpu", 0, 0, NULL);
+  g_autofree char *bad = g_regex_replace (device, two, -1, 0, "\\g<1>cpu; echo pwned", 0, NULL);
+  cli_write ("ranks/run.json", bad);
+  cli_expect (1, "“cpu; echo pwned”, is not a device", "export", "ranks", "--to", "report", "-o", "pwned.html");
 }
 
 static void
@@ -218,6 +298,9 @@ TEST_FILE (argc, argv)
   g_unsetenv ("DISPLAY");
   g_unsetenv ("WAYLAND_DISPLAY");
   g_test_add_func ("/report/classes", test_classes);
+  g_test_add_func ("/report/zone", test_zone);
+  g_test_add_func ("/report/foreign", test_foreign);
+  g_test_add_func ("/report/ranks", test_ranks);
   g_test_add_func ("/report/attention", test_attention);
   g_test_add_func ("/report/failed", test_failed);
   g_test_add_func ("/report/refused", test_refused);

@@ -16,7 +16,9 @@
 #include "ui/worker/studio-worker-errors.h"
 #include "ui/worker/studio-worker.h"
 #include "ui/timeline/studio-timeline.h"
+#include "ui/timeline/gradient-text.h"
 #include "ui/timeline/timeline-text.h"
+#include "tests/event-lines.h"
 #include "tests/test-program.h"
 
 static void
@@ -635,6 +637,41 @@ test_history (void)
   g_assert_false (studio_run_is_elsewhere ("history-hash"));
 }
 
+/* Events that a stranger wrote are left out. */
+static void
+test_foreign_events (void)
+{
+  g_autofree char *folder = run_folder_new ("foreign");
+
+  write_file (folder, "graph.xml", "<graph/>");
+  write_file (folder, "checkpoints/9/state.json", "{\"hyper\":{\"base_lr\":[]}}");
+  write_file (folder, "studio-unfinished", "foreign-hash");
+  for (guint32 seed = 0; seed < 3; seed++)
+    {
+      g_autoptr (StudioRun) run = studio_run_new ();
+      g_autofree char *lines = event_lines_new (seed, 300);
+
+      write_file (folder, "events.jsonl", lines);
+      g_assert_true (studio_run_find_interrupted (run, "foreign-hash", NULL));
+      g_assert_cmpint (studio_run_get_step (run), ==, 9);
+      g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), >, 0);
+    }
+}
+
+/* Layers that were left out are counted, and then not all agree. */
+static void
+test_gradient_text (void)
+{
+  g_autofree char *all = gradient_text_result (3, 0, 0, NULL), *some = gradient_text_result (3, 0, 2, NULL);
+  g_autofree char *wrong = gradient_text_result (3, 1, 1, "fc."), *none = gradient_text_result (0, 0, 1, NULL);
+
+  g_assert_cmpstr (all, ==, "The gradients of all 3 layers agree with finite differences.");
+  g_assert_cmpstr (some, ==,
+                   "The gradients of the 3 checked layers agree with finite differences. 2 layers were not checked.");
+  g_assert_cmpstr (wrong, ==, "The gradient of 1 layer differs from finite differences. fc. 1 layer was not checked.");
+  g_assert_cmpstr (none, ==, "No gradient was compared. 1 layer was not checked.");
+}
+
 /* What a program in this folder takes for the worker's, or why it takes none. */
 static char *
 found_by (const char *program)
@@ -762,6 +799,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/folder", test_folder);
   g_test_add_func ("/run/start-again", test_start_again);
   g_test_add_func ("/run/history", test_history);
+  g_test_add_func ("/run/foreign-events", test_foreign_events);
+  g_test_add_func ("/run/gradient-text", test_gradient_text);
   g_test_add_func ("/run/costs", test_costs);
   g_test_add_func ("/run/foreign-program", test_foreign_program);
   g_test_add_func ("/run/come-back", test_come_back);

@@ -12,8 +12,8 @@ struct _DeviceFigures
   StudioDocument *document; /* NULL after device_figures_free() */
   void (*changed) (gpointer data);
   gpointer data;
-  GArray *shares, *times;
-  GCancellable *sharing, *timing; /* of the requests in flight; NULL: none */
+  GArray *shards, *times;
+  GCancellable *loading, *timing; /* of the requests in flight; NULL: none */
   char *why, *timed;              /* timed: the hash of the graph that times belong to */
 };
 
@@ -22,7 +22,7 @@ figures_unref (DeviceFigures *self)
 {
   if (!g_atomic_ref_count_dec (&self->refs))
     return;
-  g_array_unref (self->shares);
+  g_array_unref (self->shards);
   g_array_unref (self->times);
   g_free (self->why);
   g_free (self->timed);
@@ -70,48 +70,48 @@ dup_text (DeviceFigures *self)
   return xml;
 }
 
-/* ---- shares ------------------------------------------------------------------------------ */
+/* ---- shards ------------------------------------------------------------------------------ */
 
 static void
-add_share (GArray *shares, JsonObject *event)
+add_shard (GArray *shards, JsonObject *event)
 {
   const gint64 rank = json_object_get_int_member_with_default (event, "rank", 0);
-  DeviceShare *share;
+  DeviceShard *shard;
 
   if (!json_object_has_member (event, "bytes") || rank < 0 || rank > G_MAXINT16)
     return;
-  if (rank >= shares->len)
-    g_array_set_size (shares, (guint)rank + 1);
-  share = &g_array_index (shares, DeviceShare, rank);
-  share->total += (guint64)json_object_get_int_member_with_default (event, "bytes", 0);
+  if (rank >= shards->len)
+    g_array_set_size (shards, (guint)rank + 1);
+  shard = &g_array_index (shards, DeviceShard, rank);
+  shard->total += (guint64)json_object_get_int_member_with_default (event, "bytes", 0);
   for (guint o = 0; o < LOOM_N_OWNERS; o++)
-    share->owner[o] += (guint64)json_object_get_int_member_with_default (event, loom_owner_name ((LoomOwner)o), 0);
+    shard->owner[o] += (guint64)json_object_get_int_member_with_default (event, loom_owner_name ((LoomOwner)o), 0);
 }
 
 static void
-shared_cb (GObject *source, GAsyncResult *result, gpointer data)
+shards_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   DeviceFigures *self = data;
   g_autoptr (GPtrArray) events = NULL;
 
-  if (take (self, &self->sharing, result, &events))
+  if (take (self, &self->loading, result, &events))
     {
-      g_array_set_size (self->shares, 0);
+      g_array_set_size (self->shards, 0);
       for (guint i = 0; events != NULL && i < events->len; i++)
-        add_share (self->shares, events->pdata[i]);
+        add_shard (self->shards, events->pdata[i]);
       self->changed (self->data);
     }
   figures_unref (self);
 }
 
 void
-device_figures_ask_shares (DeviceFigures *self, int ranks)
+device_figures_request_shards (DeviceFigures *self, int ranks)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
   g_autofree char *xml = NULL, *number = g_strdup_printf ("%d", ranks);
   const char *const words[] = { "plan", "-", "--memory", "--json", "--ranks", number, NULL };
 
-  cancel (&self->sharing);
+  cancel (&self->loading);
   if (g_strcmp0 (self->timed, studio_document_hash (self->document)) != 0)
     {
       cancel (&self->timing);
@@ -120,9 +120,9 @@ device_figures_ask_shares (DeviceFigures *self, int ranks)
   xml = dup_text (self);
   if (xml == NULL)
     return;
-  self->sharing = g_cancellable_new ();
+  self->loading = g_cancellable_new ();
   g_atomic_ref_count_inc (&self->refs);
-  studio_planner_command_async (xml, loom_graph_get_folder (graph), words, self->sharing, shared_cb, self);
+  studio_planner_command_async (xml, loom_graph_get_folder (graph), words, self->loading, shards_cb, self);
 }
 
 /* ---- times ------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ timed_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 void
-device_figures_ask_times (DeviceFigures *self, int replica)
+device_figures_request_times (DeviceFigures *self, int replica)
 {
   g_autofree char *counts = g_strdup_printf ("%d,%d,%d", replica, 2 * replica, 4 * replica);
   const char *const words[] = { "simulate", "-", "--no-measure", "--json", "--gpus", counts, NULL };
@@ -180,9 +180,9 @@ device_figures_ask_times (DeviceFigures *self, int replica)
 /* ---- object ------------------------------------------------------------------------------ */
 
 const GArray *
-device_figures_shares (const DeviceFigures *self)
+device_figures_shards (const DeviceFigures *self)
 {
-  return self->shares;
+  return self->shards;
 }
 
 const GArray *
@@ -212,7 +212,7 @@ device_figures_new (StudioDocument *document, void (*changed) (gpointer data), g
   self->document = document;
   self->changed = changed;
   self->data = data;
-  self->shares = g_array_new (FALSE, TRUE, sizeof (DeviceShare));
+  self->shards = g_array_new (FALSE, TRUE, sizeof (DeviceShard));
   self->times = g_array_new (FALSE, FALSE, sizeof (DeviceTime));
   return self;
 }
@@ -220,7 +220,7 @@ device_figures_new (StudioDocument *document, void (*changed) (gpointer data), g
 void
 device_figures_free (DeviceFigures *self)
 {
-  cancel (&self->sharing);
+  cancel (&self->loading);
   cancel (&self->timing);
   self->document = NULL;
   figures_unref (self);

@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   guint64 owner[LOOM_N_OWNERS], total; /* planned bytes */
-} DeviceShare;
+} DeviceShard;
 
 typedef struct
 {
@@ -23,15 +23,15 @@ typedef struct _DeviceFigures DeviceFigures;
 /* changed is called when an answer has come. */
 DeviceFigures *device_figures_new (StudioDocument *document, void (*changed) (gpointer data), gpointer data);
 void device_figures_free (DeviceFigures *self);
-/* Asks again for the shares of this number of ranks, and forgets the times of another graph. */
-void device_figures_ask_shares (DeviceFigures *self, int ranks);
+/* Computes the shards of this number of ranks again, and forgets the times of another graph. */
+void device_figures_request_shards (DeviceFigures *self, int ranks);
 /* Measures kernels for some seconds, for 1, 2 and 4 replicas of this number of ranks each. */
-void device_figures_ask_times (DeviceFigures *self, int replica);
+void device_figures_request_times (DeviceFigures *self, int replica);
 
-const GArray *device_figures_shares (const DeviceFigures *self); /* DeviceShare by rank; empty: not known */
+const GArray *device_figures_shards (const DeviceFigures *self); /* DeviceShard by rank; empty: not known */
 const GArray *device_figures_times (const DeviceFigures *self);  /* DeviceTime; empty: not known */
 gboolean device_figures_is_busy (const DeviceFigures *self);     /* times are being measured */
-/* The reason why there are no shares or no times, a sentence; NULL: none. */
+/* The reason why there are no shards or no times, a sentence; NULL: none. */
 const char *device_figures_why (const DeviceFigures *self);
 
 G_END_DECLS

@@ -11,7 +11,7 @@
 #include "ui/worker/studio-devices.h"
 
 #define MOST_STAGES 16
-#define CALM_MS     300 /* without a change, before the planner is asked */
+#define CALM_MS     300 /* without a change, before the request */
 
 /* The words of <parallel strategy="…">, in the order of the list. */
 static const struct
@@ -28,7 +28,7 @@ typedef struct
 {
   StudioDocument *document;
   StudioRun *run;
-  GtkWidget *popover, *device, *stages, *shards, *sentence, *shares, *times, *forecast, *spinner, *hosts;
+  GtkWidget *popover, *device, *stages, *shards, *sentence, *memory, *times, *forecast, *spinner, *hosts;
   DeviceFigures *figures;
   gboolean filling;
   guint timer;
@@ -74,30 +74,30 @@ put (GtkWidget *grid, int column, int row, const char *text, gboolean is_heading
 #define MOST_ROWS 8
 
 static void
-show_shares (Devices *self)
+show_shards (Devices *self)
 {
   static const LoomOwner owners[]
       = { LOOM_OWNER_PARAMETERS, LOOM_OWNER_GRADIENTS, LOOM_OWNER_OPTIMIZER, LOOM_OWNER_ACTIVATIONS };
   static const char *const titles[] = { N_ ("Parameters"), N_ ("Gradients"), N_ ("Optimizer"), N_ ("Activations") };
-  const GArray *shares = device_figures_shares (self->figures);
+  const GArray *shards = device_figures_shards (self->figures);
 
-  clear_grid (self->shares);
-  gtk_widget_set_visible (self->shares, shares->len > 0);
+  clear_grid (self->memory);
+  gtk_widget_set_visible (self->memory, shards->len > 0);
   for (guint o = 0; o < G_N_ELEMENTS (owners); o++)
-    put (self->shares, (int)o + 1, 0, _ (titles[o]), TRUE);
-  put (self->shares, G_N_ELEMENTS (owners) + 1, 0, _ ("Total"), TRUE);
-  for (guint r = 0; r < MIN (shares->len, MOST_ROWS); r++)
+    put (self->memory, (int)o + 1, 0, _ (titles[o]), TRUE);
+  put (self->memory, G_N_ELEMENTS (owners) + 1, 0, _ ("Total"), TRUE);
+  for (guint r = 0; r < MIN (shards->len, MOST_ROWS); r++)
     {
-      const DeviceShare *share = &g_array_index (shares, DeviceShare, r);
-      g_autofree char *name = g_strdup_printf (_ ("Rank %u"), r), *total = loom_bytes_to_string ((double)share->total);
+      const DeviceShard *shard = &g_array_index (shards, DeviceShard, r);
+      g_autofree char *name = g_strdup_printf (_ ("Rank %u"), r), *total = loom_bytes_to_string ((double)shard->total);
 
-      put (self->shares, 0, (int)r + 1, name, TRUE);
+      put (self->memory, 0, (int)r + 1, name, TRUE);
       for (guint o = 0; o < G_N_ELEMENTS (owners); o++)
         {
-          g_autofree char *text = loom_bytes_to_string ((double)share->owner[owners[o]]);
-          put (self->shares, (int)o + 1, (int)r + 1, text, FALSE);
+          g_autofree char *text = loom_bytes_to_string ((double)shard->owner[owners[o]]);
+          put (self->memory, (int)o + 1, (int)r + 1, text, FALSE);
         }
-      put (self->shares, G_N_ELEMENTS (owners) + 1, (int)r + 1, total, FALSE);
+      put (self->memory, G_N_ELEMENTS (owners) + 1, (int)r + 1, total, FALSE);
     }
 }
 
@@ -177,7 +177,7 @@ figures_cb (gpointer data)
 {
   Devices *self = data;
 
-  show_shares (self);
+  show_shards (self);
   show_times (self);
   show_sentence (self);
 }
@@ -206,13 +206,13 @@ show_choices (Devices *self)
 }
 
 static gboolean
-ask_cb (gpointer data)
+request_cb (gpointer data)
 {
   Devices *self = data;
 
   self->timer = 0;
   if (find_train (self) != NULL && loom_faults_count (studio_document_get_faults (self->document)) == 0)
-    device_figures_ask_shares (self->figures, studio_run_get_ranks (self->run));
+    device_figures_request_shards (self->figures, studio_run_get_ranks (self->run));
   return G_SOURCE_REMOVE;
 }
 
@@ -223,7 +223,7 @@ changed_cb (Devices *self)
   show_sentence (self);
   show_times (self);
   g_clear_handle_id (&self->timer, g_source_remove);
-  self->timer = g_timeout_add (CALM_MS, ask_cb, self);
+  self->timer = g_timeout_add (CALM_MS, request_cb, self);
 }
 
 /* value NULL: none. An empty <parallel> is removed. */
@@ -286,7 +286,7 @@ shards_cb (Devices *self)
 static void
 forecast_cb (Devices *self)
 {
-  device_figures_ask_times (self->figures, studio_rank_count_required (self->document));
+  device_figures_request_times (self->figures, studio_rank_count_required (self->document));
 }
 
 /* ---- content ----------------------------------------------------------------------------- */
@@ -397,7 +397,7 @@ new_content (Devices *self)
   add_choices (self, box);
   self->sentence = add_words (box, NULL, "warning");
   add_words (box, _ ("What each rank will hold"), "heading");
-  self->shares = add_grid (box, 12);
+  self->memory = add_grid (box, 12);
   add_forecast (self, box);
   self->hosts = add_words (box, NULL, "dim-label");
   gtk_label_set_selectable (GTK_LABEL (self->hosts), TRUE);
@@ -463,6 +463,6 @@ studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget
   g_signal_connect (self->popover, "closed", G_CALLBACK (closed_cb), NULL);
   show_hosts (self);
   figures_cb (self);
-  ask_cb (self);
+  request_cb (self);
   gtk_popover_popup (GTK_POPOVER (self->popover));
 }

@@ -1,7 +1,6 @@
 /* Restores a run of an earlier Studio process: its curves, step and learning rate are read from its folder, and
  * studio_run_continue() resumes it. */
 #include <glib/gi18n.h>
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,12 +11,6 @@
 
 #define MAX_GRAPH  64000000
 #define MAX_EVENTS 1000000000
-
-static double
-number_of (JsonObject *object, const char *name)
-{
-  return json_object_get_double_member_with_default (object, name, NAN);
-}
 
 static void
 add_evaluation (StudioRun *self, JsonObject *event, gint64 step, gint64 epoch)
@@ -31,25 +24,25 @@ add_evaluation (StudioRun *self, JsonObject *event, gint64 step, gint64 epoch)
   for (GList *l = names; l != NULL; l = l->next)
     {
       /* A confusion matrix is not a curve. */
-      if (!JSON_NODE_HOLDS_VALUE (json_object_get_member (json_node_get_object (node), l->data)))
+      double value = loom_run_event_number (json_node_get_object (node), l->data);
+      if (isnan (value))
         continue;
-      double value = number_of (json_node_get_object (node), l->data);
       g_ptr_array_add (known, l->data);
       g_array_append_val (values, value);
     }
   g_ptr_array_add (known, NULL);
   g_autoptr (GVariant) all = g_variant_ref_sink (
       g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, values->data, values->len, sizeof (double)));
-  studio_run_take_evaluation (self, json_object_get_string_member_with_default (event, "split", "val"), step, epoch,
-                              number_of (event, "loss"), (const char *const *)known->pdata, all);
+  studio_run_take_evaluation (self, loom_run_event_text (event, "split", "val"), step, epoch,
+                              loom_run_event_number (event, "loss"), (const char *const *)known->pdata, all);
 }
 
 static void
 add_event (StudioRun *self, JsonObject *event, gint64 until)
 {
-  const char *kind = json_object_get_string_member_with_default (event, "event", "");
-  gint64 step = json_object_get_int_member_with_default (event, "step", -1);
-  gint64 epoch = json_object_get_int_member_with_default (event, "epoch", 0);
+  const char *kind = loom_run_event_text (event, "event", "");
+  gint64 step = loom_run_event_int (event, "step", -1);
+  gint64 epoch = loom_run_event_int (event, "epoch", 0);
   /* Resuming computes the steps after the newest checkpoint again. */
   if (step < 0 || step > until)
     return;
@@ -57,15 +50,15 @@ add_event (StudioRun *self, JsonObject *event, gint64 until)
     {
       self->progress.step = step;
       self->progress.epoch = epoch;
-      self->progress.loss = number_of (event, "loss");
-      self->progress.lr = number_of (event, "lr");
+      self->progress.loss = loom_run_event_number (event, "loss");
+      self->progress.lr = loom_run_event_number (event, "lr");
       studio_series_append (self->curves.loss.train, (double)step, self->progress.loss);
     }
   else if (g_str_equal (kind, "eval"))
     add_evaluation (self, event, step, epoch);
   else if (g_str_equal (kind, "hyper"))
-    studio_run_add_change (self, (double)step, json_object_get_string_member_with_default (event, "name", "lr"),
-                           number_of (event, "value"));
+    studio_run_add_change (self, (double)step, loom_run_event_text (event, "name", "lr"),
+                           loom_run_event_number (event, "value"));
 }
 
 /* Restores curves, figures and marks up to a step. */
@@ -78,10 +71,11 @@ read_events (StudioRun *self, gint64 until)
     return;
   g_autoptr (JsonParser) parser = json_parser_new ();
   for (char *line = text, *end; line < text + length && (end = strchr (line, '\n')) != NULL; line = end + 1)
-    if (loom_json_is_within (line, (gsize)(end - line), LOOM_JSON_LEVELS)
-        && json_parser_load_from_data (parser, line, end - line, NULL)
-        && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
-      add_event (self, json_node_get_object (json_parser_get_root (parser)), until);
+    {
+      JsonObject *event = loom_run_event_parse (parser, line, (gsize)(end - line));
+      if (event != NULL)
+        add_event (self, event, until);
+    }
 }
 
 gboolean

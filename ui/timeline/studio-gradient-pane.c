@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ui/scene/studio-format.h"
+#include "ui/timeline/gradient-text.h"
 #include "ui/worker/studio-gradient-check.h"
 
 struct _StudioGradientPane
@@ -182,17 +183,8 @@ ended_cb (StudioGradientCheck *check, const char *message, StudioGradientPane *s
   show_running (self, FALSE);
   if (message != NULL)
     text = g_strdup (message);
-  else if (self->n_wrong > 0)
-    text = g_strdup_printf (ngettext ("The gradient of %1$u layer differs from finite differences. %2$s",
-                                      "The gradients of %1$u layers differ from finite differences. %2$s",
-                                      self->n_wrong),
-                            self->n_wrong, self->worst);
-  else if (self->n_nodes > 0)
-    text = g_strdup_printf (ngettext ("The gradient of %u layer agrees with finite differences.",
-                                      "The gradients of all %u layers agree with finite differences.", self->n_nodes),
-                            self->n_nodes);
   else
-    text = g_strdup (_ ("No gradient was compared."));
+    text = gradient_text_result (self->n_nodes, self->n_wrong, self->n_left, self->worst);
   gtk_label_set_label (GTK_LABEL (self->sentence), text);
 }
 
