@@ -2,6 +2,7 @@
  * others are parsed. */
 #include "app/report/report-events.h"
 
+#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 
 #include "engine/core/loom-json.h"
 
+#include <json-glib/json-glib.h>
 #include <math.h>
 
 JsonObject *

@@ -2,9 +2,13 @@
  * loom-run-json.h reads what a run depends on. */
 #pragma once
 
-#include <json-glib/json-glib.h>
+#include <glib.h>
 
 G_BEGIN_DECLS
+
+/* Those of json-glib, so that a file which includes engine/loom.h needs no other library. */
+typedef struct _JsonObject JsonObject;
+typedef struct _JsonParser JsonParser;
 
 /* The object of a line; NULL if the line is not an object of JSON, or is nested too deeply. The parser owns it. */
 JsonObject *loom_run_event_parse (JsonParser *parser, const char *line, gsize length);

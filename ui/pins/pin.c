@@ -304,11 +304,12 @@ snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
           studio_pin_labels_request (self->labels, LOOM_BUS_WORKER1 (source), chosen_sample (self));
           show_values (self, updates, shape, values);
         }
-      else
+      else if (g_dbus_error_is_remote_error (error) && !g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
         {
           g_dbus_error_strip_remote_error (error);
           show_nothing (self, error->message);
         }
+      /* A worker that has ended leaves the last values in the pin. */
       if (self->wanted)
         pull (self);
     }

@@ -1,6 +1,7 @@
 /* Restores a run of an earlier Studio process: its curves, step and learning rate are read from its folder, and
  * studio_run_continue() resumes it. */
 #include <glib/gi18n.h>
+#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 
