@@ -152,7 +152,7 @@ test_ranks (void)
   cli_write ("elsewhere/rows.csv", "x,y\n0,1\n1,0\n2,1\n3,0\n4,1\n5,0\n");
   cli_write ("elsewhere/g.xml",
              "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"csv\" "
-             "train=\"rows.csv\" target=\"y\"/><node id=\"fc\" op=\"linear\" out_features=\"2\"/>"
+             "path=\"rows.csv\" target=\"y\"/><node id=\"fc\" op=\"linear\" out_features=\"2\"/>"
              "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"fc\"/>"
              "<wire from=\"fc\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
              "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" epochs=\"1\" batch_size=\"2\"/></graph>");

@@ -33,13 +33,9 @@ def elsewhere(t, s):
     """On another device than it began on."""
     before = s.look()
     s.press("CPU · ", exact=False)
-    s.wait("the devices", lambda g: g.find("Devices of the Next Run"), 2)
-    s.key("space")
-    s.wait("the list of devices", lambda g: g.find("ref", exact=False), 2)
-    s.key("End", "Return")  # the last: the plain loops of ref, or a card
+    s.wait("the list of devices", lambda g: g.popover(), 2)
+    s.key("Up", "Up", "Return")  # the last device: the plain loops of ref, or a card; after it comes the popover
     s.wait("chosen", lambda g: not g.find("CPU · ", exact=False), 2)
-    s.key("Escape")
-    s.wait("closed", lambda g: not g.find("Devices of the Next Run"), 2)
     s.press("Continue")
     g = s.wait("continues", lambda g: g.state["run"] == "training" and g.number("step") > before.number("step"), 5)
     t.ok(before.state["device"] == "cpu" and g.state["device"] not in ("cpu", "") and g.state["folder"] == before.state["folder"],

@@ -205,7 +205,7 @@ test_whole (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->points, ==, 4096);
 }
 
-/* What nobody has received reaches the client that attaches next. */
+/* Events that no client has received reach the one that attaches next. */
 static void
 test_left (Fixture *f, gconstpointer data)
 {

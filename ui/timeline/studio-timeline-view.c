@@ -344,7 +344,10 @@ studio_timeline_view_init (StudioTimelineView *self)
   gtk_widget_add_css_class (GTK_WIDGET (self->nothing), "compact");
   gtk_stack_add_named (GTK_STACK (self->stack), GTK_WIDGET (self->nothing), "nothing");
   gtk_stack_add_named (GTK_STACK (self->stack), make_lanes (self), "lanes");
+  /* A stack that is homogeneous in one direction alone measures the hidden child by its least height, with text in one
+   * line. */
   gtk_stack_set_vhomogeneous (GTK_STACK (self->stack), FALSE);
+  gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
   gtk_widget_set_vexpand (self->stack, TRUE);
   gtk_widget_set_hexpand (self->stack, TRUE);
   gtk_box_append (GTK_BOX (self), self->stack);
