@@ -1,5 +1,6 @@
 /* Reads lines of events.jsonl leniently: the file may be a stranger's, and a member of another kind counts as absent.
- * loom-run-json.h reads what a run depends on. */
+ * Its functions also serve other files of a run's folder that are only shown.
+ * loom-run-json.h reads the files that a run depends on. */
 #pragma once
 
 #include <glib.h>

@@ -42,9 +42,9 @@ read_line (const char *line, gsize length, const char **view, double *requests, 
       || (root = json_parser_get_root (parser)) == NULL || !JSON_NODE_HOLDS_OBJECT (root))
     return FALSE;
   JsonObject *object = json_node_get_object (root);
-  *view = json_object_get_string_member_with_default (object, "view", NULL);
-  *requests = json_object_get_double_member_with_default (object, "requests", 0);
-  *seconds = json_object_get_double_member_with_default (object, "seconds", 0);
+  *view = loom_run_event_text (object, "view", NULL);
+  *requests = loom_run_event_number (object, "requests");
+  *seconds = loom_run_event_number (object, "seconds");
   return *view != NULL && *requests >= 1 && *seconds >= 0;
 }
 

@@ -156,7 +156,7 @@ run_folder_read_rate (const char *folder, gint64 step)
   JsonNode *hyper = json_object_get_member (json_node_get_object (json_parser_get_root (parser)), "hyper");
   if (hyper == NULL || !JSON_NODE_HOLDS_OBJECT (hyper))
     return NAN;
-  return json_object_get_double_member_with_default (json_node_get_object (hyper), "base_lr", NAN);
+  return loom_run_event_number (json_node_get_object (hyper), "base_lr");
 }
 
 /* ---- finding a run ------------------------------------------------------------------------- */
