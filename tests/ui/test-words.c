@@ -421,6 +421,7 @@ activate_cb (GtkApplication *application, gpointer user_data)
 
   gtk_window_present (GTK_WINDOW (self));
   settle ();
+  close_others (self); /* the window of the walk before */
   add_keys ();
   check_commands ();
   walk (self);
