@@ -61,7 +61,8 @@ step_log_report (StepLog *self, gint64 number, double loss, double lr, double gr
     .epoch = self->progress->epoch + 1,
     .steps_per_epoch = self->data->steps_per_epoch,
     .total_steps = train_data_last_step (self->data),
-    .ends_epoch = self->progress->batch == self->data->steps_per_epoch,
+    /* A step that failed is reported, and not counted. */
+    .ends_epoch = self->progress->batch + (number - self->progress->step) == self->data->steps_per_epoch,
     .loss = loss,
     .epoch_loss = train_progress_loss (self->progress),
     .lr = lr,
