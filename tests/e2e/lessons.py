@@ -136,9 +136,13 @@ def train(s):
 
 
 def next_to(s, label, kinds, card):
-    """The place of the widget next to a label of the right pane, scrolled to; without a card, of the training settings."""
+    """The place of the widget next to a label of the right pane, scrolled to; without a card, of the training settings. The
+    numbers of a run that trains are above them."""
+    def label_place(g):
+        return max(g.find(label, x0=right(g)), key=lambda place: place[1])
+
     def place(g):
-        at = g.find(label, x0=right(g))[0]
+        at = label_place(g)
         return next((r for k, n, r in g.widgets
                      if k in kinds and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8), None)
 
@@ -151,7 +155,7 @@ def next_to(s, label, kinds, card):
     s.wait("the field " + label, lambda g: g.find(label, x0=right(g)), 3)
     for _ in range(40):
         g = s.look()
-        at = g.find(label, x0=right(g))[0]
+        at = label_place(g)
         above = at[1] < g.canvas[1] + 48
         if not above and at[1] + at[3] < g.canvas[1] + g.canvas[3] - 12:
             break
