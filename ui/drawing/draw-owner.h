@@ -1,4 +1,4 @@
-/* The patterns by which kinds of memory are told apart, in bars and stacked pictures, without their colour. */
+/* The patterns of kinds of memory in bars and stacked pictures, which distinguish them without their colour. */
 #pragma once
 
 #include <cairo.h>
