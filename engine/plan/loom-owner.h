@@ -1,4 +1,4 @@
-/* The categories by which memory is listed: of plans, runs and their events. */
+/* The owners of memory (parameters, gradients, activations …), by which plans, runs and their events list bytes. */
 #pragma once
 
 #include <glib.h>

@@ -1,5 +1,6 @@
-/* The kernel of a collective, as the planner sees it: makes the kernel, assigns it to the communication thread or to a
- * group of transfers, or splits off the wait for its end. plan-collective-private.h has the struct. */
+/* The kernels of collectives, for the planner: functions that make such a kernel, give its calls to the communication
+ * thread, split it into a start and a wait, or put it into a group of transfers. plan-collective-private.h has the
+ * struct. */
 #pragma once
 
 #include "engine/plan/plan-comm-thread.h"

@@ -1,5 +1,5 @@
-/* Implements linear cross-entropy (plan-linear-cross-entropy.h): finds the instructions that make logits, that compute
- * values from them element by element, and that read any of these, and the axes of what they read and make. */
+/* Finds the instructions of a head (plan-linear-cross-entropy.h): those that make logits, that compute values from them
+ * element by element, and that read any of these; and the axes of what they read and make. */
 #include "engine/plan/plan-linear-cross-entropy.h"
 
 /* ---- the instructions ----------------------------------------------------------- */

@@ -1,6 +1,7 @@
-/* Linear cross-entropy: the head of a model as one composite. It consists of a product with a logit for each row (a
- * sample or token) and class, the loss of the logits, and their gradients. This finds a head's instructions and the
- * axes of their values; plan-pad-logits.c rewrites a head along its classes, and plan-head-chunks.c along its rows. */
+/* Finds the linear heads with cross-entropy of a program: the product that makes a logit for each row (a sample or
+ * token) and class, the loss of the logits, their gradients, and the axes of all these values.
+ *
+ * It changes nothing. plan-pad-logits.c rewrites such a head along its classes, plan-head-chunks.c along its rows. */
 #pragma once
 
 #include "engine/plan/plan-private.h"

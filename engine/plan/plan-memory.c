@@ -1,5 +1,5 @@
 /* Assigns memory: computes when each value is alive, which values may share bytes, and which results overwrite an
- * operand.
+ * operand. On request the gradients of an update are put next to each other, as one flat buffer.
  *
  * Setup results have a separate block, because they outlive steps. Gradients live until the update, because no
  * parameter may change before every gradient is known to be finite. plan-arena.c then finds the offsets. */

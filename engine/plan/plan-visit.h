@@ -1,6 +1,8 @@
-/* The kernel of switch (one body for all rows, or one for each group of rows) and visit (a body for each level of
- * trees, whose links pass values between children and parents): its bodies and its offsets in scratch. plan-visit.c
- * makes it, plan-visit-run.c runs it. */
+/* The kernel that runs the primitives switch and visit: its struct, with the bodies and their offsets in scratch
+ * memory. plan-visit.c makes it, plan-visit-run.c runs it.
+ *
+ * switch runs one body for all rows, or one for each group of rows; visit runs a body for each level of trees, whose
+ * links pass values between children and parents. */
 #pragma once
 
 #include "engine/plan/plan-body.h"

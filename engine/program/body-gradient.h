@@ -1,4 +1,5 @@
-/* A body followed by its gradients, as one program: what the gradients of scan, switch and visit have in common. */
+/* Writes a body and its gradients as one program. The gradients of scan, switch and visit begin with it, and find in it
+ * which values of the forward pass the gradients read. */
 #pragma once
 
 #include "engine/program/program-body.h"

@@ -1,4 +1,5 @@
-/* The inputs and outputs of the bodies of switch and visit (LoomVisitAttrs). */
+/* Counts and indexes the inputs and outputs of the bodies of switch and visit, from their attributes
+ * (LoomVisitAttrs). */
 #pragma once
 
 #include "engine/program/program-body.h"

@@ -1,4 +1,4 @@
-/* Requests what views cost when the run pauses, or when the pointer comes; see the header. */
+/* Requests the costs of views from the worker, reads its lines and words them (run-costs.h). */
 #include "ui/run/run-costs.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,5 @@
-/* Requests from the worker what each view of a run costs (the time that its values take), and describes it in words. */
+/* The time that watching a run has cost, view by view (pins, health, timeline, picture of the task): requests it from
+ * the worker, and words it for the tooltip of the run's speed. */
 #pragma once
 
 #include "ui/run/studio-run.h"

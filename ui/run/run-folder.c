@@ -1,4 +1,4 @@
-/* The folders of runs and the notes in them (run-folder.h). */
+/* Makes, reads and finds the folders of runs, their checkpoints and their notes (run-folder.h). */
 #include "ui/run/run-folder.h"
 
 #include <errno.h>

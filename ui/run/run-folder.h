@@ -1,7 +1,8 @@
-/* The folders of runs under $XDG_STATE_HOME/gradloom/runs. A note in each folder lets the next Studio find the run.
+/* The folders of runs under $XDG_STATE_HOME/gradloom/runs: makes and finds them, finds their checkpoints, and reports
+ * whether a process trains in one. A note in each folder lets the next Studio find the run.
  *
- * engine/infer/loom-run-unfinished.h describes the note. It is removed when the run is done or replaced. Functions
- * accept NULL as folder and do nothing, except where noted. */
+ * engine/infer/loom-run-unfinished.h describes the note. It is removed when the run is done or replaced. With NULL as
+ * folder functions do nothing, unless they say that it is not NULL. */
 #pragma once
 
 #include "engine/loom.h"

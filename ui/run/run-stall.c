@@ -1,4 +1,4 @@
-/* Detects a run whose steps stall (run-stall.h). */
+/* Compares the time since the last step of a run with the usual time of a step (run-stall.h). */
 #include "ui/run/run-stall.h"
 
 #include <glib/gi18n.h>

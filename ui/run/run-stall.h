@@ -1,4 +1,5 @@
-/* Detects a run whose steps stall.
+/* Detects a run whose steps stall, words the sentence about it, and decides when a second Stop may end the run by
+ * force.
  *
  * A rank that hangs makes all other ranks wait in a collective without an error, and the worker can pause or stop only
  * between steps. So the time since the last step is compared with the usual time of a step. */

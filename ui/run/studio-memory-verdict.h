@@ -1,5 +1,5 @@
-/* The verdict on a run that does not fit into memory: one sentence with the planned and the available bytes and a batch
- * that fits, made of figures or read from a sentence of the engine. */
+/* The verdict on a run that does not fit into memory: a sentence with the planned and the available bytes, and a batch
+ * that fits. It is made from figures, or read from a sentence of the engine. */
 #pragma once
 
 #include <glib.h>

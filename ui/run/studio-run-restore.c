@@ -1,5 +1,5 @@
-/* Restores a run of an earlier Studio process: its curves, step and learning rate are read from its folder, and
- * studio_run_continue() resumes it. */
+/* Finds other runs of a graph: restores an interrupted one from its folder with curves, step and learning rate, so that
+ * studio_run_continue() resumes it, and reports whether one trains in another window or without one. */
 #include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* A run shows one of its earlier steps: the worker computes it again, and everything that shows values of the run
- * requests them again. */
+/* Shows an earlier step of a run: pauses the run, requests the step from the worker, which computes it again, and makes
+ * all views request their values again. */
 #include "ui/run/studio-run-private.h"
 
 static gboolean
