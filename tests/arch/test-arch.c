@@ -403,8 +403,22 @@ compare_words (gconstpointer a, gconstpointer b)
   return strcmp (*(char *const *)a, *(char *const *)b);
 }
 
+/* "ui/{scene, charts}" as "ui/scene ui/charts". */
+static gboolean
+expand_braces_cb (const GMatchInfo *match, GString *result, gpointer data)
+{
+  g_autofree char *before = g_match_info_fetch (match, 1), *inside = g_match_info_fetch (match, 2);
+  g_autofree char *after = g_match_info_fetch (match, 3);
+  g_auto (GStrv) names = g_strsplit (inside, ",", -1);
+
+  for (guint i = 0; names[i] != NULL; i++)
+    g_string_append_printf (result, "%s%s%s ", before, g_strstrip (names[i]), after);
+  return FALSE;
+}
+
 /* Folders and headers of a README's sentence "may include …" or "may depend on …", sorted and without what else a
- * sentence contains: `engine/core`, engine/core, or, in ui/, "the document". NULL: it has no such sentence. */
+ * sentence contains: `engine/core`, engine/core, `engine/{core, graph}` or, in ui/, "the document". NULL: it has no
+ * such sentence. */
 static GPtrArray *
 read_readme (const char *root, const char *box)
 {
@@ -414,13 +428,15 @@ read_readme (const char *root, const char *box)
   g_autoptr (GRegex) name = g_regex_new (
       "\\b((?:kernels|engine|ui|app|data)/[\\w./*-]*)|\\bthe (scene|document|canvas|inspector|palette|run)\\b", 0, 0,
       NULL);
+  g_autoptr (GRegex) braces = g_regex_new ("([a-z]+/)\\{([^}]*)\\}([\\w.]*)", 0, 0, NULL);
   g_autoptr (GMatchInfo) found = NULL;
   GPtrArray *names;
 
   if (!g_file_get_contents (file, &text, NULL, NULL) || !g_regex_match (sentence, text, 0, &found))
     return NULL;
   names = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *said = g_match_info_fetch (found, 1);
+  g_autofree char *sentence_text = g_match_info_fetch (found, 1);
+  g_autofree char *said = g_regex_replace_eval (braces, sentence_text, -1, 0, 0, expand_braces_cb, NULL, NULL);
   g_autoptr (GMatchInfo) match = NULL;
   for (g_regex_match (name, said, 0, &match); g_match_info_matches (match); g_match_info_next (match, NULL))
     {
