@@ -1,4 +1,5 @@
-/* Breakpoints of a run: tested before each step, on the step itself.
+/* Tests the breakpoints of a run before each step, on the values that this step will have, and stops training if a
+ * condition holds.
  *
  * A step is walked by the eager executor (step-walk.h) up to the last pass that a condition reads, before training
  * takes it: this costs about a second forward and backward pass. A condition that only asks for finite values costs
@@ -6,7 +7,7 @@
  * Without breakpoints nothing is computed.
  *
  * Ranks that have whole weights test the samples of each: all test at the same time, and if one of them meets a
- * condition, all stand. */
+ * condition, all pause. */
 #pragma once
 
 #include "engine/train/agreement.h"

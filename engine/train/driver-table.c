@@ -1,4 +1,4 @@
-/* The table of drivers. */
+/* The table of optimisers that run the program from outside (loom-driver.h), found by name: lbfgs and newton. */
 #include "engine/train/loom-driver.h"
 
 const LoomDriver *

@@ -1,4 +1,4 @@
-/* The division of an epoch into steps: the batch size may have changed between two of them. */
+/* Counts the steps and samples of an epoch whose batch size may have changed between two steps. */
 #pragma once
 
 #include <glib.h>

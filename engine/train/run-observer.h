@@ -1,5 +1,5 @@
-/* The observer of a run, as functions of one pointer that parts call. Nothing happens if the observer has no function.
- */
+/* Calls the functions of a run's observer. Parts report through it without knowing the trainer, and nothing happens if
+ * the observer lacks a function. */
 #pragma once
 
 #include "engine/train/loom-train-observer.h"

@@ -1,5 +1,5 @@
-/* The parts of a run that have plans of their own. They are known before its first step, so that it can be checked in
- * advance whether all of them fit into memory and can be divided into stages. */
+/* Lists the parts of a run that need plans of their own: training steps by batch size, and evaluations. So it can be
+ * checked before the first step whether all of them fit into memory and can be divided into stages. */
 #pragma once
 
 #include "engine/train/train-data.h"

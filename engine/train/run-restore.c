@@ -1,4 +1,5 @@
-/* Reads a checkpoint. */
+/* Reads checkpoints into a run: the newest valid one to resume it, or the nearest one to a step to go back to. Checks
+ * first that it was written with the same batch size, seed and accumulation. */
 #include "engine/train/run-state.h"
 
 #include "engine/core/loom-error.h"

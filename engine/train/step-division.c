@@ -1,4 +1,4 @@
-/* Divides a step among ranks. */
+/* Divides the programs of a step among ranks (step-division.h). */
 #include "engine/train/step-division.h"
 
 #include "engine/train/loom-stages.h"

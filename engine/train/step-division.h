@@ -1,4 +1,4 @@
-/* Divides a step among ranks. */
+/* Divides the programs of a step among the ranks of a run: by samples, shards of weights or pipeline stages. */
 #pragma once
 
 #include "engine/train/loom-step.h"

@@ -3,7 +3,7 @@
  * A walk computes the program of the step that training takes next: on its batch, with its random numbers and rates,
  * and with the state before it. It commits nothing and leaves the batch where it is, so that the run has the same bits
  * with and without it. The executor copies the state and the batch when a walk begins: a walk stays what it is while
- * the run continues. Memory: every value of the step up to the place where it stands. */
+ * the run continues. It keeps every value of the step that it has computed. */
 #pragma once
 
 #include "engine/run/loom-stepper.h"

@@ -1,4 +1,4 @@
-/* The state that observers see; see the header. */
+/* Gathers shards on rank 0 and keeps the state of before a step, for observers (watched-state.h). */
 #include "engine/train/watched-state.h"
 
 #include "engine/core/loom-error.h"

@@ -1,4 +1,5 @@
-/* The state that observers see.
+/* The weights and states that observers see: a complete copy where ranks have only shards, and the state of before the
+ * last step while the run is paused.
  *
  * If ranks have shards of the weights, or some ranks have none (ZeRO-3, split products, pipelines), no rank can show
  * them alone: when an observer queries rank 0, or pauses the run, all ranks gather their shards before the next step,

@@ -1,4 +1,5 @@
-/* Quick fixes of faults, from the button below a card, the list of faults and the keyboard. */
+/* Applies a quick fix of a fault: edits the document, prompts for a value, or leads to the node that has to change. The
+ * button below a card, the list of faults and the keyboard call it. */
 #pragma once
 
 #include "ui/canvas/canvas-board.h"

@@ -1,4 +1,4 @@
-/* The waypoints of wires: which of them the keyboard acts on, and the one that a drag displaces. */
+/* The selected waypoint of a wire, which keys act on, and the waypoint that a drag displaces. */
 #pragma once
 
 #include "ui/canvas/canvas-gesture.h"

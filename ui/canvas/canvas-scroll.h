@@ -1,4 +1,4 @@
-/* Hovering, scrolling and pinching on a canvas. */
+/* Handles hovering, scrolling and pinching on a canvas: highlights what is under the pointer, pans and zooms. */
 #pragma once
 
 #include "ui/canvas/canvas-board.h"

@@ -1,4 +1,5 @@
-/* Which colours the desktop wants: light or dark, with how much contrast, and its own background, text and accent. */
+/* Reads the colours that the desktop wants: light or dark, with how much contrast, and its own background, text and
+ * accent. */
 #include "ui/canvas/canvas-style.h"
 
 #include <adwaita.h>

@@ -1,4 +1,4 @@
-/* Commands on the waypoints of wires. */
+/* Commands that add, move and remove the waypoints of wires, for pointer and keys. */
 #pragma once
 
 #include "ui/canvas/canvas-board.h"

@@ -1,4 +1,4 @@
-/* Commands for the selection and for undo. */
+/* Commands for undo, for selecting, and for the selected cards: deleting, duplicating, muting, folding. */
 #include "ui/document/studio-edit-command.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* Shared by the files that find quick fixes. */
+/* The search for quick fixes of one faulty node: its struct, and the functions of the files that find fixes. */
 #pragma once
 
 #include "ui/document/studio-quick-fix.h"

@@ -1,4 +1,4 @@
-/* Quick fixes of wires: removing one, or exchanging two. */
+/* Quick fixes of wires: removes one, exchanges two, or wires an unread output of a module. */
 #include "ui/document/fix-private.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,5 @@
-/* The commands that change the graph: each is one transaction, after which no wire lacks an end. */
+/* Adds, deletes, duplicates and renames nodes of the shown scope, and sets attributes. Each command is one transaction,
+ * after which no wire lacks an end. */
 #include "ui/document/document-edit.h"
 #include "ui/document/studio-loops.h"
 

@@ -1,4 +1,4 @@
-/* The document's file when other programs change it: its known state, and loading its new content. */
+/* Follows the document's file while other programs change it: reports its state, and loads its new content. */
 #include "ui/document/studio-document-private.h"
 
 #include <glib/gi18n.h>

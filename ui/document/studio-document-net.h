@@ -1,4 +1,4 @@
-/* Checks whether the net of a document is that of its graph. */
+/* Reports whether the net of a document is up to date with its graph. */
 #pragma once
 
 #include "ui/document/studio-document.h"

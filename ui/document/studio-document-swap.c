@@ -1,4 +1,4 @@
-/* Changes nodes and keeps their wires: muting them, and changing their operator. */
+/* Changes nodes and keeps their wires: mutes them, changes their operator, or makes modules the bodies of loops. */
 #include "ui/document/document-edit.h"
 #include "ui/document/studio-loops.h"
 

@@ -1,4 +1,4 @@
-/* Modules that are run by loops, by switches and along trees. */
+/* Makes modules the bodies of loops, switches and trees, and enters such a body. */
 #pragma once
 
 #include "engine/loom.h"

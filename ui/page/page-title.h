@@ -1,4 +1,4 @@
-/* The words about a graph around its canvas: title, subtitle, and totals. */
+/* Words about a graph: its title and subtitle for window and tab, and its totals for the status line. */
 #pragma once
 
 #include "ui/document/studio-document.h"

@@ -1,4 +1,4 @@
-/* The actions "left-pane" and "right-pane"; the settings store their states. */
+/* The actions "left-pane" and "right-pane", which fold and show the side panes; the settings store their states. */
 #pragma once
 
 #include "ui/shell/studio-panes.h"

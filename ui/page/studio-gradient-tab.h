@@ -1,4 +1,4 @@
-/* The gradient check, a page of the end pane from the first check on. */
+/* The page of the end pane with the gradient check, which the first check opens. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"

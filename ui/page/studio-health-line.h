@@ -1,4 +1,4 @@
-/* The sentence about the sickest node in the status line, with a button that goes back to before it was. */
+/* The sentence about the sickest node in the status line, with a button that returns the run to a checkpoint before. */
 #pragma once
 
 #include <gtk/gtk.h>

@@ -1,4 +1,4 @@
-/* The history of a document as a page of the end pane, there while it is wanted. */
+/* The page of the end pane that lists the history of a document, opened and closed by a command. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"

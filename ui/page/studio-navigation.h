@@ -1,4 +1,4 @@
-/* The ways of the keyboard between the panes, the canvas and the run panel. */
+/* Moves the keyboard focus between the panes, the canvas and the run panel. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"

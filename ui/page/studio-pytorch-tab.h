@@ -1,4 +1,4 @@
-/* The graph as a file for PyTorch, a page of the end pane while it is wanted. */
+/* The page of the end pane with the graph as a file for PyTorch, opened and closed by a command. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"

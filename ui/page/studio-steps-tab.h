@@ -1,4 +1,4 @@
-/* The page of the end pane that lists what runs, there while it is wanted. */
+/* The page of the end pane that lists the steps of the plan, opened and closed by a command. */
 #pragma once
 
 #include "ui/page/studio-exporter.h"
