@@ -178,7 +178,8 @@ def check_names_of_files():
 
 
 def check_guide():
-    """What Studio's help lacks of docs/guide: its pages, and actions that the guide names with their keys."""
+    """What Studio's help lacks of docs/guide: its pages, actions that the guide names with their keys, and tables, which are
+    not drawn."""
     def text(*path):
         with open(os.path.join(ROOT, *path), encoding='utf-8') as f:
             return f.read()
@@ -187,6 +188,7 @@ def check_guide():
     resources, window = text('ui', 'gradloom.gresource.xml'), text('ui', 'help', 'studio-help.c')
     faults = ['%s is no page of the help' % page for page in pages
               if '>docs/guide/%s<' % page not in resources or '{ "%s", ' % page[:-3] not in window]
+    faults += ['%s has a table' % page for page in pages if re.search(r'^\|', text('docs', 'guide', page), re.M)]
     sources = ''.join(text(folder, name) for folder, _, names in os.walk(os.path.join(ROOT, 'ui')) for name in names
                       if name.endswith(('.c', '.ui')))
     words = {word.replace('_', '').rstrip('…') for word in re.findall(r'"((?:[^"\\\n]|\\.)*)"|>([^<>\n]+)<', sources)
