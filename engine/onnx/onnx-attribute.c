@@ -160,6 +160,22 @@ onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max)
 }
 
 guint
+onnx_attr_floats (OnnxCtx *c, const char *name, double *values, guint max)
+{
+  const Onnx__AttributeProto *a = onnx_attr (c, name);
+  gsize n = a != NULL ? a->n_floats : 0;
+
+  if (n > max)
+    {
+      onnx_fail (c, "its “%s” has more than %u numbers.", name, max);
+      return 0;
+    }
+  for (gsize i = 0; i < n; i++)
+    values[i] = as_written (a->floats[i]);
+  return (guint)n;
+}
+
+guint
 onnx_sizes (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present)
 {
   *present = onnx_has_attr (c, name);

@@ -296,5 +296,6 @@ map_attention (OnnxCtx *c)
 
 const OnnxMap onnx_map_attention[] = {
   { "Attention", NULL, map_attention },
+  { "RotaryEmbedding", "mul", onnx_map_rotary },
   { NULL },
 };

@@ -8,21 +8,70 @@ int_text (OnnxCtx *c, gint64 n)
   return onnx_text (c, "%" G_GINT64_FORMAT, n);
 }
 
-/* index, or index + n if it is negative; known numbers are adjusted during the import. */
-static const OnnxWire *
-from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, gint64 n)
-{
-  const LoomTensor *t = onnx_is_constant (c, input) ? onnx_const_or_null (c, input) : NULL;
-  gboolean negative = t == NULL;
+/* A model counts its positions in a handful of nodes; this bounds the search. */
+#define MAX_COUNTING_DEPTH 16
 
-  for (gint64 i = 0; t != NULL && i < t->count; i++)
-    negative = negative || onnx_tensor_int (t, i) < 0;
+/* TRUE if no element of a value of integers is negative, whatever the data: positions that a model counts. */
+static gboolean
+is_never_negative (OnnxCtx *c, const char *name, guint depth)
+{
+  static const char *const results[] = { "Shape", "Size", "ArgMax", "ArgMin", "NonZero", NULL };
+  static const char *const of_one[]
+      = { "Cast", "Identity", "Unsqueeze", "Squeeze", "Reshape", "Expand", "Transpose", "Slice", "Gather", NULL };
+  static const char *const of_all[] = { "Add", "Mul", "Range", "Concat", "Max", NULL };
+  const OnnxValue *value = onnx_value_of (c->all, name);
+  const Onnx__NodeProto *node = value != NULL ? value->producer : NULL;
+  gsize n;
+
+  if (value != NULL && value->constant != NULL)
+    {
+      for (gint64 i = 0; i < value->constant->count; i++)
+        if (!(loom_tensor_get (value->constant, i) >= 0))
+          return FALSE;
+      return TRUE;
+    }
+  if (node == NULL || depth == 0 || (node->domain != NULL && *node->domain))
+    return FALSE;
+  if (g_strv_contains (results, node->op_type))
+    return TRUE;
+  n = g_strv_contains (of_one, node->op_type) ? 1 : g_strv_contains (of_all, node->op_type) ? node->n_input : 0;
+  for (gsize i = 0; i < n; i++)
+    if (!is_never_negative (c, node->input[i], depth - 1))
+      return FALSE;
+  return n > 0;
+}
+
+#define MAX_COUNTING_DEPTH 16
+
+/* index, or index + size if it is negative. */
+static const OnnxWire *
+from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, LoomDim size)
+{
   index = onnx_cast (c, index, LOOM_I64);
-  if (!negative)
+  if (c->failed || is_never_negative (c, c->node->input[input], MAX_COUNTING_DEPTH))
     return index;
-  return onnx_emit (
-      c, "where", ONNX_IN (onnx_with_number (c, "lt", index, 0), onnx_with_number (c, "add", index, (double)n), index),
-      NULL);
+  if (!loom_dim_is_known (size))
+    onnx_fail (c, "its indices may count from the end of an axis that has no fixed size. Fix the size.");
+  return onnx_emit (c, "where",
+                    ONNX_IN (onnx_with_number (c, "lt", index, 0),
+                             onnx_with_number (c, "add", index, (double)size.coef), index),
+                    NULL);
+}
+
+const OnnxWire *
+onnx_pick (OnnxCtx *c, const OnnxWire *x, int axis, const OnnxWire *index)
+{
+  LoomShape flat = { .rank = 1, .dim = { loom_shape_count (&index->type.shape) } }, out = { 0 };
+
+  for (int i = 0; i < axis; i++)
+    out.dim[out.rank++] = x->type.shape.dim[i];
+  for (int i = 0; i < index->type.shape.rank && out.rank < LOOM_SHAPE_MAX_RANK; i++)
+    out.dim[out.rank++] = index->type.shape.dim[i];
+  for (int i = axis + 1; i < x->type.shape.rank && out.rank < LOOM_SHAPE_MAX_RANK; i++)
+    out.dim[out.rank++] = x->type.shape.dim[i];
+  index = onnx_reshape (c, onnx_cast (c, index, LOOM_I64), &flat);
+  return onnx_reshape (c, onnx_emit (c, "index_select", ONNX_IN (x, index), "dim", onnx_text (c, "%d", axis), NULL),
+                       &out);
 }
 
 /* Looking up rows of a table by integers is an embedding; other calls gather along one axis, with a flat index. */
@@ -53,17 +102,7 @@ map_gather (OnnxCtx *c)
     }
   const OnnxWire *x = onnx_in (c, 0), *index = onnx_in (c, 1);
   int at = onnx_axis (c, axis, MAX (x->type.shape.rank, 1));
-  LoomShape flat = { .rank = 1, .dim = { loom_shape_count (&index->type.shape) } }, out = { 0 };
-  for (int i = 0; i < at; i++)
-    out.dim[out.rank++] = x->type.shape.dim[i];
-  for (int i = 0; i < index->type.shape.rank && out.rank < LOOM_SHAPE_MAX_RANK; i++)
-    out.dim[out.rank++] = index->type.shape.dim[i];
-  for (int i = at + 1; i < x->type.shape.rank && out.rank < LOOM_SHAPE_MAX_RANK; i++)
-    out.dim[out.rank++] = x->type.shape.dim[i];
-  index = onnx_reshape (c, from_the_end (c, 1, index, onnx_dim (c, x, at)), &flat);
-  onnx_out (
-      c, 0,
-      onnx_reshape (c, onnx_emit (c, "index_select", ONNX_IN (x, index), "dim", onnx_text (c, "%d", at), NULL), &out));
+  onnx_out (c, 0, onnx_pick (c, x, at, from_the_end (c, 1, index, x->type.shape.dim[at])));
 }
 
 static void
@@ -72,7 +111,7 @@ map_gather_elements (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0), *index = onnx_in (c, 1);
   int axis = onnx_axis (c, onnx_attr_int (c, "axis", 0), MAX (x->type.shape.rank, 1));
 
-  index = from_the_end (c, 1, index, onnx_dim (c, x, axis));
+  index = from_the_end (c, 1, index, x->type.shape.dim[axis]);
   onnx_out (c, 0, onnx_emit (c, "gather", ONNX_IN (x, index), "dim", onnx_text (c, "%d", axis), NULL));
 }
 
@@ -103,7 +142,7 @@ map_scatter_elements (OnnxCtx *c)
   int axis = onnx_axis (c, onnx_attr_int (c, "axis", 0), MAX (x->type.shape.rank, 1));
   const char *how = reduction (c), *dim = onnx_text (c, "%d", axis);
 
-  index = from_the_end (c, 1, index, onnx_dim (c, x, axis));
+  index = from_the_end (c, 1, index, x->type.shape.dim[axis]);
   onnx_out (c, 0, onnx_emit (c, "scatter", ONNX_IN (x, index, source), "dim", dim, "reduce", how, NULL));
 }
 
@@ -154,7 +193,7 @@ map_one_hot (OnnxCtx *c)
     line.dim[i] = loom_dim (i == 0 ? depth : 1);
   const OnnxWire *classes = onnx_emit (c, "arange", 0, NULL, "end", int_text (c, depth), NULL);
   index
-      = onnx_emit (c, "unsqueeze", ONNX_IN (from_the_end (c, 0, index, depth)), "dim", onnx_text (c, "%d", axis), NULL);
+      = onnx_emit (c, "unsqueeze", ONNX_IN (from_the_end (c, 0, index, loom_dim (depth))), "dim", onnx_text (c, "%d", axis), NULL);
   const OnnxWire *hit = onnx_binary (c, "eq", index, onnx_reshape (c, classes, &line));
   const OnnxWire *off = onnx_reshape (c, onnx_slice (c, values, 0, 0, 1, 1), &one);
   const OnnxWire *on = onnx_reshape (c, onnx_slice (c, values, 0, 1, 2, 1), &one);

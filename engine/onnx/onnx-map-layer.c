@@ -31,22 +31,27 @@ read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *windo
   return c->failed ? 0 : n;
 }
 
-static void
-map_conv (OnnxCtx *c)
+const OnnxWire *
+onnx_conv (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
   OnnxWindow window;
   int n = read_kernel (c, x, w, &window);
 
   if (n == 0 || !onnx_window_read (c, &window, x, n))
-    return;
+    return x;
   x = onnx_window_pad (c, &window, x, "0");
-  onnx_out (c, 0,
-            onnx_emit (c, onnx_text (c, "conv%dd", n), ONNX_IN (x, w, b), "out_channels",
-                       count_text (c, onnx_dim (c, w, 0)), "kernel_size", onnx_list (c, n, window.kernel), "stride",
-                       onnx_list (c, n, window.stride), "padding", onnx_window_padding (c, &window, TRUE), "dilation",
-                       onnx_list (c, n, window.dilation), "groups", count_text (c, onnx_attr_int (c, "group", 1)),
-                       "bias", b != NULL ? NULL : "false", NULL));
+  return onnx_emit (c, onnx_text (c, "conv%dd", n), ONNX_IN (x, w, b), "out_channels",
+                    count_text (c, onnx_dim (c, w, 0)), "kernel_size", onnx_list (c, n, window.kernel), "stride",
+                    onnx_list (c, n, window.stride), "padding", onnx_window_padding (c, &window, TRUE), "dilation",
+                    onnx_list (c, n, window.dilation), "groups", count_text (c, onnx_attr_int (c, "group", 1)), "bias",
+                    b != NULL ? NULL : "false", NULL);
+}
+
+static void
+map_conv (OnnxCtx *c)
+{
+  onnx_out (c, 0, onnx_conv (c));
 }
 
 /* The whole result has length (in - 1) stride + dilation (kernel - 1) + 1 + output_padding, from which pads are
@@ -172,23 +177,21 @@ flipped (OnnxCtx *c, const OnnxWire *x)
   return onnx_emit (c, "transpose", ONNX_IN (x), "dim0", "0", "dim1", "1", NULL);
 }
 
-static void
-map_gemm (OnnxCtx *c)
+const OnnxWire *
+onnx_gemm (OnnxCtx *c)
 {
   const OnnxWire *a = onnx_in (c, 0), *b, *y;
   double alpha = onnx_attr_float (c, "alpha", 1), beta = onnx_attr_float (c, "beta", 1);
   gboolean trans_b = onnx_attr_int (c, "transB", 0) != 0;
 
   if (c->failed)
-    return;
+    return a;
   if (is_linear (c))
     {
       const OnnxWire *w = trans_b ? onnx_weight (c, 1) : transposed_weight (c, 1);
       b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
-      onnx_out (c, 0,
-                onnx_emit (c, "linear", ONNX_IN (a, w, b), "out_features", count_text (c, onnx_dim (c, w, 0)), "bias",
-                           b != NULL ? NULL : "false", NULL));
-      return;
+      return onnx_emit (c, "linear", ONNX_IN (a, w, b), "out_features", count_text (c, onnx_dim (c, w, 0)), "bias",
+                        b != NULL ? NULL : "false", NULL);
     }
   b = onnx_in (c, 1);
   if (onnx_attr_int (c, "transA", 0))
@@ -203,7 +206,13 @@ map_gemm (OnnxCtx *c)
       const OnnxWire *bias = onnx_in (c, 2);
       y = onnx_binary (c, "add", y, beta != 1 ? onnx_with_number (c, "mul", bias, beta) : bias);
     }
-  onnx_out (c, 0, y);
+  return y;
+}
+
+static void
+map_gemm (OnnxCtx *c)
+{
+  onnx_out (c, 0, onnx_gemm (c));
 }
 
 /* ---- MatMul and Add --------------------------------------------------- */

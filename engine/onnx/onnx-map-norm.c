@@ -257,6 +257,8 @@ const OnnxMap onnx_map_norm[] = {
   { "GroupNormalization", "group_norm", map_group_norm },
   { "LayerNormalization", "layer_norm", map_layer_norm },
   { "RMSNormalization", "rms_norm", map_rms_norm },
+  /* onnxruntime's optimiser writes it into ONNX's own domain. */
+  { "SimplifiedLayerNormalization", "rms_norm", map_rms_norm },
   { "LRN", "avg_pool2d", map_lrn },
   { "MeanVarianceNormalization", "mean", map_mean_variance },
   { "LpNormalization", "sum", map_lp_norm },

@@ -20,6 +20,8 @@ along (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x)
   return onnx_reshape (c, v, &shape);
 }
 
+#define MAX_PARTS 64 /* of a concatenation */
+
 #define UINT8 ONNX__TENSOR_PROTO__DATA_TYPE__UINT8
 
 static const OnnxWire *
@@ -99,11 +101,11 @@ map_dequantize (OnnxCtx *c)
   onnx_out (c, 0, onnx_cast (c, onnx_binary (c, "mul", y, scale), dtype));
 }
 
-/* The range of x, extended to include 0, divided by 255 steps. */
-static void
-map_dynamic (OnnxCtx *c)
+/* x as bytes; the scale is the range of x, extended to include 0, divided by 255 steps. */
+static const OnnxWire *
+quantize_by_range (OnnxCtx *c, const OnnxWire *x, const OnnxWire **scale, const OnnxWire **zero)
 {
-  const OnnxWire *x = onnx_in (c, 0), *flat;
+  const OnnxWire *flat;
   LoomShape line = { .rank = 1, .dim = { loom_shape_count (&x->type.shape) } };
 
   flat = onnx_reshape (c, x, &line);
@@ -114,11 +116,19 @@ map_dynamic (OnnxCtx *c)
   const OnnxWire *span = onnx_binary (c, "sub", high, low);
   /* For zeros alone the scale is 1. */
   span = onnx_emit (c, "where", ONNX_IN (onnx_with_number (c, "eq", span, 0), NULL, span), "input", "255", NULL);
-  const OnnxWire *scale = onnx_with_number (c, "div", span, 255);
-  const OnnxWire *zero = onnx_unary (c, "round", onnx_unary (c, "neg", onnx_binary (c, "div", low, scale)));
-  zero = onnx_emit (c, "clamp", ONNX_IN (zero), "min", "0", "max", "255", NULL);
-  zero = onnx_cast (c, zero, LOOM_U8);
-  onnx_out (c, 0, quantize (c, x, scale, zero, UINT8));
+  *scale = onnx_with_number (c, "div", span, 255);
+  *zero = onnx_unary (c, "round", onnx_unary (c, "neg", onnx_binary (c, "div", low, *scale)));
+  *zero = onnx_emit (c, "clamp", ONNX_IN (*zero), "min", "0", "max", "255", NULL);
+  *zero = onnx_cast (c, *zero, LOOM_U8);
+  return quantize (c, x, *scale, *zero, UINT8);
+}
+
+static void
+map_dynamic (OnnxCtx *c)
+{
+  const OnnxWire *scale, *zero;
+
+  onnx_out (c, 0, quantize_by_range (c, onnx_in (c, 0), &scale, &zero));
   onnx_out (c, 1, scale);
   onnx_out (c, 2, zero);
 }
@@ -285,9 +295,159 @@ map_qlinear_conv (OnnxCtx *c)
                       onnx_elem_type (c, 7)));
 }
 
+/* ---- com.microsoft: quantised layers of onnxruntime ----------------------------------------------------------- */
+
+/* Scale and zero point of input i are inputs i + 1 and i + 2; the zero point may be missing. */
+static const OnnxWire *
+dequantized (OnnxCtx *c, guint i)
+{
+  return onnx_binary (c, "mul", centred (c, onnx_in (c, i), onnx_has (c, i + 2) ? onnx_in (c, i + 2) : NULL),
+                      onnx_in (c, i + 1));
+}
+
+/* The result, with scale and zero point from inputs i and i + 1. */
+static void
+quantized_out (OnnxCtx *c, const OnnxWire *y, guint i)
+{
+  gboolean has_zero = onnx_has (c, i + 1);
+
+  onnx_out (c, 0,
+            quantize (c, y, onnx_in (c, i), has_zero ? onnx_in (c, i + 1) : NULL,
+                      has_zero ? onnx_elem_type (c, i + 1) : UINT8));
+}
+
+/* QLinearAdd, QLinearMul */
+static void
+map_qlinear_pair (OnnxCtx *c)
+{
+  quantized_out (c, onnx_binary (c, c->map->op, dequantized (c, 0), dequantized (c, 3)), 6);
+}
+
+static void
+map_qlinear_unary (OnnxCtx *c)
+{
+  const OnnxWire *x = dequantized (c, 0);
+
+  if (g_str_equal (c->map->op, "leaky_relu"))
+    x = onnx_emit (c, "leaky_relu", ONNX_IN (x), "negative_slope",
+                   onnx_number (c, onnx_attr_float (c, "alpha", 0.01)), NULL);
+  else
+    x = onnx_unary (c, c->map->op, x);
+  quantized_out (c, x, 3);
+}
+
+/* The mean over all dimensions after batch and channels; with `channels_last` over those between. */
+static void
+map_qlinear_global_pool (OnnxCtx *c)
+{
+  const OnnxWire *x = dequantized (c, 0);
+  gint64 axes[LOOM_SHAPE_MAX_RANK], first = onnx_attr_int (c, "channels_last", 0) ? 1 : 2;
+  int n = x->type.shape.rank - 2;
+
+  for (int i = 0; i < n; i++)
+    axes[i] = first + i;
+  if (n < 1)
+    onnx_fail (c, "it has no dimension to pool.");
+  quantized_out (c, onnx_reduce (c, "mean", x, (guint)MAX (n, 1), axes, TRUE), 3);
+}
+
+static void
+map_qlinear_softmax (OnnxCtx *c)
+{
+  const OnnxWire *x = dequantized (c, 0);
+  int rank = x->type.shape.rank, axis = onnx_axis (c, onnx_attr_int (c, "axis", -1), MAX (rank, 1));
+
+  if (onnx_attr_int (c, "opset", 13) < 13 && axis != rank - 1)
+    onnx_fail (c, "its softmax over several dimensions is not supported.");
+  quantized_out (c, onnx_emit (c, "softmax", ONNX_IN (x), "dim", onnx_text (c, "%d", axis), NULL), 3);
+}
+
+/* Inputs: scale and zero point of the result, then each part with its own. */
+static void
+map_qlinear_concat (OnnxCtx *c)
+{
+  guint n = (onnx_n_inputs (c) - 2) / 3;
+  const OnnxWire **part = g_newa (const OnnxWire *, MAX_PARTS);
+
+  if (onnx_n_inputs (c) < 5 || n > MAX_PARTS)
+    {
+      onnx_fail (c, "it has %u inputs; 1 to %d parts are supported.", onnx_n_inputs (c), MAX_PARTS);
+      return;
+    }
+  for (guint i = 0; i < n; i++)
+    part[i] = dequantized (c, 2 + 3 * i);
+  quantized_out (c,
+                 onnx_emit (c, "concat", n, part, "dim",
+                            onnx_text (c, "%d", onnx_axis (c, onnx_attr_int (c, "axis", 0), part[0]->type.shape.rank)),
+                            NULL),
+                 0);
+}
+
+static const OnnxWire *
+turned (OnnxCtx *c, const OnnxWire *x, const char *attribute)
+{
+  return onnx_attr_int (c, attribute, 0) ? onnx_permute (c, x, (gint64[]){ 1, 0 }) : x;
+}
+
+/* alpha a b + c, where c has the scale alpha · a's · b's; without the scale of a result, inputs 7 and 8, it is a float. */
+static void
+map_qgemm (OnnxCtx *c)
+{
+  const OnnxWire *a = turned (c, centred (c, onnx_in (c, 0), onnx_in (c, 2)), "transA");
+  const OnnxWire *b = turned (c, centred (c, onnx_in (c, 3), onnx_in (c, 5)), "transB");
+  const OnnxWire *y = matmul_exactly (c, a, b);
+  const OnnxWire *scale = onnx_binary (c, "mul", onnx_in (c, 1), onnx_in (c, 4));
+
+  if (onnx_has (c, 6))
+    y = onnx_binary (c, "add", y, onnx_in (c, 6));
+  y = onnx_with_number (c, "mul", onnx_binary (c, "mul", to_float (c, y), scale), onnx_attr_float (c, "alpha", 1));
+  if (onnx_has (c, 7))
+    quantized_out (c, y, 7);
+  else
+    onnx_out (c, 0, y);
+}
+
+/* Inputs: a, b, their scales, their zero points, a bias. */
+static void
+map_matmul_integer_to_float (OnnxCtx *c)
+{
+  const OnnxWire *a = centred (c, onnx_in (c, 0), onnx_has (c, 4) ? onnx_in (c, 4) : NULL);
+  const OnnxWire *b = centred (c, onnx_in (c, 1), onnx_has (c, 5) ? onnx_in (c, 5) : NULL);
+  const OnnxWire *y = to_float (c, matmul_exactly (c, a, b));
+
+  y = onnx_binary (c, "mul", y, onnx_binary (c, "mul", onnx_in (c, 2), onnx_in (c, 3)));
+  onnx_out (c, 0, onnx_has (c, 6) ? onnx_binary (c, "add", y, onnx_in (c, 6)) : y);
+}
+
+/* a is quantised by its own range; inputs: a, b, b's scale and zero point, a bias. */
+static void
+map_dynamic_matmul (OnnxCtx *c)
+{
+  const OnnxWire *scale, *zero, *a = quantize_by_range (c, onnx_in (c, 0), &scale, &zero);
+  const OnnxWire *b = centred (c, onnx_in (c, 1), onnx_has (c, 3) ? onnx_in (c, 3) : NULL);
+  const OnnxWire *y = to_float (c, matmul_exactly (c, centred (c, a, zero), b));
+
+  y = onnx_binary (c, "mul", y, onnx_binary (c, "mul", scale, onnx_in (c, 2)));
+  onnx_out (c, 0, onnx_has (c, 4) ? onnx_binary (c, "add", y, onnx_in (c, 4)) : y);
+}
+
 const OnnxMap onnx_map_quant[] = {
   { "QuantizeLinear", "round", map_quantize },       { "DequantizeLinear", "mul", map_dequantize },
   { "DynamicQuantizeLinear", "round", map_dynamic }, { "MatMulInteger", "matmul", map_matmul_integer },
   { "QLinearMatMul", "matmul", map_qlinear_matmul }, { "ConvInteger", "conv2d", map_conv_integer },
-  { "QLinearConv", "conv2d", map_qlinear_conv },     { NULL },
+  { "QLinearConv", "conv2d", map_qlinear_conv },
+#define MICROSOFT .domain = "com.microsoft"
+  { "QLinearAdd", "add", map_qlinear_pair, MICROSOFT },
+  { "QLinearMul", "mul", map_qlinear_pair, MICROSOFT },
+  { "QLinearSigmoid", "sigmoid", map_qlinear_unary, MICROSOFT },
+  { "QLinearLeakyRelu", "leaky_relu", map_qlinear_unary, MICROSOFT },
+  { "QLinearSoftmax", "softmax", map_qlinear_softmax, MICROSOFT },
+  { "QLinearGlobalAveragePool", "mean", map_qlinear_global_pool, MICROSOFT },
+  { "QLinearConcat", "concat", map_qlinear_concat, MICROSOFT },
+  { "QGemm", "matmul", map_qgemm, MICROSOFT },
+  { "QuantizeLinear", "round", map_quantize, MICROSOFT },
+  { "DequantizeLinear", "mul", map_dequantize, MICROSOFT },
+  { "MatMulIntegerToFloat", "matmul", map_matmul_integer_to_float, MICROSOFT },
+  { "DynamicQuantizeMatMul", "matmul", map_dynamic_matmul, MICROSOFT },
+  { NULL },
 };

@@ -137,13 +137,28 @@ map_split (OnnxCtx *c)
     onnx_out (c, i, i == 0 ? y : onnx_sibling (c, y, onnx_text (c, "%u", i)));
 }
 
+/* x from `start` to a dynamic size along an axis: a table of positions that is cut to the length of a sequence. The
+ * elements are selected by index, whose number is known only in a step. */
+static const OnnxWire *
+slice_to_size (OnnxCtx *c, const OnnxWire *x, int axis, gint64 start, LoomDim end)
+{
+  const OnnxWire *index;
+
+  if (start == 0 && loom_dim_equal (x->type.shape.dim[axis], end))
+    return x;
+  index = onnx_count (c, end);
+  if (start > 0)
+    index = onnx_slice (c, index, 0, start, G_MAXINT32, 1);
+  return onnx_emit (c, "index_select", ONNX_IN (x, index), "dim", onnx_text (c, "%d", axis), NULL);
+}
+
 static void
 map_slice (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
   gint64 start[8], end[8], axes[8], step[8];
   gboolean present, has_axes, has_steps;
-  guint n = onnx_ints (c, "starts", 1, start, 8, &present), m = onnx_ints (c, "ends", 2, end, 8, &present);
+  guint n = onnx_ints (c, "starts", 1, start, 8, &present), m = onnx_sizes (c, "ends", 2, end, 8, &present);
   guint n_axes = onnx_ints (c, "axes", 3, axes, 8, &has_axes);
   guint n_steps = onnx_ints (c, "steps", 4, step, 8, &has_steps);
   gint64 dims[8], from[8], to[8], by[8];
@@ -155,6 +170,16 @@ map_slice (OnnxCtx *c)
     {
       int axis = onnx_axis (c, has_axes ? axes[i] : (gint64)i, MAX (x->type.shape.rank, 1));
       gint64 s = has_steps ? step[i] : 1;
+      LoomDim size;
+
+      if (onnx_dynamic_dim (c->all, end[i], &size))
+        {
+          if (start[i] < 0 || s != 1)
+            onnx_fail (c, "it ends at a dynamic size, which is supported only for a start of 0 or more and step 1. Fix "
+                          "the size.");
+          x = slice_to_size (c, x, axis, start[i], size);
+          continue;
+        }
       /* The smallest and largest number of the type mean "to the end". */
       if (s == 1 && start[i] == 0 && end[i] > G_MAXINT32)
         continue;

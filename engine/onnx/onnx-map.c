@@ -8,7 +8,7 @@ const OnnxMap *const onnx_map_tables[] = {
   onnx_map_loss,      onnx_map_image,     onnx_map_training,
   onnx_map_random,    onnx_map_signal,    onnx_map_quant,
   onnx_map_branch,    onnx_map_control,   onnx_map_sequence,
-  onnx_map_recurrent, onnx_map_attention, NULL,
+  onnx_map_recurrent, onnx_map_attention, onnx_map_contrib, NULL,
 };
 
 const OnnxMap *

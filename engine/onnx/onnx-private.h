@@ -345,7 +345,9 @@ const char *onnx_attr_word_of (OnnxCtx *c, const char *name, const char *const *
 void onnx_check_attributes (OnnxCtx *c);
 /* The number of integers of an attribute; 0 if it is absent. Fails the node if there are more than max. */
 guint onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max);
-/* The same from an attribute or, since some opset, an input of known value (input < 0: attribute only). *present: TRUE
+/* The same for floats. */
+guint onnx_attr_floats (OnnxCtx *c, const char *name, double *values, guint max);
+/* The integers from an attribute or, since some opset, an input of known value (input < 0: attribute only). *present: TRUE
  * if one of them exists. */
 guint onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present);
 /* The same for sizes, which may be the numbers of dynamic sizes. */
@@ -364,10 +366,16 @@ const OnnxMap *onnx_map_find (const char *domain, const char *name);
 extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], onnx_map_layer[], onnx_map_norm[],
     onnx_map_pool[], onnx_map_reduce[], onnx_map_shape[], onnx_map_index[], onnx_map_loss[], onnx_map_image[],
     onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_branch[], onnx_map_control[],
-    onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[];
+    onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[], onnx_map_contrib[];
 void onnx_map_grid_sample (OnnxCtx *c);
 void onnx_map_affine_grid (OnnxCtx *c);
 void onnx_map_col2im (OnnxCtx *c);
+void onnx_map_rotary (OnnxCtx *c);
+/* The results of Conv and Gemm, for operators that add to them. */
+const OnnxWire *onnx_conv (OnnxCtx *c);
+const OnnxWire *onnx_gemm (OnnxCtx *c);
+/* Selects from x along an axis by an index of any shape, which replaces the axis. No index is negative. */
+const OnnxWire *onnx_pick (OnnxCtx *c, const OnnxWire *x, int axis, const OnnxWire *index);
 /* Input 1, broadcast to input 0 by the rules of operator sets before 7. */
 const OnnxWire *onnx_second_operand (OnnxCtx *c, const OnnxWire *a);
 /* Wraps integers that are stored in a larger type to the range of their ONNX type. */

@@ -2,8 +2,8 @@
  * own cases, with a batch of another size and PyTorch's outputs. "dynamo" is the current exporter, which stores numbers
  * in model.onnx.data; "script" the older one, which writes paddings and sizes as little programs.
  * tests/reference/onnx_exports.py makes them. Models without an exporter's name are recurrent layers, loops, attention,
- * integers, images and signals in forms that neither ONNX's cases nor PyTorch have, with onnxruntime's outputs;
- * tests/reference/onnx_layers.py makes them. */
+ * integers, images, signals and onnxruntime's own operators in forms that neither ONNX's cases nor PyTorch have, with
+ * onnxruntime's outputs; onnx_layers.py and onnx_contrib.py next to it make them. */
 #include "tests/onnx/onnx-case.h"
 #include "tests/test-program.h"
 
@@ -62,7 +62,14 @@ TEST_FILE (argc, argv)
                                         "resize-moves",
                                         "sums-before",
                                         "compare-6",
-                                        "set-28" };
+                                        "set-28",
+                                        "contrib-fused",
+                                        "contrib-norm",
+                                        "contrib-attention",
+                                        "contrib-quantised",
+                                        "rotary",
+                                        "slice-to-length",
+                                        "counted-index" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)

@@ -1,0 +1,1 @@
+By6J0€„±S^ÂwŠ½Ws¤±ip©{WŠÛY‚l¤jz’ˆÏd‘mH¸XS¨¦‡No‘VÛ
