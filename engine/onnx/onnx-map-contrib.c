@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* The activation that `attribute` names, with its parameters in the order of ONNX's operator; without a name x itself. */
+/* The activation that `attribute` names, with its parameters in the order of ONNX's operator; without a name x itself.
+ */
 static const OnnxWire *
 activate (OnnxCtx *c, const OnnxWire *x, const char *attribute, const double *parameter)
 {
@@ -283,8 +284,7 @@ map_embed_norm (OnnxCtx *c)
     return;
   tail.dim[0] = word->type.shape.dim[1];
   x = onnx_pick (c, word, 0, ids);
-  at = onnx_has (c, 8) ? onnx_in (c, 8)
-                       : onnx_emit (c, "arange", ONNX_IN (ids), "dim", "1", "dtype", "i64", NULL);
+  at = onnx_has (c, 8) ? onnx_in (c, 8) : onnx_emit (c, "arange", ONNX_IN (ids), "dim", "1", "dtype", "i64", NULL);
   x = onnx_binary (c, "add", x, onnx_pick (c, place, 0, at));
   if (onnx_has (c, 1) && onnx_has (c, 4))
     x = onnx_binary (c, "add", x, onnx_pick (c, onnx_in (c, 4), 0, onnx_in (c, 1)));

@@ -52,10 +52,10 @@ from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, LoomDim size)
     return index;
   if (!loom_dim_is_known (size))
     onnx_fail (c, "its indices may count from the end of an axis that has no fixed size. Fix the size.");
-  return onnx_emit (c, "where",
-                    ONNX_IN (onnx_with_number (c, "lt", index, 0),
-                             onnx_with_number (c, "add", index, (double)size.coef), index),
-                    NULL);
+  return onnx_emit (
+      c, "where",
+      ONNX_IN (onnx_with_number (c, "lt", index, 0), onnx_with_number (c, "add", index, (double)size.coef), index),
+      NULL);
 }
 
 const OnnxWire *
@@ -192,8 +192,8 @@ map_one_hot (OnnxCtx *c)
   for (int i = 0; i < line.rank; i++)
     line.dim[i] = loom_dim (i == 0 ? depth : 1);
   const OnnxWire *classes = onnx_emit (c, "arange", 0, NULL, "end", int_text (c, depth), NULL);
-  index
-      = onnx_emit (c, "unsqueeze", ONNX_IN (from_the_end (c, 0, index, loom_dim (depth))), "dim", onnx_text (c, "%d", axis), NULL);
+  index = onnx_emit (c, "unsqueeze", ONNX_IN (from_the_end (c, 0, index, loom_dim (depth))), "dim",
+                     onnx_text (c, "%d", axis), NULL);
   const OnnxWire *hit = onnx_binary (c, "eq", index, onnx_reshape (c, classes, &line));
   const OnnxWire *off = onnx_reshape (c, onnx_slice (c, values, 0, 0, 1, 1), &one);
   const OnnxWire *on = onnx_reshape (c, onnx_slice (c, values, 0, 1, 2, 1), &one);

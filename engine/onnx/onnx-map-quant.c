@@ -329,8 +329,8 @@ map_qlinear_unary (OnnxCtx *c)
   const OnnxWire *x = dequantized (c, 0);
 
   if (g_str_equal (c->map->op, "leaky_relu"))
-    x = onnx_emit (c, "leaky_relu", ONNX_IN (x), "negative_slope",
-                   onnx_number (c, onnx_attr_float (c, "alpha", 0.01)), NULL);
+    x = onnx_emit (c, "leaky_relu", ONNX_IN (x), "negative_slope", onnx_number (c, onnx_attr_float (c, "alpha", 0.01)),
+                   NULL);
   else
     x = onnx_unary (c, c->map->op, x);
   quantized_out (c, x, 3);
@@ -389,7 +389,8 @@ turned (OnnxCtx *c, const OnnxWire *x, const char *attribute)
   return onnx_attr_int (c, attribute, 0) ? onnx_permute (c, x, (gint64[]){ 1, 0 }) : x;
 }
 
-/* alpha a b + c, where c has the scale alpha · a's · b's; without the scale of a result, inputs 7 and 8, it is a float. */
+/* alpha a b + c, where c has the scale alpha · a's · b's; without the scale of a result, inputs 7 and 8, it is a float.
+ */
 static void
 map_qgemm (OnnxCtx *c)
 {
@@ -432,9 +433,12 @@ map_dynamic_matmul (OnnxCtx *c)
 }
 
 const OnnxMap onnx_map_quant[] = {
-  { "QuantizeLinear", "round", map_quantize },       { "DequantizeLinear", "mul", map_dequantize },
-  { "DynamicQuantizeLinear", "round", map_dynamic }, { "MatMulInteger", "matmul", map_matmul_integer },
-  { "QLinearMatMul", "matmul", map_qlinear_matmul }, { "ConvInteger", "conv2d", map_conv_integer },
+  { "QuantizeLinear", "round", map_quantize },
+  { "DequantizeLinear", "mul", map_dequantize },
+  { "DynamicQuantizeLinear", "round", map_dynamic },
+  { "MatMulInteger", "matmul", map_matmul_integer },
+  { "QLinearMatMul", "matmul", map_qlinear_matmul },
+  { "ConvInteger", "conv2d", map_conv_integer },
   { "QLinearConv", "conv2d", map_qlinear_conv },
 #define MICROSOFT .domain = "com.microsoft"
   { "QLinearAdd", "add", map_qlinear_pair, MICROSOFT },

@@ -25,7 +25,8 @@ angles_of (OnnxCtx *c, guint table, guint position, gint64 half, const OnnxWire 
       t = onnx_pick (c, t, 0, at);
     }
   if (!c->failed && onnx_dim (c, t, t->type.shape.rank - 1) < half)
-    onnx_fail (c, "its tables have %" G_GINT64_FORMAT " angles, but %" G_GINT64_FORMAT " pairs of features are rotated.",
+    onnx_fail (c,
+               "its tables have %" G_GINT64_FORMAT " angles, but %" G_GINT64_FORMAT " pairs of features are rotated.",
                onnx_dim (c, t, t->type.shape.rank - 1), half);
   if (c->failed)
     return t;
@@ -57,10 +58,10 @@ onnx_map_rotary (OnnxCtx *c)
       return;
     }
   /* [B, T, heads, E] */
-  x = is_flat ? onnx_emit (c, "unflatten", ONNX_IN (x), "dim", "2", "sizes",
-                           onnx_text (c, "%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT, heads, onnx_dim (c, x, 2) / heads),
-                           NULL)
-              : onnx_permute (c, x, (gint64[]){ 0, 2, 1, 3 });
+  x = is_flat
+          ? onnx_emit (c, "unflatten", ONNX_IN (x), "dim", "2", "sizes",
+                       onnx_text (c, "%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT, heads, onnx_dim (c, x, 2) / heads), NULL)
+          : onnx_permute (c, x, (gint64[]){ 0, 2, 1, 3 });
   all = onnx_dim (c, x, 3);
   rotated = rotated == 0 ? all : rotated;
   half = rotated / 2;
