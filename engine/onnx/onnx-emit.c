@@ -43,6 +43,10 @@ onnx_node_free (OnnxNode *node)
     }
   g_ptr_array_unref (node->weights);
   g_ptr_array_unref (node->attributes);
+  g_clear_pointer (&node->copies, g_ptr_array_unref);
+  g_free (node->path);
+  g_free (node->weight_path);
+  g_free (node->word);
   g_free (node->id);
   g_free (node->in);
   g_free (node->out);
@@ -244,6 +248,23 @@ onnx_infer (OnnxCtx *c, OnnxNode *node)
 
 /* ---- emitting --------------------------------------------------------- */
 
+/* "layer1.0.conv1.weight" is a weight of layer1.0.conv1. */
+static void
+set_weight_path (OnnxNode *node, const char *name, const char *port)
+{
+  gsize length = strlen (name), end = strlen (port) + 1;
+
+  if (node->weight_path == NULL && length > end && g_str_has_suffix (name, port) && name[length - end] == '.')
+    node->weight_path = g_strndup (name, length - end);
+}
+
+/* Buffers (masks, tables of positions) are not trained. */
+static gboolean
+is_buffer (OnnxCtx *c, const char *name)
+{
+  return name != NULL && GPOINTER_TO_INT (g_hash_table_lookup (c->all->kinds, name)) == ONNX_KIND_BUFFER;
+}
+
 static void
 add_own_weight (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
 {
@@ -253,6 +274,9 @@ add_own_weight (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
   weight->port = g_strdup (port);
   weight->tensor = loom_tensor_ref (value->constant);
   g_ptr_array_add (node->weights, weight);
+  set_weight_path (node, value->name, port);
+  if (is_buffer (c, value->name))
+    onnx_node_set (node, "frozen", "true");
   *wire = (OnnxWire){ .node = node,
                       .port = g_intern_string (port),
                       .type = { LOOM_F32, loom_tensor_shape (value->constant) } };
@@ -389,8 +413,10 @@ parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
   node = onnx_node_new (c->all, op, name != NULL && *name ? name : "parameter");
   onnx_node_set (node, "shape", onnx_dims (c, &shape));
   onnx_node_set (node, "init", "zeros");
-  if (!is_weight)
+  if (!is_weight || is_buffer (c, name))
     onnx_node_set (node, "frozen", "true");
+  if (is_weight && name != NULL && (strchr (name, '.') != NULL || g_hash_table_contains (c->all->kinds, name)))
+    node->weight_path = g_strdup (name);
   onnx_infer (c, node);
   if (c->failed)
     return &placeholder;

@@ -171,7 +171,8 @@ static void
 add_weights (const OnnxNode *node, const char *prefix, GPtrArray *weights)
 {
   g_autofree char *path = g_strconcat (prefix, node->id, NULL), *inner = g_strconcat (path, ".", NULL);
-  gboolean is_numbered = node->body[1] != NULL;
+  guint n_bodies = node->copies != NULL ? node->copies->len : (node->body[0] != NULL) + (node->body[1] != NULL);
+  gboolean is_numbered = n_bodies > 1;
 
   for (guint i = 0; i < node->weights->len; i++)
     {
@@ -180,12 +181,13 @@ add_weights (const OnnxNode *node, const char *prefix, GPtrArray *weights)
       g_autofree char *name = bare ? g_strdup (path) : g_strconcat (inner, own->port, NULL);
       g_ptr_array_add (weights, loom_named_tensor_new (name, own->tensor));
     }
-  for (guint b = 0; b < G_N_ELEMENTS (node->body) && node->body[b] != NULL; b++)
+  for (guint b = 0; b < n_bodies; b++)
     {
+      const OnnxModule *body = node->copies != NULL ? node->copies->pdata[b] : node->body[b];
       g_autofree char *begin = is_numbered ? g_strdup_printf ("%s%u.", inner, b) : g_strdup (inner);
-      for (guint i = 0; i < node->body[b]->scope->nodes->len; i++)
+      for (guint i = 0; i < body->scope->nodes->len; i++)
         {
-          const OnnxNode *within = node->body[b]->scope->nodes->pdata[i];
+          const OnnxNode *within = body->scope->nodes->pdata[i];
           if (within->live)
             add_weights (within, begin, weights);
         }
@@ -202,6 +204,12 @@ put (LoomGraph *graph, LoomElement *module, LoomElement *element)
     append (graph, element);
 }
 
+const OnnxModule *
+onnx_written (const OnnxModule *module)
+{
+  return module->same != NULL ? module->same : module;
+}
+
 /* Writes the nodes and wires of a module (NULL: the graph), with their positions. */
 static void
 fill (OnnxImport *all, LoomGraph *graph, LoomElement *module)
@@ -213,7 +221,9 @@ fill (OnnxImport *all, LoomGraph *graph, LoomElement *module)
       const OnnxNode *node = all->nodes->pdata[i];
       if (!node->live)
         continue;
-      LoomElement *element = loom_element_new (LOOM_TAG_NODE, "id", node->id, "op", node->op->name, NULL);
+      gboolean is_instance = node->op == &onnx_instance;
+      LoomElement *element = loom_element_new (LOOM_TAG_NODE, "id", node->id, is_instance ? "module" : "op",
+                                               is_instance ? onnx_written (node->body[0])->name : node->op->name, NULL);
       for (guint k = 0; k + 1 < node->attributes->len; k += 2)
         loom_element_set_detached (element, node->attributes->pdata[k], node->attributes->pdata[k + 1]);
       put (graph, module, element);
@@ -236,7 +246,7 @@ write_modules (const OnnxImport *all, LoomGraph *graph, GHashTable *done)
     {
       const OnnxNode *node = all->nodes->pdata[i];
       for (guint b = 0; node->live && b < G_N_ELEMENTS (node->body) && node->body[b] != NULL; b++)
-        onnx_write_module (node->body[b], graph, done);
+        onnx_write_module (onnx_written (node->body[b]), graph, done);
     }
 }
 
@@ -265,6 +275,7 @@ onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
   LoomGraph *graph = loom_graph_new (title);
 
   mark_live (all);
+  onnx_make_modules (all);
   write_modules (all, graph, done);
   fill (all, graph, NULL);
   for (guint i = 0; i < all->nodes->len; i++)

@@ -4,6 +4,7 @@
  * cannot be translated only invalidates nodes that depend on it, so that everything unsupported is reported at once. */
 #include "engine/onnx/onnx-private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/core/loom-file.h"
@@ -129,6 +130,58 @@ is_kept (OnnxImport *all, const Onnx__NodeProto *node)
   return outside != NULL;
 }
 
+/* Nodes of the graph itself, not of bodies, are grouped by the modules of the network. */
+static void
+name_nodes (OnnxCtx *c)
+{
+  for (guint i = c->first_node; c->all->module == NULL && i < c->all->nodes->len; i++)
+    {
+      OnnxNode *node = c->all->nodes->pdata[i];
+
+      if (node->path == NULL)
+        node->path = onnx_module_path (c->node, c->all->classes);
+    }
+}
+
+static gboolean
+is_uniform (const LoomTensor *t)
+{
+  for (gint64 i = 1; i < t->count; i++)
+    if (loom_tensor_get (t, i) != loom_tensor_get (t, 0))
+      return FALSE;
+  return TRUE;
+}
+
+/* PyTorch's exporter stores equal tensors once, so zeros that are the biases of several layers would be one tied weight.
+ * A reader in a module whose own weight of that name is missing from the model gets its own. Weights that differ from
+ * each other are equal only if they are tied. */
+static void
+untie (OnnxImport *all, const Onnx__NodeProto *node)
+{
+  g_autofree char *path = NULL;
+
+  for (gsize i = 0; g_hash_table_size (all->kinds) > 0 && i < node->n_input; i++)
+    {
+      const OnnxValue *value = onnx_own_value (all, node->input[i]);
+      const char *dot = value != NULL && value->constant != NULL && value->is_weight ? strrchr (value->name, '.') : NULL;
+
+      if (dot == NULL || !g_hash_table_contains (all->kinds, value->name))
+        continue;
+      if (path == NULL)
+        path = onnx_module_path (node, all->classes);
+      g_autofree char *own = g_strconcat (path != NULL ? path : "", dot, NULL);
+      if (g_str_equal (own, value->name) || !g_hash_table_contains (all->kinds, own)
+          || onnx_own_value (all, own) != NULL || !is_uniform (value->constant))
+        continue;
+      OnnxValue *copy = onnx_declare (all, own);
+      copy->constant = loom_tensor_ref (value->constant);
+      copy->is_weight = TRUE;
+      copy->elem_type = value->elem_type;
+      free (node->input[i]); /* it was unpacked with malloc() */
+      node->input[i] = strdup (own);
+    }
+}
+
 static void
 map_node (OnnxImport *all, const Onnx__NodeProto *node)
 {
@@ -137,6 +190,8 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
 
   gboolean own = is_function (all, node);
 
+  if (all->outer == NULL)
+    untie (all, node);
   if (!own && (fold_node (all, node) || is_kept (all, node)))
     return;
   c.map = own ? NULL : onnx_map_find (domain, node->op_type);
@@ -169,6 +224,7 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
           onnx_fail (&c, "its output number %d is not supported.", (int)i + 1), c.failed = FALSE;
       }
   onnx_report_types (all, node);
+  name_nodes (&c);
   if (!c.failed)
     note_mapped (all, &c);
 }
@@ -506,6 +562,8 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   all.scopes = g_ptr_array_new_with_free_func (onnx_scope_free);
   all.modules = g_ptr_array_new_with_free_func (onnx_module_free);
   all.module_names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  all.classes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  all.kinds = onnx_signature (all.model->graph);
   result = g_new0 (LoomOnnx, 1);
   result->weights = loom_named_tensors_new ();
   result->inputs = g_ptr_array_new_with_free_func (port_free);
@@ -527,6 +585,8 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   g_ptr_array_unref (all.scopes);
   g_ptr_array_unref (all.modules);
   g_hash_table_unref (all.module_names);
+  g_hash_table_unref (all.classes);
+  g_hash_table_unref (all.kinds);
   g_ptr_array_unref (all.mapped);
   g_ptr_array_unref (all.symbols);
   g_array_unref (all.dynamic);

@@ -102,6 +102,14 @@ map_gather (OnnxCtx *c)
     }
   const OnnxWire *x = onnx_in (c, 0), *index = onnx_in (c, 1);
   int at = onnx_axis (c, axis, MAX (x->type.shape.rank, 1));
+  const LoomTensor *one = onnx_is_constant (c, 1) ? onnx_const_or_null (c, 1) : NULL;
+  if (!c->failed && one != NULL && one->rank == 0 && !onnx_has_dynamic (c->all, one))
+    {
+      onnx_out (c, 0,
+                onnx_emit (c, "select", ONNX_IN (x), "dim", onnx_text (c, "%d", at), "index",
+                           int_text (c, onnx_tensor_int (one, 0)), NULL));
+      return;
+    }
   onnx_out (c, 0, onnx_pick (c, x, at, from_the_end (c, 1, index, x->type.shape.dim[at])));
 }
 

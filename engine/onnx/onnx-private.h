@@ -54,6 +54,10 @@ struct _OnnxNode
   GPtrArray *weights; /* OnnxWeight */
   gboolean live;
   int column, row;
+  char *path;        /* "layer1.0.conv1": the module of the network from which it was exported; NULL: unknown */
+  char *weight_path; /* the same from the names of its weights; NULL: it has none, or none with such a name */
+  char *word;        /* the last word of such a path, its id in its module; NULL: any id will do */
+  GPtrArray *copies; /* OnnxModule: equal modules that run one after the other as this instance; NULL: only body[0] */
 };
 
 /* A value of the model, found by name. */
@@ -93,6 +97,8 @@ struct _OnnxModule
   GPtrArray *cut;              /* by input: TRUE: each iteration gets a row; FALSE: it is whole */
   const OnnxWire *step;        /* the index of the iteration, if the body has it; else NULL */
   LoomDim steps;               /* number of iterations */
+  OnnxModule *same;            /* the module that is written in its stead, if another one computes the same */
+  const OnnxNode *first;       /* the input that has to be the first one; NULL: any order will do */
 };
 
 /* The import of a model, or of a graph inside its graph. A graph inside is imported into the graph around it, with
@@ -124,6 +130,8 @@ struct _OnnxImport
   GPtrArray *scopes;  /* OnnxImport: graphs inside the model's */
   GPtrArray *modules; /* OnnxModule */
   GHashTable *module_names;
+  GHashTable *classes; /* path of a module of the network → the name of its class, from PyTorch's exporter */
+  GHashTable *kinds;   /* name in the state dict → OnnxKind, from PyTorch's exporter */
 };
 
 /* The node of the model that is being translated. */
@@ -212,11 +220,33 @@ void onnx_count_uses (GHashTable *uses, const Onnx__GraphProto *graph);
 void onnx_add_tensors (OnnxImport *all, const Onnx__GraphProto *graph);
 void onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph);
 
+/* ---- onnx-names.c ----------------------------------------------------- */
+typedef enum {
+  ONNX_KIND_UNKNOWN,
+  ONNX_KIND_PARAMETER,
+  ONNX_KIND_BUFFER
+} OnnxKind;
+
+/* "layer1.0.conv1", the path of the module in which a node was computed; "" if it is the network itself, NULL if the
+ * model does not say. Classes of the modules on the path are added. (transfer full) */
+char *onnx_module_path (const Onnx__NodeProto *node, GHashTable *classes);
+/* The kinds of the names of the state dict; empty if the model does not say. (transfer full) */
+GHashTable *onnx_signature (const Onnx__GraphProto *graph);
+
+/* ---- onnx-modules.c --------------------------------------------------- */
+/* The operator of nodes that are instances of a module. */
+extern const LoomOp onnx_instance;
+/* Groups the needed nodes by their paths into modules. Needs nodes to be marked. */
+void onnx_make_modules (OnnxImport *all);
+
 /* ---- onnx-scope.c ----------------------------------------------------- */
 /* A scope for a graph inside the graph. Its nodes become those of a new module of about this name; NULL: those of
  * outer's module. (transfer none) */
 OnnxImport *onnx_scope_new (OnnxImport *outer, const char *module);
 void onnx_scope_free (gpointer scope);
+/* A module without a name whose nodes are those of this new scope; it gets a free name like `name`. */
+OnnxModule *onnx_module_new (OnnxImport *scope);
+void onnx_module_name (OnnxModule *module, const char *name);
 void onnx_module_free (gpointer module);
 /* FALSE with a fault if nested loops would be unrolled too often. */
 gboolean onnx_has_room (OnnxCtx *c);
@@ -386,6 +416,8 @@ gboolean onnx_map_bias (OnnxCtx *c);
 /* ---- onnx-graph.c ----------------------------------------------------- */
 char *onnx_free_id (OnnxImport *all, const char *wanted);
 LoomGraph *onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights);
+/* Of modules that compute the same one is written. */
+const OnnxModule *onnx_written (const OnnxModule *module);
 /* Appends a module, and before it those that its nodes run. done: the set of OnnxModule appended already. */
 void onnx_write_module (const OnnxModule *module, LoomGraph *graph, GHashTable *done);
 

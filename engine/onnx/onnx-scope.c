@@ -25,24 +25,34 @@ onnx_scope_new (OnnxImport *outer, const char *module)
   scope->kept = NULL;
   scope->module = NULL;
   if (module != NULL)
-    {
-      g_autofree char *name = NULL;
-
-      scope->ids = scope->module_names;
-      name = onnx_free_id (scope, module);
-      scope->module = g_new0 (OnnxModule, 1);
-      scope->module->name = g_steal_pointer (&name);
-      scope->module->scope = scope;
-      scope->module->inputs = g_ptr_array_new ();
-      scope->module->outputs = g_ptr_array_new ();
-      scope->module->captured = g_ptr_array_new ();
-      scope->module->cut = g_ptr_array_new ();
-      scope->ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-      scope->nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)onnx_node_free);
-      g_ptr_array_add (outer->modules, scope->module);
-    }
+    onnx_module_name (onnx_module_new (scope), module);
   g_ptr_array_add (outer->scopes, scope);
   return scope;
+}
+
+OnnxModule *
+onnx_module_new (OnnxImport *scope)
+{
+  OnnxModule *module = g_new0 (OnnxModule, 1);
+
+  module->scope = scope;
+  module->inputs = g_ptr_array_new ();
+  module->outputs = g_ptr_array_new ();
+  module->captured = g_ptr_array_new ();
+  module->cut = g_ptr_array_new ();
+  scope->module = module;
+  scope->ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  scope->nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)onnx_node_free);
+  g_ptr_array_add (scope->modules, module);
+  return module;
+}
+
+void
+onnx_module_name (OnnxModule *module, const char *name)
+{
+  OnnxImport names = { .ids = module->scope->module_names };
+
+  module->name = onnx_free_id (&names, name);
 }
 
 void
