@@ -359,6 +359,15 @@ onnx_own (OnnxCtx *c, const OnnxWire *wire, const char *port, LoomTensor *tensor
   g_ptr_array_add (wire->node->weights, weight);
 }
 
+void
+onnx_take_weight (OnnxCtx *c, const OnnxWire *wire, const char *port, const OnnxNode *parameter)
+{
+  if (c->failed || wire->node == NULL)
+    return;
+  onnx_own (c, wire, port, ((const OnnxWeight *)parameter->weights->pdata[0])->tensor);
+  set_weight_path (wire->node, parameter->weight_path, port);
+}
+
 /* ---- tensors ---------------------------------------------------------- */
 
 static gboolean

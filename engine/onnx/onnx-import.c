@@ -152,9 +152,9 @@ is_uniform (const LoomTensor *t)
   return TRUE;
 }
 
-/* PyTorch's exporter stores equal tensors once, so zeros that are the biases of several layers would be one tied weight.
- * A reader in a module whose own weight of that name is missing from the model gets its own. Weights that differ from
- * each other are equal only if they are tied. */
+/* PyTorch's exporter stores equal tensors once, so zeros that are the biases of several layers would be one tied
+ * weight. A reader in a module whose own weight of that name is missing from the model gets its own. Weights that
+ * differ from each other are equal only if they are tied. */
 static void
 untie (OnnxImport *all, const Onnx__NodeProto *node)
 {
@@ -163,7 +163,8 @@ untie (OnnxImport *all, const Onnx__NodeProto *node)
   for (gsize i = 0; g_hash_table_size (all->kinds) > 0 && i < node->n_input; i++)
     {
       const OnnxValue *value = onnx_own_value (all, node->input[i]);
-      const char *dot = value != NULL && value->constant != NULL && value->is_weight ? strrchr (value->name, '.') : NULL;
+      const char *dot
+          = value != NULL && value->constant != NULL && value->is_weight ? strrchr (value->name, '.') : NULL;
 
       if (dot == NULL || !g_hash_table_contains (all->kinds, value->name))
         continue;
@@ -177,8 +178,12 @@ untie (OnnxImport *all, const Onnx__NodeProto *node)
       copy->constant = loom_tensor_ref (value->constant);
       copy->is_weight = TRUE;
       copy->elem_type = value->elem_type;
-      free (node->input[i]); /* it was unpacked with malloc() */
-      node->input[i] = strdup (own);
+      /* Keys of the table are names in the model, which was unpacked with malloc(). */
+      guint uses = GPOINTER_TO_UINT (g_hash_table_lookup (all->uses, node->input[i]));
+      g_hash_table_insert (all->uses, value->name, GUINT_TO_POINTER (MAX (uses, 1) - 1));
+      g_hash_table_insert (all->uses, copy->name, GUINT_TO_POINTER (1));
+      node->input[i] = realloc (node->input[i], strlen (own) + 1);
+      strcpy (node->input[i], own);
     }
 }
 
@@ -190,8 +195,6 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
 
   gboolean own = is_function (all, node);
 
-  if (all->outer == NULL)
-    untie (all, node);
   if (!own && (fold_node (all, node) || is_kept (all, node)))
     return;
   c.map = own ? NULL : onnx_map_find (domain, node->op_type);
@@ -224,6 +227,8 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
           onnx_fail (&c, "its output number %d is not supported.", (int)i + 1), c.failed = FALSE;
       }
   onnx_report_types (all, node);
+  if (!c.failed)
+    onnx_recover (&c);
   name_nodes (&c);
   if (!c.failed)
     note_mapped (all, &c);
@@ -428,6 +433,8 @@ onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph)
   g_autoptr (GPtrArray) nodes = onnx_nodes_in_order (graph);
 
   onnx_count_uses (all->uses, graph);
+  for (guint i = 0; i < nodes->len && all->outer == NULL; i++)
+    untie (all, nodes->pdata[i]);
   for (guint i = 0; i < nodes->len; i++)
     if (((const Onnx__NodeProto *)nodes->pdata[i])->op_type != NULL)
       map_node (all, nodes->pdata[i]);

@@ -1,9 +1,10 @@
 /* Turns the flat nodes of a model into the modules of the network that it was exported from.
  *
- * Every node knows the path of its module (onnx-names.c). A path is a group; a group of one node is that node, under the
- * last word of the path, so that its weights have the names of the original state dict. Other groups become modules,
- * equal ones the same module, and a list of equal modules in a chain one instance with `repeat`. A module runs as a
- * whole: a group with a path out and in again (a layer that is called twice) is dissolved into the group around it.
+ * Every node knows the path of its module (onnx-names.c). A path is a group; a group of one node is that node, under
+ * the last word of the path, so that its weights have the names of the original state dict. Other groups become
+ * modules, equal ones the same module, and a list of equal modules in a chain one instance with `repeat`. A module runs
+ * as a whole: a group with a path out and in again (a layer that is called twice) is dissolved into the group around
+ * it.
  *
  * Groups are processed from the innermost outwards. Until then inputs are the original wires; the tables of each group
  * say which wire carries them inside it. */
@@ -453,7 +454,14 @@ members_of (const Tree *t, const Group *g)
   return sorted;
 }
 
-/* Words of the state dict get their ids first; others are named after their operators. */
+/* "node_Split_853", an exporter's number, is no name. */
+static gboolean
+has_name (const OnnxNode *node)
+{
+  return node->path == NULL && node->op != &onnx_instance && !g_str_has_prefix (node->id, "node_");
+}
+
+/* Words of the state dict get their ids first; other nodes of a module are named after their operators. */
 static void
 name_members (OnnxImport *scope, const GPtrArray *members)
 {
@@ -465,8 +473,9 @@ name_members (OnnxImport *scope, const GPtrArray *members)
         if ((node->word == NULL) != (pass == 1) || node->op->role == LOOM_ROLE_INPUT
             || node->op->role == LOOM_ROLE_OUTPUT)
           continue;
+        char *id = onnx_free_id (scope, node->word != NULL ? node->word : has_name (node) ? node->id : node->op->name);
         g_free (node->id);
-        node->id = onnx_free_id (scope, node->word != NULL ? node->word : node->op->name);
+        node->id = id;
       }
 }
 
@@ -612,7 +621,9 @@ enclose (Tree *t, Group *g, const GPtrArray *live)
   same = g_hash_table_lookup (t->by_text, text);
   if (same == NULL)
     {
-      onnx_module_name (module, g->class_name != NULL ? g->class_name : g->word);
+      /* An element of a list without a class is named after the list. */
+      gboolean is_number = g_ascii_isdigit (g->word[0]) && g->outer->word[0] != 0;
+      onnx_module_name (module, g->class_name != NULL ? g->class_name : is_number ? g->outer->word : g->word);
       g_hash_table_insert (t->by_text, g_steal_pointer (&text), module);
     }
   module->same = same != NULL ? same : module;
@@ -631,10 +642,9 @@ enclose (Tree *t, Group *g, const GPtrArray *live)
     {
       const OnnxWire *wire = results->pdata[i];
 
-      instance->out[i]
-          = (OnnxWire){ .node = instance,
-                        .port = g_intern_string (((const OnnxNode *)module->outputs->pdata[i])->id),
-                        .type = wire->type };
+      instance->out[i] = (OnnxWire){ .node = instance,
+                                     .port = g_intern_string (((const OnnxNode *)module->outputs->pdata[i])->id),
+                                     .type = wire->type };
       g_hash_table_insert (g->results, (gpointer)wire, &instance->out[i]);
     }
 }

@@ -2,8 +2,8 @@
  * tensors are parameters and which are buffers.
  *
  * The current exporter writes them as metadata (scopes as a Python list, the signature as text), the older one as paths
- * in the names of nodes. Descriptions of ONNX before 1.16 lack the metadata of nodes, so its fields are found by number,
- * also among the unknown ones. */
+ * in the names of nodes. Descriptions of ONNX before 1.16 lack the metadata of nodes, so its fields are found by
+ * number, also among the unknown ones. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -41,7 +41,8 @@ text_field (const guint8 *data, gsize length, unsigned number, gsize *text_lengt
   return NULL;
 }
 
-/* The value of a key of a repeated StringStringEntryProto, as bytes of the model; NULL if it is absent. (transfer full) */
+/* The value of a key of a repeated StringStringEntryProto, as bytes of the model; NULL if it is absent. (transfer full)
+ */
 static char *
 metadata (const ProtobufCMessage *message, unsigned number, const char *key)
 {
@@ -51,7 +52,8 @@ metadata (const ProtobufCMessage *message, unsigned number, const char *key)
     {
       const char *base = (const char *)message;
       gsize n = *(const size_t *)(base + field->quantifier_offset);
-      Onnx__StringStringEntryProto *const *entries = *(Onnx__StringStringEntryProto *const *const *)(base + field->offset);
+      Onnx__StringStringEntryProto *const *entries
+          = *(Onnx__StringStringEntryProto *const *const *)(base + field->offset);
 
       for (gsize i = 0; i < n; i++)
         if (g_strcmp0 (entries[i]->key, key) == 0)

@@ -239,6 +239,10 @@ extern const LoomOp onnx_instance;
 /* Groups the needed nodes by their paths into modules. Needs nodes to be marked. */
 void onnx_make_modules (OnnxImport *all);
 
+/* ---- onnx-recover.c --------------------------------------------------- */
+/* If the node of c is the last one of a decomposed operator, its result becomes that operator's. */
+void onnx_recover (OnnxCtx *c);
+
 /* ---- onnx-scope.c ----------------------------------------------------- */
 /* A scope for a graph inside the graph. Its nodes become those of a new module of about this name; NULL: those of
  * outer's module. (transfer none) */
@@ -307,6 +311,8 @@ const OnnxWire *onnx_emit (OnnxCtx *c, const char *op, guint n_in, const OnnxWir
 const OnnxWire *onnx_sibling (OnnxCtx *c, const OnnxWire *wire, const char *port);
 /* Gives the node of a wire its own weight or buffer. */
 void onnx_own (OnnxCtx *c, const OnnxWire *wire, const char *port, LoomTensor *tensor);
+/* The same for the number of a parameter node, which it replaces. */
+void onnx_take_weight (OnnxCtx *c, const OnnxWire *wire, const char *port, const OnnxNode *parameter);
 /* Adds a fault at this node; the sentence follows the operator's name. */
 void onnx_fail (OnnxCtx *c, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Returns text that lives as long as the import. */

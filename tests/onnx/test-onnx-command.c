@@ -162,7 +162,7 @@ test_begins (void)
   insert (graph, loom_element_new (LOOM_TAG_NODE, "id", "input", "op", "dataset", "source", "npy", "x", x_path, NULL));
   insert (graph, loom_element_new (LOOM_TAG_NODE, "id", "square", "op", "square", NULL));
   insert (graph, loom_element_new (LOOM_TAG_NODE, "id", "loss", "op", "mean", NULL));
-  insert (graph, loom_element_new (LOOM_TAG_WIRE, "from", "LogSoftmax", "to", "square", NULL));
+  insert (graph, loom_element_new (LOOM_TAG_WIRE, "from", "log_softmax", "to", "square", NULL));
   insert (graph, loom_element_new (LOOM_TAG_WIRE, "from", "square", "to", "loss", NULL));
   loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "loss", "loss")));
   g_assert_true (loom_graph_write_file (graph, path, &error));

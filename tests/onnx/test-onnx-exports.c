@@ -7,6 +7,10 @@
 #include "tests/onnx/onnx-case.h"
 #include "tests/test-program.h"
 
+#include "engine/onnx/loom-onnx.h"
+
+#include <string.h>
+
 static void
 test_export (gconstpointer folder)
 {
@@ -17,19 +21,59 @@ test_export (gconstpointer folder)
     g_error ("%s: %s", (const char *)folder, why);
 }
 
+static char *
+path_to (const char *name)
+{
+  return g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", name, NULL);
+}
+
+/* The network's modules, its repeated blocks, its names of weights and its buffer; decomposed operators are whole
+ * again, and the biases of equal layers, which the model stores once, are separate. */
+static void
+test_modules (void)
+{
+  static const char *const parts[]
+      = { "<module name=\"MultiheadAttention\">",
+          "<node id=\"blocks\" module=\"Block\" repeat=\"3\"/>",
+          "<node id=\"scale\" op=\"parameter\" shape=\"6\" init=\"zeros\" frozen=\"true\"/>",
+          "<node id=\"1\" op=\"gelu\" approximate=\"tanh\"/>",
+          "<node id=\"act_2\" op=\"silu\"/>",
+          "<node id=\"scaled_dot_product_attention\" op=\"scaled_dot_product_attention\"/>" };
+  static const char *const names[]
+      = { "conv.0.weight", "scale", "blocks.0.ln1.weight", "blocks.2.ln1.weight", "blocks.2.mlp.0.bias", "head.bias" };
+  g_autofree char *folder = path_to ("blocks-dynamo"), *file = g_build_filename (folder, "model.onnx", NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomOnnx) read = loom_onnx_read_file (file, NULL, faults, &error);
+
+  g_assert_no_error (error);
+  g_assert_nonnull (read);
+  g_autofree char *xml = loom_graph_write (read->graph, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    if (strstr (xml, parts[i]) == NULL)
+      g_error ("no %s in\n%s", parts[i], xml);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      guint found = 0;
+
+      for (guint k = 0; k < read->weights->len; k++)
+        found += g_str_equal (((LoomNamedTensor *)read->weights->pdata[k])->name, names[i]);
+      if (found != 1)
+        g_error ("%u weights are named %s", found, names[i]);
+    }
+}
+
 static void
 add (const char *name)
 {
   g_autofree char *path = g_strconcat ("/onnx-exports/", name, NULL);
 
-  g_test_add_data_func_full (
-      path, g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", name, NULL), test_export,
-      g_free);
+  g_test_add_data_func_full (path, path_to (name), test_export, g_free);
 }
 
 TEST_FILE (argc, argv)
 {
-  static const char *const names[] = { "mlp", "super-resolution", "unet", "lstm", "gru" };
+  static const char *const names[] = { "blocks", "mlp", "super-resolution", "unet", "lstm", "gru" };
   static const char *const exporters[] = { "dynamo", "script" };
   static const char *const layers[] = { "lstm-peepholes-reverse-lengths",
                                         "gru-before-clip",
@@ -80,5 +124,6 @@ TEST_FILE (argc, argv)
       }
   for (guint i = 0; i < G_N_ELEMENTS (layers); i++)
     add (layers[i]);
+  g_test_add_func ("/onnx-exports/modules", test_modules);
   return g_test_run ();
 }

@@ -77,15 +77,15 @@ test_graph (void)
   g_autofree char *xml = loom_graph_write (read->graph, NULL);
   static const char *const lines[] = { "<node id=\"image\" op=\"input\" shape=\"B,1,2,2\"/>",
                                        "<node id=\"flatten\" op=\"flatten\"/>",
-                                       "<node id=\"fc_Gemm\" op=\"linear\" out_features=\"3\"/>",
-                                       "<node id=\"act\" op=\"relu\"/>",
-                                       "<wire from=\"flatten\" to=\"fc_Gemm\"/>",
+                                       "<node id=\"fc\" op=\"linear\" out_features=\"3\"/>",
+                                       "<node id=\"relu\" op=\"relu\"/>",
+                                       "<wire from=\"flatten\" to=\"fc\"/>",
                                        "<place node=\"scores\"" };
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
     if (strstr (xml, lines[i]) == NULL)
       g_error ("no %s in\n%s", lines[i], xml);
   g_assert_cmpuint (read->weights->len, ==, 2);
-  g_assert_cmpstr (((LoomNamedTensor *)read->weights->pdata[0])->name, ==, "fc_Gemm.weight");
+  g_assert_cmpstr (((LoomNamedTensor *)read->weights->pdata[0])->name, ==, "fc.weight");
 
   /* The whole is a graph without faults, with the same weights. */
   g_autoptr (LoomNet) net = loom_net_new (read->graph, NULL, faults);

@@ -23,7 +23,9 @@ import torch
 import onnx_nets
 
 TOLERANCE = 1e-5
-STORED = ("mlp", "super-resolution", "unet", "lstm", "gru")
+# What the importer reads; the rest is about the machine and the program that exported.
+NAMES = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.export.ExportedProgram.graph_signature")
+STORED = ("blocks", "mlp", "super-resolution", "unet", "lstm", "gru")
 # Name, whether it is the present one, and its operator set: from 23 on attention and root-mean-square norms are operators.
 EXPORTERS = (("dynamo", True, None), ("dynamo-23", True, 23), ("script", False, None))
 
@@ -84,7 +86,9 @@ def store(name, dynamo, folder):
     graph = model.graph
     del graph.value_info[:]
     for part in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
+        kept = [p for p in part.metadata_props if p.key in NAMES]
         del part.metadata_props[:]
+        part.metadata_props.extend(kept)
         part.ClearField("doc_string")
     with open(path, "wb") as file:
         file.write(model.SerializeToString())

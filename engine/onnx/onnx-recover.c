@@ -1,0 +1,330 @@
+/* Recovers operators that exporters have decomposed: silu, GELU, RMSNorm, attention, and linear layers between
+ * reshapes.
+ *
+ * Each node that was just imported is compared with the last node of each pattern. A pattern is recovered only if the
+ * operator computes the same numbers, apart from rounding; nodes that nothing else reads are not written. */
+#include "engine/onnx/onnx-private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static gboolean
+is_op (const OnnxWire *wire, const char *op)
+{
+  return wire != NULL && wire->node != NULL && g_str_equal (wire->node->op->name, op);
+}
+
+static const OnnxWire *
+input (const OnnxWire *wire, guint i)
+{
+  return i < wire->node->n_in ? wire->node->in[i] : NULL;
+}
+
+static const char *
+attribute (const OnnxWire *wire, const char *name)
+{
+  const GPtrArray *a = wire->node->attributes;
+
+  for (guint i = 0; i + 1 < a->len; i += 2)
+    if (g_str_equal (a->pdata[i], name))
+      return a->pdata[i + 1];
+  return NULL;
+}
+
+/* The value of a constant of one number. */
+static gboolean
+number_of (const OnnxWire *wire, double *value)
+{
+  const char *text = is_op (wire, "constant") ? attribute (wire, "value") : NULL;
+
+  if (text == NULL || strchr (text, ',') != NULL || !loom_dtype_is_float (wire->type.dtype))
+    return FALSE;
+  *value = g_ascii_strtod (text, NULL);
+  return TRUE;
+}
+
+static gboolean
+is_near (double a, double b)
+{
+  return fabs (a - b) <= 1e-5 * fabs (b);
+}
+
+#define MAX_FACTORS 6
+
+/* A product as factors and one number. */
+typedef struct
+{
+  double number;
+  guint n;
+  const OnnxWire *factor[MAX_FACTORS];
+} Product;
+
+static void
+add_factors (Product *p, const OnnxWire *wire, guint depth)
+{
+  double value;
+
+  if (number_of (wire, &value))
+    p->number *= value;
+  else if (is_op (wire, "mul") && depth > 0)
+    for (guint i = 0; i < 2; i++)
+      add_factors (p, input (wire, i), depth - 1);
+  else if (is_op (wire, "div") && attribute (wire, "rounding_mode") == NULL && number_of (input (wire, 1), &value))
+    {
+      p->number /= value;
+      add_factors (p, input (wire, 0), depth);
+    }
+  else if (p->n < MAX_FACTORS)
+    p->factor[p->n++] = wire;
+  else
+    p->number = NAN;
+}
+
+static Product
+product_of (const OnnxWire *wire)
+{
+  Product p = { .number = 1 };
+
+  add_factors (&p, wire, 4);
+  return p;
+}
+
+/* The operand of `a + b` that is not a number close to `number`; NULL if it is no such sum. */
+static const OnnxWire *
+other_than (const OnnxWire *sum, double number)
+{
+  double value;
+
+  for (guint i = 0; is_op (sum, "add") && i < 2; i++)
+    if (number_of (input (sum, i), &value) && is_near (value, number))
+      return input (sum, 1 - i);
+  return NULL;
+}
+
+static gboolean
+is_cube (const OnnxWire *wire, const OnnxWire *x)
+{
+  double exponent;
+  Product p;
+
+  if (is_op (wire, "pow"))
+    return input (wire, 0) == x && number_of (input (wire, 1), &exponent) && exponent == 3;
+  p = product_of (wire);
+  return p.n == 3 && p.number == 1 && p.factor[0] == x && p.factor[1] == x && p.factor[2] == x;
+}
+
+/* √(2/π) (x + 0.044715 x³) */
+static gboolean
+is_tanh_argument (const OnnxWire *wire, const OnnxWire *x)
+{
+  Product whole = product_of (wire), cubic;
+  const OnnxWire *sum = whole.n == 1 && is_near (whole.number, sqrt (2 / G_PI)) ? whole.factor[0] : NULL;
+
+  for (guint i = 0; is_op (sum, "add") && i < 2; i++)
+    {
+      cubic = product_of (input (sum, 1 - i));
+      if (input (sum, i) == x && cubic.n == 1 && is_near (cubic.number, 0.044715) && is_cube (cubic.factor[0], x))
+        return TRUE;
+      if (input (sum, i) == x && cubic.n == 3 && is_near (cubic.number, 0.044715) && cubic.factor[0] == x
+          && cubic.factor[1] == x && cubic.factor[2] == x)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* x sigmoid (x); ½ x (1 + erf (x/√2)) and its approximation by tanh. */
+static const OnnxWire *
+recover_activation (OnnxCtx *c, const OnnxWire *y)
+{
+  Product p = product_of (y);
+
+  for (guint i = 0; i < 2; i++)
+    if (is_op (input (y, i), "sigmoid") && input (input (y, i), 0) == input (y, 1 - i))
+      return onnx_unary (c, "silu", input (y, 1 - i));
+  for (guint i = 0; p.n == 2 && i < 2; i++)
+    {
+      const OnnxWire *x = p.factor[i], *gate = p.factor[1 - i], *inner = other_than (gate, 1);
+      Product argument;
+
+      if (!is_near (p.number, 0.5) || inner == NULL)
+        continue;
+      if (is_op (inner, "tanh") && is_tanh_argument (input (inner, 0), x))
+        return onnx_emit (c, "gelu", ONNX_IN (x), "approximate", "tanh", NULL);
+      argument = product_of (is_op (inner, "erf") ? input (inner, 0) : y);
+      if (is_op (inner, "erf") && argument.n == 1 && argument.factor[0] == x && is_near (argument.number, sqrt (0.5)))
+        return onnx_unary (c, "gelu", x);
+    }
+  return NULL;
+}
+
+/* ---- RMSNorm --------------------------------------------------------------------- */
+
+/* x if the wire is 1/√(mean (x²) + eps) over the last dimension, which is kept. */
+static const OnnxWire *
+inverse_root (const OnnxWire *wire, double *eps)
+{
+  const OnnxWire *root = is_op (wire, "reciprocal") ? input (wire, 0) : NULL, *sum, *mean = NULL, *square, *x = NULL;
+  double exponent;
+
+  sum = is_op (root, "sqrt") ? input (root, 0) : NULL;
+  for (guint i = 0; is_op (sum, "add") && i < 2; i++)
+    if (number_of (input (sum, i), eps))
+      mean = input (sum, 1 - i);
+  if (!is_op (mean, "mean") || g_strcmp0 (attribute (mean, "keepdim"), "true") != 0)
+    return NULL;
+  square = input (mean, 0);
+  if (is_op (square, "pow") && number_of (input (square, 1), &exponent) && exponent == 2)
+    x = input (square, 0);
+  else if (is_op (square, "mul") && input (square, 0) == input (square, 1))
+    x = input (square, 0);
+  if (x == NULL || attribute (mean, "dim") == NULL)
+    return NULL;
+  int dim = atoi (attribute (mean, "dim")), rank = x->type.shape.rank;
+  return strchr (attribute (mean, "dim"), ',') == NULL && (dim == -1 || dim == rank - 1) ? x : NULL;
+}
+
+/* The product with a weight of the last dimension. A weight that nothing else reads becomes the layer's own. */
+static const OnnxWire *
+recover_rms_norm (OnnxCtx *c, const OnnxWire *y)
+{
+  for (guint i = 0; i < 2; i++)
+    for (guint k = 0; k < 2; k++)
+      {
+        double eps;
+        const OnnxWire *w = input (y, i), *z = input (y, 1 - i), *x = is_op (z, "mul") ? input (z, k) : NULL;
+        int rank = x != NULL ? x->type.shape.rank : 0;
+        LoomShape tail = { .rank = 1 };
+
+        if (rank < 1 || !is_op (w, "parameter") || w->node->weight_path == NULL || attribute (w, "frozen") != NULL
+            || w->type.shape.rank != 1 || inverse_root (input (z, 1 - k), &eps) != x
+            || !loom_dim_equal (w->type.shape.dim[0], x->type.shape.dim[rank - 1])
+            || !loom_dim_is_known (w->type.shape.dim[0]))
+          continue;
+        if (GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, w->node->weight_path)) != 1)
+          continue;
+        tail.dim[0] = w->type.shape.dim[0];
+        y = onnx_emit (c, "rms_norm", ONNX_IN (x), "normalized_shape", onnx_dims (c, &tail), "eps",
+                       onnx_number (c, eps), NULL);
+        onnx_take_weight (c, y, "weight", w->node);
+        return y;
+      }
+  return NULL;
+}
+
+/* ---- attention --------------------------------------------------------------------- */
+
+static gboolean
+has_dims (const OnnxWire *wire, const char *dims)
+{
+  return is_op (wire, "permute") && g_strcmp0 (attribute (wire, "dims"), dims) == 0;
+}
+
+/* k [B, H, S, E] if the wire is its transpose [B, H, E, S]; NULL if it is not. PyTorch's exporter merges batch and
+ * heads in order to transpose. */
+static const OnnxWire *
+untransposed (OnnxCtx *c, const OnnxWire *wire)
+{
+  LoomShape shape = { .rank = 4 };
+  const OnnxWire *k, *flat;
+
+  if (wire->type.shape.rank != 4)
+    return NULL;
+  if (has_dims (wire, "0,1,3,2"))
+    return input (wire, 0);
+  if (!is_op (wire, "reshape") || !has_dims (input (wire, 0), "0,2,1")
+      || !is_op (input (input (wire, 0), 0), "reshape"))
+    return NULL;
+  flat = input (input (wire, 0), 0);
+  k = input (flat, 0);
+  for (int i = 0; i < 4; i++)
+    shape.dim[i] = wire->type.shape.dim[i < 2 ? i : 5 - i];
+  if (!loom_dim_equal (flat->type.shape.dim[1], shape.dim[2])
+      || !loom_dim_equal (flat->type.shape.dim[2], shape.dim[3]))
+    return NULL;
+  return loom_shape_equal (&k->type.shape, &shape) ? k : onnx_reshape (c, k, &shape);
+}
+
+/* softmax (q kᵀ scale + mask) v; rows of which everything is masked may be 0 instead of NaN, as they are here. */
+static const OnnxWire *
+recover_attention (OnnxCtx *c, const OnnxWire *y)
+{
+  const OnnxWire *weights = input (y, 0), *v = input (y, 1), *logits, *mask = NULL, *q, *k;
+  double number;
+  Product scores, left, right;
+
+  if (is_op (weights, "where") && is_op (input (weights, 0), "isnan") && number_of (input (weights, 1), &number)
+      && number == 0 && input (input (weights, 0), 0) == input (weights, 2))
+    weights = input (weights, 2);
+  if (!is_op (weights, "softmax") || v == NULL || v->type.shape.rank != 4)
+    return NULL;
+  const char *dim = attribute (weights, "dim");
+  if (dim != NULL && !g_str_equal (dim, "-1") && !g_str_equal (dim, "3"))
+    return NULL;
+  logits = input (weights, 0);
+  scores = product_of (logits);
+  for (guint i = 0; is_op (logits, "add") && i < 2 && mask == NULL; i++)
+    {
+      scores = product_of (input (logits, i));
+      if (scores.n == 1 && is_op (scores.factor[0], "matmul"))
+        mask = input (logits, 1 - i);
+    }
+  if (scores.n != 1 || !is_op (scores.factor[0], "matmul") || (is_op (logits, "add") && mask == NULL)
+      || (mask != NULL && !loom_dtype_is_float (mask->type.dtype)))
+    return NULL;
+  left = product_of (input (scores.factor[0], 0));
+  right = product_of (input (scores.factor[0], 1));
+  q = left.n == 1 ? left.factor[0] : input (scores.factor[0], 0);
+  k = right.n == 1 ? untransposed (c, right.factor[0]) : NULL;
+  if (k == NULL || q->type.shape.rank != 4 || !loom_dim_is_known (q->type.shape.dim[3]))
+    return NULL;
+  double scale = scores.number * right.number * (left.n == 1 ? left.number : 1);
+  gboolean is_default = is_near (scale, 1 / sqrt ((double)q->type.shape.dim[3].coef));
+  return onnx_emit (c, "scaled_dot_product_attention", ONNX_IN (q, k, v, mask), "scale",
+                    is_default ? NULL : onnx_number (c, scale), NULL);
+}
+
+/* ---- linear layers between reshapes -------------------------------------------------------- */
+
+/* A linear layer takes any number of dimensions: x [.., I] need not be flattened to [n, I], and its result restored. */
+static const OnnxWire *
+recover_linear (OnnxCtx *c, const OnnxWire *y)
+{
+  const OnnxWire *flat = input (y, 0), *before, *x;
+  int rank = y->type.shape.rank;
+
+  before = is_op (flat, "linear") && flat->type.shape.rank == 2 && g_str_equal (flat->port, "out") ? input (flat, 0)
+                                                                                                   : NULL;
+  x = is_op (before, "reshape") ? input (before, 0) : NULL;
+  if (x == NULL || c->node->n_input == 0 || x->type.shape.rank != rank
+      || GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, c->node->input[0])) != 1
+      || !loom_dim_equal (x->type.shape.dim[rank - 1], before->type.shape.dim[1])
+      || !loom_dim_equal (y->type.shape.dim[rank - 1], flat->type.shape.dim[1]))
+    return NULL;
+  for (int i = 0; i < rank - 1; i++)
+    if (!loom_dim_equal (x->type.shape.dim[i], y->type.shape.dim[i]))
+      return NULL;
+  flat->node->in[0] = x;
+  flat->node->out[0].type = y->type;
+  return &flat->node->out[0];
+}
+
+void
+onnx_recover (OnnxCtx *c)
+{
+  OnnxValue *value = c->node->n_output > 0 ? onnx_own_value (c->all, c->node->output[0]) : NULL;
+  const OnnxWire *y = value != NULL && !value->failed ? value->wire : NULL, *found = NULL;
+
+  if (y == NULL || y->node == NULL)
+    return;
+  if (is_op (y, "mul"))
+    found = recover_activation (c, y);
+  if (is_op (y, "mul") && found == NULL)
+    found = recover_rms_norm (c, y);
+  else if (is_op (y, "matmul"))
+    found = recover_attention (c, y);
+  else if (is_op (y, "reshape"))
+    found = recover_linear (c, y);
+  if (found != NULL && !c->failed)
+    value->wire = found;
+}
