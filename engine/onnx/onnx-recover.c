@@ -245,6 +245,28 @@ untransposed (OnnxCtx *c, const OnnxWire *wire)
   return loom_shape_equal (&k->type.shape, &shape) ? k : onnx_reshape (c, k, &shape);
 }
 
+/* TRUE if a mask is the model's own and lets each position attend to itself and those before: 0 up to the diagonal of
+ * [1, 1, T, T], −∞ or a very low number above it. */
+static gboolean
+is_causal_mask (const OnnxWire *mask)
+{
+  const OnnxWeight *own
+      = is_op (mask, "parameter") && mask->node->weights->len == 1 ? mask->node->weights->pdata[0] : NULL;
+  const LoomTensor *t = own != NULL ? own->tensor : NULL;
+  gint64 n = t != NULL && t->rank == 4 ? t->dim[3] : 0;
+
+  if (n < 2 || t->dim[2] != n || t->count != n * n)
+    return FALSE;
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      double value = loom_tensor_get (t, i);
+
+      if (i % n <= i / n ? value != 0 : !(value <= -10000))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /* softmax (q kᵀ scale + mask) v; rows of which everything is masked may be 0 instead of NaN, as they are here. */
 static const OnnxWire *
 recover_attention (OnnxCtx *c, const OnnxWire *y)
@@ -280,8 +302,11 @@ recover_attention (OnnxCtx *c, const OnnxWire *y)
     return NULL;
   double scale = scores.number * right.number * (left.n == 1 ? left.number : 1);
   gboolean is_default = is_near (scale, 1 / sqrt ((double)q->type.shape.dim[3].coef));
-  return onnx_emit (c, "scaled_dot_product_attention", ONNX_IN (q, k, v, mask), "scale",
-                    is_default ? NULL : onnx_number (c, scale), NULL);
+  gboolean is_causal = mask != NULL && is_causal_mask (mask)
+                       && loom_dim_equal (q->type.shape.dim[2], mask->type.shape.dim[2])
+                       && loom_dim_equal (k->type.shape.dim[2], mask->type.shape.dim[2]);
+  return onnx_emit (c, "scaled_dot_product_attention", ONNX_IN (q, k, v, is_causal ? NULL : mask), "is_causal",
+                    is_causal ? "true" : NULL, "scale", is_default ? NULL : onnx_number (c, scale), NULL);
 }
 
 /* ---- linear layers between reshapes -------------------------------------------------------- */
