@@ -258,6 +258,17 @@ set_weight_path (OnnxNode *node, const char *name, const char *port)
     node->weight_path = g_strndup (name, length - end);
 }
 
+/* A weight that an embedding shares with another layer has both names in the state dict, but one in the model. */
+static void
+set_tied_path (OnnxCtx *c, OnnxNode *node)
+{
+  g_autofree char *path = onnx_module_path (c->node, c->all->classes);
+  g_autofree char *name = path != NULL ? g_strconcat (path, ".weight", NULL) : NULL;
+
+  if (name != NULL && g_hash_table_contains (c->all->kinds, name))
+    node->weight_path = g_steal_pointer (&path);
+}
+
 /* Buffers (masks, tables of positions) are not trained. */
 static gboolean
 is_buffer (OnnxCtx *c, const char *name)
@@ -274,6 +285,8 @@ add_own_weight (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
   weight->port = g_strdup (port);
   weight->tensor = loom_tensor_ref (value->constant);
   g_ptr_array_add (node->weights, weight);
+  if (g_str_equal (node->op->name, "embedding"))
+    set_tied_path (c, node);
   set_weight_path (node, value->name, port);
   if (is_buffer (c, value->name))
     onnx_node_set (node, "frozen", "true");

@@ -121,6 +121,44 @@ map_conv_transpose (OnnxCtx *c)
 
 /* ---- Gemm ------------------------------------------------------------- */
 
+static gboolean
+is_equal (const LoomTensor *a, const LoomTensor *b)
+{
+  gboolean differs = FALSE;
+
+  if (a->rank != 2 || b->rank != 2 || a->dim[0] != b->dim[0] || a->dim[1] != b->dim[1])
+    return FALSE;
+  for (gint64 i = 0; i < a->count; i++)
+    {
+      if (loom_tensor_get (a, i) != loom_tensor_get (b, i))
+        return FALSE;
+      differs = differs || loom_tensor_get (a, i) != loom_tensor_get (a, 0);
+    }
+  return differs;
+}
+
+/* The weight of the state dict with the same numbers: exporters store a transposed copy for a layer that is tied to an
+ * embedding. NULL if there is none. */
+static OnnxValue *
+tied_to (OnnxImport *home, const char *name, const LoomTensor *t)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  if (g_hash_table_contains (home->kinds, name))
+    return NULL;
+  g_hash_table_iter_init (&iter, home->kinds);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      OnnxValue *value = onnx_own_value (home, key);
+
+      if (value != NULL && value->is_weight && value->constant != NULL && value->wire != NULL
+          && is_equal (value->constant, t))
+        return value;
+    }
+  return NULL;
+}
+
 /* A weight of the model as [out, in], the layout of linear; it is transposed once and remembered. */
 static const OnnxWire *
 transposed_weight (OnnxCtx *c, guint i)
@@ -138,6 +176,9 @@ transposed_weight (OnnxCtx *c, guint i)
       for (gint64 r = 0; r < t->dim[0]; r++)
         for (gint64 k = 0; k < t->dim[1]; k++)
           loom_tensor_set (turned, k * t->dim[0] + r, loom_tensor_get (t, r * t->dim[1] + k));
+      value = tied_to (home, c->node->input[i], turned);
+      if (value != NULL)
+        return value->wire;
       value = onnx_declare (home, name);
       value->constant = g_steal_pointer (&turned);
     }

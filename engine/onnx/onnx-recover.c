@@ -309,6 +309,22 @@ recover_attention (OnnxCtx *c, const OnnxWire *y)
                     is_causal ? "true" : NULL, "scale", is_default ? NULL : onnx_number (c, scale), NULL);
 }
 
+/* ---- tied linear layers --------------------------------------------------------------------- */
+
+/* A product with a transposed weight of another layer is a linear layer that is tied to it. */
+static const OnnxWire *
+recover_tied (OnnxCtx *c, const OnnxWire *y)
+{
+  const OnnxWire *x = input (y, 0), *turned = input (y, 1), *w = NULL;
+
+  if (has_dims (turned, "1,0"))
+    w = input (turned, 0);
+  if (w == NULL || w->type.shape.rank != 2 || g_str_equal (w->port, "out") || !loom_dim_is_known (w->type.shape.dim[0]))
+    return NULL;
+  return onnx_emit (c, "linear", ONNX_IN (x, w), "out_features",
+                    onnx_text (c, "%" G_GINT64_FORMAT, w->type.shape.dim[0].coef), "bias", "false", NULL);
+}
+
 /* ---- linear layers between reshapes -------------------------------------------------------- */
 
 /* A linear layer takes any number of dimensions: x [.., I] need not be flattened to [n, I], and its result restored. */
@@ -346,9 +362,11 @@ onnx_recover (OnnxCtx *c)
     found = recover_activation (c, y);
   if (is_op (y, "mul") && found == NULL)
     found = recover_rms_norm (c, y);
-  else if (is_op (y, "matmul"))
+  if (is_op (y, "matmul"))
     found = recover_attention (c, y);
-  else if (is_op (y, "reshape"))
+  if (is_op (y, "matmul") && found == NULL)
+    found = recover_tied (c, y);
+  if (is_op (y, "reshape"))
     found = recover_linear (c, y);
   if (found != NULL && !c->failed)
     value->wire = found;
