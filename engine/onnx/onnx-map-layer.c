@@ -2,6 +2,8 @@
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
+#include <string.h>
+
 static const char *
 count_text (OnnxCtx *c, gint64 n)
 {
@@ -137,26 +139,27 @@ is_equal (const LoomTensor *a, const LoomTensor *b)
   return differs;
 }
 
-/* The weight of the state dict with the same numbers: exporters store a transposed copy for a layer that is tied to an
- * embedding. NULL if there is none. */
+/* The layer's weight with the same numbers: exporters store a transposed copy for a layer that is tied to an embedding.
+ * NULL if there is none. */
 static OnnxValue *
 tied_to (OnnxImport *home, const char *name, const LoomTensor *t)
 {
+  OnnxValue *found = NULL;
   GHashTableIter iter;
-  gpointer key;
+  gpointer each;
 
   if (g_hash_table_contains (home->kinds, name))
     return NULL;
-  g_hash_table_iter_init (&iter, home->kinds);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
+  g_hash_table_iter_init (&iter, home->values);
+  while (g_hash_table_iter_next (&iter, NULL, &each))
     {
-      OnnxValue *value = onnx_own_value (home, key);
+      OnnxValue *value = each;
 
-      if (value != NULL && value->is_weight && value->constant != NULL && value->wire != NULL
-          && is_equal (value->constant, t))
-        return value;
+      if (value->is_weight && value->constant != NULL && value->wire != NULL && is_equal (value->constant, t)
+          && (found == NULL || strcmp (value->name, found->name) < 0))
+        found = value;
     }
-  return NULL;
+  return found;
 }
 
 /* A weight of the model as [out, in], the layout of linear; it is transposed once and remembered. */

@@ -27,6 +27,35 @@ path_to (const char *name)
   return g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", name, NULL);
 }
 
+static LoomOnnx *
+read_model (const char *name)
+{
+  g_autofree char *folder = path_to (name), *file = g_build_filename (folder, "model.onnx", NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  LoomOnnx *read = loom_onnx_read_file (file, NULL, faults, &error);
+
+  g_assert_no_error (error);
+  g_assert_nonnull (read);
+  return read;
+}
+
+/* The current exporter stores a transposed copy of the embedding, the older one transposes it. */
+static void
+test_tied (void)
+{
+  static const char *const names[] = { "gpt-dynamo", "gpt-script" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (LoomOnnx) read = read_model (names[i]);
+      g_autofree char *xml = loom_graph_write (read->graph, NULL);
+
+      if (strstr (xml, "<wire from=\"words.weight\" to=\"linear.weight\"/>") == NULL)
+        g_error ("%s is not tied:\n%s", names[i], xml);
+    }
+}
+
 /* The network's modules, its repeated blocks, its names of weights and its buffer; decomposed operators are whole
  * again, and the biases of equal layers, which the model stores once, are separate. */
 static void
@@ -41,13 +70,7 @@ test_modules (void)
           "<node id=\"scaled_dot_product_attention\" op=\"scaled_dot_product_attention\"/>" };
   static const char *const names[]
       = { "conv.0.weight", "scale", "blocks.0.ln1.weight", "blocks.2.ln1.weight", "blocks.2.mlp.0.bias", "head.bias" };
-  g_autofree char *folder = path_to ("blocks-dynamo"), *file = g_build_filename (folder, "model.onnx", NULL);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomOnnx) read = loom_onnx_read_file (file, NULL, faults, &error);
-
-  g_assert_no_error (error);
-  g_assert_nonnull (read);
+  g_autoptr (LoomOnnx) read = read_model ("blocks-dynamo");
   g_autofree char *xml = loom_graph_write (read->graph, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
     if (strstr (xml, parts[i]) == NULL)
@@ -73,7 +96,7 @@ add (const char *name)
 
 TEST_FILE (argc, argv)
 {
-  static const char *const names[] = { "blocks", "mlp", "super-resolution", "unet", "lstm", "gru" };
+  static const char *const names[] = { "blocks", "gpt", "mlp", "super-resolution", "unet", "lstm", "gru" };
   static const char *const exporters[] = { "dynamo", "script" };
   static const char *const layers[] = { "lstm-peepholes-reverse-lengths",
                                         "gru-before-clip",
@@ -125,5 +148,6 @@ TEST_FILE (argc, argv)
   for (guint i = 0; i < G_N_ELEMENTS (layers); i++)
     add (layers[i]);
   g_test_add_func ("/onnx-exports/modules", test_modules);
+  g_test_add_func ("/onnx-exports/tied", test_tied);
   return g_test_run ();
 }

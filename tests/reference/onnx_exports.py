@@ -25,7 +25,7 @@ import onnx_nets
 TOLERANCE = 1e-5
 # What the importer reads; the rest is about the machine and the program that exported.
 NAMES = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.export.ExportedProgram.graph_signature")
-STORED = ("blocks", "mlp", "super-resolution", "unet", "lstm", "gru")
+STORED = ("blocks", "gpt", "mlp", "super-resolution", "unet", "lstm", "gru")
 # Name, whether it is the present one, and its operator set: from 23 on attention and root-mean-square norms are operators.
 EXPORTERS = (("dynamo", True, None), ("dynamo-23", True, 23), ("script", False, None))
 
