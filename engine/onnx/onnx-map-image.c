@@ -21,6 +21,7 @@ typedef struct
   gint64 in, out;
   double scale, start, end; /* start and end of the region, as fractions of the input */
   gboolean dynamic;         /* a size without a number yet, such as the batch: it does not change */
+  gboolean open;            /* a size without a number that is multiplied: in is 1, out the factor */
 } Side;
 
 /* A scale is a float, and 1.7 is not exactly one: a position is half-way between two pixels only in f32, in which
@@ -210,15 +211,27 @@ upsample_mode (const Ways *w, int n, const Side *side, gboolean *align)
   return linear[n];
 }
 
+/* Sides that are open have a factor instead of a size. */
 static const OnnxWire *
 upsample (OnnxCtx *c, const OnnxWire *x, const char *mode, gboolean align, int n, const Side *side)
 {
   gint64 size[3];
+  gboolean is_open = FALSE, is_whole = TRUE;
 
   for (int i = 0; i < n; i++)
-    size[i] = side[i].out;
-  return onnx_emit (c, "upsample", ONNX_IN (x), "size", onnx_list (c, (guint)n, size), "mode", mode, "align_corners",
-                    align ? "true" : NULL, NULL);
+    {
+      is_open = is_open || side[i].open;
+      is_whole = is_whole && side[i].out % side[i].in == 0;
+    }
+  for (int i = 0; i < n; i++)
+    size[i] = is_open ? side[i].out / side[i].in : side[i].out;
+  if (is_open && (!is_whole || align))
+    {
+      onnx_fail (c, "it resizes an open size and a fixed one in different ways. Fix the size.");
+      return x;
+    }
+  return onnx_emit (c, "upsample", ONNX_IN (x), is_open ? "scale_factor" : "size", onnx_list (c, (guint)n, size),
+                    "mode", mode, "align_corners", align ? "true" : NULL, NULL);
 }
 
 /* ---- Resize ----------------------------------------------------------- */
@@ -232,6 +245,13 @@ whole_side (const OnnxWire *x, int axis)
   return (Side){ .in = known ? d.coef : 1, .out = known ? d.coef : 1, .scale = 1, .end = 1, .dynamic = !known };
 }
 
+/* A side of open size that is multiplied by a whole number. */
+static Side
+open_side (gint64 factor)
+{
+  return (Side){ .in = 1, .out = factor, .scale = (double)factor, .end = 1, .open = TRUE };
+}
+
 static Side
 scaled_side (OnnxCtx *c, const OnnxWire *x, int axis, double scale)
 {
@@ -239,6 +259,8 @@ scaled_side (OnnxCtx *c, const OnnxWire *x, int axis, double scale)
 
   if (side.dynamic && scale == 1)
     return side;
+  if (side.dynamic && scale > 1 && scale <= 65536 && scale == floor (scale))
+    return open_side ((gint64)scale);
   gint64 in = onnx_dim (c, x, axis);
   return (Side){ .in = in, .out = (gint64)floor ((double)in * CLAMP (scale, 0, 1e6)), .scale = scale, .end = 1 };
 }
@@ -251,6 +273,9 @@ sized_side (OnnxCtx *c, const OnnxWire *x, int axis, gint64 size)
 
   if (side.dynamic && onnx_dynamic_dim (c->all, size, &asked) && loom_dim_equal (asked, x->type.shape.dim[axis]))
     return side;
+  if (side.dynamic && onnx_dynamic_dim (c->all, size, &asked) && loom_dim_div (asked, x->type.shape.dim[axis], &asked)
+      && loom_dim_is_known (asked) && asked.coef > 1)
+    return open_side (asked.coef);
   gint64 in = onnx_dim (c, x, axis);
   return (Side){ .in = in, .out = size, .scale = (double)size / (double)in, .end = 1 };
 }
@@ -290,6 +315,9 @@ resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
       onnx_out (c, 0, upsample (c, x, mode, align, n, side + 2));
       return;
     }
+  for (int i = 0; i < rank && !c->failed; i++)
+    if (side[i].open)
+      onnx_dim (c, x, i);
   for (int i = 0; i < rank && !c->failed; i++)
     if (!is_kept (w, &side[i]))
       x = g_str_equal (w->mode, "nearest") ? pick_nearest (c, w, &side[i], x, i) : multiply (c, w, &side[i], x, i);

@@ -136,7 +136,8 @@ TEST_FILE (argc, argv)
                                         "contrib-quantised",
                                         "rotary",
                                         "slice-to-length",
-                                        "counted-index" };
+                                        "counted-index",
+                                        "open-resize" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)

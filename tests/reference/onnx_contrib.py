@@ -121,5 +121,16 @@ def _(c, out):
     out("Gather", ["flat", "at"], domain="")
 
 
+@case("open-resize", opset=17)
+def _(c, out):
+    x = c.input("x", c.draw(2, 3, 4, 6), d0="b", d2="h", d3="w")
+    factors = c.weight("factors", np.array([1, 1, 2, 3], np.float32))
+    out("Resize", [x, "", factors], domain="", mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    out("Resize", [x, "", factors], domain="", mode="linear", coordinate_transformation_mode="half_pixel")
+    c.node("Shape", [x], ["shape"])
+    c.node("Mul", ["shape", c.weight("twice", np.array([1, 1, 2, 2]))], ["sizes"])
+    out("Resize", [x, "", "", "sizes"], domain="", mode="cubic", coordinate_transformation_mode="pytorch_half_pixel")
+
+
 if __name__ == "__main__":
     main(CASES, CASES)
