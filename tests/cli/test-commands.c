@@ -738,6 +738,30 @@ test_plan_steps (void)
   cli_expect (2, "or add --steps", "plan", path, "--picture", "x.svg");
 }
 
+/* Steps of the optimizer that are fused, such as the factor of clipping, read constants that nodes read, too. */
+static void
+test_plan_steps_of_update (void)
+{
+  static const char *const names[] = { "lessons/optimisers.xml", "lessons/hinge-classifier.xml" };
+  gboolean any = FALSE;
+
+  for (guint e = 0; e < G_N_ELEMENTS (names); e++)
+    {
+      g_autofree char *path = cli_example (names[e]);
+      g_auto (CliResult) listed = cli ("plan", path, "--steps", "--json", NULL);
+      g_autoptr (GPtrArray) steps = events_of (listed.out, "step");
+
+      for (guint i = 0; i < steps->len; i++)
+        if (g_str_equal (json_object_get_string_member (steps->pdata[i], "phase"), "update"))
+          {
+            any = TRUE;
+            g_assert_cmpuint (json_array_get_length (json_object_get_array_member (steps->pdata[i], "nodes")), ==, 0);
+            g_assert_false (json_object_get_null_member (steps->pdata[i], "purpose"));
+          }
+    }
+  g_assert_true (any);
+}
+
 /* Whether a run fits, before it is started: what it needs, and the largest batch. */
 static void
 test_plan_fits (void)
@@ -933,6 +957,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/parameters", test_parameters);
   g_test_add_func ("/cli/memory", test_memory);
   g_test_add_func ("/cli/plan/steps", test_plan_steps);
+  g_test_add_func ("/cli/plan/steps-of-update", test_plan_steps_of_update);
   g_test_add_func ("/cli/plan/fits", test_plan_fits);
   g_test_add_func ("/cli/server", test_server);
   g_test_add_func ("/cli/stages", test_stages);
