@@ -466,8 +466,8 @@ send_points (LoomBusWorker1 *bus, Batch *b, const Run *run)
     }
   loom_bus_worker1_emit_metrics (bus, (const char *const *)run->metric_name, g_variant_builder_end (&points),
                                  last->recent_steps);
-  loom_bus_worker1_emit_progress (bus, last->step, run->total_steps, last->epoch, run->epochs, last->items_per_second,
-                                  last->eta_seconds);
+  loom_bus_worker1_emit_progress (bus, last->step, last->total_steps > 0 ? last->total_steps : run->total_steps,
+                                  last->epoch, run->epochs, last->items_per_second, last->eta_seconds);
   if (b->has_waits)
     loom_bus_worker1_emit_waits (bus, b->waits.data, b->waits.compute, b->waits.rest, b->waits.threads);
   b->has_waits = FALSE;

@@ -119,6 +119,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
     .step = s->step,
     .epoch = s->epoch,
     .recent_steps = s->recent_steps,
+    .total_steps = s->total_steps,
     .loss = s->loss,
     .lr = s->lr,
     .items_per_second = s->items_per_second,

@@ -20,6 +20,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   gint64 step, epoch, recent_steps;
+  gint64 total_steps; /* of the run, which change with its batch size; 0: as it began */
   double loss, lr, items_per_second, eta_seconds;
   double metric[WORKER_MAX_METRICS];
 } WorkerPoint;

@@ -6,6 +6,7 @@ step_log_init (StepLog *self, const LoomTrainSpec *spec, const LoomStep *step)
 {
   const guint n = spec->metrics->len;
 
+  self->spec = spec;
   recent_steps_init (&self->recent, spec, step, self->data->steps_per_epoch);
   self->metric_name = g_new0 (const char *, n + 1);
   self->metric_value = g_new0 (double, n + 1);
@@ -21,15 +22,25 @@ step_log_clear (StepLog *self)
   g_clear_pointer (&self->metric_value, g_free);
 }
 
+/* Samples that the run still reads. Steps are no measure, because their size may have changed. */
+static double
+samples_left (const StepLog *self)
+{
+  const TrainData *data = self->data;
+  const TrainProgress *progress = self->progress;
+  const double n = (double)loom_loader_n_samples (data->loader);
+  const double read = (double)epoch_division_sample (&progress->division, progress->batch, self->spec->accumulate);
+  const double left = MAX (n - read, 0) + n * (double)MAX (self->spec->epochs - progress->epoch - 1, 0);
+  const gint64 steps = data->total_steps - progress->step, last = train_data_last_step (data) - progress->step;
+
+  return steps > 0 ? left * (double)MAX (last, 0) / (double)steps : 0;
+}
+
 static void
 read_clock (StepLog *self)
 {
-  const TrainData *data = self->data;
-  const gint64 left = train_data_last_step (data) - self->progress->step;
-  gint64 now;
+  const gint64 now = step_clock_read (&self->clock, self->progress->step, samples_left (self));
 
-  now = step_clock_read (&self->clock, self->progress->step,
-                         (double)left * loom_loader_n_samples (data->loader) / data->steps_per_epoch);
   device_memory_step (self->memory, now);
   checkpoints_note_time (self->checkpoints, now);
 }

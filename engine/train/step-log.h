@@ -18,13 +18,14 @@ typedef struct
   void (*report) (const LoomTrainerStep *step, gpointer data); /* to the observer; may be NULL */
   gpointer report_data;
 
+  const LoomTrainSpec *spec;
   RecentSteps recent;
   StepClock clock;
   const char **metric_name;
   double *metric_value; /* buffer for a report */
 } StepLog;
 
-/* The caller sets the fields before `recent`, and the progress has its metrics. step: the first planned one. */
+/* The caller sets the fields before `spec`, and the progress has its metrics. step: the first planned one. */
 void step_log_init (StepLog *self, const LoomTrainSpec *spec, const LoomStep *step);
 void step_log_clear (StepLog *self);
 /* Counts a step, whose loss is a mean over `samples`, and reads the clock if it is due. */

@@ -281,6 +281,72 @@ test_ranks (void)
   loom_trainer_free (alone.trainer);
 }
 
+/* 160 samples in 2 epochs, by steps of 16, from step 3 on of 32: the first epoch ends after 3 + ⌈112 / 32⌉ steps, the
+ * second after 5 more. */
+typedef struct
+{
+  gint64 end[4], evaluated[4], total[16];
+  guint n_ends, n_evaluated;
+  double items[16], eta[16];
+} Ends;
+
+static void
+note_ends (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  Ends *ends = data;
+
+  g_assert_cmpint (step->step, <, 16);
+  ends->total[step->step] = step->total_steps;
+  ends->items[step->step] = step->items_per_second;
+  ends->eta[step->step] = step->eta_seconds;
+  if (step->ends_epoch && ends->n_ends < 4)
+    ends->end[ends->n_ends++] = step->step;
+  if (step->step == 3)
+    loom_trainer_post (trainer, LOOM_COMMAND_SET_HYPER, "batch_size", 32);
+}
+
+static void
+note_evaluation (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data)
+{
+  Ends *ends = data;
+
+  if (ends->n_evaluated < 4)
+    ends->evaluated[ends->n_evaluated++] = eval->step;
+}
+
+static void
+test_ends (void)
+{
+  static const LoomTrainerObserver noting = { .step = note_ends, .eval = note_evaluation };
+  static const char xml[] = TRAIN_TEST_SPIRALS ("n=\"160\" n_test=\"32\"",
+                                                "8") "<train loss=\"loss\" batch_size=\"16\" epochs=\"2\" "
+                                                     "seed=\"3\" optimizer=\"sgd\" lr=\"0.1\"/></graph>";
+  g_autofree char *top = g_dir_make_tmp ("live-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autofree char *events = g_build_filename (path, LOOM_RUN_EVENTS, NULL), *text = NULL;
+  LoomTrainer *trainer = train_test_new (xml, (LoomTrainerOptions){ .out = path });
+  Ends ends = { 0 };
+
+  loom_trainer_set_observer (trainer, &noting, &ends);
+  train_test_run (trainer);
+  loom_trainer_free (trainer);
+  g_assert_cmpuint (ends.n_ends, ==, 2);
+  g_assert_cmpint (ends.end[0], ==, 7);
+  g_assert_cmpint (ends.end[1], ==, 12);
+  g_assert_cmpuint (ends.n_evaluated, ==, 2);
+  g_assert_cmpint (ends.evaluated[0], ==, 7);
+  g_assert_cmpint (ends.evaluated[1], ==, 12);
+  g_assert_cmpint (ends.total[3], ==, 20);
+  for (gint64 step = 4; step <= 12; step++)
+    g_assert_cmpint (ends.total[step], ==, 12);
+  /* After step 4 the run reads 80 samples of this epoch, and 160 of the next. */
+  if (ends.items[4] > 0)
+    g_assert_cmpfloat_with_epsilon (ends.eta[4] * ends.items[4], 240, 0.01);
+  g_assert_true (g_file_get_contents (events, &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "{\"event\":\"epoch\",\"epoch\":1,\"step\":7,"));
+  g_assert_nonnull (strstr (text, "{\"event\":\"epoch\",\"epoch\":2,\"step\":12,"));
+  remove_tree (top);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -289,5 +355,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/live/limits", test_limits);
   g_test_add_func ("/live/refused", test_refused);
   g_test_add_func ("/live/ranks", test_ranks);
+  g_test_add_func ("/live/ends", test_ends);
   return g_test_run ();
 }
