@@ -72,14 +72,25 @@ staged_file (StudioExportJob *self)
   return g_build_filename (self->staging, name, NULL);
 }
 
-/* Moves one file; a link is followed, as by every other write. */
+/* Moves one file to where a link of that name leads, as cp does and every other write: the link stays. It may lead to
+ * another file system, to which a file is copied. Permissions of a replaced file are kept. */
 static gboolean
 move (const char *from, const char *to, GError **error)
 {
   g_autofree char *target = loom_file_target (to);
+  g_autoptr (GMappedFile) file = NULL;
+  GStatBuf info;
 
+  if (g_stat (target, &info) == 0 && S_ISREG (info.st_mode))
+    g_chmod (from, info.st_mode & 07777);
   if (g_rename (from, target) == 0)
     return TRUE;
+  if (errno == EXDEV)
+    {
+      file = g_mapped_file_new (from, FALSE, error);
+      return file != NULL
+             && loom_file_replace (target, g_mapped_file_get_contents (file), g_mapped_file_get_length (file), error);
+    }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, _ ("“%1$s” could not be written: %2$s."), to, g_strerror (errno));
   return FALSE;
 }
