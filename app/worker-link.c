@@ -35,27 +35,25 @@ static gboolean
 read_magic (GInputStream *input, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
+  LoomWorkerSays says = LOOM_WORKER_SAYS_NOTHING;
   char c;
 
-  while (text->len < LOOM_WORKER_MAX_NOISE && g_input_stream_read (input, &c, 1, NULL, NULL) == 1)
+  while (says == LOOM_WORKER_SAYS_NOTHING && text->len < LOOM_WORKER_MAX_NOISE
+         && g_input_stream_read (input, &c, 1, NULL, NULL) == 1)
     {
       g_string_append_c (text, c);
-      if (g_str_has_suffix (text->str, LOOM_WORKER_MAGIC))
-        return TRUE;
-      if (g_str_has_suffix (text->str, LOOM_WORKER_BUSY))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
-                       "The run is shown in a window, or by another gradloom attach. Close that first, and let the run "
-                       "go on.");
-          return FALSE;
-        }
+      says = loom_worker_says (text->str, text->len);
     }
-  if (strstr (text->str, LOOM_WORKER_MAGIC_NAME) != NULL)
+  if (says == LOOM_WORKER_SAYS_BUSY)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                 "The run is shown in a window, or by another gradloom attach. Close that first, and let the run go "
+                 "on.");
+  else if (says == LOOM_WORKER_SAYS_OTHER)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
                  "The run is trained by another version of Gradloom. Attach it with that version.");
-  else
+  else if (says == LOOM_WORKER_SAYS_NOTHING)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "The worker ended before it was ready.");
-  return FALSE;
+  return says == LOOM_WORKER_SAYS_READY;
 }
 
 static gboolean

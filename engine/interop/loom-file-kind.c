@@ -15,8 +15,8 @@ typedef struct
   const char *words[LOOM_FILE_N_WANTED]; /* NULL: the format is the expected one */
 } Kind;
 
-static gboolean
-begins (const guint8 *data, gsize length, const char *magic, gsize n)
+gboolean
+loom_file_begins (const guint8 *data, gsize length, const char *magic, gsize n)
 {
   return length >= n && memcmp (data, magic, n) == 0;
 }
@@ -30,7 +30,7 @@ has (const guint8 *data, gsize length, const char *word)
 static gboolean
 is_zip (const guint8 *data, gsize length)
 {
-  return begins (data, length, "PK\003\004", 4);
+  return loom_file_begins (data, length, "PK\003\004", 4);
 }
 
 /* torch.save: a zip archive whose first members are NAME/data.pkl and similar ones, or (before PyTorch 1.6) a
@@ -52,7 +52,7 @@ is_npz (const guint8 *data, gsize length)
 static gboolean
 is_gguf (const guint8 *data, gsize length)
 {
-  return begins (data, length, "GGUF", 4) && length > 6 && data[5] == 0 && data[6] == 0;
+  return loom_file_begins (data, length, "GGUF", 4) && length > 6 && data[5] == 0 && data[6] == 0;
 }
 
 /* The index of a sharded model, a JSON text. A safetensors file begins with its header's length instead. */
@@ -157,7 +157,7 @@ char *
 loom_file_kind_words (const guint8 *data, gsize length, LoomFileWanted wanted)
 {
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (kinds[i].is != NULL ? kinds[i].is (data, length) : begins (data, length, kinds[i].magic, kinds[i].n))
+    if (kinds[i].is != NULL ? kinds[i].is (data, length) : loom_file_begins (data, length, kinds[i].magic, kinds[i].n))
       return g_strdup (kinds[i].words[wanted]);
   return NULL;
 }

@@ -18,6 +18,9 @@ typedef enum
  * format or none that is known. (transfer full) */
 char *loom_file_kind_words (const guint8 *data, gsize length, LoomFileWanted wanted);
 
+/* TRUE if the bytes begin with these n. */
+gboolean loom_file_begins (const guint8 *data, gsize length, const char *magic, gsize n);
+
 /* For a file that is one of several shards by its name (model-00001-of-00003.safetensors), a sentence about that; else
  * NULL. (transfer full) */
 char *loom_file_shard_words (const char *path);

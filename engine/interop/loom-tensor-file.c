@@ -182,15 +182,6 @@ read_zip (LoomTensorFile *self, GBytes *bytes, GError **error)
                            "and no .npy");
 }
 
-static gboolean
-begins (GBytes *bytes, const char *magic, gsize n)
-{
-  gsize length;
-  const void *data = g_bytes_get_data (bytes, &length);
-
-  return length >= n && memcmp (data, magic, n) == 0;
-}
-
 /* A pickle of protocol 2 or later; a header of safetensors would be as long as two bytes of it say. */
 static gboolean
 is_pickle (GBytes *bytes)
@@ -208,13 +199,13 @@ read_any (LoomTensorFile *self, GBytes *bytes, GError **error)
   const guint8 *data = g_bytes_get_data (bytes, &length);
   g_autofree char *other = NULL;
 
-  if (begins (bytes, "PK\003\004", 4))
+  if (loom_file_begins (data, length, "PK\003\004", 4))
     return read_zip (self, bytes, error);
   if (is_pickle (bytes))
     return read_torch_legacy (self, bytes, error);
-  if (begins (bytes, "GGUF", 4))
+  if (loom_file_begins (data, length, "GGUF", 4))
     return read_gguf (self, bytes, error);
-  if (begins (bytes, "\x89HDF\r\n\x1a\n", 8))
+  if (loom_file_begins (data, length, "\x89HDF\r\n\x1a\n", 8))
     return read_keras (self, bytes, error);
   other = loom_file_kind_words (data, length, LOOM_FILE_WEIGHTS);
   return other != NULL ? loom_file_refuse (self->path, error, "%s", other) : read_safetensors (self, bytes, error);

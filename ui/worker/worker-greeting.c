@@ -3,15 +3,13 @@
 #include "ui/worker/worker-greeting.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 #include "data/loom-worker-magic.h"
 
 typedef struct
 {
   GIOStream *stream;
-  GString *line; /* the text since the last line end */
-  gsize length;  /* of all text */
+  GString *text; /* that the worker has sent */
   guint8 byte;
 } Greeting;
 
@@ -20,7 +18,7 @@ greeting_free (gpointer data)
 {
   Greeting *self = data;
   g_object_unref (self->stream);
-  g_string_free (self->line, TRUE);
+  g_string_free (self->text, TRUE);
   g_free (self);
 }
 
@@ -59,20 +57,12 @@ connected_cb (GObject *source, GAsyncResult *result, gpointer data)
                               LOOM_WORKER_OBJECT, cancellable, proxy_cb, g_steal_pointer (&task));
 }
 
-/* TRUE if the line decides. A library may have printed to the same line. */
-static gboolean
-is_decided (GTask *task, const char *line)
+static void
+connect_bus (GTask *task)
 {
-  if (g_str_has_suffix (line, LOOM_WORKER_BUSY))
-    g_task_return_new_error (task, G_IO_ERROR, G_IO_ERROR_BUSY,
-                             _ ("The run is shown in another window. Close that window and let the run go on, then "
-                                "attach it here."));
-  else if (strstr (line, LOOM_WORKER_MAGIC_NAME) != NULL)
-    g_task_return_new_error (task, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
-                             _ ("The run is trained by another version of Gradloom. Attach it with that version."));
-  else
-    return FALSE;
-  return TRUE;
+  const Greeting *self = g_task_get_task_data (task);
+  g_dbus_connection_new (self->stream, NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, g_task_get_cancellable (task),
+                         connected_cb, task);
 }
 
 static void
@@ -81,26 +71,25 @@ byte_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (GTask) task = data;
   Greeting *self = g_task_get_task_data (task);
   g_autoptr (GError) error = NULL;
+  LoomWorkerSays says;
   gssize n = g_input_stream_read_finish (G_INPUT_STREAM (source), result, &error);
   if (n <= 0)
     {
       g_task_return_new_error (task, G_IO_ERROR, G_IO_ERROR_CLOSED, _ ("The worker ended before it was ready."));
       return;
     }
-  g_string_append_c (self->line, (char)self->byte);
-  self->length++;
-  if (self->byte == '\n' && g_str_has_suffix (self->line->str, LOOM_WORKER_MAGIC))
-    {
-      GCancellable *cancellable = g_task_get_cancellable (task);
-      g_dbus_connection_new (self->stream, NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, cancellable, connected_cb,
-                             g_steal_pointer (&task));
-      return;
-    }
-  if (self->byte == '\n' && is_decided (task, self->line->str))
-    return;
-  if (self->byte == '\n')
-    g_string_truncate (self->line, 0);
-  if (self->length > LOOM_WORKER_MAX_NOISE)
+  g_string_append_c (self->text, (char)self->byte);
+  says = loom_worker_says (self->text->str, self->text->len);
+  if (says == LOOM_WORKER_SAYS_READY)
+    connect_bus (g_steal_pointer (&task));
+  else if (says == LOOM_WORKER_SAYS_BUSY)
+    g_task_return_new_error (task, G_IO_ERROR, G_IO_ERROR_BUSY,
+                             _ ("The run is shown in another window. Close that window and let the run go on, then "
+                                "attach it here."));
+  else if (says == LOOM_WORKER_SAYS_OTHER)
+    g_task_return_new_error (task, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
+                             _ ("The run is trained by another version of Gradloom. Attach it with that version."));
+  else if (self->text->len > LOOM_WORKER_MAX_NOISE)
     g_task_return_new_error (task, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
                              _ ("The worker program printed 64 KiB without reporting that it was ready."));
   else
@@ -122,7 +111,7 @@ worker_greeting_async (GIOStream *stream, GCancellable *cancellable, GAsyncReady
   GTask *task = g_task_new (NULL, cancellable, callback, data);
   Greeting *self = g_new0 (Greeting, 1);
   self->stream = g_object_ref (stream);
-  self->line = g_string_new (NULL);
+  self->text = g_string_new (NULL);
   g_task_set_task_data (task, self, greeting_free);
   read_byte (task);
 }
