@@ -21,10 +21,18 @@ typedef struct
   double low, high; /* of the finite numbers */
 } Map;
 
+static gboolean
+has_suffix (const char *name, const char *suffix)
+{
+  const char *dot = strrchr (name, '.');
+
+  return dot != NULL && g_ascii_strcasecmp (dot, suffix) == 0;
+}
+
 gboolean
 run_map_is_name (const char *name)
 {
-  return g_str_has_suffix (name, ".csv") || g_str_has_suffix (name, ".svg") || g_str_has_suffix (name, ".png");
+  return has_suffix (name, ".csv") || has_suffix (name, ".svg") || has_suffix (name, ".png");
 }
 
 static double
@@ -195,7 +203,7 @@ run_map_write (const LoomTensor *t, const char *title, const char *name, const c
   Map map = { t, t->rank > 1 ? t->dim[t->rank - 2] : 1, t->rank > 0 ? t->dim[t->rank - 1] : 1 };
   g_autofree char *text = NULL;
 
-  if (t->count == 0 || (!g_str_has_suffix (name, ".csv") && (map.rows > MOST || map.columns > MOST)))
+  if (t->count == 0 || (!has_suffix (name, ".csv") && (map.rows > MOST || map.columns > MOST)))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "%s has %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT
@@ -205,8 +213,8 @@ run_map_write (const LoomTensor *t, const char *title, const char *name, const c
       return FALSE;
     }
   find_limits (&map);
-  if (g_str_has_suffix (name, ".png"))
+  if (has_suffix (name, ".png"))
     return write_png (&map, path, error);
-  text = g_str_has_suffix (name, ".csv") ? to_csv (&map) : to_svg (&map, title);
+  text = has_suffix (name, ".csv") ? to_csv (&map) : to_svg (&map, title);
   return write_file (path, text, strlen (text), error);
 }

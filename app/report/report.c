@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/drawing/studio-export.h"
+
 static GDateTime *
 last_event (const ReportData *data)
 {
@@ -58,7 +60,8 @@ report_write (const char *run, const char *file, void (*progress) (double done, 
 
   if (page == NULL)
     return FALSE;
-  bytes = g_str_has_suffix (file, ".pdf") ? report_page_to_pdf (page, error) : report_page_to_html (page, error);
+  bytes
+      = studio_export_has_suffix (file, ".pdf") ? report_page_to_pdf (page, error) : report_page_to_html (page, error);
   if (progress != NULL)
     progress (0.99, data);
   return bytes != NULL && loom_file_replace (file, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), error);

@@ -86,7 +86,7 @@ loom_export_format_fits (const LoomExportFormat *format, const char *file)
   const char *dot = strrchr (file, '.');
 
   for (guint i = 0; dot != NULL && format->suffix[i] != NULL; i++)
-    if (strcmp (dot + 1, format->suffix[i]) == 0)
+    if (g_ascii_strcasecmp (dot + 1, format->suffix[i]) == 0)
       return TRUE;
   return FALSE;
 }

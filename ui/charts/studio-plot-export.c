@@ -18,7 +18,7 @@ draw_plot (cairo_t *cr, double width, double height, gpointer data)
 gboolean
 studio_plot_export (const StudioPlot *plot, const char *path, GError **error)
 {
-  if (g_str_has_suffix (path, ".csv"))
+  if (studio_export_has_suffix (path, ".csv"))
     {
       g_autofree char *csv = studio_plot_to_csv (plot);
       return loom_file_replace (path, csv, strlen (csv), error);

@@ -265,11 +265,16 @@ draw_file (cairo_t *cr, double width, double height, gpointer data)
 gboolean
 studio_step_memory_export (const StudioStepMemory *memory, const char *path, GError **error)
 {
-  if (g_str_has_suffix (path, ".csv"))
+  if (studio_export_has_suffix (path, ".csv"))
     {
       g_autofree char *csv = studio_step_memory_to_csv (memory);
 
       return loom_file_replace (path, csv, strlen (csv), error);
+    }
+  if (!studio_export_draws (path))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, _ ("“%s” must end in .svg, .pdf, .png or .csv."), path);
+      return FALSE;
     }
   return studio_export_drawing (path, FILE_WIDTH, studio_step_memory_height (memory, 1) + 120, draw_file,
                                 (gpointer)memory, error);

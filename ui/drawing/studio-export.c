@@ -6,6 +6,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 #include <pango/pangocairo.h>
+#include <string.h>
 
 #include "engine/loom.h"
 
@@ -88,12 +89,36 @@ draw_to_bytes (const Format *format, double width, double height, double scale, 
   return g_byte_array_free_to_bytes (out);
 }
 
+gboolean
+studio_export_has_suffix (const char *path, const char *suffix)
+{
+  const gsize n = strlen (path), end = strlen (suffix);
+
+  return n >= end && g_ascii_strcasecmp (path + n - end, suffix) == 0;
+}
+
+static const Format *
+format_of (const char *path)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    if (studio_export_has_suffix (path, formats[i].suffix))
+      return &formats[i];
+  return NULL;
+}
+
+gboolean
+studio_export_draws (const char *path)
+{
+  return format_of (path) != NULL;
+}
+
 static const Format *
 find_format (const char *path, GError **error)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
-    if (g_str_has_suffix (path, formats[i].suffix))
-      return &formats[i];
+  const Format *format = format_of (path);
+
+  if (format != NULL)
+    return format;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, _ ("“%s” must end in .svg, .pdf or .png."), path);
   return NULL;
 }
@@ -123,8 +148,8 @@ gboolean
 studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
                        GError **error)
 {
-  return studio_export_drawing_scaled (path, width, height, g_str_has_suffix (path, ".png") ? PNG_SCALE : 1, draw, data,
-                                       error);
+  return studio_export_drawing_scaled (path, width, height, studio_export_has_suffix (path, ".png") ? PNG_SCALE : 1,
+                                       draw, data, error);
 }
 
 GBytes *

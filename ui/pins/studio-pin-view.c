@@ -169,7 +169,7 @@ studio_pin_view_export (StudioPinView *self, const char *path, GError **error)
                            _ ("The pin is empty. Train or step once, then save it again."));
       return FALSE;
     }
-  if (g_str_has_suffix (path, ".csv"))
+  if (studio_export_has_suffix (path, ".csv"))
     {
       const PinDrawing d = screen_drawing (self);
       g_autofree char *text = self->kind->to_csv != NULL ? self->kind->to_csv (&d)
