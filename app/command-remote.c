@@ -29,6 +29,7 @@ static const struct
   gboolean at_end; /* when the run has ended */
 } sent[] = { { "run.json", FALSE },
              { "data.ini", FALSE },
+             { LOOM_RUN_SESSIONS, TRUE },
              { "weights.safetensors", TRUE },
              { "weights-ema.safetensors", TRUE },
              { "weights-best.safetensors", TRUE } };
@@ -174,14 +175,7 @@ begin (GVariant *run, const char *id, GError **error)
   start = read_options (options, out, error);
   if (start == NULL)
     return FALSE;
-  /* By which the end of the run is found. */
-  loom_run_unfinished_write (out, &(LoomRunUnfinished){ .hash = (char *)id });
-  if (!train_detach_begin (graph, start, &is_done, error))
-    return FALSE;
-  /* The worker writes only how a run has ended without a client. */
-  if (is_done)
-    loom_run_unfinished_end (out, LOOM_RUN_END_DONE, NULL);
-  return TRUE;
+  return train_detach_begin (graph, start, &is_done, error);
 }
 
 static int
@@ -235,23 +229,15 @@ send_file (GOutputStream *output, LoomFolder *folder, const char *name, gint64 f
   return ok;
 }
 
-static const char *
-end_word (LoomRunEnd end)
-{
-  return end == LOOM_RUN_END_DONE ? "done" : end == LOOM_RUN_END_FAILED ? "failed" : "stopped";
-}
-
 static int
 serve_fetch (const char *id, gint64 from, GOutputStream *output)
 {
   g_autofree char *path = dup_folder (id, "run"), *state = NULL;
   g_autoptr (LoomFolder) folder = loom_folder_open (path, NULL);
   g_autoptr (LoomRunSummary) run = folder != NULL ? loom_run_summary_new (path, 2) : NULL;
-  g_auto (LoomRunUnfinished) note = { NULL };
   const gboolean trains = run != NULL && run->log.is_training;
   gboolean ok = folder != NULL && send_file (output, folder, LOOM_RUN_EVENTS, from);
 
-  loom_run_unfinished_read (path, &note);
   for (guint i = 0; ok && i < G_N_ELEMENTS (sent); i++)
     if (!trains || !sent[i].at_end)
       ok = send_file (output, folder, sent[i].name, 0);
@@ -260,7 +246,8 @@ serve_fetch (const char *id, gint64 from, GOutputStream *output)
   else if (trains)
     state = g_strdup ("training");
   else
-    state = g_strdup_printf ("%s %s", end_word (note.end), note.sentence != NULL ? note.sentence : "");
+    state = g_strdup_printf ("%s %s", loom_run_summary_end (run) != NULL ? loom_run_summary_end (run) : "failed",
+                             run->log.sentence != NULL ? run->log.sentence : "");
   return send_piece (output, "", state, strlen (state)) ? 0 : 5;
 }
 

@@ -109,6 +109,26 @@ name_width (const GPtrArray *runs)
   return (int)MIN (width, 40);
 }
 
+/* What a user must know of an end that was not planned. */
+static void
+print_end (const LoomRunLog *log)
+{
+  if (log->nan_step > 0)
+    printf ("NaN at step %" G_GINT64_FORMAT "  ", log->nan_step);
+  else if (log->end == LOOM_RUN_END_FAILED)
+    printf ("failed  ");
+  else if (log->was_killed)
+    printf ("killed  ");
+}
+
+static void
+print_line (int width, const char *text)
+{
+  g_autofree char *shown = command_printable (text);
+
+  printf ("  %*s  %s\n", width, "", shown);
+}
+
 static void
 print_row (const LoomRunSummary *run, int width, const char *change)
 {
@@ -129,15 +149,14 @@ print_row (const LoomRunSummary *run, int width, const char *change)
           run->log.step, time);
   if (run->log.is_training)
     printf (run->is_attachable ? "training in the background  " : "training  ");
+  print_end (&run->log);
   if (metric != NULL)
     printf ("%s %s  ", metric, number_text (run->log.value, value, sizeof value));
   printf ("%s\n", change == NULL ? "" : *change == '\0' ? "no change" : change);
+  if (run->log.end == LOOM_RUN_END_FAILED && run->log.nan_step == 0 && run->log.sentence != NULL)
+    print_line (width, run->log.sentence);
   if (run->notes.note != NULL)
-    {
-      g_autofree char *note = command_printable (run->notes.note);
-
-      printf ("  %*s  %s\n", width, "", note);
-    }
+    print_line (width, run->notes.note);
 }
 
 static void
@@ -160,8 +179,14 @@ add_results (LoomJson *json, const LoomRunSummary *run)
   loom_json_string (json, "device", run->device);
   loom_json_bool (json, "training", run->log.is_training);
   loom_json_bool (json, "attachable", run->is_attachable);
+  loom_json_string (json, "end", loom_run_summary_end (run));
+  loom_json_string (json, "message", run->log.sentence);
+  if (run->log.nan_step > 0)
+    loom_json_int (json, "nan_step", run->log.nan_step);
+  else
+    loom_json_null (json, "nan_step");
   loom_json_fixed (json, "begun", run->log.begun, 3);
-  loom_json_number (json, "seconds", loom_run_summary_seconds (run));
+  loom_json_fixed (json, "seconds", loom_run_summary_seconds (run), 3);
   loom_json_int (json, "step", run->log.step);
   loom_json_int (json, "epoch", run->log.epoch);
   loom_json_int (json, "epochs", run->epochs);
@@ -321,8 +346,9 @@ const Command command_runs = {
   .summary = "list the runs of a folder: results, and what changed from one to the next",
   .details = "FOLDER contains folders of runs, or is one. The loss is that of the last evaluation (validation, else "
              "test), else of\n"
-             "the last step; the time includes pauses. A change compares a run with the one before it of the same "
-             "graph name, by\n"
+             "the last step; the time is that of training, with pauses. A run whose numbers became NaN, that failed, or\n"
+             "whose process was killed is marked. A change compares a run with the one before it of the same graph name, "
+             "by\n"
              "meaning, as gradloom diff does. --name, --note, --star and --no-star change notes.json in the folder of "
              "one run. gradloom attach shows and stops a run that trains in the background.\n\n"
              "  gradloom sweep graphs/lessons/spirals.xml --grid train.lr=0.001,0.01 --out runs\n"

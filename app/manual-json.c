@@ -66,11 +66,13 @@ static const Event events[] = {
     "the speed is measured from the second token on" },
   { "run", "output", "port:s " TYPE " file?:s values?:[x]", "a requested port: its file, or with --print its values" },
   { "runs", "run",
-    "folder:s name:s note:s star:b sweep:s error:s graph?:s device?:s training?:b attachable?:b begun?:x seconds?:x "
-    "step?:n epoch?:n "
+    "folder:s name:s note:s star:b sweep:s error:s graph?:s device?:s training?:b attachable?:b end?:s message?:s "
+    "nan_step?:n "
+    "begun?:x seconds?:x step?:n epoch?:n "
     "epochs?:n parameters?:x train_loss?:x loss?:x split?:s metric?:s value?:x change?:s "
     "settings?:[{name:s,value:s}] curve?:[[x]]",
-    "a run; of a damaged one everything up to error. curve has pairs of step and loss" },
+    "a run; of a damaged one everything up to error. end: done, stopped, failed or killed; nan_step: the step whose "
+    "numbers were not finite. curve has pairs of step and loss" },
   { "export", "progress", "done:x", "the fraction of a picture or report that is finished" },
   { "export", "wrote", "file:s", "a file is complete" },
   { "diff", "added", "what:s module:s name:s old_name?:s type?:s cosmetic?:b changes:[{}]",

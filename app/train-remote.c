@@ -8,6 +8,7 @@
 #include "app/remote-content.h"
 #include "app/remote-host.h"
 #include "app/train-detach.h"
+#include "engine/runs/loom-runs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,8 @@
 #define PART          ".part" /* of a file that has not come whole yet */
 
 static const char *const mirrored[]
-    = { "data.ini", "weights.safetensors", "weights-ema.safetensors", "weights-best.safetensors", NULL };
+    = { "data.ini", LOOM_RUN_SESSIONS, "weights.safetensors", "weights-ema.safetensors", "weights-best.safetensors",
+        NULL };
 
 /* ---- the mirror ----------------------------------------------------------- */
 
@@ -155,8 +157,8 @@ receive (Mirror *m, GInputStream *input, GError **error)
     }
 }
 
-/* Gets what is missing. Returns "training", or how the run has ended: "done", "stopped", "failed SENTENCE", "gone".
- * NULL with an error. */
+/* Gets what is missing. Returns "training", or how the run has ended: "done", "stopped", "killed", "failed SENTENCE",
+ * "gone". NULL with an error. */
 static char *
 mirror (const char *folder, const char *host_name, const char *id, GError **error)
 {
@@ -216,6 +218,11 @@ report_end (const Command *command, const char *folder, const char *state)
       g_autofree char *sentence = command_sentence (state + strlen ("failed"));
       return command_fail (command, g_error_new (LOOM_ERROR, LOOM_ERROR_DEVICE, "%s", g_strstrip (sentence)));
     }
+  if (g_str_has_prefix (state, "killed"))
+    return command_fail (command,
+                         g_error_new (LOOM_ERROR, LOOM_ERROR_IO,
+                                      "The process on the host was killed. The curve and the newest weights are in %s.",
+                                      folder));
   if (g_str_equal (state, "gone"))
     return command_fail (command, g_error_new (LOOM_ERROR, LOOM_ERROR_DATA, "The host has removed the run."));
   printf ("%.*s; curve and weights are in %s\n", (int)strcspn (state, " "), state, folder);

@@ -150,7 +150,6 @@ report_data_free (ReportData *self)
   g_clear_pointer (&self->evaluations, g_ptr_array_unref);
   g_clear_pointer (&self->changes, g_ptr_array_unref);
   g_free (self->branch_of);
-  g_free (self->failure);
   g_free (self->needed_on);
   g_clear_pointer (&self->evaluation, loom_evaluation_free);
   g_free (self->why_not);

@@ -52,7 +52,6 @@ typedef struct
   GPtrArray *changes;     /* ReportChange */
   char *branch_of;        /* the run that this one continues; NULL: none */
   gint64 branch_step;
-  char *failure;              /* a sentence, if the run failed; NULL: it did not */
   gsize needed;               /* planned bytes of the run; 0: not known */
   char *needed_on;            /* the devices that have them */
   LoomEvaluation *evaluation; /* NULL: why_not says why */

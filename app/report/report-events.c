@@ -33,6 +33,18 @@ add_step (ReportData *self, const char *line)
     g_array_append_val (self->losses, point);
 }
 
+/* Events have only some steps of a long run, and of a killed one not the last. */
+static void
+add_last_step (ReportData *self)
+{
+  const LoomRunLog *log = &self->run->log;
+  const guint n = self->losses->len;
+  const ReportPoint last = { (double)log->step, log->loss };
+
+  if (last.x > 0 && (n == 0 || last.x > g_array_index (self->losses, ReportPoint, n - 1).x))
+    g_array_append_val (self->losses, last);
+}
+
 static void
 series_free (gpointer data)
 {
@@ -137,11 +149,6 @@ add_line (ReportData *self, JsonParser *parser, const char *line)
       self->branch_of = g_strdup (loom_run_event_text (event, "parent", ""));
       self->branch_step = loom_run_event_int (event, "step", 0);
     }
-  else if (g_str_equal (kind, "failed"))
-    {
-      g_free (self->failure);
-      self->failure = g_strdup (loom_run_event_text (event, "message", ""));
-    }
 }
 
 gboolean
@@ -160,5 +167,6 @@ report_events_read (ReportData *self, LoomFolder *run, GError **error)
     return FALSE;
   for (line = strtok_r (text, "\n", &rest); line != NULL; line = strtok_r (NULL, "\n", &rest))
     add_line (self, parser, line);
+  add_last_step (self);
   return TRUE;
 }

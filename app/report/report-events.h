@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* Fills losses, evaluations, changes, branch and failure. A run without events has none. Errors: IO. */
+/* Fills losses, evaluations, changes and branch. A run without events has none. Errors: IO. */
 gboolean report_events_read (ReportData *self, LoomFolder *run, GError **error);
 
 G_END_DECLS

@@ -49,6 +49,21 @@ add_last (ReportBlock *facts, const ReportSeries *series)
   report_block_add_fact (facts, name, text);
 }
 
+/* Warns of a run that did not end as planned. */
+static void
+add_end (ReportPage *page, const LoomRunLog *log)
+{
+  g_autofree char *step = count ((double)(log->nan_step > 0 ? log->nan_step : log->step));
+
+  if (log->nan_step > 0)
+    report_page_add_format (page, REPORT_WARNING, _ ("The run ended at step %1$s with NaN: %2$s"), step,
+                            log->sentence != NULL ? log->sentence : "");
+  else if (log->end == LOOM_RUN_END_FAILED)
+    report_page_add_format (page, REPORT_WARNING, _ ("The run failed: %s"), log->sentence != NULL ? log->sentence : "");
+  else if (log->was_killed)
+    report_page_add_format (page, REPORT_WARNING, _ ("The process of the run was killed after step %s."), step);
+}
+
 static void
 add_result (ReportPage *page, const ReportData *data)
 {
@@ -59,8 +74,7 @@ add_result (ReportPage *page, const ReportData *data)
                                 ? g_strdup_printf (_ ("%1$d of %2$d"), (int)log->epoch, (int)data->run->epochs)
                                 : g_strdup_printf ("%d", (int)log->epoch);
 
-  if (data->failure != NULL)
-    report_page_add_format (page, REPORT_WARNING, _ ("The run failed: %s"), data->failure);
+  add_end (page, log);
   if (data->run->notes.note != NULL)
     report_page_add (page, REPORT_TEXT, data->run->notes.note);
   facts = report_page_add_table (page, REPORT_FACTS, 2, 2);

@@ -24,6 +24,7 @@ struct _WorkerClients
   GMainLoop *loop;
   GDBusConnection *connection; /* NULL: no client */
   LoomRunSocket *socket;       /* NULL: the run ends with its client */
+  LoomFolder *files;           /* of the run; by its descriptor the folder is found if it was renamed */
   guint accepts;
   gboolean was_kept; /* a client has left a run that went on */
 };
@@ -136,9 +137,8 @@ stop_listening (WorkerClients *self)
 
 /* The folder may be from somebody else, so it is opened as all files in it are. */
 static void
-redirect_messages (const char *folder)
+redirect_messages (LoomFolder *files)
 {
-  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
   int log = files != NULL ? loom_folder_open_file (files, LOOM_RUN_LOG, O_WRONLY | O_CREAT | O_APPEND, NULL) : -1;
 
   if (log < 0)
@@ -164,11 +164,24 @@ keep (WorkerClients *self, GError **error)
   if (self->socket == NULL)
     return FALSE;
   self->accepts = g_unix_fd_add (loom_run_socket_fd (self->socket), G_IO_IN, accept_cb, self);
-  redirect_messages (folder);
+  g_clear_pointer (&self->files, loom_folder_free);
+  self->files = loom_folder_open (folder, NULL);
+  redirect_messages (self->files);
   /* A rank of mpirun leads a group of its own already, and has no terminal. */
   setsid ();
   signal (SIGHUP, SIG_IGN);
   return TRUE;
+}
+
+/* The path that the run's folder has now. (transfer full) */
+static char *
+present_folder (const WorkerClients *self, const char *folder)
+{
+  g_autofree char *link
+      = self->files != NULL ? g_strdup_printf ("/proc/self/fd/%d", loom_folder_fd (self->files)) : NULL;
+  char *path = link != NULL ? g_file_read_link (link, NULL) : NULL;
+
+  return path != NULL ? path : g_strdup (folder);
 }
 
 /* ---- methods ------------------------------------------------------------ */
@@ -191,7 +204,7 @@ keep_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gboolean wanted
 static gboolean
 describe_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, WorkerClients *self)
 {
-  g_autofree char *folder = worker_runner_dup_folder (self->runner);
+  g_autofree char *begun = worker_runner_dup_folder (self->runner), *folder = present_folder (self, begun);
   LoomRunIdentity id;
   GVariantBuilder run;
 
@@ -241,9 +254,10 @@ void
 worker_clients_free (WorkerClients *self, const char *folder)
 {
   g_autofree char *message = NULL, *state = worker_outbox_dup_state (self->outbox, &message);
+  g_autofree char *present = present_folder (self, folder);
 
   if (self->was_kept && state != NULL)
-    loom_run_unfinished_end (folder,
+    loom_run_unfinished_end (present,
                              g_str_equal (state, "done")     ? LOOM_RUN_END_DONE
                              : g_str_equal (state, "failed") ? LOOM_RUN_END_FAILED
                                                              : LOOM_RUN_END_STOPPED,
@@ -253,5 +267,6 @@ worker_clients_free (WorkerClients *self, const char *folder)
     g_signal_handlers_disconnect_by_data (self->connection, self);
   g_signal_handlers_disconnect_by_data (self->bus, self);
   g_clear_object (&self->connection);
+  g_clear_pointer (&self->files, loom_folder_free);
   g_free (self);
 }

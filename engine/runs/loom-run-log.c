@@ -1,9 +1,10 @@
-/* Reads events.jsonl.
+/* Reads events.jsonl and sessions.jsonl.
  *
  * Lines of steps are searched for two members instead of being parsed: a curve has tens of thousands, all written by
  * run_folder_flush () in one form. Lines of evaluations are few and are parsed as JSON. */
 #include "engine/runs/loom-run-log.h"
 
+#include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-event.h"
 #include "engine/infer/loom-run-files.h"
 
@@ -19,7 +20,10 @@
 #define PIECE 512   /* bytes of a piece of a long file: about five steps */
 #define TAIL  65536 /* bytes of its end, which are read in full */
 
-static const char step_line[] = "{\"event\":\"step\",", eval_line[] = "{\"event\":\"eval\",";
+#define MOST_SENTENCE 600 /* characters */
+
+static const char step_line[] = "{\"event\":\"step\",", eval_line[] = "{\"event\":\"eval\",",
+                  failed_line[] = "{\"event\":\"failed\",";
 
 void
 loom_run_log_clear (LoomRunLog *log)
@@ -27,6 +31,7 @@ loom_run_log_clear (LoomRunLog *log)
   g_clear_pointer (&log->curve, g_array_unref);
   g_clear_pointer (&log->split, g_free);
   g_clear_pointer (&log->metric, g_free);
+  g_clear_pointer (&log->sentence, g_free);
 }
 
 /* ---- lines ------------------------------------------------------------------------ */
@@ -115,6 +120,22 @@ add_evaluation (LoomRunLog *log, const char *line, gsize length)
   set_metric (log, event);
 }
 
+/* The end of a run of an earlier version. */
+static void
+add_failure (LoomRunLog *log, const char *line, gsize length)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonObject *event = loom_run_event_parse (parser, line, length);
+  const char *sentence = event != NULL ? loom_run_event_text (event, "message", NULL) : NULL;
+
+  if (sentence == NULL)
+    return;
+  log->end = LOOM_RUN_END_FAILED;
+  log->nan_step = strstr (sentence, "finite") != NULL ? loom_run_event_int (event, "step", 0) + 1 : 0;
+  g_free (log->sentence);
+  log->sentence = loom_text_printable (sentence, TRUE, MOST_SENTENCE);
+}
+
 static gboolean
 begins (const char *line, const char *end, const char *with, gsize n)
 {
@@ -134,6 +155,8 @@ read_lines (LoomRunLog *log, const char *text, gsize length, guint steps)
         add_step (log, &mean, line, end);
       else if (begins (line, end, eval_line, strlen (eval_line)))
         add_evaluation (log, line, (gsize)(end - line));
+      else if (begins (line, end, failed_line, strlen (failed_line)))
+        add_failure (log, line, (gsize)(end - line));
       if (steps > 0 && mean.n >= steps)
         add_mean (log, &mean);
     }
@@ -204,7 +227,8 @@ read_pieces (LoomRunLog *log, int fd, gint64 size, guint points)
   read_piece (log, fd, buffer, TAIL, until);
 }
 
-/* When the file was made; `changed`, the time of its last change, if the file system does not know. */
+/* When the file was made; `changed`, the time of its last change, if the file system does not know. Only a run of an
+ * earlier version has no other times. */
 static double
 time_of_birth (int fd, double changed)
 {
@@ -213,6 +237,47 @@ time_of_birth (int fd, double changed)
   if (statx (fd, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 && (more.stx_mask & STATX_BTIME) != 0)
     return MIN ((double)more.stx_btime.tv_sec + more.stx_btime.tv_nsec * 1e-9, changed);
   return changed;
+}
+
+/* ---- sessions ------------------------------------------------------------------------ */
+
+/* A run whose events have been cut since is at its last session's step. Of a long run events have some steps only, and
+ * of a killed one not the last. */
+static void
+set_last_step (LoomRunLog *log, const LoomRunSession *last)
+{
+  const gint64 drawn
+      = log->curve->len > 0 ? (gint64)g_array_index (log->curve, LoomRunPoint, log->curve->len - 1).step : 0;
+
+  log->step = last->step;
+  log->epoch = last->epoch;
+  log->loss = last->loss;
+  if (last->step > drawn)
+    g_array_append_val (log->curve, ((LoomRunPoint){ (double)last->step, last->loss }));
+}
+
+static void
+read_sessions (LoomFolder *run, guint points, LoomRunLog *log)
+{
+  g_autoptr (GArray) sessions = loom_run_sessions_read (run);
+  const LoomRunSession *first = &g_array_index (sessions, LoomRunSession, 0), *last = first + sessions->len - 1;
+
+  if (sessions->len == 0)
+    return;
+  log->begun = first->begun;
+  log->ended = last->ended;
+  log->seconds = 0;
+  for (const LoomRunSession *s = first; s <= last; s++)
+    log->seconds += s->ended - s->begun;
+  log->end = log->is_training ? LOOM_RUN_END_NONE : last->end;
+  log->was_killed = !log->is_training && last->end == LOOM_RUN_END_NONE;
+  log->nan_step = log->is_training ? 0 : last->nan_step;
+  g_free (log->sentence);
+  log->sentence = log->is_training ? NULL : g_strdup (last->sentence);
+  if (!isnan (last->loss))
+    set_last_step (log, last);
+  if (log->curve->len > points)
+    g_array_remove_index (log->curve, log->curve->len - 2);
 }
 
 gboolean
@@ -237,10 +302,12 @@ loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **erro
     flock (fd, LOCK_UN); /* at once: a trainer may begin while the file is read */
   log->ended = (double)info.st_mtim.tv_sec + (double)info.st_mtim.tv_nsec * 1e-9;
   log->begun = time_of_birth (fd, log->ended);
+  log->seconds = log->ended - log->begun;
   if (info.st_size <= LOOM_RUN_LOG_WHOLE)
     read_whole (log, fd, (gsize)info.st_size, points);
   else
     read_pieces (log, fd, info.st_size, points);
   close (fd);
+  read_sessions (run, points, log);
   return TRUE;
 }

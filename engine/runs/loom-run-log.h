@@ -1,10 +1,10 @@
-/* The curve and the last figures of a run, from its events.jsonl.
+/* The curve and the last figures of a run, from its events.jsonl, and its times and its end, from sessions.jsonl.
  *
  * A list shows many runs, and a run may have 100,000 steps in 8 MB. Of a file longer than LOOM_RUN_LOG_WHOLE bytes only
  * evenly spaced pieces and the end are read, about half a megabyte, so that the time does not grow with the run. */
 #pragma once
 
-#include "engine/core/loom-folder.h"
+#include "engine/infer/loom-run-sessions.h"
 
 G_BEGIN_DECLS
 
@@ -24,8 +24,13 @@ typedef struct
   double eval_loss;     /* NaN: none */
   char *metric;         /* the first metric of that evaluation that is a number; NULL: none */
   double value;         /* of that metric */
-  double begun, ended;  /* seconds since 1970: when the file was made, and last written */
+  double begun, ended;  /* seconds since 1970: of the first session and of the last one */
+  double seconds;       /* of all sessions, with pauses and without the time between them */
   gboolean is_training; /* a process trains in this folder now */
+  LoomRunEnd end;       /* of the last session; NONE: it trains, was killed, or is of an earlier version */
+  gboolean was_killed;  /* the last session has no end, and no process trains */
+  gint64 nan_step;      /* the step or evaluation that was not finite and ended the run; 0: none */
+  char *sentence;       /* why the run ended; NULL: none */
 } LoomRunLog;
 
 void loom_run_log_clear (LoomRunLog *log);

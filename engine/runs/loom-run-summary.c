@@ -121,7 +121,17 @@ loom_run_summary_name (const LoomRunSummary *self)
 double
 loom_run_summary_seconds (const LoomRunSummary *self)
 {
-  return self->log.ended - self->log.begun;
+  return self->log.seconds;
+}
+
+const char *
+loom_run_summary_end (const LoomRunSummary *self)
+{
+  return self->log.was_killed                    ? "killed"
+         : self->log.end == LOOM_RUN_END_DONE    ? "done"
+         : self->log.end == LOOM_RUN_END_STOPPED ? "stopped"
+         : self->log.end == LOOM_RUN_END_FAILED  ? "failed"
+                                                 : NULL;
 }
 
 double

@@ -29,8 +29,10 @@ LoomRunSummary *loom_run_summary_ref (LoomRunSummary *self);
 void loom_run_summary_unref (LoomRunSummary *self);
 /* The name that the user gave, else that of the folder. */
 const char *loom_run_summary_name (const LoomRunSummary *self);
-/* Seconds from the start of the run to its last event, with pauses. */
+/* Seconds of training, with pauses, and without the time between two sessions of a resumed run. */
 double loom_run_summary_seconds (const LoomRunSummary *self);
+/* "done", "stopped", "failed", "killed"; NULL: it trains, or is of an earlier version, which did not write it. */
+const char *loom_run_summary_end (const LoomRunSummary *self);
 /* The loss to compare runs by: of the last evaluation, else of the last step. NaN: none. */
 double loom_run_summary_loss (const LoomRunSummary *self);
 /* Orders runs by the time they began, then by name; for g_ptr_array_sort(). */

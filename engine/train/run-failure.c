@@ -24,11 +24,19 @@ run_failure_save (const RunFailure *self, const GError *failure)
     self->group->comm->abort (self->group->comm, error->message);
 }
 
+/* A failed step is the one after the finished ones. */
+static gint64
+nan_step (const RunFailure *self, const GError *failure)
+{
+  return g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_NAN) ? self->progress->step + 1 : 0;
+}
+
 void
 run_failure_note (const RunFailure *self, const GError *failure)
 {
   LoomJson *json;
 
+  run_folder_end_session (self->folder, LOOM_RUN_END_FAILED, nan_step (self, failure), failure->message);
   if (g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_IO))
     return;
   json = run_event_new ("failed");

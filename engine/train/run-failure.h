@@ -18,7 +18,7 @@ typedef struct
 
 /* Writes a checkpoint of the finished steps if the state is still valid. */
 void run_failure_save (const RunFailure *self, const GError *failure);
-/* Writes the failure into events.jsonl, unless that cannot be written. */
+/* Ends the session with the failure, and writes it into events.jsonl, unless that cannot be written. */
 void run_failure_note (const RunFailure *self, const GError *failure);
 /* Adds to the error the step of the failure and the command that resumes the run, unless it contains them already. */
 void run_failure_explain (const RunFailure *self, GError *failure);

@@ -1,4 +1,4 @@
-/* Writes the folder of a run: graph.xml, run.json, events.jsonl. */
+/* Writes the folder of a run: graph.xml, run.json, events.jsonl, sessions.jsonl. */
 #include "engine/train/run-folder.h"
 
 #include "engine/core/loom-error.h"
@@ -26,8 +26,63 @@ io_error (GError **error, const char *what, const char *path)
 
 #define MAX_EVENTS  256000000 /* bytes of an events.jsonl */
 #define LOCK_TRIES  10
-#define LOCK_PAUSE  20000 /* microseconds */
-#define MOST_POINTS 20000 /* approximate number of steps in events.jsonl */
+#define LOCK_PAUSE  20000   /* microseconds */
+#define MOST_POINTS 20000   /* approximate number of steps in events.jsonl */
+#define SESSION_US  1000000 /* between two writes of a session */
+
+/* ---- sessions --------------------------------------------------------- */
+
+static void
+write_session (RunFolder *self)
+{
+  self->now.ended = (double)g_get_real_time () * 1e-6;
+  loom_run_session_write (self->session, self->session_at, &self->now);
+}
+
+gboolean
+run_folder_begin_session (RunFolder *self, gint64 step, gint64 epoch, GError **error)
+{
+  if (self->files == NULL)
+    return TRUE;
+  run_folder_end_session (self, LOOM_RUN_END_NONE, 0, NULL);
+  self->now = (LoomRunSession){ .step = step, .epoch = epoch + 1, .loss = NAN };
+  self->now.begun = self->now.ended = (double)g_get_real_time () * 1e-6;
+  self->session_saved = g_get_monotonic_time ();
+  self->session = loom_run_session_begin (self->files, &self->now, &self->session_at, error);
+  return self->session >= 0;
+}
+
+void
+run_folder_end_session (RunFolder *self, LoomRunEnd end, gint64 nan_step, const char *sentence)
+{
+  if (self->session < 0)
+    return;
+  if (end != LOOM_RUN_END_NONE)
+    {
+      self->now.end = end;
+      self->now.nan_step = nan_step;
+      self->now.sentence = g_strdup (sentence);
+      write_session (self);
+      g_clear_pointer (&self->now.sentence, g_free);
+    }
+  close (self->session);
+  self->session = -1;
+}
+
+/* So that the session of a killed process has about the right end. */
+static void
+note_step (RunFolder *self, const RunPoint *point)
+{
+  const gint64 now = g_get_monotonic_time ();
+
+  self->now.step = point->step;
+  self->now.epoch = point->epoch;
+  self->now.loss = point->loss;
+  if (now - self->session_saved < SESSION_US)
+    return;
+  self->session_saved = now;
+  write_session (self);
+}
 
 /* ---- events ----------------------------------------------------------- */
 
@@ -134,6 +189,8 @@ run_folder_sync (RunFolder *self, GError **error)
 gboolean
 run_folder_add_step (RunFolder *self, const RunPoint *point, GError **error)
 {
+  if (self->session >= 0)
+    note_step (self, point);
   if (self->fd < 0 || (self->stride > 1 && point->step % self->stride != 0))
     return TRUE;
   self->point[self->n_points++] = *point;
@@ -199,12 +256,13 @@ run_folder_add_eval (RunFolder *self, const LoomTrainerEval *eval, GError **erro
 void
 run_folder_init (RunFolder *self, gint64 total_steps)
 {
-  *self = (RunFolder){ .fd = -1, .stride = MAX (1, total_steps / MOST_POINTS) };
+  *self = (RunFolder){ .fd = -1, .session = -1, .stride = MAX (1, total_steps / MOST_POINTS) };
 }
 
 void
 run_folder_clear (RunFolder *self)
 {
+  run_folder_end_session (self, LOOM_RUN_END_NONE, 0, NULL);
   if (self->fd >= 0)
     close (self->fd);
   self->fd = -1;
@@ -233,8 +291,13 @@ holds_run (const char *folder)
 static gboolean
 is_own (const char *name)
 {
-  static const char *const names[]
-      = { LOOM_RUN_CHECKPOINTS, LOOM_RUN_EVENTS, LOOM_RUN_HISTORY, LOOM_RUN_SETTINGS, LOOM_RUN_UNFINISHED, NULL };
+  static const char *const names[] = { LOOM_RUN_CHECKPOINTS,
+                                       LOOM_RUN_EVENTS,
+                                       LOOM_RUN_HISTORY,
+                                       LOOM_RUN_SETTINGS,
+                                       LOOM_RUN_SESSIONS,
+                                       LOOM_RUN_UNFINISHED,
+                                       NULL };
 
   return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
 }

@@ -1,4 +1,5 @@
-/* Writes the folder of a run: graph.xml, run.json, events.jsonl. engine/infer/loom-run-files.h reads it.
+/* Writes the folder of a run: graph.xml, run.json, events.jsonl, sessions.jsonl. engine/infer/loom-run-files.h reads
+ * it.
  *
  * graph.xml is the graph with every option of the command line written into its <train>, so the folder alone defines
  * the run. run.json has settings that are not part of a graph: device, threads, and the folder for relative data paths.
@@ -6,7 +7,7 @@
  * memory, and formatted when there are many, at the end of epochs and at checkpoints. */
 #pragma once
 
-#include "engine/core/loom-folder.h"
+#include "engine/infer/loom-run-sessions.h"
 #include "engine/train/loom-train-events.h"
 #include "engine/train/train-model.h"
 
@@ -30,6 +31,10 @@ typedef struct
   gint64 stride;        /* every stride-th step is kept, so that events are bounded */
   guint n_points;
   RunPoint point[RUN_FOLDER_POINTS];
+  int session;          /* of sessions.jsonl; -1: no session */
+  gint64 session_at;    /* its line's position */
+  gint64 session_saved; /* when it was written, in µs */
+  LoomRunSession now;
 } RunFolder;
 
 /* The definition of the run. */
@@ -47,6 +52,11 @@ gboolean run_folder_create (RunFolder *self, const char *path, const RunFolderCo
 /* Opens the folder of a resumed run; events are cut to events_length, from its checkpoint. changed: options have
  * changed the run, and graph.xml and run.json are written again; may be NULL. */
 gboolean run_folder_open (RunFolder *self, const char *path, const RunFolderContents *changed, GError **error);
+
+/* Begins a session after this many steps; epoch from 0. Nothing is written without a folder. */
+gboolean run_folder_begin_session (RunFolder *self, gint64 step, gint64 epoch, GError **error);
+/* Writes how the session has ended. nan_step 0: all numbers were finite. sentence NULL: none. */
+void run_folder_end_session (RunFolder *self, LoomRunEnd end, gint64 nan_step, const char *sentence);
 
 /* Records a finished step. */
 gboolean run_folder_add_step (RunFolder *self, const RunPoint *point, GError **error);

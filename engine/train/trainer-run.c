@@ -235,7 +235,8 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   device_memory_begin_run (&t->observers.memory);
   step_trace_choose (&t->observers.trace, t->progress.step, train_data_last_step (&t->data));
   run_control_show (&t->control, "running");
-  if (time_machine_return (&t->machine, &failure))
+  if (run_folder_begin_session (&t->folder, t->progress.step, t->progress.epoch, &failure)
+      && time_machine_return (&t->machine, &failure))
     {
       checkpoints_begin_history (&t->checkpoints, &t->progress, &t->notes);
       time_machine_begin_run (&t->machine);
@@ -256,6 +257,8 @@ loom_trainer_run (LoomTrainer *t, GError **error)
       /* Writes the events up to the failure if that is still possible. */
       run_folder_flush (&t->folder, NULL);
     }
+  run_folder_end_session (&t->folder, end == LOOM_TRAINER_DONE ? LOOM_RUN_END_DONE : LOOM_RUN_END_STOPPED, 0,
+                          end == LOOM_TRAINER_INTERRUPTED ? "It was interrupted." : NULL);
   if (failure != NULL)
     g_propagate_error (error, failure);
   batch_queue_drop (&t->batches);

@@ -161,6 +161,31 @@ def lost(far):
     ok(r.returncode == 1 and say(r, 'No run goes on'), 'a copy of its folder leads nowhere')
 
 
+def trainers(file):
+    """The processes that have a file open."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            if any(os.readlink('/proc/%s/fd/%s' % (pid, fd)) == file for fd in os.listdir('/proc/%s/fd' % pid)):
+                found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def killed(far):
+    r = far.run('train', 'work/long.xml', '--host', 'box', '--out', 'killed', '--detach')
+    run = os.path.join(os.path.realpath(far.runs()), read(os.path.join(far.folder, 'killed', 'remote-id')).decode(), 'run')
+    pids = trainers(os.path.join(run, 'events.jsonl'))
+    ok(r.returncode == 0 and len(pids) == 1, 'a run is left there, with one process')
+    os.kill(pids[0], signal.SIGKILL)
+    while trainers(os.path.join(run, 'events.jsonl')):
+        time.sleep(0.02)
+    r = far.run('attach', 'killed')
+    ok(r.returncode == 5 and say(r, 'was killed'), 'a killed process there is no stop')
+    ok(say(far.run('runs', 'killed'), 'killed  '), 'also in the list of runs')
+
+
 def refused(far):
     r = far.run('train', 'work/g.xml', '--host', 'locked', '--out', 'x1')
     ok(r.returncode == 5 and say(r, 'without a password') and say(r, 'ssh-copy-id locked'), 'a host that wants a password')
@@ -189,7 +214,7 @@ def body(folder):
         write(folder + '/work/outside.xml', GRAPH % (folder + '/work/d.csv', 2))
         write(folder + '/work/long.xml', GRAPH % ('d.csv', 1000000))
         write(folder + '/work/none.xml', GRAPH % ('none.csv', 1))
-        for part in (whole, lost, refused):
+        for part in (whole, lost, killed, refused):
             part(far)
         print('1..%d' % n)
     finally:

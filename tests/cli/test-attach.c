@@ -2,7 +2,10 @@
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "engine/infer/loom-run-socket.h"
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -101,6 +104,90 @@ test_events (void)
   g_assert_null (strstr (all.out, "Ctrl-C"));
 }
 
+/* The process that trains in a folder. */
+static int
+pid_of (const char *run)
+{
+  g_autoptr (GError) error = NULL;
+  int pid = 0, fd = loom_run_socket_connect (run, &pid, &error);
+
+  g_assert_no_error (error);
+  close (fd);
+  g_assert_cmpint (pid, >, 1);
+  return pid;
+}
+
+/* The folder of a run has another name than when it began. */
+static void
+test_renamed (void)
+{
+  g_auto (CliResult) stopped = { 0 }, listed = { 0 };
+
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "1000000", "--out", "old", "--detach");
+  g_assert_cmpint (rename ("old", "new"), ==, 0);
+  listed = cli ("runs", "new", NULL);
+  g_assert_nonnull (strstr (listed.out, "training in the background"));
+  stopped = cli ("attach", "new", "--stop", NULL);
+  g_assert_cmpstr (stopped.err, ==, "");
+  g_assert_cmpint (stopped.status, ==, 0);
+  wait_for_end ("new");
+  g_assert_false (g_file_test ("old", G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_test ("new/weights.safetensors", G_FILE_TEST_EXISTS));
+  cli_expect (1, "No run goes on in new. It was stopped after ", "attach", "new");
+}
+
+/* A killed process is no stop of the user. */
+static void
+test_killed (void)
+{
+  g_auto (CliResult) listed = { 0 }, json = { 0 };
+
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "1000000", "--out", "killed", "--detach");
+  g_assert_cmpint (kill (pid_of ("killed"), SIGKILL), ==, 0);
+  wait_for_end ("killed");
+  cli_expect (1, "Its process was killed after ", "attach", "killed");
+  listed = cli ("runs", "killed", NULL);
+  g_assert_nonnull (strstr (listed.out, "killed  "));
+  json = cli ("runs", "killed", "--json", NULL);
+  g_assert_nonnull (strstr (json.out, "\"end\":\"killed\""));
+}
+
+/* A limit of the size of files, which the next file exceeds, is like a full disk: the reason is written into a line
+ * that is there already. */
+static void
+test_full_disk (void)
+{
+  static const struct rlimit small = { 4096, 4096 };
+  g_auto (CliResult) listed = { 0 }, attached = { 0 };
+  g_auto (GStrv) lines = NULL;
+
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "1000000", "--history", "0", "--out", "full", "--detach");
+  g_assert_cmpint (prlimit (pid_of ("full"), RLIMIT_FSIZE, &small, NULL), ==, 0);
+  wait_for_end ("full");
+  attached = cli ("attach", "full", NULL);
+  g_assert_cmpint (attached.status, ==, 1);
+  g_assert_nonnull (strstr (attached.err, "It failed after "));
+  listed = cli ("runs", "full", NULL);
+  lines = g_strsplit (g_strstrip (listed.out), "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 3);
+  g_assert_nonnull (strstr (lines[1], "failed  "));
+  g_assert_nonnull (strstr (attached.err, g_strstrip (lines[2])));
+}
+
+/* One sentence each, without a terminal. */
+static void
+test_ended (void)
+{
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "1", "--out", "done");
+  cli_expect (1, "No run goes on in done. It is done, after 16 steps.", "attach", "done");
+  cli_expect (1, "No run goes on in done. It is done, after 16 steps.", "attach", "done", "--json", "--stop");
+  g_mkdir_with_parents ("bare", 0755);
+  g_assert_cmpint (rename ("done/graph.xml", "bare/graph.xml"), ==, 0);
+  g_assert_cmpint (rename ("done/run.json", "bare/run.json"), ==, 0);
+  cli_expect (1, "No run goes on in bare. It has no step yet.", "attach", "bare");
+  cli_expect (1, "it has no graph.xml", "attach", "done");
+}
+
 static void
 test_refused (void)
 {
@@ -143,6 +230,10 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/attach/stop", test_stop);
   g_test_add_func ("/attach/same-bits", test_same_bits);
   g_test_add_func ("/attach/events", test_events);
+  g_test_add_func ("/attach/renamed", test_renamed);
+  g_test_add_func ("/attach/killed", test_killed);
+  g_test_add_func ("/attach/full-disk", test_full_disk);
+  g_test_add_func ("/attach/ended", test_ended);
   g_test_add_func ("/attach/refused", test_refused);
   g_test_add_func ("/attach/not-kept", test_not_kept);
   status = g_test_run ();

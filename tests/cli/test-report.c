@@ -188,7 +188,7 @@ static void
 test_failed (void)
 {
   static const char *const parts[]
-      = { "The run failed: The numbers of step ", "no longer finite",
+      = { " with NaN: The numbers of step ", "no longer finite",
           "The predictions were not evaluated: ", "was not evaluated while it trained", NULL };
   g_autofree char *graph = cli_example ("lessons/linear-regression.xml");
 

@@ -60,6 +60,60 @@ test_json (void)
   g_assert_cmpuint (has_rate, ==, 2);
 }
 
+static double
+member_of (const char *run, const char *name)
+{
+  g_auto (CliResult) r = cli ("runs", run, "--json", NULL);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+
+  g_assert_true (json_parser_load_from_data (parser, r.out, -1, NULL));
+  return json_object_get_double_member (json_node_get_object (json_parser_get_root (parser)), name);
+}
+
+/* Times are those of training, also in a copy, and without the time between two sessions. */
+static void
+test_times (void)
+{
+  const char *const copy[] = { "cp", "-r", "times", "copied", NULL };
+  double begun, seconds, resumed;
+  int status;
+
+  cli_expect (0, NULL, "train", "g.xml", "--out", "times");
+  begun = member_of ("times", "begun");
+  seconds = member_of ("times", "seconds");
+  g_assert_cmpfloat (begun, >, 1e9);
+  g_usleep (1100000);
+  g_assert_true (g_spawn_sync (NULL, (char **)copy, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, &status, NULL));
+  g_assert_cmpint (status, ==, 0);
+  g_assert_cmpfloat (member_of ("copied", "begun"), ==, begun);
+  g_assert_cmpfloat (member_of ("copied", "seconds"), ==, seconds);
+  cli_expect (0, NULL, "train", "--resume", "copied", "--epochs", "2");
+  resumed = member_of ("copied", "seconds");
+  g_assert_cmpfloat (member_of ("copied", "begun"), ==, begun);
+  g_assert_cmpfloat (resumed, >, seconds);
+  g_assert_cmpfloat (member_of ("copied", "step"), ==, 8);
+}
+
+/* Of a long run every second step is in the events; the last one is known nevertheless. */
+static void
+test_last_step (void)
+{
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "10000", "--steps", "41", "--out", "sparse");
+  g_assert_cmpfloat (member_of ("sparse", "step"), ==, 41);
+}
+
+/* A step whose numbers are not finite ends the run, and is named. */
+static void
+test_nan (void)
+{
+  g_auto (CliResult) table = { 0 };
+
+  cli_expect (4, "no longer finite", "train", "diverging.xml", "--out", "nan");
+  table = cli ("runs", "nan", NULL);
+  g_assert_nonnull (strstr (table.out, "NaN at step "));
+  g_assert_cmpfloat (member_of ("nan", "nan_step"), ==, member_of ("nan", "step") + 1);
+}
+
 static void
 test_wrong (void)
 {
@@ -80,6 +134,11 @@ make_runs (void)
                       "<wire from=\"data.y\" to=\"loss.target\"/>\n"
                       "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"16\" epochs=\"1\">\n"
                       "<metric type=\"accuracy\" input=\"fc\" target=\"data.y\"/>\n</train>\n</graph>\n");
+  cli_write ("diverging.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" "
+                              "source=\"linear\"/><node id=\"fc\" op=\"linear\" out_features=\"1\"/>"
+                              "<node id=\"loss\" op=\"mse_loss\"/><wire from=\"data.x\" to=\"fc\"/>"
+                              "<wire from=\"fc\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+                              "<train loss=\"loss\" optimizer=\"sgd\" lr=\"1000\" epochs=\"100\"/></graph>");
   g_mkdir_with_parents ("runs/broken", 0755);
   g_mkdir_with_parents ("empty", 0755);
   cli_write ("runs/broken/run.json", "{}");
@@ -98,6 +157,9 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/notes", test_notes);
   g_test_add_func ("/runs/json", test_json);
   g_test_add_func ("/runs/wrong", test_wrong);
+  g_test_add_func ("/runs/times", test_times);
+  g_test_add_func ("/runs/last-step", test_last_step);
+  g_test_add_func ("/runs/nan", test_nan);
   status = g_test_run ();
   cli_leave ();
   return status;

@@ -83,6 +83,51 @@ test_short_log (void)
   g_assert_false (run->log.is_training);
 }
 
+#define SESSION(STATE, BEGUN, ENDED, MORE)                                                                             \
+  "{\"state\":\"" STATE "\",\"begun\":" BEGUN ",\"ended\":" ENDED ",\"step\":3,\"epoch\":2,\"loss\":0.5" MORE "}   \n"
+
+/* Times are sums over sessions; the end is that of the last. Damaged lines are left out. */
+static void
+test_sessions (void)
+{
+  static const struct
+  {
+    const char *last, *end;
+    gint64 nan_step;
+  } cases[] = {
+    { SESSION ("done", "200", "205.5", ""), "done", 0 },
+    { SESSION ("stopped", "200", "205.5", ""), "stopped", 0 },
+    { SESSION ("training", "200", "205.5", ""), "killed", 0 },
+    { SESSION ("failed", "200", "205.5", ",\"message\":\"The disk is full.\""), "failed", 0 },
+    { SESSION ("failed", "200", "205.5", ",\"nan_step\":4,\"message\":\"NaN \\u001b[31m\""), "failed", 4 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = g_strconcat (SESSION ("stopped", "100", "110", ""), "{\"state\":\n[]\n{\"begun\":5}\n",
+                                           cases[i].last, NULL);
+
+      write_run ("sessions", "0.1", "4", few);
+      write_file ("sessions", LOOM_RUN_SESSIONS, text);
+      g_autoptr (LoomRunSummary) run = read_run ("sessions", 10);
+      g_assert_cmpfloat (run->log.begun, ==, 100);
+      g_assert_cmpfloat (run->log.ended, ==, 205.5);
+      g_assert_cmpfloat (loom_run_summary_seconds (run), ==, 15.5);
+      g_assert_cmpstr (loom_run_summary_end (run), ==, cases[i].end);
+      g_assert_cmpint (run->log.nan_step, ==, cases[i].nan_step);
+      g_assert_cmpfloat (run->log.loss, ==, 0.5);
+      g_assert_cmpuint (run->log.curve->len, ==, 3);
+      g_assert_true (cases[i].nan_step == 0 || strchr (run->log.sentence, '\x1b') == NULL);
+    }
+  /* A run of an earlier version has its failure in the events. */
+  write_run ("earlier", "0.1", "4",
+             "{\"event\":\"step\",\"step\":7,\"epoch\":1,\"loss\":1,\"lr\":0.1}\n"
+             "{\"event\":\"failed\",\"step\":7,\"message\":\"The numbers of step 8 are no longer finite.\"}\n");
+  g_autoptr (LoomRunSummary) earlier = read_run ("earlier", 10);
+  g_assert_cmpstr (loom_run_summary_end (earlier), ==, "failed");
+  g_assert_cmpint (earlier->log.nan_step, ==, 8);
+}
+
 /* The curve of a short log is the mean over equal numbers of steps. */
 static void
 test_mean (void)
@@ -335,6 +380,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   scratch = g_dir_make_tmp ("gradloom-runs-XXXXXX", NULL);
   g_test_add_func ("/runs/short-log", test_short_log);
+  g_test_add_func ("/runs/sessions", test_sessions);
   g_test_add_func ("/runs/mean", test_mean);
   g_test_add_func ("/runs/long-log", test_long_log);
   g_test_add_func ("/runs/damaged-lines", test_damaged_lines);

@@ -394,6 +394,43 @@ test_queue_untitled (void)
   remove_tree (top);
 }
 
+/* Rows and their spoken text mark a run that did not end as planned, and the details give the reason. */
+static void
+test_ends (void)
+{
+  static const struct
+  {
+    const char *session, *result, *reason;
+  } cases[] = {
+    { "{\"state\":\"failed\",\"begun\":1,\"ended\":2,\"step\":1,\"epoch\":1,\"loss\":0.5,\"nan_step\":2,"
+      "\"message\":\"No longer finite.\"}\n",
+      "NaN at step 2", "No longer finite." },
+    { "{\"state\":\"failed\",\"begun\":1,\"ended\":2,\"step\":1,\"epoch\":1,\"loss\":0.5,"
+      "\"message\":\"The disk is full.\"}\n",
+      "failed", "The disk is full." },
+    { "{\"state\":\"training\",\"begun\":1,\"ended\":2,\"step\":1,\"epoch\":1,\"loss\":0.5}\n", "killed",
+      "The process of the run was killed after step 1." },
+    { "{\"state\":\"done\",\"begun\":1,\"ended\":2,\"step\":1,\"epoch\":1,\"loss\":0.5}\n", "1.0 s", NULL },
+  };
+  g_autofree char *graph = g_strdup_printf (GRAPH, "ends", "0.1"), *folder = path_of ("ends/run");
+
+  write_file ("ends/run", "run.json", "{\"version\":1,\"device\":\"cpu\",\"threads\":1,\"data_folder\":null}");
+  write_file ("ends/run", "graph.xml", graph);
+  write_loss ("ends/run", 0.5);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      write_file ("ends/run", "sessions.jsonl", cases[i].session);
+      g_autoptr (LoomRunSummary) run = loom_run_summary_new (folder, 10);
+      g_autoptr (StudioRunEntry) entry = studio_run_entry_new (run, NULL);
+      g_autofree char *result = studio_run_entry_dup_result (entry), *spoken = studio_run_entry_dup_spoken (entry);
+      g_autofree char *reason = studio_run_entry_dup_reason (entry);
+
+      g_assert_nonnull (strstr (result, cases[i].result));
+      g_assert_true (cases[i].reason == NULL || strstr (spoken, cases[i].result) != NULL);
+      g_assert_cmpstr (reason, ==, cases[i].reason);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -404,6 +441,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/list", test_list);
   g_test_add_func ("/runs/refresh", test_refresh);
   g_test_add_func ("/runs/choose", test_choose);
+  g_test_add_func ("/runs/ends", test_ends);
   g_test_add_func ("/runs/charts", test_charts);
   g_test_add_func ("/runs/notes", test_notes);
   g_test_add_func ("/runs/hide", test_hide);

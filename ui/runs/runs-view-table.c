@@ -33,7 +33,7 @@ name_cell (const LoomRunSummary *run)
 static char *
 loss_cell (const LoomRunSummary *run)
 {
-  return number_text (loom_run_summary_loss (run));
+  return run->log.nan_step > 0 ? g_strdup ("NaN") : number_text (loom_run_summary_loss (run));
 }
 
 static char *

@@ -8,7 +8,7 @@ struct _StudioRunDetails
   GtkBox parent_instance;
   StudioRuns *runs;
   StudioRunEntry *entry; /* NULL: none */
-  GtkWidget *name, *note, *star, *attach;
+  GtkWidget *name, *note, *star, *attach, *reason;
   gboolean is_filling;
 };
 
@@ -33,6 +33,9 @@ fill (StudioRunDetails *self, gboolean keeps)
   if (run == NULL)
     return;
   gtk_widget_set_visible (self->attach, run->is_attachable);
+  g_autofree char *reason = studio_run_entry_dup_reason (self->entry);
+  gtk_widget_set_visible (self->reason, reason != NULL);
+  gtk_label_set_text (GTK_LABEL (self->reason), reason != NULL ? reason : "");
   self->is_filling = TRUE;
   if (!keeps || !gtk_widget_has_focus (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (self->name)))))
     gtk_editable_set_text (GTK_EDITABLE (self->name), run->notes.name != NULL ? run->notes.name : "");
@@ -159,7 +162,13 @@ studio_run_details_init (StudioRunDetails *self)
   gtk_widget_add_css_class (frame, "run-note");
   gtk_box_append (GTK_BOX (head), self->name);
   gtk_box_append (GTK_BOX (head), self->star);
+  self->reason = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->reason), 0);
+  gtk_label_set_wrap (GTK_LABEL (self->reason), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (self->reason), PANGO_WRAP_WORD_CHAR);
+  gtk_widget_add_css_class (self->reason, "error");
   gtk_box_append (GTK_BOX (self), head);
+  gtk_box_append (GTK_BOX (self), self->reason);
   gtk_box_append (GTK_BOX (self), frame);
   self->attach = gtk_button_new_with_mnemonic (_ ("_Attach"));
   gtk_widget_set_tooltip_text (self->attach, _ ("Show the run here, with its curve and all commands"));

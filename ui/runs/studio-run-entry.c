@@ -126,23 +126,51 @@ time_text (double seconds)
   return g_strdup_printf (seconds >= 10 ? _ ("%.0f s") : _ ("%.1f s"), seconds);
 }
 
+/* An end that was not planned; NULL: there is none. */
+static char *
+dup_end (const LoomRunLog *log)
+{
+  g_autofree char *step = studio_format_count ((double)log->nan_step);
+
+  if (log->nan_step > 0)
+    return g_strdup_printf (_ ("NaN at step %s"), step);
+  if (log->end == LOOM_RUN_END_FAILED)
+    return g_strdup (_ ("failed"));
+  return log->was_killed ? g_strdup (_ ("killed")) : NULL;
+}
+
+char *
+studio_run_entry_dup_reason (StudioRunEntry *self)
+{
+  const LoomRunLog *log = &self->summary->log;
+  g_autofree char *end = dup_end (log), *step = studio_format_count ((double)log->step);
+
+  if (end == NULL)
+    return NULL;
+  if (log->was_killed)
+    return g_strdup_printf (_ ("The process of the run was killed after step %s."), step);
+  return g_strdup (log->sentence != NULL ? log->sentence : end);
+}
+
 char *
 studio_run_entry_dup_result (StudioRunEntry *self)
 {
   const LoomRunSummary *run = self->summary;
   const double value = loom_run_summary_loss (run);
-  g_autofree char *loss = NULL, *time = NULL;
+  g_autofree char *loss = NULL, *time = NULL, *end = dup_end (&run->log);
 
   if (run->error != NULL)
     return g_strdup (_ ("damaged"));
   time = time_text (loom_run_summary_seconds (run));
-  if (run->log.step == 0)
+  if (run->log.nan_step > 0)
+    return g_steal_pointer (&end);
+  if (run->log.step == 0 && end == NULL)
     return g_strdup (run->log.is_training ? _ ("training") : _ ("no step"));
   loss = isnan (value) ? g_strdup ("–") : studio_format_number (value);
   return g_strdup_printf (run->is_attachable     ? _ ("%1$s · without a window")
                           : run->log.is_training ? _ ("%1$s · training")
                                                  : "%1$s · %2$s",
-                          loss, time);
+                          loss, end != NULL ? end : time);
 }
 
 char *
@@ -161,7 +189,7 @@ studio_run_entry_dup_spoken (StudioRunEntry *self)
   const LoomRunSummary *run = self->summary;
   g_autofree char *change = studio_run_entry_dup_change (self), *time = time_text (loom_run_summary_seconds (run));
   g_autofree char *loss = studio_format_number (loom_run_summary_loss (run));
-  g_autofree char *steps = studio_format_count ((double)run->log.step);
+  g_autofree char *steps = studio_format_count ((double)run->log.step), *end = dup_end (&run->log);
   g_autofree char *name = loom_text_printable (loom_run_summary_name (run), TRUE, LOOM_RUN_NAME_MOST);
   GString *s = g_string_new (name);
 
@@ -182,6 +210,8 @@ studio_run_entry_dup_spoken (StudioRunEntry *self)
     }
   if (run->log.is_training)
     g_string_append_printf (s, ", %s", _ ("training"));
+  if (end != NULL)
+    g_string_append_printf (s, ", %s", end);
   if (self->colour >= 0)
     g_string_append_printf (s, ", %s", _ ("in the chart"));
   if (run->notes.note != NULL)

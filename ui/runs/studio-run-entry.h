@@ -27,6 +27,8 @@ void studio_run_entry_set_colour (StudioRunEntry *self, int colour);
 /* Texts of the row. (transfer full) */
 char *studio_run_entry_dup_result (StudioRunEntry *self); /* "0.302 · 12 s", or what the run does */
 char *studio_run_entry_dup_change (StudioRunEntry *self); /* "lr 0.01 → 0.1"; the sentence of a damaged run */
+/* Why the run ended, if it failed or was killed; NULL: it did not. */
+char *studio_run_entry_dup_reason (StudioRunEntry *self);
 char *studio_run_entry_dup_spoken (StudioRunEntry *self); /* all of the row, read aloud */
 
 G_END_DECLS
