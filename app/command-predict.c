@@ -112,12 +112,12 @@ print_classes (const Predict *p, const LoomAnswer *a)
     {
       const double *value = a->value + k * a->n_classes;
       g_autofree gint64 *order = ranking (value, a->n_classes);
-      gint64 n = a->n_positions > 1 ? 1 : MIN (p->top, a->n_classes);
+      gint64 n = a->n_positions > 1 || loom_predictor_aligns (p->predictor) ? 1 : MIN (p->top, a->n_classes);
       for (gint64 i = 0; i < n; i++)
         {
           g_autofree char *found = class_name (names, order[i]), *name = command_printable (found);
           printf ("%s%s", i > 0 ? ", " : k > 0 ? " " : "", name);
-          if (a->n_positions > 1)
+          if (a->n_positions > 1 || loom_predictor_aligns (p->predictor))
             continue;
           printf (" ");
           if (a->kind == LOOM_ANSWER_PROBABILITIES)
@@ -239,7 +239,7 @@ print_json (const Predict *p, const Sample *s, const LoomAnswer *a)
   loom_json_string (json, "file", s->file);
   if (s->row)
     loom_json_int (json, "row", s->row);
-  if (a->kind <= LOOM_ANSWER_LOGITS && a->n_positions == 1)
+  if (a->kind <= LOOM_ANSWER_LOGITS && a->n_positions == 1 && !loom_predictor_aligns (p->predictor))
     add_classes (json, "classes", p, a, 0);
   else if (a->kind <= LOOM_ANSWER_LOGITS)
     {
@@ -497,7 +497,8 @@ const Command command_predict = {
     "size, channels and range; a CSV file has the columns of x in its header, and may lack the target; an .npy file\n"
     "is one sample or an array of samples; for a text the next token is predicted. - is standard input. The\n"
     "conversions of a picture are printed after its prediction. Nets trained with cross_entropy print\n"
-    "probabilities, others their values. A net with a decoder (trained with the data set's y_in) writes an output\n"
+    "probabilities, others their values; of ctc_loss the labels of greedy decoding are printed. A net with a decoder "
+    "(trained with the data set's y_in) writes an output\n"
     "for each line of a text, or each picture.\n\n"
     "A file that cannot be read is reported; the others are processed, and the exit status is 1.\n\n"
     "  gradloom predict run1 shirt.png boot.jpg\n"

@@ -62,6 +62,23 @@ loom_answer_find_output (const LoomNet *net, const LoomTrainSpec *spec, const ch
   return FALSE;
 }
 
+gint64
+loom_answer_find_blank (const LoomNet *net, const LoomNetSource *output)
+{
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      const int input = node->op != NULL && g_str_equal (node->op->name, "ctc_loss")
+                            ? loom_net_find_input_for (node, LOOM_PORT_PREDICTION)
+                            : -1;
+      const char *blank = input >= 0 ? loom_element_get (node->element, "blank") : NULL;
+
+      if (input >= 0 && same_source (&node->input[input], output))
+        return blank != NULL ? MAX (g_ascii_strtoll (blank, NULL, 10), 0) : 0;
+    }
+  return -1;
+}
+
 static gboolean
 is_dataset (const LoomNetNode *node)
 {

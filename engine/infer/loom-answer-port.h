@@ -10,6 +10,8 @@ G_BEGIN_DECLS
  * the first metric's input. spec may be NULL. PORT if that is ambiguous. */
 gboolean loom_answer_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char *wanted,
                                   LoomNetSource *output, GError **error);
+/* The blank of the ctc_loss that reads this port, whose labels are then those of greedy decoding; -1: none does. */
+gint64 loom_answer_find_blank (const LoomNet *net, const LoomNetSource *output);
 /* The port of target tokens shifted by one position, which a decoder reads in training. */
 #define LOOM_ANSWER_SHIFTED "y_in"
 

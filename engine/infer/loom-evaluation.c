@@ -13,6 +13,7 @@ loom_evaluation_new (LoomSplit split, LoomAnswerKind kind, guint n_classes)
   LoomEvaluation *self = g_new0 (LoomEvaluation, 1);
 
   self->split = split;
+  self->ignored = -1;
   self->kind = kind;
   self->n_classes = kind == LOOM_ANSWER_VALUES ? 0 : kind == LOOM_ANSWER_YES ? 2 : n_classes;
   self->samples = g_array_new (FALSE, FALSE, sizeof (LoomEvaluatedSample));
@@ -29,6 +30,8 @@ loom_evaluation_free (LoomEvaluation *self)
   g_strfreev (self->class_names);
   g_array_unref (self->samples);
   loom_confusion_free (self->confusion);
+  g_free (self->mean);
+  g_free (self->square);
   g_free (self);
 }
 
@@ -96,7 +99,7 @@ add_classes (LoomEvaluation *self, LoomEvaluatedSample *sample, const LoomAnswer
   for (gint64 p = 0; p < n_positions; p++)
     {
       const double class = target[p];
-      if (!(class >= 0 && class < self->n_classes))
+      if (!(class >= 0 && class < self->n_classes) || class == (double)self->ignored)
         continue;
       const Position at = self->kind == LOOM_ANSWER_YES ? read_yes (answer->value[p], class >= 0.5 ? 1 : 0)
                                                         : read_class (self, answer->value + p * answer->n_classes,
@@ -116,12 +119,26 @@ add_classes (LoomEvaluation *self, LoomEvaluatedSample *sample, const LoomAnswer
 }
 
 static void
-add_values (LoomEvaluatedSample *sample, const double *value, const double *target, gint64 n)
+add_values (LoomEvaluation *self, LoomEvaluatedSample *sample, const double *value, const double *target, gint64 n)
 {
   double sum = 0;
 
+  if (self->mean == NULL)
+    {
+      self->n_values = n;
+      self->mean = g_new0 (double, n);
+      self->square = g_new0 (double, n);
+    }
   for (gint64 i = 0; i < n; i++)
-    sum += (value[i] - target[i]) * (value[i] - target[i]);
+    {
+      const double off = target[i] - self->mean[i];
+
+      sum += (value[i] - target[i]) * (value[i] - target[i]);
+      self->error += fabs (value[i] - target[i]);
+      self->mean[i] += off / (double)(self->samples->len + 1);
+      self->square[i] += off * (target[i] - self->mean[i]);
+    }
+  self->residual += sum;
   sample->target = target[0];
   sample->predicted = value[0];
   sample->probability = NAN;
@@ -135,6 +152,58 @@ targets_of (const LoomAnswer *answer)
   return answer->kind <= LOOM_ANSWER_LOGITS ? answer->n_positions : answer->n_positions * answer->n_classes;
 }
 
+/* The number of labels to insert, remove and replace until one sequence is the other (Levenshtein). */
+static gint64
+edits_between (const gint64 *a, gint64 n, const gint64 *b, gint64 m)
+{
+  g_autofree gint64 *row = g_new (gint64, m + 1);
+
+  for (gint64 k = 0; k <= m; k++)
+    row[k] = k;
+  for (gint64 i = 0; i < n; i++)
+    {
+      gint64 diagonal = row[0];
+
+      row[0] = i + 1;
+      for (gint64 k = 0; k < m; k++)
+        {
+          const gint64 replaced = diagonal + (a[i] != b[k] ? 1 : 0);
+
+          diagonal = row[k + 1];
+          row[k + 1] = MIN (replaced, MIN (row[k], row[k + 1]) + 1);
+        }
+    }
+  return row[m];
+}
+
+/* Labels of a sequence, which is right as a whole. Classes that are none, and blanks, end no target and are left out.
+ */
+static gboolean
+add_sequence (LoomEvaluation *self, LoomEvaluatedSample *sample, const LoomAnswer *answer, const double *target,
+              gint64 n_target)
+{
+  g_autofree gint64 *have = g_new (gint64, MAX (answer->n_positions, 1)), *want = g_new (gint64, MAX (n_target, 1));
+  gint64 n = 0, edits;
+
+  for (gint64 p = 0; p < answer->n_positions; p++)
+    have[p] = largest (answer->value + p * answer->n_classes, answer->n_classes);
+  for (gint64 p = 0; p < n_target; p++)
+    if (target[p] >= 0 && target[p] < (double)answer->n_classes && target[p] != (double)self->ignored)
+      want[n++] = (gint64)target[p];
+  if (n == 0)
+    return FALSE;
+  edits = edits_between (have, answer->n_positions, want, n);
+  self->positions++;
+  self->labels += n;
+  self->edits += edits;
+  self->right += edits == 0 ? 1 : 0;
+  sample->target = (double)want[0];
+  sample->predicted = edits == 0 ? sample->target : (double)self->ignored;
+  sample->probability = NAN;
+  sample->loss = (double)edits / (double)n;
+  return TRUE;
+}
+
 gboolean
 loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnswer *answer, const double *target,
                      gint64 n_target, GError **error)
@@ -143,7 +212,8 @@ loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnswer *answe
   const gint64 wanted = targets_of (answer);
   const gboolean is_last = answer->kind <= LOOM_ANSWER_LOGITS && wanted == 1 && n_target > 1;
 
-  if (answer->kind != self->kind || wanted < 1 || (n_target != wanted && !is_last))
+  if (answer->kind != self->kind || (wanted < 1 && !self->is_sequence)
+      || (self->mean != NULL && wanted != self->n_values) || (n_target != wanted && !is_last && !self->is_sequence))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                    "A prediction has %" G_GINT64_FORMAT " values to compare, and a target %" G_GINT64_FORMAT
@@ -151,8 +221,13 @@ loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnswer *answe
                    wanted, n_target);
       return FALSE;
     }
-  if (self->n_classes == 0)
-    add_values (&sample, answer->value, target, wanted);
+  if (self->is_sequence)
+    {
+      if (!add_sequence (self, &sample, answer, target, n_target))
+        return TRUE;
+    }
+  else if (self->n_classes == 0)
+    add_values (self, &sample, answer->value, target, wanted);
   else if (!add_classes (self, &sample, answer, target + (is_last ? n_target - 1 : 0), wanted))
     return TRUE; /* all of it is padding */
   self->loss += (sample.loss - self->loss) / (double)(self->samples->len + 1);
@@ -162,14 +237,18 @@ loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnswer *answe
 
 /* ---- a split ------------------------------------------------------------ */
 
+#define MOST_VALUES (16 * 1024 * 1024) /* numbers of a batch: 128 MiB */
+
 /* What a run needs besides the predictor. */
 typedef struct
 {
   LoomPredictor *predictor;
   const LoomDataset *dataset;
   LoomSplit split;
-  guint x, y;    /* ports; y is G_MAXUINT: the target is x */
-  gint64 all, n; /* samples of the split, and those that are evaluated */
+  guint x, y; /* ports; y is G_MAXUINT: the target is x */
+  gint64 ignored;
+  gint64 all, n;    /* samples of the split, and those that are evaluated */
+  guint most_batch; /* so that the numbers of a batch fit */
   LoomEvaluation *result;
 } Run;
 
@@ -185,6 +264,22 @@ loom_evaluation_default_split (const LoomPredictor *predictor)
   return LOOM_SPLIT_TRAIN;
 }
 
+/* The ignore_index of a loss that reads the prediction; -1: none, or no class. */
+static gint64
+find_ignored (const LoomPredictor *predictor)
+{
+  for (guint i = 0; i < loom_net_n_nodes (predictor->net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (predictor->net, i);
+      const char *text = node->element != NULL ? loom_element_get (node->element, "ignore_index") : NULL;
+
+      for (guint k = 0; text != NULL && k < node->n_inputs; k++)
+        if (node->input[k].node == predictor->output.node && node->input[k].output == predictor->output.output)
+          return MAX (g_ascii_strtoll (text, NULL, 10), -1);
+    }
+  return -1;
+}
+
 static gboolean
 find_ports (Run *run, GError **error)
 {
@@ -196,13 +291,14 @@ find_ports (Run *run, GError **error)
   if (loom_predictor_writes (predictor))
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
                  "The net writes token by token, so a sample has no single prediction. Use “gradloom eval --beam”.");
-  else if (!task->predicts)
+  else if (!task->predicts && predictor->blank < 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The net cannot be evaluated sample by sample: %s",
                  task->why_not != NULL ? task->why_not : task->why);
   else
     {
       run->x = task->x;
       run->y = task->y;
+      run->ignored = find_ignored (predictor);
       return TRUE;
     }
   return FALSE;
@@ -240,8 +336,9 @@ static gboolean
 add_batch (Run *run, const gint64 *index, guint n, GError **error)
 {
   g_autoptr (GPtrArray) read = loom_dataset_read_new (run->dataset, run->split, index, n, error);
-  g_autoptr (GPtrArray) answers
-      = read != NULL ? loom_predictor_run_batch (run->predictor, read->pdata[run->x], error) : NULL;
+  /* Of a text a prediction is that of the last position, and here all of them count. */
+  g_autoptr (LoomTensor) t = read != NULL ? loom_predictor_compute (run->predictor, read->pdata[run->x], error) : NULL;
+  g_autoptr (GPtrArray) answers = t != NULL ? predictor_answers (run->predictor, t, TRUE, n, error) : NULL;
 
   if (answers == NULL)
     return FALSE;
@@ -250,7 +347,17 @@ add_batch (Run *run, const gint64 *index, guint n, GError **error)
   const gint64 each = y->count / n;
   g_autofree double *target = g_new (double, MAX (each, 1));
   if (run->result == NULL)
-    run->result = loom_evaluation_new (run->split, first->kind, (guint)MIN (first->n_classes, G_MAXINT));
+    {
+      run->result = loom_evaluation_new (run->split, first->kind, (guint)MIN (first->n_classes, G_MAXINT));
+      run->result->ignored = run->ignored;
+      run->result->is_sequence = run->predictor->blank >= 0;
+      if (run->predictor->blank >= 0)
+        {
+          run->result->ignored = run->predictor->blank;
+          g_clear_pointer (&run->result->confusion, loom_confusion_free);
+        }
+    }
+  run->most_batch = (guint)CLAMP (MOST_VALUES / MAX (first->n_positions * first->n_classes, 1), 1, G_MAXINT);
   for (guint i = 0; i < n; i++)
     {
       for (gint64 k = 0; k < each; k++)
@@ -268,7 +375,7 @@ add_all (Run *run, guint batch, LoomEvaluationProgress progress, gpointer data, 
 
   for (gint64 done = 0; done < run->n;)
     {
-      const guint n = (guint)MIN ((gint64)batch, run->n - done);
+      const guint n = (guint)MIN ((gint64)MIN (batch, run->most_batch), run->n - done);
 
       for (guint i = 0; i < n; i++)
         index[i] = (gint64)((double)(done + i) * (double)run->all / (double)run->n);
@@ -287,7 +394,8 @@ LoomEvaluation *
 loom_evaluation_run (LoomPredictor *predictor, LoomSplit split, gint64 most, guint batch,
                      LoomEvaluationProgress progress, gpointer data, GError **error)
 {
-  Run run = { .predictor = predictor, .split = split };
+  /* The first batch of a text shows how many numbers a sample has. */
+  Run run = { .predictor = predictor, .split = split, .most_batch = predictor->is_text ? 1 : batch };
 
   g_return_val_if_fail (batch >= 1, NULL);
   if (!open_split (&run, most, error) || !add_all (&run, batch, progress, data, error))
@@ -308,6 +416,24 @@ double
 loom_evaluation_accuracy (const LoomEvaluation *self)
 {
   return self->positions > 0 ? (double)self->right / (double)self->positions : NAN;
+}
+
+double
+loom_evaluation_mae (const LoomEvaluation *self)
+{
+  const double n = (double)self->samples->len * (double)self->n_values;
+
+  return n > 0 ? self->error / n : NAN;
+}
+
+double
+loom_evaluation_r2 (const LoomEvaluation *self)
+{
+  double all = 0;
+
+  for (gint64 i = 0; i < self->n_values; i++)
+    all += self->square[i];
+  return all > 0 ? 1 - self->residual / all : NAN;
 }
 
 /* By descending loss, not a number first; equal ones in their order. */

@@ -10,9 +10,11 @@ G_BEGIN_DECLS
 /* One sample. Of classes: target and predicted are class indices, probability is that of the predicted class (NaN for
  * logits without probabilities), and loss is −log p(target) in nats. If a sample has a class at each of several
  * positions, loss is their mean, and the other members are those of the position with the largest loss. Of logits
- * without probabilities loss is the largest logit minus the target's. Of values: target and predicted are the first
- * number, probability is NaN, and loss is the mean squared error over all numbers. Class weights, label smoothing and
- * regularisation, which belong to training, have no part in it. */
+ * without probabilities loss is the largest logit minus the target's. Of sequences of labels (ctc_loss): loss is the
+ * edit distance (Levenshtein) over the length of the target, target its first label, and predicted that label if all
+ * are right, else the blank. Of values: target and predicted are the first number, probability is NaN, and loss is the
+ * mean squared error over all numbers. Class weights, label smoothing and regularisation, which belong to training,
+ * have no part in it. */
 typedef struct
 {
   gint64 index; /* in the split */
@@ -30,6 +32,12 @@ typedef struct
   GArray *samples;          /* LoomEvaluatedSample, in the order of the split */
   gint64 positions, right;  /* of classes: compared positions, and those predicted correctly */
   double loss;              /* the mean over samples */
+  gint64 ignored;           /* a class that is not compared, of the loss's ignore_index; -1: none */
+  gboolean is_sequence;     /* samples are sequences of labels, each a position, and right as a whole */
+  gint64 labels, edits;     /* of sequences: labels of targets, and those to insert, remove and replace */
+  double *mean, *square;    /* of values: for each number its mean and the sum of its squared deviations; NULL: none */
+  gint64 n_values;          /* of values: numbers of a sample */
+  double residual, error;   /* of values: the sums of squared and of absolute errors */
   LoomConfusion *confusion; /* NULL: values, or more than LOOM_CONFUSION_MOST classes */
   LoomCalibration calibration;
 } LoomEvaluation;
@@ -38,8 +46,8 @@ typedef struct
 typedef gboolean (*LoomEvaluationProgress) (gint64 done, gint64 all, gpointer data);
 
 /* Evaluates `most` samples of a split, spread evenly over it (0: all), in batches of `batch` samples. progress may be
- * NULL. Training samples are read without augmentation. Positions whose target is no class, such as padding, are left
- * out. For a text only the last position counts. Errors: DATA if the split is empty or the data cannot be read; PORT if
+ * NULL. Training samples are read without augmentation. Positions whose target is no class, such as padding, or is the
+ * loss's ignore_index are left out. Errors: DATA if the split is empty or the data cannot be read; PORT if
  * the net has no target, or writes token by token; SHAPE if predictions and targets do not match; those of
  * loom_predictor_run(). (transfer full) */
 LoomEvaluation *loom_evaluation_run (LoomPredictor *predictor, LoomSplit split, gint64 most, guint batch,
@@ -55,6 +63,10 @@ gboolean loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnsw
 
 /* The fraction of correct positions; NaN for values. */
 double loom_evaluation_accuracy (const LoomEvaluation *self);
+/* Of values: the mean absolute error, and R² = 1 − Σ(y − ŷ)² / Σ(y − ȳ)² with the mean ȳ of each number of a sample, as
+ * sklearn.metrics.r2_score with multioutput="variance_weighted". NaN of classes, and R² of equal targets. */
+double loom_evaluation_mae (const LoomEvaluation *self);
+double loom_evaluation_r2 (const LoomEvaluation *self);
 /* Indices into samples, guint, by descending loss: the wrong ones, or for values all. (transfer full) */
 GArray *loom_evaluation_mistakes (const LoomEvaluation *self);
 /* Indices of the samples with this target and prediction, by descending loss. (transfer full) */

@@ -5,6 +5,7 @@
 #include "engine/interop/loom-weights.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
+#include "engine/infer/loom-alignment.h"
 #include "engine/infer/loom-answer-port.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/predictor-private.h"
@@ -170,6 +171,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
     }
   self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
   self->output_kind = loom_train_output_kind (spec, self->net, &self->output);
+  self->blank = loom_answer_find_blank (self->net, &self->output);
   if (!loom_answer_find_input (self->net, &self->output, &self->input, &self->writes, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
@@ -210,6 +212,12 @@ gboolean
 loom_predictor_writes (const LoomPredictor *self)
 {
   return self->writes;
+}
+
+gboolean
+loom_predictor_aligns (const LoomPredictor *self)
+{
+  return self->blank >= 0;
 }
 
 const char *const *
@@ -407,13 +415,19 @@ loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **e
 }
 
 GPtrArray *
-loom_predictor_run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error)
+predictor_answers (const LoomPredictor *self, const LoomTensor *t, gboolean every_position, guint n, GError **error)
+{
+  if (self->blank >= 0)
+    return loom_answers_new_aligned (t, self->output_name, self->blank, n, error);
+  return loom_answers_new (t, self->output_name, self->output_kind, self->is_text && !every_position, n, error);
+}
+
+static GPtrArray *
+run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error)
 {
   g_autoptr (LoomTensor) t = loom_predictor_compute (self, batch, error);
 
-  return t != NULL
-             ? loom_answers_new (t, self->output_name, self->output_kind, self->is_text, (guint)batch->dim[0], error)
-             : NULL;
+  return t != NULL ? predictor_answers (self, t, FALSE, (guint)batch->dim[0], error) : NULL;
 }
 
 GPtrArray *
@@ -428,5 +442,5 @@ loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, G
     return NULL;
   for (guint i = 0; i < n; i++)
     memcpy ((char *)batch->data + i * one->bytes, samples[i]->data, one->bytes);
-  return loom_predictor_run_batch (self, batch, error);
+  return run_batch (self, batch, error);
 }

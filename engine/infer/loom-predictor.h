@@ -39,6 +39,8 @@ gboolean loom_predictor_reads_text (const LoomPredictor *self);
 /* TRUE if the prediction also depends on a data set's port y_in: such a net generates token by token, with
  * loom-decoder.h, and loom_predictor_run() must not be called. */
 gboolean loom_predictor_writes (const LoomPredictor *self);
+/* TRUE if answers are sequences of labels, a position each, as ctc_loss teaches them; there may be none. */
+gboolean loom_predictor_aligns (const LoomPredictor *self);
 /* Names of the classes, or NULL. */
 const char *const *loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes);
 
@@ -50,7 +52,5 @@ char *loom_predictor_take_note (LoomPredictor *self);
 GPtrArray *loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error);
 /* The port's numbers for samples in one tensor [n, …], as they are. (transfer full) */
 LoomTensor *loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **error);
-/* The same as loom_predictor_run() for samples in one tensor [n, …]. (transfer full) */
-GPtrArray *loom_predictor_run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error);
 
 G_END_DECLS

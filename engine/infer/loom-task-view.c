@@ -140,6 +140,13 @@ find_answer (const LoomNet *net, const LoomTrainSpec *spec, LoomTaskView *task)
       return FALSE;
     }
   task->x = input.output;
+  if (loom_answer_find_blank (net, &output) >= 0)
+    {
+      task->why_not = g_strdup_printf ("“%s” has classes for steps, of which ctc_loss makes labels; gradloom predict "
+                                       "prints them.",
+                                       task->answer_path);
+      return FALSE;
+    }
   return TRUE;
 }
 

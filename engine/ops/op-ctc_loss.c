@@ -9,8 +9,10 @@
 
 static const LoomPortSpec inputs[] = {
   { "log_probs",
-    "Logarithms of the probabilities of the classes [steps, batch, classes], as log_softmax returns them." },
-  { "targets", "The labels of each sample, without blanks [batch, labels]; those after its length are not read." },
+    "Logarithms of the probabilities of the classes [steps, batch, classes], as log_softmax returns them.",
+    LOOM_PORT_PREDICTION },
+  { "targets", "The labels of each sample, without blanks [batch, labels]; those after its length are not read.",
+    LOOM_PORT_TARGET },
   { "input_lengths", "The number of valid steps of each sample, i64 [batch]; if not wired, all.", LOOM_PORT_OPTIONAL },
   { "target_lengths", "The number of labels of each sample, i64 [batch]; if not wired, all.", LOOM_PORT_OPTIONAL },
   { NULL },

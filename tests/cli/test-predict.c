@@ -498,6 +498,52 @@ test_filled (void)
   g_assert_null (strstr (array.out, "nan"));
 }
 
+/* Frames of a, a, blank, b, blank, blank for each pair of labels a, b of three: a net of ctc_loss returns the labels,
+ * also two equal ones, and no class of a step. */
+static void
+test_aligned (void)
+{
+  static const char xml[]
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"aligned\">"
+        "<node id=\"data\" op=\"dataset\" source=\"npy\" x=\"frames.npy\" y=\"labels.npy\" test_x=\"frames.npy\" "
+        "test_y=\"labels.npy\"/>"
+        "<node id=\"fc\" op=\"linear\" out_features=\"4\"/><node id=\"steps\" op=\"permute\" dims=\"1,0,2\"/>"
+        "<node id=\"p\" op=\"log_softmax\" dim=\"2\"/><node id=\"loss\" op=\"ctc_loss\"/>"
+        "<wire from=\"data.x\" to=\"fc\"/><wire from=\"fc\" to=\"steps\"/><wire from=\"steps\" to=\"p\"/>"
+        "<wire from=\"p\" to=\"loss.log_probs\"/><wire from=\"data.y\" to=\"loss.targets\"/>"
+        "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.1\" batch_size=\"9\" epochs=\"60\" seed=\"1\"/></graph>";
+  const gint64 x_dims[] = { 9, 6, 4 }, y_dims[] = { 9, 2 };
+  double x[9 * 6 * 4] = { 0 }, y[9 * 2];
+  g_autoptr (GString) expected = g_string_new (NULL);
+  g_auto (CliResult) text = { 0 }, json = { 0 };
+  g_autofree char *report = NULL;
+
+  for (int i = 0; i < 9; i++)
+    {
+      const int a = 1 + i / 3, b = 1 + i % 3, frame[6] = { a, a, 0, b, 0, 0 };
+
+      for (int t = 0; t < 6; t++)
+        x[(i * 6 + t) * 4 + frame[t]] = 1;
+      y[2 * i] = a;
+      y[2 * i + 1] = b;
+      g_string_append_printf (expected, "frames.npy:%d  %d %d\n", i + 1, a, b);
+    }
+  cli_save ("frames.npy", LOOM_F32, 3, x_dims, x);
+  cli_save ("labels.npy", LOOM_I64, 2, y_dims, y);
+  cli_write ("aligned.xml", xml);
+  cli_expect (0, NULL, "train", "aligned.xml", "--out", "aligned");
+  text = cli ("predict", "aligned", "frames.npy", NULL);
+  g_assert_cmpstr (text.err, ==, "");
+  g_assert_cmpstr (text.out, ==, expected->str);
+  json = cli ("predict", "aligned", "frames.npy", "--json", NULL);
+  g_assert_nonnull (strstr (json.out, "\"row\":1,\"positions\":[[{\"class\":1,"));
+  cli_expect (0, NULL, "export", "aligned", "--to", "report", "-o", "aligned.HTML");
+  g_assert_true (g_file_get_contents ("aligned.HTML", &report, NULL, NULL));
+  g_assert_nonnull (strstr (report, "Label error rate"));
+  g_assert_nonnull (strstr (report, "<td>0.0 %</td>"));
+  g_assert_nonnull (strstr (report, "<td>100.0 %</td>"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -512,6 +558,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/predict/texts", test_texts);
   g_test_add_func ("/cli/predict/normalised", test_normalised);
   g_test_add_func ("/cli/predict/filled", test_filled);
+  g_test_add_func ("/cli/predict/aligned", test_aligned);
   int status = g_test_run ();
   cli_leave ();
   return status;

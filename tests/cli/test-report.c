@@ -291,6 +291,66 @@ test_table (void)
     }
 }
 
+/* A text is scored at each of its positions, white space has signs, and mistakes of many classes are a table. */
+static void
+test_text (void)
+{
+  static const char xml[]
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"text\">"
+        "<node id=\"data\" op=\"dataset\" source=\"text\" path=\"text.txt\" context=\"8\" val_fraction=\"0.5\"/>"
+        "<node id=\"embed\" op=\"embedding\" embedding_dim=\"8\" num_embeddings=\"28\"/>"
+        "<node id=\"fc\" op=\"linear\" out_features=\"28\"/>"
+        "<node id=\"rows\" op=\"flatten\" start_dim=\"0\" end_dim=\"1\"/>"
+        "<node id=\"targets\" op=\"flatten\" start_dim=\"0\" end_dim=\"1\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+        "<wire from=\"data.x\" to=\"embed\"/><wire from=\"embed\" to=\"fc\"/><wire from=\"fc\" to=\"rows\"/>"
+        "<wire from=\"rows\" to=\"loss.input\"/><wire from=\"data.y\" to=\"targets\"/>"
+        "<wire from=\"targets\" to=\"loss.target\"/>"
+        "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"4\" epochs=\"1\" seed=\"1\">"
+        "<metric type=\"accuracy\" input=\"rows\" target=\"targets\"/></train></graph>";
+  static const char *const parts[]
+      = { "<th scope=\"row\">Positions</th>", "The most frequent mistakes:", "<td>␣</td>", NULL };
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *html = NULL, *accuracy = NULL, *shown = NULL;
+  g_auto (CliResult) eval = { 0 };
+  double value;
+
+  for (int i = 0; i < 20; i++)
+    g_string_append (text, "the quick brown fox jumps over the lazy dog\n");
+  cli_write ("text.txt", text->str);
+  cli_write ("text.xml", xml);
+  cli_expect (0, NULL, "train", "text.xml", "--out", "text");
+  cli_expect (0, NULL, "export", "text", "--to", "report", "-o", "text.html");
+  html = read_file ("text.html", NULL);
+  expect_parts (html, parts);
+  /* The accuracy is that of the metric, which counts every position. */
+  eval = cli ("eval", "text", "--json", NULL);
+  accuracy = strstr (eval.out, "\"accuracy\":");
+  g_assert_nonnull (accuracy);
+  value = g_ascii_strtod (g_steal_pointer (&accuracy) + strlen ("\"accuracy\":"), NULL);
+  shown = g_strdup_printf ("<th scope=\"row\">Accuracy</th><td>%.1f %%</td>", 100 * value);
+  if (strstr (html, shown) == NULL)
+    g_error ("“%s” is not in the report", shown);
+}
+
+/* A regression has the measures of scikit-learn. */
+static void
+test_values (void)
+{
+  static const char *const parts[] = { "<th scope=\"row\">Mean squared error</th>",
+                                       "<th scope=\"row\">Mean absolute error</th>", "<th scope=\"row\">R²", NULL };
+  g_autofree char *html = NULL;
+
+  cli_write ("values.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" "
+                           "source=\"linear\"/><node id=\"fc\" op=\"linear\" out_features=\"1\"/>"
+                           "<node id=\"loss\" op=\"mse_loss\"/><wire from=\"data.x\" to=\"fc\"/>"
+                           "<wire from=\"fc\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+                           "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" epochs=\"1\"/></graph>");
+  cli_expect (0, NULL, "train", "values.xml", "--out", "values");
+  cli_expect (0, NULL, "export", "values", "--to", "report", "-o", "values.html");
+  html = read_file ("values.html", NULL);
+  expect_parts (html, parts);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -299,6 +359,8 @@ TEST_FILE (argc, argv)
   g_unsetenv ("WAYLAND_DISPLAY");
   g_test_add_func ("/report/classes", test_classes);
   g_test_add_func ("/report/zone", test_zone);
+  g_test_add_func ("/report/text", test_text);
+  g_test_add_func ("/report/values", test_values);
   g_test_add_func ("/report/foreign", test_foreign);
   g_test_add_func ("/report/ranks", test_ranks);
   g_test_add_func ("/report/attention", test_attention);

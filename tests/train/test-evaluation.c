@@ -380,6 +380,63 @@ test_kept_samples (void)
   g_rmdir (folder);
 }
 
+/* The examples in the documentation of sklearn.metrics.r2_score and mean_absolute_error. */
+static void
+test_regression (void)
+{
+  static const double y[] = { 3, -0.5, 2, 7 }, p[] = { 2.5, 0, 2, 8 };
+  static const double rows[][2] = { { 0.5, 1 }, { -1, 1 }, { 7, -6 } }, at[][2] = { { 0, 2 }, { -1, 2 }, { 8, -5 } };
+  g_autoptr (LoomEvaluation) one = loom_evaluation_new (LOOM_SPLIT_TEST, LOOM_ANSWER_VALUES, 0);
+  g_autoptr (LoomEvaluation) two = loom_evaluation_new (LOOM_SPLIT_TEST, LOOM_ANSWER_VALUES, 0);
+  g_autoptr (LoomEvaluation) same = loom_evaluation_new (LOOM_SPLIT_TEST, LOOM_ANSWER_VALUES, 0);
+
+  for (int i = 0; i < 4; i++)
+    add (one, LOOM_ANSWER_VALUES, 1, 1, &p[i], &y[i], 1);
+  for (int i = 0; i < 3; i++)
+    add (two, LOOM_ANSWER_VALUES, 1, 2, at[i], rows[i], 2);
+  for (int i = 0; i < 3; i++)
+    add (same, LOOM_ANSWER_VALUES, 1, 1, &p[i], &y[0], 1);
+  g_assert_cmpfloat_with_epsilon (loom_evaluation_mae (one), 0.5, 1e-12);
+  g_assert_cmpfloat_with_epsilon (loom_evaluation_r2 (one), 0.9486081370449679, 1e-12);
+  g_assert_cmpfloat_with_epsilon (loom_evaluation_mae (two), 0.75, 1e-12);
+  g_assert_cmpfloat_with_epsilon (loom_evaluation_r2 (two), 0.9382566585956417, 1e-12);
+  g_assert_true (isnan (loom_evaluation_r2 (same)));
+}
+
+static void
+add_labels (LoomEvaluation *e, const char *labels, const char *target)
+{
+  const gsize n = strlen (labels), m = strlen (target);
+  g_autofree double *value = g_new0 (double, n * 26 + 1), *want = g_new (double, m);
+
+  for (gsize i = 0; i < n; i++)
+    value[i * 26 + (gsize)(labels[i] - 'a')] = 1;
+  for (gsize i = 0; i < m; i++)
+    want[i] = target[i] - 'a';
+  add (e, LOOM_ANSWER_PROBABILITIES, (gint64)n, 26, value, want, (gint64)m);
+}
+
+/* Distances of Levenshtein; 'a' is the blank, which pads targets. */
+static void
+test_sequences (void)
+{
+  g_autoptr (LoomEvaluation) e = loom_evaluation_new (LOOM_SPLIT_TEST, LOOM_ANSWER_PROBABILITIES, 26);
+
+  e->is_sequence = TRUE;
+  e->ignored = 0;
+  add_labels (e, "kitten", "sittingaa");
+  add_labels (e, "flower", "flower");
+  add_labels (e, "", "xyz");
+  add_labels (e, "x", "aaaa"); /* all of it is padding */
+  g_assert_cmpuint (e->samples->len, ==, 3);
+  g_assert_cmpfloat_with_epsilon (sample (e, 0)->loss, 3. / 7, 1e-12);
+  g_assert_cmpfloat (sample (e, 1)->loss, ==, 0);
+  g_assert_cmpfloat (sample (e, 2)->loss, ==, 1);
+  g_assert_cmpint (e->edits, ==, 6);
+  g_assert_cmpint (e->labels, ==, 16);
+  g_assert_cmpfloat_with_epsilon (loom_evaluation_accuracy (e), 1. / 3, 1e-12);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -388,6 +445,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/evaluation/balance", test_balance);
   g_test_add_func ("/evaluation/split", test_split);
   g_test_add_func ("/evaluation/history", test_history);
+  g_test_add_func ("/evaluation/regression", test_regression);
+  g_test_add_func ("/evaluation/sequences", test_sequences);
   g_test_add_func ("/evaluation/samples", test_kept_samples);
   return g_test_run ();
 }
