@@ -73,6 +73,8 @@ static const Event events[] = {
     "settings?:[{name:s,value:s}] curve?:[[x]]",
     "a run; of a damaged one everything up to error. end: done, stopped, failed or killed; nan_step: the step whose "
     "numbers were not finite. curve has pairs of step and loss" },
+  { "queue", "queued", "number:n name:s title:s document:s sweep:s",
+    "a run that waits; with --run the events of train are printed" },
   { "export", "progress", "done:x", "the fraction of a picture or report that is finished" },
   { "export", "wrote", "file:s", "a file is complete" },
   { "diff", "added", "what:s module:s name:s old_name?:s type?:s cosmetic?:b changes:[{}]",

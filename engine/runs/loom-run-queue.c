@@ -13,6 +13,8 @@
 #define ENDING  ".json"
 #define DIGITS  16
 
+#define MOST_NAME 48 /* bytes of a title in the name of a folder */
+
 void
 loom_queued_run_free (LoomQueuedRun *run)
 {
@@ -103,7 +105,7 @@ loom_run_queue_read (const char *folder, const char *document)
     {
       g_autoptr (LoomQueuedRun) run = number_of (names[i]) > 0 ? read_run (files, names[i]) : NULL;
 
-      if (run != NULL && g_str_equal (run->document, document))
+      if (run != NULL && (document == NULL || g_str_equal (run->document, document)))
         g_ptr_array_add (list, g_steal_pointer (&run));
     }
   g_ptr_array_sort (list, compare);
@@ -157,6 +159,22 @@ loom_run_queue_add (const char *folder, LoomQueuedRun *run, GError **error)
   text = json_to_string (root, TRUE);
   name = name_of (run->number);
   return loom_folder_replace (files, name, text, strlen (text), error);
+}
+
+char *
+loom_run_folder_new (const char *in, const char *title)
+{
+  g_autofree char *name = g_strcanon (g_strndup (title, MOST_NAME), G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS, '-');
+
+  for (guint i = 1;; i++)
+    {
+      g_autofree char *leaf = g_strdup_printf ("%s-%04u", *name != '\0' ? name : "run", i);
+      char *path = g_build_filename (in, leaf, NULL);
+
+      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+        return path;
+      g_free (path);
+    }
 }
 
 gboolean

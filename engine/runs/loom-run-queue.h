@@ -22,12 +22,16 @@ typedef struct
 void loom_queued_run_free (LoomQueuedRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomQueuedRun, loom_queued_run_free)
 
-/* The runs of a document that wait in a folder, in the order of their numbers: an array of LoomQueuedRun. Damaged files
+/* The runs of a document (NULL: of all) that wait in a folder, in the order of their numbers: an array of LoomQueuedRun. Damaged files
  * are left out; a folder that is missing is empty. (transfer full) */
 GPtrArray *loom_run_queue_read (const char *folder, const char *document);
 /* Writes the file of a run, whose number it sets to the next one if it is 0. The folder is made. IO. */
 gboolean loom_run_queue_add (const char *folder, LoomQueuedRun *run, GError **error);
 /* TRUE if the run still waited: it is the caller's now. */
 gboolean loom_run_queue_remove (const char *folder, const LoomQueuedRun *run);
+
+/* The path of a new run of this title in a folder: its letters and digits, and the first free number, "lenet-0001".
+ * (transfer full) */
+char *loom_run_folder_new (const char *in, const char *title);
 
 G_END_DECLS

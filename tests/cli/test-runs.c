@@ -114,6 +114,47 @@ test_nan (void)
   g_assert_cmpfloat (member_of ("nan", "nan_step"), ==, member_of ("nan", "step") + 1);
 }
 
+/* The queue of Studio, by the command line. */
+static void
+test_queue (void)
+{
+  g_autofree char *state = g_canonicalize_filename ("state", NULL);
+  g_auto (CliResult) listed = { 0 }, json = { 0 }, runs = { 0 };
+
+  g_setenv ("XDG_STATE_HOME", state, TRUE);
+  cli_expect (1, "No run waits", "queue", "--run");
+  cli_expect (0, NULL, "queue", "g.xml", "--set", "train.lr=0.02", "--name", "slow");
+  cli_expect (0, NULL, "queue", "diverging.xml");
+  cli_expect (0, NULL, "queue", "g.xml");
+  cli_expect (0, NULL, "queue", "g.xml", "--name", "never");
+  cli_expect (2, "lr is -1", "queue", "g.xml", "--set", "train.lr=-1");
+  cli_expect (2, "--out is for --run", "queue", "--out", "x");
+  cli_expect (1, "There is no run 9", "queue", "--remove", "9");
+  cli_expect (0, NULL, "queue", "--remove", "4");
+  listed = cli ("queue", NULL);
+  g_assert_nonnull (strstr (listed.out, "   1  slow  ("));
+  g_assert_null (strstr (listed.out, "never"));
+  json = cli ("queue", "--json", NULL);
+  g_assert_nonnull (strstr (json.out, "{\"event\":\"queued\",\"number\":3,\"name\":null,\"title\":\"g\""));
+  /* The second one fails, and the third is trained. */
+  cli_expect (4, "no longer finite", "queue", "--run", "--out", "queued");
+  cli_expect (1, "No run waits", "queue", "--run");
+  runs = cli ("runs", "queued", NULL);
+  g_assert_nonnull (strstr (runs.out, "slow"));
+  g_assert_nonnull (strstr (runs.out, "diverging-0001"));
+  g_assert_nonnull (strstr (runs.out, "NaN at step "));
+  g_assert_nonnull (strstr (runs.out, "g-0002"));
+  /* A run that cannot begin waits again. */
+  cli_expect (0, NULL, "queue", "g.xml");
+  cli_write ("file", "");
+  cli_expect (5, NULL, "queue", "--run", "--out", "file/below");
+  cli_clear (&listed);
+  listed = cli ("queue", NULL);
+  g_assert_nonnull (strstr (listed.out, "   1  g  ("));
+  cli_expect (0, NULL, "queue", "--remove", "1");
+  g_unsetenv ("XDG_STATE_HOME");
+}
+
 static void
 test_wrong (void)
 {
@@ -160,6 +201,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/times", test_times);
   g_test_add_func ("/runs/last-step", test_last_step);
   g_test_add_func ("/runs/nan", test_nan);
+  g_test_add_func ("/runs/queue", test_queue);
   status = g_test_run ();
   cli_leave ();
   return status;
