@@ -155,9 +155,14 @@ keep (WorkerClients *self, GError **error)
 {
   g_autofree char *folder = worker_runner_dup_folder (self->runner);
 
-  if (!worker_runner_is_active (self->runner) || folder == NULL)
+  if (!worker_runner_is_active (self->runner))
     {
-      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_UNKNOWN_OBJECT, "No active run has a folder.");
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_UNKNOWN_OBJECT, "No run is active.");
+      return FALSE;
+    }
+  if (folder == NULL)
+    {
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "The run has no folder in which a window could find it.");
       return FALSE;
     }
   self->socket = loom_run_socket_listen (folder, error);

@@ -2,6 +2,7 @@
 was never left; also when Studio or the worker is killed."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -125,6 +126,28 @@ def killed(t, s):
     t.ok(g.has("ended early") and not g.find("Attach"), "a worker that was killed without a window is a run that ended early")
 
 
+def refused(t, s):
+    """The worker cannot make its socket, because a file is in the place of the folder of sockets."""
+    path = write(s, "refused.xml", 200002)
+    begin(s, [path])
+    pid = train(s).state["pid"]
+    PIDS.append(pid)
+    live = os.path.join(s.folder, "home", "state", "gradloom", "live")
+    shutil.rmtree(live, ignore_errors=True)
+    with open(live, "w", encoding="utf-8"):
+        pass
+    close(s)
+    answer(s, question(s, "Stop the run and close?"), GO_ON)
+    g = question(s, "The run cannot go on without the window")
+    t.ok(g.has("writes a checkpoint and ends"), "a run that cannot go on without its window says why")
+    answer(s, g, "Close")
+    t.ok(ended(s) and wait_dead(pid), "it ends, and Studio with it")
+    os.remove(live)
+    g = begin(s, [path])
+    g = s.wait("offer", lambda g: g.find("Continue"), 5)
+    t.ok(g.number("step") == g.number("checkpoint") > 0 and not g.find("Attach"), "and can be continued")
+
+
 def whole(t, s):
     """Left after its first step, and over before the next window."""
     path = write(s, "short.xml", 40)
@@ -152,7 +175,7 @@ def whole(t, s):
 def body(t):
     with Studio("windowless") as s:
         try:
-            for part in (attached, killed, whole):
+            for part in (attached, killed, refused, whole):
                 part(t, s)
         finally:
             # Of a part that has failed.
