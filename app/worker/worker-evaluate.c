@@ -8,12 +8,21 @@
 
 #define BATCH 64
 
+typedef enum
+{
+  JOB_EVALUATE,
+  JOB_GENERATE,
+  JOB_WRITE,
+  N_JOB_KINDS
+} JobKind;
+
 struct _WorkerEvaluator
 {
   LoomBusWorker1 *bus;
   WorkerRunner *runner;
   GThreadPool *thread; /* one, for Job */
-  gint wanted[2];      /* atomic, by JobKind: the serial of the job that is wanted; others end at their next step */
+  /* Atomic: the serial of the job that is wanted; others end at their next step. */
+  gint wanted[N_JOB_KINDS];
 
   GMutex lock; /* of all below */
   gint64 done, all;
@@ -25,19 +34,14 @@ struct _WorkerEvaluator
   char *failure; /* of the last text; NULL: none */
 };
 
-typedef enum
-{
-  JOB_EVALUATE,
-  JOB_GENERATE
-} JobKind;
-
 typedef struct
 {
   JobKind kind;
   gint serial;
-  GDBusMethodInvocation *invocation; /* of Evaluate */
+  GDBusMethodInvocation *invocation; /* of Evaluate and Write */
   char *split;
   gint64 most;
+  LoomTensor *sample; /* of Write, in a batch of one */
   char *prompt;
   guint tokens;
   LoomContinuationOptions how;
@@ -46,6 +50,7 @@ typedef struct
 static void
 job_free (Job *job)
 {
+  g_clear_pointer (&job->sample, loom_tensor_unref);
   g_free (job->split);
   g_free (job->prompt);
   g_free (job);
@@ -178,28 +183,31 @@ take_text (WorkerEvaluator *self, const Job *job, const char *text)
   g_mutex_unlock (&self->lock);
 }
 
+/* What a net with a decoder writes for a sample. (transfer full) */
+static char *
+decode (LoomPredictor *predictor, LoomTensor *sample, GError **error)
+{
+  g_autoptr (LoomDecoder) decoder = loom_decoder_new (predictor, 1, error);
+  g_autoptr (GPtrArray) written = decoder != NULL ? loom_decoder_run (decoder, &sample, 1, error) : NULL;
+
+  return written != NULL ? loom_decoder_text (decoder, written->pdata[0]) : NULL;
+}
+
 /* A net with a decoder writes what belongs to the prompt: its translation. */
 static gboolean
 translate (WorkerEvaluator *self, const Job *job, LoomPredictor *predictor, GError **error)
 {
   const LoomSampleOptions how = { .low = NAN, .high = NAN };
   const LoomDataset *dataset = loom_predictor_dataset (predictor, NULL);
-  g_autoptr (LoomDecoder) decoder = loom_decoder_new (predictor, 1, error);
-  g_autoptr (LoomSampleReader) reader = NULL;
-  g_autofree char *line = g_strconcat (job->prompt, "\n", NULL);
+  g_autoptr (LoomSampleReader) reader = loom_sample_reader_new (loom_predictor_input (predictor), dataset, &how);
+  g_autofree char *line = g_strconcat (job->prompt, "\n", NULL), *text = NULL;
   g_autoptr (GBytes) bytes = g_bytes_new (line, strlen (line));
-  g_autoptr (GPtrArray) items = NULL, written = NULL;
+  g_autoptr (GPtrArray) items = loom_sample_reader_read (reader, bytes, "the text", error);
 
-  if (decoder == NULL)
+  if (items != NULL && items->len > 0)
+    text = decode (predictor, ((LoomSampleItem *)items->pdata[0])->tensor, error);
+  if (text == NULL)
     return FALSE;
-  reader = loom_sample_reader_new (loom_predictor_input (predictor), dataset, &how);
-  items = loom_sample_reader_read (reader, bytes, "the text", error);
-  if (items == NULL || items->len == 0)
-    return FALSE;
-  written = loom_decoder_run (decoder, &((LoomSampleItem *)items->pdata[0])->tensor, 1, error);
-  if (written == NULL)
-    return FALSE;
-  g_autofree char *text = loom_decoder_text (decoder, written->pdata[0]);
   take_text (self, job, "\n"); /* the text follows the prompt */
   take_text (self, job, text);
   return TRUE;
@@ -245,17 +253,62 @@ run_generation (WorkerEvaluator *self, const Job *job)
   g_mutex_unlock (&self->lock);
 }
 
+/* ---- texts for samples ---------------------------------------------------- */
+
+/* The sample in the type of the net's input, without the dimension of the batch. */
+static LoomTensor *
+single (const Job *job, const LoomPredictor *predictor, GError **error)
+{
+  const LoomTensor *batch = job->sample;
+  g_autoptr (LoomTensor) t = loom_tensor_new (batch->dtype, batch->rank - 1, batch->dim + 1, error);
+
+  if (t == NULL)
+    return NULL;
+  memcpy (t->data, batch->data, t->bytes);
+  return loom_tensor_convert (t, loom_predictor_input (predictor)->dtype, FALSE, error);
+}
+
+static char *
+write_sample (WorkerEvaluator *self, const Job *job, WorkerModel *model, GError **error)
+{
+  g_autoptr (LoomPredictor) predictor = new_predictor (self, model, error);
+  g_autoptr (LoomTensor) sample = NULL;
+
+  if (predictor == NULL)
+    return NULL;
+  if (!loom_predictor_writes (predictor))
+    {
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "This net generates no sequences.");
+      return NULL;
+    }
+  sample = single (job, predictor, error);
+  return sample != NULL ? decode (predictor, sample, error) : NULL;
+}
+
+static void
+run_writing (WorkerEvaluator *self, const Job *job)
+{
+  g_auto (WorkerModel) model = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = is_wanted (self, job) ? write_sample (self, job, &model, &error) : NULL;
+
+  if (text != NULL)
+    g_dbus_method_invocation_return_value (job->invocation, g_variant_new ("(xs)", model.moment.step, text));
+  else
+    g_dbus_method_invocation_return_error_literal (job->invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
+                                                   error != NULL ? error->message : "Another sample is written for.");
+}
+
 /* ---- the thread ----------------------------------------------------------- */
 
 static void
 run_job (gpointer data, gpointer user_data)
 {
+  static void (*const run[N_JOB_KINDS]) (WorkerEvaluator *, const Job *)
+      = { [JOB_EVALUATE] = run_evaluation, [JOB_GENERATE] = run_generation, [JOB_WRITE] = run_writing };
   Job *job = data;
 
-  if (job->kind == JOB_EVALUATE)
-    run_evaluation (user_data, job);
-  else
-    run_generation (user_data, job);
+  run[job->kind](user_data, job);
   job_free (job);
 }
 
@@ -404,6 +457,28 @@ stop_generating_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gpoi
   return TRUE;
 }
 
+static gboolean
+write_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *shape, GVariant *samples, gpointer data)
+{
+  WorkerEvaluator *self = data;
+  g_autoptr (GError) error = NULL;
+  LoomTensor *sample = worker_read_samples (shape, samples, &error);
+  Job *job;
+
+  if (sample == NULL || sample->dim[0] != 1)
+    {
+      g_clear_pointer (&sample, loom_tensor_unref);
+      g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS,
+                                                     error != NULL ? error->message : "Write takes one sample.");
+      return TRUE;
+    }
+  job = job_new (self, JOB_WRITE);
+  job->invocation = invocation;
+  job->sample = sample;
+  g_thread_pool_push (self->thread, job, NULL);
+  return TRUE;
+}
+
 WorkerEvaluator *
 worker_evaluator_new (LoomBusWorker1 *bus, WorkerRunner *runner)
 {
@@ -420,6 +495,7 @@ worker_evaluator_new (LoomBusWorker1 *bus, WorkerRunner *runner)
   g_signal_connect (bus, "handle-generate", G_CALLBACK (generate_cb), self);
   g_signal_connect (bus, "handle-get-generated", G_CALLBACK (get_generated_cb), self);
   g_signal_connect (bus, "handle-stop-generating", G_CALLBACK (stop_generating_cb), self);
+  g_signal_connect (bus, "handle-write", G_CALLBACK (write_cb), self);
   return self;
 }
 

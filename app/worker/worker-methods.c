@@ -244,10 +244,11 @@ snapshot_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char 
 }
 
 static gboolean
-predict_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *shape, GVariant *samples, gpointer data)
+predict_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *shape, GVariant *samples,
+            GVariant *others, gpointer data)
 {
   Methods *m = data;
-  worker_runner_predict (m->runner, invocation, shape, samples);
+  worker_runner_view (m->runner, invocation, worker_predict);
   return TRUE;
 }
 

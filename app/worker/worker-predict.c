@@ -10,9 +10,8 @@ static const char *const kinds[] = {
   [LOOM_ANSWER_VALUES] = "values",
 };
 
-/* Makes a tensor of the samples with the client's shape; a wrong number of bytes is an error. */
-static LoomTensor *
-read_samples (GVariant *shape, GVariant *samples, GError **error)
+LoomTensor *
+worker_read_samples (GVariant *shape, GVariant *samples, GError **error)
 {
   gsize rank, n_bytes, count = 1;
   const gint64 *dim = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
@@ -36,12 +35,45 @@ read_samples (GVariant *shape, GVariant *samples, GError **error)
   return t;
 }
 
+/* LoomNamedTensor; NULL: one has a wrong number of bytes. */
+static GPtrArray *
+read_others (GVariant *others, GError **error)
+{
+  g_autoptr (GPtrArray) list = loom_named_tensors_new ();
+
+  for (gsize i = 0; i < g_variant_n_children (others); i++)
+    {
+      g_autoptr (GVariant) shape = NULL, samples = NULL;
+      const char *name;
+      g_autoptr (LoomTensor) t = NULL;
+
+      g_variant_get_child (others, i, "(&s@ax@ay)", &name, &shape, &samples);
+      t = worker_read_samples (shape, samples, error);
+      if (t == NULL)
+        return NULL;
+      g_ptr_array_add (list, loom_named_tensor_new (name, t));
+    }
+  return g_steal_pointer (&list);
+}
+
+static GPtrArray *
+predict (LoomTrainer *trainer, GVariant *parameters, LoomTrainerMoment *moment, GError **error)
+{
+  g_autoptr (GVariant) shape = NULL, samples = NULL, others = NULL;
+  g_autoptr (LoomTensor) input = NULL;
+  g_autoptr (GPtrArray) more = NULL;
+
+  g_variant_get (parameters, "(@ax@ay@a(saxay))", &shape, &samples, &others);
+  input = worker_read_samples (shape, samples, error);
+  more = input != NULL ? read_others (others, error) : NULL;
+  return more != NULL ? loom_trainer_predict (trainer, input, more, moment, error) : NULL;
+}
+
 GVariant *
-worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError **error)
+worker_predict (LoomTrainer *trainer, GVariant *parameters, GError **error)
 {
   LoomTrainerMoment moment;
-  g_autoptr (LoomTensor) input = read_samples (shape, samples, error);
-  g_autoptr (GPtrArray) answers = input ? loom_trainer_predict (trainer, input, &moment, error) : NULL;
+  g_autoptr (GPtrArray) answers = predict (trainer, parameters, &moment, error);
 
   if (answers == NULL)
     return NULL;

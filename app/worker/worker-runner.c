@@ -20,13 +20,12 @@ typedef struct
 typedef struct
 {
   GDBusMethodInvocation *invocation;
-  WorkerView view; /* NULL: a port, or predictions */
+  WorkerView view; /* NULL: a port */
   gboolean alone;  /* the view needs no trainer */
-  char *port;      /* NULL: predictions for samples */
+  char *port;
   gint64 *index;
   gsize n_index;
   guint32 max_bytes;
-  GVariant *shape, *samples;
 } ViewJob;
 
 struct _WorkerRunner
@@ -626,10 +625,8 @@ read_trainer (WorkerRunner *runner, const ViewJob *job, GError **error)
     g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been trained yet.");
   else if (job->view != NULL)
     answer = job->view (runner->trainer, g_dbus_method_invocation_get_parameters (job->invocation), error);
-  else if (job->port != NULL)
-    answer = worker_snapshot (runner->trainer, job->port, job->index, job->n_index, job->max_bytes, error);
   else
-    answer = worker_predict (runner->trainer, job->shape, job->samples, error);
+    answer = worker_snapshot (runner->trainer, job->port, job->index, job->n_index, job->max_bytes, error);
   g_rw_lock_reader_unlock (&runner->trainer_lock);
   return answer;
 }
@@ -647,8 +644,6 @@ view_job (gpointer data, gpointer user_data)
   else
     g_dbus_method_invocation_return_error_literal (job->invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
                                                    error != NULL ? error->message : "The value does not exist.");
-  g_clear_pointer (&job->shape, g_variant_unref);
-  g_clear_pointer (&job->samples, g_variant_unref);
   g_free (job->port);
   g_free (job->index);
   g_free (job);
@@ -726,15 +721,4 @@ worker_runner_set_breakpoints (WorkerRunner *runner, GDBusMethodInvocation *invo
   else
     g_dbus_method_invocation_return_value (invocation, NULL);
   return TRUE;
-}
-
-void
-worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *shape, GVariant *samples)
-{
-  ViewJob *job = g_new0 (ViewJob, 1);
-
-  job->invocation = invocation;
-  job->shape = g_variant_ref (shape);
-  job->samples = g_variant_ref (samples);
-  g_thread_pool_push (runner->views, job, NULL);
 }

@@ -130,10 +130,6 @@ gboolean worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *
 void worker_runner_snapshot (WorkerRunner *runner, GDBusMethodInvocation *invocation, const char *port, GVariant *index,
                              guint32 max_bytes);
 
-/* Likewise: computes the net's outputs for f32 samples of this shape. */
-void
-worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *shape, GVariant *samples);
-
 /* Likewise: a function of the trainer that returns the reply, called on another thread. */
 typedef GVariant *(*WorkerView) (LoomTrainer *trainer, GVariant *parameters, GError **error);
 void worker_runner_view (WorkerRunner *runner, GDBusMethodInvocation *invocation, WorkerView view);
@@ -143,8 +139,10 @@ void worker_runner_compute (WorkerRunner *runner, GDBusMethodInvocation *invocat
 gboolean
 worker_runner_set_breakpoints (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *list, GError **error);
 
-/* The same, on the thread of views, which holds the trainer's lock. NULL with an error. */
-GVariant *worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError **error);
+/* A WorkerView: the net's outputs for samples. */
+GVariant *worker_predict (LoomTrainer *trainer, GVariant *parameters, GError **error);
+/* Makes a tensor f32 of the samples with the client's shape; a wrong number of bytes is an error. */
+LoomTensor *worker_read_samples (GVariant *shape, GVariant *samples, GError **error);
 /* A port's values, limited to the bytes of a view; index selects along the leading dimensions. Called likewise. */
 GVariant *worker_snapshot (LoomTrainer *trainer, const char *port, const gint64 *index, gsize n_index,
                            guint32 max_bytes, GError **error);

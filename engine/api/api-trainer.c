@@ -246,7 +246,7 @@ gradloom_trainer_predict (GradloomTrainer *trainer, const GradloomTensor *sample
       return NULL;
     }
   floats = loom_tensor_convert (tensor_of (samples), LOOM_F32, FALSE, error);
-  answers = floats != NULL ? loom_trainer_predict (trainer->trainer, floats, NULL, error) : NULL;
+  answers = floats != NULL ? loom_trainer_predict (trainer->trainer, floats, NULL, NULL, error) : NULL;
   return answers != NULL ? answers_tensor (answers, NULL, error) : NULL;
 }
 

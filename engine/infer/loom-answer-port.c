@@ -102,13 +102,36 @@ find_shifted (const LoomNet *net, const gboolean *needed)
   return -1;
 }
 
+GArray *
+loom_answer_list_inputs (const LoomNet *net, const LoomNetSource *output)
+{
+  g_autofree gboolean *needed = loom_net_needed_for (net, output);
+  GArray *list = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    for (guint k = 0; needed[i] && k < loom_net_node (net, i)->n_inputs; k++)
+      {
+        const LoomNetSource *source = &loom_net_node (net, i)->input[k];
+        const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
+        guint at = 0;
+
+        if (from == NULL || (!is_dataset (from) && role_of (from) != LOOM_ROLE_INPUT))
+          continue;
+        while (at < list->len && !same_source (source, &g_array_index (list, LoomNetSource, at)))
+          at++;
+        if (at == list->len)
+          g_array_append_val (list, *source);
+      }
+  return list;
+}
+
 gboolean
 loom_answer_find_input (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input, gboolean *writes,
                         GError **error)
 {
   g_autofree gboolean *needed = loom_net_needed_for (net, output);
   g_autofree char *output_name = loom_net_port_name (net, output->node, output->output);
-  gboolean found = FALSE;
+  g_autoptr (GArray) all = NULL;
   int shifted = writes != NULL ? find_shifted (net, needed) : -1;
 
   if (shifted >= 0)
@@ -117,34 +140,27 @@ loom_answer_find_input (const LoomNet *net, const LoomNetSource *output, LoomNet
       *writes = TRUE;
       return TRUE;
     }
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+  all = loom_answer_list_inputs (net, output);
+  if (all->len == 0)
     {
-      const LoomNetNode *node = loom_net_node (net, i);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” depends on no data. Name another port with --output.",
+                   output_name);
+      return FALSE;
+    }
+  for (guint i = 0; i < all->len; i++)
+    {
+      const LoomNetSource *source = &g_array_index (all, LoomNetSource, i);
 
-      for (guint k = 0; needed[i] && k < node->n_inputs; k++)
+      if (i > 0 || (is_dataset (loom_net_node (net, source->node)) && source->output != 0))
         {
-          const LoomNetSource *source = &node->input[k];
-          const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
-
-          if (from == NULL || (!is_dataset (from) && role_of (from) != LOOM_ROLE_INPUT)
-              || (found && same_source (source, input)))
-            continue;
-          if (found || (is_dataset (from) && source->output != 0))
-            {
-              g_autofree char *port = loom_net_port_name (net, source->node, source->output);
-              g_set_error (
-                  error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                  "“%s” depends on “%s” too, but a file provides only one port. Name a port before it with --output.",
-                  output_name, port);
-              return FALSE;
-            }
-          *input = *source;
-          found = TRUE;
+          g_autofree char *port = loom_net_port_name (net, source->node, source->output);
+          g_set_error (
+              error, LOOM_ERROR, LOOM_ERROR_USAGE,
+              "“%s” depends on “%s” too, but a file provides only one port. Name a port before it with --output.",
+              output_name, port);
+          return FALSE;
         }
     }
-  if (found)
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” depends on no data. Name another port with --output.",
-               output_name);
-  return FALSE;
+  *input = g_array_index (all, LoomNetSource, 0);
+  return TRUE;
 }

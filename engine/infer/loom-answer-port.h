@@ -21,4 +21,8 @@ gint64 loom_answer_find_blank (const LoomNet *net, const LoomNetSource *output);
 gboolean loom_answer_find_input (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input,
                                  gboolean *writes, GError **error);
 
+/* All ports of data sets and input nodes that the prediction depends on, LoomNetSource, in the order in which nodes
+ * read them. (transfer full) */
+GArray *loom_answer_list_inputs (const LoomNet *net, const LoomNetSource *output);
+
 G_END_DECLS

@@ -121,6 +121,27 @@ find_target (const LoomNet *net, const LoomTaskView *task)
   return n == 2 ? 1 - task->x : n > 1 && task->x == 0 ? 1 : G_MAXUINT;
 }
 
+/* FALSE: an input is of another node, or there are too many. */
+static gboolean
+list_others (const LoomNet *net, const LoomNetSource *output, LoomTaskView *task)
+{
+  g_autoptr (GArray) all = loom_answer_list_inputs (net, output);
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      const LoomNetSource *source = &g_array_index (all, LoomNetSource, i);
+
+      if (source->node != task->data || (source->output != task->x && task->n_others == LOOM_TASK_VIEW_OTHERS))
+        {
+          task->n_others = 0;
+          return FALSE;
+        }
+      if (source->output != task->x)
+        task->other[task->n_others++] = source->output;
+    }
+  return TRUE;
+}
+
 static gboolean
 find_answer (const LoomNet *net, const LoomTrainSpec *spec, LoomTaskView *task)
 {
@@ -136,6 +157,8 @@ find_answer (const LoomNet *net, const LoomTrainSpec *spec, LoomTaskView *task)
   task->answer = loom_answer_kind (loom_train_output_kind (spec, net, &output));
   if (!loom_answer_find_input (net, &output, &input, NULL, NULL) || input.node != task->data)
     {
+      if (!(loom_answer_find_input (net, &output, &input, &task->writes, NULL) && task->writes))
+        list_others (net, &output, task);
       task->why_not = g_strdup_printf ("“%s” does not depend on one port of the data alone.", task->answer_path);
       return FALSE;
     }

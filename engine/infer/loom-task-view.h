@@ -21,6 +21,8 @@ typedef enum
   LOOM_N_TASK_VIEWS
 } LoomTaskViewKind;
 
+#define LOOM_TASK_VIEW_OTHERS 8
+
 typedef struct
 {
   LoomTaskViewKind kind;
@@ -31,8 +33,12 @@ typedef struct
   gboolean classes;  /* y is class indices, or "yes" and "no" */
   gboolean predicts; /* a trainer of this graph can predict samples of x */
   char *why_not;     /* !predicts: the reason, a sentence */
-  char *answer_path; /* predicts: the path of the node with the prediction */
+  char *answer_path; /* the path of the node with the prediction; NULL: there is none */
   LoomAnswerKind answer;
+  /* If the prediction depends on more ports of the data than x, it is of x and these. A net that generates a sequence
+   * (loom_predictor_writes()) reads them in training only: it then writes, and other is empty. */
+  gboolean writes;
+  guint n_others, other[LOOM_TASK_VIEW_OTHERS];
 } LoomTaskView;
 
 /* Never NULL. The net may have faults; spec may be NULL. Reads no data. */

@@ -21,6 +21,7 @@ typedef struct
 {
   const char *port;
   const LoomTensor *samples;
+  const GPtrArray *others; /* with samples: values of further ports, LoomNamedTensor, or NULL */
   gboolean wants_weights;
   GPtrArray *weights; /* the result of wants_weights: LoomNamedTensor */
   /* Not NULL: is called on the computing thread between two steps, and port and samples are NULL. */

@@ -49,7 +49,7 @@ show (LoomTrainer *trainer, const LoomTensor *samples, LoomRehearsalFrame frame,
       GError **error)
 {
   LoomTrainerMoment moment;
-  g_autoptr (GPtrArray) answers = loom_trainer_predict (trainer, samples, &moment, error);
+  g_autoptr (GPtrArray) answers = loom_trainer_predict (trainer, samples, NULL, &moment, error);
 
   *wanted = answers != NULL && frame (answers, moment.step, moment.epoch, data);
   return answers != NULL;

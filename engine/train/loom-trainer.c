@@ -79,9 +79,10 @@ loom_trainer_between_steps (LoomTrainer *t, void (*call) (gpointer data), gpoint
 }
 
 GPtrArray *
-loom_trainer_predict (LoomTrainer *t, const LoomTensor *samples, LoomTrainerMoment *moment, GError **error)
+loom_trainer_predict (LoomTrainer *t, const LoomTensor *samples, const GPtrArray *others, LoomTrainerMoment *moment,
+                      GError **error)
 {
-  TrainRequest request = { .samples = samples };
+  TrainRequest request = { .samples = samples, .others = others };
   g_autoptr (LoomTensor) result = inbox_ask (&t->control.inbox, &request, error);
 
   if (moment != NULL)

@@ -112,11 +112,12 @@ void loom_trainer_between_steps (LoomTrainer *trainer, void (*call) (gpointer da
 
 /* Computes the net's current predictions for samples f32 [n, …] of the shape of the input port, converted to its type.
  * The prediction's port and the meaning of its numbers are determined as by loom_predictor_new(), and averages of
- * weights are used as in an evaluation. (transfer full), n LoomAnswer. Callable like loom_trainer_snapshot(), and
- * without effect on the run. Errors: PORT if the prediction is ambiguous, SHAPE for samples of another shape. moment
- * may be NULL. */
-GPtrArray *
-loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, LoomTrainerMoment *moment, GError **error);
+ * weights are used as in an evaluation. others: if the prediction depends on more ports of the data, their values f32
+ * [n, …], LoomNamedTensor by the port's name ("data.length"); NULL: none. (transfer full), n LoomAnswer. Callable like
+ * loom_trainer_snapshot(), and without effect on the run. Errors: PORT if the prediction is ambiguous, SHAPE for
+ * samples of another shape, USAGE if the values of a port are missing. moment may be NULL. */
+GPtrArray *loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, const GPtrArray *others,
+                                 LoomTrainerMoment *moment, GError **error);
 
 /* Copies of all weights and buffers, LoomNamedTensor, by which a predictor computes without the trainer
  * (LoomPredictorOptions.values): averages in place of weights as in an evaluation. Callable like

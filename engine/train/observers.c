@@ -63,7 +63,7 @@ serve_samples (TrainObservers *self, TrainRequest *request)
   if (self->answers == NULL)
     self->answers = sample_answers_new (self->model, &self->watched, &request->error);
   if (self->answers != NULL)
-    request->result = sample_answers_compute (self->answers, request->samples, &request->error);
+    request->result = sample_answers_compute (self->answers, request->samples, request->others, &request->error);
   request->step = watched_state_step (&self->watched, &self->watched.now, TRUE);
   request->epoch = CLAMP (watched_state_epoch (&self->watched) + 1, 1, self->model->spec->epochs);
   request->seconds = (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC;

@@ -3,12 +3,14 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/infer/loom-answer-port.h"
+#include "engine/interop/loom-safetensors.h"
 
 struct _SampleAnswers
 {
   const TrainModel *model;
   WatchedState *watched;
-  LoomNetSource input, output;
+  GArray *inputs; /* LoomNetSource: first that of the samples */
+  LoomNetSource output;
   LoomOutputKind kind;
   char *name;    /* of the output */
   gboolean text; /* samples are pieces of a text */
@@ -33,6 +35,7 @@ sample_answers_free (SampleAnswers *self)
   if (self == NULL)
     return;
   forget_plan (self);
+  g_array_unref (self->inputs);
   g_free (self->name);
   g_free (self);
 }
@@ -47,23 +50,44 @@ is_text (const TrainModel *model, guint node)
   return klass != NULL && loom_dataset_class_is_text (klass);
 }
 
+/* The first port of a data set is that of the samples, also if another is read before it. */
+static void
+begin_with_samples (GArray *inputs)
+{
+  LoomNetSource *all = (LoomNetSource *)inputs->data;
+
+  for (guint i = 1; i < inputs->len && all[0].output != 0; i++)
+    if (all[i].node == all[0].node && all[i].output == 0)
+      {
+        const LoomNetSource first = all[0];
+
+        all[0] = all[i];
+        all[i] = first;
+      }
+}
+
 SampleAnswers *
 sample_answers_new (const TrainModel *model, WatchedState *watched, GError **error)
 {
-  SampleAnswers *self;
+  g_autoptr (GArray) inputs = NULL;
   LoomNetSource output, input;
+  SampleAnswers *self;
 
-  if (!loom_answer_find_output (model->net, model->spec, NULL, &output, error)
-      || !loom_answer_find_input (model->net, &output, &input, NULL, error))
+  if (!loom_answer_find_output (model->net, model->spec, NULL, &output, error))
     return NULL;
+  inputs = loom_answer_list_inputs (model->net, &output);
+  /* For its error. */
+  if (inputs->len == 0 && !loom_answer_find_input (model->net, &output, &input, NULL, error))
+    return NULL;
+  begin_with_samples (inputs);
   self = g_new0 (SampleAnswers, 1);
   self->model = model;
   self->watched = watched;
   self->output = output;
-  self->input = input;
+  self->inputs = g_steal_pointer (&inputs);
   self->kind = loom_train_output_kind (model->spec, model->net, &output);
   self->name = loom_net_port_name (model->net, output.node, output.output);
-  self->text = is_text (model, input.node);
+  self->text = is_text (model, g_array_index (self->inputs, LoomNetSource, 0).node);
   return self;
 }
 
@@ -114,11 +138,11 @@ prepare (SampleAnswers *self, gint64 n, GError **error)
   return FALSE;
 }
 
-/* Converts the samples to the input's type; SHAPE if they do not match. */
+/* Converts the samples to the type of the input; SHAPE if they do not match. */
 static LoomTensor *
-fit_samples (const SampleAnswers *self, const LoomTensor *samples, GError **error)
+fit_samples (const SampleAnswers *self, const LoomNetSource *input, const LoomTensor *samples, GError **error)
 {
-  const LoomType *type = &loom_net_node (self->net, self->input.node)->output[self->input.output];
+  const LoomType *type = &loom_net_node (self->net, input->node)->output[input->output];
   gboolean same = samples->rank == type->shape.rank;
 
   for (int i = 0; same && i < samples->rank; i++)
@@ -136,16 +160,52 @@ fit_samples (const SampleAnswers *self, const LoomTensor *samples, GError **erro
       error);
 }
 
-LoomTensor *
-sample_answers_compute (SampleAnswers *self, const LoomTensor *samples, GError **error)
+static const LoomTensor *
+find_other (const GPtrArray *others, const char *name)
 {
-  if (!prepare (self, samples->rank > 0 ? samples->dim[0] : 1, error))
+  for (guint i = 0; others != NULL && i < others->len; i++)
+    if (g_str_equal (((const LoomNamedTensor *)others->pdata[i])->name, name))
+      return ((const LoomNamedTensor *)others->pdata[i])->tensor;
+  return NULL;
+}
+
+/* Adds the value of each input to `fitted`, and feeds it to the inputs of the program with its name. */
+static gboolean
+feed (SampleAnswers *self, const LoomTensor *samples, const GPtrArray *others, GPtrArray *fitted, GError **error)
+{
+  const LoomProgram *program = loom_plan_program (loom_exec_plan (self->exec));
+
+  for (guint i = 0; i < self->inputs->len; i++)
+    {
+      const LoomNetSource *input = &g_array_index (self->inputs, LoomNetSource, i);
+      g_autofree char *name = loom_net_port_name (self->net, input->node, input->output);
+      const LoomTensor *given = i == 0 ? samples : find_other (others, name);
+      LoomTensor *t;
+
+      if (given == NULL)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” depends on “%s” too, of which there are no values.",
+                       self->name, name);
+          return FALSE;
+        }
+      t = fit_samples (self, input, given, error);
+      if (t == NULL)
+        return FALSE;
+      g_ptr_array_add (fitted, t);
+      for (guint k = 0; k < loom_program_n_inputs (program); k++)
+        if (g_str_equal (loom_program_get_input (program, k)->name, name))
+          loom_exec_feed (self->exec, k, t->data);
+    }
+  return TRUE;
+}
+
+LoomTensor *
+sample_answers_compute (SampleAnswers *self, const LoomTensor *samples, const GPtrArray *others, GError **error)
+{
+  g_autoptr (GPtrArray) fitted = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+
+  if (!prepare (self, samples->rank > 0 ? samples->dim[0] : 1, error) || !feed (self, samples, others, fitted, error))
     return NULL;
-  g_autoptr (LoomTensor) fitted = fit_samples (self, samples, error);
-  if (fitted == NULL)
-    return NULL;
-  for (guint i = 0; i < loom_program_n_inputs (loom_plan_program (loom_exec_plan (self->exec))); i++)
-    loom_exec_feed (self->exec, i, fitted->data);
   watched_state_fill_scalars (self->watched, &self->watched->now);
   return loom_exec_run (self->exec, error) ? loom_exec_output (self->exec, 0, error) : NULL;
 }

@@ -9,6 +9,9 @@ LENET = os.path.join(SOURCE, "graphs", "models", "fashion-lenet.xml")
 SPIRALS = os.path.join(SOURCE, "graphs", "lessons", "spirals.xml")
 CHARS = os.path.join(SOURCE, "graphs", "models", "char-rnn.xml")
 DATES = os.path.join(SOURCE, "graphs", "models", "dates-attention.xml")
+TREES = os.path.join(SOURCE, "graphs", "models", "tree-recursion.xml")
+CAPTIONS = os.path.join(SOURCE, "graphs", "models", "shapes-captions.xml")
+SENTENCE = "the first of may nineteen ninety two"
 FASHION = "/usr/share/datasets/fashion-mnist"
 
 
@@ -149,7 +152,7 @@ def plane(t, s):
     x, y, width, height = s.standing("the plane", lambda g: rect(g, "StudioTaskView"))
     s.drag((x + width * 0.4, y + height * 0.5), (x + width * 0.75, y + height * 0.3))
     g = s.wait("another point", lambda g: words(g, "StudioTaskView").split(". ")[0] not in ("", first)
-               and "Predicted" in words(g, "StudioTaskView"), 6)
+               and "Predicted" in words(g, "StudioTaskView") and g.evaluation["answer"] != "-", 6)
     dragged = words(g, "StudioTaskView").split(". ")[0]
     t.ok(g.evaluation["answer"].endswith("%"), "a point is dragged, and predicted: %s, %s" % (dragged, g.evaluation["answer"]))
     s.key("Left", "Up")
@@ -189,19 +192,50 @@ def generate(t, s):
 
 
 def translate(t, s):
-    """A net with a decoder writes what belongs to a sentence of one's own; its own input says where."""
+    """A net with a decoder writes what belongs to a sentence of one's own, here and as the continuation of a prompt."""
     train(s, 60)
     s.command("Your Own Input")
     s.wait("the page", lambda g: g.evaluation.get("view") == "own", 4)
     field = lambda g: next((r for k, n, r in g.widgets if k == "GtkText" and r[0] >= g.right()), None)  # noqa: E731
-    s.fill("the sentence", field, "the first of may nineteen ninety two")
-    s.wait("where to translate", lambda g: g.has("prompt of “Generate Text”") and not g.has("--output"), 6)
+    s.fill("the sentence", field, SENTENCE)
+    answer = s.wait("a translation", lambda g: g.evaluation["answer"] != "-", 10).evaluation["answer"]
     s.command("Generate Text")
     s.wait("the page", lambda g: g.evaluation.get("view") == "generate", 4)
-    s.fill("the sentence", field, "the first of may nineteen ninety two")
+    s.fill("the sentence", field, SENTENCE)
     s.key("Return")
-    g = s.wait("a translation", lambda g: of("generated")(g) >= 4, 10)
-    t.ok(of("generated")(g) <= 20, "a sentence is translated to a date of %d characters" % of("generated")(g))
+    g = s.wait("the same translation", lambda g: of("generated")(g) >= 4
+               and of("generated")(g) == len(answer.encode()) + 1, 10)
+    t.ok(True, "a sentence is translated to a date: " + answer)
+
+
+def several(t, s):
+    """A tree has three inputs: the symbols, the parents of the nodes, and how many nodes there are."""
+    train(s, 5)
+    s.command("Your Own Input")
+    g = s.wait("a prediction", lambda g: g.evaluation.get("view") == "own" and g.evaluation["answer"] != "-", 10)
+    first = g.evaluation["answer"]
+    t.ok(g.has("Begin with Sample") and g.find("parent") and g.find("length"), "each input has a field, and begins as in the data: " + first)
+    length = lambda g: [r for k, n, r in g.widgets if k == "GtkText" and r[0] >= g.right()][-1]  # noqa: E731
+    s.fill("the length", length, "one")
+    s.wait("a sentence", lambda g: g.has("“one” is not a number, as “length” needs."), 4)
+    s.fill("the length", length, "1")
+    s.wait("another prediction", lambda g: g.evaluation["answer"] not in ("-", first) and not g.has("is not a number"), 6)
+    t.ok(True, "another value of one of them is another prediction")
+
+
+def caption(t, s):
+    """A picture of one's own for a net that writes captions."""
+    train(s, 5)
+    s.command("Your Own Input")
+    s.wait("the pad", lambda g: g.evaluation.get("view") == "own" and rect(g, "StudioDrawingPad"), 10)
+    def drawn(g):
+        if g.evaluation["answer"] != "-":
+            return True
+        x, y, width, height = s.standing("the pad", lambda g: rect(g, "StudioDrawingPad"))
+        s.drag((x + width * 0.5, y + height * 0.25), (x + width * 0.5, y + height * 0.75))
+        return False
+    g = s.wait("a caption", drawn, 10, quiet=True)
+    t.ok(not g.evaluation["answer"].endswith("%"), "a drawing is described: " + g.evaluation["answer"])
 
 
 def body(t):
@@ -220,6 +254,10 @@ def body(t):
         unbalanced(t, s)
     with Studio("evaluate", DATES) as s:
         translate(t, s)
+    with Studio("evaluate", TREES) as s:
+        several(t, s)
+    with Studio("evaluate", CAPTIONS) as s:
+        caption(t, s)
     with Studio("evaluate", CHARS) as s:
         generate(t, s)
 

@@ -165,6 +165,97 @@ test_without (void)
   g_assert_false (unknown->predicts);
 }
 
+/* The ports of the data that a prediction depends on in addition to x. */
+static void
+test_others (void)
+{
+  static const struct
+  {
+    const char *file, *others;
+    gboolean writes;
+  } cases[] = {
+    { "models/tree-recursion.xml", "parent length ", FALSE },
+    { "models/dates-attention.xml", "", TRUE },
+    { "models/shapes-captions.xml", "", TRUE },
+    { "lessons/spirals.xml", "", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", cases[i].file, NULL);
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, NULL);
+      g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+      g_autoptr (LoomTaskView) task = task_of (graph);
+      g_autoptr (GString) names = g_string_new (NULL);
+
+      for (guint k = 0; k < task->n_others; k++)
+        g_string_append_printf (names, "%s ", loom_net_node (net, task->data)->output_spec[task->other[k]].name);
+      g_assert_cmpstr (names->str, ==, cases[i].others);
+      g_assert_cmpint (task->writes, ==, cases[i].writes);
+    }
+}
+
+static LoomTensor *
+floats_of (LoomTrainer *trainer, const char *port)
+{
+  g_autoptr (GError) error = NULL;
+  gint64 step;
+  g_autoptr (LoomTensor) t = loom_trainer_snapshot (trainer, port, &step, &error);
+  LoomTensor *floats;
+
+  g_assert_no_error (error);
+  floats = loom_tensor_convert (t, LOOM_F32, TRUE, &error);
+  g_assert_no_error (error);
+  return floats;
+}
+
+/* A net with several inputs predicts samples as it computes them in a batch of the data; one that is missing is named.
+ */
+static void
+test_several_inputs (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", "models", "tree-recursion.xml", NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, NULL);
+  const LoomTrainerOptions options = { .epochs = 1 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
+  g_assert_no_error (error);
+  loom_trainer_set_last_step (trainer, 3);
+  loom_trainer_run (trainer, &error);
+  g_assert_no_error (error);
+
+  static const char *const names[] = { "data.parent", "data.length" };
+  g_autoptr (LoomTensor) x = floats_of (trainer, "data.x"), logits = floats_of (trainer, "now:digit");
+  g_autoptr (GPtrArray) others = loom_named_tensors_new ();
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (LoomTensor) t = floats_of (trainer, names[i]);
+      g_ptr_array_add (others, loom_named_tensor_new (names[i], t));
+    }
+  g_autoptr (GPtrArray) answers = loom_trainer_predict (trainer, x, others, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (answers->len, ==, x->dim[0]);
+  for (guint i = 0; i < answers->len; i++)
+    {
+      const LoomAnswer *answer = answers->pdata[i];
+      double sum = 0;
+
+      g_assert_cmpint (answer->n_classes, ==, 10);
+      for (gint64 k = 0; k < 10; k++)
+        sum += exp (loom_tensor_get (logits, (gint64)i * 10 + k));
+      for (gint64 k = 0; k < 10; k++)
+        g_assert_cmpfloat_with_epsilon (answer->value[k], exp (loom_tensor_get (logits, (gint64)i * 10 + k)) / sum,
+                                        1e-5);
+    }
+  g_ptr_array_remove_index (others, 1);
+  g_assert_null (loom_trainer_predict (trainer, x, others, NULL, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+  g_assert_nonnull (strstr (error->message, "data.length"));
+}
+
 /* A trainer's answers are a predictor's, before the first step and after the last; asking changes no bit of the run. */
 static void
 test_predict (void)
@@ -191,15 +282,15 @@ test_predict (void)
       loom_tensor_set (sample[i], 0, loom_tensor_get (points, 2 * i));
       loom_tensor_set (sample[i], 1, loom_tensor_get (points, 2 * i + 1));
     }
-  g_autoptr (GPtrArray) first = loom_trainer_predict (trainer, points, &moment, &error);
+  g_autoptr (GPtrArray) first = loom_trainer_predict (trainer, points, NULL, &moment, &error);
   g_assert_no_error (error);
   g_assert_cmpint (moment.step, ==, 0);
   train_test_run (trainer);
   train_test_run (other);
-  g_autoptr (GPtrArray) last = loom_trainer_predict (trainer, points, &moment, &error);
+  g_autoptr (GPtrArray) last = loom_trainer_predict (trainer, points, NULL, &moment, &error);
   g_assert_no_error (error);
   g_assert_cmpint (moment.step, ==, loom_trainer_steps (trainer));
-  g_autoptr (GPtrArray) same = loom_trainer_predict (other, points, NULL, &error);
+  g_autoptr (GPtrArray) same = loom_trainer_predict (other, points, NULL, NULL, &error);
   g_assert_no_error (error);
 
   weights = loom_run_newest_weights (run, &error);
@@ -222,7 +313,7 @@ test_predict (void)
         moved += fabs (a->value[c] - c0->value[c]);
       }
   g_assert_cmpfloat (moved, >, 0.01);
-  g_assert_null (loom_trainer_predict (trainer, wrong, NULL, &error));
+  g_assert_null (loom_trainer_predict (trainer, wrong, NULL, NULL, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE);
   for (gint64 i = 0; i < 7; i++)
     loom_tensor_unref (sample[i]);
@@ -233,6 +324,8 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/task/examples", test_examples);
   g_test_add_func ("/task/without", test_without);
+  g_test_add_func ("/task/others", test_others);
   g_test_add_func ("/task/predict", test_predict);
+  g_test_add_func ("/task/predict/several-inputs", test_several_inputs);
   return g_test_run ();
 }

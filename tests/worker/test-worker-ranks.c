@@ -158,8 +158,9 @@ append_all (Fixture *f, GArray *seen)
   append_port (f, "act", 32 * 16, seen);
   append_port (f, "grad:scores.bias", 2, seen);
   loom_bus_worker1_call_predict_sync (f->bus, g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dim, 2, sizeof (gint64)),
-                                      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, points, sizeof points, 1), &step,
-                                      &epoch, &seconds, &kind, &shape, &bytes, NULL, &error);
+                                      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, points, sizeof points, 1),
+                                      g_variant_new_array (G_VARIANT_TYPE ("(saxay)"), NULL, 0), &step, &epoch,
+                                      &seconds, &kind, &shape, &bytes, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpint (step, ==, f->last_step);
   append (seen, bytes, 6);

@@ -726,8 +726,8 @@ refuse_samples (Fixture *f, const gint64 *shape, gsize rank, gsize bytes)
 
   g_assert_false (loom_bus_worker1_call_predict_sync (
       f->bus, g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, shape, rank, sizeof (gint64)),
-      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, data, bytes, 1), NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-      &error));
+      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, data, bytes, 1),
+      g_variant_new_array (G_VARIANT_TYPE ("(saxay)"), NULL, 0), NULL, NULL, NULL, NULL, NULL, NULL, NULL, &error));
   g_assert_nonnull (error);
 }
 
@@ -754,8 +754,9 @@ test_predict (Fixture *f, gconstpointer data)
   worker_start_ok (f, 3, FALSE);
   WAIT_UNTIL (worker_state_is (f, "done"));
   loom_bus_worker1_call_predict_sync (f->bus, g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dim, 2, sizeof (gint64)),
-                                      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, points, sizeof points, 1), &step,
-                                      &epoch, &seconds, &kind, &shape, &bytes, NULL, &error);
+                                      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, points, sizeof points, 1),
+                                      g_variant_new_array (G_VARIANT_TYPE ("(saxay)"), NULL, 0), &step, &epoch,
+                                      &seconds, &kind, &shape, &bytes, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpint (step, ==, f->last_step);
   g_assert_cmpint (epoch, ==, 3);

@@ -29,6 +29,10 @@ init (SampleSource *self, LoomGraph *graph, LoomNet *net, char **why)
   self->query.classes = task->classes;
   self->query.n = studio_task_kind_samples (task->kind, &self->query.spread);
   self->x = loom_net_node (net, task->data)->output[task->x];
+  self->query.n_others = task->n_others;
+  memcpy (self->query.other, task->other, sizeof task->other);
+  self->writes = task->writes;
+  self->data_path = g_strdup (task->data_path);
   self->seed = spec != NULL ? spec->seed : 0;
   return TRUE;
 }
@@ -59,6 +63,7 @@ void
 sample_source_clear (SampleSource *self)
 {
   g_clear_pointer (&self->alone, loom_graph_unref);
+  g_clear_pointer (&self->data_path, g_free);
 }
 
 typedef struct

@@ -14,6 +14,8 @@ typedef struct
   StudioTaskQuery query; /* kind, ports and classes are set */
   LoomType x;            /* of a batch */
   guint64 seed;          /* of the run */
+  char *data_path;       /* the data set's path, before the names of its ports */
+  gboolean writes;       /* the net generates a sequence for a sample */
 } SampleSource;
 
 /* Describes the data set of the document. FALSE: *why receives the reason, a sentence (transfer full). */

@@ -1,17 +1,20 @@
-/* Implements studio-own-input.h. One prediction is in flight; a change meanwhile requests another after it. */
+/* Implements studio-own-input.h. One prediction is in flight; a change meanwhile requests another after it.
+ *
+ * A net with a decoder writes a sequence for the sample. For a net with more inputs than x, all begin as those of a
+ * sample of the data, and each can be changed. */
 #include "ui/evaluate/eval-widgets.h"
 #include "ui/evaluate/studio-own-input.h"
 
 #include <glib/gi18n.h>
-#include <math.h>
-
 #include "ui/evaluate/answer-bars.h"
+#include "ui/evaluate/own-ports.h"
+#include "ui/evaluate/own-request.h"
 #include "ui/evaluate/own-sample.h"
+#include "ui/evaluate/own-sliders.h"
 #include "ui/evaluate/studio-drawing-pad.h"
 #include "ui/run/studio-task.h"
 
-#define MOST_SLIDERS 12
-#define MOST_BYTES   (64 * 1024 * 1024)
+#define MOST_BYTES (64 * 1024 * 1024)
 
 struct _StudioOwnInput
 {
@@ -21,13 +24,14 @@ struct _StudioOwnInput
   StudioTaskData *data; /* some samples, for sizes, ranges and the normalisation */
   StudioTask *task;     /* of the plane */
   GtkWidget *message, *drawing, *pad, *entry, *plane, *hint, *sliders, *answer, *bars;
+  GtkWidget *sample, *number, *ports; /* of nets with several inputs: the row of the sample's number, and the fields */
   GtkFileChooserNative *chooser;
   float *x; /* the sample, prepared; NULL: none */
   gsize count;
   int rank;
   gint64 dim[LOOM_SHAPE_MAX_RANK];
   char *sentence;
-  gboolean in_flight, wanted, is_filling;
+  gboolean in_flight, wanted, is_filling, is_reading;
   guint serial; /* of the newest read of samples or a file */
 };
 
@@ -44,13 +48,6 @@ show_message (StudioOwnInput *self, const char *text)
 
 /* ---- predictions ------------------------------------------------------------------ */
 
-static const char *const kinds[] = {
-  [LOOM_ANSWER_PROBABILITIES] = "probabilities",
-  [LOOM_ANSWER_LOGITS] = "scores",
-  [LOOM_ANSWER_YES] = "yes",
-  [LOOM_ANSWER_VALUES] = "values",
-};
-
 /* The sample as a point of the plane. */
 static void
 show_point (StudioOwnInput *self)
@@ -62,58 +59,27 @@ show_point (StudioOwnInput *self)
 }
 
 static void
-show_answer (StudioOwnInput *self, const char *kind, const gint64 *dim, const float *value)
+show_reply (StudioOwnInput *self, const OwnReply *reply)
 {
-  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
-    {
-      if (g_strcmp0 (kind, kinds[k]) != 0)
-        continue;
-      g_free (self->sentence);
-      self->sentence = answer_bars_fill (GTK_GRID (self->bars), (LoomAnswerKind)k, dim[1], dim[2], value,
-                                         self->data != NULL ? self->data->class_names : NULL);
-      gtk_label_set_text (GTK_LABEL (self->answer), self->sentence);
-      show_point (self);
-    }
+  g_free (self->sentence);
+  self->sentence = reply->text != NULL
+                       ? g_strdup (reply->text)
+                       : answer_bars_fill (GTK_GRID (self->bars), reply->kind, reply->n_positions, reply->n_classes,
+                                           reply->value, self->data != NULL ? self->data->class_names : NULL);
+  gtk_label_set_text (GTK_LABEL (self->answer), self->sentence);
+  show_point (self);
 }
 
 static void
-predicted_cb (GObject *source, GAsyncResult *result, gpointer data)
+replied_cb (const OwnReply *reply, const char *why, gpointer owner)
 {
-  g_autofree GWeakRef *ref = data;
-  g_autoptr (StudioOwnInput) self = g_weak_ref_get (ref);
-  g_autoptr (GVariant) shape = NULL, values = NULL;
-  g_autoptr (GError) error = NULL;
-  g_autofree char *kind = NULL;
-  gint64 step, epoch;
-  double seconds;
-  gsize rank = 0, bytes = 0;
-  const gboolean ok = loom_bus_worker1_call_predict_finish (LOOM_BUS_WORKER1 (source), &step, &epoch, &seconds, &kind,
-                                                            &shape, &values, result, &error);
+  StudioOwnInput *self = owner;
 
-  g_weak_ref_clear (ref);
-  if (self == NULL)
-    return;
   self->in_flight = FALSE;
-  if (ok)
-    {
-      const gint64 *dim = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
-      const char *raw = g_variant_get_fixed_array (values, &bytes, 1);
-      g_autofree float *value = g_memdup2 (raw, bytes); /* aligned */
-
-      if (rank == 3 && dim[0] == 1 && dim[1] > 0 && dim[2] > 0 && (gsize)(dim[1] * dim[2]) * sizeof (float) == bytes)
-        show_answer (self, kind, dim, value);
-    }
-  else
-    {
-      const char *hint = NULL;
-
-      g_dbus_error_strip_remote_error (error);
-      /* The engine's remedy is an option of the command line. */
-      if (strstr (error->message, "--output") != NULL)
-        hint = _ ("This net reads more than one input, and a sample of your own has only one. If it translates, write "
-                  "the sentence as the prompt of “Generate Text”.");
-      show_message (self, hint != NULL ? hint : error->message);
-    }
+  if (reply != NULL)
+    show_reply (self, reply);
+  else if (why != NULL)
+    show_message (self, why);
   if (self->wanted)
     predict (self);
 }
@@ -122,8 +88,8 @@ static void
 predict (StudioOwnInput *self)
 {
   LoomBusWorker1 *proxy = studio_run_get_proxy (studio_evaluation_get_run (self->model));
-  gint64 shape[LOOM_SHAPE_MAX_RANK] = { 1 };
-  GWeakRef *ref;
+  g_autofree char *why = NULL;
+  g_autoptr (GVariant) others = NULL;
 
   self->wanted = TRUE;
   if (self->in_flight || self->x == NULL || !gtk_widget_get_mapped (GTK_WIDGET (self)))
@@ -133,23 +99,24 @@ predict (StudioOwnInput *self)
       show_message (self, _ ("Nothing has been trained yet. Train the graph first."));
       return;
     }
-  show_message (self, NULL);
   self->wanted = FALSE;
+  others = own_ports_read (GTK_GRID (self->ports), self->data, self->source.data_path, &why);
+  show_message (self, why);
+  if (others == NULL)
+    return;
+  g_variant_ref_sink (others);
   self->in_flight = TRUE;
-  memcpy (shape + 1, self->dim, (gsize)self->rank * sizeof *shape);
-  ref = g_new0 (GWeakRef, 1);
-  g_weak_ref_init (ref, self);
-  loom_bus_worker1_call_predict (
-      proxy, g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, shape, (gsize)self->rank + 1, sizeof *shape),
-      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, self->x, self->count * sizeof *self->x, 1), NULL, predicted_cb,
-      ref);
+  OwnSample sample = { .x = self->x, .count = self->count, .rank = self->rank };
+  memcpy (sample.dim, self->dim, sizeof sample.dim);
+  own_request (proxy, self->source.writes, &sample, others, G_OBJECT (self), replied_cb);
 }
 
-/* The weights have changed. */
+/* The weights have changed. To write, a copy of them is needed: not while they change with every step. */
 static void
 numbers_cb (StudioOwnInput *self)
 {
-  if (self->x != NULL)
+  if (self->x != NULL
+      && !(self->source.writes && studio_run_get_state (studio_evaluation_get_run (self->model)) == STUDIO_RUN_RUNNING))
     predict (self);
 }
 
@@ -191,11 +158,11 @@ drawn_cb (StudioOwnInput *self)
 
 /* The mean of the channels, as on the pad. */
 static void
-show_on_pad (StudioOwnInput *self, const OwnSample *sample)
+show_on_pad (StudioOwnInput *self, const float *sample)
 {
   const StudioTaskData *data = self->data;
   const guint channels = n_channels (data), each = data->x_size / channels;
-  g_autofree float *x = g_memdup2 (sample->x, sample->count * sizeof *sample->x), *grey = g_new0 (float, each);
+  g_autofree float *x = g_memdup2 (sample, data->x_size * sizeof *sample), *grey = g_new0 (float, each);
 
   studio_task_data_normalise (data, x, TRUE);
   for (guint i = 0; i < data->x_size; i++)
@@ -216,13 +183,14 @@ sample_read_cb (OwnSample *sample, const char *why, gpointer owner)
 {
   StudioOwnInput *self = owner;
 
+  self->is_reading = FALSE;
   if (sample == NULL)
     {
       show_message (self, why);
       return;
     }
   if (self->data != NULL && self->data->kind == LOOM_TASK_VIEW_IMAGES && sample->count == self->data->x_size)
-    show_on_pad (self, sample);
+    show_on_pad (self, sample->x);
   set_sample (self, g_steal_pointer (&sample->x), sample->count, sample->rank, sample->dim);
   if (sample->note != NULL)
     show_message (self, sample->note);
@@ -235,6 +203,7 @@ read_bytes (StudioOwnInput *self, GBytes *bytes, const char *name)
   if (self->source.alone == NULL)
     return;
   self->serial++;
+  self->is_reading = TRUE;
   own_sample_read (&self->source, bytes, name, G_OBJECT (self), &self->serial, sample_read_cb);
 }
 
@@ -300,13 +269,38 @@ open_cb (StudioOwnInput *self)
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (self->chooser));
 }
 
+static gboolean
+has_ports (StudioOwnInput *self)
+{
+  return self->data != NULL && self->data->n_others > 0;
+}
+
+/* The names of the tokens, as a sample of the data has them. */
+static void
+read_symbols (StudioOwnInput *self)
+{
+  const StudioTaskData *data = self->data;
+  const char *line = gtk_editable_get_text (GTK_EDITABLE (self->entry));
+  g_autofree float *x = g_new0 (float, data->x_size);
+  g_autofree char *why = NULL;
+
+  if (own_numbers_read (line, "x", data->token_names, data->x_size, x, &why))
+    set_sample (self, g_steal_pointer (&x), data->x_size, data->rank, data->dim);
+  else
+    show_message (self, why);
+}
+
 static void
 typed_cb (StudioOwnInput *self)
 {
   g_autofree char *line = g_strconcat (gtk_editable_get_text (GTK_EDITABLE (self->entry)), "\n", NULL);
   g_autoptr (GBytes) bytes = g_bytes_new (line, strlen (line));
 
-  if (line[0] != '\n')
+  if (self->is_filling)
+    return;
+  if (has_ports (self) && self->data->symbols)
+    read_symbols (self);
+  else if (line[0] != '\n')
     read_bytes (self, bytes, _ ("the text"));
 }
 
@@ -316,88 +310,97 @@ static void
 slid_cb (StudioOwnInput *self)
 {
   const StudioTaskData *data = self->data;
-  guint i = 0;
 
-  if (self->is_filling || data == NULL)
-    return;
-  float *x = g_new0 (float, data->x_size);
-  for (GtkWidget *row = gtk_widget_get_first_child (self->sliders); row != NULL && i < data->x_size;
-       row = gtk_widget_get_next_sibling (row))
-    x[i++] = (float)gtk_range_get_value (GTK_RANGE (gtk_widget_get_last_child (row)));
-  /* Columns without a slider have their mean. */
-  for (; i < data->x_size; i++)
-    for (guint k = 0; k < data->n; k++)
-      x[i] += data->x[(gsize)k * data->x_size + i] / (float)data->n;
+  if (!self->is_filling && data != NULL)
+    set_sample (self, own_sliders_read (GTK_BOX (self->sliders), data), data->x_size, data->rank, data->dim);
+}
+
+/* Consumes x. The sliders follow, as far as they reach. */
+static void
+set_numbers (StudioOwnInput *self, float *x)
+{
+  const StudioTaskData *data = self->data;
+
+  self->is_filling = TRUE;
+  own_sliders_set (GTK_BOX (self->sliders), data, x);
+  self->is_filling = FALSE;
   set_sample (self, x, data->x_size, data->rank, data->dim);
 }
 
-/* The sliders follow, as far as they reach. */
 static void
 point_moved_cb (StudioTaskView *plane, double x, double y, StudioOwnInput *self)
 {
-  const StudioTaskData *data = self->data;
-  const double value[] = { x, y };
-  GtkWidget *row = gtk_widget_get_first_child (self->sliders);
+  const float value[] = { (float)x, (float)y };
 
-  if (data == NULL || data->x_size != G_N_ELEMENTS (value))
-    return;
-  float *sample = g_new (float, G_N_ELEMENTS (value));
-  self->is_filling = TRUE;
-  for (guint i = 0; i < G_N_ELEMENTS (value); i++, row = row != NULL ? gtk_widget_get_next_sibling (row) : NULL)
-    {
-      sample[i] = (float)value[i];
-      if (row != NULL)
-        gtk_range_set_value (GTK_RANGE (gtk_widget_get_last_child (row)), value[i]);
-    }
-  self->is_filling = FALSE;
-  set_sample (self, sample, data->x_size, data->rank, data->dim);
-}
-
-static void
-add_slider (StudioOwnInput *self, guint column)
-{
-  const StudioTaskData *data = self->data;
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  g_autofree char *name = data->feature_names != NULL && column < g_strv_length (data->feature_names)
-                              ? g_strdup (data->feature_names[column])
-                              : g_strdup_printf ("x%u", column + 1);
-  double low = INFINITY, high = -INFINITY;
-
-  for (guint k = 0; k < data->n; k++)
-    {
-      low = MIN (low, data->x[(gsize)k * data->x_size + column]);
-      high = MAX (high, data->x[(gsize)k * data->x_size + column]);
-    }
-  if (!(low < high))
-    {
-      low = isfinite (low) ? low - 1 : -1;
-      high = low + 2;
-    }
-  GtkWidget *scale = gtk_scale_new_with_range (GTK_ORIENTATION_HORIZONTAL, low, high, (high - low) / 100);
-  gtk_scale_set_draw_value (GTK_SCALE (scale), TRUE);
-  gtk_scale_set_digits (GTK_SCALE (scale), 2);
-  gtk_scale_set_value_pos (GTK_SCALE (scale), GTK_POS_RIGHT);
-  gtk_range_set_value (GTK_RANGE (scale), (low + high) / 2);
-  gtk_widget_set_hexpand (scale, TRUE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (scale), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
-  g_signal_connect_swapped (scale, "value-changed", G_CALLBACK (slid_cb), self);
-  gtk_box_append (GTK_BOX (row), gtk_label_new (name));
-  gtk_box_append (GTK_BOX (row), scale);
-  gtk_box_append (GTK_BOX (self->sliders), row);
+  if (self->data != NULL && self->data->x_size == G_N_ELEMENTS (value))
+    set_numbers (self, g_memdup2 (value, sizeof value));
 }
 
 static void
 fill_sliders (StudioOwnInput *self)
 {
-  GtkWidget *child;
-
   self->is_filling = TRUE;
-  while ((child = gtk_widget_get_first_child (self->sliders)) != NULL)
-    gtk_box_remove (GTK_BOX (self->sliders), child);
-  for (guint i = 0; i < MIN (self->data->x_size, MOST_SLIDERS); i++)
-    add_slider (self, i);
+  own_sliders_fill (GTK_BOX (self->sliders), self->data, G_CALLBACK (slid_cb), self);
   self->is_filling = FALSE;
   slid_cb (self);
+}
+
+/* ---- several inputs ---------------------------------------------------------------------- */
+
+/* All inputs become those of the sample whose number is chosen. */
+static void
+number_cb (StudioOwnInput *self)
+{
+  const StudioTaskData *data = self->data;
+  const guint k = (guint)gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->number)) - 1;
+
+  if (!has_ports (self) || k >= data->n)
+    return;
+  float *x = g_memdup2 (data->x + (gsize)k * data->x_size, data->x_size * sizeof *x);
+  self->is_filling = TRUE; /* all of them are predicted together */
+  own_ports_show (GTK_GRID (self->ports), data, k);
+  if (data->kind == LOOM_TASK_VIEW_IMAGES)
+    show_on_pad (self, x);
+  if (data->symbols)
+    {
+      g_autofree char *line = own_numbers_to_text (x, data->x_size, data->token_names);
+      gtk_editable_set_text (GTK_EDITABLE (self->entry), line);
+    }
+  set_numbers (self, x);
+}
+
+static void
+port_changed_cb (StudioOwnInput *self)
+{
+  if (!self->is_filling)
+    predict (self);
+}
+
+static void
+fill_ports (StudioOwnInput *self)
+{
+  own_ports_fill (GTK_GRID (self->ports), self->data, G_CALLBACK (port_changed_cb), self);
+  gtk_widget_set_visible (self->sample, has_ports (self));
+  gtk_widget_set_visible (self->ports, has_ports (self));
+  if (!has_ports (self))
+    return;
+  gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->number), 1, self->data->n);
+  number_cb (self);
+}
+
+static GtkWidget *
+new_sample_row (StudioOwnInput *self)
+{
+  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6),
+            *label = gtk_label_new_with_mnemonic (_ ("Begin with _Sample"));
+
+  self->number = gtk_spin_button_new_with_range (1, 2, 1);
+  gtk_label_set_mnemonic_widget (GTK_LABEL (label), self->number);
+  gtk_accessible_update_relation (GTK_ACCESSIBLE (self->number), GTK_ACCESSIBLE_RELATION_LABELLED_BY, label, NULL, -1);
+  g_signal_connect_swapped (self->number, "value-changed", G_CALLBACK (number_cb), self);
+  gtk_box_append (GTK_BOX (row), label);
+  gtk_box_append (GTK_BOX (row), self->number);
+  return row;
 }
 
 /* The answer belongs to a sample, and to the weights of a run. */
@@ -456,10 +459,11 @@ data_cb (StudioTaskData *data, const char *why, gpointer owner)
       if (is_drawn (self))
         drawn_cb (self);
     }
-  else if (kind == LOOM_TASK_VIEW_SEQUENCES)
+  else if (kind == LOOM_TASK_VIEW_SEQUENCES && !has_ports (self))
     typed_cb (self);
   else if (gtk_widget_get_visible (self->sliders))
     fill_sliders (self);
+  fill_ports (self);
 }
 
 static void
@@ -470,6 +474,7 @@ map_cb (StudioOwnInput *self)
   sample_source_clear (&self->source);
   g_clear_pointer (&self->x, g_free);
   self->serial++;
+  self->is_reading = FALSE;
   if (!sample_source_init_run (&self->source, studio_evaluation_get_document (self->model),
                                studio_evaluation_get_run (self->model), &why))
     data_cb (NULL, why, self);
@@ -538,6 +543,10 @@ studio_own_input_init (StudioOwnInput *self)
   self->hint = eval_label_new ("dim-label");
   gtk_label_set_text (GTK_LABEL (self->hint), _ ("Drag the point, or move it with the arrow keys."));
   self->sliders = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  self->sample = new_sample_row (self);
+  self->ports = gtk_grid_new ();
+  gtk_grid_set_column_spacing (GTK_GRID (self->ports), 6);
+  gtk_grid_set_row_spacing (GTK_GRID (self->ports), 6);
   self->answer = eval_label_new ("heading");
   self->bars = gtk_grid_new ();
   gtk_grid_set_column_spacing (GTK_GRID (self->bars), 6);
@@ -547,8 +556,8 @@ studio_own_input_init (StudioOwnInput *self)
   g_signal_connect (drop, "drop", G_CALLBACK (drop_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
   /* A plane and sliders are below, so that the prediction stays visible while they are used. */
-  GtkWidget *const children[]
-      = { self->message, self->drawing, self->entry, self->answer, self->bars, self->hint, self->sliders, open };
+  GtkWidget *const children[] = { self->message, self->sample, self->drawing, self->entry,   self->ports,
+                                  self->answer,  self->bars,   self->hint,    self->sliders, open };
   for (guint i = 0; i < G_N_ELEMENTS (children); i++)
     gtk_box_append (GTK_BOX (self), children[i]);
 }
@@ -576,5 +585,5 @@ studio_own_input_new (StudioEvaluation *model)
 const char *
 studio_own_input_get_answer (StudioOwnInput *self)
 {
-  return self->sentence;
+  return self->is_reading || self->in_flight || self->wanted ? NULL : self->sentence;
 }

@@ -13,7 +13,8 @@ G_DECLARE_FINAL_TYPE (StudioOwnInput, studio_own_input, STUDIO, OWN_INPUT, GtkBo
 
 /* Requests nothing while it is not mapped. */
 GtkWidget *studio_own_input_new (StudioEvaluation *model);
-/* The predicted class and its probability, or values, as a sentence; NULL: no prediction yet. */
+/* The predicted class and its probability, or values, as a sentence, or the text that is written; NULL: no prediction
+ * yet, or that of an earlier input. */
 const char *studio_own_input_get_answer (StudioOwnInput *self);
 
 G_END_DECLS

@@ -322,7 +322,8 @@ pull (StudioTask *self)
   ask->reading = self->reading;
   loom_bus_worker1_call_predict (studio_run_get_proxy (self->run),
                                  g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, shape, (gsize)rank, sizeof (gint64)),
-                                 samples, NULL, answered_cb, ask);
+                                 samples, g_variant_new_array (G_VARIANT_TYPE ("(saxay)"), NULL, 0), NULL, answered_cb,
+                                 ask);
 }
 
 /* ---- run and document ------------------------------------------------------------ */

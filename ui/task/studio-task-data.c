@@ -12,6 +12,11 @@ studio_task_data_free (StudioTaskData *data)
     return;
   g_free (data->x);
   g_free (data->y);
+  for (guint i = 0; i < data->n_others; i++)
+    {
+      g_free (data->other[i].name);
+      g_free (data->other[i].value);
+    }
   g_strfreev (data->class_names);
   g_strfreev (data->token_names);
   g_free (data->separator);
@@ -40,6 +45,22 @@ numbers_of (const LoomTensor *t)
   for (gint64 i = 0; i < t->count; i++)
     value[i] = (float)loom_tensor_get (t, i);
   return value;
+}
+
+static void
+read_others (StudioTaskData *data, const StudioTaskQuery *query, const GPtrArray *read, const LoomDatasetInfo *info)
+{
+  for (guint i = 0; i < query->n_others && query->other[i] < read->len; i++)
+    {
+      const LoomTensor *t = read->pdata[query->other[i]];
+      StudioTaskPort *port = &data->other[data->n_others++];
+
+      port->name = g_strdup (info->port[query->other[i]].name);
+      port->rank = t->rank - 1;
+      memcpy (port->dim, t->dim + 1, (gsize)port->rank * sizeof *port->dim);
+      port->size = (guint)(t->count / data->n);
+      port->value = numbers_of (t);
+    }
 }
 
 static guint
@@ -132,6 +153,7 @@ read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **er
   data->x_size = (guint)(x->count / n);
   data->y = y != NULL ? numbers_of (y) : NULL;
   data->y_size = y != NULL ? (guint)(y->count / n) : 0;
+  read_others (data, query, read, info);
   data->class_names = g_strdupv ((char **)loom_dataset_class_names (dataset));
   data->token_names = g_strdupv ((char **)loom_dataset_token_names (dataset));
   data->separator = g_strdup (loom_dataset_separator (dataset));

@@ -17,16 +17,27 @@ typedef enum
 typedef struct
 {
   LoomTaskViewKind kind;
-  guint x, y;       /* ports; y is G_MAXUINT: none */
-  gboolean classes; /* y is a class index */
-  LoomSplit split;  /* LOOM_N_SPLITS: the first split with samples */
-  guint n;          /* maximum number of samples */
-  gboolean spread;  /* spread over the whole split; else consecutive from first on */
+  guint x, y;                                   /* ports; y is G_MAXUINT: none */
+  gboolean classes;                             /* y is a class index */
+  guint n_others, other[LOOM_TASK_VIEW_OTHERS]; /* further ports */
+  LoomSplit split;                              /* LOOM_N_SPLITS: the first split with samples */
+  guint n;                                      /* maximum number of samples */
+  gboolean spread;                              /* spread over the whole split; else consecutive from first on */
   gint64 first;
   const gint64 *indices; /* n samples, in place of spread and first; NULL: none */
   StudioTaskForm form;
   guint64 seed, epoch; /* of the augmentation; epoch from 0 */
 } StudioTaskQuery;
+
+/* A further port of the data. */
+typedef struct
+{
+  char *name; /* "length" */
+  guint size; /* numbers per sample */
+  int rank;   /* of a sample */
+  gint64 dim[LOOM_SHAPE_MAX_RANK];
+  float *value; /* [n, size] */
+} StudioTaskPort;
 
 typedef struct
 {
@@ -39,8 +50,10 @@ typedef struct
   guint x_size, y_size; /* numbers per sample; y_size 0: no target */
   int rank;             /* of a sample of x */
   gint64 dim[LOOM_SHAPE_MAX_RANK];
-  gboolean symbols;     /* x is token indices */
-  float *x, *y;         /* [n, x_size], [n, y_size] */
+  gboolean symbols; /* x is token indices */
+  float *x, *y;     /* [n, x_size], [n, y_size] */
+  guint n_others;
+  StudioTaskPort other[LOOM_TASK_VIEW_OTHERS];
   char **class_names;   /* NULL: none */
   char **token_names;   /* names of the tokens in x; NULL: none */
   char *separator;      /* between tokens of a text */

@@ -1,0 +1,22 @@
+/* One request to the worker for a sample: the net's prediction, or the text that a net with a decoder writes. */
+#pragma once
+
+#include "ui/evaluate/own-sample.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const char *text; /* that is written; NULL: the members below */
+  LoomAnswerKind kind;
+  gint64 n_positions, n_classes;
+  const float *value; /* [positions, classes] */
+} OwnReply;
+
+/* Called with the reply, or NULL and a sentence; both NULL: the reply cannot be read. */
+typedef void (*OwnReplied) (const OwnReply *reply, const char *why, gpointer owner);
+/* others: as of own_ports_read(). owner is a GObject; replied is not called if it is gone. */
+void own_request (LoomBusWorker1 *worker, gboolean writes, const OwnSample *sample, GVariant *others, GObject *owner,
+                  OwnReplied replied);
+
+G_END_DECLS
