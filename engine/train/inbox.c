@@ -54,7 +54,7 @@ gboolean
 train_request_needs_state (const TrainRequest *request)
 {
   if (request->call != NULL || request->later != NULL)
-    return FALSE;
+    return request->call_needs_state;
   return request->samples != NULL || request->wants_weights || strchr (request->port, ':') == NULL
          || g_str_has_prefix (request->port, "grad:") || g_str_has_prefix (request->port, TRAIN_PORT_NOW)
          || train_request_is_update (request) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES)

@@ -27,6 +27,7 @@ typedef struct
   /* Not NULL: is called on the computing thread between two steps, and port and samples are NULL. */
   gboolean (*call) (gpointer data, GError **error);
   gpointer call_data;
+  gboolean call_needs_state;     /* values of the state, as in train_request_needs_state() */
   void (*later) (gpointer data); /* likewise, but nothing waits for it, and the request is freed after the call */
   LoomTensor *result;
   gint64 step, epoch;

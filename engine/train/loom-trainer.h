@@ -133,9 +133,10 @@ gboolean loom_trainer_travel (LoomTrainer *trainer, gint64 step, LoomTrainerMome
 const LoomGraph *loom_trainer_graph (const LoomTrainer *trainer);
 
 /* Walks the next step of the run node by node (step-walk.h), without an effect on the run: commits nothing, consumes no
- * batch and draws no random number. *step is its number, from 1. With several ranks that have whole weights it is
- * walked on the samples of one, up to the update. Callable like loom_trainer_snapshot(). Errors: USAGE without a walk,
- * of ranks with parts of the weights, or before an update of several ranks; those of loom-stepper.h. */
+ * batch and draws no random number. *step is its number, from 1. With several ranks it is walked on the samples of one,
+ * up to the update, over whole weights: those that the ranks have gathered if each has a part. Callable like
+ * loom_trainer_snapshot(). Errors: USAGE without a walk, of a parameter server, or before an update of several ranks;
+ * those of loom-stepper.h. */
 gboolean loom_trainer_walk (LoomTrainer *trainer, const LoomWalkCommand *command, LoomStepperPlace *place, gint64 *step,
                             GError **error);
 /* After loom_trainer_walk(): the rank whose samples it walks, the one that met a breakpoint at this step, else the

@@ -9,6 +9,7 @@ step_walk_clear (StepWalk *self)
   self->is_begun = FALSE;
   g_clear_pointer (&self->stepper, loom_stepper_free);
   g_clear_pointer (&self->plan, loom_step_free);
+  g_clear_pointer (&self->gathered, loom_state_unref);
 }
 
 /* The program of training, which recomputes nothing, so that every value is computed once. */
@@ -25,17 +26,56 @@ make_plan (StepWalk *self, gint64 batch, GError **error)
   return self->plan != NULL;
 }
 
+gboolean
+step_walk_is_divided (const StepWalk *self)
+{
+  return self->group->comm != NULL && loom_state_is_divided (self->model->state);
+}
+
+/* Copies what the run has gathered, or rank 0 has whole. The slots of the optimizer keep their initial values: only an
+ * update reads them. */
+static gboolean
+fill_gathered (StepWalk *self, GError **error)
+{
+  for (guint i = 0; i < loom_state_n_slots (self->gathered); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+
+      loom_state_slot (self->gathered, i, &name, &kind, NULL);
+      if (kind == LOOM_SLOT_SCALAR && loom_state_find (self->model->state, name) >= 0)
+        loom_state_set_scalar (self->gathered, name, loom_state_get_scalar (self->model->state, name));
+      if (kind != LOOM_SLOT_PARAMETER && kind != LOOM_SLOT_BUFFER)
+        continue;
+      g_autoptr (LoomTensor) value = watched_state_slot (self->watched, &self->watched->now, name, error);
+      if (value == NULL || !loom_state_set (self->gathered, name, value, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 make_stepper (StepWalk *self, GError **error)
 {
-  LoomEager *eager;
+  const TrainModel *model = self->model;
 
-  if (self->stepper != NULL)
-    return TRUE;
-  eager = loom_eager_new (self->plan->program, self->model->state, self->model->devices, self->model->device, error);
-  if (eager != NULL)
-    self->stepper = loom_stepper_new (eager);
-  return eager != NULL;
+  if (self->stepper == NULL)
+    {
+      const gboolean divided = step_walk_is_divided (self);
+      LoomEager *eager;
+
+      if (divided)
+        self->gathered = loom_state_new (model->devices, model->device, model->spec->seed);
+      eager = loom_eager_new (self->plan->program, divided ? self->gathered : model->state, model->devices,
+                              model->device, error);
+      if (eager == NULL)
+        {
+          g_clear_pointer (&self->gathered, loom_state_unref);
+          return FALSE;
+        }
+      self->stepper = loom_stepper_new (eager);
+    }
+  return self->gathered == NULL || fill_gathered (self, error);
 }
 
 /* The executor copies its inputs when it begins, so the batch is needed only until then. */
@@ -90,7 +130,23 @@ peek (StepWalk *self, LoomLoader **loader, GError **error)
 gboolean
 step_walk_can_begin (const StepWalk *self)
 {
-  return self->group->comm == NULL || (!self->group->has_server && !loom_state_is_divided (self->model->state));
+  return self->group->comm == NULL || (!self->group->has_server && !step_walk_is_divided (self));
+}
+
+/* A server's ranks compute steps of their own, each with weights of another time. */
+static gboolean
+check (const StepWalk *self, GError **error)
+{
+  if (self->group->has_server)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "The ranks of a parameter server take no common step that could be walked node by node. Train with "
+                 "strategy=\"data\", or on one rank.");
+  else if (step_walk_is_divided (self) && self->watched == NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "Each rank of this run has only a part of the weights. Train on one rank.");
+  else
+    return TRUE;
+  return FALSE;
 }
 
 gboolean
@@ -100,14 +156,8 @@ step_walk_begin (StepWalk *self, GError **error)
   const LoomBatch *batch;
 
   self->is_begun = FALSE;
-  if (!step_walk_can_begin (self))
-    {
-      g_set_error (
-          error, LOOM_ERROR, LOOM_ERROR_USAGE,
-          "Each rank of this run has only a part of the weights, so a step cannot be walked node by node. Train "
-          "on one rank.");
-      return FALSE;
-    }
+  if (!check (self, error))
+    return FALSE;
   if (self->find_rank != NULL)
     self->rank = self->find_rank (self->data);
   batch = peek (self, &loader, error);

@@ -268,9 +268,12 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                               .epoch_end = &t->epoch_end,
                               .watched = &t->observers.watched };
   moments_init (&t->machine.moments, MOMENTS_BUDGET);
-  t->walk = (StepWalk){
-    .model = &t->model, .group = &t->group, .loop = &t->loop, .find_rank = find_rank, .data = &t->breakpoints
-  };
+  t->walk = (StepWalk){ .model = &t->model,
+                        .group = &t->group,
+                        .loop = &t->loop,
+                        .watched = &t->observers.watched,
+                        .find_rank = find_rank,
+                        .data = &t->breakpoints };
   t->breakpoints = (Breakpoints){
     .model = &t->model, .group = &t->group, .loop = &t->loop, .report = run_observer_breakpoint, .data = &t->observer
   };

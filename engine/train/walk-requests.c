@@ -37,7 +37,8 @@ require_walk (const StepWalk *walk, GError **error)
   return walk->is_begun;
 }
 
-/* The update of several ranks needs the gradients of all, and a walk has those of one: it goes back. */
+/* The update of several ranks needs the gradients of all, or an optimizer's state of which each has a part, and a walk
+ * has neither: it goes back. */
 static gboolean
 refuse_update (StepWalk *walk, const LoomStepperPlace *place, GError **error)
 {
@@ -47,8 +48,11 @@ refuse_update (StepWalk *walk, const LoomStepperPlace *place, GError **error)
     return FALSE;
   if (loom_stepper_finish (walk->stepper, LOOM_REGION_BACKWARD, &fault))
     g_set_error (&fault, LOOM_ERROR, LOOM_ERROR_USAGE,
-                 "The update averages the gradients of all ranks, and these are of rank %d. Take the step to see its "
-                 "weights.",
+                 step_walk_is_divided (walk)
+                     ? "The ranks update their parts of the weights, which a walk on rank %d cannot. Take the step to "
+                       "see its weights."
+                     : "The update averages the gradients of all ranks, and these are of rank %d. Take the step to "
+                       "see its weights.",
                  walk->rank);
   g_propagate_error (error, fault);
   return TRUE;
@@ -73,7 +77,8 @@ walk_requests_command (Inbox *inbox, StepWalk *walk, const LoomWalkCommand *comm
                        gint64 *step, GError **error)
 {
   WalkCall call = { walk, command, place, step };
-  TrainRequest request = { .call = call_walk, .call_data = &call };
+  TrainRequest request
+      = { .call = call_walk, .call_data = &call, .call_needs_state = command->kind == LOOM_WALK_BEGIN };
   GError *fault = NULL;
 
   inbox_ask (inbox, &request, &fault);

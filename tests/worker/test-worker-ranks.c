@@ -166,6 +166,41 @@ append_all (Fixture *f, GArray *seen)
   append (seen, bytes, 6);
 }
 
+/* A step taken apart over the weights that all ranks gather: mean and norm of what it computes. The ranks' update is
+ * not walked. */
+static void
+append_walk (Fixture *f, gboolean has_update, GArray *seen)
+{
+  static const char *const ports[] = { "act", "loss", "grad:hidden.weight", "grad:scores.bias", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) begun = NULL, place = NULL, updated = NULL, values = NULL;
+  gint64 step;
+
+  loom_bus_worker1_call_begin_step_sync (f->bus, &begun, NULL, &error);
+  g_assert_no_error (error);
+  g_variant_get_child (begun, 0, "x", &step);
+  g_assert_cmpint (step, ==, f->last_step + 1);
+  loom_bus_worker1_call_finish_phase_sync (f->bus, "backward", &place, NULL, &error);
+  g_assert_no_error (error);
+  loom_bus_worker1_call_get_step_values_sync (f->bus, ports, &values, NULL, &error);
+  g_assert_no_error (error);
+  for (gsize i = 0; i < g_variant_n_children (values); i++)
+    {
+      g_autoptr (GVariant) value = g_variant_get_child_value (values, i);
+      double number;
+
+      for (gsize k = 5; k <= 9; k += 4) /* mean, norm */
+        {
+          g_variant_get_child (value, k, "d", &number);
+          const float x = (float)number;
+          g_array_append_val (seen, x);
+        }
+    }
+  loom_bus_worker1_call_finish_phase_sync (f->bus, "update", &updated, NULL, &error);
+  g_assert_true (has_update ? error == NULL : error != NULL && strstr (error->message, "Take the step") != NULL);
+  CALL (f, end_step);
+}
+
 /* What views see of a run after its third step, while it continues (nothing but that they are answered), and as it
  * ended. */
 static GArray *
@@ -178,6 +213,7 @@ look (Fixture *f, const char *parallel, int ranks)
   start_ranks (f, ranks, 6, TRUE, NULL);
   WAIT_UNTIL (worker_state_is (f, "paused"));
   append_all (f, seen);
+  append_walk (f, ranks == 1, seen);
   for (int i = 1; i <= 3; i++)
     {
       CALL (f, step_batch);
@@ -185,6 +221,7 @@ look (Fixture *f, const char *parallel, int ranks)
     }
   WAIT_UNTIL (worker_state_is (f, "paused"));
   append_all (f, seen);
+  append_walk (f, ranks == 1, seen);
   CALL (f, resume);
   for (int i = 0; i < 5; i++)
     g_free (read_text (f, "act"));
@@ -231,11 +268,15 @@ test_server (Fixture *f, gconstpointer data)
 {
   g_autofree char *run = g_build_filename (f->folder, "run", NULL);
   g_autofree char *trace = g_build_filename (run, LOOM_TRACE_FILE, NULL);
+  g_autoptr (GVariant) place = NULL;
+  g_autoptr (GError) error = NULL;
 
   load_parallel (f, "strategy=\"server\" staleness=\"4\"");
   start_ranks (f, 3, 2, TRUE, run);
   WAIT_UNTIL (worker_state_is (f, "paused") || worker_state_is (f, "failed"));
   g_assert_cmpstr (f->problem, ==, NULL);
+  g_assert_false (loom_bus_worker1_call_begin_step_sync (f->bus, &place, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "take no common step"));
   g_free (read_text (f, "losses:"));
   CALL (f, resume);
   WAIT_UNTIL (worker_state_is (f, "done"));
