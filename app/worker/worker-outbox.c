@@ -527,10 +527,19 @@ static void
 flushed_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   WorkerOutbox *o = data;
+  gboolean has_state;
+
   g_dbus_connection_flush_finish (G_DBUS_CONNECTION (source), result, NULL);
   /* Not of a client that has left. */
-  if (G_DBUS_CONNECTION (source) == o->connection)
-    o->in_flight = FALSE;
+  if (G_DBUS_CONNECTION (source) != o->connection)
+    return;
+  o->in_flight = FALSE;
+  /* A state that came meanwhile, as the pause after a short step, does not wait for the timer. */
+  g_mutex_lock (&o->lock);
+  has_state = o->waiting.states.length > 0;
+  g_mutex_unlock (&o->lock);
+  if (has_state)
+    worker_outbox_send (o);
 }
 
 /* Exchanges the pending batch with the empty one. FALSE: nothing is pending. run: a copy, which owns the names. */

@@ -5,6 +5,7 @@
 
 #include "data/loom-worker-magic.h"
 
+#include <string.h>
 #include <sys/socket.h>
 
 typedef struct
@@ -238,9 +239,64 @@ test_hurried (void)
   g_assert_cmpint (g_get_monotonic_time () - begin, <, 500 * G_USEC_PER_SEC);
 }
 
+static gboolean
+has_word (const GByteArray *bytes, const char *word)
+{
+  const gsize n = strlen (word);
+
+  for (gsize i = 0; i + n <= bytes->len; i++)
+    if (memcmp (bytes->data + i, word, n) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* A client that reads late: the state that comes while points are being written follows them without a timer. */
+static void
+test_state_follows (void)
+{
+  static const char *const names[] = { "accuracy" };
+  const gint64 deadline = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
+  g_autoptr (LoomBusWorker1) skeleton = loom_bus_worker1_skeleton_new ();
+  g_autoptr (GByteArray) read = g_byte_array_new ();
+  g_autoptr (GError) error = NULL;
+  const int least = 1;
+  Fixture f = { 0 };
+  char block[4096];
+  int fd[2];
+
+  g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), ==, 0);
+  setsockopt (fd[0], SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
+  g_autoptr (GDBusConnection) near = end_of (fd[0]);
+  g_dbus_interface_skeleton_export (G_DBUS_INTERFACE_SKELETON (skeleton), near, LOOM_WORKER_OBJECT, &error);
+  g_assert_no_error (error);
+  f.outbox = worker_outbox_new (skeleton, near);
+  worker_outbox_begin (f.outbox, names, 1, 1000000, 1);
+  put (&f, 1, 1000);
+  worker_outbox_send (f.outbox); /* more than the socket holds */
+  worker_outbox_state (f.outbox, "done", NULL);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  while (!has_word (read, "done") && g_get_monotonic_time () < deadline)
+    {
+      const ssize_t n = recv (fd[1], block, sizeof block, MSG_DONTWAIT);
+
+      g_main_context_iteration (NULL, FALSE);
+      if (n > 0)
+        g_byte_array_append (read, (const guint8 *)block, (guint)n);
+    }
+  g_assert_true (has_word (read, "done"));
+  g_dbus_interface_skeleton_unexport (G_DBUS_INTERFACE_SKELETON (skeleton));
+  g_dbus_connection_close_sync (near, NULL, NULL);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  close (fd[1]);
+  worker_outbox_free (f.outbox);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/outbox/state-follows", test_state_follows);
   g_test_add ("/outbox/late", Fixture, NULL, set_up, test_late, tear_down);
   g_test_add ("/outbox/stuck", Fixture, NULL, set_up, test_stuck, tear_down);
   g_test_add ("/outbox/whole", Fixture, NULL, set_up, test_whole, tear_down);
