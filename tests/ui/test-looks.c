@@ -384,6 +384,50 @@ test_measures (void)
 }
 
 /* A name that is enlarged, as in a presentation, is made smaller before it is cut, down to ten pixels. */
+typedef struct
+{
+  const char *name;
+  double bottom;
+} PutName;
+
+static void
+put_name_cb (PangoLayout *layout, double x, double y, const StudioColor *color, gpointer data)
+{
+  PutName *put = data;
+  int height;
+
+  if (!g_str_equal (pango_layout_get_text (layout), put->name))
+    return;
+  pango_layout_get_pixel_size (layout, NULL, &height);
+  put->bottom = y + height;
+}
+
+/* Also at the size of a presentation the name of a card stays in the coloured band at its top. */
+static void
+test_names_in_band (void)
+{
+  static const char *const names[] = { "q", "loss", "attention_with_a_long_name" };
+  PangoContext *context = studio_export_context_new ();
+  StudioTheme theme;
+
+  studio_theme_init (&theme, FALSE, FALSE);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    for (double larger = 1; larger <= 1.7; larger += 0.1)
+      {
+        StudioItem item = { .title = (char *)names[i], .width = STUDIO_CARD_WIDTH, .height = STUDIO_CARD_HEIGHT };
+        StudioCardTexts *texts = studio_card_texts_new (context, &item, "loss 0.342", larger);
+        PutName put = { names[i], NAN };
+
+        studio_card_texts_put (texts, &item, &theme, put_name_cb, &put);
+        g_test_message ("%s at %.1f: %g of %g", names[i], larger, put.bottom,
+                        studio_card_texts_head (texts, &item).height);
+        g_assert_cmpfloat (put.bottom, <=, studio_card_texts_head (texts, &item).height);
+        g_assert_cmpfloat (studio_card_texts_head (texts, &item).height, <, STUDIO_CARD_HEIGHT);
+        studio_card_texts_free (texts);
+      }
+  g_object_unref (context);
+}
+
 static void
 test_far_names (void)
 {
@@ -437,6 +481,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/looks/measures", test_measures);
   g_test_add_func ("/looks/formula", test_formula);
   g_test_add_func ("/looks/formula-glyphs", test_formula_glyphs);
+  g_test_add_func ("/looks/names-in-band", test_names_in_band);
   g_test_add_func ("/looks/far-names", test_far_names);
   return g_test_run ();
 }

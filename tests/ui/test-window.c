@@ -525,6 +525,21 @@ test_ranks_field (void)
   g_object_unref (settings);
 }
 
+/* The reference device is explained where a device is chosen. */
+static void
+test_reference_device (void)
+{
+  static const char *const devices[] = { "cpu", "ref", NULL };
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GtkWidget *panel = g_object_ref_sink (GTK_WIDGET (studio_run_panel_new (document, run)));
+  GtkWidget *drop = GTK_WIDGET (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, "device_drop"));
+
+  studio_run_panel_set_devices (STUDIO_RUN_PANEL (panel), devices);
+  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (drop), "“ref” stands for the reference"));
+  g_object_unref (panel);
+}
+
 static void
 described_cb (StudioTimeline *timeline, const char *text, char **said)
 {
@@ -568,6 +583,22 @@ test_timeline (void)
   g_assert_cmpstr (said, ==, "fc · matmul · 4.00 ms · rank 0, computes");
   set_step (timeline, "loss", 3000000);
   g_assert_cmpstr (said, ==, "loss · matmul · 3.00 ms · rank 0, computes");
+  /* A box that is chosen by keys is read aloud, and after Escape the step alone. */
+  static const guint keys[] = { GDK_KEY_Right, GDK_KEY_Escape };
+  for (guint k = 0; k < G_N_ELEMENTS (keys); k++)
+    {
+      g_autofree char *step = studio_timeline_summary (timeline);
+      g_autofree char *all = g_strconcat (k == 0 ? "loss · matmul · 3.00 ms · rank 0, computes. " : "", step, NULL);
+
+      for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
+        {
+          g_autoptr (GObject) controller = g_list_model_get_item (controllers, i);
+          gboolean handled;
+          if (GTK_IS_EVENT_CONTROLLER_KEY (controller))
+            g_signal_emit_by_name (controller, "key-pressed", keys[k], 0, 0, &handled);
+        }
+      gtk_test_accessible_assert_property (GTK_ACCESSIBLE (timeline), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, all);
+    }
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
@@ -867,6 +898,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/window/bars", test_bars);
   g_test_add_func ("/window/gauge", test_gauge);
   g_test_add_func ("/window/ranks-field", test_ranks_field);
+  g_test_add_func ("/window/reference-device", test_reference_device);
   g_test_add_func ("/window/timeline", test_timeline);
   g_test_add_func ("/window/text-grows", test_text_grows);
   g_test_add_func ("/window/icons", test_icons);

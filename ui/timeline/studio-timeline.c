@@ -459,6 +459,29 @@ scroll_cb (GtkEventControllerScroll *scroll, double dx, double dy, StudioTimelin
   return TRUE;
 }
 
+/* For screen readers: the chosen box, then the step. */
+static void
+speak (StudioTimeline *self)
+{
+  g_autofree char *summary = studio_timeline_summary (self), *box = NULL, *all = NULL;
+
+  if (self->chosen >= 0)
+    box = timeline_describe (span_at (self, (guint)self->chosen));
+  all = g_strconcat (box != NULL ? box : "", box != NULL ? ". " : "", summary != NULL ? summary : "", NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Timeline"),
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, all, -1);
+}
+
+/* -1: no box. */
+static void
+set_chosen (StudioTimeline *self, int i)
+{
+  self->chosen = i;
+  speak (self);
+  emit_described (self, i);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
 static void
 drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioTimeline *self)
 {
@@ -466,9 +489,7 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioTimeline *self)
   gtk_widget_grab_focus (GTK_WIDGET (self));
   if (self->spans == NULL)
     return;
-  self->chosen = find (self, x, y);
-  emit_described (self, self->chosen);
-  gtk_widget_queue_draw (GTK_WIDGET (self));
+  set_chosen (self, find (self, x, y));
 }
 
 static void
@@ -484,16 +505,15 @@ drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioTimeline *self
 static void
 choose (StudioTimeline *self, int i)
 {
-  double begin, end;
+  const int chosen = CLAMP (i, 0, (int)self->spans->len - 1);
+  const double begin = (double)span_at (self, (guint)chosen)->begin / self->length;
+  const double end = (double)span_at (self, (guint)chosen)->end / self->length;
 
-  self->chosen = CLAMP (i, 0, (int)self->spans->len - 1);
-  begin = (double)span_at (self, (guint)self->chosen)->begin / self->length;
-  end = (double)span_at (self, (guint)self->chosen)->end / self->length;
   if (begin < self->from || end > self->from + self->shown)
     self->from = (begin + end) / 2 - self->shown / 2;
   limit (self);
   self->points = FALSE;
-  emit_described (self, self->chosen);
+  set_chosen (self, chosen);
 }
 
 /* Selects the span of the neighbouring lane at the start of the selected one. */
@@ -536,9 +556,7 @@ key_cb (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType mods
     case GDK_KEY_Escape:
       if (self->chosen < 0)
         return FALSE;
-      self->chosen = -1;
-      emit_described (self, -1);
-      gtk_widget_queue_draw (GTK_WIDGET (self));
+      set_chosen (self, -1);
       return TRUE;
     case GDK_KEY_plus:
     case GDK_KEY_KP_Add:
@@ -614,16 +632,12 @@ find_same (GArray *spans, const LoomTraceSpan *span, int index)
 void
 studio_timeline_set_spans (StudioTimeline *self, GArray *spans)
 {
-  g_autofree char *summary = NULL;
-
   if (self->chosen >= 0)
     self->chosen = find_same (spans, span_at (self, (guint)self->chosen), self->chosen);
   g_clear_pointer (&self->spans, g_array_unref);
   self->spans = g_array_ref (spans);
   make_lanes (self);
-  summary = studio_timeline_summary (self);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Timeline"),
-                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, summary != NULL ? summary : "", -1);
+  speak (self);
   gtk_widget_queue_resize (GTK_WIDGET (self));
   /* The description has times of the previous step. */
   notify_again (self);
