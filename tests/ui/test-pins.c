@@ -9,6 +9,7 @@
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/pins/pin-components.h"
+#include "ui/pins/pin-paint.h"
 #include "ui/pins/pin-tokens.h"
 #include "ui/scene/studio-tensors.h"
 #include "ui/pins/pin.h"
@@ -37,6 +38,23 @@ value_of (gint64 step, gsize rank, const gint64 *dims)
       value->axis[d] = names[d % G_N_ELEMENTS (names)];
     }
   return value;
+}
+
+/* Large text is reduced to type of 10 px before it is cut; text that fits, and small text, stays. */
+static void
+test_large_text (void)
+{
+  PangoContext *context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
+  PinDrawing d = { .context = context, .scale = 2 };
+  double width;
+
+  pin_text_size (&d, "−0.312", 1, &width, NULL);
+  g_assert_cmpfloat (pin_text_scale (&d, "−0.312", 1, width), ==, 1);
+  g_assert_cmpfloat_with_epsilon (pin_text_scale (&d, "−0.312", 1, 0.6 * width), 0.6, 0.07);
+  g_assert_cmpfloat_with_epsilon (pin_text_scale (&d, "−0.312", 1, 0.1 * width), 10 / 22., 1e-9);
+  d.scale = 0.5;
+  g_assert_cmpfloat (pin_text_scale (&d, "−0.312", 1, 1), ==, 1);
+  g_object_unref (context);
 }
 
 /* ---- every kind ------------------------------------------------------------------- */
@@ -676,6 +694,7 @@ TEST_FILE (argc, argv)
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
   g_test_add_func ("/pins/every-kind", test_every_kind);
+  g_test_add_func ("/pins/large-text", test_large_text);
   g_test_add_func ("/pins/views", test_views);
   g_test_add_func ("/pins/change-of-kind", test_change_of_kind);
   g_test_add_func ("/pins/choice", test_choice);

@@ -5,6 +5,8 @@
 #include "ui/pins/pin-kinds.h"
 #include "ui/scene/studio-format.h"
 
+#define ENDS_GAP 5. /* next to the numbers of a curve's ends */
+
 /* Extrema of a column of the history; FALSE: no finite value. */
 static gboolean
 column_range (const PinHistory *h, gsize column, double *least, double *most)
@@ -71,7 +73,7 @@ draw_line (const PinDrawing *d, const PinRect *room, gsize column, double least,
     }
 }
 
-/* A hairline at the top and the bottom, with their numbers. */
+/* A hairline at the top and the bottom, with their numbers if there is space for them. */
 static void
 draw_ends (const PinDrawing *d, const PinRect *room, double least, double most)
 {
@@ -85,8 +87,11 @@ draw_ends (const PinDrawing *d, const PinRect *room, double least, double most)
       cairo_line_to (d->cr, room->x + room->width, floor (room->y + end * room->height) + 0.5);
     }
   cairo_stroke (d->cr);
-  pin_text (d, high, room->x - 3, room->y, 1, room->x - d->room.x, 0.72, 1);
-  pin_text (d, low, room->x - 3, room->y + room->height, 1, room->x - d->room.x, 0.72, 1);
+  if (room->x - d->room.x < ENDS_GAP)
+    return;
+  pin_text (d, high, room->x - 3, room->y, 1, room->x - d->room.x - 3, 0.72, 1);
+  if (room->height >= 0.9 * pin_line (d))
+    pin_text (d, low, room->x - 3, room->y + room->height, 1, room->x - d->room.x - 3, 0.72, 1);
 }
 
 static double
@@ -97,7 +102,8 @@ ends_width (const PinDrawing *d, double least, double most)
 
   pin_text_size (d, low, 1, &a, NULL);
   pin_text_size (d, high, 1, &b, NULL);
-  return MIN (MAX (a, b) + 5, d->room.width * 0.4);
+  const double width = d->room.width * 0.4;
+  return MAX (a, b) * pin_least_type (d) + ENDS_GAP <= width ? MIN (MAX (a, b) + ENDS_GAP, width) : 0;
 }
 
 static void
@@ -346,7 +352,10 @@ norms_draw (const PinDrawing *d)
   draw_line (d, &norm, NORM, least, most, 0);
   column_range (d->history, LEAST, &least, &a);
   column_range (d->history, MOST, &b, &most);
-  pin_text (d, _ ("mean ± deviation, extremes"), band.x, band.y - 0.65 * line, 0, band.width, 0.9, 1);
+  const char *title = _ ("mean ± deviation, extremes");
+  if (!pin_text_fits (d, title, band.width / pin_least_type (d)))
+    title = _ ("mean ± deviation");
+  pin_text (d, title, band.x, band.y - 0.65 * line, 0, band.width, 0.9, 1);
   draw_ends (d, &band, least, most);
   draw_band (d, &band, least, most);
   draw_line (d, &band, LEAST, least, most, 2);
@@ -520,7 +529,10 @@ histogram_draw (const PinDrawing *d)
       cairo_move_to (d->cr, map.x, y);
       cairo_line_to (d->cr, bars.x + bars.width, y);
       cairo_stroke (d->cr);
-      pin_text (d, "0", map.x - 3, y, 1, 20, 0.72, 1);
+      /* Not over the number of an end. */
+      if (map.x - d->room.x >= ENDS_GAP && fabs (y - map.y) > 0.9 * pin_line (d)
+          && fabs (y - map.y - map.height) > 0.9 * pin_line (d))
+        pin_text (d, "0", map.x - 3, y, 1, map.x - d->room.x - 3, 0.72, 1);
     }
   draw_steps (d, &map);
 }

@@ -10,6 +10,8 @@
 #include "ui/scene/studio-format.h"
 
 #define LINE             13.
+#define TYPE             11. /* px, of chart_text_layout() */
+#define LEAST_TYPE       10.
 #define LEGEND_HEIGHT    18.
 #define LEGEND_BAR       6.
 #define MAX_VECTOR_CELLS 16384
@@ -61,11 +63,43 @@ pin_text_size (const PinDrawing *d, const char *text, double scale, double *widt
     *height = h;
 }
 
+double
+pin_least_type (const PinDrawing *d)
+{
+  return MIN (1, LEAST_TYPE / (TYPE * d->scale));
+}
+
+gboolean
+pin_text_fits (const PinDrawing *d, const char *text, double most)
+{
+  double width;
+
+  pin_text_size (d, text, 1, &width, NULL);
+  return width <= most;
+}
+
+/* The widths of glyphs are whole pixels, so they are not proportional to the scale. */
+double
+pin_text_scale (const PinDrawing *d, const char *text, double scale, double most)
+{
+  const double least = MIN (scale, pin_least_type (d));
+  double width;
+
+  pin_text_size (d, text, scale, &width, NULL);
+  for (double s = scale * most / width; width > most && scale > least; s = scale * 0.96)
+    {
+      scale = MAX (s, least);
+      pin_text_size (d, text, scale, &width, NULL);
+    }
+  return scale;
+}
+
 void
 pin_text (const PinDrawing *d, const char *text, double x, double y, double align, double most, double alpha,
           double scale)
 {
-  g_autoptr (PangoLayout) layout = chart_text_layout (d->context, d->scale * scale, scale > 1, text);
+  g_autoptr (PangoLayout) layout
+      = chart_text_layout (d->context, d->scale * pin_text_scale (d, text, scale, most), scale > 1, text);
 
   pin_ink (d, alpha);
   chart_text_draw (d->cr, layout, x, y, align, most);
@@ -172,8 +206,14 @@ pin_legend (const PinDrawing *d, const PinRange *range)
       pin_text (d, text, d->room.x + d->room.width / 2, y, 0.5, d->room.width, 0.8, 1);
       return;
     }
-  pin_text (d, low, d->room.x, y, 0, d->room.width * 0.3, 0.8, 1);
-  pin_text (d, high, d->room.x + d->room.width, y, 1, d->room.width * 0.3, 0.8, 1);
+  const double side = d->room.width * 0.3 / pin_least_type (d);
+  const gboolean has_bar = pin_text_fits (d, low, side) && pin_text_fits (d, high, side);
+  /* A number that is cut says nothing, so numbers take the place of the bar. */
+  const double most = d->room.width * (has_bar ? 0.3 : 0.5);
+  pin_text (d, low, d->room.x, y, 0, most, 0.8, 1);
+  pin_text (d, high, d->room.x + d->room.width, y, 1, most, 0.8, 1);
+  if (!has_bar)
+    return;
   for (int i = 0; i < (int)width; i++)
     {
       set_rgb (d, pin_range_color (range, range->least + span * i / (width - 1)), 1);

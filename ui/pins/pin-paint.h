@@ -42,7 +42,14 @@ typedef struct
 
 /* The size of text. */
 void pin_text_size (const PinDrawing *d, const char *text, double scale, double *width, double *height);
-/* Text with its left, middle or right (align 0, 0.5, 1) at x and its middle at y, shortened to `most` pixels. */
+/* The scale of the smallest type, by which text is reduced before it is shortened. */
+double pin_least_type (const PinDrawing *d);
+/* TRUE if the text is at most as wide. */
+gboolean pin_text_fits (const PinDrawing *d, const char *text, double most);
+/* The scale of text that is reduced to `most` pixels, if the smallest type permits it. */
+double pin_text_scale (const PinDrawing *d, const char *text, double scale, double most);
+/* Text with its left, middle or right (align 0, 0.5, 1) at x and its middle at y, reduced and then shortened to `most`
+ * pixels. */
 void pin_text (const PinDrawing *d, const char *text, double x, double y, double align, double most, double alpha,
                double scale);
 double pin_line (const PinDrawing *d); /* the height of a line of text */

@@ -12,6 +12,7 @@
 #define LEAST_HEIGHT 40
 #define PADDING      14 /* of the frame around the picture, both sides */
 #define CAPTION_LINE 15
+#define CAPTION_GAP  6.
 #define LOW          100 /* a picture lower than this has a caption of one line */
 
 struct _StudioPinView
@@ -71,18 +72,34 @@ screen_drawing (StudioPinView *self)
   return d;
 }
 
-/* The second line says the cell or, with as much of it as fits, what is chosen and the step. */
+/* The second line says the cell, or what is chosen and the step; the step is on the first line if the second is too
+ * long with it. */
 static void
 draw_caption (StudioPinView *self, const PinDrawing *d)
 {
   const PinValue *v = self->value;
   g_autofree char *where = *v->where != '\0' ? g_strdup_printf ("%s · %s", v->where, v->when) : g_strdup (v->when);
   const double line = CAPTION_LINE * d->scale;
-  const char *second = self->cell_words != NULL && !d->vector ? self->cell_words : where;
+  const gboolean marks = self->cell_words != NULL && !d->vector;
+  const char *second = marks ? self->cell_words : where;
 
   if (caption_lines (self) == 2)
     {
-      pin_text (d, v->title, d->room.x, line / 2 - 1, 0, d->room.width, 0.95, 1);
+      double width, title, when, size = 1, gap = CAPTION_GAP * d->scale;
+
+      pin_text_size (d, where, 1, &width, NULL);
+      pin_text_size (d, v->title, 1, &title, NULL);
+      pin_text_size (d, v->when, 1, &when, NULL);
+      if (!marks && *v->where != '\0' && width > d->room.width)
+        {
+          second = v->where;
+          size = CLAMP ((d->room.width - gap) / (title + when), pin_least_type (d), 1);
+          when = when * size + gap;
+          pin_text (d, v->when, d->room.x + d->room.width, line / 2 - 1, 1, d->room.width, 0.74, size);
+        }
+      else
+        when = 0;
+      pin_text (d, v->title, d->room.x, line / 2 - 1, 0, MAX (1, d->room.width - when), 0.95, size);
       pin_text (d, second, d->room.x, line * 1.5 - 1, 0, d->room.width, 0.74, 1);
       return;
     }
