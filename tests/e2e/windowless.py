@@ -15,6 +15,7 @@ from trouble import alive
 GRADLOOM = os.path.join(studio.BUILD, "app", "gradloom")
 GO_ON = "Go On Without the Window"
 WITHOUT = "This graph is training without a window."
+MANY = 20000000  # epochs, of runs that do not end before the script does, however slow it is
 PIDS = []
 
 
@@ -53,7 +54,7 @@ def stop_and_close(s, pid):
 
 
 def attached(t, s):
-    path = write(s, "graph.xml", 200000)
+    path = write(s, "graph.xml", MANY)
     begin(s, [path])
     before = train(s)
     pid = before.state["pid"]
@@ -112,7 +113,7 @@ def attached(t, s):
 
 
 def killed(t, s):
-    path = write(s, "killed.xml", 200001)
+    path = write(s, "killed.xml", MANY + 1)
     begin(s, [path])
     pid = train(s).state["pid"]
     leave(s)
@@ -128,7 +129,7 @@ def killed(t, s):
 
 def refused(t, s):
     """The worker cannot make its socket, because a file is in the place of the folder of sockets."""
-    path = write(s, "refused.xml", 200002)
+    path = write(s, "refused.xml", MANY + 2)
     begin(s, [path])
     pid = train(s).state["pid"]
     PIDS.append(pid)

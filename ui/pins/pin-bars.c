@@ -29,6 +29,7 @@ typedef struct
   double names, numbers; /* widths of the columns at both sides; 0: bars are too thin for text */
   double zero, unit;     /* x of the value 0, pixels of the value 1 */
   double height;         /* of a row */
+  double size;           /* the scale of text that fits into a row */
 } Bars;
 
 static char *
@@ -47,6 +48,7 @@ bars_of (const PinDrawing *d)
   Bars b = { .height = d->room.height / (double)n };
   double least = 0, most = 0;
 
+  b.size = MIN (1, b.height / (0.75 * pin_line (d)));
   for (gsize i = 0; i < n; i++)
     {
       if (isfinite (v->values[i]))
@@ -54,13 +56,13 @@ bars_of (const PinDrawing *d)
           least = MIN (least, v->values[i]);
           most = MAX (most, v->values[i]);
         }
-      if (b.height < 0.75 * pin_line (d))
+      if (b.size < pin_least_type (d))
         continue;
       g_autofree char *name = bar_name (v, i), *number = studio_format_number (v->values[i]);
       double width;
-      pin_text_size (d, name, 1, &width, NULL);
+      pin_text_size (d, name, b.size, &width, NULL);
       b.names = MAX (b.names, MIN (width + 6, d->room.width * 0.35));
-      pin_text_size (d, number, 1, &width, NULL);
+      pin_text_size (d, number, b.size, &width, NULL);
       b.numbers = MAX (b.numbers, MIN (width + 6, d->room.width * 0.35));
     }
   const double width = MAX (1, d->room.width - b.names - b.numbers);
@@ -98,8 +100,8 @@ classes_draw (const PinDrawing *d)
       if (b.names == 0)
         continue;
       g_autofree char *name = bar_name (v, i), *number = studio_format_number (v->values[i]);
-      pin_text (d, name, d->room.x + b.names - 5, y + b.height / 2, 1, b.names, i == best ? 1 : 0.8, 1);
-      pin_text (d, number, d->room.x + d->room.width, y + b.height / 2, 1, b.numbers, i == best ? 1 : 0.8, 1);
+      pin_text (d, name, d->room.x + b.names - 5, y + b.height / 2, 1, b.names, i == best ? 1 : 0.8, b.size);
+      pin_text (d, number, d->room.x + d->room.width, y + b.height / 2, 1, b.numbers, i == best ? 1 : 0.8, b.size);
     }
   pin_ink (d, 0.4);
   cairo_set_line_width (d->cr, 1);

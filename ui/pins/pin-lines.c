@@ -89,9 +89,10 @@ draw_ends (const PinDrawing *d, const PinRect *room, double least, double most)
   cairo_stroke (d->cr);
   if (room->x - d->room.x < ENDS_GAP)
     return;
-  pin_text (d, high, room->x - 3, room->y, 1, room->x - d->room.x - 3, 0.72, 1);
+  const double width = room->x - d->room.x - 3, size = pin_pair_scale (d, low, high, width);
+  pin_text (d, high, room->x - 3, room->y, 1, width, 0.72, size);
   if (room->height >= 0.9 * pin_line (d))
-    pin_text (d, low, room->x - 3, room->y + room->height, 1, room->x - d->room.x - 3, 0.72, 1);
+    pin_text (d, low, room->x - 3, room->y + room->height, 1, width, 0.72, size);
 }
 
 static double
@@ -114,9 +115,10 @@ draw_steps (const PinDrawing *d, const PinRect *room)
   g_autofree char *last = studio_format_count ((double)pin_history_step (h, h->step->len - 1));
   const double y = room->y + room->height + pin_line (d) * 0.75;
 
+  const double size = pin_pair_scale (d, first, last, room->width / 2);
   if (h->step->len > 1)
-    pin_text (d, first, room->x, y, 0, room->width / 2, 0.72, 1);
-  pin_text (d, last, room->x + room->width, y, 1, room->width / 2, 0.72, 1);
+    pin_text (d, first, room->x, y, 0, room->width / 2, 0.72, size);
+  pin_text (d, last, room->x + room->width, y, 1, room->width / 2, 0.72, size);
 }
 
 /* "rises", "falls" or "is steady": the last tenth of the steps compared with the tenth before it. */

@@ -94,6 +94,12 @@ pin_text_scale (const PinDrawing *d, const char *text, double scale, double most
   return scale;
 }
 
+double
+pin_pair_scale (const PinDrawing *d, const char *a, const char *b, double most)
+{
+  return MIN (pin_text_scale (d, a, 1, most), pin_text_scale (d, b, 1, most));
+}
+
 void
 pin_text (const PinDrawing *d, const char *text, double x, double y, double align, double most, double alpha,
           double scale)
@@ -210,8 +216,9 @@ pin_legend (const PinDrawing *d, const PinRange *range)
   const gboolean has_bar = pin_text_fits (d, low, side) && pin_text_fits (d, high, side);
   /* A number that is cut says nothing, so numbers take the place of the bar. */
   const double most = d->room.width * (has_bar ? 0.3 : 0.5);
-  pin_text (d, low, d->room.x, y, 0, most, 0.8, 1);
-  pin_text (d, high, d->room.x + d->room.width, y, 1, most, 0.8, 1);
+  const double size = pin_pair_scale (d, low, high, most);
+  pin_text (d, low, d->room.x, y, 0, most, 0.8, size);
+  pin_text (d, high, d->room.x + d->room.width, y, 1, most, 0.8, size);
   if (!has_bar)
     return;
   for (int i = 0; i < (int)width; i++)

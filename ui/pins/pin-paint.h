@@ -48,6 +48,8 @@ double pin_least_type (const PinDrawing *d);
 gboolean pin_text_fits (const PinDrawing *d, const char *text, double most);
 /* The scale of text that is reduced to `most` pixels, if the smallest type permits it. */
 double pin_text_scale (const PinDrawing *d, const char *text, double scale, double most);
+/* The same for two texts next to each other, which have one size. */
+double pin_pair_scale (const PinDrawing *d, const char *a, const char *b, double most);
 /* Text with its left, middle or right (align 0, 0.5, 1) at x and its middle at y, reduced and then shortened to `most`
  * pixels. */
 void pin_text (const PinDrawing *d, const char *text, double x, double y, double align, double most, double alpha,

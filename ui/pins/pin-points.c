@@ -126,10 +126,12 @@ draw_axes (const PinDrawing *d, const Points *p)
       cairo_line_to (d->cr, p->box.x + p->box.width, zero);
     }
   cairo_stroke (d->cr);
-  pin_text (d, low, p->box.x, y, 0, p->box.width / 2, 0.72, 1);
-  pin_text (d, high, p->box.x + p->box.width, y, 1, p->box.width / 2, 0.72, 1);
-  pin_text (d, highest, p->box.x - 4, p->box.y + half, 1, p->left, 0.72, 1);
-  pin_text (d, lowest, p->box.x - 4, p->box.y + p->box.height - half, 1, p->left, 0.72, 1);
+  const double across = pin_pair_scale (d, low, high, p->box.width / 2);
+  const double down = pin_pair_scale (d, lowest, highest, p->left);
+  pin_text (d, low, p->box.x, y, 0, p->box.width / 2, 0.72, across);
+  pin_text (d, high, p->box.x + p->box.width, y, 1, p->box.width / 2, 0.72, across);
+  pin_text (d, highest, p->box.x - 4, p->box.y + half, 1, p->left, 0.72, down);
+  pin_text (d, lowest, p->box.x - 4, p->box.y + p->box.height - half, 1, p->left, 0.72, down);
 }
 
 /* Names where they do not cover an earlier one. */
