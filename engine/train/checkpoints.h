@@ -6,7 +6,6 @@
  * off and written again with the same numbers. */
 #pragma once
 
-#include "engine/train/history.h"
 #include "engine/train/run-folder.h"
 #include "engine/train/run-state.h"
 
@@ -27,7 +26,6 @@ typedef struct
   gint64 last, cost;    /* when the last one was written, and the total time of writing */
   gint64 saved_step;    /* of the newest; 0: none */
   gint64 before_change; /* the newest when a number was changed during the run, which is kept; 0: none */
-  History history;
 } Checkpoints;
 
 /* Writes a checkpoint of the state between two steps. Ranks with shards of the state call it together. */
@@ -36,11 +34,6 @@ gboolean checkpoints_write (Checkpoints *self, const TrainProgress *progress, GE
 gboolean checkpoints_write_weights (Checkpoints *self, const char *name, GError **error);
 /* Removes the checkpoints of later steps, which the run computes again. Ranks without the folder do nothing. */
 void checkpoints_remove_after (const Checkpoints *self, gint64 step);
-/* Call when a run begins, after `step` steps: history of later steps is removed, and that of this one is written. An
- * error ends the history, and not the run; so does one of the next function. */
-void checkpoints_begin_history (Checkpoints *self, const TrainProgress *progress, TrainNotes *notes);
-/* Writes a checkpoint into the history if it is wanted, and removes one that is too many. Between two steps. */
-void checkpoints_write_history (Checkpoints *self, const TrainProgress *progress, TrainNotes *notes);
 /* TRUE if this rank writes checkpoints or has shards for them. */
 gboolean checkpoints_takes_part (const Checkpoints *self);
 /* Call after a step at this time; returns is_due. */

@@ -3,56 +3,74 @@
 
 #include <math.h>
 
-#define PART      20   /* of the time may be spent on writing: one in 20 */
+#define PART      40   /* of the time may be spent on writing, by each of the disk and memory: one in 40 */
 #define MOST      2000 /* of small nets, whose folders would be many */
 #define FOR_SLOTS 0.9  /* of the budget; the rest is for the latest steps */
+#define TOLERANCE 1.25 /* of a slot, because its size follows that of the states */
+
+void
+history_init (History *self)
+{
+  self->state = g_array_new (FALSE, FALSE, sizeof (HistoryState));
+}
 
 void
 history_clear (History *self)
 {
-  g_clear_pointer (&self->steps, g_array_unref);
+  g_clear_pointer (&self->state, g_array_unref);
 }
 
-/* The number of states within the budget. */
-static gint64
+static const HistoryState *
+nth (const History *self, guint i)
+{
+  return &g_array_index (self->state, HistoryState, i);
+}
+
+/* The number of states within the budget, if they are of the mean size. */
+static double
 count_fitting (const History *self)
 {
-  return MIN (MOST, self->budget / MAX (self->bytes, 1));
+  const double mean = self->state != NULL && self->state->len > 0 ? (double)self->bytes / self->state->len : 1;
+
+  return MIN (MOST, (double)self->budget / MAX (mean, 1));
 }
 
 gint64
 history_slot (const History *self)
 {
-  const double slots = MAX (1, floor (FOR_SLOTS * (double)count_fitting (self)));
-
-  return self->slot > 0 ? self->slot : MAX (1, (gint64)ceil ((double)self->total / slots));
+  return MAX (1, (gint64)ceil ((double)self->total / MAX (1, floor (FOR_SLOTS * count_fitting (self)))));
 }
 
 gboolean
 history_wants (const History *self, gint64 step)
 {
-  const gint64 slot = history_slot (self);
-  gint64 newest;
+  gint64 piece, newest;
 
-  if (self->budget == 0 || self->steps == NULL)
+  if (self->budget == 0 || self->state == NULL)
     return FALSE;
-  if (self->steps->len == 0)
+  if (self->state->len == 0)
     return TRUE;
-  newest = g_array_index (self->steps, gint64, self->steps->len - 1);
-  return step > newest && (step / slot != newest / slot || step - newest >= MAX (1, slot / 2))
-         && g_get_monotonic_time () - self->last >= PART * self->cost;
+  piece = MAX (1, history_slot (self) / MAX (1, self->pieces));
+  newest = nth (self, self->state->len - 1)->step;
+  return step > newest && step / piece != newest / piece && g_get_monotonic_time () - self->last >= PART * self->cost;
+}
+
+gboolean
+history_fits (const History *self, gint64 bytes)
+{
+  return bytes <= self->budget - self->bytes && self->state->len < MOST;
 }
 
 static guint
 place_of (const History *self, gint64 step)
 {
-  guint at = 0, end = self->steps->len;
+  guint at = 0, end = self->state->len;
 
   while (at < end)
     {
       const guint middle = (at + end) / 2;
 
-      if (g_array_index (self->steps, gint64, middle) < step)
+      if (nth (self, middle)->step < step)
         at = middle + 1;
       else
         end = middle;
@@ -60,57 +78,47 @@ place_of (const History *self, gint64 step)
   return at;
 }
 
-void
-history_note_written (History *self, gint64 step, gint64 bytes, gint64 begin, gint64 end)
+/* By state: TRUE if another one is packed against it. */
+static gboolean *
+find_bases (const History *self, gint64 base)
 {
-  const guint at = place_of (self, step);
+  gboolean *is_base = g_new0 (gboolean, self->state->len + 1);
 
-  if (at == self->steps->len || g_array_index (self->steps, gint64, at) != step)
-    g_array_insert_val (self->steps, at, step);
-  self->bytes = MAX (self->bytes, bytes);
-  self->cost = end - begin;
-  self->last = end;
+  is_base[base >= 0 ? place_of (self, base) : self->state->len] = TRUE;
+  for (guint i = 0; i < self->state->len; i++)
+    if (nth (self, i)->base >= 0)
+      is_base[place_of (self, nth (self, i)->base)] = TRUE;
+  return is_base;
 }
 
-/* The one whose neighbours are closest to each other for its age. The first one is where steps before the second are
- * computed from, the last one is the newest. -1: there is none. */
-static gint64
-closest (const History *self, gboolean of_slots)
+/* The first one is where steps before the second are computed from, and goes last; before it the newest. */
+gint64
+history_superfluous (const History *self, gint64 base)
 {
-  const guint n = self->steps->len;
-  const gint64 slot = history_slot (self);
-  double least = INFINITY;
-  gint64 found = -1;
+  const guint n = self->state->len;
+  const double slot = TOLERANCE * (double)history_slot (self);
+  g_autofree gboolean *is_base = find_bases (self, base);
+  double least[2] = { INFINITY, INFINITY };
+  gint64 found[2] = { -1, -1 };
 
   for (guint i = 1; i + 1 < n; i++)
     {
-      const gint64 *step = &g_array_index (self->steps, gint64, i);
-      const double gap = (double)(step[1] - step[-1]);
-      const double age = (double)(g_array_index (self->steps, gint64, n - 1) - step[0]);
+      const double gap = (double)(nth (self, i + 1)->step - nth (self, i - 1)->step);
+      const double age = (double)(nth (self, n - 1)->step - nth (self, i)->step), weight = gap / sqrt (age);
+      /* Those whose removal leaves no more than a slot are preferred. */
+      const guint wide = gap > slot;
 
-      if ((!of_slots && step[0] / slot != step[-1] / slot) || gap / sqrt (age) >= least)
+      if (is_base[i] || weight >= least[wide])
         continue;
-      least = gap / sqrt (age);
-      found = step[0];
+      least[wide] = weight;
+      found[wide] = nth (self, i)->step;
     }
-  return found;
-}
-
-gint64
-history_superfluous (const History *self)
-{
-  const guint n = self->steps->len;
-  const gint64 fits = count_fitting (self);
-  gint64 found;
-
-  if ((gint64)n <= fits)
-    return -1;
-  if (fits < 1)
-    return g_array_index (self->steps, gint64, n - 1);
-  found = closest (self, FALSE);
-  if (found < 0)
-    found = closest (self, TRUE);
-  return found >= 0 ? found : g_array_index (self->steps, gint64, 0);
+  if (found[0] >= 0 || found[1] >= 0)
+    return found[0] >= 0 ? found[0] : found[1];
+  for (guint i = n; i-- > 0;)
+    if (!is_base[i])
+      return nth (self, i)->step;
+  return -1;
 }
 
 void
@@ -118,6 +126,18 @@ history_note_removed (History *self, gint64 step)
 {
   const guint at = place_of (self, step);
 
-  if (at < self->steps->len && g_array_index (self->steps, gint64, at) == step)
-    g_array_remove_index (self->steps, at);
+  if (at == self->state->len || nth (self, at)->step != step)
+    return;
+  self->bytes -= nth (self, at)->bytes;
+  g_array_remove_index (self->state, at);
+}
+
+void
+history_note_written (History *self, const HistoryState *state, gint64 begin, gint64 end)
+{
+  history_note_removed (self, state->step);
+  g_array_insert_val (self->state, place_of (self, state->step), *state);
+  self->bytes += state->bytes;
+  self->cost = end - begin;
+  self->last = end;
 }

@@ -1,13 +1,14 @@
 /* Chooses the states of a run that are kept, so that it can go back to any of its steps: within a budget of bytes,
- * evenly over the whole run, and in addition as dense as fits lately.
+ * evenly over the whole run, and in addition denser lately.
  *
- * The run is divided into slots of equally many steps, of which the first state is kept: steps between two states are
- * computed again, so that none is further from one than a slot. What the budget has left, which is most of it while the
- * run is young, is for states between them: if there are too many, one is removed whose neighbours are close to each
- * other compared with the square root of its age. Writing takes at most a twentieth of the time.
+ * The run is divided into slots of equally many steps, as many as fit: steps between two states are computed again, so
+ * none should be further from one than a slot. A state is wanted at each piece of a slot. If the budget is exceeded,
+ * one is removed whose neighbours are close to each other compared with the square root of its age. A state that others
+ * are packed against (state-pack.h) stays as long as they do. Writing takes at most a fortieth of the time, so that
+ * disk and memory together take a twentieth.
  *
- * The same rule chooses checkpoints in history/STEP of the run's folder, next to checkpoints/ from which a run is
- * resumed, and states in memory (moments.h). */
+ * The same rule chooses states in history/STEP of the run's folder, next to checkpoints/ from which a run is resumed,
+ * and states in memory (moments.h). */
 #pragma once
 
 #include <glib.h>
@@ -16,27 +17,38 @@ G_BEGIN_DECLS
 
 #define HISTORY_BUDGET 200000000 /* bytes, by default */
 
+typedef struct
+{
+  gint64 step;
+  gint64 base; /* the step of the state against which it is packed; -1: none */
+  gint64 bytes;
+} HistoryState;
+
 /* Times in µs. */
 typedef struct
 {
   gint64 budget; /* bytes; 0: none are kept */
   gint64 total;  /* steps of the run, as far as it is known */
-  gint64 slot;   /* steps of a slot; 0: those that fit */
-  GArray *steps; /* gint64, of those that are kept, ascending; NULL: unknown */
-  gint64 bytes;  /* of the largest one; 0: none yet */
+  guint pieces;  /* of a slot, lately; at least 1 */
+  GArray *state; /* HistoryState, ascending; NULL: unknown */
+  gint64 bytes;  /* of all of them */
   gint64 last;   /* when the newest had been written */
   gint64 cost;   /* the time of writing it */
 } History;
 
+void history_init (History *self);
 void history_clear (History *self);
 /* The steps of a slot. */
 gint64 history_slot (const History *self);
 /* TRUE if the state after this step is to be kept. */
 gboolean history_wants (const History *self, gint64 step);
-/* One of these bytes was written for this step, from `begin` to `end`. */
-void history_note_written (History *self, gint64 step, gint64 bytes, gint64 begin, gint64 end);
-/* The step of the one to remove; -1: they are within the budget. */
-gint64 history_superfluous (const History *self);
+/* TRUE if that many more bytes are within the budget. */
+gboolean history_fits (const History *self, gint64 bytes);
+/* The step of the state to remove in order to make space for one that is packed against the state after step `base`
+ * (-1: none); -1: none can be removed. */
+gint64 history_superfluous (const History *self, gint64 base);
+/* A state was written, from `begin` to `end`. */
+void history_note_written (History *self, const HistoryState *state, gint64 begin, gint64 end);
 void history_note_removed (History *self, gint64 step);
 
 G_END_DECLS

@@ -30,7 +30,6 @@ loom_trainer_free (LoomTrainer *t)
   initial_weights_free (t->transfer);
   live_changes_clear (&t->replay);
   time_machine_clear (&t->machine);
-  history_clear (&t->checkpoints.history);
   train_notes_clear (&t->notes);
   run_control_clear (&t->control);
   g_free (t);

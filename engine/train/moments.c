@@ -1,6 +1,9 @@
 /* States of a run in memory; see the header. */
 #include "engine/train/moments.h"
 
+#include "engine/core/loom-error.h"
+#include "engine/train/state-pack.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -11,64 +14,70 @@ moment_free (Moment *self)
 {
   if (self == NULL)
     return;
-  g_clear_pointer (&self->value, g_ptr_array_unref);
+  g_clear_pointer (&self->pack, g_bytes_unref);
   g_free (self->text);
   g_free (self);
+}
+
+static gint64
+bytes_of (const Moment *self)
+{
+  return (gint64)(g_bytes_get_size (self->pack) + strlen (self->text));
+}
+
+static Moment *
+make (const RunState *run, const TrainProgress *progress, const StateBase *base)
+{
+  LoomState *state = run->model->state;
+  g_autoptr (GPtrArray) value = state_values (state, NULL);
+  Moment *self;
+
+  if (value == NULL)
+    return NULL;
+  self = g_new0 (Moment, 1);
+  self->step = progress->step;
+  self->text = run_state_to_text (run, progress, 0);
+  self->pack = state_pack (state, value, base->value != NULL ? base->step : -1, base->value);
+  return self;
 }
 
 Moment *
 moment_new (const RunState *run, const TrainProgress *progress)
 {
-  LoomState *state = run->model->state;
-  const guint n = loom_state_n_slots (state);
-  g_autoptr (Moment) self = g_new0 (Moment, 1);
-
-  self->step = progress->step;
-  self->text = run_state_to_text (run, progress, 0);
-  self->bytes = (gint64)strlen (self->text);
-  self->value = g_ptr_array_new_full (n, (GDestroyNotify)loom_tensor_unref);
-  for (guint i = 0; i < n; i++)
-    {
-      const char *name;
-      LoomTensor *value;
-
-      loom_state_slot (state, i, &name, NULL, NULL);
-      value = loom_state_get (state, name, NULL);
-      if (value == NULL)
-        return NULL;
-      self->bytes += (gint64)value->bytes;
-      g_ptr_array_add (self->value, value);
-    }
-  return g_steal_pointer (&self);
+  return make (run, progress, &(StateBase){ .step = -1 });
 }
 
 gboolean
-moment_restore (const Moment *self, const RunState *run, TrainProgress *progress, GError **error)
+moments_restore (Moments *self, const Moment *moment, TrainProgress *progress, GError **error)
 {
-  LoomState *state = run->model->state;
+  LoomState *state = self->disk->run.model->state;
+  const StateBase *base = NULL;
+  g_autoptr (GPtrArray) value = NULL;
+  gint64 step;
 
-  if (!run_state_from_text (run, self->text, progress, error))
-    return FALSE;
-  for (guint i = 0; i < self->value->len; i++)
+  if (state_pack_base (moment->pack, &step) && step >= 0)
     {
-      const char *name;
-
-      loom_state_slot (state, i, &name, NULL, NULL);
-      if (!loom_state_set (state, name, self->value->pdata[i], error))
-        return FALSE;
+      base = folder_history_find_base (self->disk, step);
+      if (base == NULL)
+        {
+          g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, "A state of the run's history is missing.");
+          return FALSE;
+        }
     }
-  return TRUE;
+  value = state_unpack (state, moment->pack, base != NULL ? base->value : NULL, error);
+  return value != NULL && run_state_from_text (&self->disk->run, moment->text, progress, error)
+         && state_put_values (state, value, error);
 }
 
 /* ---- those of a run ------------------------------------------------------ */
 
 void
-moments_init (Moments *self, gint64 budget)
+moments_init (Moments *self, FolderHistory *disk, gint64 budget)
 {
   const gint64 all = (gint64)sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE);
 
-  *self = (Moments){ .history = { .budget = MIN (budget, all / 16) } };
-  self->history.steps = g_array_new (FALSE, FALSE, sizeof (gint64));
+  *self = (Moments){ .disk = disk, .history = { .budget = MIN (budget, all / 16), .pieces = 1 } };
+  history_init (&self->history);
   self->moment = g_ptr_array_new_with_free_func ((GDestroyNotify)moment_free);
   self->visited = g_ptr_array_new_with_free_func ((GDestroyNotify)moment_free);
 }
@@ -82,22 +91,15 @@ moments_clear (Moments *self)
 }
 
 void
-moments_begin (Moments *self, const History *disk, gint64 total)
+moments_begin (Moments *self, gint64 total)
 {
-  const gint64 slot = history_slot (disk);
-  gint64 parts;
-
-  self->history.bytes = MAX (self->history.bytes, disk->bytes);
+  if (self->disk->history.budget == 0)
+    self->history.budget = 0;
   self->history.total = total;
-  self->history.slot = 0;
-  parts = slot / history_slot (&self->history);
-  /* As many between two checkpoints as fit, so that all states together are evenly spaced. */
-  if (parts >= 1)
-    self->history.slot = MAX (1, (slot + parts) / (parts + 1));
 }
 
 gboolean
-moments_fit (Moments *self, LoomState *state)
+moments_fit (const Moments *self, LoomState *state)
 {
   gint64 bytes = 0;
 
@@ -108,7 +110,6 @@ moments_fit (Moments *self, LoomState *state)
       loom_state_slot (state, i, NULL, NULL, &desc);
       bytes += loom_desc_count (&desc) * (gint64)loom_dtype_size (desc.dtype);
     }
-  self->history.bytes = MAX (self->history.bytes, bytes);
   return bytes <= self->history.budget;
 }
 
@@ -125,7 +126,7 @@ drop (Moments *self, gint64 step)
 }
 
 void
-moments_keep (Moments *self, const RunState *run, const TrainProgress *progress)
+moments_keep (Moments *self, const TrainProgress *progress)
 {
   const gint64 begin = g_get_monotonic_time ();
   gint64 gone;
@@ -133,35 +134,37 @@ moments_keep (Moments *self, const RunState *run, const TrainProgress *progress)
 
   if (!history_wants (&self->history, progress->step))
     return;
-  fresh = moment_new (run, progress);
+  fresh = make (&self->disk->run, progress, &self->disk->base);
   if (fresh == NULL)
     {
       self->history.budget = 0;
       return;
     }
   g_ptr_array_add (self->moment, fresh);
-  history_note_written (&self->history, fresh->step, fresh->bytes, begin, g_get_monotonic_time ());
-  while ((gone = history_superfluous (&self->history)) >= 0)
+  history_note_written (&self->history, &(HistoryState){ fresh->step, -1, bytes_of (fresh) }, begin,
+                        g_get_monotonic_time ());
+  while (!history_fits (&self->history, 0) && (gone = history_superfluous (&self->history, -1)) >= 0)
     drop (self, gone);
 }
 
 void
-moments_visit (Moments *self, const RunState *run, const TrainProgress *progress)
+moments_visit (Moments *self, const TrainProgress *progress)
 {
   const gint64 most = self->history.budget / FOR_VISITED;
   const Moment *near = moments_find (self, progress->step);
+  const StateBase *base = self->disk->read.value != NULL ? &self->disk->read : &self->disk->base;
   Moment *fresh;
 
-  if (self->history.bytes > most || (near != NULL && near->step == progress->step))
+  if (most == 0 || (near != NULL && near->step == progress->step))
     return;
-  fresh = moment_new (run, progress);
+  fresh = make (&self->disk->run, progress, base);
   if (fresh == NULL)
     return;
   g_ptr_array_add (self->visited, fresh);
-  self->visited_bytes += fresh->bytes;
+  self->visited_bytes += bytes_of (fresh);
   while (self->visited_bytes > most && self->visited->len > 0)
     {
-      self->visited_bytes -= ((const Moment *)self->visited->pdata[0])->bytes;
+      self->visited_bytes -= bytes_of (self->visited->pdata[0]);
       g_ptr_array_remove_index (self->visited, 0);
     }
 }

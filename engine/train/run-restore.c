@@ -5,6 +5,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-run-json.h"
+#include "engine/train/state-pack.h"
 
 #include <math.h>
 
@@ -265,6 +266,20 @@ take_progress (TrainProgress *progress, TrainProgress *read)
   *read = (TrainProgress){ 0 };
 }
 
+/* Of a checkpoint, or packed in a history. */
+static gboolean
+load_state (LoomState *state, LoomFolder *checkpoints, LoomFolder *folder, gint64 step, GError **error)
+{
+  g_autoptr (GMappedFile) packed = loom_folder_map (folder, STATE_PACK_FILE, NULL);
+  g_autoptr (GPtrArray) value = NULL;
+
+  if (packed == NULL)
+    return loom_state_load_weights_in (state, folder, LOOM_RUN_WEIGHTS, error)
+           && loom_state_load_optimizer (state, folder, LOOM_RUN_OPTIMIZER, error);
+  value = state_pack_read (state, checkpoints, step, error);
+  return value != NULL && state_put_values (state, value, error);
+}
+
 static gboolean
 restore_from (const RunState *self, LoomFolder *checkpoints, gint64 step, TrainProgress *progress,
               gint64 *events_length, TrainNotes *notes, GError **error)
@@ -278,8 +293,7 @@ restore_from (const RunState *self, LoomFolder *checkpoints, gint64 step, TrainP
 
   if (folder == NULL || !loom_run_json_root (parser, folder, LOOM_RUN_STATE, &state, &json, error)
       || !read_state (self, &json, &read, &length, error)
-      || !loom_state_load_weights_in (self->model->state, folder, LOOM_RUN_WEIGHTS, error)
-      || !loom_state_load_optimizer (self->model->state, folder, LOOM_RUN_OPTIMIZER, error))
+      || !load_state (self->model->state, checkpoints, folder, step, error))
     return FALSE;
   take_progress (progress, &read);
   *events_length = length;

@@ -61,14 +61,27 @@ time_machine_clear (TimeMachine *self)
   g_clear_pointer (&self->aside.value, g_hash_table_unref);
   g_clear_pointer (&self->newest, moment_free);
   moments_clear (&self->moments);
+  folder_history_clear (&self->disk);
 }
 
 void
 time_machine_begin_run (TimeMachine *self)
 {
-  if (self->checkpoints->history.budget == 0)
-    self->moments.history.budget = 0;
-  moments_begin (&self->moments, &self->checkpoints->history, train_data_last_step (self->data));
+  folder_history_begin (&self->disk, self->progress);
+  moments_begin (&self->moments, train_data_last_step (self->data));
+}
+
+gboolean
+time_machine_wants (const TimeMachine *self, gint64 step)
+{
+  return history_wants (&self->disk.history, step) || history_wants (&self->moments.history, step);
+}
+
+void
+time_machine_keep (TimeMachine *self)
+{
+  folder_history_write (&self->disk, self->progress);
+  moments_keep (&self->moments, self->progress);
 }
 
 /* ---- computing steps again ---------------------------------------------- */
@@ -123,7 +136,7 @@ compute (TimeMachine *self, LiveChanges *changes, gint64 step, gboolean keeps, G
       if (!training_loop_step (self->loop, error) || !training_loop_finish (self->loop, error))
         return FALSE;
       if (keeps && progress->step % VISIT_EVERY == 0)
-        moments_visit (&self->moments, &self->checkpoints->run, progress);
+        moments_visit (&self->moments, progress);
     }
   return TRUE;
 }
@@ -132,7 +145,7 @@ compute (TimeMachine *self, LiveChanges *changes, gint64 step, gboolean keeps, G
 static gboolean
 load_nearest (TimeMachine *self, LoomFolder *run, gint64 from, gboolean is_own, gboolean *found, GError **error)
 {
-  const RunState *state = &self->checkpoints->run;
+  const RunState *state = &self->disk.run;
   /* One of the newest step may be from before a change, or the end of its epoch. */
   const gboolean is_newest = is_own && from == self->now;
   const Moment *moment = is_newest ? self->newest : is_own ? moments_find (&self->moments, from) : NULL;
@@ -141,8 +154,9 @@ load_nearest (TimeMachine *self, LoomFolder *run, gint64 from, gboolean is_own, 
     return FALSE;
   if (*found || moment == NULL)
     return TRUE;
-  *found = TRUE;
-  return moment_restore (moment, state, self->progress, error);
+  *found = moments_restore (&self->moments, moment, self->progress, NULL);
+  /* Its base may be gone. */
+  return *found || run_state_restore_near (state, run, -1, from, self->progress, found, error);
 }
 
 static gboolean
@@ -221,7 +235,7 @@ keep_newest (TimeMachine *self, GError **error)
 {
   g_clear_pointer (&self->newest, moment_free);
   if (moments_fit (&self->moments, self->model->state))
-    self->newest = moment_new (&self->checkpoints->run, self->progress);
+    self->newest = moment_new (&self->disk.run, self->progress);
   return self->newest != NULL || checkpoints_write (self->checkpoints, self->progress, error);
 }
 

@@ -31,18 +31,23 @@ typedef struct
   EpochEnd *epoch_end;
   WatchedState *watched;
 
-  gboolean is_away; /* the state is that of another step than the newest */
-  gint64 now;       /* that is the newest */
-  Moment *newest;   /* that state; NULL: it is the newest checkpoint */
-  Moments moments;  /* the caller initialises it */
+  gboolean is_away;   /* the state is that of another step than the newest */
+  gint64 now;         /* that is the newest */
+  Moment *newest;     /* that state; NULL: it is the newest checkpoint */
+  FolderHistory disk; /* the caller initialises these two */
+  Moments moments;
   StateCopy aside;  /* of the newest step, what observers see */
   StepTrace silent; /* records nothing */
 } TimeMachine;
 
 /* The caller sets the fields before is_away. */
 void time_machine_clear (TimeMachine *self);
-/* Call when the run begins, after its history has. */
+/* Call when a run begins. */
 void time_machine_begin_run (TimeMachine *self);
+/* TRUE if the state after this step is to be kept, in memory or in the folder; then call the other between two steps.
+ */
+gboolean time_machine_wants (const TimeMachine *self, gint64 step);
+void time_machine_keep (TimeMachine *self);
 /* Loads the state after a step of the run in a folder, from its nearest checkpoint at or before it, and computes the
  * steps that are missing. is_new: the state is the initial one, from which it begins if there is no checkpoint. DATA if
  * there is none, or the run had fewer steps. */

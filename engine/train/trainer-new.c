@@ -128,15 +128,13 @@ make_records (LoomTrainer *t, const LoomTrainerOptions *options)
   const double seconds = options->checkpoint_seconds > 0 ? options->checkpoint_seconds : 30;
 
   run_folder_init (&t->folder, t->data.total_steps);
-  t->checkpoints
-      = (Checkpoints){ .run = { &t->model, &t->data, &t->rates, step_plans_first (&t->plans) },
-                       .folder = &t->folder,
-                       .group = &t->group,
-                       .keeps = options->out != NULL || options->resume != NULL,
-                       .interval = (gint64)(seconds * G_USEC_PER_SEC),
-                       .history = { .budget = options->history == 0 ? HISTORY_BUDGET : MAX (options->history, 0) },
-                       .written = run_observer_checkpoint,
-                       .written_data = &t->observer };
+  t->checkpoints = (Checkpoints){ .run = { &t->model, &t->data, &t->rates, step_plans_first (&t->plans) },
+                                  .folder = &t->folder,
+                                  .group = &t->group,
+                                  .keeps = options->out != NULL || options->resume != NULL,
+                                  .interval = (gint64)(seconds * G_USEC_PER_SEC),
+                                  .written = run_observer_checkpoint,
+                                  .written_data = &t->observer };
   t->log = (StepLog){ .data = &t->data,
                       .progress = &t->progress,
                       .folder = &t->folder,
@@ -196,6 +194,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   g_autoptr (LoomTrainer) t = g_new0 (LoomTrainer, 1);
   g_autoptr (LoomGraph) read = NULL;
   LoomRunSettings settings = { NULL };
+  const gint64 history = options->history == 0 ? HISTORY_BUDGET : MAX (options->history, 0);
   g_autofree char *device = NULL;
   gboolean is_read;
 
@@ -266,8 +265,14 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                               .checkpoints = &t->checkpoints,
                               .evaluation = &t->evaluation,
                               .epoch_end = &t->epoch_end,
-                              .watched = &t->observers.watched };
-  moments_init (&t->machine.moments, MOMENTS_BUDGET);
+                              .watched = &t->observers.watched,
+                              .disk = { .run = t->checkpoints.run,
+                                        .folder = &t->folder,
+                                        .group = &t->group,
+                                        .notes = &t->notes,
+                                        .history = { .budget = history } } };
+  folder_history_init (&t->machine.disk);
+  moments_init (&t->machine.moments, &t->machine.disk, MOMENTS_BUDGET);
   t->walk = (StepWalk){ .model = &t->model,
                         .group = &t->group,
                         .loop = &t->loop,

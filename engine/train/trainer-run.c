@@ -101,12 +101,11 @@ write_history (LoomTrainer *t, GError **error)
 {
   const gint64 step = t->progress.step + training_loop_ahead (&t->loop);
 
-  if (!history_wants (&t->checkpoints.history, step) && !history_wants (&t->machine.moments.history, step))
+  if (!time_machine_wants (&t->machine, step))
     return TRUE;
   if (!finish_steps (t, error))
     return FALSE;
-  checkpoints_write_history (&t->checkpoints, &t->progress, &t->notes);
-  moments_keep (&t->machine.moments, &t->checkpoints.run, &t->progress);
+  time_machine_keep (&t->machine);
   return TRUE;
 }
 
@@ -238,7 +237,6 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   if (run_folder_begin_session (&t->folder, t->progress.step, t->progress.epoch, &failure)
       && time_machine_return (&t->machine, &failure))
     {
-      checkpoints_begin_history (&t->checkpoints, &t->progress, &t->notes);
       time_machine_begin_run (&t->machine);
       end = run (t, &failure);
     }

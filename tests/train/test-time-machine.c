@@ -1,4 +1,6 @@
 /* A run goes back to any of its steps, with the bits that it had there, and returns; and it branches. */
+#include <glib/gstdio.h>
+
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
@@ -329,45 +331,216 @@ test_refusals (void)
   remove_tree (top);
 }
 
-/* 100,000 steps with a budget of 80 states: none is further from the one before it than a slot. */
+/* The bytes of all files in the history of a run. */
+static gint64
+history_bytes (const char *path, guint *n)
+{
+  g_autofree char *history = g_build_filename (path, LOOM_RUN_HISTORY, NULL);
+  g_autoptr (GDir) dir = g_dir_open (history, 0, NULL);
+  gint64 bytes = 0;
+  const char *step;
+
+  for (*n = 0; dir != NULL && (step = g_dir_read_name (dir)) != NULL; ++*n)
+    {
+      g_autofree char *folder = g_build_filename (history, step, NULL);
+      g_autoptr (GDir) files = g_dir_open (folder, 0, NULL);
+      const char *name;
+
+      while ((name = g_dir_read_name (files)) != NULL)
+        {
+          g_autofree char *file = g_build_filename (folder, name, NULL);
+          GStatBuf about;
+
+          g_assert_cmpint (g_stat (file, &about), ==, 0);
+          bytes += about.st_size;
+        }
+    }
+  return bytes;
+}
+
+typedef struct
+{
+  const char *path;
+  gint64 budget, most;
+  guint most_states;
+  GString *notes;
+} Budget;
+
+static void
+budget_step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  Budget *self = data;
+  guint n;
+  const gint64 bytes = history_bytes (self->path, &n);
+
+  g_assert_cmpint (bytes, <=, self->budget);
+  self->most = MAX (self->most, bytes);
+  self->most_states = MAX (self->most_states, n);
+}
+
+static void
+budget_note_cb (LoomTrainer *trainer, const char *note, gpointer data)
+{
+  g_string_append_printf (((Budget *)data)->notes, "%s\n", note);
+}
+
+/* The folder is within its budget after each step, and going back has the bits of the step with whatever is kept; a
+ * budget for few states, or none, is a sentence. */
+static void
+test_budget (void)
+{
+  static const struct
+  {
+    gint64 budget;
+    guint states;
+    const char *says;
+  } cases[] = { { 400000, 1, NULL },
+                { 60000, 1, "so that going back computes up to" },
+                { 13000, 1, "The history keeps 1 state of this run: another one takes" },
+                { 5000, 0, "No history is kept: a state of this run takes" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+      g_autoptr (GString) notes = g_string_new (NULL);
+      Budget budget = { .path = path, .budget = cases[i].budget, .notes = notes };
+      const LoomTrainerObserver observer = { .step = budget_step_cb, .note = budget_note_cb };
+      g_autoptr (LoomTrainer) trainer
+          = train_test_new (graphs[0], (LoomTrainerOptions){ .out = path, .epochs = 40, .history = cases[i].budget });
+
+      loom_trainer_set_observer (trainer, &observer, &budget);
+      train_test_run (trainer);
+      g_test_message ("%d bytes of %d in %u states: %s", (int)budget.most, (int)budget.budget, budget.most_states,
+                      notes->str);
+      g_assert_cmpuint (budget.most_states, >=, cases[i].states);
+      if (cases[i].says == NULL)
+        g_assert_cmpstr (notes->str, ==, "");
+      else
+        g_assert_nonnull (strstr (notes->str, cases[i].says));
+      if (cases[i].states > 0)
+        {
+          g_autoptr (LoomTrainer) other
+              = train_test_new (graphs[0], (LoomTrainerOptions){ .epochs = 40, .steps = 333 });
+
+          run_to (other, 333);
+          travel (trainer, 333);
+          expect_same (other, trainer);
+        }
+      remove_tree (top);
+    }
+}
+
+/* A run that is resumed with a smaller budget keeps within it, too; what one of its states is packed against may be
+ * lost. */
+static void
+test_smaller_budget (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autofree char *first = g_build_filename (path, LOOM_RUN_HISTORY, "0", NULL);
+  g_autofree char *packed = g_build_filename (first, "state.packed", NULL);
+  g_autoptr (LoomTrainer) trainer = train_test_new (graphs[0], (LoomTrainerOptions){ .out = path, .epochs = 100 });
+  g_autoptr (LoomTrainer) other = train_test_new (graphs[0], (LoomTrainerOptions){ .epochs = 100, .steps = 7 });
+  g_autoptr (LoomTrainer) resumed = NULL;
+  guint n = 0, fewer;
+
+  run_to (other, 7);
+  /* Writing takes a twentieth of the time at most, so a busy machine needs more steps. */
+  for (gint64 step = 10; n < 5 && step < 1000; step++)
+    {
+      run_to (trainer, step);
+      history_bytes (path, &n);
+      g_usleep (G_USEC_PER_SEC / 100);
+    }
+  g_assert_cmpuint (n, >=, 5);
+  g_clear_pointer (&trainer, loom_trainer_free);
+  /* A state takes three blocks of the disk. */
+  resumed = train_test_new (NULL, (LoomTrainerOptions){ .resume = path, .history = 3 * 3 * 4096 });
+  run_to (resumed, loom_trainer_steps (resumed) + 1);
+  g_assert_cmpint (history_bytes (path, &fewer), <=, 3 * 3 * 4096);
+  g_assert_cmpuint (fewer, <=, 3);
+  g_assert_cmpuint (fewer, >=, 1);
+  travel (resumed, 7);
+  expect_same (resumed, other);
+  travel (resumed, -1);
+  /* The first state is damaged; no other is before these steps but the checkpoint of the first epoch. */
+  g_assert_true (g_file_set_contents (packed, "no state", -1, NULL));
+  travel (resumed, loom_trainer_steps (resumed) - 1);
+  travel (resumed, -1);
+  remove_tree (top);
+}
+
+/* 100,000 steps with a budget of 80 states: none is further from the one before it than a slot, also if they become
+ * smaller during the run, and with bases that stay as long as states that need them. */
 static void
 test_thinning (void)
 {
-  History history = { .budget = 80, .total = 100000, .bytes = 1, .steps = g_array_new (FALSE, FALSE, sizeof (gint64)) };
-  gint64 gone, widest = 0, lately = 0;
-
-  /* Slots take nine tenths of the budget. */
-  g_assert_cmpint (history_slot (&history), ==, 1389);
-  for (gint64 step = 0; step <= 100000; step++)
+  for (guint shrinks = 0; shrinks < 2; shrinks++)
     {
-      if (!history_wants (&history, step))
-        continue;
-      history_note_written (&history, step, 1, 0, 0);
-      while ((gone = history_superfluous (&history)) >= 0)
-        history_note_removed (&history, gone);
-      g_assert_cmpuint (history.steps->len, <=, 80);
-    }
-  g_assert_cmpint (g_array_index (history.steps, gint64, 0), ==, 0);
-  g_assert_cmpint (g_array_index (history.steps, gint64, history.steps->len - 1), >, 99000);
-  for (guint i = 1; i < history.steps->len; i++)
-    {
-      const gint64 *step = &g_array_index (history.steps, gint64, i);
+      History history = { .budget = 80000, .total = 100000, .pieces = 2 };
+      gint64 gone, widest = 0, lately = 0, base = -1, n = 0;
 
-      widest = MAX (widest, step[0] - step[-1]);
-      if (step[0] > 99000)
-        lately = MAX (lately, step[0] - step[-1]);
+      history_init (&history);
+      for (gint64 step = 0; step <= 100000; step++)
+        {
+          HistoryState state = { step, -1, 1000 };
+
+          if (!history_wants (&history, step))
+            continue;
+          if (shrinks && n++ % 16 == 0)
+            base = step;
+          else if (shrinks)
+            {
+              state.base = base;
+              state.bytes = 900 - step / 200;
+            }
+          while (!history_fits (&history, state.bytes))
+            {
+              gone = history_superfluous (&history, state.base);
+              g_assert_cmpint (gone, >=, 0);
+              g_assert_cmpint (gone, !=, state.base);
+              history_note_removed (&history, gone);
+            }
+          history_note_written (&history, &state, 0, 0);
+          g_assert_cmpint (history.bytes, <=, 80000);
+        }
+      g_assert_cmpint (g_array_index (history.state, HistoryState, 0).step, ==, 0);
+      g_assert_cmpint (g_array_index (history.state, HistoryState, history.state->len - 1).step, >, 99000);
+      for (guint i = 1; i < history.state->len; i++)
+        {
+          const HistoryState *state = &g_array_index (history.state, HistoryState, i);
+          gboolean has_base = state->base < 0;
+
+          widest = MAX (widest, state[0].step - state[-1].step);
+          if (state->step > 99000)
+            lately = MAX (lately, state[0].step - state[-1].step);
+          for (guint k = 0; k < i; k++)
+            has_base = has_base || g_array_index (history.state, HistoryState, k).step == state->base;
+          g_assert_true (has_base);
+        }
+      g_test_message ("%u states, the widest gap is %d steps, lately %d", history.state->len, (int)widest, (int)lately);
+      g_assert_cmpint (widest, <=, shrinks ? 1389 * 5 / 4 : 1389);
+      g_assert_cmpint (lately, <=, 695);
+      history_clear (&history);
     }
-  g_assert_cmpint (widest, <=, 1389);
-  g_assert_cmpint (lately, <=, 695);
-  /* Writing that took a minute is not repeated at once. */
-  history_note_written (&history, 100100, 1, g_get_monotonic_time () - 60 * G_USEC_PER_SEC, g_get_monotonic_time ());
-  g_assert_false (history_wants (&history, 200000));
-  history_note_written (&history, 100000, 1, 0, 0);
-  /* Not one fits. */
+}
+
+/* Writing that took a minute is not repeated at once; if not one state fits, none stays. */
+static void
+test_no_time (void)
+{
+  History history = { .budget = 80, .total = 1000, .pieces = 2 };
+
+  history_init (&history);
+  history_note_written (&history, &(HistoryState){ 100, -1, 1 }, g_get_monotonic_time () - 60 * G_USEC_PER_SEC,
+                        g_get_monotonic_time ());
+  g_assert_false (history_wants (&history, 900));
+  history_note_written (&history, &(HistoryState){ 100, -1, 1 }, 0, 0);
+  g_assert_true (history_wants (&history, 900));
   history.budget = 0;
-  while ((gone = history_superfluous (&history)) >= 0)
-    history_note_removed (&history, gone);
-  g_assert_cmpuint (history.steps->len, ==, 0);
+  g_assert_cmpint (history_superfluous (&history, -1), ==, 100);
+  history_note_removed (&history, 100);
+  g_assert_cmpint (history_superfluous (&history, -1), ==, -1);
+  g_assert_cmpint (history.bytes, ==, 0);
   history_clear (&history);
 }
 
@@ -381,6 +554,9 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/time-machine/more-epochs", test_more_epochs);
   g_test_add_func ("/time-machine/branch-at-change", test_branch_at_change);
   g_test_add_func ("/time-machine/refusals", test_refusals);
+  g_test_add_func ("/time-machine/budget", test_budget);
+  g_test_add_func ("/time-machine/smaller-budget", test_smaller_budget);
   g_test_add_func ("/time-machine/thinning", test_thinning);
+  g_test_add_func ("/time-machine/no-time", test_no_time);
   return g_test_run ();
 }

@@ -1,0 +1,20 @@
+/* The folders of single states in checkpoints/ and history/: put in place whole, and removed without the files of
+ * others. */
+#pragma once
+
+#include "engine/core/loom-folder.h"
+
+G_BEGIN_DECLS
+
+/* Removes the files of a checkpoint, and its folder if no other files are in it. */
+void checkpoint_folder_remove (LoomFolder *checkpoints, const char *name);
+void checkpoint_folder_remove_step (LoomFolder *checkpoints, gint64 step);
+/* Removes the rests of interrupted writes. */
+void checkpoint_folder_remove_rests (LoomFolder *checkpoints);
+/* The name of a folder while it is written, ".new-STEP" (transfer full). */
+char *checkpoint_folder_temporary (gint64 step);
+/* Gives a written folder its name. If there is one of that step already, with other hyper-parameters, both are
+ * exchanged atomically, and that one is removed. IO. */
+gboolean checkpoint_folder_put (LoomFolder *checkpoints, const char *fresh, gint64 step, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,237 @@
+/* Packs the slots of a state one after the other; see the header.
+ *
+ * A pack is a head, and by slot its name, the number of its bytes, a sum of its words, and the packed words. The sum
+ * finds what a loss of power has left, and a base that is not the right one. Numbers are little-endian, as in
+ * safetensors. */
+#include "engine/train/state-pack.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/infer/loom-run-files.h"
+#include "engine/train/word-pack.h"
+
+#include <string.h>
+
+#define MAGIC G_GUINT64_CONSTANT (0x314b43415057474c) /* "LGWPACK1" */
+
+typedef struct
+{
+  guint64 magic;
+  gint64 base;
+  guint64 n_slots;
+} Head;
+
+typedef struct
+{
+  guint64 name, bytes, sum; /* bytes of the name */
+} SlotHead;
+
+GPtrArray *
+state_values (LoomState *state, GError **error)
+{
+  const guint n = loom_state_n_slots (state);
+  g_autoptr (GPtrArray) list = g_ptr_array_new_full (n, (GDestroyNotify)loom_tensor_unref);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const char *name;
+      LoomTensor *value;
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      value = loom_state_get (state, name, error);
+      if (value == NULL)
+        return NULL;
+      g_ptr_array_add (list, value);
+    }
+  return g_steal_pointer (&list);
+}
+
+gboolean
+state_put_values (LoomState *state, const GPtrArray *value, GError **error)
+{
+  for (guint i = 0; i < value->len; i++)
+    {
+      const char *name;
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      if (!loom_state_set (state, name, value->pdata[i], error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static guint64
+sum_of (const LoomTensor *value)
+{
+  const guint32 *word = value->data;
+  guint64 sum = value->bytes;
+
+  for (gsize i = 0; i < value->bytes / 4; i++)
+    sum += word[i] * (guint64)(2 * i + 1);
+  return sum;
+}
+
+/* Bytes after the last whole word follow as they are. */
+static void
+pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base)
+{
+  const gsize words = value->bytes / 4;
+
+  words_pack (out, value->data, base != NULL ? base->data : NULL, words);
+  g_byte_array_append (out, (const guint8 *)value->data + 4 * words, (guint)(value->bytes - 4 * words));
+}
+
+GBytes *
+state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base)
+{
+  const Head head = { MAGIC, base_step, value->len };
+  GByteArray *out = g_byte_array_new ();
+
+  g_byte_array_append (out, (const guint8 *)&head, sizeof head);
+  for (guint i = 0; i < value->len; i++)
+    {
+      const LoomTensor *one = value->pdata[i];
+      const char *name;
+      SlotHead slot = { .bytes = one->bytes, .sum = sum_of (one) };
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      slot.name = strlen (name);
+      g_byte_array_append (out, (const guint8 *)&slot, sizeof slot);
+      g_byte_array_append (out, (const guint8 *)name, (guint)slot.name);
+      pack_value (out, one, base != NULL ? base->pdata[i] : NULL);
+    }
+  return g_byte_array_free_to_bytes (out);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static gboolean
+damaged (GError **error)
+{
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, "A state of the run's history is damaged.");
+  return FALSE;
+}
+
+static gboolean
+take (const guint8 **at, const guint8 *end, void *to, gsize n)
+{
+  if ((gsize)(end - *at) < n)
+    return FALSE;
+  memcpy (to, *at, n);
+  *at += n;
+  return TRUE;
+}
+
+static gboolean
+read_head (GBytes *pack, const guint8 **at, const guint8 **end, Head *head)
+{
+  gsize n;
+
+  *at = g_bytes_get_data (pack, &n);
+  *end = *at + n;
+  return take (at, *end, head, sizeof *head) && head->magic == MAGIC;
+}
+
+gboolean
+state_pack_base (GBytes *pack, gint64 *base_step)
+{
+  const guint8 *at, *end;
+  Head head;
+
+  if (!read_head (pack, &at, &end, &head))
+    return FALSE;
+  *base_step = head.base;
+  return TRUE;
+}
+
+static LoomTensor *
+unpack_value (LoomState *state, guint i, const guint8 **at, const guint8 *end, const LoomTensor *base, GError **error)
+{
+  g_autoptr (LoomTensor) value = NULL;
+  LoomTensorDesc desc;
+  const char *name;
+  SlotHead slot;
+  gsize words;
+
+  loom_state_slot (state, i, &name, NULL, &desc);
+  if (!take (at, end, &slot, sizeof slot))
+    return NULL;
+  value = loom_tensor_new (desc.dtype, desc.rank, desc.dim, error);
+  if (value == NULL)
+    return NULL;
+  words = value->bytes / 4;
+  if (slot.bytes != value->bytes || slot.name != strlen (name) || (gsize)(end - *at) < slot.name
+      || memcmp (*at, name, slot.name) != 0)
+    return NULL;
+  *at += slot.name;
+  if (!words_unpack (at, end, value->data, base != NULL ? base->data : NULL, words)
+      || !take (at, end, (guint8 *)value->data + 4 * words, value->bytes - 4 * words) || slot.sum != sum_of (value))
+    return NULL;
+  return g_steal_pointer (&value);
+}
+
+GPtrArray *
+state_unpack (LoomState *state, GBytes *pack, const GPtrArray *base, GError **error)
+{
+  g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  const guint8 *at, *end;
+  Head head;
+
+  if (!read_head (pack, &at, &end, &head) || head.n_slots != loom_state_n_slots (state)
+      || (head.base >= 0) != (base != NULL))
+    {
+      damaged (error);
+      return NULL;
+    }
+  for (guint i = 0; i < head.n_slots; i++)
+    {
+      GError *local = NULL;
+      LoomTensor *value = unpack_value (state, i, &at, end, base != NULL ? base->pdata[i] : NULL, &local);
+
+      if (value == NULL)
+        {
+          if (local != NULL)
+            g_propagate_error (error, local);
+          else
+            damaged (error);
+          return NULL;
+        }
+      g_ptr_array_add (list, value);
+    }
+  return g_steal_pointer (&list);
+}
+
+static GBytes *
+map_pack (LoomFolder *history, gint64 step, GError **error)
+{
+  g_autoptr (LoomFolder) folder = loom_run_checkpoint_enter (history, step, error);
+  g_autoptr (GMappedFile) file = folder != NULL ? loom_folder_map (folder, STATE_PACK_FILE, error) : NULL;
+
+  return file != NULL ? g_mapped_file_get_bytes (file) : NULL;
+}
+
+GPtrArray *
+state_pack_read (LoomState *state, LoomFolder *history, gint64 step, GError **error)
+{
+  g_autoptr (GBytes) pack = map_pack (history, step, error);
+  g_autoptr (GPtrArray) base = NULL;
+  gint64 base_step;
+
+  if (pack == NULL)
+    return NULL;
+  if (!state_pack_base (pack, &base_step))
+    {
+      damaged (error);
+      return NULL;
+    }
+  if (base_step >= 0)
+    {
+      g_autoptr (GBytes) base_pack = map_pack (history, base_step, error);
+
+      base = base_pack != NULL ? state_unpack (state, base_pack, NULL, error) : NULL;
+      if (base == NULL)
+        return NULL;
+    }
+  return state_unpack (state, pack, base, error);
+}

@@ -1,0 +1,28 @@
+/* A run's state in few bytes, alone or as the differences from an earlier state of the run, its base.
+ *
+ * Such are the states by which a run goes back, in the folder's history and in memory: with half of the bytes, twice as
+ * many states fit into a budget, and half of the steps are computed again. */
+#pragma once
+
+#include "engine/core/loom-folder.h"
+#include "engine/run/loom-state.h"
+
+G_BEGIN_DECLS
+
+#define STATE_PACK_FILE "state.packed" /* in history/STEP */
+
+/* The values of all slots (LoomTensor by slot, transfer full). NULL: memory is not sufficient. */
+GPtrArray *state_values (LoomState *state, GError **error);
+gboolean state_put_values (LoomState *state, const GPtrArray *value, GError **error);
+
+/* base: those of the state after base_step; NULL, with -1: packed alone. */
+GBytes *state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base);
+/* The step of its base; -1: none. FALSE: it is damaged. */
+gboolean state_pack_base (GBytes *pack, gint64 *base_step);
+/* The values again (transfer full). DATA: it is damaged, is not of this run, or that is not its base. */
+GPtrArray *state_unpack (LoomState *state, GBytes *pack, const GPtrArray *base, GError **error);
+
+/* Reads the values of the state in the folder of one of the steps of a history, and those of its base. DATA, IO. */
+GPtrArray *state_pack_read (LoomState *state, LoomFolder *history, gint64 step, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,19 @@
+/* Packs the 32-bit words of a tensor without loss: as differences from an earlier state of it, block by block.
+ *
+ * Weights and the optimiser's averages change slowly or not at all, so each block of words is predicted in three ways:
+ * by its smallest exponent, by the earlier words, and by these times one factor (averages of a gradient that has become
+ * zero decay alike). The shortest is stored, with equally many bits a word, and zeros as a mask. The state of Adam
+ * after some epochs of fashion-lenet takes half of its bytes. Mantissas are noise, so that a general compressor finds
+ * little more. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* Appends n words; base: n words of the earlier state, or NULL. */
+void words_pack (GByteArray *out, const guint32 *now, const guint32 *base, gsize n);
+/* Reads n words from *at, and moves it. FALSE: the bytes end before. */
+gboolean words_unpack (const guint8 **at, const guint8 *end, guint32 *now, const guint32 *base, gsize n);
+
+G_END_DECLS
