@@ -120,6 +120,71 @@ test_bits (void)
   remove_tree (top);
 }
 
+/* The batch size is changed, too, among the others and within an epoch; and a branch from between the changes, that is
+ * changed itself, is repeated from its parent's beginning. */
+static void
+step_of_branch_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  Watch *watch = data;
+
+  watch->loss[step->step] = step->loss;
+  if (step->step == 16)
+    loom_trainer_post (trainer, LOOM_COMMAND_SET_HYPER, "batch_size", 20);
+  if (step->step == 19)
+    loom_trainer_post (trainer, LOOM_COMMAND_SET_HYPER, "lr", 0.01);
+}
+
+static void
+step_with_batch_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  if (step->step == 5)
+    loom_trainer_post (trainer, LOOM_COMMAND_SET_HYPER, "batch_size", 32);
+  if (step->step == 11)
+    loom_trainer_post (trainer, LOOM_COMMAND_SET_HYPER, "batch_size", 8);
+  step_cb (trainer, step, data);
+}
+
+static void
+test_all_of_a_branch (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("replay-XXXXXX", NULL), *first = g_build_filename (top, "first", NULL);
+  g_autofree char *again = g_build_filename (top, "again", NULL), *branch = g_build_filename (top, "branch", NULL);
+  g_autofree char *twig = g_build_filename (top, "twig", NULL), *lines = NULL, *repeated = NULL;
+  const LoomTrainerObserver changing = { .step = step_with_batch_cb }, branching = { .step = step_of_branch_cb };
+  Watch changed = { .changes = TRUE }, repetition = { 0 }, of_branch = { 0 }, of_twig = { 0 };
+  LoomTrainer *trainer = train_test_new (GRAPH, (LoomTrainerOptions){ .out = first, .steps = 40 });
+  g_autoptr (GError) error = NULL;
+
+  loom_trainer_set_observer (trainer, &changing, &changed);
+  loom_trainer_run (trainer, &error);
+  g_assert_no_error (error);
+  loom_trainer_free (trainer);
+  run (GRAPH, (LoomTrainerOptions){ .out = again, .replay = first, .steps = 40 }, &repetition, LOOM_TRAINER_STOPPED);
+  expect_same_losses (&changed, &repetition, 40);
+  expect_same_weights (first, again, TRUE);
+  lines = changes_of (first);
+  repeated = changes_of (again);
+  g_assert_cmpstr (lines, ==, repeated);
+  for (guint i = 0; i < G_N_ELEMENTS (changes); i++)
+    g_assert_nonnull (strstr (lines, changes[i].name));
+  g_assert_nonnull (strstr (lines, "batch_size"));
+
+  /* After the change of the batch size, before that of clipping. */
+  trainer
+      = train_test_new (NULL, (LoomTrainerOptions){ .branch = first, .branch_step = 12, .out = branch, .steps = 30 });
+  loom_trainer_set_observer (trainer, &branching, &of_branch);
+  loom_trainer_run (trainer, &error);
+  g_assert_no_error (error);
+  loom_trainer_free (trainer);
+  run (GRAPH, (LoomTrainerOptions){ .out = twig, .replay = branch, .steps = 30 }, &of_twig, LOOM_TRAINER_STOPPED);
+  for (gint64 i = 13; i <= 30; i++)
+    g_assert_cmpfloat (of_branch.loss[i], ==, of_twig.loss[i]);
+  g_assert_cmpfloat (of_twig.loss[12], ==, changed.loss[12]);
+  g_assert_cmpfloat (of_twig.loss[25], !=, changed.loss[25]);
+  expect_same_weights (branch, twig, TRUE);
+  remove_tree (top);
+}
+
 /* A run that was stopped and resumed with another rate: its graph.xml has only the new one. */
 static void
 test_resumed (void)
@@ -184,6 +249,7 @@ TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/replay/bits", test_bits);
+  g_test_add_func ("/replay/all-of-a-branch", test_all_of_a_branch);
   g_test_add_func ("/replay/resumed", test_resumed);
   g_test_add_func ("/replay/damaged", test_damaged);
   return g_test_run ();
