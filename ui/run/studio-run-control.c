@@ -13,6 +13,7 @@
 #include "ui/charts/studio-plot.h"
 #include "ui/run/run-folder.h"
 #include "ui/run/studio-run-messages.h"
+#include "ui/settings/studio-settings.h"
 
 /* ---- replies to commands --------------------------------------------------------- */
 
@@ -236,6 +237,7 @@ start_options (StudioRun *self, gboolean resume, int ranks)
   GVariantBuilder b;
   g_variant_builder_init (&b, G_VARIANT_TYPE_VARDICT);
   const StudioRunOptions *o = &self->options;
+  const gint64 history = studio_settings_get_history ();
   if (o->epochs > 0)
     g_variant_builder_add (&b, "{sv}", "epochs", g_variant_new_int64 (o->epochs));
   if (o->batch_size > 0)
@@ -250,6 +252,7 @@ start_options (StudioRun *self, gboolean resume, int ranks)
     g_variant_builder_add (&b, "{sv}", "threads", g_variant_new_int32 (o->threads));
   if (ranks > 1)
     g_variant_builder_add (&b, "{sv}", "ranks", g_variant_new_int32 (ranks));
+  g_variant_builder_add (&b, "{sv}", "history", g_variant_new_int64 (history > 0 ? history * 1000000 : -1));
   if (self->pace > 0)
     g_variant_builder_add (&b, "{sv}", "at_least", g_variant_new_double (self->pace));
   g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (self->folder));

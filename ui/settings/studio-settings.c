@@ -53,3 +53,21 @@ studio_settings_set_boolean (const char *key, gboolean value)
 {
   studio_settings_set_string (key, value ? "true" : "false");
 }
+
+#define HISTORY "history-megabytes"
+
+gint64
+studio_settings_get_history (void)
+{
+  g_autoptr (GKeyFile) file = load ();
+  g_autoptr (GError) error = NULL;
+  const gint64 value = g_key_file_get_int64 (file, GROUP, HISTORY, &error);
+  return error == NULL ? CLAMP (value, 0, STUDIO_SETTINGS_HISTORY_MOST) : 200;
+}
+
+void
+studio_settings_set_history (gint64 megabytes)
+{
+  g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, megabytes);
+  studio_settings_set_string (HISTORY, text);
+}

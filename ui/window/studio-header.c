@@ -171,6 +171,7 @@ static const char *const always[] = {
   "win.run-panel",
   "win.present",
   NULL,
+  "win.preferences",
   "win.actions",
   "win.help",
   "win.keys",

@@ -11,6 +11,7 @@
 #include "ui/page/studio-dump.h"
 #include "ui/worker/studio-devices.h"
 #include "ui/window/studio-lecture.h"
+#include "ui/window/studio-preferences.h"
 #include "ui/window/window-frame.h"
 
 G_DEFINE_FINAL_TYPE (StudioWindow, studio_window, ADW_TYPE_APPLICATION_WINDOW)
@@ -195,6 +196,12 @@ help (StudioWindow *self)
     studio_operator_window_present (GTK_WINDOW (self), &self->operator, op);
   else
     studio_help_present (GTK_WINDOW (self), &self->help, NULL);
+}
+
+static void
+preferences (StudioWindow *self)
+{
+  studio_preferences_present (GTK_WINDOW (self));
 }
 
 static void
@@ -389,6 +396,14 @@ static const StudioCommandRow commands[] = {
     N_ ("_Keyboard Shortcuts"),
     { "<Control>question" },
     "keys" },
+  { "preferences",
+    NULL,
+    WINDOW_ITSELF,
+    G_CALLBACK (preferences),
+    N_ ("Edit"),
+    N_ ("_Preferences"),
+    { "<Control>comma" },
+    "settings options history disk budget" },
   { "dump-geometry", NULL, WINDOW_ITSELF, G_CALLBACK (dump_geometry), NULL, NULL, { NULL }, NULL },
 };
 
