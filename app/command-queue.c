@@ -41,6 +41,19 @@ name_of (const LoomQueuedRun *run)
 
 /* ---- list ------------------------------------------------------------------------------ */
 
+static void
+print_event (const LoomQueuedRun *run, guint number)
+{
+  LoomJson *json = command_event_new ("queued");
+
+  loom_json_int (json, "number", number);
+  loom_json_string (json, "name", run->name);
+  loom_json_string (json, "title", run->title);
+  loom_json_string (json, "document", run->document);
+  loom_json_string (json, "sweep", run->sweep);
+  command_event_print (json);
+}
+
 static int
 list_runs (const GPtrArray *runs, gboolean as_json)
 {
@@ -48,20 +61,11 @@ list_runs (const GPtrArray *runs, gboolean as_json)
     {
       const LoomQueuedRun *run = runs->pdata[i];
       g_autofree char *name = command_printable (name_of (run)), *document = command_printable (run->document);
-      LoomJson *json;
 
-      if (!as_json)
-        {
-          printf ("%4u  %s  (%s)\n", i + 1, name, document);
-          continue;
-        }
-      json = command_event_new ("queued");
-      loom_json_int (json, "number", i + 1);
-      loom_json_string (json, "name", run->name);
-      loom_json_string (json, "title", run->title);
-      loom_json_string (json, "document", run->document);
-      loom_json_string (json, "sweep", run->sweep);
-      command_event_print (json);
+      if (as_json)
+        print_event (run, i + 1);
+      else
+        printf ("%4u  %s  (%s)\n", i + 1, name, document);
     }
   if (runs->len == 0 && !as_json)
     printf ("No run waits. Add one with: gradloom queue GRAPH\n");
@@ -103,7 +107,11 @@ add_run (const Command *command, const char *folder, const char *path, const Que
   if (!loom_run_queue_add (folder, run, &error))
     return command_fail (command, g_steal_pointer (&error));
   g_autofree char *name = command_printable (name_of (run));
-  printf ("%s waits. Train the queue with: gradloom queue --run\n", name);
+  g_autoptr (GPtrArray) runs = loom_run_queue_read (folder, NULL);
+  if (o->json)
+    print_event (run, runs->len);
+  else
+    printf ("%s waits. Train the queue with: gradloom queue --run\n", name);
   return 0;
 }
 

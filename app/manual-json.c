@@ -74,7 +74,7 @@ static const Event events[] = {
     "a run; of a damaged one everything up to error. end: done, stopped, failed or killed; nan_step: the step whose "
     "numbers were not finite. curve has pairs of step and loss" },
   { "queue", "queued", "number:n name:s title:s document:s sweep:s",
-    "a run that waits; with --run the events of train are printed" },
+    "a run that waits, or was added; --run prints the events of train" },
   { "export", "progress", "done:x", "the fraction of a picture or report that is finished" },
   { "export", "wrote", "file:s", "a file is complete" },
   { "diff", "added", "what:s module:s name:s old_name?:s type?:s cosmetic?:b changes:[{}]",

@@ -40,6 +40,8 @@ RUNS = [
     (0, 'run %sxyz-sum.xml --in "x=[[1,2,3,4],[5,6,7,8],[9,10,11,12]]" --print s --out s=s.npy' % LESSON),
     (0, 'export run1 --to report -o run1.html'),
     (0, 'runs .'),
+    (0, 'queue early.xml'),
+    (0, 'queue'),
     (1, 'diff %sspirals.xml early.xml' % LESSON),
     (0, 'devices'),
     (0, 'program %sspirals.xml' % LESSON),
@@ -164,7 +166,7 @@ def main():
         for status, command in RUNS:
             words = shlex.split(command)
             ran = subprocess.run([GRADLOOM, *words, '--json'], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True, env=dict(os.environ, GRADLOOM_CPU_DEVICES='2'))
+                                 stderr=subprocess.PIPE, text=True, env=dict(os.environ, GRADLOOM_CPU_DEVICES='2', XDG_STATE_HOME=folder + '/state'))
             faults = [] if ran.returncode == status else ['status %d: %s' % (ran.returncode, ran.stderr[-500:])]
             for line in ran.stdout.splitlines():
                 value = json.loads(line)
