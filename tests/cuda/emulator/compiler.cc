@@ -29,67 +29,29 @@ namespace
 {
 /* Functions of CUDA that the texts use. The C library's functions are declared instead of included, which makes
  * compiling several times faster. */
-const char *const before = R "(
+const char *const before = R"(
 #define __device__
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__ ((aligned (n)))
-    struct Place
-{
-  unsigned x, y, z;
-};
+struct Place { unsigned x, y, z; };
 static Place threadIdx, blockIdx;
-#define F(name)                                                                                                        \
-  extern "C" float name##f (float);                                                                                    \
-  extern "C" double name (double);
-F (fabs)
-F (floor) F (sqrt) F (exp) F (log) F (tanh) F (erf) F (sin) F (cos) F (ceil) F (rint) F (trunc) F (exp2) F (expm1)
-    F (log2) F (log10) F (log1p) F (tan) F (asin) F (acos) F (atan) F (sinh) F (cosh) F (asinh) F (acosh) F (atanh)
+#define F(name) extern "C" float name##f (float); extern "C" double name (double);
+F (fabs) F (floor) F (sqrt) F (exp) F (log) F (tanh) F (erf) F (sin) F (cos) F (ceil) F (rint) F (trunc) F (exp2)
+F (expm1) F (log2) F (log10) F (log1p) F (tan) F (asin) F (acos) F (atan) F (sinh) F (cosh) F (asinh) F (acosh) F (atanh)
 #undef F
-#define F(name)                                                                                                        \
-  extern "C" float name##f (float, float);                                                                             \
-  extern "C" double name (double, double);
-        F (fmod) F (atan2) F (pow)
+#define F(name) extern "C" float name##f (float, float); extern "C" double name (double, double);
+F (fmod) F (atan2) F (pow)
 #undef F
-            static inline float __uint_as_float (unsigned x)
-{
-  float y;
-  __builtin_memcpy (&y, &x, 4);
-  return y;
-}
-static inline unsigned
-__float_as_uint (float x)
-{
-  unsigned y;
-  __builtin_memcpy (&y, &x, 4);
-  return y;
-}
-static inline double
-__longlong_as_double (long long x)
-{
-  double y;
-  __builtin_memcpy (&y, &x, 8);
-  return y;
-}
-static inline float
-loom_from_half (unsigned short x)
-{
-  _Float16 y;
-  __builtin_memcpy (&y, &x, 2);
-  return (float)y;
-}
-static inline unsigned short
-loom_to_half (float x)
-{
-  _Float16 y = (_Float16)x;
-  unsigned short z;
-  __builtin_memcpy (&z, &y, 2);
-  return z;
-}
-extern "C" __attribute__ ((no_sanitize ("thread"))) void
-emulated_loop (unsigned blocks, unsigned threads, bool backward, void (*run) (unsigned long long *),
-               unsigned long long *a)
+static inline float __uint_as_float (unsigned x) { float y; __builtin_memcpy (&y, &x, 4); return y; }
+static inline unsigned __float_as_uint (float x) { unsigned y; __builtin_memcpy (&y, &x, 4); return y; }
+static inline double __longlong_as_double (long long x) { double y; __builtin_memcpy (&y, &x, 8); return y; }
+static inline float loom_from_half (unsigned short x) { _Float16 y; __builtin_memcpy (&y, &x, 2); return (float) y; }
+static inline unsigned short loom_to_half (float x)
+{ _Float16 y = (_Float16) x; unsigned short z; __builtin_memcpy (&z, &y, 2); return z; }
+extern "C" __attribute__ ((no_sanitize ("thread")))
+void emulated_loop (unsigned blocks, unsigned threads, bool backward, void (*run) (unsigned long long *), unsigned long long *a)
 {
   for (unsigned i = 0; i < blocks; i++)
     for (unsigned j = 0; j < threads; j++)
@@ -103,69 +65,35 @@ emulated_loop (unsigned blocks, unsigned threads, bool backward, void (*run) (un
 
 /* If loads and stores are checked, the compiler's calls go to the functions of touch.cc. */
 const char *const touching = R"(
-extern "C"
-{
-  void (*emulated_touch) (void *, unsigned, bool, const void *);
-  void (*emulated_misaligned) (const void *, const void *, unsigned long);
-  void (*emulated_outside) (const void *, long long);
+extern "C" {
+void (*emulated_touch) (void *, unsigned, bool, const void *);
+void (*emulated_misaligned) (const void *, const void *, unsigned long);
+void (*emulated_outside) (const void *, long long);
 #define OWN __attribute__ ((no_sanitize ("thread"), used))
-#define TOUCHES(n)                                                                                                     \
-  OWN void __tsan_read##n (void *p)                                                                                    \
-  {                                                                                                                    \
-    emulated_touch (p, n, false, __builtin_return_address (0));                                                        \
-  }                                                                                                                    \
-  OWN void __tsan_write##n (void *p)                                                                                   \
-  {                                                                                                                    \
-    emulated_touch (p, n, true, __builtin_return_address (0));                                                         \
-  }                                                                                                                    \
-  OWN void __tsan_unaligned_read##n (void *p)                                                                          \
-  {                                                                                                                    \
-    emulated_touch (p, n, false, __builtin_return_address (0));                                                        \
-  }                                                                                                                    \
-  OWN void __tsan_unaligned_write##n (void *p)                                                                         \
-  {                                                                                                                    \
-    emulated_touch (p, n, true, __builtin_return_address (0));                                                         \
-  }
-  TOUCHES (1) TOUCHES (2) TOUCHES (4) TOUCHES (8) TOUCHES (16) OWN void __tsan_read_range (void *p, unsigned long n)
-  {
-    emulated_touch (p, (unsigned)n, false, __builtin_return_address (0));
-  }
-  OWN void __tsan_write_range (void *p, unsigned long n)
-  {
-    emulated_touch (p, (unsigned)n, true, __builtin_return_address (0));
-  }
-  OWN void __tsan_func_entry (void *)
-  {
-  }
-  OWN void __tsan_func_exit ()
-  {
-  }
-  OWN void __tsan_init ()
-  {
-  }
-  struct EmulatedMismatch
-  {
-    char position[16];
-    const void *type;
-    unsigned char alignment;
-  };
-  OWN void __ubsan_handle_type_mismatch_v1 (EmulatedMismatch * what, void *p)
-  {
-    emulated_misaligned (what, p, 1ul << what->alignment);
-  }
-  OWN void __ubsan_handle_out_of_bounds (void *what, void *index)
-  {
-    emulated_outside (what, (long long)index);
-  }
+#define TOUCHES(n) \
+  OWN void __tsan_read##n (void *p) { emulated_touch (p, n, false, __builtin_return_address (0)); } \
+  OWN void __tsan_write##n (void *p) { emulated_touch (p, n, true, __builtin_return_address (0)); } \
+  OWN void __tsan_unaligned_read##n (void *p) { emulated_touch (p, n, false, __builtin_return_address (0)); } \
+  OWN void __tsan_unaligned_write##n (void *p) { emulated_touch (p, n, true, __builtin_return_address (0)); }
+TOUCHES (1) TOUCHES (2) TOUCHES (4) TOUCHES (8) TOUCHES (16)
+OWN void __tsan_read_range (void *p, unsigned long n) { emulated_touch (p, (unsigned) n, false, __builtin_return_address (0)); }
+OWN void __tsan_write_range (void *p, unsigned long n) { emulated_touch (p, (unsigned) n, true, __builtin_return_address (0)); }
+OWN void __tsan_func_entry (void *) {}
+OWN void __tsan_func_exit () {}
+OWN void __tsan_init () {}
+struct EmulatedMismatch { char position[16]; const void *type; unsigned char alignment; };
+OWN void __ubsan_handle_type_mismatch_v1 (EmulatedMismatch *what, void *p)
+{ emulated_misaligned (what, p, 1ul << what->alignment); }
+OWN void __ubsan_handle_out_of_bounds (void *what, void *index) { emulated_outside (what, (long long) index); }
 }
 )";
 
 /* Marks a pointer among the sizes of a kernel's parameters. */
 #define IS_POINTER 128
 
-/* The entry point, which runs one thread, and the sizes of the kernel's parameters, at whose end is a 0. Arguments are copied
+/* The entry point, which runs one thread, and the sizes of the kernel's parameters, ended by a 0. Arguments are copied
  * at the launch, 8 bytes each; the kernels have no barriers, so threads run one after the other. What is the same for
- * all texts is outside of them: with three functions of each text, compiling took a third longer. */
+ * all texts is outside of them: with three more functions of each text, compiling took nearly twice as long. */
 std::string
 ways_in (const std::string &source)
 {
@@ -183,9 +111,9 @@ ways_in (const std::string &source)
       const size_t end = std::min (source.find (',', at), to);
       const std::string parameter = source.substr (at, end - at);
       const std::string type = parameter.substr (0, parameter.find_last_of (" *") + 1);
+      const bool is_pointer = type.find ('*') != std::string::npos;
 
-      sizes += "sizeof (" + type + ")"
-               + (type.find ('*') != std::string::npos ? " + " + std::to_string (IS_POINTER) : "") + ", ";
+      sizes += "sizeof (" + type + ")" + (is_pointer ? " + " + std::to_string (IS_POINTER) : "") + ", ";
       given += (n > 0 ? ", *(" : "*(") + type + "*) &a[" + std::to_string (n) + "]";
       at = end + 1;
     }
@@ -197,32 +125,21 @@ ways_in (const std::string &source)
 /* For a module whose kernels are checked, without the sanitizers' runtimes. Under the address sanitizer texts are
  * compiled without it, and cached with the others: it checks the host's code. Optimised, since otherwise variables in
  * registers would be checked, too. */
-const char *const checked_flags[]
-    = { "-O1", "-g1", "-fsanitize=thread,alignment,bounds", "--param=tsan-instrument-func-entry-exit=0" };
+const char *const checked_flags[] = { "-O1", "-g1", "-fsanitize=thread,alignment,bounds", "--param=tsan-instrument-func-entry-exit=0" };
 
 /* A text is compiled once and run a few times, so compiling takes most of the time: it is a third faster without
- * optimisation and without libraries, whose functions the program has, and a fifth faster without the linker's plugin
- * for link-time optimisation. */
-const char *const flags[] = { "-std=c++17",
-                              "-w",
-                              "-x",
-                              "c++",
-                              "-ffp-contract=off",
-                              "-fno-math-errno",
-                              "-fno-strict-aliasing",
-                              "-fPIC",
-                              "-shared",
-                              "-nostdinc++",
-                              "-nostdlib",
-                              "-fno-asynchronous-unwind-tables",
-                              "-fno-use-linker-plugin" };
+ * optimisation and without libraries, whose functions the program has, and a fifth faster without the linker's plugin for
+ * link-time optimisation. */
+const char *const flags[]
+    = { "-std=c++17",           "-w",    "-x",      "c++",         "-ffp-contract=off", "-fno-math-errno",
+        "-fno-strict-aliasing", "-fPIC", "-shared", "-nostdinc++", "-nostdlib",         "-fno-asynchronous-unwind-tables",
+        "-fno-use-linker-plugin" };
 
 std::string
 cache_folder (void)
 {
   const char *configured = g_getenv ("GRADLOOM_EMULATOR_CACHE");
-  char *own = configured != NULL ? g_strdup (configured)
-                                 : g_build_filename (g_get_user_cache_dir (), "gradloom-emulator", NULL);
+  char *own = configured != NULL ? g_strdup (configured) : g_build_filename (g_get_user_cache_dir (), "gradloom-emulator", NULL);
   std::string folder = own;
 
   g_free (own);
@@ -406,7 +323,7 @@ compile_waiting (void)
 struct Module
 {
   std::string hash;
-  void *library;              /* NULL: no kernel was launched */
+  void *library; /* NULL: no kernel was launched */
   const unsigned char *sizes; /* of parameters; the last is 0 */
   void (*run) (unsigned long long *);
   void (*loop) (unsigned, unsigned, bool, void (*) (unsigned long long *), unsigned long long *);
@@ -444,9 +361,7 @@ open (Module *module)
       *misaligned = (void *)+[] (const emulated::Position *position, const void *at, unsigned long alignment) {
         emulated::misaligned (*position, at, alignment);
       };
-      *outside = (void *)+[] (const emulated::Position *position, long long index) {
-        emulated::outside_array (*position, index);
-      };
+      *outside = (void *)+[] (const emulated::Position *position, long long index) { emulated::outside_array (*position, index); };
       emulated::touch_code ((const void *)module->run);
     }
 }
@@ -523,20 +438,20 @@ launch_kernel (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsig
         emulated::found ("a run-time compiled kernel was given a pointer of the host");
       uses.push_back (value);
     }
-  return driver_error (emulated::enqueue (
-      stream, { "loom_elementwise",
-                [=] {
-                  Arguments again = copied;
+  return driver_error (emulated::enqueue (stream, { "loom_elementwise",
+                                                    [=] {
+                                                      Arguments again = copied;
 
-                  if (emulated::fails ("sticky"))
-                    return emulated::fault ();
-                  if (emulated::checked)
-                    emulated::touch_begin ("loom_elementwise", NULL, 0, &again + 1);
-                  module->loop (gx, bx, emulated::order () == emulated::Order::BACKWARD, module->run, again.value);
-                  if (emulated::checked)
-                    emulated::touch_end ();
-                },
-                uses }));
+                                                      if (emulated::fails ("sticky"))
+                                                        return emulated::fault ();
+                                                      if (emulated::checked)
+                                                        emulated::touch_begin ("loom_elementwise", NULL, 0, &again + 1);
+                                                      module->loop (gx, bx, emulated::order () == emulated::Order::BACKWARD,
+                                                                    module->run, again.value);
+                                                      if (emulated::checked)
+                                                        emulated::touch_end ();
+                                                    },
+                                                    uses }));
 }
 
 CUresult
@@ -578,110 +493,110 @@ entry_point (const char *symbol, void **function, enum cudaDriverEntryPointQuery
 extern "C"
 {
 #if CUDART_VERSION >= 12050
-  cudaError_t
-  cudaGetDriverEntryPointByVersion (const char *symbol, void **function, unsigned int, unsigned long long,
-                                    enum cudaDriverEntryPointQueryResult *found)
-  {
-    return entry_point (symbol, function, found);
-  }
+cudaError_t
+cudaGetDriverEntryPointByVersion (const char *symbol, void **function, unsigned int, unsigned long long,
+                                  enum cudaDriverEntryPointQueryResult *found)
+{
+  return entry_point (symbol, function, found);
+}
 #else
-  cudaError_t
-  cudaGetDriverEntryPoint (const char *symbol, void **function, unsigned long long,
-                           enum cudaDriverEntryPointQueryResult *found)
-  {
-    return entry_point (symbol, function, found);
-  }
+cudaError_t
+cudaGetDriverEntryPoint (const char *symbol, void **function, unsigned long long,
+                         enum cudaDriverEntryPointQueryResult *found)
+{
+  return entry_point (symbol, function, found);
+}
 #endif
 
-  nvrtcResult
-  nvrtcCreateProgram (nvrtcProgram *program, const char *source, const char *, int headers, const char *const *,
-                      const char *const *)
-  {
-    if (headers != 0)
-      return NVRTC_ERROR_INVALID_INPUT;
-    *program = new _nvrtcProgram ();
-    (*program)->source = source;
-    return NVRTC_SUCCESS;
-  }
+nvrtcResult
+nvrtcCreateProgram (nvrtcProgram *program, const char *source, const char *, int headers, const char *const *,
+                    const char *const *)
+{
+  if (headers != 0)
+    return NVRTC_ERROR_INVALID_INPUT;
+  *program = new _nvrtcProgram ();
+  (*program)->source = source;
+  return NVRTC_SUCCESS;
+}
 
-  nvrtcResult
-  nvrtcCompileProgram (nvrtcProgram program, int, const char *const *)
-  {
-    std::lock_guard<std::mutex> hold (lock);
+nvrtcResult
+nvrtcCompileProgram (nvrtcProgram program, int, const char *const *)
+{
+  std::lock_guard<std::mutex> hold (lock);
 
-    program->image = hash_of (program->source);
-    if (!is_compiled (program->image))
-      waiting[program->image] = program->source;
-    return NVRTC_SUCCESS;
-  }
+  program->image = hash_of (program->source);
+  if (!is_compiled (program->image))
+    waiting[program->image] = program->source;
+  return NVRTC_SUCCESS;
+}
 
-  nvrtcResult
-  nvrtcDestroyProgram (nvrtcProgram *program)
-  {
-    delete *program;
-    *program = NULL;
-    return NVRTC_SUCCESS;
-  }
+nvrtcResult
+nvrtcDestroyProgram (nvrtcProgram *program)
+{
+  delete *program;
+  *program = NULL;
+  return NVRTC_SUCCESS;
+}
 
-  nvrtcResult
-  nvrtcGetCUBINSize (nvrtcProgram program, size_t *bytes)
-  {
-    *bytes = program->image.size () + 1;
-    return NVRTC_SUCCESS;
-  }
+nvrtcResult
+nvrtcGetCUBINSize (nvrtcProgram program, size_t *bytes)
+{
+  *bytes = program->image.size () + 1;
+  return NVRTC_SUCCESS;
+}
 
-  nvrtcResult
-  nvrtcGetCUBIN (nvrtcProgram program, char *image)
-  {
-    memcpy (image, program->image.c_str (), program->image.size () + 1);
-    return NVRTC_SUCCESS;
-  }
+nvrtcResult
+nvrtcGetCUBIN (nvrtcProgram program, char *image)
+{
+  memcpy (image, program->image.c_str (), program->image.size () + 1);
+  return NVRTC_SUCCESS;
+}
 
-  nvrtcResult
-  nvrtcGetPTXSize (nvrtcProgram program, size_t *bytes)
-  {
-    return nvrtcGetCUBINSize (program, bytes);
-  }
+nvrtcResult
+nvrtcGetPTXSize (nvrtcProgram program, size_t *bytes)
+{
+  return nvrtcGetCUBINSize (program, bytes);
+}
 
-  nvrtcResult
-  nvrtcGetPTX (nvrtcProgram program, char *image)
-  {
-    return nvrtcGetCUBIN (program, image);
-  }
+nvrtcResult
+nvrtcGetPTX (nvrtcProgram program, char *image)
+{
+  return nvrtcGetCUBIN (program, image);
+}
 
-  nvrtcResult
-  nvrtcGetProgramLogSize (nvrtcProgram, size_t *bytes)
-  {
-    *bytes = 1;
-    return NVRTC_SUCCESS;
-  }
+nvrtcResult
+nvrtcGetProgramLogSize (nvrtcProgram, size_t *bytes)
+{
+  *bytes = 1;
+  return NVRTC_SUCCESS;
+}
 
-  nvrtcResult
-  nvrtcGetProgramLog (nvrtcProgram, char *log)
-  {
-    log[0] = '\0';
-    return NVRTC_SUCCESS;
-  }
+nvrtcResult
+nvrtcGetProgramLog (nvrtcProgram, char *log)
+{
+  log[0] = '\0';
+  return NVRTC_SUCCESS;
+}
 
-  const char *
-  nvrtcGetErrorString (nvrtcResult result)
-  {
-    return result == NVRTC_SUCCESS             ? "NVRTC_SUCCESS"
-           : result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION"
-                                               : "NVRTC_ERROR_INVALID_INPUT";
-  }
+const char *
+nvrtcGetErrorString (nvrtcResult result)
+{
+  return result == NVRTC_SUCCESS             ? "NVRTC_SUCCESS"
+         : result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION"
+                                             : "NVRTC_ERROR_INVALID_INPUT";
+}
 
-  nvrtcResult
-  nvrtcGetNumSupportedArchs (int *n)
-  {
-    *n = 1;
-    return NVRTC_SUCCESS;
-  }
+nvrtcResult
+nvrtcGetNumSupportedArchs (int *n)
+{
+  *n = 1;
+  return NVRTC_SUCCESS;
+}
 
-  nvrtcResult
-  nvrtcGetSupportedArchs (int *list)
-  {
-    *list = 90;
-    return NVRTC_SUCCESS;
-  }
+nvrtcResult
+nvrtcGetSupportedArchs (int *list)
+{
+  *list = 90;
+  return NVRTC_SUCCESS;
+}
 }
