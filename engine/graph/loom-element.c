@@ -223,7 +223,8 @@ loom_element_set_content (LoomElement *e, const char *text)
 void
 loom_element_set_detached (LoomElement *e, const char *attribute, const char *value)
 {
-  g_return_if_fail (e != NULL && e->parent == NULL && attribute != NULL);
+  /* Elements inside a detached tree have no serial yet. */
+  g_return_if_fail (e != NULL && (e->parent == NULL || e->serial == 0) && attribute != NULL);
 
   loom_element_set_value (e, attribute, value);
 }
