@@ -38,6 +38,7 @@
 #include "engine/lesson/loom-slides.h"
 #include "engine/net/loom-axes.h"
 #include "engine/net/loom-copies.h"
+#include "engine/net/loom-net-since.h"
 #include "engine/net/loom-net.h"
 #include "engine/onnx/loom-onnx.h"
 #include "engine/ops/loom-loop.h"

@@ -204,6 +204,11 @@ check_unused_modules (LoomNet *net)
 void
 loom_net_begin (LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
 {
+  static guint64 last; /* under the lock of names: threads make nets, too */
+
+  g_mutex_lock (&interned.lock);
+  net->number = ++last;
+  g_mutex_unlock (&interned.lock);
   net->graph = graph;
   net->faults = faults;
   net->n_typed = 0;
@@ -241,6 +246,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   net->refs = 1;
   net->arena.blocks = g_ptr_array_new_with_free_func (g_free);
   loom_net_begin (net, graph, faults);
+  net->built = net->number;
   n_before = loom_faults_length (faults);
   net->folder = g_strdup (loom_graph_get_folder (graph));
   loom_guard_set (&net->guard, loom_graph_get_guard (graph)->own, loom_graph_get_guard (graph)->may_read);
@@ -350,6 +356,42 @@ GHashTable *
 loom_net_dtypes (const LoomNet *net)
 {
   return net->dtypes;
+}
+
+guint64
+loom_net_number (const LoomNet *net)
+{
+  return net->number;
+}
+
+guint64
+loom_net_graph_version (const LoomNet *net)
+{
+  return net->version;
+}
+
+guint64
+loom_net_node_since (const LoomNet *net, guint node)
+{
+  return MAX (((const NetNode *)net->nodes->pdata[node])->since, net->built);
+}
+
+guint64
+loom_net_order_since (const LoomNet *net)
+{
+  return MAX (net->order_since, net->built);
+}
+
+gboolean
+loom_net_may_split (const LoomNet *net)
+{
+  return net->has_splits;
+}
+
+gboolean
+loom_net_names_devices (const LoomNet *net)
+{
+  return net->has_devices;
 }
 
 guint

@@ -65,6 +65,7 @@ loom_net_bind (LoomNet *net, const LoomGraph *graph, const LoomBinding *sizes, L
   to->weight_by_name = g_hash_table_new (g_str_hash, g_str_equal);
   to->nodes = g_ptr_array_sized_new (net->nodes->len);
   loom_net_begin (to, graph, faults);
+  to->built = to->number;
   for (guint i = 0; i < net->nodes->len; i++)
     {
       NetNode *n = loom_net_copy_node (to, net->nodes->pdata[i]);

@@ -110,13 +110,10 @@ loom_net_copies_new (const LoomNet *net, const char *device, const LoomBinding *
   g_autofree gboolean *learns = g_new0 (gboolean, n + 1);
   g_autoptr (GHashTable) brought = NULL;
   Survey s = { .net = net, .device = device, .binding = binding, .learns = learns };
-  gboolean any = FALSE;
 
   s.copies = g_array_new (FALSE, FALSE, sizeof (LoomCopy));
-  for (guint i = 0; i < n && !any; i++)
-    any = strcmp (loom_net_device (net, i, device), device) != 0;
   /* Nearly all graphs are on one device. */
-  if (!any)
+  if (!net->has_devices)
     return s.copies;
   s.brought = brought = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   mark_learners (&s);

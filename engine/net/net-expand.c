@@ -171,6 +171,8 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->node.device = device != NULL ? loom_net_intern (device) : instance->device;
   n->node.stage = stage_of (instance, local);
   net->has_stages |= n->node.stage >= 0;
+  net->has_devices |= n->node.device != NULL;
+  net->has_splits |= loom_element_get (local->element, "split") != NULL;
   n->index = net->nodes->len;
   g_ptr_array_add (net->nodes, n);
 }

@@ -8,7 +8,9 @@
 #pragma once
 
 #include "engine/graph/loom-expr.h"
+#include "engine/net/loom-axes.h"
 #include "engine/net/loom-net.h"
+#include "engine/net/loom-net-since.h"
 #include "engine/ops/loom-context.h"
 #include "engine/ops/loom-loop.h"
 #include "engine/ops/loom-param.h"
@@ -202,6 +204,10 @@ typedef struct
   gboolean queries;     /* infer() asked for the state of other nodes */
   gboolean passes_by;   /* one of its sources was bypassed */
   guint file;           /* index in the order of the file; set while a net is renewed */
+  guint64 since;        /* the number of the net that changed it last; 0: it is as the net was built */
+  guint n_axes;         /* outputs whose axes are kept */
+  LoomNetAxes *axes;    /* [2 n_axes]: the names, and those before names were propagated backward; NULL: not kept */
+  guint64 axes_since;   /* the number of the net that changed the names last */
   NetRenewal *renewal;  /* NULL unless the net is being renewed and the node is typed again */
 } NetNode;
 
@@ -243,6 +249,13 @@ struct _LoomNet
 
   /* For loom_net_renew(). */
   guint64 version;     /* of the graph */
+  guint64 number;      /* see loom-net-since.h */
+  guint64 built;       /* the number with which it was built as a whole */
+  guint64 order_since; /* the number of the net that changed the order of nodes last */
+  guint64 wires_since; /* the number of the net that changed a source of a node last */
+  guint64 axes_number; /* the number of the net for which axes were kept last; 0: they are not kept */
+  gboolean has_splits;  /* a node has an attribute "split", or had one */
+  gboolean has_devices; /* a node or a module around it names a device, or did */
   gboolean had_faults; /* of the graph itself */
   gboolean is_whole;   /* the next version has to be built again as a whole */
   guint n_typed;       /* calls of loom_net_infer_node() so far for this version */

@@ -795,6 +795,7 @@ change (Change *c)
 {
   LoomNet *net = c->net;
   const guint n_weights = net->weights->len;
+  const guint *order = net->order;
 
   if (!list_children (c))
     return FALSE;
@@ -816,7 +817,12 @@ change (Change *c)
   if (c->sources_differ && !c->nodes_differ)
     unsort (c);
   if (c->sources_differ || c->nodes_differ)
-    loom_net_sort (net);
+    {
+      loom_net_sort (net);
+      net->wires_since = net->number;
+      if (c->nodes_differ || memcmp (order, net->order, net->nodes->len * sizeof *order) != 0)
+        net->order_since = net->number;
+    }
   if (net->is_whole)
     return FALSE;
   type_nodes (c);
@@ -845,7 +851,12 @@ loom_net_change (LoomNet *net)
   net->noisy = g_hash_table_new (NULL, NULL);
   done = change (&c);
   for (guint i = 0; i < c.touched->len; i++)
-    ((NetNode *)c.touched->pdata[i])->renewal = NULL;
+    {
+      NetNode *n = c.touched->pdata[i];
+
+      n->renewal = NULL;
+      n->since = net->number;
+    }
   for (guint k = 0; c.made != NULL && k < c.n; k++)
     g_clear_pointer (&c.made[k], g_ptr_array_unref);
   g_ptr_array_unref (c.touched);

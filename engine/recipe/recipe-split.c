@@ -2,6 +2,7 @@
  * <parallel>. */
 #include "engine/recipe/recipe-private.h"
 
+#include "engine/net/loom-net-since.h"
 #include "engine/ops/loom-reserved.h"
 
 #include <string.h>
@@ -161,7 +162,7 @@ recipe_read_splits (RecipeReading *r, LoomTrainSpec *spec)
   g_autoptr (GPtrArray) rules = read_rules (r, e);
   g_autofree char *why = NULL;
 
-  for (guint i = 0; i < loom_net_n_weights (r->net); i++)
+  for (guint i = 0; (rules->len > 0 || loom_net_may_split (r->net)) && i < loom_net_n_weights (r->net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (r->net, i);
       const LoomNetNode *node = loom_net_node (r->net, weight->node);

@@ -1,4 +1,4 @@
-/* Compares a document's scene, which is made of the one before, with a new one. */
+/* Compares a document's scene, which was changed at each edit as its net was, with a new one of a new net. */
 #pragma once
 
 #include <string.h>
@@ -77,8 +77,9 @@ assert_same_link (const StudioLink *a, const StudioLink *b)
 static inline void
 assert_scene_is_new (StudioDocument *document)
 {
-  LoomNet *typed = studio_document_get_net (document);
-  const StudioScene *a = studio_document_get_scene (document);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) typed = loom_net_new (studio_document_get_graph (document), NULL, faults);
+  const StudioScene *a = (studio_document_get_net (document), studio_document_get_scene (document));
   g_autoptr (StudioScene) b
       = studio_scene_new (studio_document_get_graph (document), studio_document_get_scope (document),
                           studio_document_get_scope_path (document), typed, studio_document_get_faults (document),
@@ -97,4 +98,11 @@ assert_scene_is_new (StudioDocument *document)
     }
   for (guint l = 0; l < a->n_links; l++)
     assert_same_link (&a->link[l], &b->link[l]);
+  for (guint i = 0; i < a->n_annotations; i++)
+    {
+      g_assert_true (a->annotation[i].serial == b->annotation[i].serial && a->annotation[i].x == b->annotation[i].x
+                     && a->annotation[i].width == b->annotation[i].width);
+      g_assert_cmpstr (a->annotation[i].text, ==, b->annotation[i].text);
+    }
+  g_assert_true (a->costs.flops == b->costs.flops && a->costs.parameters == b->costs.parameters);
 }

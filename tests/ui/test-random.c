@@ -6,6 +6,7 @@
 #include "tests/ui/document-graphs.h"
 #include "tests/ui/document-test.h"
 #include "tests/ui/scene-same.h"
+#include "ui/canvas/studio-node-words.h"
 #include "ui/document/studio-clipboard.h"
 #include "ui/document/studio-document-add.h"
 #include "ui/document/studio-document-arrange.h"
@@ -276,6 +277,52 @@ set_training (Hand *h)
   studio_document_end (h->document);
 }
 
+static void
+put (Hand *h, LoomElement *e, const char *name, const char *value)
+{
+  studio_document_begin (h->document, "Set");
+  studio_document_edit (h->document, loom_edit_set (e, name, value));
+  studio_document_end (h->document);
+}
+
+/* What a node or the whole graph says of where and how nodes are computed. */
+static void
+place_nodes (Hand *h)
+{
+  static const char *const values[][2]
+      = { { "device", "cpu:1" }, { "device", NULL }, { "stage", "1" },     { "stage", NULL },
+          { "split", "column" }, { "split", NULL },  { "frozen", "true" }, { "frozen", NULL } };
+  const guint i = below (h, G_N_ELEMENTS (values));
+  LoomElement *node = loom_graph_by_serial (studio_document_get_graph (h->document), some_item (h));
+  if (node != NULL && loom_element_tag (node) == LOOM_TAG_NODE)
+    put (h, node, values[i][0], values[i][1]);
+}
+
+static void
+set_batch (Hand *h)
+{
+  LoomElement *train = loom_element_find (loom_graph_root (studio_document_get_graph (h->document)), LOOM_TAG_TRAIN);
+  if (train != NULL)
+    put (h, train, below (h, 3) == 0 ? "device" : "batch_size", below (h, 2) == 0 ? NULL : "7");
+}
+
+/* A layer that reads another's weight. */
+static void
+tie (Hand *h)
+{
+  const LoomElement *scope = studio_document_get_scope (h->document);
+  const LoomElement *a = loom_graph_by_serial (studio_document_get_graph (h->document), some_item (h));
+  const LoomElement *b = loom_graph_by_serial (studio_document_get_graph (h->document), some_item (h));
+  if (a == NULL || b == NULL || loom_element_tag (a) != LOOM_TAG_NODE || loom_element_tag (b) != LOOM_TAG_NODE)
+    return;
+  g_autofree char *from = g_strdup_printf ("%s.weight", loom_element_get (a, "id"));
+  g_autofree char *to = g_strdup_printf ("%s.weight", loom_element_get (b, "id"));
+  studio_document_begin (h->document, "Tie");
+  studio_document_edit (h->document, loom_edit_insert ((LoomElement *)scope, loom_element_n_children (scope),
+                                                       loom_element_new (LOOM_TAG_WIRE, "from", from, "to", to, NULL)));
+  studio_document_end (h->document);
+}
+
 /* ---- positions ------------------------------------------------------------------------------ */
 
 static void
@@ -463,6 +510,9 @@ static const struct
   { "formula", set_formula, 1 },
   { "several", set_several, 1 },
   { "training", set_training, 1 },
+  { "place nodes", place_nodes, 2 },
+  { "batch", set_batch, 1 },
+  { "tie", tie, 1 },
   { "move", move, 1 },
   { "align", align, 1 },
   { "arrange", arrange, 1 },
@@ -522,6 +572,56 @@ count_torn (const LoomElement *scope)
   return torn;
 }
 
+/* ---- what cards show ------------------------------------------------------------------------ */
+
+/* The cards of a scene that was looked at. */
+typedef struct
+{
+  guint scene;       /* its id; 0: none */
+  GHashTable *shown; /* serial → what the card showed and said */
+} Shown;
+
+static guint
+digest_of (const StudioScene *scene, guint i)
+{
+  const StudioItem *item = &scene->item[i];
+  guint h = studio_node_words_digest (scene, i, NULL);
+
+  h = h * 31 + g_str_hash (item->title) + (item->summary != NULL ? g_str_hash (item->summary) : 0);
+  h = h * 31 + (item->repeat != NULL ? g_str_hash (item->repeat) : 0) + (guint)(item->cost * 1000) * 8;
+  h = h * 31 + (guint)item->width + (guint)item->height * 1000;
+  for (guint out = 0; out < 2; out++)
+    for (guint p = 0; p < (out ? item->n_outputs : item->n_offered); p++)
+      {
+        const StudioPort *port = out ? &item->output[p] : &item->input[p];
+
+        h = h * 31 + g_str_hash (port->name) + (port->n_links > 0) * 2 + (guint)port->typed;
+        h = port->typed ? h * 31 + (guint)port->type.dtype : h;
+      }
+  return h;
+}
+
+/* A card that is said to be as it was shows and says what it did. */
+static void
+assert_shown (Shown *self, StudioDocument *document)
+{
+  const StudioScene *scene = (studio_document_get_net (document), studio_document_get_scene (document));
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      gpointer key = GSIZE_TO_POINTER (scene->item[i].serial), was;
+
+      if (self->scene != 0 && studio_item_is_as_in (&scene->item[i], self->scene)
+          && g_hash_table_lookup_extended (self->shown, key, NULL, &was))
+        g_assert_cmpuint (GPOINTER_TO_UINT (was), ==, digest_of (scene, i));
+    }
+  g_hash_table_remove_all (self->shown);
+  for (guint i = 0; i < scene->n_items; i++)
+    g_hash_table_insert (self->shown, GSIZE_TO_POINTER (scene->item[i].serial),
+                         GUINT_TO_POINTER (digest_of (scene, i)));
+  self->scene = scene->id;
+}
+
 /* Random edits leave a graph without torn wires, undo to the start byte for byte, and redo to the end. */
 static void
 test_random (void)
@@ -534,10 +634,14 @@ test_random (void)
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
       g_autofree char *before = document_text (document);
       Hand hand = { document, slides, rand };
+      g_autoptr (GHashTable) table = g_hash_table_new (NULL, NULL);
+      Shown shown = { .shown = table };
       studio_document_set_trials_unlimited (document, TRUE);
       for (guint i = 0; i < ROUND; i++)
         {
           random_edit (&hand);
+          if (below (&hand, 2) == 0)
+            assert_shown (&shown, document);
           if (i % 3 == 0)
             assert_scene_is_new (document);
         }

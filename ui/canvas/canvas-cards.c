@@ -3,6 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+/* The card of an item. */
+typedef struct
+{
+  guint64 serial;
+  StudioNode *node;
+} Row;
+
 struct _CanvasCards
 {
   GtkWidget *parent;
@@ -10,6 +17,9 @@ struct _CanvasCards
   const CanvasSpotlight *spotlight;
   GHashTable *nodes;       /* &serial → StudioNode */
   GHashTable *annotations; /* &serial → StudioAnnotationView */
+  GArray *rows;            /* Row: by item of the scene with which the cards agreed last */
+  guint synced;            /* the id of that scene; 0: none */
+  gboolean has_values;     /* cards showed values of a step, or marks of a comparison then */
   guint64 last_focus;
 };
 
@@ -23,6 +33,7 @@ canvas_cards_new (GtkWidget *parent, const CardContext *context, const CanvasSpo
   self->spotlight = spotlight;
   self->nodes = g_hash_table_new (g_int64_hash, g_int64_equal);
   self->annotations = g_hash_table_new (g_int64_hash, g_int64_equal);
+  self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
   return self;
 }
 
@@ -31,6 +42,7 @@ canvas_cards_free (CanvasCards *self)
 {
   g_hash_table_unref (self->nodes);
   g_hash_table_unref (self->annotations);
+  g_array_unref (self->rows);
   g_free (self);
 }
 
@@ -127,6 +139,8 @@ canvas_cards_forget (CanvasCards *self)
     g_signal_handlers_disconnect_by_data (node, self);
   g_hash_table_remove_all (self->nodes);
   g_hash_table_remove_all (self->annotations);
+  g_array_set_size (self->rows, 0);
+  self->synced = 0;
 }
 
 static void
@@ -184,9 +198,35 @@ light (CanvasCards *self, StudioNode *node, const StudioScene *scene, guint item
   gtk_widget_set_opacity (GTK_WIDGET (node), canvas_spotlight_opacity (self->spotlight, scope, scene, item));
 }
 
+static gboolean
+has_values_now (const CanvasCards *self)
+{
+  return !card_values_are_empty (self->context->values) || !canvas_marks_are_empty (self->context->marks);
+}
+
+/* Finds the cards that are there. current: by item, the card shows it as it is. Returns the number of cards found. */
+static guint
+find_nodes (const CanvasCards *self, const StudioScene *scene, StudioNode **node, gboolean *current)
+{
+  const gboolean has_values = self->has_values || has_values_now (self);
+  guint found = 0;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+      const Row *row = i < self->rows->len ? &g_array_index (self->rows, Row, i) : NULL;
+      const gboolean is_in_place = row != NULL && row->serial == item->serial;
+
+      node[i] = is_in_place ? row->node : canvas_cards_find (self, item->serial);
+      current[i] = is_in_place && !has_values && studio_item_is_as_in (item, self->synced);
+      found += node[i] != NULL;
+    }
+  return found;
+}
+
 /* Fills node [n_items], in which cards that are there are set. */
 static void
-make_nodes (CanvasCards *self, const StudioScene *scene, StudioNode **node)
+make_nodes (CanvasCards *self, const StudioScene *scene, StudioNode **node, const gboolean *current)
 {
   GtkWidget *next = NULL;
 
@@ -200,39 +240,51 @@ make_nodes (CanvasCards *self, const StudioScene *scene, StudioNode **node)
           g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (node[i]), node[i]);
         }
       next = GTK_WIDGET (node[i]);
+      if (current[i])
+        continue;
       studio_node_update (node[i], scene, i, is_selected (self, scene->item[i].serial));
       light (self, node[i], scene, i);
     }
+}
+
+/* Notes with what the cards agree. */
+static void
+note_rows (CanvasCards *self, const StudioScene *scene, StudioNode *const *node)
+{
+  g_array_set_size (self->rows, scene->n_items);
+  for (guint i = 0; i < scene->n_items; i++)
+    g_array_index (self->rows, Row, i) = (Row){ scene->item[i].serial, node[i] };
+  self->synced = scene->id;
+  self->has_values = has_values_now (self);
 }
 
 void
 canvas_cards_sync (CanvasCards *self, const StudioScene *scene)
 {
   g_autofree StudioNode **made = g_new (StudioNode *, scene->n_items + 1);
+  g_autofree gboolean *current = g_new (gboolean, scene->n_items + 1);
+  const guint kept = find_nodes (self, scene, made, current);
   guint64 focused = 0;
-  guint kept = 0;
   StudioNode *node;
 
-  for (guint i = 0; i < scene->n_items; i++)
-    {
-      made[i] = canvas_cards_find (self, scene->item[i].serial);
-      kept += made[i] != NULL;
-    }
   if (is_much_new (g_hash_table_size (self->nodes), kept, scene->n_items))
     {
       memset (made, 0, scene->n_items * sizeof *made);
+      memset (current, 0, scene->n_items * sizeof *current);
       focused = canvas_cards_get_focused (self) != NULL ? self->last_focus : 0;
       remove_gone (self, NULL);
     }
-  make_nodes (self, scene, made);
+  make_nodes (self, scene, made, current);
   node = canvas_cards_find (self, focused);
   if (node != NULL)
     gtk_widget_grab_focus (GTK_WIDGET (node));
   for (guint i = 0; i < scene->n_items; i++)
-    studio_node_update_accessible (made[i], scene, is_selected (self, scene->item[i].serial), self->nodes);
+    if (!current[i])
+      studio_node_update_accessible (made[i], scene, is_selected (self, scene->item[i].serial), self->nodes);
   /* Each item has a card by now. */
   if (g_hash_table_size (self->nodes) > scene->n_items)
     remove_gone (self, scene);
+  note_rows (self, scene, made);
 }
 
 void

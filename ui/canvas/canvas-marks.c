@@ -40,6 +40,12 @@ canvas_marks_set (CanvasMarks *self, StudioComparison *comparison)
   return TRUE;
 }
 
+gboolean
+canvas_marks_are_empty (const CanvasMarks *self)
+{
+  return self->comparison == NULL;
+}
+
 char *
 canvas_marks_dup_words (const CanvasMarks *self, const char *id)
 {

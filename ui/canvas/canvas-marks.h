@@ -18,6 +18,7 @@ void canvas_marks_free (CanvasMarks *self);
 
 /* NULL ends the comparison. Returns whether it is another one. */
 gboolean canvas_marks_set (CanvasMarks *self, StudioComparison *comparison);
+gboolean canvas_marks_are_empty (const CanvasMarks *self); /* no comparison is shown */
 /* "added", "changed: …" in words, for screen readers; NULL: the node is not marked (transfer full). */
 char *canvas_marks_dup_words (const CanvasMarks *self, const char *id);
 

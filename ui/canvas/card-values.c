@@ -40,6 +40,12 @@ set (GHashTable *table, const char *path, const char *text)
 }
 
 gboolean
+card_values_are_empty (const CardValues *self)
+{
+  return g_hash_table_size (self->texts) == 0 && g_hash_table_size (self->words) == 0;
+}
+
+gboolean
 card_values_set_text (CardValues *self, const char *path, const char *text)
 {
   return set (self->texts, path, text);

@@ -11,6 +11,7 @@ typedef struct _CardValues CardValues;
 CardValues *card_values_new (void);
 void card_values_free (CardValues *self);
 
+gboolean card_values_are_empty (const CardValues *self); /* but for progress */
 /* text: NULL removes it. Returns whether anything changed. */
 gboolean card_values_set_text (CardValues *self, const char *path, const char *text);
 gboolean card_values_set_words (CardValues *self, const char *path, const char *words);

@@ -111,6 +111,7 @@ studio_document_infer (StudioDocument *self)
   /* The net goes with its graph, so an existing one is of an earlier version. */
   self->net
       = self->net != NULL ? loom_net_renew (self->net, self->graph, faults) : loom_net_new (self->graph, NULL, faults);
+  loom_net_keep_axes (self->net);
   mark_torn_inputs (self, faults);
   find_training_faults (self, faults);
   if (self->run != NULL)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/scene/scene-change.h"
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-geometry.h"
 #include "ui/scene/studio-routes.h"
@@ -33,24 +34,85 @@ coordinate (const char *text)
   return text[0] == '-' ? -value : value;
 }
 
-static void
-add_places (StudioScene *scene, const LoomElement *scope)
+/* The place of an item. Places are mostly in the order of their nodes: the next one is tried first. */
+static const LoomElement *
+place_of (const LoomElement *scope, const LoomElement *layout, const StudioItem *item, guint *next)
 {
+  const LoomElement *place = NULL;
+
+  if (item->is_frame)
+    return frame_of (scope, item);
+  if (layout != NULL && *next < loom_element_n_children (layout))
+    place = loom_element_child (layout, *next);
+  if (place == NULL || loom_element_tag (place) != LOOM_TAG_PLACE
+      || g_strcmp0 (loom_element_get (place, "node"), item->id) != 0)
+    place = loom_scope_find_place (scope, item->id);
+  if (place != NULL)
+    *next = loom_element_index (place) + 1;
+  return place;
+}
+
+static void
+set_folded (StudioScene *scene, guint i, gboolean folded)
+{
+  StudioItem *item = &scene->item[i];
+
+  if (item->folded == folded)
+    return;
+  item->folded = folded;
+  item->figure_height = !folded && (item->figure != NULL || item->sample_key != NULL) ? STUDIO_CARD_FIGURE : 0;
+  studio_item_resize (item);
+  scene_change_touch (scene, i);
+}
+
+/* Places an item where the file did, unless a drag has moved it since. */
+static void
+restore_place (StudioScene *scene, guint i)
+{
+  StudioItem *item = &scene->item[i];
+
+  item->x = item->is_placed ? scene->filed[i].x : i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
+  item->y = item->is_placed ? scene->filed[i].y : 0;
+}
+
+/* TRUE if no place of a kept item can be another one. */
+static gboolean
+are_places_same (const StudioScene *scene, const LoomElement *layout, const SceneChange *change)
+{
+  return change != NULL && layout != NULL && change->is_in_place && change->n_was == change->n_now
+         && scene->filed != NULL && loom_element_changed_inside (layout) <= change->version;
+}
+
+/* change: NULL: every place is read. */
+static void
+add_places (StudioScene *scene, const LoomElement *scope, const SceneChange *change)
+{
+  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+  const gboolean are_same = are_places_same (scene, layout, change);
+  guint next = 0;
+
+  if (!are_same)
+    scene->filed = g_renew (StudioPoint, scene->filed, scene->n_items + scene->n_hidden + 1);
   for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
     {
       StudioItem *item = &scene->item[i];
-      const LoomElement *place = item->is_frame ? frame_of (scope, item) : loom_scope_find_place (scope, item->id);
-      const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
-      const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
+      const LoomElement *place;
+      const char *x, *y;
 
-      if (place != NULL && !item->is_frame && g_strcmp0 (loom_element_get (place, "collapsed"), "true") == 0)
+      if (are_same && change->is_kept[i])
         {
-          item->folded = TRUE;
-          item->figure_height = 0;
-          studio_item_resize (item);
+          restore_place (scene, i);
+          continue;
         }
+      place = place_of (scope, layout, item, &next);
+      x = place != NULL ? loom_element_get (place, "x") : NULL;
+      y = place != NULL ? loom_element_get (place, "y") : NULL;
+      set_folded (scene, i,
+                  place != NULL && !item->is_frame && g_strcmp0 (loom_element_get (place, "collapsed"), "true") == 0);
+      item->is_placed = FALSE;
       /* In a row until there is a layout. */
       item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
+      item->y = 0;
       if (x == NULL || y == NULL)
         continue;
       item->x = coordinate (x);
@@ -61,6 +123,7 @@ add_places (StudioScene *scene, const LoomElement *scope)
           item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
           item->y = 0;
         }
+      scene->filed[i] = (StudioPoint){ item->x, item->y };
     }
 }
 
@@ -109,10 +172,11 @@ add_routes (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope
   for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
     {
       const LoomElement *e = loom_element_child (layout, i);
-      const char *from = loom_element_get (e, "from"), *to = loom_element_get (e, "to");
+      const gboolean is_route = loom_element_tag (e) == LOOM_TAG_ROUTE && loom_element_get (e, "points") != NULL;
+      const char *from = is_route ? loom_element_get (e, "from") : NULL;
+      const char *to = is_route ? loom_element_get (e, "to") : NULL;
 
-      if (loom_element_tag (e) != LOOM_TAG_ROUTE || from == NULL || to == NULL
-          || loom_element_get (e, "points") == NULL)
+      if (from == NULL || to == NULL)
         continue;
       if (by_ends == NULL)
         by_ends = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -199,18 +263,13 @@ clear_annotations (StudioScene *scene)
 void
 studio_scene_reread_positions (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope)
 {
-  for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
-    {
-      scene->item[i].y = 0;
-      scene->item[i].is_placed = FALSE;
-    }
   for (guint l = 0; l < scene->n_links; l++)
     {
       g_clear_pointer (&scene->link[l].point, g_free);
       scene->link[l].n_points = 0;
     }
   clear_annotations (scene);
-  add_places (scene, scope);
+  add_places (scene, scope, NULL);
   add_annotations (scene, scope);
   add_routes (scene, graph, scope);
   studio_geometry_place_faults (scene);
@@ -219,9 +278,10 @@ studio_scene_reread_positions (StudioScene *scene, const LoomGraph *graph, const
 }
 
 void
-scene_positions_read (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope)
+scene_positions_read (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope, const SceneChange *change)
 {
-  add_places (scene, scope);
+  clear_annotations (scene);
+  add_places (scene, scope, change);
   add_hanging (scene, scope);
   add_annotations (scene, scope);
   add_routes (scene, graph, scope);

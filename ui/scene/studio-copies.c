@@ -121,6 +121,9 @@ studio_scene_add_devices (StudioScene *scene, const LoomGraph *graph, const Loom
       StudioItem *item = &scene->item[i];
       const char *device;
 
+      /* Nearly all graphs are on one device. */
+      if (item->badge == NULL && !loom_net_names_devices (net))
+        continue;
       /* The module that contains the node may name the device. */
       if (!item->is_frame && item->order != G_MAXUINT)
         {

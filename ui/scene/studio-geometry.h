@@ -7,26 +7,26 @@
 
 G_BEGIN_DECLS
 
-#define STUDIO_CARD_WIDTH  176.0
-#define STUDIO_CARD_HEIGHT 56.0
-#define STUDIO_CARD_FOLDED 32.0 /* height of a card with its name only */
-#define STUDIO_CARD_FIGURE 56.0 /* additional height of a card with a figure */
-#define STUDIO_CARD_MARGIN 8.0  /* around a card, for ports and rings */
-#define STUDIO_CARD_RADIUS 10.0
-#define STUDIO_PORT_STEP   24.0 /* also the side of a port's hit area in screen pixels */
-#define STUDIO_PORT_RADIUS 5.0
-#define STUDIO_POINT_REACH 9.0 /* in screen pixels around a waypoint */
-#define STUDIO_GRID        24.0
-#define STUDIO_SNAP        12.0
-#define STUDIO_ZOOM_MIN    0.1
-#define STUDIO_ZOOM_MAX    4.0
-#define STUDIO_ZOOM_DETAIL 0.5  /* below this, a card has only name, icon and colour, and wires are straight */
-#define STUDIO_ZOOM_NAMES  0.25 /* below this, only frames and modules are named */
+#define STUDIO_CARD_WIDTH        176.0
+#define STUDIO_CARD_HEIGHT       56.0
+#define STUDIO_CARD_FOLDED       32.0 /* height of a card with its name only */
+#define STUDIO_CARD_FIGURE       56.0 /* additional height of a card with a figure */
+#define STUDIO_CARD_MARGIN       8.0  /* around a card, for ports and rings */
+#define STUDIO_CARD_RADIUS       10.0
+#define STUDIO_PORT_STEP         24.0 /* also the side of a port's hit area in screen pixels */
+#define STUDIO_PORT_RADIUS       5.0
+#define STUDIO_POINT_REACH       9.0 /* in screen pixels around a waypoint */
+#define STUDIO_GRID              24.0
+#define STUDIO_SNAP              12.0
+#define STUDIO_ZOOM_MIN          0.1
+#define STUDIO_ZOOM_MAX          4.0
+#define STUDIO_ZOOM_DETAIL       0.5  /* below this, a card has only name, icon and colour, and wires are straight */
+#define STUDIO_ZOOM_NAMES        0.25 /* below this, only frames and modules are named */
 #define STUDIO_ZOOM_SHAPE_LABELS 0.7
-#define STUDIO_FAULT_GAP   8.0
-#define STUDIO_FRAME_TITLE 30.0 /* height of the strip by which a frame is dragged */
-#define STUDIO_FRAME_ARROW 24.0 /* side of the button in the upper right corner that collapses and expands a frame */
-#define STUDIO_NOTE_WIDTH  208.0
+#define STUDIO_FAULT_GAP         8.0
+#define STUDIO_FRAME_TITLE       30.0 /* height of the strip by which a frame is dragged */
+#define STUDIO_FRAME_ARROW       24.0 /* side of the button in the upper right corner that collapses and expands a frame */
+#define STUDIO_NOTE_WIDTH        208.0
 
 typedef struct
 {

@@ -96,7 +96,7 @@ add_device (StudioItem *item)
 
 /* ---- weights ---------------------------------------------------------------------- */
 
-/* TRUE if any node splits its weights; only then the recipe is read. */
+/* FALSE if no node splits its weights: then the recipe is not read. */
 static gboolean
 may_split (const LoomGraph *graph, const LoomNet *net)
 {
@@ -107,10 +107,7 @@ may_split (const LoomGraph *graph, const LoomNet *net)
     return FALSE;
   if (parallel != NULL && loom_element_get (parallel, "split") != NULL)
     return TRUE;
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    if (loom_element_get (loom_net_node (net, i)->element, "split") != NULL)
-      return TRUE;
-  return FALSE;
+  return loom_net_may_split (net);
 }
 
 void

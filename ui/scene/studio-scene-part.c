@@ -2,7 +2,7 @@
  * that another index refers to. */
 #include "ui/scene/studio-scene-part.h"
 
-#include "ui/scene/scene-earlier.h"
+#include "ui/scene/scene-change.h"
 #include "ui/scene/studio-routes.h"
 
 /* Moves kept cards to the front, in their order. is_kept and index are of the old order; index receives the new one. */
@@ -112,7 +112,7 @@ find_again (StudioScene *scene)
   g_hash_table_remove_all (scene->by_serial);
   g_hash_table_remove_all (scene->by_id);
   for (guint i = 0; i < scene->n_items; i++)
-    scene_earlier_index (scene, i);
+    scene_change_index_item (scene, i);
 }
 
 void
@@ -125,6 +125,7 @@ studio_scene_keep (StudioScene *scene, StudioSceneKeeps keeps, gpointer data)
   for (guint i = 0; i < scene->n_items; i++)
     is_kept[i] = keeps (scene->item[i].serial, data);
   sort_items (scene, is_kept, index);
+  g_clear_pointer (&scene->filed, g_free);
   keep_links (scene, is_kept, index);
   join_links (scene);
   keep_annotations (scene, keeps, data);

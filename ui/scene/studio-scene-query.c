@@ -113,6 +113,13 @@ studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint
   return !seen[from];
 }
 
+gboolean
+studio_item_is_as_in (const StudioItem *item, guint scene)
+{
+  return item->since <= scene && item->tint == 0 && item->badge == NULL && item->mark == NULL && item->split == NULL
+         && item->fault == NULL && item->waits_for == NULL && !item->health.is_known;
+}
+
 StudioTone
 studio_item_tone (const StudioItem *item)
 {

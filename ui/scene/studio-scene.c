@@ -1,14 +1,17 @@
-/* Builds a scene from one scope of a graph and the result of type inference.
+/* Makes a scene from one scope of a graph and the result of type inference, and changes it into that of the next
+ * version.
  *
- * It is built at every change but one of positions. What has not changed since the earlier scene, by the versions of
- * elements, is taken from that scene; everything that depends on other elements is computed. */
+ * It changes at every edit but one of positions. Cards and wires stay if the versions of elements say so
+ * (scene-change.h), and their types and costs if the net does (loom-net-since.h); what depends on several cards is
+ * computed. */
 #include "ui/scene/studio-scene.h"
 
 #include <string.h>
 
-#include "ui/scene/scene-earlier.h"
+#include "ui/scene/scene-change.h"
 #include "ui/scene/scene-faults.h"
 #include "ui/scene/scene-frames.h"
+#include "ui/scene/scene-links.h"
 #include "ui/scene/scene-ports.h"
 #include "ui/scene/scene-positions.h"
 #include "ui/scene/studio-copies.h"
@@ -21,15 +24,16 @@ typedef struct
 {
   StudioScene *scene;
   GPtrArray *nodes, *wires;    /* LoomElement: of the scope, which is walked over once */
-  GPtrArray *inputs, *outputs; /* while building: a GArray of StudioPort per item */
+  GPtrArray *inputs, *outputs; /* while building: a GArray of StudioPort per item; NULL: it keeps its ports */
   gboolean plain;              /* without figures */
   GHashTable *insides;         /* module name → figure */
-  LoomNetAxes **axes;          /* of the net's outputs; NULL without a net */
+  const LoomNet *net;          /* NULL: there is none */
+  LoomNetAxes **axes;          /* of the net's outputs; NULL if the net keeps them */
   GHashTable *wide;            /* of items with many inputs: port name → index + 1 */
   gboolean ports_came;         /* a wire named a port that its card did not have */
-  SceneEarlier earlier;
-  guint shift;              /* of the index of a card's node since then; wraps */
-  gboolean *is_typed_alike; /* by item: its outputs have the types and names of axes that they had before */
+  SceneChange change;
+  gboolean is_in_order; /* nodes of the net have the indices that kept cards know */
+  guint shift;          /* of the index of a card's node since then; wraps */
 } Build;
 
 /* From this number of ports on, a hash table finds them: a concat of thousands of inputs would otherwise be searched by
@@ -98,6 +102,12 @@ is_variadic (const StudioItem *item)
          && (item->op->inputs[0].flags & LOOM_PORT_VARIADIC);
 }
 
+static const LoomNetAxes *
+axes_of (const Build *build, guint node)
+{
+  return build->axes != NULL ? build->axes[node] : loom_net_kept_axes (build->net, node);
+}
+
 /* Sets the type, axes and source of an output from the net. */
 static void
 type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomNetSource *source)
@@ -105,7 +115,7 @@ type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomN
   port->typed = TRUE;
   port->type = loom_net_node (net, source->node)->output[source->output];
   port->source = *source;
-  port->axes = build->axes[source->node][source->output];
+  port->axes = axes_of (build, source->node)[source->output];
 }
 
 static void
@@ -153,36 +163,6 @@ list_ports (const LoomGraph *graph, const LoomElement *e, const StudioItem *item
     scene_ports_add (outputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
 }
 
-/* TRUE if the outputs of the card have the types that they had in the scene before, where they are still. */
-static gboolean
-has_types_of (const StudioItem *was, const LoomNetNode *node)
-{
-  if (node == NULL || node->op != was->op || !node->typed || was->n_outputs > node->n_outputs)
-    return FALSE;
-  for (guint i = 0; i < was->n_outputs; i++)
-    if (!was->output[i].typed || was->output[i].type.dtype != node->output[i].dtype
-        || !loom_shape_equal (&was->output[i].type.shape, &node->output[i].shape))
-      return FALSE;
-  return TRUE;
-}
-
-/* Sets the sources of typed outputs, and the names of their axes, which depend on other nodes. TRUE if these have the
- * names that they had. */
-static gboolean
-rename_outputs (const Build *build, StudioItem *item)
-{
-  const LoomNetAxes *axes = build->axes[item->order];
-  gboolean same = TRUE;
-
-  for (guint i = 0; i < item->n_outputs; i++)
-    {
-      item->output[i].source.node = item->order;
-      same &= memcmp (&item->output[i].axes, &axes[i], sizeof *axes) == 0;
-      item->output[i].axes = axes[i];
-    }
-  return same;
-}
-
 static void
 type_outputs (Build *build, const LoomNet *net, const StudioItem *item, const LoomNetNode *node, StudioPort *output,
               guint n)
@@ -212,63 +192,87 @@ summary_of (const LoomElement *e, const StudioItem *item, const LoomNetNode *nod
   return summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
 }
 
-/* The node of a path in the net. Its index differs from the one before as that of the card before it did, unless nodes
+/* The node of a card in the net. Its index differs from the one before as that of the card before it did, unless nodes
  * came or went in between. */
 static int
-find_node (Build *build, const LoomNet *net, const StudioItem *was, const char *path)
+find_node (Build *build, guint k)
 {
-  const gboolean had_node = was != NULL && was->order != G_MAXUINT;
-  const guint guess = had_node ? was->order + build->shift : G_MAXUINT;
+  const StudioItem *item = &build->scene->item[k];
+  const gboolean had_node = build->change.is_kept[k] && item->order != G_MAXUINT;
+  const guint guess = had_node ? item->order + build->shift : G_MAXUINT;
   int found;
 
-  if (guess < loom_net_n_nodes (net) && g_str_equal (loom_net_node (net, guess)->path, path))
+  if (build->net == NULL)
+    return -1;
+  if (had_node && build->is_in_order)
+    return (int)item->order;
+  if (guess < loom_net_n_nodes (build->net) && g_str_equal (loom_net_node (build->net, guess)->path, item->path))
     return (int)guess;
-  found = loom_net_find (net, path);
+  found = loom_net_find (build->net, item->path);
   if (had_node && found >= 0)
-    build->shift = (guint)found - was->order;
+    build->shift = (guint)found - item->order;
   return found;
 }
 
-static void
-add_item (Build *build, const LoomGraph *graph, const LoomElement *e, const LoomNet *net, StudioItem *item)
+/* TRUE if the outputs of a card may have other types, or names of axes, than in the scene before. */
+static gboolean
+is_retyped (const Build *build, guint k, int node)
 {
-  const guint k = (guint)(item - build->scene->item);
-  StudioItem *was = scene_earlier_find (&build->earlier, e);
+  return !build->change.is_kept[k] || node < 0 || loom_net_node_since (build->net, (guint)node) > build->change.number
+         || build->axes != NULL || loom_net_axes_since (build->net, (guint)node) > build->change.number;
+}
+
+/* Types the outputs of a card that has its ports already. */
+static void
+type_again (Build *build, const LoomElement *e, StudioItem *item, const LoomNetNode *node)
+{
+  for (guint i = 0; i < item->n_outputs; i++)
+    item->output[i].typed = FALSE;
+  type_outputs (build, build->net, item, node, item->output, item->n_outputs);
+  g_free (item->summary);
+  item->summary = summary_of (e, item, node);
+}
+
+static void
+add_item (Build *build, const LoomGraph *graph, const LoomElement *e, guint k)
+{
+  StudioItem *item = &build->scene->item[k];
+  const gboolean is_kept = build->change.is_kept[k];
   GArray *inputs = NULL, *outputs = NULL;
   const LoomNetNode *node;
-  gboolean is_alike;
+  guint was;
   int found;
 
   item->serial = loom_element_serial (e);
-  if (was != NULL)
-    scene_earlier_take_words (&build->earlier, was, k, item);
+  if (is_kept)
+    scene_change_reset (&build->change, k);
   else
     read_words (build, e, item);
-  item->badge = g_strdup (loom_element_get (e, "device"));
-  found = net != NULL ? find_node (build, net, was, item->path) : -1;
-  item->order = found >= 0 ? (guint)found : G_MAXUINT;
-  node = found >= 0 ? loom_net_node (net, (guint)found) : NULL;
-  is_alike = was != NULL && has_types_of (was, node);
-  if (was != NULL)
+  if (!is_kept || item->badge != NULL)
     {
-      item->input = scene_earlier_take_ports (&was->input, was->n_offered, FALSE);
-      item->output = scene_earlier_take_ports (&was->output, was->n_outputs, is_alike);
+      g_free (item->badge);
+      item->badge = g_strdup (loom_element_get (e, "device"));
     }
-  else
+  was = item->order;
+  found = find_node (build, k);
+  item->order = found >= 0 ? (guint)found : G_MAXUINT;
+  node = found >= 0 ? loom_net_node (build->net, (guint)found) : NULL;
+  build->change.is_retyped[k] = is_retyped (build, k, found);
+  if (build->change.is_retyped[k])
+    scene_change_touch (build->scene, k);
+  if (!is_kept)
     {
       inputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
       outputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
       list_ports (graph, e, item, node, inputs, outputs);
+      item->summary = summary_of (e, item, node);
+      type_outputs (build, build->net, item, node, (StudioPort *)(gpointer)outputs->data, outputs->len);
     }
-  if (is_alike && node->summary != NULL && g_strcmp0 (was->summary, node->summary) == 0)
-    item->summary = g_steal_pointer (&was->summary);
+  else if (build->change.is_retyped[k])
+    type_again (build, e, item, node);
   else
-    item->summary = summary_of (e, item, node);
-  if (is_alike)
-    build->is_typed_alike[k] = rename_outputs (build, item);
-  else
-    type_outputs (build, net, item, node, was != NULL ? item->output : (StudioPort *)(gpointer)outputs->data,
-                  was != NULL ? item->n_outputs : outputs->len);
+    for (guint i = 0; item->order != was && i < item->n_outputs; i++)
+      item->output[i].source.node = item->order;
   g_ptr_array_add (build->inputs, inputs);
   g_ptr_array_add (build->outputs, outputs);
 }
@@ -276,12 +280,17 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *e, const Loom
 /* Adds the figure below the card's text. A module's definition is hashed once per scene, for any number of instances.
  */
 static void
-add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioItem *item)
+add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioItem *item, gboolean is_kept)
 {
   const LoomElement *definition = item->is_module ? loom_graph_find_module (graph, item->kind) : NULL;
+  const gboolean is_dataset = item->op != NULL && item->op->role == LOOM_ROLE_DATASET;
 
-  if (build->plain)
+  /* The file of a data set changes on its own. */
+  if (build->plain || (is_kept && !is_dataset))
     return;
+  g_clear_pointer (&item->sample_key, g_free);
+  g_clear_pointer (&item->figure, studio_figure_unref);
+  item->figure_height = 0;
   if (definition != NULL)
     {
       item->figure = g_hash_table_lookup (build->insides, item->kind);
@@ -293,13 +302,11 @@ add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioIt
       else
         studio_figure_ref (item->figure);
     }
-  else if (item->op != NULL && item->op->role == LOOM_ROLE_DATASET)
+  else if (is_dataset)
     {
       item->sample_key = studio_figure_sample_key (e, loom_graph_get_folder (graph));
       studio_figure_sample_peek (item->sample_key, &item->figure);
     }
-  else if (build->earlier.item[item - build->scene->item] != NULL)
-    item->figure = g_steal_pointer (&build->earlier.item[item - build->scene->item]->figure);
   else
     item->figure = studio_figure_curve (item->op, e);
   if (item->figure != NULL || item->sample_key != NULL)
@@ -362,50 +369,52 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
   return TRUE;
 }
 
+/* A wire's end is at a port of the table, or makes a port. Ports of variadic inputs are sorted when all are known. */
+static void
+sort_variadic (Build *build)
+{
+  StudioScene *scene = build->scene;
+
+  for (guint k = 0; k < scene->n_items + scene->n_hidden; k++)
+    if (!build->change.is_kept[k] && is_variadic (&scene->item[k]))
+      {
+        GArray *ports = g_ptr_array_index (build->inputs, k);
+        g_autofree char *free_name = NULL;
+        int next = 0;
+
+        build->ports_came = TRUE;
+        g_array_sort (ports, scene_ports_compare);
+        for (guint p = 0; p < ports->len; p++)
+          next = MAX (next, atoi (g_array_index (ports, StudioPort, p).name) + 1);
+        free_name = g_strdup_printf ("%d", next);
+        scene_ports_add (ports, free_name, scene->item[k].op->inputs[0].doc, FALSE, TRUE);
+      }
+}
+
 static void
 add_links (Build *build)
 {
-  StudioScene *scene = build->scene;
-  GArray *links = g_array_sized_new (FALSE, FALSE, sizeof (StudioLink), build->wires->len + 1);
+  SceneChange *change = &build->change;
 
   /* Ports of variadic inputs come from the wires, so they are sorted before any index is used. */
   for (guint pass = 0; pass < 2 && (pass == 0 || build->ports_came); pass++)
     {
-      g_array_set_size (links, 0);
-      scene_earlier_begin_links (&build->earlier);
+      scene_change_begin_links (change);
       g_hash_table_remove_all (build->wide);
       for (guint i = 0; i < build->wires->len; i++)
         {
           const LoomElement *e = build->wires->pdata[i];
-          StudioLink link = { 0 };
-          guint was;
+          SceneEnds ends;
 
-          if (!scene_earlier_take_ends (&build->earlier, e, &link, &was)
-              && (!resolve_end (build, loom_element_get (e, "from"), TRUE, &link.from, &link.output)
-                  || !resolve_end (build, loom_element_get (e, "to"), FALSE, &link.to, &link.input)))
-            continue;
-          g_array_append_val (build->earlier.link, was);
-          link.serial = loom_element_serial (e);
-          g_array_append_val (links, link);
+          if (scene_change_keep_link (change, e, &ends)
+              || (resolve_end (build, loom_element_get (e, "from"), TRUE, &ends.from, &ends.output)
+                  && resolve_end (build, loom_element_get (e, "to"), FALSE, &ends.to, &ends.input)))
+            g_array_append_val (change->ends, ends);
         }
       if (pass == 0)
-        for (guint k = 0; k < scene->n_items + scene->n_hidden; k++)
-          if (is_variadic (&scene->item[k]))
-            {
-              GArray *ports = g_ptr_array_index (build->inputs, k);
-              g_autofree char *free_name = NULL;
-              int next = 0;
-
-              build->ports_came = TRUE;
-              g_array_sort (ports, scene_ports_compare);
-              for (guint p = 0; p < ports->len; p++)
-                next = MAX (next, atoi (g_array_index (ports, StudioPort, p).name) + 1);
-              free_name = g_strdup_printf ("%d", next);
-              scene_ports_add (ports, free_name, scene->item[k].op->inputs[0].doc, FALSE, TRUE);
-            }
+        sort_variadic (build);
     }
-  scene->n_links = links->len;
-  scene->link = (StudioLink *)(gpointer)g_array_free (links, FALSE);
+  scene_change_arrange_links (change);
 }
 
 static void
@@ -424,11 +433,14 @@ add_costs (StudioScene *scene, const LoomNet *net)
   const guint n = loom_net_n_nodes (net);
   g_autofree guint *card_of = g_new (guint, n + 1);
 
-  for (guint i = 0; i < n; i++)
-    card_of[i] = STUDIO_NO_ITEM;
+  memset (card_of, 0xff, n * sizeof *card_of); /* STUDIO_NO_ITEM */
   for (guint i = 0; i < scene->n_items; i++)
-    if (!scene->item[i].is_frame && scene->item[i].order < n)
-      card_of[scene->item[i].order] = i;
+    {
+      scene->item[i].costs = (LoomCost){ 0 };
+      if (!scene->item[i].is_frame && scene->item[i].order < n)
+        card_of[scene->item[i].order] = i;
+    }
+  scene->costs = (LoomCost){ 0 };
   for (guint i = 0; i < n; i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
@@ -438,8 +450,16 @@ add_costs (StudioScene *scene, const LoomNet *net)
       if (card != STUDIO_NO_ITEM)
         add_cost (&scene->item[card].costs, &node->cost);
     }
-  for (guint i = 0; scene->costs.flops > 0 && i < scene->n_items; i++)
-    scene->item[i].cost = scene->item[i].costs.flops / scene->costs.flops;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioItem *item = &scene->item[i];
+      const double cost = scene->costs.flops > 0 ? item->costs.flops / scene->costs.flops : 0;
+
+      /* Cards show it with three digits. */
+      if ((guint)(cost * 1000) != (guint)(item->cost * 1000))
+        scene_change_touch (scene, i);
+      item->cost = cost;
+    }
 }
 
 static void
@@ -477,7 +497,7 @@ device_of (const LoomGraph *graph)
 
 /* Adds cards of nodes, then cards of collapsed frames, then the nodes inside these frames. */
 static void
-add_items (Build *build, const LoomGraph *graph, const LoomNet *net, GPtrArray *frames, GHashTable *members)
+add_items (Build *build, const LoomGraph *graph, GPtrArray *frames, GHashTable *members)
 {
   StudioScene *scene = build->scene;
   guint k = 0;
@@ -491,9 +511,9 @@ add_items (Build *build, const LoomGraph *graph, const LoomNet *net, GPtrArray *
 
           if ((id != NULL && g_hash_table_contains (members, id)) != (pass == 1))
             continue;
-          add_item (build, graph, e, net, &scene->item[k]);
+          add_item (build, graph, e, k);
           if (pass == 0)
-            add_figure (build, graph, e, &scene->item[k]);
+            add_figure (build, graph, e, &scene->item[k], build->change.is_kept[k]);
           k++;
         }
       for (guint f = 0; pass == 0 && f < frames->len; f++)
@@ -533,135 +553,114 @@ lead_links (Build *build, GHashTable *members)
     scene->n_links = scene_frames_lead (scene, build->inputs, build->outputs, card, scene->link, scene->n_links);
 }
 
-/* Takes type and label of a link from the scene before, if its output has the same type. */
-static gboolean
-take_type (Build *build, guint i, StudioLink *link)
-{
-  StudioLink *old = scene_earlier_link (&build->earlier, i);
-  StudioPort *in = &build->scene->item[link->to].input[link->input];
-
-  if (old == NULL || !build->is_typed_alike[link->from] || old->copy != NULL
-      || build->earlier.scene->shapes != build->scene->shapes)
-    return FALSE;
-  in->typed = link->typed = old->typed;
-  in->type = link->type = old->type;
-  in->axes = link->axes = old->axes;
-  link->label = g_steal_pointer (&old->label);
-  return TRUE;
-}
-
+/* The ports of cards that do not keep them, with the weights that a wire can replace. */
 static void
-type_link (StudioScene *scene, StudioLink *link)
+take_ports (Build *build, guint i)
 {
-  const StudioPort *out = &scene->item[link->from].output[link->output];
-  StudioPort *in = &scene->item[link->to].input[link->input];
+  StudioItem *item = &build->scene->item[i];
+  GArray *in = g_ptr_array_index (build->inputs, i), *out = g_ptr_array_index (build->outputs, i);
 
-  link->typed = in->typed = out->typed;
-  link->type = in->type = out->type;
-  link->axes = in->axes = out->axes;
-  studio_link_relabel (scene, link);
-}
-
-/* Enters the links into the lists of their ports, in the order of the file, with their types. */
-static void
-join_links (Build *build)
-{
-  StudioScene *scene = build->scene;
-
-  for (guint i = scene->n_links; i-- > 0;)
+  if (in != NULL)
     {
-      StudioLink *link = &scene->link[i];
-      StudioPort *out = &scene->item[link->from].output[link->output];
-      StudioPort *in = &scene->item[link->to].input[link->input];
-
-      out->n_links++;
-      in->n_links++;
-      link->next_out = out->link;
-      link->next_in = in->link;
-      out->link = in->link = i;
-      if (!take_type (build, i, link))
-        type_link (scene, link);
+      item->n_inputs = in->len;
+      for (const LoomPortSpec *p = item->op != NULL ? item->op->inputs : NULL; p != NULL && p->name != NULL; p++)
+        if ((p->flags & LOOM_PORT_WEIGHT) && scene_ports_find (in, p->name) == STUDIO_NO_ITEM)
+          {
+            scene_ports_add (in, p->name, p->doc, FALSE, FALSE);
+            g_array_index (in, StudioPort, in->len - 1).weight = TRUE;
+          }
+      item->n_offered = in->len;
+      item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
     }
+  if (out != NULL)
+    {
+      item->n_outputs = out->len;
+      item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
+    }
+  if (in == NULL && out == NULL)
+    return;
+  item->flow = build->scene->flow;
+  studio_item_resize (item);
 }
 
+/* Whether a scene can be changed into that of this scope. What a collapsed frame stands for is not in the place where
+ * it would be looked for. */
+static gboolean
+can_change (const StudioScene *scene, const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
+            const GPtrArray *frames)
+{
+  gboolean stated;
+
+  return frames->len == 0 && scene->n_hidden == 0 && studio_scene_n_frames (scene) == 0
+         && scene->scope == loom_element_serial (scope) && g_str_equal (scene->path, scope_path)
+         && scene->flow == studio_flow_of (scope, &stated) && g_str_equal (scene->device, device_of (graph));
+}
+
+static StudioScene *
+scene_begin (const LoomGraph *graph, const LoomElement *scope, const char *scope_path)
+{
+  StudioScene *scene = g_new0 (StudioScene, 1);
+
+  scene->scope = loom_element_serial (scope);
+  scene->path = g_strdup (scope_path);
+  scene->routes = studio_routes_new ();
+  scene->device = g_strdup (device_of (graph));
+  scene->by_serial = g_hash_table_new (NULL, NULL);
+  scene->by_id = g_hash_table_new (g_str_hash, g_str_equal);
+  return scene;
+}
+
+/* before: NULL, or a scene that is changed, and returned, if it can be. */
 static StudioScene *
 scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
            const LoomFaults *faults, StudioSceneFix fix, gpointer data, gboolean plain, StudioScene *before)
 {
   static guint last_id; /* atomic: threads make scenes, too */
-  StudioScene *scene = g_new0 (StudioScene, 1);
-  Build build = { .scene = scene,
-                  .nodes = g_ptr_array_new (),
+  Build build = { .nodes = g_ptr_array_new (),
                   .wires = g_ptr_array_new (),
                   .inputs = g_ptr_array_new (),
                   .outputs = g_ptr_array_new (),
                   .plain = plain,
+                  .net = net,
                   .insides = g_hash_table_new (g_str_hash, g_str_equal),
-                  .axes = net != NULL ? loom_net_name_axes (net) : NULL,
                   .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
   g_autoptr (GHashTable) members = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GPtrArray) frames = scene_frames_collapsed (scope, members);
+  const gboolean is_changed = before != NULL && can_change (before, graph, scope, scope_path, frames);
+  StudioScene *scene = is_changed ? before : scene_begin (graph, scope, scope_path);
+  const gint64 batch = batch_of (graph);
+  const gboolean relabel = is_changed && batch != scene->batch && scene->shapes == STUDIO_SHAPES_NUMBERS;
 
-  scene->scope = loom_element_serial (scope);
-  scene->version = loom_graph_version (graph);
-  scene->id = (guint)g_atomic_int_add (&last_id, 1) + 1u;
-  scene->n_hidden = g_hash_table_size (members);
+  build.scene = scene;
   list_children (&build, scope);
+  scene->n_hidden = g_hash_table_size (members);
+  scene_change_begin (&build.change, scene, graph, build.nodes, frames->len + build.nodes->len);
+  if (net != NULL && loom_net_n_nodes (net) > 0 && loom_net_kept_axes (net, 0) == NULL)
+    build.axes = loom_net_name_axes (net);
+  build.is_in_order = scene->is_of_net && net != NULL && loom_net_order_since (net) <= scene->number;
   scene->n_items = frames->len + build.nodes->len - scene->n_hidden;
-  scene->item = g_new0 (StudioItem, scene->n_items + scene->n_hidden + 1);
-  /* What a collapsed frame stands for is not in the place where it would be looked for. */
-  if (before != NULL
-      && (frames->len > 0 || before->n_hidden > 0 || before->scope != scene->scope
-          || !g_str_equal (before->path, scope_path)))
-    before = NULL;
-  scene_earlier_init (&build.earlier, before, scene->n_items + scene->n_hidden, build.wires->len);
-  build.is_typed_alike = g_new0 (gboolean, scene->n_items + scene->n_hidden + 1);
-  scene->path = g_strdup (scope_path);
-  scene->routes = studio_routes_new ();
+  scene->id = (guint)g_atomic_int_add (&last_id, 1) + 1u;
+  scene->version = loom_graph_version (graph);
+  scene->number = net != NULL ? loom_net_number (net) : 0;
+  scene->is_of_net = net != NULL && loom_net_graph_version (net) == scene->version;
   scene->flow = studio_flow_of (scope, &scene->flow_stated);
-  scene->batch = batch_of (graph);
-  scene->device = g_strdup (device_of (graph));
-  add_items (&build, graph, net, frames, members);
-  scene_earlier_take_indexes (&build.earlier, scene);
+  scene->batch = batch;
+  scene->seconds = 0;
+  scene->has_health = FALSE;
+  add_items (&build, graph, frames, members);
+  scene_change_index (&build.change);
   add_links (&build);
   lead_links (&build, members);
   for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
-    {
-      StudioItem *item = &scene->item[i];
-      GArray *in = g_ptr_array_index (build.inputs, i), *out = g_ptr_array_index (build.outputs, i);
-
-      if (in != NULL)
-        {
-          item->n_inputs = in->len;
-          for (const LoomPortSpec *p = item->op != NULL ? item->op->inputs : NULL; p != NULL && p->name != NULL; p++)
-            if ((p->flags & LOOM_PORT_WEIGHT) && scene_ports_find (in, p->name) == STUDIO_NO_ITEM)
-              {
-                scene_ports_add (in, p->name, p->doc, FALSE, FALSE);
-                g_array_index (in, StudioPort, in->len - 1).weight = TRUE;
-              }
-          item->n_offered = in->len;
-          item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
-        }
-      else
-        item->n_offered = build.earlier.item[i]->n_offered;
-      if (out != NULL)
-        {
-          item->n_outputs = out->len;
-          item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
-        }
-      item->flow = scene->flow;
-      studio_item_resize (item);
-    }
-  join_links (&build);
+    take_ports (&build, i);
+  if (is_changed)
+    scene_links_reset (scene, relabel);
+  scene_links_list (&build.change);
+  scene_links_type (&build.change);
   if (faults != NULL)
-    scene_faults_add (scene, faults, fix, data);
-  for (guint i = 0; i < scene->n_links; i++)
     {
-      StudioLink *link = &scene->link[i];
-      const StudioItem *to = &scene->item[link->to];
-
-      link->fault = studio_item_tone (to) == STUDIO_TONE_ERROR && to->fault_port != NULL
-                    && strcmp (to->fault_port, to->input[link->input].name) == 0;
+      scene_faults_add (scene, faults, fix, data);
+      scene_links_mark_faulty (scene);
     }
   if (net != NULL)
     {
@@ -669,10 +668,12 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       studio_scene_add_partitions (scene, net);
       scene_faults_follow (scene);
     }
-  scene_positions_read (scene, graph, scope);
+  scene_positions_read (scene, graph, scope, is_changed ? &build.change : NULL);
   studio_geometry_place_faults (scene);
   if (net != NULL)
     add_costs (scene, net);
+  for (guint i = 0; !is_changed && i < scene->n_items; i++)
+    scene_change_touch (scene, i);
 
   g_ptr_array_unref (build.nodes);
   g_ptr_array_unref (build.wires);
@@ -681,8 +682,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   g_free (build.axes);
   g_hash_table_unref (build.wide);
   g_hash_table_unref (build.insides);
-  scene_earlier_clear (&build.earlier);
-  g_free (build.is_typed_alike);
+  scene_change_clear (&build.change);
   return scene;
 }
 
@@ -702,7 +702,8 @@ studio_scene_renew (StudioScene *before, const LoomGraph *graph, const LoomEleme
 
   /* Most wires are where they were. */
   studio_scene_set_routes (scene, routes);
-  studio_scene_free (before);
+  if (scene != before)
+    studio_scene_free (before);
   return scene;
 }
 
@@ -724,34 +725,9 @@ studio_scene_free (StudioScene *scene)
   if (scene == NULL)
     return;
   for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
-    {
-      StudioItem *item = &scene->item[i];
-
-      g_free (item->id);
-      g_free (item->path);
-      g_free (item->kind);
-      g_free (item->sample_key);
-      g_clear_pointer (&item->figure, studio_figure_unref);
-      g_free (item->summary);
-      g_free (item->title);
-      g_free (item->badge);
-      g_free (item->mark);
-      g_free (item->split);
-      g_free (item->repeat);
-      g_free (item->input);
-      g_free (item->output);
-      g_free (item->fault);
-      g_free (item->fault_port);
-      g_free (item->fix);
-      g_free (item->waits_for);
-    }
+    scene_item_clear (&scene->item[i]);
   for (guint i = 0; i < scene->n_links; i++)
-    {
-      g_free (scene->link[i].label);
-      g_free (scene->link[i].copy);
-      g_free (scene->link[i].copy_doc);
-      g_free (scene->link[i].point);
-    }
+    scene_link_clear (&scene->link[i]);
   for (guint i = 0; i < scene->n_annotations; i++)
     {
       g_free (scene->annotation[i].text);
@@ -760,6 +736,7 @@ studio_scene_free (StudioScene *scene)
   g_free (scene->annotation);
   g_free (scene->device);
   g_free (scene->item);
+  g_free (scene->filed);
   g_free (scene->link);
   g_free (scene->path);
   g_clear_pointer (&scene->by_id, g_hash_table_unref);

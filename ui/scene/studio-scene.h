@@ -66,6 +66,7 @@ typedef struct
 typedef struct
 {
   guint64 serial;
+  guint since; /* see studio_item_is_as_in() */
   char *id;
   char *path;       /* in the shown instance: "block.0.conv" */
   const LoomOp *op; /* NULL: a module, or unknown */
@@ -160,6 +161,8 @@ typedef struct
 {
   guint id;               /* no other scene of this process has it */
   guint64 scope, version; /* serial of the shown scope, and version of the graph */
+  guint64 number;         /* of the net (loom-net-since.h); 0: it was made without one */
+  gboolean is_of_net;     /* that net was of this version of the graph */
   StudioFlow flow;
   gboolean flow_stated; /* set in the file */
   StudioShapes shapes;
@@ -177,6 +180,7 @@ typedef struct
   GHashTable *by_id;            /* id of a node → index + 1 of its card, or of its collapsed frame's */
   char *path;                   /* of the scope from the root, "block.0"; "" */
   StudioRoutes *routes;         /* of the wires, cached */
+  StudioPoint *filed;           /* by item: its corner in the file, if it is placed there */
 } StudioScene;
 
 /* The label of the quick-fix button for a fault of the node with this serial (transfer full); NULL: no fix. */
@@ -185,8 +189,8 @@ typedef char *(*StudioSceneFix) (const LoomFault *fault, guint64 serial, gpointe
  */
 StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
                                const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data);
-/* The same from the scene of an earlier version of the same graph (transfer full), which may show another scope: cards,
- * wires and labels that did not change are taken from it, and routes too. */
+/* The same from the scene of an earlier version of the same graph (transfer full), which may show another scope. If it
+ * shows the same one, it is that scene with another id, in which cards, wires and labels that did not change stay. */
 StudioScene *
 studio_scene_renew (StudioScene *before, const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
                     const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data);
@@ -213,6 +217,9 @@ StudioPoint *studio_points_parse (const char *text, guint *n_points);
 char *studio_points_format (const StudioPoint *point, guint n_points);
 /* Marks the items that are reachable from this one along (or against) the wires, including itself. */
 void studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboolean *seen);
+/* TRUE if what the card of an item shows, and says, is what it did in the scene with this id. FALSE for cards with
+ * faults, devices or measured values, which are not followed. */
+gboolean studio_item_is_as_in (const StudioItem *item, guint scene);
 /* The display name of the kind: the operator's title, or the module's name. */
 const char *studio_item_title (const StudioItem *item);
 /* The severity of a card's fault; only a fault of its own is an error. */

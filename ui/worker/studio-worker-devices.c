@@ -23,9 +23,14 @@ most_cpu_devices (const LoomElement *element)
 int
 studio_worker_cpu_devices (const char *xml)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "", faults, NULL);
+  g_autoptr (LoomFaults) faults = NULL;
+  g_autoptr (LoomGraph) graph = NULL;
 
+  /* Reading 20,000 nodes takes a tenth of a second, at each forecast of a run's memory. */
+  if (strstr (xml, "cpu:") == NULL && strstr (xml, "ref:") == NULL && strchr (xml, '&') == NULL)
+    return 1;
+  faults = loom_faults_new ();
+  graph = loom_graph_read_data (xml, strlen (xml), "", faults, NULL);
   return graph != NULL ? most_cpu_devices (loom_graph_root (graph)) : 1;
 }
 
