@@ -36,6 +36,28 @@ is_path (const LoomDatasetClass *klass, const char *name)
   return FALSE;
 }
 
+/* Files that name their data set, by extension. */
+static const struct
+{
+  const char *suffix, *source, *option;
+} files[] = {
+  { ".csv", "csv", "path" },
+  { ".tsv", "csv", "path" },
+  { ".parquet", "csv", "path" },
+};
+
+/* The number of the kind of file that --data names instead of a source; −1: none. */
+static int
+file_kind (const char *data)
+{
+  g_autofree char *lower = g_ascii_strdown (data, -1);
+
+  for (guint i = 0; loom_dataset_class (data) == NULL && i < G_N_ELEMENTS (files); i++)
+    if (g_str_has_suffix (lower, files[i].suffix))
+      return (int)i;
+  return -1;
+}
+
 /* A path is typed relative to the working folder and stored in the graph. If the data are next to the graph file or
  * below it, the path is stored relative to that file, so that both can be moved together. */
 static char *
@@ -196,12 +218,18 @@ complete_csv (char **given, const char *folder, LoomTemplateData *data, GString 
   g_autofree char *file = path != NULL ? g_canonicalize_filename (path, folder) : NULL;
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
   g_autoptr (LoomCsvGuess) guess = NULL;
+  g_autoptr (GError) unreadable = NULL;
   g_auto (GStrv) seen = NULL, complete = NULL;
 
   if (file == NULL)
     return g_strdupv (given);
   guess = loom_csv_guess_file (file, delimiter == NULL ? 0 : (g_str_equal (delimiter, "tab") ? '\t' : *delimiter),
-                               header == NULL ? -1 : g_str_equal (header, "true"), NULL);
+                               header == NULL ? -1 : g_str_equal (header, "true"), &unreadable);
+  if (guess == NULL && find_option (given, "target") == NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&unreadable));
+      return NULL;
+    }
   if (guess == NULL || !set_role (guess, find_option (given, "features"), LOOM_CSV_FEATURE)
       || !set_role (guess, find_option (given, "target"), LOOM_CSV_TARGET)
       || (find_option (given, "weight") != NULL && find_column (guess, find_option (given, "weight")) == NULL))
@@ -295,18 +323,26 @@ write_skeleton (const Command *command, const Options *options, const char *outp
 static int
 write_graph (const Command *command, const Options *options, char **words, int n, const char *output)
 {
+  const int kind = file_kind (options->data);
+  const char *source = kind >= 0 ? files[kind].source : options->data;
   g_autofree char *absolute = g_canonicalize_filename (output, NULL), *folder = g_path_get_dirname (absolute);
   g_autoptr (GString) rest = g_string_new ("\n");
+  g_autofree char *path = kind >= 0 ? g_strconcat (files[kind].option, "=", options->data, NULL) : NULL;
+  g_autoptr (GPtrArray) all = g_ptr_array_new ();
   g_auto (GStrv) given = NULL, complete = NULL;
   g_autoptr (LoomGraph) graph = NULL;
-  LoomTemplateData data = { .source = options->data, .folder = folder, .kind = options->net };
+  LoomTemplateData data = { .source = source, .folder = folder, .kind = options->net };
   GError *error = NULL;
   const char *wrong = NULL;
 
-  given = read_options (options->data, words, n, folder, &wrong);
+  if (path != NULL)
+    g_ptr_array_add (all, path);
+  for (int i = 0; i < n; i++)
+    g_ptr_array_add (all, words[i]);
+  given = read_options (source, (char **)all->pdata, (int)all->len, folder, &wrong);
   if (given == NULL)
     return command_usage (command, "“%s” is not an option of a data set; write NAME=VALUE.", wrong);
-  complete = g_str_equal (options->data, "csv") ? complete_csv (given, folder, &data, rest, &error) : g_strdupv (given);
+  complete = g_str_equal (source, "csv") ? complete_csv (given, folder, &data, rest, &error) : g_strdupv (given);
   data.options = (const char *const *)complete;
   graph = complete != NULL ? loom_template_from_data (&data, &error) : NULL;
   if (graph == NULL)
@@ -333,7 +369,7 @@ run (const Command *command, int argc, char **argv)
 {
   Options options = { 0 };
   const GOptionEntry entries[] = {
-    { "data", 0, 0, G_OPTION_ARG_STRING, &options.data, "The data set of the graph", "SOURCE" },
+    { "data", 0, 0, G_OPTION_ARG_STRING, &options.data, "The data set of the graph, or the file of a table", "SOURCE" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &options.weights,
       "Instead of data: a skeleton of the layers of these weights", "FILE.safetensors" },
     { "net", 0, 0, G_OPTION_ARG_STRING, &options.net, "The kind of network (default: by the data)", "KIND" },
@@ -360,7 +396,9 @@ run (const Command *command, int argc, char **argv)
   if (net != NULL && loom_template_kind (net) == NULL)
     return command_usage (command, "There is no network “%s”; --list shows the networks.", net);
   if (output == NULL)
-    output = weights != NULL ? graph_next_to (weights) : g_strconcat (data, ".xml", NULL);
+    output = weights != NULL         ? graph_next_to (weights)
+             : file_kind (data) >= 0 ? graph_next_to (data)
+                                     : g_strconcat (data, ".xml", NULL);
   if (!options.force && strcmp (output, "-") != 0 && g_file_test (output, G_FILE_TEST_EXISTS))
     return command_usage (command, "“%s” exists already. Name another file with -o, or use --force.", output);
   if (weights != NULL)
@@ -379,7 +417,7 @@ const Command command_new = {
              "file (safetensors, .pth, .npz, GGUF, Keras) suggest, chained if their sizes match, with these weights.\n"
              "Tensors whose layer is not known are left out and listed.\n\n"
              "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
-             "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"
+             "  gradloom new --data iris.parquet target=species\n"
              "  gradloom new --weights resnet18.safetensors -o resnet18.xml",
   .run = run,
 };

@@ -1,4 +1,4 @@
-/* Tables as text: RFC 4180, with one target column or several.
+/* Tables, as text (RFC 4180) or in Parquet, with one target column or several.
  *
  * Errors name the line and the column. csv-prepare.c fills gaps and normalises columns. */
 #include <math.h>
@@ -11,7 +11,6 @@
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-dataset-private.h"
-#include "engine/data/loom-text-file.h"
 
 /* Enough for a header of tens of thousands of columns; describing reads no more. */
 #define DESCRIBE_BYTES (1 << 20)
@@ -20,7 +19,7 @@
 static const char *const yes_no[] = { "true", "false", NULL };
 
 static const LoomDatasetParam params[] = {
-  { .name = "path", .type = LOOM_DATASET_PATH, .doc = "The CSV file; its first line names the columns." },
+  { .name = "path", .type = LOOM_DATASET_PATH, .doc = "The file, CSV or Parquet; the first line of CSV names the columns." },
   { .name = "target",
     .type = LOOM_DATASET_STRING,
     .doc = "The column to predict; with target_type=\"float\" also several, separated by commas." },
@@ -87,9 +86,9 @@ read_text (const char *path, gsize max, gsize *length, GError **error)
 {
   if (!loom_dataset_check_file (path, NULL, error))
     return NULL;
-  return loom_text_file_read (path, max, NEEDED,
-                              "use fewer rows, or save the columns as .npy files, which are not read as a whole",
-                              length, NULL, error);
+  return loom_csv_read_file (path, max, NEEDED,
+                             "use fewer rows, or save the columns as .npy files, which are not read as a whole",
+                             length, NULL, error);
 }
 
 static gboolean
@@ -528,7 +527,7 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
 const LoomDatasetClass loom_dataset_csv = {
   .name = "csv",
   .title = "CSV table",
-  .doc = "A table of numbers with a header line; one column is the class or the value to predict.",
+  .doc = "A table, CSV with a header line or Parquet; one column is the class or the value to predict.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

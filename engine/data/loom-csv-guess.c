@@ -10,7 +10,7 @@
 #include "engine/data/csv-field.h"
 #include "engine/data/csv-guess-private.h"
 #include "engine/data/loom-csv.h"
-#include "engine/data/loom-text-file.h"
+#include "engine/data/loom-parquet.h"
 
 #define HEAD_BYTES      (512 * 1024)
 #define MOST_HEAD_BYTES (HEAD_BYTES * 64)
@@ -97,7 +97,7 @@ read_head (const char *path, gsize bytes, gsize *length, gboolean *is_whole, gui
       return NULL;
     }
   *size = g_stat (path, &status) == 0 ? (guint64)status.st_size : 0;
-  return loom_text_file_read (path, bytes, 0, NULL, length, is_whole, error);
+  return loom_csv_read_file (path, bytes, 0, NULL, length, is_whole, error);
 }
 
 /* TRUE if each comma of the text is between two digits, as in 6,1. */
@@ -562,7 +562,7 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
                    "“%s” has a single column; a target and at least one feature are needed.", name);
       return NULL;
     }
-  table.first = self->has_header = has_header >= 0 ? has_header : guess_header (rows);
+  table.first = self->has_header = has_header >= 0 ? has_header : loom_parquet_is_file (path) || guess_header (rows);
   self->n_rows = rows->len - self->has_header;
   if (self->n_rows == 0)
     {

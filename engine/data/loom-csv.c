@@ -4,6 +4,17 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/data/loom-parquet.h"
+#include "engine/data/loom-text-file.h"
+
+char *
+loom_csv_read_file (const char *path, gsize max, double needed, const char *remedy, gsize *length, gboolean *is_whole,
+                    GError **error)
+{
+  if (loom_parquet_is_file (path))
+    return loom_parquet_read_text (path, max, needed, remedy, length, is_whole, error);
+  return loom_text_file_read (path, max, needed, remedy, length, is_whole, error);
+}
 
 char
 loom_csv_named_delimiter (const char *text, const char *end)

@@ -17,6 +17,9 @@ typedef struct
   GPtrArray *fields; /* of the last row, pointers into the text */
 } LoomCsvReader;
 
+/* loom_text_file_read(), also for a Parquet file, as the text that loom-parquet.h describes. */
+char *loom_csv_read_file (const char *path, gsize max, double needed, const char *remedy, gsize *length,
+                          gboolean *is_whole, GError **error);
 /* The delimiter in a first line "sep=;", which some programs write; 0: there is no such line. */
 char loom_csv_named_delimiter (const char *text, const char *end);
 /* Skips such a line and uses its delimiter. */

@@ -9,6 +9,7 @@
 #include "engine/core/loom-fault.h"
 #include "engine/data/csv-prepare.h"
 #include "engine/data/loom-augment.h"
+#include "engine/data/loom-parquet.h"
 #include "engine/data/loom-text-file.h"
 #include "engine/interop/loom-npy.h"
 
@@ -403,7 +404,9 @@ static gboolean
 read_text (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrArray *items, GError **error)
 {
   gsize length;
-  g_autofree char *text = loom_text_from_bytes (bytes, name, &length, error);
+  g_autofree char *text = self->rank == 1 && loom_parquet_is (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes))
+                              ? loom_parquet_text_from_bytes (bytes, name, &length, error)
+                              : loom_text_from_bytes (bytes, name, &length, error);
   const LoomDatasetClass *klass = self->dataset != NULL ? self->dataset->klass : NULL;
 
   if (text == NULL)

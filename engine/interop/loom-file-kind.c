@@ -137,9 +137,8 @@ static const Kind kinds[] = {
   { .magic = "PAR1\x15",
     .n = 5,
     .words = { "is a Parquet file; weights are read from safetensors files",
-               "is a Parquet file; convert it to CSV, for example with pandas.read_parquet and to_csv, for the data "
-               "set csv",
-               "is a Parquet file; convert it to CSV, for example with pandas.read_parquet and to_csv" } },
+               "is a Parquet file, a table; use the data set csv for it",
+               "is a Parquet file, a table; use the data set csv for it" } },
   { .magic = "SQLite format 3",
     .n = 16,
     .words = { "is an SQLite database; weights are read from safetensors files",

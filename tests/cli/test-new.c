@@ -101,6 +101,27 @@ test_table_notes (void)
   cli_expect (1, "contains a comma", "new", "--data", "csv", "path=bad.csv", "target=y");
 }
 
+/* The file of a table names its source; Parquet is a table. */
+static void
+test_table_file (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "data", "parquet", "types.snappy.parquet", NULL),
+      *bytes = NULL, *text = NULL;
+  gsize length;
+
+  g_assert_true (g_file_get_contents (path, &bytes, &length, NULL));
+  g_assert_true (g_file_set_contents ("types.parquet", bytes, (gssize)length, NULL));
+  cli_expect (0, NULL, "new", "--data", "types.parquet", "target=category");
+  g_assert_true (g_file_get_contents ("types.xml", &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "source=\"csv\" path=\"types.parquet\" target=\"category\""));
+  cli_expect (0, NULL, "train", "types.xml", "--steps", "1", "--out", "run-types");
+  cli_expect (0, NULL, "predict", "run-types", "types.parquet");
+  cli_write ("kinds.tsv", "a\tkind\n1\t0\n4\t1\n2\t0\n9\t1\n");
+  cli_expect (0, NULL, "new", "--data", "kinds.tsv");
+  cli_expect (5, "none.parquet” cannot be read", "new", "--data", "none.parquet");
+}
+
 /* Names and cells of a table cannot control the terminal. */
 static void
 test_control_characters (void)
@@ -232,6 +253,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/new/paths", test_paths);
   g_test_add_func ("/cli/new/table", test_table);
   g_test_add_func ("/cli/new/table-notes", test_table_notes);
+  g_test_add_func ("/cli/new/table-file", test_table_file);
   g_test_add_func ("/cli/new/control-characters", test_control_characters);
   g_test_add_func ("/cli/new/units", test_units);
   g_test_add_func ("/cli/new/weights", test_weights);

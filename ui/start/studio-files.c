@@ -95,7 +95,7 @@ static const struct
   const char *title, *suffix[11]; /* NULL after the last */
 } kinds[] = {
   [STUDIO_FILE_GRAPH] = { N_ ("Graphs"), { "xml" } },
-  [STUDIO_FILE_TABLE] = { N_ ("Tables"), { "csv", "tsv" } },
+  [STUDIO_FILE_TABLE] = { N_ ("Tables"), { "csv", "tsv", "parquet" } },
   [STUDIO_FILE_MODEL] = { N_ ("ONNX models"), { "onnx" } },
   [STUDIO_FILE_WEIGHTS]
   = { N_ ("Weights"), { "safetensors", "pth", "pt", "pt2", "bin", "ckpt", "npz", "gguf", "h5", "keras" } },

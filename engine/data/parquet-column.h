@@ -1,0 +1,48 @@
+/* Reads the values of one flat column of a Parquet file, one after the other.
+ *
+ * One page is in memory at a time, so the rows of a table with large row groups take no more of it, and the first rows
+ * are read without the others. */
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/* Physical types, by their numbers in the format. */
+typedef enum
+{
+  PARQUET_BOOLEAN,
+  PARQUET_INT32,
+  PARQUET_INT64,
+  PARQUET_INT96,
+  PARQUET_FLOAT,
+  PARQUET_DOUBLE,
+  PARQUET_BYTES,
+  PARQUET_FIXED_BYTES,
+  PARQUET_N_TYPES
+} ParquetType;
+
+/* The pages of a column in a row group. */
+typedef struct
+{
+  guint64 begin, end; /* bytes of the file */
+  gint64 n;           /* values, with nulls */
+  gint64 codec;
+} ParquetChunk;
+
+typedef struct _ParquetColumn ParquetColumn;
+
+/* file is kept by the caller. name: for errors. bytes: of a value of FIXED_BYTES. levels: the number of optional
+ * fields on the way to the column; fewer than these defined: the value is null. */
+ParquetColumn *
+parquet_column_new (GInputStream *file, const char *path, const char *name, ParquetType type, gsize bytes, int levels);
+void parquet_column_free (ParquetColumn *self);
+void parquet_column_set_chunk (ParquetColumn *self, const ParquetChunk *chunk);
+/* The next value of the chunk: *n bytes at *value, valid until the next call, as the format stores them, a boolean as a
+ * byte; NULL for a null. DATA: the file is damaged, or has a form that is not read; IO. */
+gboolean parquet_column_next (ParquetColumn *self, const guint8 **value, gsize *n, GError **error);
+
+/* Reads n bytes at a position. The buffer gets as many. */
+gboolean parquet_read_at (GInputStream *file, guint64 at, gsize n, GByteArray *buffer, GError **error);
+
+G_END_DECLS
