@@ -44,6 +44,7 @@ static const struct
   { ".csv", "csv", "path" },
   { ".tsv", "csv", "path" },
   { ".parquet", "csv", "path" },
+  { ".npz", "npz", "path" },
 };
 
 /* The number of the kind of file that --data names instead of a source; −1: none. */
@@ -369,7 +370,8 @@ run (const Command *command, int argc, char **argv)
 {
   Options options = { 0 };
   const GOptionEntry entries[] = {
-    { "data", 0, 0, G_OPTION_ARG_STRING, &options.data, "The data set of the graph, or the file of a table", "SOURCE" },
+    { "data", 0, 0, G_OPTION_ARG_STRING, &options.data, "The data set of the graph, or a file of a table or of arrays",
+      "SOURCE" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &options.weights,
       "Instead of data: a skeleton of the layers of these weights", "FILE.safetensors" },
     { "net", 0, 0, G_OPTION_ARG_STRING, &options.net, "The kind of network (default: by the data)", "KIND" },

@@ -119,7 +119,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 {
   g_auto (GStrv) found = find_files (klass, options, error);
   LoomDataset *self;
-  LoomIdxFiles files;
+  LoomIdxFiles files = { NULL };
 
   if (found == NULL)
     return NULL;

@@ -3,9 +3,16 @@
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-idx.h"
 
+static const char *const yes_no[] = { "false", "true", NULL };
+
 static const LoomDatasetParam params[] = {
   { .name = "images", .type = LOOM_DATASET_PATH, .doc = "The IDX file of training images, plain or gzipped." },
   { .name = "labels", .type = LOOM_DATASET_PATH, .doc = "The IDX file of their classes." },
+  { .name = "transpose",
+    .type = LOOM_DATASET_ENUM,
+    .def = "false",
+    .choices = yes_no,
+    .doc = "true: pictures are stored column by column, as those of EMNIST." },
   { .name = "test_images", .type = LOOM_DATASET_PATH, .def = "", .doc = "The IDX file of test images." },
   { .name = "test_labels", .type = LOOM_DATASET_PATH, .def = "", .doc = "The IDX file of their classes." },
   LOOM_AUGMENT_PARAMS,
@@ -30,8 +37,11 @@ static gboolean
 find_files (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Paths *paths, LoomIdxFiles *files,
             GError **error)
 {
+  static const char *const names[] = { "images", "labels", "test_images", "test_labels" };
+
   for (gsize i = 0; i < G_N_ELEMENTS (paths->path); i++)
-    paths->path[i] = loom_option_path (klass, options, params[i].name);
+    paths->path[i] = loom_option_path (klass, options, names[i]);
+  files->is_transposed = g_str_equal (loom_option_string (klass, options, "transpose"), "true");
   files->images = paths->path[0];
   files->labels = paths->path[1];
   files->test_images = paths->path[2];
@@ -49,7 +59,7 @@ static gboolean
 describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
 {
   g_auto (Paths) paths = { { NULL } };
-  LoomIdxFiles files;
+  LoomIdxFiles files = { NULL };
 
   return find_files (klass, options, &paths, &files, error) && loom_idx_files_describe (&files, info, error);
 }
@@ -58,7 +68,7 @@ static LoomDataset *
 open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
   g_auto (Paths) paths = { { NULL } };
-  LoomIdxFiles files;
+  LoomIdxFiles files = { NULL };
 
   if (!find_files (klass, options, &paths, &files, error))
     return NULL;

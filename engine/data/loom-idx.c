@@ -1,6 +1,7 @@
 /* Reads IDX files.
  *
- * The numbers are decompressed straight into the tensor that keeps them and are converted only when a batch is read. */
+ * Bytes are decompressed straight into the tensor that keeps them and are converted only when a batch is read; other
+ * types are converted once. */
 #include "engine/data/loom-idx.h"
 
 #include <gio/gio.h>
@@ -10,7 +11,17 @@
 #include "engine/core/loom-file.h"
 #include "engine/data/loom-gunzip.h"
 
-#define TYPE_BYTES 0x08
+#define BLOCK 4096 /* elements that are converted at once */
+
+/* The types of elements, which are big-endian. */
+static const struct
+{
+  guint8 code, size;
+  gboolean is_float;
+} types[] = { { 0x08, 1, FALSE }, { 0x09, 1, FALSE }, { 0x0b, 2, FALSE },
+              { 0x0c, 4, FALSE }, { 0x0d, 4, TRUE },  { 0x0e, 8, TRUE } };
+
+#define UNSIGNED_BYTES 0
 
 /* Opens a file; if its first bytes are gzip's, through gunzip. */
 static GInputStream *
@@ -53,7 +64,7 @@ read_exactly (GInputStream *stream, const char *path, void *data, gsize length, 
 }
 
 static gboolean
-read_header (GInputStream *stream, const char *path, int *rank, gint64 dims[], GError **error)
+read_header (GInputStream *stream, const char *path, guint *type, int *rank, gint64 dims[], GError **error)
 {
   guint8 head[4], size[4];
 
@@ -62,9 +73,10 @@ read_header (GInputStream *stream, const char *path, int *rank, gint64 dims[], G
   if (head[0] != 0 || head[1] != 0 || head[3] == 0 || head[3] > LOOM_SHAPE_MAX_RANK)
     return loom_file_refuse (path, error, "is not an IDX file: its first bytes are %02x %02x %02x %02x", head[0],
                              head[1], head[2], head[3]);
-  if (head[2] != TYPE_BYTES)
-    return loom_file_refuse (path, error, "is an IDX file of type 0x%02x; only unsigned bytes (0x08) are supported",
-                             head[2]);
+  for (*type = 0; *type < G_N_ELEMENTS (types) && types[*type].code != head[2]; ++*type)
+    ;
+  if (*type == G_N_ELEMENTS (types))
+    return loom_file_refuse (path, error, "is an IDX file of type 0x%02x, which does not exist", head[2]);
   *rank = head[3];
   for (int d = 0; d < *rank; d++)
     {
@@ -75,35 +87,83 @@ read_header (GInputStream *stream, const char *path, int *rank, gint64 dims[], G
   return TRUE;
 }
 
-/* Reads the sizes in the header of an IDX file of bytes. */
+/* Reads the sizes in the header of an IDX file. */
 static gboolean
 describe (const char *path, int *rank, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error)
 {
   g_autoptr (GInputStream) stream = open_stream (path, error);
+  guint type;
 
-  return stream != NULL && read_header (stream, path, rank, dims, error);
+  return stream != NULL && read_header (stream, path, &type, rank, dims, error);
 }
 
-/* The whole file as u8. */
+static double
+element (guint type, const guint8 *p)
+{
+  guint64 bits = 0;
+  float f32;
+  double f64;
+
+  for (guint i = 0; i < types[type].size; i++)
+    bits = bits << 8 | p[i];
+  if (!types[type].is_float)
+    {
+      const int unused = 64 - 8 * types[type].size;
+
+      return (double)((gint64)(bits << unused) >> unused);
+    }
+  if (types[type].size == 8)
+    {
+      memcpy (&f64, &bits, 8);
+      return f64;
+    }
+  const guint32 half = (guint32)bits;
+  memcpy (&f32, &half, 4);
+  return (double)f32;
+}
+
+/* Reads elements into a tensor of another type. */
+static gboolean
+read_elements (GInputStream *stream, const char *path, guint type, LoomTensor *t, GError **error)
+{
+  guint8 block[BLOCK * 8];
+
+  for (gint64 i = 0; i < t->count; i += BLOCK)
+    {
+      const gint64 n = MIN (BLOCK, t->count - i);
+
+      if (!read_exactly (stream, path, block, (gsize)n * types[type].size, error))
+        return FALSE;
+      for (gint64 k = 0; k < n; k++)
+        loom_tensor_set (t, i + k, element (type, block + k * types[type].size));
+    }
+  return TRUE;
+}
+
+/* The whole file: unsigned bytes as they are, other types as `other`. */
 static LoomTensor *
-load (const char *path, GError **error)
+load (const char *path, LoomDType other, GError **error)
 {
   g_autoptr (GInputStream) stream = open_stream (path, error);
   g_autoptr (LoomTensor) t = NULL;
   gint64 dims[LOOM_SHAPE_MAX_RANK];
+  guint type;
   int rank;
 
-  if (stream == NULL || !read_header (stream, path, &rank, dims, error))
+  if (stream == NULL || !read_header (stream, path, &type, &rank, dims, error))
     return NULL;
-  t = loom_tensor_new (LOOM_U8, rank, dims, error);
-  if (t == NULL || !read_exactly (stream, path, t->data, t->bytes, error))
+  t = loom_tensor_new (type == UNSIGNED_BYTES ? LOOM_U8 : other, rank, dims, error);
+  if (t == NULL
+      || !(type == UNSIGNED_BYTES ? read_exactly (stream, path, t->data, t->bytes, error)
+                                  : read_elements (stream, path, type, t, error)))
     return NULL;
   return g_steal_pointer (&t);
 }
 
 /* The dimensions of one sample of a file of images, with a channel added if it has none. */
 static gboolean
-sample_dims (const char *path, int rank, const gint64 *dims, int *sample_rank, gint64 sample[], GError **error)
+sample_dims (const char *path, gboolean is_transposed, int rank, const gint64 *dims, int *sample_rank, gint64 sample[],
+             GError **error)
 {
   int n = 0;
 
@@ -115,6 +175,53 @@ sample_dims (const char *path, int rank, const gint64 *dims, int *sample_rank, g
   for (int d = 1; d < rank; d++)
     sample[n++] = dims[d];
   *sample_rank = n;
+  if (is_transposed && n < 3)
+    return loom_file_refuse (path, error, "has no pictures that could be transposed");
+  if (is_transposed)
+    {
+      const gint64 height = sample[n - 1];
+
+      sample[n - 1] = sample[n - 2];
+      sample[n - 2] = height;
+    }
+  return TRUE;
+}
+
+/* The pictures (N, …, W, H) as (N, …, H, W), of one type. */
+static LoomTensor *
+transpose (const LoomTensor *x, GError **error)
+{
+  const gint64 width = x->dim[x->rank - 2], height = x->dim[x->rank - 1];
+  const gsize size = loom_dtype_size (x->dtype);
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+  LoomTensor *t;
+
+  memcpy (dims, x->dim, (gsize)x->rank * sizeof *dims);
+  dims[x->rank - 2] = height;
+  dims[x->rank - 1] = width;
+  t = loom_tensor_new (x->dtype, x->rank, dims, error);
+  for (gint64 i = 0; t != NULL && i < t->count; i++)
+    {
+      const gint64 picture = i / (height * width), row = i / width % height, column = i % width;
+
+      memcpy ((char *)t->data + (gsize)i * size,
+              (const char *)x->data + (gsize)((picture * width + column) * height + row) * size, size);
+    }
+  return t;
+}
+
+/* Labels are whole numbers from 0 on. */
+static gboolean
+count_classes (const char *path, const LoomTensor *y, gint64 *n_classes, GError **error)
+{
+  for (gint64 i = 0; i < y->count; i++)
+    {
+      const double label = loom_tensor_get (y, i);
+
+      if (!(label >= 0 && label <= G_MAXINT32))
+        return loom_file_refuse (path, error, "has the label %g; classes are numbers from 0 on", label);
+      *n_classes = MAX (*n_classes, (gint64)label + 1);
+    }
   return TRUE;
 }
 
@@ -136,7 +243,7 @@ loom_idx_files_describe (const LoomIdxFiles *files, LoomDatasetInfo *info, GErro
   int rank, sample_rank = 0, labels_rank;
 
   if (!describe (files->images, &rank, dims, error)
-      || !sample_dims (files->images, rank, dims, &sample_rank, sample, error)
+      || !sample_dims (files->images, files->is_transposed, rank, dims, &sample_rank, sample, error)
       || !describe (files->labels, &labels_rank, labels, error)
       || !check_pair (files->images, files->labels, dims[0], labels_rank, labels[0], error))
     return FALSE;
@@ -155,17 +262,23 @@ loom_idx_files_describe (const LoomIdxFiles *files, LoomDatasetInfo *info, GErro
 }
 
 static gboolean
-load_split (LoomDataset *self, LoomSplit split, const char *images, const char *labels, GError **error)
+load_split (LoomDataset *self, LoomSplit split, const LoomIdxFiles *files, const char *images, const char *labels,
+            GError **error)
 {
-  g_autoptr (LoomTensor) x = NULL, y = NULL;
+  g_autoptr (LoomTensor) x = NULL, y = NULL, stored = NULL;
   gint64 sample[LOOM_SHAPE_MAX_RANK], dims[LOOM_SHAPE_MAX_RANK];
   int sample_rank = 0;
   const LoomShape *expected = &self->info.port[0].type.shape;
 
-  x = load (images, error);
-  y = x != NULL ? load (labels, error) : NULL;
+  stored = load (images, LOOM_F32, error);
+  if (stored != NULL && stored->rank > 2 && files->is_transposed)
+    x = transpose (stored, error);
+  else
+    x = g_steal_pointer (&stored);
+  y = x != NULL ? load (labels, LOOM_I64, error) : NULL;
   if (y == NULL || !check_pair (images, labels, x->dim[0], y->rank, y->dim[0], error)
-      || !sample_dims (images, x->rank, x->dim, &sample_rank, sample, error))
+      || !sample_dims (images, FALSE, x->rank, x->dim, &sample_rank, sample, error)
+      || !count_classes (labels, y, &self->info.n_classes, error))
     return FALSE;
   dims[0] = x->dim[0];
   memcpy (dims + 1, sample, sample_rank * sizeof *sample);
@@ -176,8 +289,6 @@ load_split (LoomDataset *self, LoomSplit split, const char *images, const char *
       if (x->rank != expected->rank || x->dim[d] != expected->dim[d].coef)
         return loom_file_refuse (images, error, "has images of another shape than the training images");
     }
-  for (gint64 i = 0; i < y->count; i++)
-    self->info.n_classes = MAX (self->info.n_classes, ((const guint8 *)y->data)[i] + 1);
   {
     LoomTensor *const data[] = { x, y };
 
@@ -195,9 +306,15 @@ loom_idx_files_open (const LoomDatasetClass *klass, const LoomIdxFiles *files, G
   if (!loom_idx_files_describe (files, &info, error))
     return NULL;
   self = loom_table_new (klass, &info);
-  if (!load_split (self, LOOM_SPLIT_TRAIN, files->images, files->labels, error))
+  if (!load_split (self, LOOM_SPLIT_TRAIN, files, files->images, files->labels, error))
     return NULL;
-  if (files->test_images != NULL && !load_split (self, LOOM_SPLIT_TEST, files->test_images, files->test_labels, error))
+  /* The pictures of EMNIST are stored column by column. */
+  g_autofree char *name = g_path_get_basename (files->images);
+  if (!files->is_transposed && g_ascii_strncasecmp (name, "emnist", 6) == 0)
+    self->note
+        = g_strdup_printf ("The pictures of EMNIST are transposed: transpose=\"true\" turns those of “%s”.", name);
+  if (files->test_images != NULL
+      && !load_split (self, LOOM_SPLIT_TEST, files, files->test_images, files->test_labels, error))
     return NULL;
   return g_steal_pointer (&self);
 }

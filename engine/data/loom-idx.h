@@ -8,6 +8,7 @@
 typedef struct
 {
   const char *images, *labels, *test_images, *test_labels;
+  gboolean is_transposed; /* pictures are stored column by column (EMNIST) */
 } LoomIdxFiles;
 
 /* x f32 [B,C,H,W] (C = 1 for files of rank 3, x f32 [B,D] for rank 2), y i64 [B]. */

@@ -97,12 +97,9 @@ static const Kind kinds[] = {
         "is a file of torch.save, which holds weights; in Python: numpy.save(\"x.npy\", "
         "torch.load(FILE, weights_only=True).numpy())",
         "is a file of torch.save, which holds weights; save its arrays with numpy.save, for the data set npy" } },
-  { is_npz,
-    .words
-    = { "is an npz archive of NumPy, where a safetensors file is expected",
-        "is an npz archive, which holds several arrays of NumPy; save each of them with numpy.save",
-        "is an npz archive, which holds several arrays of NumPy; save each of them with numpy.save, for the data "
-        "set npy" } },
+  { is_npz, .words = { "is an npz archive of NumPy, where a safetensors file is expected",
+                       "is an npz archive, which holds several arrays of NumPy; use the data set npz for it",
+                       "is an npz archive, which holds several arrays of NumPy; use the data set npz for it" } },
   { is_zip, .words = { "is a zip archive; unpack it first", "is a zip archive; unpack it first",
                        "is a zip archive or a spreadsheet (.xlsx, .ods); save the table as CSV, UTF-8" } },
   { .magic = "\x93NUMPY",

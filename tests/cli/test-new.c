@@ -119,6 +119,13 @@ test_table_file (void)
   cli_expect (0, NULL, "predict", "run-types", "types.parquet");
   cli_write ("kinds.tsv", "a\tkind\n1\t0\n4\t1\n2\t0\n9\t1\n");
   cli_expect (0, NULL, "new", "--data", "kinds.tsv");
+  g_free (path);
+  g_free (bytes);
+  path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "data", "npz", "keras.npz", NULL);
+  g_assert_true (g_file_get_contents (path, &bytes, &length, NULL));
+  g_assert_true (g_file_set_contents ("keras.npz", bytes, (gssize)length, NULL));
+  cli_expect (0, NULL, "new", "--data", "keras.npz");
+  cli_expect (0, NULL, "train", "keras.xml", "--steps", "1", "--out", "run-arrays");
   cli_expect (5, "none.parquet” cannot be read", "new", "--data", "none.parquet");
 }
 

@@ -178,12 +178,156 @@ test_idx_bad (Fixture *f, gconstpointer data)
   wrong[7] = 3;
   write_file (f, "l", (const char *)wrong, sizeof wrong);
   assert_refused (f, "idx", strv, "“@/l” has 3 labels, but “@/i” has 2 images.");
-  wrong[2] = 0x0d;
+  wrong[2] = 0x0a;
   write_file (f, "l", (const char *)wrong, sizeof wrong);
-  assert_refused (f, "idx", strv, "“@/l” is an IDX file of type 0x0d; only unsigned bytes (0x08) are supported.");
+  assert_refused (f, "idx", strv, "“@/l” is an IDX file of type 0x0a, which does not exist.");
   write_file (f, "i", "\x1f\x8b not really gzip", -1);
   g_assert_null (open_source (f, "idx", strv));
   g_assert_error (f->error, LOOM_ERROR, LOOM_ERROR_DATA);
+}
+
+/* Elements of all types are big-endian, and a file may have several members of gzip. */
+static void
+test_idx_types (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "images", "i.gz", "labels", "l", NULL };
+  static const struct
+  {
+    guint8 type, size, first[8], second[8];
+    double values[2];
+  } cases[] = {
+    { 0x09, 1, { 5 }, { 0xfe }, { 5, -2 } },
+    { 0x0b, 2, { 1, 2 }, { 0xff, 0xfe }, { 258, -2 } },
+    { 0x0c, 4, { 0, 1, 0, 2 }, { 0xff, 0xff, 0xff, 0xfe }, { 65538, -2 } },
+    { 0x0d, 4, { 0x3f, 0x40 }, { 0xc0 }, { 0.75, -2 } },
+    { 0x0e, 8, { 0x3f, 0xe8 }, { 0xc0 }, { 0.75, -2 } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const guint size = cases[i].size;
+      guint8 file[16 + 16] = { 0, 0, cases[i].type, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1 },
+                       classes[8 + 16] = { 0, 0, cases[i].type, 1, 0, 0, 0, 2 };
+      g_autofree char *one = NULL, *two = NULL;
+      g_autoptr (GString) all = g_string_new (NULL);
+      g_autoptr (LoomDataset) dataset = NULL;
+      gsize n_one, n_two;
+
+      memcpy (file + 16, cases[i].first, size);
+      memcpy (file + 16 + size, cases[i].second, size);
+      memcpy (classes + 8, cases[i].second, size);
+      write_gzipped (f, "one.gz", file, 10);
+      write_gzipped (f, "two.gz", file + 10, 6 + 2 * size);
+      g_autofree char *one_path = g_build_filename (f->folder, "one.gz", NULL),
+                      *two_path = g_build_filename (f->folder, "two.gz", NULL);
+      g_assert_true (g_file_get_contents (one_path, &one, &n_one, NULL));
+      g_assert_true (g_file_get_contents (two_path, &two, &n_two, NULL));
+      g_string_append_len (all, one, (gssize)n_one);
+      g_string_append_len (all, two, (gssize)n_two);
+      write_file (f, "i.gz", all->str, (gssize)all->len);
+      write_file (f, "l", (const char *)classes, 8 + 2 * size);
+      assert_refused (f, "idx", strv, "“@/l” has the label -2; classes are numbers from 0 on.");
+      memset (classes + 8, 0, 16);
+      write_file (f, "l", (const char *)classes, 8 + 2 * size);
+      dataset = open_source (f, "idx", strv);
+      g_assert_no_error (f->error);
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 0, 0), ==, cases[i].values[0]);
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 1, 0), ==, cases[i].values[1]);
+    }
+}
+
+/* Pictures of 2 × 3 that are stored column by column. */
+static void
+test_idx_transposed (Fixture *f, gconstpointer data)
+{
+  static const guint8 pictures[]
+      = { 0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11 };
+  static const char *const strv[] = { "images", "emnist-i", "labels", "l", "transpose", "true", NULL };
+  static const char *const plain[] = { "images", "emnist-i", "labels", "l", NULL };
+  g_autoptr (LoomDataset) dataset = NULL, other = NULL;
+  g_autofree char *shape = NULL;
+
+  write_file (f, "emnist-i", (const char *)pictures, sizeof pictures);
+  write_file (f, "l", (const char *)labels, sizeof labels);
+  dataset = open_source (f, "idx", strv);
+  g_assert_no_error (f->error);
+  shape = port_shape (dataset, 0);
+  g_assert_cmpstr (shape, ==, "B,1,2,3");
+  g_assert_null (loom_dataset_note (dataset));
+  for (int i = 0; i < 6; i++)
+    {
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 0, i), ==, (double)((float)i / 255.0f));
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 1, i), ==, (double)((float)(i + 6) / 255.0f));
+    }
+  other = open_source (f, "idx", plain);
+  g_assert_no_error (f->error);
+  g_assert_nonnull (strstr (loom_dataset_note (other), "transpose=\"true\""));
+}
+
+/* Archives that NumPy wrote (npz/make.py). */
+static LoomDataset *
+open_npz (Fixture *f, const char *name, const char *x, const char *y)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "data", "npz", name, NULL);
+  const char *const strv[] = { "path", path, "x", x, "y", y, "val_fraction", "0.2", NULL };
+
+  return open_source (f, "npz", strv);
+}
+
+static void
+test_npz (Fixture *f, gconstpointer data)
+{
+  g_autoptr (LoomDataset) medmnist = open_npz (f, "medmnist.npz", "", ""), keras = NULL, volumes = NULL;
+  g_autofree char *shape = NULL, *keras_shape = NULL, *volumes_shape = NULL, *labels_shape = NULL;
+
+  /* Channels are last in the file. */
+  g_assert_no_error (f->error);
+  shape = port_shape (medmnist, 0);
+  g_assert_cmpstr (shape, ==, "B,3,3,2");
+  g_assert_cmpint (loom_dataset_count (medmnist, LOOM_SPLIT_TRAIN), ==, 4);
+  g_assert_cmpint (loom_dataset_count (medmnist, LOOM_SPLIT_VAL), ==, 2);
+  g_assert_cmpint (loom_dataset_count (medmnist, LOOM_SPLIT_TEST), ==, 1);
+  g_assert_cmpint (loom_dataset_info (medmnist)->n_classes, ==, 4);
+  for (int c = 0; c < 3; c++)
+    for (int i = 0; i < 6; i++)
+      g_assert_cmpfloat (read_value (medmnist, LOOM_SPLIT_TEST, 0, 0, c * 6 + i), ==,
+                         (double)((float)(200 + i * 3 + c) / 255.0f));
+  g_assert_cmpfloat (read_value (medmnist, LOOM_SPLIT_TRAIN, 1, 3, 0), ==, 3);
+
+  keras = open_npz (f, "keras.npz", "", "");
+  g_assert_no_error (f->error);
+  keras_shape = port_shape (keras, 0);
+  g_assert_cmpstr (keras_shape, ==, "B,1,2,2");
+  g_assert_cmpint (loom_dataset_count (keras, LOOM_SPLIT_TRAIN), ==, 4);
+  g_assert_cmpint (loom_dataset_count (keras, LOOM_SPLIT_VAL), ==, 1);
+  g_assert_cmpfloat (read_value (keras, LOOM_SPLIT_TEST, 0, 1, 3), ==, 3.5);
+  g_assert_cmpint (loom_dataset_info (keras)->n_classes, ==, 3);
+
+  volumes = open_npz (f, "several.npz", "volumes", "labels");
+  g_assert_no_error (f->error);
+  volumes_shape = port_shape (volumes, 0);
+  labels_shape = port_shape (volumes, 1);
+  g_assert_cmpstr (volumes_shape, ==, "B,1,5,5,5");
+  g_assert_cmpstr (labels_shape, ==, "B,2");
+}
+
+static void
+test_npz_bad (Fixture *f, gconstpointer data)
+{
+  static const struct
+  {
+    const char *x, *y, *message;
+  } cases[] = {
+    { "", "", "has no arrays of known names; set x=\"…\" and y=\"…\". It has: “" },
+    { "volumes", "below", "has the class -1; classes are numbers from 0 on." },
+    { "volumes", "short", "has 3 inputs and 2 targets for train." },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_assert_null (open_npz (f, "several.npz", cases[i].x, cases[i].y));
+      g_assert_nonnull (strstr (f->error->message, cases[i].message));
+    }
 }
 
 static void
@@ -727,6 +871,10 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   ADD ("/files/idx", test_idx);
   ADD ("/files/idx-bad", test_idx_bad);
+  ADD ("/files/idx-types", test_idx_types);
+  ADD ("/files/idx-transposed", test_idx_transposed);
+  ADD ("/files/npz", test_npz);
+  ADD ("/files/npz-bad", test_npz_bad);
   ADD ("/files/csv", test_csv);
   ADD ("/files/csv-splits", test_csv_splits);
   ADD ("/files/digest", test_digest);

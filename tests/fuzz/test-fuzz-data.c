@@ -26,6 +26,7 @@ static const Case cases[] = {
   { "csv", { "path", "s.csv", "target", "k", "delimiter", ";", "decimal", "comma", "missing", "drop", NULL }, "s.csv" },
   { "csv", { "path", "wide.csv", "target", "k", NULL }, "wide.csv" },
   { "csv", { "path", "t.parquet", "target", "few", "features", "f32,day:days", "missing", "drop", NULL }, "t.parquet" },
+  { "npz", { "path", "t.npz", NULL }, "t.npz" },
   { "npy", { "x", "x.npy", "y", "y.npy", NULL }, "x.npy" },
   { "npy", { "x", "x.npy", "y", "y.npy", NULL }, "y.npy" },
   { "idx", { "images", "i.idx", "labels", "l.idx", NULL }, "i.idx" },
@@ -65,6 +66,18 @@ write_text (const char *name, const char *text)
   write_file (name, text, strlen (text));
 }
 
+/* A file of tests/data. */
+static void
+copy_file (const char *from, const char *name)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "data", from, NULL),
+                  *content = NULL;
+  gsize n;
+
+  g_assert_true (g_file_get_contents (path, &content, &n, NULL));
+  write_file (name, content, n);
+}
+
 /* A header and numbers of this type. */
 static void
 write_npy (const char *name, const char *descr, const char *shape, gsize bytes)
@@ -88,17 +101,13 @@ write_files (void)
   static const guint8 images[]
       = { 0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
   static const guint8 labels[] = { 0, 0, 8, 1, 0, 0, 0, 3, 0, 1, 2 };
-  g_autofree char *parquet
-      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "data", "parquet", "types.snappy.parquet", NULL),
-      *bytes = NULL;
-  gsize length;
 
   write_text ("t.csv", "a,b,w,k\n1,2.5,1,x\n-3e2,NA,0.5,\"y, or so\"\n5,6,2,x\n,8,1,y\n9,1,0,?\n");
   write_text ("s.csv", "a;b;k\n0,5;1;0\n1,25;-2,5;1\n3;4;0\n");
   write_text ("wide.csv", "\xef\xbb\xbf"
                           "a,b,c,d,e,f,k\r\n1,2,3,4,5,6,0\r\n6,5,4,3,2,1,1000000\r\n");
-  g_assert_true (g_file_get_contents (parquet, &bytes, &length, NULL));
-  write_file ("t.parquet", bytes, length);
+  copy_file ("parquet/types.snappy.parquet", "t.parquet");
+  copy_file ("npz/medmnist.npz", "t.npz");
   write_npy ("x.npy", "<f4", "4, 2", 32);
   write_npy ("y.npy", "<i8", "4", 32);
   write_file ("i.idx", images, sizeof images);
