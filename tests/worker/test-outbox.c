@@ -13,7 +13,7 @@ typedef struct
   GDBusConnection *near, *far;
   LoomBusWorker1 *skeleton, *proxy;
   WorkerOutbox *outbox;
-  gint64 points, last, widest, progress, evals, problems;
+  gint64 points, last, widest, progress, total, evals, problems;
   double waited; /* for data, from the newest signal */
   gboolean done;
 } Fixture;
@@ -42,6 +42,7 @@ progress_cb (LoomBusWorker1 *bus, gint64 step, gint64 total, gint64 epoch, gint6
 {
   g_assert_false (f->done);
   f->progress = step;
+  f->total = total;
 }
 
 static void
@@ -135,7 +136,13 @@ put (Fixture *f, gint64 from, gint64 to)
 {
   for (gint64 step = from; step <= to; step++)
     {
-      const WorkerPoint point = { .step = step, .epoch = 1, .recent_steps = step % 7 + 1, .loss = 1, .lr = 0.1 };
+      /* As if the batch size changed at each step. */
+      const WorkerPoint point = { .step = step,
+                                  .epoch = 1,
+                                  .recent_steps = step % 7 + 1,
+                                  .total_steps = 2 * step,
+                                  .loss = 1,
+                                  .lr = 0.1 };
       worker_outbox_point (f->outbox, &point);
     }
 }
@@ -169,6 +176,7 @@ end_and_listen (Fixture *f, gint64 step)
   g_assert_cmpfloat (f->waited, ==, 2);
   g_assert_cmpint (f->last, ==, step);
   g_assert_cmpint (f->progress, ==, step);
+  g_assert_cmpint (f->total, ==, 2 * step);
   g_assert_cmpint (f->evals, ==, 1);
 }
 
