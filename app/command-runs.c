@@ -344,15 +344,16 @@ const Command command_runs = {
   .name = "runs",
   .arguments = "FOLDER",
   .summary = "list the runs of a folder: results, and what changed from one to the next",
-  .details = "FOLDER contains folders of runs, or is one. The loss is that of the last evaluation (validation, else "
-             "test), else of\n"
-             "the last step; the time is that of training, with pauses. A run whose numbers became NaN, that failed, or\n"
-             "whose process was killed is marked. A change compares a run with the one before it of the same graph name, "
-             "by\n"
-             "meaning, as gradloom diff does. --name, --note, --star and --no-star change notes.json in the folder of "
-             "one run. gradloom attach shows and stops a run that trains in the background.\n\n"
-             "  gradloom sweep graphs/lessons/spirals.xml --grid train.lr=0.001,0.01 --out runs\n"
-             "  gradloom runs runs --sort loss\n"
-             "  gradloom runs runs/0001 --name baseline --note \"as in the lecture\" --star\n",
+  .details
+  = "FOLDER contains folders of runs, or is one. The loss is that of the last evaluation (validation, else "
+    "test), else of\n"
+    "the last step; the time is that of training, with pauses. A run whose numbers became NaN, that failed, or\n"
+    "whose process was killed is marked. A change compares a run with the one before it of the same graph name, "
+    "by\n"
+    "meaning, as gradloom diff does. --name, --note, --star and --no-star change notes.json in the folder of "
+    "one run. gradloom attach shows and stops a run that trains in the background.\n\n"
+    "  gradloom sweep graphs/lessons/spirals.xml --grid train.lr=0.001,0.01 --out runs\n"
+    "  gradloom runs runs --sort loss\n"
+    "  gradloom runs runs/0001 --name baseline --note \"as in the lecture\" --star\n",
   .run = run_runs,
 };

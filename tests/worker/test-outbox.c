@@ -137,12 +137,8 @@ put (Fixture *f, gint64 from, gint64 to)
   for (gint64 step = from; step <= to; step++)
     {
       /* As if the batch size changed at each step. */
-      const WorkerPoint point = { .step = step,
-                                  .epoch = 1,
-                                  .recent_steps = step % 7 + 1,
-                                  .total_steps = 2 * step,
-                                  .loss = 1,
-                                  .lr = 0.1 };
+      const WorkerPoint point
+          = { .step = step, .epoch = 1, .recent_steps = step % 7 + 1, .total_steps = 2 * step, .loss = 1, .lr = 0.1 };
       worker_outbox_point (f->outbox, &point);
     }
 }
