@@ -36,6 +36,7 @@ fill (StudioRunDetails *self, gboolean keeps)
   g_autofree char *reason = studio_run_entry_dup_reason (self->entry);
   gtk_widget_set_visible (self->reason, reason != NULL);
   gtk_label_set_text (GTK_LABEL (self->reason), reason != NULL ? reason : "");
+  gtk_widget_set_tooltip_text (self->reason, reason);
   self->is_filling = TRUE;
   if (!keeps || !gtk_widget_has_focus (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (self->name)))))
     gtk_editable_set_text (GTK_EDITABLE (self->name), run->notes.name != NULL ? run->notes.name : "");
@@ -166,6 +167,9 @@ studio_run_details_init (StudioRunDetails *self)
   gtk_label_set_xalign (GTK_LABEL (self->reason), 0);
   gtk_label_set_wrap (GTK_LABEL (self->reason), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (self->reason), PANGO_WRAP_WORD_CHAR);
+  /* The whole sentence is the tooltip, so that the fields below stay in view. */
+  gtk_label_set_lines (GTK_LABEL (self->reason), 2);
+  gtk_label_set_ellipsize (GTK_LABEL (self->reason), PANGO_ELLIPSIZE_END);
   gtk_widget_add_css_class (self->reason, "error");
   gtk_box_append (GTK_BOX (self), head);
   gtk_box_append (GTK_BOX (self), self->reason);
