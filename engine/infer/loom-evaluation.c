@@ -291,7 +291,7 @@ find_ports (Run *run, GError **error)
   if (loom_predictor_writes (predictor))
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
                  "The net writes token by token, so a sample has no single prediction. Use “gradloom eval --beam”.");
-  else if (!task->predicts && predictor->blank < 0)
+  else if (!task->predicts && predictor->blank < 0 && task->n_others == 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The net cannot be evaluated sample by sample: %s",
                  task->why_not != NULL ? task->why_not : task->why);
   else
@@ -337,8 +337,7 @@ add_batch (Run *run, const gint64 *index, guint n, GError **error)
 {
   g_autoptr (GPtrArray) read = loom_dataset_read_new (run->dataset, run->split, index, n, error);
   /* Of a text a prediction is that of the last position, and here all of them count. */
-  g_autoptr (LoomTensor) t = read != NULL ? loom_predictor_compute (run->predictor, read->pdata[run->x], error) : NULL;
-  g_autoptr (GPtrArray) answers = t != NULL ? predictor_answers (run->predictor, t, TRUE, n, error) : NULL;
+  g_autoptr (GPtrArray) answers = read != NULL ? predictor_run_ports (run->predictor, read, run->x, n, error) : NULL;
 
   if (answers == NULL)
     return FALSE;

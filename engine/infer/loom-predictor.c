@@ -30,6 +30,7 @@ loom_predictor_free (LoomPredictor *self)
   loom_net_free (self->net);
   loom_graph_unref (self->graph);
   g_free (self->no_dataset);
+  g_free (self->needs);
   g_free (self->input_name);
   g_free (self->output_name);
   g_free (self->device);
@@ -110,6 +111,36 @@ divide_folds (const LoomPredictor *self, const LoomTrainSpec *spec, GError **err
 
 /* ---- opening ------------------------------------------------------------ */
 
+/* Several ports of one data set are accepted; only a batch of all of them can then be computed. */
+static gboolean
+find_input (LoomPredictor *self, GError **error)
+{
+  g_autoptr (GArray) all = NULL;
+  g_autoptr (GError) local = NULL;
+  gboolean has_first = FALSE;
+
+  if (loom_answer_find_input (self->net, &self->output, &self->input, &self->writes, &local))
+    return TRUE;
+  all = loom_answer_list_inputs (self->net, &self->output);
+  self->input.node = all->len > 0 ? g_array_index (all, LoomNetSource, 0).node : 0;
+  self->input.output = 0;
+  for (guint i = 0; i < all->len; i++)
+    {
+      const LoomNetSource *source = &g_array_index (all, LoomNetSource, i);
+
+      if (source->node != self->input.node || !loom_net_is_dataset (self->net, source->node))
+        break;
+      has_first = has_first || source->output == 0;
+      if (i + 1 == all->len && has_first)
+        {
+          self->needs = g_strdup (local->message);
+          return TRUE;
+        }
+    }
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
 /* Missing data is no fault if the data set's types are known without them. */
 static gboolean
 check_faults (const LoomFaults *faults, GError **error)
@@ -172,7 +203,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
   self->output_kind = loom_train_output_kind (spec, self->net, &self->output);
   self->blank = loom_answer_find_blank (self->net, &self->output);
-  if (!loom_answer_find_input (self->net, &self->output, &self->input, &self->writes, error))
+  if (!find_input (self, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
   if (!open_reading (self, options->run, error) || !divide_folds (self, spec, error))
@@ -388,6 +419,26 @@ prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
   return self->exec != NULL;
 }
 
+static void
+feed (LoomPredictor *self, const LoomTensor *batch)
+{
+  const LoomProgram *program = loom_plan_program (loom_exec_plan (self->exec));
+
+  for (guint i = 0; i < loom_program_n_inputs (program); i++)
+    {
+      const LoomTensor *value = batch;
+
+      for (guint p = 0; self->ports != NULL && p < self->ports->len; p++)
+        {
+          g_autofree char *name = loom_net_port_name (self->net, self->input.node, p);
+
+          if (g_str_equal (name, loom_program_get_input (program, i)->name))
+            value = self->ports->pdata[p];
+        }
+      loom_exec_feed (self->exec, i, value->data);
+    }
+}
+
 LoomTensor *
 loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **error)
 {
@@ -395,6 +446,11 @@ loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **e
   g_autoptr (GError) local = NULL;
   const gint64 length = batch->rank > 1 ? batch->dim[1] : 1;
 
+  if (self->needs != NULL && self->ports == NULL)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_USAGE, self->needs);
+      return NULL;
+    }
   if (!prepare (self, n, length, &local))
     {
       const gint64 context = loom_dim_value (loom_predictor_input (self)->shape.dim[1], NULL);
@@ -407,8 +463,7 @@ loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **e
         g_propagate_error (error, g_steal_pointer (&local));
       return NULL;
     }
-  for (guint i = 0; i < loom_program_n_inputs (loom_plan_program (loom_exec_plan (self->exec))); i++)
-    loom_exec_feed (self->exec, i, batch->data);
+  feed (self, batch);
   if (!loom_exec_run (self->exec, error))
     return NULL;
   return loom_exec_output (self->exec, (guint)loom_exec_find_output (self->exec, "answer"), error);
@@ -428,6 +483,17 @@ run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error)
   g_autoptr (LoomTensor) t = loom_predictor_compute (self, batch, error);
 
   return t != NULL ? predictor_answers (self, t, FALSE, (guint)batch->dim[0], error) : NULL;
+}
+
+GPtrArray *
+predictor_run_ports (LoomPredictor *self, GPtrArray *ports, guint x, guint n, GError **error)
+{
+  g_autoptr (LoomTensor) t = NULL;
+
+  self->ports = ports;
+  t = loom_predictor_compute (self, ports->pdata[x], error);
+  self->ports = NULL;
+  return t != NULL ? predictor_answers (self, t, TRUE, n, error) : NULL;
 }
 
 GPtrArray *

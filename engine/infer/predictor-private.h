@@ -26,6 +26,8 @@ struct _LoomPredictor
   gboolean direct; /* <train> forbids Winograd's algorithm */
   gboolean tf32;   /* <train> allows TF32 */
   gboolean is_text, writes;
+  char *needs;      /* why the first port of the data set alone is not enough; NULL: it is */
+  GPtrArray *ports; /* the tensors of all its ports, during predictor_run_ports(); else NULL */
   /* of the last run */
   gint64 n, length;
   LoomGraph *bound_graph;
@@ -34,6 +36,9 @@ struct _LoomPredictor
   LoomExec *exec;
 };
 
+/* As loom_predictor_run_batch(), for n samples of all ports of the data set, on several of which a prediction may
+ * depend, and with an answer for each position of a text. x: the port that is the input. (transfer full) */
+GPtrArray *predictor_run_ports (LoomPredictor *self, GPtrArray *ports, guint x, guint n, GError **error);
 /* The net for n samples; for a text, with `length` tokens. Its graph stays in self->bound_graph. */
 LoomNet *predictor_net (LoomPredictor *self, gint64 n, gint64 length, GError **error);
 /* In evaluation mode, with the run's arithmetic. */

@@ -221,6 +221,9 @@ def several(t, s):
     s.fill("the length", length, "1")
     s.wait("another prediction", lambda g: g.evaluation["answer"] not in ("-", first) and not g.has("is not a number"), 6)
     t.ok(True, "another value of one of them is another prediction")
+    view(s, "Confusion Matrix", "confusion")
+    g = s.wait("a matrix", lambda g: evaluated(g) and "10 classes, accuracy" in words(g, "StudioConfusion"), 10)
+    t.ok(of("n")(g) == 1000, "and all test samples are evaluated: " + words(g, "StudioConfusion"))
 
 
 def caption(t, s):

@@ -82,7 +82,7 @@ def attached(t, s):
     s.wait("goes on", lambda g: g.number("step") > step + 1, 3)
     t.ok(True, "and does not wait for a window that is not there")
 
-    copy = write(s, "copy.xml", 200000)
+    copy = write(s, "copy.xml", MANY)
     s.key("ctrl+o")
     s.choose_file(copy, "Open")
     s.wait("offer", lambda g: g.state["tabs"] == "2" and g.find("Attach"), 5)

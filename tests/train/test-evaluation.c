@@ -244,6 +244,45 @@ test_split (void)
   g_assert_cmpuint (calls, ==, 2);
 }
 
+/* Also of a net that reads several ports of the data: a tree's symbols, parents and length. */
+static void
+test_several_inputs (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", "models", "tree-recursion.xml", NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, NULL);
+  const LoomTrainerOptions options = { .epochs = 1, .samples = 300 };
+  LoomTrainerObserver observer = { .eval = eval_cb };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
+  Eval eval = { 0 };
+
+  g_assert_no_error (error);
+  loom_trainer_set_observer (trainer, &observer, &eval);
+  loom_trainer_set_last_step (trainer, 4);
+  loom_trainer_run (trainer, &error);
+  g_assert_no_error (error);
+  g_autoptr (GPtrArray) weights = loom_trainer_weights (trainer, NULL, &error);
+  g_autoptr (LoomPredictor) predictor = loom_predictor_new (
+      loom_trainer_graph (trainer), &(LoomPredictorOptions){ .values = weights, .threads = 1 }, &error);
+  g_assert_no_error (error);
+  g_autoptr (LoomEvaluation) e = loom_evaluation_run (predictor, LOOM_SPLIT_TEST, 0, 64, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (loom_trainer_evaluate (trainer, "test", &error));
+  g_assert_cmpuint (eval.n, ==, 1);
+  g_assert_cmpfloat_with_epsilon (e->loss, eval.loss, 1e-5);
+  g_assert_cmpfloat_with_epsilon (loom_evaluation_accuracy (e), eval.accuracy, 1e-9);
+
+  /* Samples of the first port alone are not enough. */
+  g_autoptr (GPtrArray) read
+      = loom_dataset_read_new (loom_predictor_dataset (predictor, NULL), LOOM_SPLIT_TEST, (gint64[]){ 0 }, 1, &error);
+  g_assert_no_error (error);
+  g_assert_null (loom_predictor_run_batch (predictor, read->pdata[0], &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+  g_assert_nonnull (strstr (error->message, "depends on"));
+}
+
 static LoomEvaluationRecord
 record_of (gint64 step, const LoomConfusion *confusion)
 {
@@ -444,6 +483,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/evaluation/kinds", test_kinds);
   g_test_add_func ("/evaluation/balance", test_balance);
   g_test_add_func ("/evaluation/split", test_split);
+  g_test_add_func ("/evaluation/several-inputs", test_several_inputs);
   g_test_add_func ("/evaluation/history", test_history);
   g_test_add_func ("/evaluation/regression", test_regression);
   g_test_add_func ("/evaluation/sequences", test_sequences);
