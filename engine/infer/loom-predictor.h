@@ -47,8 +47,10 @@ const char *const *loom_predictor_class_names (const LoomPredictor *self, gint64
 /* Notes for the user since the last call, as sentences; NULL: none. (transfer full) */
 char *loom_predictor_take_note (LoomPredictor *self);
 
-/* Computes n samples of one shape. A text may be shorter than its data set's context if the net permits it; for texts,
- * the prediction is that of the last character. (transfer full), of LoomAnswer, in order. */
+/* Computes n samples of one shape. USAGE if the prediction depends on more ports of the data set than its first: only
+ * loom_evaluation_run(), which reads all of them, then computes it. A text may be shorter than its data set's context
+ * if the net permits it; for texts, the prediction is that of the last character. (transfer full), of LoomAnswer, in
+ * order. */
 GPtrArray *loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error);
 /* The port's numbers for samples in one tensor [n, …], as they are. (transfer full) */
 LoomTensor *loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **error);

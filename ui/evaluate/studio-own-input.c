@@ -539,6 +539,7 @@ studio_own_input_init (StudioOwnInput *self)
   self->drawing = new_drawing (self);
   self->entry = gtk_entry_new ();
   gtk_entry_set_placeholder_text (GTK_ENTRY (self->entry), _ ("Type a text"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Type a text"), -1);
   g_signal_connect_swapped (self->entry, "changed", G_CALLBACK (typed_cb), self);
   self->hint = eval_label_new ("dim-label");
   gtk_label_set_text (GTK_LABEL (self->hint), _ ("Drag the point, or move it with the arrow keys."));
