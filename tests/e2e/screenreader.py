@@ -277,6 +277,33 @@ def maps(t, s):
     t.ok("most often confused" in h.description or "accuracy" in h.description, "a cell of the matrix: " + h.description)
 
 
+# A view of the evaluation, how far down it is in the list, its picture, what is heard of that, and then of its first item.
+CHARTS = [
+    ("Classes", 2, "Accuracy of each class", "highest: ", "accuracy "),
+    ("Calibration", 1, "Calibration", "expected calibration error ", "confidence 0 to "),
+]
+
+
+def charts(t, s):
+    for view, down, picture, all_of_it, item in CHARTS:
+        while not s.heard().name.startswith("View: "):
+            before = s.changes
+            s.key("shift+Tab")
+            s.until("another focus", lambda n=before: s.changes > n, 2)
+            s.hear("a name", lambda h: h.name)
+        s.key("space")
+        s.hear("the list of views", lambda h: not h.name.startswith("View: "))
+        s.key(*["Down"] * down)
+        s.key("Return")
+        s.hear("the view", lambda h, v=view: h.name == "View: " + v)
+        h = s.tab_to(picture)
+        t.ok(h.description.startswith(all_of_it), "a chart with its extremes: %s, %s" % (h.name, h.description))
+        s.key("Right")
+        h = s.hear("its first item", lambda h, i=item, a=all_of_it: i in h.description and a in h.description
+                   and not h.description.startswith(a))
+        t.ok(True, "and its items by arrow keys: " + h.description)
+
+
 # The digit of a kind of pin, what is heard of it, and then of a cell.
 KINDS = [
     ("1", "16 bars, greatest", "feature 2: "), ("2", "32 rows, 16 columns, from ", "sample 1, feature 2: "),
@@ -312,6 +339,7 @@ def body(t):
         train(t, s)
         curve(t, s)
         maps(t, s)
+        charts(t, s)
         pin(t, s)
         roles = ("list item", "text", "entry", "spin button", "check box", "combo box", "page tab")
         fields = s.everything(lambda h: h.role in roles, thorough=True)
