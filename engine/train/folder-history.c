@@ -13,6 +13,7 @@
 #define MOST_PACKED 15   /* against one base */
 #define DISK_BLOCK  4096 /* in which files and folders take space */
 #define FEW         8    /* states, with which going back takes long */
+#define LEAST_PART  4    /* a state takes at least one part in this number of its bytes */
 
 void
 folder_history_init (FolderHistory *self)
@@ -89,9 +90,9 @@ describe (FolderHistory *self)
 
   if (self->is_described || history->state->len < 2)
     return;
-  self->is_described = TRUE;
   if (fits >= FEW || history_slot (history) < 2)
     return;
+  self->is_described = TRUE;
   budget = loom_bytes_to_string ((double)history->budget);
   note = g_strdup_printf ("The history of %s holds %" G_GINT64_FORMAT
                           " states of this run, so that going back computes up to %" G_GINT64_FORMAT
@@ -185,6 +186,12 @@ folder_history_write (FolderHistory *self, const TrainProgress *progress)
 
   if (!history_wants (&self->history, progress->step))
     return;
+  /* Packing a large one takes seconds and its size in memory. */
+  if (state_bytes (self->run.model->state) / LEAST_PART > self->history.budget)
+    {
+      end_too_small (self, state_bytes (self->run.model->state));
+      return;
+    }
   folder = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, TRUE, &error);
   if (folder != NULL)
     {

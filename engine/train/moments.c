@@ -101,16 +101,7 @@ moments_begin (Moments *self, gint64 total)
 gboolean
 moments_fit (const Moments *self, LoomState *state)
 {
-  gint64 bytes = 0;
-
-  for (guint i = 0; i < loom_state_n_slots (state); i++)
-    {
-      LoomTensorDesc desc;
-
-      loom_state_slot (state, i, NULL, NULL, &desc);
-      bytes += loom_desc_count (&desc) * (gint64)loom_dtype_size (desc.dtype);
-    }
-  return bytes <= self->history.budget;
+  return state_bytes (state) <= self->history.budget;
 }
 
 static void

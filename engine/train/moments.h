@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-#define MOMENTS_BUDGET 1000000000 /* bytes, at most a sixteenth of the machine's memory */
+#define MOMENTS_BUDGET 1500000000 /* bytes, at most a sixteenth of the machine's memory */
 
 /* The state after a step. */
 typedef struct

@@ -25,6 +25,21 @@ typedef struct
   guint64 name, bytes, sum; /* bytes of the name */
 } SlotHead;
 
+gint64
+state_bytes (LoomState *state)
+{
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      LoomTensorDesc desc;
+
+      loom_state_slot (state, i, NULL, NULL, &desc);
+      bytes += loom_desc_count (&desc) * (gint64)loom_dtype_size (desc.dtype);
+    }
+  return bytes;
+}
+
 GPtrArray *
 state_values (LoomState *state, GError **error)
 {

@@ -11,6 +11,8 @@ G_BEGIN_DECLS
 
 #define STATE_PACK_FILE "state.packed" /* in history/STEP */
 
+/* Of all slots. */
+gint64 state_bytes (LoomState *state);
 /* The values of all slots (LoomTensor by slot, transfer full). NULL: memory is not sufficient. */
 GPtrArray *state_values (LoomState *state, GError **error);
 gboolean state_put_values (LoomState *state, const GPtrArray *value, GError **error);
