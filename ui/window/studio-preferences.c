@@ -48,7 +48,7 @@ void
 studio_preferences_present (GtkWindow *parent)
 {
   GtkWidget *self = g_object_new (ADW_TYPE_WINDOW, "transient-for", parent, "modal", TRUE, "destroy-with-parent", TRUE,
-                                  "title", _ ("Preferences"), "default-width", 520, NULL);
+                                  "title", _ ("Preferences"), "default-width", 560, "default-height", 420, NULL);
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *page = adw_preferences_page_new ();
   AdwPreferencesGroup *history = ADW_PREFERENCES_GROUP (adw_preferences_group_new ());
 
@@ -57,7 +57,7 @@ studio_preferences_present (GtkWindow *parent)
       history, _ ("States of a run by which it goes back to any of its steps, for runs that begin from now on"));
   adw_preferences_group_add (history, history_row_new ());
   adw_preferences_page_add (ADW_PREFERENCES_PAGE (page), history);
-  gtk_widget_set_size_request (page, -1, 220);
+  gtk_widget_set_vexpand (page, TRUE);
   gtk_box_append (GTK_BOX (box), adw_header_bar_new ());
   gtk_box_append (GTK_BOX (box), page);
   adw_window_set_content (ADW_WINDOW (self), box);
