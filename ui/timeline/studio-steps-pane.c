@@ -11,6 +11,7 @@
 #include "ui/timeline/studio-step-plan.h"
 #include "ui/timeline/studio-step-row.h"
 
+#define MOST_SCALE     1.2 /* of the picture's height */
 #define PICTURE_HEIGHT 172 /* that is always visible, at scale 1 */
 
 struct _StudioStepsPane
@@ -472,8 +473,9 @@ make_widgets (StudioStepsPane *self)
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->picture),
                                _ ("A click or the arrow keys show what is alive at a moment; Escape ends it."));
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (around), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (around),
-                                              (int)(PICTURE_HEIGHT * studio_text_scale (GTK_WIDGET (self))));
+  /* With a large text the list, whose rows grow, too, needs the height. */
+  gtk_scrolled_window_set_min_content_height (
+      GTK_SCROLLED_WINDOW (around), (int)(PICTURE_HEIGHT * MIN (studio_text_scale (GTK_WIDGET (self)), MOST_SCALE)));
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (around), GTK_WIDGET (self->picture));
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (list), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (list), self->view);

@@ -6,6 +6,7 @@
 #include <glib/gi18n.h>
 
 #include "engine/loom.h"
+#include "ui/charts/studio-text-scale.h"
 #include "ui/run/run-costs.h"
 #include "ui/scene/studio-format.h"
 #include "ui/timeline/studio-timeline.h"
@@ -13,6 +14,8 @@
 
 #define PERIOD    1 /* seconds */
 #define MAX_BYTES (4 * 1024 * 1024)
+
+#define LANES_HEIGHT 64 /* at least, at scale 1: the axis and two lanes */
 
 struct _StudioTimelineView
 {
@@ -296,14 +299,17 @@ make_lanes (StudioTimelineView *self)
   gtk_widget_set_margin_start (box, 12);
   gtk_widget_set_margin_end (box, 12);
   gtk_widget_set_margin_bottom (box, 12);
-  self->summary = add_label (box);
-  self->legend = add_label (box);
   self->timeline = studio_timeline_new ();
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), GTK_WIDGET (self->timeline));
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scroller),
+                                              (int)(LANES_HEIGHT * studio_text_scale (GTK_WIDGET (self))));
   gtk_widget_set_vexpand (scroller, TRUE);
+  /* The lanes come first: below the canvas of a low window, with a large text, there is space for little else. */
   gtk_box_append (GTK_BOX (box), scroller);
+  self->summary = add_label (box);
+  self->legend = add_label (box);
   self->words = add_label (box);
   self->cost = add_label (box);
   gtk_widget_add_css_class (self->cost, "dim-label");
