@@ -29,6 +29,7 @@ void
 loom_run_log_clear (LoomRunLog *log)
 {
   g_clear_pointer (&log->curve, g_array_unref);
+  g_clear_pointer (&log->validation, g_array_unref);
   g_clear_pointer (&log->split, g_free);
   g_clear_pointer (&log->metric, g_free);
   g_clear_pointer (&log->sentence, g_free);
@@ -105,19 +106,42 @@ set_metric (LoomRunLog *log, JsonObject *event)
     }
 }
 
+/* Evaluations on test are forgotten if there are others on val. */
 static void
 add_evaluation (LoomRunLog *log, const char *line, gsize length)
 {
   g_autoptr (JsonParser) parser = json_parser_new ();
   JsonObject *event = loom_run_event_parse (parser, line, length);
   const char *split = event != NULL ? loom_run_event_text (event, "split", NULL) : NULL;
+  LoomRunPoint point;
 
   if (split == NULL || (g_strcmp0 (log->split, "val") == 0 && !g_str_equal (split, "val")))
     return;
+  if (g_strcmp0 (log->split, split) != 0)
+    g_array_set_size (log->validation, 0);
   g_free (log->split);
   log->split = g_strdup (split);
   log->eval_loss = loom_run_event_number (event, "loss");
   set_metric (log, event);
+  point = (LoomRunPoint){ loom_run_event_number (event, "step"), log->eval_loss };
+  if (isfinite (point.step) && isfinite (point.loss)
+      && (log->validation->len == 0
+          || point.step > g_array_index (log->validation, LoomRunPoint, log->validation->len - 1).step))
+    g_array_append_val (log->validation, point);
+}
+
+/* Keeps equally many of them. */
+static void
+thin (GArray *points, guint most)
+{
+  const guint every = (points->len + most - 1) / most;
+  guint n = 0;
+
+  for (guint i = 0; every > 1 && i < points->len; i++)
+    if ((points->len - 1 - i) % every == 0)
+      g_array_index (points, LoomRunPoint, n++) = g_array_index (points, LoomRunPoint, i);
+  if (every > 1)
+    g_array_set_size (points, n);
 }
 
 /* The end of a run of an earlier version. */
@@ -153,8 +177,6 @@ read_lines (LoomRunLog *log, const char *text, gsize length, guint steps)
     {
       if (begins (line, end, step_line, strlen (step_line)))
         add_step (log, &mean, line, end);
-      else if (begins (line, end, eval_line, strlen (eval_line)))
-        add_evaluation (log, line, (gsize)(end - line));
       else if (begins (line, end, failed_line, strlen (failed_line)))
         add_failure (log, line, (gsize)(end - line));
       if (steps > 0 && mean.n >= steps)
@@ -227,6 +249,23 @@ read_pieces (LoomRunLog *log, int fd, gint64 size, guint points)
   read_piece (log, fd, buffer, TAIL, until);
 }
 
+static void
+read_evaluations (LoomRunLog *log, int fd, guint points)
+{
+  g_autoptr (GMappedFile) file = g_mapped_file_new_from_fd (fd, FALSE, NULL);
+  const char *text = file != NULL ? g_mapped_file_get_contents (file) : NULL;
+  const char *stop = text != NULL ? text + g_mapped_file_get_length (file) : NULL;
+
+  for (const char *line = text, *end; line != NULL; line = end)
+    {
+      line = memmem (line, (gsize)(stop - line), eval_line, strlen (eval_line));
+      end = line != NULL ? memchr (line, '\n', (gsize)(stop - line)) : NULL;
+      if (end != NULL && (line == text || line[-1] == '\n'))
+        add_evaluation (log, line, (gsize)(end - line));
+    }
+  thin (log->validation, points);
+}
+
 /* When the file was made; `changed`, the time of its last change, if the file system does not know. Only a run of an
  * earlier version has no other times. */
 static double
@@ -287,9 +326,11 @@ loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **erro
   int fd;
 
   g_return_val_if_fail (points >= 2, FALSE);
-  *log = (LoomRunLog){
-    .curve = g_array_new (FALSE, FALSE, sizeof (LoomRunPoint)), .loss = NAN, .eval_loss = NAN, .value = NAN
-  };
+  *log = (LoomRunLog){ .curve = g_array_new (FALSE, FALSE, sizeof (LoomRunPoint)),
+                       .validation = g_array_new (FALSE, FALSE, sizeof (LoomRunPoint)),
+                       .loss = NAN,
+                       .eval_loss = NAN,
+                       .value = NAN };
   if (fstatat (loom_folder_fd (run), LOOM_RUN_EVENTS, &info, AT_SYMLINK_NOFOLLOW) != 0)
     return TRUE;
   fd = loom_folder_open_file (run, LOOM_RUN_EVENTS, O_RDONLY, error);
@@ -307,6 +348,7 @@ loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **erro
     read_whole (log, fd, (gsize)info.st_size, points);
   else
     read_pieces (log, fd, info.st_size, points);
+  read_evaluations (log, fd, points);
   close (fd);
   read_sessions (run, points, log);
   return TRUE;

@@ -1,7 +1,8 @@
 /* The curve and the last figures of a run, from its events.jsonl, and its times and its end, from sessions.jsonl.
  *
  * A list shows many runs, and a run may have 100,000 steps in 8 MB. Of a file longer than LOOM_RUN_LOG_WHOLE bytes only
- * evenly spaced pieces and the end are read, about half a megabyte, so that the time does not grow with the run. */
+ * evenly spaced pieces and the end are read, about half a megabyte, so that the time hardly grows with the run;
+ * evaluations, which are few, are searched for in all of it. */
 #pragma once
 
 #include "engine/infer/loom-run-sessions.h"
@@ -18,6 +19,7 @@ typedef struct
 typedef struct
 {
   GArray *curve;        /* LoomRunPoint, at most as many as wanted, steps ascending, losses finite */
+  GArray *validation;   /* LoomRunPoint, the loss of all evaluations on `split`, as the curve */
   gint64 step, epoch;   /* of the last step; 0: none */
   double loss;          /* of the last step; NaN: none, or not finite */
   char *split;          /* of the last evaluation: "val" if there is any of it, else "test"; NULL: none */

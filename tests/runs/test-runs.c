@@ -77,6 +77,9 @@ test_short_log (void)
   /* Validation counts before test, and a matrix is no metric. */
   g_assert_cmpstr (run->log.split, ==, "val");
   g_assert_cmpfloat (loom_run_summary_loss (run), ==, 0.75);
+  g_assert_cmpuint (run->log.validation->len, ==, 1);
+  g_assert_cmpfloat (g_array_index (run->log.validation, LoomRunPoint, 0).step, ==, 2);
+  g_assert_cmpfloat (g_array_index (run->log.validation, LoomRunPoint, 0).loss, ==, 0.75);
   g_assert_cmpstr (run->log.metric, ==, "accuracy");
   g_assert_cmpfloat (run->log.value, ==, 0.5);
   g_assert_true (isnan (run->parameters));
@@ -152,8 +155,12 @@ test_long_log (void)
   g_autoptr (GString) s = g_string_new (NULL);
 
   for (int i = 1; i <= 100000; i++)
-    g_string_append_printf (s, "{\"event\":\"step\",\"step\":%d,\"epoch\":%d,\"loss\":%.6f,\"lr\":0.01}\n", i,
-                            1 + i / 1000, 1e5 / (1e5 + i));
+    {
+      g_string_append_printf (s, "{\"event\":\"step\",\"step\":%d,\"epoch\":%d,\"loss\":%.6f,\"lr\":0.01}\n", i,
+                              1 + i / 1000, 1e5 / (1e5 + i));
+      if (i % 250 == 0)
+        g_string_append_printf (s, "{\"event\":\"eval\",\"split\":\"test\",\"step\":%d,\"loss\":%d}\n", i, i / 250);
+    }
   g_string_append (s, "{\"event\":\"eval\",\"split\":\"test\",\"step\":100000,\"epoch\":100,\"loss\":0.25,"
                       "\"metrics\":{\"accuracy\":1}}\n");
   write_run ("long", "0.1", "4", s->str);
@@ -161,6 +168,10 @@ test_long_log (void)
   double last = 0;
 
   g_assert_cmpuint (s->len, >, LOOM_RUN_LOG_WHOLE);
+  /* Every second one of 400 evaluations, with the last. */
+  g_assert_cmpuint (run->log.validation->len, ==, 200);
+  for (guint i = 0; i < 199; i++)
+    g_assert_cmpfloat (g_array_index (run->log.validation, LoomRunPoint, i).loss, ==, 2 * i + 2);
   g_assert_cmpuint (run->log.curve->len, >, 150);
   g_assert_cmpuint (run->log.curve->len, <=, 200);
   for (guint i = 0; i < run->log.curve->len; i++)

@@ -190,6 +190,39 @@ test_charts (void)
   write_loss ("kept/b", 1);
 }
 
+/* The evaluations of a run are a second curve, which a switch hides. */
+static void
+test_validation (void)
+{
+  g_autoptr (StudioRuns) runs = new_runs ();
+  StudioSeries *series;
+  guint changes = 0;
+  double x, y;
+
+  write_file ("kept/b", "events.jsonl",
+              "{\"event\":\"step\",\"step\":1,\"epoch\":1,\"loss\":2,\"lr\":1}\n"
+              "{\"event\":\"eval\",\"split\":\"test\",\"step\":1,\"loss\":7}\n"
+              "{\"event\":\"eval\",\"split\":\"val\",\"step\":1,\"loss\":3}\n"
+              "{\"event\":\"step\",\"step\":2,\"epoch\":2,\"loss\":1,\"lr\":1}\n"
+              "{\"event\":\"eval\",\"split\":\"val\",\"step\":2,\"loss\":2.5}\n");
+  studio_runs_refresh (runs);
+  settle (runs);
+  g_assert_cmpuint (studio_series_length (studio_run_entry_get_validation (find (runs, "kept/a"))), ==, 0);
+  series = studio_run_entry_get_validation (find (runs, "kept/b"));
+  g_assert_cmpuint (studio_series_length (series), ==, 2);
+  studio_series_get (series, 0, &x, &y);
+  g_assert_cmpfloat (x, ==, 1);
+  g_assert_cmpfloat (y, ==, 3);
+  g_signal_connect_swapped (runs, "chosen-changed", G_CALLBACK (count_cb), &changes);
+  g_assert_true (studio_runs_get_validation (runs));
+  studio_runs_set_validation (runs, TRUE);
+  g_assert_cmpuint (changes, ==, 0);
+  studio_runs_set_validation (runs, FALSE);
+  g_assert_cmpuint (changes, ==, 1);
+  g_assert_false (studio_runs_get_validation (runs));
+  write_loss ("kept/b", 1);
+}
+
 static void
 test_notes (void)
 {
@@ -443,6 +476,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/choose", test_choose);
   g_test_add_func ("/runs/ends", test_ends);
   g_test_add_func ("/runs/charts", test_charts);
+  g_test_add_func ("/runs/validation", test_validation);
   g_test_add_func ("/runs/notes", test_notes);
   g_test_add_func ("/runs/hide", test_hide);
   g_test_add_func ("/runs/only", test_only);

@@ -44,6 +44,12 @@ set_rank_colour (cairo_t *cr, const StudioPlotStyle *style, guint rank)
   cairo_set_source_rgb (cr, rgb[0], rgb[1], rgb[2]);
 }
 
+static gboolean
+is_validation (StudioPlotCurveStyle curve)
+{
+  return curve == STUDIO_PLOT_CURVE_VALIDATION || curve >= STUDIO_PLOT_CURVE_RANK_VALIDATION;
+}
+
 static void
 set_curve_colour (cairo_t *cr, const StudioPlotStyle *style, StudioPlotCurveStyle curve)
 {
@@ -65,7 +71,11 @@ set_curve_colour (cairo_t *cr, const StudioPlotStyle *style, StudioPlotCurveStyl
       set_ink (cr, style, 0.32);
       break;
     default:
-      set_rank_colour (cr, style, curve - STUDIO_PLOT_CURVE_RANK);
+      set_rank_colour (cr, style,
+                       curve
+                           - (is_validation (curve) && curve != STUDIO_PLOT_CURVE_VALIDATION
+                                  ? STUDIO_PLOT_CURVE_RANK_VALIDATION
+                                  : STUDIO_PLOT_CURVE_RANK));
     }
 }
 
@@ -203,14 +213,14 @@ draw_line (const StudioSeries *s, cairo_t *cr, const Frame *f)
 static gboolean
 is_dense (const StudioPlotCurve *c, const Frame *f)
 {
-  return c->style != STUDIO_PLOT_CURVE_VALIDATION && studio_series_length (c->series) > 2 * (f->right - f->left);
+  return !is_validation (c->style) && studio_series_length (c->series) > 2 * (f->right - f->left);
 }
 
 static guint
 draw_curve (const StudioPlotCurve *c, cairo_t *cr, const StudioPlotStyle *style, const Frame *f)
 {
   static const double dashes[] = { 6, 4 };
-  gboolean dashed = c->style == STUDIO_PLOT_CURVE_VALIDATION;
+  gboolean dashed = is_validation (c->style);
   guint rectangles = 0;
   cairo_save (cr);
   set_curve_colour (cr, style, c->style);

@@ -19,8 +19,9 @@ typedef enum
   STUDIO_PLOT_CURVE_TRAIN,
   STUDIO_PLOT_CURVE_VALIDATION,
   STUDIO_PLOT_CURVE_PREVIOUS,
-  STUDIO_PLOT_CURVE_RANK /* of rank 0, or of the first of several runs; add k for the others. Thin, each in its own
-                            colour */
+  STUDIO_PLOT_CURVE_RANK, /* of rank 0, or of the first of several runs; add k for the others. Thin, each in its own
+                             colour */
+  STUDIO_PLOT_CURVE_RANK_VALIDATION = 1 << 16 /* the same, dashed */
 } StudioPlotCurveStyle;
 
 typedef struct

@@ -97,9 +97,17 @@ chosen_cb (StudioRunsTab *self)
       const LoomRunSummary *run = studio_run_entry_get (entry);
       g_autofree char *label = loom_text_printable (loom_run_summary_name (run), TRUE, LABEL_LENGTH);
 
-      if (g_strcmp0 (own, run->folder) != 0 || studio_series_length (studio_run_get_train (self->parts.run, -1)) == 0)
-        studio_plot_add_curve (overlays, label, STUDIO_PLOT_CURVE_RANK + (guint)studio_run_entry_get_colour (entry),
-                               studio_run_entry_get_series (entry));
+      if (g_strcmp0 (own, run->folder) == 0 && studio_series_length (studio_run_get_train (self->parts.run, -1)) > 0)
+        continue;
+      studio_plot_add_curve (overlays, label, STUDIO_PLOT_CURVE_RANK + (guint)studio_run_entry_get_colour (entry),
+                             studio_run_entry_get_series (entry));
+      if (run->log.split == NULL || !studio_runs_get_validation (self->runs))
+        continue;
+      /* Translators: name of a run, and “val” or “test”. */
+      g_autofree char *evaluated = g_strdup_printf (_ ("%1$s, %2$s"), label, studio_plot_translate (run->log.split));
+      studio_plot_add_curve (overlays, evaluated,
+                             STUDIO_PLOT_CURVE_RANK_VALIDATION + (guint)studio_run_entry_get_colour (entry),
+                             studio_run_entry_get_validation (entry));
     }
   studio_run_panel_update (self->parts.panel);
   /* Only new curves are a reason to open what the user has closed. */

@@ -16,13 +16,15 @@ typedef struct
 
 /* The range of the losses of all runs. */
 static void
-get_range (const GPtrArray *runs, double *min, double *max)
+get_range (const GPtrArray *runs, gboolean validation, double *min, double *max)
 {
   *min = INFINITY;
   *max = -INFINITY;
-  for (guint i = 0; i < runs->len; i++)
+  for (guint i = 0; i < runs->len * (validation ? 2 : 1); i++)
     {
-      StudioSeries *series = studio_run_entry_get_series (runs->pdata[i]);
+      StudioRunEntry *entry = runs->pdata[i % runs->len];
+      StudioSeries *series
+          = i < runs->len ? studio_run_entry_get_series (entry) : studio_run_entry_get_validation (entry);
       double low, high;
 
       if (!studio_series_range (series, 0, studio_series_length (series), &low, &high, NULL))
@@ -83,14 +85,17 @@ make_charts (Multiples *self, const GPtrArray *runs)
 }
 
 static void
-fill (StudioChart *chart, StudioRunEntry *entry, guint i, double min, double max)
+fill (StudioRuns *runs, StudioChart *chart, StudioRunEntry *entry, guint i, double min, double max)
 {
   StudioPlot *plot = studio_chart_get_plot (chart);
-  const int colour = studio_run_entry_get_colour (entry);
+  const int chosen = studio_run_entry_get_colour (entry);
+  const guint colour = chosen >= 0 ? (guint)chosen : i;
 
   studio_plot_clear (plot);
-  studio_plot_add_curve (plot, _ ("loss"), STUDIO_PLOT_CURVE_RANK + (guint)(colour >= 0 ? colour : (int)i),
-                         studio_run_entry_get_series (entry));
+  studio_plot_add_curve (plot, _ ("loss"), STUDIO_PLOT_CURVE_RANK + colour, studio_run_entry_get_series (entry));
+  if (studio_runs_get_validation (runs) && studio_run_entry_get (entry)->log.split != NULL)
+    studio_plot_add_curve (plot, studio_plot_translate (studio_run_entry_get (entry)->log.split),
+                           STUDIO_PLOT_CURVE_RANK_VALIDATION + colour, studio_run_entry_get_validation (entry));
   plot->fixed_min = min;
   plot->fixed_max = max;
   studio_chart_update (chart);
@@ -110,9 +115,9 @@ update (Multiples *self)
   /* While a run trains it has new values every few seconds: scroll and focus stay. */
   if (!has_charts_of (self, chosen))
     make_charts (self, chosen);
-  get_range (chosen, &min, &max);
+  get_range (chosen, studio_runs_get_validation (self->runs), &min, &max);
   for (guint i = 0; i < chosen->len; i++)
-    fill (nth_chart (self, i), chosen->pdata[i], i, min, max);
+    fill (self->runs, nth_chart (self, i), chosen->pdata[i], i, min, max);
 }
 
 static void

@@ -19,7 +19,7 @@ struct _StudioRunsPane
   StudioRuns *runs;
   StudioRunQueue *queue;
   GtkSingleSelection *selection;
-  GtkWidget *view, *stack, *status, *list, *actions;
+  GtkWidget *view, *validation, *stack, *status, *list, *actions;
   StudioRunDetails *details;
   gboolean focus_wanted; /* of the list, when it has rows */
 };
@@ -173,6 +173,12 @@ view_cb (StudioRunsPane *self)
 }
 
 static void
+validation_cb (StudioRunsPane *self)
+{
+  studio_runs_set_validation (self->runs, gtk_check_button_get_active (GTK_CHECK_BUTTON (self->validation)));
+}
+
+static void
 folder_cb (StudioRunsPane *self)
 {
   if (studio_runs_get_only (self->runs) != NULL)
@@ -259,6 +265,11 @@ add_head (StudioRunsPane *self)
   gtk_label_set_max_width_chars (GTK_LABEL (self->status), 36);
   gtk_widget_add_css_class (self->status, "dim-label");
   gtk_box_append (GTK_BOX (self), self->status);
+  self->validation = gtk_check_button_new_with_label (_ ("Curves of validation"));
+  gtk_check_button_set_active (GTK_CHECK_BUTTON (self->validation), studio_runs_get_validation (self->runs));
+  gtk_widget_set_tooltip_text (self->validation, _ ("Dashed, in the charts of the chosen runs"));
+  g_signal_connect_swapped (self->validation, "toggled", G_CALLBACK (validation_cb), self);
+  gtk_box_append (GTK_BOX (self), self->validation);
 }
 
 /* At its natural height where there is space, and scrolled in a low window. */

@@ -24,6 +24,7 @@ struct _StudioRuns
   GPtrArray *all;        /* StudioRunEntry, while the list grows to them; NULL */
   guint growing;         /* idle source; 0: the list is complete */
   GPtrArray *charted;    /* StudioRunEntry that "chosen-changed" was emitted for */
+  gboolean no_validation;
 };
 
 static void list_model_init (GListModelInterface *interface);
@@ -472,6 +473,21 @@ studio_runs_choose (StudioRuns *self, StudioRunEntry *entry, gboolean chosen)
     return;
   studio_run_entry_set_colour (entry, chosen ? free_colour (self) : -1);
   update_charts (self, TRUE);
+}
+
+void
+studio_runs_set_validation (StudioRuns *self, gboolean shown)
+{
+  if (self->no_validation == !shown)
+    return;
+  self->no_validation = !shown;
+  g_signal_emit (self, signals[CHOSEN_CHANGED], 0);
+}
+
+gboolean
+studio_runs_get_validation (StudioRuns *self)
+{
+  return !self->no_validation;
 }
 
 GPtrArray *

@@ -33,6 +33,9 @@ StudioRunEntry *studio_runs_find (StudioRuns *self, const char *folder);
 /* Adds a run to the charts, in the colour with the lowest number that no other run has, or removes it. Charts have a
  * fixed set of colours, which repeat. */
 void studio_runs_choose (StudioRuns *self, StudioRunEntry *entry, gboolean chosen);
+/* TRUE: charts have the curves of validation, too, as they do at first. Emits "chosen-changed". */
+void studio_runs_set_validation (StudioRuns *self, gboolean shown);
+gboolean studio_runs_get_validation (StudioRuns *self);
 /* The chosen entries, in the order of the list; if `all`, all readable ones if none is chosen. (transfer container) */
 GPtrArray *studio_runs_dup_chosen (StudioRuns *self, gboolean all);
 
