@@ -23,7 +23,10 @@ fi
 
 # shellcheck disable=SC2046
 set -- "$@" $(pkg-config --libs glib-2.0 gio-2.0 libxml-2.0 json-glib-1.0 gdk-pixbuf-2.0 libzip) -lm
-flags="-std=gnu11 -g -O1 -fsanitize=fuzzer,address -D_GNU_SOURCE -DG_LOG_USE_STRUCTURED -DLOOM_LIBFUZZER -I$root"
+flags="-std=gnu11 -gline-tables-only -O1 -fsanitize=fuzzer,address -D_GNU_SOURCE -DG_LOG_USE_STRUCTURED -DLOOM_LIBFUZZER -I$root"
+
+# Compiling and linking take a fifth less with it, and with lines alone.
+! command -v ld.lld > /dev/null || flags="$flags -fuse-ld=lld"
 
 # A test of one reader, KIND, whose sources are in engine/FOLDER: KIND FOLDER LIBRARY…
 fuzz () {
