@@ -42,15 +42,13 @@ add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgo
     g_string_append_printf (s, outgoing ? _ ("to %s") : _ ("from %s"), names->str);
 }
 
-/* Appends "; muted" if the node is. */
-G_GNUC_PRINTF (3, 4)
+/* Appends "; muted". */
+G_GNUC_PRINTF (2, 3)
 static void
-add_words (GString *s, gboolean so, const char *format, ...)
+add_words (GString *s, const char *format, ...)
 {
   va_list words;
 
-  if (!so)
-    return;
   g_string_append (s, "; ");
   va_start (words, format);
   g_string_append_vprintf (s, format, words);
@@ -75,22 +73,34 @@ studio_node_words (const StudioScene *scene, guint at, const char *mark)
       }
   if (description->len == 0)
     g_string_append (description, _ ("shape not known"));
-  add_words (description, mark != NULL, "%s", mark);
-  add_words (description, item->badge != NULL,
-             item->is_device_missing ? _ ("on %s, which is not on this machine") : _ ("on %s"), item->badge);
-  add_words (description, stage != NULL, "%s", stage);
-  add_words (description, split != NULL, "%s", split);
-  add_words (description, item->muted, "%s", _ ("muted"));
-  add_words (description, item->is_frame, "%s", item->summary);
-  add_words (description, item->folded || item->is_frame, "%s", _ ("collapsed"));
-  add_words (description, item->frozen, "%s", _ ("frozen"));
-  add_words (description, health != NULL, "%s", health);
-  add_words (description, item->fault != NULL,
-             tone == STUDIO_TONE_ERROR  ? _ ("fault: %s")
-             : tone == STUDIO_TONE_TODO ? _ ("to do: %s")
-                                        : _ ("warning: %s"),
-             item->fault);
-  add_words (description, item->waits_for != NULL, _ ("waits for %s"), item->waits_for);
+  /* Words are translated only if they are said: thousands of cards may lose their types at once. */
+  if (mark != NULL)
+    add_words (description, "%s", mark);
+  if (item->badge != NULL)
+    add_words (description, item->is_device_missing ? _ ("on %s, which is not on this machine") : _ ("on %s"),
+               item->badge);
+  if (stage != NULL)
+    add_words (description, "%s", stage);
+  if (split != NULL)
+    add_words (description, "%s", split);
+  if (item->muted)
+    add_words (description, "%s", _ ("muted"));
+  if (item->is_frame)
+    add_words (description, "%s", item->summary);
+  if (item->folded || item->is_frame)
+    add_words (description, "%s", _ ("collapsed"));
+  if (item->frozen)
+    add_words (description, "%s", _ ("frozen"));
+  if (health != NULL)
+    add_words (description, "%s", health);
+  if (item->fault != NULL)
+    add_words (description,
+               tone == STUDIO_TONE_ERROR  ? _ ("fault: %s")
+               : tone == STUDIO_TONE_TODO ? _ ("to do: %s")
+                                          : _ ("warning: %s"),
+               item->fault);
+  if (item->waits_for != NULL)
+    add_words (description, _ ("waits for %s"), item->waits_for);
   add_neighbours (description, scene, at, FALSE);
   add_neighbours (description, scene, at, TRUE);
   return g_string_free (description, FALSE);

@@ -23,7 +23,7 @@ struct _StudioNode
   const CardContext *context;
   guint64 serial;
   guint item;
-  guint digest, flow_digest;
+  guint digest, words_digest, targets_digest;
   gboolean selected;
   char *live_shown;
   StudioCardTexts *texts;
@@ -527,25 +527,31 @@ dup_marks (const StudioNode *self, const StudioItem *item)
                                        : g_strdup (mark != NULL ? mark : words);
 }
 
-void
-studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes)
+/* The serials of the cards that read this one's outputs, and their order. */
+static guint
+targets_digest (const StudioScene *scene, const StudioItem *item)
 {
-  const StudioItem *item = &scene->item[self->item];
-  GtkAccessible *accessible = GTK_ACCESSIBLE (self);
-  const gboolean titled = strcmp (item->title, item->id) != 0, fault = studio_item_tone (item) == STUDIO_TONE_ERROR;
-  g_autofree char *mark = dup_marks (self, item);
-  const guint digest = studio_node_words_digest (scene, self->item, mark) * 2 + (guint)selected;
-  g_autofree char *label = NULL, *description = NULL;
+  guint h = 1; /* 0: there is no relation yet */
+
+  for (guint p = 0; p < item->n_outputs; p++)
+    for (guint i = item->output[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_out)
+      h = h * 31 + (guint)scene->item[scene->link[i].to].serial;
+  return h;
+}
+
+/* Tells screen readers which cards follow, if they are others than before. */
+static void
+update_targets (StudioNode *self, const StudioScene *scene, const StudioItem *item, GHashTable *nodes)
+{
+  const GtkAccessibleRelation relation = GTK_ACCESSIBLE_RELATION_FLOW_TO;
+  const guint digest = targets_digest (scene, item);
   g_autoptr (GHashTable) known = NULL;
+  g_auto (GValue) value = G_VALUE_INIT;
   GList *targets = NULL;
 
-  if (digest == self->flow_digest)
+  if (digest == self->targets_digest)
     return;
-  self->flow_digest = digest;
-  label = item->is_frame ? g_strdup_printf (_ ("Frame %s"), item->title)
-                         : g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
-                                            titled ? ")" : "", studio_item_title (item));
-  description = studio_node_words (scene, self->item, mark);
+  self->targets_digest = digest;
   known = g_hash_table_new (NULL, NULL);
   for (guint p = 0; p < item->n_outputs; p++)
     for (guint i = item->output[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_out)
@@ -555,23 +561,39 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
         if (to != NULL && g_hash_table_add (known, to))
           targets = g_list_prepend (targets, to);
       }
-  targets = g_list_reverse (targets);
+  if (targets == NULL)
+    {
+      gtk_accessible_reset_relation (GTK_ACCESSIBLE (self), relation);
+      return;
+    }
+  gtk_accessible_relation_init_value (relation, &value);
+  /* The relation keeps the list. */
+  g_value_set_pointer (&value, g_list_reverse (targets));
+  gtk_accessible_update_relation_value (GTK_ACCESSIBLE (self), 1, (GtkAccessibleRelation[]){ relation }, &value);
+}
+
+void
+studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes)
+{
+  const StudioItem *item = &scene->item[self->item];
+  GtkAccessible *accessible = GTK_ACCESSIBLE (self);
+  const gboolean titled = strcmp (item->title, item->id) != 0, fault = studio_item_tone (item) == STUDIO_TONE_ERROR;
+  g_autofree char *mark = dup_marks (self, item);
+  const guint digest = studio_node_words_digest (scene, self->item, mark) * 2 + (guint)selected;
+  g_autofree char *label = NULL, *description = NULL;
+
+  if (digest == self->words_digest)
+    return;
+  self->words_digest = digest;
+  label = item->is_frame ? g_strdup_printf (_ ("Frame %s"), item->title)
+                         : g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
+                                            titled ? ")" : "", studio_item_title (item));
+  description = studio_node_words (scene, self->item, mark);
   gtk_accessible_update_property (accessible, GTK_ACCESSIBLE_PROPERTY_LABEL, label, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
                                   description, -1);
   gtk_accessible_update_state (accessible, GTK_ACCESSIBLE_STATE_SELECTED, selected, GTK_ACCESSIBLE_STATE_INVALID,
                                fault ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
-  if (targets != NULL)
-    {
-      GtkAccessibleRelation relation = GTK_ACCESSIBLE_RELATION_FLOW_TO;
-      g_auto (GValue) value = G_VALUE_INIT;
-
-      gtk_accessible_relation_init_value (relation, &value);
-      g_value_set_pointer (&value, targets);
-      gtk_accessible_update_relation_value (accessible, 1, &relation, &value);
-    }
-  else
-    gtk_accessible_reset_relation (accessible, GTK_ACCESSIBLE_RELATION_FLOW_TO);
-  /* The relation keeps the list that it was given. */
+  update_targets (self, scene, item, nodes);
 }
 
 /* ---- widget ------------------------------------------------------------- */

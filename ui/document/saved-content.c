@@ -12,6 +12,7 @@ struct _SavedContent
   gboolean is_reordered;          /* attributes were added or removed, so their order may differ */
   gboolean is_earlier;            /* the edits between the text and the graph are unknown */
   gboolean has_answer, differs;
+  char *digest; /* of the graph when it was known to be that of the text; NULL: not yet */
 };
 
 static GHashTable *
@@ -37,6 +38,7 @@ saved_content_free (SavedContent *self)
   if (self == NULL)
     return;
   g_free (self->text);
+  g_free (self->digest);
   g_hash_table_unref (self->values);
   g_hash_table_unref (self->inserted);
   g_hash_table_unref (self->removed);
@@ -48,6 +50,7 @@ saved_content_set (SavedContent *self, char *text)
 {
   g_free (self->text);
   self->text = text;
+  g_clear_pointer (&self->digest, g_free);
   g_hash_table_remove_all (self->values);
   g_hash_table_remove_all (self->inserted);
   g_hash_table_remove_all (self->removed);
@@ -165,6 +168,18 @@ saved_content_is_known (SavedContent *self)
   return has_same_elements (self) && (g_hash_table_size (self->values) > 0 || !self->is_reordered);
 }
 
+/* TRUE if the texts differ. The text is written only for a graph that computes what the saved one did. */
+static gboolean
+compare_texts (const SavedContent *self, const LoomGraph *graph)
+{
+  g_autofree char *digest = self->digest != NULL ? loom_graph_digest (graph) : NULL, *text = NULL;
+
+  if (g_strcmp0 (digest, self->digest) != 0)
+    return TRUE;
+  text = loom_graph_write (graph, NULL);
+  return g_strcmp0 (text, self->text) != 0;
+}
+
 gboolean
 saved_content_differs (SavedContent *self, const LoomGraph *graph)
 {
@@ -173,11 +188,9 @@ saved_content_differs (SavedContent *self, const LoomGraph *graph)
   if (saved_content_is_known (self))
     self->differs = self->more != 0 || g_hash_table_size (self->values) > 0;
   else
-    {
-      g_autofree char *text = loom_graph_write (graph, NULL);
-
-      self->differs = g_strcmp0 (text, self->text) != 0;
-    }
+    self->differs = compare_texts (self, graph);
+  if (!self->differs && self->digest == NULL)
+    self->digest = loom_graph_digest (graph);
   self->has_answer = TRUE;
   return self->differs;
 }
