@@ -3,6 +3,7 @@
  *
  * A node after a fault stays untyped and reports no fault, so that one mistake causes one message. */
 #include "engine/net/net-private.h"
+#include "engine/ops/loom-initializer.h"
 
 #include <string.h>
 
@@ -264,6 +265,23 @@ check_split (NetNode *n)
                       n->node.op->name, ways->str);
 }
 
+/* Checks that initial values are chosen for weights that the node has. */
+static void
+check_initializers (NetNode *n)
+{
+  static const char *const names[] = { LOOM_WEIGHT_INIT, LOOM_BIAS_INIT };
+
+  for (guint k = 0; k < G_N_ELEMENTS (names); k++)
+    {
+      const char *text = loom_element_get (n->node.element, names[k]);
+
+      if (text != NULL && text[0] != '\0' && !loom_initializer_concerns (n->infer.op, names[k]))
+        loom_fault_set_fix (loom_infer_fault (&n->infer, LOOM_ERROR_SCHEMA, names[k], "%s has no %s; remove %s.",
+                                              n->node.op->name, k == 0 ? "weights" : "biases", names[k]),
+                            names[k], NULL, "Remove %s.", names[k]);
+    }
+}
+
 const LoomInferHost loom_net_infer_host = {
   .fault = report,
   .weight = add_weight,
@@ -512,7 +530,10 @@ loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
     compute_cost (net, n, ones);
   summarise (net, n, n->node.typed);
   if (n->node.typed)
-    check_split (n);
+    {
+      check_split (n);
+      check_initializers (n);
+    }
 }
 
 LoomBinding

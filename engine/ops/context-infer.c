@@ -5,6 +5,7 @@
 
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-graph.h"
+#include "engine/ops/loom-initializer.h"
 
 /* ---- parameters --------------------------------------------------------- */
 
@@ -204,7 +205,10 @@ loom_infer_get_output (const LoomInfer *ctx, guint i)
 void
 loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
 {
-  ctx->host->weight (ctx, spec);
+  LoomWeightSpec chosen = *spec;
+
+  loom_initializer_apply (ctx, &chosen);
+  ctx->host->weight (ctx, &chosen);
 }
 
 const LoomDeclared *

@@ -1,8 +1,8 @@
 /* Declares the parser of formulas that a person types: "x * sigmoid(beta * x)", or several statements "t = exp(x); y =
  * t / (1 + t)".
  *
- * Private to engine/ops. Names are found without parsing, so that a node keeps its ports while the user is still
- * typing a word. */
+ * For engine/ops and for schedules (engine/recipe). Names are found without parsing, so that a node keeps its ports
+ * while the user is still typing a word. */
 #pragma once
 
 #include "engine/ops/loom-op.h"

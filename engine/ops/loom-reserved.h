@@ -4,7 +4,7 @@
  * Studio's inspector read it. An operator's parameter of the same name (dtype of cast) takes precedence. */
 #pragma once
 
-#include "engine/ops/loom-op.h"
+#include "engine/ops/loom-initializer.h"
 
 G_BEGIN_DECLS
 

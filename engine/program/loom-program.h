@@ -43,7 +43,13 @@ typedef enum
   LOOM_INIT_CONSTANT, /* a */
   LOOM_INIT_UNIFORM,  /* in [a, b) */
   LOOM_INIT_NORMAL,   /* mean a, standard deviation b */
-  LOOM_INIT_DATA      /* the values in `data`, row major */
+  LOOM_INIT_DATA,     /* the values in `data`, row major */
+  /* As torch.nn.init; the tensor is a matrix of `rows` and `columns`. */
+  LOOM_INIT_TRUNC_NORMAL, /* mean a, standard deviation b of the normal that is cut off at low and high */
+  LOOM_INIT_EYE,
+  LOOM_INIT_DIRAC,      /* the identity at the centre of a kernel, in each of `groups` */
+  LOOM_INIT_ORTHOGONAL, /* orthonormal rows or columns, times a */
+  LOOM_INIT_SPARSE      /* normal with standard deviation b; of each column the fraction a is 0 */
 } LoomInitKind;
 
 typedef struct
@@ -53,6 +59,9 @@ typedef struct
   const double *data; /* borrowed from the net that made it, and copied into the slot */
   /* a range of elements that are 0 at first for every kind: an embedding's padding row */
   gint64 zero_from, zero_count;
+  double low, high;
+  gint64 rows, columns;
+  gint64 groups, window, centre; /* of dirac: a kernel has `window` positions, of which one is its centre */
 } LoomInit;
 
 /* A part of an axis: part `index` of `of` equal ones, of each of its `blocks` consecutive blocks. */

@@ -1,4 +1,6 @@
 /* Writes an operator: by its word, or by what its descriptor says. */
+#include "engine/ops/loom-context.h"
+#include "engine/ops/loom-initializer.h"
 #include "engine/pytorch/pytorch-private.h"
 
 #include <math.h>
@@ -788,6 +790,48 @@ write_muted (const Op *op)
   return FALSE;
 }
 
+/* “nn.init.kaiming_normal_(self.conv.weight, mode="fan_out")”: functions and parameters have PyTorch's names. */
+static void
+write_initializer (const Op *op, const char *weight)
+{
+  const gboolean is_weight = op->node->op->role == LOOM_ROLE_PARAMETER || loom_initializer_is_weight (weight);
+  const char *text = loom_infer_attribute (op->infer, is_weight ? LOOM_WEIGHT_INIT : LOOM_BIAS_INIT);
+  g_autofree char *member = loom_pytorch_member ("self", op->local.id, FALSE), *why = NULL, *fix = NULL;
+  g_autofree char *tensor = *weight != 0 ? loom_pytorch_weight (member, weight) : g_strdup (member);
+  g_autoptr (GString) call = g_string_new (NULL);
+  LoomInitializerCall chosen;
+
+  if (text == NULL || *text == 0 || !loom_initializer_parse (text, &chosen, &why, &fix))
+    return;
+  g_string_append_printf (call, "nn.init.%s_(%s", chosen.function->name, tensor);
+  for (guint i = 0; chosen.function->param[i].name != NULL; i++)
+    {
+      const LoomInitializerParam *p = &chosen.function->param[i];
+      g_autofree char *value = p->choices != NULL ? loom_pytorch_quote (p->choices[(int)chosen.value[i]])
+                               : p->is_integer    ? g_strdup_printf ("%.0f", chosen.value[i])
+                                                  : loom_pytorch_float (chosen.value[i]);
+
+      if (chosen.is_given[i] || p->value != chosen.value[i] || strcmp (p->name, "val") == 0
+          || strcmp (p->name, "sparsity") == 0)
+        g_string_append_printf (call, ", %s=%s", p->name, value);
+    }
+  g_string_append_c (call, ')');
+  loom_pytorch_init (op->s, &op->local, g_strdup (call->str));
+}
+
+static void
+write_initializers (const Op *op)
+{
+  const LoomOp *of = op->node->op;
+
+  if (of->role == LOOM_ROLE_PARAMETER)
+    write_initializer (op, "");
+  for (guint i = 0; of->inputs != NULL && i < op->node->n_inputs && of->inputs[i].name != NULL; i++)
+    if (loom_op_is_weight_port (of, i) && op->node->input[i].node == G_MAXUINT
+        && loom_infer_find_declared (op->infer, of->inputs[i].name) != NULL)
+      write_initializer (op, of->inputs[i].name);
+}
+
 void
 loom_pytorch_write_op (PyScope *s, guint k)
 {
@@ -851,4 +895,5 @@ loom_pytorch_write_op (PyScope *s, guint k)
       else
         write_call (&op, g_steal_pointer (&made), called, is_one);
     }
+  write_initializers (&op);
 }

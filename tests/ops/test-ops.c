@@ -565,6 +565,21 @@ test_initial_values (void)
   check_init ("conv_transpose2d", "out_channels=8 kernel_size=2 groups=2", "f32:B,2,5,5", "n.weight", LOOM_INIT_UNIFORM,
               -0.25, 0.25);
   check_init ("parameter", "shape=2,3 init=uniform low=-2 high=2", NULL, "n", LOOM_INIT_UNIFORM, -2, 2);
+  /* Those that a node chooses. torch.nn.init counts the outputs of [8,4,2] as 8·2, of [4,8], transposed, as 8. */
+  check_init ("linear", "out_features=5 weight_init=zeros bias_init=normal(mean=1,std=2)", "f32:B,16", "n.bias",
+              LOOM_INIT_NORMAL, 1, 2);
+  check_init ("conv1d", "out_channels=8 kernel_size=2 weight_init=kaiming_normal(mode=fan_out,nonlinearity=relu)",
+              "f32:B,4,5", "n.weight", LOOM_INIT_NORMAL, 0, sqrt (2.0 / 16));
+  check_init ("conv1d", "out_channels=8 kernel_size=2 weight_init=kaiming_uniform(a=2)", "f32:B,4,5", "n.weight",
+              LOOM_INIT_UNIFORM, -sqrt (3 * 0.4 / 8), sqrt (3 * 0.4 / 8));
+  check_init ("linear",
+              "out_features=8 weight_layout=in_out weight_init=kaiming_normal(mode=fan_out,nonlinearity=tanh)",
+              "f32:B,4", "n.weight", LOOM_INIT_NORMAL, 0, 5.0 / 3 / sqrt (8));
+  check_init ("linear", "out_features=5 weight_init=xavier_normal(gain=2)", "f32:B,3", "n.weight", LOOM_INIT_NORMAL, 0,
+              2 * sqrt (2.0 / 8));
+  check_init ("prelu", "init=0.5 weight_init=constant(val=0.75)", "f32:B,3", "n.weight", LOOM_INIT_CONSTANT, 0.75, 0);
+  check_init ("parameter", "shape=2,3 weight_init=orthogonal(gain=3)", NULL, "n", LOOM_INIT_ORTHOGONAL, 3, 0);
+  check_init ("batch_norm2d", "weight_init=zeros", "f32:B,2,3,3", "n.running_var", LOOM_INIT_CONSTANT, 1, 0);
 }
 
 /* By the rules of `gradloom check`: no fault, and no advice either. The operator is in it, and something is wired to

@@ -293,6 +293,9 @@ add_reserved (StudioInspector *self, const LoomOp *op)
       const char *const *ways = g_str_equal (spec.name, "split") ? ways_to_split (self) : NULL;
 
       /* An operator's own parameter of this name takes precedence: cast has a dtype. */
+      if ((strcmp (spec.name, LOOM_WEIGHT_INIT) == 0 || strcmp (spec.name, LOOM_BIAS_INIT) == 0)
+          && (op == NULL || !loom_initializer_concerns (op, spec.name)))
+        continue;
       if ((r->shown != LOOM_SHOWN_AT_NODES && ways == NULL) || (op != NULL && loom_op_has_param (op, spec.name)))
         continue;
       if (self->devices != NULL && strcmp (spec.name, "device") == 0)
