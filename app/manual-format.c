@@ -61,6 +61,30 @@ print_reserved (void)
 }
 
 static void
+print_initializers (void)
+{
+  printf ("\n### Initial values, of `%s` and `%s`\n\n| value | parameters, with defaults | meaning |\n|---|---|---|\n",
+          LOOM_WEIGHT_INIT, LOOM_BIAS_INIT);
+  for (const LoomInitializer *f = loom_initializers (); f->name != NULL; f++)
+    {
+      g_autofree char *doc = g_strconcat (f->doc, " ", f->formula, f->source != NULL ? ". " : "",
+                                          f->source != NULL ? f->source : "", NULL);
+
+      printf ("| `%s` |", f->name);
+      for (const LoomInitializerParam *p = f->param; p->name != NULL; p++)
+        {
+          printf (" `%s` ", p->name);
+          if (p->choices == NULL)
+            printf ("%g", p->value);
+          for (guint i = 0; p->choices != NULL && p->choices[i] != NULL; i++)
+            printf ("%s%s", i == 0 ? "" : i == 1 ? ", or " : " ", p->choices[i]);
+        }
+      printf (" | ");
+      print_doc (doc);
+    }
+}
+
+static void
 print_optimizers (void)
 {
   printf ("\n### Optimisers\n\n| `optimizer` | options, with defaults | meaning |\n|---|---|---|\n");
@@ -93,6 +117,8 @@ print_schedules (void)
     {
       if ((*each)->has_milestones)
         printf ("| `%s` | `milestones` | required | see `<schedule>` |\n", (*each)->name);
+      if ((*each)->has_formula)
+        printf ("| `%s` | `formula` | required | see `<schedule>` |\n", (*each)->name);
       for (const LoomScheduleParam *p = (*each)->param; p->name != NULL; p++)
         {
           printf ("| `%s` | `%s` | ", (*each)->name, p->name);
@@ -128,6 +154,7 @@ manual_print_attributes (void)
                                   LOOM_TAG_CLIP,  LOOM_TAG_METRIC, LOOM_TAG_PARALLEL };
 
   print_reserved ();
+  print_initializers ();
   for (guint i = 0; i < G_N_ELEMENTS (tags); i++)
     print_attributes (tags[i]);
   print_optimizers ();

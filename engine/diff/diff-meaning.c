@@ -352,17 +352,23 @@ add_attribute (const DiffSide *side, const LoomElement *e, const char *name, con
   g_ptr_array_add (attributes, attribute);
 }
 
-/* betas="0.9,0.999" is beta1 and beta2. */
+/* The list of several hyper-parameters: betas="0.9,0.999" is beta1 and beta2. */
 static gboolean
-add_betas (const DiffSide *side, const LoomElement *e, const char *text, GPtrArray *attributes)
+add_list (const DiffSide *side, const LoomElement *e, const char *name, const char *text, GPtrArray *attributes)
 {
+  const char *optimizer_name = loom_element_get (e, "optimizer");
+  const LoomOptimizer *optimizer = loom_optimizer (optimizer_name != NULL ? optimizer_name : "sgd");
   g_auto (GStrv) part = g_strsplit (text, ",", -1);
-  Meaning m;
+  guint n = 0;
 
-  if (g_strv_length (part) != 2 || !of_training (e, "beta1", &m))
+  for (const LoomHyper *h = optimizer != NULL ? optimizer->hyper : NULL; h != NULL && h->name != NULL; h++)
+    n += g_strcmp0 (h->list, name) == 0 && strcmp (h->name, name) != 0;
+  if (n == 0 || g_strv_length (part) != n)
     return FALSE;
-  add_attribute (side, e, "beta1", g_strstrip (part[0]), attributes);
-  add_attribute (side, e, "beta2", g_strstrip (part[1]), attributes);
+  n = 0;
+  for (const LoomHyper *h = optimizer->hyper; h->name != NULL; h++)
+    if (g_strcmp0 (h->list, name) == 0)
+      add_attribute (side, e, h->name, g_strstrip (part[n++]), attributes);
   return TRUE;
 }
 
@@ -393,8 +399,7 @@ diff_attributes (const DiffSide *side, const LoomElement *e)
       const char *name, *value;
 
       loom_element_attribute (e, i, &name, &value);
-      if (is_name (tag, name)
-          || (tag == LOOM_TAG_TRAIN && strcmp (name, "betas") == 0 && add_betas (side, e, value, attributes)))
+      if (is_name (tag, name) || (tag == LOOM_TAG_TRAIN && add_list (side, e, name, value, attributes)))
         continue;
       add_attribute (side, e, name, value, attributes);
     }

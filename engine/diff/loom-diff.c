@@ -353,6 +353,47 @@ compare_module (const Diff *d, const DiffScope *pair)
 /* ---- <train> ------------------------------------------------------------ */
 
 /* An element with defaults alone is equal to a missing element. */
+/* The schedules inside another, as “linear start_factor=0.1; cosine”. */
+static void
+add_inside (GString *s, const LoomElement *e)
+{
+  for (guint i = 0; e != NULL && i < loom_element_n_children (e); i++)
+    {
+      const LoomElement *inner = loom_element_child (e, i);
+      const char *type = loom_element_get (inner, "type");
+
+      if (loom_element_tag (inner) != LOOM_TAG_SCHEDULE)
+        continue;
+      g_string_append_printf (s, "%s%s", s->len > 0 && s->str[s->len - 1] != '(' ? "; " : "",
+                              type != NULL ? type : "constant");
+      for (guint k = 0; k < loom_element_n_attributes (inner); k++)
+        {
+          const char *name, *value;
+
+          loom_element_attribute (inner, k, &name, &value);
+          if (strcmp (name, "type") != 0)
+            g_string_append_printf (s, " %s=%s", name, value);
+        }
+      if (loom_element_n_children (inner) > 0)
+        {
+          g_string_append (s, " (");
+          add_inside (s, inner);
+          g_string_append_c (s, ')');
+        }
+    }
+}
+
+static void
+compare_inside (LoomDifference *difference, const LoomElement *a, const LoomElement *b)
+{
+  g_autoptr (GString) before = g_string_new (NULL), after = g_string_new (NULL);
+
+  add_inside (before, a);
+  add_inside (after, b);
+  if (strcmp (before->str, after->str) != 0)
+    add_change (difference, "schedules inside", before->str, after->str);
+}
+
 static void
 compare_only (const Diff *d, const LoomElement *a, const LoomElement *b, LoomTag tag)
 {
@@ -363,6 +404,8 @@ compare_only (const Diff *d, const LoomElement *a, const LoomElement *b, LoomTag
   if (x == NULL && y == NULL)
     return;
   difference = compare (d, x, y, NULL, NULL);
+  if (tag == LOOM_TAG_SCHEDULE && x != NULL && y != NULL)
+    compare_inside (difference, x, y);
   if (difference->changes->len == 0)
     difference->kind = LOOM_DIFFERENCE_CHANGED;
   add (d, difference);

@@ -17,7 +17,7 @@ typedef struct
   gboolean has_text;
   guint32 parents; /* bit per tag */
   int order;       /* among siblings; elements of equal order may mix */
-  gboolean once;
+  gboolean once;   /* in a parent of another kind */
 } GrammarRule;
 
 const GrammarRule *loom_grammar (LoomTag tag);

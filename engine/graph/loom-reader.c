@@ -252,7 +252,7 @@ own_start (Reading *r)
       add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> is not allowed in <%s>.", name, loom_tag_name (parent->tag));
       return FALSE;
     }
-  if (parent != NULL && loom_grammar (tag)->once && loom_element_find (parent, tag) != NULL)
+  if (parent != NULL && loom_grammar (tag)->once && tag != parent->tag && loom_element_find (parent, tag) != NULL)
     {
       add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> contains a second <%s>; only one is allowed.",
                  loom_tag_name (parent->tag), name);

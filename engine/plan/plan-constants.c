@@ -5,55 +5,6 @@
 
 #include <math.h>
 
-/* Evaluates one scalar operation in double, with the formulas of the kernels. */
-static double
-evaluate (LoomScalarOp op, double a, double b, double c, double imm)
-{
-#define T                      double
-#define LOOM_M_FABS            fabs
-#define LOOM_M_FLOOR           floor
-#define LOOM_M_SQRT            sqrt
-#define LOOM_M_EXP             exp
-#define LOOM_M_LOG             log
-#define LOOM_M_TANH            tanh
-#define LOOM_M_ERF             erf
-#define LOOM_M_SIN             sin
-#define LOOM_M_COS             cos
-#define LOOM_M_POW             pow
-#define LOOM_M_CEIL            ceil
-#define LOOM_M_RINT            rint
-#define LOOM_M_TRUNC           trunc
-#define LOOM_M_EXP2            exp2
-#define LOOM_M_EXPM1           expm1
-#define LOOM_M_LOG2            log2
-#define LOOM_M_LOG10           log10
-#define LOOM_M_LOG1P           log1p
-#define LOOM_M_TAN             tan
-#define LOOM_M_ASIN            asin
-#define LOOM_M_ACOS            acos
-#define LOOM_M_ATAN            atan
-#define LOOM_M_SINH            sinh
-#define LOOM_M_COSH            cosh
-#define LOOM_M_ASINH           asinh
-#define LOOM_M_ACOSH           acosh
-#define LOOM_M_ATANH           atanh
-#define LOOM_M_FMOD            fmod
-#define LOOM_M_ATAN2           atan2
-#define LOOM_M_DIV_TRUNC(x, y) trunc ((x) / (y))
-#define LOOM_M_DIV_FLOOR(x, y) LOOM_FLOAT_DIV_FLOOR (x, y)
-#define LOOM_CASE(E, name, arity, expr)                                                                                \
-  case LOOM_SCALAR_##E:                                                                                                \
-    return expr;
-  switch (op)
-    {
-      LOOM_SCALAR_OPS (LOOM_CASE)
-    default:
-      g_assert_not_reached ();
-    }
-#undef LOOM_CASE
-#undef T
-}
-
 /* x as a fill stores it in an integer type, or in 16 bits, where each result of an operation is rounded. Literals are
  * in f32 (loom_const). */
 static double
@@ -100,7 +51,7 @@ find_uniform (PlanGraph *g, const PlanNode *instr)
           x[i] = arg->uniform;
         }
       out->is_uniform = TRUE;
-      out->uniform = as_stored (evaluate (step->op, x[0], x[1], x[2], step->imm), out->desc.dtype);
+      out->uniform = as_stored (loom_scalar_value (step->op, x[0], x[1], x[2], step->imm), out->desc.dtype);
     }
   else if (instr->steps == NULL && instr->prim->constant != NULL)
     {

@@ -5,10 +5,10 @@
 #include "engine/program/prim-private.h"
 
 static const LoomOptimizer *const all[]
-    = { &loom_optim_sgd,     &loom_optim_adam,     &loom_optim_adamw, &loom_optim_rmsprop,
-        &loom_optim_adagrad, &loom_optim_adadelta, &loom_optim_nadam, &loom_optim_adamax,
-        &loom_optim_radam,   &loom_optim_lion,     &loom_optim_lamb,  &loom_optim_lars,
-        &loom_optim_lbfgs,   &loom_optim_newton,   &loom_optim_none,  NULL };
+    = { &loom_optim_sgd,      &loom_optim_adam,  &loom_optim_adamw,  &loom_optim_rmsprop,   &loom_optim_adagrad,
+        &loom_optim_adadelta, &loom_optim_nadam, &loom_optim_adamax, &loom_optim_radam,     &loom_optim_lion,
+        &loom_optim_lamb,     &loom_optim_lars,  &loom_optim_muon,   &loom_optim_adafactor, &loom_optim_rprop,
+        &loom_optim_asgd,     &loom_optim_lbfgs, &loom_optim_newton, &loom_optim_none,      NULL };
 
 const LoomOptimizer *const *
 loom_optimizers (void)
@@ -68,16 +68,66 @@ loom_optim_scalar (const LoomOptimizerCall *call, guint k)
   return loom_program_scalar (call->p, slot, call->hyper[k]);
 }
 
+int
+loom_optim_state (const LoomOptimizerCall *call, const char *state, guint i, int rank, const gint64 *dims, double start)
+{
+  const LoomInit init = { .kind = start == 0 ? LOOM_INIT_ZEROS : LOOM_INIT_CONSTANT, .a = start };
+  const LoomSlot *parameter = loom_program_get_slot (call->p, call->slot[i]);
+  g_autofree char *name = g_strdup_printf ("optimizer.%s.%s", state, parameter->name);
+
+  return loom_program_slot (call->p, name, LOOM_SLOT_OPTIMIZER, parameter->dtype, rank, dims, &init, FALSE);
+}
+
+/* Whether the step writes. */
+static LoomValue
+writes (const LoomOptimizerCall *call)
+{
+  LoomValue zero = loom_const (call->p, value_desc (call->p, call->finite)->dtype, 0);
+
+  return loom_binary (call->p, LOOM_SCALAR_NE, call->finite, zero);
+}
+
+void
+loom_optim_commit (const LoomOptimizerCall *call, int slot, LoomValue next)
+{
+  LoomProgram *p = call->p;
+
+  loom_program_commit (p, slot, loom_ternary (p, LOOM_SCALAR_SELECT, writes (call), next, loom_program_read (p, slot)));
+}
+
+LoomValue
+loom_optim_sum (const LoomOptimizerCall *call, LoomValue x)
+{
+  LoomProgram *p = call->p;
+
+  return loom_ternary (p, LOOM_SCALAR_SELECT, writes (call), x, loom_const (p, value_desc (p, x)->dtype, 0));
+}
+
+LoomValue
+loom_optim_gradient (const LoomOptimizerCall *call, guint i)
+{
+  LoomProgram *p = call->p;
+  const LoomDType dtype = loom_program_get_slot (p, call->slot[i])->dtype;
+  const int maximize = loom_optimizer_find (call->optimizer, "maximize");
+  LoomValue grad = loom_optim_sum (call, loom_cast (p, call->grad[i], dtype));
+
+  grad = loom_binary (p, LOOM_SCALAR_MUL, grad, loom_cast (p, call->grad_scale, dtype));
+  return maximize >= 0 && call->hyper[maximize] != 0 ? loom_unary (p, LOOM_SCALAR_NEG, grad) : grad;
+}
+
+LoomValue
+loom_optim_norm (LoomProgram *p, LoomValue x)
+{
+  return loom_unary (p, LOOM_SCALAR_SQRT, loom_sum_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, x)));
+}
+
 /* The slot of state tensor k of parameter i. */
 static int
 state (const LoomOptimizerCall *call, const LoomOptimStep *step, guint k, guint i)
 {
-  LoomInit init = { .kind = step->start == 0 ? LOOM_INIT_ZEROS : LOOM_INIT_CONSTANT, .a = step->start };
   const LoomSlot *parameter = loom_program_get_slot (call->p, call->slot[i]);
-  g_autofree char *name = g_strdup_printf ("optimizer.%s.%s", step->states[k], parameter->name);
 
-  return loom_program_slot (call->p, name, LOOM_SLOT_OPTIMIZER, parameter->dtype, parameter->rank, parameter->dim,
-                            &init, FALSE);
+  return loom_optim_state (call, step->states[k], i, parameter->rank, parameter->dim, step->start);
 }
 
 void
@@ -89,8 +139,10 @@ loom_optim_emit (const LoomOptimizerCall *call, const LoomOptimStep *step)
 
   while (hyper[n_hyper].name != NULL)
     n_hyper++;
-  in = g_new0 (LoomValue, n_in + n_hyper + 4);
-  for (guint k = 0; k < n_hyper; k++)
+  in = g_new0 (LoomValue, n_in + MAX (n_hyper, step->n_scalars) + 4);
+  for (guint k = 0; k < step->n_scalars; k++)
+    in[n_in++] = step->scalar[k];
+  for (guint k = 0; k < n_hyper && step->scalar == NULL; k++)
     {
       if (!hyper[k].is_bool && !hyper[k].is_fixed)
         in[n_in++] = loom_optim_scalar (call, k);

@@ -12,9 +12,10 @@ typedef struct
   const char *name; /* PyTorch's: "lr", "weight_decay", "momentum", "beta1" … */
   double value;     /* default */
   double minimum, maximum;
-  gboolean is_bool;           /* nesterov, amsgrad: fixed when the program is built */
-  gboolean is_fixed;          /* a number that is fixed when the program is built */
-  gboolean is_integer;        /* an integer, such as a number of steps */
+  gboolean is_bool;    /* nesterov, amsgrad: fixed when the program is built */
+  gboolean is_fixed;   /* a number that is fixed when the program is built */
+  gboolean is_integer; /* an integer, such as a number of steps */
+  const char *list;    /* the attribute with several hyper-parameters as a list, as in PyTorch ("betas"); or NULL */
   const char *const *choices; /* if not NULL, the value is an index into this list and is fixed */
   /* The hyper-parameter without which this one has no effect; NULL: none. If that one is 0 at the start, this one
    * is fixed (there is no momentum buffer for a later change), and an is_bool one is refused. */

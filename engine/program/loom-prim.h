@@ -227,6 +227,10 @@ gboolean loom_formula_is_bool (const LoomFormula *formula, guint reg);
 void
 loom_formula_emit (LoomProgram *p, const LoomFormula *formula, LoomDType dtype, const LoomValue *in, LoomValue *out);
 
+/* One scalar operation in f64, and the first result of a formula. */
+double loom_scalar_value (LoomScalarOp op, double a, double b, double c, double imm);
+double loom_formula_value (const LoomFormula *formula, const double *in);
+
 /* scan: carried…, sequence [length, …]…, whole… → carried…, stacked [length, …]…
  *
  * Runs the body `length` times. Its inputs are, in order, each carried value, a row of each sequence, and each whole

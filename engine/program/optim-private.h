@@ -9,7 +9,8 @@ G_BEGIN_DECLS
 
 extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, loom_optim_rmsprop, loom_optim_adagrad,
     loom_optim_adadelta, loom_optim_nadam, loom_optim_adamax, loom_optim_radam, loom_optim_lion, loom_optim_lamb,
-    loom_optim_lars, loom_optim_lbfgs, loom_optim_newton, loom_optim_none;
+    loom_optim_lars, loom_optim_lbfgs, loom_optim_newton, loom_optim_none, loom_optim_muon, loom_optim_adafactor,
+    loom_optim_rprop, loom_optim_asgd;
 
 /* ---- hyper-parameters of several optimizers ---------------------------- */
 
@@ -22,10 +23,10 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, lo
   { .name = "eps", .value = start, .minimum = 0, .maximum = 1,                                            \
     .doc = "Added to the denominator, for numerical stability." }
 #define LOOM_HYPER_BETA1                                                                                  \
-  { .name = "beta1", .value = 0.9, .minimum = 0, .maximum = 1,                                            \
+  { .name = "beta1", .value = 0.9, .minimum = 0, .maximum = 1, .list = "betas",                           \
     .doc = "The decay of the running mean of gradients." }
 #define LOOM_HYPER_BETA2(start, text)                                                                     \
-  { .name = "beta2", .value = start, .minimum = 0, .maximum = 1, .doc = text }
+  { .name = "beta2", .value = start, .minimum = 0, .maximum = 1, .list = "betas", .doc = text }
 #define LOOM_OF_SQUARES "The decay of the running mean of squared gradients."
 #define LOOM_HYPER_MOMENTUM(start)                                                                        \
   { .name = "momentum", .value = start, .minimum = 0, .maximum = 1, .needs = "momentum",                  \
@@ -62,7 +63,10 @@ typedef struct
   const void *attrs;
   guint n_states;
   const char *const *states;
-  double start;    /* initial value of the states */
+  double start; /* initial value of the states */
+  /* the step's scalar operands in place of the hyper-parameters; NULL: these */
+  const LoomValue *scalar;
+  guint n_scalars;
   guint n_extra;   /* number of scalars that the optimizer computes itself, at most 1 */
   LoomValue extra; /* that scalar */
 } LoomOptimStep;
@@ -76,6 +80,19 @@ void loom_optim_emit (const LoomOptimizerCall *call, const LoomOptimStep *step);
 void loom_optim_emit_step (const LoomOptimizerCall *call, LoomStepAttrs attrs, const LoomOptimStep *step);
 /* The scalar slot of hyper-parameter k, or a constant if it is fixed. */
 LoomValue loom_optim_scalar (const LoomOptimizerCall *call, guint k);
+/* For a step that is emitted as several instructions: the slot of a state of parameter i with any shape. start: its
+ * initial value. */
+int loom_optim_state (const LoomOptimizerCall *call, const char *state, guint i, int rank, const gint64 *dims,
+                      double start);
+/* Commits a slot's next value if the step writes, else its old one. */
+void loom_optim_commit (const LoomOptimizerCall *call, int slot, LoomValue next);
+/* x if the step writes, else 0. A selection is not linear, so ranks that have parts of a sum exchange them first: what
+ * follows, such as clipping or rounding, has the same bits whatever is sharded. */
+LoomValue loom_optim_sum (const LoomOptimizerCall *call, LoomValue x);
+/* The gradient of parameter i in the parameter's type, times the factor of clipping, and negated by maximize. */
+LoomValue loom_optim_gradient (const LoomOptimizerCall *call, guint i);
+/* The square root of the sum of squares of all elements, as a scalar. */
+LoomValue loom_optim_norm (LoomProgram *p, LoomValue x);
 /* Emits the step of Adam (optim-adam.c). decoupled: the decay is not added to the gradient, as in AdamW. */
 void loom_optim_emit_adam (const LoomOptimizerCall *call, gboolean decoupled);
 

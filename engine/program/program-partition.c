@@ -86,6 +86,14 @@ norm_matters (const LoomProgram *p)
         if (instr->out[o] != 0 && (o == 0 || instr->prim->sharding != loom_shard_grad_stats))
           follows[instr->out[o]] = TRUE;
     }
+  /* The step of some optimizers is several instructions. */
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+
+      if (slot->kind == LOOM_SLOT_PARAMETER && slot->commit != 0 && follows[slot->commit])
+        return TRUE;
+    }
   return FALSE;
 }
 

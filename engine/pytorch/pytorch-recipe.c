@@ -58,6 +58,26 @@ static const struct
         "else 1.0\n"
         "        v.mul_(o[\"momentum\"]).add_(o[\"lr\"] * local * (g + o[\"weight_decay\"] * p))\n"
         "        p.sub_(v)\n" },
+  { "muon", "Muon",
+    "class Muon(torch.optim.Optimizer):\n"
+    "    \"\"\"torch.optim.Muon for matrices; AdamW for other weights, and for groups with adamw.\"\"\"\n"
+    "\n"
+    "    def __init__(self, params, betas, adamw=False, **options):\n"
+    "        super().__init__(params, {\"adamw\": adamw, **options})\n"
+    "        split = ([], [])\n"
+    "        for group in self.param_groups:\n"
+    "            for matrices, part in enumerate(split):\n"
+    "                own = [p for p in group[\"params\"] if (p.ndim == 2 and not group[\"adamw\"]) == bool(matrices)]\n"
+    "                if own:\n"
+    "                    part.append({\"params\": own, \"lr\": group[\"lr\"], \"weight_decay\": "
+    "group[\"weight_decay\"]})\n"
+    "        self.parts = [torch.optim.AdamW(split[0], betas=betas)] if split[0] else []\n"
+    "        self.parts += [torch.optim.Muon(split[1], **options)] if split[1] else []\n"
+    "        self.param_groups = [group for part in self.parts for group in part.param_groups]\n"
+    "\n"
+    "    def step(self, closure=None):\n"
+    "        for part in self.parts:\n"
+    "            part.step()\n" },
   { "newton", "Newton",
     "class Newton(torch.optim.Optimizer):\n"
     "    \"\"\"p - lr (H + damping I)⁻¹ g with the whole Hessian (Nocedal and Wright 2006, section 3.3).\"\"\"\n"
@@ -103,44 +123,45 @@ loom_pytorch_optimizer_class (const LoomOptimizer *optimizer, const char **text)
   return g_str_has_prefix (optimizer->reference, "torch.optim.") ? optimizer->reference : NULL;
 }
 
+static char *
+hyper_text (const LoomHyper *h, double value)
+{
+  if (h->choices != NULL)
+    return strcmp (h->choices[(int)value], "none") == 0 ? g_strdup ("None")
+                                                        : loom_pytorch_quote (h->choices[(int)value]);
+  if (h->is_bool)
+    return g_strdup (value != 0 ? "True" : "False");
+  /* 0 of an integer, and of Adafactor's first epsilon, stands for the default that PyTorch computes. */
+  if (value == 0 && (h->is_integer || strcmp (h->name, "eps1") == 0))
+    return g_strdup ("None");
+  return h->is_integer ? g_strdup_printf ("%.0f", value) : loom_pytorch_float (value);
+}
+
 /* "lr=0.01, betas=(0.9, 0.999)" or "'lr': 0.01": own: the bits of those that are written, plus all with always. */
 char *
 loom_pytorch_hyper (const LoomOptimizer *optimizer, const double *hyper, guint64 which, gboolean as_dict)
 {
   GString *s = g_string_new (NULL);
   const char *mask = as_dict ? "%s\"%s\": %s" : "%s%s=%s";
-  int beta1 = loom_optimizer_find (optimizer, "beta1"), beta2 = loom_optimizer_find (optimizer, "beta2");
 
-  for (guint k = 0; optimizer->hyper[k].name != NULL; k++)
+  for (guint k = 0, next; optimizer->hyper[k].name != NULL; k = next)
     {
       const LoomHyper *h = optimizer->hyper + k;
-      const char *name = h->name;
-      g_autofree char *value = NULL;
       gboolean given = (which & (G_GUINT64_CONSTANT (1) << k)) != 0;
+      g_autoptr (GString) value = g_string_new (NULL);
 
-      if ((int)k == beta2 && beta1 >= 0)
-        continue;
-      if ((int)k == beta1 && beta2 >= 0)
+      for (next = k; next == k || (h->list != NULL && g_strcmp0 (optimizer->hyper[next].list, h->list) == 0); next++)
         {
-          g_autofree char *first = loom_pytorch_float (hyper[k]), *second = loom_pytorch_float (hyper[beta2]);
-          name = "betas";
-          value = g_strdup_printf ("(%s, %s)", first, second);
-          given |= (which & (G_GUINT64_CONSTANT (1) << beta2)) != 0;
+          g_autofree char *one = hyper_text (optimizer->hyper + next, hyper[next]);
+
+          given |= (which & (G_GUINT64_CONSTANT (1) << next)) != 0;
+          g_string_append_printf (value, "%s%s", next > k ? ", " : "", one);
         }
-      else if (h->choices != NULL)
-        {
-          const char *word = h->choices[(int)hyper[k]];
-          value = strcmp (word, "none") == 0 ? g_strdup ("None") : loom_pytorch_quote (word);
-        }
-      else if (h->is_bool)
-        value = g_strdup (hyper[k] != 0 ? "True" : "False");
-      else if (h->is_integer)
-        value = hyper[k] != 0 ? g_strdup_printf ("%.0f", hyper[k]) : g_strdup ("None");
-      else
-        value = loom_pytorch_float (hyper[k]);
-      if (!given || (h->is_bool && hyper[k] == 0 && !as_dict))
+      if (next > k + 1)
+        g_string_append_c (g_string_prepend_c (value, '('), ')');
+      if (!given || (h->is_bool && hyper[k] == h->value && !as_dict))
         continue;
-      g_string_append_printf (s, mask, s->len > 0 ? ", " : "", name, value);
+      g_string_append_printf (s, mask, s->len > 0 ? ", " : "", next > k + 1 ? h->list : h->name, value->str);
     }
   return g_string_free (s, FALSE);
 }
@@ -261,9 +282,138 @@ fill (const LoomSchedule *s, const char *formula)
   return g_string_free (text, FALSE);
 }
 
+/* The schedules inside, each as a function part0, part1 …; NULL if one cannot be written. */
+static GString *
+parts_of (const LoomSchedule *s)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < s->n_parts; i++)
+    {
+      g_autofree char *body = loom_pytorch_schedule (&s->part[i]);
+      g_auto (GStrv) lines = g_strsplit (body != NULL ? body : "", "\n", -1);
+
+      /* Momentum is written for a schedule of its own only. */
+      if (body == NULL || s->part[i].klass->momentum != NULL)
+        return NULL;
+      g_string_append_printf (text, "def part%u(t, total):\n", i);
+      for (guint k = 0; lines[k] != NULL; k++)
+        if (lines[k][0] != 0)
+          g_string_append_printf (text, "    %s\n", lines[k]);
+    }
+  return g_steal_pointer (&text);
+}
+
+static char *
+write_composed (const LoomSchedule *s)
+{
+  g_autoptr (GString) text = parts_of (s);
+
+  if (text == NULL)
+    return NULL;
+  if (!s->klass->has_milestones)
+    {
+      for (guint i = 0; i < s->n_parts; i++)
+        g_string_append_printf (text, "%spart%u(t, total)", i > 0 ? " * " : "return ", i);
+      return g_strdup (text->str);
+    }
+  g_string_append (text, "starts, parts = [0");
+  for (guint i = 0; i < s->n_milestones; i++)
+    g_string_append_printf (text, ", %" G_GINT64_FORMAT, s->milestone[i]);
+  g_string_append (text, "], [part0");
+  for (guint i = 1; i < s->n_parts; i++)
+    g_string_append_printf (text, ", part%u", i);
+  g_string_append (text, "]\n"
+                         "i = sum(m <= t for m in starts[1:])\n"
+                         "end = starts[i + 1] if i + 1 < len(starts) else total\n"
+                         "return parts[i](t - starts[i], max(end - starts[i], 1))");
+  return g_strdup (text->str);
+}
+
+/* The functions of formulas that Python has, with its names. */
+static const struct
+{
+  const char *name, *python;
+} functions[] = {
+  { "min", "min" },
+  { "max", "max" },
+  { "abs", "abs" },
+  { "round", "round" },
+  { "sqrt", "math.sqrt" },
+  { "exp", "math.exp" },
+  { "log", "math.log" },
+  { "log2", "math.log2" },
+  { "log10", "math.log10" },
+  { "log1p", "math.log1p" },
+  { "sin", "math.sin" },
+  { "cos", "math.cos" },
+  { "tan", "math.tan" },
+  { "tanh", "math.tanh" },
+  { "floor", "math.floor" },
+  { "ceil", "math.ceil" },
+  { "trunc", "math.trunc" },
+  { "pow", "pow" },
+  { "hypot", "math.hypot" },
+  { "erf", "math.erf" },
+  { "where", "(lambda c, a, b: a if c else b)" },
+  { "clamp", "(lambda x, a, b: min(max(x, a), b))" },
+  { "maximum", "max" },
+  { "minimum", "min" },
+  { "pi", "math.pi" },
+  { "e", "math.e" },
+  { "step", "step" },
+  { "epoch", "epoch" },
+  { "steps", "steps" },
+  { "epochs", "epochs" },
+  { "if", "if" },
+  { "else", "else" },
+  { "and", "and" },
+  { "or", "or" },
+  { "not", "not" },
+};
+
+/* The language of formulas is a part of Python's, but for names; the text has been parsed, so what is not a name is a
+ * number or a sign. */
+static char *
+write_lambda (const LoomSchedule *s)
+{
+  GString *text
+      = g_string_new (s->by_epoch ? "step, epoch, steps, epochs = t * each, t, total * each, total\nreturn "
+                                  : "step, epoch, steps, epochs = t, t // each, total, -(-total // each)\nreturn ");
+
+  for (const char *c = s->text; *c != 0;)
+    {
+      gsize n = strspn (c, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_.");
+      guint i = 0;
+
+      if (n == 0 || !g_ascii_isalpha (*c))
+        {
+          n = MAX (n, 1);
+          g_string_append_len (text, g_ascii_isspace (*c) ? " " : c, (gssize)n);
+          c += n;
+          continue;
+        }
+      while (i < G_N_ELEMENTS (functions)
+             && (strlen (functions[i].name) != n || strncmp (functions[i].name, c, n) != 0))
+        i++;
+      if (i == G_N_ELEMENTS (functions))
+        {
+          g_string_free (text, TRUE);
+          return NULL;
+        }
+      g_string_append (text, functions[i].python);
+      c += n;
+    }
+  return g_string_free (text, FALSE);
+}
+
 char *
 loom_pytorch_schedule (const LoomSchedule *s)
 {
+  if (s->klass != NULL && s->klass->has_parts)
+    return write_composed (s);
+  if (s->klass != NULL && s->klass->has_formula)
+    return write_lambda (s);
   for (guint i = 0; i < G_N_ELEMENTS (formulas); i++)
     if (s->klass != NULL && strcmp (formulas[i].name, s->klass->name) == 0)
       return fill (s, formulas[i].formula);

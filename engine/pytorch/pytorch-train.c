@@ -197,9 +197,12 @@ write_schedule (PyWriter *w)
   if (s->klass != NULL && factor == NULL && !is_plateau)
     loom_faults_add (w->faults, LOOM_ERROR_USAGE, loom_element_line (element), NULL, NULL,
                      "The schedule “%s” cannot be written for PyTorch.", s->klass->name);
+  /* A formula may read the epoch. */
+  const char *each = factor != NULL && strstr (factor, " each") != NULL ? ", each" : "";
+  const char *of_epoch = *each != 0 ? ", steps_per_epoch" : "";
   if (factor != NULL)
     {
-      add (w, 0, serial, "def factor(t, total, lr):");
+      add (w, 0, serial, "def factor(t, total, lr%s):", each);
       add (w, 1, serial, "\"\"\"The learning rate after t of `total` %s, divided by lr.\"\"\"",
            s->by_epoch ? "epochs" : "steps");
       add_text (w, 1, serial, factor);
@@ -226,14 +229,15 @@ write_schedule (PyWriter *w)
         add (w, 2, serial, "group[\"lr\"] = first");
       else if (s->by_epoch)
         add (w, 2, serial,
-             "group[\"lr\"] = first * factor(step // steps_per_epoch, -(-total // steps_per_epoch), first)");
+             "group[\"lr\"] = first * factor(step // steps_per_epoch, -(-total // steps_per_epoch), first%s)",
+             of_epoch);
       else if (s->warmup_steps > 0)
         add (w, 2, serial,
              "group[\"lr\"] = first * factor(max(step - %" G_GINT64_FORMAT ", 0), max(total - %" G_GINT64_FORMAT
-             ", 1), first)",
-             s->warmup_steps, s->warmup_steps);
+             ", 1), first%s)",
+             s->warmup_steps, s->warmup_steps, of_epoch);
       else
-        add (w, 2, serial, "group[\"lr\"] = first * factor(step, total, first)");
+        add (w, 2, serial, "group[\"lr\"] = first * factor(step, total, first%s)", of_epoch);
       if (s->warmup_steps > 0)
         add (w, 2, serial, "group[\"lr\"] *= min((step + 1) / %" G_GINT64_FORMAT ", 1)", s->warmup_steps);
       if (momentum != NULL)

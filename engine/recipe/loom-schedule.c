@@ -2,7 +2,7 @@
  *
  * PyTorch's schedulers multiply the last rate; here each rate is computed from the first, so that a run can be resumed
  * at any step and the user can change the rate at any time. */
-#include "engine/recipe/loom-schedule.h"
+#include "engine/recipe/schedule-private.h"
 
 #include <math.h>
 #include <string.h>
@@ -518,37 +518,44 @@ static const LoomScheduleClass table[] = {
     .doc = "Multiplies the rate by a factor until total_iters, then keeps it.",
     .reference = "ConstantLR",
     .param = constant_params,
+    .multiplies = TRUE,
     .at = constant_at },
   { .name = "step",
     .doc = "Multiplies the rate by gamma every step_size steps.",
     .reference = "StepLR",
     .param = step_params,
+    .multiplies = TRUE,
     .at = step_at },
   { .name = "multistep",
     .doc = "Multiplies the rate by gamma at each milestone.",
     .reference = "MultiStepLR",
     .param = multistep_params,
     .has_milestones = TRUE,
+    .multiplies = TRUE,
     .at = multistep_at },
   { .name = "exponential",
     .doc = "Multiplies the rate by gamma after each step.",
     .reference = "ExponentialLR",
     .param = exponential_params,
+    .multiplies = TRUE,
     .at = exponential_at },
   { .name = "linear",
     .doc = "Changes the rate's factor linearly from start_factor to end_factor.",
     .reference = "LinearLR",
     .param = linear_params,
+    .multiplies = TRUE,
     .at = linear_at },
   { .name = "polynomial",
     .doc = "Decays the rate to 0 along a polynomial.",
     .reference = "PolynomialLR",
     .param = polynomial_params,
+    .multiplies = TRUE,
     .at = polynomial_at },
   { .name = "cosine",
     .doc = "Decays the rate to eta_min along half a cosine wave.",
     .reference = "CosineAnnealingLR",
     .param = cosine_params,
+    .multiplies = TRUE,
     .at = cosine_at },
   { .name = "cosine_warm_restarts",
     .doc = "Decays the rate along half a cosine wave, and restarts it from the highest rate.",
@@ -578,13 +585,16 @@ static const LoomScheduleClass table[] = {
 const LoomScheduleClass *const *
 loom_schedules (void)
 {
-  static const LoomScheduleClass *all[G_N_ELEMENTS (table) + 1];
+  static const LoomScheduleClass *const composed[] = { SCHEDULE_COMPOSED };
+  static const LoomScheduleClass *all[G_N_ELEMENTS (table) + G_N_ELEMENTS (composed) + 1];
   static gsize ready;
 
   if (g_once_init_enter (&ready))
     {
       for (guint i = 0; i < G_N_ELEMENTS (table); i++)
         all[i] = &table[i];
+      for (guint i = 0; i < G_N_ELEMENTS (composed); i++)
+        all[G_N_ELEMENTS (table) + i] = composed[i];
       g_once_init_leave (&ready, 1);
     }
   return all;
@@ -593,10 +603,10 @@ loom_schedules (void)
 const LoomScheduleClass *
 loom_schedule (const char *name)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (table); i++)
+  for (const LoomScheduleClass *const *each = loom_schedules (); *each != NULL; each++)
     {
-      if (strcmp (table[i].name, name) == 0)
-        return &table[i];
+      if (strcmp ((*each)->name, name) == 0)
+        return *each;
     }
   return NULL;
 }
@@ -642,5 +652,11 @@ loom_schedule_momentum (const LoomSchedule *s, gint64 step, gint64 total_steps)
 void
 loom_schedule_clear (LoomSchedule *s)
 {
+  for (guint i = 0; i < s->n_parts; i++)
+    loom_schedule_clear (&s->part[i]);
+  s->n_parts = 0;
+  g_clear_pointer (&s->part, g_free);
   g_clear_pointer (&s->milestone, g_free);
+  g_clear_pointer (&s->text, g_free);
+  g_clear_pointer (&s->formula, g_free);
 }

@@ -4,8 +4,9 @@
  * without state; only "plateau" has state, the losses so far, in a struct of its own that checkpoints store. */
 #pragma once
 
-#include <glib.h>
 #include <math.h>
+
+#include "engine/program/loom-prim.h"
 
 G_BEGIN_DECLS
 
@@ -36,7 +37,9 @@ typedef struct
 
 typedef struct _LoomScheduleClass LoomScheduleClass;
 
-typedef struct
+typedef struct _LoomSchedule LoomSchedule;
+
+struct _LoomSchedule
 {
   const LoomScheduleClass *klass; /* NULL: constant */
   gint64 warmup_steps;
@@ -45,13 +48,24 @@ typedef struct
   double param[LOOM_SCHEDULE_PARAMS];
   gint64 *milestone; /* owned, ascending */
   guint n_milestones;
-} LoomSchedule;
+  LoomSchedule *part; /* owned; the schedules inside a sequential or chained one */
+  guint n_parts;
+  /* of "lambda": the text, and the same over LOOM_SCHEDULE_NAMES; owned */
+  char *text;
+  LoomFormula *formula;
+};
+
+/* The names that a formula may use, in this order. */
+#define LOOM_SCHEDULE_NAMES "step", "epoch", "steps", "epochs"
 
 struct _LoomScheduleClass
 {
   const char *name, *doc, *reference;
   const LoomScheduleParam *param; /* ends with name NULL */
   gboolean has_milestones;        /* the attribute milestones="30,80" */
+  gboolean has_parts;             /* has <schedule> inside */
+  gboolean has_formula;           /* the attribute formula */
+  gboolean multiplies;            /* the rate is lr times a factor, so it can be part of a chained schedule */
   gboolean watches_loss;          /* plateau: always counts epochs */
   /* The rate at position t of `total`, from 0; lr is the rate of <train> or a group. NULL if watches_loss, */
   double (*at) (const LoomSchedule *s, double lr, double t, double total);

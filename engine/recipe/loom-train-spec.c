@@ -170,30 +170,6 @@ read_stateful (RecipeReading *r, LoomTrainSpec *spec)
 
 /* ---- parts ------------------------------------------------------------ */
 
-/* betas="0.9,0.999" stands for beta1 and beta2. */
-static gboolean
-read_betas (RecipeReading *r, double beta[2])
-{
-  const char *text = loom_element_get (r->element, "betas");
-  g_auto (GStrv) parts = NULL;
-  char *end[2] = { NULL, NULL };
-  gboolean good;
-
-  if (text == NULL)
-    return FALSE;
-  parts = g_strsplit (text, ",", -1);
-  good = g_strv_length (parts) == 2;
-  for (guint i = 0; good && i < 2; i++)
-    {
-      beta[i] = g_ascii_strtod (parts[i], &end[i]);
-      good = end[i] != parts[i] && *end[i] == 0 && beta[i] >= 0 && beta[i] < 1;
-    }
-  if (!good)
-    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas",
-                     "betas is “%s”; it must be two numbers from 0 to below 1, such as “0.9,0.999”.", text);
-  return good;
-}
-
 static const LoomOptimizer *
 find_optimizer (RecipeReading *r)
 {
@@ -203,6 +179,39 @@ find_optimizer (RecipeReading *r)
   if (found == NULL)
     recipe_complain_name (r, r->element, "optimizer", "optimiser");
   return found;
+}
+
+/* The hyper-parameters that hyper[k] begins as a list: betas="0.9,0.999" is beta1 and beta2. */
+static void
+read_list (RecipeReading *r, LoomTrainSpec *spec, guint k)
+{
+  const LoomHyper *hyper = spec->optimizer->hyper + k;
+  const char *text = loom_element_get (r->element, hyper->list);
+  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
+  g_autoptr (GString) example = g_string_new (NULL);
+  gboolean good = TRUE;
+  guint n = 0;
+
+  for (; g_strcmp0 (hyper[n].name != NULL ? hyper[n].list : NULL, hyper->list) == 0; n++)
+    {
+      char number[G_ASCII_DTOSTR_BUF_SIZE];
+      const char *part = n < g_strv_length (parts) ? g_strstrip (parts[n]) : "";
+      double value;
+
+      g_string_append_printf (example, "%s%s", n > 0 ? "," : "",
+                              g_ascii_formatd (number, sizeof number, "%.6g", hyper[n].value));
+      /* A decay of 1 would never forget. */
+      good = good && loom_param_parse_float (part, &value) && value >= hyper[n].minimum && value <= hyper[n].maximum
+             && (strcmp (hyper->list, "betas") != 0 || value < 1);
+      if (good)
+        spec->hyper[k + n] = value;
+    }
+  if (!good || g_strv_length (parts) != n)
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->list,
+                     strcmp (hyper->list, "betas") == 0
+                         ? "%s is “%s”; it must be two numbers from 0 to below 1, such as “0.9,0.999”."
+                         : "%s is “%s”; it must be a list such as “%s”, each number within its range.",
+                     hyper->list, text, example->str);
 }
 
 static double
@@ -235,15 +244,13 @@ read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
 {
   g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_TRAIN, 0);
   guint n = 0;
-  double beta[2] = { 0, 0 }, base, lr_batch;
-  gboolean has_betas;
+  double base, lr_batch;
 
   spec->optimizer = find_optimizer (r);
   if (spec->optimizer == NULL)
     return;
   recipe_check_names (r, r->element, known, spec->optimizer);
-  has_betas = read_betas (r, beta);
-  if (has_betas && loom_optimizer_find (spec->optimizer, "beta1") < 0)
+  if (loom_element_get (r->element, "betas") != NULL && loom_optimizer_find (spec->optimizer, "beta2") < 0)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas", "the optimiser “%s” has no betas; remove them.",
                      spec->optimizer->name);
   base = (double)spec->batch_size * (double)spec->accumulate;
@@ -259,10 +266,14 @@ read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
       spec->hyper[i] = read_hyper (r, hyper);
       if (strcmp (hyper->name, "lr") == 0)
         spec->hyper[i] *= spec->lr_scale;
-      else if (has_betas && strcmp (hyper->name, "beta1") == 0)
-        spec->hyper[i] = beta[0];
-      else if (has_betas && strcmp (hyper->name, "beta2") == 0)
-        spec->hyper[i] = beta[1];
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      const char *list = spec->optimizer->hyper[i].list;
+
+      if (list != NULL && loom_element_get (r->element, list) != NULL
+          && (i == 0 || g_strcmp0 (spec->optimizer->hyper[i - 1].list, list) != 0))
+        read_list (r, spec, i);
     }
   check_flags (r, spec);
 }

@@ -204,7 +204,13 @@ static const LoomAttribute of_schedule[] = {
               .type = LOOM_PARAM_INTS,
               .minimum = 0,
               .maximum = 1e12,
-              .doc = "The steps or epochs at which the rate falls: whole numbers in ascending order" } },
+              .doc = "The steps or epochs at which the rate falls, or the next schedule begins: whole numbers in "
+                     "ascending order" } },
+  /* TRUE for schedules with a formula. */
+  { .spec = { .name = "formula",
+              .type = LOOM_PARAM_STRING,
+              .doc = "The rate's factor, computed from step, epoch, steps and epochs; with numbers, functions and "
+                     "“a if condition else b” as in an expression" } },
   { { NULL } },
 };
 
@@ -317,6 +323,10 @@ static const LoomAttribute of_group[] = {
   { .spec = { .name = "lr", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The learning rate of these weights" } },
   { .spec
     = { .name = "weight_decay", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The weight decay of these weights" } },
+  { .spec = { .name = "adamw",
+              .type = LOOM_PARAM_BOOL,
+              .def = "",
+              .doc = "With the optimizer muon: if true, these matrices take AdamW’s step, too" } },
   { .spec = { .name = "frozen",
               .type = LOOM_PARAM_BOOL,
               .def = "false",

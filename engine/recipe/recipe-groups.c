@@ -109,7 +109,7 @@ read_own (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec, Loo
       return;
     }
   hyper = &spec->optimizer->hyper[k];
-  group->hyper[k] = recipe_hyper (r, e, hyper);
+  group->hyper[k] = hyper->is_bool ? recipe_flag_or (r, e, name, FALSE) : recipe_hyper (r, e, hyper);
   if (strcmp (name, "lr") == 0)
     group->hyper[k] *= spec->lr_scale;
   group->own |= (guint64)1 << k;
@@ -136,5 +136,6 @@ recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
   group->frozen = recipe_flag (r, e, "frozen");
   read_own (r, e, spec, group, "lr");
   read_own (r, e, spec, group, "weight_decay");
+  read_own (r, e, spec, group, "adamw");
   check_match (r, e, match);
 }

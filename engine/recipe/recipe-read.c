@@ -178,7 +178,11 @@ recipe_check_names (RecipeReading *r, const LoomElement *e, GPtrArray *known, co
   const char *const *names;
 
   for (guint k = 0; optimizer != NULL && optimizer->hyper[k].name != NULL; k++)
-    g_ptr_array_add (known, (gpointer)optimizer->hyper[k].name);
+    {
+      g_ptr_array_add (known, (gpointer)optimizer->hyper[k].name);
+      if (optimizer->hyper[k].list != NULL)
+        g_ptr_array_add (known, (gpointer)optimizer->hyper[k].list);
+    }
   g_ptr_array_add (known, NULL);
   names = (const char *const *)known->pdata;
   for (guint i = 0; i < loom_element_n_attributes (e); i++)

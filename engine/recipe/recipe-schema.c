@@ -227,6 +227,25 @@ put_node (LoomXml *out)
 
 /* ---- the other elements ----------------------------------------------------- */
 
+/* Schedules inside of another. libxml2 refuses a schema in which an element with these attributes contains itself, so
+ * the reader alone checks their attributes. */
+#define INSIDE "schedule-inside"
+
+static void
+put_inside (LoomXml *out)
+{
+  loom_xml_open (out, "define", "name", INSIDE, NULL);
+  loom_xml_open (out, "element", "name", loom_tag_name (LOOM_TAG_SCHEDULE), NULL);
+  put_any_attribute (out, NULL, NULL);
+  put_foreign_attributes (out);
+  loom_xml_open (out, "interleave", NULL);
+  loom_xml_put (out, NULL, "ref", "name", "foreign", NULL);
+  loom_xml_open (out, "zeroOrMore", NULL);
+  loom_xml_put (out, NULL, "ref", "name", INSIDE, NULL);
+  for (int i = 0; i < 4; i++)
+    loom_xml_close (out);
+}
+
 /* Children in their order. If elements may mix, the reader checks how often each occurs. */
 static void
 put_children (LoomXml *out, LoomTag parent)
@@ -245,11 +264,12 @@ put_children (LoomXml *out, LoomTag parent)
           found[n++] = tag;
       if (n == 0)
         continue;
-      loom_xml_open (out, n == 1 && loom_grammar (found[0])->once ? "optional" : "zeroOrMore", NULL);
+      loom_xml_open (out, n == 1 && loom_grammar (found[0])->once && found[0] != parent ? "optional" : "zeroOrMore",
+                     NULL);
       if (n > 1)
         loom_xml_open (out, "choice", NULL);
       for (guint i = 0; i < n; i++)
-        loom_xml_put (out, NULL, "ref", "name", loom_tag_name (found[i]), NULL);
+        loom_xml_put (out, NULL, "ref", "name", found[i] == parent ? INSIDE : loom_tag_name (found[i]), NULL);
       if (n > 1)
         loom_xml_close (out);
       loom_xml_close (out);
@@ -356,6 +376,7 @@ loom_schema (void)
       put_node (out);
     else
       put_element (out, tag);
+  put_inside (out);
   put_foreign (out);
   return loom_xml_finish (out);
 }

@@ -66,7 +66,14 @@ put_optimizer (LoomXml *out, const char *name)
   const LoomOptimizer *optimizer = loom_optimizer (name);
 
   for (const LoomHyper *h = optimizer->hyper; h->name != NULL; h++)
-    put_number (out, h->name, h->is_integer, h->is_bool, h->choices, FALSE);
+    {
+      const LoomParamSpec numbers = { .type = LOOM_PARAM_FLOATS };
+
+      put_number (out, h->name, h->is_integer, h->is_bool, h->choices, FALSE);
+      /* <train> itself has betas, with its documentation. */
+      if (h->list != NULL && strcmp (h->list, "betas") != 0 && g_strcmp0 (h[1].list, h->list) != 0)
+        put_value (out, h->list, &numbers, FALSE);
+    }
 }
 
 static void
@@ -99,11 +106,18 @@ is_milestones (const Choice *choice, const LoomAttribute *a)
   return choice->tag == LOOM_TAG_SCHEDULE && strcmp (a->spec.name, "milestones") == 0;
 }
 
+static gboolean
+is_formula (const Choice *choice, const LoomAttribute *a)
+{
+  return choice->tag == LOOM_TAG_SCHEDULE && strcmp (a->spec.name, "formula") == 0;
+}
+
 /* TRUE if an attribute of the element's table applies to every descriptor, */
 static gboolean
 is_common (const Choice *choice, const LoomAttribute *a)
 {
-  return a->takes == 0 && !is_milestones (choice, a) && strcmp (a->spec.name, choice->chooser) != 0;
+  return a->takes == 0 && !is_milestones (choice, a) && !is_formula (choice, a)
+         && strcmp (a->spec.name, choice->chooser) != 0;
 }
 
 /* or, if not, to this one. */
@@ -112,6 +126,8 @@ applies_to (const Choice *choice, const LoomAttribute *a, const char *name)
 {
   if (is_milestones (choice, a))
     return loom_schedule (name)->has_milestones;
+  if (is_formula (choice, a))
+    return loom_schedule (name)->has_formula;
   return a->takes != 0 && (a->takes & loom_metric (name)->takes) == a->takes;
 }
 

@@ -57,6 +57,8 @@ add_schedule (JsonBuilder *b, const LoomSchedule *s, const LoomPlateau *plateau)
   add_int (b, "warmup_steps", s->warmup_steps);
   for (guint i = 0; s->klass != NULL && s->klass->param[i].name != NULL; i++)
     add_double (b, s->klass->param[i].name, s->param[i]);
+  if (s->text != NULL)
+    add_string (b, "formula", s->text);
   json_builder_end_object (b);
   if (s->klass == NULL || !s->klass->watches_loss)
     return;

@@ -60,11 +60,25 @@ test_copy (void)
 static void
 test_accepts (void)
 {
+  static const char *const more[] = {
+    "<node id='a' op='linear' out_features='2' weight_init='normal(std=0.1)' bias_init='zeros'/>",
+    "<train loss='a'><schedule type='sequential' milestones='2'><schedule type='chained'><schedule/></schedule>"
+    "<schedule type='lambda' formula='1 / (1 + step)'/></schedule></train>",
+    "<train loss='a' optimizer='muon' ns_coefficients='3,-4,2'><group match='a' adamw='true'/></train>",
+    "<train loss='a' optimizer='adafactor' eps='0.1,0.2' eps1='0.1'/>",
+  };
   xmlRelaxNGPtr schema = load_schema ();
   g_autoptr (GString) complaints = g_string_new (NULL);
 
   if (!accepts (schema, example_graph, complaints))
     g_error ("the schema refuses the example: %s", complaints->str);
+  for (guint i = 0; i < G_N_ELEMENTS (more); i++)
+    {
+      g_autofree char *text = g_strconcat ("<graph xmlns='urn:gradloom:graph' version='1'>", more[i], "</graph>", NULL);
+
+      if (!accepts (schema, text, complaints))
+        g_error ("the schema refuses %s: %s", more[i], complaints->str);
+    }
   xmlRelaxNGFree (schema);
 }
 
@@ -93,6 +107,8 @@ test_refuses (void)
     "<train loss='a' tf32='yes'/>",
     "<train loss='a'><schedule type='cosine' gamma='0.1'/></train>",
     "<train loss='a'><schedule milestones='1,2'/></train>",
+    "<train loss='a'><schedule type='lambda'/></train>",
+    "<train loss='a' optimizer='rprop' eps='0.1'/>",
     "<train loss='a'><clip length='1'/></train>",
     "<train loss='a'><group match='fc' momentum='0.9'/></train>",
     "<train loss='a'><group lr='1'/></train>",

@@ -1,7 +1,8 @@
 """Ten steps of every optimiser against torch.optim, with every option: losses, weights and all states; then schedules.
 
 In f64 on `ref` both must agree to 1e-9, in f32 on `cpu` to 2e-5 of the largest element: a hyper-parameter is then an
-f32 number, and 1 - 0.999f is 1.3e-5 off 0.001, which second moments show. In f32 a line search takes another branch
+f32 number, and 1 - 0.999f is 1.3e-5 off 0.001, which second moments show. muon is compared twice: with the formula in the run's own type, rounded to bf16 where torch.optim.Muon
+rounds, as above; and with torch.optim.Muon, whose sums of bf16 products have another order, within 2e-3. In f32 a line search takes another branch
 sooner or later, so that of lbfgs the loss after the first steps is compared alone. lion, lamb and lars are in no
 release of torch.optim: they are restated below from their papers, in a few lines each. Schedules are compared by the
 learning rates that the run's events name."""
@@ -70,6 +71,52 @@ class Lars(Own):  # You, Gitman and Ginsburg 2017, algorithm 1
 
 
 O = torch.optim
+
+
+class Muon(O.Optimizer):
+    """torch.optim.Muon for matrices, AdamW for other weights. exact: iterations in the type of the weights, rounded to bf16 where
+    torch.optim.Muon rounds."""
+
+    def __init__(self, params, exact=False, betas=(0.9, 0.999), adamw=False, **options):
+        super().__init__(params, dict(adamw=adamw))
+        params = [p for group in self.param_groups for p in group["params"]]
+        matrices = [p for p in params if p.ndim == 2 and not adamw]
+        others = [p for p in params if not any(p is m for m in matrices)]
+        decay = {k: options[k] for k in ("lr", "weight_decay") if k in options}
+        self.parts = [O.AdamW(others, betas=betas, **({"weight_decay": 0.1} | decay))] + ([O.Muon(matrices, **options)] if matrices else [])
+        self.param_groups = [group for part in self.parts for group in part.param_groups]
+        self.exact = exact
+
+    def step(self):
+        original = torch.optim._muon._zeropower_via_newtonschulz
+        if self.exact:
+            torch.optim._muon._zeropower_via_newtonschulz = orthogonal
+        for part in self.parts:
+            part.step()
+            self.state.update(part.state)
+        torch.optim._muon._zeropower_via_newtonschulz = original
+
+
+def orthogonal(x, coefficients, steps, eps):
+    def rounded(x):
+        return x.bfloat16().to(x.dtype)
+
+    a, b, c = coefficients
+    tall = x.shape[0] > x.shape[1]
+    x = rounded(x.T if tall else x)
+    x = rounded(x / rounded(x.norm()).clamp(min=eps))
+    for _ in range(steps):
+        gram = rounded(x @ x.T)
+        x = rounded(a * x + rounded(b * gram + c * (gram @ gram)) @ x)
+    return x.T if tall else x
+
+
+def exact_muon(params, **options):
+    return Muon(params, exact=True, **options)
+
+
+MUON = [dict(lr=0.02), dict(lr=0.02, momentum=0.4, nesterov=False, weight_decay=0.3), dict(lr=0.05, adjust_lr_fn="match_rms_adamw", betas=(0.8, 0.95)),
+        dict(lr=0.01, adjust_lr_fn="spectral_unclamped", ns_coefficients=(3.0, -3.2, 1.2), ns_steps=3, eps=0.5), dict(lr=0.02, adamw=True)]
 CASES = [
     ("sgd", O.SGD, [dict(lr=0.1), dict(lr=0.1, momentum=0.9), dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.02),
                     dict(lr=0.1, momentum=0.8, dampening=0.3), dict(lr=0.1, momentum=0.8, maximize=True)]),
@@ -89,6 +136,10 @@ CASES = [
     ("lamb", Lamb, [dict(lr=0.01, eps=1e-6), dict(lr=0.02, betas=(0.8, 0.95), eps=1e-4, weight_decay=0.2), dict(lr=0.01, eps=1e-6, maximize=True)]),
     ("lars", Lars, [dict(lr=0.5, momentum=0.9, trust_coefficient=0.01), dict(lr=0.5, momentum=0.5, trust_coefficient=0.02, weight_decay=0.1, eps=1e-3),
                     dict(lr=0.2, momentum=0.9, trust_coefficient=0.01, maximize=True)]),
+    ("muon", exact_muon, MUON),
+    ("adafactor", O.Adafactor, [dict(), dict(lr=0.5, beta2_decay=-0.5, eps=(1e-4, 0.2), d=1.5, weight_decay=0.1), dict(maximize=True)]),
+    ("rprop", O.Rprop, [dict(), dict(lr=0.05, etas=(0.3, 1.5), step_sizes=(0.01, 0.06)), dict(maximize=True)]),
+    ("asgd", O.ASGD, [dict(lr=0.1), dict(lr=0.2, lambd=0.05, alpha=0.6, t0=3, weight_decay=0.1), dict(lr=0.1, maximize=True)]),
     ("lbfgs", O.LBFGS, [dict(lr=0.2, max_iter=4), dict(line_search_fn="strong_wolfe", max_iter=5),
                         dict(lr=0.5, max_iter=6, history_size=3, line_search_fn="strong_wolfe", tolerance_grad=1e-5),
                         dict(lr=0.1, max_iter=4, max_eval=3, tolerance_change=1e-5)]),
@@ -166,6 +217,11 @@ def written(ours, theirs):
     return 0.0 if difference <= 5e-9 else difference
 
 
+def is_state(kind, value, p):
+    """A state that is stored for each weight, in its shape or factorised."""
+    return kind in ("row_var", "col_var") or (kind not in ("step", "mu_product") and torch.is_tensor(value) and value.shape == p.shape)
+
+
 def compare(run, optimizer, losses):
     worst = {"loss": written(run.losses, losses)}
     if isinstance(optimizer, O.LBFGS) and run.dtype == torch.float32:
@@ -173,7 +229,7 @@ def compare(run, optimizer, losses):
     for name, p in run.names.items():
         worst[name] = apart(run.weights[name], p.detach().numpy())
         for kind, value in optimizer.state.get(p, {}).items():
-            if kind in ("step", "mu_product") or not torch.is_tensor(value) or value.shape != p.shape or isinstance(optimizer, O.LBFGS):
+            if not is_state(kind, value, p) or isinstance(optimizer, O.LBFGS):
                 continue
             ours = run.states.get(f"optimizer.{kind}.{name}", run.states.get(f"{kind}.{name}"))
             worst[f"{kind} of {name}"] = apart(ours, value.numpy()) if ours is not None else float("inf")
@@ -276,6 +332,20 @@ SCHEDULES = [
     ("cyclic", dict(base_lr=0.05, max_lr=0.4, step_size_up=6, mode="triangular2", cycle_momentum=False),
      lambda o, n: S.CyclicLR(o, 0.05, 0.4, 6, mode="triangular2", cycle_momentum=False)),
     ("cyclic", dict(max_lr=0.4, step_size_up=6, mode="exp_range", gamma=0.98), lambda o, n: S.CyclicLR(o, 0.1, 0.4, 6, mode="exp_range", gamma=0.98)),
+    ("sequential", dict(milestones=(4, 9)), lambda o, n: S.SequentialLR(
+        o, [S.LinearLR(o, 0.1, 1.0, 4), S.ConstantLR(o, 1.0, 0), S.CosineAnnealingLR(o, 20, 0.01)], [4, 9]),
+     '<schedule type="linear" start_factor="0.1" end_factor="1" total_iters="4"/><schedule type="constant"/>'
+     '<schedule type="cosine" T_max="20" eta_min="0.01"/>'),
+    ("chained", dict(), lambda o, n: S.ChainedScheduler([S.LinearLR(o, 0.2, 1.0, 6), S.ExponentialLR(o, 0.95), S.StepLR(o, 7, 0.5)], o),
+     '<schedule type="linear" start_factor="0.2" end_factor="1" total_iters="6"/><schedule type="exponential" gamma="0.95"/>'
+     '<schedule type="step" step_size="7" gamma="0.5"/>'),
+    ("sequential", dict(milestones=(5,)), lambda o, n: S.SequentialLR(
+        o, [S.ExponentialLR(o, 0.9), S.LambdaLR(o, lambda t: 1 / (1 + t))], [5]),
+     '<schedule type="exponential" gamma="0.9"/><schedule type="lambda" formula="1 / (1 + step)"/>'),
+    ("lambda", dict(formula="min((step + 1)**-0.5, (step + 1) * 5**-1.5)"), lambda o, n: S.LambdaLR(
+        o, lambda t: min((t + 1) ** -0.5, (t + 1) * 5 ** -1.5))),
+    ("lambda", dict(formula="step / 5 if step &lt; 5 else (1 + cos(pi * (step - 5) / (steps - 5))) / 2 + epoch // 7 % 2"), lambda o, n: S.LambdaLR(
+        o, lambda t: t / 5 if t < 5 else (1 + np.cos(np.pi * (t - 5) / (n - 5))) / 2 + t // 7 % 2)),
     ("plateau", dict(factor=0.5, patience=1, threshold=0.02, cooldown=2, min_lr=0.004), lambda o, n: S.ReduceLROnPlateau(
         o, factor=0.5, patience=1, threshold=0.02, cooldown=2, min_lr=0.004)),
     ("plateau", dict(mode="max", factor=0.5, patience=3, threshold=0.01, threshold_mode="abs"), lambda o, n: S.ReduceLROnPlateau(
@@ -283,10 +353,10 @@ SCHEDULES = [
 ]
 
 
-def schedule(program, kind, options, make, steps):
+def schedule(program, kind, options, make, steps, inside=""):
     """Rates, and through the losses also momentum: an epoch is one step here, so plateau sees each step's loss."""
     with tempfile.TemporaryDirectory() as folder:
-        run = Run(program, folder, "sgd", dict(lr=0.1, momentum=0.9), True, f'<schedule type="{kind}"{attributes(options)}/>', steps)
+        run = Run(program, folder, "sgd", dict(lr=0.1, momentum=0.9), True, f'<schedule type="{kind}"{attributes(options)}>{inside}</schedule>', steps)
         optimizer = O.SGD(run.names.values(), lr=0.1, momentum=0.9)
         scheduler = make(optimizer, steps)
         losses, rates = [], []
@@ -316,9 +386,11 @@ def main():
             jobs.append((f"{'clip by ' + clip if clip else 'groups'} {'f64' if f64 else 'f32'}", 1e-9 if f64 else 2e-5,
                          lambda c=clip, f=f64: groups(args.program, f, c)))
     jobs += [(f"newton damping {d}", 1e-9, lambda d=d: newton(args.program, d)) for d in (1.0, 2.0)]
-    for kind, options, make in SCHEDULES:
+    jobs += [(f"torch.optim.Muon{attributes(o)} {'f64' if f else 'f32'}", 2e-3, lambda o=o, f=f: follow(args.program, "muon", Muon, o, f))
+             for o in MUON for f in (True, False)]
+    for kind, options, make, *inside in SCHEDULES:
         jobs += [(f"schedule {kind}{attributes(options)} {n}", 1e-9,
-                  lambda k=kind, o=options, m=make, n=n: schedule(args.program, k, o, m, n)) for n in (10, 100)]
+                  lambda k=kind, o=options, m=make, n=n, i=inside: schedule(args.program, k, o, m, n, *i)) for n in (10, 100)]
     failed = 0
     for name, tolerance, job in jobs:
         if args.only not in name:

@@ -37,6 +37,7 @@ static const struct
 } loose[] = {
   { "mlp", "lbfgs*", 1e-3, F64_STATES, "PyTorch's own f32 is 1.1e-4 off its f64" },
   { "cnn", "lbfgs*", INFINITY, F64_STATES, "not compared: PyTorch's own f32 is 0.2 off its f64" },
+  { "states", "muon*", 5e-3, F64_STATES, "a sum in f32 may round to another bf16, of which steps are made" },
   { "states", "lbfgs*", INFINITY, 1e-7, "not compared: a line search takes another branch, in PyTorch's own f32, too" },
 };
 

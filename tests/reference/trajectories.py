@@ -154,7 +154,7 @@ def states(setting, model, optimizer):
     for key, p in model.named_parameters():
         found[setting.name(key)] = p.detach().numpy()
         for kind, value in optimizer.state.get(p, {}).items():
-            if torch.is_tensor(value) and value.shape == p.shape and kind != "step" and not isinstance(optimizer, O.LBFGS):
+            if optimisers.is_state(kind, value, p) and not isinstance(optimizer, O.LBFGS):
                 found[f"optimizer.{kind}.{setting.name(key)}"] = value.numpy()
     return found
 
@@ -186,8 +186,8 @@ def main(save):
     long = [(kind, make, options, 100, "", None, False) for kind, make, options in LONG]
     ten = [(kind, make, options, 10, "", None, True) for kind, make, every in optimisers.CASES for options in every]
     ten += [("newton", Newton, dict(lr=0.5, damping=d), 10, "", None, True) for d in (1.0, 2.0)]
-    rates = [("sgd", O.SGD, dict(lr=0.1, momentum=0.9), n, f'<schedule type="{kind}"{attributes(options)}/>', make, False)
-             for kind, options, make in optimisers.SCHEDULES for n in (10, 100)]
+    rates = [("sgd", O.SGD, dict(lr=0.1, momentum=0.9), n, f'<schedule type="{kind}"{attributes(options)}' + (f">{inside[0]}</schedule>" if inside else "/>"), make, False)
+             for kind, options, make, *inside in optimisers.SCHEDULES for n in (10, 100)]
     twenty = [("sgd", O.SGD, dict(lr=0.05, momentum=0.9), 20, "", None, False), ("adam", O.Adam, dict(lr=0.003), 20, "", None, False)]
     size = write(save, "wide", Setting(WIDE, 4), twenty)
     size += write(save, "mlp", Setting(MLP, 32), long) + write(save, "cnn", Setting(CNN, 12), long)

@@ -61,6 +61,9 @@ static const Case cases[] = {
     MLP ("optimizer=\"nadam\" lr=\"0.01\" accumulate=\"3\" ema=\"0.9\" precision=\"f64\"", "<clip norm=\"0.05\"/>") },
   /* The length of a step is that of the whole tensor. */
   { "lamb", MLP ("optimizer=\"lamb\" lr=\"0.01\" weight_decay=\"0.1\" precision=\"f64\"", "") },
+  { "muon", MLP ("optimizer=\"muon\" lr=\"0.01\" precision=\"f64\"", "") },
+  { "adafactor", MLP ("optimizer=\"adafactor\" lr=\"0.1\" precision=\"f64\"", "<clip norm=\"0.05\"/>") },
+  { "asgd", MLP ("optimizer=\"asgd\" lr=\"0.1\" t0=\"5\" precision=\"f64\"", "") },
   { "lars", MLP ("optimizer=\"lars\" lr=\"0.1\" weight_decay=\"0.1\" momentum=\"0.9\" precision=\"f64\"", "") },
 };
 

@@ -44,6 +44,9 @@ static const struct
   { "tied", TIED, "", "l3", "optimizer=\"sgd\" momentum=\"0.9\" lr=\"0.1\"",
     "<group match=\"l1.*\" lr=\"0.05\" weight_decay=\"0.1\"/>", 3 },
   { "lamb", SKIPPING ("", "", ""), "", "l3", "optimizer=\"lamb\" lr=\"0.01\"", "", 2 },
+  { "muon", SKIPPING ("", "", ""), "", "l3", "optimizer=\"muon\" lr=\"0.01\"", "", 2 },
+  { "adafactor", SKIPPING ("", "", ""), "", "l3", "optimizer=\"adafactor\" lr=\"0.1\"", "", 2 },
+  { "asgd", SKIPPING ("", "", ""), "", "l3", "optimizer=\"asgd\" lr=\"0.1\"", "", 2 },
 };
 
 /* (transfer full) */

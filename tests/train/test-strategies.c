@@ -38,6 +38,16 @@ static const struct
     NULL, 4, 1e-10 },
   { "lars", "optimizer=\"lars\" lr=\"0.1\" weight_decay=\"0.1\" momentum=\"0.9\" precision=\"f64\"",
     "<clip norm=\"0.05\"/>", NULL, 4, 1e-10 },
+  /* The step of a matrix needs all of it. */
+  { "muon", "optimizer=\"muon\" lr=\"0.01\" precision=\"f64\"", "<clip norm=\"0.05\"/><parallel bucket_mb=\"0.0001\"/>",
+    NULL, 4, 1e-10 },
+  { "adafactor", "optimizer=\"adafactor\" lr=\"0.1\" weight_decay=\"0.1\" ema=\"0.9\" precision=\"f64\"",
+    "<clip norm=\"0.05\"/><parallel bucket_mb=\"0.0001\"/>", NULL, 4, 1e-10 },
+  { "rprop", "optimizer=\"rprop\" lr=\"0.01\" precision=\"f64\"", "<parallel bucket_mb=\"0.0001\"/>", NULL, 4, 1e-10 },
+  { "asgd", "optimizer=\"asgd\" lr=\"0.1\" t0=\"5\" weight_decay=\"0.1\" precision=\"f64\"",
+    "<group match=\"hidden.*\" lr=\"0.05\"/>", NULL, 4, 1e-10 },
+  { "muon-accumulate", "optimizer=\"muon\" lr=\"0.01\" accumulate=\"3\" precision=\"f64\"",
+    "<group match=\"hidden\" adamw=\"true\"/><parallel bucket_mb=\"0.0001\"/>", NULL, 2, 1e-10 },
   /* bf16 has 8 bits of a gradient, of which 20 steps take a tenth each. */
   { "bf16", "optimizer=\"sgd\" lr=\"0.1\"", "<parallel reduce_dtype=\"bf16\"/>", NULL, 4, 2e-3 },
   /* Copies of weights are shards of 16 bits, next to biases of 32. */

@@ -96,6 +96,7 @@ training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimize
         {
           add_own (self, grid, serial, optimizer, "lr");
           add_own (self, grid, serial, optimizer, "weight_decay");
+          add_own (self, grid, serial, optimizer, "adamw");
         }
       training_add_attribute (self, grid, place, "frozen", NULL, NULL);
     }

@@ -229,6 +229,54 @@ schedule_spec (const LoomElement *e, const LoomScheduleParam *p)
   return spec;
 }
 
+/* Rows for what a schedule of this class has. */
+static void
+add_schedule_rows (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const LoomElement *e,
+                   const LoomScheduleClass *klass)
+{
+  if (klass->has_milestones)
+    training_add_attribute (self, grid, place, "milestones", "30,80", NULL);
+  if (klass->has_formula)
+    training_add_attribute (self, grid, place, "formula", "min((step + 1) / 100, 1)", NULL);
+  /* A constant rate with a factor for its first steps is rarely intended, so the written value is shown. */
+  for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
+    if (!is_default_schedule (klass) || (e != NULL && loom_element_get (e, p->name) != NULL))
+      {
+        LoomParamSpec spec = schedule_spec (e, p);
+        training_add_row (self, grid, place, &spec,
+                          spec.def == NULL ? _ ("required")
+                          : spec.def[0]    ? spec.def
+                                           : _ ("the run’s"),
+                          NULL);
+      }
+}
+
+/* The schedules inside a sequential or chained one, in their order. */
+static void
+add_parts (StudioTrainingSettings *self, const LoomElement *e)
+{
+  for (guint i = 0; e != NULL && i < loom_element_n_children (e); i++)
+    {
+      const LoomElement *inner = loom_element_child (e, i);
+      const char *name = loom_element_get (inner, "type");
+      const LoomScheduleClass *klass = loom_schedule (name != NULL ? name : "constant");
+      TrainingPlace place = { LOOM_TAG_SCHEDULE, loom_element_serial (inner) };
+      LoomParamSpec type = training_choice (LOOM_TAG_SCHEDULE, "type");
+      GtkWidget *grid;
+      if (loom_element_tag (inner) != LOOM_TAG_SCHEDULE)
+        continue;
+      grid = gtk_grid_new ();
+      gtk_widget_add_css_class (grid, "training-card");
+      gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
+      gtk_grid_set_column_spacing (GTK_GRID (grid), 6);
+      gtk_box_append (GTK_BOX (self->box), grid);
+      training_add_row (self, grid, place, &type, NULL, NULL);
+      if (klass != NULL)
+        add_schedule_rows (self, grid, place, inner, klass);
+      add_parts (self, inner);
+    }
+}
+
 static void
 add_schedule (StudioTrainingSettings *self)
 {
@@ -242,22 +290,11 @@ add_schedule (StudioTrainingSettings *self)
   training_add_row (self, grid, in_schedule, &type, NULL, NULL);
   if (klass == NULL)
     return;
-  if (klass->has_milestones)
-    training_add_attribute (self, grid, in_schedule, "milestones", "30,80", NULL);
-  /* A constant rate with a factor for its first steps is rarely intended, so the written value is shown. */
-  for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
-    if (!is_default_schedule (klass) || (e != NULL && loom_element_get (e, p->name) != NULL))
-      {
-        LoomParamSpec spec = schedule_spec (e, p);
-        training_add_row (self, grid, in_schedule, &spec,
-                          spec.def == NULL ? _ ("required")
-                          : spec.def[0]    ? spec.def
-                                           : _ ("the run’s"),
-                          NULL);
-      }
+  add_schedule_rows (self, grid, in_schedule, e, klass);
   training_add_attribute (self, grid, in_schedule, "warmup_steps", NULL, NULL);
   if (!klass->watches_loss && !is_default_schedule (klass))
     training_add_attribute (self, grid, in_schedule, "interval", NULL, NULL);
+  add_parts (self, e);
 }
 
 /* ---- gradients, and the end -------------------------------------------------------------------------- */
@@ -402,6 +439,20 @@ build (StudioTrainingSettings *self)
   training_add_metrics (self);
 }
 
+static void
+add_schedules_to_key (GString *key, const LoomElement *e)
+{
+  for (guint i = 0; i < loom_element_n_children (e); i++)
+    if (loom_element_tag (loom_element_child (e, i)) == LOOM_TAG_SCHEDULE)
+      {
+        const LoomElement *inner = loom_element_child (e, i);
+        const char *type = loom_element_get (inner, "type");
+        g_string_append_printf (key, " %" G_GUINT64_FORMAT " %s", loom_element_serial (inner),
+                                type != NULL ? type : "");
+        add_schedules_to_key (key, inner);
+      }
+}
+
 /* The attributes that determine which rows there are. */
 static char *
 key_of (StudioTrainingSettings *self)
@@ -410,6 +461,8 @@ key_of (StudioTrainingSettings *self)
   LoomElement *train = studio_training_element (self->document);
   g_string_printf (key, "%s %s %d %d %d %d", optimizer_name (self), schedule_type (self), stops_early (self),
                    has_parallel (self), has_server (self), has_stages (self));
+  if (train != NULL)
+    add_schedules_to_key (key, train);
   for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
     {
       const LoomElement *e = loom_element_child (train, i);

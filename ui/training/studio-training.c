@@ -141,12 +141,16 @@ static gboolean
 optimizer_knows (gconstpointer what, const char *name)
 {
   const LoomOptimizer *optimizer = what;
-  gboolean of_others = g_str_equal (name, "betas");
-  if (of_others)
-    return loom_optimizer_find (optimizer, "beta1") >= 0;
+  gboolean of_others = FALSE;
   for (const LoomOptimizer *const *o = loom_optimizers (); *o != NULL; o++)
-    of_others = of_others || loom_optimizer_find (*o, name) >= 0;
-  return !of_others || loom_optimizer_find (optimizer, name) >= 0;
+    for (const LoomHyper *h = (*o)->hyper; h->name != NULL; h++)
+      if (g_str_equal (h->name, name) || g_strcmp0 (h->list, name) == 0)
+        {
+          if (*o == optimizer)
+            return TRUE;
+          of_others = TRUE;
+        }
+  return !of_others;
 }
 
 /* A group can set the hyper-parameters that the optimiser has and uses within a program. */
@@ -154,7 +158,7 @@ static gboolean
 group_knows (gconstpointer what, const char *name)
 {
   const LoomOptimizer *optimizer = what;
-  gboolean is_number = g_str_equal (name, "lr") || g_str_equal (name, "weight_decay");
+  gboolean is_number = g_str_equal (name, "lr") || g_str_equal (name, "weight_decay") || g_str_equal (name, "adamw");
   return !is_number || (optimizer->emit != NULL && loom_optimizer_find (optimizer, name) >= 0);
 }
 
@@ -185,7 +189,8 @@ schedule_knows (gconstpointer what, const char *name)
   const LoomScheduleClass *klass = what;
   if (g_str_equal (name, "type") || g_str_equal (name, "warmup_steps") || g_str_equal (name, "interval"))
     return TRUE;
-  if (klass->has_milestones && g_str_equal (name, "milestones"))
+  if ((klass->has_milestones && g_str_equal (name, "milestones"))
+      || (klass->has_formula && g_str_equal (name, "formula")))
     return TRUE;
   for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
     if (g_str_equal (p->name, name) || g_strcmp0 (p->alias, name) == 0)
@@ -198,8 +203,50 @@ static const struct
 {
   const char *name, *value;
 } begin_with[] = {
-  { "step_size", "1000" }, { "gamma", "0.99" }, { "T_0", "500" }, { "milestones", "1000,2000" }, { "max_lr", "0.01" },
+  { "step_size", "1000" },       { "gamma", "0.99" },  { "T_0", "500" },
+  { "milestones", "1000,2000" }, { "max_lr", "0.01" }, { "formula", "min((step + 1) / 100, 1)" },
 };
+
+/* The schedules inside: two to begin with, or none. */
+static void
+fill_parts (StudioDocument *document, LoomElement *e, gboolean has_parts)
+{
+  guint n = 0;
+  for (guint i = loom_element_n_children (e); i-- > 0;)
+    if (loom_element_tag (loom_element_child (e, i)) == LOOM_TAG_SCHEDULE)
+      {
+        n++;
+        if (!has_parts)
+          studio_document_edit (document, loom_edit_remove (loom_element_child (e, i)));
+      }
+  if (!has_parts || n > 0)
+    return;
+  studio_document_edit (document,
+                        loom_edit_insert (e, loom_element_place_for (e, LOOM_TAG_SCHEDULE),
+                                          loom_element_new (LOOM_TAG_SCHEDULE, "type", "linear", "start_factor", "0.1",
+                                                            "end_factor", "1", "total_iters", "1000", NULL)));
+  studio_document_edit (document, loom_edit_insert (e, loom_element_place_for (e, LOOM_TAG_SCHEDULE),
+                                                    loom_element_new (LOOM_TAG_SCHEDULE, "type", "cosine", NULL)));
+}
+
+/* Removes what the schedule's class has not, and gives what it needs a value. */
+static void
+fit_schedule (StudioDocument *document, LoomElement *e, const LoomScheduleClass *klass)
+{
+  drop_others (document, e, schedule_knows, klass);
+  fill_parts (document, e, klass->has_parts);
+  if (klass->has_parts && klass->has_milestones && loom_element_get (e, "milestones") == NULL)
+    studio_document_edit (document, loom_edit_set (e, "milestones", "1000"));
+  for (guint i = 0; i < G_N_ELEMENTS (begin_with); i++)
+    {
+      gboolean needed = (klass->has_milestones && g_str_equal (begin_with[i].name, "milestones"))
+                        || (klass->has_formula && g_str_equal (begin_with[i].name, "formula"));
+      for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
+        needed = needed || (p->required && g_str_equal (p->name, begin_with[i].name));
+      if (needed && loom_element_get (e, begin_with[i].name) == NULL)
+        studio_document_edit (document, loom_edit_set (e, begin_with[i].name, begin_with[i].value));
+    }
+}
 
 void
 studio_training_set_schedule (StudioDocument *document, const char *type)
@@ -215,15 +262,7 @@ studio_training_set_schedule (StudioDocument *document, const char *type)
   else
     studio_document_edit (document, loom_edit_set (e, "type", type));
   if (klass != NULL)
-    drop_others (document, e, schedule_knows, klass);
-  for (guint i = 0; klass != NULL && i < G_N_ELEMENTS (begin_with); i++)
-    {
-      gboolean needed = klass->has_milestones && g_str_equal (begin_with[i].name, "milestones");
-      for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
-        needed = needed || (p->required && g_str_equal (p->name, begin_with[i].name));
-      if (needed && loom_element_get (e, begin_with[i].name) == NULL)
-        studio_document_edit (document, loom_edit_set (e, begin_with[i].name, begin_with[i].value));
-    }
+    fit_schedule (document, e, klass);
   studio_document_end (document);
 }
 
@@ -261,6 +300,9 @@ studio_training_set_at (StudioDocument *document, guint64 serial, const char *at
     return;
   studio_document_begin (document, _ ("Change training"));
   studio_document_edit (document, loom_edit_set (e, attribute, value));
+  if (loom_element_tag (e) == LOOM_TAG_SCHEDULE && g_str_equal (attribute, "type") && value != NULL
+      && loom_schedule (value) != NULL)
+    fit_schedule (document, e, loom_schedule (value));
   studio_document_end (document);
 }
 

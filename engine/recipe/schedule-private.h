@@ -1,0 +1,12 @@
+/* Declares the schedules that are made of others or of a formula, for the table of all schedules. */
+#pragma once
+
+#include "engine/recipe/loom-schedule.h"
+
+G_BEGIN_DECLS
+
+extern const LoomScheduleClass schedule_sequential, schedule_chained, schedule_lambda;
+
+#define SCHEDULE_COMPOSED &schedule_sequential, &schedule_chained, &schedule_lambda
+
+G_END_DECLS
