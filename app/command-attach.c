@@ -1,7 +1,6 @@
 /* `gradloom attach`: shows and stops a run that goes on without a window or a terminal. */
 #include "app/attach-view.h"
 #include "app/commands.h"
-#include "app/remote-host.h"
 #include "app/train-remote.h"
 #include "engine/runs/loom-runs.h"
 
@@ -54,7 +53,7 @@ run_attach (const Command *command, int argc, char **argv)
     { NULL },
   };
   g_autoptr (GError) error = NULL;
-  g_autofree char *host = NULL, *id = NULL;
+  g_auto (LoomRunHost) host = { NULL };
   g_auto (WorkerLink) link = { NULL };
   int status;
 
@@ -62,8 +61,8 @@ run_attach (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one RUN.");
-  if (remote_run_find (argv[1], &host, &id))
-    return train_remote_attach (command, argv[1], host, id, stop, json);
+  if (loom_run_host_read (argv[1], &host))
+    return train_remote_attach (command, argv[1], host.name, host.id, stop, json);
   if (!worker_link_attach (&link, argv[1], &error))
     return fail (command, argv[1], g_steal_pointer (&error));
   status = attach_view_follow (command, &link, argv[1], stop, json);

@@ -1,9 +1,10 @@
-/* `gradloom remote`: what `gradloom train --host` and `gradloom attach` start on a host by ssh, with messages on
+/* `gradloom remote`: what `gradloom train --host`, `gradloom attach` and Studio start on a host by ssh, with messages on
  * standard input and output (remote-stream.h). A run has a folder of its own, with its data by content; the other end
  * names an id, never a path. */
 #include "app/commands.h"
 #include "app/remote-content.h"
-#include "app/remote-host.h"
+#include "app/remote-prune.h"
+#include "app/remote-window.h"
 #include "app/train-detach.h"
 #include "engine/runs/loom-runs.h"
 
@@ -12,16 +13,16 @@
 #include <gio/gunixinputstream.h>
 #include <gio/gunixoutputstream.h>
 #include <glib/gstdio.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Options of Start that name no path. */
 static const char *const allowed[]
     = { "device",  "precision", "epochs",      "steps", "batch_size",         "seed", "history", "lr",
-        "threads", "tf32",      "num_workers", "set",   "checkpoint_seconds", NULL };
+        "threads", "tf32",      "num_workers", "set",   "checkpoint_seconds", "paused", NULL };
 /* Files of a run that are sent, with the largest size. */
 static const struct
 {
@@ -41,41 +42,7 @@ dup_folder (const char *id, const char *leaf)
   return g_build_filename (g_get_user_state_dir (), "gradloom", "remote", id, leaf, NULL);
 }
 
-/* Keeps the streams, so that no print of a library is part of a message. */
-static gboolean
-take_streams (GInputStream **input, GOutputStream **output)
-{
-  int in = fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl (STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  int nothing = open ("/dev/null", O_RDONLY | O_CLOEXEC);
-
-  if (in < 0 || out < 0 || nothing < 0 || dup2 (nothing, STDIN_FILENO) < 0 || dup2 (STDERR_FILENO, STDOUT_FILENO) < 0)
-    return FALSE;
-  close (nothing);
-  *input = g_unix_input_stream_new (in, TRUE);
-  *output = g_unix_output_stream_new (out, TRUE);
-  return g_output_stream_write_all (*output, REMOTE_MAGIC LOOM_VERSION "\n", strlen (REMOTE_MAGIC LOOM_VERSION "\n"),
-                                    NULL, NULL, NULL);
-}
-
 /* ---- starting ---------------------------------------------------------- */
-
-/* "lenet-20261130-101500-5f3a". */
-static char *
-new_id (const char *name)
-{
-  g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
-  g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
-  g_autoptr (GString) id = g_string_new (NULL);
-
-  for (const char *p = name; *p != '\0' && id->len < 48; p++)
-    if (g_ascii_isalnum (*p))
-      g_string_append_c (id, g_ascii_tolower (*p));
-    else if (id->len > 0 && id->str[id->len - 1] != '-')
-      g_string_append_c (id, '-');
-  g_string_append_printf (id, "%s%s-%08x", id->len == 0 || id->str[id->len - 1] == '-' ? "run-" : "-", time,
-                          g_random_int ());
-  return g_strdup (id->str);
-}
 
 /* NULL with an error if the other end names what must not be named. */
 static GVariant *
@@ -111,6 +78,7 @@ receive_files (GVariant *files, GInputStream *input, GOutputStream *output, GErr
 {
   const gsize n = g_variant_n_children (files);
   g_autoptr (GArray) wanted = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GHashTable) sums = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_autofree char *refused = NULL;
   const char *name, *sum;
   guint64 size, bytes = 0;
@@ -125,8 +93,9 @@ receive_files (GVariant *files, GInputStream *input, GOutputStream *output, GErr
           break;
         }
       bytes += size;
-      if (!remote_content_has (sum, size))
+      if (!g_hash_table_contains (sums, sum) && !remote_content_has (sum, size))
         g_array_append_val (wanted, i);
+      g_hash_table_add (sums, g_strdup (sum));
     }
   GVariant *numbers = g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, wanted->data, wanted->len, sizeof (guint32));
   if (!remote_write (output, g_variant_new ("(@aus)", numbers, refused != NULL ? refused : ""), error))
@@ -148,7 +117,7 @@ receive_files (GVariant *files, GInputStream *input, GOutputStream *output, GErr
 static gboolean
 begin (GVariant *run, const char *id, GError **error)
 {
-  g_autofree char *data = dup_folder (id, "data"), *out = dup_folder (id, "run");
+  g_autofree char *data = dup_folder (id, "data"), *out = dup_folder (id, "run"), *hash = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = NULL;
   g_autoptr (GVariant) files = NULL, options = NULL;
@@ -157,6 +126,7 @@ begin (GVariant *run, const char *id, GError **error)
   const char *xml, *name, *sum;
 
   g_variant_get (run, "(&s&s@a(sst)@a{sv})", NULL, &xml, &files, &options);
+  remote_prune_tree (out); /* of a start that failed */
   if (g_mkdir_with_parents (data, 0700) != 0 || g_mkdir_with_parents (out, 0700) != 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The folder %s cannot be made.", out);
@@ -178,19 +148,48 @@ begin (GVariant *run, const char *id, GError **error)
   return train_detach_begin (graph, start, &is_done, error);
 }
 
+/* TRUE: an earlier start of this id has begun a run, whose answer was lost with its connection. */
+static gboolean
+has_begun (const char *id)
+{
+  g_autofree char *path = dup_folder (id, "run");
+  g_autoptr (LoomRunSummary) run = loom_run_summary_new (path, 2);
+
+  return run->error == NULL && (run->log.is_training || loom_run_summary_end (run) != NULL);
+}
+
+/* Two starts of an id wait for each other. */
+static int
+lock_start (const char *id)
+{
+  g_autofree char *folder = dup_folder (id, NULL), *path = dup_folder (id, "start");
+  int fd;
+
+  g_mkdir_with_parents (folder, 0700);
+  fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  while (fd >= 0 && flock (fd, LOCK_EX) != 0 && errno == EINTR)
+    ;
+  return fd;
+}
+
 static int
 serve_start (GInputStream *input, GOutputStream *output)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) run = remote_read (input, REMOTE_RUN, &error), files = NULL;
-  g_autofree char *id = NULL;
-  const char *name;
+  const char *id;
+  int lock;
 
   if (run == NULL)
     return 5;
-  g_variant_get (run, "(&s&s@a(sst)@a{sv})", &name, NULL, &files, NULL);
-  id = new_id (name);
-  if (receive_files (files, input, output, &error))
+  g_variant_get (run, "(&s&s@a(sst)@a{sv})", &id, NULL, &files, NULL);
+  if (!loom_run_host_is_id (id))
+    return 5;
+  remote_prune ();
+  lock = lock_start (id);
+  if (has_begun (id))
+    remote_write (output, g_variant_new ("(@aus)", g_variant_new_array (G_VARIANT_TYPE_UINT32, NULL, 0), ""), &error);
+  else if (receive_files (files, input, output, &error))
     begin (run, id, &error);
   remote_write (output,
                 error == NULL ? g_variant_new (REMOTE_STARTED, id, "", "")
@@ -198,6 +197,8 @@ serve_start (GInputStream *input, GOutputStream *output)
                                                error->domain == LOOM_ERROR ? loom_error_code_name (error->code) : "IO",
                                                error->message),
                 NULL);
+  if (lock >= 0)
+    close (lock);
   return error == NULL ? 0 : 5;
 }
 
@@ -229,78 +230,71 @@ send_file (GOutputStream *output, LoomFolder *folder, const char *name, gint64 f
   return ok;
 }
 
+/* "training", or how the run has ended: "done", "stopped", "failed SENTENCE", "killed LINE", the last line that it
+ * printed; "gone": it has not begun. (transfer full) */
+static char *
+dup_state (const char *path, const LoomRunSummary *run)
+{
+  const char *end = loom_run_summary_end (run);
+  g_autofree char *last = NULL;
+
+  if (run->log.is_training)
+    return g_strdup (REMOTE_TRAINING);
+  if (end == NULL)
+    return g_strdup ("gone");
+  if (run->log.was_killed)
+    last = loom_run_log_dup_last (path);
+  return g_strdup_printf ("%s %s", end, last != NULL ? last : run->log.sentence != NULL ? run->log.sentence : "");
+}
+
 static int
 serve_fetch (const char *id, gint64 from, GOutputStream *output)
 {
   g_autofree char *path = dup_folder (id, "run"), *state = NULL;
   g_autoptr (LoomFolder) folder = loom_folder_open (path, NULL);
   g_autoptr (LoomRunSummary) run = folder != NULL ? loom_run_summary_new (path, 2) : NULL;
-  const gboolean trains = run != NULL && run->log.is_training;
-  gboolean ok = folder != NULL && send_file (output, folder, LOOM_RUN_EVENTS, from);
+  gboolean ok;
 
-  for (guint i = 0; ok && i < G_N_ELEMENTS (sent); i++)
-    if (!trains || !sent[i].at_end)
+  /* Before the files: what has ended by now is whole. */
+  state = run == NULL ? g_strdup ("gone") : dup_state (path, run);
+  ok = folder == NULL || send_file (output, folder, LOOM_RUN_EVENTS, from);
+  for (guint i = 0; folder != NULL && ok && i < G_N_ELEMENTS (sent); i++)
+    if (!g_str_equal (state, REMOTE_TRAINING) || !sent[i].at_end)
       ok = send_file (output, folder, sent[i].name, 0);
-  if (folder == NULL)
-    state = g_strdup ("gone");
-  else if (trains)
-    state = g_strdup ("training");
-  else
-    state = g_strdup_printf ("%s %s", loom_run_summary_end (run) != NULL ? loom_run_summary_end (run) : "failed",
-                             run->log.sentence != NULL ? run->log.sentence : "");
   return send_piece (output, "", state, strlen (state)) ? 0 : 5;
 }
 
 /* ---- a client of the worker ------------------------------------------------ */
 
-/* Copies bytes both ways until one end is closed. */
-static void
-copy_both_ways (int a_in, int a_out, int b)
+/* The process that holds the lock; 0: none. */
+static pid_t
+lock_holder (int fd)
 {
-  g_autofree char *piece = g_malloc (65536);
-  struct pollfd ends[] = { { a_in, POLLIN, 0 }, { b, POLLIN, 0 } };
+  struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-  for (;;)
-    {
-      if (poll (ends, 2, -1) < 0 && errno != EINTR)
-        return;
-      for (guint i = 0; i < 2; i++)
-        {
-          gssize n = ends[i].revents != 0 ? read (ends[i].fd, piece, 65536) : -1;
-          if (ends[i].revents != 0 && n <= 0)
-            return;
-          for (gssize done = 0; n > 0 && done < n;)
-            {
-              gssize written = write (i == 0 ? b : a_out, piece + done, (gsize)(n - done));
-              if (written <= 0)
-                return;
-              done += written;
-            }
-        }
-    }
+  return fcntl (fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_pid : 0;
 }
 
 /* Ends the relay before this one: it may wait for a connection that was lost without a word, for as long as TCP does.
- * The lock is held while a relay lives, so the number in the file is its own. */
+ * The kernel knows which process holds the lock. A handle of that process is taken before it is asked again, so no
+ * other process that has got its number is ended. A relay has nothing to save, and a stopped one would not end
+ * otherwise. */
 static void
 take_over (const char *id)
 {
   g_autofree char *path = dup_folder (id, "relay");
+  struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
   int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  char number[32] = "";
+  const pid_t before = fd >= 0 ? lock_holder (fd) : 0;
+  int process = before > 0 ? (int)syscall (SYS_pidfd_open, before, 0) : -1;
 
-  if (fd < 0)
-    return;
-  while (flock (fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    {
-      if (pread (fd, number, sizeof number - 1, 0) > 0 && g_ascii_strtoll (number, NULL, 10) > 1)
-        kill ((pid_t)g_ascii_strtoll (number, NULL, 10), SIGTERM);
-      g_usleep (20000);
-    }
-  g_snprintf (number, sizeof number, "%d\n", (int)getpid ());
-  if (ftruncate (fd, 0) != 0 || pwrite (fd, number, strlen (number), 0) < 0)
-    g_debug ("%s: %s", path, g_strerror (errno));
-  /* The descriptor stays open as long as this process. */
+  if (process >= 0 && lock_holder (fd) == before)
+    syscall (SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+  if (process >= 0)
+    close (process);
+  /* The descriptor stays open as long as this process, and the lock with it. */
+  while (fd >= 0 && fcntl (fd, F_SETLKW, &lock) != 0 && errno == EINTR)
+    ;
 }
 
 static int
@@ -314,10 +308,28 @@ serve_relay (const char *id, GInputStream *input, GOutputStream *output)
   if (fd < 0)
     return 5;
   fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) & ~O_NONBLOCK);
-  copy_both_ways (g_unix_input_stream_get_fd (G_UNIX_INPUT_STREAM (input)),
-                  g_unix_output_stream_get_fd (G_UNIX_OUTPUT_STREAM (output)), fd);
+  remote_copy_both_ways (g_unix_input_stream_get_fd (G_UNIX_INPUT_STREAM (input)),
+                         g_unix_output_stream_get_fd (G_UNIX_OUTPUT_STREAM (output)), fd, fd);
   close (fd);
   return 0;
+}
+
+/* The words of the other machine. -1: they are none. */
+static int
+serve (int argc, char **argv, GInputStream *input, GOutputStream *output)
+{
+  const char *what = argc > 1 ? argv[1] : "", *id = argc > 2 ? argv[2] : NULL;
+  const gboolean is_start = argc == 2 && g_str_equal (what, "start");
+  const gboolean is_fetch = argc == 4 && g_str_equal (what, "fetch"), is_relay = argc == 3 && g_str_equal (what, "relay");
+  static const char magic[] = REMOTE_MAGIC LOOM_VERSION "\n";
+
+  if (!is_start && !((is_fetch || is_relay) && loom_run_host_is_id (id)))
+    return -1;
+  if (!g_output_stream_write_all (output, magic, strlen (magic), NULL, NULL, NULL))
+    return 5;
+  if (is_start)
+    return serve_start (input, output);
+  return is_fetch ? serve_fetch (id, g_ascii_strtoll (argv[3], NULL, 10), output) : serve_relay (id, input, output);
 }
 
 static int
@@ -326,26 +338,26 @@ run_remote (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = { { NULL } };
   g_autoptr (GInputStream) input = NULL;
   g_autoptr (GOutputStream) output = NULL;
-  const char *what = argc > 1 ? argv[1] : "", *id = argc > 2 ? argv[2] : NULL;
+  int status = -1;
 
-  if (argc > 1 && *what == '-' && !command_parse (command, entries, &argc, &argv))
+  if (argc > 1 && *argv[1] == '-' && !command_parse (command, entries, &argc, &argv))
     return 2;
-  if (!(argc == 2 && g_str_equal (what, "start"))
-      && !(id != NULL && remote_id_is_valid (id)
-           && ((argc == 4 && g_str_equal (what, "fetch")) || (argc == 3 && g_str_equal (what, "relay")))))
-    return command_usage (command, "It is started by gradloom train --host and gradloom attach.");
   signal (SIGPIPE, SIG_IGN);
-  if (!take_streams (&input, &output))
-    return 5;
-  if (g_str_equal (what, "start"))
-    return serve_start (input, output);
-  return g_str_equal (what, "fetch") ? serve_fetch (id, g_ascii_strtoll (argv[3], NULL, 10), output)
-                                     : serve_relay (id, input, output);
+  if (argc > 1)
+    {
+      if (!remote_take_streams (&input, &output))
+        return 5;
+      status = serve (argc, argv, input, output);
+      if (status < 0)
+        status = remote_window_serve (command, argc, argv, input, output);
+    }
+  return status >= 0 ? status
+                     : command_usage (command, "It is started by gradloom train --host, gradloom attach and Studio.");
 }
 
 const Command command_remote = {
   .name = "remote",
-  .arguments = "start | fetch ID FROM | relay ID",
+  .arguments = "start | fetch ID FROM | relay ID | begin HOST RUN FOLDER OPTIONS | connect RUN",
   .summary = "a run for another machine, by messages on standard input and output",
   .run = run_remote,
 };

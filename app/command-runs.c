@@ -147,7 +147,9 @@ print_row (const LoomRunSummary *run, int width, const char *change)
     }
   printf ("%9s %8" G_GINT64_FORMAT " %8s  ", number_text (loom_run_summary_loss (run), loss, sizeof loss),
           run->log.step, time);
-  if (run->log.is_training)
+  if (run->log.is_training && run->host != NULL)
+    printf ("training on %s  ", run->host);
+  else if (run->log.is_training)
     printf (run->is_attachable ? "training in the background  " : "training  ");
   print_end (&run->log);
   if (metric != NULL)

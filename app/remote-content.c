@@ -34,6 +34,7 @@ typedef struct
 {
   LoomGraph *graph;
   GPtrArray *files;
+  GHashTable *names; /* of files: two data sets may read one */
   guint64 bytes;
   guint n_outside;
 } Listing;
@@ -58,10 +59,14 @@ sum_of (const char *path, GError **error)
 static gboolean
 add_file (Listing *l, const char *name, const char *path, guint64 size, GError **error)
 {
-  RemoteFile *file = g_new0 (RemoteFile, 1);
+  RemoteFile *file;
 
+  if (g_hash_table_contains (l->names, name))
+    return TRUE;
+  file = g_new0 (RemoteFile, 1);
   g_ptr_array_add (l->files, file);
   file->name = g_strdup (name);
+  g_hash_table_add (l->names, file->name);
   file->path = g_strdup (path);
   file->size = size;
   l->bytes += size;
@@ -144,7 +149,8 @@ GPtrArray *
 remote_content_list (LoomGraph *graph, GError **error)
 {
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (file_free);
-  Listing listing = { .graph = graph, .files = files };
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+  Listing listing = { .graph = graph, .files = files, .names = names };
 
   return add_node (&listing, loom_graph_root (graph), error) ? g_steal_pointer (&files) : NULL;
 }
@@ -213,7 +219,10 @@ remote_content_has (const char *sum, guint64 size)
   g_autofree char *path = is_sum (sum) ? dup_cached (sum) : NULL;
   GStatBuf info;
 
-  return path != NULL && g_lstat (path, &info) == 0 && S_ISREG (info.st_mode) && (guint64)info.st_size == size;
+  if (path == NULL || g_lstat (path, &info) != 0 || !S_ISREG (info.st_mode) || (guint64)info.st_size != size)
+    return FALSE;
+  utimensat (AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* it is used now */
+  return TRUE;
 }
 
 static gboolean
@@ -285,6 +294,7 @@ remote_content_place (const char *sum, const char *folder, const char *name, GEr
   g_autoptr (GFile) source = NULL, target = NULL;
 
   g_mkdir_with_parents (parent, 0700);
+  g_unlink (to); /* of a start that was interrupted */
   /* The copy shares its blocks with the cache where both are on one disk; a run reads its data only. */
   if (link (from, to) == 0)
     return TRUE;

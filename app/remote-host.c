@@ -1,34 +1,100 @@
 /* Implements remote-host.h. */
 #include "app/remote-host.h"
 
+#include "engine/runs/loom-runs.h"
+
 #include <string.h>
 
-#define MOST_NAME  255
-#define MOST_ID    120
-#define MOST_STORE 4096
 #define NO_COMMAND 127 /* of a shell */
+#define MOST_LINE  2000
+/* Microseconds for the last line of standard error after the end of ssh: a master connection may keep it open. */
+#define ERRORS_WAIT (G_USEC_PER_SEC / 2)
 
-/* FALSE: no name of a host, for example an option of ssh. */
-static gboolean
-is_host_name (const char *name)
+/* ---- standard error ------------------------------------------------------ */
+
+/* A thread reads it to its end, because a full pipe would block ssh. */
+struct _RemoteErrors
 {
-  if (*name == '\0' || *name == '-' || strlen (name) > MOST_NAME)
-    return FALSE;
-  for (const char *p = name; *p != '\0'; p++)
-    if (!g_ascii_isalnum (*p) && strchr ("@._-:[]%", *p) == NULL)
-      return FALSE;
-  return TRUE;
+  gatomicrefcount references;
+  GInputStream *stream;
+  GMutex lock; /* for all below */
+  GCond over;
+  gboolean is_over;
+  GString *last; /* the last line that is not empty */
+};
+
+static void
+errors_unref (RemoteErrors *self)
+{
+  if (!g_atomic_ref_count_dec (&self->references))
+    return;
+  g_object_unref (self->stream);
+  g_string_free (self->last, TRUE);
+  g_mutex_clear (&self->lock);
+  g_cond_clear (&self->over);
+  g_free (self);
 }
 
-gboolean
-remote_id_is_valid (const char *id)
+static gpointer
+read_errors (gpointer data)
 {
-  if (*id == '\0' || *id == '-' || strlen (id) > MOST_ID)
-    return FALSE;
-  for (const char *p = id; *p != '\0'; p++)
-    if (!g_ascii_islower (*p) && !g_ascii_isdigit (*p) && *p != '-')
-      return FALSE;
-  return TRUE;
+  RemoteErrors *self = data;
+  g_autoptr (GString) line = g_string_new (NULL);
+  char piece[4096];
+  gssize n;
+
+  while ((n = g_input_stream_read (self->stream, piece, sizeof piece, NULL, NULL)) > 0)
+    for (gssize i = 0; i < n; i++)
+      if (piece[i] != '\n' && piece[i] != '\r')
+        {
+          if (line->len < MOST_LINE)
+            g_string_append_c (line, piece[i]);
+        }
+      else if (line->len > 0)
+        {
+          g_mutex_lock (&self->lock);
+          g_string_assign (self->last, line->str);
+          g_mutex_unlock (&self->lock);
+          g_string_truncate (line, 0);
+        }
+  g_mutex_lock (&self->lock);
+  if (line->len > 0)
+    g_string_assign (self->last, line->str);
+  self->is_over = TRUE;
+  g_cond_signal (&self->over);
+  g_mutex_unlock (&self->lock);
+  errors_unref (self);
+  return NULL;
+}
+
+static RemoteErrors *
+errors_new (GInputStream *stream)
+{
+  RemoteErrors *self = g_new0 (RemoteErrors, 1);
+
+  g_atomic_ref_count_init (&self->references);
+  g_atomic_ref_count_inc (&self->references);
+  self->stream = g_object_ref (stream);
+  self->last = g_string_new (NULL);
+  g_mutex_init (&self->lock);
+  g_cond_init (&self->over);
+  g_thread_unref (g_thread_new ("ssh-errors", read_errors, self));
+  return self;
+}
+
+/* The last line that ssh or a shell there has printed; "" if there is none. (transfer full) */
+static char *
+errors_dup_last (RemoteErrors *self)
+{
+  const gint64 until = g_get_monotonic_time () + ERRORS_WAIT;
+  g_autofree char *line = NULL;
+
+  g_mutex_lock (&self->lock);
+  while (!self->is_over && g_cond_wait_until (&self->over, &self->lock, until))
+    ;
+  line = g_strdup (self->last->str);
+  g_mutex_unlock (&self->lock);
+  return command_printable (g_strstrip (line));
 }
 
 /* ---- connecting -------------------------------------------------------- */
@@ -51,28 +117,20 @@ read_line (GInputStream *input)
   return NULL;
 }
 
-/* The last line that ssh or a shell there has printed; "" if there is none. (transfer full) */
-static char *
-dup_complaint (GSubprocess *process)
-{
-  g_autoptr (GBytes) bytes = g_input_stream_read_bytes (g_subprocess_get_stderr_pipe (process), 8192, NULL, NULL);
-  gsize n = 0;
-  const char *data = bytes != NULL ? g_bytes_get_data (bytes, &n) : NULL;
-  g_autofree char *text = g_strchomp (g_strndup (data != NULL ? data : "", n)), *line = NULL;
-
-  line = g_strdup (strrchr (text, '\n') != NULL ? strrchr (text, '\n') + 1 : text);
-  return command_printable (g_strstrip (line));
-}
-
 static void
 explain (RemoteHost *host, GError **error)
 {
-  g_autofree char *complaint = dup_complaint (host->process);
+  g_autofree char *complaint = NULL;
 
   g_subprocess_wait (host->process, NULL, NULL);
+  complaint = errors_dup_last (host->errors);
   if (g_subprocess_get_if_exited (host->process) && g_subprocess_get_exit_status (host->process) == NO_COMMAND)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
                  "%s has no gradloom in the PATH of commands that ssh starts. Install Gradloom there.", host->name);
+  else if (strstr (complaint, "ermission denied") == NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                 "%s cannot be reached by ssh (%s). Test it with: ssh -o BatchMode=yes %s true", host->name, complaint,
+                 host->name);
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
                  "%s cannot be reached by ssh without a password (%s). Set up a key with ssh-copy-id %s, keep its "
@@ -84,10 +142,11 @@ gboolean
 remote_host_open (RemoteHost *host, const char *name, const char *const *words, GError **error)
 {
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-  static const char *const begin[] = { "ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15" };
+  static const char *const begin[] = { "ssh", "-T", "-o", "BatchMode=yes",
+                                      "-o",  "ConnectTimeout=15", "-o", "ServerAliveInterval=15" };
 
   *host = (RemoteHost){ NULL };
-  if (!is_host_name (name))
+  if (!loom_run_host_is_name (name))
     {
       g_autofree char *shown = command_printable (name);
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
@@ -112,6 +171,7 @@ remote_host_open (RemoteHost *host, const char *name, const char *const *words, 
       g_prefix_error (error, "ssh cannot be started: ");
       return FALSE;
     }
+  host->errors = errors_new (g_subprocess_get_stderr_pipe (host->process));
   host->input = g_object_ref (g_subprocess_get_stdout_pipe (host->process));
   host->output = g_object_ref (g_subprocess_get_stdin_pipe (host->process));
   g_autofree char *version = read_line (host->input);
@@ -138,59 +198,6 @@ remote_host_close (RemoteHost *host)
   g_clear_object (&host->input);
   g_clear_object (&host->output);
   g_clear_object (&host->process);
+  g_clear_pointer (&host->errors, errors_unref);
   g_clear_pointer (&host->name, g_free);
-}
-
-/* ---- runs there --------------------------------------------------------- */
-
-static char *
-dup_store (const char *folder, char **leaf)
-{
-  LoomRunIdentity id;
-
-  if (!loom_run_identify (folder, &id))
-    return NULL;
-  *leaf = g_strdup_printf ("%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", id.device, id.inode);
-  return g_build_filename (g_get_user_state_dir (), "gradloom", "hosts", NULL);
-}
-
-/* The id is in the folder, too: another folder may have got the number of one that was removed. */
-static gboolean
-is_same_run (const char *folder, const char *id)
-{
-  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
-  g_autofree char *text = NULL;
-
-  return files != NULL && loom_folder_read (files, REMOTE_RUN_ID, MOST_ID, &text, NULL, NULL) && g_str_equal (text, id);
-}
-
-gboolean
-remote_run_find (const char *folder, char **host, char **id)
-{
-  g_autofree char *leaf = NULL, *store = dup_store (folder, &leaf), *text = NULL;
-  g_autoptr (LoomFolder) files = store != NULL ? loom_folder_open (store, NULL) : NULL;
-
-  if (files == NULL || !loom_folder_read (files, leaf, MOST_STORE, &text, NULL, NULL))
-    return FALSE;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", 3);
-  if (g_strv_length (lines) < 2 || !is_host_name (lines[0]) || !remote_id_is_valid (lines[1])
-      || !is_same_run (folder, lines[1]))
-    return FALSE;
-  *host = g_strdup (lines[0]);
-  *id = g_strdup (lines[1]);
-  return TRUE;
-}
-
-gboolean
-remote_run_store (const char *folder, const char *host, const char *id, GError **error)
-{
-  g_autofree char *leaf = NULL, *store = dup_store (folder, &leaf), *text = g_strdup_printf ("%s\n%s\n", host, id);
-  g_autoptr (LoomFolder) run = loom_folder_open (folder, error), files = NULL;
-
-  if (run == NULL || !loom_folder_replace (run, REMOTE_RUN_ID, id, strlen (id), error))
-    return FALSE;
-  if (store != NULL)
-    g_mkdir_with_parents (store, 0700);
-  files = store != NULL ? loom_folder_open (store, error) : NULL;
-  return files != NULL && loom_folder_replace (files, leaf, text, strlen (text), error);
 }

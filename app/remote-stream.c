@@ -1,6 +1,13 @@
 /* Implements remote-stream.h. Both ends have the byte order of the machines that Gradloom runs on. */
 #include "app/remote-stream.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gunixinputstream.h>
+#include <gio/gunixoutputstream.h>
+#include <poll.h>
+#include <unistd.h>
+
 gboolean
 remote_write (GOutputStream *stream, GVariant *message, GError **error)
 {
@@ -51,4 +58,56 @@ remote_read (GInputStream *stream, const char *type, GError **error)
     }
   guint8 *owned = g_steal_pointer (&bytes);
   return g_variant_ref_sink (g_variant_new_from_data (G_VARIANT_TYPE (type), owned, n, TRUE, g_free, owned));
+}
+
+gboolean
+remote_take_streams (GInputStream **input, GOutputStream **output)
+{
+  int in = fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl (STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  int nothing = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+
+  if (in < 0 || out < 0 || nothing < 0 || dup2 (nothing, STDIN_FILENO) < 0 || dup2 (STDERR_FILENO, STDOUT_FILENO) < 0)
+    return FALSE;
+  close (nothing);
+  *input = g_unix_input_stream_new (in, TRUE);
+  *output = g_unix_output_stream_new (out, TRUE);
+  return TRUE;
+}
+
+static gboolean
+copy_once (int from, int to, char *piece, gsize size)
+{
+  gssize n = read (from, piece, size);
+
+  if (n <= 0)
+    return n < 0 && errno == EINTR;
+  for (gssize done = 0; done < n;)
+    {
+      gssize written = write (to, piece + done, (gsize)(n - done));
+      if (written < 0 && errno != EINTR)
+        return FALSE;
+      done += MAX (written, 0);
+    }
+  return TRUE;
+}
+
+void
+remote_copy_both_ways (int a_in, int a_out, int b_in, int b_out)
+{
+  const gsize size = 65536;
+  g_autofree char *piece = g_malloc (size);
+  struct pollfd ends[] = { { a_in, POLLIN, 0 }, { b_in, POLLIN, 0 } };
+
+  for (;;)
+    {
+      if (poll (ends, 2, -1) < 0)
+        {
+          if (errno != EINTR)
+            return;
+          continue;
+        }
+      if ((ends[0].revents != 0 && !copy_once (a_in, b_out, piece, size))
+          || (ends[1].revents != 0 && !copy_once (b_in, a_out, piece, size)))
+        return;
+    }
 }

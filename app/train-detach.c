@@ -18,7 +18,7 @@ state_cb (LoomBusWorker1 *proxy, const char *state, const char *message, Start *
   start->done = g_str_equal (state, "done");
   start->stopped = g_str_equal (state, "stopped");
   start->failed = g_str_equal (state, "failed");
-  start->trains = start->trains || start->done;
+  start->trains = start->trains || start->done || g_str_equal (state, "paused");
   g_free (start->message);
   start->message = g_strdup (message);
 }

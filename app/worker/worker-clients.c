@@ -26,7 +26,8 @@ struct _WorkerClients
   LoomRunSocket *socket;       /* NULL: the run ends with its client */
   LoomFolder *files;           /* of the run; by its descriptor the folder is found if it was renamed */
   guint accepts;
-  gboolean was_kept; /* a client has left a run that went on */
+  gboolean was_kept;    /* a client has left a run that went on */
+  gboolean writes_end;  /* a client has let it go on, so its end is looked up in its folder */
 };
 
 /* ---- one client ------------------------------------------------------- */
@@ -171,6 +172,7 @@ keep (WorkerClients *self, GError **error)
   self->accepts = g_unix_fd_add (loom_run_socket_fd (self->socket), G_IO_IN, accept_cb, self);
   g_clear_pointer (&self->files, loom_folder_free);
   self->files = loom_folder_open (folder, NULL);
+  self->writes_end = TRUE;
   redirect_messages (self->files);
   /* A rank of mpirun leads a group of its own already, and has no terminal. */
   setsid ();
@@ -261,7 +263,7 @@ worker_clients_free (WorkerClients *self, const char *folder)
   g_autofree char *message = NULL, *state = worker_outbox_dup_state (self->outbox, &message);
   g_autofree char *present = present_folder (self, folder);
 
-  if (self->was_kept && state != NULL)
+  if (self->writes_end && state != NULL)
     loom_run_unfinished_end (present,
                              g_str_equal (state, "done")     ? LOOM_RUN_END_DONE
                              : g_str_equal (state, "failed") ? LOOM_RUN_END_FAILED

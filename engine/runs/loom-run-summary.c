@@ -5,6 +5,7 @@
 #include "engine/infer/loom-run-json.h"
 #include "engine/infer/loom-run-socket.h"
 #include "engine/interop/loom-safetensors.h"
+#include "engine/runs/loom-run-host.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -44,6 +45,19 @@ count_parameters (LoomFolder *run)
   return file != NULL ? n : NAN;
 }
 
+/* What is known here of a run on a host: it goes on until its mirror has its end. */
+static void
+read_host (LoomRunSummary *self)
+{
+  g_auto (LoomRunHost) host = { NULL };
+
+  if (!loom_run_host_read (self->folder, &host))
+    return;
+  self->host = g_steal_pointer (&host.name);
+  self->log.is_training = host.state != LOOM_RUN_HOST_ENDED;
+  self->is_attachable = self->log.is_training && !loom_run_host_is_locked (self->folder);
+}
+
 static gboolean
 read_run (LoomRunSummary *self, guint points, GError **error)
 {
@@ -67,6 +81,7 @@ read_run (LoomRunSummary *self, guint points, GError **error)
   self->epochs = epochs != NULL ? g_ascii_strtoll (epochs, NULL, 10) : 0;
   self->parameters = count_parameters (files);
   self->is_attachable = self->log.is_training && loom_run_socket_exists (self->folder);
+  read_host (self);
   return loom_run_notes_read (files, &self->notes, error);
 }
 
@@ -109,6 +124,7 @@ loom_run_summary_unref (LoomRunSummary *self)
   g_free (self->title);
   g_free (self->data_folder);
   g_free (self->device);
+  g_free (self->host);
   g_free (self);
 }
 

@@ -18,6 +18,7 @@ typedef struct
   char *device;        /* NULL with an error */
   gint64 epochs;       /* that the run is to take; 0: the graph does not set it */
   double parameters;   /* number of elements of the newest weights; NaN: no checkpoint yet */
+  char *host;             /* on which it trains or has trained, and which this folder mirrors; NULL: this machine */
   gboolean is_attachable; /* it trains without a window, and gradloom attach or Studio can show it */
   LoomRunNotes notes;
   LoomRunLog log;

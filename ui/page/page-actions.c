@@ -85,7 +85,7 @@ page_actions_update (GActionMap *map, const PageFacts *facts)
   enable (map, "stop", live);
   enable (map, "restart", !empty && state != STUDIO_RUN_IDLE);
   enable (map, "attach", studio_run_get_attachable (run) != NULL);
-  enable (map, "continue", ended);
+  enable (map, "continue", ended && studio_run_get_attachable (run) == NULL);
   enable (map, "continue-slower", ended && isfinite (studio_run_get_base_lr (run)));
   enable (map, "show-run", state != STUDIO_RUN_IDLE);
   enable (map, "compare-run", state != STUDIO_RUN_IDLE);

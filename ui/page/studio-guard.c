@@ -115,19 +115,70 @@ studio_guard_get_goes_on (AdwMessageDialog *dialog)
   return check != NULL && gtk_check_button_get_active (GTK_CHECK_BUTTON (check));
 }
 
+typedef struct
+{
+  StudioGuard *guard;
+  StudioAfter *after;
+  gboolean saves;
+} Keeping;
+
+static void
+leave (StudioGuard *self, StudioAfter *after, gboolean saves)
+{
+  if (saves)
+    studio_saver_save_before (self->saver, after);
+  else
+    studio_after_do (after);
+}
+
+void
+studio_guard_say_not_kept (StudioQuestions *questions, const char *sentence)
+{
+  gtk_window_present (
+      GTK_WINDOW (studio_questions_add (questions, _ ("The run cannot go on without the window"), sentence)));
+}
+
+static void
+kept_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autofree Keeping *keeping = data;
+  g_autoptr (StudioGuard) self = keeping->guard;
+  g_autoptr (GError) error = NULL;
+
+  if (studio_run_keep_finish (result, &error))
+    {
+      studio_run_set_goes_on (self->run, TRUE);
+      leave (self, keeping->after, keeping->saves);
+      return;
+    }
+  studio_after_cancel (keeping->after);
+  studio_guard_say_not_kept (self->questions, error->message);
+}
+
+/* Takes ownership of after. The worker may refuse to go on, so it is asked while the window can still say so. */
+static void
+keep_and_leave (StudioGuard *self, StudioAfter *after, gboolean saves)
+{
+  Keeping *keeping = g_new0 (Keeping, 1);
+
+  *keeping = (Keeping){ g_object_ref (self), after, saves };
+  studio_run_keep_async (self->run, kept_cb, keeping);
+}
+
 /* ---- asking ---------------------------------------------------------------------------------------- */
 
 static void
 unsaved_response_cb (AdwMessageDialog *dialog, const char *response, StudioGuard *self)
 {
   StudioAfter *after = g_object_steal_data (G_OBJECT (dialog), "after");
-  studio_run_set_goes_on (self->run, studio_guard_get_goes_on (dialog));
-  if (g_str_equal (response, "save"))
-    studio_saver_save_before (self->saver, after);
-  else if (g_str_equal (response, "discard"))
-    studio_after_do (after);
-  else
+  const gboolean saves = g_str_equal (response, "save");
+  studio_run_set_goes_on (self->run, FALSE);
+  if (!saves && !g_str_equal (response, "discard"))
     studio_after_cancel (after);
+  else if (studio_guard_get_goes_on (dialog))
+    keep_and_leave (self, after, saves);
+  else
+    leave (self, after, saves);
 }
 
 /* Takes ownership of after. */
@@ -159,8 +210,10 @@ static void
 stop_response_cb (AdwMessageDialog *dialog, const char *response, StudioGuard *self)
 {
   StudioAfter *after = g_object_steal_data (G_OBJECT (dialog), "after");
-  studio_run_set_goes_on (self->run, g_str_equal (response, "go-on"));
-  if (g_str_equal (response, "stop") || g_str_equal (response, "go-on"))
+  studio_run_set_goes_on (self->run, FALSE);
+  if (g_str_equal (response, "go-on"))
+    keep_and_leave (self, after, FALSE);
+  else if (g_str_equal (response, "stop"))
     studio_after_do (after);
   else
     studio_after_cancel (after);

@@ -26,6 +26,8 @@ void studio_guard_ask_to_leave (StudioGuard *self, StudioAfter *after);
 /* Adds a check button to a question about unsaved changes: n live runs go on without the window. */
 void studio_guard_add_goes_on (AdwMessageDialog *dialog, guint n);
 gboolean studio_guard_get_goes_on (AdwMessageDialog *dialog);
+/* Says why the worker has refused to let a run go on without the window. */
+void studio_guard_say_not_kept (StudioQuestions *questions, const char *sentence);
 /* “LeNet” is training, at step 75 of 3,200. */
 char *studio_guard_dup_run_sentence (StudioGuard *self);
 

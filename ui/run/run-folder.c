@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/loom.h"
+#include "engine/runs/loom-run-host.h"
 
 /* ---- folders ------------------------------------------------------------------- */
 
@@ -121,6 +122,30 @@ run_folder_newest_checkpoint (const char *folder)
   return run_folder_find_checkpoint (folder, G_MAXINT64);
 }
 
+/* TRUE: the run goes on on another machine, as far as it is known here. */
+static gboolean
+goes_on_elsewhere (const char *folder)
+{
+  g_auto (LoomRunHost) host = { NULL };
+
+  return loom_run_host_read (folder, &host) && host.state != LOOM_RUN_HOST_ENDED;
+}
+
+gboolean
+run_folder_is_attachable (const char *folder)
+{
+  return loom_run_socket_exists (folder) || (goes_on_elsewhere (folder) && !loom_run_host_is_locked (folder));
+}
+
+/* TRUE: the mirror of a run that is over. */
+static gboolean
+is_over_elsewhere (const char *folder)
+{
+  g_auto (LoomRunHost) host = { NULL };
+
+  return loom_run_host_read (folder, &host) && host.state == LOOM_RUN_HOST_ENDED;
+}
+
 gboolean
 run_folder_is_live (const char *folder)
 {
@@ -128,7 +153,7 @@ run_folder_is_live (const char *folder)
   int fd = files != NULL ? loom_folder_open_file (files, LOOM_RUN_EVENTS, O_RDONLY, NULL) : -1;
   gboolean live = FALSE;
   if (fd < 0)
-    return FALSE;
+    return loom_run_host_is_locked (folder);
   /* A trainer keeps a lock on its events file while it lives. A file system without locks is no trainer. The own lock
    * ends at once: a program that is being started has a copy of the descriptor, which would keep it. */
   if (flock (fd, LOCK_SH | LOCK_NB) != 0)
@@ -136,7 +161,7 @@ run_folder_is_live (const char *folder)
   else
     flock (fd, LOCK_UN);
   close (fd);
-  return live;
+  return live || loom_run_host_is_locked (folder);
 }
 
 double
@@ -176,7 +201,8 @@ consider (RunFolderFound *found, gint64 *when, const char *folder, LoomRunUnfini
   g_autofree char *path = g_build_filename (folder, LOOM_RUN_UNFINISHED, NULL);
   GStatBuf info;
 
-  if (g_stat (path, &info) != 0 || info.st_mtime < *when || run_folder_newest_checkpoint (folder) < 0)
+  if (g_stat (path, &info) != 0 || info.st_mtime < *when
+      || (run_folder_newest_checkpoint (folder) < 0 && !is_over_elsewhere (folder)))
     return;
   *when = info.st_mtime;
   g_free (found->folder);
@@ -201,10 +227,10 @@ run_folder_find (const char *graph_hash, RunFolderFound *found)
       g_auto (LoomRunUnfinished) note = { NULL };
       if (!loom_run_unfinished_read (folder, &note) || !g_str_equal (note.hash, graph_hash))
         continue;
-      if (!run_folder_is_live (folder))
+      if (!run_folder_is_live (folder) && !goes_on_elsewhere (folder))
         consider (found, &when, folder, &note);
       /* One that can be attached comes first. */
-      else if (found->live == NULL || loom_run_socket_exists (folder))
+      else if (found->live == NULL || run_folder_is_attachable (folder))
         {
           g_free (found->live);
           found->live = g_steal_pointer (&folder);

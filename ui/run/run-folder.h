@@ -23,16 +23,18 @@ void run_folder_move_note (const char *from, const char *to);
 
 typedef struct
 {
-  char *folder; /* the newest that was not finished in a window, and has a checkpoint; NULL: none */
+  char *folder; /* the newest that was not finished in a window, and has a checkpoint or was on a host; NULL: none */
   LoomRunUnfinished note;
-  char *live; /* the folder of a run that trains now; NULL: none */
+  char *live; /* the folder of a run that trains now, here or on a host; NULL: none */
 } RunFolderFound;
 
 /* Finds the runs of this graph. */
 void run_folder_find (const char *graph_hash, RunFolderFound *found);
 void run_folder_found_clear (RunFolderFound *found);
-/* TRUE: a process trains in this folder now. */
+/* TRUE: a process trains in this folder now, or a window shows the run of which it is the mirror. */
 gboolean run_folder_is_live (const char *folder);
+/* TRUE: the run goes on here without a window, or on a host without a window of this machine. */
+gboolean run_folder_is_attachable (const char *folder);
 /* The highest step under checkpoints/, and the highest of at most `most`; -1: none. */
 gint64 run_folder_newest_checkpoint (const char *folder);
 gint64 run_folder_find_checkpoint (const char *folder, gint64 most);

@@ -5,6 +5,7 @@
 
 #include "ui/charts/studio-choice-name.h"
 #include "ui/run/device-figures.h"
+#include "ui/run/studio-host-field.h"
 #include "ui/run/studio-rank-count.h"
 #include "ui/scene/studio-format.h"
 #include "ui/training/studio-training-settings.h"
@@ -28,7 +29,7 @@ typedef struct
 {
   StudioDocument *document;
   StudioRun *run;
-  GtkWidget *popover, *device, *stages, *shards, *sentence, *memory, *times, *forecast, *spinner, *hosts;
+  GtkWidget *popover, *host, *device, *stages, *shards, *sentence, *memory, *times, *forecast, *spinner, *hosts;
   DeviceFigures *figures;
   gboolean filling;
   guint timer;
@@ -137,11 +138,16 @@ dup_sentence (Devices *self)
   const LoomElement *train = find_train (self);
   const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
   const char *const *names = studio_devices_get_names (studio_devices_get ());
-  g_autofree char *launcher = NULL;
+  const char *host = studio_run_get_host (self->run);
+  g_autofree char *launcher = NULL, *fault = studio_host_field_dup_fault (self->host);
 
   if (train == NULL)
     return g_strdup (_ ("The graph has no loss to train, so there is nothing to divide yet."));
-  if (device != NULL && names != NULL && !g_strv_contains (names, device))
+  if (fault != NULL)
+    return g_steal_pointer (&fault);
+  if (host != NULL && studio_run_get_ranks (self->run) > 1)
+    return g_strdup_printf (_ ("A run on %s has one rank."), host);
+  if (host == NULL && device != NULL && names != NULL && !g_strv_contains (names, device))
     return g_strdup_printf (_ ("The device “%s” is not on this machine. Choose another one."), device);
   if (device_figures_why (self->figures) != NULL)
     return g_strdup (device_figures_why (self->figures));
@@ -362,11 +368,14 @@ add_choices (Devices *self, GtkWidget *box)
   self->stages = gtk_spin_button_new_with_range (1, MOST_STAGES, 1);
   self->shards = new_shards_list ();
   gtk_spin_button_set_numeric (GTK_SPIN_BUTTON (self->stages), TRUE);
+  self->host = studio_host_field_new (self->run);
   add_row (grid, 0, _ ("Device"), self->device);
   add_row (grid, 1, _ ("Ranks"), studio_rank_count_spin_new (self->document, self->run));
   add_row (grid, 2, _ ("Stages of a pipeline"), self->stages);
   add_row (grid, 3, _ ("Divided among replicas"), self->shards);
+  add_row (grid, 4, _ ("Host"), self->host);
   show_choices (self);
+  g_signal_connect_swapped (self->host, "changed", G_CALLBACK (show_sentence), self);
   g_signal_connect_swapped (self->device, "notify::selected", G_CALLBACK (device_cb), self);
   g_signal_connect_swapped (self->stages, "value-changed", G_CALLBACK (stages_cb), self);
   g_signal_connect_swapped (self->shards, "notify::selected", G_CALLBACK (shards_cb), self);

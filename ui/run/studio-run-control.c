@@ -156,7 +156,8 @@ static void
 ended_cb (StudioWorker *worker, const char *sentence, StudioRun *self)
 {
   studio_run_drop_worker (self);
-  studio_run_take_end (self, sentence);
+  if (!studio_run_take_host_end (self, sentence))
+    studio_run_take_end (self, sentence);
 }
 
 void
@@ -231,25 +232,33 @@ started_cb (GObject *source, GAsyncResult *result, gpointer data)
   is_current (start, error);
 }
 
+void
+studio_run_add_options (StudioRun *self, GVariantBuilder *b)
+{
+  const StudioRunOptions *o = &self->options;
+  if (o->epochs > 0)
+    g_variant_builder_add (b, "{sv}", "epochs", g_variant_new_int64 (o->epochs));
+  if (o->batch_size > 0)
+    g_variant_builder_add (b, "{sv}", "batch_size", g_variant_new_int64 (o->batch_size));
+  if (o->seed >= 0)
+    g_variant_builder_add (b, "{sv}", "seed", g_variant_new_int64 (o->seed));
+  if (!isnan (o->lr))
+    g_variant_builder_add (b, "{sv}", "lr", g_variant_new_double (o->lr));
+  if (self->device != NULL)
+    g_variant_builder_add (b, "{sv}", "device", g_variant_new_string (self->device));
+  if (o->threads > 0)
+    g_variant_builder_add (b, "{sv}", "threads", g_variant_new_int32 (o->threads));
+  if (o->paused || self->pause_wanted)
+    g_variant_builder_add (b, "{sv}", "paused", g_variant_new_boolean (TRUE));
+}
+
 static GVariant *
 start_options (StudioRun *self, gboolean resume, int ranks)
 {
   GVariantBuilder b;
   g_variant_builder_init (&b, G_VARIANT_TYPE_VARDICT);
-  const StudioRunOptions *o = &self->options;
   const gint64 history = studio_settings_get_history ();
-  if (o->epochs > 0)
-    g_variant_builder_add (&b, "{sv}", "epochs", g_variant_new_int64 (o->epochs));
-  if (o->batch_size > 0)
-    g_variant_builder_add (&b, "{sv}", "batch_size", g_variant_new_int64 (o->batch_size));
-  if (o->seed >= 0)
-    g_variant_builder_add (&b, "{sv}", "seed", g_variant_new_int64 (o->seed));
-  if (!isnan (o->lr))
-    g_variant_builder_add (&b, "{sv}", "lr", g_variant_new_double (o->lr));
-  if (self->device != NULL)
-    g_variant_builder_add (&b, "{sv}", "device", g_variant_new_string (self->device));
-  if (o->threads > 0)
-    g_variant_builder_add (&b, "{sv}", "threads", g_variant_new_int32 (o->threads));
+  studio_run_add_options (self, &b);
   if (ranks > 1)
     g_variant_builder_add (&b, "{sv}", "ranks", g_variant_new_int32 (ranks));
   g_variant_builder_add (&b, "{sv}", "history", g_variant_new_int64 (history > 0 ? history * 1000000 : -1));
@@ -265,8 +274,6 @@ start_options (StudioRun *self, gboolean resume, int ranks)
       g_variant_builder_add (&b, "{sv}", "branch", g_variant_new_string (self->branch));
       g_variant_builder_add (&b, "{sv}", "branch_step", g_variant_new_int64 (self->branch_step));
     }
-  if (o->paused || self->pause_wanted)
-    g_variant_builder_add (&b, "{sv}", "paused", g_variant_new_boolean (TRUE));
   return g_variant_builder_end (&b);
 }
 
@@ -334,6 +341,8 @@ studio_run_renew_start (StudioRun *self)
     g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
   studio_run_drop_worker (self);
+  studio_run_cancel_host (self);
+  self->host.stop_wanted = FALSE;
   self->cancellable = g_cancellable_new ();
   self->start_sent = self->pause_wanted = self->goes_on = FALSE;
   studio_run_forget_restored (self);
@@ -345,6 +354,14 @@ static void
 begin (StudioRun *self, gboolean resume)
 {
   studio_run_renew_start (self);
+  char *host = g_strdup (self->host.next);
+  g_free (self->host.live);
+  self->host.live = host;
+  if (host != NULL)
+    {
+      studio_run_begin_on_host (self);
+      return;
+    }
   Start *start = g_new0 (Start, 1);
   start->run = g_object_ref (self);
   start->cancellable = g_object_ref (self->cancellable);
@@ -463,6 +480,11 @@ studio_run_branch (StudioRun *self)
 
   if (self->graph_xml == NULL || self->folder == NULL || step < 0)
     return;
+  if (self->host.live != NULL || self->host.next != NULL)
+    {
+      studio_run_take_problem (self, "REFUSED", "", "", _ ("A run on another machine cannot branch."));
+      return;
+    }
   g_free (self->branch);
   self->branch = g_strdup (self->folder);
   self->branch_step = step;
@@ -544,6 +566,11 @@ studio_run_step (StudioRun *self)
 static void
 end_by_force (StudioRun *self)
 {
+  if (self->host.live != NULL)
+    {
+      studio_worker_force_exit (self->worker);
+      return; /* its run goes on without the connection */
+    }
   g_autofree char *step = studio_format_count ((double)self->checkpoint_step);
   g_autofree char *sentence
       = self->checkpoint_step >= 0
@@ -558,7 +585,13 @@ end_by_force (StudioRun *self)
 void
 studio_run_stop (StudioRun *self)
 {
-  if (self->state == STUDIO_RUN_STARTING && self->cancellable != NULL)
+  if (self->state == STUDIO_RUN_STARTING && self->host.live != NULL && self->worker == NULL)
+    {
+      /* It may have begun there already. */
+      studio_run_cancel_host (self);
+      self->host.stop_wanted = TRUE;
+    }
+  else if (self->state == STUDIO_RUN_STARTING && self->cancellable != NULL)
     {
       g_cancellable_cancel (self->cancellable);
       studio_run_drop_worker (self);
@@ -618,6 +651,7 @@ studio_run_reset (StudioRun *self)
   g_clear_pointer (&self->device, g_free);
   g_clear_pointer (&self->problem_code, g_free);
   g_clear_pointer (&self->attachable, g_free);
+  g_clear_pointer (&self->host.live, g_free);
   studio_run_take_begin (self);
   studio_run_forget_previous (self);
   studio_run_set_state (self, STUDIO_RUN_IDLE, NULL);

@@ -289,7 +289,9 @@ memory_cb (StudioRun *run, StudioRunPanel *self)
 static void
 state_cb (StudioRun *run, StudioRunPanel *self)
 {
-  gtk_label_set_label (GTK_LABEL (self->state_label), studio_run_state_word (studio_run_get_state (run)));
+  const char *word = studio_run_state_word (studio_run_get_state (run)), *host = studio_run_get_live_host (run);
+  g_autofree char *where = host != NULL ? g_strdup_printf ("%s · %s", word, host) : NULL;
+  gtk_label_set_label (GTK_LABEL (self->state_label), where != NULL ? where : word);
   show_settings (self);
   refresh (self);
 }

@@ -3,6 +3,7 @@
  * a window) and studio-run-travel.c (earlier steps). Its parts have headers of their own. */
 #pragma once
 
+#include "engine/loom.h"
 #include "ui/run/run-curves.h"
 #include "ui/run/run-memory.h"
 #include "ui/run/run-ranks.h"
@@ -57,6 +58,13 @@ struct _StudioRun
   gint64 evaluated[2]; /* the last steps of evaluations of "val" and of "test"; -1: none */
   char *attachable;    /* the folder of a run of this graph that goes on without a window; NULL: none */
   gboolean goes_on;    /* after studio_run_close() */
+  struct
+  {
+    char *next;         /* the host of the next run; NULL: this machine */
+    char *live;         /* that of the shown run */
+    GSubprocess *begin; /* starts the run there; NULL: none */
+    gboolean stop_wanted;
+  } host;
   char *branch;        /* the folder of the run that the next start continues after branch_step; NULL: none */
   gint64 branch_step;
 };
@@ -78,6 +86,19 @@ void studio_run_drop_worker (StudioRun *self);
 gboolean studio_run_restore (StudioRun *self, const char *folder, const char *graph_folder, gint64 until);
 /* Receives the signals of the worker. */
 void studio_run_connect_worker (StudioRun *self, StudioWorker *worker);
+/* Adds the options of a start that are the same on every machine. */
+void studio_run_add_options (StudioRun *self, GVariantBuilder *b);
+/* Shows how the run has ended whose note is read. */
+void studio_run_show_end (StudioRun *self, const LoomRunUnfinished *note);
+
+/* Begins the run on its host, and attaches to it. */
+void studio_run_begin_on_host (StudioRun *self);
+/* Lets a start on a host that is under way stop the run as soon as it has begun. */
+void studio_run_cancel_host (StudioRun *self);
+/* The connection to the run's host has ended, or could not be made. FALSE: the run has no host. */
+gboolean studio_run_take_host_end (StudioRun *self, const char *sentence);
+/* Attaches to the run that has just begun in the run's folder. */
+void studio_run_attach_begun (StudioRun *self);
 /* The start in progress, of a run or of an attachment, is the newest. */
 void studio_run_renew_start (StudioRun *self);
 /* What was shown is from the folder; the worker's evaluations and points of these steps are no new ones. */

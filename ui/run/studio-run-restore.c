@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/loom.h"
+#include "engine/runs/loom-run-host.h"
 #include "ui/charts/studio-plot.h"
 #include "ui/run/run-folder.h"
 #include "ui/run/studio-run-private.h"
@@ -97,6 +98,10 @@ studio_run_restore (StudioRun *self, const char *folder, const char *graph_folde
   self->options = (StudioRunOptions)STUDIO_RUN_OPTIONS_INIT;
   g_clear_pointer (&self->device, g_free);
   self->checkpoint_step = run_folder_newest_checkpoint (folder);
+  g_auto (LoomRunHost) host = { NULL };
+  loom_run_host_read (folder, &host);
+  g_free (self->host.live);
+  self->host.live = g_steal_pointer (&host.name);
   read_events (self, until);
   return TRUE;
 }
@@ -114,7 +119,7 @@ studio_run_is_attachable (const char *graph_hash)
 {
   g_auto (RunFolderFound) found = { NULL };
   run_folder_find (graph_hash, &found);
-  return found.live != NULL && loom_run_socket_exists (found.live);
+  return found.live != NULL && run_folder_is_attachable (found.live);
 }
 
 void
@@ -125,22 +130,27 @@ studio_run_find_elsewhere (StudioRun *self, const char *graph_hash)
     return;
   run_folder_find (graph_hash, &found);
   g_autofree char *before = g_steal_pointer (&self->attachable);
-  if (found.live != NULL && loom_run_socket_exists (found.live))
+  g_auto (LoomRunHost) host = { NULL };
+  g_autofree char *there = NULL;
+  if (found.live != NULL && run_folder_is_attachable (found.live))
     self->attachable = g_strdup (found.live);
+  if (loom_run_host_read (self->attachable, &host))
+    there = g_strdup_printf (_ ("This graph is training on %s."), host.name);
   /* The message may say why it could not be attached. */
   if (before != NULL && g_strcmp0 (before, self->attachable) == 0)
     return;
   studio_run_set_state (self, STUDIO_RUN_IDLE,
-                        self->attachable != NULL ? _ ("This graph is training without a window.")
+                        there != NULL              ? there
+                        : self->attachable != NULL ? _ ("This graph is training without a window.")
                         : found.live != NULL     ? _ ("This graph is still training in another tab or window.")
                                                  : NULL);
 }
 
-/* How the run has ended that an earlier Studio did not see to its end. */
-static void
-show_end (StudioRun *self, const LoomRunUnfinished *note)
+void
+studio_run_show_end (StudioRun *self, const LoomRunUnfinished *note)
 {
-  g_autofree char *count = studio_format_count ((double)self->checkpoint_step), *text = NULL;
+  const gint64 last = self->host.live != NULL ? self->progress.step : self->checkpoint_step;
+  g_autofree char *count = studio_format_count ((double)last), *text = NULL;
 
   switch (note->end)
     {
@@ -153,8 +163,10 @@ show_end (StudioRun *self, const LoomRunUnfinished *note)
       studio_run_set_state (self, STUDIO_RUN_FAILED, note->sentence);
       return;
     case LOOM_RUN_END_STOPPED:
-      text = g_strdup_printf (_ ("The last run of this graph was stopped at step %s and can continue from there."),
-                              count);
+      text = self->host.live != NULL
+                 ? g_strdup_printf (_ ("The run on %1$s was stopped at step %2$s."), self->host.live, count)
+                 : g_strdup_printf (_ ("The last run of this graph was stopped at step %s and can continue from there."),
+                                    count);
       studio_run_set_state (self, STUDIO_RUN_STOPPED, text);
       return;
     case LOOM_RUN_END_NONE:
@@ -174,14 +186,15 @@ studio_run_find_interrupted (StudioRun *self, const char *graph_hash, const char
   if (found.live != NULL || found.folder == NULL)
     return FALSE;
   const gint64 step = run_folder_newest_checkpoint (found.folder);
-  if (!studio_run_restore (self, found.folder, graph_folder, step))
+  if (!studio_run_restore (self, found.folder, graph_folder, step >= 0 ? step : G_MAXINT64))
     return FALSE;
   self->ranks.live = self->ranks.next; /* of which a later change is one */
-  self->progress.step = step;          /* events of long runs skip steps */
+  if (step >= 0)
+    self->progress.step = step; /* events of long runs skip steps */
   double rate = run_folder_read_rate (self->folder, step);
   if (isfinite (rate))
     studio_run_take_hyper (self, "lr", rate);
-  show_end (self, &found.note);
+  studio_run_show_end (self, &found.note);
   return TRUE;
 }
 

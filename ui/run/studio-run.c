@@ -142,6 +142,8 @@ run_finalize (GObject *object)
   g_free (self->problem_code);
   g_free (self->branch);
   g_free (self->attachable);
+  g_free (self->host.next);
+  g_free (self->host.live);
   G_OBJECT_CLASS (studio_run_parent_class)->finalize (object);
 }
 
@@ -330,6 +332,7 @@ studio_run_close (StudioRun *self)
       release (self);
       return;
     }
+  studio_run_cancel_host (self);
   studio_run_drop_worker (self);
   if (studio_run_is_live (self))
     {
@@ -506,7 +509,9 @@ studio_run_take_hyper (StudioRun *self, const char *name, double value)
 void
 studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path)
 {
-  self->checkpoint_step = step;
+  /* Those of a host are there. */
+  if (self->host.live == NULL)
+    self->checkpoint_step = step;
 }
 
 void

@@ -33,7 +33,7 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
  *   "numbers"                     after "points", at most four a second: redraw. Everything that shows numbers of the
  *                                 run draws here, so that a window draws one frame for all of them
  *   "memory-changed"
- *   "ranks-changed"               the number of ranks of the next run
+ *   "ranks-changed"               the number of ranks, or the host, of the next run
  *   "hyper-changed"               studio_run_get_base_lr()
  *   "attached"                    studio_run_attach() shows another run
  *   "problem"(code, node, port, sentence)  a fault of the graph or the run; code "REFUSED": a command was refused,
@@ -85,6 +85,13 @@ const char *studio_run_get_attachable (StudioRun *self);
 /* Shows the run that goes on in this folder without a window, as if it had been started here: with its curve, and all
  * commands. If that fails, the state is as before, with a sentence. */
 void studio_run_attach (StudioRun *self, const char *folder, const char *graph_folder);
+/* The host on which the next run trains, reached by ssh; NULL: this machine. Emits "ranks-changed". */
+void studio_run_set_host (StudioRun *self, const char *host);
+const char *studio_run_get_host (StudioRun *self);
+const char *studio_run_get_live_host (StudioRun *self); /* of the shown run */
+/* Asks the worker to let the run go on without the window. FALSE with an error: a sentence; the run stays as it is. */
+void studio_run_keep_async (StudioRun *self, GAsyncReadyCallback callback, gpointer data);
+gboolean studio_run_keep_finish (GAsyncResult *result, GError **error);
 /* TRUE if the run can go on without the window: a worker computes it. */
 gboolean studio_run_can_go_on (StudioRun *self);
 /* TRUE: studio_run_close() lets the run go on without a window, at full speed and without breakpoints. */

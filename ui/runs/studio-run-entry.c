@@ -181,6 +181,8 @@ studio_run_entry_dup_result (StudioRunEntry *self)
   if (run->log.step == 0 && end == NULL)
     return g_strdup (run->log.is_training ? _ ("training") : _ ("no step"));
   loss = isnan (value) ? g_strdup ("–") : studio_format_number (value);
+  if (run->host != NULL && run->log.is_training)
+    return g_strdup_printf (_ ("%1$s · on %2$s"), loss, run->host);
   return g_strdup_printf (run->is_attachable     ? _ ("%1$s · without a window")
                           : run->log.is_training ? _ ("%1$s · training")
                                                  : "%1$s · %2$s",
@@ -226,6 +228,11 @@ studio_run_entry_dup_spoken (StudioRunEntry *self)
     g_string_append_printf (s, ", %s", _ ("training"));
   if (end != NULL)
     g_string_append_printf (s, ", %s", end);
+  if (run->host != NULL)
+    {
+      g_string_append (s, ", ");
+      g_string_append_printf (s, _ ("on %s"), run->host);
+    }
   if (self->colour >= 0)
     g_string_append_printf (s, ", %s", _ ("in the chart"));
   if (run->notes.note != NULL)

@@ -14,6 +14,7 @@ typedef struct
   GPtrArray *pages; /* to be saved */
   GPtrArray *check; /* of each edited page: its check button, not owned */
   guint next;
+  guint n_kept; /* of the pages to close */
 } Job;
 
 static Job *
@@ -139,14 +140,58 @@ save_next_cb (StudioPage *saved, gpointer data)
 }
 
 static void
+leave (Job *closing)
+{
+  if (closing->pages != NULL)
+    save_next_cb (NULL, closing);
+  else
+    go (closing);
+}
+
+static void keep_next (Job *closing);
+
+static void
+kept_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Job *closing = data;
+  g_autoptr (GError) error = NULL;
+
+  if (studio_run_keep_finish (result, &error))
+    {
+      studio_run_set_goes_on (STUDIO_RUN (source), TRUE);
+      keep_next (closing);
+      return;
+    }
+  for (guint i = 0; i < closing->going->len; i++)
+    studio_run_set_goes_on (studio_page_get_run (closing->going->pdata[i]), FALSE);
+  studio_guard_say_not_kept (closing->parts.questions, error->message);
+  job_free (closing);
+}
+
+/* Workers may refuse to go on, so they are asked while the window can still say so. */
+static void
+keep_next (Job *closing)
+{
+  while (closing->n_kept < closing->going->len)
+    {
+      StudioPage *page = closing->going->pdata[closing->n_kept++];
+      if (is_live (page))
+        {
+          studio_run_keep_async (studio_page_get_run (page), kept_cb, closing);
+          return;
+        }
+    }
+  leave (closing);
+}
+
+static void
 response_cb (AdwMessageDialog *dialog, const char *response)
 {
   Job *closing = g_object_steal_data (G_OBJECT (dialog), "closing");
   if (closing == NULL)
     return;
-  const gboolean goes_on = g_str_equal (response, "go-on") || studio_guard_get_goes_on (dialog);
   for (guint i = 0; i < closing->going->len; i++)
-    studio_run_set_goes_on (studio_page_get_run (closing->going->pdata[i]), goes_on);
+    studio_run_set_goes_on (studio_page_get_run (closing->going->pdata[i]), FALSE);
   if (g_str_equal (response, "save"))
     {
       g_autoptr (GPtrArray) edited = pages_that (closing->going, is_edited);
@@ -154,12 +199,15 @@ response_cb (AdwMessageDialog *dialog, const char *response)
       for (guint i = 0; i < edited->len; i++)
         if (closing->check->len == 0 || gtk_check_button_get_active (closing->check->pdata[i]))
           g_ptr_array_add (closing->pages, g_object_ref (edited->pdata[i]));
-      save_next_cb (NULL, closing);
     }
-  else if (g_str_equal (response, "discard") || g_str_equal (response, "stop") || g_str_equal (response, "go-on"))
-    go (closing);
-  else
+  if (g_str_equal (response, "go-on"))
+    keep_next (closing);
+  else if (closing->pages == NULL && !g_str_equal (response, "discard") && !g_str_equal (response, "stop"))
     job_free (closing);
+  else if (studio_guard_get_goes_on (dialog))
+    keep_next (closing);
+  else
+    leave (closing);
 }
 
 /* "Save All" becomes "Save Selected" if some are unchecked; with none checked, "Discard All" is the way. */

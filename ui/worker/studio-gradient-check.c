@@ -10,7 +10,9 @@ struct _StudioGradientCheck
 {
   GObject parent_instance;
   GSubprocess *process; /* NULL: none runs */
-  GDataInputStream *lines;
+  GDataInputStream *lines, *errors;
+  guint n_open;  /* of the two streams */
+  char *message; /* the last line of standard error; NULL: none */
   GCancellable *cancellable;
 };
 
@@ -26,6 +28,16 @@ static guint signals[N_SIGNALS];
 
 static void read_next (StudioGradientCheck *self);
 
+static void
+forget (StudioGradientCheck *self)
+{
+  g_clear_object (&self->cancellable);
+  g_clear_object (&self->lines);
+  g_clear_object (&self->errors);
+  g_clear_object (&self->process);
+  g_clear_pointer (&self->message, g_free);
+}
+
 void
 studio_gradient_check_cancel (StudioGradientCheck *self)
 {
@@ -33,33 +45,16 @@ studio_gradient_check_cancel (StudioGradientCheck *self)
     return;
   g_cancellable_cancel (self->cancellable);
   g_subprocess_force_exit (self->process);
-  g_clear_object (&self->cancellable);
-  g_clear_object (&self->lines);
-  g_clear_object (&self->process);
+  forget (self);
 }
 
 static void
 end (StudioGradientCheck *self, const char *message)
 {
-  g_clear_object (&self->cancellable);
-  g_clear_object (&self->lines);
-  g_clear_object (&self->process);
-  g_signal_emit (self, signals[ENDED], 0, message);
-}
+  g_autofree char *copy = g_strdup (message);
 
-/* The last line of standard error, without the name of the command. (transfer full) */
-static char *
-read_message (GSubprocess *process)
-{
-  static const char prefix[] = "gradloom check: ";
-  g_autoptr (GBytes) bytes = g_input_stream_read_bytes (g_subprocess_get_stderr_pipe (process), 64 * 1024, NULL, NULL);
-  gsize n = 0;
-  const char *data = bytes != NULL ? g_bytes_get_data (bytes, &n) : NULL;
-  g_autofree char *text = g_strchomp (g_strndup (data != NULL ? data : "", n));
-  const char *line = strrchr (text, '\n');
-
-  line = line != NULL ? line + 1 : text;
-  return *line != '\0' ? g_strdup (g_str_has_prefix (line, prefix) ? line + strlen (prefix) : line) : NULL;
+  forget (self);
+  g_signal_emit (self, signals[ENDED], 0, copy);
 }
 
 /* Status 1: a gradient differs, or the graph has faults, which the events say. */
@@ -69,13 +64,51 @@ exited_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (StudioGradientCheck) self = data;
   GSubprocess *process = G_SUBPROCESS (source);
   const gboolean ok = g_subprocess_wait_finish (process, result, NULL);
-  g_autofree char *message = NULL;
 
   if (self->process != process)
     return;
-  if (!ok || !g_subprocess_get_if_exited (process) || g_subprocess_get_exit_status (process) > 1)
-    message = read_message (process);
-  end (self, message);
+  end (self,
+       !ok || !g_subprocess_get_if_exited (process) || g_subprocess_get_exit_status (process) > 1 ? self->message : NULL);
+}
+
+static void
+note_closed (StudioGradientCheck *self)
+{
+  if (--self->n_open == 0)
+    g_subprocess_wait_async (self->process, NULL, exited_cb, g_object_ref (self));
+}
+
+static void read_error (StudioGradientCheck *self);
+
+/* All of it is read while the program runs, because a full pipe would block the program. */
+static void
+error_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  static const char prefix[] = "gradloom check: ";
+  g_autoptr (StudioGradientCheck) self = data;
+  g_autofree char *line = g_data_input_stream_read_line_finish (G_DATA_INPUT_STREAM (source), result, NULL, NULL);
+
+  if (self->errors != G_DATA_INPUT_STREAM (source))
+    return;
+  if (line == NULL)
+    {
+      note_closed (self);
+      return;
+    }
+  g_strchomp (line);
+  if (*line != '\0')
+    {
+      g_free (self->message);
+      self->message = g_utf8_make_valid (g_str_has_prefix (line, prefix) ? line + strlen (prefix) : line, -1);
+    }
+  read_error (self);
+}
+
+static void
+read_error (StudioGradientCheck *self)
+{
+  g_data_input_stream_read_line_async (self->errors, G_PRIORITY_DEFAULT_IDLE, self->cancellable, error_cb,
+                                       g_object_ref (self));
 }
 
 static void
@@ -90,7 +123,7 @@ line_cb (GObject *source, GAsyncResult *result, gpointer data)
     return;
   if (line == NULL)
     {
-      g_subprocess_wait_async (self->process, NULL, exited_cb, g_object_ref (self));
+      note_closed (self);
       return;
     }
   if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
@@ -151,7 +184,10 @@ studio_gradient_check_start (StudioGradientCheck *self, const char *graph_xml, c
   copy = g_strdup (graph_xml);
   input = g_subprocess_get_stdin_pipe (self->process);
   g_output_stream_write_all_async (input, copy, strlen (copy), G_PRIORITY_DEFAULT, self->cancellable, written_cb, copy);
+  self->errors = g_data_input_stream_new (g_subprocess_get_stderr_pipe (self->process));
+  self->n_open = 2;
   read_next (self);
+  read_error (self);
 }
 
 /* ---- object ---------------------------------------------------------------------------- */

@@ -45,6 +45,11 @@ studio_worker_errors_add (StudioWorkerErrors *self, const char *text)
       self->is_worker = TRUE;
       set_explanation (self, line);
     }
+  else if (g_str_has_prefix (line, "gradloom remote: "))
+    {
+      self->is_worker = TRUE;
+      set_explanation (self, line + strlen ("gradloom remote: "));
+    }
   else if (line[0] != '\0' && !self->is_worker && (!self->in_notice || self->explains == NULL))
     set_explanation (self, line);
   g_free (self->before);

@@ -16,12 +16,15 @@
 #include <unistd.h>
 
 #include "engine/loom.h"
+#include "engine/runs/loom-run-host.h"
 #include "ui/worker/studio-worker-errors.h"
 #include "ui/worker/worker-greeting.h"
 
 /* Milliseconds for a worker to exit after its connection broke, and for its standard error to close after that. */
 #define GRACE_MS 1500
 #define DRAIN_MS 300
+/* Milliseconds for a bridge to find out how the run has ended whose messages it carried. */
+#define BRIDGE_MS 3000
 /* A released worker finishes its step and writes a checkpoint; if it is still alive after this time, it hangs. */
 #define LET_GO_SECONDS 120
 /* mpirun gives its ranks one second. */
@@ -35,6 +38,7 @@ struct _StudioWorker
   GSocketListener *listener; /* for the first of several ranks; NULL: one rank */
   char *path;                /* of the listening socket; NULL: closed */
   gboolean is_launcher;      /* the process is mpirun */
+  gboolean is_bridge;        /* the process carries the messages of a worker on another machine */
   GDBusConnection *connection;
   LoomBusWorker1 *proxy;
   GDataInputStream *errors;
@@ -211,6 +215,8 @@ dup_end (StudioWorker *self)
 {
   if (self->process == NULL)
     return self->asked_to_end ? NULL : dup_lost (self);
+  if (self->is_bridge)
+    return self->asked_to_end ? NULL : g_strdup (self->diagnosis.explains != NULL ? self->diagnosis.explains : "");
   gboolean signalled = g_subprocess_get_if_signaled (self->process);
   int code = signalled                                    ? g_subprocess_get_term_sig (self->process)
              : g_subprocess_get_if_exited (self->process) ? g_subprocess_get_exit_status (self->process)
@@ -327,7 +333,12 @@ closed_cb (GDBusConnection *connection, gboolean remote_vanished, GError *error,
       emit_ended (self);
       return;
     }
-  if (!self->exited && self->grace == 0 && !self->asked_to_end)
+  if (self->is_bridge)
+    {
+      if (!self->exited && self->drain == 0)
+        self->drain = g_timeout_add (BRIDGE_MS, drain_over_cb, self);
+    }
+  else if (!self->exited && self->grace == 0 && !self->asked_to_end)
     self->grace = g_timeout_add (GRACE_MS, grace_over_cb, self);
 }
 
@@ -340,7 +351,9 @@ give_up (GTask *task, const char *sentence)
   self->asked_to_end = TRUE;
   if (self->process != NULL)
     end_by_force (self);
-  if (self->diagnosis.explains != NULL)
+  if (self->is_bridge && self->diagnosis.explains != NULL)
+    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s", self->diagnosis.explains);
+  else if (self->diagnosis.explains != NULL)
     g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s Its last message: %s"), sentence,
                              self->diagnosis.explains);
   else
@@ -479,6 +492,14 @@ spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GErr
   self->process = g_subprocess_launcher_spawnv (launcher, words, error);
 }
 
+static void
+watch_process (StudioWorker *self)
+{
+  self->errors = g_data_input_stream_new (g_subprocess_get_stderr_pipe (self->process));
+  read_errors (self);
+  g_subprocess_wait_async (self->process, NULL, exited_cb, g_object_ref (self));
+}
+
 void
 studio_worker_spawn_async (int cpu_devices, int ranks, GCancellable *cancellable, GAsyncReadyCallback callback,
                            gpointer data)
@@ -495,9 +516,7 @@ studio_worker_spawn_async (int cpu_devices, int ranks, GCancellable *cancellable
       g_task_return_error (task, error);
       return;
     }
-  self->errors = g_data_input_stream_new (g_subprocess_get_stderr_pipe (self->process));
-  read_errors (self);
-  g_subprocess_wait_async (self->process, NULL, exited_cb, g_object_ref (self));
+  watch_process (self);
   GSocketListener *listener = self->listener;
   gboolean is_there = self->stream != NULL;
   g_task_set_task_data (task, g_steal_pointer (&self), g_object_unref);
@@ -515,26 +534,58 @@ studio_worker_spawn_finish (GAsyncResult *result, GError **error)
 
 /* ---- attaching ------------------------------------------------------------------ */
 
-void
-studio_worker_attach_async (const char *folder, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+static gboolean
+spawn_bridge (StudioWorker *self, const char *folder, GError **error)
 {
-  g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
-  g_autoptr (StudioWorker) self = g_object_new (STUDIO_TYPE_WORKER, NULL);
-  GError *error = NULL;
-  int fd = loom_run_socket_connect (folder, &self->pid, &error);
-  g_autoptr (GSocket) socket = fd >= 0 ? g_socket_new_from_fd (fd, &error) : NULL;
+  g_autofree char *program = studio_worker_find_program (error);
+
+  if (program != NULL)
+    self->process
+        = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
+                                | G_SUBPROCESS_FLAGS_STDERR_PIPE,
+                            error, program, "remote", "connect", folder, NULL);
+  if (self->process == NULL)
+    return FALSE;
+  self->is_bridge = TRUE;
+  self->stream
+      = g_simple_io_stream_new (g_subprocess_get_stdout_pipe (self->process), g_subprocess_get_stdin_pipe (self->process));
+  watch_process (self);
+  return TRUE;
+}
+
+static gboolean
+connect_socket (StudioWorker *self, const char *folder, GError **error)
+{
+  int fd = loom_run_socket_connect (folder, &self->pid, error);
+  g_autoptr (GSocket) socket = fd >= 0 ? g_socket_new_from_fd (fd, error) : NULL;
 
   if (socket == NULL)
     {
       if (fd >= 0)
         close (fd);
+      return FALSE;
+    }
+  g_snprintf (self->pid_text, sizeof self->pid_text, "%d", self->pid);
+  self->stream = G_IO_STREAM (g_socket_connection_factory_create_connection (socket));
+  return TRUE;
+}
+
+void
+studio_worker_attach_async (const char *folder, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+{
+  g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
+  g_autoptr (StudioWorker) self = g_object_new (STUDIO_TYPE_WORKER, NULL);
+  g_auto (LoomRunHost) host = { NULL };
+  GError *error = NULL;
+
+  if (!(loom_run_host_read (folder, &host) ? spawn_bridge (self, folder, &error)
+                                           : connect_socket (self, folder, &error)))
+    {
       g_task_return_error (task, error);
       return;
     }
-  g_snprintf (self->pid_text, sizeof self->pid_text, "%d", self->pid);
   self->folder = g_strdup (folder);
   self->is_kept = TRUE;
-  self->stream = G_IO_STREAM (g_socket_connection_factory_create_connection (socket));
   g_task_set_task_data (task, g_steal_pointer (&self), g_object_unref);
   greet (g_steal_pointer (&task));
 }
@@ -588,6 +639,12 @@ studio_worker_release (StudioWorker *self)
   self->is_released = TRUE;
   begin_to_leave (self);
   keep_and_close (self, TRUE);
+}
+
+void
+studio_worker_note_kept (StudioWorker *self)
+{
+  self->is_kept = TRUE;
 }
 
 LoomBusWorker1 *

@@ -30,14 +30,16 @@ const char *studio_worker_device_name (const char *device);
 void studio_worker_spawn_async (int cpu_devices, int ranks, GCancellable *cancellable, GAsyncReadyCallback callback,
                                 gpointer data);
 StudioWorker *studio_worker_spawn_finish (GAsyncResult *result, GError **error);
-/* Connects to the worker of a run that goes on in this folder without a window. Errors are sentences. It runs on
- * without the connection unless studio_worker_finish() ends it. */
+/* Connects to the worker of a run that goes on in this folder without a window, or on the host whose run the folder
+ * mirrors. Errors are sentences. It runs on without the connection unless studio_worker_finish() ends it. */
 void
 studio_worker_attach_async (const char *folder, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
 StudioWorker *studio_worker_attach_finish (GAsyncResult *result, GError **error);
 
 /* Calls have no timeout, because planning a large graph may take long. (transfer none) */
 LoomBusWorker1 *studio_worker_get_proxy (StudioWorker *self);
+/* The worker has accepted Keep: without the connection it runs on, unless studio_worker_finish() ends it. */
+void studio_worker_note_kept (StudioWorker *self);
 /* Disconnects, and lets the run go on without a window. */
 void studio_worker_release (StudioWorker *self);
 /* Disconnects: the worker finishes the step, writes a checkpoint and exits. */

@@ -1,0 +1,23 @@
+/* The mirror of a run that trains on a host: the graph, run.json, the events as far as they have come, and the weights
+ * when the run has ended. */
+#pragma once
+
+#include "app/remote-stream.h"
+
+G_BEGIN_DECLS
+
+/* Writes graph and settings into a folder, as of a run that begins. Errors: IO. */
+gboolean remote_mirror_make (const char *folder, LoomGraph *graph, GError **error);
+/* TRUE: it was made of this graph. */
+gboolean remote_mirror_is_of (const char *folder, LoomGraph *graph);
+/* Removes what was made, and the folder if nothing else is in it. */
+void remote_mirror_unmake (const char *folder);
+
+/* Gets what is missing. Returns REMOTE_TRAINING, or how the run has ended, which is noted in the mirror: "done",
+ * "stopped", "failed SENTENCE", "killed LINE" if its process was ended from outside, "gone" if the host has no such run.
+ * NULL with an error: IO. (transfer full) */
+char *remote_mirror_update (const char *folder, const char *host_name, const char *id, GError **error);
+/* A sentence about an end that is a fault; NULL: it is none. (transfer full) */
+char *remote_mirror_dup_fault (const char *host_name, const char *state);
+
+G_END_DECLS

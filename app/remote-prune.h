@@ -1,0 +1,18 @@
+/* What a host removes of the runs and data files of other machines, so that they do not only grow. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define REMOTE_PRUNE_CONTENT_DAYS  30 /* without a run that names the file */
+#define REMOTE_PRUNE_CONTENT_BYTES (G_GUINT64_CONSTANT (64) << 30)
+#define REMOTE_PRUNE_RUN_DAYS      90 /* since the last event of a run */
+
+/* Removes data files that no run has named for 30 days, then the oldest beyond 64 GiB, but none of the last day; and
+ * runs that ended 90 days ago. */
+void remote_prune (void);
+/* Removes a folder with all that is in it; links are removed, not followed. */
+void remote_prune_tree (const char *path);
+
+G_END_DECLS

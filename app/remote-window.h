@@ -1,0 +1,18 @@
+/* Studio's side of runs on other machines: `gradloom remote begin` and `gradloom remote connect`, which Studio starts
+ * here, so that it knows neither ssh nor the messages between machines. */
+#pragma once
+
+#include "app/remote-stream.h"
+
+G_BEGIN_DECLS
+
+/* The exit status of `begin` after SIGTERM: the run has been stopped as soon as it had begun. */
+#define REMOTE_WINDOW_STOPPED 143
+
+/* begin HOST RUN FOLDER OPTIONS: begins a run of the graph on standard input, whose relative paths are of FOLDER, with
+ * RUN as its mirror and OPTIONS, a printed a{sv}, of the worker's Start. connect RUN: gets what is missing of the
+ * mirror, carries the worker's messages on standard input and output, and gets what is missing after that.
+ * Returns the exit status; -1: these are no such words. */
+int remote_window_serve (const Command *command, int argc, char **argv, GInputStream *input, GOutputStream *output);
+
+G_END_DECLS

@@ -1,0 +1,161 @@
+"""Training on another machine from the window: the host is typed, the curve is live, a connection that is lost is no run that is
+lost, and a run that goes on there is found again."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import studio
+from closing import answer, begin, close, ended, question, wait_dead, write
+from far import Far
+from studio import Report, Studio
+from windowless import events
+
+GRADLOOM = os.path.join(studio.BUILD, "app", "gradloom")
+PICTURES = os.environ.get("GRADLOOM_TEST_PICTURES")
+LOST = "The connection to box is lost, and the run goes on there."
+
+
+def picture(s, name):
+    if PICTURES:
+        s.screenshot(os.path.join(PICTURES, name + ".png"))
+
+
+def field(g):
+    """The field next to its label; its text changes while it is typed."""
+    label = g.find("Host")
+    return label and next((r for k, n, r in g.widgets if "Text" in k and r[0] > label[0][0] and r[1] < label[0][1] + 30
+                           and r[1] + r[3] > label[0][1]), None)
+
+
+def choose(s, host):
+    s.key("ctrl+shift+v")
+    s.wait("the popover", lambda g: g.find("Devices of the Next Run"), 5)
+    s.fill("the host", field, host)
+    picture(s, "popover")
+    s.key("Escape")
+    return s.wait("closed", lambda g: not g.find("Devices of the Next Run"), 5)
+
+
+def training(s):
+    return s.wait("trains", lambda g: g.state["run"] == "training" and g.number("points") > 5, 20)
+
+
+def refused(t, s, far, path):
+    begin(s, [path])
+    s.key("ctrl+shift+v")
+    s.wait("the popover", lambda g: g.find("Devices of the Next Run"), 5)
+    s.fill("the host", field, "-oProxyCommand=x")
+    s.wait("refused", lambda g: g.has("“-oProxyCommand=x” is not a host."), 5)
+    t.ok(True, "an option of ssh is no host")
+    s.key("Escape")
+    s.wait("closed", lambda g: not g.find("Devices of the Next Run"), 5)
+    far.set_down(True)
+    choose(s, "box")
+    s.key("ctrl+Return")
+    g = s.wait("failed", lambda g: g.state["run"] == "failed", 20)
+    t.ok(g.has("box cannot be reached by ssh (ssh: connect to host box port 22: Network is unreachable).") and far.runs() == [],
+         "a host that cannot be reached is named, with what to do")
+    far.set_down(False)
+
+
+def lost(t, s, far, path):
+    s.key("ctrl+Return")
+    g = training(s)
+    folder, there = g.state["folder"], far.runs()
+    picture(s, "training")
+    t.ok(len(there) == 1 and not os.path.exists(os.path.join(folder, "checkpoints")), "the run is on the host")
+    far.set_down(True)
+    far.lose()
+    g = s.wait("lost", lambda g: g.has(LOST) and g.find("Reconnect"), 20)
+    picture(s, "lost")
+    t.ok(g.state["run"] == "ended" and not g.find("Continue") and not g.find("Start Again"), "a connection that is lost says so")
+    step = g.number("step")
+    s.press("Reconnect")
+    s.wait("still lost", lambda g: g.state["run"] == "ended" and g.has("Network is unreachable"), 20)
+    t.ok(True, "and as long as the host cannot be reached, that")
+    far.set_down(False)
+    s.press("Reconnect")
+    g = s.wait("reconnected", lambda g: g.state["run"] == "training" and g.number("step") > step, 20)
+    steps = events(folder)
+    g = s.wait("all of it", lambda g: g.number("points") >= len(steps), 5)
+    t.ok(steps[0] == steps[1] - steps[0] and g.state["folder"] == folder and g.number("previous") == 0,
+         "reconnected, the curve is whole, from its first step")
+    return folder
+
+
+def found(t, s, far, path, folder):
+    close(s)
+    answer(s, question(s, "Stop the run and close?"), "Go On Without the Window")
+    t.ok(ended(s), "its window can be closed")
+    g = begin(s, [path])
+    s.wait("offer", lambda g: g.has("This graph is training on box.") and g.find("Attach"), 5)
+    s.key("ctrl+shift+j")
+    g = s.wait("listed", lambda g: g.find("· on box", exact=False), 5)
+    picture(s, "found")
+    t.ok(True, "the next Studio finds it by its graph, and lists it with its host")
+    s.key("ctrl+shift+j")
+    s.wait("list closed", lambda g: not g.find("· on box", exact=False), 5)
+    s.press("Attach")
+    g = s.wait("attached", lambda g: g.state["run"] == "training" and g.number("points") > 5, 20)
+    steps = events(folder)
+    s.wait("all of it", lambda g: g.number("points") >= len(steps), 5)
+    t.ok(g.state["folder"] == folder, "and attaches it, with its whole curve")
+    s.key("ctrl+Return")
+    g = s.wait("paused", lambda g: g.state["run"] == "paused", 5)
+    step = g.number("step")
+    s.press("Step")
+    s.wait("one batch", lambda g: g.state["run"] == "paused" and g.number("step") == step + 1, 5)
+    t.ok(True, "it can be paused, and takes single steps")
+    s.press("Resume")
+    s.wait("goes on", lambda g: g.state["run"] == "training" and g.number("step") > step + 1, 5)
+    s.key("ctrl+shift+period")
+    s.wait("stopped", lambda g: g.state["run"] == "stopped", 5)
+    close(s)
+    ended(s)
+    g = begin(s, [path])
+    g = s.wait("shown", lambda g: g.state["run"] == "stopped" and g.has("The run on box was stopped at step"), 10)
+    t.ok(g.state["folder"] == folder and g.number("points") > 5 and os.path.exists(os.path.join(folder, "weights.safetensors")),
+         "stopped, its curve and its weights are here")
+
+
+def killed(t, s, far, path):
+    choose(s, "box")
+    s.key("ctrl+Return")
+    training(s)
+    there = far.runs()[-1]
+    told = subprocess.run([GRADLOOM, "runs", there, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    t.ok('"training":true' in told, "another run begins there")
+    for pid in workers(there):
+        os.kill(pid, signal.SIGKILL)
+        wait_dead(str(pid))
+    g = s.wait("killed", lambda g: g.has("was ended from outside"), 20)
+    t.ok(g.state["run"] == "failed" and not g.find("Reconnect"), "a worker that was killed there is no clean stop")
+
+
+def workers(folder):
+    """The processes that train in the folder, by the lock of its events."""
+    inode = os.stat(os.path.join(folder, "events.jsonl")).st_ino
+    with open("/proc/locks", encoding="utf-8") as f:
+        return [int(line.split()[4]) for line in f if line.split()[1] == "FLOCK" and line.split()[5].endswith(":%d" % inode)]
+
+
+def body(t):
+    with tempfile.TemporaryDirectory(prefix="gradloom-far-") as folder:
+        far = Far(folder, GRADLOOM)
+        try:
+            with Studio("hosts", env={"PATH": far.path}) as s:
+                path = write(s)
+                refused(t, s, far, path)
+                here = lost(t, s, far, path)
+                found(t, s, far, path, here)
+                killed(t, s, far, path)
+        finally:
+            for run in far.runs():
+                for pid in workers(run):
+                    os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
