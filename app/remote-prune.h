@@ -1,4 +1,4 @@
-/* What a host removes of the runs and data files of other machines, so that they do not only grow. */
+/* Removes old runs and data files of other machines from a host, so that they do not only grow. */
 #pragma once
 
 #include <glib.h>

@@ -119,7 +119,7 @@ connect_run (const Command *command, const char *folder, GInputStream *input, GO
   int lock;
 
   if (!loom_run_host_read (folder, &host))
-    return command_fail (command, g_error_new (LOOM_ERROR, LOOM_ERROR_DATA, "%s is no run of a host.", folder));
+    return command_fail (command, g_error_new (LOOM_ERROR, LOOM_ERROR_DATA, "%s is not the run of a host.", folder));
   lock = loom_run_host_lock (folder);
   if (lock < 0)
     return g_output_stream_write_all (output, busy, strlen (busy), NULL, NULL, NULL) ? 0 : 5;

@@ -33,11 +33,11 @@ gboolean loom_run_host_is_id (const char *id);
 char *loom_run_host_new_id (const char *name);
 
 void loom_run_host_clear (LoomRunHost *host);
-/* FALSE: it is no run of a host. */
+/* FALSE: it is not the run of a host. */
 gboolean loom_run_host_read (const char *folder, LoomRunHost *host);
 /* Errors: IO. */
 gboolean loom_run_host_write (const char *folder, const LoomRunHost *host, GError **error);
-/* Does nothing for a folder that is no run of a host. */
+/* Does nothing for a folder that is not the run of a host. */
 void loom_run_host_set_state (const char *folder, LoomRunHostState state);
 void loom_run_host_forget (const char *folder);
 /* The hosts of these records, the one used last first. (transfer full) */

@@ -557,6 +557,7 @@ studio_runner_new (StudioDocument *document, StudioRun *run, GtkWidget *toasts, 
   self->run = g_object_ref (run);
   self->toasts = toasts;
   self->questions = questions;
+  g_signal_connect (run, "begun-on-host", G_CALLBACK (studio_run_attach_begun), NULL);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
   g_signal_connect (run, "problem", G_CALLBACK (problem_cb), self);
   g_signal_connect (run, "attached", G_CALLBACK (attached_cb), self);

@@ -24,12 +24,6 @@ studio_host_field_dup_fault (GtkWidget *field)
              : g_strdup_printf (_ ("“%s” is not a host. Type user@host, or a name of ~/.ssh/config."), host);
 }
 
-GtkWidget *
-studio_host_field_get_entry (GtkWidget *field)
-{
-  return gtk_combo_box_get_child (GTK_COMBO_BOX (field));
-}
-
 static void
 changed_cb (GtkWidget *field, StudioRun *run)
 {
@@ -41,7 +35,7 @@ changed_cb (GtkWidget *field, StudioRun *run)
 GtkWidget *
 studio_host_field_new (StudioRun *run)
 {
-  GtkWidget *field = gtk_combo_box_text_new_with_entry (), *entry = studio_host_field_get_entry (field);
+  GtkWidget *field = gtk_combo_box_text_new_with_entry (), *entry = gtk_combo_box_get_child (GTK_COMBO_BOX (field));
   const char *host = studio_run_get_host (run);
   g_auto (GStrv) hosts = loom_run_host_list ();
 

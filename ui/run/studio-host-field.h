@@ -11,7 +11,5 @@ G_BEGIN_DECLS
 GtkWidget *studio_host_field_new (StudioRun *run);
 /* A sentence about the text of the field; NULL: it is this machine, or a host. (transfer full) */
 char *studio_host_field_dup_fault (GtkWidget *field);
-/* The widget that has the focus. */
-GtkWidget *studio_host_field_get_entry (GtkWidget *field);
 
 G_END_DECLS

@@ -3,7 +3,7 @@
  * `gradloom remote` reaches the host, so that Studio knows neither ssh nor the messages between machines. The run's
  * folder here is a mirror; whether the run goes on there is in its record (engine/runs/loom-run-host.h). */
 #include <glib/gi18n.h>
-#include <signal.h>
+#include <math.h>
 #include <string.h>
 
 #include "engine/loom.h"
@@ -41,6 +41,26 @@ studio_run_get_live_host (StudioRun *self)
 }
 
 /* ---- beginning ------------------------------------------------------------- */
+
+void
+studio_run_add_options (StudioRun *self, GVariantBuilder *b)
+{
+  const StudioRunOptions *o = &self->options;
+  if (o->epochs > 0)
+    g_variant_builder_add (b, "{sv}", "epochs", g_variant_new_int64 (o->epochs));
+  if (o->batch_size > 0)
+    g_variant_builder_add (b, "{sv}", "batch_size", g_variant_new_int64 (o->batch_size));
+  if (o->seed >= 0)
+    g_variant_builder_add (b, "{sv}", "seed", g_variant_new_int64 (o->seed));
+  if (!isnan (o->lr))
+    g_variant_builder_add (b, "{sv}", "lr", g_variant_new_double (o->lr));
+  if (self->device != NULL)
+    g_variant_builder_add (b, "{sv}", "device", g_variant_new_string (self->device));
+  if (o->threads > 0)
+    g_variant_builder_add (b, "{sv}", "threads", g_variant_new_int32 (o->threads));
+  if (o->paused || self->pause_wanted)
+    g_variant_builder_add (b, "{sv}", "paused", g_variant_new_boolean (TRUE));
+}
 
 typedef struct
 {
@@ -85,7 +105,7 @@ begun_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_clear_object (&self->host.begin);
   if (g_subprocess_get_if_exited (process) && g_subprocess_get_exit_status (process) == 0)
     {
-      studio_run_attach_begun (self);
+      g_signal_emit_by_name (self, "begun-on-host");
       return;
     }
   if (g_subprocess_get_if_exited (process) && g_subprocess_get_exit_status (process) == STOPPED)
@@ -135,13 +155,6 @@ studio_run_begin_on_host (StudioRun *self)
   begin->run = g_object_ref (self);
   begin->cancellable = g_object_ref (self->cancellable);
   g_subprocess_communicate_utf8_async (self->host.begin, self->graph_xml, NULL, begun_cb, begin);
-}
-
-void
-studio_run_cancel_host (StudioRun *self)
-{
-  if (self->host.begin != NULL)
-    g_subprocess_send_signal (self->host.begin, SIGTERM);
 }
 
 /* ---- the end of a connection ------------------------------------------------ */

@@ -97,8 +97,6 @@ void studio_run_begin_on_host (StudioRun *self);
 void studio_run_cancel_host (StudioRun *self);
 /* The connection to the run's host has ended, or could not be made. FALSE: the run has no host. */
 gboolean studio_run_take_host_end (StudioRun *self, const char *sentence);
-/* Attaches to the run that has just begun in the run's folder. */
-void studio_run_attach_begun (StudioRun *self);
 /* The start in progress, of a run or of an attachment, is the newest. */
 void studio_run_renew_start (StudioRun *self);
 /* What was shown is from the folder; the worker's evaluations and points of these steps are no new ones. */

@@ -5,6 +5,7 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 #include "ui/run/run-folder.h"
@@ -23,6 +24,7 @@ enum
   HYPER_CHANGED,
   PROBLEM,
   ATTACHED,
+  BEGUN_ON_HOST,
   N_SIGNALS
 };
 static guint signals[N_SIGNALS];
@@ -167,6 +169,7 @@ studio_run_class_init (StudioRunClass *klass)
   signals[HYPER_CHANGED] = new_signal ("hyper-changed", 0);
   signals[PROBLEM] = new_signal ("problem", 4);
   signals[ATTACHED] = new_signal ("attached", 0);
+  signals[BEGUN_ON_HOST] = new_signal ("begun-on-host", 0);
 }
 
 static void
@@ -289,6 +292,13 @@ studio_run_drop_worker (StudioRun *self)
   g_signal_handlers_disconnect_by_data (self->worker, self);
   studio_worker_finish (self->worker);
   g_clear_object (&self->worker);
+}
+
+void
+studio_run_cancel_host (StudioRun *self)
+{
+  if (self->host.begin != NULL)
+    g_subprocess_send_signal (self->host.begin, SIGTERM);
 }
 
 gboolean

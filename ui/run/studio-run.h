@@ -36,6 +36,7 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
  *   "ranks-changed"               the number of ranks, or the host, of the next run
  *   "hyper-changed"               studio_run_get_base_lr()
  *   "attached"                    studio_run_attach() shows another run
+ *   "begun-on-host"               the run trains on its host: studio_run_attach_begun() shows it
  *   "problem"(code, node, port, sentence)  a fault of the graph or the run; code "REFUSED": a command was refused,
  *                                 "NOTE": not a fault */
 
@@ -85,6 +86,8 @@ const char *studio_run_get_attachable (StudioRun *self);
 /* Shows the run that goes on in this folder without a window, as if it had been started here: with its curve, and all
  * commands. If that fails, the state is as before, with a sentence. */
 void studio_run_attach (StudioRun *self, const char *folder, const char *graph_folder);
+/* Shows the run that has just begun on its host. */
+void studio_run_attach_begun (StudioRun *self);
 /* The host on which the next run trains, reached by ssh; NULL: this machine. Emits "ranks-changed". */
 void studio_run_set_host (StudioRun *self, const char *host);
 const char *studio_run_get_host (StudioRun *self);
