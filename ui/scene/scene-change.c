@@ -104,7 +104,8 @@ arrange_items (SceneChange *self)
 }
 
 void
-scene_change_begin (SceneChange *self, StudioScene *scene, const LoomGraph *graph, GPtrArray *nodes, guint n_items)
+scene_change_begin (SceneChange *self, StudioScene *scene, const LoomGraph *graph, GPtrArray *nodes, guint n_items,
+                    guint most_links)
 {
   g_autofree guint *was = g_new (guint, nodes->len + 1);
 
@@ -119,7 +120,7 @@ scene_change_begin (SceneChange *self, StudioScene *scene, const LoomGraph *grap
                          .is_retyped = g_new0 (gboolean, n_items + 1),
                          .is_relinked = g_new0 (gboolean, n_items + 1),
                          .is_in_place = TRUE,
-                         .ends = g_array_new (FALSE, FALSE, sizeof (SceneEnds)) };
+                         .ends = g_array_sized_new (FALSE, FALSE, sizeof (SceneEnds), most_links) };
   for (guint i = 0; i < self->n_was; i++)
     self->is[i] = STUDIO_NO_ITEM;
   match_items (self, nodes, was);

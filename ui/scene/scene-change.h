@@ -34,8 +34,8 @@ typedef struct
 } SceneChange;
 
 /* The scene has its items, all zeroed but those that are kept; nodes: of the scope, in the order of the file. */
-void
-scene_change_begin (SceneChange *self, StudioScene *scene, const LoomGraph *graph, GPtrArray *nodes, guint n_items);
+void scene_change_begin (SceneChange *self, StudioScene *scene, const LoomGraph *graph, GPtrArray *nodes, guint n_items,
+                         guint most_links);
 void scene_change_clear (SceneChange *self);
 /* Removes from a card that is kept what others say of it: faults, devices, measured values. */
 void scene_change_reset (SceneChange *self, guint i);

@@ -616,10 +616,11 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
            const LoomFaults *faults, StudioSceneFix fix, gpointer data, gboolean plain, StudioScene *before)
 {
   static guint last_id; /* atomic: threads make scenes, too */
-  Build build = { .nodes = g_ptr_array_new (),
-                  .wires = g_ptr_array_new (),
-                  .inputs = g_ptr_array_new (),
-                  .outputs = g_ptr_array_new (),
+  const guint n_children = loom_element_n_children (scope);
+  Build build = { .nodes = g_ptr_array_sized_new (n_children),
+                  .wires = g_ptr_array_sized_new (n_children),
+                  .inputs = g_ptr_array_sized_new (n_children),
+                  .outputs = g_ptr_array_sized_new (n_children),
                   .plain = plain,
                   .net = net,
                   .insides = g_hash_table_new (g_str_hash, g_str_equal),
@@ -634,7 +635,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   build.scene = scene;
   list_children (&build, scope);
   scene->n_hidden = g_hash_table_size (members);
-  scene_change_begin (&build.change, scene, graph, build.nodes, frames->len + build.nodes->len);
+  scene_change_begin (&build.change, scene, graph, build.nodes, frames->len + build.nodes->len, build.wires->len);
   if (net != NULL && loom_net_n_nodes (net) > 0 && loom_net_kept_axes (net, 0) == NULL)
     build.axes = loom_net_name_axes (net);
   build.is_in_order = scene->is_of_net && net != NULL && loom_net_order_since (net) <= scene->number;
