@@ -45,6 +45,7 @@ static const struct
   { ".tsv", "csv", "path" },
   { ".parquet", "csv", "path" },
   { ".npz", "npz", "path" },
+  { ".tar", "webdataset", "path" },
 };
 
 /* The number of the kind of file that --data names instead of a source; −1: none. */

@@ -27,6 +27,8 @@ static const Case cases[] = {
   { "csv", { "path", "wide.csv", "target", "k", NULL }, "wide.csv" },
   { "csv", { "path", "t.parquet", "target", "few", "features", "f32,day:days", "missing", "drop", NULL }, "t.parquet" },
   { "npz", { "path", "t.npz", NULL }, "t.npz" },
+  { "webdataset", { "path", "t.tar", "size", "2", NULL }, "t.tar" },
+  { "image-table", { "path", "pictures.csv", "size", "2", NULL }, "pictures.csv" },
   { "npy", { "x", "x.npy", "y", "y.npy", NULL }, "x.npy" },
   { "npy", { "x", "x.npy", "y", "y.npy", NULL }, "y.npy" },
   { "idx", { "images", "i.idx", "labels", "l.idx", NULL }, "i.idx" },
@@ -108,6 +110,8 @@ write_files (void)
                           "a,b,c,d,e,f,k\r\n1,2,3,4,5,6,0\r\n6,5,4,3,2,1,1000000\r\n");
   copy_file ("parquet/types.snappy.parquet", "t.parquet");
   copy_file ("npz/medmnist.npz", "t.npz");
+  copy_file ("archives/sample.tar", "t.tar");
+  write_text ("pictures.csv", "x:image,y:label\npictures/cat/1.bmp,0\npictures/dog/1.bmp,1\n");
   write_npy ("x.npy", "<f4", "4, 2", 32);
   write_npy ("y.npy", "<i8", "4", 32);
   write_file ("i.idx", images, sizeof images);

@@ -1,0 +1,58 @@
+/* Pictures of a data set that are decoded when they are read, or once.
+ *
+ * Every picture is resized to one size. If all fit into memory they are decoded once, by all processors, and kept as
+ * bytes; otherwise each is decoded when it is read, which the loader's threads do in advance. Both ways make the same
+ * numbers. A picture is a file, or a part of one, such as a member of an archive. */
+#pragma once
+
+#include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-picture.h"
+
+G_BEGIN_DECLS
+
+extern const char *const loom_pictures_colors[], *const loom_pictures_keeps[], *const loom_pictures_brokens[];
+
+/* clang-format off */
+/* The options of sources of pictures in files. */
+#define LOOM_PICTURES_PARAMS                                                                                   \
+  { .name = "size", .type = LOOM_DATASET_INT, .def = "64", .minimum = 1, .maximum = 2048,                      \
+    .doc = "The height and width to which pictures are resized." },                                            \
+  { .name = "fit", .type = LOOM_DATASET_ENUM, .def = "crop", .choices = loom_picture_fits,                     \
+    .doc = "How other proportions become a square: stretch, crop two sides, or pad two sides." },              \
+  { .name = "color", .type = LOOM_DATASET_ENUM, .def = "rgb", .choices = loom_pictures_colors,                 \
+    .doc = "Three colour channels, or one grey channel." },                                                    \
+  { .name = "keep", .type = LOOM_DATASET_ENUM, .def = "auto", .choices = loom_pictures_keeps,                  \
+    .doc = "memory: all pictures are decoded once and kept in memory; files: a picture is decoded each time it "\
+           "is read; auto: memory if that takes less than 1 GiB." },                                           \
+  { .name = "broken", .type = LOOM_DATASET_ENUM, .def = "error", .choices = loom_pictures_brokens,             \
+    .doc = "error: a picture that is not readable ends the run; skip: all pictures are read once at the start, "\
+           "and those that are not readable are left out and counted." }
+/* clang-format on */
+
+/* A data set; its class has the functions below. */
+typedef struct _LoomPictures LoomPictures;
+
+/* TRUE if a file's name ends as that of a picture does. */
+gboolean loom_pictures_is_name (const char *name);
+/* Adds x [B,C,H,W] and y [B]. */
+void loom_pictures_describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info);
+/* Freed by loom_dataset_free() of its data set. */
+LoomPictures *loom_pictures_new (const LoomDatasetClass *klass, const LoomDatasetOptions *options);
+LoomDataset *loom_pictures_dataset (LoomPictures *self);
+/* name: for errors and the digest. size: bytes from offset on; −1: the whole file. */
+void
+loom_pictures_add (LoomPictures *self, const char *name, const char *path, guint64 offset, gint64 size, guint32 which);
+/* Sets the classes of all pictures, and their names, by labels as texts. */
+void loom_pictures_set_labels (LoomPictures *self, const GPtrArray *labels);
+guint loom_pictures_count (const LoomPictures *self);
+/* Deals the first n_dealt pictures among the splits, and makes the others the test split if has_test. The class names
+ * and their number must be set. DATA: a picture is not readable; OUT_OF_MEMORY. */
+gboolean loom_pictures_finish (LoomPictures *self, const LoomDatasetOptions *options, guint n_dealt, gboolean has_test,
+                               GError **error);
+
+gboolean loom_pictures_read (const LoomDataset *base, LoomSplit split, const gint64 *indices, guint n,
+                             LoomTensor *const out[], GError **error);
+guint64 loom_pictures_digest (const LoomDataset *base, guint64 hash);
+void loom_pictures_free (LoomDataset *base);
+
+G_END_DECLS
