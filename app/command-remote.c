@@ -1,6 +1,6 @@
-/* `gradloom remote`: what `gradloom train --host`, `gradloom attach` and Studio start on a host by ssh, with messages on
- * standard input and output (remote-stream.h). A run has a folder of its own, with its data by content; the other end
- * names an id, never a path. */
+/* `gradloom remote`: what `gradloom train --host`, `gradloom attach` and Studio start on a host by ssh, with messages
+ * on standard input and output (remote-stream.h). A run has a folder of its own, with its data by content; the other
+ * end names an id, never a path. */
 #include "app/commands.h"
 #include "app/remote-content.h"
 #include "app/remote-prune.h"
@@ -13,6 +13,7 @@
 #include <gio/gunixinputstream.h>
 #include <gio/gunixoutputstream.h>
 #include <glib/gstdio.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
@@ -21,7 +22,7 @@
 
 /* Options of Start that name no path. */
 static const char *const allowed[]
-    = { "device",  "precision", "epochs",      "steps", "batch_size",         "seed", "history", "lr",
+    = { "device",  "precision", "epochs",      "steps", "batch_size",         "seed",   "history", "lr",
         "threads", "tf32",      "num_workers", "set",   "checkpoint_seconds", "paused", NULL };
 /* Files of a run that are sent, with the largest size. */
 static const struct
@@ -288,8 +289,12 @@ take_over (const char *id)
   const pid_t before = fd >= 0 ? lock_holder (fd) : 0;
   int process = before > 0 ? (int)syscall (SYS_pidfd_open, before, 0) : -1;
 
-  if (process >= 0 && lock_holder (fd) == before)
-    syscall (SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+  struct pollfd end = { process, POLLIN, 0 };
+
+  /* Its lock may be free before its connection to the worker is closed, so its end is waited for. */
+  if (process >= 0 && lock_holder (fd) == before && syscall (SYS_pidfd_send_signal, process, SIGKILL, NULL, 0) == 0)
+    while (poll (&end, 1, -1) < 0 && errno == EINTR)
+      ;
   if (process >= 0)
     close (process);
   /* The descriptor stays open as long as this process, and the lock with it. */
@@ -320,7 +325,8 @@ serve (int argc, char **argv, GInputStream *input, GOutputStream *output)
 {
   const char *what = argc > 1 ? argv[1] : "", *id = argc > 2 ? argv[2] : NULL;
   const gboolean is_start = argc == 2 && g_str_equal (what, "start");
-  const gboolean is_fetch = argc == 4 && g_str_equal (what, "fetch"), is_relay = argc == 3 && g_str_equal (what, "relay");
+  const gboolean is_fetch = argc == 4 && g_str_equal (what, "fetch"),
+                 is_relay = argc == 3 && g_str_equal (what, "relay");
   static const char magic[] = REMOTE_MAGIC LOOM_VERSION "\n";
 
   if (!is_start && !((is_fetch || is_relay) && loom_run_host_is_id (id)))

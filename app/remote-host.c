@@ -142,8 +142,8 @@ gboolean
 remote_host_open (RemoteHost *host, const char *name, const char *const *words, GError **error)
 {
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-  static const char *const begin[] = { "ssh", "-T", "-o", "BatchMode=yes",
-                                      "-o",  "ConnectTimeout=15", "-o", "ServerAliveInterval=15" };
+  static const char *const begin[]
+      = { "ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15" };
 
   *host = (RemoteHost){ NULL };
   if (!loom_run_host_is_name (name))

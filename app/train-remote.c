@@ -1,7 +1,8 @@
 /* Implements train-remote.h.
  *
- * The id of a run is made here and stored with its mirror before the host is asked to begin it. If the connection breaks
- * before the host has answered, the mirror stays, and a second try with that id finds the run if it has begun. */
+ * The id of a run is made here and stored with its mirror before the host is asked to begin it. If the connection
+ * breaks before the host has answered, the mirror stays, and a second try with that id finds the run if it has begun.
+ */
 #include "app/train-remote.h"
 
 #include "app/attach-view.h"
@@ -40,9 +41,9 @@ report_end (const Command *command, const char *folder, const char *host, const 
   g_autofree char *fault = remote_mirror_dup_fault (host, state);
 
   if (fault != NULL)
-    return command_fail (command, g_error_new (LOOM_ERROR,
-                                               g_str_equal (state, "gone") ? LOOM_ERROR_DATA : LOOM_ERROR_DEVICE, "%s",
-                                               fault));
+    return command_fail (
+        command,
+        g_error_new (LOOM_ERROR, g_str_equal (state, "gone") ? LOOM_ERROR_DATA : LOOM_ERROR_DEVICE, "%s", fault));
   printf ("%.*s; curve and weights are in %s\n", (int)strcspn (state, " "), state, folder);
   return 0;
 }

@@ -26,8 +26,8 @@ struct _WorkerClients
   LoomRunSocket *socket;       /* NULL: the run ends with its client */
   LoomFolder *files;           /* of the run; by its descriptor the folder is found if it was renamed */
   guint accepts;
-  gboolean was_kept;    /* a client has left a run that went on */
-  gboolean writes_end;  /* a client has let it go on, so its end is looked up in its folder */
+  gboolean was_kept;   /* a client has left a run that went on */
+  gboolean writes_end; /* a client has let it go on, so its end is looked up in its folder */
 };
 
 /* ---- one client ------------------------------------------------------- */

@@ -54,8 +54,11 @@ loom_run_host_new_id (const char *name)
       g_string_append_c (id, g_ascii_tolower (*p));
     else if (id->len > 0 && id->str[id->len - 1] != '-')
       g_string_append_c (id, '-');
-  g_string_append_printf (id, "%s%s-%08x", id->len == 0 ? "run-" : id->str[id->len - 1] == '-' ? "" : "-", time,
-                          g_random_int ());
+  g_string_append_printf (id, "%s%s-%08x",
+                          id->len == 0                  ? "run-"
+                          : id->str[id->len - 1] == '-' ? ""
+                                                        : "-",
+                          time, g_random_int ());
   return g_strdup (id->str);
 }
 

@@ -10,14 +10,14 @@ G_BEGIN_DECLS
 typedef struct
 {
   gatomicrefcount references;
-  char *folder, *leaf; /* its path, and the path's last name */
-  char *error;         /* a sentence if the folder cannot be read as a run; NULL: it can */
-  LoomGraph *graph;    /* frozen; NULL with an error */
-  char *title;         /* the graph's name; "" if it has none */
-  char *data_folder;   /* of the graph's relative paths: the folder of the trained file */
-  char *device;        /* NULL with an error */
-  gint64 epochs;       /* that the run is to take; 0: the graph does not set it */
-  double parameters;   /* number of elements of the newest weights; NaN: no checkpoint yet */
+  char *folder, *leaf;    /* its path, and the path's last name */
+  char *error;            /* a sentence if the folder cannot be read as a run; NULL: it can */
+  LoomGraph *graph;       /* frozen; NULL with an error */
+  char *title;            /* the graph's name; "" if it has none */
+  char *data_folder;      /* of the graph's relative paths: the folder of the trained file */
+  char *device;           /* NULL with an error */
+  gint64 epochs;          /* that the run is to take; 0: the graph does not set it */
+  double parameters;      /* number of elements of the newest weights; NaN: no checkpoint yet */
   char *host;             /* on which it trains or has trained, and which this folder mirrors; NULL: this machine */
   gboolean is_attachable; /* it trains without a window, and gradloom attach or Studio can show it */
   LoomRunNotes notes;

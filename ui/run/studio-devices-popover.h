@@ -1,7 +1,8 @@
-/* The popover for devices and ranks of the next run: host, device, ranks, stages and shards, what each rank will hold, and
- * how long a step will take.
+/* The popover for devices and ranks of the next run: host, device, ranks, stages and shards, what each rank will hold,
+ * and how long a step will take.
  *
- * Device, stages and shards are written into <train> and its <parallel>; the number of ranks and the host are the run's. */
+ * Device, stages and shards are written into <train> and its <parallel>; the number of ranks and the host are the
+ * run's. */
 #pragma once
 
 #include <gtk/gtk.h>

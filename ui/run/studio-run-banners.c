@@ -148,8 +148,7 @@ show_buttons (StudioRunBanners *self, StudioRunState state)
   gtk_widget_set_visible (self->slower_button, slower);
   const gboolean attachable = studio_run_get_attachable (self->run) != NULL;
   gtk_widget_set_visible (self->continue_button, state != STUDIO_RUN_IDLE && !attachable);
-  gtk_button_set_label (GTK_BUTTON (self->attach_button),
-                        state == STUDIO_RUN_LOST ? _ ("_Reconnect") : _ ("_Attach"));
+  gtk_button_set_label (GTK_BUTTON (self->attach_button), state == STUDIO_RUN_LOST ? _ ("_Reconnect") : _ ("_Attach"));
   gtk_widget_set_visible (self->attach_button, attachable);
   show_batch (self, state);
   if (slower || gtk_widget_get_visible (self->batch_button))

@@ -142,10 +142,9 @@ studio_run_begin_on_host (StudioRun *self)
   run_folder_note_end (self->folder, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
   if (program != NULL)
-    self->host.begin
-        = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, &error, program, "remote",
-                            "begin", self->host.live, self->folder,
-                            self->graph_folder != NULL ? self->graph_folder : "", text, NULL);
+    self->host.begin = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, &error,
+                                         program, "remote", "begin", self->host.live, self->folder,
+                                         self->graph_folder != NULL ? self->graph_folder : "", text, NULL);
   if (self->host.begin == NULL)
     {
       studio_run_set_state (self, STUDIO_RUN_LOST, error->message);

@@ -65,7 +65,7 @@ struct _StudioRun
     GSubprocess *begin; /* starts the run there; NULL: none */
     gboolean stop_wanted;
   } host;
-  char *branch;        /* the folder of the run that the next start continues after branch_step; NULL: none */
+  char *branch; /* the folder of the run that the next start continues after branch_step; NULL: none */
   gint64 branch_step;
 };
 

@@ -142,8 +142,8 @@ studio_run_find_elsewhere (StudioRun *self, const char *graph_hash)
   studio_run_set_state (self, STUDIO_RUN_IDLE,
                         there != NULL              ? there
                         : self->attachable != NULL ? _ ("This graph is training without a window.")
-                        : found.live != NULL     ? _ ("This graph is still training in another tab or window.")
-                                                 : NULL);
+                        : found.live != NULL       ? _ ("This graph is still training in another tab or window.")
+                                                   : NULL);
 }
 
 void
@@ -165,8 +165,8 @@ studio_run_show_end (StudioRun *self, const LoomRunUnfinished *note)
     case LOOM_RUN_END_STOPPED:
       text = self->host.live != NULL
                  ? g_strdup_printf (_ ("The run on %1$s was stopped at step %2$s."), self->host.live, count)
-                 : g_strdup_printf (_ ("The last run of this graph was stopped at step %s and can continue from there."),
-                                    count);
+                 : g_strdup_printf (
+                     _ ("The last run of this graph was stopped at step %s and can continue from there."), count);
       studio_run_set_state (self, STUDIO_RUN_STOPPED, text);
       return;
     case LOOM_RUN_END_NONE:

@@ -67,8 +67,8 @@ exited_cb (GObject *source, GAsyncResult *result, gpointer data)
 
   if (self->process != process)
     return;
-  end (self,
-       !ok || !g_subprocess_get_if_exited (process) || g_subprocess_get_exit_status (process) > 1 ? self->message : NULL);
+  end (self, !ok || !g_subprocess_get_if_exited (process) || g_subprocess_get_exit_status (process) > 1 ? self->message
+                                                                                                        : NULL);
 }
 
 static void

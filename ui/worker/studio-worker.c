@@ -540,15 +540,14 @@ spawn_bridge (StudioWorker *self, const char *folder, GError **error)
   g_autofree char *program = studio_worker_find_program (error);
 
   if (program != NULL)
-    self->process
-        = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
-                                | G_SUBPROCESS_FLAGS_STDERR_PIPE,
-                            error, program, "remote", "connect", folder, NULL);
+    self->process = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
+                                          | G_SUBPROCESS_FLAGS_STDERR_PIPE,
+                                      error, program, "remote", "connect", folder, NULL);
   if (self->process == NULL)
     return FALSE;
   self->is_bridge = TRUE;
-  self->stream
-      = g_simple_io_stream_new (g_subprocess_get_stdout_pipe (self->process), g_subprocess_get_stdin_pipe (self->process));
+  self->stream = g_simple_io_stream_new (g_subprocess_get_stdout_pipe (self->process),
+                                         g_subprocess_get_stdin_pipe (self->process));
   watch_process (self);
   return TRUE;
 }
