@@ -1,4 +1,4 @@
-/* What changed in a net that is renewed at each edit.
+/* Says what changed in a net that is renewed at each edit.
  *
  * Every net has a number, greater than those of all nets that the process made or renewed before. An observer that
  * keeps the number of the net that it has read finds what changed since: whatever has a greater number. */

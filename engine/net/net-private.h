@@ -248,21 +248,21 @@ struct _LoomNet
   GHashTable *recomputed, *dtypes; /* see loom_net_recomputed() and loom_net_dtypes() */
 
   /* For loom_net_renew(). */
-  guint64 version;     /* of the graph */
-  guint64 number;      /* see loom-net-since.h */
-  guint64 built;       /* the number with which it was built as a whole */
-  guint64 order_since; /* the number of the net that changed the order of nodes last */
-  guint64 wires_since; /* the number of the net that changed a source of a node last */
-  guint64 axes_number; /* the number of the net for which axes were kept last; 0: they are not kept */
+  guint64 version;      /* of the graph */
+  guint64 number;       /* see loom-net-since.h */
+  guint64 built;        /* the number with which it was built as a whole */
+  guint64 order_since;  /* the number of the net that changed the order of nodes last */
+  guint64 wires_since;  /* the number of the net that changed a source of a node last */
+  guint64 axes_number;  /* the number of the net for which axes were kept last; 0: they are not kept */
   gboolean has_splits;  /* a node has an attribute "split", or had one */
   gboolean has_devices; /* a node or a module around it names a device, or did */
-  gboolean had_faults; /* of the graph itself */
-  gboolean is_whole;   /* the next version has to be built again as a whole */
-  guint n_typed;       /* calls of loom_net_infer_node() so far for this version */
-  guint n_modules;     /* in the root */
-  gboolean has_stages; /* a node or a module around it names a stage */
-  GHashTable *noisy;   /* serials of nodes and wires of the root about which a fault was reported */
-  gsize arena_size;    /* bytes of the arena when the net was built as a whole */
+  gboolean had_faults;  /* of the graph itself */
+  gboolean is_whole;    /* the next version has to be built again as a whole */
+  guint n_typed;        /* calls of loom_net_infer_node() so far for this version */
+  guint n_modules;      /* in the root */
+  gboolean has_stages;  /* a node or a module around it names a stage */
+  GHashTable *noisy;    /* serials of nodes and wires of the root about which a fault was reported */
+  gsize arena_size;     /* bytes of the arena when the net was built as a whole */
 };
 
 /* The state that exists only while a net is built or changed. */

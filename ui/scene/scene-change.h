@@ -1,6 +1,6 @@
 /* Changes the arrays of a scene into those of the next version of its graph: cards and wires whose elements did not
- * change stay in place, with their ports, types and labels. Everything that depends on other elements is computed by
- * studio-scene.c, from what is said here. A new scene is the change of an empty one. */
+ * change stay in place, with their ports, types and labels. studio-scene.c
+ * computes what depends on other elements. A new scene is the change of an empty one. */
 #pragma once
 
 #include "ui/scene/studio-scene.h"
