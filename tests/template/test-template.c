@@ -20,6 +20,10 @@ static const struct
 } given[] = {
   { "idx", { "images", "images.idx", "labels", "labels.idx" } },
   { "image-folder", { "path", "pictures", "size", "16", "color", "grey" } },
+  { "webdataset", { "path", "sample.tar", "size", "16" } },
+  { "image-table", { "path", "pictures.csv", "size", "16" } },
+  { "npz", { "path", "keras.npz" } },
+  { "npz", { "path", "several.npz", "x", "volumes", "y", "labels" } },
   { "csv", { "path", "flowers.csv", "target", "kind" } },
   { "csv", { "path", "flowers.csv", "target", "width", "features", "length", "target_type", "float" } },
   { "npy", { "x", "rows.npy", "y", "classes.npy" } },
@@ -41,6 +45,18 @@ write_file (const char *name, gconstpointer data, gssize length)
   g_autofree char *path = g_build_filename (folder, name, NULL);
 
   g_assert_true (g_file_set_contents (path, data, length, NULL));
+}
+
+/* A file of tests/data. */
+static void
+copy_file (const char *box, const char *name)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "data", box, name, NULL),
+                  *content = NULL;
+  gsize n;
+
+  g_assert_true (g_file_get_contents (path, &content, &n, NULL));
+  write_file (name, content, (gssize)n);
 }
 
 /* Two classes of BMP files of 16 × 16 pixels. */
@@ -100,6 +116,10 @@ make_files (void)
   write_file ("text.txt", text->str, (gssize)text->len);
   write_file ("pairs.tsv", "one\teins\ntwo three\tzwei drei\nfour\tvier\nfive\tfünf\n", -1);
   write_pictures ();
+  write_file ("pictures.csv", "x:image,y:label\npictures/bright/0.bmp,0\npictures/dark/1.bmp,1\n", -1);
+  copy_file ("archives", "sample.tar");
+  copy_file ("npz", "keras.npz");
+  copy_file ("npz", "several.npz");
   write_npy ("rows.npy", LOOM_F32, 2, (gint64[]){ 20, 5 });
   write_npy ("cubes.npy", LOOM_F32, 4, (gint64[]){ 20, 2, 8, 9 });
   write_npy ("column.npy", LOOM_F32, 1, (gint64[]){ 20 });
