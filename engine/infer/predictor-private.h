@@ -36,7 +36,7 @@ struct _LoomPredictor
   LoomExec *exec;
 };
 
-/* As loom_predictor_run_batch(), for n samples of all ports of the data set, on several of which a prediction may
+/* As loom_predictor_run(), for a batch of n samples of all ports of the data set, on several of which a prediction may
  * depend, and with an answer for each position of a text. x: the port that is the input. (transfer full) */
 GPtrArray *predictor_run_ports (LoomPredictor *self, GPtrArray *ports, guint x, guint n, GError **error);
 /* The net for n samples; for a text, with `length` tokens. Its graph stays in self->bound_graph. */

@@ -278,7 +278,7 @@ test_several_inputs (void)
   g_autoptr (GPtrArray) read
       = loom_dataset_read_new (loom_predictor_dataset (predictor, NULL), LOOM_SPLIT_TEST, (gint64[]){ 0 }, 1, &error);
   g_assert_no_error (error);
-  g_assert_null (loom_predictor_run_batch (predictor, read->pdata[0], &error));
+  g_assert_null (loom_predictor_compute (predictor, read->pdata[0], &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
   g_assert_nonnull (strstr (error->message, "depends on"));
 }
