@@ -1,4 +1,5 @@
-/* Decodes, flattens, resizes and converts pictures with gdk-pixbuf; rejects truncated and oversized files. */
+/* Decodes, flattens, resizes and converts pictures with gdk-pixbuf, which picture-decode.c gives the formats that it
+ * decodes; rejects truncated and oversized files. */
 #include "engine/data/loom-picture.h"
 
 #include <gdk-pixbuf/gdk-pixbuf.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/data/picture-decode.h"
 
 #define MAX_PIXELS 100000000
 
@@ -72,25 +74,6 @@ area_updated_cb (GdkPixbufLoader *loader, int x, int y, int width, int height, P
   progress->lines = MAX (progress->lines, y + height);
 }
 
-/* The library fills up a JPEG file that was cut off. Its data end with the marker FF D9, which follows the last
- * FF DA, the beginning of a scan; neither can occur within one (ITU-T T.81, B.1.1.5), but both in a thumbnail before
- * it. */
-static gboolean
-is_cut_jpeg (GBytes *bytes)
-{
-  gsize n, start = 0, end = 0;
-  const guint8 *data = g_bytes_get_data (bytes, &n);
-
-  if (n < 4 || data[0] != 0xff || data[1] != 0xd8)
-    return FALSE;
-  for (gsize i = 2; i + 1 < n; i++)
-    if (data[i] == 0xff && data[i + 1] == 0xda)
-      start = i;
-    else if (data[i] == 0xff && data[i + 1] == 0xd9)
-      end = i;
-  return end < start;
-}
-
 /* Formats whose loaders are in separate packages. */
 typedef struct
 {
@@ -99,9 +82,9 @@ typedef struct
 } Format;
 
 static const Format formats[] = {
-  { 8, "WEBP", "WebP", "webp-pixbuf-loader" },       { 4, "ftypavif", "AVIF", "libavif-gdk-pixbuf" },
-  { 4, "ftypheic", "HEIF", "heif-gdk-pixbuf" },      { 4, "ftypmif1", "HEIF", "heif-gdk-pixbuf" },
-  { 0, "\xff\x0a", "JPEG XL", "libjxl-gdk-pixbuf" }, { 4, "JXL ", "JPEG XL", "libjxl-gdk-pixbuf" },
+  { 4, "ftypavif", "AVIF", "libavif-gdk-pixbuf" }, { 4, "ftypheic", "HEIF", "heif-gdk-pixbuf" },
+  { 4, "ftypmif1", "HEIF", "heif-gdk-pixbuf" },    { 0, "\xff\x0a", "JPEG XL", "libjxl-gdk-pixbuf" },
+  { 4, "JXL ", "JPEG XL", "libjxl-gdk-pixbuf" },
 };
 
 /* The format of a picture without a loader; NULL: none of those above. */
@@ -121,17 +104,72 @@ find_format (GBytes *bytes)
   return NULL;
 }
 
+static void
+refuse_size (const char *name, int width, int height, GError **error)
+{
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has %d × %d pixels; the limit is %d million. Make it smaller.",
+               name, width, height, MAX_PIXELS / 1000000);
+}
+
+static gboolean
+reserve_cb (int width, int height, gpointer data)
+{
+  Progress *progress = data;
+  const gint64 n = (gint64)width * height;
+
+  progress->too_large = n > MAX_PIXELS;
+  if (progress->too_large)
+    return FALSE;
+  reserve_pixels (n);
+  progress->taken = n;
+  return TRUE;
+}
+
+static void
+free_pixels_cb (guchar *pixels, gpointer data)
+{
+  g_free (pixels);
+}
+
+static GdkPixbuf *
+decode_here (const guint8 *bytes, gsize n, const char *name, gint64 *taken, GError **error)
+{
+  PictureRaster raster;
+  Progress progress = { 0 };
+  g_autofree char *why = picture_decode (bytes, n, &raster, reserve_cb, &progress);
+  g_autofree char *orientation = g_strdup_printf ("%d", raster.orientation);
+  g_autoptr (GdkPixbuf) found = NULL;
+
+  *taken = progress.taken;
+  if (progress.too_large)
+    refuse_size (name, raster.width, raster.height, error);
+  else if (why != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", name, why);
+  if (progress.too_large || why != NULL)
+    return NULL;
+  found = gdk_pixbuf_new_from_data (raster.pixels, GDK_COLORSPACE_RGB, raster.has_alpha, 8, raster.width, raster.height,
+                                    raster.width * (raster.has_alpha ? 4 : 3), free_pixels_cb, NULL);
+  if (raster.orientation > 0)
+    gdk_pixbuf_set_option (found, "orientation", orientation);
+  return gdk_pixbuf_apply_embedded_orientation (found);
+}
+
 /* *taken: the pixels to release when the picture is freed. */
 static GdkPixbuf *
 decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
 {
   const Format *format;
-  g_autoptr (GdkPixbufLoader) loader = gdk_pixbuf_loader_new ();
+  g_autoptr (GdkPixbufLoader) loader = NULL;
   g_autoptr (GError) local = NULL;
   Progress progress = { 0 };
   gboolean good;
   GdkPixbuf *found;
+  gsize n;
+  const guint8 *data = g_bytes_get_data (bytes, &n);
 
+  if (picture_is_decoded_here (data, n))
+    return decode_here (data, n, name, taken, error);
+  loader = gdk_pixbuf_loader_new ();
   g_signal_connect (loader, "size-prepared", G_CALLBACK (size_prepared_cb), &progress);
   g_signal_connect (loader, "area-updated", G_CALLBACK (area_updated_cb), &progress);
   good = gdk_pixbuf_loader_write_bytes (loader, bytes, &local);
@@ -139,9 +177,7 @@ decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
   found = gdk_pixbuf_loader_get_pixbuf (loader);
   *taken = progress.taken;
   if (progress.too_large)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "“%s” has %d × %d pixels; the limit is %d million. Make it smaller.", name, progress.width,
-                 progress.height, MAX_PIXELS / 1000000);
+    refuse_size (name, progress.width, progress.height, error);
   else if (g_error_matches (local, GDK_PIXBUF_ERROR, GDK_PIXBUF_ERROR_UNKNOWN_TYPE)
            && (format = find_format (bytes)) != NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -153,8 +189,6 @@ decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
   else if (progress.lines < gdk_pixbuf_get_height (found))
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is truncated: it has %d of %d lines.", name, progress.lines,
                  gdk_pixbuf_get_height (found));
-  else if (is_cut_jpeg (bytes))
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is truncated: the end of the picture is missing.", name);
   else
     return gdk_pixbuf_apply_embedded_orientation (found);
   return NULL;

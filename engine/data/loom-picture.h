@@ -25,7 +25,7 @@ typedef struct
   double low, high; /* values of black and white */
 } LoomPictureOptions;
 
-/* Decodes a picture (PNG, JPEG and the other formats of gdk-pixbuf) into to, [channels, height, width] with 1 channel
+/* Decodes a picture (PNG, JPEG, WebP and the formats of gdk-pixbuf) into to, [channels, height, width] with 1 channel
  * (grey, by the weights of ITU-R BT.601: 0.299 R + 0.587 G + 0.114 B), 3 (RGB) or 4 (RGBA). The orientation that a
  * camera stored is applied, and transparent pixels are blended with white. *border: the mean of the outermost pixels,
  * from 0 to 1, after inversion. *note: what else was changed ("resized from 640 × 480"), or NULL. DATA if it is no

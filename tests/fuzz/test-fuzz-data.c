@@ -38,6 +38,9 @@ static const Case cases[] = {
   { "text", { "path", "t.txt", "context", "2", "unit", "bpe", "merges", "m.txt", NULL }, "m.txt" },
   { "pairs", { "path", "p.tsv", NULL }, "p.tsv" },
   { "image-folder", { "path", "pictures", "size", "2", NULL }, "pictures/cat/1.bmp" },
+  { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/turned.png" },
+  { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/turned.jpg" },
+  { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/turned.webp" },
 };
 
 static char *folder;
@@ -111,6 +114,9 @@ write_files (void)
   copy_file ("parquet/types.snappy.parquet", "t.parquet");
   copy_file ("npz/medmnist.npz", "t.npz");
   copy_file ("archives/sample.tar", "t.tar");
+  copy_file ("pictures/turned.png", "formats/a/turned.png");
+  copy_file ("pictures/turned.jpg", "formats/a/turned.jpg");
+  copy_file ("pictures/turned.webp", "formats/a/turned.webp");
   write_text ("pictures.csv", "x:image,y:label\npictures/cat/1.bmp,0\npictures/dog/1.bmp,1\n");
   write_npy ("x.npy", "<f4", "4, 2", 32);
   write_npy ("y.npy", "<i8", "4", 32);

@@ -1,0 +1,28 @@
+/* Decodes PNG, JPEG and WebP by their own libraries. Other formats are gdk-pixbuf's.
+ *
+ * From 2.44.1 on, gdk-pixbuf decodes in a sandbox that containers refuse; it ignores the orientation in PNG, and reads
+ * WebP with a loader in another package. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  guint8 *pixels; /* rows of width · (3 or 4) bytes; g_free */
+  int width, height;
+  gboolean has_alpha;
+  int orientation; /* of EXIF, 1 to 8; 0: there is none */
+} PictureRaster;
+
+/* Is called with the size before anything of it is allocated; FALSE ends decoding. */
+typedef gboolean (*PictureReserve) (int width, int height, gpointer data);
+
+/* TRUE if the bytes have one of these formats. */
+gboolean picture_is_decoded_here (const guint8 *bytes, gsize n);
+/* NULL, or why the picture is not read, the end of a sentence: "is truncated". (transfer full) Also if reserve() ended
+ * it. */
+char *picture_decode (const guint8 *bytes, gsize n, PictureRaster *out, PictureReserve reserve, gpointer data);
+
+G_END_DECLS
