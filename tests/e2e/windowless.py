@@ -140,13 +140,14 @@ def refused(t, s):
     close(s)
     answer(s, question(s, "Stop the run and close?"), GO_ON)
     g = question(s, "The run cannot go on without the window")
-    t.ok(g.has("writes a checkpoint and ends"), "a run that cannot go on without its window says why")
-    answer(s, g, "Close")
-    t.ok(ended(s) and wait_dead(pid), "it ends, and Studio with it")
+    t.ok(g.has("gradloom/live"), "a run that cannot go on without its window says why")
+    answer(s, g, "Cancel")
+    g = s.wait("trains", lambda g: g.state["run"] == "training", 5)
+    t.ok(g.state["pid"] == pid and alive(pid), "and goes on with its window")
     os.remove(live)
-    g = begin(s, [path])
-    g = s.wait("offer", lambda g: g.find("Continue"), 5)
-    t.ok(g.number("step") == g.number("checkpoint") > 0 and not g.find("Attach"), "and can be continued")
+    t.ok(leave(s) and alive(pid), "which can be closed once the obstacle is gone")
+    attach(s, path)
+    t.ok(stop_and_close(s, pid), "and shows it again")
 
 
 def whole(t, s):

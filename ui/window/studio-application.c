@@ -55,7 +55,6 @@ application_startup (GApplication *application)
   g_action_map_add_action_entries (G_ACTION_MAP (application), app_actions, G_N_ELEMENTS (app_actions), application);
   studio_window_add_commands ();
   studio_commands_set_keys (GTK_APPLICATION (application));
-  studio_shutdown_watch ();
   studio_dump_on_signal (GTK_APPLICATION (application));
 }
 

@@ -88,24 +88,3 @@ studio_shutdown_begin (GtkApplication *application)
   studio_worker_set_exited_func (left_cb);
   leaving.timer = g_timeout_add_seconds (QUESTION_SECONDS, ask_cb, NULL);
 }
-
-/* The dialog, a window of the application, keeps the process until it is read. */
-static void
-refused_cb (const char *why)
-{
-  GtkApplication *application = GTK_APPLICATION (g_application_get_default ());
-  g_autofree char *body = g_strdup_printf (
-      _ ("%s It finishes its step, writes a checkpoint and ends. Open its graph to continue it."), why);
-  AdwMessageDialog *dialog = studio_question_new (gtk_application_get_active_window (application),
-                                                  _ ("The run cannot go on without the window"), body);
-
-  adw_message_dialog_set_response_label (dialog, "cancel", _ ("_Close"));
-  gtk_window_set_application (GTK_WINDOW (dialog), application);
-  gtk_window_present (GTK_WINDOW (dialog));
-}
-
-void
-studio_shutdown_watch (void)
-{
-  studio_worker_set_refused_func (refused_cb);
-}

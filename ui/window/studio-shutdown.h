@@ -9,7 +9,5 @@ G_BEGIN_DECLS
 /* Call after a window was destroyed. If it was the last one and a worker has not exited yet, the application is held.
  * After some seconds a dialog offers to wait or to end the workers by force. */
 void studio_shutdown_begin (GtkApplication *application);
-/* Call once. If a run cannot go on without its window, which has closed by then, a dialog says why. */
-void studio_shutdown_watch (void);
 
 G_END_DECLS

@@ -3,7 +3,6 @@
 
 static GPtrArray *exiting;
 static void (*exited_func) (void);
-static void (*refused_func) (const char *why);
 
 void
 studio_worker_note_exiting (StudioWorker *worker)
@@ -38,17 +37,4 @@ void
 studio_worker_set_exited_func (void (*left) (void))
 {
   exited_func = left;
-}
-
-void
-studio_worker_note_refused (const char *why)
-{
-  if (refused_func != NULL)
-    refused_func (why);
-}
-
-void
-studio_worker_set_refused_func (void (*refused) (const char *why))
-{
-  refused_func = refused;
 }

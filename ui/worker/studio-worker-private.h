@@ -7,6 +7,5 @@ G_BEGIN_DECLS
 
 void studio_worker_note_exiting (StudioWorker *worker);
 void studio_worker_note_exited (StudioWorker *worker);
-void studio_worker_note_refused (const char *why);
 
 G_END_DECLS

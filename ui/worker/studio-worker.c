@@ -604,21 +604,14 @@ close_connection (StudioWorker *self)
     g_dbus_connection_close (self->connection, NULL, NULL, NULL);
 }
 
-/* The worker knows what to do without its connection. A refused Keep leaves it as it was: the run finishes its step,
- * writes a checkpoint and ends, unless it had ended before. */
+/* The worker knows what to do without its connection; a window has asked before whether it may keep the run. */
 static void
 kept_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioWorker) self = data;
-  g_autoptr (GError) error = NULL;
 
-  loom_bus_worker1_call_keep_finish (LOOM_BUS_WORKER1 (source), result, &error);
+  loom_bus_worker1_call_keep_finish (LOOM_BUS_WORKER1 (source), result, NULL);
   close_connection (self);
-  if (self->is_released && g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED))
-    {
-      g_dbus_error_strip_remote_error (error);
-      studio_worker_note_refused (error->message);
-    }
   /* Nothing is left to wait for: this is the last reference, or the process is no longer this one's. */
   if (self->is_released || self->process == NULL)
     studio_worker_note_exited (self);

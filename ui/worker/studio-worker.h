@@ -52,9 +52,6 @@ guint studio_worker_n_exiting (void);
 void studio_worker_force_exiting (void);
 /* Sets a function that is called after each of them has exited; NULL: none. */
 void studio_worker_set_exited_func (void (*left) (void));
-/* Sets a function that is called if a released worker cannot go on without a window, with the reason as a sentence: its
- * run then ends with a checkpoint. NULL: none. */
-void studio_worker_set_refused_func (void (*refused) (const char *why));
 gboolean studio_worker_has_ended (StudioWorker *self);
 const char *studio_worker_get_pid (StudioWorker *self); /* NULL after it has ended */
 
