@@ -317,6 +317,7 @@ note_evaluation (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer dat
 static void
 test_ends (void)
 {
+  static const double left[] = { 320, 304, 288, 272, 240, 208, 176, 160, 128, 96, 64, 32, 0 };
   static const LoomTrainerObserver noting = { .step = note_ends, .eval = note_evaluation };
   static const char xml[] = TRAIN_TEST_SPIRALS ("n=\"160\" n_test=\"32\"",
                                                 "8") "<train loss=\"loss\" batch_size=\"16\" epochs=\"2\" "
@@ -338,9 +339,17 @@ test_ends (void)
   g_assert_cmpint (ends.total[3], ==, 20);
   for (gint64 step = 4; step <= 12; step++)
     g_assert_cmpint (ends.total[step], ==, 12);
-  /* After step 4 the run reads 80 samples of this epoch, and 160 of the next. */
-  if (ends.items[4] > 0)
-    g_assert_cmpfloat_with_epsilon (ends.eta[4] * ends.items[4], 240, 0.01);
+  /* The clock is read now and then, so a step shows what was left after it, or after one of those before. */
+  for (gint64 step = 1; step <= 12; step++)
+    {
+      const double shown = ends.eta[step] * ends.items[step];
+      gboolean is_left = ends.items[step] == 0;
+
+      for (gint64 k = 1; k <= step; k++)
+        is_left = is_left || fabs (shown - left[k]) < 0.01;
+      if (!is_left)
+        g_error ("After step %d, %g samples are left.", (int)step, shown);
+    }
   g_assert_true (g_file_get_contents (events, &text, NULL, NULL));
   g_assert_nonnull (strstr (text, "{\"event\":\"epoch\",\"epoch\":1,\"step\":7,"));
   g_assert_nonnull (strstr (text, "{\"event\":\"epoch\",\"epoch\":2,\"step\":12,"));
