@@ -28,6 +28,10 @@ void loom_state_set_mesh (LoomState *state, const LoomMesh *mesh);
 gboolean loom_state_is_divided (const LoomState *state);
 gboolean loom_state_slot_is_divided (const LoomState *state, guint i);
 
+/* FALSE for sums of gradients, which are empty between two steps, and for what evaluations carry, which each begins
+ * with zeros and whose slots the first one adds: what is stored of a run has neither. */
+gboolean loom_state_slot_is_kept (const char *name);
+
 /* Adds the program's slots that do not exist yet, initialised from (seed, name) alone. OUT_OF_MEMORY names the bytes
  * requested and free. SHAPE: a slot exists with another shape or type. */
 gboolean loom_state_add_slots (LoomState *state, const LoomProgram *program, GError **error);

@@ -10,9 +10,8 @@ is_weight (LoomSlotKind kind)
   return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
 }
 
-/* Slots that accumulate gradients within a step are empty between two steps, and evaluations begin with empty ones. */
-static gboolean
-is_kept (const char *name)
+gboolean
+loom_state_slot_is_kept (const char *name)
 {
   return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE) && !g_str_has_prefix (name, LOOM_SLOT_CARRY_EVALUATE);
 }
@@ -58,7 +57,7 @@ save (LoomState *state, LoomFolder *folder, const char *path, gboolean weights, 
       LoomSlotKind kind;
 
       loom_state_slot (state, i, &e.name, &kind, &desc);
-      if (is_weight (kind) != weights || !is_kept (e.name))
+      if (is_weight (kind) != weights || !loom_state_slot_is_kept (e.name))
         continue;
       e.dtype = desc.dtype;
       e.rank = desc.rank;
@@ -124,7 +123,7 @@ load_into (LoomState *state, LoomTensorFile *file, gboolean weights, GString *wr
 
       loom_state_slot (state, i, &name, &kind, &desc);
       want = state_type_of (&desc);
-      if (is_weight (kind) != weights || !is_kept (name))
+      if (is_weight (kind) != weights || !loom_state_slot_is_kept (name))
         continue;
       if (may_be_missing (kind, name) && loom_tensor_file_find (file, name) < 0)
         continue;
@@ -166,7 +165,7 @@ fit_names (LoomState *state, LoomTensorFile *file, GString *line)
       LoomSlotKind kind;
 
       loom_state_slot (state, i, &name, &kind, NULL);
-      if (is_weight (kind) && is_kept (name) && !may_be_missing (kind, name))
+      if (is_weight (kind) && loom_state_slot_is_kept (name) && !may_be_missing (kind, name))
         g_ptr_array_add (names, (gpointer)name);
     }
   fitted = loom_weights_fit_names (file, (const char *const *)names->pdata, names->len);

@@ -1,5 +1,8 @@
 /* Packs the slots of a state one after the other; see the header.
  *
+ * Slots are matched by name, because plans that are made later add slots. A list of values has all slots of its time;
+ * those that a state does not keep are NULL.
+ *
  * A pack is a head, and by slot its name, the number of its bytes, a sum of its words, and the packed words. The sum
  * finds what a loss of power has left, and a base that is not the right one. Numbers are little-endian, as in
  * safetensors. */
@@ -52,8 +55,8 @@ state_values (LoomState *state, GError **error)
       LoomTensor *value;
 
       loom_state_slot (state, i, &name, NULL, NULL);
-      value = loom_state_get (state, name, error);
-      if (value == NULL)
+      value = loom_state_slot_is_kept (name) ? loom_state_get (state, name, error) : NULL;
+      if (value == NULL && loom_state_slot_is_kept (name))
         return NULL;
       g_ptr_array_add (list, value);
     }
@@ -68,10 +71,26 @@ state_put_values (LoomState *state, const GPtrArray *value, GError **error)
       const char *name;
 
       loom_state_slot (state, i, &name, NULL, NULL);
-      if (!loom_state_set (state, name, value->pdata[i], error))
+      if (value->pdata[i] != NULL && !loom_state_set (state, name, value->pdata[i], error))
         return FALSE;
     }
   return TRUE;
+}
+
+static const LoomTensor *
+value_of (const GPtrArray *list, guint slot)
+{
+  return list != NULL && slot < list->len ? list->pdata[slot] : NULL;
+}
+
+static guint64
+count_values (const GPtrArray *list)
+{
+  guint64 n = 0;
+
+  for (guint i = 0; i < list->len; i++)
+    n += list->pdata[i] != NULL;
+  return n;
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -100,7 +119,7 @@ pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base)
 GBytes *
 state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base)
 {
-  const Head head = { MAGIC, base_step, value->len };
+  const Head head = { MAGIC, base_step, count_values (value) };
   GByteArray *out = g_byte_array_new ();
 
   g_byte_array_append (out, (const guint8 *)&head, sizeof head);
@@ -108,13 +127,15 @@ state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GP
     {
       const LoomTensor *one = value->pdata[i];
       const char *name;
-      SlotHead slot = { .bytes = one->bytes, .sum = sum_of (one) };
+      SlotHead slot = { 0 };
 
+      if (one == NULL)
+        continue;
       loom_state_slot (state, i, &name, NULL, NULL);
-      slot.name = strlen (name);
+      slot = (SlotHead){ strlen (name), one->bytes, sum_of (one) };
       g_byte_array_append (out, (const guint8 *)&slot, sizeof slot);
       g_byte_array_append (out, (const guint8 *)name, (guint)slot.name);
-      pack_value (out, one, base != NULL ? base->pdata[i] : NULL);
+      pack_value (out, one, value_of (base, i));
     }
   return g_byte_array_free_to_bytes (out);
 }
@@ -160,61 +181,82 @@ state_pack_base (GBytes *pack, gint64 *base_step)
   return TRUE;
 }
 
+/* The head of the next value. Returns its slot; -1: it is damaged, or of another run. */
+static int
+read_slot (LoomState *state, const guint8 **at, const guint8 *end, SlotHead *slot)
+{
+  g_autofree char *name = NULL;
+
+  if (!take (at, end, slot, sizeof *slot) || (gsize)(end - *at) < slot->name)
+    return -1;
+  name = g_strndup ((const char *)*at, slot->name);
+  *at += slot->name;
+  return loom_state_find (state, name);
+}
+
+/* NULL without an error: it is damaged. */
 static LoomTensor *
-unpack_value (LoomState *state, guint i, const guint8 **at, const guint8 *end, const LoomTensor *base, GError **error)
+unpack_value (LoomState *state, guint i, const SlotHead *slot, const guint8 **at, const guint8 *end,
+              const LoomTensor *base, GError **error)
 {
   g_autoptr (LoomTensor) value = NULL;
   LoomTensorDesc desc;
-  const char *name;
-  SlotHead slot;
   gsize words;
 
-  loom_state_slot (state, i, &name, NULL, &desc);
-  if (!take (at, end, &slot, sizeof slot))
-    return NULL;
+  loom_state_slot (state, i, NULL, NULL, &desc);
   value = loom_tensor_new (desc.dtype, desc.rank, desc.dim, error);
   if (value == NULL)
     return NULL;
   words = value->bytes / 4;
-  if (slot.bytes != value->bytes || slot.name != strlen (name) || (gsize)(end - *at) < slot.name
-      || memcmp (*at, name, slot.name) != 0)
-    return NULL;
-  *at += slot.name;
-  if (!words_unpack (at, end, value->data, base != NULL ? base->data : NULL, words)
-      || !take (at, end, (guint8 *)value->data + 4 * words, value->bytes - 4 * words) || slot.sum != sum_of (value))
+  if (slot->bytes != value->bytes || !words_unpack (at, end, value->data, base != NULL ? base->data : NULL, words)
+      || !take (at, end, (guint8 *)value->data + 4 * words, value->bytes - 4 * words) || slot->sum != sum_of (value))
     return NULL;
   return g_steal_pointer (&value);
+}
+
+/* TRUE if every slot that is kept has a value. */
+static gboolean
+is_whole (LoomState *state, const GPtrArray *list)
+{
+  for (guint i = 0; i < list->len; i++)
+    {
+      const char *name;
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      if (list->pdata[i] == NULL && loom_state_slot_is_kept (name))
+        return FALSE;
+    }
+  return TRUE;
 }
 
 GPtrArray *
 state_unpack (LoomState *state, GBytes *pack, const GPtrArray *base, GError **error)
 {
   g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  GError *local = NULL;
   const guint8 *at, *end;
+  gboolean ok;
   Head head;
 
-  if (!read_head (pack, &at, &end, &head) || head.n_slots != loom_state_n_slots (state)
-      || (head.base >= 0) != (base != NULL))
+  ok = read_head (pack, &at, &end, &head) && (head.base >= 0) == (base != NULL);
+  g_ptr_array_set_size (list, (gint)loom_state_n_slots (state));
+  for (guint64 n = 0; ok && n < head.n_slots; n++)
     {
-      damaged (error);
-      return NULL;
-    }
-  for (guint i = 0; i < head.n_slots; i++)
-    {
-      GError *local = NULL;
-      LoomTensor *value = unpack_value (state, i, &at, end, base != NULL ? base->pdata[i] : NULL, &local);
+      SlotHead slot;
+      const int i = read_slot (state, &at, end, &slot);
 
-      if (value == NULL)
-        {
-          if (local != NULL)
-            g_propagate_error (error, local);
-          else
-            damaged (error);
-          return NULL;
-        }
-      g_ptr_array_add (list, value);
+      ok = i >= 0 && list->pdata[i] == NULL;
+      if (ok)
+        list->pdata[i] = unpack_value (state, (guint)i, &slot, &at, end, value_of (base, (guint)i), &local);
+      ok = ok && list->pdata[i] != NULL;
     }
-  return g_steal_pointer (&list);
+  if (ok && is_whole (state, list))
+    return g_steal_pointer (&list);
+  if (local != NULL)
+    g_propagate_error (error, local);
+  else
+    damaged (error);
+  return NULL;
 }
 
 static GBytes *

@@ -11,9 +11,10 @@ G_BEGIN_DECLS
 
 #define STATE_PACK_FILE "state.packed" /* in history/STEP */
 
-/* Of all slots. */
+/* Of all slots, also of those that are not kept. */
 gint64 state_bytes (LoomState *state);
-/* The values of all slots (LoomTensor by slot, transfer full). NULL: memory is not sufficient. */
+/* The values of the slots (LoomTensor by slot, NULL for one that is not kept; transfer full). NULL: memory is not
+ * sufficient. */
 GPtrArray *state_values (LoomState *state, GError **error);
 gboolean state_put_values (LoomState *state, const GPtrArray *value, GError **error);
 

@@ -313,6 +313,50 @@ test_resume (Fixture *f, gconstpointer data)
 }
 
 static void
+travel (LoomTrainer *trainer, gint64 step)
+{
+  g_autoptr (GError) error = NULL;
+  LoomTrainerMoment moment;
+
+  loom_trainer_travel (trainer, step, &moment, &error);
+  g_assert_no_error (error);
+}
+
+/* The first evaluation adds slots to a state of which the history has an earlier base: the run goes back across it with
+ * the bits of a run that ends there. */
+static void
+test_history (Fixture *f, gconstpointer data)
+{
+  g_autofree char *xml = carried (f), *path = g_build_filename (f->folder, "run", NULL);
+  g_autoptr (LoomTrainer) trainer = train_test_new (xml, (LoomTrainerOptions){ .out = path });
+  static const gint64 steps[] = { 4, 1, 5, 2 };
+
+  train_test_run (trainer);
+  g_assert_cmpint (loom_state_find (loom_trainer_state (trainer), "evaluate.carry.place"), >=, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (steps); i++)
+    {
+      g_autoptr (LoomTrainer) other = train_test_new (xml, (LoomTrainerOptions){ .steps = steps[i] });
+      g_autoptr (GError) error = NULL;
+
+      travel (trainer, steps[i]);
+      loom_trainer_run (other, &error);
+      g_assert_no_error (error);
+      for (guint k = 0; k < loom_state_n_slots (loom_trainer_state (other)); k++)
+        {
+          g_autoptr (LoomTensor) one = NULL, two = NULL;
+          const char *name;
+
+          loom_state_slot (loom_trainer_state (other), k, &name, NULL, NULL);
+          one = loom_state_get (loom_trainer_state (trainer), name, NULL);
+          two = loom_state_get (loom_trainer_state (other), name, NULL);
+          if (!g_str_has_prefix (name, "evaluate.") && !loom_tensor_equal_bits (one, two))
+            g_error ("%s differs after step %d", name, (int)steps[i]);
+        }
+    }
+  travel (trainer, -1);
+}
+
+static void
 refuse (const char *xml, const char *part)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
@@ -394,6 +438,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/stateful/by-hand", Fixture, NULL, set_up, test_by_hand, tear_down);
   g_test_add ("/stateful/resume", Fixture, NULL, set_up, test_resume, tear_down);
+  g_test_add ("/stateful/history", Fixture, NULL, set_up, test_history, tear_down);
   g_test_add ("/stateful/refused", Fixture, NULL, set_up, test_refused, tear_down);
   g_test_add ("/stateful/schedule", Fixture, NULL, set_up, test_schedule, tear_down);
   g_test_add ("/stateful/moves", Fixture, NULL, set_up, test_moves, tear_down);
