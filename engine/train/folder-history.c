@@ -80,6 +80,17 @@ end_too_small (FolderHistory *self, gint64 bytes)
   end (self, note);
 }
 
+static void
+end_too_large (FolderHistory *self)
+{
+  g_autofree char *most = loom_bytes_to_string (STATE_PACK_MOST);
+  g_autofree char *note = g_strdup_printf ("The history of this run ends: its next state takes more than %s, the most "
+                                           "that one can have.",
+                                           most);
+
+  end (self, note);
+}
+
 /* Once the size of a packed state is known. */
 static void
 describe (FolderHistory *self)
@@ -140,7 +151,7 @@ set_base (FolderHistory *self, gint64 step, GPtrArray *value)
   self->n_packed = 0;
 }
 
-/* FALSE without an error: the budget is too small. */
+/* FALSE without an error: the budget is too small, or the state too large. */
 static gboolean
 write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progress, GError **error)
 {
@@ -156,7 +167,12 @@ write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progr
 
   if (value == NULL)
     return FALSE;
-  pack = state_pack (state, value, made.base, is_base ? NULL : self->base.value);
+  pack = state_pack (state, value, made.base, is_base ? NULL : self->base.value, STATE_PACK_MOST);
+  if (pack == NULL)
+    {
+      end_too_large (self);
+      return FALSE;
+    }
   made.bytes = DISK_BLOCK + on_disk ((gint64)g_bytes_get_size (pack)) + on_disk ((gint64)strlen (text));
   if (!make_space (self, folder, made.bytes, made.base))
     {

@@ -30,15 +30,14 @@ make (const RunState *run, const TrainProgress *progress, const StateBase *base)
 {
   LoomState *state = run->model->state;
   g_autoptr (GPtrArray) value = state_values (state, NULL);
-  Moment *self;
+  g_autoptr (Moment) self = g_new0 (Moment, 1);
 
   if (value == NULL)
     return NULL;
-  self = g_new0 (Moment, 1);
   self->step = progress->step;
   self->text = run_state_to_text (run, progress, 0);
-  self->pack = state_pack (state, value, base->value != NULL ? base->step : -1, base->value);
-  return self;
+  self->pack = state_pack (state, value, base->value != NULL ? base->step : -1, base->value, STATE_PACK_MOST);
+  return self->pack != NULL ? g_steal_pointer (&self) : NULL;
 }
 
 Moment *

@@ -28,7 +28,7 @@ typedef struct
   gint64 visited_bytes;
 } Moments;
 
-/* Packed alone. NULL: memory is not sufficient. */
+/* Packed alone. NULL: memory is not sufficient, or it takes more than STATE_PACK_MOST bytes. */
 Moment *moment_new (const RunState *run, const TrainProgress *progress);
 void moment_free (Moment *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Moment, moment_free)

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#define PIECE (1 << 20) /* words that are packed between two checks of the length: a multiple of a block's */
 #define MAGIC G_GUINT64_CONSTANT (0x314b43415057474c) /* "LGWPACK1" */
 
 typedef struct
@@ -106,21 +107,38 @@ sum_of (const LoomTensor *value)
   return sum;
 }
 
-/* Bytes after the last whole word follow as they are. */
-static void
-pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base)
+static gboolean
+fits (const GByteArray *out, gsize more, gsize most)
+{
+  return out->len + more <= most;
+}
+
+/* Bytes after the last whole word follow as they are. FALSE: they may take more than `most` bytes. */
+static gboolean
+pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base, gsize most)
 {
   const gsize words = value->bytes / 4;
+  const guint32 *word = value->data, *earlier = base != NULL ? base->data : NULL;
 
-  words_pack (out, value->data, base != NULL ? base->data : NULL, words);
-  g_byte_array_append (out, (const guint8 *)value->data + 4 * words, (guint)(value->bytes - 4 * words));
+  for (gsize i = 0; i < words; i += PIECE)
+    {
+      const gsize n = MIN (PIECE, words - i);
+
+      if (!fits (out, WORDS_PACKED_MOST (n), most))
+        return FALSE;
+      words_pack (out, word + i, earlier != NULL ? earlier + i : NULL, n);
+    }
+  if (!fits (out, value->bytes - 4 * words, most))
+    return FALSE;
+  g_byte_array_append (out, (const guint8 *)(word + words), (guint)(value->bytes - 4 * words));
+  return TRUE;
 }
 
 GBytes *
-state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base)
+state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base, gsize most)
 {
   const Head head = { MAGIC, base_step, count_values (value) };
-  GByteArray *out = g_byte_array_new ();
+  g_autoptr (GByteArray) out = g_byte_array_new ();
 
   g_byte_array_append (out, (const guint8 *)&head, sizeof head);
   for (guint i = 0; i < value->len; i++)
@@ -133,11 +151,14 @@ state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GP
         continue;
       loom_state_slot (state, i, &name, NULL, NULL);
       slot = (SlotHead){ strlen (name), one->bytes, sum_of (one) };
+      if (!fits (out, sizeof slot + slot.name, most))
+        return NULL;
       g_byte_array_append (out, (const guint8 *)&slot, sizeof slot);
       g_byte_array_append (out, (const guint8 *)name, (guint)slot.name);
-      pack_value (out, one, value_of (base, i));
+      if (!pack_value (out, one, value_of (base, i), most))
+        return NULL;
     }
-  return g_byte_array_free_to_bytes (out);
+  return g_byte_array_free_to_bytes (g_steal_pointer (&out));
 }
 
 /* ---- reading ------------------------------------------------------------- */

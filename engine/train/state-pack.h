@@ -10,6 +10,7 @@
 G_BEGIN_DECLS
 
 #define STATE_PACK_FILE "state.packed" /* in history/STEP */
+#define STATE_PACK_MOST G_MAXUINT32    /* bytes of a GByteArray */
 
 /* Of all slots, also of those that are not kept. */
 gint64 state_bytes (LoomState *state);
@@ -18,8 +19,9 @@ gint64 state_bytes (LoomState *state);
 GPtrArray *state_values (LoomState *state, GError **error);
 gboolean state_put_values (LoomState *state, const GPtrArray *value, GError **error);
 
-/* base: those of the state after base_step; NULL, with -1: packed alone. */
-GBytes *state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base);
+/* base: those of the state after base_step; NULL, with -1: packed alone. NULL: it takes more than `most` bytes, at most
+ * STATE_PACK_MOST. */
+GBytes *state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base, gsize most);
 /* The step of its base; -1: none. FALSE: it is damaged. */
 gboolean state_pack_base (GBytes *pack, gint64 *base_step);
 /* The values again (transfer full). DATA: it is damaged, is not of this run, or that is not its base. */

@@ -11,6 +11,9 @@
 
 G_BEGIN_DECLS
 
+/* The bytes that n words take at most. */
+#define WORDS_PACKED_MOST(n) (((gsize)(n) + 63) / 64 * (13 + 64 * 4))
+
 /* Appends n words; base: n words of the earlier state, or NULL. */
 void words_pack (GByteArray *out, const guint32 *now, const guint32 *base, gsize n);
 /* Reads n words from *at, and moves it. FALSE: the bytes end before. */

@@ -7,6 +7,7 @@
 
 #include "engine/infer/loom-run-files.h"
 #include "engine/train/history.h"
+#include "engine/train/state-pack.h"
 
 #define NET(TRAIN)                                                                                                     \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
@@ -551,6 +552,22 @@ test_no_time (void)
   history_clear (&history);
 }
 
+/* A pack of more bytes than are allowed is refused while it is written, and one of fewer is the same bytes. */
+static void
+test_too_large (void)
+{
+  g_autoptr (LoomTrainer) trainer = train_test_new (graphs[0], (LoomTrainerOptions){ .steps = 3 });
+  LoomState *state = loom_trainer_state (trainer);
+  g_autoptr (GPtrArray) value = state_values (state, NULL);
+  g_autoptr (GBytes) whole = state_pack (state, value, -1, NULL, STATE_PACK_MOST);
+  const gsize n = g_bytes_get_size (whole);
+  g_autoptr (GBytes) within = state_pack (state, value, -1, NULL, 2 * n);
+
+  g_assert_true (g_bytes_equal (whole, within));
+  for (gsize most = 0; most < n; most++)
+    g_assert_null (state_pack (state, value, -1, NULL, most));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -565,5 +582,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/time-machine/smaller-budget", test_smaller_budget);
   g_test_add_func ("/time-machine/thinning", test_thinning);
   g_test_add_func ("/time-machine/no-time", test_no_time);
+  g_test_add_func ("/time-machine/too-large", test_too_large);
   return g_test_run ();
 }

@@ -106,6 +106,7 @@ test_round_trip (gconstpointer data)
             back[i] = 5;
           }
         words_pack (out, now, with_base ? base : NULL, n);
+        g_assert_cmpuint (out->len, <=, WORDS_PACKED_MOST (n));
         at = out->data;
         g_assert_true (words_unpack (&at, out->data + out->len, back, with_base ? base : NULL, n));
         g_assert_true (at == out->data + out->len);
