@@ -1,12 +1,14 @@
 /* `gradloom check`: lists all faults of a graph, or a table of its nodes. */
 #include "app/check-copies.h"
 #include "app/check-devices.h"
+#include "app/check-fix.h"
 #include "app/check-lecture.h"
 #include "app/commands.h"
 #include "app/laboratory.h"
 #include "app/shared/checked-graph.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* "B × 10", or "x B × 1 × 28 × 28, y B" for several outputs; within a loop, the shapes of one iteration. */
@@ -192,14 +194,26 @@ run_gradcheck (const Command *command, char **words, char **in, gint64 batch_siz
   return laboratory_run (command, (int)argv->len, (char **)argv->pdata);
 }
 
+/* GLib would take the word after an option with an optional number for that number, so --fix becomes --fix=0. */
+static void
+number_fix (int argc, char **argv)
+{
+  for (int i = 1; i < argc && strcmp (argv[i], "--") != 0; i++)
+    if (strcmp (argv[i], "--fix") == 0)
+      argv[i] = (char *)"--fix=0";
+}
+
 static int
 run_check (const Command *command, int argc, char **argv)
 {
   gint64 batch_size = 0;
+  int fix = -1;
   gboolean json = FALSE, gradcheck = FALSE;
-  g_autofree char *device = NULL;
+  g_autofree char *device = NULL, *output = NULL;
   g_auto (GStrv) in = NULL;
   const GOptionEntry entries[] = {
+    { "fix", 0, 0, G_OPTION_ARG_INT, &fix, "Fix faults as Studio's buttons do (without N: if there is one fix)", "N" },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "With --fix: write the fixed graph to this file", "FILE" },
     { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck,
       "Compare gradients with finite differences (NODEs after GRAPH: only of these)", NULL },
     { "in", 0, 0, G_OPTION_ARG_STRING_ARRAY, &in,
@@ -210,12 +224,19 @@ run_check (const Command *command, int argc, char **argv)
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per line", NULL },
     { NULL },
   };
+  number_fix (argc, argv);
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (argc != 2 && !(gradcheck && argc > 2))
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
   if (g_str_has_suffix (argv[1], LOOM_LECTURE_SUFFIX))
     return check_lecture (command, argv[1], json);
+  if (fix < -1)
+    return command_usage (command, "--fix takes the number of a fix, not %d.", fix);
+  if (fix < 0 && output != NULL)
+    return command_usage (command, "-o is the file of --fix.");
+  if (fix >= 0)
+    return check_fix (command, argv[1], output, (guint)fix, json);
   if (in && !gradcheck)
     return command_usage (command, "--in sets values for --gradcheck.");
 
@@ -277,6 +298,8 @@ const Command command_check = {
     "are only reported. Memory is that of a training step (without <train>: of an evaluation) on each device, by\n"
     "kind; the column output is the memory of a node's results. If nodes have several devices, the tensors that are\n"
     "copied between them are listed, even for devices that this machine does not have.\n\n"
+    "--fix prints a line for each fix that removes a fault, and with -o writes the graph. The status is 1 if faults\n"
+    "remain, or if one has several fixes; these are then listed, and --fix=N chooses.\n\n"
     "Of a lecture (X.lecture) it prints the stops, each with its slides and pages, and their faults.",
   .run = run_check,
 };

@@ -24,6 +24,7 @@ static const Event events[] = {
   { "check", "total", "parameters:n flops:x bytes:n", "the sum" },
   { "check", "memory", "device:s " OWNERS " total:n", "bytes of a training step by kind" },
   { "check", "copy", "tensor:s from:s to:s bytes:n gradient:b", "a copy between devices" },
+  { "check", "fix", "node:s port:s text:s", "with --fix: a change of the graph" },
   { "check", "stop", "stop:n graph:s title:s slides:n pages:n", "a stop of a lecture" },
   { "check", "gradcheck", "node:s difference:x agrees:b input?:s place?:[n] gradient?:x numeric?:x why?:s",
     "with --gradcheck: the worst input of a node; null: not compared, for the reason why" },

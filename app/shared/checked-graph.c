@@ -49,6 +49,16 @@ check_data (const LoomGraph *graph, const LoomNet *net, const LoomTrainSpec *spe
     loom_net_check_classes (net, &spec->loss, spec->dataset_node, dataset, faults);
 }
 
+void
+checked_graph_infer (CheckedGraph *checked)
+{
+  checked->net = loom_net_new (checked->graph, NULL, checked->faults);
+  if (loom_element_find (loom_graph_root (checked->graph), LOOM_TAG_TRAIN) != NULL)
+    checked->spec = loom_train_spec_new (checked->graph, checked->net, checked->faults);
+  if (checked->spec != NULL && loom_faults_count (checked->faults) == 0)
+    check_data (checked->graph, checked->net, checked->spec, checked->faults);
+}
+
 gboolean
 checked_graph_read (const Command *command, const char *path, gboolean json, CheckedGraph *checked)
 {
@@ -61,11 +71,7 @@ checked_graph_read (const Command *command, const char *path, gboolean json, Che
       command_fail (command, g_steal_pointer (&error));
       return FALSE;
     }
-  checked->net = loom_net_new (graph, NULL, faults);
-  if (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN) != NULL)
-    checked->spec = loom_train_spec_new (graph, checked->net, faults);
-  if (checked->spec != NULL && loom_faults_count (faults) == 0)
-    check_data (graph, checked->net, checked->spec, faults);
+  checked_graph_infer (checked);
   loom_net_warn_of_outside_paths (checked->net, graph, loom_graph_get_file (graph), faults);
   g_ptr_array_unref (loom_lessons_new (graph, faults));
   g_ptr_array_unref (loom_slides_new (graph, faults));

@@ -25,6 +25,7 @@ RUNS = [
     (0, 'check %scustom-activation.xml --gradcheck' % LESSON),
     (1, 'check fault.xml'),
     (0, 'check warning.xml'),
+    (0, 'check fixable.xml --fix'),
     (0, 'train %sspirals.xml --epochs 2 --out run1 --waits --health' % LESSON),
     (0, 'train early.xml --epochs 4 --out run2'),
     (0, 'train %sspirals.xml --epochs 1 --weights run1/weights.safetensors' % LESSON),
@@ -148,6 +149,8 @@ def write_inputs(folder):
     write('fault.xml', '<graph xmlns="urn:gradloom:graph" version="1"><node id="a" op="relu"/></graph>')
     write('warning.xml', '<graph xmlns="urn:gradloom:graph" version="1"><node id="x" op="input" shape="B,3,4,4"/><node id="a" '
           'op="linear" out_features="2"/><wire from="x" to="a"/></graph>')
+    write('fixable.xml', '<graph xmlns="urn:gradloom:graph" version="1"><node id="x" op="input" shape="B,4"/><node id="a" '
+          'op="linear" out_feature="2"/><wire from="x" to="a"/></graph>')
     write('rows.csv', '0.1,0.2\n0.3,0.4\n')
     write('dates.txt', 'the third of june\n')
     for tree in ('graphs', 'data', 'tests'):

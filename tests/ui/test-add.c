@@ -26,17 +26,17 @@ test_after (void)
     const char *op;
     LoomDType dtype;
     const char *shape;
-    StudioFit fit;
+    LoomFit fit;
     guint input;
   } cases[] = {
-    { "flatten", LOOM_F32, "B,1,28,28", STUDIO_FIT_WELL, 0 },  { "conv2d", LOOM_F32, "B,1,28,28", STUDIO_FIT_WELL, 0 },
-    { "conv2d", LOOM_F32, "B,10", STUDIO_FIT_NOT, 0 },         { "linear", LOOM_F32, "B,10", STUDIO_FIT_WELL, 0 },
-    { "linear", LOOM_F32, "B,1,28,28", STUDIO_FIT_HINT, 0 },   { "linear", LOOM_I64, "B", STUDIO_FIT_NOT, 0 },
-    { "embedding", LOOM_I64, "B,T", STUDIO_FIT_WELL, 0 },      { "embedding", LOOM_F32, "B,10", STUDIO_FIT_NOT, 0 },
-    { "cross_entropy", LOOM_F32, "B,10", STUDIO_FIT_WELL, 0 }, { "cross_entropy", LOOM_I64, "B", STUDIO_FIT_WELL, 1 },
-    { "mse_loss", LOOM_F32, "B,1", STUDIO_FIT_WELL, 0 },       { "add", LOOM_F32, "B,10", STUDIO_FIT_WELL, 0 },
-    { "matmul", LOOM_F32, "B,10", STUDIO_FIT_WELL, 0 },        { "dataset", LOOM_F32, "B,10", STUDIO_FIT_NOT, 0 },
-    { "einsum", LOOM_F32, "B,10", STUDIO_FIT_UNKNOWN, 0 },
+    { "flatten", LOOM_F32, "B,1,28,28", LOOM_FIT_WELL, 0 },  { "conv2d", LOOM_F32, "B,1,28,28", LOOM_FIT_WELL, 0 },
+    { "conv2d", LOOM_F32, "B,10", LOOM_FIT_NOT, 0 },         { "linear", LOOM_F32, "B,10", LOOM_FIT_WELL, 0 },
+    { "linear", LOOM_F32, "B,1,28,28", LOOM_FIT_HINT, 0 },   { "linear", LOOM_I64, "B", LOOM_FIT_NOT, 0 },
+    { "embedding", LOOM_I64, "B,T", LOOM_FIT_WELL, 0 },      { "embedding", LOOM_F32, "B,10", LOOM_FIT_NOT, 0 },
+    { "cross_entropy", LOOM_F32, "B,10", LOOM_FIT_WELL, 0 }, { "cross_entropy", LOOM_I64, "B", LOOM_FIT_WELL, 1 },
+    { "mse_loss", LOOM_F32, "B,1", LOOM_FIT_WELL, 0 },       { "add", LOOM_F32, "B,10", LOOM_FIT_WELL, 0 },
+    { "matmul", LOOM_F32, "B,10", LOOM_FIT_WELL, 0 },        { "dataset", LOOM_F32, "B,10", LOOM_FIT_NOT, 0 },
+    { "einsum", LOOM_F32, "B,10", LOOM_FIT_UNKNOWN, 0 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -45,8 +45,8 @@ test_after (void)
       guint input = 99;
 
       g_test_message ("%s after %s", cases[i].op, cases[i].shape);
-      g_assert_cmpint (studio_fit_after (loom_op (cases[i].op), &type, &input), ==, cases[i].fit);
-      if (cases[i].fit > STUDIO_FIT_NOT)
+      g_assert_cmpint (loom_fit_after (loom_op (cases[i].op), &type, &input), ==, cases[i].fit);
+      if (cases[i].fit > LOOM_FIT_NOT)
         g_assert_cmpuint (input, ==, cases[i].input);
     }
 }
@@ -284,7 +284,7 @@ test_order (void)
   g_assert_cmpstr (first_for (document, &rows, "max"), ==, "max");
   g_assert_cmpstr (first_for (document, &rows, "cross"), ==, "cross_entropy");
   g_assert_cmpstr (first_for (document, &classes, ""), ==, "embedding");
-  g_assert_cmpint (studio_document_fit (document, loom_op ("linear"), &classes), ==, STUDIO_FIT_NOT);
+  g_assert_cmpint (studio_document_fit (document, loom_op ("linear"), &classes), ==, LOOM_FIT_NOT);
 }
 
 /* A line is the layer's name and then its values. */
@@ -365,7 +365,7 @@ test_typed_every (void)
 {
   for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
     {
-      const LoomParamSpec *first = studio_fit_first_param (*op);
+      const LoomParamSpec *first = loom_fit_first_param (*op);
       g_autofree char *line = NULL, *wrong = NULL;
       g_auto (GStrv) pairs = NULL;
 
@@ -453,7 +453,7 @@ static void
 test_speed (void)
 {
   LoomType type = type_of (LOOM_F32, "B,10");
-  g_autoptr (LoomElement) loss = studio_fit_fresh_node (loom_op ("cross_entropy"), "loss");
+  g_autoptr (LoomElement) loss = loom_fit_fresh_node (loom_op ("cross_entropy"), "loss");
   const LoomType *input[2] = { &type, NULL };
 
   for (guint round = 0; round < 3; round++)
@@ -462,10 +462,10 @@ test_speed (void)
       guint n = 0;
 
       for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
-        n += studio_fit_after (*op, &type, NULL) > STUDIO_FIT_NOT;
+        n += loom_fit_after (*op, &type, NULL) > LOOM_FIT_NOT;
       half = g_get_monotonic_time ();
       for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
-        n += studio_fit_before (*op, loss, input, 2, 1) > STUDIO_FIT_NOT;
+        n += loom_fit_before (*op, loss, input, 2, 1) > LOOM_FIT_NOT;
       g_test_message ("%u fits: after %.1f ms, before %.1f ms", n, (half - start) / 1e3,
                       (g_get_monotonic_time () - half) / 1e3);
       g_assert_cmpuint (n, >, 100);

@@ -309,7 +309,7 @@ fitting (Fixture *f, const StudioLoose *loose)
   guint n = 0;
 
   for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
-    n += (*op)->category != LOOM_CATEGORY_HIDDEN && studio_document_fit (f->document, *op, &place) > STUDIO_FIT_NOT;
+    n += (*op)->category != LOOM_CATEGORY_HIDDEN && studio_document_fit (f->document, *op, &place) > LOOM_FIT_NOT;
   return n;
 }
 

@@ -75,11 +75,11 @@ fault_of (StudioDocument *document, const char *node)
   return NULL;
 }
 
-static const StudioFix *
+static const LoomFix *
 find (GPtrArray *fixes, const char *label)
 {
   for (guint i = 0; i < fixes->len; i++)
-    if (g_str_equal (((StudioFix *)fixes->pdata[i])->label, label))
+    if (g_str_equal (((LoomFix *)fixes->pdata[i])->label, label))
       return fixes->pdata[i];
   return NULL;
 }
@@ -92,12 +92,12 @@ test_fixes (gconstpointer data)
   const LoomFault *fault = fault_of (document, c->node);
   g_autoptr (GPtrArray) fixes = NULL;
   g_autofree char *before = document_text (document), *after = NULL;
-  const StudioFix *fix;
+  const LoomFix *fix;
 
   g_assert_nonnull (fault);
   fixes = studio_document_find_fixes (document, fault, document_serial (document, c->node));
   for (guint i = 0; i < fixes->len; i++)
-    g_test_message ("%s: %s", ((StudioFix *)fixes->pdata[i])->label, ((StudioFix *)fixes->pdata[i])->preview);
+    g_test_message ("%s: %s", ((LoomFix *)fixes->pdata[i])->label, ((LoomFix *)fixes->pdata[i])->preview);
   fix = find (fixes, c->label);
   g_assert_nonnull (fix);
   if (c->preview != NULL)
@@ -143,7 +143,7 @@ test_ask (void)
     {
       guint64 serial = document_serial (document, asked[i].node);
       LoomFaults *faults = studio_document_get_faults (document);
-      const StudioFix *fix = NULL;
+      const LoomFix *fix = NULL;
       g_autoptr (GPtrArray) fixes = NULL;
 
       for (guint f = 0; f < loom_faults_length (faults) && fix == NULL; f++)
@@ -154,7 +154,7 @@ test_ask (void)
             fix = find (fixes, asked[i].label);
           }
       g_assert_nonnull (fix);
-      g_assert_cmpint (fix->kind, ==, STUDIO_FIX_ASK);
+      g_assert_cmpint (fix->kind, ==, LOOM_FIX_ASK);
       g_assert_cmpstr (fix->port, ==, asked[i].param);
     }
 }

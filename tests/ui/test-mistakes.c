@@ -317,7 +317,7 @@ test_mistake (gconstpointer data)
   g_autofree char *advice = cards_of (scene, STUDIO_TONE_ADVICE), *before = document_text (document), *after = NULL;
   g_autoptr (GPtrArray) fixes = NULL;
   const LoomFault *fault;
-  const StudioFix *fix;
+  const LoomFix *fix;
   guint64 serial;
   guint item;
 
@@ -346,10 +346,10 @@ test_mistake (gconstpointer data)
   if (scene->item[item].fix != NULL)
     g_assert_cmpstr (scene->item[item].fix, ==, m->button);
   g_assert_nonnull (fix->preview);
-  if (fix->kind != STUDIO_FIX_ASK && fix->kind != STUDIO_FIX_OPEN)
+  if (fix->kind != LOOM_FIX_ASK && fix->kind != LOOM_FIX_OPEN)
     {
-      g_assert_true (fix->kind == STUDIO_FIX_OWN ? studio_document_apply_fault_fix (document, fault)
-                                                 : studio_document_apply_quick_fix (document, fix));
+      g_assert_true (fix->kind == LOOM_FIX_OWN ? studio_document_apply_fault_fix (document, fault)
+                                               : studio_document_apply_quick_fix (document, fix));
       /* The fault itself is over, in one step that can be undone. */
       g_assert_false (is_said (document, m->says));
       if (m->fixes_all)

@@ -38,7 +38,7 @@ def missing_files():
     """Sources with marks that POTFILES does not name, and names in it that are no files."""
     named = set(potfiles())
     marked = set()
-    for top in ("ui", "engine/ops", "app/gradloom-studio"):
+    for top in ("ui", "engine/fix", "engine/ops", "app/gradloom-studio"):
         for folder, _, names in os.walk(os.path.join(ROOT, top)):
             for name in names:
                 path = os.path.join(folder, name)

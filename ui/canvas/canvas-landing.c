@@ -163,7 +163,7 @@ canvas_landing_find_place (CanvasLanding *self, const StudioDragOp *drag, Studio
     return place;
   place.kind = STUDIO_ADD_ON_WIRE;
   place.serial = scene->link[link].serial;
-  if (op != NULL && studio_document_fit (self->document, op, &place) == STUDIO_FIT_NOT)
+  if (op != NULL && studio_document_fit (self->document, op, &place) == LOOM_FIT_NOT)
     place = (StudioAddPlace){ .kind = STUDIO_ADD_AT, .x = place.x, .y = place.y };
   return place;
 }
@@ -184,7 +184,7 @@ canvas_landing_show (CanvasLanding *self, const StudioDragOp *drag, const Studio
 
 /* An inserted node as a ghost on its wire. */
 static void
-show_insert (CanvasLanding *self, const StudioFix *fix)
+show_insert (CanvasLanding *self, const LoomFix *fix)
 {
   StudioAddPlace place;
 
@@ -197,7 +197,7 @@ show_insert (CanvasLanding *self, const StudioFix *fix)
 }
 
 void
-canvas_landing_preview_fix (CanvasLanding *self, const StudioFix *fix)
+canvas_landing_preview_fix (CanvasLanding *self, const LoomFix *fix)
 {
   canvas_landing_forget (self);
   if (fix != NULL)
@@ -207,7 +207,7 @@ canvas_landing_preview_fix (CanvasLanding *self, const StudioFix *fix)
 void
 canvas_landing_show_fix (CanvasLanding *self, guint64 serial)
 {
-  StudioFix *fix;
+  LoomFix *fix;
 
   if (self->fix == serial)
     return;
@@ -219,7 +219,7 @@ canvas_landing_show_fix (CanvasLanding *self, guint64 serial)
   fix = studio_document_first_fix (self->document, serial);
   if (fix != NULL)
     show_insert (self, fix);
-  g_clear_pointer (&fix, studio_fix_free);
+  g_clear_pointer (&fix, loom_fix_free);
 }
 
 /* ---- drawing ---------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ StudioAddPlace canvas_landing_find_place (CanvasLanding *self, const StudioDragO
 gboolean
 canvas_landing_show (CanvasLanding *self, const StudioDragOp *drag, const StudioAddPlace *place, double *below);
 /* Shows what this fix would insert; NULL, and for other fixes: nothing. */
-void canvas_landing_preview_fix (CanvasLanding *self, const StudioFix *fix);
+void canvas_landing_preview_fix (CanvasLanding *self, const LoomFix *fix);
 /* Shows what the quick fix of this card would add; 0: nothing. */
 void canvas_landing_show_fix (CanvasLanding *self, guint64 serial);
 /* The drag is over, or the pointer is elsewhere. */

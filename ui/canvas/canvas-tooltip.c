@@ -215,13 +215,13 @@ describe_link (GString *markup, const StudioScene *scene, const StudioLink *link
 static void
 describe_fix (GString *markup, StudioDocument *document, guint64 serial)
 {
-  StudioFix *fix = studio_document_first_fix (document, serial);
+  LoomFix *fix = studio_document_first_fix (document, serial);
 
   if (fix != NULL)
     add_title (markup, fix->label);
   if (fix != NULL && fix->preview != NULL)
     add_line (markup, fix->preview);
-  g_clear_pointer (&fix, studio_fix_free);
+  g_clear_pointer (&fix, loom_fix_free);
 }
 
 char *

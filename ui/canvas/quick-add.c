@@ -216,7 +216,7 @@ add_layer (StudioChooser *chooser, const StudioChoice *choice, const char *text,
       return;
     }
   self->steps = studio_document_n_steps (board->document);
-  self->param = op != NULL ? studio_fit_first_param (op) : NULL;
+  self->param = op != NULL ? loom_fit_first_param (op) : NULL;
   self->place.branch = studio_chooser_is_shifted (chooser);
   self->made = studio_document_add (board->document, choice->name, choice->is_module, (const char *const *)parameters,
                                     &self->place, &said);
@@ -262,7 +262,7 @@ add_module_row (StudioChooser *chooser, const char *name, const char *title, con
       = studio_chooser_add (chooser, "view-grid-symbolic", title, is_second ? _ ("new, connected") : side, key);
 
   choice->is_second = is_second;
-  choice->fit = STUDIO_FIT_UNKNOWN;
+  choice->fit = LOOM_FIT_UNKNOWN;
   choice->name = g_strdup (name);
   choice->is_module = TRUE;
 }
@@ -288,18 +288,18 @@ quick_add_list (StudioChooser *chooser, StudioDocument *document, const StudioAd
 
   for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
     {
-      StudioFit fit = studio_document_fit (document, *op, place);
+      LoomFit fit = studio_document_fit (document, *op, place);
       StudioChoice *choice;
 
       if ((*op)->category == LOOM_CATEGORY_HIDDEN && studio_document_scope_depth (document) == 0)
         continue;
       /* A loose wire needs an end; after a card, something unconnected may also be started. */
-      if (place->kind == STUDIO_ADD_LOOSE && fit == STUDIO_FIT_NOT)
+      if (place->kind == STUDIO_ADD_LOOSE && fit == LOOM_FIT_NOT)
         continue;
       choice = studio_chooser_add (chooser, (*op)->icon, (*op)->title,
-                                   is_second               ? _ ("new, connected")
-                                   : fit == STUDIO_FIT_NOT ? _ ("would not be connected")
-                                                           : _ (loom_category_title ((*op)->category)),
+                                   is_second             ? _ ("new, connected")
+                                   : fit == LOOM_FIT_NOT ? _ ("would not be connected")
+                                                         : _ (loom_category_title ((*op)->category)),
                                    studio_search_key_new (*op));
       /* After a card the graph has data already. */
       if ((*op)->category == LOOM_CATEGORY_DATA && place->kind != STUDIO_ADD_AT)

@@ -485,13 +485,13 @@ studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module)
 }
 
 void
-studio_canvas_apply_fix (StudioCanvas *self, const StudioFix *fix)
+studio_canvas_apply_fix (StudioCanvas *self, const LoomFix *fix)
 {
   canvas_fix_apply (self->board, fix);
 }
 
 void
-studio_canvas_preview_fix (StudioCanvas *self, const StudioFix *fix)
+studio_canvas_preview_fix (StudioCanvas *self, const LoomFix *fix)
 {
   canvas_landing_preview_fix (self->board->landing, fix);
 }

@@ -50,9 +50,9 @@ void studio_canvas_get_view (StudioCanvas *self, double *x, double *y, double *z
  * step aside if something is there; focuses it. */
 void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module);
 /* Applies a quick fix, or prompts for the value that it needs. */
-void studio_canvas_apply_fix (StudioCanvas *self, const StudioFix *fix);
+void studio_canvas_apply_fix (StudioCanvas *self, const LoomFix *fix);
 /* Draws the card that a fix would insert, on its wire; NULL: nothing. */
-void studio_canvas_preview_fix (StudioCanvas *self, const StudioFix *fix);
+void studio_canvas_preview_fix (StudioCanvas *self, const LoomFix *fix);
 /* Focuses the card of this path, entering modules as needed, and brings it into view. */
 gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
 /* Without dots: while a page with text covers the canvas. */

@@ -135,7 +135,7 @@ studio_chooser_add (StudioChooser *self, const char *icon, const char *title, co
   choice->title = g_strdup (title);
   choice->order = self->n_rows++;
   choice->rank = 1;
-  choice->fit = STUDIO_FIT_WELL;
+  choice->fit = LOOM_FIT_WELL;
   choice->side = gtk_label_new (side);
   gtk_widget_set_hexpand (label, TRUE);
   gtk_label_set_xalign (GTK_LABEL (label), 0);

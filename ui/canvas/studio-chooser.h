@@ -6,7 +6,7 @@
 #pragma once
 
 #include "ui/canvas/canvas-popover.h"
-#include "ui/document/studio-fit.h"
+#include "ui/document/studio-document-add.h"
 #include "ui/document/studio-search.h"
 
 G_BEGIN_DECLS
@@ -21,7 +21,7 @@ typedef struct
   StudioSearchKey *key;
   GtkWidget *side; /* the dim label at the end */
   guint order, rank;
-  StudioFit fit; /* how well it fits where the popover was opened */
+  LoomFit fit; /* how well it fits where the popover was opened */
   gboolean is_module;
   gboolean is_note, is_frame; /* no layer, but an annotation */
   gboolean is_second;         /* offered only if something was typed, and after the others */

@@ -2,6 +2,7 @@
  * fields. */
 #pragma once
 
+#include "engine/fix/loom-fix.h"
 #include "ui/document/studio-document-add.h"
 #include "ui/document/studio-document-net.h"
 #include "ui/document/studio-document.h"
@@ -13,8 +14,10 @@ gboolean studio_document_is_editing (StudioDocument *self);
 gboolean studio_document_is_outermost (StudioDocument *self);
 /* TRUE if trials have no time limit (studio-trials.h). */
 gboolean studio_document_has_unlimited_trials (StudioDocument *self);
-/* The label of the button for the fix in a fault (transfer full); NULL: it has none. */
-char *studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer self);
+/* The fix in a fault, or across deleted nodes (transfer full); NULL: it has none. */
+LoomFix *studio_document_own_fix (StudioDocument *self, const LoomFault *fault, guint64 serial);
+/* Makes the edits of a fix as one step of this name. */
+gboolean studio_document_edit_fix (StudioDocument *self, const LoomFix *fix, const char *step);
 /* Records that a deleted node left a gap between this output and this input (interned names), which a quick fix may
  * close. */
 void

@@ -1,5 +1,5 @@
 /* Adds nodes with their wires. The wires are determined before anything changes, with the operators' own type rules
- * (see studio-fit.h), so that the whole is one transaction. */
+ * (see loom-fit.h), so that the whole is one transaction. */
 #include "ui/document/studio-document-add.h"
 
 #include <glib/gi18n.h>
@@ -75,7 +75,7 @@ fresh_init (Fresh *fresh, StudioDocument *self, const char *name, gboolean is_mo
   studio_document_get_net (self);
   fresh->scene = studio_document_get_scene (self);
   fresh->id = loom_scope_free_id (scope, fresh->name);
-  fresh->node = fresh->op != NULL ? studio_fit_fresh_node (fresh->op, fresh->id)
+  fresh->node = fresh->op != NULL ? loom_fit_fresh_node (fresh->op, fresh->id)
                                   : loom_element_new (LOOM_TAG_NODE, "id", fresh->id, "module", fresh->name, NULL);
   return TRUE;
 }
@@ -162,26 +162,26 @@ first_input (const Fresh *fresh)
   return i;
 }
 
-static StudioFit
+static LoomFit
 fit_output (const Fresh *fresh, const StudioPort *port, guint *at)
 {
   *at = first_input (fresh);
   if (!has_input (fresh))
-    return STUDIO_FIT_NOT;
-  return port->typed && fresh->op != NULL ? studio_fit_after (fresh->op, &port->type, at) : STUDIO_FIT_UNKNOWN;
+    return LOOM_FIT_NOT;
+  return port->typed && fresh->op != NULL ? loom_fit_after (fresh->op, &port->type, at) : LOOM_FIT_UNKNOWN;
 }
 
 /* Wires one of the card's outputs, or the given one, to the new node: the first that fits. */
-static StudioFit
+static LoomFit
 wire_after (Fresh *fresh, const StudioItem *item, guint only)
 {
-  StudioFit best = STUDIO_FIT_NOT;
+  LoomFit best = LOOM_FIT_NOT;
   guint output = 0;
 
-  for (guint o = 0; o < item->n_outputs && best < STUDIO_FIT_HINT; o++)
+  for (guint o = 0; o < item->n_outputs && best < LOOM_FIT_HINT; o++)
     {
       guint at;
-      StudioFit fit = only == STUDIO_NO_ITEM || only == o ? fit_output (fresh, &item->output[o], &at) : STUDIO_FIT_NOT;
+      LoomFit fit = only == STUDIO_NO_ITEM || only == o ? fit_output (fresh, &item->output[o], &at) : LOOM_FIT_NOT;
 
       if (fit <= best)
         continue;
@@ -189,7 +189,7 @@ wire_after (Fresh *fresh, const StudioItem *item, guint only)
       fresh->at = at;
       output = o;
     }
-  if (best == STUDIO_FIT_NOT)
+  if (best == LOOM_FIT_NOT)
     return best;
   studio_geometry_port (item, TRUE, output, &fresh->source.x, &fresh->source.y);
   fresh->output = output;
@@ -221,28 +221,28 @@ output_for (const Fresh *fresh, const StudioItem *item, guint input)
   const LoomType *type[MOST_INPUTS] = { NULL };
   guint n = types_at (item, type, MOST_INPUTS), best_output = 0;
   const LoomElement *element = studio_document_node (fresh->document, item->serial);
-  StudioFit best = STUDIO_FIT_NOT;
-  StudioFitAnswer answer;
+  LoomFit best = LOOM_FIT_NOT;
+  LoomFitAnswer answer;
 
   if (fresh->op == NULL)
     return module_port (fresh->module, LOOM_ROLE_MODULE_OUTPUT);
   if (fresh->op->dynamic_outputs == NULL)
     return fresh->op->outputs != NULL ? fresh->op->outputs[0].name : NULL;
-  studio_fit_infer (fresh->node, NULL, 0, &answer);
+  loom_fit_infer (fresh->node, NULL, 0, &answer);
   for (guint o = 0; o < answer.n_outputs && input < MOST_INPUTS; o++)
     {
-      StudioFitAnswer taken;
+      LoomFitAnswer taken;
 
       type[input] = &answer.output[o];
-      studio_fit_infer (element, type, MAX (n, input + 1), &taken);
+      loom_fit_infer (element, type, MAX (n, input + 1), &taken);
       if (taken.fit > best)
         {
           best = taken.fit;
           best_output = o;
         }
-      studio_fit_answer_clear (&taken);
+      loom_fit_answer_clear (&taken);
     }
-  studio_fit_answer_clear (&answer);
+  loom_fit_answer_clear (&answer);
   return answer.n_outputs > 0 ? answer.output_name[best_output] : "0";
 }
 
@@ -268,23 +268,23 @@ would_take (const Fresh *fresh, const StudioItem *item, guint input)
 {
   const LoomType *comes[MOST_INPUTS] = { NULL }, *type[MOST_INPUTS] = { NULL };
   const LoomElement *element = studio_document_node (fresh->document, item->serial);
-  StudioFitAnswer made, taken = { .fit = STUDIO_FIT_UNKNOWN };
+  LoomFitAnswer made, taken = { .fit = LOOM_FIT_UNKNOWN };
 
   if (!fresh->typed || fresh->op == NULL || fresh->at >= MOST_INPUTS || input >= MOST_INPUTS || item->op == NULL
       || element == NULL)
     return TRUE;
   comes[fresh->at] = &fresh->type;
-  studio_fit_infer (fresh->node, comes, fresh->at + 1, &made);
+  loom_fit_infer (fresh->node, comes, fresh->at + 1, &made);
   if (made.n_outputs > 0)
     {
       guint n = types_at (item, type, MOST_INPUTS);
 
       type[input] = &made.output[0];
-      studio_fit_infer (element, type, MAX (n, input + 1), &taken);
+      loom_fit_infer (element, type, MAX (n, input + 1), &taken);
     }
-  studio_fit_answer_clear (&made);
-  studio_fit_answer_clear (&taken);
-  return taken.fit != STUDIO_FIT_NOT;
+  loom_fit_answer_clear (&made);
+  loom_fit_answer_clear (&taken);
+  return taken.fit != LOOM_FIT_NOT;
 }
 
 /* Inserts the new node between the card and its readers; a loss becomes the end of a branch. */
@@ -312,26 +312,26 @@ insert_after (Fresh *fresh, const StudioItem *item)
 
 /* How well the new node, with its wires so far, accepts an output at that input. A type that is not known yet, such as
  * that of missing data, excludes nothing. */
-static StudioFit
+static LoomFit
 fit_target (const Fresh *fresh, guint at, const StudioPort *output)
 {
   const LoomType *input[MOST_INPUTS] = { NULL };
-  StudioFitAnswer answer;
+  LoomFitAnswer answer;
 
   if (at >= MOST_INPUTS || fresh->at >= MOST_INPUTS)
-    return STUDIO_FIT_NOT;
+    return LOOM_FIT_NOT;
   if (!output->typed || !fresh->typed)
-    return STUDIO_FIT_UNKNOWN;
+    return LOOM_FIT_UNKNOWN;
   input[fresh->at] = &fresh->type;
   input[at] = &output->type;
-  studio_fit_infer (fresh->node, input, MAX (at, fresh->at) + 1, &answer);
-  studio_fit_answer_clear (&answer);
+  loom_fit_infer (fresh->node, input, MAX (at, fresh->at) + 1, &answer);
+  loom_fit_answer_clear (&answer);
   return answer.fit;
 }
 
 /* Counts the data's outputs that fit so well, unread ones only or all; the last is in *from and *output. */
 static guint
-count_targets (const Fresh *fresh, guint at, StudioFit least, gboolean unread, guint *from, guint *output)
+count_targets (const Fresh *fresh, guint at, LoomFit least, gboolean unread, guint *from, guint *output)
 {
   guint n = 0;
 
@@ -357,12 +357,12 @@ count_targets (const Fresh *fresh, guint at, StudioFit least, gboolean unread, g
 static gboolean
 find_target (const Fresh *fresh, guint at, guint *from, guint *output)
 {
-  guint n = count_targets (fresh, at, STUDIO_FIT_WELL, TRUE, from, output);
+  guint n = count_targets (fresh, at, LOOM_FIT_WELL, TRUE, from, output);
 
   if (n == 0)
-    n = count_targets (fresh, at, STUDIO_FIT_WELL, FALSE, from, output);
+    n = count_targets (fresh, at, LOOM_FIT_WELL, FALSE, from, output);
   if (n == 0)
-    n = count_targets (fresh, at, STUDIO_FIT_UNKNOWN, TRUE, from, output);
+    n = count_targets (fresh, at, LOOM_FIT_UNKNOWN, TRUE, from, output);
   return n == 1;
 }
 
@@ -536,7 +536,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
     case STUDIO_ADD_AFTER:
       if (item == STUDIO_NO_ITEM)
         return FALSE;
-      if (wire_after (fresh, &scene->item[item], STUDIO_NO_ITEM) == STUDIO_FIT_NOT)
+      if (wire_after (fresh, &scene->item[item], STUDIO_NO_ITEM) == LOOM_FIT_NOT)
         complain (fresh, &scene->item[item], said);
       else if (!place->branch)
         insert_after (fresh, &scene->item[item]);
@@ -549,7 +549,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
         return FALSE;
       if (place->from_output)
         {
-          if (wire_after (fresh, &scene->item[item], port) == STUDIO_FIT_NOT)
+          if (wire_after (fresh, &scene->item[item], port) == LOOM_FIT_NOT)
             complain (fresh, &scene->item[item], said);
           join_targets (fresh);
         }
@@ -568,7 +568,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
       if (link == STUDIO_NO_ITEM)
         return FALSE;
       if (!has_output (fresh)
-          || wire_after (fresh, &scene->item[scene->link[link].from], scene->link[link].output) == STUDIO_FIT_NOT)
+          || wire_after (fresh, &scene->item[scene->link[link].from], scene->link[link].output) == LOOM_FIT_NOT)
         {
           complain (fresh, &scene->item[scene->link[link].from], said);
           return TRUE;
@@ -693,33 +693,33 @@ studio_document_preview (StudioDocument *self, const char *name, gboolean is_mod
 
 /* ---- fits ----------------------------------------------------------------------- */
 
-static StudioFit
+static LoomFit
 fit_port (const LoomOp *op, const StudioPort *port)
 {
   if (op->inputs == NULL && op->dynamic_inputs == NULL)
-    return STUDIO_FIT_NOT;
-  return port->typed ? studio_fit_after (op, &port->type, NULL) : STUDIO_FIT_UNKNOWN;
+    return LOOM_FIT_NOT;
+  return port->typed ? loom_fit_after (op, &port->type, NULL) : LOOM_FIT_UNKNOWN;
 }
 
-static StudioFit
+static LoomFit
 fit_before (StudioDocument *self, const LoomOp *op, const StudioItem *item, guint input)
 {
   const LoomType *type[MOST_INPUTS] = { NULL };
   const LoomElement *element = studio_document_node (self, item->serial);
 
   if (op->outputs == NULL && op->dynamic_outputs == NULL)
-    return STUDIO_FIT_NOT;
+    return LOOM_FIT_NOT;
   if (item->op == NULL || element == NULL || input >= MOST_INPUTS)
-    return STUDIO_FIT_UNKNOWN;
-  return studio_fit_before (op, element, type, types_at (item, type, MOST_INPUTS), input);
+    return LOOM_FIT_UNKNOWN;
+  return loom_fit_before (op, element, type, types_at (item, type, MOST_INPUTS), input);
 }
 
-StudioFit
+LoomFit
 studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlace *place)
 {
   StudioScene *scene;
   const StudioItem *item;
-  StudioFit best = STUDIO_FIT_NOT;
+  LoomFit best = LOOM_FIT_NOT;
   guint at, port;
 
   studio_document_get_net (self);
@@ -727,22 +727,22 @@ studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlac
   at = place->kind == STUDIO_ADD_ON_WIRE ? studio_scene_find_link (scene, place->serial)
                                          : studio_scene_find (scene, place->serial);
   if (place->kind == STUDIO_ADD_AT || at == STUDIO_NO_ITEM)
-    return STUDIO_FIT_WELL;
+    return LOOM_FIT_WELL;
   if (place->kind == STUDIO_ADD_ON_WIRE)
-    return op->outputs == NULL ? STUDIO_FIT_NOT
+    return op->outputs == NULL ? LOOM_FIT_NOT
                                : fit_port (op, &scene->item[scene->link[at].from].output[scene->link[at].output]);
   item = &scene->item[at];
   if (place->kind == STUDIO_ADD_LOOSE)
     {
       port = studio_item_find_port (item, place->from_output, place->port);
-      return port == STUDIO_NO_ITEM ? STUDIO_FIT_WELL
+      return port == STUDIO_NO_ITEM ? LOOM_FIT_WELL
              : place->from_output   ? fit_port (op, &item->output[port])
                                     : fit_before (self, op, item, port);
     }
   /* The first output is the main one, so a reader of only another output ranks lower. */
-  for (guint o = 0; o < item->n_outputs && best < STUDIO_FIT_HINT; o++)
-    best = MAX (best, MIN (fit_port (op, &item->output[o]), o == 0 ? STUDIO_FIT_WELL : STUDIO_FIT_HINT));
-  return item->n_outputs > 0 ? best : STUDIO_FIT_WELL;
+  for (guint o = 0; o < item->n_outputs && best < LOOM_FIT_HINT; o++)
+    best = MAX (best, MIN (fit_port (op, &item->output[o]), o == 0 ? LOOM_FIT_WELL : LOOM_FIT_HINT));
+  return item->n_outputs > 0 ? best : LOOM_FIT_WELL;
 }
 
 /* ---- existing cards ---------------------------------------------------------------- */
@@ -755,7 +755,7 @@ find_way (StudioDocument *self, const StudioScene *scene, guint item, guint link
   const StudioLink *wire = &scene->link[link];
   const StudioPort *source = &scene->item[wire->from].output[wire->output];
   const LoomElement *element = studio_document_node (self, it->serial);
-  StudioFit best = STUDIO_FIT_NOT;
+  LoomFit best = LOOM_FIT_NOT;
 
   if (it->n_outputs == 0 || wire->from == item || wire->to == item)
     return FALSE;
@@ -765,23 +765,23 @@ find_way (StudioDocument *self, const StudioScene *scene, guint item, guint link
   for (guint p = 0; p < MIN (it->n_inputs, MOST_INPUTS); p++)
     {
       const LoomType *type[MOST_INPUTS] = { NULL };
-      StudioFitAnswer answer = { .fit = STUDIO_FIT_UNKNOWN };
+      LoomFitAnswer answer = { .fit = LOOM_FIT_UNKNOWN };
       guint n = types_at (it, type, MOST_INPUTS);
 
       if (it->input[p].n_links > 0 || !studio_scene_can_link (scene, wire->from, wire->output, item, p))
         continue;
       type[p] = &source->type;
       if (source->typed && it->op != NULL && element != NULL)
-        studio_fit_infer (element, type, MAX (n, p + 1), &answer);
+        loom_fit_infer (element, type, MAX (n, p + 1), &answer);
       if (answer.fit > best)
         {
           best = answer.fit;
           *input = p;
         }
-      studio_fit_answer_clear (&answer);
+      loom_fit_answer_clear (&answer);
     }
   *output = 0;
-  return best > STUDIO_FIT_NOT && studio_scene_can_link (scene, item, 0, wire->to, wire->input);
+  return best > LOOM_FIT_NOT && studio_scene_can_link (scene, item, 0, wire->to, wire->input);
 }
 
 gboolean

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ui/document/studio-document.h"
-#include "ui/document/studio-fit.h"
+#include "engine/fix/loom-fit.h"
 
 G_BEGIN_DECLS
 
@@ -34,7 +34,7 @@ typedef struct
 guint64 studio_document_add (StudioDocument *self, const char *name, gboolean is_module, const char *const *parameters,
                              const StudioAddPlace *place, char **said);
 /* How well a new node of this operator would fit there. At a point every operator fits. */
-StudioFit studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlace *place);
+LoomFit studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlace *place);
 /* The card as it would be added there, as the only item of a scene, for the ghost during a drag. NULL if there is no
  * such operator or module. */
 StudioScene *

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ui/document/document-edit.h"
-#include "ui/document/studio-fit.h"
+#include "engine/fix/loom-fit.h"
 
 #define MOST_INPUTS 16
 
@@ -83,7 +83,7 @@ find_place (StudioDocument *self, guint at, guint *input)
   const LoomNetNode *node = loom_net_node (studio_document_peek_net (self), at), *reader;
   const LoomType *type[MOST_INPUTS] = { NULL };
   const LoomNetSource *source = NULL;
-  StudioFitAnswer answer;
+  LoomFitAnswer answer;
 
   for (guint k = 0; k < node->n_inputs; k++)
     if (node->input[k].node != G_MAXUINT)
@@ -103,9 +103,9 @@ find_place (StudioDocument *self, guint at, guint *input)
       type[k]
           = &loom_net_node (studio_document_peek_net (self), reader->input[k].node)->output[reader->input[k].output];
   type[*input] = &node->output[0];
-  studio_fit_infer (reader->element, type, reader->n_inputs, &answer);
-  studio_fit_answer_clear (&answer);
-  return answer.fit == STUDIO_FIT_WELL ? reader : NULL;
+  loom_fit_infer (reader->element, type, reader->n_inputs, &answer);
+  loom_fit_answer_clear (&answer);
+  return answer.fit == LOOM_FIT_WELL ? reader : NULL;
 }
 
 /* TRUE if it is in the root and useless without a reader. */

@@ -170,10 +170,9 @@ studio_search_rank (const StudioSearchKey *key, const char *text)
 /* An operator that does not fit comes after those that fit and have a less exact name, but before those that only
  * mention the words. */
 guint
-studio_search_order (guint rank, StudioFit fit, const char *words)
+studio_search_order (guint rank, LoomFit fit, const char *words)
 {
-  static const guint ahead[]
-      = { [STUDIO_FIT_NOT] = 1, [STUDIO_FIT_UNKNOWN] = 5, [STUDIO_FIT_HINT] = 6, [STUDIO_FIT_WELL] = 6 };
+  static const guint ahead[] = { [LOOM_FIT_NOT] = 1, [LOOM_FIT_UNKNOWN] = 5, [LOOM_FIT_HINT] = 6, [LOOM_FIT_WELL] = 6 };
 
   if (rank == 0)
     return 0;

@@ -1,7 +1,7 @@
 /* Ranks operators by how well they match typed text, for the palette and quick-add. */
 #pragma once
 
-#include "ui/document/studio-fit.h"
+#include "engine/fix/loom-fit.h"
 
 G_BEGIN_DECLS
 
@@ -20,6 +20,6 @@ guint studio_search_rank (const StudioSearchKey *key, const char *text);
 #define STUDIO_SEARCH_COURSE 3
 /* The sort key of a row with such a rank for these words (stripped), and such a fit at the position; larger is better,
  * 0: no match. The typed text is most important; without text, the fit. */
-guint studio_search_order (guint rank, StudioFit fit, const char *words);
+guint studio_search_order (guint rank, LoomFit fit, const char *words);
 
 G_END_DECLS

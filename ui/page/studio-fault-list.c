@@ -75,19 +75,19 @@ read_clicked_cb (StudioFaultList *self)
 static void
 free_fix (gpointer fix)
 {
-  studio_fix_free (fix);
+  loom_fix_free (fix);
 }
 
 static void
 quick_fix_cb (GtkButton *button, StudioFaultList *self)
 {
-  const StudioFix *fix = g_object_get_data (G_OBJECT (button), "fix");
+  const LoomFix *fix = g_object_get_data (G_OBJECT (button), "fix");
   const char *path = g_object_get_data (G_OBJECT (button), "path");
   const LoomFault *fault = fault_of (button, self);
 
   if (fault == NULL)
     return;
-  if (fix->kind == STUDIO_FIX_OWN)
+  if (fix->kind == LOOM_FIX_OWN)
     {
       studio_document_apply_fault_fix (self->document, fault);
       return;
@@ -95,7 +95,7 @@ quick_fix_cb (GtkButton *button, StudioFaultList *self)
   if (!studio_document_reveal (self->document, path))
     return;
   /* The field for a value opens on the card. */
-  if (fix->kind == STUDIO_FIX_ASK)
+  if (fix->kind == LOOM_FIX_ASK)
     g_signal_emit (self, signals[LEFT], 0);
   studio_canvas_apply_fix (self->canvas, fix);
 }
@@ -139,7 +139,7 @@ add_fixes (StudioFaultList *self, GtkWidget *box, const LoomFault *fault)
 
   for (guint m = 0; fixes != NULL && m < fixes->len; m++)
     {
-      StudioFix *fix = g_ptr_array_index (fixes, m);
+      LoomFix *fix = g_ptr_array_index (fixes, m);
       GtkWidget *line = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
       GtkWidget *button = gtk_button_new_with_label (fix->label), *preview = gtk_label_new (fix->preview);
 

@@ -1,29 +1,41 @@
 /* The search for quick fixes of one faulty node: its struct, and the functions of the files that find fixes. */
 #pragma once
 
-#include "ui/document/studio-quick-fix.h"
+#include "engine/fix/loom-fit.h"
+#include "engine/fix/loom-fix.h"
+#include "engine/graph/loom-expr.h"
 
 G_BEGIN_DECLS
 
 #define FIX_MOST        3
 #define FIX_MOST_INPUTS 16
 
+/* Inside a function with a FixSearch *search. */
+#define _(text) (search->translate != NULL ? search->translate (text) : (text))
+
 /* A faulty node, with the types of its inputs. */
 typedef struct
 {
-  StudioDocument *document;
+  const LoomGraph *graph;
   const LoomNet *net;
   const LoomNetNode *node;
   const LoomFault *fault;
   guint64 serial; /* of the card with the button: the node's, or that of the module that contains it */
+  LoomTranslate translate;
   const LoomType *type[FIX_MOST_INPUTS];
   guint n; /* inputs */
   GPtrArray *fixes;
 } FixSearch;
 
-StudioFix *fix_add (const FixSearch *search, StudioFixKind kind, const char *port);
+LoomFix *fix_add (const FixSearch *search, LoomFixKind kind, const char *port);
+/* A detached node of the operator with these attributes, "NAME=VALUE …". */
+LoomElement *fix_node (const LoomOp *op, const char *id, const char *attributes);
 
 /* Fixes that change only wires: fix-wires.c. */
+/* The wires into a node, in the order of the file. */
+GPtrArray *fix_wires_into (const LoomElement *node);
+/* The input at the end of a wire, or NULL if it is not named. (transfer full) */
+char *fix_dup_port (const LoomElement *wire);
 /* Removes one of two wires into an input, or of those in a cycle. */
 void fix_try_cuts (const FixSearch *search);
 /* Exchanges two wires of the node, if it accepts both. */
@@ -32,7 +44,5 @@ void fix_try_swap (const FixSearch *search);
 void fix_try_modules (const FixSearch *search, guint at, GHashTable *read);
 /* TRUE if the node depends on the faulty node: a wire from it would close a cycle. */
 gboolean fix_depends (const FixSearch *search, guint on);
-gboolean fix_cut (StudioDocument *document, const StudioFix *fix);
-gboolean fix_swap (StudioDocument *document, const StudioFix *fix);
 
 G_END_DECLS

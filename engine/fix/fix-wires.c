@@ -1,14 +1,10 @@
 /* Quick fixes of wires: removes one, exchanges two, or wires an unread output of a module. */
-#include "ui/document/fix-private.h"
+#include "engine/fix/fix-private.h"
 
-#include <glib/gi18n.h>
 #include <string.h>
 
-#include "ui/document/document-edit.h"
-
-/* The wires into a node, in the order of the file. */
-static GPtrArray *
-wires_into (const LoomElement *node)
+GPtrArray *
+fix_wires_into (const LoomElement *node)
 {
   const LoomElement *scope = loom_element_parent (node);
   const char *id = loom_element_get (node, "id");
@@ -26,9 +22,8 @@ wires_into (const LoomElement *node)
   return wires;
 }
 
-/* The input at the end of a wire, or NULL if it is not named. */
-static char *
-dup_port (const LoomElement *wire)
+char *
+fix_dup_port (const LoomElement *wire)
 {
   g_autofree char *id = NULL;
   char *port = NULL;
@@ -40,7 +35,7 @@ dup_port (const LoomElement *wire)
 static void
 offer_cut (const FixSearch *search, const LoomElement *wire)
 {
-  StudioFix *fix = fix_add (search, STUDIO_FIX_CUT, NULL);
+  LoomFix *fix = fix_add (search, LOOM_FIX_CUT, NULL);
   const char *from = loom_element_get (wire, "from"), *to = loom_element_get (wire, "to");
 
   fix->from = loom_element_serial (wire);
@@ -54,11 +49,11 @@ try_doubles (const FixSearch *search, GPtrArray *wires)
 {
   for (guint k = wires->len; k-- > 0 && search->fixes->len < FIX_MOST;)
     {
-      g_autofree char *port = dup_port (wires->pdata[k]);
+      g_autofree char *port = fix_dup_port (wires->pdata[k]);
 
       for (guint i = 0; i < wires->len; i++)
         {
-          g_autofree char *other = dup_port (wires->pdata[i]);
+          g_autofree char *other = fix_dup_port (wires->pdata[i]);
 
           if (i != k && g_strcmp0 (port, other) == 0)
             {
@@ -109,7 +104,7 @@ try_ring (const FixSearch *search, GPtrArray *wires)
 void
 fix_try_cuts (const FixSearch *search)
 {
-  g_autoptr (GPtrArray) wires = wires_into (search->node->element);
+  g_autoptr (GPtrArray) wires = fix_wires_into (search->node->element);
 
   if (search->fault->code == LOOM_ERROR_CYCLE)
     try_ring (search, wires);
@@ -130,19 +125,19 @@ fix_try_swap (const FixSearch *search)
     for (guint b = a + 1; b < search->n; b++)
       {
         const LoomType *type[FIX_MOST_INPUTS];
-        StudioFitAnswer answer;
-        StudioFix *fix;
+        LoomFitAnswer answer;
+        LoomFix *fix;
 
         if (search->type[a] == NULL || search->type[b] == NULL)
           continue;
         memcpy (type, search->type, sizeof type);
         type[a] = search->type[b];
         type[b] = search->type[a];
-        studio_fit_infer (search->node->element, type, search->n, &answer);
-        studio_fit_answer_clear (&answer);
-        if (answer.fit != STUDIO_FIT_WELL)
+        loom_fit_infer (search->node->element, type, search->n, &answer);
+        loom_fit_answer_clear (&answer);
+        if (answer.fit != LOOM_FIT_WELL)
           continue;
-        fix = fix_add (search, STUDIO_FIX_SWAP, spec[a].name);
+        fix = fix_add (search, LOOM_FIX_SWAP, spec[a].name);
         fix->value = g_strdup (spec[b].name);
         fix->label = g_strdup (_ ("Swap the wires"));
         fix->preview = g_strdup_printf ("%s ⇄ %s", spec[a].name, spec[b].name);
@@ -160,8 +155,8 @@ try_module_output (const FixSearch *search, const LoomElement *instance, const c
   const LoomType *made = loom_net_type_of (search->net, scope, loom_element_serial (instance), port);
   const char *id = loom_element_get (instance, "id");
   LoomNetSource source;
-  StudioFitAnswer answer;
-  StudioFix *fix;
+  LoomFitAnswer answer;
+  LoomFix *fix;
   g_autofree char *shape = NULL;
 
   if (made == NULL || !loom_net_source_of (search->net, scope, loom_element_serial (instance), port, &source)
@@ -170,12 +165,12 @@ try_module_output (const FixSearch *search, const LoomElement *instance, const c
     return;
   memcpy (type, search->type, sizeof type);
   type[at] = made;
-  studio_fit_infer (search->node->element, type, MAX (search->n, at + 1), &answer);
-  studio_fit_answer_clear (&answer);
-  if (answer.fit < STUDIO_FIT_UNKNOWN || answer.fit == STUDIO_FIT_HINT)
+  loom_fit_infer (search->node->element, type, MAX (search->n, at + 1), &answer);
+  loom_fit_answer_clear (&answer);
+  if (answer.fit < LOOM_FIT_UNKNOWN || answer.fit == LOOM_FIT_HINT)
     return;
   shape = loom_shape_to_string (&made->shape);
-  fix = fix_add (search, STUDIO_FIX_CONNECT, search->fault->port);
+  fix = fix_add (search, LOOM_FIX_CONNECT, search->fault->port);
   fix->from = loom_element_serial (instance);
   fix->output = g_strdup (port);
   fix->label = g_strdup_printf (_ ("Connect to %s"), id);
@@ -193,50 +188,10 @@ fix_try_modules (const FixSearch *search, guint at, GHashTable *read)
     {
       const LoomElement *e = loom_element_child (scope, i);
       const char *name = loom_node_module (e);
-      const LoomElement *module
-          = name != NULL ? loom_graph_find_module (studio_document_get_graph (search->document), name) : NULL;
+      const LoomElement *module = name != NULL ? loom_graph_find_module (search->graph, name) : NULL;
 
       for (guint k = 0; module != NULL && k < loom_element_n_children (module); k++)
         if (search->fixes->len < FIX_MOST && loom_op_has_role (loom_element_child (module, k), LOOM_ROLE_MODULE_OUTPUT))
           try_module_output (search, e, loom_element_get (loom_element_child (module, k), "id"), path, at, read);
     }
-}
-
-/* ---- applying ------------------------------------------------------------------ */
-
-gboolean
-fix_cut (StudioDocument *document, const StudioFix *fix)
-{
-  LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (document), fix->from);
-
-  if (wire == NULL)
-    return FALSE;
-  studio_document_begin (document, _ ("Remove wire"));
-  studio_document_remove_element (document, wire);
-  studio_document_end (document);
-  return TRUE;
-}
-
-gboolean
-fix_swap (StudioDocument *document, const StudioFix *fix)
-{
-  LoomElement *node = studio_document_node (document, fix->node);
-  g_autoptr (GPtrArray) wires = node != NULL ? wires_into (node) : NULL;
-
-  if (wires == NULL)
-    return FALSE;
-  studio_document_begin (document, _ ("Swap wires"));
-  for (guint i = 0; i < wires->len; i++)
-    {
-      g_autofree char *port = dup_port (wires->pdata[i]);
-      const char *other = g_strcmp0 (port, fix->port) == 0    ? fix->value
-                          : g_strcmp0 (port, fix->value) == 0 ? fix->port
-                                                              : NULL;
-      g_autofree char *to = other != NULL ? g_strdup_printf ("%s.%s", loom_element_get (node, "id"), other) : NULL;
-
-      if (to != NULL)
-        studio_document_put (document, wires->pdata[i], "to", to);
-    }
-  studio_document_end (document);
-  return TRUE;
 }

@@ -1,5 +1,5 @@
 /* Infers a net of one node to determine whether it accepts a tensor. */
-#include "ui/document/studio-fit.h"
+#include "engine/fix/loom-fit.h"
 
 #include <string.h>
 
@@ -65,21 +65,21 @@ add_input (LoomGraph *graph, guint i, const LoomType *type, const char *port)
 }
 
 static void
-read_answer (const LoomNet *net, const LoomFaults *faults, StudioFitAnswer *answer)
+read_answer (const LoomNet *net, const LoomFaults *faults, LoomFitAnswer *answer)
 {
   int at = loom_net_find (net, "n");
   const LoomNetNode *node = at >= 0 ? loom_net_node (net, (guint)at) : NULL;
   gboolean waits = FALSE;
 
-  answer->fit = STUDIO_FIT_WELL;
+  answer->fit = LOOM_FIT_WELL;
   for (guint f = 0; f < loom_faults_length (faults); f++)
     {
       const LoomFault *fault = loom_faults_get (faults, f);
-      StudioFit fit = fault->is_warning ? STUDIO_FIT_HINT : fault->is_todo ? STUDIO_FIT_UNKNOWN : STUDIO_FIT_NOT;
+      LoomFit fit = fault->is_warning ? LOOM_FIT_HINT : fault->is_todo ? LOOM_FIT_UNKNOWN : LOOM_FIT_NOT;
 
       if (g_strcmp0 (fault->node, "n") != 0)
         continue;
-      waits = waits || fit == STUDIO_FIT_UNKNOWN;
+      waits = waits || fit == LOOM_FIT_UNKNOWN;
       if (fit >= answer->fit)
         continue;
       answer->fit = fit;
@@ -88,11 +88,11 @@ read_answer (const LoomNet *net, const LoomFaults *faults, StudioFitAnswer *answ
       answer->said = g_strdup (fault->message);
       answer->port = g_strdup (fault->port);
     }
-  if (node == NULL || (!node->typed && answer->fit > STUDIO_FIT_UNKNOWN))
-    answer->fit = STUDIO_FIT_UNKNOWN;
+  if (node == NULL || (!node->typed && answer->fit > LOOM_FIT_UNKNOWN))
+    answer->fit = LOOM_FIT_UNKNOWN;
   if (node == NULL || !node->typed)
     return;
-  for (guint i = 0; i < node->n_outputs && i < STUDIO_FIT_MAX; i++)
+  for (guint i = 0; i < node->n_outputs && i < LOOM_FIT_MAX; i++)
     {
       answer->output[i] = node->output[i];
       answer->output_name[i] = node->output_spec[i].name;
@@ -101,7 +101,7 @@ read_answer (const LoomNet *net, const LoomFaults *faults, StudioFitAnswer *answ
 }
 
 void
-studio_fit_infer (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer)
+loom_fit_infer (const LoomElement *node, const LoomType *const *input, guint n_inputs, LoomFitAnswer *answer)
 {
   const LoomOp *op = loom_op_of (node);
   LoomElement *lone = op != NULL ? lone_node (node, op) : NULL;
@@ -112,7 +112,7 @@ studio_fit_infer (const LoomElement *node, const LoomType *const *input, guint n
   g_autoptr (LoomFaults) faults = NULL;
   g_autoptr (LoomNet) net = NULL;
 
-  *answer = (StudioFitAnswer){ .fit = STUDIO_FIT_UNKNOWN };
+  *answer = (LoomFitAnswer){ .fit = LOOM_FIT_UNKNOWN };
   if (lone == NULL)
     return;
   graph = loom_graph_new (NULL);
@@ -132,7 +132,7 @@ studio_fit_infer (const LoomElement *node, const LoomType *const *input, guint n
 }
 
 void
-studio_fit_answer_clear (StudioFitAnswer *answer)
+loom_fit_answer_clear (LoomFitAnswer *answer)
 {
   g_clear_pointer (&answer->said, g_free);
   g_clear_pointer (&answer->port, g_free);
@@ -141,7 +141,7 @@ studio_fit_answer_clear (StudioFitAnswer *answer)
 /* ---- fresh nodes --------------------------------------------------------- */
 
 LoomElement *
-studio_fit_fresh_node (const LoomOp *op, const char *id)
+loom_fit_fresh_node (const LoomOp *op, const char *id)
 {
   LoomElement *node = loom_element_new (LOOM_TAG_NODE, "id", id, "op", op->name, NULL);
 
@@ -152,7 +152,7 @@ studio_fit_fresh_node (const LoomOp *op, const char *id)
 }
 
 const LoomParamSpec *
-studio_fit_first_param (const LoomOp *op)
+loom_fit_first_param (const LoomOp *op)
 {
   for (const LoomParamSpec *p = op->params; p != NULL && p->name != NULL; p++)
     if (p->def == NULL)
@@ -210,12 +210,12 @@ is_needed (const LoomPortSpec *spec)
 }
 
 /* Tries one input, with each of the guesses at the others in turn. */
-static StudioFit
+static LoomFit
 fit_at (const LoomElement *node, const LoomPortSpec *specs, guint n_specs, const LoomType *type, guint at)
 {
   LoomType guess[MOST_GUESSES + 1];
   guint n_needed = 0, n_guesses, blamed = 0, n_others = 0;
-  StudioFit best = STUDIO_FIT_NOT;
+  LoomFit best = LOOM_FIT_NOT;
 
   for (guint i = 0; i < n_specs; i++)
     {
@@ -223,10 +223,10 @@ fit_at (const LoomElement *node, const LoomPortSpec *specs, guint n_specs, const
       n_others += i != at && (specs[i].flags & LOOM_PORT_WEIGHT) == 0;
     }
   n_guesses = n_others > 0 ? guess_others (type, guess) : 1;
-  for (guint g = 0; g < n_guesses && best < STUDIO_FIT_HINT; g++)
+  for (guint g = 0; g < n_guesses && best < LOOM_FIT_HINT; g++)
     {
       g_autofree const LoomType **input = g_new0 (const LoomType *, n_specs);
-      StudioFitAnswer answer;
+      LoomFitAnswer answer;
 
       for (guint i = 0; i < n_specs; i++)
         if (i == at)
@@ -234,23 +234,23 @@ fit_at (const LoomElement *node, const LoomPortSpec *specs, guint n_specs, const
         /* If none is required, the first guess is none: an operand may be a number, but must exist. */
         else if (n_needed > 0 ? is_needed (&specs[i]) : g > 0 && (specs[i].flags & LOOM_PORT_WEIGHT) == 0)
           input[i] = &guess[n_needed > 0 ? g : g - 1];
-      studio_fit_infer (node, input, n_specs, &answer);
+      loom_fit_infer (node, input, n_specs, &answer);
       best = MAX (best, answer.fit);
       blamed += g_strcmp0 (answer.port, specs[at].name) == 0;
-      studio_fit_answer_clear (&answer);
+      loom_fit_answer_clear (&answer);
     }
   /* A tensor that is refused with every guess does not fit; one that is refused because of another input may fit with
    * other tensors. */
-  return best == STUDIO_FIT_NOT && n_others > 0 && blamed < n_guesses ? STUDIO_FIT_UNKNOWN : best;
+  return best == LOOM_FIT_NOT && n_others > 0 && blamed < n_guesses ? LOOM_FIT_UNKNOWN : best;
 }
 
-StudioFit
-studio_fit_after (const LoomOp *op, const LoomType *type, guint *input)
+LoomFit
+loom_fit_after (const LoomOp *op, const LoomType *type, guint *input)
 {
-  g_autoptr (LoomElement) node = studio_fit_fresh_node (op, "n");
+  g_autoptr (LoomElement) node = loom_fit_fresh_node (op, "n");
   const LoomPortSpec *specs = loom_op_inputs (op, node);
   guint n = loom_op_count_ports (specs), where = 0;
-  StudioFit best = STUDIO_FIT_NOT;
+  LoomFit best = LOOM_FIT_NOT;
 
   while (where + 1 < n && !is_needed (&specs[where]))
     where++;
@@ -259,19 +259,19 @@ studio_fit_after (const LoomOp *op, const LoomType *type, guint *input)
       const LoomType *both[] = { type, type };
 
       /* Some operators take one tensor, others need two. */
-      for (guint count = 1; count <= G_N_ELEMENTS (both) && best < STUDIO_FIT_HINT; count++)
+      for (guint count = 1; count <= G_N_ELEMENTS (both) && best < LOOM_FIT_HINT; count++)
         {
-          StudioFitAnswer answer;
+          LoomFitAnswer answer;
 
-          studio_fit_infer (node, both, count, &answer);
+          loom_fit_infer (node, both, count, &answer);
           best = MAX (best, answer.fit);
-          studio_fit_answer_clear (&answer);
+          loom_fit_answer_clear (&answer);
         }
     }
   else
-    for (guint i = 0; i < n && best < STUDIO_FIT_HINT; i++)
+    for (guint i = 0; i < n && best < LOOM_FIT_HINT; i++)
       {
-        StudioFit fit = is_needed (&specs[i]) ? fit_at (node, specs, n, type, i) : STUDIO_FIT_NOT;
+        LoomFit fit = is_needed (&specs[i]) ? fit_at (node, specs, n, type, i) : LOOM_FIT_NOT;
 
         if (fit > best)
           {
@@ -325,7 +325,7 @@ types_of (const LoomOp *op)
   types = g_array_new (FALSE, FALSE, sizeof (LoomType));
   g_hash_table_insert (known, (gpointer)op, types);
   {
-    g_autoptr (LoomElement) node = studio_fit_fresh_node (op, "n");
+    g_autoptr (LoomElement) node = loom_fit_fresh_node (op, "n");
     const LoomPortSpec *specs = loom_op_inputs (op, node);
     guint n = loom_op_count_ports (specs);
 
@@ -333,44 +333,44 @@ types_of (const LoomOp *op)
       {
         LoomType type = { .dtype = usual[u].dtype };
         g_autofree const LoomType **input = g_new0 (const LoomType *, n + 1);
-        StudioFitAnswer answer;
+        LoomFitAnswer answer;
 
         loom_shape_parse (usual[u].shape, &type.shape);
         for (guint i = 0; i < n; i++)
           input[i] = is_needed (&specs[i]) ? &type : NULL;
-        studio_fit_infer (node, input, n, &answer);
+        loom_fit_infer (node, input, n, &answer);
         for (guint o = 0; o < answer.n_outputs; o++)
           if (!has_type (types, &answer.output[o]))
             g_array_append_val (types, answer.output[o]);
-        studio_fit_answer_clear (&answer);
+        loom_fit_answer_clear (&answer);
       }
   }
   return types;
 }
 
-StudioFit
-studio_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *const *input, guint n_inputs, guint at)
+LoomFit
+loom_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *const *input, guint n_inputs, guint at)
 {
   g_autofree const LoomType **all = g_new0 (const LoomType *, MAX (n_inputs, at + 1));
-  StudioFit best = STUDIO_FIT_NOT;
+  LoomFit best = LOOM_FIT_NOT;
   GArray *types;
 
   if (op->outputs == NULL && op->dynamic_outputs == NULL)
-    return STUDIO_FIT_NOT;
+    return LOOM_FIT_NOT;
   types = types_of (op);
   /* If it could not be tried, the result is unknown. */
   if (types->len == 0)
-    return STUDIO_FIT_UNKNOWN;
+    return LOOM_FIT_UNKNOWN;
   for (guint i = 0; i < n_inputs; i++)
     all[i] = input[i];
-  for (guint t = 0; t < types->len && best < STUDIO_FIT_HINT; t++)
+  for (guint t = 0; t < types->len && best < LOOM_FIT_HINT; t++)
     {
       LoomType type = g_array_index (types, LoomType, t);
 
       /* Sizes depend on parameters: a new node of the right kind gets the size that matches the others. */
-      for (guint like = 0; like <= n_inputs && best < STUDIO_FIT_HINT; like++)
+      for (guint like = 0; like <= n_inputs && best < LOOM_FIT_HINT; like++)
         {
-          StudioFitAnswer answer;
+          LoomFitAnswer answer;
 
           if (like < n_inputs)
             {
@@ -381,9 +381,9 @@ studio_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *co
           else
             type.shape = g_array_index (types, LoomType, t).shape;
           all[at] = &type;
-          studio_fit_infer (node, all, MAX (n_inputs, at + 1), &answer);
+          loom_fit_infer (node, all, MAX (n_inputs, at + 1), &answer);
           best = MAX (best, answer.fit);
-          studio_fit_answer_clear (&answer);
+          loom_fit_answer_clear (&answer);
         }
     }
   return best;
