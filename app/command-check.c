@@ -229,14 +229,16 @@ run_check (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2 && !(gradcheck && argc > 2))
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
-  if (g_str_has_suffix (argv[1], LOOM_LECTURE_SUFFIX))
-    return check_lecture (command, argv[1], json);
   if (fix < -1)
     return command_usage (command, "--fix takes the number of a fix, not %d.", fix);
   if (fix < 0 && output != NULL)
     return command_usage (command, "-o is the file of --fix.");
+  if (fix >= 0 && (gradcheck || in != NULL || batch_size != 0 || device != NULL))
+    return command_usage (command, "--fix goes with -o and --json alone.");
   if (fix >= 0)
     return check_fix (command, argv[1], output, (guint)fix, json);
+  if (g_str_has_suffix (argv[1], LOOM_LECTURE_SUFFIX))
+    return check_lecture (command, argv[1], json);
   if (in && !gradcheck)
     return command_usage (command, "--in sets values for --gradcheck.");
 

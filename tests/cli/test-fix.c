@@ -108,6 +108,7 @@ test_several (void)
   cli_expect (1, "choose with --fix=N", "check", "--fix=9", "graph.xml", "-o", "several.xml");
   g_assert_false (g_file_test ("several.xml", G_FILE_TEST_EXISTS));
   cli_expect (2, "--fix takes the number of a fix", "check", "--fix=-2", "graph.xml");
+  cli_expect (2, "--fix goes with -o and --json alone", "check", "--fix", "graph.xml", "--gradcheck");
   cli_expect (2, "-o is the file of --fix", "check", "graph.xml", "-o", "several.xml");
 }
 
