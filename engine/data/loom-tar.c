@@ -75,9 +75,10 @@ path_in_pax (const char *text, gsize n)
       char *key;
       const guint64 length = g_ascii_strtoull (p, &key, 10);
 
-      if (length == 0 || length > (guint64)(end - p) || key + 6 > p + length)
+      if (length == 0 || length > (guint64)(end - p))
         return NULL;
-      if (memcmp (key, " path=", 6) == 0)
+      /* The line ends with a line break. */
+      if (p + length - key > 6 && memcmp (key, " path=", 6) == 0)
         return g_strndup (key + 6, (gsize)(p + length - 1 - (key + 6)));
       p += length;
     }

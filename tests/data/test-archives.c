@@ -221,6 +221,28 @@ test_webdataset_bad (Fixture *f, gconstpointer data)
   assert_refused (f, "webdataset", one, "is a truncated tar archive");
 }
 
+/* Headers of pax whose lines are too short or too long for their names. */
+static void
+test_webdataset_pax (Fixture *f, gconstpointer data)
+{
+  static const char *const one[] = { "path", "t.tar", "size", "1", "color", "grey", NULL };
+  static const char *const headers[] = { "7 path=", "000000007", "99 path=5.bmp\n", "6 a=b\n14 path=1.bmp\n" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (headers); i++)
+    {
+      g_autoptr (GString) tar = g_string_new (NULL);
+      g_autoptr (LoomDataset) dataset = NULL;
+
+      add_text (tar, "1.cls", "0");
+      add_member (tar, 'x', "pax", headers[i], strlen (headers[i]));
+      add_picture (tar, i < 3 ? "1.bmp" : "other.bmp", 10);
+      write_tar (f, "t.tar", tar);
+      dataset = open_source (f, "webdataset", one);
+      g_assert_no_error (f->error);
+      g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 1);
+    }
+}
+
 static void
 test_image_table (Fixture *f, gconstpointer data)
 {
@@ -269,6 +291,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   ADD ("/archives/webdataset", test_webdataset);
   ADD ("/archives/webdataset-bad", test_webdataset_bad);
+  ADD ("/archives/webdataset-pax", test_webdataset_pax);
   ADD ("/archives/image-table", test_image_table);
   return g_test_run ();
 }
