@@ -8,8 +8,10 @@
 #include <gio/gio.h>
 #include <json-glib/json-glib.h>
 
+#include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-file.h"
+#include "engine/core/loom-json.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-pictures.h"
 #include "engine/data/loom-tar.h"
@@ -76,10 +78,16 @@ each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
     {
       g_autofree char *path = loom_option_path (klass, options, names[i]);
       g_auto (GStrv) shards = path != NULL ? expand (path, NULL) : NULL;
+      const gboolean is_whole = path != NULL && g_path_is_absolute (loom_option_string (klass, options, names[i]));
 
       for (char **shard = shards; shard != NULL && *shard != NULL; shard++)
-        if (g_file_test (*shard, G_FILE_TEST_IS_SYMLINK))
-          follow (names[i], *shard, data);
+        {
+          g_autofree char *target = loom_file_target (*shard);
+
+          /* An archive that the option names by its real path is meant by it. */
+          if (!is_whole || !g_str_equal (target, *shard))
+            follow (names[i], *shard, data);
+        }
     }
 }
 
@@ -151,7 +159,8 @@ read_label (Shard *self, const char *name, gboolean is_json, guint64 offset, gui
   self->label = NULL;
   if (!is_json)
     self->label = g_strdup (g_strstrip (text));
-  else if (json_parser_load_from_data (parser, text, (gssize)size, NULL)
+  else if (loom_json_is_within (text, (gsize)size, LOOM_JSON_LEVELS)
+           && json_parser_load_from_data (parser, text, (gssize)size, NULL)
            && (root = json_parser_get_root (parser)) != NULL && JSON_NODE_HOLDS_OBJECT (root)
            && (member = json_object_get_member (json_node_get_object (root), self->label_member)) != NULL
            && JSON_NODE_HOLDS_VALUE (member))

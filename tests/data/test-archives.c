@@ -1,4 +1,5 @@
 /* Pictures in tar archives and in tables of paths; good ones and bad ones. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -221,6 +222,67 @@ test_webdataset_bad (Fixture *f, gconstpointer data)
   assert_refused (f, "webdataset", one, "is a truncated tar archive");
 }
 
+/* JSON that a recursive parser cannot read. */
+static void
+test_webdataset_deep (Fixture *f, gconstpointer data)
+{
+  static const char *const one[] = { "path", "t.tar", "size", "1", NULL };
+  g_autoptr (GString) tar = g_string_new (NULL);
+  g_autofree char *deep = g_strnfill (1 << 20, '[');
+
+  add_picture (tar, "1.bmp", 1);
+  add_text (tar, "1.json", deep);
+  write_tar (f, "t.tar", tar);
+  assert_refused (f, "webdataset", one, "has “1.json” without a class “label”");
+}
+
+static const char *agreed; /* to a file, or everything in a folder */
+
+static gboolean
+may_read (const char *path)
+{
+  return agreed != NULL && loom_path_is_within (path, agreed);
+}
+
+/* Archives that links of a foreign graph's folder lead to wait for an agreement. */
+static void
+test_webdataset_guard (Fixture *f, gconstpointer data)
+{
+  static const char *const paths[] = { "link{0..0}/x.tar", "link0/x-{1..1}.tar", "inner/link-{1..2}.tar" };
+  g_autofree char *own = g_build_filename (f->folder, "own", NULL), *inner = g_build_filename (own, "inner", NULL),
+                  *link = g_build_filename (own, "link0", NULL), *file = g_build_filename (inner, "link-2.tar", NULL),
+                  *real = realpath (f->folder, NULL), *private = g_build_filename (real, "private", NULL),
+                  *all = g_build_filename (private, "x-{1..1}.tar", NULL);
+  g_autoptr (GString) tar = g_string_new (NULL);
+  LoomGuard guard = { own, may_read };
+
+  add_picture (tar, "1.bmp", 10);
+  add_text (tar, "1.cls", "0");
+  write_tar (f, "private/deep/x.tar", tar);
+  write_tar (f, "private/deep/x-1.tar", tar);
+  write_tar (f, "private/x-1.tar", tar);
+  write_tar (f, "own/inner/link-1.tar", tar);
+  g_assert_no_errno (symlink ("../private/deep", link));
+  g_assert_no_errno (symlink ("../../private/x-1.tar", file));
+  for (guint i = 0; i <= G_N_ELEMENTS (paths); i++)
+    {
+      const char *const strv[] = { "path", i < G_N_ELEMENTS (paths) ? paths[i] : all, "size", "1", NULL };
+      const LoomDatasetOptions o
+          = { .get = loom_dataset_options_from_strv, .data = strv, .folder = own, .guard = &guard };
+      g_autoptr (LoomDataset) refused = NULL, opened = NULL;
+
+      agreed = NULL;
+      refused = loom_dataset_open ("webdataset", &o, &f->error);
+      g_assert_null (refused);
+      g_assert_error (f->error, LOOM_ERROR, LOOM_ERROR_OUTSIDE);
+      g_clear_error (&f->error);
+      /* Real paths in full are agreed to as they are named. */
+      agreed = i < G_N_ELEMENTS (paths) ? private : all;
+      opened = loom_dataset_open ("webdataset", &o, &f->error);
+      g_assert_no_error (f->error);
+    }
+}
+
 /* Headers of pax whose lines are too short or too long for their names. */
 static void
 test_webdataset_pax (Fixture *f, gconstpointer data)
@@ -291,6 +353,8 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   ADD ("/archives/webdataset", test_webdataset);
   ADD ("/archives/webdataset-bad", test_webdataset_bad);
+  ADD ("/archives/webdataset-deep", test_webdataset_deep);
+  ADD ("/archives/webdataset-guard", test_webdataset_guard);
   ADD ("/archives/webdataset-pax", test_webdataset_pax);
   ADD ("/archives/image-table", test_image_table);
   return g_test_run ();
