@@ -192,12 +192,14 @@ char *
 loom_option_path (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name)
 {
   const char *text = loom_option_string (klass, options, name);
+  g_autofree char *path = NULL;
 
   if (text == NULL || *text == '\0')
     return NULL;
-  if (g_path_is_absolute (text) || options->folder == NULL)
-    return g_strdup (text);
-  return g_build_filename (options->folder, text, NULL);
+  path = g_path_is_absolute (text) || options->folder == NULL ? g_strdup (text)
+                                                              : g_build_filename (options->folder, text, NULL);
+  /* As the guard reads it: LINK/../FILE is FILE in the folder of the link. */
+  return strstr (text, "..") != NULL ? g_canonicalize_filename (path, NULL) : g_steal_pointer (&path);
 }
 
 gboolean

@@ -283,6 +283,33 @@ test_webdataset_guard (Fixture *f, gconstpointer data)
     }
 }
 
+/* A path through a link means what the guard asks for, not what is above the link's target. */
+static void
+test_above_link (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "path", "link/../set", "size", "1", "color", "grey", NULL };
+  g_autofree char *own = g_build_filename (f->folder, "own", NULL), *link = g_build_filename (own, "link", NULL),
+                  *text = NULL;
+  g_autoptr (GByteArray) secret = bmp (10), picture = bmp (20);
+  g_autoptr (LoomDataset) refused = NULL, opened = NULL;
+  LoomGuard guard = { own, may_read };
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv, .folder = own, .guard = &guard };
+
+  agreed = NULL;
+  write_file (f, "private/set/a/1.bmp", secret->data, secret->len);
+  write_file (f, "private/deep/text", "x", 1);
+  write_file (f, "own/text", "x", 1);
+  g_assert_no_errno (symlink ("../private/deep", link));
+  refused = loom_dataset_open ("image-folder", &o, &f->error);
+  g_assert_null (refused);
+  g_clear_error (&f->error);
+  write_file (f, "own/set/a/1.bmp", picture->data, picture->len);
+  opened = loom_dataset_open ("image-folder", &o, &f->error);
+  g_assert_no_error (f->error);
+  text = samples (f, opened, LOOM_SPLIT_TRAIN);
+  g_assert_cmpstr (text, ==, "20:0");
+}
+
 /* Headers of pax whose lines are too short or too long for their names. */
 static void
 test_webdataset_pax (Fixture *f, gconstpointer data)
@@ -355,6 +382,7 @@ TEST_FILE (argc, argv)
   ADD ("/archives/webdataset-bad", test_webdataset_bad);
   ADD ("/archives/webdataset-deep", test_webdataset_deep);
   ADD ("/archives/webdataset-guard", test_webdataset_guard);
+  ADD ("/archives/above-link", test_above_link);
   ADD ("/archives/webdataset-pax", test_webdataset_pax);
   ADD ("/archives/image-table", test_image_table);
   return g_test_run ();
