@@ -251,6 +251,9 @@ load_array (const LoomDataset *self, const Archive *archive, int at, guint port,
   else
     for (int d = 0; d < rank; d++)
       dims[d] = have.shape.rank > d + 1 ? have.shape.dim[d + 1].coef : 1;
+  for (int d = rank + 1; port == 1 && d < have.shape.rank; d++)
+    if (have.shape.dim[d].coef != 1)
+      rank = -1;
   if (rank != type->shape.rank - 1 || (port == 1 && are_classes (&have) != (type->dtype == LOOM_I64)))
     rank = -1;
   for (int d = 0; d < rank; d++)

@@ -322,12 +322,19 @@ test_npz_bad (Fixture *f, gconstpointer data)
     { "volumes", "below", "has the class -1; classes are numbers from 0 on." },
     { "volumes", "short", "has 3 inputs and 2 targets for train." },
   };
+  g_autoptr (LoomDataset) column = NULL;
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_assert_null (open_npz (f, "several.npz", cases[i].x, cases[i].y));
       g_assert_nonnull (strstr (f->error->message, cases[i].message));
     }
+  g_assert_null (open_npz (f, "ranks.npz", "", ""));
+  g_assert_nonnull (strstr (f->error->message, "has “y_test” of another shape or type than “y_train”."));
+  /* An axis of one element makes no difference. */
+  column = open_npz (f, "ranks.npz", "more_train", "column_train");
+  g_assert_no_error (f->error);
+  g_assert_cmpfloat (read_value (column, LOOM_SPLIT_TEST, 1, 1, 0), ==, 1);
 }
 
 static void

@@ -33,3 +33,14 @@ np.savez(
     below=np.array([0, -1, 1]),
     short=np.array([0, 1]),
 )
+np.savez(
+    os.path.join(here, "ranks.npz"),
+    x_train=count((3, 2), np.float32),
+    y_train=count((3, 5), np.float32),
+    x_test=count((2, 2), np.float32),
+    y_test=count((2, 5, 7), np.float32),
+    more_train=count((3, 2), np.float32),
+    column_train=count((3, 1), np.float32),
+    more_test=count((2, 2), np.float32),
+    column_test=count((2,), np.float32),
+)
