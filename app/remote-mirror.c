@@ -18,23 +18,31 @@
 static const char *const mirrored[]
     = { "data.ini", LOOM_RUN_SESSIONS, "weights.safetensors", "weights-ema.safetensors", "weights-best.safetensors", NULL };
 
+/* The object of a run.json, which the parser keeps; NULL: it is none, or too deep for the recursive parser. */
+static JsonObject *
+parse_settings (JsonParser *parser, const char *text, gsize length)
+{
+  return loom_json_is_within (text, length, LOOM_JSON_LEVELS)
+                 && json_parser_load_from_data (parser, text, (gssize)length, NULL)
+                 && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser))
+             ? json_node_get_object (json_parser_get_root (parser))
+             : NULL;
+}
+
 /* run.json of the host with the folder of the data here. */
 static gboolean
 write_settings (LoomFolder *files, const char *text, gsize length, const char *data_folder, GError **error)
 {
   g_autoptr (JsonParser) parser = json_parser_new ();
-  JsonNode *root;
+  JsonObject *settings = parse_settings (parser, text, length);
 
-  if (!loom_json_is_within (text, length, LOOM_JSON_LEVELS)
-      || !json_parser_load_from_data (parser, text, (gssize)length, NULL)
-      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+  if (settings == NULL)
     return TRUE; /* it comes again */
-  root = json_parser_get_root (parser);
   if (data_folder != NULL)
-    json_object_set_string_member (json_node_get_object (root), "data_folder", data_folder);
+    json_object_set_string_member (settings, "data_folder", data_folder);
   else
-    json_object_set_null_member (json_node_get_object (root), "data_folder");
-  g_autofree char *written = json_to_string (root, TRUE);
+    json_object_set_null_member (settings, "data_folder");
+  g_autofree char *written = json_to_string (json_parser_get_root (parser), TRUE);
   return loom_folder_replace (files, LOOM_RUN_SETTINGS, written, strlen (written), error);
 }
 
@@ -44,13 +52,11 @@ read_data_folder (LoomFolder *files)
 {
   g_autoptr (JsonParser) parser = json_parser_new ();
   g_autofree char *text = NULL;
+  JsonObject *settings = NULL;
 
-  if (!loom_folder_read (files, LOOM_RUN_SETTINGS, MOST_SETTINGS, &text, NULL, NULL)
-      || !json_parser_load_from_data (parser, text, -1, NULL)
-      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
-    return NULL;
-  return g_strdup (json_object_get_string_member_with_default (json_node_get_object (json_parser_get_root (parser)),
-                                                               "data_folder", NULL));
+  if (loom_folder_read (files, LOOM_RUN_SETTINGS, MOST_SETTINGS, &text, NULL, NULL))
+    settings = parse_settings (parser, text, strlen (text));
+  return settings != NULL ? g_strdup (json_object_get_string_member_with_default (settings, "data_folder", NULL)) : NULL;
 }
 
 typedef struct

@@ -78,8 +78,9 @@ def begun(here, far):
     ok(r.returncode == 2 and here.says('is not empty'), 'which no other graph takes')
     r = here.run('train', 'long.xml', '--host', 'box', '--out', 'one', '--detach')
     ok(r.returncode == 0 and far.runs() == runs and len(runs) == 1, 'the same command again finds the run that has begun')
+    write(here.folder + '/one/run.json', '[' * 999999)
     r = here.run('attach', 'one', '--stop')
-    ok(r.returncode == 0 and here.says('stopped'), 'and it can be stopped')
+    ok(r.returncode == 0 and here.says('stopped'), 'and it can be stopped, though the file of its settings here is damaged')
     ok(len(read(here.folder + '/one/events.jsonl').splitlines()) > 1
        and read(here.folder + '/one/events.jsonl') == read(runs[0] + '/events.jsonl'), 'with its curve whole')
     # Before anything has begun.
