@@ -114,17 +114,10 @@ describe (FolderHistory *self)
 
 /* ---- writing ------------------------------------------------------------- */
 
-static gboolean
-make_space (FolderHistory *self, LoomFolder *folder, gint64 bytes, gint64 base)
+static void
+remove_cb (gint64 step, gpointer folder)
 {
-  gint64 gone;
-
-  while (!history_fits (&self->history, bytes) && (gone = history_superfluous (&self->history, base)) >= 0)
-    {
-      checkpoint_folder_remove_step (folder, gone);
-      history_note_removed (&self->history, gone);
-    }
-  return history_fits (&self->history, bytes);
+  checkpoint_folder_remove_step (folder, step);
 }
 
 /* The files of a state, in a folder with a temporary name, which is returned. */
@@ -174,7 +167,7 @@ write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progr
       return FALSE;
     }
   made.bytes = DISK_BLOCK + on_disk ((gint64)g_bytes_get_size (pack)) + on_disk ((gint64)strlen (text));
-  if (!make_space (self, folder, made.bytes, made.base))
+  if (!history_make_space (&self->history, made.bytes, made.base, remove_cb, folder))
     {
       end_too_small (self, made.bytes);
       return FALSE;
@@ -268,7 +261,7 @@ folder_history_begin (FolderHistory *self, const TrainProgress *progress)
         checkpoint_folder_remove_step (folder, step);
     }
   if (folder != NULL)
-    make_space (self, folder, 0, -1);
+    history_make_space (&self->history, 0, -1, remove_cb, folder);
   folder_history_write (self, progress);
 }
 

@@ -55,8 +55,8 @@ history_wants (const History *self, gint64 step)
   return step > newest && step / piece != newest / piece && g_get_monotonic_time () - self->last >= PART * self->cost;
 }
 
-gboolean
-history_fits (const History *self, gint64 bytes)
+static gboolean
+fits (const History *self, gint64 bytes)
 {
   return bytes <= self->budget - self->bytes && self->state->len < MOST;
 }
@@ -91,9 +91,22 @@ find_bases (const History *self, gint64 base)
   return is_base;
 }
 
-/* The first one is where steps before the second are computed from, and goes last; before it the newest. */
-gint64
-history_superfluous (const History *self, gint64 base)
+/* The bytes of the states that no new one replaces. */
+static gint64
+bytes_of_lasting (const History *self, gint64 base)
+{
+  const guint at = place_of (self, base);
+  gint64 bytes = self->state->len > 0 ? nth (self, 0)->bytes : 0;
+
+  if (base >= 0 && at > 0 && at < self->state->len)
+    bytes += nth (self, at)->bytes;
+  return bytes;
+}
+
+/* The step of the state to remove; -1: none can be. The first one is where steps before the second are computed from,
+ * and goes last; before it the newest. */
+static gint64
+superfluous (const History *self, gint64 base)
 {
   const guint n = self->state->len;
   const double slot = TOLERANCE * (double)history_slot (self);
@@ -130,6 +143,21 @@ history_note_removed (History *self, gint64 step)
     return;
   self->bytes -= nth (self, at)->bytes;
   g_array_remove_index (self->state, at);
+}
+
+gboolean
+history_make_space (History *self, gint64 bytes, gint64 base, HistoryRemove remove, gpointer data)
+{
+  gint64 gone;
+
+  if (bytes > 0 && bytes > self->budget - bytes_of_lasting (self, base))
+    return FALSE;
+  while (!fits (self, bytes) && (gone = superfluous (self, base)) >= 0)
+    {
+      remove (gone, data);
+      history_note_removed (self, gone);
+    }
+  return fits (self, bytes);
 }
 
 void

@@ -36,17 +36,19 @@ typedef struct
   gint64 cost;   /* the time of writing it */
 } History;
 
+/* Removes what is stored of a state. */
+typedef void (*HistoryRemove) (gint64 step, gpointer data);
+
 void history_init (History *self);
 void history_clear (History *self);
 /* The steps of a slot. */
 gint64 history_slot (const History *self);
 /* TRUE if the state after this step is to be kept. */
 gboolean history_wants (const History *self, gint64 step);
-/* TRUE if that many more bytes are within the budget. */
-gboolean history_fits (const History *self, gint64 bytes);
-/* The step of the state to remove in order to make space for one that is packed against the state after step `base`
- * (-1: none); -1: none can be removed. */
-gint64 history_superfluous (const History *self, gint64 base);
+/* Removes states until a new one of `bytes`, packed against the state after step `base` (-1: none), is within the
+ * budget; bytes 0: until those that are kept are. A new state replaces neither its base nor the first one, from which
+ * every step can be computed again: FALSE, and nothing is removed, if there is not enough space next to them. */
+gboolean history_make_space (History *self, gint64 bytes, gint64 base, HistoryRemove remove, gpointer data);
 /* A state was written, from `begin` to `end`. */
 void history_note_written (History *self, const HistoryState *state, gint64 begin, gint64 end);
 void history_note_removed (History *self, gint64 step);

@@ -104,22 +104,22 @@ moments_fit (const Moments *self, LoomState *state)
 }
 
 static void
-drop (Moments *self, gint64 step)
+remove_cb (gint64 step, gpointer data)
 {
+  Moments *self = data;
+
   for (guint i = 0; i < self->moment->len; i++)
     if (((const Moment *)self->moment->pdata[i])->step == step)
       {
         g_ptr_array_remove_index (self->moment, i);
         break;
       }
-  history_note_removed (&self->history, step);
 }
 
 void
 moments_keep (Moments *self, const TrainProgress *progress)
 {
   const gint64 begin = g_get_monotonic_time ();
-  gint64 gone;
   Moment *fresh;
 
   if (!history_wants (&self->history, progress->step))
@@ -133,8 +133,7 @@ moments_keep (Moments *self, const TrainProgress *progress)
   g_ptr_array_add (self->moment, fresh);
   history_note_written (&self->history, &(HistoryState){ fresh->step, -1, bytes_of (fresh) }, begin,
                         g_get_monotonic_time ());
-  while (!history_fits (&self->history, 0) && (gone = history_superfluous (&self->history, -1)) >= 0)
-    drop (self, gone);
+  history_make_space (&self->history, 0, -1, remove_cb, self);
 }
 
 void

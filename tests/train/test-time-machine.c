@@ -477,6 +477,12 @@ test_smaller_budget (void)
   remove_tree (top);
 }
 
+static void
+expect_other_cb (gint64 step, gpointer base)
+{
+  g_assert_cmpint (step, !=, *(gint64 *)base);
+}
+
 /* 100,000 steps with a budget of 80 states: none is further from the one before it than a slot, also if they become
  * smaller during the run, and with bases that stay as long as states that need them. */
 static void
@@ -485,7 +491,7 @@ test_thinning (void)
   for (guint shrinks = 0; shrinks < 2; shrinks++)
     {
       History history = { .budget = 80000, .total = 100000, .pieces = 2 };
-      gint64 gone, widest = 0, lately = 0, base = -1, n = 0;
+      gint64 widest = 0, lately = 0, base = -1, n = 0;
 
       history_init (&history);
       for (gint64 step = 0; step <= 100000; step++)
@@ -501,13 +507,7 @@ test_thinning (void)
               state.base = base;
               state.bytes = 900 - step / 200;
             }
-          while (!history_fits (&history, state.bytes))
-            {
-              gone = history_superfluous (&history, state.base);
-              g_assert_cmpint (gone, >=, 0);
-              g_assert_cmpint (gone, !=, state.base);
-              history_note_removed (&history, gone);
-            }
+          g_assert_true (history_make_space (&history, state.bytes, state.base, expect_other_cb, &state.base));
           history_note_written (&history, &state, 0, 0);
           g_assert_cmpint (history.bytes, <=, 80000);
         }
@@ -545,10 +545,35 @@ test_no_time (void)
   history_note_written (&history, &(HistoryState){ 100, -1, 1 }, 0, 0);
   g_assert_true (history_wants (&history, 900));
   history.budget = 0;
-  g_assert_cmpint (history_superfluous (&history, -1), ==, 100);
-  history_note_removed (&history, 100);
-  g_assert_cmpint (history_superfluous (&history, -1), ==, -1);
+  g_assert_true (history_make_space (&history, 0, -1, expect_other_cb, &(gint64){ -1 }));
+  g_assert_cmpuint (history.state->len, ==, 0);
   g_assert_cmpint (history.bytes, ==, 0);
+  history_clear (&history);
+}
+
+/* A budget for one base and what is packed against it: the next base, of which there is no space next to the first one,
+ * removes nothing; a smaller one removes what is packed. */
+static void
+test_next_base (void)
+{
+  History history = { .budget = 350, .total = 1000, .pieces = 2 };
+  gint64 none = -1;
+
+  history_init (&history);
+  history_note_written (&history, &(HistoryState){ 0, -1, 200 }, 0, 0);
+  for (gint64 step = 1; step <= 15; step++)
+    history_note_written (&history, &(HistoryState){ step, 0, 10 }, 0, 0);
+  g_assert_false (history_make_space (&history, 151, -1, expect_other_cb, &none));
+  g_assert_cmpuint (history.state->len, ==, 16);
+  g_assert_false (history_make_space (&history, 151, 0, expect_other_cb, &none));
+  g_assert_cmpuint (history.state->len, ==, 16);
+  g_assert_true (history_make_space (&history, 145, -1, expect_other_cb, &(gint64){ 0 }));
+  g_assert_cmpuint (history.state->len, ==, 1);
+  history_note_written (&history, &(HistoryState){ 16, -1, 145 }, 0, 0);
+  /* Neither the first one nor the base. */
+  g_assert_false (history_make_space (&history, 6, 16, expect_other_cb, &none));
+  g_assert_true (history_make_space (&history, 5, 16, expect_other_cb, &none));
+  g_assert_cmpuint (history.state->len, ==, 2);
   history_clear (&history);
 }
 
@@ -582,6 +607,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/time-machine/smaller-budget", test_smaller_budget);
   g_test_add_func ("/time-machine/thinning", test_thinning);
   g_test_add_func ("/time-machine/no-time", test_no_time);
+  g_test_add_func ("/time-machine/next-base", test_next_base);
   g_test_add_func ("/time-machine/too-large", test_too_large);
   return g_test_run ();
 }
