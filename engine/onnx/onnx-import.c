@@ -180,7 +180,7 @@ untie (OnnxImport *all, const Onnx__NodeProto *node)
       copy->elem_type = value->elem_type;
       /* Keys of the table are names in the model, which was unpacked with malloc(). */
       guint uses = GPOINTER_TO_UINT (g_hash_table_lookup (all->uses, node->input[i]));
-      g_hash_table_insert (all->uses, value->name, GUINT_TO_POINTER (MAX (uses, 1) - 1));
+      g_hash_table_replace (all->uses, value->name, GUINT_TO_POINTER (MAX (uses, 1) - 1));
       g_hash_table_insert (all->uses, copy->name, GUINT_TO_POINTER (1));
       node->input[i] = realloc (node->input[i], strlen (own) + 1);
       strcpy (node->input[i], own);

@@ -134,7 +134,7 @@ map_skip_norm (OnnxCtx *c)
   guint bias = is_simple ? 3 : 4;
   const OnnxWire *x = onnx_binary (c, "add", onnx_in (c, 0), onnx_in (c, 1)), *w = onnx_weight (c, 2), *b = NULL;
   int rank = x->type.shape.rank;
-  const char *eps = onnx_number (c, onnx_attr_float (c, "epsilon", is_simple ? 1e-5 : 1e-12));
+  const char *eps = onnx_number (c, onnx_attr_float (c, "epsilon", 1e-12));
   LoomShape tail = { .rank = 1 };
 
   if (c->failed || rank < 1)

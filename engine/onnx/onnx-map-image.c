@@ -220,7 +220,7 @@ upsample (OnnxCtx *c, const OnnxWire *x, const char *mode, gboolean align, int n
 
   for (int i = 0; i < n; i++)
     {
-      is_open = is_open || side[i].open;
+      is_open = is_open || side[i].open || side[i].dynamic;
       is_whole = is_whole && side[i].out % side[i].in == 0;
     }
   for (int i = 0; i < n; i++)

@@ -9,11 +9,11 @@ int_text (OnnxCtx *c, gint64 n)
 }
 
 /* A model counts its positions in a handful of nodes; this bounds the search. */
-#define MAX_COUNTING_DEPTH 16
+#define MAX_COUNTING_VISITS 256
 
 /* TRUE if no element of a value of integers is negative, whatever the data: positions that a model counts. */
 static gboolean
-is_never_negative (OnnxCtx *c, const char *name, guint depth)
+is_never_negative (OnnxCtx *c, const char *name, guint *visits)
 {
   static const char *const results[] = { "Shape", "Size", "ArgMax", "ArgMin", "NonZero", NULL };
   static const char *const of_one[]
@@ -30,13 +30,13 @@ is_never_negative (OnnxCtx *c, const char *name, guint depth)
           return FALSE;
       return TRUE;
     }
-  if (node == NULL || depth == 0 || (node->domain != NULL && *node->domain))
+  if (node == NULL || ++*visits > MAX_COUNTING_VISITS || (node->domain != NULL && *node->domain))
     return FALSE;
   if (g_strv_contains (results, node->op_type))
     return TRUE;
   n = g_strv_contains (of_one, node->op_type) ? 1 : g_strv_contains (of_all, node->op_type) ? node->n_input : 0;
   for (gsize i = 0; i < n; i++)
-    if (!is_never_negative (c, node->input[i], depth - 1))
+    if (!is_never_negative (c, node->input[i], visits))
       return FALSE;
   return n > 0;
 }
@@ -47,8 +47,10 @@ is_never_negative (OnnxCtx *c, const char *name, guint depth)
 static const OnnxWire *
 from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, LoomDim size)
 {
+  guint visits = 0;
+
   index = onnx_cast (c, index, LOOM_I64);
-  if (c->failed || is_never_negative (c, c->node->input[input], MAX_COUNTING_DEPTH))
+  if (c->failed || is_never_negative (c, c->node->input[input], &visits))
     return index;
   if (!loom_dim_is_known (size))
     onnx_fail (c, "its indices may count from the end of an axis that has no fixed size. Fix the size.");

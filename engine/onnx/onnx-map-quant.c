@@ -394,8 +394,8 @@ turned (OnnxCtx *c, const OnnxWire *x, const char *attribute)
 static void
 map_qgemm (OnnxCtx *c)
 {
-  const OnnxWire *a = turned (c, centred (c, onnx_in (c, 0), onnx_in (c, 2)), "transA");
-  const OnnxWire *b = turned (c, centred (c, onnx_in (c, 3), onnx_in (c, 5)), "transB");
+  const OnnxWire *a = centred (c, turned (c, onnx_in (c, 0), "transA"), onnx_in (c, 2));
+  const OnnxWire *b = centred (c, turned (c, onnx_in (c, 3), "transB"), onnx_in (c, 5));
   const OnnxWire *y = matmul_exactly (c, a, b);
   const OnnxWire *scale = onnx_binary (c, "mul", onnx_in (c, 1), onnx_in (c, 4));
 

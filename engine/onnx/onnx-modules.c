@@ -169,6 +169,7 @@ copy_constant (Tree *t, const OnnxNode *node, Group *at)
   for (guint k = 0; k < node->n_out; k++)
     copy->out[k].node = copy;
   copy->live = TRUE;
+  copy->path = g_strdup (node->path);
   g_hash_table_insert (t->group_of, copy, at);
   return copy;
 }
@@ -313,35 +314,6 @@ list_wires (Tree *t, const GPtrArray *live)
     }
 }
 
-/* FALSE if a path leaves the group and comes back. */
-static gboolean
-is_convex (const Tree *t, const GPtrArray *live, const Group *g)
-{
-  g_autoptr (GHashTable) after = g_hash_table_new (NULL, NULL); /* nodes outside that depend on the group */
-
-  for (guint i = 0; i < live->len; i++)
-    {
-      const OnnxNode *node = live->pdata[i];
-      gboolean within = is_within (group_of (t, node), g), depends = FALSE;
-
-      for (guint k = 0; k < node->n_in; k++)
-        if (node->in[k] != NULL)
-          {
-            const OnnxNode *from = node->in[k]->node;
-
-            if (g_hash_table_contains (after, from))
-              depends = TRUE;
-            else if (!within && is_within (group_of (t, from), g))
-              depends = TRUE;
-          }
-      if (depends && within)
-        return FALSE;
-      if (depends)
-        g_hash_table_add (after, (gpointer)node);
-    }
-  return TRUE;
-}
-
 /* Nodes of a dissolved layer keep its name. */
 static void
 dissolve (Group *g)
@@ -376,25 +348,170 @@ count_nodes (const Group *g)
   return n;
 }
 
-/* From the outside in, so that a dissolved group's children are tested in their new place. */
-static void
-shape_groups (Tree *t, const GPtrArray *live, Group *g)
+static int
+by_position (gconstpointer a, gconstpointer b)
 {
-  for (guint i = 0; i < g->groups->len;)
-    {
-      Group *inner = g->groups->pdata[i];
-      guint n = count_nodes (inner);
+  const OnnxNode *x = *(OnnxNode *const *)a, *y = *(OnnxNode *const *)b;
 
-      if (n == 0)
-        g_ptr_array_remove_index (g->groups, i);
-      else if (n > 1 && !is_convex (t, live, inner))
-        dissolve (inner);
-      else
+  return x->position < y->position ? -1 : x->position > y->position;
+}
+
+static void
+add_nodes (const Group *g, GPtrArray *nodes)
+{
+  for (guint i = 0; i < g->nodes->len; i++)
+    g_ptr_array_add (nodes, g->nodes->pdata[i]);
+  for (guint i = 0; i < g->groups->len; i++)
+    add_nodes (g->groups->pdata[i], nodes);
+}
+
+/* The original nodes of a group and those inside it, in the model's order. (transfer container) */
+static GPtrArray *
+nodes_of (const Group *g)
+{
+  GPtrArray *nodes = g_ptr_array_new ();
+
+  add_nodes (g, nodes);
+  g_ptr_array_sort (nodes, by_position);
+  return nodes;
+}
+
+/* What the node belongs to in g: an inner group, or itself; NULL if it is not in g. */
+static gconstpointer
+unit_of (const Tree *t, const Group *g, const OnnxNode *node)
+{
+  const Group *at = group_of (t, node);
+
+  if (at == g)
+    return node;
+  while (at != NULL && at->outer != g)
+    at = at->outer;
+  return at;
+}
+
+/* Removes units from `left` that have no edge from another one that is left, until each has one. */
+static void
+peel (GHashTable *left, GHashTable *edges_from, GHashTable *n_into)
+{
+  g_autoptr (GQueue) free_ones = g_queue_new ();
+  GHashTableIter iter;
+  gpointer unit;
+
+  g_hash_table_iter_init (&iter, left);
+  while (g_hash_table_iter_next (&iter, &unit, NULL))
+    if (g_hash_table_lookup (n_into, unit) == NULL)
+      g_queue_push_tail (free_ones, unit);
+  while ((unit = g_queue_pop_head (free_ones)) != NULL)
+    {
+      const GPtrArray *to = g_hash_table_lookup (edges_from, unit);
+
+      g_hash_table_remove (left, unit);
+      for (guint i = 0; to != NULL && i < to->len; i++)
         {
-          shape_groups (t, live, inner);
-          i++;
+          guint n = GPOINTER_TO_UINT (g_hash_table_lookup (n_into, to->pdata[i])) - 1;
+
+          g_hash_table_insert (n_into, to->pdata[i], GUINT_TO_POINTER (n));
+          if (n == 0 && g_hash_table_contains (left, to->pdata[i]))
+            g_queue_push_tail (free_ones, to->pdata[i]);
         }
     }
+}
+
+static void
+add_edge (GHashTable *edges, GHashTable *counts, gpointer from, gpointer to)
+{
+  GPtrArray *list = g_hash_table_lookup (edges, from);
+
+  if (list == NULL)
+    g_hash_table_insert (edges, from, list = g_ptr_array_new ());
+  g_ptr_array_add (list, to);
+  g_hash_table_insert (counts, to, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts, to)) + 1));
+}
+
+/* An inner group on a cycle of groups and nodes: a path leaves it and comes back, maybe through other groups. Of
+ * several the smallest; NULL if there is none. */
+static Group *
+find_cyclic (const Tree *t, const Group *g, const GPtrArray *nodes)
+{
+  GHashTable *edges[2], *counts[2];
+  g_autoptr (GHashTable) left = g_hash_table_new (NULL, NULL);
+  Group *found = NULL;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      edges[i] = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+      counts[i] = g_hash_table_new (NULL, NULL);
+    }
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const OnnxNode *node = nodes->pdata[i];
+      gpointer unit = (gpointer)unit_of (t, g, node);
+
+      g_hash_table_add (left, unit);
+      for (guint k = 0; k < node->n_in; k++)
+        {
+          gpointer from = node->in[k] != NULL ? (gpointer)unit_of (t, g, node->in[k]->node) : NULL;
+
+          if (from == NULL || from == unit)
+            continue;
+          add_edge (edges[0], counts[0], from, unit);
+          add_edge (edges[1], counts[1], unit, from);
+        }
+    }
+  peel (left, edges[0], counts[0]);
+  /* Edges to what was removed count no more. */
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const OnnxNode *node = nodes->pdata[i];
+      gpointer unit = (gpointer)unit_of (t, g, node);
+
+      g_hash_table_remove (counts[1], unit);
+    }
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const OnnxNode *node = nodes->pdata[i];
+      gpointer unit = (gpointer)unit_of (t, g, node);
+
+      for (guint k = 0; k < node->n_in; k++)
+        {
+          gpointer from = node->in[k] != NULL ? (gpointer)unit_of (t, g, node->in[k]->node) : NULL;
+
+          if (from != NULL && from != unit && g_hash_table_contains (left, from) && g_hash_table_contains (left, unit))
+            g_hash_table_insert (counts[1], from,
+                                 GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts[1], from)) + 1));
+        }
+    }
+  peel (left, edges[1], counts[1]);
+  for (guint i = 0; i < g->groups->len; i++)
+    {
+      Group *inner = g->groups->pdata[i];
+
+      if (g_hash_table_contains (left, inner) && count_nodes (inner) > 1
+          && (found == NULL || count_nodes (inner) < count_nodes (found)))
+        found = inner;
+    }
+  for (guint i = 0; i < 2; i++)
+    {
+      g_hash_table_unref (edges[i]);
+      g_hash_table_unref (counts[i]);
+    }
+  return found;
+}
+
+/* From the outside in, so that a dissolved group's children are tested in their new place. */
+static void
+shape_groups (Tree *t, Group *g)
+{
+  g_autoptr (GPtrArray) nodes = nodes_of (g);
+  Group *cyclic;
+
+  for (guint i = g->groups->len; i-- > 0;)
+    if (count_nodes (g->groups->pdata[i]) == 0)
+      g_ptr_array_remove_index (g->groups, i);
+  while ((cyclic = find_cyclic (t, g, nodes)) != NULL)
+    dissolve (cyclic);
+  for (guint i = 0; i < g->groups->len; i++)
+    shape_groups (t, g->groups->pdata[i]);
 }
 
 /* ---- modules ------------------------------------------------------------------- */
@@ -424,33 +541,56 @@ is_read_outside (const Tree *t, const Group *g, const OnnxWire *wire)
   return FALSE;
 }
 
-/* Adds a node after the members of the group from which it reads. */
-static void
-visit (const Tree *t, const Group *g, OnnxNode *node, GHashTable *seen, GPtrArray *sorted)
-{
-  if (!g_hash_table_add (seen, node))
-    return;
-  for (guint k = 0; k < node->n_in; k++)
-    {
-      const OnnxWire *from = node->in[k] != NULL ? visible_in (t, g, node->in[k]) : NULL;
-
-      if (from != NULL)
-        visit (t, g, from->node, seen, sorted);
-    }
-  g_ptr_array_add (sorted, node);
-}
-
-/* The nodes of a group and the instances of its modules, each after those from which it reads. (transfer container) */
+/* The nodes of a group and the instances of its modules, each after those from which it reads, else as they were.
+ * (transfer container) */
 static GPtrArray *
 members_of (const Tree *t, const Group *g)
 {
   GPtrArray *sorted = g_ptr_array_new ();
-  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) waits = g_hash_table_new (NULL, NULL); /* member → number of inputs not yet there, from 1 on */
+  g_autoptr (GHashTable) readers = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+  g_autoptr (GPtrArray) members = g_ptr_array_new ();
 
   for (guint i = 0; i < g->nodes->len; i++)
-    visit (t, g, g->nodes->pdata[i], seen, sorted);
+    g_ptr_array_add (members, g->nodes->pdata[i]);
   for (guint i = 0; i < g->groups->len; i++)
-    visit (t, g, ((const Group *)g->groups->pdata[i])->instance, seen, sorted);
+    g_ptr_array_add (members, ((const Group *)g->groups->pdata[i])->instance);
+  g_ptr_array_sort (members, by_position);
+  for (guint i = 0; i < members->len; i++)
+    {
+      OnnxNode *node = members->pdata[i];
+      guint n = 1;
+
+      for (guint k = 0; k < node->n_in; k++)
+        {
+          const OnnxWire *from = node->in[k] != NULL ? visible_in (t, g, node->in[k]) : NULL;
+          GPtrArray *list = from != NULL ? g_hash_table_lookup (readers, from->node) : NULL;
+
+          if (from == NULL)
+            continue;
+          if (list == NULL)
+            g_hash_table_insert (readers, from->node, list = g_ptr_array_new ());
+          g_ptr_array_add (list, node);
+          n++;
+        }
+      g_hash_table_insert (waits, node, GUINT_TO_POINTER (n));
+      if (n == 1)
+        g_ptr_array_add (sorted, node);
+    }
+  for (guint i = 0; i < sorted->len; i++)
+    {
+      const GPtrArray *list = g_hash_table_lookup (readers, sorted->pdata[i]);
+
+      for (guint k = 0; list != NULL && k < list->len; k++)
+        {
+          guint n = GPOINTER_TO_UINT (g_hash_table_lookup (waits, list->pdata[k])) - 1;
+
+          g_hash_table_insert (waits, list->pdata[k], GUINT_TO_POINTER (n));
+          if (n == 1)
+            g_ptr_array_add (sorted, list->pdata[k]);
+        }
+    }
+  g_assert (sorted->len == members->len);
   return sorted;
 }
 
@@ -479,6 +619,19 @@ name_members (OnnxImport *scope, const GPtrArray *members)
       }
 }
 
+/* The place of its first node in the model. */
+static guint
+first_position (const Group *g)
+{
+  guint first = G_MAXUINT;
+
+  for (guint i = 0; i < g->nodes->len; i++)
+    first = MIN (first, ((const OnnxNode *)g->nodes->pdata[i])->position);
+  for (guint i = 0; i < g->groups->len; i++)
+    first = MIN (first, first_position (g->groups->pdata[i]));
+  return first;
+}
+
 static OnnxNode *
 instance_new (Group *g, guint n_in, guint n_out)
 {
@@ -493,6 +646,7 @@ instance_new (Group *g, guint n_in, guint n_out)
   node->n_out = n_out;
   node->out = g_new0 (OnnxWire, MAX (n_out, 1));
   node->live = TRUE;
+  node->position = first_position (g);
   name_node (node, g->word);
   g->instance = node;
   return node;
@@ -572,16 +726,16 @@ bring_in (const Tree *t, const Group *g, OnnxImport *scope, const GPtrArray *mem
 
 /* The original wires of a group that are read outside of it, in order. (transfer container) */
 static GPtrArray *
-results_of (const Tree *t, const Group *g, const GPtrArray *live)
+results_of (const Tree *t, const Group *g)
 {
   GPtrArray *results = g_ptr_array_new ();
+  g_autoptr (GPtrArray) nodes = nodes_of (g);
 
-  for (guint i = 0; i < live->len; i++)
+  for (guint i = 0; i < nodes->len; i++)
     {
-      const OnnxNode *node = live->pdata[i];
-      const GPtrArray *wires = g_hash_table_lookup (t->wires_of, node);
+      const GPtrArray *wires = g_hash_table_lookup (t->wires_of, nodes->pdata[i]);
 
-      for (guint k = 0; wires != NULL && is_within (group_of (t, node), g) && k < wires->len; k++)
+      for (guint k = 0; wires != NULL && k < wires->len; k++)
         if (is_read_outside (t, g, wires->pdata[k]))
           g_ptr_array_add (results, wires->pdata[k]);
     }
@@ -590,9 +744,9 @@ results_of (const Tree *t, const Group *g, const GPtrArray *live)
 
 /* Makes a module of the group's members, and its instance. */
 static void
-enclose (Tree *t, Group *g, const GPtrArray *live)
+enclose (Tree *t, Group *g)
 {
-  g_autoptr (GPtrArray) members = members_of (t, g), outside = g_ptr_array_new (), results = results_of (t, g, live);
+  g_autoptr (GPtrArray) members = members_of (t, g), outside = g_ptr_array_new (), results = results_of (t, g);
   OnnxImport *scope = onnx_scope_new (t->all, NULL);
   OnnxModule *module = onnx_module_new (scope), *same;
   g_autofree char *text = NULL;
@@ -709,20 +863,31 @@ chain_of (const Tree *t, const Group *list)
   return chain;
 }
 
-/* The first input of a module is chained. */
+/* Makes the input of this name the first one of a module, which is chained. FALSE if another one has to be it. */
 static gboolean
-put_first (OnnxModule *module, guint input)
+put_first (OnnxModule *module, const char *id)
 {
-  OnnxNode *node = module->inputs->pdata[input];
+  for (guint i = 0; i < module->inputs->len; i++)
+    {
+      OnnxNode *node = module->inputs->pdata[i];
 
-  if (module->first != NULL || input == 0)
-    return input == 0 ? module->first == NULL || module->first == node : module->first == node;
-  g_ptr_array_remove (module->inputs, node);
-  g_ptr_array_insert (module->inputs, 0, node);
-  g_ptr_array_steal_index (module->scope->nodes, input);
-  g_ptr_array_insert (module->scope->nodes, 0, node);
-  module->first = node;
-  return TRUE;
+      if (!g_str_equal (node->id, id))
+        continue;
+      if (module->first != NULL || i == 0)
+        {
+          gboolean is_first = module->first == NULL || module->first == node;
+
+          module->first = module->first == NULL ? node : module->first;
+          return is_first;
+        }
+      g_ptr_array_steal_index (module->inputs, i);
+      g_ptr_array_insert (module->inputs, 0, node);
+      g_ptr_array_steal_index (module->scope->nodes, i);
+      g_ptr_array_insert (module->scope->nodes, 0, node);
+      module->first = node;
+      return TRUE;
+    }
+  return FALSE;
 }
 
 /* One instance with `repeat` for a list of copies. */
@@ -736,7 +901,7 @@ repeat (Tree *t, Group *list)
   GHashTableIter iter;
   gpointer wire, result;
 
-  if (chain < 0 || !put_first (first->instance->body[0]->same, (guint)chain))
+  if (chain < 0 || !put_first (first->instance->body[0]->same, first->instance->ports[chain]))
     return FALSE;
   node = instance_new (list, first->instance->n_in, 1);
   node->body[0] = first->instance->body[0]->same;
@@ -764,11 +929,33 @@ repeat (Tree *t, Group *list)
 
 /* ---- the whole ------------------------------------------------------------------- */
 
+#define STEP 16 /* between the positions of nodes, for sources before them */
+
+/* A source is just before its first reader, in the order of inputs, so that copies of a module have the same order. */
 static void
-enclose_all (Tree *t, Group *g, const GPtrArray *live)
+set_positions (const GPtrArray *live)
+{
+  for (guint i = 0; i < live->len; i++)
+    ((OnnxNode *)live->pdata[i])->position = is_source (live->pdata[i]) ? G_MAXUINT : (i + 1) * STEP;
+  for (guint i = 0; i < live->len; i++)
+    {
+      const OnnxNode *node = live->pdata[i];
+
+      for (guint k = 0; k < node->n_in; k++)
+        if (node->in[k] != NULL && is_source (node->in[k]->node))
+          {
+            OnnxNode *source = node->in[k]->node;
+
+            source->position = MIN (source->position, node->position - STEP / 2 + MIN (k, STEP / 2 - 1));
+          }
+    }
+}
+
+static void
+enclose_all (Tree *t, Group *g)
 {
   for (guint i = 0; i < g->groups->len; i++)
-    enclose_all (t, g->groups->pdata[i], live);
+    enclose_all (t, g->groups->pdata[i]);
   if (g == t->root)
     return;
   if (g->nodes->len == 1 && g->groups->len == 0)
@@ -777,7 +964,7 @@ enclose_all (Tree *t, Group *g, const GPtrArray *live)
       name_node (g->instance, g->word);
     }
   else if (!repeat (t, g))
-    enclose (t, g, live);
+    enclose (t, g);
 }
 
 /* The needed nodes, which leave the import's list. */
@@ -842,11 +1029,12 @@ onnx_make_modules (OnnxImport *all)
   /* Copies of constants are among the dead nodes now. */
   while (all->nodes->len > n)
     g_ptr_array_add (live, g_ptr_array_steal_index (all->nodes, n));
+  set_positions (live);
   list_wires (&t, live);
   for (guint i = 0; i < live->len; i++)
     g_ptr_array_add (((Group *)g_hash_table_lookup (t.group_of, live->pdata[i]))->nodes, live->pdata[i]);
-  shape_groups (&t, live, t.root);
-  enclose_all (&t, t.root, live);
+  shape_groups (&t, t.root);
+  enclose_all (&t, t.root);
 
   members = members_of (&t, t.root);
   for (guint i = 0; i < members->len; i++)

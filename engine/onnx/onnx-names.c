@@ -138,6 +138,21 @@ drop_call (char *scope)
     *at = 0;
 }
 
+/* Networks have a handful of levels. A longer path is cut, so that no file makes us recurse as deep as it wants. */
+#define MAX_LEVELS 32
+
+static char *
+shorten (char *path)
+{
+  char *end = path;
+
+  for (guint level = 0; end != NULL && level < MAX_LEVELS; level++)
+    end = strchr (level > 0 ? end + 1 : end, '.');
+  if (end != NULL)
+    *end = 0;
+  return path;
+}
+
 char *
 onnx_module_path (const Onnx__NodeProto *node, GHashTable *classes)
 {
@@ -145,7 +160,11 @@ onnx_module_path (const Onnx__NodeProto *node, GHashTable *classes)
   g_autofree char *kinds = NULL;
 
   if (text == NULL)
-    return node->name != NULL ? path_of_name (node->name) : NULL;
+    {
+      char *path = node->name != NULL ? path_of_name (node->name) : NULL;
+
+      return path != NULL ? shorten (path) : NULL;
+    }
   g_auto (GStrv) scopes = python_list (text);
   guint n = g_strv_length (scopes);
   kinds = metadata (&node->base, NODE_METADATA, "pkg.torch.onnx.class_hierarchy");
@@ -158,7 +177,7 @@ onnx_module_path (const Onnx__NodeProto *node, GHashTable *classes)
       if (!g_hash_table_contains (classes, scopes[i]))
         g_hash_table_insert (classes, g_strdup (scopes[i]), g_strdup (last != NULL ? last + 1 : kind[i]));
     }
-  return g_strdup (n > 1 ? scopes[n - 2] : "");
+  return shorten (g_strdup (n > 1 ? scopes[n - 2] : ""));
 }
 
 /* Lines such as "p_conv_0_weight: PARAMETER target='conv.0.weight'". */

@@ -57,6 +57,7 @@ struct _OnnxNode
   char *path;        /* "layer1.0.conv1": the module of the network from which it was exported; NULL: unknown */
   char *weight_path; /* the same from the names of its weights; NULL: it has none, or none with such a name */
   char *word;        /* the last word of such a path, its id in its module; NULL: any id will do */
+  guint position;    /* among the needed nodes */
   GPtrArray *copies; /* OnnxModule: equal modules that run one after the other as this instance; NULL: only body[0] */
 };
 

@@ -328,6 +328,21 @@ recover_tied (OnnxCtx *c, const OnnxWire *y)
 /* ---- linear layers between reshapes -------------------------------------------------------- */
 
 /* A linear layer takes any number of dimensions: x [.., I] need not be flattened to [n, I], and its result restored. */
+static gboolean
+has_one_reader (OnnxCtx *c, const OnnxWire *wire)
+{
+  guint n = 0;
+  GHashTableIter iter;
+  gpointer value;
+
+  /* An Identity gives a wire a second name. */
+  g_hash_table_iter_init (&iter, c->all->values);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    if (((const OnnxValue *)value)->wire == wire)
+      n += 1 + GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, ((const OnnxValue *)value)->name));
+  return n == 2;
+}
+
 static const OnnxWire *
 recover_linear (OnnxCtx *c, const OnnxWire *y)
 {
@@ -337,14 +352,15 @@ recover_linear (OnnxCtx *c, const OnnxWire *y)
   before = is_op (flat, "linear") && flat->type.shape.rank == 2 && g_str_equal (flat->port, "out") ? input (flat, 0)
                                                                                                    : NULL;
   x = is_op (before, "reshape") ? input (before, 0) : NULL;
-  if (x == NULL || c->node->n_input == 0 || x->type.shape.rank != rank
-      || GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, c->node->input[0])) != 1
+  if (x == NULL || x->type.shape.rank != rank
       || !loom_dim_equal (x->type.shape.dim[rank - 1], before->type.shape.dim[1])
       || !loom_dim_equal (y->type.shape.dim[rank - 1], flat->type.shape.dim[1]))
     return NULL;
   for (int i = 0; i < rank - 1; i++)
     if (!loom_dim_equal (x->type.shape.dim[i], y->type.shape.dim[i]))
       return NULL;
+  if (!has_one_reader (c, flat))
+    return NULL;
   flat->node->in[0] = x;
   flat->node->out[0].type = y->type;
   return &flat->node->out[0];
@@ -368,6 +384,8 @@ onnx_recover (OnnxCtx *c)
     found = recover_tied (c, y);
   if (is_op (y, "reshape"))
     found = recover_linear (c, y);
-  if (found != NULL && !c->failed)
+  /* A constant of more dimensions than x would have given the result more, too. */
+  if (found != NULL && !c->failed && found->type.dtype == y->type.dtype
+      && loom_shape_equal (&found->type.shape, &y->type.shape))
     value->wire = found;
 }
