@@ -72,6 +72,8 @@ def _(c, out):
     of_w = [scale("ws", .01), c.weight("wz", np.array(3, np.int8))]
     turned = c.weight("turned", c.rng.integers(-128, 128, (6, 5)).astype(np.int8))
     out("QGemm", [a, *of_a, w, *of_w, row, *of_y], kind=BYTE, transB=1)
+    of_columns = [c.weight("cs", np.linspace(.01, .02, 5, dtype=np.float32)), c.weight("cz", np.arange(5, dtype=np.int8))]
+    out("QGemm", [a, *of_a, w, *of_columns, row], transB=1)
     out("QLinearAdd", [a, *of_a, b, *of_b, *of_y], kind=BYTE)
     out("QLinearMul", [a, *of_a, b, *of_b, *of_y], kind=BYTE)
     out("QLinearSigmoid", [a, *of_a, scale("unit", 1 / 256), zero("none", 0)], kind=BYTE)
@@ -126,6 +128,9 @@ def _(c, out):
     x = c.input("x", c.draw(2, 3, 4, 6), d0="b", d2="h", d3="w")
     factors = c.weight("factors", np.array([1, 1, 2, 3], np.float32))
     out("Resize", [x, "", factors], domain="", mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    fixed = c.input("fixed", c.draw(2, 3, 4, 6), d2="h")
+    out("Resize", [fixed, "", c.weight("wider", np.array([1, 1, 1, 2], np.float32))], domain="", mode="nearest",
+        coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     out("Resize", [x, "", factors], domain="", mode="linear", coordinate_transformation_mode="half_pixel")
     c.node("Shape", [x], ["shape"])
     c.node("Mul", ["shape", c.weight("twice", np.array([1, 1, 2, 2]))], ["sizes"])
