@@ -1,7 +1,10 @@
 /* Reads events.jsonl and sessions.jsonl.
  *
  * Lines of steps are searched for two members instead of being parsed: a curve has tens of thousands, all written by
- * run_folder_flush () in one form. Lines of evaluations are few and are parsed as JSON. */
+ * run_folder_flush () in one form. Lines of evaluations are few and are parsed as JSON.
+ *
+ * The file is read and never mapped: a trainer that resumes the run cuts it, which would end a process that reads the
+ * mapping. */
 #include "engine/runs/loom-run-log.h"
 
 #include "engine/core/loom-text.h"
@@ -19,6 +22,8 @@
 
 #define PIECE 512   /* bytes of a piece of a long file: about five steps */
 #define TAIL  65536 /* bytes of its end, which are read in full */
+
+#define EVAL_PIECES 32 /* in which half of what is searched for evaluations is read */
 
 #define MOST_SENTENCE 600 /* characters */
 
@@ -249,20 +254,35 @@ read_pieces (LoomRunLog *log, int fd, gint64 size, guint points)
   read_piece (log, fd, buffer, TAIL, until);
 }
 
+/* Reads the evaluations of a text, which begins with a line if its offset is 0. */
 static void
-read_evaluations (LoomRunLog *log, int fd, guint points)
+add_evaluations (LoomRunLog *log, const char *text, gsize length, gint64 offset)
 {
-  g_autoptr (GMappedFile) file = g_mapped_file_new_from_fd (fd, FALSE, NULL);
-  const char *text = file != NULL ? g_mapped_file_get_contents (file) : NULL;
-  const char *stop = text != NULL ? text + g_mapped_file_get_length (file) : NULL;
+  const char *stop = text + length;
 
   for (const char *line = text, *end; line != NULL; line = end)
     {
       line = memmem (line, (gsize)(stop - line), eval_line, strlen (eval_line));
       end = line != NULL ? memchr (line, '\n', (gsize)(stop - line)) : NULL;
-      if (end != NULL && (line == text || line[-1] == '\n'))
+      if (end != NULL && (line == text ? offset == 0 : line[-1] == '\n'))
         add_evaluation (log, line, (gsize)(end - line));
     }
+}
+
+static void
+read_evaluations (LoomRunLog *log, int fd, gint64 size, guint points)
+{
+  const gsize most = (gsize)MIN (size, LOOM_RUN_LOG_SEARCHED);
+  g_autofree char *text = g_malloc (most + 1);
+  const gint64 tail = size > LOOM_RUN_LOG_SEARCHED ? size - LOOM_RUN_LOG_SEARCHED / 2 : 0;
+
+  for (guint i = 0; i < EVAL_PIECES && tail > 0; i++)
+    {
+      const gint64 offset = (gint64)((double)tail * i / EVAL_PIECES);
+
+      add_evaluations (log, text, read_at (fd, text, LOOM_RUN_LOG_SEARCHED / 2 / EVAL_PIECES, offset), offset);
+    }
+  add_evaluations (log, text, read_at (fd, text, (gsize)(size - tail), tail), tail);
   thin (log->validation, points);
 }
 
@@ -348,7 +368,7 @@ loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **erro
     read_whole (log, fd, (gsize)info.st_size, points);
   else
     read_pieces (log, fd, info.st_size, points);
-  read_evaluations (log, fd, points);
+  read_evaluations (log, fd, info.st_size, points);
   close (fd);
   read_sessions (run, points, log);
   return TRUE;

@@ -1,15 +1,17 @@
 /* The curve and the last figures of a run, from its events.jsonl, and its times and its end, from sessions.jsonl.
  *
  * A list shows many runs, and a run may have 100,000 steps in 8 MB. Of a file longer than LOOM_RUN_LOG_WHOLE bytes only
- * evenly spaced pieces and the end are read, about half a megabyte, so that the time hardly grows with the run;
- * evaluations, which are few, are searched for in all of it. */
+ * evenly spaced pieces and the end are read, about half a megabyte, so that the time hardly grows with the run.
+ * Evaluations, which are few, are searched for in all of it; if it is longer than LOOM_RUN_LOG_SEARCHED bytes, that
+ * number of bytes is read: the end, and evenly spaced pieces. */
 #pragma once
 
 #include "engine/infer/loom-run-sessions.h"
 
 G_BEGIN_DECLS
 
-#define LOOM_RUN_LOG_WHOLE 1000000 /* bytes */
+#define LOOM_RUN_LOG_WHOLE    1000000  /* bytes */
+#define LOOM_RUN_LOG_SEARCHED 16777216 /* bytes */
 
 typedef struct
 {

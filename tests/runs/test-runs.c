@@ -5,6 +5,7 @@
 #include "tests/test-program.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -186,6 +187,82 @@ test_long_log (void)
   g_assert_cmpfloat (last, >, 99000);
   g_assert_cmpint (run->log.step, ==, 100000);
   g_assert_cmpfloat (run->log.eval_loss, ==, 0.25);
+}
+
+#define EVAL(STEP) "{\"event\":\"eval\",\"split\":\"val\",\"step\":" STEP ",\"loss\":0.5}\n"
+
+/* The bytes that this process has read with read () and pread (). */
+static gint64
+bytes_read (void)
+{
+  g_autofree char *text = NULL;
+  const char *at;
+
+  g_assert_true (g_file_get_contents ("/proc/self/io", &text, NULL, NULL));
+  at = strstr (text, "rchar: ");
+  return g_ascii_strtoll (at + strlen ("rchar: "), NULL, 10);
+}
+
+/* Of a file of a gigabyte, the first evaluation and those of the end are found, and a bounded number of bytes is read.
+ */
+static void
+test_huge_log (void)
+{
+  g_autofree char *path = g_build_filename (scratch, "huge", "events.jsonl", NULL);
+  FILE *file;
+  gint64 before;
+
+  write_run ("huge", "0.1", "4", EVAL ("1"));
+  file = fopen (path, "r+");
+  g_assert_cmpint (fseeko (file, 1000000000, SEEK_SET), ==, 0);
+  g_assert_cmpint (fputs ("\n" EVAL ("2"), file), >=, 0);
+  g_assert_cmpint (fseeko (file, LOOM_RUN_LOG_SEARCHED / 4, SEEK_CUR), ==, 0);
+  g_assert_cmpint (fputs ("\n" EVAL ("3"), file), >=, 0);
+  g_assert_cmpint (fclose (file), ==, 0);
+  before = bytes_read ();
+  g_autoptr (LoomRunSummary) run = read_run ("huge", 10);
+  g_assert_cmpint (bytes_read () - before, <, LOOM_RUN_LOG_SEARCHED + 2 * LOOM_RUN_LOG_WHOLE);
+  g_assert_cmpuint (run->log.validation->len, ==, 3);
+}
+
+typedef struct
+{
+  const char *path;
+  gint done; /* atomic */
+} Cutter;
+
+static gpointer
+cut_cb (gpointer data)
+{
+  Cutter *self = data;
+
+  while (!g_atomic_int_get (&self->done))
+    {
+      g_assert_cmpint (truncate (self->path, 0), ==, 0);
+      g_assert_cmpint (truncate (self->path, LOOM_RUN_LOG_SEARCHED), ==, 0);
+      g_usleep (1000); /* less than reading takes */
+    }
+  return NULL;
+}
+
+/* A trainer that resumes the run cuts the file while it is read. */
+static void
+test_cut_log (void)
+{
+  g_autofree char *path = g_build_filename (scratch, "cut", "events.jsonl", NULL);
+  Cutter cutter = { .path = path };
+  GThread *thread;
+
+  write_run ("cut", "0.1", "4", few);
+  thread = g_thread_new ("cutter", cut_cb, &cutter);
+  for (guint i = 0; i < 50; i++)
+    {
+      g_autoptr (LoomRunSummary) run = read_run ("cut", 10);
+
+      g_assert_null (run->error);
+    }
+  g_atomic_int_set (&cutter.done, TRUE);
+  g_thread_join (thread);
 }
 
 /* Lines that are cut, foreign or out of order are skipped. */
@@ -394,6 +471,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/sessions", test_sessions);
   g_test_add_func ("/runs/mean", test_mean);
   g_test_add_func ("/runs/long-log", test_long_log);
+  g_test_add_func ("/runs/huge-log", test_huge_log);
+  g_test_add_func ("/runs/cut-log", test_cut_log);
   g_test_add_func ("/runs/damaged-lines", test_damaged_lines);
   g_test_add_func ("/runs/foreign-lines", test_foreign_lines);
   g_test_add_func ("/runs/device", test_device);
