@@ -175,6 +175,7 @@ train_remote_begin (LoomGraph *graph, GVariant *options, const char *host_name, 
   g_autoptr (GVariant) owned = g_variant_ref_sink (options);
   const char *name = loom_element_get (loom_graph_root (graph), "name");
   g_auto (LoomRunHost) host = { NULL };
+  const gboolean is_known = loom_run_host_read (folder, &host);
   gboolean unknown = FALSE;
 
   if (!loom_run_host_is_name (host_name))
@@ -183,7 +184,7 @@ train_remote_begin (LoomGraph *graph, GVariant *options, const char *host_name, 
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "“%s” is not a host. Write user@host, or a name of ~/.ssh/config.", shown);
     }
-  else if (!loom_run_host_read (folder, &host))
+  else if (!is_known)
     {
       host = (LoomRunHost){ g_strdup (host_name), loom_run_host_new_id (name != NULL ? name : "run"),
                             LOOM_RUN_HOST_NEW };
@@ -201,6 +202,10 @@ train_remote_begin (LoomGraph *graph, GVariant *options, const char *host_name, 
     g_prefix_error (error,
                     "The connection to %s broke while the run began. The same command again finds the run, or begins "
                     "it. ",
+                    host_name);
+  else if (is_known)
+    g_prefix_error (error,
+                    "An earlier try may have begun the run on %s. The same command again finds the run, or begins it. ",
                     host_name);
   else
     remote_mirror_unmake (folder);

@@ -76,6 +76,11 @@ def begun(here, far):
     runs = far.runs()
     r = here.run('train', 'other.xml', '--host', 'box', '--out', 'one', '--detach')
     ok(r.returncode == 2 and here.says('is not empty'), 'which no other graph takes')
+    far.set_down(True)
+    r = here.run('train', 'long.xml', '--host', 'box', '--out', 'one', '--detach')
+    ok(r.returncode == 5 and here.says('may have begun the run on box') and os.path.exists(here.folder + '/one/remote-id'),
+       'nor does a second try forget it that does not reach the host')
+    far.set_down(False)
     r = here.run('train', 'long.xml', '--host', 'box', '--out', 'one', '--detach')
     ok(r.returncode == 0 and far.runs() == runs and len(runs) == 1, 'the same command again finds the run that has begun')
     write(here.folder + '/one/run.json', '[' * 999999)
