@@ -22,10 +22,8 @@ read_number (const char *path, const char *word)
   return end == at ? G_MAXUINT64 : number;
 }
 
-/* The bytes that this process may still allocate: the available memory of the system, within the limit of its control
- * group. G_MAXUINT64 if both are unknown. */
-static guint64
-available_memory (void)
+guint64
+loom_memory_available (void)
 {
   guint64 available = read_number ("/proc/meminfo", "MemAvailable:");
   guint64 most = read_number ("/sys/fs/cgroup/memory.max", ""),
@@ -49,7 +47,7 @@ available_memory (void)
 gboolean
 loom_memory_check_bytes (const char *name, guint64 bytes, double factor, const char *remedy, GError **error)
 {
-  const guint64 available = available_memory ();
+  const guint64 available = loom_memory_available ();
   g_autofree char *has = NULL, *needs = NULL, *there = NULL;
 
   if ((double)bytes * factor <= (double)available)

@@ -164,6 +164,7 @@ typedef struct
   Footer footer;
   GPtrArray *columns;
   guint n_leaves;
+  ParquetPages pages;
 } File;
 
 static void
@@ -181,6 +182,7 @@ file_clear (File *self)
 {
   thrift_clear (footer_fields, &self->footer);
   g_clear_pointer (&self->columns, g_ptr_array_unref);
+  g_clear_pointer (&self->pages.packed, g_byte_array_unref);
   g_clear_object (&self->stream);
 }
 
@@ -311,7 +313,7 @@ add_leaf (File *self, const Element *element, const char *name, int levels, gboo
   column->leaf = self->n_leaves++;
   set_meaning (column, element);
   if (!in_list)
-    column->values = parquet_column_new (self->stream, self->path, name, column->type, (gsize)element->bytes, levels);
+    column->values = parquet_column_new (&self->pages, column->name, column->type, (gsize)element->bytes, levels);
   g_ptr_array_add (self->columns, column);
   return TRUE;
 }
@@ -433,6 +435,8 @@ read_table (GInputStream *stream, const char *path, gsize max, double needed, co
   gint64 done = 0;
   guint g = 0;
 
+  self.pages
+      = (ParquetPages){ stream, path, .packed = g_byte_array_new (), .most = loom_memory_available () / 2 };
   if (!read_footer (&self, error) || !read_schema (&self, error))
     return NULL;
   append_names (&self, text);

@@ -88,18 +88,30 @@ static const ThriftField page_fields[] = {
   { 0 },
 };
 
+typedef struct
+{
+  guint8 *data;
+  gsize n;
+} Buffer;
+
+/* A value in a dictionary. */
+typedef struct
+{
+  guint32 at, n;
+} Entry;
+
 struct _ParquetColumn
 {
-  GInputStream *file;
-  char *path, *name;
+  ParquetPages *pages;
+  const char *name;
   ParquetType type;
   gsize bytes; /* of a value; 0: of any length */
   int levels;
   ParquetChunk chunk; /* from the next page on */
 
-  GByteArray *packed; /* the page as it is in the file */
-  GByteArray *page, *dictionary;
-  GArray *starts; /* guint32, of the values in dictionary, and its end */
+  Buffer page, dictionary;
+  gint64 n_entries; /* of the dictionary */
+  Buffer starts;    /* Entry, if values have any length */
 
   gint64 left; /* values of this page */
   gboolean has_dictionary_values, is_rle;
@@ -112,7 +124,7 @@ struct _ParquetColumn
 static gboolean
 refuse (const ParquetColumn *self, GError **error, const char *what)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s”, column “%s” %s.", self->path, self->name, what);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s”, column “%s” %s.", self->pages->path, self->name, what);
   return FALSE;
 }
 
@@ -199,9 +211,9 @@ read_at (ParquetColumn *self, guint64 at, gsize n, GError **error)
 {
   g_autoptr (GError) cause = NULL;
 
-  if (parquet_read_at (self->file, at, n, self->packed, &cause))
+  if (parquet_read_at (self->pages->file, at, n, self->pages->packed, &cause))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", self->path, cause->message);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", self->pages->path, cause->message);
   return FALSE;
 }
 
@@ -210,6 +222,7 @@ static gboolean
 read_head (ParquetColumn *self, PageHead *head, gsize *length, GError **error)
 {
   const guint64 all = self->chunk.end - self->chunk.begin;
+  const GByteArray *bytes = self->pages->packed;
 
   for (gsize n = 512; n <= (gsize)1 << 25; n *= 256)
     {
@@ -217,12 +230,12 @@ read_head (ParquetColumn *self, PageHead *head, gsize *length, GError **error)
 
       if (!read_at (self, self->chunk.begin, MIN (n, all), error))
         return FALSE;
-      reader = (ThriftReader){ self->packed->data, self->packed->data + self->packed->len };
+      reader = (ThriftReader){ bytes->data, bytes->data + bytes->len };
       memset (head, 0, sizeof *head);
       head->is_packed = 1;
       if (thrift_read (&reader, page_fields, head))
         {
-          *length = (gsize)(reader.p - self->packed->data);
+          *length = (gsize)(reader.p - bytes->data);
           if (head->bytes >= 0 && head->bytes <= MOST_PAGE_BYTES && head->packed_bytes >= 0
               && head->packed_bytes <= MOST_PAGE_BYTES && (guint64)head->packed_bytes <= all - *length)
             return TRUE;
@@ -288,12 +301,27 @@ static const struct
   { "zstd", unpack_zstd },    { "LZ4_RAW", NULL },
 };
 
+/* Loses the content. */
+static gboolean
+resize (ParquetColumn *self, Buffer *buffer, gsize n, GError **error)
+{
+  const guint64 others = self->pages->used - buffer->n;
+
+  if (n > self->pages->most || others > self->pages->most - n)
+    return refuse (self, error, "has pages that are too large for the free memory; write the file with smaller ones");
+  g_free (buffer->data);
+  buffer->data = g_malloc (MAX (n, 1));
+  buffer->n = n;
+  self->pages->used = others + n;
+  return TRUE;
+}
+
 /* The page after its head; the first `plain` bytes are not compressed. */
 static gboolean
-unpack (ParquetColumn *self, const PageHead *head, gsize plain, gboolean is_packed, GByteArray *to, GError **error)
+unpack (ParquetColumn *self, const PageHead *head, gsize plain, gboolean is_packed, Buffer *to, GError **error)
 {
   const gint64 codec = is_packed ? self->chunk.codec : 0;
-  const guint8 *from = self->packed->data;
+  const guint8 *from = self->pages->packed->data;
   const gsize packed = (gsize)head->packed_bytes, size = (gsize)head->bytes;
 
   if (codec < 0 || codec >= (gint64)G_N_ELEMENTS (codecs) || codecs[codec].unpack == NULL)
@@ -306,7 +334,8 @@ unpack (ParquetColumn *self, const PageHead *head, gsize plain, gboolean is_pack
     }
   if (plain > packed || plain > size || size - plain > (packed - plain) * MOST_RATIO)
     return damaged (self, error);
-  g_byte_array_set_size (to, (guint)size);
+  if (!resize (self, to, size, error))
+    return FALSE;
   if (plain > 0)
     memcpy (to->data, from, plain);
   /* A page of nulls has no values, and then often no compressed block either. */
@@ -315,7 +344,7 @@ unpack (ParquetColumn *self, const PageHead *head, gsize plain, gboolean is_pack
   return TRUE;
 }
 
-/* The bytes of a plain value at p, with its length before it if that varies; 0 with *fits FALSE if it is cut off. */
+/* The bytes of a plain value at p, with its length before it if that varies; NULL if it is cut off. */
 static const guint8 *
 plain_value (const ParquetColumn *self, const guint8 *p, const guint8 *end, gsize *n)
 {
@@ -330,31 +359,42 @@ plain_value (const ParquetColumn *self, const guint8 *p, const guint8 *end, gsiz
   return *n <= (gsize)(end - p) ? p : NULL;
 }
 
+/* Where the values are. */
+static gboolean
+find_entries (ParquetColumn *self, gint64 n, GError **error)
+{
+  const guint8 *p = self->dictionary.data, *end = p + self->dictionary.n;
+
+  if (!resize (self, &self->starts, (gsize)n * sizeof (Entry), error))
+    return FALSE;
+  for (gint64 i = 0; i < n; i++)
+    {
+      gsize length;
+      const guint8 *value = plain_value (self, p, end, &length);
+
+      if (value == NULL)
+        return damaged (self, error);
+      ((Entry *)self->starts.data)[i] = (Entry){ (guint32)(value - self->dictionary.data), (guint32)length };
+      p = value + length;
+    }
+  return TRUE;
+}
+
+/* It may have more entries than the chunk has values, as pandas writes categories. */
 static gboolean
 read_dictionary (ParquetColumn *self, const PageHead *head, GError **error)
 {
   const gint64 n = head->dictionary.n;
-  const guint8 *p, *end;
+  const gsize least = self->type == PARQUET_BYTES ? 4 : self->bytes;
 
-  if (!unpack (self, head, 0, TRUE, self->dictionary, error))
+  self->n_entries = 0;
+  if (!unpack (self, head, 0, TRUE, &self->dictionary, error))
     return FALSE;
-  p = self->dictionary->data;
-  end = p + self->dictionary->len;
-  g_array_set_size (self->starts, 0);
-  /* A value takes a byte at least, so a damaged number ends soon. */
-  for (gint64 i = 0; i < n; i++)
-    {
-      gsize length;
-      const guint8 *value = self->type != PARQUET_BOOLEAN ? plain_value (self, p, end, &length) : NULL;
-      guint32 bounds[2];
-
-      if (value == NULL || value + length == p)
-        return damaged (self, error);
-      bounds[0] = (guint32)(value - self->dictionary->data);
-      bounds[1] = (guint32)length;
-      g_array_append_vals (self->starts, bounds, 2);
-      p = value + length;
-    }
+  if (n < 0 || (n > 0 && (least == 0 || (guint64)n > self->dictionary.n / least)))
+    return damaged (self, error);
+  if (self->type == PARQUET_BYTES && !find_entries (self, n, error))
+    return FALSE;
+  self->n_entries = n;
   return TRUE;
 }
 
@@ -412,10 +452,10 @@ read_data (ParquetColumn *self, const PageHead *head, GError **error)
           || v2->repetition_bytes > head->bytes - v2->definition_bytes))
     return damaged (self, error);
   levels = is_2 ? (gsize)(v2->definition_bytes + v2->repetition_bytes) : 0;
-  if (!unpack (self, head, levels, !is_2 || head->is_packed != 0, self->page, error))
+  if (!unpack (self, head, levels, !is_2 || head->is_packed != 0, &self->page, error))
     return FALSE;
-  self->p = self->page->data;
-  self->end = self->p + self->page->len;
+  self->p = self->page.data;
+  self->end = self->p + self->page.n;
   self->left = is_2 ? v2->n : head->data.n;
   if (self->left < 0 || self->left > self->chunk.n)
     return damaged (self, error);
@@ -488,10 +528,14 @@ next_value (ParquetColumn *self, const guint8 **value, gsize *n)
   *n = 1;
   if (self->has_dictionary_values)
     {
-      if (!hybrid_next (&self->index, &i) || (guint64)i * 2 >= self->starts->len)
+      Entry entry;
+
+      if (!hybrid_next (&self->index, &i) || (gint64)i >= self->n_entries)
         return FALSE;
-      *value = self->dictionary->data + g_array_index (self->starts, guint32, 2 * i);
-      *n = g_array_index (self->starts, guint32, 2 * i + 1);
+      entry = self->type == PARQUET_BYTES ? ((const Entry *)self->starts.data)[i]
+                                          : (Entry){ i * (guint32)self->bytes, (guint32)self->bytes };
+      *value = self->dictionary.data + entry.at;
+      *n = entry.n;
       return TRUE;
     }
   if (self->type == PARQUET_BOOLEAN)
@@ -521,33 +565,26 @@ parquet_column_next (ParquetColumn *self, const guint8 **value, gsize *n, GError
 /* ---- the column ------------------------------------------------------------------- */
 
 ParquetColumn *
-parquet_column_new (GInputStream *file, const char *path, const char *name, ParquetType type, gsize bytes, int levels)
+parquet_column_new (ParquetPages *pages, const char *name, ParquetType type, gsize bytes, int levels)
 {
   static const gsize widths[PARQUET_N_TYPES] = { 0, 4, 8, 12, 4, 8, 0, 0 };
   ParquetColumn *self = g_new0 (ParquetColumn, 1);
 
-  self->file = file;
-  self->path = g_strdup (path);
-  self->name = g_strdup (name);
+  self->pages = pages;
+  self->name = name;
   self->type = type;
   self->bytes = type == PARQUET_FIXED_BYTES ? bytes : widths[type];
   self->levels = levels;
-  self->packed = g_byte_array_new ();
-  self->page = g_byte_array_new ();
-  self->dictionary = g_byte_array_new ();
-  self->starts = g_array_new (FALSE, FALSE, sizeof (guint32));
   return self;
 }
 
 void
 parquet_column_free (ParquetColumn *self)
 {
-  g_free (self->path);
-  g_free (self->name);
-  g_byte_array_unref (self->packed);
-  g_byte_array_unref (self->page);
-  g_byte_array_unref (self->dictionary);
-  g_array_unref (self->starts);
+  self->pages->used -= self->page.n + self->dictionary.n + self->starts.n;
+  g_free (self->page.data);
+  g_free (self->dictionary.data);
+  g_free (self->starts.data);
   g_free (self);
 }
 
@@ -556,5 +593,5 @@ parquet_column_set_chunk (ParquetColumn *self, const ParquetChunk *chunk)
 {
   self->chunk = *chunk;
   self->left = 0;
-  g_array_set_size (self->starts, 0);
+  self->n_entries = 0;
 }

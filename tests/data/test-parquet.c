@@ -9,6 +9,7 @@
 #include "engine/data/loom-dataset.h"
 #include "engine/data/loom-parquet.h"
 #include "engine/data/loom-samples.h"
+#include "engine/data/parquet-column.h"
 #include "tests/test-program.h"
 
 static char *
@@ -217,6 +218,130 @@ test_damage (void)
     }
 }
 
+/* ---- files made here ------------------------------------------------------------------ */
+
+enum
+{
+  THRIFT_I64 = 6,
+  THRIFT_STRUCTS = 12
+};
+
+static void
+add_byte (GByteArray *to, guint byte)
+{
+  g_byte_array_append (to, (const guint8[]){ (guint8)byte }, 1);
+}
+
+static void
+add_varint (GByteArray *to, guint64 value)
+{
+  for (; value >= 128; value >>= 7)
+    add_byte (to, (guint)(value & 127) | 128);
+  add_byte (to, (guint)value);
+}
+
+/* A field whose number is that of the one before + step. */
+static void
+add_field (GByteArray *to, guint step, guint type)
+{
+  add_byte (to, step << 4 | type);
+}
+
+static void
+add_number (GByteArray *to, guint step, guint64 value)
+{
+  add_field (to, step, THRIFT_I64);
+  add_varint (to, value << 1);
+}
+
+/* A page without compression; kind: 0 of data, 2 of a dictionary. */
+static void
+add_page (GByteArray *to, guint kind, guint n, guint encoding, const GByteArray *content)
+{
+  add_number (to, 1, kind);
+  add_number (to, 1, content->len);
+  add_number (to, 1, content->len);
+  add_field (to, kind == 0 ? 2 : 4, THRIFT_STRUCTS);
+  add_number (to, 1, n);
+  add_number (to, 1, encoding);
+  add_byte (to, 0);
+  add_byte (to, 0);
+  g_byte_array_append (to, content->data, content->len);
+}
+
+/* A chunk of n times the first of n_entries equal words; length: of a word with a number before it, 0: of one byte. */
+static void
+add_chunk (GByteArray *to, guint n, guint n_entries, guint length)
+{
+  g_autoptr (GByteArray) words = g_byte_array_new (), run = g_byte_array_new ();
+  g_autofree char *word = g_strnfill (MAX (length, 1), 'w');
+
+  for (guint i = 0; i < n_entries; i++)
+    {
+      for (guint k = 0; length > 0 && k < 4; k++)
+        add_byte (words, length >> (8 * k) & 255);
+      g_byte_array_append (words, (const guint8 *)word, MAX (length, 1));
+    }
+  add_page (to, 2, n_entries, 0, words);
+  add_byte (run, 1);
+  add_varint (run, n << 1);
+  add_byte (run, 0);
+  add_page (to, 0, n, 8, run);
+}
+
+/* A dictionary has its own entries for words of any length alone, and the pages of all columns are within the limit. */
+static void
+test_page_memory (void)
+{
+  static const struct
+  {
+    ParquetType type;
+    guint n_entries, length;
+    gboolean fits;
+  } cases[] = { { PARQUET_FIXED_BYTES, 1000, 0, TRUE },
+                { PARQUET_FIXED_BYTES, 1200, 0, FALSE },
+                { PARQUET_BYTES, 80, 1, TRUE },
+                { PARQUET_BYTES, 100, 1, FALSE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GByteArray) file = g_byte_array_new (), packed = g_byte_array_new ();
+      g_autoptr (GInputStream) stream = NULL;
+      ParquetPages pages = { .path = "t.parquet", .packed = packed, .most = 1200 };
+      ParquetColumn *column[2];
+      const guint8 *value;
+      gsize n;
+
+      add_chunk (file, 3, cases[i].n_entries, cases[i].length);
+      stream = g_memory_input_stream_new_from_data (file->data, file->len, NULL);
+      pages.file = stream;
+      for (guint c = 0; c < 2; c++)
+        {
+          column[c] = parquet_column_new (&pages, "c", cases[i].type, 1, 0);
+          parquet_column_set_chunk (column[c], &(ParquetChunk){ .end = file->len, .n = 3 });
+        }
+      for (guint c = 0; c < 2; c++)
+        {
+          g_autoptr (GError) error = NULL;
+
+          if (c == 0 && cases[i].fits)
+            {
+              g_assert_true (parquet_column_next (column[c], &value, &n, &error));
+              g_assert_cmpmem (value, n, "w", 1);
+              continue;
+            }
+          /* The pages of the first are there, too. */
+          g_assert_false (parquet_column_next (column[c], &value, &n, &error));
+          g_assert_cmpstr (error->message, ==,
+                           "“t.parquet”, column “c” has pages that are too large for the free memory; write the file "
+                           "with smaller ones.");
+        }
+      parquet_column_free (column[0]);
+      parquet_column_free (column[1]);
+      g_assert_cmpuint (pages.used, ==, 0);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -225,5 +350,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/parquet/guess", test_guess);
   g_test_add_func ("/parquet/bad", test_bad);
   g_test_add_func ("/parquet/damage", test_damage);
+  g_test_add_func ("/parquet/page-memory", test_page_memory);
   return g_test_run ();
 }
