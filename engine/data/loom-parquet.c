@@ -14,7 +14,8 @@
 #define MOST_FOOTER    ((guint32)256 << 20)
 #define MOST_COLUMNS   100000
 #define MOST_DEPTH     32
-#define ROWS_PER_CHECK 4096
+#define MOST_NAMES     ((gsize)16 << 20) /* bytes of all names of columns, with those of their groups */
+#define CHECK_BYTES    ((gsize)16 << 20) /* of text between two looks at the free memory */
 #define PANDAS_INDEX   "__index_level_" /* the name of a column of pandas.DataFrame.to_parquet, which names the rows */
 #define REPEATED       2
 
@@ -164,7 +165,11 @@ typedef struct
   Footer footer;
   GPtrArray *columns;
   guint n_leaves;
+  gsize n_names; /* bytes of names so far */
   ParquetPages pages;
+  double needed; /* as for loom_memory_check() */
+  const char *remedy;
+  gsize checked; /* bytes of text for which there was memory */
 } File;
 
 static void
@@ -331,6 +336,10 @@ add_element (Walk *walk, const char *in, int levels, gboolean in_list, int depth
   element = &g_array_index (self->footer.schema, Element, walk->next++);
   if (element->name == NULL)
     return refuse (self, error, "is a damaged Parquet file: a column has no name");
+  /* Each group's name comes again in those of all its columns. */
+  self->n_names += (in != NULL ? strlen (in) + 1 : 0) + strlen (element->name);
+  if (self->n_names > MOST_NAMES)
+    return refuse (self, error, "has columns whose names are too long");
   name = in != NULL ? g_strconcat (in, ".", element->name, NULL) : g_strdup (element->name);
   levels += element->repetition != 0;
   in_list = in_list || element->repetition == REPEATED;
@@ -387,20 +396,32 @@ open_group (const File *self, const Group *group, GError **error)
   return TRUE;
 }
 
+/* n more bytes of text have memory. */
 static gboolean
-append_row (const File *self, GString *text, GError **error)
+has_room (File *self, const GString *text, gsize n, GError **error)
+{
+  if (text->len + n < self->checked + CHECK_BYTES)
+    return TRUE;
+  self->checked = text->len + n;
+  return loom_memory_check_bytes (self->path, self->checked, self->needed, self->remedy, error);
+}
+
+static gboolean
+append_row (File *self, GString *text, GError **error)
 {
   for (guint i = 0; i < self->columns->len; i++)
     {
       const Column *column = self->columns->pdata[i];
       const guint8 *value = NULL;
-      gsize n;
+      gsize n = 0;
 
       if (i > 0)
         g_string_append_c (text, ',');
       if (column->values == NULL)
         g_string_append (text, "a list");
       else if (!parquet_column_next (column->values, &value, &n, error))
+        return FALSE;
+      if (!has_room (self, text, value != NULL ? n : 0, error))
         return FALSE;
       if (value != NULL)
         parquet_append_value (text, column->type, column->meaning, column->scale, value, n);
@@ -435,6 +456,8 @@ read_table (GInputStream *stream, const char *path, gsize max, double needed, co
   gint64 done = 0;
   guint g = 0;
 
+  self.needed = needed > 0 ? needed : 1;
+  self.remedy = needed > 0 ? remedy : "split it into pieces";
   self.pages
       = (ParquetPages){ stream, path, .packed = g_byte_array_new (), .most = loom_memory_available () / 2 };
   if (!read_footer (&self, error) || !read_schema (&self, error))
@@ -447,9 +470,7 @@ read_table (GInputStream *stream, const char *path, gsize max, double needed, co
       if (!open_group (&self, group, error))
         return NULL;
       for (gint64 i = 0; i < group->n && (max == 0 || text->len < max); i++, done++)
-        if ((done % ROWS_PER_CHECK == 0 && needed > 0
-             && !loom_memory_check_bytes (path, text->len, needed, remedy, error))
-            || !append_row (&self, text, error))
+        if (!append_row (&self, text, error))
           return NULL;
     }
   if (is_whole != NULL)

@@ -223,6 +223,8 @@ test_damage (void)
 enum
 {
   THRIFT_I64 = 6,
+  THRIFT_BINARY = 8,
+  THRIFT_LISTS = 9,
   THRIFT_STRUCTS = 12
 };
 
@@ -252,6 +254,14 @@ add_number (GByteArray *to, guint step, guint64 value)
 {
   add_field (to, step, THRIFT_I64);
   add_varint (to, value << 1);
+}
+
+static void
+add_structs (GByteArray *to, guint step, guint n)
+{
+  add_field (to, step, THRIFT_LISTS);
+  add_byte (to, 15 << 4 | THRIFT_STRUCTS);
+  add_varint (to, n);
 }
 
 /* A page without compression; kind: 0 of data, 2 of a dictionary. */
@@ -287,6 +297,26 @@ add_chunk (GByteArray *to, guint n, guint n_entries, guint length)
   add_varint (run, n << 1);
   add_byte (run, 0);
   add_page (to, 0, n, 8, run);
+}
+
+static void
+add_element (GByteArray *to, const char *name, guint n_children)
+{
+  add_number (to, 1, PARQUET_BYTES);
+  add_field (to, 3, THRIFT_BINARY);
+  add_varint (to, strlen (name));
+  g_byte_array_append (to, (const guint8 *)name, (guint)strlen (name));
+  add_number (to, 1, n_children);
+  add_byte (to, 0);
+}
+
+static void
+end_file (GByteArray *to, const GByteArray *footer)
+{
+  g_byte_array_append (to, footer->data, footer->len);
+  for (guint k = 0; k < 4; k++)
+    add_byte (to, footer->len >> (8 * k) & 255);
+  g_byte_array_append (to, (const guint8 *)"PAR1", 4);
 }
 
 /* A dictionary has its own entries for words of any length alone, and the pages of all columns are within the limit. */
@@ -342,6 +372,85 @@ test_page_memory (void)
     }
 }
 
+/* A long word of a dictionary, which a few bytes repeat: the memory is looked at within the rows, not after many. */
+static void
+test_text_memory (void)
+{
+  g_autoptr (GByteArray) file = g_byte_array_new (), footer = g_byte_array_new ();
+  g_autofree char *folder = g_dir_make_tmp ("loom-parquet-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "t.parquet", NULL), *text = NULL;
+  g_autoptr (GError) error = NULL;
+  const guint n_rows = 64;
+  gsize length;
+
+  g_byte_array_append (file, (const guint8 *)"PAR1", 4);
+  add_chunk (file, n_rows, 1, 1 << 20);
+  add_structs (footer, 2, 2);
+  add_element (footer, "", 1);
+  add_element (footer, "c", 0);
+  add_number (footer, 1, n_rows);
+  add_structs (footer, 1, 1);
+  add_structs (footer, 1, 1);
+  add_field (footer, 3, THRIFT_STRUCTS);
+  add_number (footer, 1, PARQUET_BYTES);
+  add_number (footer, 4, n_rows);
+  add_number (footer, 2, file->len - 4);
+  add_number (footer, 2, 4);
+  add_byte (footer, 0);
+  add_byte (footer, 0);
+  add_number (footer, 2, n_rows);
+  add_byte (footer, 0);
+  add_byte (footer, 0);
+  end_file (file, footer);
+  g_assert_true (g_file_set_contents (path, (const char *)file->data, file->len, NULL));
+  /* No machine has a million times the text. */
+  text = loom_parquet_read_text (path, 0, 1e6, "do that", &length, NULL, &error);
+  g_assert_null (text);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_assert_nonnull (strstr (error->message, "t.parquet” has 16"));
+  g_assert_true (g_str_has_suffix (error->message, "; do that."));
+  g_clear_error (&error);
+  text = loom_parquet_read_text (path, 0, 1, "do that", &length, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (length, ==, strlen ("sep=,\r\"c\"\n") + n_rows * ((1 << 20) + strlen ("\"\"\n")));
+  g_remove (path);
+  g_rmdir (folder);
+}
+
+/* The name of a group comes again in those of all columns in it. */
+static void
+test_name_memory (void)
+{
+  static const guint lengths[] = { 1 << 18, 1 << 20 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lengths); i++)
+    {
+      g_autoptr (GByteArray) file = g_byte_array_new (), footer = g_byte_array_new ();
+      g_autoptr (GBytes) bytes = NULL;
+      g_autofree char *name = g_strnfill (lengths[i], 'g'), *text = NULL;
+      g_autoptr (GError) error = NULL;
+      gsize length;
+
+      g_byte_array_append (file, (const guint8 *)"PAR1", 4);
+      add_structs (footer, 2, 22);
+      add_element (footer, "", 1);
+      add_element (footer, name, 20);
+      for (guint k = 0; k < 20; k++)
+        add_element (footer, "c", 0);
+      add_byte (footer, 0);
+      end_file (file, footer);
+      bytes = g_bytes_new (file->data, file->len);
+      text = loom_parquet_text_from_bytes (bytes, "t.parquet", &length, &error);
+      if (i == 0)
+        g_assert_no_error (error);
+      else
+        {
+          g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+          g_assert_cmpstr (error->message, ==, "“t.parquet” has columns whose names are too long.");
+        }
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -351,5 +460,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/parquet/bad", test_bad);
   g_test_add_func ("/parquet/damage", test_damage);
   g_test_add_func ("/parquet/page-memory", test_page_memory);
+  g_test_add_func ("/parquet/text-memory", test_text_memory);
+  g_test_add_func ("/parquet/name-memory", test_name_memory);
   return g_test_run ();
 }
