@@ -10,14 +10,14 @@
 #include "engine/data/parquet-value.h"
 #include "engine/data/thrift.h"
 
-#define MAGIC          "PAR1"
-#define MOST_FOOTER    ((guint32)256 << 20)
-#define MOST_COLUMNS   100000
-#define MOST_DEPTH     32
-#define MOST_NAMES     ((gsize)16 << 20) /* bytes of all names of columns, with those of their groups */
-#define CHECK_BYTES    ((gsize)16 << 20) /* of text between two looks at the free memory */
-#define PANDAS_INDEX   "__index_level_" /* the name of a column of pandas.DataFrame.to_parquet, which names the rows */
-#define REPEATED       2
+#define MAGIC        "PAR1"
+#define MOST_FOOTER  ((guint32)256 << 20)
+#define MOST_COLUMNS 100000
+#define MOST_DEPTH   32
+#define MOST_NAMES   ((gsize)16 << 20) /* bytes of all names of columns, with those of their groups */
+#define CHECK_BYTES  ((gsize)16 << 20) /* of text between two looks at the free memory */
+#define PANDAS_INDEX "__index_level_"  /* the name of a column of pandas.DataFrame.to_parquet, which names the rows */
+#define REPEATED     2
 
 /* ---- the footer -------------------------------------------------------------------- */
 
@@ -458,8 +458,7 @@ read_table (GInputStream *stream, const char *path, gsize max, double needed, co
 
   self.needed = needed > 0 ? needed : 1;
   self.remedy = needed > 0 ? remedy : "split it into pieces";
-  self.pages
-      = (ParquetPages){ stream, path, .packed = g_byte_array_new (), .most = loom_memory_available () / 2 };
+  self.pages = (ParquetPages){ stream, path, .packed = g_byte_array_new (), .most = loom_memory_available () / 2 };
   if (!read_footer (&self, error) || !read_schema (&self, error))
     return NULL;
   append_names (&self, text);

@@ -43,8 +43,7 @@ typedef struct _ParquetColumn ParquetColumn;
 
 /* pages and name, for errors, are kept by the caller. bytes: of a value of FIXED_BYTES. levels: the number of optional
  * fields on the way to the column; fewer than these defined: the value is null. */
-ParquetColumn *
-parquet_column_new (ParquetPages *pages, const char *name, ParquetType type, gsize bytes, int levels);
+ParquetColumn *parquet_column_new (ParquetPages *pages, const char *name, ParquetType type, gsize bytes, int levels);
 void parquet_column_free (ParquetColumn *self);
 void parquet_column_set_chunk (ParquetColumn *self, const ParquetChunk *chunk);
 /* The next value of the chunk: *n bytes at *value, valid until the next call, as the format stores them, a boolean as a
