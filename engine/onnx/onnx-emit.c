@@ -258,6 +258,13 @@ set_weight_path (OnnxNode *node, const char *name, const char *port)
     node->weight_path = g_strndup (name, length - end);
 }
 
+/* A table that the exporter has computed (a mask, rotated positions) is not in the state dict, and not trained. */
+static gboolean
+is_computed (OnnxCtx *c, const char *name)
+{
+  return g_hash_table_size (c->all->kinds) > 0 && (name == NULL || !g_hash_table_contains (c->all->kinds, name));
+}
+
 /* A weight that an embedding shares with another layer has both names in the state dict, but one in the model. */
 static void
 set_tied_path (OnnxCtx *c, OnnxNode *node)
@@ -435,7 +442,7 @@ parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
   node = onnx_node_new (c->all, op, name != NULL && *name ? name : "parameter");
   onnx_node_set (node, "shape", onnx_dims (c, &shape));
   onnx_node_set (node, "init", "zeros");
-  if (!is_weight || is_buffer (c, name))
+  if (!is_weight || is_buffer (c, name) || is_computed (c, name))
     onnx_node_set (node, "frozen", "true");
   if (is_weight && name != NULL && (strchr (name, '.') != NULL || g_hash_table_contains (c->all->kinds, name)))
     node->weight_path = g_strdup (name);

@@ -105,6 +105,10 @@ fail_unknown (OnnxCtx *c, const char *domain, gboolean input_is_missing)
   if (is_function (c->all, c->node))
     onnx_fail (c, "it is a local function of the model, which is not supported. Inline it first: "
                   "onnx.inliner.inline_local_functions (model).");
+  else if (g_str_equal (domain, "com.microsoft.nchwc"))
+    onnx_fail (c,
+               "onnxruntime has laid it out for this processor (“%s”). Save the model with ORT_ENABLE_EXTENDED at most.",
+               domain);
   else if (g_str_equal (domain, "com.microsoft"))
     onnx_fail (c,
                "the operator (of “%s”) is not supported. onnxruntime's optimiser creates such operators; import the "
