@@ -16,7 +16,8 @@
 #define PART          ".part" /* of a file that has not come whole yet */
 
 static const char *const mirrored[]
-    = { "data.ini", LOOM_RUN_SESSIONS, "weights.safetensors", "weights-ema.safetensors", "weights-best.safetensors", NULL };
+    = { "data.ini", LOOM_RUN_SESSIONS, "weights.safetensors", "weights-ema.safetensors", "weights-best.safetensors",
+        NULL };
 
 /* The object of a run.json, which the parser keeps; NULL: it is none, or too deep for the recursive parser. */
 static JsonObject *
@@ -56,7 +57,8 @@ read_data_folder (LoomFolder *files)
 
   if (loom_folder_read (files, LOOM_RUN_SETTINGS, MOST_SETTINGS, &text, NULL, NULL))
     settings = parse_settings (parser, text, strlen (text));
-  return settings != NULL ? g_strdup (json_object_get_string_member_with_default (settings, "data_folder", NULL)) : NULL;
+  return settings != NULL ? g_strdup (json_object_get_string_member_with_default (settings, "data_folder", NULL))
+                          : NULL;
 }
 
 typedef struct
@@ -181,8 +183,7 @@ remote_mirror_dup_fault (const char *host_name, const char *state)
     return g_strdup_printf ("%s has no such run: it did not begin there, or was removed.", host_name);
   if (!g_str_has_prefix (state, "killed"))
     return NULL;
-  return g_strdup_printf ("The process that trained on %s was ended from outside%s%s", host_name,
-                          *said != '\0' ? ": " : ".", said);
+  return g_strdup_printf ("The process that trained on %s was killed%s%s", host_name, *said != '\0' ? ": " : ".", said);
 }
 
 char *

@@ -14,7 +14,7 @@ gboolean remote_mirror_is_of (const char *folder, LoomGraph *graph);
 void remote_mirror_unmake (const char *folder);
 
 /* Gets what is missing. Returns REMOTE_TRAINING, or how the run has ended, which is noted in the mirror: "done",
- * "stopped", "failed SENTENCE", "killed LINE" if its process was ended from outside, "gone" if the host has no such run.
+ * "stopped", "failed SENTENCE", "killed LINE" if its process was killed, "gone" if the host has no such run.
  * NULL with an error: IO. (transfer full) */
 char *remote_mirror_update (const char *folder, const char *host_name, const char *id, GError **error);
 /* A sentence about an end that is a fault; NULL: it is none. (transfer full) */

@@ -41,9 +41,11 @@ report_end (const Command *command, const char *folder, const char *host, const 
   g_autofree char *fault = remote_mirror_dup_fault (host, state);
 
   if (fault != NULL)
-    return command_fail (
-        command,
-        g_error_new (LOOM_ERROR, g_str_equal (state, "gone") ? LOOM_ERROR_DATA : LOOM_ERROR_DEVICE, "%s", fault));
+    return command_fail (command, g_error_new (LOOM_ERROR,
+                                               g_str_equal (state, "gone")          ? LOOM_ERROR_DATA
+                                               : g_str_has_prefix (state, "killed") ? LOOM_ERROR_IO
+                                                                                    : LOOM_ERROR_DEVICE,
+                                               "%s", fault));
   printf ("%.*s; curve and weights are in %s\n", (int)strcspn (state, " "), state, folder);
   return 0;
 }

@@ -130,7 +130,7 @@ def killed(t, s, far, path):
     for pid in workers(there):
         os.kill(pid, signal.SIGKILL)
         wait_dead(str(pid))
-    g = s.wait("killed", lambda g: g.has("was ended from outside"), 20)
+    g = s.wait("killed", lambda g: g.has("was killed"), 20)
     t.ok(g.state["run"] == "failed" and not g.find("Reconnect"), "a worker that was killed there is no clean stop")
 
 
