@@ -8,6 +8,14 @@ import studio
 from studio import Report, Studio
 
 
+def reopen(s):
+    """The list of all steps, with the keyboard in its search."""
+    s.key("ctrl+shift+x")
+    s.wait("no list", lambda g: not g.find("forward"), 3)
+    s.key("ctrl+shift+x")
+    s.wait("the whole list", lambda g: g.find("forward") and g.state["focus"] == "GtkText", 3)
+
+
 def steps(t, s):
     s.key("ctrl+shift+x")
     g = s.wait("the plan", lambda g: g.find("forward") and g.find("hidden", exact=False) and g.has("estimates"), 10)
@@ -15,7 +23,7 @@ def steps(t, s):
     s.select("act")
     s.wait("its step", lambda g: g.find("2  hidden + act"), 3)
     t.ok(True, "selecting a card scrolls to its step")
-    s.key("ctrl+shift+x", "ctrl+shift+x")
+    reopen(s)
     s.type("cross_entropy")
     s.wait("the search", lambda g: g.find("cross_entropy · ", exact=False) and not g.find("forward"), 5)
     row = s.standing("the row", lambda g: (g.find("4  loss") or [None])[0])
@@ -25,7 +33,10 @@ def steps(t, s):
 
 
 def memory(t, s):
-    s.key("ctrl+shift+x", "ctrl+shift+x", "Tab", "Tab", "Left")
+    reopen(s)
+    s.key("Tab")
+    s.wait("past the search", lambda g: g.state["focus"] != "GtkText", 3)
+    s.key("Tab", "Left")
     g = s.wait("the peak", lambda g: g.find("Step ", exact=False) and g.has(" alive. Largest: "), 5)
     first = [n for k, n, r in g.widgets if " alive. Largest: " in n]
     s.key("Right", "Right", "Right", "Right")
