@@ -469,8 +469,9 @@ loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **e
   return loom_exec_output (self->exec, (guint)loom_exec_find_output (self->exec, "answer"), error);
 }
 
-GPtrArray *
-predictor_answers (const LoomPredictor *self, const LoomTensor *t, gboolean every_position, guint n, GError **error)
+/* The answers for n samples in the numbers of the port. every_position: of a text, too. */
+static GPtrArray *
+new_answers (const LoomPredictor *self, const LoomTensor *t, gboolean every_position, guint n, GError **error)
 {
   if (self->blank >= 0)
     return loom_answers_new_aligned (t, self->output_name, self->blank, n, error);
@@ -482,7 +483,7 @@ run_batch (LoomPredictor *self, const LoomTensor *batch, GError **error)
 {
   g_autoptr (LoomTensor) t = loom_predictor_compute (self, batch, error);
 
-  return t != NULL ? predictor_answers (self, t, FALSE, (guint)batch->dim[0], error) : NULL;
+  return t != NULL ? new_answers (self, t, FALSE, (guint)batch->dim[0], error) : NULL;
 }
 
 GPtrArray *
@@ -493,7 +494,7 @@ predictor_run_ports (LoomPredictor *self, GPtrArray *ports, guint x, guint n, GE
   self->ports = ports;
   t = loom_predictor_compute (self, ports->pdata[x], error);
   self->ports = NULL;
-  return t != NULL ? predictor_answers (self, t, TRUE, n, error) : NULL;
+  return t != NULL ? new_answers (self, t, TRUE, n, error) : NULL;
 }
 
 GPtrArray *

@@ -43,9 +43,6 @@ GPtrArray *predictor_run_ports (LoomPredictor *self, GPtrArray *ports, guint x, 
 LoomNet *predictor_net (LoomPredictor *self, gint64 n, gint64 length, GError **error);
 /* In evaluation mode, with the run's arithmetic. */
 LoomLowerOptions predictor_lower_options (const LoomPredictor *self, guint n, const LoomNetSource *wanted);
-/* The answers for n samples in the numbers of the port. every_position: of a text, too. */
-GPtrArray *
-predictor_answers (const LoomPredictor *self, const LoomTensor *t, gboolean every_position, guint n, GError **error);
 /* Plans the program over a state, and loads the weights of new slots. */
 LoomExec *predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p, GError **error);
 

@@ -143,7 +143,7 @@ def refused(t, s):
     t.ok(g.has("gradloom/live"), "a run that cannot go on without its window says why")
     answer(s, g, "Cancel")
     g = s.wait("trains", lambda g: g.state["run"] == "training", 5)
-    t.ok(g.state["pid"] == pid and alive(pid), "and goes on with its window")
+    t.ok(g.state["pid"] == pid and alive(pid), "and it trains on in its window")
     os.remove(live)
     t.ok(leave(s) and alive(pid), "which can be closed once the obstacle is gone")
     attach(s, path)
