@@ -134,8 +134,8 @@ superfluous (const History *self, gint64 base)
   return -1;
 }
 
-void
-history_note_removed (History *self, gint64 step)
+static void
+note_removed (History *self, gint64 step)
 {
   const guint at = place_of (self, step);
 
@@ -155,7 +155,7 @@ history_make_space (History *self, gint64 bytes, gint64 base, HistoryRemove remo
   while (!fits (self, bytes) && (gone = superfluous (self, base)) >= 0)
     {
       remove (gone, data);
-      history_note_removed (self, gone);
+      note_removed (self, gone);
     }
   return fits (self, bytes);
 }
@@ -163,7 +163,7 @@ history_make_space (History *self, gint64 bytes, gint64 base, HistoryRemove remo
 void
 history_note_written (History *self, const HistoryState *state, gint64 begin, gint64 end)
 {
-  history_note_removed (self, state->step);
+  note_removed (self, state->step);
   g_array_insert_val (self->state, place_of (self, state->step), *state);
   self->bytes += state->bytes;
   self->cost = end - begin;

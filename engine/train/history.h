@@ -51,6 +51,5 @@ gboolean history_wants (const History *self, gint64 step);
 gboolean history_make_space (History *self, gint64 bytes, gint64 base, HistoryRemove remove, gpointer data);
 /* A state was written, from `begin` to `end`. */
 void history_note_written (History *self, const HistoryState *state, gint64 begin, gint64 end);
-void history_note_removed (History *self, gint64 step);
 
 G_END_DECLS
