@@ -389,6 +389,14 @@ test_large_text (void)
   studio_run_take_end (run, "The worker was killed while it computed a step of the training, for reasons of its own.");
   g_assert_cmpint (least_width (panel), <=, 640);
   g_assert_cmpint (least_width (bars), <=, 640);
+  /* The bar of an earlier step has one row, so that it leaves the canvas and the panes visible. */
+  GtkRevealer *bar = GTK_REVEALER (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "time_bar"));
+  GtkWidget *now = GTK_WIDGET (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "now_button"));
+  int button, row;
+  studio_run_banners_set_narrow (STUDIO_RUN_BANNERS (bars), TRUE);
+  gtk_widget_measure (now, GTK_ORIENTATION_VERTICAL, 600, NULL, &button, NULL, NULL);
+  gtk_widget_measure (gtk_revealer_get_child (bar), GTK_ORIENTATION_VERTICAL, 1280, NULL, &row, NULL, NULL);
+  g_assert_cmpint (row, <, 2 * button);
   gtk_window_destroy (GTK_WINDOW (window));
   g_object_unref (bars);
   g_object_set (settings, "gtk-xft-dpi", dpi, NULL);

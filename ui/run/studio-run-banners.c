@@ -19,8 +19,9 @@ struct _StudioRunBanners
 
   GtkWidget *version_bar, *version_label, *version_show;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
-  GtkWidget *time_bar, *time_notice, *time_label, *now_button, *branch_button;
+  GtkWidget *time_bar, *time_icon, *time_label, *now_button, *branch_button;
   GtkWidget *restart_button, *show_button, *slower_button, *batch_button, *attach_button, *continue_button;
+  gboolean narrow;
   gboolean late; /* the end bar reports that no step arrives */
   guint hide;    /* a timeout until the second click of a double click has passed */
 };
@@ -169,8 +170,10 @@ show_time (StudioRunBanners *self)
       g_autofree char *newest = studio_format_count ((double)studio_run_get_progress (self->run)->step);
       g_autofree char *text = g_strdup_printf (
           _ ("Step %1$s of %2$s is shown: pins, maps and pictures are those of that step."), step, newest);
+      g_autofree char *brief = g_strdup_printf (_ ("Step %1$s of %2$s is shown"), step, newest);
 
-      gtk_label_set_label (GTK_LABEL (self->time_label), text);
+      gtk_label_set_label (GTK_LABEL (self->time_label), self->narrow ? brief : text);
+      gtk_widget_set_tooltip_text (self->time_label, self->narrow ? text : NULL);
     }
   gtk_revealer_set_reveal_child (GTK_REVEALER (self->time_bar), shown >= 0);
 }
@@ -270,7 +273,10 @@ studio_run_banners_set_narrow (StudioRunBanners *self, gboolean narrow)
   GtkOrientation orientation = narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL;
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->version_notice), orientation);
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->end_notice), orientation);
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->time_notice), orientation);
+  /* The bar of an earlier step stays while the user looks at the canvas, so it remains one row. */
+  self->narrow = narrow;
+  gtk_widget_set_visible (self->time_icon, !narrow);
+  show_time (self);
 }
 
 void
@@ -335,7 +341,7 @@ studio_run_banners_class_init (StudioRunBannersClass *klass)
   CHILD (version_label);
   CHILD (version_show);
   CHILD (time_bar);
-  CHILD (time_notice);
+  CHILD (time_icon);
   CHILD (time_label);
   CHILD (now_button);
   CHILD (branch_button);
@@ -369,6 +375,8 @@ studio_run_banners_new (StudioDocument *document, StudioRun *run, StudioMemoryFo
   self->run = g_object_ref (run);
   self->forecast = g_object_ref (forecast);
   g_signal_connect_swapped (self->forecast, "changed", G_CALLBACK (forecast_cb), self);
+  gtk_label_set_wrap (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (self->now_button))), TRUE);
+  gtk_label_set_wrap (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (self->branch_button))), TRUE);
   g_signal_connect_swapped (self->now_button, "clicked", G_CALLBACK (now_cb), self);
   g_signal_connect_swapped (self->branch_button, "clicked", G_CALLBACK (branch_cb), self);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
