@@ -27,7 +27,9 @@ def body(t):
     with Studio("devices") as s:
         s.open("net.xml", NET)
         s.wait("graph", lambda g: len(g.cards) == 5 and g.number("faults") == 0, 5)
-        opened(s)
+        g = opened(s)
+        title, train = g.find("Devices of the Next Run")[0], g.find("Train")[0]
+        t.ok(title[1] > train[1] + train[3], "the popover covers no button of the header")
         s.wait("one rank", lambda g: ranks_shown(g) == 1 and g.find("Total"), 20)
         t.ok(True, "before the first Train the popover says what the rank will hold")
         s.key("Tab")

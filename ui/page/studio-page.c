@@ -832,6 +832,12 @@ studio_page_show_panel (StudioPage *self)
 }
 
 void
+studio_page_set_devices_button (StudioPage *self, GtkWidget *button)
+{
+  studio_run_windows_set_devices_button (self->windows, button);
+}
+
+void
 studio_page_set_presenting (StudioPage *self, gboolean on)
 {
   GtkWidget *widget = GTK_WIDGET (self);

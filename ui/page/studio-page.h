@@ -38,6 +38,8 @@ const char *studio_page_get_subtitle (StudioPage *self);
 /* The memory that the graph's run would need; "changed" of the page follows it. */
 StudioMemoryForecast *studio_page_get_forecast (StudioPage *self);
 const char *studio_page_get_device (StudioPage *self);
+/* The button of the window that the popover of devices points at. */
+void studio_page_set_devices_button (StudioPage *self, GtkWidget *button);
 
 /* ---- content ---- */
 

@@ -13,7 +13,7 @@ struct _StudioRunWindows
   StudioDocument *document;
   StudioRun *run;
   GtkWidget *toasts;
-  GtkWidget *timeline, *inventory; /* weak */
+  GtkWidget *timeline, *inventory, *devices_button; /* weak */
 };
 
 static GtkWindow *
@@ -29,9 +29,16 @@ studio_run_windows_show_timeline (StudioRunWindows *self)
 }
 
 void
+studio_run_windows_set_devices_button (StudioRunWindows *self, GtkWidget *button)
+{
+  g_set_weak_pointer (&self->devices_button, button);
+}
+
+void
 studio_run_windows_show_devices (StudioRunWindows *self)
 {
-  studio_devices_popover_open (self->document, self->run, gtk_widget_get_first_child (self->toasts));
+  studio_devices_popover_open (self->document, self->run, gtk_widget_get_first_child (self->toasts),
+                               self->devices_button);
 }
 
 static void
@@ -93,6 +100,7 @@ studio_run_windows_free (StudioRunWindows *self)
 {
   close_window (&self->timeline);
   close_window (&self->inventory);
+  g_clear_weak_pointer (&self->devices_button);
   g_object_unref (self->document);
   g_object_unref (self->run);
   g_free (self);

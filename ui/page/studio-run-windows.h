@@ -15,7 +15,8 @@ typedef struct _StudioRunWindows StudioRunWindows;
 StudioRunWindows *studio_run_windows_new (StudioDocument *document, StudioRun *run, GtkWidget *toasts);
 /* Closes the windows. */
 void studio_run_windows_free (StudioRunWindows *self);
-/* The popover of devices and ranks, at the upper end of the page. */
+/* The popover of devices and ranks, below this button, or else at the upper end of the page. */
+void studio_run_windows_set_devices_button (StudioRunWindows *self, GtkWidget *button);
 void studio_run_windows_show_devices (StudioRunWindows *self);
 void studio_run_windows_show_timeline (StudioRunWindows *self);
 void studio_run_windows_show_parameters (StudioRunWindows *self);

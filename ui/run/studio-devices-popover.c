@@ -442,16 +442,35 @@ unparent_cb (gpointer popover)
 
 /* Its handlers run on after this one. */
 static void
-closed_cb (GtkPopover *popover)
+closed_cb (GtkPopover *popover, Devices *self)
 {
+  g_autofree char *fault = studio_host_field_dup_fault (self->host);
+
+  if (fault != NULL)
+    {
+      g_autofree char *sentence = g_strdup_printf (_ ("%s The next run trains on this machine."), fault);
+      studio_run_take_problem (self->run, "NOTE", "", "", sentence);
+    }
   g_idle_add (unparent_cb, popover);
 }
 
+/* The lower edge of the button, which need not be in the widget. */
+static GdkRectangle
+place_of (GtkWidget *button, GtkWidget *at)
+{
+  graphene_rect_t bounds;
+
+  if (button == NULL || !gtk_widget_get_mapped (button) || !gtk_widget_compute_bounds (button, at, &bounds))
+    return (GdkRectangle){ gtk_widget_get_width (at) - 24, 0, 1, 1 };
+  return (GdkRectangle){ (int)bounds.origin.x, (int)(bounds.origin.y + bounds.size.height) - 1, (int)bounds.size.width,
+                         1 };
+}
+
 void
-studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget *at)
+studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget *at, GtkWidget *button)
 {
   Devices *self = g_new0 (Devices, 1);
-  const GdkRectangle corner = { gtk_widget_get_width (at) - 24, 0, 1, 1 };
+  const GdkRectangle place = place_of (button, at);
 
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
@@ -459,7 +478,7 @@ studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget
   self->popover = gtk_popover_new ();
   gtk_popover_set_child (GTK_POPOVER (self->popover), new_content (self));
   gtk_popover_set_position (GTK_POPOVER (self->popover), GTK_POS_BOTTOM);
-  gtk_popover_set_pointing_to (GTK_POPOVER (self->popover), &corner);
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->popover), &place);
   gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (gtk_popover_get_child (GTK_POPOVER (self->popover))),
                                               MAX (gtk_widget_get_height (at) - 60, 120));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->popover), GTK_ACCESSIBLE_PROPERTY_LABEL,
@@ -469,7 +488,7 @@ studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget
   g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
   g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (changed_cb), self);
   g_signal_connect_swapped (run, "state-changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect (self->popover, "closed", G_CALLBACK (closed_cb), NULL);
+  g_signal_connect (self->popover, "closed", G_CALLBACK (closed_cb), self);
   show_hosts (self);
   figures_cb (self);
   request_cb (self);

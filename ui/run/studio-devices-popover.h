@@ -12,7 +12,8 @@
 
 G_BEGIN_DECLS
 
-/* Presents it at the upper end of a widget, and removes it when it is closed. */
-void studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget *at);
+/* Presents it in a widget, below the button, and removes it when it is closed. button NULL: at the upper end. A host
+ * that is none is kept for the next time, and a "problem" of the run says that this machine trains. */
+void studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget *at, GtkWidget *button);
 
 G_END_DECLS

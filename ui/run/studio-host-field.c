@@ -5,6 +5,9 @@
 
 #include "engine/runs/loom-run-host.h"
 
+/* What is no host stays with the run, so that it can be corrected. */
+#define WRONG "gradloom-wrong-host"
+
 /* The text without spaces at its ends; NULL: this machine. (transfer full) */
 static char *
 dup_host (GtkWidget *field)
@@ -29,14 +32,18 @@ changed_cb (GtkWidget *field, StudioRun *run)
 {
   g_autofree char *host = dup_host (field);
 
-  studio_run_set_host (run, host != NULL && loom_run_host_is_name (host) ? host : NULL);
+  const gboolean is_wrong = host != NULL && !loom_run_host_is_name (host);
+
+  g_object_set_data_full (G_OBJECT (run), WRONG, is_wrong ? g_strdup (host) : NULL, g_free);
+  studio_run_set_host (run, is_wrong ? NULL : host);
 }
 
 GtkWidget *
 studio_host_field_new (StudioRun *run)
 {
   GtkWidget *field = gtk_combo_box_text_new_with_entry (), *entry = gtk_combo_box_get_child (GTK_COMBO_BOX (field));
-  const char *host = studio_run_get_host (run);
+  const char *wrong = g_object_get_data (G_OBJECT (run), WRONG);
+  const char *host = wrong != NULL ? wrong : studio_run_get_host (run);
   g_auto (GStrv) hosts = loom_run_host_list ();
 
   gtk_combo_box_text_append_text (GTK_COMBO_BOX_TEXT (field), _ ("This machine"));

@@ -229,6 +229,12 @@ studio_header_set_size_class (StudioHeader *self, StudioSizeClass size_class)
   update_menu (self);
 }
 
+GtkWidget *
+studio_header_get_devices_button (StudioHeader *self)
+{
+  return gtk_widget_get_visible (self->device_chip) ? self->device_chip : self->menu_button;
+}
+
 /* ---- shared by all windows ------------------------------------------------------------------------- */
 
 static void

@@ -12,6 +12,8 @@ G_DECLARE_FINAL_TYPE (StudioHeader, studio_header, STUDIO, HEADER, AdwBin)
 
 /* Shows title, undo, run and device of a page. */
 void studio_header_show_page (StudioHeader *self, StudioPage *page);
+/* The one of devices, or of the menu that has them in a narrow window. */
+GtkWidget *studio_header_get_devices_button (StudioHeader *self);
 void studio_header_set_size_class (StudioHeader *self, StudioSizeClass size_class);
 
 G_END_DECLS

@@ -100,6 +100,7 @@ update_header (StudioWindow *self)
 {
   StudioPage *page = studio_window_get_page (self);
   studio_header_show_page (self->header, page);
+  studio_page_set_devices_button (page, studio_header_get_devices_button (self->header));
   gtk_window_set_title (GTK_WINDOW (self), studio_page_get_title (page));
 }
 
@@ -107,9 +108,11 @@ update_header (StudioWindow *self)
 static void
 update_size_class (StudioWindow *self)
 {
-  StudioSizeClass size_class = studio_panes_get_size_class (studio_page_get_panes (studio_window_get_page (self)));
+  StudioPage *page = studio_window_get_page (self);
+  StudioSizeClass size_class = studio_panes_get_size_class (studio_page_get_panes (page));
   self->has_size_class = TRUE;
   studio_header_set_size_class (self->header, size_class);
+  studio_page_set_devices_button (page, studio_header_get_devices_button (self->header));
   studio_recovery_bar_set_narrow (self->recovery_bar, size_class != STUDIO_SIZE_CLASS_WIDE);
 }
 
