@@ -377,6 +377,28 @@ test_table (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+/* A Parquet file has no separator and names its columns itself. */
+static void
+test_parquet (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  g_autoptr (GFile) file = g_file_new_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "data", "parquet",
+                                                      "types.plain.parquet", NULL);
+  GtkWidget *dialog;
+
+  gtk_window_present (GTK_WINDOW (window));
+  g_assert_true (drop (window, file));
+  dialog = GTK_WIDGET (find_dialog ());
+  g_assert_nonnull (dialog);
+  WAIT_FOR (find_words (dialog, "Parquet table") != NULL);
+  g_assert_null (find_words (dialog, "CSV table"));
+  g_assert_null (find_words (dialog, "Between fields"));
+  g_assert_null (find_words (dialog, "The first line names the columns"));
+  gtk_window_close (GTK_WINDOW (dialog));
+  WAIT_FOR (find_dialog () == NULL);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 /* A fault of the table is shown, and nothing can be created. */
 static void
 test_no_table (void)
@@ -723,6 +745,7 @@ TEST_FILE (argc, argv)
   application = adw_application_new ("org.gradloom.TestStart", G_APPLICATION_NON_UNIQUE);
   g_assert_true (g_application_register (G_APPLICATION (application), NULL, NULL));
   g_test_add_func ("/start/table", test_table);
+  g_test_add_func ("/start/parquet", test_parquet);
   g_test_add_func ("/start/no-table", test_no_table);
   g_test_add_func ("/start/other-files", test_other_files);
   g_test_add_func ("/start/model", test_model);

@@ -6,6 +6,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "engine/data/loom-parquet.h"
 #include "ui/start/studio-data-job.h"
 #include "ui/start/studio-start-rows.h"
 
@@ -15,14 +16,15 @@
 struct _StudioCsvPage
 {
   GtkWidget parent_instance;
-  GtkWidget *path, *delimiter, *header, *columns, *prepare, *normalize, *missing, *verdict, *more;
+  GtkWidget *path, *delimiter, *header, *header_row, *columns, *prepare, *normalize, *missing, *verdict, *more;
   GPtrArray *rows; /* of columns */
   StudioKinds kinds;
   LoomCsvGuess *guess; /* NULL: no table yet */
   GCancellable *cancellable;
   guint timer;
   gboolean filling; /* the program sets widgets */
-  char **options;   /* NULL: the roles do not make a data set */
+  gboolean is_parquet;
+  char **options; /* NULL: the roles do not make a data set */
   char *name;
 };
 
@@ -288,6 +290,9 @@ read_file (StudioCsvPage *self, char delimiter, int header)
   self->cancellable = g_cancellable_new ();
   g_free (self->name);
   self->name = g_path_get_basename (path);
+  self->is_parquet = loom_parquet_is_file (path);
+  gtk_widget_set_visible (self->delimiter, !self->is_parquet);
+  gtk_widget_set_visible (self->header_row, !self->is_parquet);
   if (strrchr (self->name, '.') > self->name)
     *strrchr (self->name, '.') = 0;
   studio_csv_guess_async (path, delimiter, header, self->cancellable, guessed_cb, g_object_ref (self));
@@ -345,6 +350,7 @@ new_file_group (StudioCsvPage *self)
 
   self->path = studio_path_row_new (_ ("Table"));
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), self->path);
+  self->header_row = row;
   self->delimiter = add_combo (group, _ ("Between fields"), NULL, names);
   self->header = gtk_switch_new ();
   gtk_widget_set_valign (self->header, GTK_ALIGN_CENTER);
@@ -442,6 +448,12 @@ studio_csv_page_new (const char *path)
   if (path != NULL)
     gtk_editable_set_text (GTK_EDITABLE (self->path), path);
   return self;
+}
+
+const char *
+studio_csv_page_get_title (StudioCsvPage *self)
+{
+  return self->is_parquet ? _ ("Parquet table") : loom_dataset_class_title (loom_dataset_class ("csv"));
 }
 
 gboolean

@@ -47,6 +47,9 @@ static void
 page_changed_cb (StudioNewDialog *self)
 {
   gtk_revealer_set_reveal_child (GTK_REVEALER (self->bar), FALSE);
+  if (STUDIO_IS_CSV_PAGE (self->page))
+    adw_window_title_set_title (ADW_WINDOW_TITLE (self->title),
+                                studio_csv_page_get_title (STUDIO_CSV_PAGE (self->page)));
   update (self);
 }
 
