@@ -464,6 +464,28 @@ test_ends (void)
     }
 }
 
+/* A run that trains and waits is paused, which only its window knows. */
+static void
+test_paused (void)
+{
+  g_autofree char *graph = g_strdup_printf (GRAPH, "paused", "0.1"), *folder = path_of ("paused/run");
+
+  write_file ("paused/run", "run.json", "{\"version\":1,\"device\":\"cpu\",\"threads\":1,\"data_folder\":null}");
+  write_file ("paused/run", "graph.xml", graph);
+  write_loss ("paused/run", 0.5);
+  g_autoptr (LoomRunSummary) run = loom_run_summary_new (folder, 10);
+  run->log.is_training = TRUE;
+  g_autoptr (StudioRunEntry) entry = studio_run_entry_new (run, NULL);
+
+  for (int paused = 1; paused >= 0; paused--)
+    {
+      studio_run_entry_set_paused (entry, paused);
+      g_autofree char *result = studio_run_entry_dup_result (entry), *spoken = studio_run_entry_dup_spoken (entry);
+      g_assert_nonnull (strstr (result, paused ? "· paused" : "· training"));
+      g_assert_nonnull (strstr (spoken, paused ? ", paused" : ", training"));
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -475,6 +497,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/refresh", test_refresh);
   g_test_add_func ("/runs/choose", test_choose);
   g_test_add_func ("/runs/ends", test_ends);
+  g_test_add_func ("/runs/paused", test_paused);
   g_test_add_func ("/runs/charts", test_charts);
   g_test_add_func ("/runs/validation", test_validation);
   g_test_add_func ("/runs/notes", test_notes);

@@ -461,6 +461,7 @@ state_cb (StudioRunsTab *self)
   if (state != STUDIO_RUN_STARTING)
     write_notes (self);
   self->has_run = self->has_run || state == STUDIO_RUN_RUNNING || state == STUDIO_RUN_PAUSED;
+  studio_runs_set_paused (self->runs, state == STUDIO_RUN_PAUSED ? studio_run_get_folder (self->parts.run) : NULL);
   if (self->pane != NULL && (self->was_live != live || state == STUDIO_RUN_RUNNING))
     read_runs (self);
   if (self->was_live && !live)

@@ -13,6 +13,7 @@ struct _StudioRunEntry
   char *change;
   StudioSeries *series, *validation; /* NULL: not needed yet */
   int colour;
+  gboolean is_paused;
 };
 
 G_DEFINE_FINAL_TYPE (StudioRunEntry, studio_run_entry, G_TYPE_OBJECT)
@@ -128,6 +129,15 @@ studio_run_entry_set_colour (StudioRunEntry *self, int colour)
   g_signal_emit (self, changed_signal, 0);
 }
 
+void
+studio_run_entry_set_paused (StudioRunEntry *self, gboolean paused)
+{
+  if (self->is_paused == paused)
+    return;
+  self->is_paused = paused;
+  g_signal_emit (self, changed_signal, 0);
+}
+
 /* ---- texts ------------------------------------------------------------------------- */
 
 static char *
@@ -179,13 +189,14 @@ studio_run_entry_dup_result (StudioRunEntry *self)
   if (run->log.nan_step > 0)
     return g_steal_pointer (&end);
   if (run->log.step == 0 && end == NULL)
-    return g_strdup (run->log.is_training ? _ ("training") : _ ("no step"));
+    return g_strdup (!run->log.is_training ? _ ("no step") : self->is_paused ? _ ("paused") : _ ("training"));
   loss = isnan (value) ? g_strdup ("–") : studio_format_number (value);
   if (run->host != NULL && run->log.is_training)
     return g_strdup_printf (_ ("%1$s · on %2$s"), loss, run->host);
-  return g_strdup_printf (run->is_attachable     ? _ ("%1$s · without a window")
-                          : run->log.is_training ? _ ("%1$s · training")
-                                                 : "%1$s · %2$s",
+  return g_strdup_printf (run->log.is_training && self->is_paused ? _ ("%1$s · paused")
+                          : run->is_attachable                    ? _ ("%1$s · without a window")
+                          : run->log.is_training                  ? _ ("%1$s · training")
+                                                                  : "%1$s · %2$s",
                           loss, end != NULL ? end : time);
 }
 
@@ -225,7 +236,7 @@ studio_run_entry_dup_spoken (StudioRunEntry *self)
       g_string_append_printf (s, ", %s %s", run->log.metric, value);
     }
   if (run->log.is_training)
-    g_string_append_printf (s, ", %s", _ ("training"));
+    g_string_append_printf (s, ", %s", self->is_paused ? _ ("paused") : _ ("training"));
   if (end != NULL)
     g_string_append_printf (s, ", %s", end);
   if (run->host != NULL)

@@ -26,6 +26,9 @@ StudioSeries *studio_run_entry_get_validation (StudioRunEntry *self);
 int studio_run_entry_get_colour (StudioRunEntry *self);
 void studio_run_entry_set_colour (StudioRunEntry *self, int colour);
 
+/* The run waits before its next step, which its folder does not say. */
+void studio_run_entry_set_paused (StudioRunEntry *self, gboolean paused);
+
 /* Texts of the row. (transfer full) */
 char *studio_run_entry_dup_result (StudioRunEntry *self); /* "0.302 · 12 s", or what the run does */
 char *studio_run_entry_dup_change (StudioRunEntry *self); /* "lr 0.01 → 0.1"; the sentence of a damaged run */

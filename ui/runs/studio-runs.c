@@ -15,7 +15,7 @@
 struct _StudioRuns
 {
   GObject parent_instance;
-  char *kept, *folder, *title, *only, *problem;
+  char *kept, *folder, *title, *only, *problem, *paused;
   GPtrArray *entries;    /* StudioRunEntry */
   GHashTable *known;     /* folder → Known */
   GHashTable *hidden;    /* folders */
@@ -264,7 +264,9 @@ show (StudioRuns *self, const Reading *r)
         continue;
       if (have != NULL && studio_run_entry_set (have, run, r->changes->pdata[i]))
         has_values = has_values || g_ptr_array_find (self->charted, have, NULL);
-      g_ptr_array_add (entries, have != NULL ? g_object_ref (have) : studio_run_entry_new (run, r->changes->pdata[i]));
+      have = have != NULL ? g_object_ref (have) : studio_run_entry_new (run, r->changes->pdata[i]);
+      studio_run_entry_set_paused (have, g_strcmp0 (run->folder, self->paused) == 0);
+      g_ptr_array_add (entries, have);
     }
   stop_growing (self);
   if (self->entries->len > 0 || entries->len <= ROWS_PER_TURN)
@@ -371,6 +373,7 @@ runs_finalize (GObject *object)
   g_free (self->folder);
   g_free (self->title);
   g_free (self->only);
+  g_free (self->paused);
   g_free (self->problem);
   g_ptr_array_unref (self->entries);
   g_ptr_array_unref (self->charted);
@@ -502,6 +505,20 @@ studio_runs_dup_chosen (StudioRuns *self, gboolean all)
     if (studio_run_entry_get (self->entries->pdata[i])->error == NULL)
       g_ptr_array_add (chosen, self->entries->pdata[i]);
   return chosen;
+}
+
+void
+studio_runs_set_paused (StudioRuns *self, const char *folder)
+{
+  StudioRunEntry *before = self->paused != NULL ? studio_runs_find (self, self->paused) : NULL;
+  StudioRunEntry *now = folder != NULL ? studio_runs_find (self, folder) : NULL;
+
+  if (before != NULL && before != now)
+    studio_run_entry_set_paused (before, FALSE);
+  if (now != NULL)
+    studio_run_entry_set_paused (now, TRUE);
+  g_free (self->paused);
+  self->paused = g_strdup (folder);
 }
 
 /* ---- changes by the user ------------------------------------------------------------------------------ */

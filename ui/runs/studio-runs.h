@@ -30,6 +30,9 @@ const char *studio_runs_get_problem (StudioRuns *self);
 /* NULL: the list has no run in this folder. */
 StudioRunEntry *studio_runs_find (StudioRuns *self, const char *folder);
 
+/* The run in this folder is paused, which is not written there; NULL: none. */
+void studio_runs_set_paused (StudioRuns *self, const char *folder);
+
 /* Adds a run to the charts, in the colour with the lowest number that no other run has, or removes it. Charts have a
  * fixed set of colours, which repeat. */
 void studio_runs_choose (StudioRuns *self, StudioRunEntry *entry, gboolean chosen);
