@@ -6,6 +6,7 @@
 #include "ui/run/studio-rank-count.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/inspector/studio-inspector-private.h"
+#include "ui/run/studio-host-field.h"
 #include "ui/training/studio-training-settings.h"
 
 static InspectorRow *
@@ -232,6 +233,67 @@ test_ranks (void)
   g_assert_cmpint (studio_rank_count_required (cut), ==, 4);
 }
 
+/* Suggested values are shown as they are: an underscore of theirs is not the mark of a key. */
+static void
+test_suggestions (void)
+{
+  g_autoptr (StudioDocument) document
+      = document_load ("<graph xmlns='urn:gradloom:graph' version='1'><node id='x' op='input' shape='B,8'/>"
+                       "<node id='fc' op='linear' out_features='4'/><wire from='x' to='fc'/></graph>");
+  StudioInspector *inspector = g_object_ref_sink (studio_inspector_new (document));
+  g_autoptr (GPtrArray) buttons = g_ptr_array_new ();
+  guint n = 0;
+
+  studio_document_select_only (document, document_serial (document, "fc"));
+  settle ();
+  find_widgets (GTK_WIDGET (inspector), GTK_TYPE_MENU_BUTTON, buttons);
+  for (guint b = 0; b < buttons->len; b++)
+    {
+      GMenuModel *menu = gtk_menu_button_get_menu_model (buttons->pdata[b]);
+
+      for (int i = 0; menu != NULL && i < g_menu_model_get_n_items (menu); i++)
+        {
+          g_autofree char *label = NULL, *target = NULL;
+
+          g_assert_true (g_menu_model_get_item_attribute (menu, i, "label", "s", &label));
+          if (!g_menu_model_get_item_attribute (menu, i, "target", "s", &target) || strchr (target, '_') == NULL)
+            continue;
+          g_autoptr (GString) shown = g_string_new (label);
+          g_string_replace (shown, "__", "\t", 0);
+          g_assert_null (strchr (shown->str, '_'));
+          g_string_replace (shown, "\t", "_", 0);
+          g_assert_cmpstr (shown->str, ==, target);
+          n++;
+        }
+    }
+  g_assert_cmpuint (n, >, 0);
+  g_object_unref (inspector);
+}
+
+/* What is typed as a host and is none stays in the field, and the run stays on this machine. */
+static void
+test_host (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  static const char *const typed[] = { "a b;c", "user@box" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (typed); i++)
+    {
+      GtkWidget *field = g_object_ref_sink (studio_host_field_new (run)), *again;
+      g_autofree char *fault = NULL;
+
+      gtk_editable_set_text (GTK_EDITABLE (gtk_combo_box_get_child (GTK_COMBO_BOX (field))), typed[i]);
+      fault = studio_host_field_dup_fault (field);
+      g_assert_true ((fault == NULL) == (i == 1));
+      g_assert_cmpstr (studio_run_get_host (run), ==, i == 1 ? typed[i] : NULL);
+      again = g_object_ref_sink (studio_host_field_new (run));
+      g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (gtk_combo_box_get_child (GTK_COMBO_BOX (again)))), ==,
+                       typed[i]);
+      g_object_unref (again);
+      g_object_unref (field);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   gtk_test_init (&argc, &argv, NULL);
@@ -240,5 +302,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/fields/drags", test_drags);
   g_test_add_func ("/fields/strict-devices", test_strict_devices);
   g_test_add_func ("/fields/ranks", test_ranks);
+  g_test_add_func ("/fields/suggestions", test_suggestions);
+  g_test_add_func ("/fields/host", test_host);
   return g_test_run ();
 }

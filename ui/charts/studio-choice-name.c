@@ -37,3 +37,12 @@ studio_choice_set_name (GtkDropDown *choice, const char *name)
   gtk_accessible_update_property (GTK_ACCESSIBLE (choice), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
   studio_choice_name_button (choice, name);
 }
+
+GMenuItem *
+studio_choice_item_new (const char *text)
+{
+  g_auto (GStrv) pieces = g_strsplit (text, "_", -1);
+  g_autofree char *label = g_strjoinv ("__", pieces);
+
+  return g_menu_item_new (label, NULL);
+}

@@ -1,4 +1,4 @@
-/* The accessible name of a drop-down list. */
+/* The accessible name of a drop-down list, and the items of a menu that are data. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -9,5 +9,7 @@ G_BEGIN_DECLS
 void studio_choice_set_name (GtkDropDown *choice, const char *name);
 /* The same where a label or the title of a row names the list already: only the button inside it gets the name. */
 void studio_choice_name_button (GtkDropDown *choice, const char *name);
+/* An item with the text as it is: in a menu's own texts an underscore marks a key. (transfer full) */
+GMenuItem *studio_choice_item_new (const char *text);
 
 G_END_DECLS

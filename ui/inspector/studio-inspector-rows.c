@@ -257,7 +257,7 @@ new_suggestions (InspectorRow *row, const char *title)
     }
   for (guint i = 0; row->choices[i] != NULL; i++)
     {
-      g_autoptr (GMenuItem) item = g_menu_item_new (row->choices[i], NULL);
+      g_autoptr (GMenuItem) item = studio_choice_item_new (row->choices[i]);
 
       g_menu_item_set_action_and_target (item, "choice.set", "s", row->choices[i]);
       g_menu_append_item (menu, item);

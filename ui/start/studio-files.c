@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-choice-name.h"
+
 /* ---- recent files -------------------------------------------------------------------------- */
 
 /* The group of files that were chosen and could not be opened. The dialog for files adds what is chosen in it to the
@@ -77,7 +79,7 @@ studio_files_recent_menu (void)
   for (GList *l = items; l != NULL; l = l->next)
     {
       const char *uri = gtk_recent_info_get_uri (l->data);
-      g_autoptr (GMenuItem) item = g_menu_item_new (gtk_recent_info_get_display_name (l->data), NULL);
+      g_autoptr (GMenuItem) item = studio_choice_item_new (gtk_recent_info_get_display_name (l->data));
       g_menu_item_set_action_and_target (item, "win.open-recent", "s", uri);
       g_menu_append_item (menu, item);
     }

@@ -272,7 +272,7 @@ popup_cb (GtkMenuButton *button, gpointer data)
   g_auto (GStrv) names = row->gone ? NULL : row->suggest (row->settings->document);
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
-      g_autoptr (GMenuItem) item = g_menu_item_new (names[i], NULL);
+      g_autoptr (GMenuItem) item = studio_choice_item_new (names[i]);
       g_menu_item_set_action_and_target (item, "suggestion.set", "s", names[i]);
       g_menu_append_item (menu, item);
     }
