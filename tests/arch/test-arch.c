@@ -194,7 +194,7 @@ static const Rule rules[] = {
   { "ui/shell", { "ui/charts/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/start",
     { "ui/scene/", "ui/layout/", "ui/drawing/", "ui/charts/", "ui/task/", "ui/shell/", "engine/loom.h",
-      "engine/train/loom-rehearsal.h" },
+      "engine/train/loom-rehearsal.h", "engine/data/loom-parquet.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/export",
