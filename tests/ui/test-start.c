@@ -601,7 +601,7 @@ test_open_size (void)
   g_assert_true (drop (window, model));
   WAIT_FOR (find_question () != NULL);
   question = find_question ();
-  g_assert_nonnull (strstr (adw_message_dialog_get_body (question), "depends on a dynamic size"));
+  g_assert_nonnull (strstr (adw_message_dialog_get_body (question), "ends at a dynamic size"));
   gtk_editable_set_text (GTK_EDITABLE (gtk_widget_get_first_child (adw_message_dialog_get_extra_child (question))),
                          "5");
   adw_message_dialog_response (question, "import");
