@@ -4,6 +4,7 @@
  * stay bytes and become floats batch by batch, which takes a quarter of the memory and of the traffic. */
 #include <string.h>
 
+#include "engine/core/loom-clones.h"
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
 
@@ -93,15 +94,8 @@ loom_table_rows (const LoomDataset *base, LoomSplit split, gint64 *n)
   return ((const Table *)base)->split[split].rows;
 }
 
-/* The thread sanitizer cannot start a program in which the linker chooses functions. */
-#ifdef __SANITIZE_THREAD__
-#define VECTOR_CLONES
-#else
-#define VECTOR_CLONES __attribute__ ((target_clones ("avx512f", "avx2", "default")))
-#endif
-
 /* Division, because PyTorch's ToTensor divides too: multiplying by 1/255 differs in the last bit. */
-VECTOR_CLONES static void
+LOOM_VECTOR_CLONES static void
 bytes_to_floats (const guint8 *restrict from, float *restrict to, gsize n)
 {
   for (gsize i = 0; i < n; i++)

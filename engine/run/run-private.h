@@ -85,6 +85,10 @@ void state_part_put (const StatePart *part, void *whole, const void *own, gint64
 void loom_state_fill_initial (LoomTensor *t, const StatePart *part, gint64 first, const LoomInit *init, guint64 seed,
                               const char *name);
 
+/* Makes n vectors of m ≥ n numbers, one after another in v, orthonormal: the Q of QR with a positive diagonal of R, as
+ * torch.nn.init takes it. */
+void loom_orthonormalise (double *v, gint64 n, gint64 m);
+
 /* ---- the walker (loom-eager.c) ------------------------------------------- */
 
 typedef struct _LoomEager LoomEager;

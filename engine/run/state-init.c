@@ -87,34 +87,6 @@ dirac (const LoomInit *init, gint64 place)
  *
  * An element of these depends on others, so every rank computes the whole matrix and keeps its part. */
 
-/* Makes n vectors of m ≥ n numbers, one after another in v, orthonormal by Gram and Schmidt's process, in two passes
- * because one loses orthogonality by rounding. It is the Q of QR with a positive diagonal of R, as torch.nn.init takes
- * it. */
-static void
-orthonormalise (double *v, gint64 n, gint64 m)
-{
-  for (gint64 i = 0; i < n; i++)
-    {
-      double *x = v + i * m, sum = 0;
-
-      for (gint64 k = 0; k < 2 * i; k++)
-        {
-          const double *y = v + (k % i) * m;
-          double dot = 0;
-
-          for (gint64 j = 0; j < m; j++)
-            dot += x[j] * y[j];
-          for (gint64 j = 0; j < m; j++)
-            x[j] -= dot * y[j];
-        }
-      for (gint64 j = 0; j < m; j++)
-        sum += x[j] * x[j];
-      sum = sum > 0 ? 1 / sqrt (sum) : 0;
-      for (gint64 j = 0; j < m; j++)
-        x[j] *= sum;
-    }
-}
-
 typedef struct
 {
   double key;
@@ -173,7 +145,7 @@ whole_matrix (const LoomInit *init, guint64 seed, guint64 stream)
       return g_steal_pointer (&w);
     }
   /* The vectors are the shorter side: w is [n, m], which a tall matrix transposes. */
-  orthonormalise (w, n, m);
+  loom_orthonormalise (w, n, m);
   double *result = g_new (double, count + 1);
   for (gint64 i = 0; i < count; i++)
     result[i] = init->a * (is_tall ? w[i % n * m + i / n] : w[i]);

@@ -59,16 +59,40 @@ assert_same (const LoomTensor *a, const LoomTensor *b, gboolean same)
   g_assert_cmpint (equal, ==, same);
 }
 
+/* The vectors are the Q of QR of the random ones: each of those is in the span of the ones up to it, and on the side of
+ * its own. */
+static void
+assert_is_q (const LoomTensor *w, gboolean is_tall, const LoomTensor *random, gint64 n, gint64 m)
+{
+  for (gint64 i = 0; i < n; i++)
+    {
+      double whole = 0, inside = 0, own = 0;
+
+      for (gint64 k = 0; k < m; k++)
+        whole += loom_tensor_get (random, i * m + k) * loom_tensor_get (random, i * m + k);
+      for (gint64 j = 0; j <= i; j++)
+        {
+          own = 0;
+          for (gint64 k = 0; k < m; k++)
+            own += loom_tensor_get (random, i * m + k) * loom_tensor_get (w, is_tall ? k * n + j : j * m + k) / 1.5;
+          inside += own * own;
+        }
+      g_assert_cmpfloat (own, >, 0);
+      g_assert_cmpfloat_with_epsilon (inside, whole, 1e-9);
+    }
+}
+
 static void
 test_orthogonal (void)
 {
-  static const gint64 shapes[][2] = { { 6, 6 }, { 5, 40 }, { 40, 5 }, { 1, 3 }, { 3, 1 } };
+  static const gint64 shapes[][2]
+      = { { 6, 6 }, { 5, 40 }, { 40, 5 }, { 1, 3 }, { 3, 1 }, { 130, 131 }, { 67, 190 }, { 190, 67 } };
 
   for (guint s = 0; s < G_N_ELEMENTS (shapes); s++)
     {
       const gint64 rows = shapes[s][0], columns = shapes[s][1], n = MIN (rows, columns), m = MAX (rows, columns);
       const LoomInit init = { .kind = LOOM_INIT_ORTHOGONAL, .a = 1.5, .rows = rows, .columns = columns };
-      g_autoptr (LoomTensor) w = values (&init, 3, rows, columns), other = NULL, again = NULL;
+      g_autoptr (LoomTensor) w = values (&init, 3, rows, columns), other = NULL, again = NULL, random = NULL;
 
       for (gint64 i = 0; i < n; i++)
         for (gint64 j = 0; j < n; j++)
@@ -80,6 +104,8 @@ test_orthogonal (void)
                                      : loom_tensor_get (w, k * n + i) * loom_tensor_get (w, k * n + j);
             g_assert_cmpfloat_with_epsilon (dot, i == j ? 2.25 : 0, 1e-12);
           }
+      random = values (&(LoomInit){ .kind = LOOM_INIT_NORMAL, .b = 1 }, 3, n, m);
+      assert_is_q (w, rows > columns, random, n, m);
       again = values (&init, 3, rows, columns);
       assert_same (w, again, TRUE);
       other = values (&init, 4, rows, columns);
