@@ -47,6 +47,29 @@ check_branch (LoomFolder *run, GError **error)
   return FALSE;
 }
 
+/* A run cannot end before a step that it has already taken. */
+static gboolean
+check_end (const RunOpening *self, const LoomTrainerOptions *options, GError **error)
+{
+  const TrainProgress *progress = self->progress;
+  const gint64 epochs = progress->epoch + (progress->batch > 0);
+
+  if (options->epochs > 0 && options->epochs < epochs)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "The run in %s has already begun epoch %" G_GINT64_FORMAT
+                 ", so that it cannot end after %" G_GINT64_FORMAT ": use --epochs with at least %" G_GINT64_FORMAT ".",
+                 options->resume, epochs, options->epochs, epochs);
+  else if (options->steps > 0 && options->steps < progress->step)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "The run in %s has already taken %" G_GINT64_FORMAT
+                 " steps, so that it cannot end after %" G_GINT64_FORMAT ": use --steps with at least %" G_GINT64_FORMAT
+                 ".",
+                 options->resume, progress->step, options->steps, progress->step);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 static gboolean
 resume (const RunOpening *self, const LoomTrainerOptions *options, const RunFolderContents *run, GError **error)
 {
@@ -54,7 +77,8 @@ resume (const RunOpening *self, const LoomTrainerOptions *options, const RunFold
                               || options->threads > 0 || options->strategy != NULL;
 
   if (!run_state_restore (&self->checkpoints->run, options->resume, options->resume_step, self->progress,
-                          &self->folder->events_length, self->notes, error))
+                          &self->folder->events_length, self->notes, error)
+      || !check_end (self, options, error))
     return FALSE;
   self->checkpoints->saved_step = self->progress->step;
   learning_rates_forget (self->rates);

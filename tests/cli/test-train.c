@@ -303,6 +303,39 @@ test_health (void)
   g_assert_nonnull (strstr (text.out, " % saturated\n"));
 }
 
+/* A run cannot end before what it has done: the resume is refused, and the folder stays as it was. */
+static void
+test_fewer (void)
+{
+  static const char *const files[] = { "fewer/graph.xml", "fewer/events.jsonl", "fewer/run.json" };
+  char *before[G_N_ELEMENTS (files)] = { NULL };
+  gsize length[G_N_ELEMENTS (files)];
+
+  cli_write ("g.xml", GRAPH);
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "2", "--batch-size", "512", "--steps", "12", "--out", "fewer");
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    if (g_file_test (files[i], G_FILE_TEST_EXISTS))
+      g_assert_true (g_file_get_contents (files[i], &before[i], &length[i], NULL));
+  g_assert_nonnull (before[0]);
+  cli_expect (2, "has already begun epoch 2, so that it cannot end after 1: use --epochs with at least 2.", "train",
+              "--resume", "fewer", "--epochs", "1");
+  cli_expect (2, "has already taken 12 steps, so that it cannot end after 11: use --steps with at least 12.", "train",
+              "--resume", "fewer", "--steps", "11");
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *after = NULL;
+      gsize n;
+
+      if (before[i] == NULL)
+        continue;
+      g_assert_true (g_file_get_contents (files[i], &after, &n, NULL));
+      g_assert_cmpmem (before[i], length[i], after, n);
+      g_free (before[i]);
+    }
+  cli_expect (0, NULL, "train", "--resume", "fewer", "--steps", "12");
+  cli_expect (0, NULL, "train", "--resume", "fewer", "--epochs", "2");
+}
+
 /* A run that ends after n steps has a checkpoint there and resumes to the same end; at the end of an epoch it is
  * evaluated as well. */
 static void
@@ -430,6 +463,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/train/bar", test_bar);
   g_test_add_func ("/cli/train/health", test_health);
   g_test_add_func ("/cli/train/steps", test_steps);
+  g_test_add_func ("/cli/train/fewer", test_fewer);
   g_test_add_func ("/cli/train/eager", test_eager);
   g_test_add_func ("/cli/train/by-hand", test_by_hand);
   g_test_add_func ("/cli/train/replay", test_replay);
