@@ -640,6 +640,15 @@ loom_schedule_factor (const LoomSchedule *s, const LoomPlateau *seen, double lr,
   return step < s->warmup_steps ? lr * (double)(step + 1) / (double)s->warmup_steps : lr;
 }
 
+const char *
+loom_schedule_formula (const LoomSchedule *s, gint64 step, gint64 total_steps)
+{
+  double t, total;
+
+  place (s, step, total_steps, &t, &total);
+  return s->klass != NULL && s->klass->formula != NULL ? s->klass->formula (s, t, total) : NULL;
+}
+
 double
 loom_schedule_momentum (const LoomSchedule *s, gint64 step, gint64 total_steps)
 {

@@ -73,6 +73,8 @@ struct _LoomScheduleClass
   double (*after) (const LoomSchedule *s, const LoomPlateau *seen, double lr);
   /* The momentum (beta1 of Adam and its variants) at the same position; NaN: unchanged. NULL: never changed. */
   double (*momentum) (const LoomSchedule *s, double t, double total);
+  /* The text of the formula that the rate there comes from; NULL: none. */
+  const char *(*formula) (const LoomSchedule *s, double t, double total);
 };
 
 const LoomScheduleClass *const *loom_schedules (void); /* NULL-terminated */
@@ -83,6 +85,8 @@ const LoomScheduleClass *loom_schedule (const char *name);
  * rest, one over epochs counts from the beginning. */
 double
 loom_schedule_factor (const LoomSchedule *s, const LoomPlateau *seen, double lr, gint64 step, gint64 total_steps);
+/* The text of the formula that the rate of that step comes from; NULL: none. */
+const char *loom_schedule_formula (const LoomSchedule *s, gint64 step, gint64 total_steps);
 /* The momentum of that step; NaN: unchanged. */
 double loom_schedule_momentum (const LoomSchedule *s, gint64 step, gint64 total_steps);
 /* Passes an epoch's loss to "plateau"; TRUE if the rate decreases. Other schedules ignore it. */

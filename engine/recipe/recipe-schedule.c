@@ -43,6 +43,7 @@ read_formula (RecipeReading *r, const LoomElement *e, LoomSchedule *schedule)
   g_auto (FormulaFault) fault = { 0 };
   LoomFormula *formula = schedule->formula = g_new0 (LoomFormula, 1);
   LoomFault *reported;
+  double factor;
   int reg;
 
   if (text == NULL)
@@ -67,8 +68,11 @@ read_formula (RecipeReading *r, const LoomElement *e, LoomSchedule *schedule)
     }
   formula->n_out = 1;
   formula->out[0] = (guint8)reg;
-  if (!isfinite (loom_formula_value (formula, first)))
+  factor = loom_formula_value (formula, first);
+  if (!isfinite (factor))
     recipe_complain (r, e, LOOM_ERROR_SCHEMA, "formula", "“%s” is not a finite number at the first step.", text);
+  else if (factor < 0)
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, "formula", "“%s” is negative at the first step.", text);
 }
 
 static void read_one (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec, LoomSchedule *schedule);

@@ -44,6 +44,15 @@ sequential_momentum (const LoomSchedule *s, double t, double total)
   return part.klass->momentum != NULL ? part.klass->momentum (&part, t - begin, length) : NAN;
 }
 
+static const char *
+sequential_formula (const LoomSchedule *s, double t, double total)
+{
+  double begin, length;
+  const LoomSchedule part = part_at (s, t, total, &begin, &length);
+
+  return part.klass->formula != NULL ? part.klass->formula (&part, t - begin, length) : NULL;
+}
+
 const LoomScheduleClass schedule_sequential = {
   .name = "sequential",
   .doc = "Runs the schedules inside one after another, from milestone to milestone; each counts from its own start.",
@@ -53,6 +62,7 @@ const LoomScheduleClass schedule_sequential = {
   .has_parts = TRUE,
   .at = sequential_at,
   .momentum = sequential_momentum,
+  .formula = sequential_formula,
 };
 
 /* ---- chained ---------------------------------------------------------------- */
@@ -87,6 +97,12 @@ lambda_at (const LoomSchedule *s, double lr, double t, double total)
   return lr * loom_formula_value (s->formula, in);
 }
 
+static const char *
+lambda_formula (const LoomSchedule *s, double t, double total)
+{
+  return s->text;
+}
+
 const LoomScheduleClass schedule_lambda = {
   .name = "lambda",
   .doc = "Multiplies the rate by a formula over step, epoch, steps and epochs (the run's length), such as "
@@ -95,4 +111,5 @@ const LoomScheduleClass schedule_lambda = {
   .param = none,
   .has_formula = TRUE,
   .at = lambda_at,
+  .formula = lambda_formula,
 };

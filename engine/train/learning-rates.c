@@ -1,7 +1,12 @@
 /* The scalar slots that a schedule sets before each step. */
 #include "engine/train/learning-rates.h"
 
+#include "engine/core/loom-error.h"
+
 #include <math.h>
+
+/* As of lr in <train>. */
+#define MOST_RATE 1e6
 
 double
 learning_rates_of_spec (const LoomTrainSpec *spec)
@@ -112,6 +117,43 @@ learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 s
       loom_state_put_scalar_at (state, (guint)self->momentum_slot, momentum);
       self->momentum = momentum;
     }
+}
+
+static gboolean
+check_rate (const LearningRates *self, const TrainProgress *progress, double base, gint64 step_of_run, GError **error)
+{
+  const LoomSchedule *schedule = &self->model->spec->schedule;
+  const gint64 step = scheduled_step (self, progress, step_of_run), total = total_of (self, progress);
+  const double lr = loom_schedule_factor (schedule, &progress->plateau, base, step, total);
+  const char *formula;
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (lr >= 0 && lr <= MOST_RATE)
+    return TRUE;
+  formula = loom_schedule_formula (schedule, step, total);
+  if (formula == NULL)
+    return TRUE;
+  /* As a run's other failures of its numbers, which all ranks report together. */
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
+               "Step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
+               "): the formula “%s” of the schedule makes the learning rate %s, but it must be a number from 0 to "
+               "1000000. Correct the formula; its “step” is counted from 0.",
+               step_of_run + 1, progress->epoch + 1, formula,
+               isnan (lr)   ? "undefined"
+               : isinf (lr) ? "infinite"
+                            : g_ascii_formatd (number, sizeof number, "%.6g", lr));
+  return FALSE;
+}
+
+gboolean
+learning_rates_check (const LearningRates *self, const TrainProgress *progress, gint64 step_of_run, GError **error)
+{
+  if (!check_rate (self, progress, progress->base_lr, step_of_run, error))
+    return FALSE;
+  for (guint i = 0; i < self->n_groups; i++)
+    if (!check_rate (self, progress, progress->group_lr[i], step_of_run, error))
+      return FALSE;
+  return TRUE;
 }
 
 void

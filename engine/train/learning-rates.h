@@ -34,6 +34,9 @@ void learning_rates_clear (LearningRates *self);
 double learning_rates_of_spec (const LoomTrainSpec *spec);
 /* Sets the slots for the step after `step` steps of the run. */
 void learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 step_of_run);
+/* FALSE with the sentence if a formula makes a learning rate of that step unusable. All ranks find the same. */
+gboolean
+learning_rates_check (const LearningRates *self, const TrainProgress *progress, gint64 step_of_run, GError **error);
 /* Call after the whole progress has changed. */
 void learning_rates_forget (LearningRates *self);
 /* The name of the number of epochs, over which a schedule extends, among changes. */

@@ -196,6 +196,8 @@ compute (RankServer *s, Push *push, double *metrics, GError **error)
   push->samples = (double)batch->n;
   /* A batch that is too small to be divided is computed whole by each rank. */
   push->share = batch->n < ranks ? 1.0 / ranks : (double)batch->n_own / (double)batch->n;
+  if (!learning_rates_check (s->owner.rates, progress, progress->step, error))
+    return FALSE;
   learning_rates_set (s->owner.rates, progress, progress->step);
   loom_state_put_scalar_at (state, (guint)plans->first_slot, 1);
   loom_state_put_scalar_at (state, (guint)plans->weight_slot, push->share);

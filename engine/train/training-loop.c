@@ -285,10 +285,14 @@ queue (TrainingLoop *self, QueuedRun *run, GError **error)
 static gboolean
 queue_batch (TrainingLoop *self, QueuedRun *run, double all, GError **error)
 {
+  const TrainProgress *progress = self->log->progress;
   const StepPlan *before = self->queued.plan;
   GError *cause = NULL;
 
   run->batch = batch_queue_next (self->batches, &cause);
+  if (run->batch != NULL && run->part == 0
+      && !learning_rates_check (self->rates, progress, progress->step + training_loop_ahead (self), &cause))
+    run->batch = NULL;
   /* The previously queued run is a part of training in any case. Another plan may need a larger arena. */
   if (training_loop_ahead (self) > 0
       && (run->batch == NULL || !step_plans_has (self->plans, run->batch->n)

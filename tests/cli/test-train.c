@@ -303,6 +303,39 @@ test_health (void)
   g_assert_nonnull (strstr (text.out, " % saturated\n"));
 }
 
+/* A formula whose rate cannot be used ends the run with its own sentence, and keeps the steps before. */
+static void
+test_formula (void)
+{
+  static const struct
+  {
+    const char *formula, *wanted;
+  } cases[] = {
+    { "sqrt(5 - step)", "Step 7 (epoch 1): the formula “sqrt(5 - step)” of the schedule makes the learning rate "
+                        "undefined, but it must be "
+                        "a number from 0 to 1000000." },
+    { "1 / (5 - step)",
+      "Step 6 (epoch 1): the formula “1 / (5 - step)” of the schedule makes the learning rate infinite" },
+    { "1 - step", "Step 3 (epoch 1): the formula “1 - step” of the schedule makes the learning rate -0.001" },
+    { "10**(2 * step)",
+      "Step 6 (epoch 1): the formula “10**(2 * step)” of the schedule makes the learning rate 1e+07" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *schedule
+          = g_strdup_printf ("<schedule type=\"lambda\" formula=\"%s\"/>\n<metric ", cases[i].formula);
+      g_auto (GStrv) parts = g_strsplit (GRAPH, "<metric ", 2);
+      g_autofree char *graph = g_strjoinv (schedule, parts);
+      g_autofree char *folder = g_strdup_printf ("formula%u", i);
+
+      cli_write ("formula.xml", graph);
+      cli_expect (4, cases[i].wanted, "train", "formula.xml", "--out", folder);
+      g_autofree char *state = g_strdup_printf ("%s/checkpoints/%d/state.json", folder, cases[i].wanted[5] - '1');
+      g_assert_true (g_file_test (state, G_FILE_TEST_EXISTS));
+    }
+}
+
 /* A run cannot end before what it has done: the resume is refused, and the folder stays as it was. */
 static void
 test_fewer (void)
@@ -463,6 +496,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/train/bar", test_bar);
   g_test_add_func ("/cli/train/health", test_health);
   g_test_add_func ("/cli/train/steps", test_steps);
+  g_test_add_func ("/cli/train/formula", test_formula);
   g_test_add_func ("/cli/train/fewer", test_fewer);
   g_test_add_func ("/cli/train/eager", test_eager);
   g_test_add_func ("/cli/train/by-hand", test_by_hand);

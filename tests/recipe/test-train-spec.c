@@ -113,6 +113,7 @@ test_faults (void)
     { "<train loss='loss'><schedule type='lambda' formula='1 / (1 + stp)'/></train>", "*“stp”*“step”*" },
     { "<train loss='loss'><schedule type='lambda' formula='step^2'/></train>", "*“**”*" },
     { "<train loss='loss'><schedule type='lambda' formula='1 / step'/></train>", "*not a finite number*" },
+    { "<train loss='loss'><schedule type='lambda' formula='-1'/></train>", "*“-1” is negative at the first step*" },
     { "<train loss='loss' optimizer='rprop' etas='0.5'/>", "*etas is “0.5”*0.5,1.2*" },
     { "<train loss='loss' optimizer='adam' etas='0.5,1.2'/>", "*no attribute “etas”*" },
     { "<train loss='loss' optimizer='adam'><group match='*' adamw='true'/></train>", "*has no adamw*" },
@@ -224,6 +225,39 @@ test_schedules (void)
     if (fabs (rate (cases[i].schedule, cases[i].step, cases[i].total) - cases[i].wanted) > 1e-12)
       g_error ("%s at %" G_GINT64_FORMAT " is %.17g, not %g", cases[i].schedule, cases[i].step,
                rate (cases[i].schedule, cases[i].step, cases[i].total), cases[i].wanted);
+}
+
+/* The formula that a rate comes from, if there is one. */
+static void
+test_formula (void)
+{
+  static const struct
+  {
+    const char *schedule;
+    gint64 step;
+    const char *wanted;
+  } cases[] = {
+    { "type='lambda' formula='1 / (5 - step)'", 5, "1 / (5 - step)" },
+    { "type='step' step_size='10'", 5, NULL },
+    { "type='sequential' milestones='4'><schedule type='constant'/><schedule type='lambda' formula='1 - step'/"
+      "></schedule",
+      3, NULL },
+    { "type='sequential' milestones='4'><schedule type='constant'/><schedule type='lambda' formula='1 - step'/"
+      "></schedule",
+      6, "1 - step" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const gboolean is_empty = strchr (cases[i].schedule, '>') == NULL;
+      g_autofree char *train = g_strdup_printf ("<train loss='loss' lr='1'><schedule %s%s</train>", cases[i].schedule,
+                                                is_empty ? "/>" : ">");
+      g_autofree char *sentences = NULL;
+      g_autoptr (LoomTrainSpec) spec = read_spec (train, &sentences);
+
+      g_assert_cmpstr (sentences, ==, "");
+      g_assert_cmpstr (loom_schedule_formula (&spec->schedule, cases[i].step, 100), ==, cases[i].wanted);
+    }
 }
 
 static void
@@ -464,6 +498,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/train-spec/none", test_none);
   g_test_add_func ("/train-spec/schedules", test_schedules);
   g_test_add_func ("/train-spec/plateau", test_plateau);
+  g_test_add_func ("/train-spec/formula", test_formula);
   g_test_add_func ("/train-spec/groups", test_groups);
   g_test_add_func ("/train-spec/course", test_course);
   g_test_add_func ("/train-spec/parallel", test_parallel);
