@@ -174,6 +174,11 @@ make_sparse (const double *v, const LoomShape *shape, const gint64 fan[2], LoomI
     .name = name_, .value = start, .minimum = -ANY, .maximum = ANY                                                     \
   }
 #define GAIN BOUND ("gain", 1)
+/* A negative gain would exchange the bounds of a uniform distribution, or make a deviation negative. */
+#define XAVIER_GAIN                                                                                                    \
+  {                                                                                                                    \
+    .name = "gain", .value = 1, .minimum = 0, .maximum = ANY                                                           \
+  }
 #define KAIMING                                                                                                        \
   {                                                                                                                    \
     BOUND ("a", 0), { .name = "mode", .choices = modes }, { .name = "nonlinearity", .choices = nonlinearities },       \
@@ -220,7 +225,7 @@ static const LoomInitializer table[] = {
     GLOROT,
     2,
     0,
-    { GAIN },
+    { XAVIER_GAIN },
     make_xavier_uniform },
   { "xavier_normal",
     "Normal, so that variances stay equal forwards and backwards.",
@@ -228,7 +233,7 @@ static const LoomInitializer table[] = {
     GLOROT,
     2,
     0,
-    { GAIN },
+    { XAVIER_GAIN },
     make_xavier_normal },
   { "kaiming_uniform", "Uniform, so that the nonlinearity keeps the variance forwards (fan_in) or backwards (fan_out).",
     "w ~ U(−l, l), l = gain √(3 / fan); gain of leaky_relu: √(2 / (1 + a²))", HE, 2, 0, KAIMING, make_kaiming_uniform },
@@ -430,7 +435,7 @@ find_fans (const LoomInfer *ctx, const LoomShape *shape, gint64 fan[2])
 static void
 complain (LoomInfer *ctx, const char *attribute, const char *text, const char *fix)
 {
-  LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, attribute, "%s: %s", attribute, text);
+  LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, attribute, "%s", text);
 
   if (fix != NULL)
     loom_fault_set_fix (fault, attribute, fix, "Did you mean “%s”?", fix);

@@ -239,6 +239,20 @@ check_flags (RecipeReading *r, const LoomTrainSpec *spec)
     }
 }
 
+/* Rprop clamps each step size between the two. */
+static void
+check_step_sizes (RecipeReading *r, const LoomTrainSpec *spec)
+{
+  const int least = loom_optimizer_find (spec->optimizer, "step_size_min");
+  const int most = loom_optimizer_find (spec->optimizer, "step_size_max");
+
+  if (least >= 0 && most >= 0 && spec->hyper[least] > spec->hyper[most])
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA,
+                     loom_element_get (r->element, "step_sizes") != NULL ? "step_sizes" : "step_size_min",
+                     "step_size_min is %g, which is above step_size_max, %g. Exchange them, or change one.",
+                     spec->hyper[least], spec->hyper[most]);
+}
+
 static void
 read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
 {
@@ -276,6 +290,7 @@ read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
         read_list (r, spec, i);
     }
   check_flags (r, spec);
+  check_step_sizes (r, spec);
 }
 
 static void

@@ -336,6 +336,27 @@ test_formula (void)
     }
 }
 
+/* A negative gain has no distribution; the sentence has the attribute once. */
+static void
+test_gain (void)
+{
+  static const char *const functions[] = { "xavier_uniform", "xavier_normal" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (GRAPH, "out_features=\"2\"", 2);
+      g_autofree char *attributes = g_strdup_printf ("out_features=\"2\" weight_init=\"%s(gain=-1)\"", functions[i]);
+      g_autofree char *graph = g_strjoinv (attributes, parts);
+      g_autofree char *wanted = g_strdup_printf (
+          "node fc, weight_init: gain of %s is “-1”; it must be a number from 0 to 1e+30.", functions[i]);
+
+      cli_write ("gain.xml", graph);
+      cli_expect (1, wanted, "train", "gain.xml");
+    }
+  cli_write ("g.xml", GRAPH);
+  cli_expect (0, NULL, "train", "g.xml", "--steps", "1", "--set", "fc.weight_init=orthogonal(gain=-1)");
+}
+
 /* A run cannot end before what it has done: the resume is refused, and the folder stays as it was. */
 static void
 test_fewer (void)
@@ -497,6 +518,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/train/health", test_health);
   g_test_add_func ("/cli/train/steps", test_steps);
   g_test_add_func ("/cli/train/formula", test_formula);
+  g_test_add_func ("/cli/train/gain", test_gain);
   g_test_add_func ("/cli/train/fewer", test_fewer);
   g_test_add_func ("/cli/train/eager", test_eager);
   g_test_add_func ("/cli/train/by-hand", test_by_hand);
