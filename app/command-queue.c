@@ -27,6 +27,9 @@ options_clear (QueueOptions *o)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (QueueOptions, options_clear)
 
 /* Where Studio keeps the queue ("queue") and its runs ("runs"). */
+/* --remove is not given. */
+#define NONE G_MININT
+
 static char *
 state_folder (const char *leaf)
 {
@@ -222,7 +225,7 @@ train_all (const Command *command, const char *folder, const QueueOptions *o)
 static int
 run_queue (const Command *command, int argc, char **argv)
 {
-  g_auto (QueueOptions) o = { .remove = 0 };
+  g_auto (QueueOptions) o = { .remove = NONE };
   const GOptionEntry entries[] = {
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.set, "Change one attribute of the graph that is added",
       "NODE.PARAM=VALUE" },
@@ -238,7 +241,7 @@ run_queue (const Command *command, int argc, char **argv)
 
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
-  if (argc > 2 || (argc == 2) + (o.remove != 0) + o.trains > 1)
+  if (argc > 2 || (argc == 2) + (o.remove != NONE) + o.trains > 1)
     return command_usage (command, "It takes one GRAPH, or --remove N, or --run.");
   if (argc < 2 && (o.set != NULL || o.name != NULL))
     return command_usage (command, "--set and --name are for a GRAPH that is added.");
@@ -251,7 +254,7 @@ run_queue (const Command *command, int argc, char **argv)
   if (o.trains)
     return train_all (command, folder, &o);
   g_autoptr (GPtrArray) runs = loom_run_queue_read (folder, NULL);
-  return o.remove != 0 ? remove_run (command, folder, runs, o.remove) : list_runs (runs, o.json);
+  return o.remove != NONE ? remove_run (command, folder, runs, o.remove) : list_runs (runs, o.json);
 }
 
 const Command command_queue = {

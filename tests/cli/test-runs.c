@@ -130,6 +130,8 @@ test_queue (void)
   cli_expect (2, "lr is -1", "queue", "g.xml", "--set", "train.lr=-1");
   cli_expect (2, "--out is for --run", "queue", "--out", "x");
   cli_expect (1, "There is no run 9", "queue", "--remove", "9");
+  cli_expect (1, "There is no run 0: 4 wait.", "queue", "--remove", "0");
+  cli_expect (2, "It takes one GRAPH", "queue", "--remove", "0", "--run");
   cli_expect (0, NULL, "queue", "--remove", "4");
   listed = cli ("queue", NULL);
   g_assert_nonnull (strstr (listed.out, "   1  slow  ("));
