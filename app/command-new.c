@@ -41,11 +41,8 @@ static const struct
 {
   const char *suffix, *source, *option;
 } files[] = {
-  { ".csv", "csv", "path" },
-  { ".tsv", "csv", "path" },
-  { ".parquet", "csv", "path" },
-  { ".npz", "npz", "path" },
-  { ".tar", "webdataset", "path" },
+  { ".csv", "csv", "path" }, { ".tsv", "csv", "path" },        { ".parquet", "csv", "path" },
+  { ".npz", "npz", "path" }, { ".tar", "webdataset", "path" },
 };
 
 /* The number of the kind of file that --data names instead of a source; −1: none. */
@@ -322,6 +319,48 @@ write_skeleton (const Command *command, const Options *options, const char *outp
   return put_graph (command, skeleton->graph, output, rest->str);
 }
 
+/* A name that is no data set's but that of a file or folder: how its data can be read. FALSE with a usage error. */
+static gboolean
+check_source (const Command *command, const char *data)
+{
+  static const char *const packed[] = { ".gz", ".tgz", ".zip", ".bz2", ".xz", ".zst", ".7z", ".rar" };
+  g_autofree char *lower = g_ascii_strdown (data, -1), *word = NULL;
+
+  if (loom_dataset_class (data) != NULL || !g_file_test (data, G_FILE_TEST_EXISTS))
+    return TRUE;
+  word = loom_text_shell_word (data);
+  if (g_file_test (data, G_FILE_TEST_IS_DIR))
+    command_usage (command,
+                   "“%s” is a folder; --data image-folder path=%s reads one of pictures, a folder for each class.",
+                   data, word);
+  else
+    {
+      for (guint i = 0; i < G_N_ELEMENTS (packed); i++)
+        if (g_str_has_suffix (lower, packed[i]))
+          {
+            command_usage (command, "“%s” is packed. Unpack it first, and name the folder or file in it.", data);
+            return FALSE;
+          }
+      command_usage (command,
+                     "“%s” is a file, of which --data reads .csv, .tsv, .parquet, .npz and .tar. For another one name "
+                     "its data set, and the file among its options; --list shows both.",
+                     data);
+    }
+  return FALSE;
+}
+
+/* The first path among name, value, … that is empty; NULL: none. */
+static const char *
+find_empty_path (const char *source, char **given)
+{
+  const LoomDatasetClass *klass = loom_dataset_class (source);
+
+  for (char **at = given; klass != NULL && *at != NULL; at += 2)
+    if (*at[1] == '\0' && is_path (klass, at[0]))
+      return at[0];
+  return NULL;
+}
+
 static int
 write_graph (const Command *command, const Options *options, char **words, int n, const char *output)
 {
@@ -335,8 +374,10 @@ write_graph (const Command *command, const Options *options, char **words, int n
   g_autoptr (LoomGraph) graph = NULL;
   LoomTemplateData data = { .source = source, .folder = folder, .kind = options->net };
   GError *error = NULL;
-  const char *wrong = NULL;
+  const char *wrong = NULL, *empty;
 
+  if (kind < 0 && !check_source (command, source))
+    return 2;
   if (path != NULL)
     g_ptr_array_add (all, path);
   for (int i = 0; i < n; i++)
@@ -344,6 +385,9 @@ write_graph (const Command *command, const Options *options, char **words, int n
   given = read_options (source, (char **)all->pdata, (int)all->len, folder, &wrong);
   if (given == NULL)
     return command_usage (command, "“%s” is not an option of a data set; write NAME=VALUE.", wrong);
+  empty = find_empty_path (source, given);
+  if (empty != NULL)
+    return command_usage (command, "“%s=” names no file. Write %s=FILE, or leave it out.", empty, empty);
   complete = g_str_equal (source, "csv") ? complete_csv (given, folder, &data, rest, &error) : g_strdupv (given);
   data.options = (const char *const *)complete;
   graph = complete != NULL ? loom_template_from_data (&data, &error) : NULL;

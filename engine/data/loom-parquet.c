@@ -461,6 +461,11 @@ read_table (GInputStream *stream, const char *path, gsize max, double needed, co
   self.pages = (ParquetPages){ stream, path, .packed = g_byte_array_new (), .most = loom_memory_available () / 2 };
   if (!read_footer (&self, error) || !read_schema (&self, error))
     return NULL;
+  if (self.footer.n == 0)
+    {
+      refuse (&self, error, "has no rows");
+      return NULL;
+    }
   append_names (&self, text);
   for (; self.footer.groups != NULL && g < self.footer.groups->len && (max == 0 || text->len < max); g++)
     {

@@ -192,6 +192,15 @@ is_pickle (GBytes *bytes)
   return length > 2 && data[0] == 0x80 && data[1] >= 2 && data[1] <= 5 && !(length > 8 && data[8] == '{');
 }
 
+/* By its name an npz archive, but of no known kind by its bytes, not even safetensors. */
+static gboolean
+is_unknown_npz (const char *path, const guint8 *data, gsize length)
+{
+  g_autofree char *kind = loom_file_kind_words (data, length, LOOM_FILE_ARRAY);
+
+  return kind == NULL && g_str_has_suffix (path, ".npz");
+}
+
 gboolean
 read_any (LoomTensorFile *self, GBytes *bytes, GError **error)
 {
@@ -201,12 +210,16 @@ read_any (LoomTensorFile *self, GBytes *bytes, GError **error)
 
   if (loom_file_begins (data, length, "PK\003\004", 4))
     return read_zip (self, bytes, error);
+  if (loom_file_begins (data, length, "PK\005\006", 4))
+    return loom_file_refuse (self->path, error, "is an empty archive: it has no arrays");
   if (is_pickle (bytes))
     return read_torch_legacy (self, bytes, error);
   if (loom_file_begins (data, length, "GGUF", 4))
     return read_gguf (self, bytes, error);
   if (loom_file_begins (data, length, "\x89HDF\r\n\x1a\n", 8))
     return read_keras (self, bytes, error);
+  if (is_unknown_npz (self->path, data, length))
+    return loom_file_refuse (self->path, error, "is not an npz archive, or is damaged: it does not begin as one");
   other = loom_file_kind_words (data, length, LOOM_FILE_WEIGHTS);
   return other != NULL ? loom_file_refuse (self->path, error, "%s", other) : read_safetensors (self, bytes, error);
 }

@@ -229,6 +229,27 @@ test_arrays (void)
   cli_expect (1, "is an npz archive", "new", "--data", "text", "path=x.npz");
 }
 
+/* What --data names is there, but is nothing that can be read; the sentence says what to do. */
+static void
+test_unusable (void)
+{
+  static const guint8 empty[22] = { 'P', 'K', 5, 6 };
+
+  cli_write ("pics.tar.gz", "\x1f\x8b");
+  cli_write ("noise.npz", "\x8d\x01\x9c\xf3 no archive at all, but bytes of another kind");
+  cli_write ("notes.doc", "words");
+  g_assert_true (g_file_set_contents ("empty.npz", (const char *)empty, sizeof empty, NULL));
+  cli_expect (2, "“pics.tar.gz” is packed. Unpack it first", "new", "--data", "pics.tar.gz");
+  cli_expect (2, "“notes.doc” is a file, of which --data reads .csv", "new", "--data", "notes.doc");
+  cli_expect (2, "“.” is a folder", "new", "--data", ".");
+  cli_expect (1, "There is no data set “none.gz”", "new", "--data", "none.gz");
+  cli_expect (1, "empty.npz” is an empty archive: it has no arrays.", "new", "--data", "empty.npz");
+  cli_expect (1, "noise.npz” is not an npz archive, or is damaged", "new", "--data", "noise.npz");
+  cli_expect (2, "“path=” names no file", "new", "--data", "fashion-mnist", "path=", "-o", "empty.xml");
+  cli_expect (2, "“path=” names no file", "new", "--data", "csv", "path=", "-o", "empty.xml");
+  g_assert_false (g_file_test ("empty.xml", G_FILE_TEST_EXISTS));
+}
+
 static void
 test_refused (void)
 {
@@ -266,6 +287,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/new/weights", test_weights);
   g_test_add_func ("/cli/new/arrays", test_arrays);
   g_test_add_func ("/cli/new/refused", test_refused);
+  g_test_add_func ("/cli/new/unusableunusable", test_unusable);
   g_test_add_func ("/cli/new/lists", test_lists);
   status = g_test_run ();
   cli_leave ();
