@@ -56,14 +56,13 @@ check_end (const RunOpening *self, const LoomTrainerOptions *options, GError **e
 
   if (options->epochs > 0 && options->epochs < epochs)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                 "The run in %s has already begun epoch %" G_GINT64_FORMAT
-                 ", so that it cannot end after %" G_GINT64_FORMAT ": use --epochs with at least %" G_GINT64_FORMAT ".",
+                 "The run in %s has already begun epoch %" G_GINT64_FORMAT ", so it cannot end after %" G_GINT64_FORMAT
+                 ": use --epochs with at least %" G_GINT64_FORMAT ".",
                  options->resume, epochs, options->epochs, epochs);
   else if (options->steps > 0 && options->steps < progress->step)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                 "The run in %s has already taken %" G_GINT64_FORMAT
-                 " steps, so that it cannot end after %" G_GINT64_FORMAT ": use --steps with at least %" G_GINT64_FORMAT
-                 ".",
+                 "The run in %s has already taken %" G_GINT64_FORMAT " steps, so it cannot end after %" G_GINT64_FORMAT
+                 ": use --steps with at least %" G_GINT64_FORMAT ".",
                  options->resume, progress->step, options->steps, progress->step);
   else
     return TRUE;

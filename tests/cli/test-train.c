@@ -371,9 +371,9 @@ test_fewer (void)
     if (g_file_test (files[i], G_FILE_TEST_EXISTS))
       g_assert_true (g_file_get_contents (files[i], &before[i], &length[i], NULL));
   g_assert_nonnull (before[0]);
-  cli_expect (2, "has already begun epoch 2, so that it cannot end after 1: use --epochs with at least 2.", "train",
+  cli_expect (2, "has already begun epoch 2, so it cannot end after 1: use --epochs with at least 2.", "train",
               "--resume", "fewer", "--epochs", "1");
-  cli_expect (2, "has already taken 12 steps, so that it cannot end after 11: use --steps with at least 12.", "train",
+  cli_expect (2, "has already taken 12 steps, so it cannot end after 11: use --steps with at least 12.", "train",
               "--resume", "fewer", "--steps", "11");
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     {
