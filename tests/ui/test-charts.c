@@ -125,11 +125,10 @@ sample_plot (guint n)
   return p;
 }
 
-/* A hundred thousand points cost at most one rectangle a pixel column. */
+/* A hundred thousand points cost at most one rectangle a pixel column, or one point of a dashed line. */
 static void
-test_plot_columns (void)
+expect_columns (StudioPlot *p)
 {
-  g_autoptr (StudioPlot) p = sample_plot (100000);
   PangoContext *context = studio_export_context_new ();
   StudioPlotStyle style = { .scale = 1 };
   cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, 500, 200);
@@ -140,6 +139,19 @@ test_plot_columns (void)
   cairo_destroy (cr);
   cairo_surface_destroy (surface);
   g_object_unref (context);
+}
+
+static void
+test_plot_columns (void)
+{
+  g_autoptr (StudioPlot) train = sample_plot (100000), dashed = studio_plot_new ("loss");
+  g_autoptr (StudioSeries) val = studio_series_new ();
+
+  for (guint i = 1; i <= 100000; i++)
+    studio_series_append (val, i, noise (i));
+  studio_plot_add_curve (dashed, "validation", STUDIO_PLOT_CURVE_VALIDATION, val);
+  expect_columns (train);
+  expect_columns (dashed);
 }
 
 /* An outlier of one batch does not flatten the curve, and its value is still known. */

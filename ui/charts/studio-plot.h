@@ -67,7 +67,7 @@ gboolean studio_plot_range (const StudioPlot *plot, double *x0, double *x1, doub
 /* The largest round step (1, 2, 2.5, 5 times a power of ten) with at least `wanted` grid lines between min and max. */
 double studio_plot_nice_step (double min, double max, int wanted);
 /* Draws into width × height with the font of context; hover_x is in pixels, negative: none. Returns the number of
- * rectangles filled for curves, at most one per pixel column and curve. */
+ * rectangles filled for dense curves, or of points of a dashed one, at most one per pixel column and curve. */
 guint studio_plot_draw (const StudioPlot *plot, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style,
                         double width, double height, double hover_x);
 /* The pixel at which studio_plot_draw() draws x; negative: nothing is drawn. */
