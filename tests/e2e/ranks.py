@@ -28,7 +28,7 @@ def losses(t, s):
     s.press("Loss of Each Rank")
     g = s.wait("losses", lambda g: words(g, "rank 1 "), 10)
     said = words(g, "rank 1 ")[0]
-    all_, first, second = (float(x) for x in re.findall(r"(?:all|rank \d) ([\d.]+)", said))
+    all_, first, second = (float(x) for x in re.findall(r"(?:all|rank \d) ([\d.]+(?:e[-+]\d+)?)", said))
     t.ok(abs((first + second) / 2 - all_) < 0.01 * max(all_, 0.1), "the loss is the mean of the ranks': %s" % said)
     step = re.search(r"Step ([\d,. \u202f]+):", said).group(1)
     s.wait("the next ones", lambda g: words(g, "rank 1 ") and step not in words(g, "rank 1 ")[0], 5)
