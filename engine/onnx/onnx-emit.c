@@ -399,8 +399,8 @@ all_finite (const LoomTensor *t)
   return TRUE;
 }
 
-static gboolean
-all_equal (const LoomTensor *t)
+gboolean
+onnx_tensor_is_uniform (const LoomTensor *t)
 {
   for (gint64 i = 1; i < t->count; i++)
     if (loom_tensor_get (t, i) != loom_tensor_get (t, 0))
@@ -413,7 +413,7 @@ constant_node (OnnxCtx *c, const LoomTensor *t, const char *name)
 {
   LoomShape shape = loom_tensor_shape (t);
   g_autoptr (GString) values = g_string_new (NULL);
-  gint64 n = t->count == 0 || all_equal (t) ? 1 : t->count;
+  gint64 n = t->count == 0 || onnx_tensor_is_uniform (t) ? 1 : t->count;
   LoomDType dtype = onnx_on_wire (t->dtype);
   gboolean plain = n > 1 && t->rank == 1;
 
@@ -466,7 +466,8 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
       return &placeholder;
     }
   if (t->count == 0
-      || (all_finite (t) && !(is_weight && is_float && t->count > 1) && (all_equal (t) || t->count <= MAX_CONSTANT)))
+      || (all_finite (t) && !(is_weight && is_float && t->count > 1)
+          && (onnx_tensor_is_uniform (t) || t->count <= MAX_CONSTANT)))
     {
       for (gint64 i = 0; !is_float && i < t->count; i++)
         if (onnx_tensor_int (t, i) > ONNX_MAX_WHOLE || onnx_tensor_int (t, i) < -ONNX_MAX_WHOLE)

@@ -106,9 +106,9 @@ fail_unknown (OnnxCtx *c, const char *domain, gboolean input_is_missing)
     onnx_fail (c, "it is a local function of the model, which is not supported. Inline it first: "
                   "onnx.inliner.inline_local_functions (model).");
   else if (g_str_equal (domain, "com.microsoft.nchwc"))
-    onnx_fail (c,
-               "onnxruntime has laid it out for this processor (“%s”). Save the model with ORT_ENABLE_EXTENDED at most.",
-               domain);
+    onnx_fail (
+        c, "onnxruntime has laid it out for this processor (“%s”). Save the model with ORT_ENABLE_EXTENDED at most.",
+        domain);
   else if (g_str_equal (domain, "com.microsoft"))
     onnx_fail (c,
                "the operator (of “%s”) is not supported. onnxruntime's optimiser creates such operators; import the "
@@ -147,15 +147,6 @@ name_nodes (OnnxCtx *c)
     }
 }
 
-static gboolean
-is_uniform (const LoomTensor *t)
-{
-  for (gint64 i = 1; i < t->count; i++)
-    if (loom_tensor_get (t, i) != loom_tensor_get (t, 0))
-      return FALSE;
-  return TRUE;
-}
-
 /* PyTorch's exporter stores equal tensors once, so zeros that are the biases of several layers would be one tied
  * weight. A reader in a module whose own weight of that name is missing from the model gets its own. Weights that
  * differ from each other are equal only if they are tied. */
@@ -176,7 +167,7 @@ untie (OnnxImport *all, const Onnx__NodeProto *node)
         path = onnx_module_path (node, all->classes);
       g_autofree char *own = g_strconcat (path != NULL ? path : "", dot, NULL);
       if (g_str_equal (own, value->name) || !g_hash_table_contains (all->kinds, own)
-          || onnx_own_value (all, own) != NULL || !is_uniform (value->constant))
+          || onnx_own_value (all, own) != NULL || !onnx_tensor_is_uniform (value->constant))
         continue;
       OnnxValue *copy = onnx_declare (all, own);
       copy->constant = loom_tensor_ref (value->constant);

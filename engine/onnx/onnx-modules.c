@@ -459,28 +459,7 @@ find_cyclic (const Tree *t, const Group *g, const GPtrArray *nodes)
         }
     }
   peel (left, edges[0], counts[0]);
-  /* Edges to what was removed count no more. */
-  for (guint i = 0; i < nodes->len; i++)
-    {
-      const OnnxNode *node = nodes->pdata[i];
-      gpointer unit = (gpointer)unit_of (t, g, node);
-
-      g_hash_table_remove (counts[1], unit);
-    }
-  for (guint i = 0; i < nodes->len; i++)
-    {
-      const OnnxNode *node = nodes->pdata[i];
-      gpointer unit = (gpointer)unit_of (t, g, node);
-
-      for (guint k = 0; k < node->n_in; k++)
-        {
-          gpointer from = node->in[k] != NULL ? (gpointer)unit_of (t, g, node->in[k]->node) : NULL;
-
-          if (from != NULL && from != unit && g_hash_table_contains (left, from) && g_hash_table_contains (left, unit))
-            g_hash_table_insert (counts[1], from,
-                                 GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts[1], from)) + 1));
-        }
-    }
+  /* What is left has no edge to what was removed, so the numbers of edges out of it are right. */
   peel (left, edges[1], counts[1]);
   for (guint i = 0; i < g->groups->len; i++)
     {

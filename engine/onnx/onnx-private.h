@@ -164,6 +164,8 @@ gboolean onnx_type_range (int elem_type, gint64 *least, gint64 *most);
 const char *onnx_type_name (int elem_type);
 LoomTensor *onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error);
 gint64 onnx_tensor_int (const LoomTensor *t, gint64 i);
+/* All elements are equal. */
+gboolean onnx_tensor_is_uniform (const LoomTensor *t);
 /* Whole numbers up to this magnitude are exact in an attribute, as in a double. */
 #define ONNX_MAX_WHOLE (G_GINT64_CONSTANT (1) << 53)
 
