@@ -184,7 +184,7 @@ def stop(t, path):
         g = s.wait("closed", lambda g: g.canvas is not None, 3)
         t.ok(g.number("faults") == 0, "a breakpoint is no fault")
         s.key("ctrl+Return")
-        g = s.wait("the run stands", lambda g: g.state["run"] == "paused" and "act" in place(g), 10)
+        g = s.wait("the run stands", lambda g: g.state["run"] == "paused" and "act" in place(g) and "act.out" in chips(g), 10)
         t.ok(g.number("step") == 0, "training stands before the weights change")
         t.ok("not finite" in chips(g)["act.out"][0], "the step stands at the card: " + place(g))
         s.key("ctrl+s")
