@@ -104,9 +104,9 @@ static const struct
   { "*", "consumed_inputs noop_with_empty_axes seed stash_type" },
   { "Attention", "kv_num_heads q_num_heads softmax_precision" },
   { "BatchNormalization", "is_test" }, /* until operator set 6; later the outputs determine it */
-  { "Cast", "round_mode saturate" },   /* for float8, which is refused */
+  { "Cast", "round_mode saturate" }, /* of types other than float8 */
   { "CastLike", "round_mode saturate" },
-  { "DequantizeLinear", "axis" }, /* of a scale for the whole tensor */
+  { "DequantizeLinear", "axis block_size" }, /* of a scale for the whole tensor */
   { "Dropout", "is_test" },
   { "GRU", "output_sequence" }, /* until operator set 3; later the outputs determine it */
   { "Gemm", "beta broadcast" },
@@ -114,7 +114,7 @@ static const struct
   { "If", "else_branch then_branch" }, /* of an If that is decided during the import */
   { "LSTM", "output_sequence" },
   { "MaxPool", "storage_order" },
-  { "QuantizeLinear", "axis precision saturate" },
+  { "QuantizeLinear", "axis block_size precision saturate" },
   { "RNN", "output_sequence" },
   { "Split", "num_outputs" },
   { "TopK", "sorted" }, /* results are always sorted here */

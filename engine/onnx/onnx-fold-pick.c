@@ -157,7 +157,7 @@ fold_cast (const Fold *f)
   LoomTensor *y;
   LoomDType dtype;
 
-  if (!onnx_dtype ((int)fold_attr_int (f, "to", 0), &dtype))
+  if (!onnx_dtype (f->elem_type, &dtype) || onnx_is_narrow (f->elem_type))
     return NULL;
   /* A dynamic size stays a 64-bit number, even if the model converts it to 32 bits. */
   if (onnx_has_dynamic (f->all, f->in[0]))

@@ -319,6 +319,26 @@ n_not (double a, double b)
 {
   return a == 0;
 }
+static double
+n_and (double a, double b)
+{
+  return a != 0 && b != 0;
+}
+static double
+n_or (double a, double b)
+{
+  return a != 0 || b != 0;
+}
+static double
+n_less_or_equal (double a, double b)
+{
+  return a <= b;
+}
+static double
+n_greater_or_equal (double a, double b)
+{
+  return a >= b;
+}
 
 /* Two's complement, as in every implementation; signed overflow is undefined in C. */
 static gint64
@@ -426,6 +446,7 @@ static const FoldRow rows[] = {
   { "Squeeze", fold_squeeze },
   { "Reshape", fold_reshape },
   { "Cast", fold_cast },
+  { "CastLike", fold_cast },
   { "Gather", fold_gather },
   { "Slice", fold_slice },
   { "Transpose", fold_transpose },
@@ -448,7 +469,11 @@ static const FoldRow rows[] = {
   { "Equal", NULL, n_equal, NULL, d_equal, TRUE },
   { "Less", NULL, n_less, NULL, NULL, TRUE },
   { "Greater", NULL, n_greater, NULL, NULL, TRUE },
+  { "LessOrEqual", NULL, n_less_or_equal, NULL, NULL, TRUE },
+  { "GreaterOrEqual", NULL, n_greater_or_equal, NULL, NULL, TRUE },
   { "Not", NULL, n_not, NULL, NULL, TRUE },
+  { "And", NULL, n_and, NULL, NULL, TRUE },
+  { "Or", NULL, n_or, NULL, NULL, TRUE },
 };
 
 LoomTensor *
@@ -467,7 +492,8 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
   if (row == NULL)
     return NULL;
   shape = row->fold == fold_shape || row->fold == fold_size;
-  f.n = (guint)node->n_input;
+  /* Of the second operand only the type is needed, which elem_type is. */
+  f.n = g_str_equal (row->name, "CastLike") ? 1 : (guint)node->n_input;
   for (guint i = 0; i < f.n && !shape; i++)
     {
       const OnnxValue *value = *node->input[i] ? onnx_value_of (all, node->input[i]) : NULL;

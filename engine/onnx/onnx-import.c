@@ -73,39 +73,11 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
   return TRUE;
 }
 
-static char *
-function_key (const char *domain, const char *name)
-{
-  return g_strdup_printf ("%s\n%s", domain != NULL ? domain : "", name != NULL ? name : "");
-}
-
-static GHashTable *
-list_functions (const Onnx__ModelProto *model)
-{
-  GHashTable *functions = model->n_functions > 0 ? g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL) : NULL;
-
-  for (gsize i = 0; i < model->n_functions; i++)
-    g_hash_table_add (functions, function_key (model->functions[i]->domain, model->functions[i]->name));
-  return functions;
-}
-
-/* The model's own functions take precedence over operators. */
-static gboolean
-is_function (const OnnxImport *all, const Onnx__NodeProto *node)
-{
-  g_autofree char *key = all->functions != NULL ? function_key (node->domain, node->op_type) : NULL;
-
-  return key != NULL && g_hash_table_contains (all->functions, key);
-}
-
 /* Reports an operator without a mapping, with the remedy if there is one. */
 static void
 fail_unknown (OnnxCtx *c, const char *domain, gboolean input_is_missing)
 {
-  if (is_function (c->all, c->node))
-    onnx_fail (c, "it is a local function of the model, which is not supported. Inline it first: "
-                  "onnx.inliner.inline_local_functions (model).");
-  else if (g_str_equal (domain, "com.microsoft.nchwc"))
+  if (g_str_equal (domain, "com.microsoft.nchwc"))
     onnx_fail (
         c, "onnxruntime has laid it out for this processor (“%s”). Save the model with ORT_ENABLE_EXTENDED at most.",
         domain);
@@ -187,18 +159,22 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
 {
   const char *domain = node->domain != NULL && !g_str_equal (node->domain, "ai.onnx") ? node->domain : "";
   OnnxCtx c = { .all = all, .node = node, .first_node = all->nodes->len };
+  const Onnx__FunctionProto *function = onnx_function_of (all, node);
 
-  gboolean own = is_function (all, node);
-
-  if (!own && (fold_node (all, node) || is_kept (all, node)))
+  if (function == NULL && (fold_node (all, node) || is_kept (all, node)))
     return;
-  c.map = own ? NULL : onnx_map_find (domain, node->op_type);
+  c.map = function != NULL ? NULL : onnx_map_find (domain, node->op_type);
   for (gsize i = 0; i < node->n_input; i++)
     {
       const OnnxValue *value = *node->input[i] ? onnx_value_of (all, node->input[i]) : NULL;
       c.failed = c.failed || (value != NULL && value->failed);
     }
-  if (c.map == NULL)
+  if (function != NULL)
+    {
+      if (!c.failed)
+        onnx_call_function (&c, function);
+    }
+  else if (c.map == NULL)
     {
       gboolean input_is_missing = c.failed;
       c.failed = FALSE;
@@ -548,7 +524,9 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
         onnx__model_proto__free_unpacked (all.model, NULL);
       return NULL;
     }
-  all.functions = list_functions (all.model);
+  all.functions = onnx_functions (all.model);
+  all.copies = onnx_function_copies ();
+  all.lists = g_ptr_array_new_with_free_func ((GDestroyNotify)g_ptr_array_unref);
   all.external = onnx_external_new (path);
   all.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_value_free);
   all.ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -601,6 +579,8 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   g_hash_table_unref (all.values);
   onnx_external_free (all.external);
   g_clear_pointer (&all.functions, g_hash_table_unref);
+  g_ptr_array_unref (all.copies);
+  g_ptr_array_unref (all.lists);
   g_free (all.last_error);
   onnx__model_proto__free_unpacked (all.model, NULL);
   return done ? g_steal_pointer (&result) : NULL;

@@ -294,7 +294,56 @@ map_attention (OnnxCtx *c)
   onnx_out (c, 2, a.v);
 }
 
+/* ---- FlexAttention ------------------------------------------------------------- */
+
+/* The result of a graph of the node for one tensor, which every node may read; x itself without the graph. */
+static const OnnxWire *
+modified (OnnxCtx *c, const char *attribute, const OnnxWire *x)
+{
+  const Onnx__GraphProto *graph = onnx_has_attr (c, attribute) ? onnx_graph_of (c, attribute) : NULL;
+
+  if (graph == NULL || c->failed)
+    return x;
+  if (graph->n_input != 1 || graph->n_output != 1)
+    {
+      onnx_fail (c, "its “%s” needs one input and one output.", attribute);
+      return x;
+    }
+  OnnxImport *scope = onnx_scope_new (c->all, NULL);
+  OnnxCtx within = onnx_scope_ctx (c, scope);
+  OnnxValue *value = onnx_declare (scope, graph->input[0]->name);
+
+  value->wire = x;
+  value->elem_type = onnx_port_type (graph->input[0]);
+  onnx_add_tensors (scope, graph);
+  onnx_map_nodes (scope, graph);
+  x = onnx_reach_wire (&within, graph->output[0]->name);
+  c->failed = c->failed || within.failed;
+  return x;
+}
+
+/* softmax (scores (q kᵀ · scale)) v, with a graph that changes the scores, and one for the weights. */
+static void
+map_flex_attention (OnnxCtx *c)
+{
+  Attention a = { .q = onnx_in (c, QUERY), .k = onnx_in (c, KEY), .v = onnx_in (c, VALUE) };
+  gint64 heads = onnx_dim (c, a.q, 1), groups = onnx_dim (c, a.k, 1), width = onnx_dim (c, a.q, 3);
+  const OnnxWire *y;
+
+  onnx_attr_int (c, "softmax_precision", 1); /* that of the graph */
+  if (c->failed || groups < 1 || heads % groups != 0)
+    {
+      onnx_fail (c, "%" G_GINT64_FORMAT " heads of queries cannot share %" G_GINT64_FORMAT " of keys.", heads, groups);
+      return;
+    }
+  y = onnx_binary (c, "matmul", a.q, onnx_permute (c, shared (c, a.k, heads / groups), (gint64[]){ 0, 1, 3, 2 }));
+  y = onnx_with_number (c, "mul", y, onnx_attr_float (c, "scale", 1 / sqrt ((double)width)));
+  y = onnx_emit (c, "softmax", ONNX_IN (modified (c, "score_mod", y)), "dim", "-1", NULL);
+  onnx_out (c, 0, onnx_binary (c, "matmul", modified (c, "prob_mod", y), shared (c, a.v, heads / groups)));
+}
+
 const OnnxMap onnx_map_attention[] = {
+  { "FlexAttention", "softmax", map_flex_attention, .domain = "ai.onnx.preview" },
   { "Attention", NULL, map_attention },
   { "RotaryEmbedding", "mul", onnx_map_rotary },
   { NULL },

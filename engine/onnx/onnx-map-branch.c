@@ -4,9 +4,8 @@
  * which runs one of them. */
 #include "engine/onnx/onnx-private.h"
 
-/* Makes the value of this name in a graph an output of the node. */
-static void
-set_output (OnnxCtx *c, OnnxImport *scope, const char *name, guint output)
+void
+onnx_pass_output (OnnxCtx *c, OnnxImport *scope, const char *name, guint output)
 {
   OnnxCtx within = onnx_scope_ctx (c, scope);
   OnnxValue *value = onnx_reach (&within, name);
@@ -27,7 +26,7 @@ inline_branch (OnnxCtx *c, const Onnx__GraphProto *branch)
   onnx_add_tensors (scope, branch);
   onnx_map_nodes (scope, branch);
   for (guint i = 0; i < branch->n_output && !c->failed; i++)
-    set_output (c, scope, branch->output[i]->name, i);
+    onnx_pass_output (c, scope, branch->output[i]->name, i);
   c->first_node = c->all->nodes->len; /* these were recorded one by one */
 }
 

@@ -11,7 +11,7 @@
 typedef struct
 {
   const char *where, *mode, *nearest;
-  gboolean exclude_outside;
+  gboolean exclude_outside, antialias;
   double a; /* parameter of the cubic */
   double extrapolation;
 } Ways;
@@ -77,28 +77,30 @@ cubic (double a, double d)
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/* Row i of the matrix: the weight of each input position. Positions outside are clamped to the edge, or left out. */
+/* Row i of the matrix: the weight of each input position. Positions outside are clamped to the edge, or left out. With
+ * antialias the filter is as wide as an output pixel of a smaller image. */
 static void
 fill_row (const Ways *w, const Side *s, gint64 i, LoomTensor *matrix)
 {
-  double x = position (w, s, i), sum = 0, part[4];
-  gboolean is_cubic = g_str_equal (w->mode, "cubic");
-  gint64 first = (gint64)floor (x) - is_cubic;
-  int n = is_cubic ? 4 : 2;
+  double x = position (w, s, i), sum = 0, factor = w->antialias ? MIN (s->scale, 1) : 1;
+  gboolean is_cubic = g_str_equal (w->mode, "cubic"), normal = w->exclude_outside || w->antialias;
+  double radius = (is_cubic ? 2 : 1) / factor;
+  gint64 first = (gint64)floor (x - radius) + 1, n = (gint64)ceil (x + radius) - first;
+  g_autofree double *part = g_new (double, MAX (n, 1));
 
-  for (int k = 0; k < n; k++)
+  for (gint64 k = 0; k < n; k++)
     {
       gint64 at = first + k;
-      double d = fabs (x - (double)at);
+      double d = fabs (x - (double)at) * factor;
       part[k] = is_cubic ? cubic (w->a, d) : MAX (0, 1 - d);
       if (w->exclude_outside && (at < 0 || at >= s->in))
         part[k] = 0;
       sum += part[k];
     }
-  for (int k = 0; k < n; k++)
+  for (gint64 k = 0; k < n; k++)
     {
       gint64 to = i * s->in + CLAMP (first + k, 0, s->in - 1);
-      loom_tensor_set (matrix, to, loom_tensor_get (matrix, to) + part[k] / (w->exclude_outside ? sum : 1));
+      loom_tensor_set (matrix, to, loom_tensor_get (matrix, to) + part[k] / (normal ? sum : 1));
     }
 }
 
@@ -204,7 +206,7 @@ upsample_mode (const Ways *w, int n, const Side *side, gboolean *align)
       *align = FALSE;
       return floors || (half && whole && g_str_has_prefix (w->nearest, "round")) ? "nearest" : NULL;
     }
-  if ((!half && !*align) || w->exclude_outside)
+  if ((!half && !*align) || w->exclude_outside || (w->antialias && !grows))
     return NULL;
   if (g_str_equal (w->mode, "cubic"))
     return n == 2 && fabs (w->a + 0.75) < 1e-6 ? "bicubic" : NULL;
@@ -324,6 +326,21 @@ resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
   onnx_out (c, 0, fill_outside (c, w, side, x));
 }
 
+/* One scale for all of the sides that change: the smallest or the largest. */
+static void
+keep_aspect (Side **sides, int n, gboolean smallest)
+{
+  double scale = sides[0]->scale;
+
+  for (int i = 1; i < n; i++)
+    scale = smallest ? MIN (scale, sides[i]->scale) : MAX (scale, sides[i]->scale);
+  for (int i = 0; i < n; i++)
+    {
+      sides[i]->scale = scale;
+      sides[i]->out = (gint64)floor (scale * (double)sides[i]->in + 0.5);
+    }
+}
+
 /* Inputs are X, scales in opset 10 and X, roi, scales, sizes since 11; the scale of the last dimension is last. */
 static void
 map_resize (OnnxCtx *c)
@@ -340,6 +357,7 @@ map_resize (OnnxCtx *c)
              .nearest
              = ten ? "simple"
                    : onnx_attr_word (c, "nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+             .antialias = onnx_attr_int (c, "antialias", 0) != 0,
              .exclude_outside = onnx_attr_int (c, "exclude_outside", 0) != 0,
              .a = onnx_attr_float (c, "cubic_coeff_a", -0.75),
              .extrapolation = onnx_attr_float (c, "extrapolation_value", 0) };
@@ -347,13 +365,12 @@ map_resize (OnnxCtx *c)
   const LoomTensor *sizes = onnx_has (c, 3) ? onnx_const (c, 3, "sizes") : NULL;
   gboolean crops = g_str_equal (w.where, "tf_crop_and_resize");
   const LoomTensor *roi = crops && !ten ? onnx_const (c, 1, "roi") : NULL;
-  Side side[LOOM_SHAPE_MAX_RANK] = { 0 };
+  Side side[LOOM_SHAPE_MAX_RANK] = { 0 }, *sides[LOOM_SHAPE_MAX_RANK];
   gint64 axes[LOOM_SHAPE_MAX_RANK];
   int rank = x->type.shape.rank, n = rank;
 
-  onnx_attr_word (c, "keep_aspect_ratio_policy", "stretch");
-  if (onnx_attr_int (c, "antialias", 0))
-    onnx_fail (c, "its attribute antialias is not supported. Export the model without it.");
+  const char *policy = onnx_attr_word (c, "keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller");
+
   for (int i = 0; i < rank && !c->failed; i++)
     {
       axes[i] = i;
@@ -374,7 +391,10 @@ map_resize (OnnxCtx *c)
       s->end = roi != NULL ? loom_tensor_get (roi, i + n) : 1;
       if (s->dynamic && (s->start != 0 || s->end != 1))
         onnx_dim (c, x, axis);
+      sides[i] = s;
     }
+  if (said == sizes && !g_str_equal (policy, "stretch") && !c->failed)
+    keep_aspect (sides, n, g_str_equal (policy, "not_larger"));
   resize (c, x, &w, side);
 }
 

@@ -75,37 +75,6 @@ map_mod (OnnxCtx *c)
   onnx_out (c, 0, onnx_binary (c, fmod ? "fmod" : "remainder", onnx_in (c, 0), onnx_in (c, 1)));
 }
 
-/* x · 2ⁿ, or x / 2ⁿ rounded down; both are exact in integers. */
-static const OnnxWire *
-shift (OnnxCtx *c, const OnnxWire *x, const OnnxWire *n, gboolean left)
-{
-  const OnnxWire *by = onnx_binary (c, "pow", onnx_constant (c, 2, LOOM_I64), n);
-
-  return left ? onnx_binary (c, "mul", x, by) : onnx_emit (c, "div", ONNX_IN (x, by), "rounding_mode", "floor", NULL);
-}
-
-/* From set 28 on, a negative n and one that is not less than the number of bits shift all bits out. In two steps of at
- * most 32 bits no power exceeds its type. */
-static void
-map_bit_shift (OnnxCtx *c)
-{
-  const OnnxWire *x = onnx_in (c, 0), *n = onnx_cast (c, onnx_in (c, 1), LOOM_I64);
-  const OnnxWire *wide = onnx_cast (c, x, LOOM_I64), *all = onnx_constant (c, 64, LOOM_I64);
-  gboolean left = g_str_equal (onnx_attr_word (c, "direction", "LEFT", "RIGHT"), "LEFT");
-
-  if (c->all->opset < 28)
-    wide = shift (c, wide, n, left);
-  else
-    {
-      const OnnxWire *is_negative = onnx_binary (c, "lt", n, onnx_constant (c, 0, LOOM_I64)), *half;
-
-      n = onnx_emit (c, "where", ONNX_IN (is_negative, all, onnx_binary (c, "minimum", n, all)), NULL);
-      half = onnx_emit (c, "div", ONNX_IN (n, onnx_constant (c, 2, LOOM_I64)), "rounding_mode", "floor", NULL);
-      wide = shift (c, shift (c, wide, half, left), onnx_binary (c, "sub", n, half), left);
-    }
-  onnx_out (c, 0, onnx_cast (c, onnx_wrap (c, wide, onnx_elem_type (c, 0)), x->type.dtype));
-}
-
 static const OnnxWire *
 chain (OnnxCtx *c, const char *op)
 {
@@ -171,6 +140,7 @@ map_cast (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
   int to = (int)onnx_attr_int (c, "to", 0);
+  gint64 least, most;
   LoomDType dtype;
 
   if (c->node->op_type != NULL && g_str_equal (c->node->op_type, "CastLike"))
@@ -190,8 +160,12 @@ map_cast (OnnxCtx *c)
       x = onnx_cast (c, x, dtype);
       dtype = LOOM_F32;
     }
-  /* Integers that do not fit keep their lower bits; for floats ONNX does not define the result. */
-  if (dtype == LOOM_I64 && !loom_dtype_is_float (x->type.dtype) && x->type.dtype != LOOM_BOOL)
+  if (onnx_is_narrow (to))
+    x = onnx_narrow (c, x, to, onnx_attr_int (c, "saturate", 1) != 0,
+                     onnx_attr_word (c, "round_mode", "up", "down", "nearest"));
+  /* Integers that do not fit keep their lower bits; for floats ONNX defines that for 4 bits and fewer alone. */
+  if (dtype == LOOM_I64 && x->type.dtype != LOOM_BOOL
+      && (!loom_dtype_is_float (x->type.dtype) || (onnx_type_range (to, &least, &most) && most < 16)))
     x = onnx_wrap (c, onnx_cast (c, x, LOOM_I64), to);
   onnx_out (c, 0, onnx_cast (c, x, dtype));
 }
@@ -199,7 +173,12 @@ map_cast (OnnxCtx *c)
 static void
 map_identity (OnnxCtx *c)
 {
-  onnx_out (c, 0, onnx_in (c, 0));
+  const OnnxValue *value = onnx_has (c, 0) ? onnx_value_of (c->all, c->node->input[0]) : NULL;
+
+  if (value != NULL && (value->sequence != NULL || value->is_none) && onnx_has_output (c, 0))
+    onnx_alias (c->all, c->node->output[0], value);
+  else
+    onnx_out (c, 0, onnx_in (c, 0));
 }
 
 static void
@@ -250,7 +229,6 @@ const OnnxMap onnx_map_math[] = {
   { "Div", "div", map_div },
   { "Pow", "pow", map_pow },
   { "Mod", "remainder", map_mod },
-  { "BitShift", "mul", map_bit_shift },
   { "Sum", "add", map_chain },
   { "Max", "maximum", map_chain },
   { "Min", "minimum", map_chain },

@@ -1,4 +1,5 @@
-/* Imports quantisation: numbers in 8 or 16 bits and the formulas for them.
+/* Imports quantisation: numbers in 2 to 16 bits and the formulas for them. Quantised weights become floats at import
+ * (onnx-map-weights.c).
  *
  * Sums of products of bytes are exact, as ONNX requires, and computed as floats, which represent integers up to 2²⁴
  * exactly: some 250 products. For more of them a factor is split into two halves of four bits, each half is multiplied
@@ -6,13 +7,36 @@
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
+/* A number for each block of `block_size` numbers along an axis, repeated to the shape of x. */
+static const OnnxWire *
+blocks_of (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x, gint64 block)
+{
+  int axis = onnx_axis (c, onnx_attr_int (c, "axis", 1), x->type.shape.rank);
+  gint64 n = onnx_dim (c, v, axis), size = onnx_dim (c, x, axis);
+
+  if (n == size || c->failed)
+    return v;
+  if (block == 0 && n > 0)
+    block = (size + n - 1) / n;
+  if (block < 1 || (size + block - 1) / block != n)
+    onnx_fail (c,
+               "%" G_GINT64_FORMAT " scales do not fit %" G_GINT64_FORMAT " numbers in blocks of %" G_GINT64_FORMAT ".",
+               n, size, block);
+  v = onnx_emit (c, "repeat_interleave", ONNX_IN (v), "repeats", onnx_text (c, "%" G_GINT64_FORMAT, block), "dim",
+                 onnx_text (c, "%d", axis), NULL);
+  return n * block > size ? onnx_slice (c, v, axis, 0, size, 1) : v;
+}
+
 /* [C] along dimension axis of x; a single number is unchanged. */
 static const OnnxWire *
 along (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x)
 {
   int rank = x->type.shape.rank;
   LoomShape shape = { .rank = 1, .dim = { v->type.shape.dim[0] } };
+  gint64 block = onnx_attr_int (c, "block_size", 0);
 
+  if (v->type.shape.rank == rank && (rank > 1 || block > 0))
+    return blocks_of (c, v, x, block);
   if (v->type.shape.rank != 1 || loom_dim_equal (v->type.shape.dim[0], loom_dim (1)))
     return v;
   for (int i = onnx_axis (c, onnx_attr_int (c, "axis", 1), rank) + 1; i < rank; i++)
@@ -34,32 +58,24 @@ to_float (OnnxCtx *c, const OnnxWire *x)
 static const OnnxWire *
 quantize (OnnxCtx *c, const OnnxWire *x, const OnnxWire *scale, const OnnxWire *zero, int elem_type)
 {
-  const OnnxWire *y = onnx_unary (c, "round", onnx_binary (c, "div", x, scale));
+  const OnnxWire *y = onnx_binary (c, "div", x, scale);
   gint64 least = 0, most = 0;
   LoomDType dtype = LOOM_U8;
 
+  if (onnx_is_narrow (elem_type))
+    return onnx_narrow (c, y, elem_type, onnx_attr_int (c, "saturate", 1) != 0, "up");
+  y = onnx_unary (c, "round", y);
   if (!onnx_type_range (elem_type, &least, &most) || !onnx_dtype (elem_type, &dtype) || most > G_MAXUINT16)
-    onnx_fail (c,
-               "its output type is %s; only uint8, int8, uint16 and int16 are supported. Quantise the model to one of "
-               "them.",
-               elem_type != 0 ? onnx_type_name (elem_type) : "not known");
+    onnx_fail (
+        c,
+        "its output type is %s; only integers of 2 to 16 bits and floats of 4 and 8 bits are supported. Quantise "
+        "the model to one of them.",
+        elem_type != 0 ? onnx_type_name (elem_type) : "not known");
   if (zero != NULL)
     y = onnx_binary (c, "add", y, to_float (c, zero));
   y = onnx_emit (c, "clamp", ONNX_IN (y), "min", onnx_number (c, (double)least), "max", onnx_number (c, (double)most),
                  NULL);
   return onnx_cast (c, y, dtype);
-}
-
-static void
-refuse_blocks (OnnxCtx *c)
-{
-  gint64 size = onnx_attr_int (c, "block_size", 0);
-
-  if (size != 0)
-    onnx_fail (c,
-               "it has a scale for each block of %" G_GINT64_FORMAT " numbers (“block_size”), which is not supported. "
-               "Quantise the model with a scale for each tensor or axis, or export it unquantised.",
-               size);
 }
 
 /* Without a zero point the type is output_dtype, and uint8 if that is absent too. */
@@ -69,7 +85,6 @@ map_quantize (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   int asked = (int)onnx_attr_int (c, "output_dtype", 0), type = onnx_has (c, 2) ? onnx_elem_type (c, 2) : asked;
 
-  refuse_blocks (c);
   if (asked != 0 && type != asked)
     onnx_fail (c, "its “output_dtype” is %s, but its zero point is %s.", onnx_type_name (asked), onnx_type_name (type));
   onnx_out (c, 0,
@@ -90,12 +105,13 @@ centred (OnnxCtx *c, const OnnxWire *x, const OnnxWire *zero)
 static void
 map_dequantize (OnnxCtx *c)
 {
+  if (onnx_dequantize_weight (c))
+    return;
   const OnnxWire *x = onnx_in (c, 0), *scale = along (c, onnx_in (c, 1), x);
   const OnnxWire *y = centred (c, x, onnx_has (c, 2) ? along (c, onnx_in (c, 2), x) : NULL);
   int asked = (int)onnx_attr_int (c, "output_dtype", 0);
   LoomDType dtype = scale->type.dtype;
 
-  refuse_blocks (c);
   if (asked != 0 && !onnx_wire_dtype (asked, &dtype))
     onnx_fail (c, "its output type is %s, which graphs do not have.", onnx_type_name (asked));
   onnx_out (c, 0, onnx_cast (c, onnx_binary (c, "mul", y, scale), dtype));

@@ -57,8 +57,24 @@ map_bernoulli (OnnxCtx *c)
   put (c, onnx_emit (c, "bernoulli", ONNX_IN (onnx_in (c, 0)), NULL), 1, 0, own_type (c));
 }
 
+/* Weights are logarithms of probabilities that need not sum to 1. */
+static void
+map_multinomial (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *most, *y;
+
+  most = onnx_emit (c, "amax", ONNX_IN (x), "dim", "-1", "keepdim", "true", NULL);
+  y = onnx_emit (c, "multinomial", ONNX_IN (onnx_unary (c, "exp", onnx_binary (c, "sub", x, most))), "num_samples",
+                 onnx_text (c, "%" G_GINT64_FORMAT, onnx_attr_int (c, "sample_size", 1)), "replacement", "true", NULL);
+  put (c, y, 1, 0, LOOM_I32);
+}
+
 const OnnxMap onnx_map_random[] = {
-  { "RandomNormal", "randn", map_normal },     { "RandomNormalLike", "randn", map_normal },
-  { "RandomUniform", "rand", map_uniform },    { "RandomUniformLike", "rand", map_uniform },
-  { "Bernoulli", "bernoulli", map_bernoulli }, { NULL },
+  { "RandomNormal", "randn", map_normal },
+  { "RandomNormalLike", "randn", map_normal },
+  { "RandomUniform", "rand", map_uniform },
+  { "RandomUniformLike", "rand", map_uniform },
+  { "Bernoulli", "bernoulli", map_bernoulli },
+  { "Multinomial", "multinomial", map_multinomial },
+  { NULL },
 };

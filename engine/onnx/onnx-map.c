@@ -12,7 +12,9 @@ const OnnxMap *const onnx_map_tables[] = {
   onnx_map_quant,      onnx_map_branch,
   onnx_map_control,    onnx_map_sequence,
   onnx_map_recurrent,  onnx_map_attention,
-  onnx_map_contrib,    NULL,
+  onnx_map_contrib,    onnx_map_weights,
+  onnx_map_bits,       onnx_map_region,
+  onnx_map_state,      NULL,
 };
 
 const OnnxMap *

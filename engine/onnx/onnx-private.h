@@ -71,7 +71,9 @@ typedef struct _OnnxValue
   int elem_type;        /* ONNX's type; 0 if it is not known */
   gboolean is_weight;   /* an initialiser that training may change */
   const OnnxWire *wire;
-  gboolean failed; /* its node could not be translated */
+  const GPtrArray *sequence; /* OnnxValue: its elements; NULL: it is no sequence */
+  gboolean is_none;          /* an optional value that is absent */
+  gboolean failed;           /* its node could not be translated */
   const Onnx__NodeProto *producer;
 } OnnxValue;
 
@@ -108,7 +110,10 @@ struct _OnnxImport
 {
   const char *file;
   Onnx__ModelProto *model;
-  GHashTable *functions;  /* “domain\nname” of the model's own functions; NULL if it has none */
+  GHashTable *functions;  /* the model's own, see onnx-function.c; NULL if it has none */
+  GPtrArray *copies;      /* of the functions, one for each call */
+  GPtrArray *lists;       /* GPtrArray of the sequences */
+  guint calls;            /* of functions around this scope */
   OnnxImport *outer;      /* the scope in which other names are looked up; NULL: this is the model's graph */
   OnnxModule *module;     /* the module that receives its nodes; NULL: that of outer */
   OnnxExternal *external; /* files with the numbers of tensors */
@@ -169,6 +174,15 @@ gboolean onnx_tensor_is_uniform (const LoomTensor *t);
 /* Whole numbers up to this magnitude are exact in an attribute, as in a double. */
 #define ONNX_MAX_WHOLE (G_GINT64_CONSTANT (1) << 53)
 
+/* ---- onnx-narrow.c ---------------------------------------------------- */
+/* TRUE for floats of 8 and 4 bits, which are f32 in graphs. */
+gboolean onnx_is_narrow (int elem_type);
+/* The number that these bits represent. */
+float onnx_narrow_value (int elem_type, guint bits);
+/* x, rounded to a number that the type represents; for other types x itself. A number beyond the largest one becomes
+ * that if it saturates, else infinity or NaN as the type has it. round_mode (float8e8m0 only): up, down or nearest. */
+const OnnxWire *onnx_narrow (OnnxCtx *c, const OnnxWire *x, int elem_type, gboolean saturate, const char *round_mode);
+
 /* ---- onnx-external.c -------------------------------------------------- */
 /* Bytes of an external data file. */
 typedef struct
@@ -223,8 +237,21 @@ void onnx_count_uses (GHashTable *uses, const Onnx__GraphProto *graph);
 void onnx_add_tensors (OnnxImport *all, const Onnx__GraphProto *graph);
 void onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph);
 
+/* ---- onnx-function.c -------------------------------------------------- */
+/* The functions of the model, by domain, name and overload; NULL if it has none. */
+GHashTable *onnx_functions (const Onnx__ModelProto *model);
+/* (transfer full) (element-type Onnx__FunctionProto) */
+GPtrArray *onnx_function_copies (void);
+/* The function that a node calls; NULL if it is an operator. Functions take precedence over operators. */
+const Onnx__FunctionProto *onnx_function_of (const OnnxImport *all, const Onnx__NodeProto *node);
+/* Imports the nodes of the function in place of the node. */
+void onnx_call_function (OnnxCtx *c, const Onnx__FunctionProto *function);
+/* Makes the value of this name in a scope an output of the node. */
+void onnx_pass_output (OnnxCtx *c, OnnxImport *scope, const char *name, guint output);
+
 /* ---- onnx-names.c ----------------------------------------------------- */
-typedef enum {
+typedef enum
+{
   ONNX_KIND_UNKNOWN,
   ONNX_KIND_PARAMETER,
   ONNX_KIND_BUFFER
@@ -257,7 +284,7 @@ void onnx_module_name (OnnxModule *module, const char *name);
 void onnx_module_free (gpointer module);
 /* FALSE with a fault if nested loops would be unrolled too often. */
 gboolean onnx_has_room (OnnxCtx *c);
-/* The graph that is this attribute of the node, whose inputs and outputs are named tensors; NULL after a fault. */
+/* The graph that is this attribute of the node, whose inputs and outputs have names; NULL after a fault. */
 const Onnx__GraphProto *onnx_graph_of (OnnxCtx *c, const char *name);
 /* A context that emits nodes in a scope, for the node of c. */
 OnnxCtx onnx_scope_ctx (const OnnxCtx *c, OnnxImport *scope);
@@ -357,6 +384,7 @@ guint onnx_n_inputs (OnnxCtx *c);
 gboolean onnx_has (OnnxCtx *c, guint i);
 gboolean onnx_has_output (OnnxCtx *c, guint i);
 const OnnxWire *onnx_in (OnnxCtx *c, guint i);
+const OnnxWire *onnx_value_wire (OnnxCtx *c, OnnxValue *value);
 /* ONNX's element type of an input; several become i64 on wires. 0 if it is not known. */
 int onnx_elem_type (OnnxCtx *c, guint i);
 /* For a port that may be a weight: a weight of the model becomes the node's own. */
@@ -386,8 +414,8 @@ void onnx_check_attributes (OnnxCtx *c);
 guint onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max);
 /* The same for floats. */
 guint onnx_attr_floats (OnnxCtx *c, const char *name, double *values, guint max);
-/* The integers from an attribute or, since some opset, an input of known value (input < 0: attribute only). *present: TRUE
- * if one of them exists. */
+/* The integers from an attribute or, since some opset, an input of known value (input < 0: attribute only). *present:
+ * TRUE if one of them exists. */
 guint onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present);
 /* The same for sizes, which may be the numbers of dynamic sizes. */
 guint onnx_sizes (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present);
@@ -405,11 +433,14 @@ const OnnxMap *onnx_map_find (const char *domain, const char *name);
 extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], onnx_map_layer[], onnx_map_norm[],
     onnx_map_pool[], onnx_map_reduce[], onnx_map_shape[], onnx_map_index[], onnx_map_loss[], onnx_map_image[],
     onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_branch[], onnx_map_control[],
-    onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[], onnx_map_contrib[];
+    onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[], onnx_map_contrib[], onnx_map_weights[],
+    onnx_map_bits[], onnx_map_region[], onnx_map_state[];
 void onnx_map_grid_sample (OnnxCtx *c);
 void onnx_map_affine_grid (OnnxCtx *c);
 void onnx_map_col2im (OnnxCtx *c);
 void onnx_map_rotary (OnnxCtx *c);
+/* If a DequantizeLinear reads only numbers of the model, its result becomes a weight of floats; TRUE in this case. */
+gboolean onnx_dequantize_weight (OnnxCtx *c);
 /* The results of Conv and Gemm, for operators that add to them. */
 const OnnxWire *onnx_conv (OnnxCtx *c);
 const OnnxWire *onnx_gemm (OnnxCtx *c);

@@ -118,14 +118,9 @@ onnx_graph_of (OnnxCtx *c, const char *name)
   for (gsize i = 0; !c->failed && i < a->g->n_input + a->g->n_output; i++)
     {
       const Onnx__ValueInfoProto *port = i < a->g->n_input ? a->g->input[i] : a->g->output[i - a->g->n_input];
-      const Onnx__TypeProto *type = port->type;
 
       if (port->name == NULL || !*port->name)
         onnx_fail (c, "an input or output of its “%s” has no name.", name);
-      else if (type != NULL && type->value_case != ONNX__TYPE_PROTO__VALUE__NOT_SET
-               && type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-        onnx_fail (c, "“%s” of its “%s” is a sequence or an optional value, but graphs have only tensors.", port->name,
-                   name);
     }
   return c->failed ? NULL : a->g;
 }
@@ -217,6 +212,8 @@ onnx_reach (OnnxCtx *c, const char *name)
 
   if (value == NULL || value->failed || value->home->nodes == c->all->nodes)
     return value;
+  if (value->sequence != NULL || value->is_none) /* their elements are reached one by one */
+    return value;
   name = value->name; /* outside it may have another name */
   if (is_copied (value))
     {
@@ -281,6 +278,8 @@ onnx_alias (OnnxImport *scope, const char *name, const OnnxValue *value)
   g_clear_pointer (&other->given, loom_tensor_unref);
   other->given = value->given != NULL ? loom_tensor_ref (value->given) : NULL;
   other->is_weight = value->is_weight;
+  other->sequence = value->sequence;
+  other->is_none = value->is_none;
   other->elem_type = value->elem_type;
   other->wire = value->wire;
   other->failed = value->failed;

@@ -1,8 +1,9 @@
 /* Reads TensorProto: numbers in one of six lists or as raw little-endian bytes, in the model or in an external data
  * file.
  *
- * Gradloom has eight element types and ONNX sixteen. Types that both have are kept; i8, i16, u16, u32 and u64 become
- * i64, whose arithmetic has the same values unless something overflows. Text and complex numbers are refused. */
+ * Gradloom has eight element types and ONNX twenty-six. Types that both have are kept; other integers become i64, whose
+ * arithmetic has the same values unless something overflows, and floats of 8 and 4 bits f32 (onnx-narrow.c). Text and
+ * complex numbers are refused. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -31,6 +32,7 @@ typedef struct
   guint bytes;
   gboolean is_signed;
   List list;
+  guint bits; /* of an element of less than a byte, the first one lowest; 0: an element has whole bytes */
 } TypeRow;
 
 static const TypeRow rows[] = {
@@ -51,16 +53,16 @@ static const TypeRow rows[] = {
   [X (COMPLEX128)] = { "complex128" },
   [X (BFLOAT16)] = { "bfloat16", TRUE, LOOM_BF16, 2, FALSE, INT32S },
   /* Numbers, because older descriptions of the format have no names for them. */
-  [17] = { "float8e4m3fn" },
-  [18] = { "float8e4m3fnuz" },
-  [19] = { "float8e5m2" },
-  [20] = { "float8e5m2fnuz" },
-  [21] = { "uint4" },
-  [22] = { "int4" },
-  [23] = { "float4e2m1" },
-  [24] = { "float8e8m0" },
-  [25] = { "uint2" },
-  [26] = { "int2" },
+  [17] = { "float8e4m3fn", TRUE, LOOM_F32, 1, TRUE, INT32S },
+  [18] = { "float8e4m3fnuz", TRUE, LOOM_F32, 1, TRUE, INT32S },
+  [19] = { "float8e5m2", TRUE, LOOM_F32, 1, TRUE, INT32S },
+  [20] = { "float8e5m2fnuz", TRUE, LOOM_F32, 1, TRUE, INT32S },
+  [21] = { "uint4", TRUE, LOOM_I64, 1, FALSE, INT32S, 4 },
+  [22] = { "int4", TRUE, LOOM_I64, 1, TRUE, INT32S, 4 },
+  [23] = { "float4e2m1", TRUE, LOOM_F32, 1, TRUE, INT32S, 4 },
+  [24] = { "float8e8m0", TRUE, LOOM_F32, 1, FALSE, INT32S },
+  [25] = { "uint2", TRUE, LOOM_I64, 1, FALSE, INT32S, 2 },
+  [26] = { "int2", TRUE, LOOM_I64, 1, TRUE, INT32S, 2 },
 };
 
 static const TypeRow *
@@ -68,6 +70,26 @@ row_of (int elem_type)
 {
   return elem_type > 0 && elem_type < (int)G_N_ELEMENTS (rows) && rows[elem_type].name != NULL ? &rows[elem_type]
                                                                                                : NULL;
+}
+
+static guint
+bits_of (const TypeRow *row)
+{
+  return row->bits > 0 ? row->bits : 8 * row->bytes;
+}
+
+/* A float that is decoded from its bits. */
+static gboolean
+is_narrow_float (const TypeRow *row)
+{
+  return row->dtype == LOOM_F32 && row->bytes == 1;
+}
+
+/* The number of bytes of n elements. */
+static guint64
+bytes_of (const TypeRow *row, gint64 n)
+{
+  return ((guint64)n * bits_of (row) + 7) / 8;
 }
 
 const char *
@@ -96,8 +118,8 @@ onnx_type_range (int elem_type, gint64 *least, gint64 *most)
 
   if (row == NULL || !row->known || row->bytes > 4 || row->dtype == LOOM_BOOL || loom_dtype_is_float (row->dtype))
     return FALSE;
-  *least = row->is_signed ? -(G_GINT64_CONSTANT (1) << (8 * row->bytes - 1)) : 0;
-  *most = *least + (G_GINT64_CONSTANT (1) << (8 * row->bytes)) - 1;
+  *least = row->is_signed ? -(G_GINT64_CONSTANT (1) << (bits_of (row) - 1)) : 0;
+  *most = *least + (G_GINT64_CONSTANT (1) << bits_of (row)) - 1;
   return TRUE;
 }
 
@@ -133,13 +155,16 @@ onnx_tensor_int (const LoomTensor *t, gint64 i)
 static gint64
 raw_int (const guint8 *p, const TypeRow *row, gint64 i)
 {
+  guint bits = bits_of (row);
   guint64 v = 0;
 
-  p += i * row->bytes;
+  p += (guint64)i * bits / 8;
   for (guint b = 0; b < row->bytes; b++)
     v |= (guint64)p[b] << (8 * b);
-  if (row->is_signed && row->bytes < 8 && v >> (8 * row->bytes - 1))
-    v |= ~(guint64)0 << (8 * row->bytes);
+  if (row->bits > 0)
+    v = v >> (guint64)i * bits % 8 & ((1U << bits) - 1);
+  if (row->is_signed && bits < 64 && v >> (bits - 1))
+    v |= ~(guint64)0 << bits;
   return (gint64)v;
 }
 
@@ -151,28 +176,6 @@ list_length (const Onnx__TensorProto *proto, List list)
   };
 
   return lengths[list];
-}
-
-static void
-fill_from_list (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *row)
-{
-  for (gint64 i = 0; i < t->count; i++)
-    {
-      if (row->list == FLOATS)
-        ((float *)t->data)[i] = proto->float_data[i];
-      else if (row->list == DOUBLES)
-        ((double *)t->data)[i] = proto->double_data[i];
-      else if (row->list == INT64S)
-        ((gint64 *)t->data)[i] = proto->int64_data[i];
-      else if (row->list == UINT64S)
-        ((gint64 *)t->data)[i] = (gint64)proto->uint64_data[i];
-      else if (t->dtype == LOOM_F16 || t->dtype == LOOM_BF16)
-        ((guint16 *)t->data)[i] = (guint16)proto->int32_data[i];
-      else if (t->dtype == LOOM_I64)
-        ((gint64 *)t->data)[i] = proto->int32_data[i];
-      else
-        loom_tensor_set (t, i, proto->int32_data[i]);
-    }
 }
 
 /* bytes: as many as the tensor has elements of the row's size. */
@@ -190,8 +193,55 @@ fill_from_raw (LoomTensor *t, const guint8 *bytes, const TypeRow *row)
       gint64 v = raw_int (bytes, row, i);
       if (t->dtype == LOOM_BOOL)
         ((guint8 *)t->data)[i] = v != 0;
+      else if (is_narrow_float (row))
+        ((float *)t->data)[i] = onnx_narrow_value ((int)(row - rows), (guint)v);
       else
         ((gint64 *)t->data)[i] = v;
+    }
+}
+
+/* The number of entries of the list; those of narrow types are bytes. */
+static gsize
+entries_of (const TypeRow *row, gint64 count)
+{
+  return row->bits > 0 ? bytes_of (row, count) : (gsize)count;
+}
+
+/* Entries of narrow types, of which each is a byte. */
+static void
+fill_from_bytes (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *row)
+{
+  g_autofree guint8 *bytes = g_malloc (MAX (proto->n_int32_data, 1));
+
+  for (gsize i = 0; i < proto->n_int32_data; i++)
+    bytes[i] = (guint8)proto->int32_data[i];
+  fill_from_raw (t, bytes, row);
+}
+
+static void
+fill_from_list (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *row)
+{
+  if (row->bits > 0 || is_narrow_float (row))
+    {
+      fill_from_bytes (t, proto, row);
+      return;
+    }
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      if (row->list == FLOATS)
+        ((float *)t->data)[i] = proto->float_data[i];
+      else if (row->list == DOUBLES)
+        ((double *)t->data)[i] = proto->double_data[i];
+      else if (row->list == INT64S)
+        ((gint64 *)t->data)[i] = proto->int64_data[i];
+      else if (row->list == UINT64S)
+        ((gint64 *)t->data)[i] = (gint64)proto->uint64_data[i];
+      else if (t->dtype == LOOM_F16 || t->dtype == LOOM_BF16)
+        ((guint16 *)t->data)[i] = (guint16)proto->int32_data[i];
+      else if (t->dtype == LOOM_I64)
+        ((gint64 *)t->data)[i] = proto->int32_data[i];
+      else
+        loom_tensor_set (t, i, proto->int32_data[i]);
     }
 }
 
@@ -268,7 +318,7 @@ read_external (OnnxExternal *external, const Onnx__TensorProto *proto, const Typ
                const gint64 *dims, const char *what, GError **error)
 {
   g_autoptr (LoomTensor) t = NULL;
-  OnnxRegion *region = onnx_external_region (external, proto, what, (guint64)count * row->bytes, error);
+  OnnxRegion *region = onnx_external_region (external, proto, what, bytes_of (row, count), error);
 
   if (region == NULL)
     return NULL;
@@ -302,9 +352,8 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
 
   if (row == NULL || !row->known)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "%s is %s, a type that graphs do not have.%s", what,
-                   onnx_type_name (proto->data_type),
-                   proto->data_type >= 17 ? " Export the model with weights in float32 or 8-bit integers." : "");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "%s is %s, a type that graphs do not have.", what,
+                   onnx_type_name (proto->data_type));
       return NULL;
     }
   gint64 count = sizes_of (proto, what, dims, error);
@@ -318,8 +367,7 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
       return NULL;
     }
   /* Before memory is allocated: the announced bytes must exist. */
-  if (raw ? proto->raw_data.len / row->bytes != (gsize)count || proto->raw_data.len % row->bytes
-          : list_length (proto, row->list) != (gsize)count)
+  if (raw ? proto->raw_data.len != bytes_of (row, count) : list_length (proto, row->list) != entries_of (row, count))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "%s should have %" G_GINT64_FORMAT " numbers, but the file has another number of them.", what,

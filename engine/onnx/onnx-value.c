@@ -214,13 +214,16 @@ input_value (OnnxCtx *c, guint i)
   return c->failed ? NULL : value;
 }
 
-static const OnnxWire *
-value_wire (OnnxCtx *c, OnnxValue *value)
+const OnnxWire *
+onnx_value_wire (OnnxCtx *c, OnnxValue *value)
 {
   if (value->wire == NULL && value->constant != NULL)
     value->wire = onnx_tensor_wire (c, value->constant, value->name, value->is_weight);
   if (value->wire == NULL && !c->failed)
-    onnx_fail (c, "its input “%s” has no value.", value->name);
+    onnx_fail (c, "its input “%s” %s.", value->name,
+               value->sequence != NULL ? "is a sequence of tensors, but it needs one tensor"
+               : value->is_none        ? "is an optional value that is absent"
+                                       : "has no value");
   return c->failed ? &failed_wire : value->wire;
 }
 
@@ -233,7 +236,7 @@ onnx_reach_wire (OnnxCtx *c, const char *name)
     onnx_fail (c, "nothing makes “%s”.", name);
   else if (value->failed)
     c->failed = TRUE; /* reported at the node that failed first */
-  return c->failed ? &failed_wire : value_wire (c, value);
+  return c->failed ? &failed_wire : onnx_value_wire (c, value);
 }
 
 const OnnxWire *
@@ -241,7 +244,7 @@ onnx_in (OnnxCtx *c, guint i)
 {
   OnnxValue *value = c->failed ? NULL : input_value (c, i);
 
-  return value != NULL ? value_wire (c, value) : &failed_wire;
+  return value != NULL ? onnx_value_wire (c, value) : &failed_wire;
 }
 
 const OnnxWire *

@@ -22,6 +22,7 @@ static const struct
 } loose[] = {
   { "*window*", 1e-3, "ONNX computes its windows with 3.1415 for π" },
   { "*gridsample_bicubic", 1e-3, "the expected numbers have four decimals" },
+  { "*roialign_aligned*", 1e-3, "the expected numbers have four decimals" },
   { "*FLOAT_to_BFLOAT16*", 1.0 / 128, "the package cut digits off where ONNX now rounds to nearest even" },
 };
 
@@ -68,6 +69,13 @@ read_data (const char *folder, GError **error)
 }
 
 /* ---- comparing -------------------------------------------------------- */
+
+/* Outputs of 16 bits are rounded in the package, as are the steps to them; graphs carry f32. */
+static double
+tolerance_of (LoomDType dtype, double least)
+{
+  return MAX (least, dtype == LOOM_F16 ? 1.0 / 512 : dtype == LOOM_BF16 ? 1.0 / 64 : 0);
+}
 
 static gboolean
 close_enough (double is, double should, double tolerance)
@@ -116,6 +124,7 @@ compare (const LoomTensor *is, const LoomTensor *given, const char *name, GBytes
   LoomShape a = loom_tensor_shape (is), b = loom_tensor_shape (should);
   gboolean is_float = loom_dtype_is_float (should->dtype);
 
+  tolerance = tolerance_of (should->dtype, tolerance);
   if (!loom_shape_equal (&a, &b))
     {
       g_autofree char *sa = loom_shape_to_string (&a), *sb = loom_shape_to_string (&b);

@@ -83,7 +83,7 @@ test_control (void)
 {
   static const char *const cases[][2] = {
     { "test_loop11", "its number of steps is computed while the model runs" },
-    { "test_if_opt", "is a sequence or an optional value" },
+    { "test_if_opt", "is a sequence of tensors, but it needs one tensor" },
     { "test_loop13_seq", "is a sequence, a map or an optional value" },
   };
   g_autofree char *graph = in_folder ("control.xml");

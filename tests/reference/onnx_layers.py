@@ -704,6 +704,8 @@ def difference(ours, theirs):
     """Largest difference, relative to the largest number where that is above 1; infinite for another shape."""
     if ours.shape != theirs.shape:
         return np.inf
+    if theirs.dtype == bool:
+        ours, theirs = ours.astype(int), theirs.astype(int)
     finite = np.isfinite(theirs)
     if not np.array_equal(ours[~finite], theirs[~finite], equal_nan=True):
         return np.inf

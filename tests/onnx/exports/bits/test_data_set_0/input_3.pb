@@ -1,0 +1,1 @@
+BotherJF¹)Røk„JlŸtÆ\œ
