@@ -150,14 +150,17 @@ fold_reshape (const Fold *f)
   return n < 0 ? NULL : same_elements (x, n, dims);
 }
 
-/* Finds the dtype of Cast's "to"; TRUE if Gradloom has it. */
+/* Cast and CastLike: the type of the latter's second input, which need not be a constant. */
 LoomTensor *
 fold_cast (const Fold *f)
 {
+  const OnnxValue *like = f->node->n_input > 1 ? onnx_value_of (f->all, f->node->input[1]) : NULL;
   LoomTensor *y;
   LoomDType dtype;
 
-  if (!onnx_dtype (f->elem_type, &dtype) || onnx_is_narrow (f->elem_type))
+  if (f->elem_type == 0 && like != NULL && (like->constant != NULL || like->wire != NULL))
+    dtype = like->constant != NULL ? like->constant->dtype : like->wire->type.dtype;
+  else if (!onnx_dtype (f->elem_type, &dtype) || onnx_is_narrow (f->elem_type))
     return NULL;
   /* A dynamic size stays a 64-bit number, even if the model converts it to 32 bits. */
   if (onnx_has_dynamic (f->all, f->in[0]))

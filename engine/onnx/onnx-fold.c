@@ -492,8 +492,7 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
   if (row == NULL)
     return NULL;
   shape = row->fold == fold_shape || row->fold == fold_size;
-  /* Of the second operand only the type is needed, which elem_type is. */
-  f.n = g_str_equal (row->name, "CastLike") ? 1 : (guint)node->n_input;
+  f.n = row->fold == fold_cast ? 1 : (guint)node->n_input; /* CastLike reads the type of its second input alone */
   for (guint i = 0; i < f.n && !shape; i++)
     {
       const OnnxValue *value = *node->input[i] ? onnx_value_of (all, node->input[i]) : NULL;

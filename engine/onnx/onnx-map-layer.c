@@ -33,10 +33,33 @@ read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *windo
   return c->failed ? 0 : n;
 }
 
+/* Whether a value is computed from zeros alone. */
+static gboolean
+is_zero (OnnxCtx *c, const char *name)
+{
+  const OnnxValue *value = onnx_reach (c, name);
+  gboolean zero = value != NULL && value->constant != NULL && !value->is_weight;
+
+  if (value != NULL && value->constant == NULL && value->producer != NULL
+      && g_str_equal (value->producer->op_type, "Expand"))
+    return is_zero (c, value->producer->input[0]);
+  for (gint64 i = 0; zero && i < value->constant->count; i++)
+    zero = loom_tensor_get (value->constant, i) == 0;
+  return zero;
+}
+
+/* The bias of a convolution; NULL if it has none. PyTorch's exporter adds zeros in the number of the channels if it
+ * does not optimise. */
+static const OnnxWire *
+conv_bias (OnnxCtx *c)
+{
+  return onnx_has (c, 2) && !is_zero (c, c->node->input[2]) ? onnx_weight (c, 2) : NULL;
+}
+
 const OnnxWire *
 onnx_conv (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
+  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = conv_bias (c);
   OnnxWindow window;
   int n = read_kernel (c, x, w, &window);
 
@@ -61,7 +84,7 @@ map_conv (OnnxCtx *c)
 static void
 map_conv_transpose (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL, *y;
+  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = conv_bias (c), *y;
   gint64 extra[3] = { 0 }, shape[8] = { 0 }, full[3], groups = onnx_attr_int (c, "group", 1);
   OnnxWindow window;
   int n = read_kernel (c, x, w, &window);

@@ -56,6 +56,22 @@ test_tied (void)
     }
 }
 
+/* Without optimisation batch norm stays, and what the exporter computes by nodes (bounds, biases of zeros) is constant.
+ */
+static void
+test_plain (void)
+{
+  static const char *const parts[]
+      = { " op=\"batch_norm2d\"", "padding=\"1\" bias=\"false\"", " op=\"clamp\" min=\"0\" max=\"6\"" };
+  g_autoptr (LoomOnnx) read = read_model ("mobilenet-plain");
+  g_autofree char *xml = loom_graph_write (read->graph, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    if (strstr (xml, parts[i]) == NULL)
+      g_error ("no %s in\n%s", parts[i], xml);
+  g_assert_null (strstr (xml, " op=\"expand\""));
+}
+
 /* The network's modules, its repeated blocks, its names of weights and its buffer; decomposed operators are whole
  * again, and the biases of equal layers, which the model stores once, are separate. */
 static void
@@ -150,7 +166,8 @@ TEST_FILE (argc, argv)
                                         "deformed",
                                         "resize-antialias",
                                         "states",
-                                        "bits" };
+                                        "bits",
+                                        "mobilenet-plain" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
@@ -161,6 +178,7 @@ TEST_FILE (argc, argv)
       }
   for (guint i = 0; i < G_N_ELEMENTS (layers); i++)
     add (layers[i]);
+  g_test_add_func ("/onnx-exports/plain", test_plain);
   g_test_add_func ("/onnx-exports/modules", test_modules);
   g_test_add_func ("/onnx-exports/tied", test_tied);
   return g_test_run ();

@@ -26,18 +26,21 @@ TOLERANCE = 1e-5
 # What the importer reads; the rest is about the machine and the program that exported.
 NAMES = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.export.ExportedProgram.graph_signature")
 STORED = ("blocks", "gpt", "mlp", "super-resolution", "unet", "lstm", "gru")
-# Name, whether it is the present one, and its operator set: from 23 on attention and root-mean-square norms are operators.
-EXPORTERS = (("dynamo", True, None), ("dynamo-23", True, 23), ("script", False, None))
+STORED_PLAIN = ("mobilenet",)
+# Name, whether it is the present one, and its options: from set 23 on attention and root-mean-square norms are operators;
+# without optimisation batch norm stays, and constants are computed by nodes.
+EXPORTERS = (("dynamo", True, {}), ("dynamo-23", True, {"opset_version": 23}), ("plain", True, {"optimize": False}),
+             ("script", False, {}))
 
 
-def make(name, dynamo, open_batch, folder, opset=None):
+def make(name, dynamo, open_batch, folder, options):
     """Writes model.onnx, and model.onnx.data where the exporter does; returns the input and PyTorch's outputs for it. An
     open batch is run at another size than it was exported with."""
     network, example = onnx_nets.MODELS[name]
     model = onnx_nets.build(network)
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        onnx_nets.export(model, example, os.path.join(folder, "model.onnx"), dynamo, open_batch, opset)
+        onnx_nets.export(model, example, os.path.join(folder, "model.onnx"), dynamo, open_batch, **options)
     torch.manual_seed(3)
     x = example(3)
     with torch.no_grad():
@@ -59,9 +62,9 @@ def difference(ours, theirs):
     return float(np.abs(ours - theirs).max() / max(1.0, np.abs(theirs).max()))
 
 
-def check(program, name, dynamo, open_batch, opset):
+def check(program, name, dynamo, open_batch, options):
     with tempfile.TemporaryDirectory() as folder:
-        x, y = make(name, dynamo, open_batch, folder, opset)
+        x, y = make(name, dynamo, open_batch, folder, options)
         graph, weights, given = (os.path.join(folder, f) for f in ("m.xml", "m.safetensors", "in.npy"))
         np.save(given, x)
         said = gradloom(program, "import", os.path.join(folder, "model.onnx"), "-o", graph)
@@ -75,12 +78,12 @@ def check(program, name, dynamo, open_batch, opset):
         return max(difference(np.load(f"{folder}/out-{i}.npy"), value) for i, value in enumerate(y))
 
 
-def store(name, dynamo, folder):
+def store(name, dynamo, options, folder):
     """One case, without what the exporter notes about the machine that it ran on."""
     data = os.path.join(folder, "test_data_set_0")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(data)
-    x, y = make(name, dynamo, True, folder)
+    x, y = make(name, dynamo, True, folder, options)
     path = os.path.join(folder, "model.onnx")
     model = onnx.load(path, load_external_data=False)
     graph = model.graph
@@ -111,15 +114,16 @@ def main():
     names = [name for name in onnx_nets.MODELS if args.only in name]
     wrong, count, worst = 0, 0, 0.0
     for name in names:
-        for exporter, dynamo, opset in EXPORTERS:
+        for exporter, dynamo, given in EXPORTERS:
             if not dynamo and name in onnx_nets.NEW_EXPORTER:
                 continue
-            if args.store and name in STORED and opset is None:
-                store(name, dynamo, os.path.join(args.store, f"{name}-{exporter}"))
+            stored = STORED_PLAIN if exporter == "plain" else STORED
+            if args.store and name in stored and "opset_version" not in given:
+                store(name, dynamo, given, os.path.join(args.store, f"{name}-{exporter}"))
             for open_batch in (False, True) if not args.store else ():
                 count += 1
                 try:
-                    off = check(args.program, name, dynamo, open_batch, opset)
+                    off = check(args.program, name, dynamo, open_batch, given)
                     what = f"off by {off:.2e}"
                 except Exception as error:  # a model that is refused is a finding like another
                     off, what = np.inf, " ".join(str(error).split())[:300]

@@ -297,13 +297,12 @@ def build(make):
     return model
 
 
-def export(model, example, path, dynamo, open_batch, opset=None):
-    """As one calls it: nothing is set that has a default."""
-    given = {} if opset is None else {"opset_version": opset}
+def export(model, example, path, dynamo, open_batch, **options):
+    """As one calls it: nothing is set that has a default, except for the given options."""
+    x = example(2 if open_batch else 3)  # a batch of one would be taken for a size that never changes
     if dynamo:
-        # A batch of one would be taken for a size that never changes.
         shapes = ({0: torch.export.Dim("batch")},) if open_batch else None
-        torch.onnx.export(model, (example(2 if open_batch else 3),), path, dynamo=True, dynamic_shapes=shapes, verbose=False, **given)
+        torch.onnx.export(model, (x,), path, dynamo=True, dynamic_shapes=shapes, verbose=False, **options)
     else:
         axes = {"input": {0: "batch"}} if open_batch else None
-        torch.onnx.export(model, (example(2 if open_batch else 3),), path, dynamo=False, input_names=["input"], dynamic_axes=axes)
+        torch.onnx.export(model, (x,), path, dynamo=False, input_names=["input"], dynamic_axes=axes)

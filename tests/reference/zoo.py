@@ -1,0 +1,281 @@
+"""Public architectures of torchvision, timm and transformers, with random weights, as PyTorch's default exporter writes
+them. Each network that PyTorch exports must
+
+  import   with an open batch, in 2 s of processor time and 3 times the file's size of memory above the program's own;
+  agree    with PyTorch's output for another batch than the exported one, within 1e-5 of its largest number;
+  fit      the original state dict: with its file as the weights the output is the same;
+  train    three steps of SGD with PyTorch's losses, from a second export in training mode that keeps batch norm;
+  return   as ONNX, with the same output from onnxruntime.
+
+  zoo.py --program gradloom [--only WORD] [--rows FILE]
+
+--rows appends a line for each network as soon as it is done, and skips those that are there. No weights are downloaded."""
+
+import argparse
+import contextlib
+import copy
+import io
+import logging
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import onnxruntime
+import torch
+from safetensors.torch import save_file
+
+import zoo_nets
+
+SPACE = "urn:gradloom:graph"
+TOLERANCE = 1e-5
+TRAINING_TOLERANCE = 1e-4  # of a loss after steps that magnify rounding errors
+SECONDS, OWN_MEMORY = 2, 60e6
+STAGES = ("import", "agree", "fit", "train", "return")
+MEASURE = ("import resource, subprocess, sys; status = subprocess.run(sys.argv[1:]).returncode; "
+           "used = resource.getrusage(resource.RUSAGE_CHILDREN); "
+           "print('measured', used.ru_utime + used.ru_stime, used.ru_maxrss * 1024); sys.exit(status)")
+
+
+class Failed(Exception):
+    pass
+
+
+def gradloom(program, *words):
+    done = subprocess.run([sys.executable, "-c", MEASURE, program, *words], capture_output=True, text=True, timeout=900)
+    if done.returncode != 0:
+        raise Failed(f"{words[0]}: {done.stderr.strip() or done.returncode}")
+    return done.stdout
+
+
+def without_dropout(net):
+    for module in net.modules():
+        for field in ("p", "drop_prob", "dropout", "dropout_rate", "attention_dropout", "activation_dropout", "dropout_prob"):
+            if isinstance(getattr(module, field, None), float):
+                setattr(module, field, 0.0)
+    return net
+
+
+def revive(net, x):
+    """Replaces zeros that would hide what follows them, and takes the statistics of batch norms from `x`, so that signals
+    have the size that they have in a trained network."""
+    norms = [m for m in net.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    with torch.no_grad():
+        for parameter in net.parameters():
+            if parameter.ndim > 0 and not parameter.any():
+                parameter.normal_(0, 0.02)
+        momenta = [norm.momentum for norm in norms]
+        for norm in norms:
+            norm.momentum = None
+        if norms:
+            net.train()
+            net(x)
+            net.eval()
+        for norm, momentum in zip(norms, momenta):
+            norm.momentum = momentum
+    return net
+
+
+def first(value):
+    """The first tensor that a network returns."""
+    if isinstance(value, torch.Tensor):
+        return value
+    values = value.values() if isinstance(value, dict) else value
+    return next(first(v) for v in values if v is not None)
+
+
+def export(net, x, path, **options):
+    shapes = ({0: torch.export.Dim("batch")},)
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        torch.onnx.export(net, (x,), path, dynamo=True, dynamic_shapes=shapes, verbose=False, **options)
+
+
+def difference(ours, theirs):
+    if ours.shape != theirs.shape or not np.isfinite(ours).all():
+        return np.inf
+    return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+
+
+def close(ours, theirs, tolerance=TOLERANCE):
+    off = difference(ours, theirs)
+    if not off <= tolerance:
+        raise Failed(f"off by {off:.1e}")
+    return f"{off:.1e}"
+
+
+class Subject:
+    """One network in a folder of its own."""
+
+    def __init__(self, program, name, folder):
+        self.program, self.folder, self.ports = program, folder, {}
+        make, self.example, self.tokens = zoo_nets.models()[name]
+        torch.manual_seed(1)
+        self.net = revive(make().eval(), self.example(8))
+        self.x = self.example(3)
+        with torch.no_grad():
+            self.y = first(self.net(self.x)).numpy()
+        np.save(self.path("x.npy"), self.x.numpy())
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def export(self):
+        export(self.net, self.example(2), self.path("m.onnx"))
+        if isinstance(onnxruntime.InferenceSession(self.path("m.onnx")).get_inputs()[0].shape[0], int):
+            raise RuntimeError("the exporter fixes the batch")
+
+    def read(self, name):
+        """Imports NAME.onnx; keeps the ports and returns what was printed."""
+        said = gradloom(self.program, "import", self.path(name + ".onnx"), "-o", self.path(name + ".xml"))
+        self.ports[name] = [re.search(rf"^{word} ([^:]*):", said, re.M)[1] for word in ("input", "output")]
+        return said
+
+    def import_(self):
+        said = self.read("m")
+        seconds, memory = map(float, re.search(r"^measured (\S+) (\S+)$", said, re.M).groups())
+        size = sum(os.path.getsize(self.path(f)) for f in ("m.onnx", "m.onnx.data") if os.path.exists(self.path(f)))
+        times = max(0, memory - OWN_MEMORY) / size
+        what = f"{seconds:.1f} s, {times:.1f} times {size / 1e6:.0f} MB"
+        if seconds > SECONDS or times > 3:
+            raise Failed(what)
+        return what
+
+    def run(self, name, weights):
+        source, sink = self.ports[name]
+        gradloom(self.program, "run", self.path(name + ".xml"), "--weights", self.path(weights), "--in", f"{source}={self.path('x.npy')}",
+                 "--out", f"{sink}={self.path('y.npy')}")
+        return close(np.load(self.path("y.npy")), self.y)
+
+    def agree(self):
+        return self.run("m", "m.safetensors")
+
+    def fit(self):
+        """Into the default export, or into the second one if the first folds batch norm. Tensors that share memory are
+        stored once, as save_model of safetensors does."""
+        tensors, seen = {}, set()
+        for name, tensor in self.net.state_dict().items():
+            if tensor.data_ptr() not in seen or tensor.numel() == 0:
+                tensors[name] = tensor.contiguous()
+                seen.add(tensor.data_ptr())
+        save_file(tensors, self.path("original.safetensors"))
+        norms = any(isinstance(m, torch.nn.modules.batchnorm._BatchNorm) for m in self.net.modules())
+        if norms:
+            self.export_training()
+        return self.run("t" if norms else "m", "original.safetensors")
+
+    def export_training(self):
+        if "t" in self.ports:
+            return
+        self.trained = without_dropout(copy.deepcopy(self.net)).train()
+        export(self.trained, self.example(2), self.path("t.onnx"), optimize=False)
+        self.read("t")
+
+    def train(self):
+        self.export_training()
+        net, x = self.trained, self.example(4)
+        np.save(self.path("t.npy"), x.numpy())
+        rate = 1e-2
+        theirs = []
+        optimiser = torch.optim.SGD(net.parameters(), lr=rate)
+        for _ in range(3):
+            loss = first(net(x)).square().mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            theirs.append(loss.item())
+        self.add_training(*self.ports["t"], rate, len(x))
+        lines = gradloom(self.program, "train", self.path("t.xml"), "--json")
+        ours = [float(v) for v in re.findall(r'"event": *"step".*?"loss": *([^,}]*)', lines)]
+        if len(ours) != len(theirs):
+            raise Failed(f"{len(ours)} steps")
+        off = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(ours, theirs))
+        if not off <= TRAINING_TOLERANCE:
+            raise Failed(f"losses {ours}, PyTorch's {theirs}")
+        return f"{off:.1e}"
+
+    def add_training(self, source, sink, rate, batch):
+        """Feeds the graph from an array and adds the mean square of its output as the loss."""
+        ElementTree.register_namespace("", SPACE)
+        tree = ElementTree.parse(self.path("t.xml"))
+        graph = tree.getroot()
+        node = next(n for n in graph.iter(f"{{{SPACE}}}node") if n.get("id") == source and n.get("op") == "input")
+        node.attrib.clear()
+        node.attrib.update(id=source, op="dataset", source="npy", x="t.npy")
+        for n in graph.findall(f"{{{SPACE}}}wire"):
+            if n.get("from") == source:
+                n.set("from", source + ".x")
+        wire = next(n for n in graph.findall(f"{{{SPACE}}}wire") if n.get("to") == sink)
+        place = list(graph).index(wire)
+        for tag, values in (("wire", {"from": wire.get("from"), "to": "loss_square"}), ("wire", {"from": "loss_square", "to": "loss_mean"}),
+                            ("node", {"id": "loss_mean", "op": "mean"}), ("node", {"id": "loss_square", "op": "square"})):
+            graph.insert(place if tag == "node" else place + 1, ElementTree.Element(f"{{{SPACE}}}{tag}", values))
+        for n in graph.findall(f"{{{SPACE}}}train"):
+            graph.remove(n)
+        place = min([i for i, n in enumerate(graph) if n.tag == f"{{{SPACE}}}layout"] or [len(graph)])
+        graph.insert(place, ElementTree.Element(f"{{{SPACE}}}train", {
+            "loss": "loss_mean", "optimizer": "sgd", "lr": str(rate), "batch_size": str(batch), "epochs": "3", "weights": "t.safetensors"}))
+        tree.write(self.path("t.xml"), encoding="UTF-8", xml_declaration=True)
+
+    def return_(self):
+        gradloom(self.program, "export", self.path("m.xml"), "--weights", self.path("m.safetensors"), "--to", "onnx",
+                 "-o", self.path("r.onnx"))
+        session = onnxruntime.InferenceSession(self.path("r.onnx"))
+        return close(session.run(None, {session.get_inputs()[0].name: self.x.numpy()})[0], self.y)
+
+
+def check(program, name):
+    """Returns a word for each stage; after an import that failed, the others are not tried."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            subject = Subject(program, name, folder)
+            subject.export()
+        except Exception as error:  # whatever the library raises: such a network is not counted
+            return None, " ".join(str(error).split())[:160]
+        words = {}
+        for stage in STAGES:
+            try:
+                words[stage] = "ok " + getattr(subject, stage + "_" * (stage in ("import", "return")))()
+            except Exception as error:
+                words[stage] = "WRONG " + " ".join(str(error).split())[:300]
+                if stage == "import" and not "m" in subject.ports:
+                    break
+        return words, ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, help="gradloom")
+    parser.add_argument("--only", default="", help="networks whose name contains this")
+    parser.add_argument("--rows", default=os.devnull, metavar="FILE")
+    args = parser.parse_args()
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)
+    done = set()
+    if os.path.exists(args.rows):
+        with open(args.rows, encoding="utf-8") as file:
+            done = {line.split("\t")[0] for line in file}
+    count, right = 0, dict.fromkeys(STAGES, 0)
+    for name in [n for n in zoo_nets.models() if args.only in n and n not in done]:
+        words, reason = check(args.program, name)
+        with open(args.rows, "a", encoding="utf-8") as file:
+            print(name, *([words.get(s, "-") for s in STAGES] if words else ["not exported: " + reason]), sep="\t", file=file)
+        if not words:
+            print(f"{name}: PyTorch does not export it: {reason}", flush=True)
+            continue
+        count += 1
+        for stage in STAGES:
+            good = words.get(stage, "").startswith("ok")
+            right[stage] += good
+            if not good:
+                print(f"{name}, {stage}: {words.get(stage, 'not tried')}", flush=True)
+    print(f"{count} networks: " + ", ".join(f"{right[stage]} {stage}" for stage in STAGES))
+    sys.exit(1 if any(n != count for n in right.values()) else 0)
+
+
+if __name__ == "__main__":
+    main()
