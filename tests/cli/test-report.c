@@ -247,7 +247,14 @@ png_width (const char *name)
   return GUINT32_FROM_BE (width);
 }
 
-/* A selection is smaller than the whole, and the scale is that of the pixels. */
+#define FAR_APART                                                                                                      \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"a\" op=\"input\" shape=\"2\"/><node id=\"b\" "         \
+  "op=\"relu\"/>"                                                                                                      \
+  "<wire from=\"a\" to=\"b\"/><layout><place node=\"a\" x=\"0\" y=\"0\"/><place node=\"b\" x=\"40000\" "               \
+  "y=\"0\"/></layout></graph>"
+
+/* A selection is smaller than the whole, and the scale is that of the pixels; without one, a large
+ * picture is drawn smaller. */
 static void
 test_parts (void)
 {
@@ -261,6 +268,9 @@ test_parts (void)
   cli_expect (2, "--scale takes", "export", "g.xml", "--to", "png", "-o", "no.png", "--scale", "-1");
   cli_expect (2, "at most 32767", "export", "g.xml", "--to", "png", "-o", "no.png", "--scale", "100");
   g_assert_false (g_file_test ("no.png", G_FILE_TEST_EXISTS));
+  cli_write ("far.xml", FAR_APART);
+  cli_expect (0, NULL, "export", "far.xml", "--to", "png", "-o", "far.png");
+  g_assert_cmpuint (png_width ("far.png"), ==, 32767);
 }
 
 /* Each format of the table is a target, and refuses the options that it does not have. */

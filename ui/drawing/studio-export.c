@@ -37,6 +37,8 @@ new_pdf (GByteArray *out, double width, double height)
 #define PNG_SCALE 2
 /* Cairo's images have at most this number of pixels on each side. */
 #define PNG_MOST 32767
+/* The most pixels of a PNG whose scale is not given: 400 MB while it is drawn. */
+#define PNG_USUAL_PIXELS 1e8
 
 static cairo_surface_t *
 new_png (GByteArray *out, double width, double height)
@@ -148,8 +150,11 @@ gboolean
 studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
                        GError **error)
 {
-  return studio_export_drawing_scaled (path, width, height, studio_export_has_suffix (path, ".png") ? PNG_SCALE : 1,
-                                       draw, data, error);
+  double scale = 1;
+
+  if (studio_export_has_suffix (path, ".png"))
+    scale = MIN (PNG_SCALE, MIN (PNG_MOST / MAX (width, height), sqrt (PNG_USUAL_PIXELS / (width * height))));
+  return studio_export_drawing_scaled (path, width, height, scale, draw, data, error);
 }
 
 GBytes *

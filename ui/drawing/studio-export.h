@@ -7,7 +7,8 @@
 G_BEGIN_DECLS
 
 typedef void (*StudioExportDraw) (cairo_t *cr, double width, double height, gpointer data);
-/* By extension, also in capitals: .svg, .pdf, or .png of twice the size; written completely or not at all. Errors: USAGE, IO. */
+/* By extension, also in capitals: .svg, .pdf, or .png of twice the size, or of the size at which it has 100 million
+ * pixels; written completely or not at all. Errors: USAGE, IO. */
 gboolean studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
                                 GError **error);
 /* The same times scale, which must be above 0: of the page, or of the pixels of a PNG. Errors also: USAGE if a PNG
