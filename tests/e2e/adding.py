@@ -49,7 +49,6 @@ def apart(g):
 def chain(t, s):
     g = whole_graph(s)
     s.select("data")
-    s.wait("selected", lambda g: g.state["selected"] == "data", 2)
     keys = Keys(s)
     keys.type("fl")
     keys.press("ctrl+Return")
@@ -63,27 +62,26 @@ def chain(t, s):
     keys.press("ctrl+Return")
     keys.type("cr")
     keys.press("Return")
-    g = s.wait("five cards", lambda g: len(g.cards) == 6 and len(g.wires) == 6, 3)
     names = [("data", "flatten"), ("flatten", "linear"), ("linear", "relu"), ("relu", "linear_2"),
              ("linear_2", "cross_entropy"), ("data", "cross_entropy")]
-    t.ok(sorted(w[:2] for w in g.wires) == sorted(names), "the layers are wired one after the other, and the target too")
-    t.ok(g.number("faults") == 0, "and nothing is missing")
-    t.ok(("linear_2", "cross_entropy", "B × 2") in g.wires, "with the number of scores that was typed")
+    t.holds(s, lambda g: sorted(w[:2] for w in g.wires) == sorted(names) and len(g.cards) == 6,
+            "the layers are wired one after the other, and the target too")
+    t.holds(s, lambda g: g.number("faults") == 0, "and nothing is missing")
+    t.holds(s, lambda g: ("linear_2", "cross_entropy", "B × 2") in g.wires, "with the number of scores that was typed")
     t.ok(keys.n <= MOST_KEYS, "in %d keys, of at most %d" % (keys.n, MOST_KEYS))
-    t.ok(apart(g), "no card lies on another")
-    t.ok(g.state["selected"] == "cross_entropy", "the last one is selected")
+    t.holds(s, apart, "no card lies on another")
+    t.holds(s, lambda g: g.state["selected"] == "cross_entropy", "the last one is selected")
     for n in range(5, 0, -1):
         s.key("ctrl+z")
         g = s.wait("undone", lambda g: len(g.cards) == n, 2)
-    t.ok(len(g.wires) == 0 and not g.has("Edited"), "each layer with its wires and its value is one step back")
+    t.holds(s, lambda g: len(g.wires) == 0 and not g.has("Edited"), "each layer with its wires and its value is one step back")
     g = whole_graph(s)
     s.select("data")
     s.type("tanh")
     s.key("ctrl+Return")
     s.wait("tanh", lambda g: "tanh" in g.cards, 2)
     s.key("BackSpace", "Escape")  # on a card, which has the focus where the search has ended, the first deletes
-    g = s.wait("the search's end", lambda g: not g.popover(), 2)
-    t.ok("tanh" in g.cards, "Ctrl+Enter leaves the search open")
+    g = t.holds(s, lambda g: not g.popover() and "tanh" in g.cards, "Ctrl+Enter leaves the search open")
     s.key("ctrl+z")
     s.wait("undone", lambda g: len(g.cards) == 1, 2)
 
@@ -95,10 +93,8 @@ def at_the_pointer(t, s):
     s.key("shift+a")
     s.type("relu")
     s.key("Return")
-    g = s.wait("relu", lambda g: "relu" in g.cards, 2)
-    x, y = middle(g.cards["relu"])
-    t.ok(abs(x - empty[0]) < 40 and abs(y - empty[1]) < 40, "Shift+A adds at the pointer where nothing is selected")
-    t.ok(len(g.wires) == 0, "and wires nothing")
+    t.holds(s, lambda g: all(abs(middle(g.cards["relu"])[i] - empty[i]) < 40 for i in (0, 1)) and len(g.wires) == 0,
+            "Shift+A adds at the pointer where nothing is selected, and wires nothing")
     s.key("ctrl+z")
     s.wait("undone", lambda g: len(g.cards) == 1, 2)
     s.select("data")
@@ -129,9 +125,8 @@ def on_a_wire(t, s):
     wire = ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2)
     before = sorted(g.wires)
     s.drag(middle(g.cards["relu"]), wire)
-    g = s.wait("inserted", lambda g: len(g.wires) == 3, 2)
-    names = sorted(w[:2] for w in g.wires)
-    t.ok(names == [("data", "linear"), ("linear", "relu"), ("relu", "linear_2")], "a card that is dropped on a wire goes into it")
+    names = [("data", "linear"), ("linear", "relu"), ("relu", "linear_2")]
+    t.holds(s, lambda g: sorted(w[:2] for w in g.wires) == names, "a card that is dropped on a wire goes into it")
     s.key("ctrl+z")
     g = s.wait("undone", lambda g: sorted(g.wires) == before, 2)
     t.ok(True, "in one step, with where it lies")
@@ -139,13 +134,11 @@ def on_a_wire(t, s):
     g = whole_graph(s)
     ends = middle(g.outputs["linear.out"]), middle(g.inputs["linear_2.input"])
     wire = ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2)
-    row = g.find("ReLU", x1=g.canvas[0])[0]
-    s.drag(middle(row), wire)
-    g = s.wait("inserted", lambda g: len(g.wires) == 3, 2)
-    t.ok(sorted(w[:2] for w in g.wires) == names, "so does a layer that comes from the palette")
+    s.drag(middle(s.standing("the row", lambda g: g.find("ReLU", x1=g.canvas[0])[0])), wire)
+    g = t.holds(s, lambda g: sorted(w[:2] for w in g.wires) == names,
+                "so does a layer that comes from the palette")
     s.key("ctrl+z")
-    g = s.wait("undone", lambda g: sorted(g.wires) == before, 2)
-    t.ok(len(g.cards) == 3, "in one step")
+    g = t.holds(s, lambda g: sorted(g.wires) == before and len(g.cards) == 3, "in one step")
     library(t, s, wire)
     s.key("ctrl+z", "ctrl+z")
 
@@ -157,17 +150,15 @@ def library(t, s, wire):
     search(s, "residual")
     row = found_row(s, "Residual block")
     s.drag(middle(row), wire)
-    g = s.wait("inserted", lambda g: len(g.wires) == 3, 2)
-    names = sorted(w[:2] for w in g.wires)
-    t.ok(names == [("data", "linear"), ("linear", "residual_block"), ("residual_block", "linear_2")],
-         "a module of the library is dragged into a wire")
+    names = [("data", "linear"), ("linear", "residual_block"), ("residual_block", "linear_2")]
+    t.holds(s, lambda g: sorted(w[:2] for w in g.wires) == names, "a module of the library is dragged into a wire")
     s.key("ctrl+z")
     s.wait("undone", lambda g: sorted(g.wires) == before, 2)
     s.select("data")
     s.type("residual block")
     s.key("Return")
-    g = s.wait("typed", lambda g: "residual_block" in g.cards, 2)
-    t.ok(set(g.cards) == cards | {"residual_block"}, "and is found by typing on the canvas")
+    g = t.holds(s, lambda g: set(g.cards) == cards | {"residual_block"},
+                "and is found by typing on the canvas")
     s.key("ctrl+z")
     s.wait("undone", lambda g: set(g.cards) == cards, 2)
 
@@ -187,8 +178,8 @@ def in_one_line(t, path):
         g = s.wait("the convolution", lambda g: ("data", "conv2d", "B × 3 × 32 × 32") in g.wires, 3)
         s.type("relu 3")
         s.key("Return")
-        g = s.wait("the refusal", lambda g: g.find("ReLU takes no further number: “3”."), 2)
-        t.ok(len(g.cards) == 2 and g.typing() == "relu 3", "a value too many is refused in a sentence, and can be corrected")
+        g = t.holds(s, lambda g: g.find("ReLU takes no further number: “3”.") and len(g.cards) == 2
+                    and g.typing() == "relu 3", "a value too many is refused in a sentence, and can be corrected")
         s.key("BackSpace", "BackSpace")
         s.wait("the list", lambda g: g.find("ReLU", x0=g.canvas[0]), 2)
         s.key("ctrl+Return")
@@ -206,9 +197,10 @@ def in_one_line(t, path):
         s.key("ctrl+Return")
         s.type("cross")
         s.key("Return")
-        g = s.wait("the network", lambda g: len(g.wires) == 8 and not g.popover(), 3)
-        t.ok(("linear", "tanh", "B × 64") in g.wires, "a letter in a number's field begins the next layer, the value stays")
-        t.ok(("data", "cross_entropy", "B") in g.wires and g.number("faults") == 0, "and the target is wired to what it can be")
+        g = t.holds(s, lambda g: len(g.wires) == 8 and not g.popover() and ("linear", "tanh", "B × 64") in g.wires,
+                    "a letter in a number's field begins the next layer, the value stays")
+        g = t.holds(s, lambda g: ("data", "cross_entropy", "B") in g.wires and g.number("faults") == 0,
+                    "and the target is wired to what it can be")
         for card in ("linear_2", "tanh", "linear"):
             s.key("ctrl+z")
             s.wait("%s selected after undo" % card, lambda g: g.state["selected"] == card, 2)
@@ -219,8 +211,8 @@ def in_one_line(t, path):
         s.key("Delete")
         s.wait("deleted", lambda g: "gelu" not in g.cards, 2)
         s.key("ctrl+z")
-        g = s.wait("undone", lambda g: "gelu" in g.cards, 2)
-        t.ok(g.state["selected"] == "gelu", "and typing goes on from there; what undo brings back is selected")
+        g = t.holds(s, lambda g: "gelu" in g.cards and g.state["selected"] == "gelu",
+                    "and typing goes on from there; what undo brings back is selected")
 
 
 FAULTY = """<?xml version="1.0" encoding="UTF-8"?>
@@ -247,8 +239,8 @@ def quick_fix(t, path):
         s.select("fc")
         s.wait("selected", lambda g: g.state["selected"] == "fc", 2)
         s.key("ctrl+period")
-        g = s.wait("flatten", lambda g: "flatten" in g.cards, 2)
-        t.ok(("flatten", "fc", "B × 784") in g.wires and "fc" not in g.faults, "a hint's button inserts what is missing")
+        g = t.holds(s, lambda g: ("flatten", "fc", "B × 784") in g.wires and "fc" not in g.faults,
+                    "a hint's button inserts what is missing")
         s.key("ctrl+z")
         g = s.wait("undone", lambda g: "flatten" not in g.cards, 2)
         s.press("1 to do")
@@ -257,8 +249,8 @@ def quick_fix(t, path):
         s.wait("the list of data", lambda g: g.popover() and g.typing() is not None, 2)
         s.type("xor")
         s.key("Return")
-        g = s.wait("chosen", lambda g: "data" not in g.faults, 2)
-        t.ok(g.number("faults") == 0, "the list's button asks which data, at its card")
+        g = t.holds(s, lambda g: "data" not in g.faults and g.number("faults") == 0,
+                    "the list's button asks which data, at its card")
         s.key("ctrl+z")
         s.wait("undone", lambda g: "data" in g.faults, 2)
 

@@ -26,12 +26,12 @@ def train(s, t, what):
 
 def body(t):
     with Studio("begin") as s:
-        g = s.wait("start page", lambda g: g.has("From data…"), 2)
         groups = ("See it learn", "Build", "Inside", "Many machines", "Ready to train")
-        t.ok(all(g.find(group, kind="GtkLabel") for group in groups), "examples are grouped by what one sees")
+        t.holds(s, lambda g: g.has("From data…") and all(g.find(group, kind="GtkLabel") for group in groups),
+                "examples are grouped by what one sees")
         s.press("From data…")
-        g = s.wait("the list", lambda g: g.has("Choose Data") and g.has("1,000 to train on") and g.typing() is not None, 3)
-        t.ok(g.has("Fashion-MNIST") and g.has("CSV table"), "the list has every data set")
+        g = t.holds(s, lambda g: g.has("Choose Data") and g.has("1,000 to train on") and g.typing() is not None
+                    and g.has("Fashion-MNIST") and g.has("CSV table"), "the list has every data set")
         pictures(s, "list")
         s.type("spiral")
         s.wait("what is asked for", lambda g: not g.has("Fashion-MNIST"), 2)
@@ -48,8 +48,8 @@ def body(t):
         s.wait("its page", lambda g: g.has("One linear layer") and g.find("Create"), 2)
         pictures(s, "spirals")
         s.press("Create")
-        g = s.wait("the graph", lambda g: len(g.cards) == 5 and g.number("faults") == 0, 3)
-        t.ok(len(g.wires) == 5, "a network with loss stands on the canvas, without a fault")
+        g = t.holds(s, lambda g: len(g.cards) == 5 and g.number("faults") == 0 and len(g.wires) == 5,
+                    "a network with loss stands on the canvas, without a fault")
         pictures(s, "spirals-graph")
         train(s, t, "a data set")
 
@@ -64,8 +64,8 @@ def body(t):
         g = s.wait("the page of tables", lambda g: g.has("Choose a table"), 2)
         pictures(s, "csv-empty")
         s.fill("the table's path", lambda g: next(r for k, n, r in g.widgets if k == "GtkText"), path)
-        g = s.wait("its columns", lambda g: g.has("Predicts which of 2 classes “kind” is"), 3)
-        t.ok(g.has("from 2 columns"), "the number of the row is no feature, and the separator was found")
+        g = t.holds(s, lambda g: g.has("Predicts which of 2 classes “kind” is") and g.has("from 2 columns"),
+                    "the number of the row is no feature, and the separator was found")
         pictures(s, "csv")
         s.press("Create")
         g = s.wait("the graph", lambda g: g.state.get("tabs") == "2" and len(g.cards) == 5 and g.number("faults") == 0, 3)

@@ -65,14 +65,14 @@ def stands(t, s, case):
     card, inner, condition, number, phase, node = case
     s.select(card)
     if inner is not None:
-        s.click(s.look().cards[card], count=2)
+        s.click(s.standing("the module", lambda g: g.cards[card]), count=2)
         s.wait("inside", lambda g: inner in g.cards, 5)
         s.select(inner)
     set_breakpoint(s, condition, number)
     before = s.look().number("step")
     s.key("ctrl+Return")
-    g = s.wait("the run stands", lambda g: g.state["run"] == "paused" and place(g).startswith(phase) and node in place(g)
-               and "value" in place(g), 10)
+    g = s.wait("the run stands", lambda g: g.state["run"] == "paused" and place(g).startswith(phase)
+               and node in place(g) and "value" in place(g), 10)
     t.ok(condition == FINITE or g.number("step") <= before + 1, "training stands before the weights change, at %s, if %s %s: %s"
          % (inner or card, condition, number or "", place(g)))
     if "out" not in g.cards:

@@ -27,9 +27,9 @@ def body(t):
     with Studio("devices") as s:
         s.open("net.xml", NET)
         s.wait("graph", lambda g: len(g.cards) == 5 and g.number("faults") == 0, 5)
-        g = opened(s)
-        title, train = g.find("Devices of the Next Run")[0], g.find("Train")[0]
-        t.ok(title[1] > train[1] + train[3], "the popover covers no button of the header")
+        opened(s)
+        t.holds(s, lambda g: g.find("Devices of the Next Run")[0][1] > g.find("Train")[0][1] + g.find("Train")[0][3],
+                "the popover covers no button of the header")
         s.wait("one rank", lambda g: ranks_shown(g) == 1 and g.find("Total"), 20)
         t.ok(True, "before the first Train the popover says what the rank will hold")
         s.key("Tab")
@@ -40,8 +40,8 @@ def body(t):
         s.wait("two ranks", lambda g: ranks_shown(g) == 2, 20)
         t.ok(True, "two ranks, typed, have a row each")
         s.press("Forecast the Time of a Step")
-        g = s.wait("the forecast", lambda g: g.find("Time of a step") and g.find("× 1.00"), 60)
-        t.ok(len(g.find("×", exact=False)) >= 3, "and how long a step will take with more ranks")
+        g = t.holds(s, lambda g: g.find("Time of a step") and g.find("× 1.00") and len(g.find("×", exact=False)) >= 3,
+                    "and how long a step will take with more ranks", 60)
         s.key("Escape")
         s.wait("closed", lambda g: not g.find("Devices of the Next Run"), 5)
         s.open("net.xml", NET.replace('device="cpu"', 'device="cuda:7"'))

@@ -20,19 +20,15 @@ def put(path, text):
     os.rename(path + ".new", path)
 
 
-def bar(s, words):
-    return s.wait("bar “%s”" % words, lambda g: g.has(words), 2)
-
-
 def reload(t, s):
     path = write(s)
     begin(s, [path])
     put(path, OTHER)
-    g = bar(s, "Another program has changed “graph.xml”.")
-    t.ok(g.find("Reload") and len(g.cards) == 4, "a change on disk is said, and changes nothing by itself")
+    t.holds(s, lambda g: g.has("Another program has changed “graph.xml”.") and g.find("Reload") and len(g.cards) == 4,
+            "a change on disk is said, and changes nothing by itself")
     s.press("Reload")
-    g = s.wait("reloaded", lambda g: len(g.cards) == 3 and not g.find("Reload"), 2)
-    t.ok(not g.has("Edited"), "Reload shows what is in the file")
+    g = t.holds(s, lambda g: len(g.cards) == 3 and not g.find("Reload") and not g.has("Edited"),
+                "Reload shows what is in the file")
     s.key("ctrl+z")
     s.wait("undone", lambda g: len(g.cards) == 4 and g.has("Edited"), 1)
     t.ok(read(path) == OTHER, "and can be undone, which leaves the file alone")
@@ -68,8 +64,8 @@ def deleted(t, s):
     path = write(s)
     begin(s, [path])
     os.unlink(path)
-    g = bar(s, "“graph.xml” was deleted or moved")
-    t.ok(g.has("Edited"), "a deleted file is said; its graph counts as not saved")
+    t.holds(s, lambda g: g.has("“graph.xml” was deleted or moved") and g.has("Edited"),
+            "a deleted file is said; its graph counts as not saved")
     s.press("Close")
     answer(s, question(s, "Save changes to “Closing”?"), "Cancel")
     g = s.wait("back", lambda g: g.state, 1)
@@ -97,19 +93,19 @@ def second_process(t, s):
     other.lines, other.log, other.session = queue.Queue(), [], None
     other.launch()
     try:
-        g = bar(other, "“graph.xml” is also open in another Studio (process %d)" % first)
-        t.ok(len(g.cards) == 4, "a second Studio opens the file, and says who else has it")
+        t.holds(other, lambda g: g.has("“graph.xml” is also open in another Studio (process %d)" % first) and len(g.cards) == 4,
+                "a second Studio opens the file, and says who else has it")
         edit(other)
         other.key("ctrl+s")
         other.wait("saved", lambda g: g.has("gradloom train"), 2)
-        other.click(g.find("Dismiss")[0])
+        other.press("Dismiss")
         other.wait("dismissed", lambda g: not g.has("also open in another Studio"), 1)
         other.key("ctrl+q")
         other.session.wait(20 * studio.PATIENCE)
     finally:
         other.end()
-    g = bar(s, "Another program has changed “graph.xml”.")
-    t.ok(len(g.cards) == 4 and 'id="act"' not in read(path), "and the first one hears of what the second saved")
+    t.holds(s, lambda g: g.has("Another program has changed “graph.xml”.") and len(g.cards) == 4 and 'id="act"' not in read(path),
+            "and the first one hears of what the second saved")
     os.kill(first, 9)
     s.session.wait()
     g = begin(s, [path])

@@ -52,8 +52,8 @@ def into_the_void(t, s):
         new = g.state["selected"]
         t.ok(inside(g.cards[new], g.canvas), "a wire into the void makes a card in sight, wired: " + new)
         s.key("ctrl+z")
-        g = s.wait("undone", lambda g: len(g.cards) == cards and len(g.wires) == wires, 2)
-        t.ok(not g.has("Edited"), "which is one step back")
+        g = t.holds(s, lambda g: len(g.cards) == cards and len(g.wires) == wires and not g.has("Edited"),
+                    "which is one step back")
         s.key("ctrl+shift+z")
         g = s.wait("redone", lambda g: len(g.cards) == cards + 1 and len(g.wires) == wires + 1, 2)
         s.key("ctrl+z")
@@ -65,8 +65,8 @@ def between_outputs(t, s):
     cards, wires = len(g.cards), len(g.wires)
     one, other = list(g.outputs)[0], list(g.outputs)[-1]
     s.drag(middle(g.outputs[one]), middle(g.outputs[other]))
-    g = s.wait("reason", lambda g: g.has("That is also an output"), 2)
-    t.ok(len(g.cards) == cards and len(g.wires) == wires, "a wire from one output to another is told why it is none")
+    g = t.holds(s, lambda g: g.has("That is also an output") and len(g.cards) == cards and len(g.wires) == wires,
+                "a wire from one output to another is told why it is none")
 
 
 def stray(t, s):

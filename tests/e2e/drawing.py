@@ -65,8 +65,7 @@ def body(t):
         act = drop(s, "ReLU", 560, 120)
         loss = drop(s, "Cross-entropy", 560, 300)
         t.ok(True, "four cards dragged from the palette: %s" % ", ".join((data, linear, act, loss)))
-        g = s.look()
-        t.ok(g.number("faults") > 0, "what is not wired yet is said on the cards: %d" % g.number("faults"))
+        t.holds(s, lambda g: g.number("faults") > 0, "what is not wired yet is said on the cards")
 
         set_parameter(s, data, "Source", "spirals")
         set_parameter(s, linear, "Out features", "2")
@@ -74,12 +73,11 @@ def body(t):
         wire(s, linear + ".out", act + ".input")
         wire(s, act + ".out", loss + ".input")
         g = wire(s, data + ".y", loss + ".target")
-        g = s.wait("no fault", lambda g: g.number("faults") == 0, 2)
-        t.ok(all(w[2] for w in g.wires), "four wires by dragging, each with its shape: %s" % [w[2] for w in g.wires])
+        g = s.wait("no fault", lambda g: g.number("faults") == 0 and all(w[2] for w in g.wires), 2)
+        t.ok(True, "four wires by dragging, each with its shape: %s" % [w[2] for w in g.wires])
 
         set_parameter(s, None, "Epochs", "3000000")
-        g = s.look()
-        t.ok(g.number("faults") == 0, "training settings without a card selected: 3,000,000 epochs")
+        t.holds(s, lambda g: g.number("faults") == 0, "training settings without a card selected: 3,000,000 epochs")
         s.press("Train")
         g = s.wait("first point", lambda g: g.number("points") >= 1, 2)
         first = g.number("points")
@@ -99,11 +97,10 @@ def body(t):
         t.ok(g.number("step") < 3000000 * 16, "the run stops when asked, at step " + g.state["step"])
 
         s.key(*["ctrl+z"] * 40)
-        g = s.wait("empty again", lambda g: not g.cards, 2)
-        t.ok(g.has("Start with data"), "undone to the beginning, the canvas is empty again")
+        g = t.holds(s, lambda g: not g.cards and g.has("Start with data"),
+                    "undone to the beginning, the canvas is empty again")
         s.key(*["ctrl+shift+z"] * 40)
-        g = s.wait("redone", lambda g: len(g.cards) == 4 and len(g.wires) == 4, 2)
-        t.ok(g.number("faults") == 0, "and redone")
+        g = t.holds(s, lambda g: len(g.cards) == 4 and len(g.wires) == 4 and g.number("faults") == 0, "and redone")
 
 
 if __name__ == "__main__":

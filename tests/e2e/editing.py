@@ -40,9 +40,7 @@ def pairs(g):
 
 
 def expect(t, s, what, wanted):
-    g = s.wait(what, lambda g: pairs(g) == sorted(wanted), 2)
-    t.ok(pairs(g) == sorted(wanted), what)
-    return g
+    return t.holds(s, lambda g: pairs(g) == sorted(wanted), what)
 
 
 START = [("x", "fc"), ("fc", "act"), ("act", "sum"), ("fc", "sum")]
@@ -55,8 +53,7 @@ def undo(s):
 
 def reasons(t, s, g):
     stroke(s, middle(g.outputs["act.out"]), middle(g.inputs["conv.input"]))
-    g = s.wait("reason", lambda g: g.has("B × 4"), 2)
-    t.ok(pairs(g) == sorted(START), "a port that refuses a wire says why")
+    g = t.holds(s, lambda g: g.has("B × 4") and pairs(g) == sorted(START), "a port that refuses a wire says why")
 
 
 def cutting(t, s, g):
@@ -114,8 +111,8 @@ def menus(t, s, g):
     s.move(2, 2)  # a menu that opens below the pointer begins at that entry
     s.key("Menu")
     choose(s, 0)
-    g = s.wait("parameters", lambda g: g.state["focus"] == "GtkText", 2)
-    t.ok(g.state["selected"] == "act", "the Menu key opens the menu of the card that has the focus")
+    g = t.holds(s, lambda g: g.state["focus"] == "GtkText" and g.state["selected"] == "act",
+                "the Menu key opens the menu of the card that has the focus")
     s.key("Escape")
     s.click((g.canvas[0] + 20, g.canvas[1] + 20))
     s.key("ctrl+plus", "ctrl+plus", "ctrl+plus", "ctrl+plus")
@@ -123,8 +120,8 @@ def menus(t, s, g):
     s.move(2, 2)
     s.key("shift+F10")
     choose(s, -1)
-    g = s.wait("fitted", lambda g: all(inside(r, g.canvas) for r in g.cards.values()), 2)
-    t.ok(len(g.cards) == 6, "and Shift+F10 that of the canvas, which fits everything")
+    g = t.holds(s, lambda g: all(inside(r, g.canvas) for r in g.cards.values()) and len(g.cards) == 6,
+                "and Shift+F10 that of the canvas, which fits everything")
 
 
 def grouping(t, s, g):
@@ -133,11 +130,10 @@ def grouping(t, s, g):
     s.press_card("act")
     s.release("shift")
     s.key("ctrl+g")
-    g = s.wait("module", lambda g: "block" in g.cards and "fc" not in g.cards, 2)
-    t.ok(pairs(g) == [("block", "sum"), ("block", "sum"), ("x", "block")], "Ctrl+G makes a module of the selection")
+    g = t.holds(s, lambda g: "block" in g.cards and "fc" not in g.cards
+                and pairs(g) == [("block", "sum"), ("block", "sum"), ("x", "block")], "Ctrl+G makes a module of the selection")
     s.key("Tab")
-    g = s.wait("inside", lambda g: "block.fc" in g.cards, 2)
-    t.ok("sum" not in g.cards, "Tab enters it")
+    g = t.holds(s, lambda g: "block.fc" in g.cards and "sum" not in g.cards, "Tab enters it")
     s.key("ctrl+Up")
     s.wait("outside", lambda g: "block" in g.cards, 2)
     s.key("ctrl+shift+g")
@@ -150,38 +146,34 @@ def grouping(t, s, g):
 def muting(t, s, g):
     s.select("act")
     s.key("ctrl+shift+m")
-    g = s.wait("muted", lambda g: g.has("Edited"), 2)
-    t.ok(len(g.faults) == 1, "a muted layer is passed by without a fault")
+    g = t.holds(s, lambda g: g.has("Edited") and len(g.faults) == 1, "a muted layer is passed by without a fault")
     g = undo(s)
     s.select("act")
     s.key("alt+s")
     s.wait("the search", lambda g: g.popover(), 2)
     s.type("gelu")
     s.key("Return")
-    g = s.wait("swapped", lambda g: g.has("Edited"), 2)
-    t.ok(pairs(g) == sorted(START), "Alt+S swaps a layer and keeps its wires")
+    g = t.holds(s, lambda g: g.has("Edited") and pairs(g) == sorted(START), "Alt+S swaps a layer and keeps its wires")
     undo(s)
 
 
 def numbers(t, s, g):
     s.select("fc")
-    g = s.wait("field", lambda g: g.find("Out features"), 2)
-    label = g.find("Out features")[0]
-    x, y = g.canvas[0] + g.canvas[2] + 200, middle(label)[1]
+    x, y = middle(s.standing("the field", lambda g: g.value_place("Out features")))
     s.move(x, y)
     s.look()
     s.down()
     s.move_along((x, y), (x + 40, y), 5)
-    g = s.wait("preview", lambda g: g.has("B × 9"), 2)
-    t.ok(g.has("36 → 81") and not g.has("Edited"), "a drag across a number says what would change")
+    g = t.holds(s, lambda g: g.has("B × 9") and g.has("36 → 81") and not g.has("Edited"),
+                "a drag across a number says what would change")
     s.up()
-    g = s.wait("set", lambda g: ("fc", "act", "B × 9") in g.wires and g.has("Edited"), 2)
-    t.ok(not g.has("36 → 81"), "and its end sets the number")
+    g = t.holds(s, lambda g: ("fc", "act", "B × 9") in g.wires and g.has("Edited") and not g.has("36 → 81"),
+                "and its end sets the number")
     undo(s)
     s.click((g.canvas[0] + 20, g.canvas[1] + 20))
     s.key("ctrl+a")
-    g = s.wait("all", lambda g: g.has("6 selected"), 2)
-    t.ok(g.has("Common Parameters"), "of several cards the fields that all have are shown")
+    g = t.holds(s, lambda g: g.has("6 selected") and g.has("Common Parameters"),
+                "of several cards the fields that all have are shown")
 
 
 def body(t):

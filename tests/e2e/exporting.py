@@ -62,7 +62,7 @@ def files(s):
 
 def pictures(t, s):
     dialog(s)
-    t.ok(s.look().find("SVG Picture"), "the first format is a picture")
+    t.holds(s, lambda g: g.find("SVG Picture"), "the first format is a picture")
     export(s)
     gone(s)
     path = os.path.join(s.folder, "net.svg")
@@ -101,16 +101,16 @@ def selection(t, s):
 def faults(t, s):
     dialog(s)
     choose(s, "PNG Picture", "Report of the Run")
-    g = s.wait("the sentence", lambda g: g.has("Train the graph first"), 4)
-    t.ok(g.find("HTML"), "a report is HTML or PDF, and needs a run")
+    g = t.holds(s, lambda g: g.has("Train the graph first") and g.find("HTML"),
+                "a report is HTML or PDF, and needs a run")
     s.key("Escape")
     gone(s)
     dialog(s)
     choose(s, "Report of the Run", "SVG Picture")
     s.fill("the name", lambda g: (g.find(os.path.join(s.folder, "net.svg")) or [None])[0], "/proc/net.svg")
     s.key("Return")
-    g = s.wait("the reason", lambda g: g.has("cannot be written"), 5)
-    t.ok(g.find("Choose another folder.", exact=False), "a folder that cannot be written has one sentence")
+    g = t.holds(s, lambda g: g.has("cannot be written") and g.find("Choose another folder.", exact=False),
+                "a folder that cannot be written has one sentence")
     s.key("Escape")
     gone(s)
 
@@ -128,7 +128,7 @@ def report(t, s):
     dialog(s)
     choose(s, "Report of the Run", "SVG Picture")
     os.remove(os.path.join(s.folder, "net.svg"))
-    t.ok(s.look().find("Pins With Their Values"), "pins can be in the picture")
+    t.holds(s, lambda g: g.find("Pins With Their Values"), "pins can be in the picture")
     export(s)
     gone(s)
     t.ok(os.path.getsize(os.path.join(s.folder, "net.svg")) > 1000, "with their values")

@@ -17,15 +17,15 @@ def stop(s):
 def stopped(t, s, path):
     begin(s, [path])
     train(s)
-    g = stop(s)
-    step = g.number("checkpoint")
-    t.ok(g.number("step") == step and g.has("Stopped at step"), "a run that was stopped can go on")
+    stop(s)
+    step = t.holds(s, lambda g: g.number("step") == g.number("checkpoint") and g.has("Stopped at step"),
+                   "a run that was stopped can go on").number("step")
     s.press("Step")
-    g = s.wait("one batch", lambda g: g.state["run"] == "paused" and g.number("step") != step, 3)
-    t.ok(g.number("step") == step + 1, "Step takes the next batch of it, not the first of another")
+    g = t.holds(s, lambda g: g.state["run"] == "paused" and g.number("step") == step + 1,
+                "Step takes the next batch of it, not the first of another")
     s.press("Resume")
-    g = s.wait("trains", lambda g: g.state["run"] == "training" and g.number("step") > step + 5, 3)
-    t.ok(g.number("previous") == 0, "and it is the same run still")
+    g = t.holds(s, lambda g: g.state["run"] == "training" and g.number("step") > step + 5
+                and g.number("previous") == 0, "and it is the same run still")
     stop(s)
 
 
@@ -37,10 +37,11 @@ def elsewhere(t, s):
     s.key("Up", "Up", "Return")  # the last device: the plain loops of ref, or a card; after it comes the popover
     s.wait("chosen", lambda g: not g.find("CPU · ", exact=False), 2)
     s.press("Continue")
-    g = s.wait("continues", lambda g: g.state["run"] == "training" and g.number("step") > before.number("step"), 5)
-    t.ok(before.state["device"] == "cpu" and g.state["device"] not in ("cpu", "") and g.state["folder"] == before.state["folder"],
-         "a run that is continued trains on the device that the window shows")
-    t.ok(not g.has("earlier version"), "and is no earlier version for that")
+    g = t.holds(s, lambda g: g.state["run"] == "training" and g.number("step") > before.number("step")
+                and before.state["device"] == "cpu" and g.state["device"] not in ("cpu", "")
+                and g.state["folder"] == before.state["folder"],
+                "a run that is continued trains on the device that the window shows")
+    g = t.holds(s, lambda g: not g.has("earlier version"), "and is no earlier version for that")
 
 
 def shown(t, s):
@@ -49,9 +50,9 @@ def shown(t, s):
     s.wait("older", lambda g: g.has("Training an earlier version"), 2)
     s.press("Show")
     s.press("Open it")
-    g = s.wait("second tab", lambda g: g.has("trained version") and g.has("still training in another tab"), 3)
-    t.ok(len(g.cards) == 4 and not g.has("ended early") and not g.find("Continue"),
-         "a second tab with the run's graph says that it is the run's, and that it still trains")
+    g = t.holds(s, lambda g: g.has("trained version") and g.has("still training in another tab") and len(g.cards) == 4
+                and not g.has("ended early") and not g.find("Continue"),
+                "a second tab with the run's graph says that it is the run's, and that it still trains")
     s.key("ctrl+w")
     g = s.wait("first tab", lambda g: len(g.cards) == 3, 2)
     s.key("ctrl+z")
@@ -73,17 +74,17 @@ def left(t, s, path):
     answer(s, question(s, "Stop the run and close?"), "Stop and Close")
     t.ok(ended(s) and s.session.returncode == 0 and not s.complaints(), "Stop and Close ends Studio without a complaint")
     g = begin(s, [path])
-    g = s.wait("offer", lambda g: g.find("Continue"), 2)
-    t.ok(g.state["run"] == "stopped" and g.has("was stopped at step") and not g.has("ended early"),
-         "the next start offers to go on, and does not call what was wanted an end too early")
+    g = t.holds(s, lambda g: g.find("Continue") and g.state["run"] == "stopped" and g.has("was stopped at step")
+                and not g.has("ended early"),
+                "the next start offers to go on, and does not call what was wanted an end too early")
     # The panel slides in under the offer, and has its fields when it is wide.
-    g = s.wait("panel", lambda g: g.has("Learning rate of this run"), 2)
-    t.ok(g.state["folder"] == folder and g.number("points") > 10 and g.number("step") == g.number("checkpoint")
-         and g.find("0.5"), "with the curve, the figures and the learning rate that it had")
+    g = t.holds(s, lambda g: g.has("Learning rate of this run") and g.state["folder"] == folder
+                and g.number("points") > 10 and g.number("step") == g.number("checkpoint") and g.find("0.5"),
+                "with the curve, the figures and the learning rate that it had")
     points = g.number("points")
     s.press("Continue")
-    g = s.wait("continues", lambda g: g.state["run"] == "training" and g.number("points") > points, 5)
-    t.ok(g.number("step") > points - 1 and g.find("0.5"), "Continue adds to them")
+    g = t.holds(s, lambda g: g.state["run"] == "training" and g.number("points") > points
+                and g.number("step") >= points and g.find("0.5"), "Continue adds to them")
 
 
 def again(t, s):
@@ -98,8 +99,8 @@ def again(t, s):
     g = s.wait("trains again", lambda g: g.state["run"] == "training" and g.number("points") > 2
                and not g.find("Start Again"), 10)
     pid, step = g.state["pid"], g.number("step")
-    g = s.wait("goes on", lambda g: g.number("step") > step, 3)
-    t.ok(g.state["run"] == "training" and g.state["pid"] == pid, "a double click on Start Again starts one run")
+    g = t.holds(s, lambda g: g.number("step") > step and g.state["run"] == "training" and g.state["pid"] == pid,
+                "a double click on Start Again starts one run")
 
 
 def body(t):

@@ -53,15 +53,16 @@ def unreadable(t, s):
     s.wait("paused", lambda g: g.state["run"] == "paused", 5)
     shutil.move(pictures, pictures + "-gone")
     s.key("F7")
-    g = s.wait("a sentence", lambda g: "Health is not measured: " in g.state["complaint"], 10)
-    t.ok("pictures" in g.state["complaint"] and "off and on" in g.state["complaint"] and g.has(g.state["complaint"]),
-         "a failure has a sentence with its place and a remedy: " + g.state["complaint"])
+    g = s.wait("a sentence", lambda g: "Health is not measured: " in g.state["complaint"]
+               and "pictures" in g.state["complaint"] and "off and on" in g.state["complaint"]
+               and g.has(g.state["complaint"]), 10)
+    t.ok(True, "a failure has a sentence with its place and a remedy: " + g.state["complaint"])
     shutil.move(pictures + "-gone", pictures)
     s.key("F7")
     s.wait("off", lambda g: g.state["complaint"] == "-", 3)
     s.key("F7")
-    g = s.wait("a report", lambda g: g.number("reports") > 0, 10)
-    t.ok("not measured" not in g.state["complaint"], "once the files are back, health is measured")
+    g = t.holds(s, lambda g: g.number("reports") > 0 and "not measured" not in g.state["complaint"],
+                "once the files are back, health is measured", 10)
 
 
 def rate(s, value):
@@ -76,14 +77,14 @@ def rate(s, value):
 def off(t, s):
     """Nothing is asked for while the mode is off."""
     s.key("ctrl+Return")
-    g = s.wait("trains", lambda g: g.state["run"] == "training" and g.number("step") > 200 and g.number("checkpoint") > 0, 10)
-    t.ok(g.number("reports") == 0, "the worker of a run without observers reports no health")
+    g = t.holds(s, lambda g: g.state["run"] == "training" and g.number("step") > 200 and g.number("checkpoint") > 0
+                and g.number("reports") == 0, "the worker of a run without observers reports no health", 10)
 
 
 def on(t, s):
     s.key("F7")
-    g = s.wait("reports", lambda g: g.number("reports") >= 2, 10)
-    t.ok(g.state["sick"] == "-" and not g.find("Go Back", exact=False), "F7 shows health; the net is well")
+    g = t.holds(s, lambda g: g.number("reports") >= 2 and g.state["sick"] == "-"
+                and not g.find("Go Back", exact=False), "F7 shows health; the net is well", 10)
 
 
 def sick(t, s):
@@ -92,10 +93,11 @@ def sick(t, s):
     s.wait("paused", lambda g: g.state["run"] == "paused", 5)
     rate(s, "50")
     s.key("ctrl+Return")
-    g = s.wait("sick", lambda g: g.state["sick"] == "act" and "the rate became 50" in g.state["complaint"], 20)
-    t.ok("of 32 units are dead since the rate became 50." in g.state["complaint"], "the sentence: " + g.state["complaint"])
-    t.ok(g.has(g.state["complaint"]), "and it stands in the status line")
-    t.ok(0 < g.number("back") <= g.number("step"), "there is a checkpoint of before")
+    g = s.wait("sick", lambda g: g.state["sick"] == "act" and "the rate became 50" in g.state["complaint"]
+               and "of 32 units are dead since the rate became 50." in g.state["complaint"], 20)
+    t.ok(True, "the sentence: " + g.state["complaint"])
+    g = t.holds(s, lambda g: g.has(g.state["complaint"]), "and it stands in the status line")
+    g = t.holds(s, lambda g: 0 < g.number("back") <= g.number("step"), "there is a checkpoint of before")
     return g
 
 
@@ -107,8 +109,9 @@ def nowhere(t, s, g):
     for name in os.listdir(checkpoints):
         if name.isdigit() and int(name) <= g.number("back"):
             os.rename(os.path.join(checkpoints, name), os.path.join(aside, name))
-    g = s.wait("no way back", lambda g: "lower the rate and restart" in g.state["complaint"], 10)
-    t.ok(not g.find("Go Back", exact=False), "no checkpoint, no button: " + g.state["complaint"])
+    g = s.wait("no way back", lambda g: "lower the rate and restart" in g.state["complaint"]
+               and not g.find("Go Back", exact=False), 10)
+    t.ok(True, "no checkpoint, no button: " + g.state["complaint"])
     for name in os.listdir(aside):
         os.rename(os.path.join(aside, name), os.path.join(checkpoints, name))
     return s.wait("a way back", lambda g: g.number("back") > 0, 10)
@@ -117,16 +120,16 @@ def nowhere(t, s, g):
 def back(t, s, g):
     step = g.number("back")
     s.press("Go Back to Step ", exact=False)
-    g = s.wait("well", lambda g: g.state["run"] == "training" and g.state["sick"] == "-" and g.number("reports") > 0
-               and g.number("step") > step, 20)
-    t.ok(not g.find("Go Back", exact=False), "one click goes back to before, and the net is well")
-    t.ok(g.state["folder"] != "-" and g.number("changes") == 0, "it is the same run")
+    g = t.holds(s, lambda g: g.state["run"] == "training" and g.state["sick"] == "-" and g.number("reports") > 0
+                and g.number("step") > step and not g.find("Go Back", exact=False),
+                "one click goes back to before, and the net is well", 20)
+    g = t.holds(s, lambda g: g.state["folder"] != "-" and g.number("changes") == 0, "it is the same run")
     s.key("F7")
     g = s.wait("off", lambda g: g.number("reports") >= 0, 3)
     n = g.number("reports")
     at = g.number("step")
-    g = s.wait("trains on", lambda g: g.number("step") > at + 500, 20)
-    t.ok(g.number("reports") <= n + 1, "switched off, it asks no more")
+    g = t.holds(s, lambda g: g.number("step") > at + 500 and g.number("reports") <= n + 1,
+                "switched off, it asks no more", 20)
 
 
 def body(t):

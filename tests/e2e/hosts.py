@@ -10,7 +10,7 @@ import studio
 from closing import answer, begin, close, ended, question, wait_dead, write
 from far import Far
 from studio import Report, Studio
-from windowless import events
+from windowless import events, two_events
 
 GRADLOOM = os.path.join(studio.BUILD, "app", "gradloom")
 PICTURES = os.environ.get("GRADLOOM_TEST_PICTURES")
@@ -59,9 +59,9 @@ def refused(t, s, far, path):
     far.set_down(True)
     choose(s, "box")
     s.key("ctrl+Return")
-    g = s.wait("failed", lambda g: g.state["run"] == "failed", 20)
-    t.ok(g.has("box cannot be reached by ssh (ssh: connect to host box port 22: Network is unreachable).") and far.runs() == [],
-         "a host that cannot be reached is named, with what to do")
+    g = t.holds(s, lambda g: g.state["run"] == "failed"
+                and g.has("box cannot be reached by ssh (ssh: connect to host box port 22: Network is unreachable).")
+                and far.runs() == [], "a host that cannot be reached is named, with what to do", 20)
     far.set_down(False)
 
 
@@ -73,9 +73,9 @@ def lost(t, s, far, path):
     t.ok(len(there) == 1 and not os.path.exists(os.path.join(folder, "checkpoints")), "the run is on the host")
     far.set_down(True)
     far.lose()
-    g = s.wait("lost", lambda g: g.has(LOST) and g.find("Reconnect"), 20)
+    g = t.holds(s, lambda g: g.has(LOST) and g.find("Reconnect") and g.state["run"] == "ended" and not g.find("Continue")
+                and not g.find("Start Again"), "a connection that is lost says so", 20)
     picture(s, "lost")
-    t.ok(g.state["run"] == "ended" and not g.find("Continue") and not g.find("Start Again"), "a connection that is lost says so")
     step = g.number("step")
     s.press("Reconnect")
     s.wait("still lost", lambda g: g.state["run"] == "ended" and g.has("Network is unreachable"), 20)
@@ -83,10 +83,10 @@ def lost(t, s, far, path):
     far.set_down(False)
     s.press("Reconnect")
     g = s.wait("reconnected", lambda g: g.state["run"] == "training" and g.number("step") > step, 20)
-    steps = events(folder)
-    g = s.wait("all of it", lambda g: g.number("points") >= len(steps), 5)
-    t.ok(steps[0] == steps[1] - steps[0] and g.state["folder"] == folder and g.number("previous") == 0,
-         "reconnected, the curve is whole, from its first step")
+    steps = two_events(s, folder)
+    g = t.holds(s, lambda g: g.number("points") >= len(steps) and steps[0] == steps[1] - steps[0]
+                and g.state["folder"] == folder and g.number("previous") == 0,
+                "reconnected, the curve is whole, from its first step")
     return folder
 
 
@@ -103,10 +103,10 @@ def found(t, s, far, path, folder):
     s.key("ctrl+shift+j")
     s.wait("list closed", lambda g: not g.find("· on box", exact=False), 5)
     s.press("Attach")
-    g = s.wait("attached", lambda g: g.state["run"] == "training" and g.number("points") > 5, 20)
+    training(s)
     steps = events(folder)
-    s.wait("all of it", lambda g: g.number("points") >= len(steps), 5)
-    t.ok(g.state["folder"] == folder, "and attaches it, with its whole curve")
+    t.holds(s, lambda g: g.number("points") >= len(steps) and g.state["folder"] == folder,
+            "and attaches it, with its whole curve")
     s.key("ctrl+Return")
     g = s.wait("paused", lambda g: g.state["run"] == "paused", 5)
     step = g.number("step")
@@ -120,9 +120,9 @@ def found(t, s, far, path, folder):
     close(s)
     ended(s)
     g = begin(s, [path])
-    g = s.wait("shown", lambda g: g.state["run"] == "stopped" and g.has("The run on box was stopped at step"), 10)
-    t.ok(g.state["folder"] == folder and g.number("points") > 5 and os.path.exists(os.path.join(folder, "weights.safetensors")),
-         "stopped, its curve and its weights are here")
+    g = t.holds(s, lambda g: g.state["run"] == "stopped" and g.has("The run on box was stopped at step")
+                and g.state["folder"] == folder and g.number("points") > 5
+                and os.path.exists(os.path.join(folder, "weights.safetensors")), "stopped, its curve and its weights are here", 10)
 
 
 def killed(t, s, far, path):
@@ -135,8 +135,8 @@ def killed(t, s, far, path):
     for pid in workers(there):
         os.kill(pid, signal.SIGKILL)
         wait_dead(str(pid))
-    g = s.wait("killed", lambda g: g.has("was killed"), 20)
-    t.ok(g.state["run"] == "failed" and not g.find("Reconnect"), "a worker that was killed there is no clean stop")
+    g = t.holds(s, lambda g: g.has("was killed") and g.state["run"] == "failed" and not g.find("Reconnect"),
+                "a worker that was killed there is no clean stop", 20)
 
 
 def workers(folder):

@@ -49,13 +49,13 @@ def wheel_over_fields(t, s, mark):
 
 
 def end_of_pane(t, s, last):
-    g = s.look()
+    def rect(g):
+        return g.find(last, x0=pane(g)[0])[0]
+
+    g = s.wait("all of the pane", rect, 2)  # it is filled bit by bit
     wheel(s, (pane(g)[0] + 20, pane(g)[1] + 200), 60)
-    g = s.look()
-    rect, frame = g.find(last, x0=pane(g)[0])[0], pane(g)
-    t.ok(inside(rect, frame), "the end of the pane can be seen: %s" % last)
-    below = frame[1] + frame[3] - rect[1] - rect[3]
-    t.ok(below < 60, "and nothing is empty below it (%d pixels)" % below)
+    t.holds(s, lambda g: inside(rect(g), pane(g)), "the end of the pane can be seen: %s" % last)
+    t.holds(s, lambda g: pane(g)[1] + pane(g)[3] - rect(g)[1] - rect(g)[3] < 60, "and nothing is empty below it")
 
 
 def choose(t, s, folder):
@@ -64,7 +64,7 @@ def choose(t, s, folder):
     def buttons(g):
         return [r for k, n, r in g.widgets if k == "GtkButton" and n == "Choose a file" and inside(r, pane(g))]
 
-    t.ok(len(buttons(s.look())) == 1, "a path has a button that chooses a file, and nothing else has")
+    t.holds(s, lambda g: len(buttons(g)) == 1, "a path has a button that chooses a file, and nothing else has")
     s.click(s.standing("the button", lambda g: buttons(g)[0]))
     s.choose_file(os.path.join(folder, "table.csv"), "Choose")
     s.wait("chosen", lambda g: g.find("table.csv", x0=pane(g)[0]), 3)
@@ -127,13 +127,12 @@ def body(t):
         g = s.still("graph", lambda g: len(g.cards) == 2)
         width = g.canvas[2]
         s.select("long")
-        g = s.wait("long name", lambda g: g.state["selected"] == "long", 2)
-        t.ok(g.canvas[2] == width, "a name of %d letters leaves the pane as wide as it was" % len(LONG))
+        s.wait("its fields", lambda g: g.state["selected"] == "long" and g.find("Name", x0=pane(g)[0]), 2)
+        t.holds(s, lambda g: g.canvas[2] == width, "a name of %d letters leaves the pane as wide as it was" % len(LONG))
         s.select("data")
-        g = s.wait("options", lambda g: g.find("Delimiter", x0=pane(g)[0]), 2)
-        t.ok(all(g.find(o, x0=pane(g)[0]) for o in ("Path", "Target", "Features", "Val fraction")),
-             "a data set's own options are in the inspector")
-        t.ok(g.canvas[2] == width, "which is still as wide as it was")
+        t.holds(s, lambda g: all(g.find(o, x0=pane(g)[0]) for o in ("Delimiter", "Path", "Target", "Features", "Val fraction")),
+                "a data set's own options are in the inspector")
+        t.holds(s, lambda g: g.canvas[2] == width, "which is still as wide as it was")
         choose(t, s, folder)
         drag_default(t, s)
     shutil.rmtree(folder)

@@ -86,13 +86,9 @@ def refer(s, example):
     begin(s, [example.path])
     for keys in example.edits:
         send(s, *keys, "ctrl+s")
-        end = time.monotonic() + 2 * studio.PATIENCE
-        while read(example.path) == example.states[-1]:
-            if time.monotonic() > end:
-                raise Failed("%s changes nothing" % "+".join(keys))
-            time.sleep(0.03)
+        # While one save is at work, Studio begins no other.
+        s.wait("+".join(keys), lambda g: read(example.path) != example.states[-1] and not g.has("Edited"), 2, quiet=True)
         example.states.append(read(example.path))
-    s.wait("reference", lambda g: not g.has("Edited"), 2)
 
 
 def look(s):
@@ -184,15 +180,14 @@ def kill_worker(t, s, dice, n):
     time.sleep(dice.uniform(0, 2))
     pid = s.look().state["pid"]
     os.kill(int(pid), signal.SIGKILL)
-    g = s.wait("said", lambda g: g.state.get("run") == "ended" and g.has("signal 9"), 3)
-    said = {name for _, name, _ in g.widgets if "signal 9" in name}
-    t.ok(len(g.cards) == 4 and len(said) == 1 and not alive(pid),
-         "kill of worker %d: Studio stays with its graph, and says one sentence" % (n + 1))
+    g = t.holds(s, lambda g: g.state["run"] == "ended" and len(g.cards) == 4 and not alive(pid)
+                and len({name for _, name, _ in g.widgets if "signal 9" in name}) == 1,
+                "kill of worker %d: Studio stays with its graph, and says one sentence" % (n + 1))
     checkpoint = g.number("checkpoint")
-    s.press("Continue" if checkpoint >= 0 else "Start Again")
+    s.press_one("Continue", "Start Again")
     g = s.wait("goes on", lambda g: g.state.get("run") == "training" and g.number("points") > 0
-               and g.state["pid"] not in ("-", pid), 5)
-    t.ok(g.number("step") >= checkpoint, "and it goes on from step %g" % max(checkpoint, 0))
+               and g.state["pid"] not in ("-", pid) and g.number("step") >= checkpoint, 5)
+    t.ok(True, "and it goes on from step %g" % max(checkpoint, 0))
     os.kill(s.studio_pid(), signal.SIGKILL)
     s.session.wait()
     t.ok(read(path) == GRAPH, "the file of the graph is as it was")

@@ -33,8 +33,7 @@ def fold(t, s):
     s.wait("what is kept", lambda g: kept(s) == {"left-pane": "false", "right-pane": "true"}, 2)
     s.end()
     s.launch()
-    g = s.still("again", lambda g: len(g.cards) == 8 and g.find("Optimizer"))
-    t.ok(not g.find("Search layers"), "what was folded is folded at the next start")
+    t.holds(s, lambda g: len(g.cards) == 8 and g.find("Optimizer") and not g.find("Search layers"), "what was folded is folded at the next start")
     s.key("ctrl+f")
     g = s.wait("search", lambda g: g.find("fc1", x1=g.canvas[0] - 1), 1)
     t.ok(True, "and Ctrl+F unfolds the outline it searches")
@@ -42,7 +41,7 @@ def fold(t, s):
 
 def actions(t, s):
     def zoom(g):
-        return [n for k, n, r in g.widgets if n.endswith(" %")][0]
+        return g.number("zoom")
 
     s.select("act")
     s.key("ctrl+9")
@@ -54,10 +53,11 @@ def actions(t, s):
     s.type("fit")
     s.wait("found", lambda g: g.find("Zoom to Fit") and not g.find("New Graph", kind="Label"), 1)
     s.key("Return")
-    g = s.wait("fitted", lambda g: zoom(g) == before and not g.find("Zoom to Fit"), 1)
-    t.ok(g.state["selected"] == "act" and g.state["focus"] == "StudioNode", "“fit” and Enter in the list of actions fit the graph, "
-         "and the keyboard is back on the card")
+    g = t.holds(s, lambda g: zoom(g) == before and not g.find("Zoom to Fit") and g.state["selected"] == "act"
+                and g.state["focus"] == "StudioNode",
+                "“fit” and Enter in the list of actions fit the graph, and the keyboard is back on the card")
     s.key("ctrl+shift+p")
+    s.wait("list", lambda g: g.find("New Graph"), 1)
     s.type("undo")
     s.wait("found", lambda g: g.find("Undo", kind="Label"), 1)
     s.key("Escape")
@@ -70,13 +70,11 @@ def drawers(t, s):
     resize(s, 800, 480)
     s.wait("smaller", lambda g: not g.find("Step"), 2)
     resize(s, 640, 480)
-    g = s.wait("small", lambda g: g.canvas[2] > 600 and g.canvas[2] <= 640, 2)
-    inside = [n for k, n, r in g.widgets if r[0] + r[2] > 641 or r[1] + r[3] > 481]
-    t.ok(not inside and g.find("Train") and not g.find("Step"), "640 × 480 are enough, and the header has what fits: %s" % inside)
+    g = t.holds(s, lambda g: 600 < g.canvas[2] <= 640 and all(r[0] + r[2] <= 641 and r[1] + r[3] <= 481 for _, _, r in g.widgets)
+                and g.find("Train") and not g.find("Step"), "640 × 480 are enough, and the header has what fits")
     whole = g.canvas
     s.key("F9")
-    g = s.wait("drawer", lambda g: g.find("block1.conv"), 1)
-    t.ok(g.canvas == whole, "F9 opens a drawer over the canvas")
+    g = t.holds(s, lambda g: g.find("block1.conv") and g.canvas == whole, "F9 opens a drawer over the canvas")
     s.click((600, 240))
     s.wait("closed", lambda g: not g.find("block1.conv"), 1)
     t.ok(True, "a press outside it closes it")

@@ -5,6 +5,9 @@
   --busy K      next to K busy loops (0), with the priority of this program
   --minutes M   ends after M minutes, in the middle of a run, too, which then is not counted
   --only NAME   a script instead of all; may be repeated
+  --processes N scripts at a time (3)
+  --stalls SEED what a script waits for is delayed at random (README.md), by another seed in each run; such a run is not one of
+                those that are counted
 
 FILE gets a line for each complete run, so that runs of several days add up: date, commit, number of scripts, seconds, load of
 the machine at the end, busy loops, number of failures, and names of the scripts that failed. A log of a failed run is kept
@@ -20,6 +23,7 @@ import sys
 import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '..', '..'))
+LOG = 'e2e-repeat-%d' % os.getpid()  # several of this program run next to each other
 HEAD = 'date\tcommit\tscripts\tseconds\tload\tbusy\tfailures\tnames\n'
 
 
@@ -38,10 +42,10 @@ def busy_loops(n):
     return [subprocess.Popen([sys.executable, '-c', 'while True: pass'], start_new_session=True) for _ in range(n)]
 
 
-def run_all(build, only, until):
+def run_all(build, only, until, processes):
     """Returns Meson's results, or None if time was up before the end."""
     logs = os.path.join(build, 'meson-logs')
-    words = ['meson', 'test', '-C', build, '--no-rebuild', '--num-processes', '3', '--logbase', 'e2e-repeat',
+    words = ['meson', 'test', '-C', build, '--no-rebuild', '--num-processes', str(processes), '--logbase', LOG,
              '--timeout-multiplier', '10']
     process = subprocess.Popen(words + ['--suite', 'e2e'] + only, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                start_new_session=True)
@@ -51,7 +55,7 @@ def run_all(build, only, until):
         return None
     finally:
         end(process)
-    with open(os.path.join(logs, 'e2e-repeat.json'), encoding='utf-8') as log:
+    with open(os.path.join(logs, LOG + '.json'), encoding='utf-8') as log:
         return [json.loads(line) for line in log if line.strip()]
 
 
@@ -79,6 +83,8 @@ def main():
     parser.add_argument('--busy', type=int, default=0)
     parser.add_argument('--minutes', type=float)
     parser.add_argument('--only', action='append', default=[])
+    parser.add_argument('--processes', type=int, default=3)
+    parser.add_argument('--stalls', type=int)
     options = parser.parse_args()
     until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     failures = complete = 0
@@ -86,13 +92,16 @@ def main():
     try:
         while complete < options.runs:
             begin = time.monotonic()
-            results = run_all(options.build, options.only, until)
+            if options.stalls is not None:
+                os.environ['GRADLOOM_TEST_STALLS'] = str(options.stalls + complete)
+            results = run_all(options.build, options.only, until, options.processes)
             if not results:
                 break
             complete += 1
-            failed = append(options.file, results, time.monotonic() - begin, options.busy)
+            busy = options.busy if options.stalls is None else 'stalls %d' % (options.stalls + complete - 1)
+            failed = append(options.file, results, time.monotonic() - begin, busy)
             if failed:
-                shutil.copy(os.path.join(options.build, 'meson-logs', 'e2e-repeat.txt'),
+                shutil.copy(os.path.join(options.build, 'meson-logs', LOG + '.txt'),
                             '%s.%s.txt' % (options.file, time.strftime('%Y%m%d-%H%M%S', time.gmtime())))
             failures += failed
     finally:

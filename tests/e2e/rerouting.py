@@ -37,38 +37,37 @@ def points(g, wire):
 
 
 def round_cards(t, s):
-    g = s.still("graph", lambda g: len(g.cards) == 4)
-    x, y, w, h = g.cards["act"]
-    mx, my = middle(g, "fc → sum")
-    t.ok(x < mx < x + w and not y < my < y + h, "a wire goes round the card that lies between its ends")
+    def goes_round(g):
+        (x, y, w, h), (mx, my) = g.cards["act"], middle(g, "fc → sum")
+        return x < mx < x + w and not y < my < y + h
+    t.holds(s, goes_round, "a wire goes round the card that lies between its ends")
     s.click(place(s, "fc → sum"))
     s.key("Delete")
-    g = s.wait("cut", lambda g: len(g.wires) == 3, 2)
-    t.ok(("fc", "sum") not in [w[:2] for w in g.wires], "and is taken hold of where it is drawn")
+    g = t.holds(s, lambda g: len(g.wires) == 3 and ("fc", "sum") not in [w[:2] for w in g.wires],
+                "and is taken hold of where it is drawn")
     s.key("ctrl+z")
     s.wait("back", lambda g: len(g.wires) == 4, 2)
 
 
 def a_point(t, s):
     s.click(place(s, "x → fc"), 2)
-    g = s.wait("point", lambda g: len(points(g, "x → fc")) == 1, 2)
-    t.ok(len(g.wires) == 4, "double click on a wire gives it a point")
+    g = t.holds(s, lambda g: len(points(g, "x → fc")) == 1 and len(g.wires) == 4,
+                "double click on a wire gives it a point")
     x, y = points(g, "x → fc")[0]
     s.drag((x, y), (x + 4, y + 120))
-    g = s.wait("moved", lambda g: points(g, "x → fc") and points(g, "x → fc")[0][1] > y + 60, 2)
-    mx, my = middle(g, "x → fc")
-    t.ok(my > y + 60, "which is dragged, and the wire goes along")
+    g = t.holds(s, lambda g: points(g, "x → fc")[0][1] > y + 60 and middle(g, "x → fc")[1] > y + 60,
+                "which is dragged, and the wire goes along")
     x, y = points(g, "x → fc")[0]
     s.key("alt+Down")
-    g = s.wait("by key", lambda g: points(g, "x → fc")[0][1] > y, 2)
-    t.ok(points(g, "x → fc")[0][0] == x, "Alt and an arrow move it")
+    g = t.holds(s, lambda g: points(g, "x → fc")[0][1] > y and points(g, "x → fc")[0][0] == x,
+                "Alt and an arrow move it")
     s.key("Delete")
-    g = s.wait("gone", lambda g: not points(g, "x → fc"), 2)
-    t.ok(len(g.wires) == 4, "Delete removes the point, and the wire stays")
+    g = t.holds(s, lambda g: not points(g, "x → fc") and len(g.wires) == 4,
+                "Delete removes the point, and the wire stays")
     for _ in range(4):
         s.key("ctrl+z")
-    g = s.wait("undone", lambda g: not points(g, "x → fc") and not g.has("Edited"), 2)
-    t.ok(len(g.wires) == 4, "all of which is undone step by step")
+    g = t.holds(s, lambda g: not points(g, "x → fc") and not g.has("Edited") and len(g.wires) == 4,
+                "all of which is undone step by step")
 
 
 def by_name(t, s):

@@ -43,10 +43,11 @@ def notes(folder, run):
 
 def listed(t, s):
     s.key("ctrl+shift+j")
-    g = s.wait("the runs of the folder", lambda g: of("runs")(g) == 3 and g.runs["reading"] == "0", 8)
-    t.ok(g.runs["selected"] == "second", "the newest run is first")
-    t.ok(g.has("lr 0.03 → 0.1") and g.has("first run"), "each says what changed since the one before")
-    t.ok(g.has("it has no graph.xml"), "a damaged folder is one sentence")
+    g = t.holds(s, lambda g: of("runs")(g) == 3 and g.runs["reading"] == "0" and g.runs["selected"] == "second",
+                "the newest run is first", 8)
+    g = t.holds(s, lambda g: g.has("lr 0.03 → 0.1") and g.has("first run"),
+                "each says what changed since the one before")
+    g = t.holds(s, lambda g: g.has("it has no graph.xml"), "a damaged folder is one sentence")
 
 
 def charts(t, s):
@@ -54,9 +55,9 @@ def charts(t, s):
     s.key("space")
     s.wait("one run in the chart", lambda g: of("chosen")(g) == 1, 3)
     s.key("Down", "space")
-    g = s.wait("two runs in the chart", lambda g: of("chosen")(g) == 2, 3)
-    t.ok(g.find("loss"), "Space shows runs in the panel's chart, without a run of this Studio")
-    t.ok(g.runs["selected"] == "first", "arrow keys go through the list")
+    g = t.holds(s, lambda g: of("chosen")(g) == 2 and g.find("loss"),
+                "Space shows runs in the panel's chart, without a run of this Studio")
+    g = t.holds(s, lambda g: g.runs["selected"] == "first", "arrow keys go through the list")
 
 
 def names(t, s, folder):
@@ -82,8 +83,8 @@ def view(s, title, name):
 
 def differences(t, s):
     view(s, "Differences", "table")
-    g = s.wait("the table", lambda g: g.has("1 setting differs"), 4)
-    t.ok(g.find("lr") and g.find("0.1") and g.find("baseline"), "the settings that differ are columns")
+    g = t.holds(s, lambda g: g.has("1 setting differs") and g.find("lr") and g.find("0.1") and g.find("baseline"),
+                "the settings that differ are columns")
     view(s, "Small Charts", "multiples")
     s.wait("charts", lambda g: g.runs["view"] == "multiples", 3)
     view(s, "Loss and Cost", "pareto")
@@ -137,7 +138,7 @@ def sweep(t, s):
     kept = os.path.join(s.folder, "home", "state", "gradloom", "runs")
     g = s.wait("their notes", lambda g: sorted(notes(kept, r).get("name", "") for r in os.listdir(kept)) == ["seed 2", "seed 3"], 8)
     t.ok(all(notes(kept, r)["sweep"] == "seed 2, 3" for r in os.listdir(kept)), "both are named by what differs")
-    t.ok(g.state["changes"] == "1", "the panel says that the graph differs from the run by its seed")
+    t.holds(s, lambda g: g.state["changes"] == "1", "the panel says that the graph differs from the run by its seed")
 
 
 def sweep_layer(t, s):
@@ -149,7 +150,7 @@ def sweep_layer(t, s):
     kept = os.path.join(s.folder, "home", "state", "gradloom", "runs")
     s.wait("both have run", lambda g: of("queue")(g) == 0 and g.state["run"] == "done" and
            {"hidden.out_features 4", "hidden.out_features 8"} <= {notes(kept, r).get("name") for r in os.listdir(kept)}, 30)
-    t.ok(s.look().number("changes") == 1, "the graph keeps its width")
+    t.holds(s, lambda g: g.number("changes") == 1, "the graph keeps its width")
 
 
 def body(t):

@@ -243,9 +243,12 @@ def change(t, s):
 def train(t, s):
     s.key("ctrl+Return")
     s.until("the end of the run", lambda: s.everything(lambda h: h.role == "label" and h.name == "done"), 20)
-    end = s.figures()
-    t.ok(end["step"] > 10 and end["accuracy"] > 0.5 and end["loss"] < 0.75,
-         "it trains: loss %g, accuracy %g" % (end["loss"], end["accuracy"]))
+
+    def trained():
+        end = s.figures()
+        return end.get("step", 0) > 10 and end.get("accuracy", 0) > 0.5 and end.get("loss", 1) < 0.75
+    s.until("the last figures", trained, 3)
+    t.ok(True, "it trains")
     s.until("the curve", lambda: s.everything(lambda h: h.name == "loss chart" and "train 0." in h.description), 3)
     t.ok(True, "and a curve says where its lines end")
 
@@ -254,8 +257,9 @@ def curve(t, s):
     # A value that is entered gives the focus back to the canvas: two panes on.
     s.key("F6", "F6")
     s.hear("the panel", lambda h: h.name == "Epochs")
-    h = s.tab_to("loss chart")
-    t.ok("train between 0." in h.description and "falling" in h.description, "with extremes and trend: " + h.description)
+    s.tab_to("loss chart")
+    h = s.hear("all of it", lambda h: "train between 0." in h.description and "falling" in h.description)
+    t.ok(True, "with extremes and trend: " + h.description)
     s.key("Home")
     s.hear("its first point", lambda h: h.description.startswith("step 1 · train 0."))
     s.key("Right")
@@ -273,8 +277,9 @@ def maps(t, s):
     s.hear("the choice of samples", lambda h: h.name == "Evaluated samples: Test or validation")
     s.tab_to("Confusion matrix")
     s.key("Right", "Down", "Right")
-    h = s.hear("a cell of the matrix", lambda h: h.description.startswith("1: ") and "correct" in h.description)
-    t.ok("most often confused" in h.description or "accuracy" in h.description, "a cell of the matrix: " + h.description)
+    h = s.hear("a cell of the matrix", lambda h: h.description.startswith("1: ") and "correct" in h.description
+               and ("most often confused" in h.description or "accuracy" in h.description))
+    t.ok(True, "a cell of the matrix: " + h.description)
 
 
 # A view of the evaluation, how far down it is in the list, its picture, what is heard of that, and then of its first item.
@@ -296,8 +301,9 @@ def charts(t, s):
         s.key(*["Down"] * down)
         s.key("Return")
         s.hear("the view", lambda h, v=view: h.name == "View: " + v)
-        h = s.tab_to(picture)
-        t.ok(h.description.startswith(all_of_it), "a chart with its extremes: %s, %s" % (h.name, h.description))
+        s.tab_to(picture)
+        h = s.hear("all of it", lambda h, a=all_of_it: h.description.startswith(a))
+        t.ok(True, "a chart with its extremes: %s, %s" % (h.name, h.description))
         s.key("Right")
         h = s.hear("its first item", lambda h, i=item, a=all_of_it: i in h.description and a in h.description
                    and not h.description.startswith(a))

@@ -29,22 +29,21 @@ def make_views(t, s):
         else:
             s.select("loss")
             s.key("ctrl+8")
-    g = s.still("three views", lambda g: len(titles(g)) == 3)
-    t.ok(titles(g) == ["Data", "Middle", "End"], "three views are made of what is seen: %s" % titles(g))
+    t.holds(s, lambda g: titles(g) == ["Data", "Middle", "End"], "three views are made of what is seen")
 
 
 def order(t, s):
     s.press("End", kind="GtkLabel")
     s.wait("the last is shown", lambda g: g.number("slide") == 2, 1)
     s.key("alt+Up")
-    g = s.wait("keys move it", lambda g: titles(g) == ["Data", "End", "Middle"], 1)
-    t.ok(g.number("slide") == 1, "Alt+Up moves a view, which stays the one that is shown")
-    rows = {n: r for k, n, r in g.widgets if k == "GtkLabel" and n in ("Data", "Middle")}
-    s.drag(middle(rows["Middle"]), middle(rows["Data"]))
+    g = t.holds(s, lambda g: titles(g) == ["Data", "End", "Middle"] and g.number("slide") == 1,
+                "Alt+Up moves a view, which stays the one that is shown")
+    rows = [s.standing("the row", lambda g, n=name: g.find(n, kind="GtkLabel")[0]) for name in ("Middle", "Data")]
+    s.drag(*map(middle, rows))
     g = s.wait("a drag moves it", lambda g: titles(g) == ["Middle", "Data", "End"], 1)
     s.key("ctrl+z")
-    g = s.wait("undo", lambda g: titles(g) == ["Data", "End", "Middle"], 1)
-    t.ok(g.number("slides") == 3, "a drag does, too, and is taken back by Ctrl+Z")
+    g = t.holds(s, lambda g: titles(g) == ["Data", "End", "Middle"] and g.number("slides") == 3,
+                "a drag does, too, and is taken back by Ctrl+Z")
 
 
 def present(t, s):
@@ -62,8 +61,8 @@ def present(t, s):
     s.key("p")
     x, y = middle(s.look().canvas)
     s.drag((x - 120, y - 60), (x + 120, y + 60))
-    g = s.wait("a stroke", lambda g: g.number("strokes") == 1, 1)
-    t.ok(g.state["selected"] == "-", "the pen draws, and selects nothing")
+    g = t.holds(s, lambda g: g.number("strokes") == 1 and g.state["selected"] == "-",
+                "the pen draws, and selects nothing")
     s.key("e")
     s.drag((x - 120, y + 60), (x + 120, y - 60))
     s.wait("erased", lambda g: g.number("strokes") == 0, 1)
@@ -74,11 +73,10 @@ def present(t, s):
     g = s.wait("back", lambda g: g.has("1 / 3") and g.number("strokes") == 0, 1)
     t.ok(True, "strokes go with the view that they belong to")
     s.key("Escape")
-    g = s.wait("pen away", lambda g: g.state["tool"] == "0", 1)
-    t.ok(g.state["presenting"] == "1", "Escape puts the pen away first")
+    g = t.holds(s, lambda g: g.state["tool"] == "0" and g.state["presenting"] == "1", "Escape puts the pen away first")
     s.key("Escape")
-    g = s.wait("window", lambda g: g.state["presenting"] == "0", 1)
-    t.ok(g.state["spotlight"] == "0", "and then leaves, with the light on again")
+    g = t.holds(s, lambda g: g.state["presenting"] == "0" and g.state["spotlight"] == "0",
+                "and then leaves, with the light on again")
 
 
 def body(t):

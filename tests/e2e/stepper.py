@@ -1,7 +1,6 @@
 """A step taken apart: forward through a loop and a module and back, run to a card, backward, update; a breakpoint stops
 training before the weights change."""
 import os
-import signal
 import sys
 
 from studio import Report, Studio
@@ -102,44 +101,45 @@ def walk(t, path):
         s.wait("graph", lambda g: len(g.cards) == 6, 3)
         go(s, NEXT, "Forward 1 of 5: loop")
         t.ok(True, "the first key begins a paused run and computes the first card")
-        g = go(s, NEXT, "Forward 2 of 5: mid")
-        t.ok("loop.y" in chips(g) and "head.out" not in chips(g), "chips stand at what is computed: " + ", ".join(chips(g)))
-        t.ok(g.state["run"] == "paused" and g.number("step") == 0, "the run has taken no step")
-        g = go(s, INTO, "Forward 1 of 2: mid.fc")
-        t.ok("mid.fc" in g.cards, "into the module: its cards are shown")
+        go(s, NEXT, "Forward 2 of 5: mid")
+        t.holds(s, lambda g: "loop.y" in chips(g) and "head.out" not in chips(g), "chips stand at what is computed")
+        t.holds(s, lambda g: g.state["run"] == "paused" and g.number("step") == 0, "the run has taken no step")
+        go(s, INTO, "Forward 1 of 2: mid.fc")
+        t.holds(s, lambda g: "mid.fc" in g.cards, "into the module: its cards are shown")
         go(s, NEXT, "Forward 2 of 2: mid.act")
-        before = chips(s.look())["mid.act.out"][0]
+        before = chips(s.wait("its value", lambda g: "mid.act.out" in chips(g), 5))["mid.act.out"][0]
         go(s, OUT, "Forward 2 of 5: mid")
         go(s, BACK, "Forward 1 of 5: loop")
         s.key(INTO)
-        g = s.wait("the first iteration", lambda g: "iteration 1 of 8" in place(g) and "value" in place(g), 5)
-        t.ok( "loop.state" in g.cards, "into the loop: " + place(g))
-        for _ in range(3):
+        g = s.wait("the first iteration", lambda g: "iteration 1 of 8" in place(g) and "value" in place(g)
+                   and "loop.state" in g.cards, 5)
+        t.ok(True, "into the loop: " + place(g))
+        while "iteration 1 of 8" in place(g):
             s.key(NEXT)
-        g = s.wait("the second iteration", lambda g: "iteration 2 of 8" in place(g), 5)
-        t.ok(True, "on to the second iteration: " + place(g))
+            g = s.wait("the next card", lambda n, before=place(g): place(n) != before and "value" in place(n), 5, quiet=True)
+        t.ok("iteration 2 of 8" in place(g), "the second iteration follows")
         go(s, OUT, "Forward 1 of 5: loop")
         go(s, NEXT, "Forward 2 of 5: mid")
         go(s, INTO, "Forward 1 of 2: mid.fc")
-        g = go(s, NEXT, "Forward 2 of 2: mid.act")
-        t.ok(chips(g)["mid.act.out"][0] == before, "computed again, the value is the same: " + before)
+        go(s, NEXT, "Forward 2 of 2: mid.act")
+        t.holds(s, lambda g: chips(g)["mid.act.out"][0] == before, "computed again, the value is the same: " + before)
         go(s, OUT, "Forward 2 of 5: mid")
 
         s.select("classes")
         g = go(s, "ctrl+F10", "Forward 4 of 5: classes")
         t.ok("loss.out" not in chips(g), "runs to the selected card, and no further")
         s.press("Backward")
-        g = s.wait("backward", lambda g: place(g).startswith("Backward") and "gradient" in chips(g).get("loop.y", [""])[0], 5)
-        t.ok("gradient 1" in chips(g)["loss.out"][0], "gradients stand below the values: " + chips(g)["loop.y"][0])
-        cards = [r for r in g.cards.values()]
-        t.ok(not any(overlaps(r, c) for _, r in chips(g).values() for c in cards), "no chip lies on a card")
-        t.ok(not any(overlaps(a[1], b[1]) for m, a in chips(g).items() for n, b in chips(g).items() if m < n),
-             "no chip lies on another")
+        g = s.wait("backward", lambda g: place(g).startswith("Backward")
+                   and "gradient" in chips(g).get("loop.y", [""])[0] and "gradient 1" in chips(g)["loss.out"][0], 5)
+        t.ok(True, "gradients stand below the values: " + chips(g)["loop.y"][0])
+        t.holds(s, lambda g: not any(overlaps(r, c) for _, r in chips(g).values() for c in g.cards.values()),
+                "no chip lies on a card")
+        t.holds(s, lambda g: not any(overlaps(a[1], b[1]) for m, a in chips(g).items() for n, b in chips(g).items() if m < n),
+                "no chip lies on another")
         s.key("ctrl+alt+d")
-        g = s.wait("derivatives", lambda g: g.dialog() and g.find("Product of the local derivatives", exact=False), 5)
-        sums = [n for _, n, _ in g.widgets if n.startswith("The gradient of ")]
-        t.ok(bool(sums) and "the sum over" in sums[0] and g.find(" %)", exact=False),
-             "the chain of local derivatives of a number, with its sums over paths: " + sums[0])
+        t.holds(s, lambda g: g.dialog() and g.find("Product of the local derivatives", exact=False)
+                and "the sum over" in next(n for _, n, _ in g.widgets if n.startswith("The gradient of "))
+                and g.find(" %)", exact=False), "the chain of local derivatives of a number, with its sums over paths")
         s.key("Escape")
         s.wait("closed", lambda g: g.canvas is not None, 3)
         s.select("head")
@@ -148,25 +148,24 @@ def walk(t, path):
         s.press("head")
         s.wait("its tensors", lambda g: g.popover() and g.find("head.weight"), 3)
         s.press("head.weight")
-        g = s.wait("a weight", lambda g: g.find("The gradient of head.weight[0] is ", exact=False), 5)
-        t.ok(bool(g.find("head[", exact=False)), "the chain begins at a weight, too: "
-             + [n for _, n, _ in g.widgets if n.startswith("The gradient of head.weight")][0])
+        t.holds(s, lambda g: g.find("The gradient of head.weight[0] is ", exact=False) and g.find("head[", exact=False),
+                "the chain begins at a weight, too")
         s.key("alt+b")
         s.wait("back", lambda g: g.find("The gradient of head[0] is ", exact=False), 5)
         s.key("Escape")
         s.wait("closed", lambda g: g.canvas is not None, 3)
         s.press("Update")
-        g = s.wait("update", lambda g: g.number("step") == 1 and place(g).startswith("Forward 0 of 5"), 5)
-        t.ok(g.state["run"] == "paused", "Update takes the step, and the next one begins")
+        g = t.holds(s, lambda g: g.number("step") == 1 and place(g).startswith("Forward 0 of 5")
+                    and g.state["run"] == "paused", "Update takes the step, and the next one begins")
         go(s, NEXT, "Forward 1 of 5: loop")
         go(s, NEXT, "Forward 2 of 5: mid")
         worker = int(s.look().state["pid"])
-        os.kill(worker, signal.SIGSTOP)
+        s.halt(worker)
         s.key(NEXT)
         s.press("Close the step (training stays as it is)")
         s.wait("closed", lambda g: not place(g), 5)
         s.key(NEXT)
-        os.kill(worker, signal.SIGCONT)
+        s.resume(worker)
         s.wait("the first card", lambda g: place(g).startswith("Forward 1 of 5: loop"), 5)
         t.ok(True, "the answer to a step that is closed does not open it again: the next one begins at its first card")
         s.press("Close the step (training stays as it is)")
@@ -181,12 +180,11 @@ def stop(t, path):
         s.key("ctrl+F8")
         s.wait("dialog", lambda g: g.dialog("Stop Here"), 3)
         s.press("Stop Here")
-        g = s.wait("closed", lambda g: g.canvas is not None, 3)
-        t.ok(g.number("faults") == 0, "a breakpoint is no fault")
+        g = t.holds(s, lambda g: g.canvas is not None and g.number("faults") == 0, "a breakpoint is no fault")
         s.key("ctrl+Return")
-        g = s.wait("the run stands", lambda g: g.state["run"] == "paused" and "act" in place(g) and "act.out" in chips(g), 10)
-        t.ok(g.number("step") == 0, "training stands before the weights change")
-        t.ok("not finite" in chips(g)["act.out"][0], "the step stands at the card: " + place(g))
+        g = t.holds(s, lambda g: g.state["run"] == "paused" and "act" in place(g) and "act.out" in chips(g)
+                    and g.number("step") == 0, "training stands before the weights change", 10)
+        t.holds(s, lambda g: "not finite" in chips(g)["act.out"][0], "the step stands at the card: " + place(g))
         s.key("ctrl+s")
         s.wait("saved", lambda g: 'when="not_finite"' in open(path, encoding="utf-8").read(), 5)
         t.ok('kind="breakpoint" node="act"' in open(path, encoding="utf-8").read(), "the file keeps it in <view>")
@@ -194,10 +192,10 @@ def stop(t, path):
 
 def at_once(t, path):
     with Studio("stepper", path) as s:
-        g = s.wait("chips", lambda g: "f.out" in chips(g), 10)
-        t.ok(chips(g)["f.out"][0].startswith("value 24"), "a graph without data computes at once: " + chips(g)["f.out"][0])
-        t.ok("gradient 2" in chips(g)["b.out"][0], "and has gradients: " + chips(g)["b.out"][0])
-        t.ok(g.state["run"] == "not started", "without a run")
+        g = s.wait("chips", lambda g: chips(g)["f.out"][0].startswith("value 24"), 10)
+        t.ok(True, "a graph without data computes at once: " + chips(g)["f.out"][0])
+        t.holds(s, lambda g: "gradient 2" in chips(g)["b.out"][0] and g.state["run"] == "not started",
+                "and has gradients, without a run")
         s.select("f")
         s.key("Delete")
         s.wait("edited", lambda g: "f.out" not in chips(g), 5)

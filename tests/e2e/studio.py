@@ -26,7 +26,8 @@ BUILD = os.environ.get("GRADLOOM_BUILD_ROOT", "")
 WIDTH, HEIGHT = 1280, 800
 # How many of a step's seconds it may take until it counts as failed. A step that passes ends as soon as its state holds.
 PATIENCE = float(os.environ.get("GRADLOOM_TEST_PATIENCE", "20"))
-# The seed of random stalls of Studio and of the script, as on a machine that is busy with other programs; empty: none.
+# The seed of random stalls of Studio, of its worker and of the script, and of delays between what Studio hears of (stutter.c), as
+# on a machine that is busy with other programs; empty: none.
 STALLS = os.environ.get("GRADLOOM_TEST_STALLS", "")
 
 
@@ -132,6 +133,18 @@ def lesson(name, endless=False):
     return re.sub(r'epochs="\d+"', 'epochs="200000"', text) if endless else text
 
 
+def members(session):
+    """The processes of a session: a Studio and what it has started."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getsid(int(pid)) == session:
+                found.append(int(pid))
+        except OSError:
+            pass  # it has ended
+    return found
+
+
 class Studio:
     def __init__(self, name, *arguments, env=None):
         self.name, self.arguments, self.extra = name, list(arguments), env or {}
@@ -140,6 +153,7 @@ class Studio:
         self.xvfb = self.bus = self.screen = self.session = None
         self.answers = False
         self.dice = random.Random(name + STALLS)
+        self.lock, self.halted = threading.Lock(), set()
 
     # ---- life ----
 
@@ -167,7 +181,8 @@ class Studio:
                         TMPDIR=os.path.join(self.folder, "tmp"))
         # A complaint of GLib about wrong use is a fault here; a warning about the machine's set-up is not.
         self.env["G_DEBUG"] = "fatal-criticals"
-        self.env["LD_PRELOAD"] = os.path.join(BUILD, "tests", "e2e", "backtrace.so")
+        preloaded = ["backtrace"] + (["stutter"] if STALLS else [])
+        self.env["LD_PRELOAD"] = ":".join(os.path.join(BUILD, "tests", "e2e", name + ".so") for name in preloaded)
         self.env.pop("WAYLAND_DISPLAY", None)
         self.env.update(self.extra)
         self.screen = screen.Screen(self.env["DISPLAY"])
@@ -196,15 +211,45 @@ class Studio:
         if STALLS:
             threading.Thread(target=self.stall, args=(self.session, random.Random(self.dice.random())), daemon=True).start()
 
-    @staticmethod
-    def stall(session, dice):
-        """Stops and continues Studio until it ends. Most stalls are short; some are longer than any of its timeouts that the
-        next input may meet."""
+    def stall(self, session, dice):
+        """Stops and continues Studio and the programs that it has started, each by itself, until Studio ends. Most stalls are
+        short; some of Studio's are longer than any of its timeouts that the next input may meet."""
+        stalled = {}
         while session.poll() is None:
-            time.sleep(dice.expovariate(4))
-            session.send_signal(signal.SIGSTOP)
-            time.sleep(dice.choice((0.01, 0.05, 0.15, 0.4)) if dice.random() < 0.9 else 1.3)
-            session.send_signal(signal.SIGCONT)
+            time.sleep(min([dice.expovariate(3)] + [max(end - time.monotonic(), 0) for end in stalled.values()]))
+            now = time.monotonic()
+            for pid in [pid for pid, end in stalled.items() if end <= now]:
+                del stalled[pid]
+                self.signal_one(pid, signal.SIGCONT)
+            if dice.random() < 0.7:
+                pid = dice.choice(sorted(members(session.pid)) or [session.pid])
+                if pid not in stalled and self.signal_one(pid, signal.SIGSTOP):
+                    long = pid == session.pid and dice.random() < 0.03
+                    stalled[pid] = now + (1.3 if long else dice.choice((0.02, 0.05, 0.15, 0.4)))
+        for pid in stalled:
+            self.signal_one(pid, signal.SIGCONT)
+
+    def signal_one(self, pid, number):
+        """Whether a process was there, and is not one that the script has halted."""
+        with self.lock:
+            try:
+                if pid not in self.halted:
+                    os.kill(pid, number)
+                    return True
+            except ProcessLookupError:
+                pass
+        return False
+
+    def halt(self, pid):
+        """Stops a process until it is resumed; one that hangs."""
+        with self.lock:
+            self.halted.add(int(pid))
+            os.kill(int(pid), signal.SIGSTOP)
+
+    def resume(self, pid):
+        with self.lock:
+            self.halted.discard(int(pid))
+            os.kill(int(pid), signal.SIGCONT)
 
     def dawdle(self):
         """Where stalls are asked for, the script pauses before some inputs."""
@@ -445,20 +490,22 @@ class Studio:
 
     def wait(self, what, condition, seconds, quiet=False):
         """Looks until condition(geometry) holds. seconds is the script's; PATIENCE times that is allowed. A condition that
-        asks for what a window does not have, such as the state of a run while a dialog is open, does not hold."""
-        begin, pause = time.monotonic(), 0.02
+        asks for what a window or the disk does not have yet, such as the state of a run while a dialog is open, does not hold.
+
+        The condition includes all that is read of the geometry afterwards: the parts of a state arrive one after the other."""
+        begin, pause, lacks = time.monotonic(), 0 if STALLS else 0.02, ""
         while True:
             g = self.look()
             try:
                 holds = condition(g)
-            except (KeyError, IndexError, TypeError):
-                holds = False
+            except (LookupError, TypeError, ValueError, StopIteration, FileNotFoundError) as lacking:
+                holds, lacks = False, "; %r" % lacking
             if holds:
                 if not quiet:
                     print("# %s after %.1f s (script: %g s)" % (what, time.monotonic() - begin, seconds))
                 return g
             if time.monotonic() - begin > max(seconds, 1) * PATIENCE:
-                raise Failed("%s: not within %g s; state %s" % (what, seconds * PATIENCE, g.state))
+                raise Failed("%s: not within %g s%s; state %s" % (what, seconds * PATIENCE, lacks, g.state))
             # To look costs the window a frame, so what takes seconds is looked at less often.
             time.sleep(pause)
             pause = min(2 * pause, 0.16)
@@ -487,10 +534,12 @@ class Report:
             self.failed = True
             raise Failed(what)
 
-    def pause(self, g):
-        """Studio measures itself how long the worker took to pause; on a machine that others use the time proves nothing."""
-        ms = g.number("pause_ms")
-        self.ok(ms >= 0, "a pause takes hold, after %.0f ms" % ms)
+    def holds(self, s, condition, what, seconds=5):
+        """Waits until condition(geometry) holds, and reports that in these words. Gives the geometry. In place of `ok` for what
+        was read just before, which may have been a frame too early."""
+        g = s.wait(what, condition, seconds, quiet=True)
+        self.ok(True, what)
+        return g
 
     def run(self, body, *also):
         """also: programs that this script needs in addition to those of all."""

@@ -26,9 +26,9 @@ def order(g, names):
 
 
 def opened(t, s):
-    g = s.wait("three tabs", lambda g: g.state["tabs"] == "3" and len(g.find("third")) == 2, 3)
     names = ["first", "second", "third"]
-    t.ok(g.state["tab"] == "3" and order(g, names) == names, "three files of the command line are three tabs, the last seen")
+    t.holds(s, lambda g: g.state["tabs"] == g.state["tab"] == "3" and len(g.find("third")) == 2 and order(g, names) == names,
+            "three files of the command line are three tabs, the last seen")
     s.key("alt+1")
     s.wait("first", lambda g: g.state["tab"] == "1", 1)
     s.key("ctrl+Next")
@@ -40,10 +40,10 @@ def opened(t, s):
 
 
 def ordered(t, s, names):
-    g = s.look()
-    s.drag(middle(tab(g, "third")), (20, middle(tab(g, "first"))[1]), 40)
-    s.wait("moved", lambda g: order(g, names) == ["third", "first", "second"], 2)
-    t.ok(s.look().state["tab"] == "1", "a tab that is dragged to the front stands there")
+    x, y = middle(s.standing("the tab", lambda g: tab(g, "third")))
+    s.drag((x, y), (20, y), 40)
+    t.holds(s, lambda g: order(g, names) == ["third", "first", "second"] and g.state["tab"] == "1",
+            "a tab that is dragged to the front stands there")
     s.key("ctrl+shift+Next", "ctrl+shift+Next")
     s.wait("moved back", lambda g: order(g, names) == names, 2)
     t.ok(True, "Ctrl+Shift+Page Down takes it back")
@@ -57,39 +57,37 @@ def trains(t, s):
     g = s.wait("trains", lambda g: g.state["run"] == "training" and g.number("points") > 3, 3)
     pid, step = g.state["pid"], g.number("step")
     s.key("alt+2")
-    g = s.wait("second", lambda g: g.state["tab"] == "2", 1)
-    t.ok(g.state["run"] != "training" and g.state["points"] == "0" and g.find("Train"), "another tab does not train")
+    g = t.holds(s, lambda g: g.state["tab"] == "2" and g.state["run"] != "training" and g.state["points"] == "0"
+                and g.find("Train"), "another tab does not train")
     s.select("act")
     s.key("Delete")
-    g = s.wait("edited", lambda g: "act" not in g.cards and g.has("Edited"), 1)
+    s.wait("edited", lambda g: "act" not in g.cards and g.has("Edited"), 1)
     t.ok(alive(pid), "it is edited while the first one trains")
     s.key("alt+1")
-    g = s.wait("first", lambda g: g.state["tab"] == "1" and g.number("step") > step, 2)
-    t.ok("act" in g.cards and not g.has("Edited") and g.state["run"] == "training", "which has gone on, and is not edited")
+    g = t.holds(s, lambda g: g.state["tab"] == "1" and g.number("step") > step and "act" in g.cards
+                and not g.has("Edited") and g.state["run"] == "training", "which has gone on, and is not edited")
     s.key("ctrl+z")
     t.ok("act" in s.look().cards, "there is nothing to undo in it")
 
 
 def closed(t, s):
-    g = s.look()
-    s.move(*middle(tab(g, "third")))
+    s.move(*middle(s.standing("the tab", lambda g: tab(g, "third"))))
     s.look()
     s.screen.click(2)
     s.wait("closed", lambda g: g.state["tabs"] == "2", 2)
     t.ok(True, "a middle click closes a tab that would lose nothing")
-    s.move(*middle(tab(s.look(), "second")))
+    s.move(*middle(s.standing("the tab", lambda g: tab(g, "second"))))
     s.look()
     s.screen.click(2)
     question(s, "Save changes to “second”?")
     s.press("Cancel")
-    g = s.wait("asked", lambda g: g.state and g.state["tab"] == "2", 1)
-    t.ok(g.state["tabs"] == "2", "one that was edited asks, and is seen meanwhile")
+    g = t.holds(s, lambda g: g.state and g.state["tab"] == "2" and g.state["tabs"] == "2",
+                "one that was edited asks, and is seen meanwhile")
 
 
 def detached(t, s):
     """Dropped on the header: what is dropped on the view goes back among its tabs."""
-    g = s.look()
-    x, y = middle(tab(g, "second"))
+    x, y = middle(s.standing("the tab", lambda g: tab(g, "second")))
     s.move(x, y)
     s.look()
     s.down()

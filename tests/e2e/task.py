@@ -45,8 +45,8 @@ def plane(t, s):
     """The lesson brings its picture along; keys close and open it."""
     s.wait("the lesson's picture", says(["points in a plane", "nothing is predicted yet"]), 4)
     s.key("ctrl+shift+i")
-    g = s.wait("closed", lambda g: view(g) is None, 2)
-    t.ok(g.has("Learning rate"), "Ctrl+Shift+I closes the picture, and the pane shows its first page again")
+    g = t.holds(s, lambda g: view(g) is None and g.has("Learning rate"),
+                "Ctrl+Shift+I closes the picture, and the pane shows its first page again")
     s.key("ctrl+shift+i")
     s.wait("open", says(["points in a plane"]), 2)
     before = pixels(s)
@@ -59,9 +59,7 @@ def plane(t, s):
     differs(s, first, 0.2)
     t.ok(True, "the surface changes while it trains")
     stop(s)
-    kept = pixels(s)
-    description = view(s.look())[0]
-    t.ok(difference(first, kept) > 0.2 and "step" in description, "the surface stays after Stop: " + description)
+    t.holds(s, lambda g: difference(first, pixels(s)) > 0.2 and "step" in view(g)[0], "the surface stays after Stop")
 
 
 def undone(t, s):
@@ -95,8 +93,7 @@ def line(t, s):
     s.wait("done", lambda g: g.state["run"] == "done", 8)
     differs(s, before, 0.002, 0.6)
     t.ok(True, "the fitted line lies in the points: %.1f %% of the pixels moved" % (100 * difference(before, pixels(s))))
-    error = float(view(s.look())[0].split("shown samples ")[1].split(",")[0])
-    t.ok(error < 0.2, "and is near them: mean error %g" % error)
+    t.holds(s, lambda g: float(view(g)[0].split("shown samples ")[1].split(",")[0]) < 0.2, "and is near them by its mean error")
 
 
 def tabs(t, s):

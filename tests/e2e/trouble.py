@@ -69,15 +69,15 @@ def noise(t, s):
     restart(s, script(s.folder, "[ \"$1\" = worker ] && echo 'a library says hello' && printf 'and once more'\n"
                       "exec '%s' \"$@\"\n" % GRADLOOM))
     s.key("ctrl+Return")
-    g = s.wait("points", lambda g: g.number("points") > 10, 3)
-    t.ok(g.state["run"] == "training", "a stray print before the magic line does no harm")
+    g = t.holds(s, lambda g: g.number("points") > 10 and g.state["run"] == "training",
+                "a stray print before the magic line does no harm")
 
 
 def flood(t, s):
     restart(s, script(s.folder, "[ \"$1\" = worker ] && exec yes\nexec '%s' \"$@\"\n" % GRADLOOM))
     s.key("ctrl+Return")
-    g = s.wait("given up", lambda g: g.state["run"] == "ended", 5)
-    t.ok(g.has("64 KiB"), "a program that only prints is given up with a sentence")
+    g = t.holds(s, lambda g: g.state["run"] == "ended" and g.has("64 KiB"),
+                "a program that only prints is given up with a sentence")
 
 
 def stopped_studio(t, s):
@@ -86,14 +86,14 @@ def stopped_studio(t, s):
     g = s.wait("points", lambda g: g.number("points") > 10, 3)
     worker, before = g.state["pid"], resident(g.state["pid"])
     pid = s.studio_pid()
-    os.kill(pid, signal.SIGSTOP)
+    s.halt(pid)
     # It continues to compute, and its reports are not read.
     deadline, enough = time.monotonic() + 10 * studio.PATIENCE, cpu_seconds(worker) + 1
     while cpu_seconds(worker) < enough and time.monotonic() < deadline:
         time.sleep(0.1)
     t.ok(cpu_seconds(worker) >= enough, "with Studio stopped the worker computes for another second")
     during = resident(worker)
-    os.kill(pid, signal.SIGCONT)
+    s.resume(pid)
     t.ok(during < before + 40, "with Studio stopped the worker stays small: %.0f to %.0f MB" % (before, during))
     step = g.number("step")
     g = s.wait("goes on", lambda g: g.number("step") > step, 3)
@@ -103,11 +103,11 @@ def stopped_studio(t, s):
 def killed_worker(t, s):
     g = s.look()
     os.kill(int(g.state["pid"]), signal.SIGSEGV)
-    g = s.wait("ended", lambda g: g.state["run"] == "ended" and g.has("signal 11"), 2)
-    t.ok(len(g.cards) == 16, "a crash of the worker leaves the canvas, and says its signal")
+    g = t.holds(s, lambda g: g.state["run"] == "ended" and g.has("signal 11") and len(g.cards) == 16,
+                "a crash of the worker leaves the canvas, and says its signal")
     s.press("Train")
-    g = s.wait("trains again", lambda g: g.state["run"] == "training" and g.number("points") > 5, 3)
-    t.ok(g.number("previous") > 0, "Train works again, over the old curve in grey")
+    g = t.holds(s, lambda g: g.state["run"] == "training" and g.number("points") > 5 and g.number("previous") > 0,
+                "Train works again, over the old curve in grey")
 
 
 def closed_studio(t, s):
@@ -125,15 +125,15 @@ def closed_studio(t, s):
     g = s.wait("offer", lambda g: g.find("Continue") and g.has("was stopped at step"), 2)
     begin = g.number("checkpoint")
     s.press("Continue")
-    g = s.wait("continued", lambda g: g.state["run"] == "training" and g.number("step") > begin > 0, 3)
-    t.ok(g.state["folder"] == folder, "the next start offers to continue, and does")
+    g = t.holds(s, lambda g: g.state["run"] == "training" and g.number("step") > begin > 0
+                and g.state["folder"] == folder, "the next start offers to continue, and does")
 
 
 def missing_worker(t, s):
     restart(s, os.path.join(s.folder, "nothing-here"))
     s.key("ctrl+Return")
-    g = s.wait("said", lambda g: g.state["run"] in ("ended", "failed") and g.has("nothing-here"), 2)
-    t.ok(len(g.cards) == 16, "a worker that is not there is named")
+    g = t.holds(s, lambda g: g.state["run"] in ("ended", "failed") and g.has("nothing-here") and len(g.cards) == 16,
+                "a worker that is not there is named")
 
 
 def killed_early(t, s):
@@ -145,9 +145,8 @@ def killed_early(t, s):
     os.kill(int(g.state["pid"]), signal.SIGKILL)
     g = s.wait("ended", lambda g: g.state["run"] == "ended" and g.find("Start Again"), 3)
     s.press("Start Again")
-    g = s.wait("trains again", lambda g: g.state["run"] in ("training", "failed"), 10)
-    t.ok(g.state["run"] == "training" and g.state["folder"] != first, "Start Again begins in a folder of its own")
-    t.ok(not g.has("--resume"), "and nothing on screen speaks of options of a command line")
+    g = t.holds(s, lambda g: g.state["run"] == "training" and g.state["folder"] != first, "Start Again begins in a folder of its own", 10)
+    g = t.holds(s, lambda g: not g.has("--resume"), "and nothing on screen speaks of options of a command line")
 
 
 def recovery(t, s):
@@ -166,8 +165,8 @@ def recovery(t, s):
     s.launch()
     g = s.wait("offer", lambda g: g.find("Recover"), 2)
     s.press("Recover")
-    g = s.wait("recovered", lambda g: len(g.cards) == 15, 2)
-    t.ok("root_d" not in g.cards, "what a killed Studio had not saved is offered and comes back")
+    g = t.holds(s, lambda g: len(g.cards) == 15 and "root_d" not in g.cards,
+                "what a killed Studio had not saved is offered and comes back")
     s.key("ctrl+z")
     g = s.wait("undone", lambda g: len(g.cards) == 16, 1)
     with open(path) as f:

@@ -14,20 +14,17 @@ def runs_down(g):
 
 
 def arranging(t, s):
-    g = s.look()
-    t.ok(g.cards["x"][0] + g.cards["x"][2] < g.cards["fc"][0], "a graph that says nothing runs to the right")
+    t.holds(s, lambda g: g.cards["x"][0] + g.cards["x"][2] < g.cards["fc"][0], "a graph that says nothing runs to the right")
     command(s, "arrange top")
     a = s.still("arranged", lambda m: "fc" in m.cards and runs_down(m))
-    t.ok(all(inside(r, a.canvas) for r in a.cards.values()), "from top to bottom it fits the canvas")
+    a = t.holds(s, lambda a: all(inside(r, a.canvas) for r in a.cards.values()), "from top to bottom it fits the canvas")
     x, y = middle(a.outputs["fc.out"])
     t.ok(abs(x - middle(a.cards["fc"])[0]) < 2 and abs(y - a.cards["fc"][1] - a.cards["fc"][3]) < 8, "outputs are at the lower edge")
     x, y = middle(a.inputs["sum.other"])
     t.ok(abs(y - a.cards["sum"][1]) < 8 and x > middle(a.inputs["sum.input"])[0] + 10, "inputs are at the upper edge, in order")
-    s.key("ctrl+z")
-    s.key("ctrl+9")
+    s.key("ctrl+z", "ctrl+9")
     s.still("back", lambda m: not runs_down(m))
-    s.key("ctrl+y")
-    s.key("ctrl+9")
+    s.key("ctrl+y", "ctrl+9")
     return s.still("again", runs_down)
 
 
@@ -57,8 +54,8 @@ def adding(t, s, g):
 def wiring(t, s, g):
     g = s.look()
     s.drag(middle(g.outputs["x.out"]), middle(g.inputs["act.input"]))
-    a = s.wait("wired", lambda m: sorted(m.wires) != sorted(g.wires), 2)
-    t.ok(len(a.wires) == len(g.wires), "a wire drawn from a lower edge to an upper one takes the old one's place")
+    a = t.holds(s, lambda m: sorted(m.wires) != sorted(g.wires) and len(m.wires) == len(g.wires),
+                "a wire drawn from a lower edge to an upper one takes the old one's place")
     s.key("ctrl+z")
     s.wait("back", lambda m: sorted(m.wires) == sorted(g.wires), 2)
 

@@ -18,8 +18,9 @@ def reopen(s):
 
 def steps(t, s):
     s.key("ctrl+shift+x")
-    g = s.wait("the plan", lambda g: g.find("forward") and g.find("hidden", exact=False) and g.has("estimates"), 10)
-    t.ok(g.state["run"] == "not started", "the steps are listed without a run, with estimates that say so")
+    g = t.holds(s, lambda g: g.find("forward") and g.find("hidden", exact=False) and g.has("estimates")
+                and g.state["run"] == "not started",
+                "the steps are listed without a run, with estimates that say so", 10)
     s.select("act")
     s.wait("its step", lambda g: g.find("2  hidden + act"), 3)
     t.ok(True, "selecting a card scrolls to its step")
@@ -57,9 +58,9 @@ def times(t, s):
 def gradients(t, s):
     s.select("hidden")
     s.key("ctrl+shift+f")
-    g = s.wait("the check", lambda g: g.has("agrees with finite differences"), 10)
-    t.ok(g.find("hidden agrees, to ", exact=False) and g.find("hidden.weight [", exact=False),
-         "the gradients of the selected card are checked, with a line for each input and weight")
+    g = t.holds(s, lambda g: g.has("agrees with finite differences") and g.find("hidden agrees, to ", exact=False)
+                and g.find("hidden.weight [", exact=False),
+                "the gradients of the selected card are checked, with a line for each input and weight", 10)
     s.select("act")
     s.key("shift+F10")
     s.wait("the menu", lambda g: g.popover(), 3)

@@ -33,6 +33,12 @@ def events(folder):
     return [e["step"] for e in map(json.loads, lines) if e["event"] == "step"]
 
 
+def two_events(s, folder):
+    """The same, once there are two; a long run does not log every step."""
+    s.wait("two steps in the log", lambda g: len(events(folder)) > 1, 5)
+    return events(folder)
+
+
 def leave(s):
     PIDS.append(s.look().state["pid"])
     close(s)
@@ -63,20 +69,19 @@ def attached(t, s):
     sockets = os.listdir(live)
     t.ok(len(sockets) == 1 and os.stat(os.path.join(live, sockets[0])).st_mode & 0o777 == 0o600
          and os.stat(live).st_mode & 0o777 == 0o700, "with a socket for this user only")
-    g = attach(s, path)
-    steps = events(g.state["folder"])
-    t.ok(g.state["pid"] == pid and g.state["folder"] == before.state["folder"] and g.number("step") > before.number("step"),
-         "the next window attaches to the same process")
-    g = s.wait("all of it", lambda g: g.number("points") >= len(steps), 3)
-    # A long run does not log every step.
-    t.ok(steps[0] == steps[1] - steps[0] and g.number("previous") == 0 and g.number("changes") == 0, "with its curve from the beginning")
+    attach(s, path)
+    g = t.holds(s, lambda g: g.state["pid"] == pid and g.state["folder"] == before.state["folder"]
+                and g.number("step") > before.number("step"), "the next window attaches to the same process")
+    steps = two_events(s, g.state["folder"])
+    g = t.holds(s, lambda g: g.number("points") >= len(steps) and steps[0] == steps[1] - steps[0]
+                and g.number("previous") == 0 and g.number("changes") == 0, "with its curve from the beginning")
 
     s.key("ctrl+Return")
     g = s.wait("paused", lambda g: g.state["run"] == "paused", 3)
     step = g.number("step")
     s.press("Step")
-    g = s.wait("one batch", lambda g: g.state["run"] == "paused" and g.number("step") == step + 1, 3)
-    t.ok(g.state["pid"] == pid, "it can be paused, and takes single steps")
+    g = t.holds(s, lambda g: g.state["run"] == "paused" and g.number("step") == step + 1 and g.state["pid"] == pid,
+                "it can be paused, and takes single steps")
     t.ok(leave(s) and alive(pid), "a paused run can be left as well")
     g = attach(s, path)
     s.wait("goes on", lambda g: g.number("step") > step + 1, 3)
@@ -107,9 +112,8 @@ def attached(t, s):
     folder = g.state["folder"]
     t.ok(stop_and_close(s, pid) and not os.listdir(live), "Stop and Close ends an attached run, and its socket is gone")
     g = begin(s, [path])
-    g = s.wait("offer", lambda g: g.find("Continue"), 5)
-    t.ok(g.state["run"] == "stopped" and g.state["folder"] == folder and g.number("step") == g.number("checkpoint"),
-         "and it can be continued, as any run that was stopped")
+    g = t.holds(s, lambda g: g.find("Continue") and g.state["run"] == "stopped" and g.state["folder"] == folder
+                and g.number("step") == g.number("checkpoint"), "and it can be continued, as any run that was stopped")
 
 
 def killed(t, s):
@@ -123,8 +127,8 @@ def killed(t, s):
     os.kill(int(pid), signal.SIGKILL)
     wait_dead(pid)
     begin(s, [path])
-    g = s.wait("offer", lambda g: g.find("Continue"), 5)
-    t.ok(g.has("ended early") and not g.find("Attach"), "a worker that was killed without a window is a run that ended early")
+    g = t.holds(s, lambda g: g.find("Continue") and g.has("ended early") and not g.find("Attach"),
+                "a worker that was killed without a window is a run that ended early")
 
 
 def refused(t, s):
@@ -142,8 +146,8 @@ def refused(t, s):
     g = question(s, "The run cannot go on without the window")
     t.ok(g.has("gradloom/live"), "a run that cannot go on without its window says why")
     answer(s, g, "Cancel")
-    g = s.wait("trains", lambda g: g.state["run"] == "training", 5)
-    t.ok(g.state["pid"] == pid and alive(pid), "and it trains on in its window")
+    g = t.holds(s, lambda g: g.state["run"] == "training" and g.state["pid"] == pid and alive(pid),
+                "and it trains on in its window")
     os.remove(live)
     t.ok(leave(s) and alive(pid), "which can be closed once the obstacle is gone")
     attach(s, path)
@@ -160,10 +164,10 @@ def whole(t, s):
     leave(s)
     t.ok(wait_dead(pid, 20), "a run without a window ends with its last step")
     g = begin(s, [path])
-    g = s.wait("done", lambda g: g.state["run"] == "done", 5)
     last = events(folder)[-1]
-    t.ok(g.number("points") == last == g.number("step") and events(folder) == list(range(1, last + 1)),
-         "and the next window shows its whole curve")
+    t.ok(events(folder) == list(range(1, last + 1)), "whose log is whole")
+    t.holds(s, lambda g: g.state["run"] == "done" and g.number("points") == last == g.number("step"),
+            "and the next window shows its whole curve")
     undisturbed = os.path.join(s.folder, "undisturbed")
     subprocess.run([GRADLOOM, "train", path, "--out", undisturbed], check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, env=dict(s.env, LD_PRELOAD=""))
