@@ -86,6 +86,7 @@ def main():
     parser.add_argument('--processes', type=int, default=3)
     parser.add_argument('--stalls', type=int)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
     until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     failures = complete = 0
     loops = busy_loops(options.busy)

@@ -134,12 +134,13 @@ def lesson(name, endless=False):
 
 
 def members(session):
-    """The processes of a session: a Studio and what it has started."""
+    """A Studio and the workers that it has started; not mpirun, which would pass a SIGCONT on."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.getsid(int(pid)) == session:
-                found.append(int(pid))
+            with open("/proc/%s/comm" % pid, encoding="utf-8") as name:
+                if os.getsid(int(pid)) == session and name.read().startswith("gradloom"):
+                    found.append(int(pid))
         except OSError:
             pass  # it has ended
     return found

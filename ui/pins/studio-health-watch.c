@@ -7,8 +7,9 @@
 #include "ui/scene/studio-health.h"
 
 #define MAX_BYTES (4 * 1024 * 1024)
-#define PERIOD    500 /* milliseconds between two reports, at least */
-#define REST      50  /* and this multiple of the time that the last one took */
+#define PERIOD    500   /* milliseconds between two reports, at least */
+#define REST      50    /* and this multiple of the time that the last one took, */
+#define MOST      30000 /* but not more: an answer is late also because the machine was busy */
 
 struct _StudioHealthWatch
 {
@@ -179,7 +180,7 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
       g_dbus_error_strip_remote_error (error);
       take_failure (self, error->message);
     }
-  wait_for_next (self, MAX (PERIOD, REST * took));
+  wait_for_next (self, CLAMP (REST * took, PERIOD, MOST));
 }
 
 /* A run that stands has nothing new. */

@@ -185,6 +185,9 @@ read_cb (GObject *source, GAsyncResult *result, gpointer data)
   self->in_flight = FALSE;
   if (self->timeline == NULL)
     return;
+  /* Requested before the step was held that is shown. */
+  if (self->run != NULL && self->has_spans && studio_timeline_is_held (self->timeline))
+    return;
   if (self->run == NULL && (spans == NULL || spans->len == 0))
     show_error (self, reading->path, error);
   else

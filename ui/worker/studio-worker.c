@@ -21,8 +21,9 @@
 #include "ui/worker/worker-greeting.h"
 
 /* Milliseconds for a worker to exit after its connection broke, and for its standard error to close after that. */
-#define GRACE_MS 1500
-#define DRAIN_MS 300
+#define GRACE_MS   1500
+#define DRAIN_MS   300
+#define MAX_DRAINS 50
 /* Milliseconds for a bridge to find out how the run has ended whose messages it carried. */
 #define BRIDGE_MS 3000
 /* A released worker finishes its step and writes a checkpoint; if it is still alive after this time, it hangs. */
@@ -51,6 +52,7 @@ struct _StudioWorker
   gboolean is_released; /* it was told to */
   gboolean asked_to_end, asked_by_force, exited, drained, ended;
   guint grace, drain, let_go;
+  guint n_drains;
 };
 
 G_DEFINE_TYPE (StudioWorker, studio_worker, G_TYPE_OBJECT)
@@ -251,10 +253,21 @@ maybe_ended (StudioWorker *self)
     emit_ended (self);
 }
 
+/* On a busy machine lines of the process may be read long after its end. */
+static gboolean
+has_unread_lines (StudioWorker *self)
+{
+  GInputStream *errors = g_filter_input_stream_get_base_stream (G_FILTER_INPUT_STREAM (self->errors));
+  return g_buffered_input_stream_get_available (G_BUFFERED_INPUT_STREAM (self->errors)) > 0
+         || g_pollable_input_stream_is_readable (G_POLLABLE_INPUT_STREAM (errors));
+}
+
 static gboolean
 drain_over_cb (gpointer data)
 {
   StudioWorker *self = data;
+  if (self->exited && !self->drained && self->n_drains++ < MAX_DRAINS && has_unread_lines (self))
+    return G_SOURCE_CONTINUE;
   self->drain = 0;
   emit_ended (self);
   return G_SOURCE_REMOVE;
@@ -339,7 +352,7 @@ closed_cb (GDBusConnection *connection, gboolean remote_vanished, GError *error,
         self->drain = g_timeout_add (BRIDGE_MS, drain_over_cb, self);
     }
   else if (!self->exited && self->grace == 0 && !self->asked_to_end)
-    self->grace = g_timeout_add (GRACE_MS, grace_over_cb, self);
+    self->grace = g_timeout_add (self->is_launcher ? 1000 * FORCE_SECONDS : GRACE_MS, grace_over_cb, self);
 }
 
 /* ---- starting --------------------------------------------------------------- */
