@@ -142,7 +142,14 @@ def next_to(s, label, kinds, card):
         return max(g.find(label, x0=right(g)), key=lambda place: place[1])
 
     def place(g):
+        """What is beyond the pane's edges is scrolled into it, again if the pane has become another since."""
         at = label_place(g)
+        above = at[1] < g.canvas[1] + 48
+        if above or at[1] + at[3] >= g.canvas[1] + g.canvas[3] - 12:
+            s.move(right(g) + 60, g.canvas[1] + 120)
+            s.look()
+            s.screen.click(4 if above else 5)
+            return None
         return next((r for k, n, r in g.widgets
                      if k in kinds and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8), None)
 
@@ -152,16 +159,6 @@ def next_to(s, label, kinds, card):
         s.select("data")
         s.key("ctrl+shift+a")
         s.wait("nothing selected", lambda g: g.state["selected"] == "-", 3)
-    s.wait("the field " + label, lambda g: g.find(label, x0=right(g)), 3)
-    for _ in range(40):
-        g = s.look()
-        at = label_place(g)
-        above = at[1] < g.canvas[1] + 48
-        if not above and at[1] + at[3] < g.canvas[1] + g.canvas[3] - 12:
-            break
-        s.move(right(g) + 60, g.canvas[1] + 120)  # what is beyond the pane's edges is scrolled into it
-        s.look()
-        s.screen.click(4 if above else 5)
     return place
 
 
