@@ -10,24 +10,33 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MOST_PACKED 15   /* against one base */
-#define DISK_BLOCK  4096 /* in which files and folders take space */
-#define FEW         8    /* states, with which going back takes long */
-#define LEAST_PART  4    /* a state takes at least one part in this number of its bytes */
+#define IN_TREE    (1u << HISTORY_LEVELS) /* states */
+#define PART       40                     /* of the time for writing: one in 40 */
+#define FOR_BASES  64000000               /* bytes of memory, which holds at least one base */
+#define DISK_BLOCK 4096                   /* in which files and folders take space */
+#define FEW        8                      /* states, with which going back takes long */
+#define LEAST_PART 4                      /* a state takes at least one part in this number of its bytes */
 
 void
 folder_history_init (FolderHistory *self)
 {
-  self->history.pieces = 2;
-  self->base.step = self->read.step = -1;
+  self->history.has_extras = TRUE;
+  self->history.part = PART;
+}
+
+/* Of the tree, all but the first n. */
+static void
+drop_bases (FolderHistory *self, guint n)
+{
+  while (self->n_bases > n)
+    g_clear_pointer (&self->base[--self->n_bases].value, g_ptr_array_unref);
 }
 
 void
 folder_history_clear (FolderHistory *self)
 {
   history_clear (&self->history);
-  g_clear_pointer (&self->base.value, g_ptr_array_unref);
-  g_clear_pointer (&self->read.value, g_ptr_array_unref);
+  drop_bases (self, 0);
 }
 
 /* ---- sizes --------------------------------------------------------------- */
@@ -96,19 +105,21 @@ static void
 describe (FolderHistory *self)
 {
   const History *history = &self->history;
-  const gint64 mean = history->bytes / MAX (1, history->state->len), fits = history->budget / MAX (mean, 1);
+  const gint64 fits = history_fits (history), gap = history->total / MAX (1, fits);
   g_autofree char *budget = NULL, *note = NULL;
 
+  if (fits < 2)
+    end_too_small (self, history->bytes);
   if (self->is_described || history->state->len < 2)
     return;
-  if (fits >= FEW || history_slot (history) < 2)
+  if (fits >= FEW || gap < 2)
     return;
   self->is_described = TRUE;
   budget = loom_bytes_to_string ((double)history->budget);
   note = g_strdup_printf ("The history of %s holds %" G_GINT64_FORMAT
                           " states of this run, so that going back computes up to %" G_GINT64_FORMAT
                           " steps again. " ADVICE,
-                          budget, fits, history_slot (history));
+                          budget, fits, gap);
   train_notes_report (self->notes, note);
 }
 
@@ -136,31 +147,77 @@ write_parts (LoomFolder *history, const char *fresh, GBytes *pack, const char *t
   return g_steal_pointer (&folder);
 }
 
-static void
-set_base (FolderHistory *self, gint64 step, GPtrArray *value)
+/* ---- bases --------------------------------------------------------------- */
+
+/* Bases take memory, and stay as long as states that need them, so that few states have few levels. */
+static guint
+most_bases (const FolderHistory *self)
 {
-  g_clear_pointer (&self->base.value, g_ptr_array_unref);
-  self->base = (StateBase){ step, g_ptr_array_ref (value) };
-  self->n_packed = 0;
+  const gint64 memory = FOR_BASES / MAX (1, state_bytes (self->run.model->state));
+
+  return (guint)CLAMP (MIN (memory, history_fits (&self->history) / FEW), 1, HISTORY_LEVELS);
+}
+
+/* TRUE if the last base is not that of a state with a number whose base should have number `most`. */
+static gboolean
+is_wrong_base (const FolderHistory *self, guint most)
+{
+  const StateBase *last = &self->base[self->n_bases - 1];
+
+  return last->number > most || self->n_bases > most_bases (self) || !history_has (&self->history, last->step);
+}
+
+/* The base of the next state; NULL: it is packed alone. With fewer levels it is further away. */
+static const StateBase *
+find_base (FolderHistory *self, gboolean is_extra)
+{
+  if (self->number == 0 && !is_extra)
+    drop_bases (self, 0);
+  while (self->n_bases > 0 && is_wrong_base (self, is_extra ? IN_TREE : self->number & (self->number - 1)))
+    drop_bases (self, self->n_bases - 1);
+  return self->n_bases > 0 ? &self->base[self->n_bases - 1] : NULL;
+}
+
+/* A state was written, and may be the base of later ones. The first state of a run is not, because averages of Adam
+ * begin with zeros. */
+static void
+add_base (FolderHistory *self, gint64 step, GPtrArray *value)
+{
+  if (self->n_bases < most_bases (self) && self->number % 2 == 0)
+    self->base[self->n_bases++] = (StateBase){ step, self->number, g_ptr_array_ref (value) };
+  self->number = (self->number + 1) % IN_TREE;
+}
+
+/* ---- a state ------------------------------------------------------------- */
+
+/* It does not fit. FALSE: the history ends. */
+static gboolean
+give_up (FolderHistory *self, const HistoryState *made)
+{
+  if (made->is_extra)
+    self->history.has_extras = FALSE;
+  else
+    end_too_small (self, made->bytes);
+  return made->is_extra;
 }
 
 /* FALSE without an error: the budget is too small, or the state too large. */
 static gboolean
-write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progress, GError **error)
+write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progress, gboolean is_extra, GError **error)
 {
   LoomState *state = self->run.model->state;
   const gint64 begin = g_get_monotonic_time ();
-  const gboolean is_base = self->base.value == NULL || self->n_packed >= MOST_PACKED;
+  const StateBase *base = find_base (self, is_extra);
   g_autofree char *fresh = checkpoint_folder_temporary (progress->step);
   g_autofree char *text = run_state_to_text (&self->run, progress, self->folder->events_length);
   g_autoptr (GPtrArray) value = state_values (state, error);
   g_autoptr (LoomFolder) written = NULL;
   g_autoptr (GBytes) pack = NULL;
-  HistoryState made = { progress->step, is_base ? -1 : self->base.step, 0 };
+  HistoryState made = { progress->step, base != NULL ? base->step : -1, 0, is_extra };
 
   if (value == NULL)
     return FALSE;
-  pack = state_pack (state, value, made.base, is_base ? NULL : self->base.value, STATE_PACK_MOST);
+  pack = state_pack (state, value, made.base, base != NULL ? base->value : NULL, STATE_PACK_MOST);
   if (pack == NULL)
     {
       end_too_large (self);
@@ -168,20 +225,15 @@ write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progr
     }
   made.bytes = DISK_BLOCK + on_disk ((gint64)g_bytes_get_size (pack)) + on_disk ((gint64)strlen (text));
   if (!history_make_space (&self->history, made.bytes, made.base, remove_cb, folder))
-    {
-      end_too_small (self, made.bytes);
-      return FALSE;
-    }
+    return give_up (self, &made);
   written = write_parts (folder, fresh, pack, text, error);
   if (written == NULL || !checkpoint_folder_put (folder, fresh, progress->step, error))
     {
       checkpoint_folder_remove (folder, fresh);
       return FALSE;
     }
-  if (is_base)
-    set_base (self, progress->step, value);
-  else
-    self->n_packed++;
+  if (!is_extra && self->history.state->len > 0)
+    add_base (self, progress->step, value);
   history_note_written (&self->history, &made, begin, g_get_monotonic_time ());
   describe (self);
   return TRUE;
@@ -192,8 +244,9 @@ folder_history_write (FolderHistory *self, const TrainProgress *progress)
 {
   g_autoptr (LoomFolder) folder = NULL;
   g_autoptr (GError) error = NULL;
+  gboolean is_extra;
 
-  if (!history_wants (&self->history, progress->step))
+  if (!history_wants (&self->history, progress->step, &is_extra))
     return;
   /* Packing a large one takes seconds and its size in memory. */
   if (state_bytes (self->run.model->state) / LEAST_PART > self->history.budget)
@@ -206,7 +259,7 @@ folder_history_write (FolderHistory *self, const TrainProgress *progress)
     {
       /* After a loss of power the newest ones may be damaged, and those before them are used. */
       loom_folder_set_unsynchronised (folder);
-      write_state (self, folder, progress, &error);
+      write_state (self, folder, progress, is_extra, &error);
     }
   if (error != NULL)
     end (self, error->message);
@@ -221,7 +274,7 @@ find_state (LoomFolder *history, gint64 step)
   g_autoptr (LoomFolder) folder = loom_run_checkpoint_enter (history, step, NULL);
   g_autoptr (GMappedFile) file = folder != NULL ? loom_folder_map (folder, STATE_PACK_FILE, NULL) : NULL;
   g_autoptr (GBytes) pack = file != NULL ? g_mapped_file_get_bytes (file) : NULL;
-  HistoryState found = { step, -1, folder != NULL ? bytes_of (folder) : 0 };
+  HistoryState found = { step, -1, folder != NULL ? bytes_of (folder) : 0, FALSE };
 
   if (pack != NULL && !state_pack_base (pack, &found.base))
     found.base = -1;
@@ -236,7 +289,7 @@ folder_history_begin (FolderHistory *self, const TrainProgress *progress)
 
   if (self->folder->files == NULL || self->group->comm != NULL)
     self->history.budget = 0;
-  self->history.total = train_data_last_step (self->run.data);
+  history_begin (&self->history, train_data_last_step (self->run.data));
   if (self->history.state != NULL)
     return;
   if (self->folder->files != NULL)
@@ -263,24 +316,4 @@ folder_history_begin (FolderHistory *self, const TrainProgress *progress)
   if (folder != NULL)
     history_make_space (&self->history, 0, -1, remove_cb, folder);
   folder_history_write (self, progress);
-}
-
-const StateBase *
-folder_history_find_base (FolderHistory *self, gint64 step)
-{
-  g_autoptr (LoomFolder) folder = NULL;
-  GPtrArray *value;
-
-  if (self->base.value != NULL && step == self->base.step)
-    return &self->base;
-  if (self->read.value != NULL && step == self->read.step)
-    return &self->read;
-  if (self->folder->files != NULL)
-    folder = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, FALSE, NULL);
-  value = folder != NULL ? state_pack_read (self->run.model->state, folder, step, NULL) : NULL;
-  if (value == NULL)
-    return NULL;
-  g_clear_pointer (&self->read.value, g_ptr_array_unref);
-  self->read = (StateBase){ step, value };
-  return &self->read;
 }

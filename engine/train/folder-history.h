@@ -1,8 +1,10 @@
 /* The history of a run in its folder: packed states, by which it goes back to any of its steps.
  *
- * history.h chooses the steps. A state is packed against the latest base (state-pack.h), which is packed alone; every
- * 16th state is the next base, so that none depends on more than one other. Space is made before a state is written, so
- * that the folder is within its budget at any moment. */
+ * history.h chooses the steps. A state is packed against an earlier one, its base (state-pack.h), and takes the fewer
+ * bytes the closer that is. Every 32nd state is packed alone; the others form a binary tree: the base of the nth is the
+ * one whose number is n without its lowest bit. So most bases are one or two states away, and no state needs more than
+ * five others. An extra state is the base of no other one, and neither is the first. Space is made before a state is
+ * written, so that the folder is within its budget at any moment. */
 #pragma once
 
 #include "engine/train/history.h"
@@ -15,9 +17,12 @@ G_BEGIN_DECLS
 /* A state that others are packed against. */
 typedef struct
 {
-  gint64 step;      /* -1: none */
+  gint64 step;
+  guint number;     /* in its tree */
   GPtrArray *value; /* LoomTensor by slot */
 } StateBase;
+
+#define HISTORY_LEVELS 5 /* of a tree */
 
 typedef struct
 {
@@ -26,10 +31,10 @@ typedef struct
   const RankGroup *group;
   TrainNotes *notes;
 
-  History history; /* the caller sets its budget */
-  StateBase base;  /* the latest one */
-  StateBase read;  /* the last one that was read for a state with another base */
-  guint n_packed;  /* against the latest one */
+  History history;                /* the caller sets its budget */
+  StateBase base[HISTORY_LEVELS]; /* of the tree, that are in memory: each is packed against the one before it */
+  guint n_bases;
+  guint number; /* of the next state in the tree */
   gboolean is_described;
 } FolderHistory;
 
@@ -40,7 +45,5 @@ void folder_history_clear (FolderHistory *self);
 void folder_history_begin (FolderHistory *self, const TrainProgress *progress);
 /* Writes the state between two steps, if it is wanted. */
 void folder_history_write (FolderHistory *self, const TrainProgress *progress);
-/* The base after a step, of the history in the run's folder; NULL: it cannot be read. */
-const StateBase *folder_history_find_base (FolderHistory *self, gint64 step);
 
 G_END_DECLS

@@ -3,10 +3,11 @@
 
 #include <math.h>
 
-#define PART      40   /* of the time may be spent on writing, by each of the disk and memory: one in 40 */
 #define MOST      2000 /* of small nets, whose folders would be many */
-#define FOR_SLOTS 0.9  /* of the budget; the rest is for the latest steps */
-#define TOLERANCE 1.25 /* of a slot, because its size follows that of the states */
+#define FOR_GAPS  0.97 /* of the budget; the rest is for the latest steps, and for states that turn out larger */
+#define RECENT    32   /* states by which the size of the next ones is estimated */
+#define FIRST     6    /* states, until the size of the next ones can be estimated */
+#define TOLERANCE 1.15 /* of even gaps, with which a run that was given more epochs continues */
 
 void
 history_init (History *self)
@@ -20,45 +21,18 @@ history_clear (History *self)
   g_clear_pointer (&self->state, g_array_unref);
 }
 
+void
+history_begin (History *self, gint64 total)
+{
+  self->total = total;
+  self->begin = g_get_monotonic_time ();
+  self->spent = 0;
+}
+
 static const HistoryState *
 nth (const History *self, guint i)
 {
   return &g_array_index (self->state, HistoryState, i);
-}
-
-/* The number of states within the budget, if they are of the mean size. */
-static double
-count_fitting (const History *self)
-{
-  const double mean = self->state != NULL && self->state->len > 0 ? (double)self->bytes / self->state->len : 1;
-
-  return MIN (MOST, (double)self->budget / MAX (mean, 1));
-}
-
-gint64
-history_slot (const History *self)
-{
-  return MAX (1, (gint64)ceil ((double)self->total / MAX (1, floor (FOR_SLOTS * count_fitting (self)))));
-}
-
-gboolean
-history_wants (const History *self, gint64 step)
-{
-  gint64 piece, newest;
-
-  if (self->budget == 0 || self->state == NULL)
-    return FALSE;
-  if (self->state->len == 0)
-    return TRUE;
-  piece = MAX (1, history_slot (self) / MAX (1, self->pieces));
-  newest = nth (self, self->state->len - 1)->step;
-  return step > newest && step / piece != newest / piece && g_get_monotonic_time () - self->last >= PART * self->cost;
-}
-
-static gboolean
-fits (const History *self, gint64 bytes)
-{
-  return bytes <= self->budget - self->bytes && self->state->len < MOST;
 }
 
 static guint
@@ -78,6 +52,111 @@ place_of (const History *self, gint64 step)
   return at;
 }
 
+gboolean
+history_has (const History *self, gint64 step)
+{
+  const guint at = place_of (self, step);
+
+  return at < self->state->len && nth (self, at)->step == step;
+}
+
+/* ---- the next state ------------------------------------------------------ */
+
+/* Of the latest states, because sizes change during a run. */
+static double
+mean_bytes (const History *self)
+{
+  const guint len = self->state->len, n = MIN (len, RECENT);
+  double bytes = 0;
+
+  for (guint i = len - n; i < len; i++)
+    bytes += (double)nth (self, i)->bytes;
+  return MAX (1, n > 0 ? bytes / n : 1);
+}
+
+gint64
+history_fits (const History *self)
+{
+  return MIN (MOST, (gint64)((double)self->budget / mean_bytes (self)));
+}
+
+/* The newest state that is not extra; -1: none. */
+static gint64
+newest_lasting (const History *self)
+{
+  for (guint i = self->state->len; i-- > 0;)
+    if (!nth (self, i)->is_extra)
+      return nth (self, i)->step;
+  return -1;
+}
+
+static gint64
+steps_for_each (gint64 steps, double states)
+{
+  return MAX (1, (gint64)ceil ((double)steps / MAX (1, states)));
+}
+
+/* If they are all equal. */
+static gint64
+even_gap (const History *self)
+{
+  return steps_for_each (self->total, FOR_GAPS * MIN (MOST, (double)self->budget / mean_bytes (self)));
+}
+
+/* The steps from the newest state that is not extra to the next one. */
+static gint64
+next_gap (const History *self)
+{
+  const gint64 even = even_gap (self), newest = MAX (0, newest_lasting (self));
+  const double space = FOR_GAPS * (double)self->budget - (double)(self->bytes - self->extra_bytes);
+  const gint64 left
+      = steps_for_each (self->total - newest, MIN (MOST - (double)self->state->len, space / mean_bytes (self)));
+
+  /* Too few are left: others are removed, and all become less dense. */
+  return newest < self->total && (double)left <= TOLERANCE * (double)even ? left : even;
+}
+
+/* A state that replaces none but extra ones. */
+static gboolean
+wants_extra (const History *self, gint64 steps, gint64 time)
+{
+  const double lasting = (double)(self->bytes - self->extra_bytes);
+
+  return self->has_extras && 2 * steps >= next_gap (self) && 2 * self->part * self->spent <= time
+         && lasting + 2 * mean_bytes (self) <= (double)self->budget;
+}
+
+gboolean
+history_wants (const History *self, gint64 step, gboolean *is_extra)
+{
+  const gint64 time = g_get_monotonic_time () - self->begin;
+  gint64 newest;
+  gboolean lasts;
+
+  if (is_extra != NULL)
+    *is_extra = FALSE;
+  if (self->budget == 0 || self->state == NULL)
+    return FALSE;
+  if (self->state->len == 0)
+    return TRUE;
+  newest = nth (self, self->state->len - 1)->step;
+  if (step <= newest)
+    return FALSE;
+  lasts = step - newest_lasting (self) >= next_gap (self);
+  if (is_extra != NULL)
+    *is_extra = !lasts;
+  /* Extra ones leave time for the others. */
+  return lasts ? self->part * self->spent <= time : wants_extra (self, step - newest, time);
+}
+
+/* ---- space --------------------------------------------------------------- */
+
+static gboolean
+fits (const History *self, gint64 bytes)
+{
+  return bytes <= self->budget - self->bytes && self->state->len < MOST;
+}
+
 /* By state: TRUE if another one is packed against it. */
 static gboolean *
 find_bases (const History *self, gint64 base)
@@ -95,12 +174,43 @@ find_bases (const History *self, gint64 base)
 static gint64
 bytes_of_lasting (const History *self, gint64 base)
 {
-  const guint at = place_of (self, base);
   gint64 bytes = self->state->len > 0 ? nth (self, 0)->bytes : 0;
 
-  if (base >= 0 && at > 0 && at < self->state->len)
-    bytes += nth (self, at)->bytes;
+  while (base >= 0 && history_has (self, base))
+    {
+      const guint at = place_of (self, base);
+
+      bytes += at > 0 ? nth (self, at)->bytes : 0;
+      base = nth (self, at)->base;
+    }
   return bytes;
+}
+
+/* Until sizes are known, gaps may be wide; an extra state in one becomes one of the others. */
+static void
+promote_extras (History *self)
+{
+  const double most = TOLERANCE * (double)even_gap (self);
+
+  for (guint i = 1; i + 1 < MIN (FIRST, self->state->len); i++)
+    {
+      HistoryState *one = &g_array_index (self->state, HistoryState, i);
+
+      if (!one->is_extra || (double)(nth (self, i + 1)->step - nth (self, i - 1)->step) <= most)
+        continue;
+      one->is_extra = FALSE;
+      self->extra_bytes -= one->bytes;
+    }
+}
+
+/* The oldest extra state; -1: none can be removed. */
+static gint64
+oldest_extra (const History *self, const gboolean *is_base)
+{
+  for (guint i = 1; i < self->state->len; i++)
+    if (nth (self, i)->is_extra && !is_base[i])
+      return nth (self, i)->step;
+  return -1;
 }
 
 /* The step of the state to remove; -1: none can be. The first one is where steps before the second are computed from,
@@ -109,17 +219,20 @@ static gint64
 superfluous (const History *self, gint64 base)
 {
   const guint n = self->state->len;
-  const double slot = TOLERANCE * (double)history_slot (self);
+  const double most = TOLERANCE * (double)even_gap (self);
   g_autofree gboolean *is_base = find_bases (self, base);
+  const gint64 extra = oldest_extra (self, is_base);
   double least[2] = { INFINITY, INFINITY };
   gint64 found[2] = { -1, -1 };
 
+  if (extra >= 0)
+    return extra;
   for (guint i = 1; i + 1 < n; i++)
     {
       const double gap = (double)(nth (self, i + 1)->step - nth (self, i - 1)->step);
       const double age = (double)(nth (self, n - 1)->step - nth (self, i)->step), weight = gap / sqrt (age);
-      /* Those whose removal leaves no more than a slot are preferred. */
-      const guint wide = gap > slot;
+      /* Those whose removal leaves no more than the gap of others are preferred. */
+      const guint wide = gap > most;
 
       if (is_base[i] || weight >= least[wide])
         continue;
@@ -142,6 +255,7 @@ note_removed (History *self, gint64 step)
   if (at == self->state->len || nth (self, at)->step != step)
     return;
   self->bytes -= nth (self, at)->bytes;
+  self->extra_bytes -= nth (self, at)->is_extra ? nth (self, at)->bytes : 0;
   g_array_remove_index (self->state, at);
 }
 
@@ -152,6 +266,7 @@ history_make_space (History *self, gint64 bytes, gint64 base, HistoryRemove remo
 
   if (bytes > 0 && bytes > self->budget - bytes_of_lasting (self, base))
     return FALSE;
+  promote_extras (self);
   while (!fits (self, bytes) && (gone = superfluous (self, base)) >= 0)
     {
       remove (gone, data);
@@ -166,6 +281,6 @@ history_note_written (History *self, const HistoryState *state, gint64 begin, gi
   note_removed (self, state->step);
   g_array_insert_val (self->state, place_of (self, state->step), *state);
   self->bytes += state->bytes;
-  self->cost = end - begin;
-  self->last = end;
+  self->extra_bytes += state->is_extra ? state->bytes : 0;
+  self->spent += end - begin;
 }

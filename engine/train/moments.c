@@ -1,20 +1,20 @@
 /* States of a run in memory; see the header. */
 #include "engine/train/moments.h"
 
-#include "engine/core/loom-error.h"
 #include "engine/train/state-pack.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#define FOR_VISITED 4 /* one part in this number of the budget is for states that were passed */
+#define FOR_VISITED 4  /* one part in this number of the budget is for states that were passed */
+#define PART        80 /* of the time for copying states: one in 80 */
 
 void
 moment_free (Moment *self)
 {
   if (self == NULL)
     return;
-  g_clear_pointer (&self->pack, g_bytes_unref);
+  g_clear_pointer (&self->value, g_ptr_array_unref);
   g_free (self->text);
   g_free (self);
 }
@@ -22,60 +22,41 @@ moment_free (Moment *self)
 static gint64
 bytes_of (const Moment *self)
 {
-  return (gint64)(g_bytes_get_size (self->pack) + strlen (self->text));
-}
+  gint64 bytes = (gint64)strlen (self->text);
 
-static Moment *
-make (const RunState *run, const TrainProgress *progress, const StateBase *base)
-{
-  LoomState *state = run->model->state;
-  g_autoptr (GPtrArray) value = state_values (state, NULL);
-  g_autoptr (Moment) self = g_new0 (Moment, 1);
-
-  if (value == NULL)
-    return NULL;
-  self->step = progress->step;
-  self->text = run_state_to_text (run, progress, 0);
-  self->pack = state_pack (state, value, base->value != NULL ? base->step : -1, base->value, STATE_PACK_MOST);
-  return self->pack != NULL ? g_steal_pointer (&self) : NULL;
+  for (guint i = 0; i < self->value->len; i++)
+    bytes += self->value->pdata[i] != NULL ? (gint64)((const LoomTensor *)self->value->pdata[i])->bytes : 0;
+  return bytes;
 }
 
 Moment *
 moment_new (const RunState *run, const TrainProgress *progress)
 {
-  return make (run, progress, &(StateBase){ .step = -1 });
+  GPtrArray *value = state_values (run->model->state, NULL);
+  Moment *self;
+
+  if (value == NULL)
+    return NULL;
+  self = g_new (Moment, 1);
+  *self = (Moment){ progress->step, run_state_to_text (run, progress, 0), value };
+  return self;
 }
 
 gboolean
 moments_restore (Moments *self, const Moment *moment, TrainProgress *progress, GError **error)
 {
-  LoomState *state = self->disk->run.model->state;
-  const StateBase *base = NULL;
-  g_autoptr (GPtrArray) value = NULL;
-  gint64 step;
-
-  if (state_pack_base (moment->pack, &step) && step >= 0)
-    {
-      base = folder_history_find_base (self->disk, step);
-      if (base == NULL)
-        {
-          g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, "A state of the run's history is missing.");
-          return FALSE;
-        }
-    }
-  value = state_unpack (state, moment->pack, base != NULL ? base->value : NULL, error);
-  return value != NULL && run_state_from_text (&self->disk->run, moment->text, progress, error)
-         && state_put_values (state, value, error);
+  return run_state_from_text (self->run, moment->text, progress, error)
+         && state_put_values (self->run->model->state, moment->value, error);
 }
 
 /* ---- those of a run ------------------------------------------------------ */
 
 void
-moments_init (Moments *self, FolderHistory *disk, gint64 budget)
+moments_init (Moments *self, const RunState *run, gint64 budget)
 {
   const gint64 all = (gint64)sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE);
 
-  *self = (Moments){ .disk = disk, .history = { .budget = MIN (budget, all / 16), .pieces = 1 } };
+  *self = (Moments){ .run = run, .history = { .budget = MIN (budget, all / 16), .part = PART } };
   history_init (&self->history);
   self->moment = g_ptr_array_new_with_free_func ((GDestroyNotify)moment_free);
   self->visited = g_ptr_array_new_with_free_func ((GDestroyNotify)moment_free);
@@ -92,9 +73,7 @@ moments_clear (Moments *self)
 void
 moments_begin (Moments *self, gint64 total)
 {
-  if (self->disk->history.budget == 0)
-    self->history.budget = 0;
-  self->history.total = total;
+  history_begin (&self->history, total);
 }
 
 gboolean
@@ -122,16 +101,16 @@ moments_keep (Moments *self, const TrainProgress *progress)
   const gint64 begin = g_get_monotonic_time ();
   Moment *fresh;
 
-  if (!history_wants (&self->history, progress->step))
+  if (!history_wants (&self->history, progress->step, NULL))
     return;
-  fresh = make (&self->disk->run, progress, &self->disk->base);
+  fresh = moment_new (self->run, progress);
   if (fresh == NULL)
     {
       self->history.budget = 0;
       return;
     }
   g_ptr_array_add (self->moment, fresh);
-  history_note_written (&self->history, &(HistoryState){ fresh->step, -1, bytes_of (fresh) }, begin,
+  history_note_written (&self->history, &(HistoryState){ fresh->step, -1, bytes_of (fresh), FALSE }, begin,
                         g_get_monotonic_time ());
   history_make_space (&self->history, 0, -1, remove_cb, self);
 }
@@ -141,12 +120,11 @@ moments_visit (Moments *self, const TrainProgress *progress)
 {
   const gint64 most = self->history.budget / FOR_VISITED;
   const Moment *near = moments_find (self, progress->step);
-  const StateBase *base = self->disk->read.value != NULL ? &self->disk->read : &self->disk->base;
   Moment *fresh;
 
-  if (most == 0 || (near != NULL && near->step == progress->step))
+  if (state_bytes (self->run->model->state) > most || (near != NULL && near->step == progress->step))
     return;
-  fresh = make (&self->disk->run, progress, base);
+  fresh = moment_new (self->run, progress);
   if (fresh == NULL)
     return;
   g_ptr_array_add (self->visited, fresh);

@@ -250,8 +250,9 @@ is_whole (LoomState *state, const GPtrArray *list)
   return TRUE;
 }
 
-GPtrArray *
-state_unpack (LoomState *state, GBytes *pack, const GPtrArray *base, GError **error)
+/* The values again (transfer full). DATA: it is damaged, is not of this run, or that is not its base. */
+static GPtrArray *
+unpack (LoomState *state, GBytes *pack, const GPtrArray *base, GError **error)
 {
   g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   GError *local = NULL;
@@ -289,8 +290,9 @@ map_pack (LoomFolder *history, gint64 step, GError **error)
   return file != NULL ? g_mapped_file_get_bytes (file) : NULL;
 }
 
-GPtrArray *
-state_pack_read (LoomState *state, LoomFolder *history, gint64 step, GError **error)
+/* levels: the number of states that one may need. */
+static GPtrArray *
+read_with (LoomState *state, LoomFolder *history, gint64 step, guint levels, GError **error)
 {
   g_autoptr (GBytes) pack = map_pack (history, step, error);
   g_autoptr (GPtrArray) base = NULL;
@@ -298,18 +300,22 @@ state_pack_read (LoomState *state, LoomFolder *history, gint64 step, GError **er
 
   if (pack == NULL)
     return NULL;
-  if (!state_pack_base (pack, &base_step))
+  if (levels == 0 || !state_pack_base (pack, &base_step))
     {
       damaged (error);
       return NULL;
     }
   if (base_step >= 0)
     {
-      g_autoptr (GBytes) base_pack = map_pack (history, base_step, error);
-
-      base = base_pack != NULL ? state_unpack (state, base_pack, NULL, error) : NULL;
+      base = read_with (state, history, base_step, levels - 1, error);
       if (base == NULL)
         return NULL;
     }
-  return state_unpack (state, pack, base, error);
+  return unpack (state, pack, base, error);
+}
+
+GPtrArray *
+state_pack_read (LoomState *state, LoomFolder *history, gint64 step, GError **error)
+{
+  return read_with (state, history, step, STATE_PACK_LEVELS, error);
 }

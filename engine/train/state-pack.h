@@ -1,7 +1,7 @@
 /* A run's state in few bytes, alone or as the differences from an earlier state of the run, its base.
  *
- * Such are the states by which a run goes back, in the folder's history and in memory: with half of the bytes, twice as
- * many states fit into a budget, and half of the steps are computed again. */
+ * Such are the states by which a run goes back, in the folder's history: with half of the bytes, twice as many states
+ * fit into a budget, and half of the steps are computed again. */
 #pragma once
 
 #include "engine/core/loom-folder.h"
@@ -9,8 +9,9 @@
 
 G_BEGIN_DECLS
 
-#define STATE_PACK_FILE "state.packed" /* in history/STEP */
-#define STATE_PACK_MOST G_MAXUINT32    /* bytes of a GByteArray */
+#define STATE_PACK_FILE   "state.packed" /* in history/STEP */
+#define STATE_PACK_MOST   G_MAXUINT32    /* bytes of a GByteArray */
+#define STATE_PACK_LEVELS 8              /* states of which each is packed against the next one, at most */
 
 /* Of all slots, also of those that are not kept. */
 gint64 state_bytes (LoomState *state);
@@ -24,10 +25,8 @@ gboolean state_put_values (LoomState *state, const GPtrArray *value, GError **er
 GBytes *state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base, gsize most);
 /* The step of its base; -1: none. FALSE: it is damaged. */
 gboolean state_pack_base (GBytes *pack, gint64 *base_step);
-/* The values again (transfer full). DATA: it is damaged, is not of this run, or that is not its base. */
-GPtrArray *state_unpack (LoomState *state, GBytes *pack, const GPtrArray *base, GError **error);
-
-/* Reads the values of the state in the folder of one of the steps of a history, and those of its base. DATA, IO. */
+/* Reads the values of the state in the folder of one of the steps of a history, and those that it is packed against.
+ * DATA, IO. */
 GPtrArray *state_pack_read (LoomState *state, LoomFolder *history, gint64 step, GError **error);
 
 G_END_DECLS

@@ -68,13 +68,15 @@ void
 time_machine_begin_run (TimeMachine *self)
 {
   folder_history_begin (&self->disk, self->progress);
+  if (self->disk.history.budget == 0)
+    self->moments.history.budget = 0;
   moments_begin (&self->moments, train_data_last_step (self->data));
 }
 
 gboolean
 time_machine_wants (const TimeMachine *self, gint64 step)
 {
-  return history_wants (&self->disk.history, step) || history_wants (&self->moments.history, step);
+  return history_wants (&self->disk.history, step, NULL) || history_wants (&self->moments.history, step, NULL);
 }
 
 void
@@ -154,9 +156,8 @@ load_nearest (TimeMachine *self, LoomFolder *run, gint64 from, gboolean is_own, 
     return FALSE;
   if (*found || moment == NULL)
     return TRUE;
-  *found = moments_restore (&self->moments, moment, self->progress, NULL);
-  /* Its base may be gone. */
-  return *found || run_state_restore_near (state, run, -1, from, self->progress, found, error);
+  *found = moments_restore (&self->moments, moment, self->progress, error);
+  return *found;
 }
 
 static gboolean

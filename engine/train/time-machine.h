@@ -9,6 +9,7 @@
 #include "engine/train/batch-size.h"
 #include "engine/train/epoch-end.h"
 #include "engine/train/live-changes.h"
+#include "engine/train/folder-history.h"
 #include "engine/train/moments.h"
 #include "engine/train/training-loop.h"
 #include "engine/train/watched-state.h"

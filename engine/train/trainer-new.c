@@ -272,7 +272,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                                         .notes = &t->notes,
                                         .history = { .budget = history } } };
   folder_history_init (&t->machine.disk);
-  moments_init (&t->machine.moments, &t->machine.disk, MOMENTS_BUDGET);
+  moments_init (&t->machine.moments, &t->machine.disk.run, MOMENTS_BUDGET);
   t->walk = (StepWalk){ .model = &t->model,
                         .group = &t->group,
                         .loop = &t->loop,

@@ -483,67 +483,117 @@ expect_other_cb (gint64 step, gpointer base)
   g_assert_cmpint (step, !=, *(gint64 *)base);
 }
 
-/* 100,000 steps with a budget of 80 states: none is further from the one before it than a slot, also if they become
- * smaller during the run, and with bases that stay as long as states that need them. */
-static void
-test_thinning (void)
+/* Counts the states that were removed and are not extra. */
+typedef struct
 {
-  for (guint shrinks = 0; shrinks < 2; shrinks++)
+  History history;
+  gint64 base;
+  guint n, n_removed;
+} Spread;
+
+static void
+spread_removed_cb (gint64 step, gpointer data)
+{
+  Spread *self = data;
+
+  g_assert_cmpint (step, !=, self->base);
+  for (guint i = 0; i < self->history.state->len; i++)
     {
-      History history = { .budget = 80000, .total = 100000, .pieces = 2 };
-      gint64 widest = 0, lately = 0, base = -1, n = 0;
+      const HistoryState *state = &g_array_index (self->history.state, HistoryState, i);
 
-      history_init (&history);
-      for (gint64 step = 0; step <= 100000; step++)
-        {
-          HistoryState state = { step, -1, 1000 };
-
-          if (!history_wants (&history, step))
-            continue;
-          if (shrinks && n++ % 16 == 0)
-            base = step;
-          else if (shrinks)
-            {
-              state.base = base;
-              state.bytes = 900 - step / 200;
-            }
-          g_assert_true (history_make_space (&history, state.bytes, state.base, expect_other_cb, &state.base));
-          history_note_written (&history, &state, 0, 0);
-          g_assert_cmpint (history.bytes, <=, 80000);
-        }
-      g_assert_cmpint (g_array_index (history.state, HistoryState, 0).step, ==, 0);
-      g_assert_cmpint (g_array_index (history.state, HistoryState, history.state->len - 1).step, >, 99000);
-      for (guint i = 1; i < history.state->len; i++)
-        {
-          const HistoryState *state = &g_array_index (history.state, HistoryState, i);
-          gboolean has_base = state->base < 0;
-
-          widest = MAX (widest, state[0].step - state[-1].step);
-          if (state->step > 99000)
-            lately = MAX (lately, state[0].step - state[-1].step);
-          for (guint k = 0; k < i; k++)
-            has_base = has_base || g_array_index (history.state, HistoryState, k).step == state->base;
-          g_assert_true (has_base);
-        }
-      g_test_message ("%u states, the widest gap is %d steps, lately %d", history.state->len, (int)widest, (int)lately);
-      g_assert_cmpint (widest, <=, shrinks ? 1389 * 5 / 4 : 1389);
-      g_assert_cmpint (lately, <=, 695);
-      history_clear (&history);
+      self->n_removed += state->step == step && !state->is_extra;
     }
 }
 
-/* Writing that took a minute is not repeated at once; if not one state fits, none stays. */
+/* Every 16th lasting state is packed alone; sizes change from `size` by `change` to the end of 100,000 steps. */
+static void
+spread (Spread *self, gint64 from, gint64 to, gint64 size, gint64 change)
+{
+  gboolean is_extra;
+
+  history_begin (&self->history, to);
+  for (gint64 step = from; step <= to; step++)
+    {
+      HistoryState state = { step, self->base, size + change * step / 100000, FALSE };
+
+      if (!history_wants (&self->history, step, &is_extra))
+        continue;
+      state.is_extra = is_extra;
+      if (!is_extra && self->n++ % 16 == 0)
+        {
+          self->base = state.base = -1;
+          state.bytes += state.bytes / 2;
+        }
+      g_assert_true (history_make_space (&self->history, state.bytes, state.base, spread_removed_cb, self));
+      history_note_written (&self->history, &state, 0, 0);
+      g_assert_cmpint (self->history.bytes, <=, self->history.budget);
+      if (state.bytes > size + size / 4 && !is_extra && state.base < 0)
+        self->base = step;
+    }
+}
+
+/* The widest gap between two states, the second of which is after `from`; each has its base. */
+static gint64
+widest_gap (const History *history, gint64 from)
+{
+  gint64 widest = 0;
+
+  for (guint i = 1; i < history->state->len; i++)
+    {
+      const HistoryState *state = &g_array_index (history->state, HistoryState, i);
+
+      if (state->step >= from)
+        widest = MAX (widest, state[0].step - state[-1].step);
+      g_assert_true (state->base < 0 || history_has (history, state->base));
+    }
+  return widest;
+}
+
+/* 100,000 steps: whether states become larger or smaller, no gap is wider than even ones by more than a quarter,
+ * nothing but extra states has been removed, the budget is used up, and the latest gaps are half as wide. If a run is
+ * given as many steps again, at most three gaps become one. */
+static void
+test_spread (void)
+{
+  static const gint64 changes[] = { 0, 300, -300 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (changes); i++)
+    {
+      Spread self = { .history = { .budget = 160000, .has_extras = TRUE }, .base = -1 };
+      const double even = 100000 * (1000 + 1000 / 32. + (double)changes[i] / 2) / 160000;
+      gint64 widest;
+
+      history_init (&self.history);
+      spread (&self, 0, 100000, 1000, changes[i]);
+      widest = widest_gap (&self.history, 0);
+      g_test_message ("%u states in %d bytes, the widest gap is %d steps, even ones would be %.0f, lately %d",
+                      self.history.state->len, (int)self.history.bytes, (int)widest, even,
+                      (int)widest_gap (&self.history, 99500));
+      g_assert_cmpuint (self.n_removed, ==, 0);
+      g_assert_cmpint (g_array_index (self.history.state, HistoryState, 0).step, ==, 0);
+      g_assert_cmpfloat (widest, <=, 1.3 * even);
+      g_assert_cmpint (self.history.bytes, >, 155000);
+      g_assert_cmpfloat (widest_gap (&self.history, 99500), <=, 0.6 * even);
+      spread (&self, 100001, 200000, 1000, 0);
+      g_test_message ("of 200,000 steps %d", (int)widest_gap (&self.history, 0));
+      g_assert_cmpint (widest_gap (&self.history, 0), <=, 3 * widest);
+      history_clear (&self.history);
+    }
+}
+
+/* Writing that took a minute is not repeated at once, one slow state of many delays none; if not one state fits, none
+ * stays. */
 static void
 test_no_time (void)
 {
-  History history = { .budget = 80, .total = 1000, .pieces = 2 };
+  History history = { .budget = 800, .total = 1000, .part = 40 };
 
   history_init (&history);
-  history_note_written (&history, &(HistoryState){ 100, -1, 1 }, g_get_monotonic_time () - 60 * G_USEC_PER_SEC,
-                        g_get_monotonic_time ());
-  g_assert_false (history_wants (&history, 900));
-  history_note_written (&history, &(HistoryState){ 100, -1, 1 }, 0, 0);
-  g_assert_true (history_wants (&history, 900));
+  history.begin = g_get_monotonic_time () - 100 * G_USEC_PER_SEC;
+  history_note_written (&history, &(HistoryState){ 100, -1, 1, FALSE }, 0, (gint64)60 * G_USEC_PER_SEC);
+  g_assert_false (history_wants (&history, 900, NULL));
+  history.begin -= (gint64)10000 * G_USEC_PER_SEC;
+  g_assert_true (history_wants (&history, 900, NULL));
   history.budget = 0;
   g_assert_true (history_make_space (&history, 0, -1, expect_other_cb, &(gint64){ -1 }));
   g_assert_cmpuint (history.state->len, ==, 0);
@@ -556,7 +606,7 @@ test_no_time (void)
 static void
 test_next_base (void)
 {
-  History history = { .budget = 350, .total = 1000, .pieces = 2 };
+  History history = { .budget = 350, .total = 1000 };
   gint64 none = -1;
 
   history_init (&history);
@@ -605,7 +655,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/time-machine/refusals", test_refusals);
   g_test_add_func ("/time-machine/budget", test_budget);
   g_test_add_func ("/time-machine/smaller-budget", test_smaller_budget);
-  g_test_add_func ("/time-machine/thinning", test_thinning);
+  g_test_add_func ("/time-machine/spread", test_spread);
   g_test_add_func ("/time-machine/no-time", test_no_time);
   g_test_add_func ("/time-machine/next-base", test_next_base);
   g_test_add_func ("/time-machine/too-large", test_too_large);
