@@ -513,13 +513,14 @@ print_fits (const Command *command, const char *path, const Wanted *wanted, int 
                                        .precision = wanted->precision,
                                        .tf32 = wanted->tf32,
                                        .batch_size = wanted->batch,
+                                       .strategy = wanted->strategy,
                                        .threads = threads,
                                        .lr = NAN,
                                        .seed = -1 };
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = command_read_graph (path, &error);
 
-  if (graph == NULL || !plan_fits_print (graph, &options, json, &error))
+  if (graph == NULL || !plan_fits_print (graph, &options, wanted->ranks, json, &error))
     return command_fail (command, g_steal_pointer (&error));
   return 0;
 }
@@ -607,9 +608,8 @@ run_plan (const Command *command, int argc, char **argv)
   if (passes + check + parameters + memory + fits + stages + steps + (node != NULL) > 1)
     return command_usage (command, "--passes, --check, --parameters, --memory, --fits, --stages, --steps and --source "
                                    "cannot be combined. Use one of them.");
-  if (fits && (card_name != NULL || wanted.ranks > 1 || wanted.evaluation || strategy != NULL))
-    return command_usage (
-        command, "--fits is about the run of a single rank. Leave out --ranks, --strategy, --card and --eval.");
+  if (fits && (card_name != NULL || wanted.rank >= 0 || wanted.evaluation))
+    return command_usage (command, "--fits is about a whole run on this machine. Leave out --rank, --card and --eval.");
   if (card_name != NULL && (card = card_find (card_name, &names)) == NULL)
     return command_usage (command, "--card knows %s, not “%s”.", names, card_name);
   if (card != NULL && (device != NULL || node != NULL || wanted.ranks > 1))

@@ -10,15 +10,19 @@ G_BEGIN_DECLS
 typedef struct
 {
   char *devices;         /* those that share the tightest memory, separated by commas */
-  gsize needed;          /* bytes of the whole run there */
+  gsize needed;          /* bytes of the whole run there, of all ranks that use this memory */
   gsize available;       /* G_MAXSIZE: unknown */
-  gint64 batch, largest; /* the run's batch size, and the largest that fits, at most that; 0: none */
+  int ranks, worst;      /* the number of ranks, and the one that needs most there, */
+  gsize most;            /* and what it needs */
+  gint64 batch, largest; /* the batch size of a rank, and the largest that fits, at most that; 0: none */
+  const char *strategy;  /* the strategy of <parallel> with which this batch fits; NULL: it fits, or there is none */
 } LoomForecast;
 
-/* For a single rank; the options as for a new run. It opens the data set and plans each part of the run. Errors: those
- * of loom_trainer_new(). */
-gboolean
-loom_forecast (const LoomGraph *graph, const LoomTrainerOptions *options, LoomForecast *forecast, GError **error);
+/* The options as for a new run, whose comm is ignored: `ranks` ranks, all on this machine, are planned without
+ * communication, one of each kind. It opens the data set and plans each part of the run. Errors: those of
+ * loom_trainer_new(). */
+gboolean loom_forecast (const LoomGraph *graph, const LoomTrainerOptions *options, int ranks, LoomForecast *forecast,
+                        GError **error);
 void loom_forecast_clear (LoomForecast *forecast);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomForecast, loom_forecast_clear)
 

@@ -139,6 +139,12 @@ measure (const MemoryBudget *self, const GArray *needs, const LoomPlanDevice *of
   use->names = g_string_free (g_steal_pointer (&names), FALSE);
 }
 
+static gboolean
+is_tighter (const MemoryUse *a, const MemoryUse *b)
+{
+  return (double)a->needed - a->available > (double)b->needed - b->available;
+}
+
 /* The memory that lacks most bytes, or that has the fewest left. */
 static void
 find_tightest (const MemoryBudget *self, const GArray *needs, MemoryUse *tightest)
@@ -149,8 +155,7 @@ find_tightest (const MemoryBudget *self, const GArray *needs, MemoryUse *tightes
       g_auto (MemoryUse) use = { 0 };
 
       measure (self, needs, g_array_index (needs, Need, i).device, &use);
-      if (tightest->names != NULL
-          && (double)use.needed - use.available <= (double)tightest->needed - tightest->available)
+      if (tightest->names != NULL && !is_tighter (&use, tightest))
         continue;
       memory_use_clear (tightest);
       *tightest = use;
@@ -158,28 +163,124 @@ find_tightest (const MemoryBudget *self, const GArray *needs, MemoryUse *tightes
     }
 }
 
-static gboolean
-fits (const MemoryBudget *self, const GArray *needs)
-{
-  g_auto (MemoryUse) use = { 0 };
+/* ---- ranks of one machine ------------------------------------------------------ */
 
-  find_tightest (self, needs, &use);
-  return use.needed <= use.available;
+/* A memory that ranks of this machine use. */
+typedef struct
+{
+  const LoomPlanDevice *device;
+  MemoryUse use; /* of all ranks together */
+  guint worst;   /* the rank that needs most there */
+  gsize most;    /* bytes that it needs */
+} Memory;
+
+static void
+memory_clear (gpointer memory)
+{
+  memory_use_clear (&((Memory *)memory)->use);
 }
 
-/* The largest batch of a rank below this one that fits, with this number of ranks; from 16 on a multiple of 8. 0: none.
- */
+/* The ranks like this one that use the same memory: those of one CPU share it, and a GPU without a number is another
+ * one for each rank, as far as there are others. */
+static gsize
+count_sharers (const MemoryBudget *self, const LoomPlanDevice *device)
+{
+  LoomMessage message = { "" };
+  const int alike = MAX (self->alike, 1);
+  int devices;
+
+  if (device->info.host_memory || strchr (self->model->device, ':') != NULL)
+    return (gsize)alike;
+  devices = MAX (device->backend->device_count (&message), 1);
+  return (gsize)((alike + devices - 1) / devices);
+}
+
+static void
+add_use (const MemoryBudget *self, const LoomPlanDevice *device, MemoryUse *use, GArray *memories)
+{
+  const gsize own = use->needed;
+  Memory *memory = NULL;
+
+  use->needed *= count_sharers (self, device);
+  for (guint m = 0; m < memories->len && memory == NULL; m++)
+    if (shares_memory (g_array_index (memories, Memory, m).device, device))
+      memory = &g_array_index (memories, Memory, m);
+  if (memory == NULL)
+    {
+      g_array_append_val (memories, ((Memory){ device, *use, self->rank, own }));
+      use->names = NULL;
+      return;
+    }
+  memory->use.needed += use->needed;
+  if (own <= memory->most)
+    return;
+  memory->worst = self->rank;
+  memory->most = own;
+}
+
+/* The memories that n kinds of ranks use; NULL if there is no such step. (transfer full) */
+static GArray *
+find_memories (const MemoryBudget *kinds, guint n, gint64 batch)
+{
+  g_autoptr (GArray) memories = g_array_new (FALSE, FALSE, sizeof (Memory));
+
+  g_array_set_clear_func (memories, memory_clear);
+  for (guint k = 0; k < n; k++)
+    {
+      g_autoptr (GArray) needs = find_needs (&kinds[k], batch);
+
+      for (guint i = 0; needs != NULL && i < needs->len; i++)
+        {
+          const LoomPlanDevice *device = g_array_index (needs, Need, i).device;
+          g_auto (MemoryUse) use = { 0 };
+          gboolean is_counted = FALSE;
+
+          for (guint j = 0; j < i && !is_counted; j++)
+            is_counted = shares_memory (g_array_index (needs, Need, j).device, device);
+          if (is_counted)
+            continue;
+          measure (&kinds[k], needs, device, &use);
+          add_use (&kinds[k], device, &use, memories);
+        }
+      if (needs == NULL)
+        return NULL;
+    }
+  return g_steal_pointer (&memories);
+}
+
+/* NULL if there are no memories. */
+static Memory *
+tightest_of (const GArray *memories)
+{
+  Memory *tightest = NULL;
+
+  for (guint m = 0; memories != NULL && m < memories->len; m++)
+    if (tightest == NULL || is_tighter (&g_array_index (memories, Memory, m).use, &tightest->use))
+      tightest = &g_array_index (memories, Memory, m);
+  return tightest;
+}
+
+static gboolean
+fits (const MemoryBudget *kinds, guint n, gint64 batch)
+{
+  g_autoptr (GArray) memories = find_memories (kinds, n, batch);
+  const Memory *tightest = tightest_of (memories);
+
+  return tightest != NULL && tightest->use.needed <= tightest->use.available;
+}
+
+/* The largest batch of a rank below this one that fits, if a batch is divided among this number of ranks; from 16 on a
+ * multiple of 8. 0: none. */
 static gint64
-find_batch (const MemoryBudget *self, gint64 batch, gint64 ranks)
+find_batch (const MemoryBudget *kinds, guint n, gint64 batch, gint64 ranks)
 {
   gint64 good = 0, too_large = batch;
 
   while (too_large - good > MAX (1, good / 16))
     {
       gint64 middle = good + (too_large - good) / 2;
-      g_autoptr (GArray) needs = find_needs (self, middle * ranks);
 
-      if (needs != NULL && fits (self, needs))
+      if (fits (kinds, n, middle * ranks))
         good = middle;
       else
         too_large = middle;
@@ -213,7 +314,7 @@ describe (const MemoryBudget *self, gint64 batch, const MemoryUse *use, GString 
     }
   there = loom_bytes_to_string ((double)use->available);
   g_string_append_printf (words, "; %s are available.", there);
-  good = find_batch (self, (batch + ranks - 1) / ranks, ranks);
+  good = find_batch (self, 1, (batch + ranks - 1) / ranks, ranks);
   if (good > 0 && self->group->comm != NULL)
     g_string_append_printf (words, " On this rank, %d, a batch of %" G_GINT64_FORMAT " for each rank fits.",
                             self->group->comm->rank, good);
@@ -242,23 +343,48 @@ memory_budget_explain (const MemoryBudget *self, gint64 batch, GError **error)
   (*error)->message = g_string_free (g_steal_pointer (&words), FALSE);
 }
 
-gboolean
-memory_budget_forecast (const MemoryBudget *self, gint64 batch, MemoryForecast *forecast, GError **error)
+/* The weakest division of state among the replicas, stronger than that of the run, with which it fits. */
+static LoomShards
+find_shards (const MemoryBudget *kinds, guint n, gint64 batch)
 {
-  g_autoptr (GArray) needs = find_needs (self, batch);
-  g_auto (MemoryUse) use = { 0 };
+  LoomTrainSpec *spec = kinds->model->spec;
+  const LoomShards own = spec->parallel.shards;
+  LoomShards found = LOOM_SHARDS_NONE;
 
-  if (needs == NULL || needs->len == 0)
+  if (kinds->group->has_server || kinds->shards < 2 || spec->optimizer->emit == NULL)
+    return LOOM_SHARDS_NONE;
+  for (guint s = own + 1; s <= LOOM_SHARDS_PARAMETERS && found == LOOM_SHARDS_NONE; s++)
+    {
+      spec->parallel.shards = (LoomShards)s;
+      found = fits (kinds, n, batch) ? (LoomShards)s : LOOM_SHARDS_NONE;
+    }
+  spec->parallel.shards = own;
+  return found;
+}
+
+gboolean
+memory_budget_forecast (const MemoryBudget *kinds, guint n, gint64 batch, MemoryForecast *forecast, GError **error)
+{
+  g_autoptr (GArray) memories = find_memories (kinds, n, batch);
+  Memory *tightest = tightest_of (memories);
+  const gint64 ranks = kinds->group->has_server ? 1 : MAX (1, kinds->shards), own = batch / ranks;
+
+  if (tightest == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The step of the run cannot be planned for a batch of %d.",
-                   (int)batch);
+                   (int)own);
       return FALSE;
     }
-  find_tightest (self, needs, &use);
-  *forecast = (MemoryForecast){ .names = g_steal_pointer (&use.names),
-                                .needed = use.needed,
-                                .available = use.available,
-                                .largest = use.needed <= use.available ? batch : find_batch (self, batch, 1) };
+  *forecast = (MemoryForecast){ .names = g_steal_pointer (&tightest->use.names),
+                                .needed = tightest->use.needed,
+                                .available = tightest->use.available,
+                                .worst = tightest->worst,
+                                .most = tightest->most,
+                                .largest = own };
+  if (forecast->needed <= forecast->available)
+    return TRUE;
+  forecast->largest = find_batch (kinds, n, own, ranks);
+  forecast->shards = find_shards (kinds, n, batch);
   return TRUE;
 }
 

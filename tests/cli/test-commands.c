@@ -784,7 +784,44 @@ test_plan_fits (void)
   g_assert_cmpint (sentence.status, ==, 0);
   g_assert_nonnull (strstr (sentence.out, "The run needs "));
   g_assert_nonnull (strstr (sentence.out, " are available. A batch of "));
-  cli_expect (2, "--fits is about the run of a single rank", "plan", path, "--fits", "--ranks", "2");
+  g_assert_nonnull (strstr (small.out, "\"ranks\":1,\"rank\":0,"));
+  cli_expect (2, "--fits is about a whole run on this machine.", "plan", path, "--fits", "--ranks", "2", "--rank", "1");
+}
+
+/* Ranks of this machine: of copies of the net, of a pipeline with stages of different sizes, and of a server. */
+static void
+test_plan_fits_ranks (void)
+{
+  static const char *const strategies[] = { "data", "zero3", "pipeline", "server" };
+  g_autofree char *path = cli_example ("models/char-gpt.xml");
+  g_auto (CliResult) one = cli ("plan", path, "--fits", "--json", NULL), refused = { 0 }, sentence = { 0 };
+  g_autoptr (GPtrArray) single = events_of (one.out, "fits");
+  const gint64 needed = json_object_get_int_member (single->pdata[0], "needed");
+
+  for (guint s = 0; s < G_N_ELEMENTS (strategies); s++)
+    {
+      g_auto (CliResult) result = cli ("plan", path, "--fits", "--json", "--ranks", "3", "--strategy", strategies[s], NULL);
+      g_autoptr (GPtrArray) events = events_of (result.out, "fits");
+      JsonObject *event;
+      gint64 all, most;
+
+      g_assert_cmpint (events->len, ==, 1);
+      event = events->pdata[0];
+      all = json_object_get_int_member (event, "needed");
+      most = json_object_get_int_member (event, "rank_needed");
+      g_assert_cmpint (json_object_get_int_member (event, "ranks"), ==, 3);
+      g_assert_cmpint (json_object_get_int_member (event, "rank"), <, 3);
+      g_assert_cmpint (all, >, most);
+      g_assert_cmpint (all, <=, 3 * most);
+      if (s == 0)
+        g_assert_cmpint (all, >=, 3 * needed);
+      else
+        g_assert_cmpint (all, <, 3 * needed);
+    }
+  sentence = cli ("plan", path, "--fits", "--ranks", "3", NULL);
+  g_assert_nonnull (strstr (sentence.out, " on cpu, rank 0 of 3 needs the most, "));
+  refused = cli ("plan", path, "--fits", "--ranks", "5", "--strategy", "tensor", NULL);
+  g_assert_cmpint (refused.status, !=, 0);
 }
 
 /* A parameter server has the update alone; the ranks that it serves gather gradients, of a batch of their own. */
@@ -959,6 +996,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/plan/steps", test_plan_steps);
   g_test_add_func ("/cli/plan/steps-of-update", test_plan_steps_of_update);
   g_test_add_func ("/cli/plan/fits", test_plan_fits);
+  g_test_add_func ("/cli/plan/fits-ranks", test_plan_fits_ranks);
   g_test_add_func ("/cli/server", test_server);
   g_test_add_func ("/cli/stages", test_stages);
   g_test_add_func ("/cli/bench", test_bench);

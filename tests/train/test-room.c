@@ -255,6 +255,68 @@ test_devices (void)
   end (trainer);
 }
 
+/* ---- ranks ------------------------------------------------------------------------- */
+
+/* A forecast with this number of bytes free, of two ranks with 50 samples each. */
+static MemoryForecast
+forecast (LoomTrainer *trainer, const MemoryBudget kinds[2], guint64 bytes)
+{
+  g_autoptr (GError) error = NULL;
+  MemoryForecast found;
+
+  left[0].memory_free = bytes;
+  g_assert_true (memory_budget_forecast (kinds, 2, 100, &found, &error));
+  g_assert_no_error (error);
+  g_clear_pointer (&found.names, g_free);
+  return found;
+}
+
+/* Ranks of one processor need its memory together; what fits is a smaller batch of each, or a division of states. */
+static void
+test_ranks (void)
+{
+  g_auto (GStrv) parts = g_strsplit (NET (""), "\"sgd\"", 2);
+  g_autofree char *xml = g_strjoinv ("\"adam\"", parts);
+  LoomTrainer *trainer = train_test_new (xml, (LoomTrainerOptions){ 0 });
+  RankGroup groups[2] = { { NULL } };
+  MemoryBudget kinds[2];
+  MemoryForecast all, none, some, together;
+  LoomComm *comm[2];
+  LoomMessage message = { "" };
+  guint64 held;
+
+  g_assert_cmpint (loom_comm_threads_new (2, comm, &message), ==, LOOM_STATUS_OK);
+  for (guint k = 0; k < 2; k++)
+    {
+      g_assert_true (rank_group_open (&groups[k], comm[k], trainer->model.spec, FALSE, &trainer->notes, NULL));
+      kinds[k] = (MemoryBudget){ &trainer->model, &trainer->data, &groups[k], 2, .rank = k };
+    }
+  leave (trainer, 0, "cpu", PLENTY);
+  all = forecast (trainer, kinds, PLENTY);
+  held = all.available - PLENTY;
+  g_assert_cmpuint (all.needed, ==, 2 * all.most);
+  g_assert_cmpint (all.largest, ==, 50);
+  g_assert_cmpint (all.shards, ==, LOOM_SHARDS_NONE);
+  /* Half of Adam's two states of 8 MB leaves each rank. */
+  some = forecast (trainer, kinds, all.needed - held - 8000000);
+  g_assert_cmpint (some.largest, <, 50);
+  g_assert_cmpint (some.shards, ==, LOOM_SHARDS_OPTIMIZER);
+  g_assert_cmpint (trainer->model.spec->parallel.shards, ==, LOOM_SHARDS_NONE);
+  none = forecast (trainer, kinds, 1);
+  g_assert_cmpint (none.largest, ==, 0);
+  g_assert_cmpint (none.shards, ==, LOOM_SHARDS_NONE);
+  /* One that stands for three. */
+  kinds[1].alike = 3;
+  together = forecast (trainer, kinds, PLENTY);
+  g_assert_cmpuint (together.needed, ==, 4 * all.most);
+  for (guint k = 0; k < 2; k++)
+    {
+      rank_group_close (&groups[k]);
+      comm[k]->free (comm[k]);
+    }
+  end (trainer);
+}
+
 /* ---- later ------------------------------------------------------------------------- */
 
 /* Somebody else takes the memory after the run has begun. */
@@ -284,6 +346,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/room/later-parts", test_later_parts);
   g_test_add_func ("/room/few-steps", test_few_steps);
   g_test_add_func ("/room/devices", test_devices);
+  g_test_add_func ("/room/ranks", test_ranks);
   g_test_add_func ("/room/taken", test_taken);
   return g_test_run ();
 }
