@@ -17,13 +17,15 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* Options of Start that name no path. */
 static const char *const allowed[]
-    = { "device",  "precision", "epochs",      "steps", "batch_size",         "seed",   "history", "lr",
-        "threads", "tf32",      "num_workers", "set",   "checkpoint_seconds", "paused", NULL };
+    = { "device",  "precision", "epochs",      "steps", "batch_size",         "seed",   "history",     "lr",
+        "threads", "tf32",      "num_workers", "set",   "checkpoint_seconds", "paused", "resume_step", "branch_step",
+        "ranks",   NULL };
 /* Files of a run that are sent, with the largest size. */
 static const struct
 {
@@ -45,7 +47,41 @@ dup_folder (const char *id, const char *leaf)
 
 /* ---- starting ---------------------------------------------------------- */
 
-/* NULL with an error if the other end names what must not be named. */
+/* The run of this machine that an id names, to branch from it. NULL with an error: there is none. (transfer full) */
+static char *
+dup_parent (GVariant *id, GError **error)
+{
+  const char *text = g_variant_is_of_type (id, G_VARIANT_TYPE_STRING) ? g_variant_get_string (id, NULL) : "";
+  g_autofree char *path = loom_run_host_is_id (text) ? dup_folder (text, "run") : NULL;
+
+  if (path != NULL && g_file_test (path, G_FILE_TEST_IS_DIR))
+    return g_steal_pointer (&path);
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "The host does not have the run any more from which a branch is to begin.");
+  return NULL;
+}
+
+/* The option as the worker takes it, without a reference; NULL with an error if the other end names what must not be
+ * named. Runs are named by their ids. */
+static GVariant *
+read_option (const char *key, GVariant *value, const char *out, GError **error)
+{
+  g_autofree char *parent = NULL;
+
+  if (g_str_equal (key, "resume"))
+    return g_variant_new_string (out);
+  if (g_str_equal (key, "branch"))
+    {
+      parent = dup_parent (value, error);
+      return parent != NULL ? g_variant_new_string (parent) : NULL;
+    }
+  if (g_strv_contains (allowed, key))
+    return value;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The option “%s” does not go to a host.", key);
+  return NULL;
+}
+
+/* NULL with an error: that of an option. */
 static GVariant *
 read_options (GVariant *options, const char *out, GError **error)
 {
@@ -58,14 +94,13 @@ read_options (GVariant *options, const char *out, GError **error)
   g_variant_iter_init (&iter, options);
   while (g_variant_iter_next (&iter, "{&sv}", &key, &value))
     {
-      const gboolean ok = g_strv_contains (allowed, key);
-      if (ok)
-        g_variant_builder_add (&b, "{sv}", key, value);
+      GVariant *read = read_option (key, value, out, error);
+      if (read != NULL)
+        g_variant_builder_add (&b, "{sv}", key, read);
       g_variant_unref (value);
-      if (!ok)
+      if (read == NULL)
         {
           g_variant_builder_clear (&b);
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The option “%s” does not go to a host.", key);
           return NULL;
         }
     }
@@ -115,18 +150,13 @@ receive_files (GVariant *files, GInputStream *input, GOutputStream *output, GErr
   return TRUE;
 }
 
+/* Makes the folders of a new run and the files that its graph names; a branch, without a graph, has those of its
+ * parent. */
 static gboolean
-begin (GVariant *run, const char *id, GError **error)
+make_folders (const char *data, const char *out, GVariant *files, GError **error)
 {
-  g_autofree char *data = dup_folder (id, "data"), *out = dup_folder (id, "run"), *hash = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = NULL;
-  g_autoptr (GVariant) files = NULL, options = NULL;
-  GVariant *start;
-  gboolean is_done;
-  const char *xml, *name, *sum;
+  const char *name, *sum;
 
-  g_variant_get (run, "(&s&s@a(sst)@a{sv})", NULL, &xml, &files, &options);
   remote_prune_tree (out); /* of a start that failed */
   if (g_mkdir_with_parents (data, 0700) != 0 || g_mkdir_with_parents (out, 0700) != 0)
     {
@@ -139,24 +169,52 @@ begin (GVariant *run, const char *id, GError **error)
       if (!remote_content_place (sum, data, name, error))
         return FALSE;
     }
-  graph = loom_graph_read_data (xml, (gssize)strlen (xml), "the graph", faults, error);
-  if (graph == NULL)
+  return TRUE;
+}
+
+/* Begins a run, or resumes the one that has this id. */
+static gboolean
+begin (GVariant *run, const char *id, gboolean resumes, GError **error)
+{
+  g_autofree char *data = dup_folder (id, "data"), *out = dup_folder (id, "run");
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (GVariant) files = NULL, options = NULL;
+  GVariant *start;
+  gboolean is_done;
+  const char *xml;
+
+  g_variant_get (run, "(&s&s@a(sst)@a{sv})", NULL, &xml, &files, &options);
+  if (!resumes && !make_folders (data, out, files, error))
     return FALSE;
-  loom_graph_set_folder (graph, data);
+  if (*xml != '\0')
+    {
+      graph = loom_graph_read_data (xml, (gssize)strlen (xml), "the graph", faults, error);
+      if (graph == NULL)
+        return FALSE;
+      loom_graph_set_folder (graph, data);
+    }
   start = read_options (options, out, error);
   if (start == NULL)
     return FALSE;
   return train_detach_begin (graph, start, &is_done, error);
 }
 
-/* TRUE: an earlier start of this id has begun a run, whose answer was lost with its connection. */
+/* TRUE: there is nothing to do, because an earlier start of this id has begun a run, or has resumed it, and its answer
+ * was lost with its connection. */
 static gboolean
-has_begun (const char *id)
+has_begun (const char *id, gboolean resumes, GError **error)
 {
   g_autofree char *path = dup_folder (id, "run");
   g_autoptr (LoomRunSummary) run = loom_run_summary_new (path, 2);
 
-  return run->error == NULL && (run->log.is_training || loom_run_summary_end (run) != NULL);
+  if (run->error == NULL && run->log.is_training)
+    return TRUE;
+  if (!resumes)
+    return run->error == NULL && loom_run_summary_end (run) != NULL;
+  if (run->error != NULL)
+    g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, "The host does not have this run any more.");
+  return FALSE;
 }
 
 /* Two starts of an id wait for each other. */
@@ -177,21 +235,23 @@ static int
 serve_start (GInputStream *input, GOutputStream *output)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) run = remote_read (input, REMOTE_RUN, &error), files = NULL;
+  g_autoptr (GVariant) run = remote_read (input, REMOTE_RUN, &error), files = NULL, options = NULL;
+  gboolean resumes = FALSE;
   const char *id;
   int lock;
 
   if (run == NULL)
     return 5;
-  g_variant_get (run, "(&s&s@a(sst)@a{sv})", &id, NULL, &files, NULL);
+  g_variant_get (run, "(&s&s@a(sst)@a{sv})", &id, NULL, &files, &options);
+  g_variant_lookup (options, "resume", "b", &resumes);
   if (!loom_run_host_is_id (id))
     return 5;
   remote_prune ();
   lock = lock_start (id);
-  if (has_begun (id))
-    remote_write (output, g_variant_new ("(@aus)", g_variant_new_array (G_VARIANT_TYPE_UINT32, NULL, 0), ""), &error);
+  if (has_begun (id, resumes, &error) || error != NULL)
+    remote_write (output, g_variant_new ("(@aus)", g_variant_new_array (G_VARIANT_TYPE_UINT32, NULL, 0), ""), NULL);
   else if (receive_files (files, input, output, &error))
-    begin (run, id, &error);
+    begin (run, id, resumes, &error);
   remote_write (output,
                 error == NULL ? g_variant_new (REMOTE_STARTED, id, "", "")
                               : g_variant_new (REMOTE_STARTED, "",
@@ -205,6 +265,10 @@ serve_start (GInputStream *input, GOutputStream *output)
 
 /* ---- sending a run ------------------------------------------------------- */
 
+/* New events are looked for every TURN_MS, and whether the run has ended every TURNS of them. */
+#define TURN_MS 300
+#define TURNS   5
+
 static gboolean
 send_piece (GOutputStream *output, const char *name, const void *data, gsize n)
 {
@@ -212,8 +276,9 @@ send_piece (GOutputStream *output, const char *name, const void *data, gsize n)
       output, g_variant_new ("(s@ay)", name, g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, data, n, 1)), NULL);
 }
 
+/* Sends a file from the byte *from on, which becomes its end. */
 static gboolean
-send_file (GOutputStream *output, LoomFolder *folder, const char *name, gint64 from)
+send_file (GOutputStream *output, LoomFolder *folder, const char *name, gint64 *from)
 {
   g_autofree guint8 *piece = g_malloc (REMOTE_CHUNK);
   int fd = loom_folder_open_file (folder, name, O_RDONLY, NULL);
@@ -222,10 +287,10 @@ send_file (GOutputStream *output, LoomFolder *folder, const char *name, gint64 f
 
   if (fd < 0)
     return TRUE;
-  while (ok && (n = pread (fd, piece, REMOTE_CHUNK, from)) > 0)
+  while (ok && (n = pread (fd, piece, REMOTE_CHUNK, *from)) > 0)
     {
       ok = send_piece (output, name, piece, (gsize)n);
-      from += n;
+      *from += n;
     }
   close (fd);
   return ok;
@@ -248,20 +313,72 @@ dup_state (const char *path, const LoomRunSummary *run)
   return g_strdup_printf ("%s %s", end, last != NULL ? last : run->log.sentence != NULL ? run->log.sentence : "");
 }
 
+/* A trainer keeps a lock on its events while it lives. */
+static gboolean
+is_training (const char *path)
+{
+  g_autofree char *events = g_build_filename (path, LOOM_RUN_EVENTS, NULL);
+  int fd = open (events, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const gboolean locked = fd >= 0 && flock (fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+  if (fd >= 0)
+    close (fd);
+  return locked;
+}
+
+/* The byte of the events from which they are to be sent. If what the mirror has is not what is here, because the run
+ * was resumed from an earlier checkpoint, all of it, after a message that says so. sum: of the mirror's last events. */
+static gint64
+find_start (LoomFolder *folder, gint64 from, const char *sum, GOutputStream *output)
+{
+  int fd = loom_folder_open_file (folder, LOOM_RUN_EVENTS, O_RDONLY, NULL);
+  g_autofree char *own = fd >= 0 ? remote_dup_tail_sum (fd, from) : NULL;
+
+  if (fd >= 0)
+    close (fd);
+  if (fd < 0 || g_strcmp0 (own, sum) == 0)
+    return from;
+  send_piece (output, REMOTE_RESTART, "", 0);
+  return 0;
+}
+
+/* Sends the events from this byte on as they come, until the run has ended or the other end has gone. Returns the byte
+ * up to which they have been sent. */
+static gint64
+send_as_they_come (const char *path, LoomFolder *folder, gint64 from, GInputStream *input, GOutputStream *output)
+{
+  struct pollfd gone = { g_unix_input_stream_get_fd (G_UNIX_INPUT_STREAM (input)), POLLIN, 0 };
+  struct stat info;
+  gboolean ok = TRUE;
+
+  for (int turn = 0; ok && (turn % TURNS != 0 || is_training (path)); turn++)
+    {
+      if (fstatat (loom_folder_fd (folder), LOOM_RUN_EVENTS, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_size > from)
+        ok = send_file (output, folder, LOOM_RUN_EVENTS, &from);
+      ok = ok && poll (&gone, 1, TURN_MS) == 0;
+    }
+  return from;
+}
+
+/* follows: sends what comes until the run has ended; else what is there. */
 static int
-serve_fetch (const char *id, gint64 from, GOutputStream *output)
+serve_fetch (const char *id, gint64 from, const char *sum, gboolean follows, GInputStream *input, GOutputStream *output)
 {
   g_autofree char *path = dup_folder (id, "run"), *state = NULL;
   g_autoptr (LoomFolder) folder = loom_folder_open (path, NULL);
-  g_autoptr (LoomRunSummary) run = folder != NULL ? loom_run_summary_new (path, 2) : NULL;
-  gboolean ok;
+  g_autoptr (LoomRunSummary) run = NULL;
+  gint64 at = folder != NULL ? find_start (folder, from, sum, output) : 0, none;
+  gboolean ok = TRUE;
 
+  if (folder != NULL && follows)
+    at = send_as_they_come (path, folder, at, input, output);
+  run = folder != NULL ? loom_run_summary_new (path, 2) : NULL;
   /* Before the files: what has ended by now is whole. */
   state = run == NULL ? g_strdup ("gone") : dup_state (path, run);
-  ok = folder == NULL || send_file (output, folder, LOOM_RUN_EVENTS, from);
+  ok = folder == NULL || send_file (output, folder, LOOM_RUN_EVENTS, &at);
   for (guint i = 0; folder != NULL && ok && i < G_N_ELEMENTS (sent); i++)
     if (!g_str_equal (state, REMOTE_TRAINING) || !sent[i].at_end)
-      ok = send_file (output, folder, sent[i].name, 0);
+      ok = send_file (output, folder, sent[i].name, (none = 0, &none));
   return send_piece (output, "", state, strlen (state)) ? 0 : 5;
 }
 
@@ -325,7 +442,8 @@ serve (int argc, char **argv, GInputStream *input, GOutputStream *output)
 {
   const char *what = argc > 1 ? argv[1] : "", *id = argc > 2 ? argv[2] : NULL;
   const gboolean is_start = argc == 2 && g_str_equal (what, "start");
-  const gboolean is_fetch = argc == 4 && g_str_equal (what, "fetch"),
+  const gboolean follows = g_str_equal (what, "follow"),
+                 is_fetch = argc == 5 && (follows || g_str_equal (what, "fetch")),
                  is_relay = argc == 3 && g_str_equal (what, "relay");
   static const char magic[] = REMOTE_MAGIC LOOM_VERSION "\n";
 
@@ -335,7 +453,8 @@ serve (int argc, char **argv, GInputStream *input, GOutputStream *output)
     return 5;
   if (is_start)
     return serve_start (input, output);
-  return is_fetch ? serve_fetch (id, g_ascii_strtoll (argv[3], NULL, 10), output) : serve_relay (id, input, output);
+  return is_fetch ? serve_fetch (id, g_ascii_strtoll (argv[3], NULL, 10), argv[4], follows, input, output)
+                  : serve_relay (id, input, output);
 }
 
 static int
@@ -363,7 +482,7 @@ run_remote (const Command *command, int argc, char **argv)
 
 const Command command_remote = {
   .name = "remote",
-  .arguments = "start | fetch ID FROM | relay ID | begin HOST RUN FOLDER OPTIONS | connect RUN",
+  .arguments = "start | fetch|follow ID FROM SUM | relay ID | begin HOST RUN FOLDER OPTIONS | connect RUN | follow RUN",
   .summary = "a run for another machine, by messages on standard input and output",
   .run = run_remote,
 };

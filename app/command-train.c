@@ -11,6 +11,7 @@
 #include "app/train-health.h"
 #include "app/train-remote.h"
 #include "app/train-view.h"
+#include "engine/runs/loom-runs.h"
 
 /* ---- train ------------------------------------------------------------ */
 
@@ -284,6 +285,16 @@ read_replay (const Command *command, TrainReplay *self, LoomTrainerOptions *opti
   return TRUE;
 }
 
+/* A worker has no such option, so the graph that it trains has the strategy. */
+static void
+set_strategy (LoomGraph *graph, const char *strategy, int ranks)
+{
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+
+  if (train != NULL)
+    loom_strategy_apply (graph, train, strategy, MAX (ranks, 1), NULL, NULL);
+}
+
 static int
 run_train (const Command *command, int argc, char **argv)
 {
@@ -431,31 +442,38 @@ run_train (const Command *command, int argc, char **argv)
         command, argc < 2 ? "GRAPH is missing. It takes one GRAPH, or --resume, --replay or --branch with a run."
                           : "It takes one GRAPH.");
 
+  /* A run of a host is continued, and branched, there. */
+  g_auto (LoomRunHost) there = { NULL };
+  const char *earlier = resume != NULL ? resume : branch;
+  if (earlier != NULL && loom_run_host_read (earlier, &there) && host == NULL)
+    host = g_strdup (there.name);
   if ((detach || host != NULL)
-      && (replayed != NULL || branch != NULL || ranks > 1 || hosts != NULL || trace != NULL || wants_board || health
-          || view.waits || view.json || options.eager || strategy != NULL || epochs == 0 || launch.timeout > 0))
+      && (replayed != NULL || (branch != NULL && host == NULL) || hosts != NULL || trace != NULL || wants_board
+          || health || view.waits || view.json || options.eager || epochs == 0 || launch.timeout > 0
+          || launch.min_ranks > 0))
     return command_usage (command,
-                          "--detach and --host are for a run of one rank. They cannot be combined with --ranks, "
-                          "--hosts, --strategy, --timeout, --replay, --branch, --executor eager, --trace, "
-                          "--tensorboard, --epochs 0, or options of what is printed.");
-  if (host != NULL && (out == NULL || weights != NULL))
-    return command_usage (command, "--host needs --out DIR, in which the run is mirrored, and takes no --resume and no "
-                                   "--weights.");
+                          "--detach and --host are for a run of one process. They cannot be combined with --hosts, "
+                          "--timeout, --min-ranks, --replay, --branch of a run of this machine, --executor eager, "
+                          "--trace, --tensorboard, --epochs 0, or options of what is printed.");
+  if (host != NULL && ((out == NULL && resume == NULL) || weights != NULL))
+    return command_usage (command, "--host needs --out DIR, in which the run is mirrored, and takes no --weights.");
+  if (host != NULL && earlier != NULL && g_strcmp0 (host, there.name) != 0)
+    return command_usage (command, "%s is not a run of %s. A run continues on its machine. Leave out --host.", earlier,
+                          host);
   if (detach && out == NULL && resume == NULL)
     return command_usage (command, "--detach needs a folder in which the run is found again. Add --out DIR.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
-  if (host != NULL)
+  if (host != NULL || detach)
     {
-      graph = command_read_graph (argv[1], &error);
-      return error != NULL ? command_fail (command, g_steal_pointer (&error))
-                           : train_remote (command, graph, &options, host, detach);
-    }
-  if (detach)
-    {
-      graph = resume == NULL ? command_read_graph (argv[1], &error) : NULL;
-      return error != NULL ? command_fail (command, g_steal_pointer (&error)) : train_detach (command, graph, &options);
+      graph = earlier == NULL ? command_read_graph (argv[1], &error) : NULL;
+      if (error != NULL)
+        return command_fail (command, g_steal_pointer (&error));
+      if (graph != NULL && strategy != NULL)
+        set_strategy (graph, strategy, ranks);
+      return host != NULL ? train_remote (command, graph, &options, ranks, host, detach)
+                          : train_detach (command, graph, &options, ranks);
     }
   TrainSignals signals = { 0 };
   int launched;

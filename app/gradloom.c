@@ -51,7 +51,8 @@ help_with (const char *word)
   g_autoptr (GPtrArray) table = laboratory_describe (commands, G_N_ELEMENTS (commands));
   if (manual_print (word, (const Command *const *)table->pdata, table->len))
     return 0;
-  fprintf (stderr, "gradloom: there is no help on “%s”. Name a command, or man, markdown, format, json, bash, zsh or fish.\n",
+  fprintf (stderr,
+           "gradloom: there is no help on “%s”. Name a command, or man, markdown, format, json, bash, zsh or fish.\n",
            word);
   return 2;
 }

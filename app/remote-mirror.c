@@ -68,6 +68,8 @@ typedef struct
   int part;   /* of the file that comes now; -1: none */
   char *name; /* its name; NULL: none */
   GString *settings;
+  gboolean follows; /* others may update the events between two pieces */
+  gint64 size;      /* of the events, as far as this process knows */
 } Mirror;
 
 static gboolean
@@ -107,11 +109,34 @@ finish_part (Mirror *m, GError **error)
   return ok;
 }
 
+/* restarts: all of them come again. */
+static gboolean
+take_events (Mirror *m, gboolean restarts, const char *data, gsize n, GError **error)
+{
+  struct stat info = { 0 };
+  gboolean ok;
+
+  if (m->follows)
+    flock (m->events, LOCK_EX);
+  fstat (m->events, &info);
+  ok = info.st_size == m->size;
+  if (!ok)
+    g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_IO, "Another process has updated the mirror of the run.");
+  else if (restarts)
+    ok = ftruncate (m->events, m->size = 0) == 0;
+  else
+    ok = write_all (m->events, data, n, error);
+  m->size += ok ? (gint64)n : 0;
+  if (m->follows)
+    flock (m->events, LOCK_UN);
+  return ok;
+}
+
 static gboolean
 take_piece (Mirror *m, const char *name, const char *data, gsize n, GError **error)
 {
-  if (g_str_equal (name, LOOM_RUN_EVENTS))
-    return write_all (m->events, data, n, error);
+  if (g_str_equal (name, REMOTE_RESTART) || g_str_equal (name, LOOM_RUN_EVENTS))
+    return take_events (m, g_str_equal (name, REMOTE_RESTART), data, n, error);
   if (g_str_equal (name, LOOM_RUN_SETTINGS))
     {
       if (m->settings->len + n < MOST_SETTINGS)
@@ -186,25 +211,30 @@ remote_mirror_dup_fault (const char *host_name, const char *state)
   return g_strdup_printf ("The process that trained on %s was killed%s%s", host_name, *said != '\0' ? ": " : ".", said);
 }
 
-char *
-remote_mirror_update (const char *folder, const char *host_name, const char *id, GError **error)
+/* Gets what is missing by `gradloom remote WORD` there. */
+static char *
+get (const char *folder, const char *host_name, const char *id, const char *word, gboolean follows, GError **error)
 {
   g_autoptr (LoomFolder) files = loom_folder_open (folder, error);
   g_auto (RemoteHost) host = { NULL };
-  Mirror m = { .files = files, .events = -1, .part = -1 };
+  Mirror m = { .files = files, .events = -1, .part = -1, .follows = follows };
   struct stat info = { 0 };
   char *state = NULL;
 
   if (files == NULL)
     return NULL;
-  m.events = loom_folder_open_file (files, LOOM_RUN_EVENTS, O_WRONLY | O_CREAT | O_APPEND, error);
+  m.events = loom_folder_open_file (files, LOOM_RUN_EVENTS, O_RDWR | O_CREAT | O_APPEND, error);
   if (m.events < 0)
     return NULL;
   /* One at a time, or lines would come twice. */
   flock (m.events, LOCK_EX);
   fstat (m.events, &info);
-  g_autofree char *from = g_strdup_printf ("%" G_GINT64_FORMAT, (gint64)info.st_size);
-  const char *words[] = { "fetch", id, from, NULL };
+  m.size = info.st_size;
+  g_autofree char *from = g_strdup_printf ("%" G_GINT64_FORMAT, m.size);
+  g_autofree char *sum = remote_dup_tail_sum (m.events, m.size);
+  const char *words[] = { word, id, from, sum != NULL ? sum : "-", NULL };
+  if (follows)
+    flock (m.events, LOCK_UN);
   m.settings = g_string_new (NULL);
   if (remote_host_open (&host, host_name, words, error))
     state = receive (&m, host.input, error);
@@ -222,6 +252,18 @@ remote_mirror_update (const char *folder, const char *host_name, const char *id,
   if (state != NULL)
     note_end (folder, host_name, state);
   return state;
+}
+
+char *
+remote_mirror_update (const char *folder, const char *host_name, const char *id, GError **error)
+{
+  return get (folder, host_name, id, "fetch", FALSE, error);
+}
+
+char *
+remote_mirror_follow (const char *folder, const char *host_name, const char *id, GError **error)
+{
+  return get (folder, host_name, id, "follow", TRUE, error);
 }
 
 /* ---- before anything has come ---------------------------------------------- */

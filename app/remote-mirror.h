@@ -17,6 +17,9 @@ void remote_mirror_unmake (const char *folder);
  * "stopped", "failed SENTENCE", "killed LINE" if its process was killed, "gone" if the host has no such run.
  * NULL with an error: IO. (transfer full) */
 char *remote_mirror_update (const char *folder, const char *host_name, const char *id, GError **error);
+/* The same, but stays connected and gets events as they come, until the run has ended there. Ends early with an error
+ * if another process has updated the mirror meanwhile, or the connection is lost. */
+char *remote_mirror_follow (const char *folder, const char *host_name, const char *id, GError **error);
 /* A sentence about an end that is a fault; NULL: it is none. (transfer full) */
 char *remote_mirror_dup_fault (const char *host_name, const char *state);
 

@@ -8,6 +8,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#define TAIL (64 * 1024)
+
 gboolean
 remote_write (GOutputStream *stream, GVariant *message, GError **error)
 {
@@ -72,6 +74,27 @@ remote_take_streams (GInputStream **input, GOutputStream **output)
   *input = g_unix_input_stream_new (in, TRUE);
   *output = g_unix_output_stream_new (out, TRUE);
   return TRUE;
+}
+
+char *
+remote_dup_tail_sum (int fd, gint64 end)
+{
+  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
+  g_autofree guint8 *tail = g_malloc (TAIL);
+  const gint64 begin = MAX (end - TAIL, 0);
+  gsize have = 0;
+
+  if (end <= 0)
+    return g_strdup ("-");
+  while (have < (gsize)(end - begin))
+    {
+      gssize n = pread (fd, tail + have, (gsize)(end - begin) - have, begin + (gint64)have);
+      if (n == 0 || (n < 0 && errno != EINTR))
+        return NULL;
+      have += (gsize)MAX (n, 0);
+    }
+  g_checksum_update (sum, tail, (gssize)have);
+  return g_strdup (g_checksum_get_string (sum));
 }
 
 static gboolean

@@ -26,10 +26,16 @@ G_BEGIN_DECLS
 /* A file of the run, or what is new of it, in pieces: its name ("": the last message), the piece; for the last one the
  * state (remote-mirror.h). */
 #define REMOTE_PIECE "(say)"
+/* The name of a piece that says that the events which follow are all of them, and those of the mirror others. */
+#define REMOTE_RESTART "restart"
 
 gboolean remote_write (GOutputStream *stream, GVariant *message, GError **error);
 /* NULL with an error: IO if the connection is lost, DATA if the message is none of this type. (transfer full) */
 GVariant *remote_read (GInputStream *stream, const char *type, GError **error);
+
+/* SHA-256 of the last 64 KiB before this byte of a file, by which two ends find out whether they have the same; "-" at
+ * its begin, NULL if the file is shorter or cannot be read. (transfer full) */
+char *remote_dup_tail_sum (int fd, gint64 end);
 
 /* Keeps standard input and output as streams, so that no print of a library is part of a message. */
 gboolean remote_take_streams (GInputStream **input, GOutputStream **output);

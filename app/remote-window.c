@@ -78,9 +78,15 @@ begin (const Command *command, const char *host_name, const char *folder, const 
   g_autoptr (GVariant) options = g_variant_parse (G_VARIANT_TYPE_VARDICT, options_text, NULL, NULL, &error);
   g_autoptr (LoomGraph) graph = options != NULL ? read_graph (input, graph_folder, &error) : NULL;
   g_auto (LoomRunHost) host = { NULL };
+  gboolean resumes = FALSE, ok;
 
   sigaction (SIGTERM, &action, NULL);
-  if (graph == NULL || !train_remote_begin (graph, options, host_name, folder, &error))
+  if (options != NULL)
+    g_variant_lookup (options, "resume", "b", &resumes);
+  ok = graph != NULL
+       && (resumes ? train_remote_resume (options, folder, &error)
+                   : train_remote_begin (graph, options, host_name, folder, &error));
+  if (!ok)
     {
       worker_link_clean (&error);
       return command_fail (command, g_steal_pointer (&error));
@@ -137,6 +143,19 @@ connect_run (const Command *command, const char *folder, GInputStream *input, GO
   return error != NULL ? command_fail (command, g_steal_pointer (&error)) : 0;
 }
 
+static int
+follow_run (const Command *command, const char *folder)
+{
+  g_auto (LoomRunHost) host = { NULL };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *state = NULL;
+
+  if (!loom_run_host_read (folder, &host))
+    return command_fail (command, g_error_new (LOOM_ERROR, LOOM_ERROR_DATA, "%s is not the run of a host.", folder));
+  state = remote_mirror_follow (folder, host.name, host.id, &error);
+  return state != NULL ? 0 : command_fail (command, g_steal_pointer (&error));
+}
+
 int
 remote_window_serve (const Command *command, int argc, char **argv, GInputStream *input, GOutputStream *output)
 {
@@ -144,5 +163,7 @@ remote_window_serve (const Command *command, int argc, char **argv, GInputStream
     return begin (command, argv[2], argv[3], argv[4], argv[5], input);
   if (argc == 3 && g_str_equal (argv[1], "connect"))
     return connect_run (command, argv[2], input, output);
+  if (argc == 3 && g_str_equal (argv[1], "follow"))
+    return follow_run (command, argv[2]);
   return -1;
 }

@@ -10,9 +10,10 @@ G_BEGIN_DECLS
 #define REMOTE_WINDOW_STOPPED 143
 
 /* begin HOST RUN FOLDER OPTIONS: begins a run of the graph on standard input, whose relative paths are of FOLDER, with
- * RUN as its mirror and OPTIONS, a printed a{sv}, of the worker's Start. connect RUN: gets what is missing of the
+ * RUN as its mirror and OPTIONS, a printed a{sv}, of the worker's Start; with the option "resume" it resumes that run,
+ * and with "branch", a mirror, it begins a branch of another one. connect RUN: gets what is missing of the
  * mirror, carries the worker's messages on standard input and output, and gets what is missing after that.
- * Returns the exit status; -1: these are no such words. */
+ * follow RUN: keeps the mirror up to date as the run trains, for a list of runs. Returns the exit status; -1: these are no such words. */
 int remote_window_serve (const Command *command, int argc, char **argv, GInputStream *input, GOutputStream *output);
 
 G_END_DECLS

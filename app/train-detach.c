@@ -60,7 +60,7 @@ add_number (GVariantBuilder *b, const char *name, gint64 value, gboolean is_set)
 }
 
 GVariant *
-train_detach_options (const LoomTrainerOptions *o)
+train_detach_options (const LoomTrainerOptions *o, int ranks)
 {
   GVariantBuilder b;
 
@@ -71,6 +71,8 @@ train_detach_options (const LoomTrainerOptions *o)
   add_text (&b, "match", o->match);
   add_text (&b, "out", o->out);
   add_text (&b, "resume", o->resume);
+  add_text (&b, "branch", o->branch);
+  add_number (&b, "branch_step", o->branch_step, o->branch != NULL);
   add_number (&b, "epochs", o->epochs, o->epochs > 0);
   add_number (&b, "steps", o->steps, o->steps > 0);
   add_number (&b, "batch_size", o->batch_size, o->batch_size > 0);
@@ -80,6 +82,8 @@ train_detach_options (const LoomTrainerOptions *o)
     g_variant_builder_add (&b, "{sv}", "lr", g_variant_new_double (o->lr));
   if (o->checkpoint_seconds > 0)
     g_variant_builder_add (&b, "{sv}", "checkpoint_seconds", g_variant_new_double (o->checkpoint_seconds));
+  if (ranks > 1)
+    g_variant_builder_add (&b, "{sv}", "ranks", g_variant_new_int32 (ranks));
   if (o->threads > 0)
     g_variant_builder_add (&b, "{sv}", "threads", g_variant_new_int32 (o->threads));
   if (o->num_workers != 0)
@@ -181,14 +185,14 @@ train_detach_begin (LoomGraph *graph, GVariant *options, gboolean *is_done, GErr
 }
 
 int
-train_detach (const Command *command, LoomGraph *graph, const LoomTrainerOptions *options)
+train_detach (const Command *command, LoomGraph *graph, const LoomTrainerOptions *options, int ranks)
 {
   const char *folder = options->resume != NULL ? options->resume : options->out;
   g_autofree char *word = loom_text_shell_word (folder);
   g_autoptr (GError) error = NULL;
   gboolean is_done;
 
-  if (!train_detach_begin (graph, train_detach_options (options), &is_done, &error))
+  if (!train_detach_begin (graph, train_detach_options (options, ranks), &is_done, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (is_done)
     printf ("done; the run is in %s\n", folder);

@@ -113,7 +113,7 @@ train_remote_attach (const Command *command, const char *folder, const char *hos
 static gboolean
 send_run (RemoteHost *host, const char *id, LoomGraph *graph, GPtrArray *files, GVariant *options, GError **error)
 {
-  g_autofree char *xml = loom_graph_write (graph, NULL);
+  g_autofree char *xml = graph != NULL ? loom_graph_write (graph, NULL) : g_strdup ("");
   GVariantBuilder list;
   g_autoptr (GVariant) wanted = NULL, numbers = NULL;
   const char *refused;
@@ -143,19 +143,20 @@ send_run (RemoteHost *host, const char *id, LoomGraph *graph, GPtrArray *files, 
   return g_output_stream_flush (host->output, NULL, error);
 }
 
-/* Consumes options. *unknown: the run may have begun. */
+/* Consumes options. graph NULL: the host has the graph and its data. *unknown: the run may have begun. */
 static gboolean
-start (const LoomRunHost *to, LoomGraph *graph, GVariant *options, gboolean *unknown, GError **error)
+start (const LoomRunHost *to, const LoomGraph *graph, GVariant *options, gboolean *unknown, GError **error)
 {
   g_autoptr (GVariant) owned = g_variant_ref_sink (options), started = NULL;
-  g_autoptr (LoomGraph) copy = loom_graph_copy (graph);
+  g_autoptr (LoomGraph) copy = graph != NULL ? loom_graph_copy (graph) : NULL;
   g_autoptr (GPtrArray) files = NULL;
   g_auto (RemoteHost) host = { NULL };
   const char *words[] = { "start", NULL }, *id, *code, *sentence;
 
   *unknown = FALSE;
-  loom_graph_set_folder (copy, loom_graph_get_folder (graph));
-  files = remote_content_list (copy, error);
+  if (copy != NULL)
+    loom_graph_set_folder (copy, loom_graph_get_folder (graph));
+  files = copy != NULL ? remote_content_list (copy, error) : g_ptr_array_new ();
   if (files == NULL || !remote_host_open (&host, to->name, words, error)
       || !send_run (&host, to->id, copy, files, owned, error))
     return FALSE;
@@ -171,31 +172,89 @@ start (const LoomRunHost *to, LoomGraph *graph, GVariant *options, gboolean *unk
   return FALSE;
 }
 
+/* The options with the id of the run that is branched instead of its folder here. NULL with an error: it is not a run
+ * of this host. (transfer full) */
+static GVariant *
+name_parent (GVariant *options, const char *parent, const char *host_name, GError **error)
+{
+  g_auto (LoomRunHost) host = { NULL };
+  GVariantDict dict;
+
+  if (!loom_run_host_read (parent, &host) || !g_str_equal (host.name, host_name))
+    {
+      g_autofree char *shown = command_printable (host_name);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "A branch trains on the machine of its run, and %s is not a run of %s. Leave out --host.", parent,
+                   shown);
+      return NULL;
+    }
+  g_variant_dict_init (&dict, options);
+  g_variant_dict_insert (&dict, "branch", "s", host.id);
+  return g_variant_ref_sink (g_variant_dict_end (&dict));
+}
+
 gboolean
-train_remote_begin (LoomGraph *graph, GVariant *options, const char *host_name, const char *folder, GError **error)
+train_remote_resume (GVariant *options, const char *folder, GError **error)
 {
   g_autoptr (GVariant) owned = g_variant_ref_sink (options);
-  const char *name = loom_element_get (loom_graph_root (graph), "name");
   g_auto (LoomRunHost) host = { NULL };
-  const gboolean is_known = loom_run_host_read (folder, &host);
-  gboolean unknown = FALSE;
+  gboolean unknown = FALSE, ok;
+  GVariantDict dict;
+
+  if (!loom_run_host_read (folder, &host))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is not the run of a host.", folder);
+      return FALSE;
+    }
+  g_variant_dict_init (&dict, owned);
+  g_variant_dict_remove (&dict, "out");
+  g_variant_dict_insert (&dict, "resume", "b", TRUE);
+  ok = start (&host, NULL, g_variant_dict_end (&dict), &unknown, error);
+  if (ok || unknown)
+    {
+      loom_run_host_set_state (folder, LOOM_RUN_HOST_BEGUN);
+      loom_run_unfinished_end (folder, LOOM_RUN_END_NONE, NULL);
+    }
+  if (unknown)
+    g_prefix_error (error, "The connection to %s broke while the run began again. It may train there. ", host.name);
+  return ok;
+}
+
+/* Makes the mirror of a new run and its record, with an id for the host. */
+static gboolean
+make_mirror (LoomGraph *graph, const char *host_name, const char *folder, LoomRunHost *host, GError **error)
+{
+  const char *name = loom_element_get (loom_graph_root (graph), "name");
 
   if (!loom_run_host_is_name (host_name))
     {
       g_autofree char *shown = command_printable (host_name);
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "“%s” is not a host. Write user@host, or a name of ~/.ssh/config.", shown);
+      return FALSE;
     }
-  else if (!is_known)
+  *host = (LoomRunHost){ g_strdup (host_name), loom_run_host_new_id (name != NULL ? name : "run"), LOOM_RUN_HOST_NEW };
+  if (!remote_mirror_make (folder, graph, error))
     {
-      host = (LoomRunHost){ g_strdup (host_name), loom_run_host_new_id (name != NULL ? name : "run"),
-                            LOOM_RUN_HOST_NEW };
-      if (!remote_mirror_make (folder, graph, error))
-        g_prefix_error (error, "The run cannot be mirrored: ");
-      else
-        loom_run_host_write (folder, &host, error);
+      g_prefix_error (error, "The run cannot be mirrored: ");
+      return FALSE;
     }
-  if ((error == NULL || *error == NULL) && start (&host, graph, owned, &unknown, error))
+  return loom_run_host_write (folder, host, error);
+}
+
+gboolean
+train_remote_begin (LoomGraph *graph, GVariant *options, const char *host_name, const char *folder, GError **error)
+{
+  g_autoptr (GVariant) owned = g_variant_ref_sink (options), named = NULL;
+  g_auto (LoomRunHost) host = { NULL };
+  const gboolean is_known = loom_run_host_read (folder, &host);
+  gboolean unknown = FALSE, ok;
+  const char *parent = NULL;
+
+  g_variant_lookup (owned, "branch", "&s", &parent);
+  named = parent != NULL ? name_parent (owned, parent, host_name, error) : g_variant_ref (owned);
+  ok = named != NULL && (is_known || make_mirror (graph, host_name, folder, &host, error));
+  if (ok && start (&host, parent == NULL ? graph : NULL, named, &unknown, error))
     {
       loom_run_host_set_state (folder, LOOM_RUN_HOST_BEGUN);
       return TRUE;
@@ -237,21 +296,38 @@ take_folder (const char *folder, LoomGraph *graph, const char *host_name, GError
   return FALSE;
 }
 
+/* The sentence of a run that has begun, or the run to its end. */
+static int
+follow_or_leave (const Command *command, const char *folder, const char *host_name, gboolean detach)
+{
+  g_autofree char *word = loom_text_shell_word (folder);
+  g_auto (LoomRunHost) host = { NULL };
+
+  if (!detach && loom_run_host_read (folder, &host))
+    return train_remote_attach (command, folder, host_name, host.id, FALSE, FALSE);
+  printf ("Training goes on on %s. Follow it with: gradloom attach %s\n", host_name, word);
+  return 0;
+}
+
 int
-train_remote (const Command *command, LoomGraph *graph, const LoomTrainerOptions *options, const char *host_name,
-              gboolean detach)
+train_remote (const Command *command, LoomGraph *graph, const LoomTrainerOptions *options, int ranks,
+              const char *host_name, gboolean detach)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *word = loom_text_shell_word (options->out);
-  g_auto (LoomRunHost) host = { NULL };
+  g_autoptr (LoomGraph) parent = NULL;
+  LoomRunSettings settings = { NULL };
   LoomTrainerOptions sent = *options;
 
   sent.out = sent.resume = NULL;
-  if (!take_folder (options->out, graph, host_name, &error)
-      || !train_remote_begin (graph, train_detach_options (&sent), host_name, options->out, &error))
+  if (options->resume != NULL)
+    return train_remote_resume (train_detach_options (&sent, ranks), options->resume, &error)
+               ? follow_or_leave (command, options->resume, host_name, detach)
+               : command_fail (command, g_steal_pointer (&error));
+  if (options->branch != NULL)
+    graph = parent = loom_run_read (options->branch, &settings, &error);
+  g_free (settings.device);
+  if (graph == NULL || !take_folder (options->out, graph, host_name, &error)
+      || !train_remote_begin (graph, train_detach_options (&sent, ranks), host_name, options->out, &error))
     return command_fail (command, g_steal_pointer (&error));
-  if (!detach && loom_run_host_read (options->out, &host))
-    return train_remote_attach (command, options->out, host_name, host.id, FALSE, FALSE);
-  printf ("Training goes on on %s. Follow it with: gradloom attach %s\n", host_name, word);
-  return 0;
+  return follow_or_leave (command, options->out, host_name, detach);
 }

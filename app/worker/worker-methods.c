@@ -152,7 +152,7 @@ start_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *opti
       g_dbus_method_invocation_return_gerror (invocation, error);
       return TRUE;
     }
-  if (m->graph == NULL && start.resume == NULL)
+  if (m->graph == NULL && start.resume == NULL && start.branch == NULL)
     {
       worker_start_clear (&start);
       g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,

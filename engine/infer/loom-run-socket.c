@@ -5,6 +5,7 @@
 #include "engine/infer/loom-run-socket.h"
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 8
+#define BACKLOG   8
+#define PATH      ".path" /* the file next to the socket with the path of the run's folder, for lists */
+#define MOST_PATH 4096
 
 struct _LoomRunSocket
 {
@@ -111,6 +114,22 @@ is_same_user (int fd, int *pid)
 
 /* ---- listening -------------------------------------------------------- */
 
+/* A list lacks a run whose path cannot be written. */
+static void
+write_path (int at, const char *name, const char *folder)
+{
+  g_autofree char *leaf = g_strconcat (name, PATH, NULL), *path = g_canonicalize_filename (folder, NULL);
+  const gsize n = strlen (path);
+  int fd;
+
+  unlinkat (at, leaf, 0);
+  fd = openat (at, leaf, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd >= 0 && write (fd, path, n) != (gssize)n)
+    unlinkat (at, leaf, 0);
+  if (fd >= 0)
+    close (fd);
+}
+
 LoomRunSocket *
 loom_run_socket_listen (const char *folder, GError **error)
 {
@@ -144,6 +163,7 @@ loom_run_socket_listen (const char *folder, GError **error)
       close (at);
       return NULL;
     }
+  write_path (at, name, folder);
   LoomRunSocket *self = g_new0 (LoomRunSocket, 1);
   *self = (LoomRunSocket){ .folder = at, .fd = fd, .name = g_steal_pointer (&name), .inode = info.st_ino };
   return self;
@@ -177,7 +197,11 @@ loom_run_socket_free (LoomRunSocket *self)
   if (self == NULL)
     return;
   if (fstatat (self->folder, self->name, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_ino == self->inode)
-    unlinkat (self->folder, self->name, 0);
+    {
+      g_autofree char *leaf = g_strconcat (self->name, PATH, NULL);
+      unlinkat (self->folder, self->name, 0);
+      unlinkat (self->folder, leaf, 0);
+    }
   close (self->fd);
   close (self->folder);
   g_free (self->name);
@@ -205,6 +229,27 @@ loom_run_socket_exists (const char *folder)
   if (at >= 0)
     close (at);
   return found;
+}
+
+char **
+loom_run_socket_list (void)
+{
+  g_autofree char *store = dup_folder ();
+  g_autoptr (LoomFolder) files = loom_folder_open (store, NULL);
+  g_auto (GStrv) names = files != NULL ? loom_folder_names (files) : NULL;
+  GPtrArray *folders = g_ptr_array_new ();
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      g_autofree char *path = NULL;
+
+      /* The file is a hint: the socket is found by the folder alone. */
+      if (g_str_has_suffix (names[i], PATH) && loom_folder_read (files, names[i], MOST_PATH, &path, NULL, NULL)
+          && loom_run_socket_exists (path))
+        g_ptr_array_add (folders, g_steal_pointer (&path));
+    }
+  g_ptr_array_add (folders, NULL);
+  return (char **)g_ptr_array_free (folders, FALSE);
 }
 
 static int

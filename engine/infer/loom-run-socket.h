@@ -36,6 +36,8 @@ void loom_run_socket_free (LoomRunSocket *self);
 
 /* TRUE if a socket has been left for the run in this folder. Its process may have been killed since. */
 gboolean loom_run_socket_exists (const char *folder);
+/* The folders of the runs for which sockets have been left, NULL-terminated, in no order. (transfer full) */
+char **loom_run_socket_list (void);
 /* Connects to the process that trains in this folder; *pid receives its number. Returns a descriptor, or -1 with an
  * error: DATA if no process listens, IO if the socket is not the user's own. */
 int loom_run_socket_connect (const char *folder, int *pid, GError **error);

@@ -1,4 +1,4 @@
-/* Reads and writes the records of runs on hosts; see the header. A record is a file of three lines: host, id, state. */
+/* Reads and writes the records of runs on hosts; see the header. */
 #include "engine/runs/loom-run-host.h"
 
 #include "engine/core/loom-error.h"
@@ -14,7 +14,8 @@
 
 #define MOST_NAME    255
 #define MOST_ID      120
-#define MOST_BYTES   4096
+#define MOST_BYTES   8192 /* of a record */
+#define MOST_PATH    4096
 #define MOST_RECORDS 1000 /* older ones are removed */
 
 static const char *const words[]
@@ -185,14 +186,15 @@ list_records (LoomFolder *store)
 }
 
 static gboolean
-write_record (const char *leaf, const LoomRunHost *host, GError **error)
+write_record (const char *leaf, const char *folder, const LoomRunHost *host, GError **error)
 {
-  g_autofree char *folder = dup_store (), *text = NULL;
+  g_autofree char *at = dup_store (), *text = NULL, *path = g_canonicalize_filename (folder, NULL);
   g_autoptr (LoomFolder) store = NULL;
 
-  g_mkdir_with_parents (folder, 0700);
-  store = loom_folder_open (folder, error);
-  text = g_strdup_printf ("%s\n%s\n%s\n", host->name, host->id, words[host->state]);
+  g_mkdir_with_parents (at, 0700);
+  store = loom_folder_open (at, error);
+  text = g_strdup_printf ("%s\n%s\n%s\n%s\n", host->name, host->id, words[host->state],
+                          strlen (path) < MOST_PATH && strchr (path, '\n') == NULL ? path : "");
   if (store == NULL || !loom_folder_replace (store, leaf, text, strlen (text), error))
     return FALSE;
   g_autoptr (GArray) records = list_records (store);
@@ -209,7 +211,7 @@ loom_run_host_write (const char *folder, const LoomRunHost *host, GError **error
 
   return files != NULL && leaf != NULL
          && loom_folder_replace (files, LOOM_RUN_HOST_ID, host->id, strlen (host->id), error)
-         && write_record (leaf, host, error);
+         && write_record (leaf, folder, host, error);
 }
 
 void
@@ -221,7 +223,7 @@ loom_run_host_set_state (const char *folder, LoomRunHostState state)
   if (!loom_run_host_read (folder, &host) || host.state == state)
     return;
   host.state = state;
-  write_record (leaf, &host, NULL);
+  write_record (leaf, folder, &host, NULL);
 }
 
 void
@@ -252,6 +254,39 @@ loom_run_host_list (void)
     }
   g_ptr_array_add (names, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+}
+
+/* The folder that a record names; NULL: it is not there, or is none of this record. (transfer full) */
+static char *
+dup_mirror (LoomFolder *store, const char *leaf)
+{
+  g_autofree char *text = NULL, *own = NULL;
+  g_auto (GStrv) lines = NULL;
+
+  if (!loom_folder_read (store, leaf, MOST_BYTES, &text, NULL, NULL))
+    return NULL;
+  lines = g_strsplit (text, "\n", 5);
+  own = g_strv_length (lines) > 3 && *lines[3] != '\0' ? dup_leaf (lines[3]) : NULL;
+  return g_strcmp0 (own, leaf) == 0 ? g_strdup (lines[3]) : NULL;
+}
+
+char **
+loom_run_host_list_mirrors (void)
+{
+  g_autoptr (LoomFolder) store = open_store (NULL);
+  g_autoptr (GArray) records = store != NULL ? list_records (store) : NULL;
+  GPtrArray *folders = g_ptr_array_new ();
+
+  for (guint i = 0; records != NULL && i < records->len; i++)
+    {
+      g_autofree char *folder = dup_mirror (store, g_array_index (records, Record, i).leaf);
+      g_auto (LoomRunHost) host = { NULL };
+
+      if (folder != NULL && loom_run_host_read (folder, &host) && host.state == LOOM_RUN_HOST_BEGUN)
+        g_ptr_array_add (folders, g_steal_pointer (&folder));
+    }
+  g_ptr_array_add (folders, NULL);
+  return (char **)g_ptr_array_free (folders, FALSE);
 }
 
 /* ---- the lock ------------------------------------------------------------- */

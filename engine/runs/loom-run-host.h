@@ -2,7 +2,7 @@
  *
  * A host is the user's word: user@host, or an alias of ~/.ssh/config. Which host has the run of a folder is stored in
  * the state folder by the identity of the run's folder, never in the folder, so a folder that was received from
- * somebody makes no connection. */
+ * somebody makes no connection. A record is four lines: host, id, state and, for lists, the path of the folder. */
 #pragma once
 
 #include <glib.h>
@@ -42,6 +42,8 @@ void loom_run_host_set_state (const char *folder, LoomRunHostState state);
 void loom_run_host_forget (const char *folder);
 /* The hosts of these records, the one used last first. (transfer full) */
 char **loom_run_host_list (void);
+/* The mirrors of runs that go on on hosts, as far as it is known here, the newest first. (transfer full) */
+char **loom_run_host_list_mirrors (void);
 
 /* Locks the mirror for a window that shows the run. Returns a descriptor that holds the lock while it is open; -1: a
  * window of this machine shows it. */

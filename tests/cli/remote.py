@@ -184,6 +184,66 @@ def killed(far):
     r = far.run('attach', 'killed')
     ok(r.returncode == 5 and say(r, 'was killed'), 'a killed process there is no stop')
     ok(say(far.run('runs', 'killed'), 'killed  '), 'also in the list of runs')
+    # The events after its checkpoint are computed again, and other ones with another rate.
+    r = far.run('train', '--resume', 'killed', '--lr', '0.02', '--detach')
+    ok(r.returncode == 0 and say(r, 'Training goes on on box'), 'it is continued there')
+    r = far.run('attach', 'killed', '--stop')
+    ok(r.returncode == 0 and read(far.folder + '/killed/events.jsonl') == far.events('killed'), 'and the curve here is that of the host')
+
+
+def steps(run):
+    """The events but those of branches, which name the parent's folder on its machine."""
+    return [line for line in read(run + '/events.jsonl').splitlines() if b'"event":"branch"' not in line]
+
+
+def continued(far):
+    far.run('train', 'work/g.xml', '--host', 'box', '--out', 'part', '--steps', '10')
+    r = far.run('train', '--resume', 'part', '--steps', '20')
+    ok(r.returncode == 0 and say(r, 'stopped'), 'a run of another machine is continued there')
+    far.run('train', 'work/g.xml', '--out', 'near-part', '--steps', '10')
+    far.run('train', '--resume', 'near-part', '--steps', '20')
+    ok(read(far.folder + '/part/weights.safetensors') == read(far.folder + '/near-part/weights.safetensors')
+       and read(far.folder + '/part/events.jsonl') == far.events('part') == read(far.folder + '/near-part/events.jsonl'),
+       'with the bits of a run here')
+    r = far.run('train', '--resume', 'part', '--host', 'locked')
+    ok(r.returncode == 2 and say(r, 'part is not a run of locked'), 'and on no other machine')
+    r = far.run('train', '--branch', 'part', '--step', '15', '--steps', '22', '--out', 'branch')
+    ok(r.returncode == 0, 'a branch of it begins there')
+    far.run('train', '--branch', 'near-part', '--step', '15', '--steps', '22', '--out', 'near-branch')
+    ok(read(far.folder + '/branch/weights.safetensors') == read(far.folder + '/near-branch/weights.safetensors')
+       and steps(far.folder + '/branch') == steps(far.folder + '/near-branch') and len(steps(far.folder + '/branch')) > 20,
+       'with the bits of a branch here')
+    ok(far.home.encode() not in read(far.folder + '/branch/run.json'), 'without a folder of the other machine in its mirror')
+    r = far.run('train', '--branch', 'near-part', '--step', '15', '--out', 'moved', '--host', 'box')
+    ok(r.returncode == 2 and say(r, 'near-part is not a run of box') and not os.path.exists(far.folder + '/moved'),
+       'a run of this machine has its branches here')
+    shutil.rmtree(far.runs() + '/' + read(far.folder + '/part/remote-id').decode())
+    r = far.run('train', '--branch', 'part', '--step', '15', '--out', 'orphan')
+    ok(r.returncode != 0 and say(r, 'does not have the run any more') and not os.path.exists(far.folder + '/orphan'),
+       'a run that was removed there has no branches')
+    r = far.run('train', '--resume', 'part', '--steps', '24')
+    ok(r.returncode != 0 and say(r, 'does not have this run any more'), 'and does not go on')
+
+
+def ranks(far):
+    r = far.run('train', 'work/g.xml', '--host', 'box', '--out', 'ranks', '--ranks', '2', '--strategy', 'zero1')
+    ok(r.returncode == 0 and say(r, 'done') and b'"ranks":2' in read(far.folder + '/ranks/run.json').replace(b' ', b''),
+       'a run there can have several ranks')
+    ok(b'strategy="zero1"' in read(far.folder + '/ranks/graph.xml'), 'and a strategy')
+
+
+def followed(far):
+    events = far.folder + '/shown/events.jsonl'
+    far.run('train', 'work/long.xml', '--host', 'box', '--out', 'shown', '--detach')
+    shown = subprocess.Popen([GRADLOOM, 'remote', 'follow', 'shown'], cwd=far.folder, env=far.env, stdin=subprocess.DEVNULL)
+    for more in (1, 2):
+        size = os.path.getsize(events) if os.path.exists(events) else 0
+        while not os.path.exists(events) or os.path.getsize(events) <= size:
+            assert shown.poll() is None
+            time.sleep(0.02)
+    ok(True, 'the curve of a run that goes on comes here as it grows')
+    far.run('attach', 'shown', '--stop')
+    ok(shown.wait() in (0, 5) and read(events) == far.events('shown'), 'to its end, whole, next to another command that gets it')
 
 
 def refused(far):
@@ -200,7 +260,7 @@ def refused(far):
     far.install()
     r = far.run('train', 'work/none.xml', '--host', 'box', '--out', 'x5')
     ok(r.returncode != 0 and say(r, 'none.csv'), 'data that do not exist')
-    r = far.run('remote', 'fetch', '../here', '0')
+    r = far.run('remote', 'fetch', '../here', '0', '-')
     ok(r.returncode == 2, 'an id is no path')
     ok(not any(os.path.exists('%s/x%d' % (far.folder, i)) for i in range(1, 6)), 'nothing half-written stays')
 
@@ -214,7 +274,7 @@ def body(folder):
         write(folder + '/work/outside.xml', GRAPH % (folder + '/work/d.csv', 2))
         write(folder + '/work/long.xml', GRAPH % ('d.csv', 1000000))
         write(folder + '/work/none.xml', GRAPH % ('none.csv', 1))
-        for part in (whole, lost, killed, refused):
+        for part in (whole, lost, killed, continued, ranks, followed, refused):
             part(far)
         print('1..%d' % n)
     finally:
