@@ -16,6 +16,7 @@ loom_csv_columns_init (LoomCsvColumns *self)
   self->features = loom_csv_fields_new ();
   self->targets = loom_csv_fields_new ();
   self->weights = loom_csv_fields_new ();
+  self->split_by = -1;
 }
 
 void
@@ -95,6 +96,30 @@ is_among (const GArray *fields, guint column)
   return FALSE;
 }
 
+static gboolean
+choose_split_by (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *path,
+                 LoomCsvColumns *columns, GError **error)
+{
+  const char *split = loom_option_string (klass, options, "split"),
+             *by = loom_option_string (klass, options, "split_by");
+
+  columns->split_by = *by != '\0' ? find_column (columns, by) : -1;
+  if (*by != '\0' && g_str_equal (split, "random"))
+    g_set_error (
+        error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+        "The data set csv has split_by=\"%s\", but split=\"random\" uses no column. Set split to group, time or "
+        "stratified.",
+        by);
+  else if (*by != '\0' && columns->split_by < 0)
+    loom_error_set_quoting (error, LOOM_ERROR_DATA, "“%s” has no column “%s”, which split_by names.", path, by);
+  else if (*by == '\0' && (g_str_equal (split, "group") || g_str_equal (split, "time")))
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                 "The data set csv has split=\"%s\", which needs the name of a column: set split_by.", split);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 gboolean
 loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomCsvReader *reader,
                          LoomCsvColumns *columns, GError **error)
@@ -155,10 +180,12 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
                    "The data set csv has weight=\"%s\", which must be the name of one column.", weight);
       return FALSE;
     }
+  if (!choose_split_by (klass, options, reader->path, columns, error))
+    return FALSE;
   if (*features != '\0')
     return pick_columns (columns, features, reader->path, columns->features, error);
   for (guint i = 0; i < columns->names->len; i++)
-    if (!is_among (columns->targets, i) && !is_among (columns->weights, i))
+    if (!is_among (columns->targets, i) && !is_among (columns->weights, i) && (int)i != columns->split_by)
       {
         const LoomCsvField field = { .name = g_strdup (columns->names->pdata[i]), .column = i };
 

@@ -14,6 +14,7 @@ typedef struct
   GPtrArray *names;                     /* of all columns */
   GHashTable *places;                   /* name → number of its first column, from 1 */
   GArray *features, *targets, *weights; /* LoomCsvField; at most one weight */
+  int split_by;                         /* the column by which rows are divided into splits; -1: none */
   gboolean is_class;
   gboolean has_decimal_comma;
   gboolean row_is_read; /* the first line has data and has been read already */

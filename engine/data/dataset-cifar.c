@@ -8,6 +8,7 @@
 #include "engine/core/loom-env.h"
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-augment.h"
+#include "engine/data/loom-deal.h"
 
 #define SIDE   32
 #define PIXELS (3 * SIDE * SIDE)
@@ -206,12 +207,12 @@ fill (LoomDataset *self, const LoomDatasetOptions *options, const char *folder, 
   const Variant *v = variant_of (self->klass, options);
   const char *const test_names[] = { v->test, NULL };
   LoomTensor *train[2] = { NULL }, *test[2] = { NULL };
-  const gboolean good = load (folder, v->train, v, train, error) && load (folder, test_names, v, test, error);
+  const LoomDealing how = loom_dealing (self->klass, options);
+  const gboolean good = load (folder, v->train, v, train, error) && load (folder, test_names, v, test, error)
+                        && loom_table_deal (self, train, train[1], &how, error);
 
   if (good)
     {
-      loom_table_random_split (self, train, (guint64)loom_option_int (self->klass, options, "seed"),
-                               loom_option_float (self->klass, options, "val_fraction"), 0);
       loom_table_set_split (self, LOOM_SPLIT_TEST, test, NULL, test[0]->dim[0]);
       self->class_names = read_names (folder, v);
     }

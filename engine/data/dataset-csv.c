@@ -11,6 +11,7 @@
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-deal.h"
 #include "engine/data/loom-labels.h"
 
 /* Enough for a header of tens of thousands of columns; describing reads no more. */
@@ -67,6 +68,20 @@ static const LoomDatasetParam params[] = {
     .doc = "class: y i64 [B], from whole numbers or names; names, and numbers with large gaps such as codes, are "
            "numbered in order. float: y f32 [B, targets]." },
   LOOM_DEALT_PARAMS ("rows", "0.2", ""),
+  { .name = "split",
+    .type = LOOM_DATASET_ENUM,
+    .def = "random",
+    .choices = loom_deal_kinds,
+    .doc
+    = "random: rows are divided at random by the seed; stratified: likewise, with the same fraction of each class; "
+      "group: rows with equal split_by stay together; time: the last rows by split_by are test rows, those before "
+      "them validation rows." },
+  { .name = "split_by",
+    .type = LOOM_DATASET_STRING,
+    .def = "",
+    .doc
+    = "The column that split uses, for group and time; a column of x only if features names it. For stratified the "
+      "default is the target. Times are numbers, or dates such as 2024-01-31." },
   { .name = NULL },
 };
 
@@ -200,7 +215,7 @@ describe_unknown (const Unknown *self, const char *path)
 /* Reads all rows: numbers into x, w and, for float targets, y; class labels as texts. */
 static gboolean
 read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y, GArray *w, GPtrArray *labels,
-           Unknown *unknown, GError **error)
+           GPtrArray *keys, Unknown *unknown, GError **error)
 {
   GError *failure = NULL;
 
@@ -244,6 +259,8 @@ read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y,
           if (columns->is_class)
             g_ptr_array_set_size (labels, (int)labels->len - 1);
         }
+      else if (columns->split_by >= 0)
+        g_ptr_array_add (keys, reader->fields->pdata[columns->split_by]);
     }
   if (failure != NULL)
     {
@@ -292,12 +309,26 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   return TRUE;
 }
 
+/* keys: texts of the column split_by, if there is one. */
+static gboolean
+deal (LoomDataset *self, const LoomDatasetOptions *options, const LoomCsvColumns *columns, LoomTensor *const data[],
+      const GPtrArray *keys, GError **error)
+{
+  LoomDealing how = loom_dealing (self->klass, options);
+  g_autofree guint32 *key = NULL;
+
+  if (columns->split_by >= 0)
+    key = loom_deal_keys (keys, how.kind == LOOM_DEAL_TIME, columns->names->pdata[columns->split_by], error);
+  how.key = key;
+  return (columns->split_by < 0 || key != NULL) && loom_table_deal (self, data, data[1], &how, error);
+}
+
 static LoomDataset *
 open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
   g_autofree char *path = loom_option_path (klass, options, "path");
   g_autofree char *text = NULL;
-  g_autoptr (GPtrArray) fields = NULL, labels = g_ptr_array_new ();
+  g_autoptr (GPtrArray) fields = NULL, labels = g_ptr_array_new (), keys = g_ptr_array_new ();
   g_autoptr (GArray) x = g_array_new (FALSE, FALSE, sizeof (float)), y = g_array_new (FALSE, FALSE, sizeof (float)),
                      w = g_array_new (FALSE, FALSE, sizeof (float));
   g_autoptr (LoomTensor) inputs = NULL, targets = NULL, weights = NULL;
@@ -306,7 +337,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   LoomDatasetInfo info = { 0 };
   LoomCsvReader reader = { NULL };
   LoomTensor *data[3];
-  LoomDataset *self;
+  g_autoptr (LoomDataset) self = NULL;
   char **class_names = NULL;
   gint64 n;
   gsize length;
@@ -316,7 +347,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
     return NULL;
   fields = reader.fields;
   if (!loom_csv_choose_columns (klass, options, &reader, &columns, error)
-      || !read_rows (&reader, &columns, x, y, w, labels, &unknown, error))
+      || !read_rows (&reader, &columns, x, y, w, labels, keys, &unknown, error))
     return NULL;
   fill_info (&columns, &info);
   n = x->len / columns.features->len;
@@ -342,11 +373,10 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   data[0] = inputs;
   data[1] = targets;
   data[2] = weights;
-  loom_table_random_split (self, data, (guint64)loom_option_int (klass, options, "seed"),
-                           loom_option_float (klass, options, "val_fraction"),
-                           loom_option_float (klass, options, "test_fraction"));
+  if (!deal (self, options, &columns, data, keys, error))
+    return NULL;
   loom_csv_prepare (self, klass, options, inputs);
-  return self;
+  return g_steal_pointer (&self);
 }
 
 /* ---- new rows ----------------------------------------------------------------- */

@@ -14,6 +14,7 @@ static const LoomDatasetParam params[] = {
   { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "A folder of the same form with test pictures." },
   LOOM_PICTURES_PARAMS,
   LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
+  LOOM_SPLIT_PARAM,
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };

@@ -20,6 +20,7 @@ static const LoomDatasetParam params[] = {
   { .name = "label", .type = LOOM_DATASET_STRING, .def = "y:label", .doc = "The column of classes." },
   LOOM_PICTURES_PARAMS,
   LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
+  LOOM_SPLIT_PARAM,
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };

@@ -4,6 +4,7 @@
  * more) are kept as bytes and returned as f32 in 0..1. */
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-deal.h"
 #include "engine/interop/loom-npy.h"
 
 static const LoomDatasetParam params[] = {
@@ -12,6 +13,7 @@ static const LoomDatasetParam params[] = {
   { .name = "test_x", .type = LOOM_DATASET_PATH, .def = "", .doc = "The .npy file of the test inputs." },
   { .name = "test_y", .type = LOOM_DATASET_PATH, .def = "", .doc = "The .npy file of the test targets." },
   LOOM_DEALT_PARAMS ("samples", "0", ", if test_x is not set"),
+  LOOM_SPLIT_PARAM,
   { .name = NULL },
 };
 
@@ -153,6 +155,7 @@ load_all (LoomDataset *self, const LoomDatasetOptions *options, LoomTensor *trai
           GError **error)
 {
   const LoomDatasetClass *klass = self->klass;
+  LoomDealing how = loom_dealing (klass, options);
   gboolean has_test = *loom_option_string (klass, options, "test_x") != '\0'
                       || *loom_option_string (klass, options, "test_y") != '\0';
 
@@ -160,9 +163,9 @@ load_all (LoomDataset *self, const LoomDatasetOptions *options, LoomTensor *trai
       || (has_test && !load_pair (self, options, "test_x", "test_y", test, error)))
     return FALSE;
   count_classes (self, train[1]);
-  loom_table_random_split (self, train, (guint64)loom_option_int (klass, options, "seed"),
-                           loom_option_float (klass, options, "val_fraction"),
-                           has_test ? 0 : loom_option_float (klass, options, "test_fraction"));
+  how.test = has_test ? 0 : how.test;
+  if (!loom_table_deal (self, train, train[1], &how, error))
+    return FALSE;
   if (has_test)
     loom_table_set_split (self, LOOM_SPLIT_TEST, test, NULL, test[0]->dim[0]);
   return TRUE;

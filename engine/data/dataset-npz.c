@@ -9,6 +9,7 @@
 #include "engine/core/loom-fault.h"
 #include "engine/core/loom-file.h"
 #include "engine/data/loom-augment.h"
+#include "engine/data/loom-deal.h"
 #include "engine/interop/loom-tensor-file.h"
 
 static const LoomDatasetParam params[] = {
@@ -23,6 +24,7 @@ static const LoomDatasetParam params[] = {
     .def = "",
     .doc = "The array of training targets (default: the name that goes with x, such as train_labels or y_train)." },
   LOOM_DEALT_PARAMS ("training samples", "0", ", if there is no test array"),
+  LOOM_SPLIT_PARAM,
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
@@ -312,10 +314,14 @@ load (LoomDataset *self, const Archive *archive, const LoomDatasetOptions *optio
         return FALSE;
       LoomTensor *const data[] = { x, y };
       if (s == LOOM_SPLIT_TRAIN)
-        loom_table_random_split (
-            self, data, (guint64)loom_option_int (klass, options, "seed"),
-            archive->at[LOOM_SPLIT_VAL][0] >= 0 ? 0 : loom_option_float (klass, options, "val_fraction"),
-            archive->at[LOOM_SPLIT_TEST][0] >= 0 ? 0 : loom_option_float (klass, options, "test_fraction"));
+        {
+          LoomDealing how = loom_dealing (klass, options);
+
+          how.val = archive->at[LOOM_SPLIT_VAL][0] >= 0 ? 0 : how.val;
+          how.test = archive->at[LOOM_SPLIT_TEST][0] >= 0 ? 0 : how.test;
+          if (!loom_table_deal (self, data, y, &how, error))
+            return FALSE;
+        }
       else
         loom_table_set_split (self, s, data, NULL, x->dim[0]);
     }

@@ -10,6 +10,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-deal.h"
 #include "engine/data/loom-mo.h"
 #include "engine/data/loom-text-file.h"
 #include "engine/data/loom-vocabulary.h"
@@ -322,6 +323,7 @@ fill (LoomDataset *self, const LoomDatasetOptions *options, const GPtrArray *pai
       LoomTensor *data[], GError **error)
 {
   const LoomDatasetInfo *info = &self->info;
+  const LoomDealing how = loom_dealing (self->klass, options);
   g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint32));
   const guint32 *rows;
   gint64 n;
@@ -335,9 +337,8 @@ fill (LoomDataset *self, const LoomDatasetOptions *options, const GPtrArray *pai
       if (data[p] == NULL)
         return FALSE;
     }
-  loom_table_random_split (self, data, (guint64)loom_option_int (self->klass, options, "seed"),
-                           loom_option_float (self->klass, options, "val_fraction"),
-                           loom_option_float (self->klass, options, "test_fraction"));
+  if (!loom_table_deal (self, data, NULL, &how, error))
+    return FALSE;
   rows = loom_table_rows (self, LOOM_SPLIT_TRAIN, &n);
   for (gint64 i = 0; i < n; i++)
     {

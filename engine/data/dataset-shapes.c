@@ -1,7 +1,8 @@
-/* Pictures of one or two coloured shapes, with a sentence that describes them: a task for networks that describe
+/* Pictures of coloured shapes, with a sentence that describes one or two of them: a task for networks that describe
  * pictures (Vinyals et al., "Show and tell: a neural image caption generator", 2015), small enough for a processor;
  * generative models can use the pictures too. A picture of one shape also has a class, its colour and kind: a
- * substitute for ImageNet, in the size for which its networks were made.
+ * substitute for ImageNet, in the size for which its networks were made. A picture of several shapes has a mask, the
+ * kind of shape at every pixel.
  *
  * A picture is painted when it is read: 1,000 of 224 × 224 would take 600 MB, and painting one takes less than a
  * hundredth of the time that such a network needs for it.
@@ -41,7 +42,16 @@ static const char *const words[N_WORDS - A]
 static const float colors[N_COLORS][3]
     = { { 0.9f, 0.1f, 0.1f }, { 0.1f, 0.8f, 0.2f }, { 0.15f, 0.25f, 0.95f }, { 0.95f, 0.85f, 0.1f } };
 
-static const char *const target_types[] = { "sentence", "class", NULL };
+#define MOST_SHAPES 8
+
+typedef enum
+{
+  SENTENCE,
+  CLASS,
+  MASK
+} TargetType;
+
+static const char *const target_types[] = { "sentence", "class", "mask", NULL };
 
 static const LoomDatasetParam params[] = {
   LOOM_GENERATED_PARAMS ("5000", "500"),
@@ -49,7 +59,8 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_ENUM,
     .def = "sentence",
     .choices = target_types,
-    .doc = "sentence: y_in and y, i64 [B,11]; class: y i64 [B], colour and kind of the one shape." },
+    .doc = "sentence: y_in and y, i64 [B,11]; class: y i64 [B], colour and kind of the one shape; mask: y i64 [B,H,W], "
+           "the kind at each pixel, 0 without a shape." },
   { .name = "size",
     .type = LOOM_DATASET_INT,
     .def = "32",
@@ -60,8 +71,8 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_INT,
     .def = "2",
     .minimum = 1,
-    .maximum = 2,
-    .doc = "The largest number of shapes in a picture." },
+    .maximum = MOST_SHAPES,
+    .doc = "The largest number of shapes in a picture; a sentence describes at most two." },
   { .name = "noise",
     .type = LOOM_DATASET_FLOAT,
     .def = "0",
@@ -78,7 +89,7 @@ typedef struct
   gint64 size, most;
   double noise;
   guint64 seed;
-  gboolean has_classes;
+  TargetType target;
 } Shapes;
 
 typedef struct
@@ -87,35 +98,54 @@ typedef struct
   double x, y, radius; /* as fractions of the side */
 } Shape;
 
+static TargetType
+target_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
+{
+  const char *text = loom_option_string (klass, options, "target_type");
+  guint found = 0;
+
+  while (!g_str_equal (target_types[found], text))
+    found++;
+  return (TargetType)found;
+}
+
+static const gint64 n_classes_of[] = { [SENTENCE] = N_WORDS, [CLASS] = N_COLORS * N_KINDS, [MASK] = 1 + N_KINDS };
+
 static gboolean
 describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
 {
   const gint64 size = loom_option_int (klass, options, "size"), places = MAX_WORDS, dims[] = { 3, size, size };
+  const gint64 shapes = loom_option_int (klass, options, "shapes");
+  const TargetType target = target_of (klass, options);
 
-  const gboolean has_classes = g_str_equal (loom_option_string (klass, options, "target_type"), "class");
-
-  if (has_classes && loom_option_int (klass, options, "shapes") != 1)
+  if (target == CLASS && shapes != 1)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
                    "A picture of two shapes has no class. Set shapes to 1, or target_type to sentence.");
       return FALSE;
     }
-  if (!has_classes && loom_option_float (klass, options, "flip") > 0)
+  if (target == SENTENCE && shapes > 2)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "A sentence describes at most two shapes. Set shapes to 2, or target_type to mask.");
+      return FALSE;
+    }
+  if (target == SENTENCE && loom_option_float (klass, options, "flip") > 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
                    "Sentences with “left of” would be wrong for mirrored pictures. Remove flip.");
       return FALSE;
     }
   loom_info_add_port (info, "x", LOOM_F32, 3, dims);
-  if (has_classes)
-    loom_info_add_port (info, "y", LOOM_I64, 0, NULL);
-  else
+  if (target == SENTENCE)
     {
       loom_info_add_port (info, "y_in", LOOM_I64, 1, &places);
       loom_info_add_port (info, "y", LOOM_I64, 1, &places);
     }
+  else
+    loom_info_add_port (info, "y", LOOM_I64, target == MASK ? 2 : 0, dims + 1);
   loom_info_set_generated (info, klass, options);
-  info->n_classes = has_classes ? N_COLORS * N_KINDS : N_WORDS;
+  info->n_classes = n_classes_of[target];
   return TRUE;
 }
 
@@ -145,8 +175,9 @@ coverage (const Shape *shape, gint64 size, gint64 column, gint64 line)
   return (double)n / (SUBPIXELS * SUBPIXELS);
 }
 
+/* Also writes the shape's class into the mask [H,W] where it covers at least half a pixel; mask may be NULL. */
 static void
-paint (const Shape *shape, gint64 size, float *picture)
+paint (const Shape *shape, gint64 size, float *picture, gint64 *mask)
 {
   const gint64 x0 = (gint64)((shape->x - shape->radius) * (double)size),
                y0 = (gint64)((shape->y - shape->radius) * (double)size);
@@ -163,6 +194,8 @@ paint (const Shape *shape, gint64 size, float *picture)
 
             *value += share * (colors[shape->color][c] - *value);
           }
+        if (mask != NULL && share >= 0.5f)
+          mask[line * size + column] = 1 + shape->kind;
       }
 }
 
@@ -212,37 +245,65 @@ finish_sentence (gint64 *y_in, gint64 *y, int n)
     }
 }
 
+/* y_in and y of row i. */
+static void
+make_sentence (const Shapes *self, LoomSampleRandom *random, gboolean two, const Shape *first, guint32 relation,
+               gint64 i, LoomTensor *const row[])
+{
+  gint64 *y_in = (gint64 *)row[1]->data + i * MAX_WORDS, *y = (gint64 *)row[2]->data + i * MAX_WORDS;
+  int n = append_shape (first, y, 0);
+
+  if (two)
+    {
+      const Shape second = draw_shape (random, relation ^ 1);
+
+      paint (&second, self->size, (float *)row[0]->data + i * 3 * self->size * self->size, NULL);
+      y[n++] = RELATIONS + relation;
+      if (relation >= 2)
+        y[n++] = OF;
+      n = append_shape (&second, y, n);
+    }
+  finish_sentence (y_in, y, n);
+}
+
+/* Paints from 1 to `most` shapes anywhere, later ones over earlier ones. */
+static void
+make_mask (const Shapes *self, LoomSampleRandom *random, float *x, gint64 *mask)
+{
+  const guint32 n = 1 + loom_sample_below (random, (guint32)self->most);
+
+  for (gint64 k = 0; k < self->size * self->size; k++)
+    mask[k] = 0;
+  for (guint32 k = 0; k < n; k++)
+    {
+      const Shape shape = draw_shape (random, 4);
+
+      paint (&shape, self->size, x, mask);
+    }
+}
+
 /* Row i of the ports' tensors. */
 static void
 make (const Shapes *self, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
 {
-  const gint64 count = 3 * self->size * self->size;
+  const gint64 area = self->size * self->size, count = 3 * area;
   float *x = (float *)row[0]->data + i * count;
-  const gboolean two = loom_sample_below (random, (guint32)self->most) > 0;
-  const guint32 relation = loom_sample_below (random, 4);
-  const Shape first = draw_shape (random, two ? relation : 4);
 
   for (gint64 k = 0; k < count; k++)
     x[k] = 0;
-  paint (&first, self->size, x);
-  if (self->has_classes)
-    ((gint64 *)row[1]->data)[i] = first.color * N_KINDS + first.kind;
+  if (self->target == MASK)
+    make_mask (self, random, x, (gint64 *)row[1]->data + i * area);
   else
     {
-      gint64 *y_in = (gint64 *)row[1]->data + i * MAX_WORDS, *y = (gint64 *)row[2]->data + i * MAX_WORDS;
-      int n = append_shape (&first, y, 0);
+      const gboolean two = loom_sample_below (random, (guint32)self->most) > 0;
+      const guint32 relation = loom_sample_below (random, 4);
+      const Shape first = draw_shape (random, two ? relation : 4);
 
-      if (two)
-        {
-          const Shape second = draw_shape (random, relation ^ 1);
-
-          paint (&second, self->size, x);
-          y[n++] = RELATIONS + relation;
-          if (relation >= 2)
-            y[n++] = OF;
-          n = append_shape (&second, y, n);
-        }
-      finish_sentence (y_in, y, n);
+      paint (&first, self->size, x, NULL);
+      if (self->target == CLASS)
+        ((gint64 *)row[1]->data)[i] = first.color * N_KINDS + first.kind;
+      else
+        make_sentence (self, random, two, &first, relation, i, row);
     }
   for (gint64 k = 0; k < count && self->noise > 0; k++)
     x[k] = CLAMP (x[k] + (float)self->noise * loom_sample_normal (random), 0, 1);
@@ -269,12 +330,14 @@ name_classes (Shapes *self)
   LoomDataset *base = &self->base;
 
   base->class_names = g_new0 (char *, (gsize)base->info.n_classes + 1);
-  if (self->has_classes)
-    {
-      for (int i = 0; i < N_COLORS * N_KINDS; i++)
-        base->class_names[i] = g_strjoin (" ", words[COLORS - A + i / N_KINDS], words[KINDS - A + i % N_KINDS], NULL);
-      return;
-    }
+  if (self->target == CLASS)
+    for (int i = 0; i < N_COLORS * N_KINDS; i++)
+      base->class_names[i] = g_strjoin (" ", words[COLORS - A + i / N_KINDS], words[KINDS - A + i % N_KINDS], NULL);
+  if (self->target == MASK)
+    for (int i = 0; i <= N_KINDS; i++)
+      base->class_names[i] = g_strdup (i == 0 ? "background" : words[KINDS - A + i - 1]);
+  if (self->target != SENTENCE)
+    return;
   for (int i = 0; i < N_WORDS; i++)
     base->class_names[i] = g_strdup (i < A ? loom_token_names[i] : words[i - A]);
   base->separator = " ";
@@ -292,7 +355,8 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   self->most = loom_option_int (klass, options, "shapes");
   self->noise = loom_option_float (klass, options, "noise");
   self->seed = (guint64)loom_option_int (klass, options, "seed");
-  self->has_classes = g_str_equal (loom_option_string (klass, options, "target_type"), "class");
+  self->target = target_of (klass, options);
+  base->mask_port = self->target == MASK ? 1 : 0;
   if (!describe (klass, options, &base->info, error))
     return NULL;
   name_classes (self);
@@ -308,8 +372,8 @@ free_shapes (LoomDataset *base)
 const LoomDatasetClass loom_dataset_shapes = {
   .name = "shapes",
   .title = "Coloured shapes",
-  .doc = "Pictures of coloured shapes, each with a class or a sentence that describes it: a task for classification "
-         "or captions.",
+  .doc = "Pictures of coloured shapes, each with a class, a sentence that describes it, or a mask: a task for "
+         "classification, captions or segmentation.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

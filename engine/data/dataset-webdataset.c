@@ -31,6 +31,7 @@ static const LoomDatasetParam params[] = {
     .doc = "The member of the objects in KEY.json that is the class, a whole number or a name." },
   LOOM_PICTURES_PARAMS,
   LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
+  LOOM_SPLIT_PARAM,
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };

@@ -144,33 +144,86 @@ sample_at (const LoomAugment *self, const float *plane, double x, double y)
                  + v * ((1 - u) * pixel (self, plane, x0, y0 + 1) + u * pixel (self, plane, x0 + 1, y0 + 1)));
 }
 
-/* Computes each pixel of the new picture from the old one: inverse rotation and scale around the middle, inverse shear,
- * then translation. Without any of these, pixels are unchanged. */
+/* Where pixels come from: inverse rotation and scale around the middle, inverse shear, then translation. exact: pixels
+ * move by whole columns and rows. */
+typedef struct
+{
+  gboolean exact, flip;
+  gint64 last, dx, dy; /* last: the last column */
+  double cx, cy, c, s, lean;
+} Motion;
+
+static Motion
+motion_of (const LoomAugment *self, const Draw *d)
+{
+  return (Motion){ .exact = self->rotate == 0 && self->zoom == 0 && self->shear == 0,
+                   .flip = d->flip,
+                   .last = self->width - 1,
+                   .dx = d->dx,
+                   .dy = d->dy,
+                   .cx = (double)(self->width - 1) / 2,
+                   .cy = (double)(self->height - 1) / 2,
+                   .c = cos (d->angle) / d->scale,
+                   .s = sin (d->angle) / d->scale,
+                   .lean = d->lean };
+}
+
+/* The position in the old picture that is moved to (x, y). */
+static inline void
+find_source (const Motion *m, gint64 x, gint64 y, double *from_x, double *from_y)
+{
+  const gint64 from = m->flip ? m->last - x : x;
+  const double u = (double)from - m->cx, v = (double)y - m->cy, down = m->c * v - m->s * u;
+
+  *from_x = m->exact ? (double)(from + m->dx) : m->c * u + m->s * v + m->lean * down + m->cx + (double)m->dx;
+  *from_y = m->exact ? (double)(y + m->dy) : down + m->cy + (double)m->dy;
+}
+
+/* Computes each pixel of the new picture from the old one. Without any change, pixels are unchanged. */
 static void
 move (const LoomAugment *self, const Draw *d, float *picture)
 {
   const gint64 count = self->channels * self->height * self->width;
-  const gboolean exact = self->rotate == 0 && self->zoom == 0 && self->shear == 0;
-  const double cx = (double)(self->width - 1) / 2, cy = (double)(self->height - 1) / 2;
-  const double c = cos (d->angle) / d->scale, s = sin (d->angle) / d->scale;
+  const Motion m = motion_of (self, d);
   g_autofree float *old = NULL;
 
-  if (exact && !d->flip && d->dx == 0 && d->dy == 0)
+  if (m.exact && !d->flip && d->dx == 0 && d->dy == 0)
     return;
   old = g_memdup2 (picture, (gsize)count * sizeof *picture);
-  for (gint64 k = 0; k < self->channels; k++)
-    for (gint64 y = 0; y < self->height; y++)
-      for (gint64 x = 0; x < self->width; x++)
-        {
-          const float *plane = old + k * self->height * self->width;
-          const gint64 from = d->flip ? self->width - 1 - x : x;
-          const double u = (double)from - cx, v = (double)y - cy, down = c * v - s * u;
+  for (gint64 y = 0; y < self->height; y++)
+    for (gint64 x = 0; x < self->width; x++)
+      {
+        double u, v;
 
-          picture[(k * self->height + y) * self->width + x]
-              = exact ? pixel (self, plane, from + d->dx, y + d->dy)
-                      : sample_at (self, plane, c * u + s * v + d->lean * down + cx + (double)d->dx,
-                                   down + cy + (double)d->dy);
-        }
+        find_source (&m, x, y, &u, &v);
+        for (gint64 k = 0; k < self->channels; k++)
+          {
+            const float *plane = old + k * self->height * self->width;
+
+            picture[(k * self->height + y) * self->width + x]
+                = m.exact ? pixel (self, plane, (gint64)u, (gint64)v) : sample_at (self, plane, u, v);
+          }
+      }
+}
+
+/* The same for classes: the nearest pixel; what comes from outside is ignored. */
+static void
+move_mask (const LoomAugment *self, const Draw *d, gint64 *mask)
+{
+  const Motion m = motion_of (self, d);
+  g_autofree gint64 *old = g_memdup2 (mask, (gsize)(self->height * self->width) * sizeof *mask);
+
+  for (gint64 y = 0; y < self->height; y++)
+    for (gint64 x = 0; x < self->width; x++)
+      {
+        double u, v;
+
+        find_source (&m, x, y, &u, &v);
+        const gint64 column = (gint64)floor (u + 0.5), row = (gint64)floor (v + 0.5);
+        const gboolean is_inside = column >= 0 && row >= 0 && column < self->width && row < self->height;
+
+        mask[y * self->width + x] = is_inside ? old[row * self->width + column] : LOOM_TARGET_IGNORED;
+      }
 }
 
 /* ---- colours --------------------------------------------------------------- */
@@ -255,13 +308,15 @@ cut_out (const LoomAugment *self, const Draw *d, float *picture)
 }
 
 void
-loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture)
+loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture, gint64 *mask)
 {
   if (self->changes)
     {
       const Draw d = draw (self, seed, epoch, sample);
 
       move (self, &d, picture);
+      if (mask != NULL)
+        move_mask (self, &d, mask);
       recolor (self, &d, picture);
       loom_augment_normalize (self, picture);
       cut_out (self, &d, picture);

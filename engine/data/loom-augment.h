@@ -47,8 +47,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomAugment, loom_augment_free)
 /* TRUE if pictures change at random; FALSE if they are only normalised. */
 gboolean loom_augment_changes (const LoomAugment *self);
 /* Changes one picture (C, H, W) with values 0 to 1 by random numbers that depend only on seed, epoch and sample, and
- * normalises it. */
-void loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture);
+ * normalises it. mask (H, W) has the classes of its pixels and moves with it; NULL: there is none. Pixels from outside
+ * the picture become LOOM_TARGET_IGNORED. */
+void
+loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture, gint64 *mask);
 /* Normalises one picture. */
 void loom_augment_normalize (const LoomAugment *self, float *picture);
 /* The normalisation (v - shift) · scale as tensors, f32 [C,1,1]. Without a mean or std, its pointer is unchanged. */

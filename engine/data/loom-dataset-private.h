@@ -55,6 +55,7 @@ struct _LoomDataset
   char *note;                   /* what was left out, in a sentence; NULL: nothing */
   char **token_names;           /* names of tokens in x, if they differ from the class names; else NULL */
   struct _LoomAugment *augment; /* NULL: pictures are not changed */
+  guint mask_port;              /* i64 [B,H,W], the classes of x's pixels, which move with it; 0: none */
   double mixup;                 /* α of mixup, which blends two samples; 0: no mixup */
   gint64 *kept, n_kept;         /* the training samples that loom_dataset_keep() and _fold() selected; NULL: all */
   gint64 *held;                 /* the samples that _fold() selected for validation; NULL: the source's own split */
@@ -100,12 +101,6 @@ LoomDataset *loom_table_new (const LoomDatasetClass *klass, const LoomDatasetInf
 /* Sets a split to n rows of the tensors, which get references. rows: their indices, (transfer full); NULL: the first
  * n. */
 void loom_table_set_split (LoomDataset *self, LoomSplit split, LoomTensor *const data[], guint32 *rows, gint64 n);
-/* Distributes n rows among the splits, at random by seed: n_of of them for this split, ascending. (transfer full) */
-void loom_deal_rows (guint32 n, guint64 seed, double val_fraction, double test_fraction, guint32 *rows[LOOM_N_SPLITS],
-                     gint64 n_of[LOOM_N_SPLITS]);
-/* Distributes the rows of one table among the three splits, at random by seed, each in file order. */
-void loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction,
-                              double test_fraction);
 /* The rows of the table that belong to a split, *n of them; NULL: the first *n. */
 const guint32 *loom_table_rows (const LoomDataset *self, LoomSplit split, gint64 *n);
 gboolean loom_table_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,

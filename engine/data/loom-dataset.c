@@ -342,9 +342,11 @@ read_each (gconstpointer data, const gint64 *indices, guint n, LoomTensor *const
   for (guint i = 0; i < n && self->augment != NULL; i++)
     {
       float *picture = (float *)out[0]->data + i * (out[0]->count / out[0]->dim[0]);
+      const LoomTensor *y = self->mask_port > 0 ? out[self->mask_port] : NULL;
+      gint64 *mask = y != NULL ? (gint64 *)y->data + i * (y->count / y->dim[0]) : NULL;
 
       if (reading->epoch != NULL)
-        loom_augment_train (self->augment, reading->seed, *reading->epoch, indices[i], picture);
+        loom_augment_train (self->augment, reading->seed, *reading->epoch, indices[i], picture, mask);
       else
         loom_augment_normalize (self->augment, picture);
     }

@@ -206,35 +206,59 @@ flatten (GdkPixbuf *picture)
 
 /* ---- size --------------------------------------------------------------- */
 
-/* Resizes the picture to this size; a padded one becomes the part of *w × *h at *x, *y. */
-static GdkPixbuf *
-fit (GdkPixbuf *picture, LoomPictureFit how, int width, int height, int *x, int *y, int *w, int *h)
+LoomPictureFrame
+loom_picture_frame (LoomPictureFit fit, int have_width, int have_height, int width, int height)
 {
-  const int have_w = gdk_pixbuf_get_width (picture), have_h = gdk_pixbuf_get_height (picture);
-  double sx = (double)width / have_w, sy = (double)height / have_h;
+  const double sx = (double)width / have_width, sy = (double)height / have_height;
+  LoomPictureFrame f = { have_width, have_height, 0, 0, have_width, have_height, 0, 0, width, height };
+
+  if (have_width == width && have_height == height)
+    return f;
+  if (fit == LOOM_FIT_CROP)
+    {
+      f.take_width = CLAMP ((int)lround (width / MAX (sx, sy)), 1, have_width);
+      f.take_height = CLAMP ((int)lround (height / MAX (sx, sy)), 1, have_height);
+      f.take_x = (have_width - f.take_width) / 2;
+      f.take_y = (have_height - f.take_height) / 2;
+    }
+  if (fit == LOOM_FIT_PAD)
+    {
+      f.to_width = CLAMP ((int)lround (have_width * MIN (sx, sy)), 1, width);
+      f.to_height = CLAMP ((int)lround (have_height * MIN (sx, sy)), 1, height);
+      f.to_x = (width - f.to_width) / 2;
+      f.to_y = (height - f.to_height) / 2;
+    }
+  return f;
+}
+
+gboolean
+loom_picture_frame_has (const LoomPictureFrame *self, int x, int y)
+{
+  return x >= self->to_x && x < self->to_x + self->to_width && y >= self->to_y && y < self->to_y + self->to_height;
+}
+
+int
+loom_picture_frame_column (const LoomPictureFrame *self, int x)
+{
+  return self->take_x + (int)(((double)(x - self->to_x) + 0.5) * self->take_width / self->to_width);
+}
+
+int
+loom_picture_frame_row (const LoomPictureFrame *self, int y)
+{
+  return self->take_y + (int)(((double)(y - self->to_y) + 0.5) * self->take_height / self->to_height);
+}
+
+/* The part to_* of a result of this size. */
+static GdkPixbuf *
+fit (GdkPixbuf *picture, const LoomPictureFrame *f, int width, int height)
+{
   g_autoptr (GdkPixbuf) part = NULL;
 
-  *x = *y = 0;
-  *w = width;
-  *h = height;
-  if (have_w == width && have_h == height)
+  if (f->width == width && f->height == height)
     return g_object_ref (picture);
-  if (how == LOOM_FIT_CROP)
-    {
-      int take_w = CLAMP ((int)lround (width / MAX (sx, sy)), 1, have_w);
-      int take_h = CLAMP ((int)lround (height / MAX (sx, sy)), 1, have_h);
-
-      part = gdk_pixbuf_new_subpixbuf (picture, (have_w - take_w) / 2, (have_h - take_h) / 2, take_w, take_h);
-      return gdk_pixbuf_scale_simple (part, width, height, GDK_INTERP_BILINEAR);
-    }
-  if (how == LOOM_FIT_PAD)
-    {
-      *w = CLAMP ((int)lround (have_w * MIN (sx, sy)), 1, width);
-      *h = CLAMP ((int)lround (have_h * MIN (sx, sy)), 1, height);
-      *x = (width - *w) / 2;
-      *y = (height - *h) / 2;
-    }
-  return gdk_pixbuf_scale_simple (picture, *w, *h, GDK_INTERP_BILINEAR);
+  part = gdk_pixbuf_new_subpixbuf (picture, f->take_x, f->take_y, f->take_width, f->take_height);
+  return gdk_pixbuf_scale_simple (part, f->to_width, f->to_height, GDK_INTERP_BILINEAR);
 }
 
 /* ---- numbers ------------------------------------------------------------ */
@@ -285,17 +309,23 @@ has_color (GdkPixbuf *picture)
 
 static gboolean
 read_picture (GBytes *bytes, const char *name, const LoomPictureOptions *options, gint64 channels, gint64 height,
-              gint64 width, float *to, double *border, char **note, gint64 *taken, GError **error)
+              gint64 width, float *to, LoomPictureFrame *used, double *border, char **note, gint64 *taken,
+              GError **error)
 {
   g_autoptr (GdkPixbuf) whole = decode (bytes, name, taken, error), flat = NULL, fitted = NULL;
   g_autoptr (GString) done = g_string_new (NULL);
   const guint8 *pixels;
-  int x0, y0, w, h, stride, n;
+  LoomPictureFrame frame;
+  int stride, n;
 
   if (whole == NULL)
     return FALSE;
   flat = channels == 4 ? g_object_ref (whole) : flatten (whole);
-  fitted = fit (flat, options->fit, (int)width, (int)height, &x0, &y0, &w, &h);
+  frame = loom_picture_frame (options->fit, gdk_pixbuf_get_width (whole), gdk_pixbuf_get_height (whole), (int)width,
+                              (int)height);
+  if (used != NULL)
+    *used = frame;
+  fitted = fit (flat, &frame, (int)width, (int)height);
   if (fitted == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "“%s” could not be resized: out of memory.", name);
@@ -309,7 +339,8 @@ read_picture (GBytes *bytes, const char *name, const LoomPictureOptions *options
       for (gint64 x = 0; x < width; x++)
         {
           /* Outside the picture the nearest pixel is repeated. */
-          gint64 from_x = CLAMP (x - x0, 0, w - 1), from_y = CLAMP (y - y0, 0, h - 1);
+          gint64 from_x = CLAMP (x - frame.to_x, 0, frame.to_width - 1);
+          gint64 from_y = CLAMP (y - frame.to_y, 0, frame.to_height - 1);
           float value = pixel_value (pixels + (gsize)from_y * stride + (gsize)from_x * n, c, channels,
                                      gdk_pixbuf_get_has_alpha (fitted));
 
@@ -335,11 +366,114 @@ read_picture (GBytes *bytes, const char *name, const LoomPictureOptions *options
 
 gboolean
 loom_picture_read (GBytes *bytes, const char *name, const LoomPictureOptions *options, gint64 channels, gint64 height,
-                   gint64 width, float *to, double *border, char **note, GError **error)
+                   gint64 width, float *to, LoomPictureFrame *frame, double *border, char **note, GError **error)
 {
   gint64 taken = 0;
-  const gboolean good = read_picture (bytes, name, options, channels, height, width, to, border, note, &taken, error);
+  const gboolean good
+      = read_picture (bytes, name, options, channels, height, width, to, frame, border, note, &taken, error);
 
   release_pixels (taken);
   return good;
+}
+
+/* ---- masks ----------------------------------------------------------------- */
+
+gboolean
+loom_picture_read_mask (GBytes *bytes, const char *name, LoomPictureFit fit, int height, int width, guint8 *to,
+                        LoomPictureFrame *frame, gint64 counts[256], GError **error)
+{
+  gsize n;
+  const guint8 *data = g_bytes_get_data (bytes, &n);
+  PictureRaster raster;
+  Progress progress = { 0 };
+  g_autofree char *why = picture_decode_values (data, n, &raster, reserve_cb, &progress);
+
+  if (progress.too_large)
+    refuse_size (name, raster.width, raster.height, error);
+  else if (why != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The mask “%s” %s.", name, why);
+  else
+    {
+      *frame = loom_picture_frame (fit, raster.width, raster.height, width, height);
+      for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++)
+          to[y * width + x] = loom_picture_frame_has (frame, x, y)
+                                  ? raster.pixels[(gsize)loom_picture_frame_row (frame, y) * (gsize)raster.width
+                                                  + (gsize)loom_picture_frame_column (frame, x)]
+                                  : LOOM_MASK_OUTSIDE;
+      for (gsize i = 0; counts != NULL && i < (gsize)raster.width * raster.height; i++)
+        counts[raster.pixels[i]]++;
+      g_free (raster.pixels);
+    }
+  release_pixels (progress.taken);
+  return !progress.too_large && why == NULL;
+}
+
+guint32
+loom_picture_class_color (guint k)
+{
+  guint32 red = 0, green = 0, blue = 0;
+
+  for (int bit = 7; bit >= 0; bit--, k >>= 3)
+    {
+      red |= (k & 1) << bit;
+      green |= (k >> 1 & 1) << bit;
+      blue |= (k >> 2 & 1) << bit;
+    }
+  return red << 16 | green << 8 | blue;
+}
+
+static GBytes *
+write_png (const guint8 *pixels, int height, int width, const guint8 *palette, GError **error)
+{
+  GByteArray *out = g_byte_array_new ();
+  g_autofree char *why = picture_encode (pixels, width, height, palette, out);
+
+  if (why == NULL)
+    return g_byte_array_free_to_bytes (out);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The picture cannot be written: %s.", why);
+  g_byte_array_unref (out);
+  return NULL;
+}
+
+GBytes *
+loom_picture_write_mask (const guint8 *values, int height, int width, GError **error)
+{
+  guint8 palette[768];
+
+  for (guint k = 0; k < 256; k++)
+    for (guint c = 0; c < 3; c++)
+      palette[3 * k + c] = (guint8)(loom_picture_class_color (k) >> (16 - 8 * c));
+  return write_png (values, height, width, palette, error);
+}
+
+GBytes *
+loom_picture_write (const float *rgb, int height, int width, GError **error)
+{
+  const gsize area = (gsize)height * (gsize)width;
+  g_autofree guint8 *pixels = g_malloc (3 * area);
+
+  for (gsize i = 0; i < area; i++)
+    for (gsize c = 0; c < 3; c++)
+      pixels[3 * i + c] = (guint8)lrintf (CLAMP (rgb[c * area + i], 0.0f, 1.0f) * 255);
+  return write_png (pixels, height, width, NULL, error);
+}
+
+guint8 *
+loom_picture_frame_invert (const LoomPictureFrame *self, const guint8 *mask, int width)
+{
+  guint8 *out = g_malloc ((gsize)self->width * (gsize)self->height);
+
+  for (int y = 0; y < self->height; y++)
+    for (int x = 0; x < self->width; x++)
+      {
+        const int u = x - self->take_x, v = y - self->take_y;
+        const gboolean is_taken = u >= 0 && v >= 0 && u < self->take_width && v < self->take_height;
+        const int column = self->to_x + (int)((u + 0.5) * self->to_width / self->take_width);
+        const int row = self->to_y + (int)((v + 0.5) * self->to_height / self->take_height);
+
+        out[(gsize)y * (gsize)self->width + (gsize)x]
+            = is_taken ? mask[(gsize)row * (gsize)width + (gsize)column] : LOOM_MASK_OUTSIDE;
+      }
+  return out;
 }

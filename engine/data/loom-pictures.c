@@ -23,6 +23,7 @@ typedef struct
   guint64 offset;
   gint64 size;
   guint32 which; /* the class */
+  char *mask;    /* a file; NULL: none */
 } Picture;
 
 struct _LoomPictures
@@ -32,16 +33,24 @@ struct _LoomPictures
   LoomPictureFit fit;
   GPtrArray *files; /* Picture */
   guint32 *rows[LOOM_N_SPLITS];
-  guint8 *pixels;  /* (files, C, H, W); NULL: no picture is kept */
-  guint8 *is_kept; /* by file; written under the lock, as pixels are */
+  gint64 class_of[256]; /* of the values of masks */
+  guint8 *pixels;       /* (files, C, H, W), with a mask (H, W) NULL: no picture is kept */
+  guint8 *is_kept;      /* by file; written under the lock, as pixels are */
   GMutex lock;
   GThreadPool *pool; /* of Decoding */
 };
 
+/* The values of a picture, without its mask. */
+static gint64
+n_values (const LoomPictures *self)
+{
+  return self->channels * self->size * self->size;
+}
+
 static gint64
 picture_bytes (const LoomPictures *self)
 {
-  return self->channels * self->size * self->size;
+  return n_values (self) + (self->base.mask_port > 0 ? self->size * self->size : 0);
 }
 
 static void
@@ -52,6 +61,7 @@ picture_free (gpointer data)
   if (picture->path != picture->name)
     g_free (picture->path);
   g_free (picture->name);
+  g_free (picture->mask);
   g_free (picture);
 }
 
@@ -77,6 +87,21 @@ loom_pictures_add (LoomPictures *self, const char *name, const char *path, guint
   picture->size = size;
   picture->which = which;
   g_ptr_array_add (self->files, picture);
+}
+
+void
+loom_pictures_add_mask (LoomPictures *self, const char *path)
+{
+  Picture *picture = self->files->pdata[self->files->len - 1];
+
+  g_assert (self->base.mask_port > 0);
+  picture->mask = g_strdup (path);
+}
+
+void
+loom_pictures_set_values (LoomPictures *self, const gint64 class_of[256])
+{
+  memcpy (self->class_of, class_of, sizeof self->class_of);
 }
 
 void
@@ -132,22 +157,63 @@ read_bytes (const Picture *picture, GError **error)
 }
 
 static gboolean
+check_values (const LoomPictures *self, const char *name, const gint64 counts[256], GError **error)
+{
+  for (guint v = 0; v < 256; v++)
+    if (counts[v] > 0 && self->class_of[v] < LOOM_TARGET_IGNORED)
+      {
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                     "The mask “%s” has the value %u, which is none of the %" G_GINT64_FORMAT
+                     " classes. Add a class, or set ignore=\"%u\" if such pixels have none.",
+                     name, v, self->base.info.n_classes, v);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* frame: of the picture, whose mask must have its size. */
+static gboolean
+decode_mask (const LoomPictures *self, const Picture *picture, const LoomPictureFrame *frame, guint8 *to,
+             GError **error)
+{
+  const Picture file = { .name = picture->mask, .path = picture->mask, .size = -1 };
+  g_autoptr (GBytes) bytes = read_bytes (&file, error);
+  gint64 counts[256] = { 0 };
+  LoomPictureFrame own;
+
+  if (bytes == NULL
+      || !loom_picture_read_mask (bytes, picture->mask, self->fit, (int)self->size, (int)self->size, to, &own, counts,
+                                  error))
+    return FALSE;
+  for (gint64 i = 0; i < self->size * self->size; i++)
+    if (loom_picture_frame_has (&own, (int)(i % self->size), (int)(i / self->size)))
+      to[i] = self->class_of[to[i]] < 0 ? LOOM_MASK_OUTSIDE : (guint8)self->class_of[to[i]];
+  if (own.width == frame->width && own.height == frame->height)
+    return check_values (self, picture->mask, counts, error);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "The mask “%s” has %d × %d pixels, but its picture “%s” has %d × %d.", picture->mask, own.width,
+               own.height, picture->name, frame->width, frame->height);
+  return FALSE;
+}
+
+static gboolean
 decode (const LoomPictures *self, guint file, guint8 *to, GError **error)
 {
   const LoomPictureOptions options = { .fit = self->fit, .low = 0, .high = 1 };
   const Picture *picture = self->files->pdata[file];
-  g_autofree float *values = g_new (float, picture_bytes (self));
+  g_autofree float *values = g_new (float, n_values (self));
   g_autofree char *note = NULL;
   g_autoptr (GBytes) bytes = read_bytes (picture, error);
+  LoomPictureFrame frame;
   double border;
 
   if (bytes == NULL
-      || !loom_picture_read (bytes, picture->name, &options, self->channels, self->size, self->size, values, &border,
-                             &note, error))
+      || !loom_picture_read (bytes, picture->name, &options, self->channels, self->size, self->size, values, &frame,
+                             &border, &note, error))
     return FALSE;
-  for (gint64 i = 0; i < picture_bytes (self); i++)
+  for (gint64 i = 0; i < n_values (self); i++)
     to[i] = (guint8)lrintf (values[i] * 255);
-  return TRUE;
+  return picture->mask == NULL || decode_mask (self, picture, &frame, to + n_values (self), error);
 }
 
 /* The pictures of one batch that are not kept yet. */
@@ -242,17 +308,18 @@ find_broken (LoomPictures *self, guint first, guint n, gboolean *is_broken)
   return found;
 }
 
-/* Removes pictures that are not readable, and notes how many there were and which is the first. *n_dealt: the pictures
- * that are no test pictures come first; this is their number. Every class keeps at least one of those. */
+/* Removes pictures that are not readable, and notes how many there were and which is the first. part: the numbers of
+ * pictures in n_parts parts, one after the other. Every class keeps at least one of the first part. */
 static gboolean
-leave_out_broken (LoomPictures *self, guint *n_dealt, GError **error)
+leave_out_broken (LoomPictures *self, guint *part, guint n_parts, GError **error)
 {
-  const guint n = self->files->len, before = *n_dealt;
+  const guint n = self->files->len, before = part[0];
   const gint64 n_classes = self->base.info.n_classes;
   g_autofree gboolean *is_broken = g_new0 (gboolean, n + 1);
+  g_autofree guint *before_of = g_memdup2 (part, n_parts * sizeof *part);
   g_autofree guint *n_left = g_new0 (guint, n_classes + 1), *n_had = g_new0 (guint, n_classes + 1);
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (picture_free);
-  guint found = 0, first = n;
+  guint found = 0, first = n, p = 0, end = before;
 
   for (guint i = 0; i < n; i += CHECKED_AT_ONCE)
     found += find_broken (self, i, MIN (CHECKED_AT_ONCE, n - i), is_broken);
@@ -264,7 +331,9 @@ leave_out_broken (LoomPictures *self, guint *n_dealt, GError **error)
       n_left[picture->which] += i < before && !is_broken[i];
       if (is_broken[i])
         first = MIN (first, i);
-      *n_dealt -= is_broken[i] && i < before;
+      while (i >= end)
+        end += before_of[++p];
+      part[p] -= is_broken[i] ? 1 : 0;
     }
   for (gint64 c = 0; c < n_classes; c++)
     if (n_left[c] == 0 && n_had[c] > 0)
@@ -303,18 +372,31 @@ keep_pictures (LoomPictures *self, GError **error)
 
 /* ---- the data set ----------------------------------------------------------- */
 
-void
-loom_pictures_describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info)
+/* rank_of_y: 0, or 2 for a mask. */
+static void
+describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, int rank_of_y)
 {
   const gint64 size = loom_option_int (klass, options, "size");
   const gint64 dims[] = { g_str_equal (loom_option_string (klass, options, "color"), "rgb") ? 3 : 1, size, size };
 
   loom_info_add_port (info, "x", LOOM_F32, 3, dims);
-  loom_info_add_port (info, "y", LOOM_I64, 0, NULL);
+  loom_info_add_port (info, "y", LOOM_I64, rank_of_y, dims + 1);
 }
 
-LoomPictures *
-loom_pictures_new (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
+void
+loom_pictures_describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info)
+{
+  describe (klass, options, info, 0);
+}
+
+void
+loom_pictures_describe_masks (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info)
+{
+  describe (klass, options, info, 2);
+}
+
+static LoomPictures *
+new_pictures (const LoomDatasetClass *klass, const LoomDatasetOptions *options, int rank_of_y)
 {
   LoomPictures *self = g_new0 (LoomPictures, 1);
 
@@ -326,34 +408,100 @@ loom_pictures_new (const LoomDatasetClass *klass, const LoomDatasetOptions *opti
   self->channels = g_str_equal (loom_option_string (klass, options, "color"), "rgb") ? 3 : 1;
   while (!g_str_equal (loom_picture_fits[self->fit], loom_option_string (klass, options, "fit")))
     self->fit++;
-  loom_pictures_describe (klass, options, &self->base.info);
+  describe (klass, options, &self->base.info, rank_of_y);
+  self->base.mask_port = rank_of_y > 0 ? 1 : 0;
   return self;
+}
+
+LoomPictures *
+loom_pictures_new (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
+{
+  return new_pictures (klass, options, 0);
+}
+
+LoomPictures *
+loom_pictures_new_with_masks (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
+{
+  return new_pictures (klass, options, 2);
+}
+
+static gboolean
+leave_out (LoomPictures *self, const LoomDatasetOptions *options, guint *part, guint n_parts, GError **error)
+{
+  return !g_str_equal (loom_option_string (self->base.klass, options, "broken"), "skip")
+         || leave_out_broken (self, part, n_parts, error);
+}
+
+/* Makes n pictures from `first` on the split. */
+static void
+set_split (LoomPictures *self, LoomSplit split, guint first, guint n)
+{
+  g_free (self->rows[split]);
+  self->rows[split] = g_new (guint32, n);
+  self->base.info.n[split] = n;
+  for (guint i = 0; i < n; i++)
+    self->rows[split][i] = first + i;
+}
+
+static gboolean
+keep (LoomPictures *self, const LoomDatasetOptions *options, GError **error)
+{
+  const char *how = loom_option_string (self->base.klass, options, "keep");
+
+  if (g_str_equal (how, "files") || (g_str_equal (how, "auto") && self->files->len * picture_bytes (self) > MEMORY))
+    return TRUE;
+  return keep_pictures (self, error);
 }
 
 gboolean
 loom_pictures_finish (LoomPictures *self, const LoomDatasetOptions *options, guint n_dealt, gboolean has_test,
                       GError **error)
 {
-  const LoomDatasetClass *klass = self->base.klass;
-  const char *keep = loom_option_string (klass, options, "keep");
-  gint64 *n = self->base.info.n;
+  LoomDealing how = loom_dealing (self->base.klass, options);
+  g_autofree guint32 *classes = NULL;
+  guint part[] = { n_dealt, self->files->len - n_dealt };
 
-  if (g_str_equal (loom_option_string (klass, options, "broken"), "skip") && !leave_out_broken (self, &n_dealt, error))
+  if (!leave_out (self, options, part, G_N_ELEMENTS (part), error))
     return FALSE;
-  loom_deal_rows (n_dealt, (guint64)loom_option_int (klass, options, "seed"),
-                  loom_option_float (klass, options, "val_fraction"),
-                  has_test ? 0 : loom_option_float (klass, options, "test_fraction"), self->rows, n);
+  how.test = has_test ? 0 : how.test;
+  classes = g_new (guint32, MAX (part[0], 1));
+  for (guint i = 0; i < part[0]; i++)
+    classes[i] = ((const Picture *)self->files->pdata[i])->which;
+  how.key = classes;
+  loom_deal_rows (part[0], &how, self->rows, self->base.info.n);
   if (has_test)
-    {
-      n[LOOM_SPLIT_TEST] = self->files->len - n_dealt;
-      g_free (self->rows[LOOM_SPLIT_TEST]);
-      self->rows[LOOM_SPLIT_TEST] = g_new (guint32, n[LOOM_SPLIT_TEST]);
-      for (gint64 i = 0; i < n[LOOM_SPLIT_TEST]; i++)
-        self->rows[LOOM_SPLIT_TEST][i] = n_dealt + (guint32)i;
-    }
-  if (g_str_equal (keep, "files") || (g_str_equal (keep, "auto") && self->files->len * picture_bytes (self) > MEMORY))
-    return TRUE;
-  return keep_pictures (self, error);
+    set_split (self, LOOM_SPLIT_TEST, part[0], part[1]);
+  return keep (self, options, error);
+}
+
+gboolean
+loom_pictures_finish_splits (LoomPictures *self, const LoomDatasetOptions *options, const guint n[LOOM_N_SPLITS],
+                             GError **error)
+{
+  guint part[LOOM_N_SPLITS], first = 0;
+
+  memcpy (part, n, sizeof part);
+  if (!leave_out (self, options, part, LOOM_N_SPLITS, error))
+    return FALSE;
+  for (guint s = 0; s < LOOM_N_SPLITS; first += part[s++])
+    set_split (self, (LoomSplit)s, first, part[s]);
+  return keep (self, options, error);
+}
+
+/* Converts sample i of a batch. */
+static void
+copy_sample (const LoomPictures *self, const guint8 *from, guint file, guint i, LoomTensor *const out[])
+{
+  const gint64 count = n_values (self), area = self->size * self->size;
+  float *to = (float *)out[0]->data + i * count;
+  gint64 *y = out[1]->data;
+
+  for (gint64 k = 0; k < count; k++)
+    to[k] = (float)from[k] / 255.0f;
+  if (self->base.mask_port == 0)
+    y[i] = ((const Picture *)self->files->pdata[file])->which;
+  for (gint64 k = 0; self->base.mask_port > 0 && k < area; k++)
+    y[i * area + k] = from[count + k] == LOOM_MASK_OUTSIDE ? LOOM_TARGET_IGNORED : from[count + k];
 }
 
 /* The error is that of the batch's first unreadable file, in the order of samples. */
@@ -362,7 +510,6 @@ loom_pictures_read (const LoomDataset *base, LoomSplit split, const gint64 *indi
                     GError **error)
 {
   LoomPictures *self = (LoomPictures *)base;
-  const gint64 count = picture_bytes (self);
   g_autofree Decoding *list = g_new0 (Decoding, n);
   gboolean good = TRUE;
 
@@ -374,8 +521,7 @@ loom_pictures_read (const LoomDataset *base, LoomSplit split, const gint64 *indi
   decode_batch (self, list, n);
   for (guint i = 0; i < n; i++)
     {
-      const guint8 *from = list[i].pixels != NULL ? list[i].pixels : self->pixels + list[i].file * count;
-      float *to = (float *)out[0]->data + i * count;
+      const guint8 *from = list[i].pixels != NULL ? list[i].pixels : self->pixels + list[i].file * picture_bytes (self);
 
       if (list[i].error != NULL && good)
         {
@@ -383,9 +529,8 @@ loom_pictures_read (const LoomDataset *base, LoomSplit split, const gint64 *indi
                        "%s Set broken=\"skip\" to leave out pictures that are not readable.", list[i].error->message);
           good = FALSE;
         }
-      for (gint64 k = 0; k < count && good; k++)
-        to[k] = (float)from[k] / 255.0f;
-      ((gint64 *)out[1]->data)[i] = ((const Picture *)self->files->pdata[list[i].file])->which;
+      if (good)
+        copy_sample (self, from, list[i].file, i, out);
       g_clear_error (&list[i].error);
       g_free (list[i].pixels);
     }
@@ -394,6 +539,15 @@ loom_pictures_read (const LoomDataset *base, LoomSplit split, const gint64 *indi
 
 /* Number of files whose content is hashed, evenly among all: reading a million files over a network takes minutes. */
 #define READ_FILES 256
+
+static guint64
+hash_mask (const Picture *picture, guint64 hash)
+{
+  const Picture file = { .name = picture->mask, .path = picture->mask, .size = -1 };
+  g_autoptr (GBytes) bytes = read_bytes (&file, NULL);
+
+  return bytes != NULL ? loom_hash_bytes (hash, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes)) : hash;
+}
 
 guint64
 loom_pictures_digest (const LoomDataset *base, guint64 hash)
@@ -411,6 +565,8 @@ loom_pictures_digest (const LoomDataset *base, guint64 hash)
       hash = loom_hash_bytes (hash, &picture->which, sizeof picture->which);
       if (bytes != NULL)
         hash = loom_hash_bytes (hash, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
+      if (picture->mask != NULL && i % each == 0)
+        hash = hash_mask (picture, hash);
     }
   return hash;
 }

@@ -5,7 +5,7 @@
  * numbers. A picture is a file, or a part of one, such as a member of an archive. */
 #pragma once
 
-#include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-deal.h"
 #include "engine/data/loom-picture.h"
 
 G_BEGIN_DECLS
@@ -38,10 +38,18 @@ gboolean loom_pictures_is_name (const char *name);
 void loom_pictures_describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info);
 /* Freed by loom_dataset_free() of its data set. */
 LoomPictures *loom_pictures_new (const LoomDatasetClass *klass, const LoomDatasetOptions *options);
+LoomPictures *loom_pictures_new_with_masks (const LoomDatasetClass *klass, const LoomDatasetOptions *options);
 LoomDataset *loom_pictures_dataset (LoomPictures *self);
 /* name: for errors and the digest. size: bytes from offset on; −1: the whole file. */
 void
 loom_pictures_add (LoomPictures *self, const char *name, const char *path, guint64 offset, gint64 size, guint32 which);
+/* Gives the picture that was added last its mask, a file. */
+void loom_pictures_add_mask (LoomPictures *self, const char *path);
+/* The class of each value of a mask, below 255; LOOM_TARGET_IGNORED: none; below that: the value is an error. */
+void loom_pictures_set_values (LoomPictures *self, const gint64 class_of[256]);
+/* x [B,C,H,W] and y [B,H,W], for a data set with masks. */
+void
+loom_pictures_describe_masks (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info);
 /* Sets the classes of all pictures, and their names, by labels as texts. */
 void loom_pictures_set_labels (LoomPictures *self, const GPtrArray *labels);
 guint loom_pictures_count (const LoomPictures *self);
@@ -49,6 +57,10 @@ guint loom_pictures_count (const LoomPictures *self);
  * and their number must be set. DATA: a picture is not readable; OUT_OF_MEMORY. */
 gboolean loom_pictures_finish (LoomPictures *self, const LoomDatasetOptions *options, guint n_dealt, gboolean has_test,
                                GError **error);
+
+/* The same if the first n[train] pictures are training samples, the next n[val] validation samples, and so on. */
+gboolean loom_pictures_finish_splits (LoomPictures *self, const LoomDatasetOptions *options,
+                                      const guint n[LOOM_N_SPLITS], GError **error);
 
 gboolean loom_pictures_read (const LoomDataset *base, LoomSplit split, const gint64 *indices, guint n,
                              LoomTensor *const out[], GError **error);

@@ -295,13 +295,16 @@ read_picture (LoomSampleReader *self, GBytes *bytes, const char *name, const gin
   g_autofree char *note = NULL;
   g_autoptr (GString) notes = g_string_new (NULL);
   LoomPictureOptions options;
+  LoomPictureFrame frame;
+  LoomSampleItem *item;
   double border;
 
   if (!measure (self, chw, error))
     return FALSE;
   options = (LoomPictureOptions){ self->how.fit, self->how.invert, self->how.low, self->how.high };
   t = loom_tensor_new (LOOM_F32, self->rank, self->dim, error);
-  if (t == NULL || !loom_picture_read (bytes, name, &options, chw[0], chw[1], chw[2], t->data, &border, &note, error))
+  if (t == NULL
+      || !loom_picture_read (bytes, name, &options, chw[0], chw[1], chw[2], t->data, &frame, &border, &note, error))
     return FALSE;
   normalize (self, t);
   g_string_append (notes, note != NULL ? note : "");
@@ -309,8 +312,9 @@ read_picture (LoomSampleReader *self, GBytes *bytes, const char *name, const gin
     g_string_append_printf (notes, "%sits border is %s, but that of the data set's pictures is %s: --invert may help",
                             notes->len > 0 ? "; " : "", border > 0.5 ? "bright" : "dark",
                             self->border > 0.5 ? "bright" : "dark");
-  loom_sample_item_add (items, g_steal_pointer (&t), 0)->note
-      = notes->len > 0 ? g_string_free (g_steal_pointer (&notes), FALSE) : NULL;
+  item = loom_sample_item_add (items, g_steal_pointer (&t), 0);
+  item->note = notes->len > 0 ? g_string_free (g_steal_pointer (&notes), FALSE) : NULL;
+  item->frame = frame;
   return TRUE;
 }
 

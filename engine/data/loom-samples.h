@@ -16,9 +16,10 @@ typedef struct
 
 typedef struct
 {
-  LoomTensor *tensor; /* one sample, without the dimension of the batch */
-  gint64 row;         /* its row in the file, from 1; 0: the file is one sample */
-  char *note;         /* what else was changed in reading; NULL: nothing */
+  LoomTensor *tensor;     /* one sample, without the dimension of the batch */
+  gint64 row;             /* its row in the file, from 1; 0: the file is one sample */
+  char *note;             /* what else was changed in reading; NULL: nothing */
+  LoomPictureFrame frame; /* of a picture; its width is 0 for anything else */
 } LoomSampleItem;
 
 /* The separator of tokens in a prediction that is shown as text. */

@@ -48,45 +48,6 @@ loom_table_set_split (LoomDataset *base, LoomSplit split, LoomTensor *const data
   base->info.n[split] = n;
 }
 
-static int
-compare_rows (gconstpointer a, gconstpointer b, gpointer unused)
-{
-  guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
-
-  return x < y ? -1 : x > y;
-}
-
-void
-loom_deal_rows (guint32 n, guint64 seed, double val_fraction, double test_fraction, guint32 *rows[LOOM_N_SPLITS],
-                gint64 n_of[LOOM_N_SPLITS])
-{
-  g_autofree guint32 *order = g_new (guint32, MAX (n, 1));
-  guint32 first = 0;
-
-  n_of[LOOM_SPLIT_VAL] = (guint32)(n * val_fraction + 0.5);
-  n_of[LOOM_SPLIT_TEST] = MIN ((guint32)(n * test_fraction + 0.5), n - n_of[LOOM_SPLIT_VAL]);
-  n_of[LOOM_SPLIT_TRAIN] = n - n_of[LOOM_SPLIT_VAL] - n_of[LOOM_SPLIT_TEST];
-  loom_dataset_permutation (seed, 0, n, order);
-  for (int s = 0; s < LOOM_N_SPLITS; s++)
-    {
-      rows[s] = g_memdup2 (order + first, (gsize)n_of[s] * sizeof **rows);
-      g_qsort_with_data (rows[s], (gint)n_of[s], sizeof **rows, compare_rows, NULL);
-      first += (guint32)n_of[s];
-    }
-}
-
-void
-loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction,
-                         double test_fraction)
-{
-  guint32 *rows[LOOM_N_SPLITS];
-  gint64 n[LOOM_N_SPLITS];
-
-  loom_deal_rows ((guint32)data[0]->dim[0], seed, val_fraction, test_fraction, rows, n);
-  for (int s = 0; s < LOOM_N_SPLITS; s++)
-    loom_table_set_split (self, s, data, rows[s], n[s]);
-}
-
 const guint32 *
 loom_table_rows (const LoomDataset *base, LoomSplit split, gint64 *n)
 {

@@ -146,8 +146,50 @@ read_png (Decoder *self, png_structp png, png_infop info)
     self->out->orientation = exif_orientation (exif, n_exif);
 }
 
+static void
+refuse_values (Decoder *self, const char *why)
+{
+  g_strlcpy (self->message, why, MESSAGE);
+  longjmp (self->back, 1);
+}
+
+/* Values instead of colours: indices and grey values stay what they are; bits are spread to bytes, not scaled. */
+static void
+read_values (Decoder *self, png_structp png, png_infop info)
+{
+  png_uint_32 width, height;
+  int depth, type, n;
+
+  png_set_read_fn (png, self, png_read_cb);
+  png_read_info (png, info);
+  png_get_IHDR (png, info, &width, &height, &depth, &type, NULL, NULL, NULL);
+  if (depth == 16)
+    refuse_values (self, "has values of 16 bits; save it with 8 bits");
+  png_set_packing (png);
+  png_set_strip_alpha (png);
+  png_set_interlace_handling (png);
+  png_read_update_info (png, info);
+  n = png_get_channels (png, info);
+  if (!begin (self, width, height, FALSE))
+    longjmp (self->back, 1);
+  self->rows = g_new (png_bytep, height);
+  for (png_uint_32 y = 0; y < height; y++)
+    self->rows[y] = self->out->pixels + (gsize)y * width * n;
+  png_read_image (png, self->rows);
+  png_read_end (png, info);
+  for (gsize i = 0; n == 3 && i < (gsize)width * height; i++)
+    {
+      const guint8 *p = self->out->pixels + 3 * i;
+
+      if (p[0] != p[1] || p[0] != p[2])
+        refuse_values (self, "has colours; save it with a palette, or with grey values that are classes");
+      self->out->pixels[i] = p[0];
+    }
+}
+
+/* read: read_png() or read_values(). */
 static gboolean
-decode_png (Decoder *self)
+run_png (Decoder *self, void (*read) (Decoder *self, png_structp png, png_infop info))
 {
   png_structp png = png_create_read_struct (PNG_LIBPNG_VER_STRING, self, png_failed_cb, png_warned_cb);
   png_infop info = png != NULL ? png_create_info_struct (png) : NULL;
@@ -155,12 +197,18 @@ decode_png (Decoder *self)
 
   if (info != NULL && setjmp (self->back) == 0)
     {
-      read_png (self, png, info);
+      read (self, png, info);
       good = TRUE;
     }
   g_free (self->rows);
   png_destroy_read_struct (&png, &info, NULL);
   return good;
+}
+
+static gboolean
+decode_png (Decoder *self)
+{
+  return run_png (self, read_png);
 }
 
 /* ---- JPEG ---------------------------------------------------------------------------- */
@@ -330,14 +378,68 @@ picture_is_decoded_here (const guint8 *bytes, gsize n)
   return find_format (bytes, n) >= 0;
 }
 
+static char *
+refusal_of (Decoder *self)
+{
+  g_clear_pointer (&self->out->pixels, g_free);
+  return g_strdup (self->is_truncated ? "is truncated: the end of the picture is missing" : self->message);
+}
+
 char *
 picture_decode (const guint8 *bytes, gsize n, PictureRaster *out, PictureReserve reserve, gpointer data)
 {
   Decoder self = { .bytes = bytes, .n = n, .out = out, .reserve = reserve, .data = data };
 
   memset (out, 0, sizeof *out);
-  if (formats[find_format (bytes, n)].decode (&self))
-    return NULL;
-  g_clear_pointer (&out->pixels, g_free);
-  return g_strdup (self.is_truncated ? "is truncated: the end of the picture is missing" : self.message);
+  return formats[find_format (bytes, n)].decode (&self) ? NULL : refusal_of (&self);
+}
+
+char *
+picture_decode_values (const guint8 *bytes, gsize n, PictureRaster *out, PictureReserve reserve, gpointer data)
+{
+  Decoder self = { .bytes = bytes, .n = n, .out = out, .reserve = reserve, .data = data };
+
+  memset (out, 0, sizeof *out);
+  if (find_format (bytes, n) != 0)
+    return g_strdup ("is no PNG; other formats do not keep the values of classes");
+  return run_png (&self, read_values) ? NULL : refusal_of (&self);
+}
+
+/* ---- writing ------------------------------------------------------------------------- */
+
+static void
+png_append_cb (png_structp png, png_bytep bytes, size_t n)
+{
+  g_byte_array_append (png_get_io_ptr (png), bytes, (guint)n);
+}
+
+static void
+png_flush_cb (png_structp png)
+{
+}
+
+char *
+picture_encode (const guint8 *pixels, int width, int height, const guint8 *palette, GByteArray *out)
+{
+  Decoder self = { 0 };
+  png_structp png = png_create_write_struct (PNG_LIBPNG_VER_STRING, &self, png_failed_cb, png_warned_cb);
+  png_infop info = png != NULL ? png_create_info_struct (png) : NULL;
+
+  g_strlcpy (self.message, "out of memory", MESSAGE);
+  if (info != NULL && setjmp (self.back) == 0)
+    {
+      png_set_write_fn (png, out, png_append_cb, png_flush_cb);
+      png_set_IHDR (png, info, (png_uint_32)width, (png_uint_32)height, 8,
+                    palette != NULL ? PNG_COLOR_TYPE_PALETTE : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                    PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+      if (palette != NULL)
+        png_set_PLTE (png, info, (png_const_colorp)palette, 256);
+      png_write_info (png, info);
+      for (int y = 0; y < height; y++)
+        png_write_row (png, pixels + (gsize)y * (gsize)width * (palette != NULL ? 1 : 3));
+      png_write_end (png, info);
+      self.message[0] = '\0';
+    }
+  png_destroy_write_struct (&png, &info);
+  return self.message[0] != '\0' ? g_strdup (self.message) : NULL;
 }

@@ -25,4 +25,11 @@ gboolean picture_is_decoded_here (const guint8 *bytes, gsize n);
  * it. */
 char *picture_decode (const guint8 *bytes, gsize n, PictureRaster *out, PictureReserve reserve, gpointer data);
 
+/* The same for a PNG whose pixels are values: out->pixels has one byte each, the index of a palette or the value of
+ * grey. Colours that are all grey are values too. */
+char *picture_decode_values (const guint8 *bytes, gsize n, PictureRaster *out, PictureReserve reserve, gpointer data);
+/* Appends a PNG of values, one byte each, with a palette of 256 colours of three bytes; palette NULL: of colours, three
+ * bytes each. NULL, or why not. */
+char *picture_encode (const guint8 *pixels, int width, int height, const guint8 *palette, GByteArray *out);
+
 G_END_DECLS

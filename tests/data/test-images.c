@@ -428,7 +428,7 @@ read_black (gpointer bytes)
   float pixel = -1;
   double border;
 
-  g_assert_true (loom_picture_read (bytes, "black", &options, 1, 1, 1, &pixel, &border, &note, &error));
+  g_assert_true (loom_picture_read (bytes, "black", &options, 1, 1, 1, &pixel, NULL, &border, &note, &error));
   g_assert_no_error (error);
   g_assert_cmpfloat (pixel, ==, 0);
   return NULL;
@@ -459,7 +459,7 @@ test_large (void)
 #endif
   /* What it claims to be is refused before memory is taken. */
   memcpy ((guint8 *)g_bytes_get_data (bomb, NULL) + 22, &height, sizeof height);
-  g_assert_false (loom_picture_read (bomb, "bomb", &options, 1, 1, 1, &pixel, &border, &note, &error));
+  g_assert_false (loom_picture_read (bomb, "bomb", &options, 1, 1, 1, &pixel, NULL, &border, &note, &error));
   g_assert_cmpstr (error->message, ==, "“bomb” has 7200 × 1000000 pixels; the limit is 100 million. Make it smaller.");
 }
 
@@ -484,7 +484,7 @@ test_formats (void)
 
       g_assert_true (g_file_get_contents (path, &content, &n, NULL));
       whole = g_bytes_new (content, n);
-      loom_picture_read (whole, names[i], &options, 3, 16, 16, x, &border, &note, &error);
+      loom_picture_read (whole, names[i], &options, 3, 16, 16, x, NULL, &border, &note, &error);
       g_assert_no_error (error);
       for (guint k = 0; k < 4; k++)
         for (guint c = 0; c < 3; c++)
@@ -495,7 +495,7 @@ test_formats (void)
           g_autofree char *other = NULL;
           g_autoptr (GError) refused = NULL;
 
-          g_assert_false (loom_picture_read (part, "cut", &options, 3, 16, 16, x, &border, &other, &refused));
+          g_assert_false (loom_picture_read (part, "cut", &options, 3, 16, 16, x, NULL, &border, &other, &refused));
           g_assert_true (g_str_has_prefix (refused->message, "“cut” "));
         }
     }
@@ -534,7 +534,7 @@ test_no_loader (void)
       float pixel;
       double border;
 
-      g_assert_false (loom_picture_read (bytes, "a", &options, 1, 1, 1, &pixel, &border, &note, &error));
+      g_assert_false (loom_picture_read (bytes, "a", &options, 1, 1, 1, &pixel, NULL, &border, &note, &error));
       g_test_message ("%s", error->message);
       g_assert_nonnull (
           strstr (error->message, has_loader (cases[i].mime_type) ? "“a” is no picture" : cases[i].package));
