@@ -107,15 +107,19 @@ print_classes (const LoomEvaluation *e)
   const int width = name_width (e);
   guint most, least;
 
-  printf ("\n%*s  samples  accuracy %%  precision %%\n", width + 5, "");
+  printf ("\n%*s  %s  accuracy %%  precision %%%s\n", width + 5, "", e->is_map ? " pixels" : "samples",
+          e->is_map ? "  IoU %" : "");
   for (guint k = 0; k < e->n_classes; k++)
     {
-      char recall[16], precision[16];
+      char recall[16], precision[16], iou[16];
 
       print_name (e, k, width);
-      printf ("  %7" G_GINT64_FORMAT "  %10s  %11s\n", loom_confusion_row (e->confusion, k),
+      printf ("  %7" G_GINT64_FORMAT "  %10s  %11s", loom_confusion_row (e->confusion, k),
               percent (loom_confusion_recall (e->confusion, k), recall),
               percent (loom_confusion_precision (e->confusion, k), precision));
+      if (e->is_map)
+        printf ("  %5s", percent (loom_confusion_iou (e->confusion, k), iou));
+      putchar ('\n');
     }
   if (!loom_confusion_is_unbalanced (e->confusion, &most, &least))
     return;
@@ -147,13 +151,15 @@ print_calibration (const LoomEvaluation *e)
 static void
 print_tables (const EvalDetails *self, const LoomEvaluation *e)
 {
-  char loss[G_ASCII_DTOSTR_BUF_SIZE], accuracy[16];
+  char loss[G_ASCII_DTOSTR_BUF_SIZE], accuracy[16], iou[16];
   g_autofree char *n = command_count (e->samples->len);
 
   printf ("%s %s samples: loss %s", n, loom_split_name (e->split),
           g_ascii_formatd (loss, sizeof loss, "%.4f", e->loss));
   if (e->n_classes > 0)
     printf (", accuracy %s %%", percent (loom_evaluation_accuracy (e), accuracy));
+  if (e->is_map && e->confusion != NULL)
+    printf (" of pixels, mean IoU %s %%", percent (loom_confusion_mean_iou (e->confusion), iou));
   putchar ('\n');
   if (self->confusion)
     print_confusion (e);
@@ -175,7 +181,7 @@ add_confusion (LoomJson *json, const LoomConfusion *confusion)
 }
 
 static void
-add_classes (LoomJson *json, const LoomConfusion *confusion)
+add_classes (LoomJson *json, const LoomConfusion *confusion, gboolean is_map)
 {
   loom_json_begin_array (json, "per_class");
   for (guint k = 0; k < confusion->n_classes; k++)
@@ -184,6 +190,8 @@ add_classes (LoomJson *json, const LoomConfusion *confusion)
       loom_json_int (json, "samples", loom_confusion_row (confusion, k));
       loom_json_exact (json, "accuracy", loom_confusion_recall (confusion, k));
       loom_json_exact (json, "precision", loom_confusion_precision (confusion, k));
+      if (is_map)
+        loom_json_exact (json, "iou", loom_confusion_iou (confusion, k));
       loom_json_end_object (json);
     }
   loom_json_end_array (json);
@@ -220,6 +228,8 @@ print_event (const EvalDetails *self, const LoomEvaluation *e)
   if (e->n_classes > 0)
     {
       loom_json_exact (json, "accuracy", loom_evaluation_accuracy (e));
+      if (e->is_map && e->confusion != NULL)
+        loom_json_exact (json, "mean_iou", loom_confusion_mean_iou (e->confusion));
       loom_json_begin_array (json, "classes");
       for (guint k = 0; k < e->n_classes; k++)
         {
@@ -231,7 +241,7 @@ print_event (const EvalDetails *self, const LoomEvaluation *e)
   if (self->confusion)
     add_confusion (json, e->confusion);
   if (self->per_class)
-    add_classes (json, e->confusion);
+    add_classes (json, e->confusion, e->is_map);
   if (self->calibration)
     add_calibration (json, &e->calibration);
   command_event_print (json);

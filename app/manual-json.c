@@ -52,15 +52,16 @@ static const Event events[] = {
     "with --health, for each node; wires by port" },
   { "train", "done", "step:n parameters:n pushes?:n staleness_mean?:x staleness_most?:n time:x", "the end" },
   { "eval", "samples",
-    "split:s samples:n loss:x accuracy?:x classes?:[s] confusion?:[[n]] "
-    "per_class?:[{samples:n,accuracy:x,precision:x}] "
+    "split:s samples:n loss:x accuracy?:x mean_iou?:x classes?:[s] confusion?:[[n]] "
+    "per_class?:[{samples:n,accuracy:x,precision:x,iou?:x}] "
     "calibration?:{error:x,bins:[{samples:n,confidence:x,accuracy:x}]}",
     "with --confusion, --per-class or --calibration; confusion has rows of true classes" },
   { "eval", "translation", "beam:n sentences:n bleu:x exact:x", "with --beam; bleu and exact from 0 to 1" },
   { "predict", "prediction",
     "file:s row?:n classes?:[{class:n,name?:s,probability?:x,score?:x}] positions?:[[{}]] values?:[x] "
-    "probabilities?:[x] shape?:[n] text?:s score?:x note?:s",
-    "classes, or a list of them for each position, or values; probabilities are those of yes and no; score replaces "
+    "probabilities?:[x] shape?:[n] areas?:[{class:n,name?:s,fraction:x}] mask?:s text?:s score?:x note?:s",
+    "classes, or a list of them for each position, or their areas in a picture and with --masks a file, or values; "
+    "probabilities are those of yes and no; score replaces "
     "probability for margins; text and score are those of a net that writes" },
   { "predict", "error", "file:s message:s", "a file that cannot be read; the status is 1" },
   { "generate", "generation", "prompt:s text:s tokens:n seconds:x tokens_per_second?:x",

@@ -128,13 +128,15 @@ listed_classes (const LoomEvaluation *e)
 static void
 add_classes (ReportPage *page, const LoomEvaluation *e)
 {
-  ReportBlock *table = report_page_add_table (page, REPORT_TABLE, 4, 1);
+  ReportBlock *table = report_page_add_table (page, REPORT_TABLE, e->is_map ? 5 : 4, 1);
   g_autoptr (GArray) order = listed_classes (e);
 
   report_block_add (table, g_strdup (_ ("Class")));
-  report_block_add (table, g_strdup (_ ("Samples")));
+  report_block_add (table, g_strdup (e->is_map ? _ ("Pixels") : _ ("Samples")));
   report_block_add (table, g_strdup (_ ("Accuracy")));
   report_block_add (table, g_strdup (_ ("Precision")));
+  if (e->is_map)
+    report_block_add (table, g_strdup (_ ("IoU")));
   for (guint i = 0; i < order->len; i++)
     {
       const guint k = g_array_index (order, guint, i);
@@ -143,6 +145,8 @@ add_classes (ReportPage *page, const LoomEvaluation *e)
       report_block_add (table, studio_format_count ((double)loom_confusion_row (e->confusion, k)));
       report_block_add (table, percent (loom_confusion_recall (e->confusion, k)));
       report_block_add (table, percent (loom_confusion_precision (e->confusion, k)));
+      if (e->is_map)
+        report_block_add (table, percent (loom_confusion_iou (e->confusion, k)));
     }
   if (order->len < e->n_classes)
     report_page_add_format (page, REPORT_NOTE,
@@ -236,7 +240,12 @@ add_figures (ReportPage *page, const LoomEvaluation *e)
       report_block_add_fact (facts, _ ("R² (share of the variance that is predicted)"), r2);
       return;
     }
-  report_block_add_fact (facts, _ ("Accuracy"), accuracy);
+  report_block_add_fact (facts, e->is_map ? _ ("Accuracy of pixels") : _ ("Accuracy"), accuracy);
+  if (e->is_map && e->confusion != NULL)
+    {
+      g_autofree char *iou = percent (loom_confusion_mean_iou (e->confusion));
+      report_block_add_fact (facts, _ ("Mean IoU (intersection over union, mean over classes)"), iou);
+    }
   if (e->kind != LOOM_ANSWER_LOGITS)
     report_block_add_fact (facts, _ ("Expected calibration error"), calibration);
 }

@@ -99,3 +99,33 @@ loom_answers_new (const LoomTensor *t, const char *name, LoomOutputKind kind, gb
     g_ptr_array_add (answers, answer_of (t, kind, is_text, i, n));
   return answers;
 }
+
+gboolean
+loom_answer_is_map (const LoomAnswer *self)
+{
+  return self->kind <= LOOM_ANSWER_LOGITS && self->shape.rank == 3 && self->n_positions > 1;
+}
+
+guint8 *
+loom_answer_mask (const LoomAnswer *self, int *height, int *width)
+{
+  const gboolean is_yes
+      = self->kind == LOOM_ANSWER_YES && self->shape.rank == 3 && loom_dim_value (self->shape.dim[0], NULL) == 1;
+  guint8 *mask;
+
+  if (!is_yes && (!loom_answer_is_map (self) || self->n_classes > G_MAXUINT8))
+    return NULL;
+  *height = (int)loom_dim_value (self->shape.dim[1], NULL);
+  *width = (int)loom_dim_value (self->shape.dim[2], NULL);
+  mask = g_new (guint8, (gsize)*height * (gsize)*width);
+  for (gint64 i = 0; i < (gint64)*height * *width; i++)
+    {
+      const double *value = self->value + i * self->n_classes;
+
+      mask[i] = is_yes && self->value[i] > 0.5;
+      for (gint64 c = 1; !is_yes && c < self->n_classes; c++)
+        if (value[c] > value[mask[i]])
+          mask[i] = (guint8)c;
+    }
+  return mask;
+}

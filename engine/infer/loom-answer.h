@@ -25,6 +25,12 @@ typedef struct
   LoomShape shape; /* of the port, without the dimension of samples */
 } LoomAnswer;
 
+/* TRUE for a class at every pixel: the port is [B, classes, H, W]. */
+gboolean loom_answer_is_map (const LoomAnswer *self);
+/* The class of every pixel, [H, W], the largest value's, for a map of at most 255 classes, or yes and no at every pixel
+ * (classes 1 and 0). (transfer full) NULL for anything else. */
+guint8 *loom_answer_mask (const LoomAnswer *self, int *height, int *width);
+
 LoomAnswerKind loom_answer_kind (LoomOutputKind kind);
 /* Returns a LoomAnswer for each of n samples. name: the port's. SHAPE if t does not have one prediction per sample. */
 GPtrArray *loom_answers_new (const LoomTensor *t, const char *name, LoomOutputKind kind, gboolean is_text, guint n,

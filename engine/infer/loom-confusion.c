@@ -103,6 +103,30 @@ loom_confusion_precision (const LoomConfusion *self, guint predicted)
   return fraction (loom_confusion_at (self, predicted, predicted), loom_confusion_column (self, predicted));
 }
 
+double
+loom_confusion_iou (const LoomConfusion *self, guint k)
+{
+  const gint64 right = loom_confusion_at (self, k, k);
+
+  return fraction (right, loom_confusion_row (self, k) + loom_confusion_column (self, k) - right);
+}
+
+double
+loom_confusion_mean_iou (const LoomConfusion *self)
+{
+  double sum = 0;
+  guint n = 0;
+
+  for (guint k = 0; k < self->n_classes; k++)
+    {
+      const double iou = loom_confusion_iou (self, k);
+
+      sum += isnan (iou) ? 0 : iou;
+      n += isnan (iou) ? 0 : 1;
+    }
+  return n > 0 ? sum / n : NAN;
+}
+
 gboolean
 loom_confusion_is_unbalanced (const LoomConfusion *self, guint *largest, guint *smallest)
 {

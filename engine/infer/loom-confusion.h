@@ -34,6 +34,11 @@ double loom_confusion_recall (const LoomConfusion *self, guint target);
 /* The fraction of a class's predictions that are right; NaN if it is never predicted. */
 double loom_confusion_precision (const LoomConfusion *self, guint predicted);
 
+/* Intersection over union: right / (samples + predictions − right) of a class; NaN if it has neither. The mean is over
+ * the classes that have one, NaN without any: mean IoU, if samples are pixels. */
+double loom_confusion_iou (const LoomConfusion *self, guint k);
+double loom_confusion_mean_iou (const LoomConfusion *self);
+
 /* Classes are unbalanced if the largest has more than LOOM_BALANCE_RATIO times the samples of the smallest. */
 #define LOOM_BALANCE_RATIO 3
 /* Sets the classes with the most and the fewest samples, the first of equals; both may be NULL. */

@@ -349,6 +349,7 @@ add_batch (Run *run, const gint64 *index, guint n, GError **error)
     {
       run->result = loom_evaluation_new (run->split, first->kind, (guint)MIN (first->n_classes, G_MAXINT));
       run->result->ignored = run->ignored;
+      run->result->is_map = loom_answer_is_map (first);
       run->result->is_sequence = run->predictor->blank >= 0;
       if (run->predictor->blank >= 0)
         {

@@ -33,6 +33,7 @@ typedef struct
   gint64 positions, right;  /* of classes: compared positions, and those predicted correctly */
   double loss;              /* the mean over samples */
   gint64 ignored;           /* a class that is not compared, of the loss's ignore_index; -1: none */
+  gboolean is_map;          /* of classes: a position is a pixel, so that the confusion has intersections over unions */
   gboolean is_sequence;     /* samples are sequences of labels, each a position, and right as a whole */
   gint64 labels, edits;     /* of sequences: labels of targets, and those to insert, remove and replace */
   double *mean, *square;    /* of values: for each number its mean and the sum of its squared deviations; NULL: none */

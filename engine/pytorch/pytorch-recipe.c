@@ -465,6 +465,7 @@ static const struct
   { "precision", "of_classes(confusion(x, y, %threshold), \"precision\", \"%average\")" },
   { "recall", "of_classes(confusion(x, y, %threshold), \"recall\", \"%average\")" },
   { "f1", "of_classes(confusion(x, y, %threshold), \"f1\", \"%average\")" },
+  { "mean_iou", "of_classes(confusion(x, y, %threshold), \"iou\", \"%average\")" },
 };
 
 const char *
@@ -491,9 +492,10 @@ loom_pytorch_metric_helpers (void)
          "def of_classes(table, what, average):\n"
          "    right, actual, predicted = table.diag().double(), table.sum(1), table.sum(0)\n"
          "    seen = actual + predicted > 0\n"
+         "    below = {\"precision\": predicted, \"recall\": actual, \"f1\": (actual + predicted) / 2,\n"
+         "             \"iou\": actual + predicted - right}[what]\n"
          "    if average == \"micro\":\n"
-         "        return right.sum() / table.sum()\n"
-         "    below = {\"precision\": predicted, \"recall\": actual, \"f1\": (actual + predicted) / 2}[what]\n"
+         "        return right.sum() / below.sum()\n"
          "    each = torch.where(below > 0, right / below, 0.0)\n"
          "    return each[-1] if average == \"binary\" else each[seen].mean()\n";
 }

@@ -55,8 +55,8 @@ typedef struct
   double (*finish) (const LoomMetricOptions *options, const double *total, guint size, double weight);
 } LoomMetric;
 
-extern const LoomMetric loom_metric_precision, loom_metric_recall, loom_metric_f1, loom_metric_confusion_matrix,
-    loom_metric_bleu;
+extern const LoomMetric loom_metric_precision, loom_metric_recall, loom_metric_f1, loom_metric_mean_iou,
+    loom_metric_confusion_matrix, loom_metric_bleu;
 
 const LoomMetric *const *loom_metrics (void); /* NULL-terminated */
 const LoomMetric *loom_metric (const char *name);

@@ -1,6 +1,6 @@
-/* Metrics that count per class: precision, recall, F1 and the confusion matrix.
+/* Metrics that count per class: precision, recall, F1, intersection over union and the confusion matrix.
  *
- * The first three need only the numbers of correct, predicted and actual samples of each class; the matrix is computed
+ * The first four need only the numbers of correct, predicted and actual samples of each class; the matrix is computed
  * on request, as a product of two one-hot matrices. */
 #include "engine/recipe/loom-metric.h"
 
@@ -74,21 +74,26 @@ share (double part, double whole)
   return whole > 0 ? part / whole : 0;
 }
 
-/* F1 is 2·correct / (predicted + actual); precision and recall are correct divided by one of them. */
+/* The weights of a class's counts in a ratio: scale · correct / (predicted + actual − correct), each weighted. */
+typedef struct
+{
+  double scale, predicted, actual, right;
+} Ratio;
+
 static double
-average (const LoomMetricOptions *options, const double *total, guint size, double of_predicted, double of_actual)
+average (const LoomMetricOptions *options, const double *total, guint size, Ratio of)
 {
   guint n = size / 3, seen = 0;
   const double *right = total, *predicted = total + n, *actual = total + 2 * n;
-  double scale = of_predicted + of_actual, sum = 0, below = 0;
+  double sum = 0, below = 0;
 
   if (options->average == LOOM_AVERAGE_BINARY)
-    return share (scale * right[1], of_predicted * predicted[1] + of_actual * actual[1]);
+    return share (of.scale * right[1], of.predicted * predicted[1] + of.actual * actual[1] - of.right * right[1]);
   for (guint i = 0; i < n; i++)
     {
-      double whole = of_predicted * predicted[i] + of_actual * actual[i];
+      double whole = of.predicted * predicted[i] + of.actual * actual[i] - of.right * right[i];
 
-      sum += options->average == LOOM_AVERAGE_MICRO ? scale * right[i] : share (scale * right[i], whole);
+      sum += options->average == LOOM_AVERAGE_MICRO ? of.scale * right[i] : share (of.scale * right[i], whole);
       below += whole;
       seen += predicted[i] + actual[i] > 0;
     }
@@ -98,19 +103,25 @@ average (const LoomMetricOptions *options, const double *total, guint size, doub
 static double
 finish_precision (const LoomMetricOptions *options, const double *total, guint size, double weight)
 {
-  return average (options, total, size, 1, 0);
+  return average (options, total, size, (Ratio){ 1, 1, 0, 0 });
 }
 
 static double
 finish_recall (const LoomMetricOptions *options, const double *total, guint size, double weight)
 {
-  return average (options, total, size, 0, 1);
+  return average (options, total, size, (Ratio){ 1, 0, 1, 0 });
 }
 
 static double
 finish_f1 (const LoomMetricOptions *options, const double *total, guint size, double weight)
 {
-  return average (options, total, size, 1, 1);
+  return average (options, total, size, (Ratio){ 2, 1, 1, 0 });
+}
+
+static double
+finish_iou (const LoomMetricOptions *options, const double *total, guint size, double weight)
+{
+  return average (options, total, size, (Ratio){ 1, 1, 1, 1 });
 }
 
 /* ---- the confusion matrix --------------------------------------------- */
@@ -195,6 +206,23 @@ const LoomMetric loom_metric_f1 = {
   .emit = emit_counts,
   .count = loom_metric_count_target,
   .finish = finish_f1,
+};
+
+/* Everingham et al., "The PASCAL visual object classes challenge", 2010, section 4.3; over all pixels of the split, as
+ * torchvision's references count them. */
+const LoomMetric loom_metric_mean_iou = {
+  .name = "mean_iou",
+  .alias = "jaccard_index",
+  .doc
+  = "The intersection of predicted and actual samples (pixels) of each class divided by their union, over the whole "
+    "split; targets below 0 are ignored.",
+  .higher_is_better = TRUE,
+  .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
+  .check = check_counts,
+  .size = size_counts,
+  .emit = emit_counts,
+  .count = loom_metric_count_target,
+  .finish = finish_iou,
 };
 
 const LoomMetric loom_metric_confusion_matrix = {

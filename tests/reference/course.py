@@ -81,7 +81,8 @@ def classes(scores, y, n):
         return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
 
     seen = due + said > 0
-    per_class = {"precision": over(right, said), "recall": over(right, due), "f1": over(2 * right, said + due)}
+    per_class = {"precision": over(right, said), "recall": over(right, due), "f1": over(2 * right, said + due),
+                 "mean_iou": over(right, said + due - right)}
     return m, {k: v[seen].mean() for k, v in per_class.items()}, {k: v[-1] for k, v in per_class.items()}, right.sum() / m.sum()
 
 
@@ -109,19 +110,19 @@ def metrics_of_classes(program, n, samples, batch):
         body = node("fc", "linear", out_features=n) + node("loss", "cross_entropy") + wire("data.x", "fc")
         body += wire("fc", "loss.input") + wire("data.y", "loss.target")
         ports = 'input="data.x" target="data.y"'
-        names = ["accuracy", "precision", "recall", "f1", "confusion_matrix", "perplexity"]
+        names = ["accuracy", "precision", "recall", "f1", "mean_iou", "confusion_matrix", "perplexity"]
         wanted = [f'type="{name}" {ports}' for name in names]
-        wanted += [f'type="{name}" average="micro" name="micro {name}" {ports}' for name in ("precision", "recall", "f1")]
+        wanted += [f'type="{name}" average="micro" name="micro {name}" {ports}' for name in ("precision", "recall", "f1", "mean_iou")]
         wanted += [f'type="top_k_accuracy" k="{k}" name="top {k}" {ports}' for k in {1, 2, n}]
         if n == 2:
-            wanted += [f'type="{name}" average="binary" name="binary {name}" {ports}' for name in ("precision", "recall", "f1")]
+            wanted += [f'type="{name}" average="binary" name="binary {name}" {ports}' for name in ("precision", "recall", "f1", "mean_iou")]
         ours = evaluate(program, folder, body, wanted, batch)
     m, macro, binary, accuracy = classes(scores, y, n)
     wide = scores.astype(np.float64)
     nll = np.log(np.exp(wide).sum(1)) - wide[np.arange(samples), y]
     order = np.argsort(-wide, axis=1, kind="stable")
     theirs = {"accuracy": accuracy, "perplexity": np.exp(nll.mean())} | macro
-    theirs |= {f"micro {k}": accuracy for k in macro}
+    theirs |= {f"micro {k}": accuracy for k in macro} | {"micro mean_iou": accuracy / (2 - accuracy)}
     theirs |= {f"top {k}": (order[:, :k] == y[:, None]).any(1).mean() for k in {1, 2, n}}
     if n == 2:
         theirs |= {f"binary {k}": v for k, v in binary.items()}

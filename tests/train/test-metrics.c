@@ -124,7 +124,7 @@ static void
 test_classes (void)
 {
   double matrix[C][C] = { { 0 } }, got[C * C], right = 0, top = 0, nll = 0;
-  double precision = 0, recall = 0, f1 = 0, seen = 0;
+  double precision = 0, recall = 0, f1 = 0, iou = 0, seen = 0;
   Case c = of_classes ("confusion_matrix");
 
   for (int i = 0; i < N; i++)
@@ -158,6 +158,7 @@ test_classes (void)
       precision += given > 0 ? both / given : 0;
       recall += due > 0 ? both / due : 0;
       f1 += 2 * both / (given + due);
+      iou += both / (given + due - both);
     }
   g_assert_cmpfloat (seen, <, C); /* else the test does not cover an absent class */
   c = of_classes ("accuracy");
@@ -172,6 +173,10 @@ test_classes (void)
   g_assert_cmpfloat_with_epsilon (compute (&c, NULL), recall / seen, 1e-12);
   c = of_classes ("f1");
   g_assert_cmpfloat_with_epsilon (compute (&c, NULL), f1 / seen, 1e-12);
+  c = of_classes ("jaccard_index");
+  g_assert_cmpfloat_with_epsilon (compute (&c, NULL), iou / seen, 1e-12);
+  c.options.average = LOOM_AVERAGE_MICRO;
+  g_assert_cmpfloat_with_epsilon (compute (&c, NULL), right / (2 * N - right), 1e-12);
   static const char *const all[] = { "precision", "recall", "f1" };
   for (guint i = 0; i < G_N_ELEMENTS (all); i++)
     {
