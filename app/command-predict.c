@@ -1,6 +1,7 @@
 /* `gradloom predict`: applies a trained net to files. An unreadable file is reported, and the others are still
  * computed. */
 #include "app/commands.h"
+#include "app/predict-masks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@ typedef struct
   gint64 row;
   LoomTensor *tensor;
   char *note;
+  GBytes *bytes; /* of a picture, if masks are written */
+  LoomPictureFrame frame;
 } Sample;
 
 typedef struct
@@ -25,6 +28,7 @@ typedef struct
   GPtrArray *waiting; /* Sample */
   int top, batch, width;
   gboolean json, standard_input_is_read;
+  PredictMasks masks;
   int status;
 } Predict;
 
@@ -36,6 +40,7 @@ sample_free (gpointer data)
   loom_tensor_unref (sample->tensor);
   g_free (sample->file);
   g_free (sample->note);
+  g_clear_pointer (&sample->bytes, g_bytes_unref);
   g_free (sample);
 }
 
@@ -45,6 +50,7 @@ predict_clear (Predict *p)
   loom_sample_reader_free (p->reader);
   loom_decoder_free (p->decoder);
   loom_predictor_free (p->predictor);
+  predict_masks_clear (&p->masks);
   g_clear_pointer (&p->waiting, g_ptr_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Predict, predict_clear)
@@ -100,6 +106,41 @@ print_share (double share)
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
   printf ("%s %%", g_ascii_formatd (buffer, sizeof buffer, "%.1f", 100 * share));
+}
+
+/* The fraction of pixels with each class. (transfer full) */
+static double *
+areas_of (const LoomAnswer *a)
+{
+  double *area = g_new0 (double, a->n_classes);
+
+  for (gint64 k = 0; k < a->n_positions; k++)
+    {
+      const double *value = a->value + k * a->n_classes;
+      gint64 best = 0;
+
+      for (gint64 c = 1; c < a->n_classes; c++)
+        best = value[c] > value[best] ? c : best;
+      area[best] += 1.0 / (double)a->n_positions;
+    }
+  return area;
+}
+
+/* The classes with the largest areas. */
+static void
+print_areas (const Predict *p, const LoomAnswer *a)
+{
+  const char *const *names = loom_predictor_class_names (p->predictor, a->n_classes);
+  g_autofree double *area = areas_of (a);
+  g_autofree gint64 *order = ranking (area, a->n_classes);
+
+  for (gint64 i = 0; i < MIN (p->top, a->n_classes) && area[order[i]] > 0; i++)
+    {
+      g_autofree char *found = class_name (names, order[i]), *name = command_printable (found);
+
+      printf ("%s%s ", i > 0 ? ", " : "", name);
+      print_share (area[order[i]]);
+    }
 }
 
 static void
@@ -186,23 +227,31 @@ print_written (const Predict *p, const Sample *s, const LoomWritten *written)
 }
 
 static void
-print_text (const Predict *p, const Sample *s, const LoomAnswer *a)
+print_text (const Predict *p, const Sample *s, const LoomAnswer *a, const char *mask)
 {
   print_file (p, s);
-  if (a->kind <= LOOM_ANSWER_LOGITS)
+  if (loom_answer_is_map (a))
+    print_areas (p, a);
+  else if (a->kind <= LOOM_ANSWER_LOGITS)
     print_classes (p, a);
   else
     print_values (a);
   if (s->note != NULL)
     printf ("  (%s)", s->note);
+  if (mask != NULL)
+    {
+      g_autofree char *shown = command_printable (mask);
+      printf ("  %s", shown);
+    }
   printf ("\n");
 }
 
+/* value: a number for each class. */
 static void
-add_classes (LoomJson *json, const char *member, const Predict *p, const LoomAnswer *a, gint64 k)
+add_ranking (LoomJson *json, const char *member, const char *number, const Predict *p, const LoomAnswer *a,
+             const double *value)
 {
   const char *const *names = loom_predictor_class_names (p->predictor, a->n_classes);
-  const double *value = a->value + k * a->n_classes;
   g_autofree gint64 *order = ranking (value, a->n_classes);
 
   loom_json_begin_array (json, member);
@@ -212,10 +261,25 @@ add_classes (LoomJson *json, const char *member, const Predict *p, const LoomAns
       loom_json_int (json, "class", order[i]);
       if (names != NULL)
         loom_json_string (json, "name", names[order[i]]);
-      loom_json_number (json, a->kind == LOOM_ANSWER_PROBABILITIES ? "probability" : "score", value[order[i]]);
+      loom_json_number (json, number, value[order[i]]);
       loom_json_end_object (json);
     }
   loom_json_end_array (json);
+}
+
+static void
+add_classes (LoomJson *json, const char *member, const Predict *p, const LoomAnswer *a, gint64 k)
+{
+  add_ranking (json, member, a->kind == LOOM_ANSWER_PROBABILITIES ? "probability" : "score", p, a,
+               a->value + k * a->n_classes);
+}
+
+static void
+add_areas (LoomJson *json, const Predict *p, const LoomAnswer *a)
+{
+  g_autofree double *area = areas_of (a);
+
+  add_ranking (json, "areas", "fraction", p, a, area);
 }
 
 static void
@@ -232,14 +296,16 @@ add_values (LoomJson *json, const LoomAnswer *a)
 }
 
 static void
-print_json (const Predict *p, const Sample *s, const LoomAnswer *a)
+print_json (const Predict *p, const Sample *s, const LoomAnswer *a, const char *mask)
 {
   LoomJson *json = command_event_new ("prediction");
 
   loom_json_string (json, "file", s->file);
   if (s->row)
     loom_json_int (json, "row", s->row);
-  if (a->kind <= LOOM_ANSWER_LOGITS && a->n_positions == 1 && !loom_predictor_aligns (p->predictor))
+  if (loom_answer_is_map (a))
+    add_areas (json, p, a);
+  else if (a->kind <= LOOM_ANSWER_LOGITS && a->n_positions == 1 && !loom_predictor_aligns (p->predictor))
     add_classes (json, "classes", p, a, 0);
   else if (a->kind <= LOOM_ANSWER_LOGITS)
     {
@@ -250,6 +316,8 @@ print_json (const Predict *p, const Sample *s, const LoomAnswer *a)
     }
   else
     add_values (json, a);
+  if (mask != NULL)
+    loom_json_string (json, "mask", mask);
   if (s->note != NULL)
     loom_json_string (json, "note", s->note);
   command_event_print (json);
@@ -328,12 +396,22 @@ go_together (const Predict *p, const LoomTensor *a, const LoomTensor *b)
 }
 
 static void
-print_answer (const Predict *p, const Sample *s, gconstpointer answer)
+print_answer (Predict *p, const Sample *s, gconstpointer answer)
 {
+  g_autoptr (GError) error = NULL;
+  g_autofree char *mask = NULL;
+
   if (p->decoder != NULL)
-    print_written (p, s, answer);
+    {
+      print_written (p, s, answer);
+      return;
+    }
+  if (p->masks.folder != NULL)
+    mask = predict_masks_write (&p->masks, s->file, s->bytes, &s->frame, answer, &error);
+  if (error != NULL)
+    complain (p, s->file, g_steal_pointer (&error));
   else
-    (p->json ? print_json : print_text) (p, s, answer);
+    (p->json ? print_json : print_text) (p, s, answer, mask);
 }
 
 /* Computes the queued inputs, in batches of one shape, and prints the results. FALSE after a failure that concerns more
@@ -396,6 +474,9 @@ predict_file (Predict *p, const char *file)
       sample->row = item->row;
       sample->tensor = loom_tensor_ref (item->tensor);
       sample->note = g_steal_pointer (&item->note);
+      sample->frame = item->frame;
+      if (p->masks.folder != NULL)
+        sample->bytes = g_bytes_ref (bytes);
       g_ptr_array_add (p->waiting, sample);
     }
   return p->waiting->len < (guint)p->batch || flush (p);
@@ -428,6 +509,9 @@ run_predict (const Command *command, int argc, char **argv)
     { "fit", 0, 0, G_OPTION_ARG_STRING, &fit, "Pictures of other proportions: stretch (default), crop or pad", "HOW" },
     { "range", 0, 0, G_OPTION_ARG_STRING, &range,
       "Pictures: the values of black and white (default: as in the data set)", "LOW,HIGH" },
+    { "masks", 0, 0, G_OPTION_ARG_FILENAME, &p.masks.folder,
+      "Nets with a class at every pixel: write a mask (PNG with a palette), and the picture with the mask over it",
+      "DIR" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT, &p.batch, "Batch size (64)", "N" },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -499,11 +583,12 @@ const Command command_predict = {
     "conversions of a picture are printed after its prediction. Nets trained with cross_entropy print\n"
     "probabilities, others their values; of ctc_loss the labels of greedy decoding are printed. A net with a decoder "
     "(trained with the data set's y_in) writes an output\n"
-    "for each line of a text, or each picture.\n\n"
+    "for each line of a text, or each picture. Of a class at every pixel the fractions of the picture are printed.\n\n"
     "A file that cannot be read is reported; the others are processed, and the exit status is 1.\n\n"
     "  gradloom predict run1 shirt.png boot.jpg\n"
     "  gradloom predict run1 --top 1 --json rows.csv\n"
     "  gradloom predict dates --beam 4 dates.txt\n"
+    "  gradloom predict unet --masks masks photo.jpg\n"
     "  gradloom predict graph.xml --weights w.safetensors x.npy",
   .run = run_predict,
 };

@@ -1,0 +1,106 @@
+/* Implements predict-masks.h. */
+#include "app/predict-masks.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+
+#define SHARE 0.5f /* of a class's colour over the picture */
+
+void
+predict_masks_clear (PredictMasks *self)
+{
+  g_clear_pointer (&self->folder, g_free);
+  g_clear_pointer (&self->used, g_hash_table_unref);
+}
+
+/* The path of a picture's files without "-mask.png"; of pictures with one name the later ones get a number. */
+static char *
+name_files (PredictMasks *self, const char *file)
+{
+  g_autofree char *base = g_path_get_basename (file);
+  char *dot = strrchr (base, '.'), *name;
+
+  if (dot != NULL && dot != base)
+    *dot = '\0';
+  if (self->used == NULL)
+    self->used = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  name = g_strdup (base);
+  for (guint i = 2; !g_hash_table_add (self->used, g_strdup (name)); i++)
+    {
+      g_free (name);
+      name = g_strdup_printf ("%s-%u", base, i);
+    }
+  char *path = g_build_filename (self->folder, name, NULL);
+  g_free (name);
+  return path;
+}
+
+static char *
+write_file (const char *name, const char *ending, GBytes *bytes, GError **error)
+{
+  g_autofree char *path = g_strconcat (name, ending, NULL);
+  g_autoptr (GError) cause = NULL;
+  gsize n = 0;
+  const char *data = bytes != NULL ? g_bytes_get_data (bytes, &n) : NULL;
+
+  if (data == NULL)
+    return NULL;
+  if (g_file_set_contents (path, data, (gssize)n, &cause))
+    return g_steal_pointer (&path);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be written: %s.", path, cause->message);
+  return NULL;
+}
+
+/* The picture with the colours of the classes over it, but those of class 0 and of what was cut off. */
+static GBytes *
+draw_over (GBytes *bytes, const char *file, const LoomPictureFrame *frame, const guint8 *mask, GError **error)
+{
+  const LoomPictureOptions options = { .fit = LOOM_FIT_STRETCH, .low = 0, .high = 1 };
+  const gsize area = (gsize)frame->width * (gsize)frame->height;
+  g_autofree float *rgb = g_new (float, 3 * area);
+  g_autofree char *note = NULL;
+  double border;
+
+  if (!loom_picture_read (bytes, file, &options, 3, frame->height, frame->width, rgb, NULL, &border, &note, error))
+    return NULL;
+  for (gsize i = 0; i < area; i++)
+    for (gsize c = 0; c < 3 && mask[i] != 0 && mask[i] != LOOM_MASK_OUTSIDE; c++)
+      {
+        const float color = (float)(loom_picture_class_color (mask[i]) >> (16 - 8 * c) & 255) / 255;
+
+        rgb[c * area + i] += SHARE * (color - rgb[c * area + i]);
+      }
+  return loom_picture_write (rgb, frame->height, frame->width, error);
+}
+
+char *
+predict_masks_write (PredictMasks *self, const char *file, GBytes *bytes, const LoomPictureFrame *frame,
+                     const LoomAnswer *answer, GError **error)
+{
+  int height = 0, width = 0;
+  g_autofree guint8 *small = loom_answer_mask (answer, &height, &width);
+  g_autofree guint8 *mask = NULL;
+  g_autofree char *name = NULL, *over = NULL, *path = NULL;
+  g_autoptr (GBytes) of_mask = NULL, of_over = NULL;
+
+  if (small == NULL || frame->width == 0 || frame->to_x + frame->to_width > width
+      || frame->to_y + frame->to_height > height)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "“%s” has no mask: --masks is for pictures, and for nets with a class at each of their pixels.",
+                   file);
+      return NULL;
+    }
+  if (g_mkdir_with_parents (self->folder, 0777) != 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be made: %s.", self->folder, g_strerror (errno));
+      return NULL;
+    }
+  mask = loom_picture_frame_invert (frame, small, width);
+  name = name_files (self, file);
+  of_mask = loom_picture_write_mask (mask, frame->height, frame->width, error);
+  of_over = of_mask != NULL ? draw_over (bytes, file, frame, mask, error) : NULL;
+  over = write_file (name, "-over.png", of_over, error);
+  path = over != NULL ? write_file (name, "-mask.png", of_mask, error) : NULL;
+  return g_steal_pointer (&path);
+}
