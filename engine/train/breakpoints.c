@@ -70,7 +70,9 @@ breakpoint_clear (gpointer data)
 void
 breakpoints_init (Breakpoints *self)
 {
-  self->walk = (StepWalk){ .model = self->model, .group = self->group, .loop = self->loop, .rank = -1 };
+  self->walk = (StepWalk){
+    .model = self->model, .group = self->group, .loop = self->loop, .watched = self->watched, .rank = -1
+  };
   self->list = g_array_new (FALSE, FALSE, sizeof (LoomBreakpoint));
   g_array_set_clear_func (self->list, breakpoint_clear);
   self->passed = self->suspect = -1;
@@ -103,15 +105,16 @@ void
 breakpoints_set (Breakpoints *self, const LoomBreakpoint *list, guint n)
 {
   empty (self);
-  for (guint i = 0; i < n && step_walk_can_begin (&self->walk); i++)
+  for (guint i = 0; i < n && !self->group->has_server; i++)
     if (strlen (list[i].node) < LOOM_BREAK_NAME)
       add (self, &list[i]);
   if (n == 0)
     step_walk_clear (&self->walk);
-  if (n > 0 && !step_walk_can_begin (&self->walk))
+  if (n > 0 && self->group->has_server)
     train_notes_report (self->loop->plans->notes,
-                        "Each rank of this run has only a part of the weights, so its breakpoints are not tested; a "
-                        "step that is not finite still ends it before the weights change. Train on one rank.");
+                        "The ranks of a parameter server take no common step, so its breakpoints are not tested; a "
+                        "step that is not finite still ends it before the weights change. Train with "
+                        "strategy=\"data\", or on one rank.");
 }
 
 /* Values of this name between ranks, "breakpoint:KIND:NODE"; without kind and node: the list is empty from here on. */
@@ -321,12 +324,30 @@ test_own (Breakpoints *self, LoomBreakHit *hit, GError **error)
              || (*error == NULL && test_pass (self, LOOM_REGION_BACKWARD, hit, error)));
 }
 
+/* With weights of which each rank has a part: the first rank has the gathered ones, and tests the samples of all ranks,
+ * of which each may have its own, or all the same. error: not NULL. */
+static gboolean
+test_all (Breakpoints *self, LoomBreakHit *hit, GError **error)
+{
+  gboolean is_hit = FALSE;
+  int rank, n;
+
+  rank_group_shard (self->group, &rank, &n);
+  for (int k = 0; k < n && !is_hit && *error == NULL; k++)
+    {
+      self->walk.rank = k;
+      is_hit = test_own (self, hit, error);
+      hit->rank = n > 1 ? k : -1;
+    }
+  return is_hit;
+}
+
 /* ---- ranks ------------------------------------------------------------ */
 
 /* What a rank has found; all send it to each other. */
 typedef struct
 {
-  gint32 is_hit, has_failed, is_gradient;
+  gint32 is_hit, has_failed, is_gradient, rank;
   guint32 at; /* the index of the breakpoint */
   double figure;
   char node[LOOM_BREAK_NAME], port[LOOM_BREAK_NAME];
@@ -348,7 +369,7 @@ agree (Breakpoints *self, gboolean *is_hit, LoomBreakHit *hit, GError **error)
 {
   const int n = self->group->comm->size;
   g_autofree Found *all = g_new0 (Found, (gsize)n);
-  Found own = { .is_hit = *is_hit, .has_failed = *error != NULL };
+  Found own = { .is_hit = *is_hit, .has_failed = *error != NULL, .rank = hit->rank };
   const Found *first = NULL;
 
   if (*is_hit)
@@ -381,7 +402,7 @@ agree (Breakpoints *self, gboolean *is_hit, LoomBreakHit *hit, GError **error)
                          .is_gradient = first->is_gradient,
                          .figure = first->figure,
                          .step = next_step (self),
-                         .rank = (int)(first - all) };
+                         .rank = first->rank };
   return TRUE;
 }
 
@@ -391,7 +412,18 @@ breakpoints_test (Breakpoints *self, gboolean *is_hit, GError **error)
   LoomBreakHit hit = { 0 };
   GError *fault = NULL;
 
-  *is_hit = test_own (self, &hit, &fault);
+  if (step_walk_is_divided (&self->walk))
+    {
+      /* A failed exchange ends the run on all ranks. */
+      if (watched_state_is_copy (self->watched) && !watched_state_gather (self->watched, error))
+        return FALSE;
+      *is_hit = rank_group_is_first (self->group) && test_all (self, &hit, &fault);
+    }
+  else
+    {
+      *is_hit = test_own (self, &hit, &fault);
+      hit.rank = self->group->comm != NULL ? self->group->comm->rank : -1;
+    }
   if (self->group->comm != NULL)
     agree (self, is_hit, &hit, &fault);
   if (*is_hit)

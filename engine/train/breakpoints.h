@@ -7,7 +7,8 @@
  * Without breakpoints nothing is computed.
  *
  * Ranks that have whole weights test the samples of each: all test at the same time, and if one of them meets a
- * condition, all pause. */
+ * condition, all pause. If each has only a part of the weights, all gather them before the step, and the first rank
+ * tests the samples of all. */
 #pragma once
 
 #include "engine/train/agreement.h"
@@ -21,21 +22,21 @@ typedef struct
   const TrainModel *model;
   const RankGroup *group;
   TrainingLoop *loop;
+  WatchedState *watched;
   void (*report) (const LoomBreakHit *hit, gpointer data); /* may be NULL; on the first rank */
   gpointer data;
 
   StepWalk walk;
   GArray *list;   /* LoomBreakpoint */
   gint64 passed;  /* the step at which training stood already */
-  int rank;       /* that met the condition then */
+  int rank;       /* that met the condition then; -1: all have the same samples */
   gint64 suspect; /* the step that was not finite */
 } Breakpoints;
 
 /* The caller sets the fields before `walk`. */
 void breakpoints_init (Breakpoints *self);
 void breakpoints_clear (Breakpoints *self);
-/* Replaces the list; copied. Between two steps. If ranks have parts of the weights, a note says that it has no effect.
- */
+/* Replaces the list; copied. Between two steps. With a parameter server a note says that it has no effect. */
 void breakpoints_set (Breakpoints *self, const LoomBreakpoint *list, guint n);
 /* The list of the first rank reaches the others with the next agreement; they take its values. FALSE: another value. */
 void breakpoints_share (const Breakpoints *self, Agreement *agreement);

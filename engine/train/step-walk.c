@@ -127,12 +127,6 @@ peek (StepWalk *self, LoomLoader **loader, GError **error)
   return loom_loader_next (*loader, error);
 }
 
-gboolean
-step_walk_can_begin (const StepWalk *self)
-{
-  return self->group->comm == NULL || (!self->group->has_server && !step_walk_is_divided (self));
-}
-
 /* A server's ranks compute steps of their own, each with weights of another time. */
 static gboolean
 check (const StepWalk *self, GError **error)

@@ -33,10 +33,8 @@ typedef struct
   gint64 step; /* the number of the walked step, from 1 */
 } StepWalk;
 
-/* The caller sets the fields before `plan`. TRUE if each rank can walk its samples: it has whole weights, and no server
- * has them. */
-gboolean step_walk_can_begin (const StepWalk *self);
-/* TRUE if the state, and so that of the optimizer, is divided among the ranks. */
+/* The caller sets the fields before `plan`. TRUE if the state, and so that of the optimizer, is divided among the ranks.
+ */
 gboolean step_walk_is_divided (const StepWalk *self);
 /* Ends the walk, and frees its memory. */
 void step_walk_clear (StepWalk *self);

@@ -279,9 +279,12 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                         .watched = &t->observers.watched,
                         .find_rank = find_rank,
                         .data = &t->breakpoints };
-  t->breakpoints = (Breakpoints){
-    .model = &t->model, .group = &t->group, .loop = &t->loop, .report = run_observer_breakpoint, .data = &t->observer
-  };
+  t->breakpoints = (Breakpoints){ .model = &t->model,
+                                  .group = &t->group,
+                                  .loop = &t->loop,
+                                  .watched = &t->observers.watched,
+                                  .report = run_observer_breakpoint,
+                                  .data = &t->observer };
   breakpoints_init (&t->breakpoints);
   const RunOpening opening
       = { &t->model,  &t->data,        &t->group,   &t->control, t->ranks,     &t->progress, &t->rates,

@@ -660,16 +660,16 @@ walk_hit (LoomTrainer *trainer, Together *t)
   gint64 step;
 
   command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
-  g_assert_cmpint (loom_trainer_walk_rank (trainer), ==, t->hit_rank);
+  g_assert_cmpint (loom_trainer_walk_rank (trainer), ==, MAX (t->hit_rank, 0));
   command (trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_BACKWARD }, &place);
   g = loom_trainer_walk_port (trainer, LOOM_PORT_GRADIENT "act", &scale, &error);
   g_assert_no_error (error);
   loom_summary_of (g, scale, &summary);
   g_assert_cmpfloat (summary.norm, ==, t->stand.figure);
-  t->walked[t->hit_rank]++;
+  t->walked[MAX (t->hit_rank, 0)]++;
   g_assert_false (loom_trainer_walk (
       trainer, &(LoomWalkCommand){ .kind = LOOM_WALK_FINISH, .region = LOOM_REGION_UPDATE }, &place, &step, &error));
-  g_assert_nonnull (strstr (error->message, "averages the gradients of all ranks"));
+  g_assert_nonnull (strstr (error->message, "Take the step"));
   loom_trainer_end_walk (trainer);
 }
 
@@ -803,6 +803,76 @@ test_break_ranks (void)
   clear_two (stopped);
 }
 
+/* The graph, divided among ranks. (transfer full) */
+static char *
+divided (const char *graph, const char *parallel)
+{
+  g_autoptr (GString) xml = g_string_new (graph);
+  g_autofree char *element = g_strdup_printf ("<parallel %s/>", parallel);
+
+  g_string_insert (xml, strstr (xml->str, "<metric") - xml->str, element);
+  if (strstr (parallel, "tensor") != NULL)
+    {
+      g_string_replace (xml, "features=\"16\"", "features=\"16\" split=\"column\"", 1);
+      g_string_replace (xml, "features=\"2\"", "features=\"2\" split=\"row\"", 1);
+    }
+  return g_strdup (xml->str);
+}
+
+/* Ranks with parts of the weights, or of their updates, stand before each step together, at the values of one rank. */
+static void
+test_break_divided (gconstpointer parallel)
+{
+  const gboolean of_samples = strstr (parallel, "zero") != NULL;
+  g_auto (GStrv) part = g_strsplit (GRAPH, "<node id=\"drop\" op=\"dropout\" p=\"0.2\"/>", 2);
+  g_autofree char *whole = g_strjoinv ("<node id=\"drop\" op=\"relu\"/>", part), *graph = divided (whole, parallel);
+  g_auto (GStrv) around = g_strsplit (whole, "tanh", 2);
+  g_autofree char *without = g_strjoinv ("log", around), *negative = divided (without, parallel);
+  Together plain[2], stopped[2], wanted[2];
+
+  run_two (plain, graph, "gradient_above", FALSE, 0);
+  run_two (stopped, graph, "gradient_above", TRUE, 0);
+  for (int k = 0; k < 2; k++)
+    {
+      g_assert_cmpint (stopped[k].end, ==, LOOM_TRAINER_DONE);
+      assert_same_bits (plain[k].weights, stopped[k].weights);
+    }
+  g_assert_cmpint (stopped[0].stand.hits, >, 1);
+  g_assert_cmpint (stopped[0].stand.hits, ==, stopped[0].stand.at);
+  g_assert_cmpint (stopped[0].stand.stood, ==, stopped[0].stand.hits - 1);
+  g_assert_cmpint (stopped[0].hit_rank, ==, of_samples ? 0 : -1);
+  g_assert_cmpint (stopped[1].stand.hits, ==, 0);
+  if (of_samples)
+    {
+      double median;
+
+      /* The gradients are those of ranks with whole weights. */
+      run_two (wanted, whole, "gradient_above", TRUE, 0);
+      g_assert_cmpuint (wanted[0].figures->len, ==, stopped[0].figures->len);
+      for (guint i = 0; i < wanted[0].figures->len; i++)
+        g_assert_cmpfloat_with_epsilon (g_array_index (stopped[0].figures, double, i),
+                                        g_array_index (wanted[0].figures, double, i), 1e-5);
+      clear_two (wanted);
+      g_array_sort (stopped[0].figures, compare_figures);
+      median = g_array_index (stopped[0].figures, double, stopped[0].figures->len / 2);
+      clear_two (stopped);
+      run_two (stopped, graph, "gradient_above", TRUE, median);
+      for (int k = 0; k < 2; k++)
+        {
+          g_assert_cmpuint (stopped[0].walked[k], >, 0);
+          assert_same_bits (plain[k].weights, stopped[k].weights);
+        }
+    }
+  clear_two (plain);
+  clear_two (stopped);
+  run_two (stopped, negative, "not_finite", TRUE, 0);
+  for (int k = 0; k < 2; k++)
+    g_assert_cmpint (stopped[k].end, ==, LOOM_TRAINER_FAILED);
+  g_assert_cmpint (stopped[0].stand.hits, ==, 1);
+  g_assert_cmpint (stopped[0].stand.stood, ==, stopped[0].stand.at - 1);
+  clear_two (stopped);
+}
+
 /* A step that is not finite stops the run before its update; resumed, it fails as it does without a breakpoint. */
 static void
 test_break_nan (void)
@@ -861,6 +931,8 @@ test_chain_nan (void)
 
 TEST_FILE (argc, argv)
 {
+  static const char *const divisions[] = { "strategy=\"zero1\"", "strategy=\"zero2\"", "strategy=\"zero3\"",
+                                           "tensor=\"2\"", "pipeline=\"2\" microbatches=\"2\"" };
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/step-walk/bits/ref", "ref", test_bits);
   g_test_add_data_func ("/step-walk/bits/cpu", "cpu", test_bits);
@@ -873,6 +945,11 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/step-walk/break/inside", test_break_inside);
   g_test_add_func ("/step-walk/break/module", test_break_module);
   g_test_add_func ("/step-walk/break/ranks", test_break_ranks);
+  for (guint i = 0; i < G_N_ELEMENTS (divisions); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/step-walk/break-divided/%u", i);
+      g_test_add_data_func (path, divisions[i], test_break_divided);
+    }
   g_test_add_func ("/step-walk/break/nan", test_break_nan);
   g_test_add_func ("/step-walk/break/single", test_break_single);
   return g_test_run ();

@@ -262,6 +262,46 @@ test_views (Fixture *f, gconstpointer data)
     }
 }
 
+/* Ranks with parts of the weights stand at a breakpoint, too. Its rank is named if each has samples of its own. */
+static void
+test_break_divided (Fixture *f, gconstpointer data)
+{
+  static const struct
+  {
+    const char *parallel;
+    gboolean has_rank;
+  } runs[]
+      = { { "strategy=\"zero3\"", TRUE }, { "tensor=\"2\"", FALSE }, { "pipeline=\"2\" microbatches=\"4\"", FALSE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (runs); i++)
+    {
+      g_autoptr (GVariant) place = NULL;
+      g_autoptr (GError) error = NULL;
+      gint64 step;
+
+      load_parallel (f, runs[i].parallel);
+      g_clear_pointer (&f->problem, g_free);
+      f->last_step = f->points = 0;
+      start_ranks (f, 2, 2, TRUE, NULL);
+      WAIT_UNTIL (worker_state_is (f, "paused"));
+      CALL (f, step_batch);
+      WAIT_UNTIL (f->points == 1 && worker_state_is (f, "paused"));
+      CALL (f, set_breakpoints, g_variant_new_parsed ("[('act', 'gradient_above', 0.0)]"));
+      CALL (f, resume);
+      WAIT_UNTIL (f->problem != NULL && strstr (f->problem, "Stopped before the update") != NULL
+                  && worker_state_is (f, "paused"));
+      g_assert_true ((strstr (f->problem, "on rank 0") != NULL) == runs[i].has_rank);
+      loom_bus_worker1_call_begin_step_sync (f->bus, &place, NULL, &error);
+      g_assert_no_error (error);
+      g_variant_get_child (place, 0, "x", &step);
+      g_assert_cmpint (step, ==, 2);
+      CALL (f, end_step);
+      CALL (f, set_breakpoints, g_variant_new_parsed ("@a(ssd) []"));
+      CALL (f, resume);
+      WAIT_UNTIL (worker_state_is (f, "done"));
+    }
+}
+
 /* A parameter server has no step of all ranks, and so no trace; it runs into a folder all the same, as Studio's do. */
 static void
 test_server (Fixture *f, gconstpointer data)
@@ -290,6 +330,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/worker/ranks/together", Fixture, NULL, worker_set_up, test_ranks, worker_tear_down);
   g_test_add ("/worker/ranks/views", Fixture, NULL, worker_set_up, test_views, worker_tear_down);
+  g_test_add ("/worker/ranks/break-divided", Fixture, NULL, worker_set_up, test_break_divided, worker_tear_down);
   g_test_add ("/worker/ranks/server", Fixture, NULL, worker_set_up, test_server, worker_tear_down);
   return g_test_run ();
 }
