@@ -6,13 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-#define BATCH 64
+#define BATCH         64
+#define MOST_EXAMPLES 100
 
 typedef enum
 {
   JOB_EVALUATE,
   JOB_GENERATE,
   JOB_WRITE,
+  JOB_EXAMPLES,
   N_JOB_KINDS
 } JobKind;
 
@@ -38,8 +40,10 @@ typedef struct
 {
   JobKind kind;
   gint serial;
-  GDBusMethodInvocation *invocation; /* of Evaluate and Write */
+  GDBusMethodInvocation *invocation; /* NULL of Generate */
   char *split;
+  gint64 *index; /* n samples of the split, of WriteSamples */
+  guint n;
   gint64 most;
   LoomTensor *sample; /* of Write, in a batch of one */
   char *prompt;
@@ -52,6 +56,7 @@ job_free (Job *job)
 {
   g_clear_pointer (&job->sample, loom_tensor_unref);
   g_free (job->split);
+  g_free (job->index);
   g_free (job->prompt);
   g_free (job);
 }
@@ -107,6 +112,12 @@ find_split (const char *name, const LoomPredictor *predictor)
   return (LoomSplit)s;
 }
 
+static void
+set_no_split (const Job *job, GError **error)
+{
+  g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "There is no split “%s”.", job->split);
+}
+
 static LoomEvaluation *
 evaluate (WorkerEvaluator *self, const Job *job, WorkerModel *model, GError **error)
 {
@@ -118,7 +129,7 @@ evaluate (WorkerEvaluator *self, const Job *job, WorkerModel *model, GError **er
   const LoomSplit split = find_split (job->split, predictor);
   if (split == LOOM_N_SPLITS)
     {
-      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "There is no split “%s”.", job->split);
+      set_no_split (job, error);
       return NULL;
     }
   return loom_evaluation_run (predictor, split, job->most, BATCH, progress, &watch, error);
@@ -268,19 +279,25 @@ single (const Job *job, const LoomPredictor *predictor, GError **error)
   return loom_tensor_convert (t, loom_predictor_input (predictor)->dtype, FALSE, error);
 }
 
+static LoomPredictor *
+new_writer (WorkerEvaluator *self, WorkerModel *model, GError **error)
+{
+  g_autoptr (LoomPredictor) predictor = new_predictor (self, model, error);
+
+  if (predictor == NULL || loom_predictor_writes (predictor))
+    return g_steal_pointer (&predictor);
+  g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "This net generates no sequences.");
+  return NULL;
+}
+
 static char *
 write_sample (WorkerEvaluator *self, const Job *job, WorkerModel *model, GError **error)
 {
-  g_autoptr (LoomPredictor) predictor = new_predictor (self, model, error);
+  g_autoptr (LoomPredictor) predictor = new_writer (self, model, error);
   g_autoptr (LoomTensor) sample = NULL;
 
   if (predictor == NULL)
     return NULL;
-  if (!loom_predictor_writes (predictor))
-    {
-      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "This net generates no sequences.");
-      return NULL;
-    }
   sample = single (job, predictor, error);
   return sample != NULL ? decode (predictor, sample, error) : NULL;
 }
@@ -299,13 +316,55 @@ run_writing (WorkerEvaluator *self, const Job *job)
                                                    error != NULL ? error->message : "Another sample is written for.");
 }
 
+static GPtrArray *
+write_examples (WorkerEvaluator *self, const Job *job, WorkerModel *model, GError **error)
+{
+  g_autoptr (LoomPredictor) predictor = new_writer (self, model, error);
+  g_autoptr (LoomDecoder) decoder = predictor != NULL ? loom_decoder_new (predictor, 1, error) : NULL;
+  const LoomSplit split = predictor != NULL ? find_split (job->split, predictor) : LOOM_N_SPLITS;
+
+  if (decoder == NULL)
+    return NULL;
+  if (split < LOOM_N_SPLITS)
+    return loom_decoder_examples (decoder, split, job->index, job->n, error);
+  set_no_split (job, error);
+  return NULL;
+}
+
+static void
+run_examples (WorkerEvaluator *self, const Job *job)
+{
+  g_auto (WorkerModel) model = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) examples = is_wanted (self, job) ? write_examples (self, job, &model, &error) : NULL;
+  GVariantBuilder texts;
+
+  if (examples == NULL)
+    {
+      g_dbus_method_invocation_return_error_literal (job->invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
+                                                     error != NULL ? error->message : "Other samples are written for.");
+      return;
+    }
+  g_variant_builder_init (&texts, G_VARIANT_TYPE ("a(sss)"));
+  for (guint i = 0; i < examples->len; i++)
+    {
+      const LoomDecoderExample *e = examples->pdata[i];
+
+      g_variant_builder_add (&texts, "(sss)", e->source != NULL ? e->source : "", e->target != NULL ? e->target : "",
+                             e->written);
+    }
+  g_dbus_method_invocation_return_value (job->invocation, g_variant_new ("(xa(sss))", model.moment.step, &texts));
+}
+
 /* ---- the thread ----------------------------------------------------------- */
 
 static void
 run_job (gpointer data, gpointer user_data)
 {
-  static void (*const run[N_JOB_KINDS]) (WorkerEvaluator *, const Job *)
-      = { [JOB_EVALUATE] = run_evaluation, [JOB_GENERATE] = run_generation, [JOB_WRITE] = run_writing };
+  static void (*const run[N_JOB_KINDS]) (WorkerEvaluator *, const Job *) = { [JOB_EVALUATE] = run_evaluation,
+                                                                             [JOB_GENERATE] = run_generation,
+                                                                             [JOB_WRITE] = run_writing,
+                                                                             [JOB_EXAMPLES] = run_examples };
   Job *job = data;
 
   run[job->kind](user_data, job);
@@ -479,6 +538,29 @@ write_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *shap
   return TRUE;
 }
 
+static gboolean
+write_samples_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *split, GVariant *samples,
+                  gpointer data)
+{
+  WorkerEvaluator *self = data;
+  gsize n;
+  const gint64 *index = g_variant_get_fixed_array (samples, &n, sizeof (gint64));
+
+  if (n == 0 || n > MOST_EXAMPLES)
+    {
+      g_dbus_method_invocation_return_error (invocation, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS,
+                                             "WriteSamples takes 1 to %d samples.", MOST_EXAMPLES);
+      return TRUE;
+    }
+  Job *job = job_new (self, JOB_EXAMPLES);
+  job->invocation = invocation;
+  job->split = g_strdup (split);
+  job->index = g_memdup2 (index, n * sizeof *index);
+  job->n = (guint)n;
+  g_thread_pool_push (self->thread, job, NULL);
+  return TRUE;
+}
+
 WorkerEvaluator *
 worker_evaluator_new (LoomBusWorker1 *bus, WorkerRunner *runner)
 {
@@ -496,6 +578,7 @@ worker_evaluator_new (LoomBusWorker1 *bus, WorkerRunner *runner)
   g_signal_connect (bus, "handle-get-generated", G_CALLBACK (get_generated_cb), self);
   g_signal_connect (bus, "handle-stop-generating", G_CALLBACK (stop_generating_cb), self);
   g_signal_connect (bus, "handle-write", G_CALLBACK (write_cb), self);
+  g_signal_connect (bus, "handle-write-samples", G_CALLBACK (write_samples_cb), self);
   return self;
 }
 

@@ -11,8 +11,8 @@ G_BEGIN_DECLS
 
 typedef struct _WorkerEvaluator WorkerEvaluator;
 
-/* Connects Evaluate, StopEvaluation, GetEvaluation, Generate, GetGenerated and StopGenerating. Both arguments must
- * outlive it. */
+/* Connects Evaluate, StopEvaluation, GetEvaluation, Generate, GetGenerated, StopGenerating, Write and WriteSamples. Both
+ * arguments must outlive it. */
 WorkerEvaluator *worker_evaluator_new (LoomBusWorker1 *bus, WorkerRunner *runner);
 /* Disconnects the methods, stops what is in progress and joins the thread. */
 void worker_evaluator_free (WorkerEvaluator *self);

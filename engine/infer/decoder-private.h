@@ -21,6 +21,8 @@ struct _LoomDecoder
   GPtrArray *kept;                          /* LoomTensor, in the order of border */
 };
 
+/* The index of a port of the data set; -1: there is none. */
+int decoder_find_port (const LoomDecoder *self, const char *name);
 /* Computes the logits [n · beam, classes, places] for the current content of y_in. */
 LoomTensor *decoder_step (LoomDecoder *self, GError **error);
 /* Generates a sequence for each of n samples, after their encoder has run. */

@@ -13,8 +13,8 @@
 
 /* ---- the two parts ------------------------------------------------------------------ */
 
-static int
-find_port (const LoomDecoder *self, const char *name)
+int
+decoder_find_port (const LoomDecoder *self, const char *name)
 {
   const LoomNetNode *data = loom_net_node (self->predictor->net, self->predictor->input.node);
 
@@ -107,7 +107,7 @@ loom_decoder_new (LoomPredictor *predictor, guint beam, GError **error)
 
   self->predictor = predictor;
   self->beam = beam;
-  self->shifted = find_port (self, LOOM_ANSWER_SHIFTED);
+  self->shifted = decoder_find_port (self, LOOM_ANSWER_SHIFTED);
   if (!check_answer (self, error))
     return NULL;
   find_border (self);
@@ -294,7 +294,7 @@ static void
 put_sample (LoomDecoder *self, guint i, const LoomTensor *sample)
 {
   LoomTensor *x = self->data[self->predictor->input.output];
-  int length = find_port (self, "length");
+  int length = decoder_find_port (self, "length");
   gsize row = x->bytes / (gsize)x->dim[0];
 
   for (guint b = 0; b < self->beam; b++)
@@ -331,96 +331,7 @@ loom_decoder_run (LoomDecoder *self, LoomTensor *const samples[], guint n, GErro
   return g_steal_pointer (&answers);
 }
 
-/* ---- evaluation ------------------------------------------------------------------------ */
-
-/* The reference: y up to the end token, or to the first target that is ignored. */
-static guint
-reference_length (const gint64 *y, guint most)
-{
-  guint n = 0;
-
-  while (n < most && y[n] != LOOM_TOKEN_END && y[n] >= 0 && y[n] != LOOM_TOKEN_PADDING)
-    n++;
-  return n;
-}
-
-/* A sample of a batch, as if it were read from a file: a sequence has its own length. */
-static LoomTensor *
-sample_of (const LoomDecoder *self, const GPtrArray *batch, gint64 i, GError **error)
-{
-  const LoomTensor *x = batch->pdata[self->predictor->input.output];
-  int length = find_port (self, "length");
-  gint64 dims[LOOM_SHAPE_MAX_RANK];
-  LoomTensor *t;
-
-  memcpy (dims, x->dim + 1, (gsize)(x->rank - 1) * sizeof *dims);
-  if (length >= 0)
-    dims[0] = ((const gint64 *)((const LoomTensor *)batch->pdata[length])->data)[i];
-  t = loom_tensor_new (x->dtype, x->rank - 1, dims, error);
-  if (t != NULL)
-    memcpy (t->data, (const char *)x->data + (gsize)i * (x->bytes / (gsize)x->dim[0]), t->bytes);
-  return t;
-}
-
-static gboolean
-evaluate_batch (LoomDecoder *self, const GPtrArray *batch, const LoomTensor *y, LoomTranslation *result, GError **error)
-{
-  g_autoptr (GPtrArray) samples = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref), answers = NULL;
-
-  for (gint64 i = 0; i < y->dim[0]; i++)
-    {
-      LoomTensor *t = sample_of (self, batch, i, error);
-
-      if (t == NULL)
-        return FALSE;
-      g_ptr_array_add (samples, t);
-    }
-  answers = loom_decoder_run (self, (LoomTensor *const *)samples->pdata, samples->len, error);
-  for (guint i = 0; answers != NULL && i < answers->len; i++)
-    {
-      const LoomWritten *said = answers->pdata[i];
-      const gint64 *want = (const gint64 *)y->data + i * y->dim[1];
-      guint n = reference_length (want, (guint)y->dim[1]);
-
-      loom_bleu_add (&result->bleu, said->token, said->n, want, n);
-      result->sentences++;
-      result->exact += said->n == n && (n == 0 || memcmp (said->token, want, n * sizeof *want) == 0);
-    }
-  return answers != NULL;
-}
-
-gboolean
-loom_decoder_evaluate (LoomDecoder *self, gint64 batch, LoomTranslation *result, GError **error)
-{
-  const LoomDataset *dataset = self->predictor->dataset;
-  LoomSplit split
-      = dataset != NULL && loom_dataset_count (dataset, LOOM_SPLIT_TEST) > 0 ? LOOM_SPLIT_TEST : LOOM_SPLIT_VAL;
-  gint64 n = dataset != NULL ? loom_dataset_count (dataset, split) : 0;
-  int target = find_port (self, "y");
-
-  *result = (LoomTranslation){ 0 };
-  if (n == 0 || target < 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s",
-                   self->predictor->no_dataset != NULL
-                       ? self->predictor->no_dataset
-                       : "The data set has neither test nor validation samples with a target y.");
-      return FALSE;
-    }
-  for (gint64 from = 0; from < n; from += batch)
-    {
-      gint64 count = MIN (batch, n - from);
-      g_autofree gint64 *index = g_new (gint64, count);
-      g_autoptr (GPtrArray) tensors = NULL;
-
-      for (gint64 i = 0; i < count; i++)
-        index[i] = from + i;
-      tensors = loom_dataset_read_new (dataset, split, index, (guint)count, error);
-      if (tensors == NULL || !evaluate_batch (self, tensors, tensors->pdata[target], result, error))
-        return FALSE;
-    }
-  return TRUE;
-}
+/* ---- texts ----------------------------------------------------------------------------- */
 
 char *
 loom_decoder_text (const LoomDecoder *self, const LoomWritten *written)

@@ -39,6 +39,16 @@ typedef struct
 /* Generates a sequence for each sample of a split (test, else validation) in batches, and compares it with y up to the
  * end token. DATA if there are no samples. */
 gboolean loom_decoder_evaluate (LoomDecoder *self, gint64 batch, LoomTranslation *result, GError **error);
+/* A sample of the data as texts: x (NULL if it is no text), y (NULL if it has no classes) and what is generated for x.
+ */
+typedef struct
+{
+  char *source, *target, *written;
+} LoomDecoderExample;
+
+/* Generates a sequence for each of n samples of a split, in one batch. DATA if there is no such sample. (transfer
+ * full), of LoomDecoderExample, in order. */
+GPtrArray *loom_decoder_examples (LoomDecoder *self, LoomSplit split, const gint64 *index, guint n, GError **error);
 /* The tokens as text. (transfer full) */
 char *loom_decoder_text (const LoomDecoder *self, const LoomWritten *written);
 

@@ -94,6 +94,7 @@ add_classes (LoomEvaluation *self, LoomEvaluatedSample *sample, const LoomAnswer
              gint64 n_positions)
 {
   double sum = 0, worst = -INFINITY;
+  gboolean is_wrong = FALSE; /* at the position that is recorded */
   gint64 n = 0;
 
   for (gint64 p = 0; p < n_positions; p++)
@@ -107,9 +108,11 @@ add_classes (LoomEvaluation *self, LoomEvaluatedSample *sample, const LoomAnswer
       count_position (self, &at);
       sum += at.loss;
       n++;
-      if (n > 1 && !(at.loss > worst))
+      const gboolean here = at.target != at.predicted;
+      if (n > 1 && (here != is_wrong ? is_wrong : !(at.loss > worst)))
         continue;
       worst = at.loss;
+      is_wrong = here;
       sample->target = (double)at.target;
       sample->predicted = (double)at.predicted;
       sample->probability = at.probability;
@@ -288,10 +291,8 @@ find_ports (Run *run, GError **error)
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (predictor->graph, predictor->net, faults);
   g_autoptr (LoomTaskView) task = loom_task_view_new (predictor->net, spec);
 
-  if (loom_predictor_writes (predictor))
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-                 "The net writes token by token, so a sample has no single prediction. Use “gradloom eval --beam”.");
-  else if (!task->predicts && predictor->blank < 0 && task->n_others == 0)
+  /* All ports of a batch are read, also y_in, from which a decoder reads the right prefix as in training. */
+  if (!task->predicts && predictor->blank < 0 && task->n_others == 0 && !loom_predictor_writes (predictor))
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The net cannot be evaluated sample by sample: %s",
                  task->why_not != NULL ? task->why_not : task->why);
   else

@@ -9,7 +9,8 @@ G_BEGIN_DECLS
 
 /* One sample. Of classes: target and predicted are class indices, probability is that of the predicted class (NaN for
  * logits without probabilities), and loss is −log p(target) in nats. If a sample has a class at each of several
- * positions, loss is their mean, and the other members are those of the position with the largest loss. Of logits
+ * positions, loss is their mean, and the other members are those of the position with the largest loss, of the wrong
+ * ones if there are any. A net that writes token by token reads the right prefix, as in training. Of logits
  * without probabilities loss is the largest logit minus the target's. Of sequences of labels (ctc_loss): loss is the
  * edit distance (Levenshtein) over the length of the target, target its first label, and predicted that label if all
  * are right, else the blank. Of values: target and predicted are the first number, probability is NaN, and loss is the
@@ -49,7 +50,7 @@ typedef gboolean (*LoomEvaluationProgress) (gint64 done, gint64 all, gpointer da
 /* Evaluates `most` samples of a split, spread evenly over it (0: all), in batches of `batch` samples. progress may be
  * NULL. Training samples are read without augmentation. Positions whose target is no class, such as padding, or is the
  * loss's ignore_index are left out. Errors: DATA if the split is empty or the data cannot be read; PORT if
- * the net has no target, or writes token by token; SHAPE if predictions and targets do not match; those of
+ * the net has no target; SHAPE if predictions and targets do not match; those of
  * loom_predictor_run(). (transfer full) */
 LoomEvaluation *loom_evaluation_run (LoomPredictor *predictor, LoomSplit split, gint64 most, guint batch,
                                      LoomEvaluationProgress progress, gpointer data, GError **error);

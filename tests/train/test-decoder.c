@@ -266,6 +266,39 @@ test_evaluate (Fixture *f, gconstpointer data)
   g_assert_cmpmem (&all, sizeof all, &again, sizeof again);
 }
 
+/* The same sentences as texts: as many of them are right. */
+static void
+test_examples (Fixture *f, gconstpointer data)
+{
+  static const gint64 index[] = { 3, 0, 1, 2 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDecoder) decoder = loom_decoder_new (f->predictor, 2, &error);
+  g_autoptr (GPtrArray) examples = loom_decoder_examples (decoder, LOOM_SPLIT_TEST, index, 4, &error);
+  LoomTranslation all;
+  gint64 exact = 0;
+
+  g_assert_no_error (error);
+  g_assert_true (loom_decoder_evaluate (decoder, 4, &all, &error));
+  g_assert_cmpuint (examples->len, ==, 4);
+  for (guint i = 0; i < examples->len; i++)
+    {
+      const LoomDecoderExample *e = examples->pdata[i];
+      const LoomSplit split = LOOM_SPLIT_TEST;
+      g_autoptr (GPtrArray) read
+          = loom_dataset_read_new (loom_predictor_dataset (f->predictor, NULL), split, &index[i], 1, &error);
+      const LoomTensor *x = read->pdata[0];
+      const char *const *names = loom_dataset_token_names (loom_predictor_dataset (f->predictor, NULL));
+
+      g_assert_true (g_str_has_prefix (e->source, names[(gint64)loom_tensor_get (x, 0)]));
+      g_assert_null (strchr (e->source, '<'));
+      g_assert_null (strchr (e->target, '<'));
+      exact += g_str_equal (e->target, e->written);
+    }
+  g_assert_cmpint (exact, ==, all.exact);
+  g_assert_null (loom_decoder_examples (decoder, LOOM_SPLIT_TEST, (gint64[]){ 4 }, 1, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -273,5 +306,6 @@ TEST_FILE (argc, argv)
   g_test_add ("/decoder/greedy", Fixture, NULL, set_up, test_greedy, tear_down);
   g_test_add ("/decoder/wider", Fixture, NULL, set_up, test_wider, tear_down);
   g_test_add ("/decoder/evaluate", Fixture, NULL, set_up, test_evaluate, tear_down);
+  g_test_add ("/decoder/examples", Fixture, NULL, set_up, test_examples, tear_down);
   return g_test_run ();
 }

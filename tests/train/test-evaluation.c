@@ -124,6 +124,11 @@ test_kinds (void)
   g_assert_cmpfloat (sample (places, 0)->target, ==, 1);
   add (places, LOOM_ANSWER_PROBABILITIES, 1, 2, (double[]){ 0.8, 0.2 }, (double[]){ -100 }, 1);
   g_assert_cmpuint (places->samples->len, ==, 1);
+  /* The wrong one of two, although the right one has the larger loss. */
+  g_autoptr (LoomEvaluation) three = loom_evaluation_new (LOOM_SPLIT_VAL, LOOM_ANSWER_PROBABILITIES, 3);
+  add (three, LOOM_ANSWER_PROBABILITIES, 3, 3, (double[]){ 0.36, 0.32, 0.32, 0.45, 0.55, 0, 0.36, 0.32, 0.32 },
+       (double[]){ 0, 0, 0 }, 3);
+  g_assert_cmpfloat (sample (three, 0)->predicted, ==, 1);
 
   add (last, LOOM_ANSWER_PROBABILITIES, 1, 2, (double[]){ 0.25, 0.75 }, (double[]){ 0, 0, 1 }, 3);
   g_assert_cmpfloat (sample (last, 0)->target, ==, 1);
@@ -244,12 +249,12 @@ test_split (void)
   g_assert_cmpuint (calls, ==, 2);
 }
 
-/* Also of a net that reads several ports of the data: a tree's symbols, parents and length. */
+/* Also of a net that reads several ports of the data: a tree's symbols, parents and length, or a sentence, its length
+ * and the right prefix of its translation. A sequence is a mistake if one of its classes is wrong. */
 static void
-test_several_inputs (void)
+test_several_inputs (gconstpointer name)
 {
-  g_autofree char *path
-      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", "models", "tree-recursion.xml", NULL);
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", "models", name, NULL);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, NULL);
   const LoomTrainerOptions options = { .epochs = 1, .samples = 300 };
@@ -273,8 +278,13 @@ test_several_inputs (void)
   g_assert_cmpuint (eval.n, ==, 1);
   g_assert_cmpfloat_with_epsilon (e->loss, eval.loss, 1e-5);
   g_assert_cmpfloat_with_epsilon (loom_evaluation_accuracy (e), eval.accuracy, 1e-9);
+  g_autoptr (GArray) mistakes = loom_evaluation_mistakes (e);
+  g_assert_cmpuint (mistakes->len, >=, (guint)((e->positions - e->right) * (gint64)e->samples->len / e->positions));
+  g_assert_cmpuint (mistakes->len, <=, (guint)MIN (e->positions - e->right, (gint64)e->samples->len));
 
   /* Samples of the first port alone are not enough. */
+  if (loom_predictor_writes (predictor))
+    return;
   g_autoptr (GPtrArray) read
       = loom_dataset_read_new (loom_predictor_dataset (predictor, NULL), LOOM_SPLIT_TEST, (gint64[]){ 0 }, 1, &error);
   g_assert_no_error (error);
@@ -483,7 +493,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/evaluation/kinds", test_kinds);
   g_test_add_func ("/evaluation/balance", test_balance);
   g_test_add_func ("/evaluation/split", test_split);
-  g_test_add_func ("/evaluation/several-inputs", test_several_inputs);
+  g_test_add_data_func ("/evaluation/several-inputs", "tree-recursion.xml", test_several_inputs);
+  g_test_add_data_func ("/evaluation/decoder", "dates-attention.xml", test_several_inputs);
   g_test_add_func ("/evaluation/history", test_history);
   g_test_add_func ("/evaluation/regression", test_regression);
   g_test_add_func ("/evaluation/sequences", test_sequences);

@@ -22,6 +22,9 @@ struct _StudioSamplePicks
   GArray *shown;     /* StudioEvaluatedSample */
   guint page_serial; /* of the page that is shown */
   guint serial;      /* of the newest read */
+  GVariant
+      *texts; /* a(sss) for each of `shown`: source, target and what the net writes; NULL: it does not, or not yet */
+  gint64 written; /* the step of its weights */
 };
 
 G_DEFINE_FINAL_TYPE (StudioSamplePicks, studio_sample_picks, GTK_TYPE_BOX)
@@ -56,6 +59,36 @@ line_of (StudioSamplePicks *self, const StudioEvaluatedSample *s)
                           100 * s->probability, loss);
 }
 
+static void
+add_text (GString *lines, const char *caption, const char *text)
+{
+  if (text[0] == '\0')
+    return;
+  g_string_append (lines, "\n");
+  /* Translators: the kind of a text, such as “Source”, and the text. */
+  g_string_append_printf (lines, _ ("%1$s: %2$s"), caption, text);
+}
+
+/* A net that generates sequences, of any of which it has several tokens: their loss, the texts, and the worst token. */
+static char *
+texts_of (StudioSamplePicks *self, guint i, const StudioEvaluatedSample *s)
+{
+  const StudioEvaluated *is = studio_evaluation_get (self->model);
+  g_autofree char *loss = studio_format_number (s->loss), *index = studio_format_count ((double)s->index);
+  g_autofree char *step = studio_format_count ((double)self->written);
+  g_autofree char *later = g_strdup_printf (_ ("Written after step %s"), step);
+  g_autoptr (GString) lines = g_string_new (NULL);
+  const char *source, *target, *written;
+
+  g_variant_get_child (self->texts, i, "(&s&s&s)", &source, &target, &written);
+  /* Translators: a sample: its number and loss. */
+  g_string_append_printf (lines, _ ("%1$s: loss %2$s"), index, loss);
+  add_text (lines, _ ("Source"), source);
+  add_text (lines, _ ("Target"), target);
+  add_text (lines, self->written == is->step ? _ ("Written") : later, written[0] != '\0' ? written : _ ("nothing"));
+  return g_strdup (lines->str);
+}
+
 static char *
 title_of (StudioSamplePicks *self)
 {
@@ -86,7 +119,8 @@ fill_lines (StudioSamplePicks *self)
     gtk_box_remove (GTK_BOX (self->lines), child);
   for (guint i = 0; i < self->shown->len; i++)
     {
-      g_autofree char *text = line_of (self, &g_array_index (self->shown, StudioEvaluatedSample, i));
+      const StudioEvaluatedSample *sample = &g_array_index (self->shown, StudioEvaluatedSample, i);
+      g_autofree char *text = self->texts != NULL ? texts_of (self, i, sample) : line_of (self, sample);
       GtkWidget *label = gtk_label_new (text);
 
       gtk_label_set_xalign (GTK_LABEL (label), 0);
@@ -123,6 +157,16 @@ give_answers (StudioSamplePicks *self)
                             is->step, is->epoch);
 }
 
+/* Lists of texts replace the picture of sequences. */
+static void
+show_view (StudioSamplePicks *self)
+{
+  const StudioTaskData *data = self->picture->data;
+
+  gtk_widget_set_visible (self->view, data != NULL && studio_task_picture_is_list (self->picture)
+                                          && !(self->texts != NULL && data->kind == LOOM_TASK_VIEW_SEQUENCES));
+}
+
 static void
 read_cb (StudioTaskData *data, const char *why, gpointer owner)
 {
@@ -132,8 +176,52 @@ read_cb (StudioTaskData *data, const char *why, gpointer owner)
   studio_task_picture_set_data (self->picture, data);
   if (is_picture)
     give_answers (self);
-  gtk_widget_set_visible (self->view, data != NULL && studio_task_picture_is_list (self->picture));
+  show_view (self);
   studio_task_view_set_picture (STUDIO_TASK_VIEW (self->view), self->picture);
+}
+
+typedef struct
+{
+  GWeakRef picks;
+  guint serial;
+} Writing;
+
+static void
+written_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Writing *writing = data;
+  g_autoptr (StudioSamplePicks) self = g_weak_ref_get (&writing->picks);
+  const guint serial = writing->serial;
+  g_autoptr (GVariant) texts = NULL;
+  gint64 step;
+
+  g_weak_ref_clear (&writing->picks);
+  g_free (writing);
+  if (!loom_bus_worker1_call_write_samples_finish (LOOM_BUS_WORKER1 (source), &step, &texts, result, NULL)
+      || self == NULL || serial != self->serial || g_variant_n_children (texts) != self->shown->len)
+    return;
+  self->texts = g_steal_pointer (&texts);
+  self->written = step;
+  fill_lines (self);
+  show_view (self);
+}
+
+/* Of a net that generates sequences, a mistake is seen in what it generates. */
+static void
+write_texts (StudioSamplePicks *self, const gint64 *index)
+{
+  LoomBusWorker1 *worker = studio_run_get_proxy (studio_evaluation_get_run (self->model));
+  Writing *writing;
+
+  if (worker == NULL)
+    return;
+  writing = g_new0 (Writing, 1);
+  g_weak_ref_init (&writing->picks, self);
+  writing->serial = self->serial;
+  loom_bus_worker1_call_write_samples (
+      worker, loom_split_name (studio_evaluation_get (self->model)->split),
+      g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, index, self->shown->len, sizeof *index), NULL, written_cb,
+      writing);
 }
 
 static void
@@ -157,6 +245,8 @@ read_pictures (StudioSamplePicks *self)
   source.query.split = studio_evaluation_get (self->model)->split;
   source.query.form = STUDIO_TASK_FORM_PREPARED;
   sample_source_read (&source, index, self->shown->len, G_OBJECT (self), &self->serial, read_cb);
+  if (source.writes)
+    write_texts (self, index);
   sample_source_clear (&source);
 }
 
@@ -170,6 +260,7 @@ show (StudioSamplePicks *self)
   const gint64 from = self->first - page->page * STUDIO_EVALUATED_PAGE_ROWS;
 
   g_array_set_size (self->shown, 0);
+  g_clear_pointer (&self->texts, g_variant_unref);
   for (gint64 i = from; page->sample != NULL && i >= 0 && i < MIN (from + SHOWN, (gint64)page->sample->len); i++)
     g_array_append_val (self->shown, g_array_index (page->sample, StudioEvaluatedSample, i));
   gtk_label_set_text (GTK_LABEL (self->title), title);
@@ -237,6 +328,7 @@ picks_dispose (GObject *object)
   g_clear_object (&self->model);
   g_clear_pointer (&self->picture, studio_task_picture_free);
   g_clear_pointer (&self->shown, g_array_unref);
+  g_clear_pointer (&self->texts, g_variant_unref);
   G_OBJECT_CLASS (studio_sample_picks_parent_class)->dispose (object);
 }
 
