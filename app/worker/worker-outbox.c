@@ -14,8 +14,10 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_POINTS 8192 /* points to be sent to Studio */
-#define MAX_LIST   256  /* evaluations and problems to be sent */
+#define MAX_POINTS 8192 /* of the curve that a client receives when it attaches */
+#define MAX_BATCH  128  /* points of a batch: a fast run has thousands, more than a chart shows */
+#define MAX_EVALS  16   /* evaluations of a batch; each is a message */
+#define MAX_LIST   256  /* problems and states to be sent */
 
 typedef struct
 {
@@ -25,6 +27,7 @@ typedef struct
 typedef struct
 {
   char *split;
+  gint64 nth; /* evaluation of the run */
   gint64 step, epoch;
   double loss, metric[WORKER_MAX_METRICS];
 } Eval;
@@ -34,19 +37,27 @@ typedef struct
   char *code, *node, *port, *message;
 } Problem;
 
-/* The last point of every `stride` steps, less than MAX_POINTS; always includes the newest. */
+/* The last point of every `stride` steps, less than `most`; always includes the newest. */
 typedef struct
 {
-  WorkerPoint *point;
-  guint n;
+  WorkerPoint *point; /* MAX_POINTS */
+  guint n, most;
   gint64 stride;
 } Curve;
+
+/* The last of every `stride` evaluations of a split, at most MAX_EVALS; always includes the newest. */
+typedef struct
+{
+  GQueue all; /* Eval */
+  gint64 stride;
+} Evals;
 
 /* The pending messages. */
 typedef struct
 {
   Curve curve;
-  GQueue states, evals, problems;
+  Evals evals;
+  GQueue states, problems;
   char *memory_device; /* NULL: no new figures of memory */
   gsize memory[LOOM_N_OWNERS];
   LoomTrainerDeviceMemory driver;
@@ -69,6 +80,7 @@ typedef struct
 typedef struct
 {
   Curve curve;
+  gint64 n_evals;
   State *state;        /* NULL: none yet */
   char *memory_device; /* NULL: likewise */
   gsize memory[LOOM_N_OWNERS];
@@ -127,15 +139,16 @@ problem_free (Problem *p)
 }
 
 static void
-curve_init (Curve *c)
+curve_init (Curve *c, guint most)
 {
-  *c = (Curve){ .point = g_new (WorkerPoint, MAX_POINTS), .stride = 1 };
+  *c = (Curve){ .point = g_new (WorkerPoint, MAX_POINTS), .most = most, .stride = 1 };
 }
 
 static void
-curve_forget (Curve *c)
+curve_forget (Curve *c, guint most)
 {
   c->n = 0;
+  c->most = most;
   c->stride = 1;
 }
 
@@ -155,11 +168,11 @@ curve_add (Curve *c, const WorkerPoint *point)
 {
   keep_point (c, point);
   /* All points have one stride: repeatedly halving only the old points would make them ever sparser. */
-  while (c->n == MAX_POINTS)
+  while (c->n == c->most)
     {
       c->stride *= 2;
       c->n = 1;
-      for (guint i = 1; i < MAX_POINTS; i++)
+      for (guint i = 1; i < c->most; i++)
         keep_point (c, &c->point[i]);
     }
 }
@@ -169,16 +182,55 @@ curve_copy (Curve *to, const Curve *from)
 {
   memcpy (to->point, from->point, from->n * sizeof *from->point);
   to->n = from->n;
+  to->most = MAX (to->most, from->n + 1);
   to->stride = from->stride;
+}
+
+static void
+evals_clear (Evals *evals)
+{
+  g_queue_clear_full (&evals->all, (GDestroyNotify)eval_free);
+  evals->stride = 1;
+}
+
+/* Takes e. */
+static void
+keep_eval (Evals *evals, Eval *e)
+{
+  GList *l = evals->all.tail;
+
+  while (l != NULL && !g_str_equal (((const Eval *)l->data)->split, e->split))
+    l = l->prev;
+  if (l != NULL && ((const Eval *)l->data)->nth / evals->stride == e->nth / evals->stride)
+    {
+      eval_free (l->data);
+      g_queue_delete_link (&evals->all, l);
+    }
+  g_queue_push_tail (&evals->all, e);
+}
+
+static void
+evals_add (Evals *evals, Eval *e)
+{
+  keep_eval (evals, e);
+  while (evals->all.length > MAX_EVALS)
+    {
+      GQueue all = evals->all;
+
+      evals->stride *= 2;
+      g_queue_init (&evals->all);
+      while ((e = g_queue_pop_head (&all)))
+        keep_eval (evals, e);
+    }
 }
 
 static void
 batch_init (Batch *b)
 {
   *b = (Batch){ .base_lr = NAN };
-  curve_init (&b->curve);
+  curve_init (&b->curve, MAX_BATCH);
+  evals_clear (&b->evals);
   g_queue_init (&b->states);
-  g_queue_init (&b->evals);
   g_queue_init (&b->problems);
 }
 
@@ -187,7 +239,7 @@ batch_clear (Batch *b)
 {
   g_free (b->curve.point);
   g_queue_clear_full (&b->states, (GDestroyNotify)state_free);
-  g_queue_clear_full (&b->evals, (GDestroyNotify)eval_free);
+  evals_clear (&b->evals);
   g_queue_clear_full (&b->problems, (GDestroyNotify)problem_free);
   g_free (b->memory_device);
   g_free (b->checkpoint_path);
@@ -196,7 +248,7 @@ batch_clear (Batch *b)
 static gboolean
 batch_is_empty (const Batch *b)
 {
-  return b->curve.n == 0 && b->states.length == 0 && b->evals.length == 0 && b->problems.length == 0
+  return b->curve.n == 0 && b->states.length == 0 && b->evals.all.length == 0 && b->problems.length == 0
          && b->memory_device == NULL && isnan (b->base_lr) && b->checkpoint_path == NULL;
 }
 
@@ -209,7 +261,7 @@ worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection)
   o->connection = g_object_ref (connection);
   batch_init (&o->sent);
   batch_init (&o->waiting);
-  curve_init (&o->known.curve);
+  curve_init (&o->known.curve, MAX_POINTS);
   o->known.base_lr = NAN;
   o->run.metric_name = g_new0 (char *, 1);
   g_mutex_init (&o->lock);
@@ -239,10 +291,10 @@ worker_outbox_begin (WorkerOutbox *o, const char *const *metric_name, guint n_me
   Run *run = &o->run;
 
   g_mutex_lock (&o->lock);
-  curve_forget (&o->waiting.curve);
-  curve_forget (&o->known.curve);
+  curve_forget (&o->waiting.curve, MAX_BATCH);
+  curve_forget (&o->known.curve, MAX_POINTS);
   g_clear_pointer (&o->known.checkpoint_path, g_free);
-  g_queue_clear_full (&o->waiting.evals, (GDestroyNotify)eval_free);
+  evals_clear (&o->waiting.evals);
   g_strfreev (run->metric_name);
   run->n_metrics = MIN (n_metrics, WORKER_MAX_METRICS);
   run->metric_name = g_new0 (char *, run->n_metrics + 1);
@@ -250,6 +302,7 @@ worker_outbox_begin (WorkerOutbox *o, const char *const *metric_name, guint n_me
     run->metric_name[i] = g_strdup (metric_name[i]);
   run->total_steps = total_steps;
   run->epochs = epochs;
+  o->known.n_evals = 0;
   g_mutex_unlock (&o->lock);
 }
 
@@ -295,9 +348,8 @@ worker_outbox_eval (WorkerOutbox *o, const LoomTrainerEval *eval)
   e->loss = eval->loss;
   memcpy (e->metric, eval->metric, MIN (eval->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
   g_mutex_lock (&o->lock);
-  if (o->waiting.evals.length == MAX_LIST)
-    eval_free (g_queue_pop_head (&o->waiting.evals));
-  g_queue_push_tail (&o->waiting.evals, e);
+  e->nth = o->known.n_evals++;
+  evals_add (&o->waiting.evals, e);
   g_mutex_unlock (&o->lock);
 }
 
@@ -471,7 +523,7 @@ send_points (LoomBusWorker1 *bus, Batch *b, const Run *run)
   if (b->has_waits)
     loom_bus_worker1_emit_waits (bus, b->waits.data, b->waits.compute, b->waits.rest, b->waits.threads);
   b->has_waits = FALSE;
-  curve_forget (&b->curve);
+  curve_forget (&b->curve, MAX_BATCH);
 }
 
 static void
@@ -496,13 +548,14 @@ send_rest (LoomBusWorker1 *bus, Batch *b, const Run *run)
   Problem *p;
   State *s;
 
-  while ((e = g_queue_pop_head (&b->evals)))
+  while ((e = g_queue_pop_head (&b->evals.all)))
     {
       loom_bus_worker1_emit_evaluated (
           bus, e->split, e->step, e->epoch, e->loss, (const char *const *)run->metric_name,
           g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, e->metric, run->n_metrics, sizeof (double)));
       eval_free (e);
     }
+  evals_clear (&b->evals);
   send_memory (bus, b);
   if (!isnan (b->base_lr))
     loom_bus_worker1_emit_hyper (bus, "lr", b->base_lr);

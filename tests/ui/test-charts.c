@@ -19,7 +19,7 @@ static void
 test_series_pyramid (void)
 {
   g_autoptr (StudioSeries) s = studio_series_new ();
-  guint n = 70000;
+  guint n = 30000;
   for (guint i = 0; i < n; i++)
     studio_series_append (s, i, i % 977 == 0 ? NAN : noise (i));
   GRand *random = g_rand_new_with_seed (5);
@@ -70,6 +70,48 @@ test_series_truncate (void)
   double x;
   studio_series_get (s, at, &x, NULL);
   g_assert_cmpfloat (x, ==, 899);
+}
+
+/* A run of any length has a bounded series, which keeps extrema and means of all points, and the newest point. */
+static void
+test_series_bounded (void)
+{
+  const guint n = 500001;
+  g_autoptr (StudioSeries) s = studio_series_new ();
+  double low, high, mean, x, y, least = INFINITY, most = -INFINITY, sum = 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      studio_series_append (s, i, noise (i));
+      least = MIN (least, noise (i));
+      most = MAX (most, noise (i));
+      sum += noise (i);
+    }
+  g_assert_cmpuint (studio_series_length (s), <=, STUDIO_SERIES_MAX);
+  g_assert_cmpuint (studio_series_length (s), >, STUDIO_SERIES_MAX / 4);
+  g_assert_true (studio_series_range (s, 0, studio_series_length (s), &low, &high, &mean));
+  g_assert_cmpfloat (low, ==, least);
+  g_assert_cmpfloat (high, ==, most);
+  g_assert_cmpfloat_with_epsilon (mean, sum / n, 1e-9);
+  g_assert_true (studio_series_last (s, &x, &y));
+  g_assert_cmpfloat (x, ==, n - 1);
+  g_assert_cmpfloat (y, ==, noise (n - 1));
+  for (gsize i = 1; i < studio_series_length (s); i++)
+    {
+      double before;
+
+      studio_series_get (s, i - 1, &before, NULL);
+      studio_series_get (s, i, &x, &y);
+      g_assert_cmpfloat (x, >, before);
+      g_assert_cmpfloat (y, ==, noise ((guint)x));
+    }
+  /* A resumed run overwrites merged points, too. */
+  studio_series_append (s, 1000, 100);
+  g_assert_cmpuint (studio_series_length (s), <, 1000);
+  g_assert_true (studio_series_last (s, &x, &y));
+  g_assert_cmpfloat (x, ==, 1000);
+  g_assert_true (studio_series_range (s, 0, studio_series_length (s), &low, &high, NULL));
+  g_assert_cmpfloat (high, ==, 100);
 }
 
 static void
@@ -417,6 +459,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/charts/series/pyramid", test_series_pyramid);
   g_test_add_func ("/charts/series/truncate", test_series_truncate);
+  g_test_add_func ("/charts/series/bounded", test_series_bounded);
   g_test_add_func ("/charts/nice-step", test_nice_step);
   g_test_add_func ("/charts/ticks", test_ticks);
   g_test_add_func ("/charts/plot-spike", test_plot_spike);

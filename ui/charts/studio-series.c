@@ -4,12 +4,7 @@
 #include <math.h>
 
 #define FANOUT    16
-#define MAX_LEVEL 12 /* 16^12 points exceed any memory */
-
-typedef struct
-{
-  double x, y;
-} Point;
+#define MAX_LEVEL 4 /* 16^4 points exceed STUDIO_SERIES_MAX */
 
 typedef struct
 {
@@ -18,12 +13,21 @@ typedef struct
   double n; /* of finite points */
 } Extent;
 
+/* The newest of `stride` consecutive points, and the extent of all of them. */
+typedef struct
+{
+  double x, y;
+  Extent all;
+} Point;
+
 static const Extent nothing = { INFINITY, -INFINITY, 0, 0 };
 
 struct _StudioSeries
 {
   gatomicrefcount refs;
   GArray *points;
+  gsize stride;             /* points that were appended for one that is kept; a power of 2 */
+  gsize fill;               /* of these, how many the last one has */
   GArray *level[MAX_LEVEL]; /* of Extent; an entry of level[k] covers FANOUT^(k+1) points; only complete entries */
   gsize last_cost;
 };
@@ -34,6 +38,7 @@ studio_series_new (void)
   StudioSeries *s = g_new0 (StudioSeries, 1);
   g_atomic_ref_count_init (&s->refs);
   s->points = g_array_new (FALSE, FALSE, sizeof (Point));
+  s->stride = 1;
   return s;
 }
 
@@ -66,14 +71,6 @@ extend (Extent *e, const Extent *by)
   e->n += by->n;
 }
 
-static void
-extend_by_point (Extent *e, double y)
-{
-  const Extent point = { y, y, y, 1 };
-  if (isfinite (y))
-    extend (e, &point);
-}
-
 /* Builds the entries that the last append has completed, from the bottom up. */
 static void
 complete_levels (StudioSeries *s)
@@ -84,12 +81,7 @@ complete_levels (StudioSeries *s)
       Extent e = nothing;
       for (gsize i = below - FANOUT; i < below; i++)
         {
-          if (k == 0)
-            extend_by_point (&e, g_array_index (s->points, Point, i).y);
-          else
-            {
-              extend (&e, &g_array_index (s->level[k - 1], Extent, i));
-            }
+          extend (&e, k == 0 ? &g_array_index (s->points, Point, i).all : &g_array_index (s->level[k - 1], Extent, i));
         }
       if (s->level[k] == NULL)
         s->level[k] = g_array_new (FALSE, FALSE, sizeof (Extent));
@@ -107,10 +99,35 @@ truncate_at (StudioSeries *s, double x)
   while (n > 0 && g_array_index (s->points, Point, n - 1).x >= x)
     n--;
   g_array_set_size (s->points, n);
+  s->fill = s->stride;
   for (int k = 0; k < MAX_LEVEL && s->level[k] != NULL; k++)
     {
       n /= FANOUT;
       g_array_set_size (s->level[k], MIN (n, s->level[k]->len));
+    }
+}
+
+/* Merges neighbours, and rebuilds the pyramid of what remains. */
+static void
+halve (StudioSeries *s)
+{
+  Point *p = &g_array_index (s->points, Point, 0);
+  const guint n = s->points->len / 2;
+
+  for (int k = 0; k < MAX_LEVEL; k++)
+    g_clear_pointer (&s->level[k], g_array_unref);
+  for (guint i = 0; i < n; i++)
+    {
+      Extent all = p[2 * i].all;
+
+      extend (&all, &p[2 * i + 1].all);
+      p[i] = (Point){ p[2 * i + 1].x, p[2 * i + 1].y, all };
+    }
+  s->stride *= 2;
+  for (guint i = 1; i <= n; i++)
+    {
+      g_array_set_size (s->points, i);
+      complete_levels (s);
     }
 }
 
@@ -120,9 +137,22 @@ studio_series_append (StudioSeries *s, double x, double y)
   g_return_if_fail (s != NULL && isfinite (x));
   if (s->points->len > 0 && x < g_array_index (s->points, Point, s->points->len - 1).x)
     truncate_at (s, x);
-  Point p = { x, y };
-  g_array_append_val (s->points, p);
-  complete_levels (s);
+  if (s->points->len == 0 || s->fill == s->stride)
+    {
+      const Point p = { x, y, nothing };
+
+      if (s->points->len == STUDIO_SERIES_MAX)
+        halve (s);
+      g_array_append_val (s->points, p);
+      s->fill = 0;
+    }
+  Point *last = &g_array_index (s->points, Point, s->points->len - 1);
+  last->x = x;
+  last->y = y;
+  if (isfinite (y))
+    extend (&last->all, &(Extent){ y, y, y, 1 });
+  if (++s->fill == s->stride)
+    complete_levels (s);
 }
 
 gsize
@@ -195,7 +225,7 @@ studio_series_range (const StudioSeries *s, gsize from, gsize to, double *min, d
     {
       int k = block_level (s, i, to);
       if (k < 0)
-        extend_by_point (&e, g_array_index (s->points, Point, i++).y);
+        extend (&e, &g_array_index (s->points, Point, i++).all);
       else
         {
           gsize size = FANOUT;

@@ -26,7 +26,7 @@ struct _StudioEvaluation
   char *message;
   gboolean evaluating, is_due;
   gint64 done, all;
-  gsize evaluations; /* of the run, at the last request */
+  double evaluated; /* the step of the run's newest evaluation at the last request; -1: none */
   guint poll;
   guint serial; /* of the newest request; results of older ones are ignored */
   guint pages;  /* the number of contents of pages so far */
@@ -520,6 +520,17 @@ evaluated_cb (GObject *source, GAsyncResult *result, gpointer data)
   pull (self, 0);
 }
 
+static double
+newest_evaluation (StudioEvaluation *self)
+{
+  const StudioSeries *series = studio_run_get_validation (self->run, -1);
+  double step = -1;
+
+  if (studio_series_length (series) > 0)
+    studio_series_get (series, studio_series_length (series) - 1, &step, NULL);
+  return step;
+}
+
 static gboolean
 can_evaluate (StudioEvaluation *self)
 {
@@ -545,7 +556,7 @@ studio_evaluation_start (StudioEvaluation *self)
   start->serial = ++self->serial;
   self->evaluating = TRUE;
   self->done = self->all = 0;
-  self->evaluations = studio_series_length (studio_run_get_validation (self->run, -1));
+  self->evaluated = newest_evaluation (self);
   loom_bus_worker1_call_evaluate (studio_run_get_proxy (self->run),
                                   self->split == LOOM_N_SPLITS ? "" : loom_split_name (self->split), 0, NULL,
                                   evaluated_cb, start);
@@ -575,7 +586,7 @@ want (StudioEvaluation *self)
 static void
 points_cb (StudioEvaluation *self)
 {
-  if (studio_series_length (studio_run_get_validation (self->run, -1)) != self->evaluations)
+  if (newest_evaluation (self) != self->evaluated)
     want (self);
 }
 
@@ -754,6 +765,7 @@ static void
 studio_evaluation_init (StudioEvaluation *self)
 {
   self->split = LOOM_N_SPLITS;
+  self->evaluated = -1;
   self->history = g_ptr_array_new ();
 }
 
