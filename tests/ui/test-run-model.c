@@ -386,6 +386,44 @@ test_memory (void)
   g_assert_cmpuint (driver->peak, ==, 850);
 }
 
+static void
+refresh_cb (gpointer n)
+{
+  ++*(int *)n;
+}
+
+/* While the run trains, frames that take long come less often; as soon as it pauses, what is due comes. */
+static void
+test_refresh (void)
+{
+  RunRefresh refresh;
+  int n = 0;
+
+  run_refresh_init (&refresh, refresh_cb, &n);
+  run_refresh_note_running (&refresh, TRUE);
+  run_refresh_request (&refresh);
+  g_assert_true (run_refresh_is_due (&refresh));
+  while (n == 0)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_false (run_refresh_is_due (&refresh));
+  /* This process had the processors for itself. */
+  refresh.used -= (gint64)g_get_num_processors () * G_USEC_PER_SEC;
+  run_refresh_request (&refresh);
+  while (n == 1)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpint (refresh.pause, ==, RUN_REFRESH_MOST_MS);
+  refresh.shown -= RUN_REFRESH_MS * 1000;
+  run_refresh_request (&refresh);
+  run_refresh_note_running (&refresh, FALSE);
+  g_assert_cmpint (refresh.pause, ==, RUN_REFRESH_MS);
+  g_assert_true (run_refresh_is_due (&refresh));
+  while (n == 2)
+    g_main_context_iteration (NULL, TRUE);
+  run_refresh_request (&refresh);
+  run_refresh_clear (&refresh);
+  g_assert_false (run_refresh_is_due (&refresh));
+}
+
 /* Parts of a run work without a run. */
 static void
 test_parts (void)
@@ -423,6 +461,12 @@ test_parts (void)
   g_assert_false (run_stall_is_late (&stall, 20));
   stall.step_at -= 9 * G_USEC_PER_SEC;
   g_assert_true (run_stall_is_late (&stall, 20));
+
+  /* 10 ms for a frame are 1 % of two processors every half second; 16 processors leave time for four frames a second,
+   * and a slow machine shows one. */
+  g_assert_cmpint (run_refresh_pause (10000, 2), ==, 500);
+  g_assert_cmpint (run_refresh_pause (10000, 16), ==, RUN_REFRESH_MS);
+  g_assert_cmpint (run_refresh_pause (90000, 2), ==, RUN_REFRESH_MOST_MS);
 
   /* An empty report is not a report, and nothing is requested without a worker. */
   g_assert_false (run_ranks_set_memory (&ranks, nothing));
@@ -790,6 +834,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/end-after-done", test_end_after_done);
   g_test_add_func ("/run/memory", test_memory);
   g_test_add_func ("/run/parts", test_parts);
+  g_test_add_func ("/run/refresh", test_refresh);
   g_test_add_func ("/run/numbers", test_numbers);
   g_test_add_func ("/run/resumed-points", test_resumed_points);
   g_test_add_func ("/run/sentences", test_sentences);

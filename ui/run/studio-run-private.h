@@ -7,6 +7,7 @@
 #include "ui/run/run-curves.h"
 #include "ui/run/run-memory.h"
 #include "ui/run/run-ranks.h"
+#include "ui/run/run-refresh.h"
 #include "ui/run/run-stall.h"
 #include "ui/run/studio-run.h"
 
@@ -34,8 +35,7 @@ struct _StudioRun
   gint64 resume_step; /* of the next start: the newest checkpoint at or before it; 0: the newest */
   char *problem_code; /* of the last fault of this run; NULL: none */
 
-  guint numbers_timer;  /* until the next "numbers"; 0: nothing new to show */
-  gint64 numbers_shown; /* monotonic */
+  RunRefresh refresh; /* when "numbers" comes */
 
   StudioWorker *worker;      /* NULL: not connected */
   GCancellable *cancellable; /* of the start in progress */

@@ -36,28 +36,23 @@ static const char *const state_words[] = {
   [STUDIO_RUN_FAILED] = N_ ("failed"),    [STUDIO_RUN_LOST] = N_ ("ended"),
 };
 
-/* Drawing a frame costs a few milliseconds, however little has changed (most machines render in software), and delays
- * training: on two processors both threads of a step wait for the interrupted one. */
-#define NUMBERS_MS 250
-
-static gboolean
+static void
 numbers_cb (gpointer data)
 {
-  StudioRun *self = data;
-  self->numbers_timer = 0;
-  self->numbers_shown = g_get_monotonic_time ();
-  g_signal_emit (self, signals[NUMBERS], 0);
-  return G_SOURCE_REMOVE;
+  g_signal_emit (data, signals[NUMBERS], 0);
 }
 
 static void
 notify_points (StudioRun *self)
 {
   g_signal_emit (self, signals[POINTS], 0);
-  if (self->numbers_timer != 0)
-    return;
-  gint64 passed = (g_get_monotonic_time () - self->numbers_shown) / 1000;
-  self->numbers_timer = g_timeout_add ((guint)CLAMP (NUMBERS_MS - passed, 0, NUMBERS_MS), numbers_cb, self);
+  run_refresh_request (&self->refresh);
+}
+
+gboolean
+studio_run_has_news (StudioRun *self)
+{
+  return run_refresh_is_due (&self->refresh);
 }
 
 /* ---- stalls -------------------------------------------------------------------- */
@@ -97,7 +92,7 @@ tick_cb (gpointer data)
   g_autofree char *delay = studio_run_dup_stall (self);
 
   run_ranks_tick (&self->ranks, studio_run_get_proxy (self));
-  if ((delay != NULL || self->stall_shown) && self->numbers_timer == 0)
+  if ((delay != NULL || self->stall_shown) && !studio_run_has_news (self))
     numbers_cb (self);
   self->stall_shown = delay != NULL;
   return G_SOURCE_CONTINUE;
@@ -123,7 +118,7 @@ run_dispose (GObject *object)
 {
   StudioRun *self = STUDIO_RUN (object);
   studio_run_close (self);
-  g_clear_handle_id (&self->numbers_timer, g_source_remove);
+  run_refresh_clear (&self->refresh);
   note_running (self, FALSE);
   run_ranks_forget (&self->ranks);
   G_OBJECT_CLASS (studio_run_parent_class)->dispose (object);
@@ -189,6 +184,7 @@ studio_run_init (StudioRun *self)
 {
   run_curves_init (&self->curves);
   run_memory_init (&self->memory);
+  run_refresh_init (&self->refresh, numbers_cb, self);
   self->ranks.changed = ranks_changed_cb;
   self->ranks.data = self;
   self->checkpoint_step = -1;
@@ -244,7 +240,10 @@ studio_run_set_state (StudioRun *self, StudioRunState state, const char *message
   self->message = copy;
   self->state = state;
   if (goes_over)
-    note_running (self, state == STUDIO_RUN_RUNNING);
+    {
+      note_running (self, state == STUDIO_RUN_RUNNING);
+      run_refresh_note_running (&self->refresh, state == STUDIO_RUN_RUNNING);
+    }
   if (goes_over && !studio_run_is_live (self) && run_memory_close (&self->memory))
     g_signal_emit (self, signals[MEMORY_CHANGED], 0);
   if (state == STUDIO_RUN_RUNNING)

@@ -30,7 +30,8 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
 /* Signals:
  *   "state-changed"               state or message
  *   "points"                      new points, evaluations, progress or marks; at most ten a second
- *   "numbers"                     after "points", at most four a second: redraw. Everything that shows numbers of the
+ *   "numbers"                     after "points", at most four a second, and so often that Studio takes about 1 % of
+ *                                 the processors while the run trains: redraw. Everything that shows numbers of the
  *                                 run draws here, so that a window draws one frame for all of them
  *   "memory-changed"
  *   "ranks-changed"               the number of ranks, or the host, of the next run
@@ -170,6 +171,8 @@ typedef struct
 } StudioRunProgress;
 
 const StudioRunProgress *studio_run_get_progress (StudioRun *self);
+/* TRUE if "numbers" is about to come. */
+gboolean studio_run_has_news (StudioRun *self);
 gint64 studio_run_get_step (StudioRun *self);    /* the newest, or the one that is shown */
 double studio_run_get_loss (StudioRun *self);    /* NaN before the first point */
 double studio_run_get_base_lr (StudioRun *self); /* before its schedule; NaN: unknown */

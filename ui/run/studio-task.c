@@ -10,9 +10,10 @@
 #include "ui/scene/studio-figure.h"
 
 #define INTERVAL_US  (G_USEC_PER_SEC / 4)
-#define MAX_FRACTION 0.02 /* of the training time that requests may take */
+#define MAX_FRACTION 0.005 /* of the training time that requests may take */
+#define NEWS_MS      150   /* in which a run that trains fast reports the next steps */
 #define LEAST_GRID   24
-#define SLOW_US      (G_USEC_PER_SEC * 3 / 2)
+#define SLOW_US      (G_USEC_PER_SEC * 3)
 
 struct _StudioTask
 {
@@ -29,9 +30,10 @@ struct _StudioTask
   char *refusal; /* the reason why the run makes no predictions */
   guint reading; /* the number of the newest read; results of older ones are ignored */
   gboolean is_stale, in_flight, wanted;
+  gboolean is_fresh;                /* predictions have come that are not shown yet */
   gint64 next_request;              /* monotonic time */
   gint64 paced_samples, paced_step; /* of the last reply */
-  guint timer;
+  guint timer, show_timer;
 };
 
 G_DEFINE_FINAL_TYPE (StudioTask, studio_task, G_TYPE_OBJECT)
@@ -48,6 +50,8 @@ static void pull (StudioTask *self);
 static void
 notify_changed (StudioTask *self)
 {
+  self->is_fresh = FALSE;
+  g_clear_handle_id (&self->show_timer, g_source_remove);
   for (guint i = 0; i < self->views->len; i++)
     studio_task_view_set_picture (self->views->pdata[i], self->picture);
   g_signal_emit (self, signals[CHANGED], 0);
@@ -228,6 +232,28 @@ set_pace (StudioTask *self, double seconds, gint64 samples, gint64 step)
     self->picture->grid = MAX (LEAST_GRID, self->picture->grid * 2 / 3);
 }
 
+static gboolean
+show_cb (gpointer data)
+{
+  StudioTask *self = data;
+
+  self->show_timer = 0;
+  if (!studio_run_has_news (self->run))
+    notify_changed (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* While a run trains fast, the picture changes in the frame in which the numbers do: each frame costs. */
+static void
+show_soon (StudioTask *self)
+{
+  self->is_fresh = TRUE;
+  if (studio_run_get_state (self->run) != STUDIO_RUN_RUNNING)
+    notify_changed (self);
+  else if (self->show_timer == 0)
+    self->show_timer = g_timeout_add (NEWS_MS, show_cb, self);
+}
+
 typedef struct
 {
   GWeakRef task;
@@ -273,7 +299,7 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
         if (g_strcmp0 (kind, answer_kinds[k]) == 0
             && studio_task_picture_take (self->picture, (LoomAnswerKind)k, dims, value, bytes / sizeof (float), step,
                                          epoch))
-          notify_changed (self);
+          show_soon (self);
       set_pace (self, seconds, rank > 0 ? dims[0] : 0, step);
     }
   if (self->wanted)
@@ -343,6 +369,16 @@ state_cb (StudioTask *self)
       g_clear_pointer (&self->refusal, g_free);
       notify_changed (self);
     }
+  if (self->is_fresh)
+    notify_changed (self);
+  pull (self);
+}
+
+static void
+numbers_cb (StudioTask *self)
+{
+  if (self->is_fresh)
+    notify_changed (self);
   pull (self);
 }
 
@@ -444,6 +480,7 @@ task_dispose (GObject *object)
 {
   StudioTask *self = STUDIO_TASK (object);
   g_clear_handle_id (&self->timer, g_source_remove);
+  g_clear_handle_id (&self->show_timer, g_source_remove);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
   if (self->run != NULL)
@@ -495,7 +532,7 @@ studio_task_new (StudioDocument *document, StudioRun *run)
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   g_signal_connect_swapped (document, "net-changed", G_CALLBACK (sync_samples), self);
-  g_signal_connect_swapped (run, "numbers", G_CALLBACK (pull), self);
+  g_signal_connect_swapped (run, "numbers", G_CALLBACK (numbers_cb), self);
   g_signal_connect_swapped (run, "state-changed", G_CALLBACK (state_cb), self);
   return self;
 }
