@@ -9,6 +9,7 @@
 #include "ui/start/studio-task-thumbnail.h"
 #include "ui/start/studio-weights-dialog.h"
 #include "ui/start/studio-files.h"
+#include "ui/start/studio-gallery.h"
 #include "ui/shell/studio-toasts.h"
 #include "ui/window/studio-window.h"
 #include "tests/test-program.h"
@@ -293,6 +294,27 @@ test_recent (void)
     }
   g_list_free_full (recent, (GDestroyNotify)gtk_recent_info_unref);
   g_assert_true (found);
+}
+
+/* The start page shows a recent file as long as it is there. */
+static void
+test_recent_gone (void)
+{
+  g_autoptr (GFile) file = write_file ("soon-gone.xml", "<graph/>");
+  g_autofree char *path = g_file_get_path (file);
+  GtkWidget *window = gtk_window_new (), *gallery = GTK_WIDGET (g_object_new (STUDIO_TYPE_GALLERY, NULL));
+
+  gtk_window_set_child (GTK_WINDOW (window), gallery);
+  gtk_window_present (GTK_WINDOW (window));
+  WAIT_FOR (find_words (gallery, "Build") != NULL);
+  studio_files_remember (path);
+  WAIT_FOR (find_words (gallery, "soon-gone.xml") != NULL);
+  gtk_widget_set_visible (window, FALSE);
+  g_unlink (path);
+  gtk_widget_set_visible (window, TRUE);
+  WAIT_FOR (gtk_widget_get_mapped (gallery) && find_words (gallery, "soon-gone.xml") == NULL);
+  g_assert_nonnull (find_words (gallery, "Build"));
+  gtk_window_destroy (GTK_WINDOW (window));
 }
 
 #define LEARNS                                                                                                         \
@@ -687,6 +709,32 @@ test_toasts (void)
     g_object_unref (toast[i]);
 }
 
+static void
+count_cb (gpointer count)
+{
+  ++*(guint *)count;
+}
+
+/* A sentence that is shown, or waits, is not said again. */
+static void
+test_said_once (void)
+{
+  GtkWidget *window = adw_window_new (), *overlay = adw_toast_overlay_new ();
+  guint n = 0;
+
+  adw_window_set_content (ADW_WINDOW (window), overlay);
+  gtk_window_present (GTK_WINDOW (window));
+  WAIT_FOR (gtk_widget_get_mapped (overlay));
+  studio_toasts_set_said_func (overlay, count_cb, &n);
+  for (guint i = 0; i < 2; i++)
+    {
+      studio_toasts_say (overlay, "Wait.");
+      studio_toasts_say (overlay, "Wait longer.");
+    }
+  g_assert_cmpuint (n, ==, 2);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 /* TRUE if a row of the list with this text is visible. */
 static gboolean
 row_is_seen (const char *words)
@@ -757,10 +805,12 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/start/filters", test_filters);
   g_test_add_func ("/start/kinds-of-files", test_kinds_of_files);
   g_test_add_func ("/start/recent", test_recent);
+  g_test_add_func ("/start/recent-gone", test_recent_gone);
   g_test_add_func ("/start/moving", test_moving);
   g_test_add_func ("/start/closed-while-training", test_closed_while_training);
   g_test_add_func ("/start/refused", test_refused);
   g_test_add_func ("/start/list", test_list);
   g_test_add_func ("/start/toasts", test_toasts);
+  g_test_add_func ("/start/said-once", test_said_once);
   return g_test_run ();
 }

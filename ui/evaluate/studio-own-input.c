@@ -46,6 +46,34 @@ show_message (StudioOwnInput *self, const char *text)
   gtk_widget_set_visible (self->message, text != NULL);
 }
 
+/* The answer belongs to a sample, and to the weights of a run. */
+static void
+forget_answer (StudioOwnInput *self)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (self->bars)) != NULL)
+    gtk_grid_remove (GTK_GRID (self->bars), child);
+  gtk_label_set_text (GTK_LABEL (self->answer), NULL);
+  g_clear_pointer (&self->sentence, g_free);
+}
+
+/* In place of an answer, which would be that of another input. */
+static void
+show_error (StudioOwnInput *self, const char *text)
+{
+  show_message (self, text);
+  forget_answer (self);
+}
+
+/* Nothing is predicted until there is another input. */
+static void
+refuse (StudioOwnInput *self, const char *why)
+{
+  g_clear_pointer (&self->x, g_free);
+  show_error (self, why);
+}
+
 /* ---- predictions ------------------------------------------------------------------ */
 
 /* The sample as a point of the plane. */
@@ -76,10 +104,10 @@ replied_cb (const OwnReply *reply, const char *why, gpointer owner)
   StudioOwnInput *self = owner;
 
   self->in_flight = FALSE;
-  if (reply != NULL)
+  if (reply != NULL && self->x != NULL)
     show_reply (self, reply);
   else if (why != NULL)
-    show_message (self, why);
+    show_error (self, why);
   if (self->wanted)
     predict (self);
 }
@@ -96,14 +124,17 @@ predict (StudioOwnInput *self)
     return;
   if (proxy == NULL)
     {
-      show_message (self, _ ("Nothing has been trained yet. Train the graph first."));
+      show_error (self, _ ("Nothing has been trained yet. Train the graph first."));
       return;
     }
   self->wanted = FALSE;
   others = own_ports_read (GTK_GRID (self->ports), self->data, self->source.data_path, &why);
   show_message (self, why);
   if (others == NULL)
-    return;
+    {
+      forget_answer (self);
+      return;
+    }
   g_variant_ref_sink (others);
   self->in_flight = TRUE;
   OwnSample sample = { .x = self->x, .count = self->count, .rank = self->rank };
@@ -186,7 +217,7 @@ sample_read_cb (OwnSample *sample, const char *why, gpointer owner)
   self->is_reading = FALSE;
   if (sample == NULL)
     {
-      show_message (self, why);
+      refuse (self, why);
       return;
     }
   if (self->data != NULL && self->data->kind == LOOM_TASK_VIEW_IMAGES && sample->count == self->data->x_size)
@@ -220,9 +251,9 @@ loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (self == NULL)
     return;
   if (bytes == NULL)
-    show_message (self, error->message);
+    refuse (self, error->message);
   else if (g_bytes_get_size (bytes) > MOST_BYTES)
-    show_message (self, _ ("The file is larger than 64 MiB."));
+    refuse (self, _ ("The file is larger than 64 MiB."));
   else
     read_bytes (self, bytes, name);
 }
@@ -287,7 +318,7 @@ read_symbols (StudioOwnInput *self)
   if (own_numbers_read (line, "x", data->token_names, data->x_size, x, &why))
     set_sample (self, g_steal_pointer (&x), data->x_size, data->rank, data->dim);
   else
-    show_message (self, why);
+    refuse (self, why);
 }
 
 static void
@@ -401,18 +432,6 @@ new_sample_row (StudioOwnInput *self)
   gtk_box_append (GTK_BOX (row), label);
   gtk_box_append (GTK_BOX (row), self->number);
   return row;
-}
-
-/* The answer belongs to a sample, and to the weights of a run. */
-static void
-forget_answer (StudioOwnInput *self)
-{
-  GtkWidget *child;
-
-  while ((child = gtk_widget_get_first_child (self->bars)) != NULL)
-    gtk_grid_remove (GTK_GRID (self->bars), child);
-  gtk_label_set_text (GTK_LABEL (self->answer), NULL);
-  g_clear_pointer (&self->sentence, g_free);
 }
 
 static gboolean

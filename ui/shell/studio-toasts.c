@@ -172,10 +172,32 @@ say (GtkWidget *overlay, AdwToast *toast)
     self->said (self->said_data);
 }
 
+static gboolean
+has_sentence (AdwToast *toast, const char *sentence)
+{
+  return toast != NULL && g_strcmp0 (g_object_get_data (G_OBJECT (toast), "sentence"), sentence) == 0;
+}
+
+/* TRUE if this sentence is shown or waits. */
+static gboolean
+is_said (const Toasts *self, const char *sentence)
+{
+  for (const GList *l = self->waiting.head; l != NULL; l = l->next)
+    if (has_sentence (l->data, sentence))
+      return TRUE;
+  return !self->dismiss_pending && has_sentence (self->current, sentence);
+}
+
 void
 studio_toasts_say (GtkWidget *overlay, const char *sentence)
 {
-  say (overlay, new_toast (sentence, FALSE));
+  AdwToast *toast;
+
+  if (is_said (toasts_of (overlay), sentence))
+    return;
+  toast = new_toast (sentence, FALSE);
+  g_object_set_data_full (G_OBJECT (toast), "sentence", g_strdup (sentence), g_free);
+  say (overlay, toast);
 }
 
 void

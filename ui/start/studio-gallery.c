@@ -34,6 +34,7 @@ struct _StudioGallery
   GtkWidget parent_instance;
   GtkWidget *box;
   GPtrArray *entries;
+  char *recent;     /* the recent files that are shown, one a line; NULL: nothing is shown yet */
   guint next, idle; /* the entry to draw next */
 };
 
@@ -362,6 +363,35 @@ append_lectures (StudioGallery *self)
     }
 }
 
+/* The path of a recent file that can be shown; NULL: it is gone, or too large. (transfer full) */
+static char *
+path_of (GtkRecentInfo *info)
+{
+  g_autoptr (GFile) file = g_file_new_for_uri (gtk_recent_info_get_uri (info));
+  g_autofree char *path = g_file_get_path (file);
+  GStatBuf status;
+
+  return path != NULL && g_stat (path, &status) == 0 && status.st_size <= MAX_FILE ? g_steal_pointer (&path) : NULL;
+}
+
+/* (transfer full) */
+static char *
+list_recent (void)
+{
+  GList *items = studio_files_recent ();
+  GString *paths = g_string_new (NULL);
+
+  for (GList *l = items; l != NULL; l = l->next)
+    {
+      g_autofree char *path = path_of (l->data);
+
+      if (path != NULL)
+        g_string_append_printf (paths, "%s\n", path);
+    }
+  g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
+  return g_string_free (paths, FALSE);
+}
+
 static void
 append_recent (StudioGallery *self)
 {
@@ -370,18 +400,16 @@ append_recent (StudioGallery *self)
 
   for (GList *l = items; l != NULL; l = l->next)
     {
-      const char *uri = gtk_recent_info_get_uri (l->data), *name = gtk_recent_info_get_display_name (l->data);
-      g_autoptr (GFile) file = g_file_new_for_uri (uri);
-      g_autofree char *path = g_file_get_path (file);
-      GStatBuf status;
+      g_autofree char *path = path_of (l->data);
 
-      if (path == NULL || g_stat (path, &status) != 0 || status.st_size > MAX_FILE)
+      if (path == NULL)
         continue;
       Entry *entry = g_new0 (Entry, 1);
       entry->path = g_steal_pointer (&path);
       if (flow == NULL)
         flow = append_section (self, _ ("Recent"));
-      append_card (self, flow, name, entry->path, "win.open-recent", uri, entry);
+      append_card (self, flow, gtk_recent_info_get_display_name (l->data), entry->path, "win.open-recent",
+                   gtk_recent_info_get_uri (l->data), entry);
     }
   g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
 }
@@ -408,6 +436,30 @@ fill (StudioGallery *self)
     }
 }
 
+/* Fills the gallery, again if a recent file has come or gone. */
+static void
+refresh (StudioGallery *self)
+{
+  g_autofree char *recent = NULL;
+  GtkWidget *child;
+
+  if (!gtk_widget_get_mapped (GTK_WIDGET (self)))
+    return;
+  recent = list_recent ();
+  if (g_strcmp0 (recent, self->recent) != 0)
+    {
+      while ((child = gtk_widget_get_first_child (self->box)) != NULL)
+        gtk_box_remove (GTK_BOX (self->box), child);
+      g_ptr_array_set_size (self->entries, 0);
+      self->next = 0;
+      g_free (self->recent);
+      self->recent = g_steal_pointer (&recent);
+      fill (self);
+    }
+  if (self->next < self->entries->len)
+    redraw (self);
+}
+
 /* ---- class ------------------------------------------------------------------------- */
 
 /* Files are read only when the page is first shown. */
@@ -416,11 +468,8 @@ studio_gallery_map (GtkWidget *widget)
 {
   StudioGallery *self = STUDIO_GALLERY (widget);
 
-  if (self->entries->len == 0)
-    fill (self);
   GTK_WIDGET_CLASS (studio_gallery_parent_class)->map (widget);
-  if (self->next < self->entries->len)
-    redraw (self);
+  refresh (self);
 }
 
 static void
@@ -438,6 +487,7 @@ studio_gallery_dispose (GObject *object)
   g_clear_handle_id (&self->idle, g_source_remove);
   g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_pointer (&self->entries, g_ptr_array_unref);
+  g_clear_pointer (&self->recent, g_free);
   G_OBJECT_CLASS (studio_gallery_parent_class)->dispose (object);
 }
 
@@ -461,4 +511,5 @@ studio_gallery_init (StudioGallery *self)
   gtk_widget_set_parent (self->box, GTK_WIDGET (self));
   g_signal_connect_object (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (redraw), self,
                            G_CONNECT_SWAPPED);
+  g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (refresh), self, G_CONNECT_SWAPPED);
 }

@@ -46,6 +46,16 @@ present_file (GFile *file)
   return TRUE;
 }
 
+/* A file that is gone is no recent file any more. */
+static void
+forget_missing (GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+
+  if (path != NULL && !g_file_query_exists (file, NULL))
+    studio_files_refuse (path);
+}
+
 /* A new tab is added only after the graph was read; errors are shown in the current page. */
 void
 studio_opener_open_file (StudioOpener *self, GFile *file)
@@ -62,6 +72,7 @@ studio_opener_open_file (StudioOpener *self, GFile *file)
       g_autofree char *name = g_file_get_basename (file);
       g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), name);
       studio_page_toast_lasting (current, heading, error->message);
+      forget_missing (file);
     }
   else if (!here)
     studio_tabs_insert_page (self->tabs, page);
