@@ -698,6 +698,53 @@ test_size (void)
   check_under (scene, "2,000 nodes");
 }
 
+/* A data set and wide layers, whose nodes read from one or two random nodes of the layer before or of an earlier one.
+ */
+static char *
+wide_text (GRand *rand, guint n_layers, guint width)
+{
+  GString *text = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                                "<node id=\"n0\" op=\"dataset\" source=\"fashion-mnist\"/>\n");
+  GString *wires = g_string_new (NULL);
+
+  for (guint i = 1; i <= n_layers * width; i++)
+    {
+      const guint layer = (i - 1) / width;
+      const gboolean two = layer > 0 && g_rand_int_range (rand, 0, 3) == 0;
+
+      g_string_append_printf (text, "<node id=\"n%u\" op=\"%s\"/>\n", i, two ? "add" : "relu");
+      for (guint port = 0; port < (two ? 2u : 1u); port++)
+        {
+          const guint before = layer == 0 ? 0 : port == 0 ? layer - 1 : (guint)g_rand_int_range (rand, 0, (gint)layer);
+          const guint from = layer == 0 ? 0 : 1 + before * width + (guint)g_rand_int_range (rand, 0, (gint)width);
+
+          g_string_append_printf (wires, "<wire from=\"n%u%s\" to=\"n%u%s\"/>\n", from, from == 0 ? ".x" : "", i,
+                                  two ? port == 0 ? ".input" : ".other" : "");
+        }
+    }
+  g_string_append (text, wires->str);
+  g_string_append (text, "</graph>\n");
+  g_string_free (wires, TRUE);
+  return g_string_free (text, FALSE);
+}
+
+/* Arranged, each layer is a long row or column, past which a wire goes that skips a layer. */
+static void
+test_wide (void)
+{
+  for (guint32 seed = 1; seed <= 8; seed++)
+    {
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      g_autofree char *text = wide_text (rand, 2 + seed % 3, 50), *name = g_strdup_printf ("wide graph %u", seed);
+      g_autoptr (StudioScene) scene = scene_from_text (text, name);
+      g_autoptr (StudioLayout) layout
+          = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_AUTOMATIC);
+
+      scene_take_layout (scene, layout);
+      check_under (scene, name);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -713,5 +760,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/routes/points", test_points);
   g_test_add_func ("/routes/bounds", test_bounds);
   g_test_add_func ("/routes/size", test_size);
+  g_test_add_func ("/routes/wide", test_wide);
   return g_test_run ();
 }

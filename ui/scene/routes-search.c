@@ -18,6 +18,7 @@
 #define MOST_NODES  (1u << 14) /* crossings to search; a wire that needs more is a plain curve */
 #define MANY_CARDS  256u
 #define NEAR_END    600.0
+#define NEARER_END  300.0 /* of a wire among very many cards */
 
 /* ---- lines ---------------------------------------------------------------- */
 
@@ -111,44 +112,97 @@ goal_x (const RouteWire *wire, double clear)
 
 /* A long wire turns near its ends, so vertical lines next to the cards in between are skipped. */
 static gboolean
-is_near_end (const RouteWire *wire, const StudioRect *card)
+is_near_end (const RouteWire *wire, const StudioRect *card, double reach)
 {
-  return (fabs (card->x - wire->x0) < NEAR_END && fabs (card->y - wire->y0) < NEAR_END)
-         || (fabs (card->x - wire->x1) < NEAR_END && fabs (card->y - wire->y1) < NEAR_END);
+  return (fabs (card->x - wire->x0) < reach && fabs (card->y - wire->y0) < reach)
+         || (fabs (card->x - wire->x1) < reach && fabs (card->y - wire->y1) < reach);
 }
 
-static gboolean
-lines_init (Lines *lines, RouteIndex *index, const RouteWire *wire, const StudioRect *window, double clear)
+static int
+compare_tops (gconstpointer a, gconstpointer b)
 {
-  StudioRect reach = { window->x - clear, window->y - clear, window->width + 2 * clear, window->height + 2 * clear };
-  double right = window->x + window->width, bottom = window->y + window->height;
-  guint n, nx = 0, ny = 0;
-  const guint *near;
+  return compare_doubles (&((const StudioRect *)a)->y, &((const StudioRect *)b)->y);
+}
 
-  memset (lines, 0, sizeof *lines);
-  if (!route_index_is_small (index, &reach))
-    return FALSE;
-  near = route_index_find (index, &reach, &n);
-  lines->x = g_new (double, 2 * n + 2);
-  lines->y = g_new (double, 2 * n + 2);
+/* The edges of the gaps between rows of cards, in which a wire passes all of them. */
+static void
+add_gaps (double *line, guint *n, RouteIndex *index, const guint *near, guint n_near, const StudioRect *window,
+          double clear)
+{
+  g_autoptr (GArray) cards = g_array_new (FALSE, FALSE, sizeof (StudioRect));
+  const double bottom = window->y + window->height;
+  double below = -INFINITY;
+
+  for (guint k = 0; k < n_near; k++)
+    g_array_append_val (cards, index->card[near[k]]);
+  g_array_sort (cards, compare_tops);
+  for (guint k = 0; k < n_near; k++)
+    {
+      const StudioRect *card = &g_array_index (cards, StudioRect, k);
+
+      if (card->y - clear > below)
+        {
+          add_line (line, n, below, window->y, bottom);
+          add_line (line, n, card->y - clear, window->y, bottom);
+        }
+      below = MAX (below, card->y + card->height + clear);
+    }
+  add_line (line, n, below, window->y, bottom);
+}
+
+/* The lines past n cards. sparse: without those along cards in between, between which a wire runs in gaps of rows. */
+static void
+fill_lines (Lines *lines, RouteIndex *index, const guint *near, guint n, const RouteWire *wire,
+            const StudioRect *window, double clear, gboolean sparse)
+{
+  double right = window->x + window->width, bottom = window->y + window->height;
+  guint nx = 0, ny = 0;
+
   for (guint k = 0; k < n; k++)
     {
       const StudioRect *card = &index->card[near[k]];
+      const gboolean is_near = is_near_end (wire, card, sparse ? NEARER_END : NEAR_END);
 
-      if (n <= MANY_CARDS || is_near_end (wire, card))
+      if (is_near || (!sparse && n <= MANY_CARDS))
         {
           add_line (lines->x, &nx, card->x - clear, window->x, right);
           add_line (lines->x, &nx, card->x + card->width + clear, window->x, right);
         }
-      add_line (lines->y, &ny, card->y - clear, window->y, bottom);
-      add_line (lines->y, &ny, card->y + card->height + clear, window->y, bottom);
+      if (is_near || !sparse)
+        {
+          add_line (lines->y, &ny, card->y - clear, window->y, bottom);
+          add_line (lines->y, &ny, card->y + card->height + clear, window->y, bottom);
+        }
     }
+  if (sparse)
+    add_gaps (lines->y, &ny, index, near, n, window, clear);
   lines->x[nx++] = start_x (wire, clear);
   lines->x[nx++] = goal_x (wire, clear);
   lines->y[ny++] = wire->y0;
   lines->y[ny++] = wire->y1;
   lines->nx = sort_unique (lines->x, nx);
   lines->ny = sort_unique (lines->y, ny);
+}
+
+static gboolean
+lines_init (Lines *lines, RouteIndex *index, const RouteWire *wire, const StudioRect *window, double clear)
+{
+  StudioRect reach = { window->x - clear, window->y - clear, window->width + 2 * clear, window->height + 2 * clear };
+  gboolean is_small = route_index_is_small (index, &reach);
+  const guint *near;
+  guint n;
+
+  memset (lines, 0, sizeof *lines);
+  near = route_index_find (index, &reach, &n);
+  lines->x = g_new (double, 2 * n + 2);
+  lines->y = g_new (double, 4 * n + 4);
+  if (is_small)
+    {
+      fill_lines (lines, index, near, n, wire, window, clear, FALSE);
+      is_small = (gsize)lines->nx * lines->ny <= MOST_NODES;
+    }
+  if (!is_small)
+    fill_lines (lines, index, near, n, wire, window, clear, TRUE);
   if ((gsize)lines->nx * lines->ny > MOST_NODES)
     return FALSE;
   lines->walls = g_malloc0 ((gsize)lines->nx * lines->ny);
