@@ -113,6 +113,7 @@ const StudioPinKind pin_matrix = {
   .title = N_ ("Matrix"),
   .width = 176,
   .height = 176,
+  .lines = 1.4,
   .fits = matrix_fits,
   .n_whole = 2,
   .has_colors = TRUE,
@@ -196,8 +197,8 @@ units_fits (const PinSubject *subject)
 
 #define TILES(NAME, TITLE, FITS, WHOLE)                                                                                \
   {                                                                                                                    \
-    .name = NAME, .title = TITLE, .width = 176, .height = 200, .fits = FITS, .n_whole = WHOLE, .has_colors = TRUE,     \
-    .draw = tiles_draw, .cell_at = tiles_cell_at, .cell_rect = tiles_cell_rect                                         \
+    .name = NAME, .title = TITLE, .width = 176, .height = 200, .lines = 1.4, .fits = FITS, .n_whole = WHOLE,           \
+    .has_colors = TRUE, .draw = tiles_draw, .cell_at = tiles_cell_at, .cell_rect = tiles_cell_rect                     \
   }
 
 const StudioPinKind pin_montage = TILES ("montage", N_ ("Channels"), montage_fits, 3);

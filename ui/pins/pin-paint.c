@@ -9,7 +9,6 @@
 #include "ui/charts/studio-colormap.h"
 #include "ui/scene/studio-format.h"
 
-#define LINE             13.
 #define TYPE             11. /* px, of chart_text_layout() */
 #define LEAST_TYPE       10.
 #define LEGEND_HEIGHT    18.
@@ -40,7 +39,7 @@ pin_scale_find (const char *word)
 double
 pin_line (const PinDrawing *d)
 {
-  return LINE * d->scale;
+  return PIN_LINE * d->scale;
 }
 
 void

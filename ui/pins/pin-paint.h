@@ -7,6 +7,8 @@
 
 G_BEGIN_DECLS
 
+#define PIN_LINE 13.
+
 typedef struct
 {
   double x, y, width, height;
@@ -34,6 +36,7 @@ typedef struct
   PangoContext *context;
   double scale; /* of text */
   gboolean dark, vector;
+  int caption_lines;
   PinRect room; /* between the caption and the lower edge */
   gint64 cell;  /* the one under the pointer or the cursor; -1: none */
 } PinDrawing;
@@ -54,7 +57,7 @@ double pin_pair_scale (const PinDrawing *d, const char *a, const char *b, double
  * pixels. */
 void pin_text (const PinDrawing *d, const char *text, double x, double y, double align, double most, double alpha,
                double scale);
-double pin_line (const PinDrawing *d); /* the height of a line of text */
+double pin_line (const PinDrawing *d); /* the height of a line of text, PIN_LINE at its default size */
 void pin_ink (const PinDrawing *d, double alpha);
 /* Space and line breaks as signs. */
 const char *pin_token (const char *word);

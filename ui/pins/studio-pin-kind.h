@@ -15,6 +15,7 @@ typedef struct
   const char *name;  /* the attribute kind="…" of a <pin>; unique */
   const char *title; /* in the menu; marked for translation */
   int width, height; /* of a new pin, in pixels */
+  double lines;      /* of text in the picture: larger text makes it higher by these */
   /* How well this kind suits a tensor: 0 not at all, 9 best. A new pin has the best kind, of equals the first. */
   int (*fits) (const PinSubject *subject);
   /* (optional) What the worker computes from the whole tensor, in place of its cells: "bins:", "norm:". */

@@ -14,6 +14,8 @@
 #define CAPTION_LINE 15
 #define CAPTION_GAP  6.
 #define LOW          100 /* a picture lower than this has a caption of one line */
+#define LARGE        1.5 /* text */
+#define SMALLER      0.85
 
 struct _StudioPinView
 {
@@ -39,10 +41,22 @@ has_value (const StudioPinView *self)
   return self->value->n_values > 0 && (!self->kind->remembers || self->history->step->len > 0);
 }
 
-static int
-caption_lines (const StudioPinView *self)
+/* TRUE if the caption fits into a line of this width, reduced by little. */
+static gboolean
+fits_line (const StudioPinView *self, PangoContext *context, double scale, double width)
 {
-  return self->height < LOW ? 1 : 2;
+  const PinDrawing d = { .context = context, .scale = scale };
+  double size;
+
+  pin_text_size (&d, self->caption != NULL ? self->caption : "", SMALLER, &size, NULL);
+  return size <= width;
+}
+
+/* A low picture has one line, unless large text would have to become small. */
+static int
+caption_lines (const StudioPinView *self, PangoContext *context, double scale, double width)
+{
+  return self->height >= LOW || (scale >= LARGE && !fits_line (self, context, scale, width)) ? 2 : 1;
 }
 
 /* ---- drawing --------------------------------------------------------------------- */
@@ -50,7 +64,8 @@ caption_lines (const StudioPinView *self)
 static PinDrawing
 drawing_of (StudioPinView *self, PangoContext *context, double scale, double width, double height)
 {
-  const double top = caption_lines (self) * CAPTION_LINE * scale;
+  const int lines = caption_lines (self, context, scale, width);
+  const double top = lines * CAPTION_LINE * scale;
 
   return (PinDrawing){ .value = self->value,
                        .history = self->history,
@@ -58,6 +73,7 @@ drawing_of (StudioPinView *self, PangoContext *context, double scale, double wid
                        .context = context,
                        .scale = scale,
                        .cell = self->cell,
+                       .caption_lines = lines,
                        .room = { 0, top, width, MAX (1, height - top) } };
 }
 
@@ -83,7 +99,7 @@ draw_caption (StudioPinView *self, const PinDrawing *d)
   const gboolean marks = self->cell_words != NULL && !d->vector;
   const char *second = marks ? self->cell_words : where;
 
-  if (caption_lines (self) == 2)
+  if (d->caption_lines == 2)
     {
       double width, title, when, size = 1, gap = CAPTION_GAP * d->scale;
 
@@ -164,7 +180,7 @@ cairo_surface_t *
 studio_pin_view_record (StudioPinView *self, gboolean dark, double *width, double *height)
 {
   cairo_rectangle_t extent
-      = { 0, 0, self->width - PADDING, self->height - PADDING + caption_lines (self) * CAPTION_LINE };
+      = { 0, 0, self->width - PADDING, self->height - PADDING + (self->height < LOW ? 1 : 2) * CAPTION_LINE };
   cairo_surface_t *surface = cairo_recording_surface_create (CAIRO_CONTENT_COLOR_ALPHA, &extent);
   cairo_t *cr = cairo_create (surface);
 
@@ -195,8 +211,8 @@ studio_pin_view_export (StudioPinView *self, const char *path, GError **error)
       return loom_file_replace (path, text, strlen (text), error);
     }
   return studio_export_drawing (path, factor * (self->width - PADDING),
-                                factor * (self->height - PADDING) + caption_lines (self) * CAPTION_LINE, export_cb,
-                                self, error);
+                                factor * (self->height - PADDING) + (self->height < LOW ? 1 : 2) * CAPTION_LINE,
+                                export_cb, self, error);
 }
 
 /* ---- size ------------------------------------------------------------------------- */
@@ -207,7 +223,7 @@ pin_view_request_mode (GtkWidget *widget)
   return GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH;
 }
 
-/* The picture keeps its shape when the canvas is zoomed; text keeps its size. */
+/* The picture keeps its shape when the canvas is zoomed; text keeps its size. Larger text makes the pin higher. */
 static void
 pin_view_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
                   int *minimum_baseline, int *natural_baseline)
@@ -222,7 +238,9 @@ pin_view_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, i
       return;
     }
   const double shrink = for_size > 0 ? for_size / (double)width : 1;
-  const double words = caption_lines (self) * CAPTION_LINE * self->scale * studio_text_scale (widget);
+  const double scale = self->scale * studio_text_scale (widget);
+  const int lines = caption_lines (self, gtk_widget_get_pango_context (widget), scale, for_size > 0 ? for_size : width);
+  const double words = lines * CAPTION_LINE * scale + self->kind->lines * PIN_LINE * MAX (scale - 1, 0);
   *natural = (int)((self->height - PADDING) * shrink + words);
   /* If there is not enough space, the picture is lower, not cut. */
   *minimum = MIN (*natural, (int)(LEAST_HEIGHT + words));
@@ -274,13 +292,16 @@ static void
 update (StudioPinView *self)
 {
   const PinValue *v = self->value;
+  g_autofree char *before = self->caption;
 
-  g_free (self->caption);
   self->caption = g_strdup_printf ("%s%s%s%s%s", v->title, *v->where != '\0' ? " · " : "", v->where,
                                    *v->when != '\0' ? " · " : "", v->when);
   name_cell (self);
   describe (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
+  /* A longer one may need another line. */
+  if (self->height < LOW && (before == NULL || strlen (before) != strlen (self->caption)))
+    gtk_widget_queue_resize (GTK_WIDGET (self));
 }
 
 const char *
@@ -402,6 +423,7 @@ studio_pin_view_set_kind (StudioPinView *self, const StudioPinKind *kind)
   self->kind = kind;
   studio_pin_view_forget (self);
   studio_pin_view_clear (self, title, NULL);
+  gtk_widget_queue_resize (GTK_WIDGET (self));
 }
 
 const StudioPinKind *
