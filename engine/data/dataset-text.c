@@ -37,7 +37,9 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_ENUM,
     .def = "character",
     .choices = loom_text_units,
-    .doc = "The unit of a token: a character, a byte, a word, or, with bpe, a token of GPT-2's byte-pair encoding." },
+    .doc = "The unit of a token: a character, a byte, a word, a token of GPT-2's byte-pair encoding (bpe), or one of "
+           "another "
+           "network's tokenizer." },
   { .name = "vocabulary",
     .type = LOOM_DATASET_INT,
     .def = "0",
@@ -49,6 +51,10 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_PATH,
     .def = "",
     .doc = "The file of merges for unit=\"bpe\", in the form of GPT-2's merges.txt." },
+  { .name = "tokenizer",
+    .type = LOOM_DATASET_PATH,
+    .def = "",
+    .doc = "The file for unit=\"tokenizer\": a tokenizer.json of Hugging Face, or a SentencePiece model." },
   { .name = "val_fraction",
     .type = LOOM_DATASET_FLOAT,
     .def = "0.1",
@@ -71,7 +77,22 @@ typedef struct
 static const char *const unit_words[] = { [LOOM_TEXT_CHARACTER] = "characters",
                                           [LOOM_TEXT_BYTE] = "bytes",
                                           [LOOM_TEXT_WORD] = "words",
-                                          [LOOM_TEXT_BPE] = "tokens" };
+                                          [LOOM_TEXT_BPE] = "tokens",
+                                          [LOOM_TEXT_TOKENIZER] = "tokens" };
+
+/* The units whose tokens a file lists, in an option. */
+typedef struct
+{
+  LoomTextUnit unit;
+  const char *option, *unit_name, *what;
+  LoomVocabulary *(*load) (const char *path, GError **error);
+} UnitFile;
+
+static const UnitFile unit_files[] = {
+  { LOOM_TEXT_BPE, "merges", "bpe", "a merges.txt such as GPT-2's", loom_vocabulary_new_bpe },
+  { LOOM_TEXT_TOKENIZER, "tokenizer", "tokenizer", "a tokenizer.json or a SentencePiece model",
+    loom_vocabulary_new_tokenizer },
+};
 
 static LoomTextUnit
 unit_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
@@ -84,21 +105,28 @@ unit_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
   return (LoomTextUnit)unit;
 }
 
-/* A file of merges is for byte-pair encoding only. */
+/* A file of tokens is for its own unit only. */
 static gboolean
-check_merges (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
+check_files (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
-  const gboolean wanted = unit_of (klass, options) == LOOM_TEXT_BPE;
-  g_autofree char *merges = loom_option_path (klass, options, "merges");
+  for (guint i = 0; i < G_N_ELEMENTS (unit_files); i++)
+    {
+      const UnitFile *file = &unit_files[i];
+      const gboolean wanted = unit_of (klass, options) == file->unit;
+      g_autofree char *path = loom_option_path (klass, options, file->option);
+      g_autofree char *advice = g_strdup_printf ("%s=\"FILE\" must be %s", file->option, file->what);
 
-  if (wanted == (merges != NULL))
-    return merges == NULL
-           || loom_dataset_check_file (merges, "merges=\"FILE\" must be a merges.txt such as GPT-2's", error);
-  g_set_error_literal (
-      error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-      wanted ? "The data set text has unit=\"bpe\", which needs merges=\"FILE\", a merges.txt such as GPT-2's."
-             : "The data set text has merges=\"…\", which is only for unit=\"bpe\".");
-  return FALSE;
+      if (wanted && path == NULL)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                     "The data set text has unit=\"%s\", which needs %s=\"FILE\", %s.", file->unit_name, file->option,
+                     file->what);
+      else if (!wanted && path != NULL)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                     "The data set text has %s=\"…\", which is only for unit=\"%s\".", file->option, file->unit_name);
+      if (wanted != (path != NULL) || (wanted && !loom_dataset_check_file (path, advice, error)))
+        return FALSE;
+    }
+  return TRUE;
 }
 
 static gboolean
@@ -110,7 +138,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   loom_info_add_port (info, "x", LOOM_I64, 1, &context);
   loom_info_add_port (info, "y", LOOM_I64, 1, &context);
   return loom_dataset_check_file (path, "set path=\"FILE\", a UTF-8 text", error)
-         && check_merges (klass, options, error);
+         && check_files (klass, options, error);
 }
 
 /* Line ends become \n in text; in byte mode bytes stay as they are. */
@@ -184,11 +212,15 @@ static LoomVocabulary *
 make_vocabulary (const Text *self, const LoomDatasetOptions *options, const GString *text, GError **error)
 {
   const gint64 most = loom_option_int (self->base.klass, options, "vocabulary");
-  g_autofree char *merges = loom_option_path (self->base.klass, options, "merges");
   LoomVocabulary *vocabulary;
 
-  if (self->unit == LOOM_TEXT_BPE)
-    return loom_vocabulary_new_bpe (merges, error);
+  for (guint i = 0; i < G_N_ELEMENTS (unit_files); i++)
+    if (unit_files[i].unit == self->unit)
+      {
+        g_autofree char *path = loom_option_path (self->base.klass, options, unit_files[i].option);
+
+        return unit_files[i].load (path, error);
+      }
   /* A vocabulary of all characters needs no unknown token; one of words does. */
   vocabulary = loom_vocabulary_new (self->unit, &loom_token_names[LOOM_TOKEN_UNKNOWN],
                                     self->unit == LOOM_TEXT_WORD || (self->unit == LOOM_TEXT_CHARACTER && most > 0));
@@ -275,13 +307,13 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return load (self, options, error) ? g_steal_pointer (&base) : NULL;
 }
 
-/* The byte pairs are in their own file, which is not part of the text. */
+/* Tokens that a file lists stay those of the file, which is not part of the text. */
 static void
 restored (LoomDataset *base)
 {
   Text *self = (Text *)base;
 
-  if (self->unit == LOOM_TEXT_BPE || base->class_names == NULL)
+  if (self->unit == LOOM_TEXT_BPE || self->unit == LOOM_TEXT_TOKENIZER || base->class_names == NULL)
     return;
   g_clear_pointer (&self->vocabulary, loom_vocabulary_free);
   self->vocabulary = loom_vocabulary_new_named (self->unit, (const char *const *)base->class_names);

@@ -11,29 +11,21 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-text-file.h"
+#include "engine/data/token-merges.h"
+#include "engine/data/token-steps.h"
 
 #define END_OF_TEXT "<|endoftext|>"
 #define N_BYTES     256
 #define NEEDED      20.0 /* memory for each byte of the file: its lines, and their tokens */
 
-static const char pattern[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
-
 struct _LoomBpe
 {
   GRegex *pieces;
-  GPtrArray *bytes;   /* GBytes by token */
-  GHashTable *pairs;  /* left << 32 | right → rank + 1 */
-  GArray *merged;     /* guint32 by rank: the token of the merged pair */
+  GPtrArray *bytes; /* GBytes by token */
+  TokenMerges *merges;
   GHashTable *tokens; /* GBytes → token + 1, while the file is read */
   guint32 of_byte[N_BYTES];
-  gunichar character[N_BYTES];
 };
-
-static gboolean
-is_shown (guint byte)
-{
-  return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
-}
 
 static guint32
 add_token (LoomBpe *self, gconstpointer data, gsize length)
@@ -45,20 +37,17 @@ add_token (LoomBpe *self, gconstpointer data, gsize length)
   return self->bytes->len - 1;
 }
 
-/* Printable bytes are themselves, the others are the characters from U+0100 on. */
+/* Bytes that are written as themselves come first. */
 static void
 add_bytes (LoomBpe *self)
 {
-  gunichar next = 0x100;
-
   for (int shown = 1; shown >= 0; shown--)
     for (guint byte = 0; byte < N_BYTES; byte++)
-      if (is_shown (byte) == shown)
+      if ((token_byte_character ((guint8)byte) == byte) == shown)
         {
           const guint8 one = (guint8)byte;
 
           self->of_byte[byte] = add_token (self, &one, 1);
-          self->character[byte] = shown ? byte : next++;
         }
 }
 
@@ -66,30 +55,11 @@ add_bytes (LoomBpe *self)
 static gint64
 find_token (const LoomBpe *self, const char *word)
 {
-  g_autoptr (GByteArray) bytes = g_byte_array_new ();
-  g_autoptr (GBytes) key = NULL;
+  gsize length;
+  char *bytes = token_bytes_of (word, &length);
+  g_autoptr (GBytes) key = bytes != NULL ? g_bytes_new_take (bytes, length) : NULL;
 
-  for (const char *p = word; *p != '\0'; p = g_utf8_next_char (p))
-    {
-      const gunichar c = g_utf8_get_char (p);
-      guint byte = 0;
-      guint8 one;
-
-      while (byte < N_BYTES && self->character[byte] != c)
-        byte++;
-      if (byte == N_BYTES)
-        return -1;
-      one = (guint8)byte;
-      g_byte_array_append (bytes, &one, 1);
-    }
-  key = g_byte_array_free_to_bytes (g_steal_pointer (&bytes));
-  return (gint64)GPOINTER_TO_UINT (g_hash_table_lookup (self->tokens, key)) - 1;
-}
-
-static gpointer
-key_of (guint32 left, guint32 right)
-{
-  return GSIZE_TO_POINTER ((gsize)left << 32 | right);
+  return key != NULL ? (gint64)GPOINTER_TO_UINT (g_hash_table_lookup (self->tokens, key)) - 1 : -1;
 }
 
 static gboolean
@@ -126,9 +96,7 @@ add_pair (LoomBpe *self, const char *path, guint line, const char *text, GError 
   result = GPOINTER_TO_UINT (g_hash_table_lookup (self->tokens, key)) - 1;
   if (result == G_MAXUINT32)
     result = add_token (self, joined, n[0] + n[1]);
-  g_array_append_val (self->merged, result);
-  g_hash_table_insert (self->pairs, key_of ((guint32)token[0], (guint32)token[1]),
-                       GUINT_TO_POINTER (self->merged->len));
+  token_merges_add (self->merges, (guint32)token[0], (guint32)token[1], result);
   return TRUE;
 }
 
@@ -144,10 +112,9 @@ loom_bpe_load (const char *path, GError **error)
   if (content == NULL)
     return NULL;
   self = g_new0 (LoomBpe, 1);
-  self->pieces = g_regex_new (pattern, G_REGEX_OPTIMIZE, 0, NULL);
+  self->pieces = g_regex_new (TOKEN_GPT2_PATTERN, G_REGEX_OPTIMIZE, 0, NULL);
   self->bytes = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
-  self->pairs = g_hash_table_new (NULL, NULL);
-  self->merged = g_array_new (FALSE, FALSE, sizeof (guint32));
+  self->merges = token_merges_new ();
   self->tokens = g_hash_table_new (g_bytes_hash, g_bytes_equal);
   add_bytes (self);
   lines = g_strsplit (content, "\n", -1);
@@ -169,8 +136,7 @@ loom_bpe_free (LoomBpe *self)
   if (self == NULL)
     return;
   g_regex_unref (self->pieces);
-  g_hash_table_unref (self->pairs);
-  g_array_unref (self->merged);
+  token_merges_free (self->merges);
   g_hash_table_unref (self->tokens);
   g_ptr_array_unref (self->bytes);
   g_free (self);
@@ -187,74 +153,20 @@ loom_bpe_dup_name (const LoomBpe *self, guint id)
 {
   gsize length;
   const char *data = g_bytes_get_data (self->bytes->pdata[id], &length);
-  GString *name;
 
-  if (g_utf8_validate (data, (gssize)length, NULL))
-    return g_strndup (data, length);
-  name = g_string_new (NULL);
-  for (gsize i = 0; i < length; i++)
-    g_string_append_printf (name, g_ascii_isprint (data[i]) ? "%c" : "\\x%02x", (guint8)data[i]);
-  return g_string_free (name, FALSE);
-}
-
-/* The rank of a pair; G_MAXUINT: the pair is never merged. */
-static guint
-rank_of (const LoomBpe *self, guint32 left, guint32 right)
-{
-  return GPOINTER_TO_UINT (g_hash_table_lookup (self->pairs, key_of (left, right))) - 1;
-}
-
-/* Merges the pair of a rank wherever it occurs among n tokens, from left to right, until a merge makes a pair of a
- * lower rank, which is possible if two pairs make one token. Returns the number of tokens after merging. */
-static gsize
-merge_pair (const LoomBpe *self, guint rank, guint32 left, guint32 right, guint32 *token, gsize n)
-{
-  const guint32 result = g_array_index (self->merged, guint32, rank);
-  gboolean goes_on = TRUE;
-  gsize kept = 0;
-
-  for (gsize i = 0; i < n; i++)
-    if (goes_on && i + 1 < n && token[i] == left && token[i + 1] == right)
-      {
-        i++;
-        goes_on = (kept == 0 || rank_of (self, token[kept - 1], result) >= rank)
-                  && (i + 1 == n || rank_of (self, result, token[i + 1]) >= rank);
-        token[kept++] = result;
-      }
-    else
-      token[kept++] = token[i];
-  return kept;
+  return token_show_bytes (data, length);
 }
 
 /* Merges the pairs of one piece, starting from its bytes, and appends the tokens. */
 static void
 encode_piece (const LoomBpe *self, const char *text, gsize n, GArray *ids)
 {
-  g_autofree guint32 *token = g_new (guint32, n);
+  g_autoptr (GArray) own = g_array_sized_new (FALSE, FALSE, sizeof (guint32), (guint)n);
 
   for (gsize i = 0; i < n; i++)
-    token[i] = self->of_byte[(guint8)text[i]];
-  for (;;)
-    {
-      guint best = G_MAXUINT;
-      guint32 left = 0, right = 0;
-
-      for (gsize i = 0; i + 1 < n; i++)
-        {
-          const guint rank = rank_of (self, token[i], token[i + 1]);
-
-          if (rank < best)
-            {
-              best = rank;
-              left = token[i];
-              right = token[i + 1];
-            }
-        }
-      if (best == G_MAXUINT)
-        break;
-      n = merge_pair (self, best, left, right, token, n);
-    }
-  g_array_append_vals (ids, token, (guint)n);
+    g_array_append_val (own, self->of_byte[(guint8)text[i]]);
+  token_merges_apply (self->merges, own);
+  g_array_append_vals (ids, own->data, own->len);
 }
 
 void

@@ -6,9 +6,10 @@
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
 #include "engine/data/loom-bpe.h"
+#include "engine/data/loom-tokenizer.h"
 
 const char *const loom_token_names[LOOM_N_TOKENS] = { LOOM_PADDING_NAME, "<start>", LOOM_END_NAME, "<unknown>" };
-const char *const loom_text_units[] = { "character", "byte", "word", "bpe", NULL };
+const char *const loom_text_units[] = { "character", "byte", "word", "bpe", "tokenizer", NULL };
 
 struct _LoomVocabulary
 {
@@ -18,6 +19,7 @@ struct _LoomVocabulary
   GPtrArray *names;
   gint64 unknown; /* -1: none */
   LoomBpe *bpe;
+  LoomTokenizer *tokenizer;
 };
 
 /* ---- pieces -------------------------------------------------------------- */
@@ -113,6 +115,21 @@ loom_vocabulary_new_bpe (const char *path, GError **error)
   return self;
 }
 
+LoomVocabulary *
+loom_vocabulary_new_tokenizer (const char *path, GError **error)
+{
+  LoomTokenizer *tokenizer = loom_tokenizer_load (path, error);
+  LoomVocabulary *self;
+
+  if (tokenizer == NULL)
+    return NULL;
+  self = loom_vocabulary_new (LOOM_TEXT_TOKENIZER, NULL, 0);
+  self->tokenizer = tokenizer;
+  for (guint i = 0; i < loom_tokenizer_size (tokenizer); i++)
+    g_ptr_array_add (self->names, loom_tokenizer_dup_name (tokenizer, i));
+  return self;
+}
+
 void
 loom_vocabulary_free (LoomVocabulary *self)
 {
@@ -122,6 +139,7 @@ loom_vocabulary_free (LoomVocabulary *self)
   g_hash_table_unref (self->ids);
   g_ptr_array_unref (self->names);
   g_clear_pointer (&self->bpe, loom_bpe_free);
+  g_clear_pointer (&self->tokenizer, loom_tokenizer_free);
   g_free (self);
 }
 
@@ -215,10 +233,11 @@ loom_vocabulary_encode (const LoomVocabulary *self, const char *text, gsize leng
   gsize n;
 
   if (self->bpe != NULL)
-    {
-      loom_bpe_encode (self->bpe, text, length, ids);
-      return NULL;
-    }
+    loom_bpe_encode (self->bpe, text, length, ids);
+  if (self->tokenizer != NULL)
+    loom_tokenizer_encode (self->tokenizer, text, length, ids);
+  if (self->bpe != NULL || self->tokenizer != NULL)
+    return NULL;
   for (const char *at = text; (p = next_piece (self->unit, at, end, &n)) != NULL; at = p + n)
     {
       guint32 id = (guint8)*p;

@@ -637,6 +637,7 @@ test_text_bpe (Fixture *f, gconstpointer data)
       = { "path", "t.txt", "context", "9", "unit", "bpe", "merges", "merges.txt", "val_fraction", "0", NULL };
   static const char *const without[] = { "path", "t.txt", "unit", "bpe", NULL };
   static const char *const needless[] = { "path", "t.txt", "merges", "merges.txt", NULL };
+  static const char *const none[] = { "path", "t.txt", "unit", "tokenizer", NULL };
   static const char *const missing[] = { "path", "t.txt", "unit", "bpe", "merges", "none.txt", NULL };
   g_autoptr (LoomDataset) dataset = NULL;
   g_autofree char *ids = NULL;
@@ -658,6 +659,9 @@ test_text_bpe (Fixture *f, gconstpointer data)
   g_assert_cmpstr (ids, ==, "64 257 65 0 198 220 257 256 257");
   assert_refused (f, "text", without,
                   "The data set text has unit=\"bpe\", which needs merges=\"FILE\", a merges.txt such as GPT-2's.");
+  assert_refused (f, "text", none,
+                  "The data set text has unit=\"tokenizer\", which needs tokenizer=\"FILE\", a tokenizer.json or a "
+                  "SentencePiece model.");
   assert_refused (f, "text", needless, "The data set text has merges=\"…\", which is only for unit=\"bpe\".");
   assert_refused (f, "text", missing,
                   "There is no file “@/none.txt”; merges=\"FILE\" must be a merges.txt such as GPT-2's.");

@@ -36,6 +36,8 @@ static const Case cases[] = {
   { "text", { "path", "t.txt", "context", "2", NULL }, "t.txt" },
   { "text", { "path", "t.txt", "context", "2", "unit", "word", NULL }, "t.txt" },
   { "text", { "path", "t.txt", "context", "2", "unit", "bpe", "merges", "m.txt", NULL }, "m.txt" },
+  { "text", { "path", "t.txt", "context", "2", "unit", "tokenizer", "tokenizer", "t.json", NULL }, "t.json" },
+  { "text", { "path", "t.txt", "context", "2", "unit", "tokenizer", "tokenizer", "u.json", NULL }, "u.json" },
   { "pairs", { "path", "p.tsv", NULL }, "p.tsv" },
   { "image-folder", { "path", "pictures", "size", "2", NULL }, "pictures/cat/1.bmp" },
   { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/turned.png" },
@@ -123,6 +125,15 @@ write_files (void)
   write_file ("i.idx", images, sizeof images);
   write_file ("l.idx", labels, sizeof labels);
   write_text ("t.txt", "the cat sat on the mat, the hat.\nä ö ü\n");
+  write_text (
+      "t.json",
+      "{\"added_tokens\":[{\"id\":5,\"content\":\"b\"}],\"normalizer\":{\"type\":\"NFC\"},\"pre_tokenizer\":"
+      "{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\",\"unk_token\":\"a\",\"vocab\":{\"a\":0,\"\u0120\":1,"
+      "\"\u0120a\":2},\"merges\":[\"\u0120 a\"]}}");
+  write_text ("u.json",
+              "{\"pre_tokenizer\":{\"type\":\"Metaspace\"},\"normalizer\":{\"type\":\"Precompiled\","
+              "\"precompiled_charsmap\":\"BAAAAAAAAABhAAA=\"},\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":"
+              "[[\"a\",-1.5],[\"\u2581\",-2]]}}");
   write_text ("m.txt", "#version: 0.2\nt h\nth e\na t\nĠ the\n");
   write_text ("p.tsv", "a cat\tune chatte\na dog\tun chien\nthe dog\tle chien\n");
   write_file ("pictures/cat/1.bmp", bmp, sizeof bmp);

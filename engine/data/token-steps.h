@@ -1,0 +1,34 @@
+/* What a tokenizer does to a text before its vocabulary sees it: normalisers change the text, splitters cut it into
+ * pieces. The names, options and results are those of Hugging Face's tokenizers, whose tokenizer.json describes them.
+ */
+#pragma once
+
+#include <glib.h>
+#include <json-glib/json-glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct _TokenSteps TokenSteps;
+
+/* Reads a "normalizer", or else a "pre_tokenizer"; NULL and null have no steps. DATA, naming the file, for an unknown
+ * kind. */
+TokenSteps *token_steps_new (JsonNode *node, gboolean is_normalizer, const char *path, GError **error);
+void token_steps_free (TokenSteps *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TokenSteps, token_steps_free)
+
+/* Passes a UTF-8 text through the steps and appends its pieces (char *, transfer full), which are never empty.
+ * *is_first: the text is the beginning of all, and not what follows a special token; it becomes FALSE if its beginning
+ * is removed. */
+void token_steps_apply (const TokenSteps *self, const char *text, gboolean *is_first, GPtrArray *pieces);
+
+/* The character by which a byte is written in a vocabulary over bytes: itself if it is printable, else one from U+0100
+ * on, in order (Radford et al., "Language models are unsupervised multitask learners", 2019). */
+gunichar token_byte_character (guint8 byte);
+/* GPT-2's pattern, by which no token spans words. */
+#define TOKEN_GPT2_PATTERN "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+/* Bytes as text; if they are no UTF-8, each that is not printable as \xNN. (transfer full) */
+char *token_show_bytes (const char *data, gsize length);
+/* The bytes of a text that is written so, and their number; NULL if it has other characters. (transfer full) */
+char *token_bytes_of (const char *text, gsize *length);
+
+G_END_DECLS
