@@ -193,6 +193,15 @@ loom_pytorch_pattern (const char *match)
 
 /* ---- schedules ------------------------------------------------------------------ */
 
+/* The fraction of the rise from the lowest to the highest value of cyclic. */
+#define CYCLIC_HEIGHT                                                                                                  \
+  "up = %step_size_up\n"                                                                                               \
+  "down = %step_size_down\n"                                                                                           \
+  "cycle, ratio = math.floor(1 + t / (up + down)), up / (up + down)\n"                                                 \
+  "x = 1 + t / (up + down) - cycle\n"                                                                                  \
+  "height = x / ratio if x <= ratio else (x - 1) / (ratio - 1)\n"                                                      \
+  "height *= (1.0, 2.0 ** (1 - cycle), %gamma ** t)[%mode]\n"
+
 /* Formulas over t (steps or epochs so far) and total, as in torch.optim.lr_scheduler, but in closed form: a rate is a
  * function of its step. %NAME is a parameter; one that is not given is `total`, or 1 for a multiple of the rate. */
 static const struct
@@ -222,9 +231,11 @@ static const struct
                  "        share = share if %anneal_strategy else (1 - math.cos(math.pi * share)) / 2\n"
                  "        return low + (high - low) * share\n"
                  "return first / %final_div_factor" },
+  { "cyclic", CYCLIC_HEIGHT "return %base_lr + (%max_lr - %base_lr) * height" },
 };
 
-/* The momentum of one_cycle, which falls while the rate rises. */
+/* Momentum falls while the rate rises. */
+#define CYCLIC_MOMENTUM CYCLIC_HEIGHT "return %max_momentum - (%max_momentum - %base_momentum) * height"
 #define ONE_CYCLE_MOMENTUM                                                                                             \
   "length = max(%total_steps, 2)\n"                                                                                    \
   "rise, last, t = %pct_start * length - 1, length - 1, min(t, length - 1)\n"                                          \
@@ -254,7 +265,7 @@ parameter (const LoomSchedule *s, const char *name, gsize n)
       if (strlen (p->name) != n || strncmp (p->name, name, n) != 0)
         continue;
       if (isnan (s->param[k]))
-        return g_strdup (p->of_lr ? "1.0" : "total");
+        return g_strdup (p->of_lr ? "1.0" : strcmp (p->name, "step_size_down") == 0 ? "up" : "total");
       return p->whole || p->choices != NULL ? g_strdup_printf ("%.0f", s->param[k]) : loom_pytorch_float (s->param[k]);
     }
   return g_strdup ("None");
@@ -282,19 +293,19 @@ fill (const LoomSchedule *s, const char *formula)
   return g_string_free (text, FALSE);
 }
 
-/* The schedules inside, each as a function part0, part1 …; NULL if one cannot be written. */
+/* The schedules inside, each as a function part0, part1 …, whose body `write` returns; NULL if there is none, and no
+ * `other` instead. */
 static GString *
-parts_of (const LoomSchedule *s)
+parts_of (const LoomSchedule *s, char *(*write) (const LoomSchedule *), const char *other)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < s->n_parts; i++)
     {
-      g_autofree char *body = loom_pytorch_schedule (&s->part[i]);
-      g_auto (GStrv) lines = g_strsplit (body != NULL ? body : "", "\n", -1);
+      g_autofree char *body = write (&s->part[i]);
+      g_auto (GStrv) lines = g_strsplit (body != NULL ? body : other != NULL ? other : "", "\n", -1);
 
-      /* Momentum is written for a schedule of its own only. */
-      if (body == NULL || s->part[i].klass->momentum != NULL)
+      if (body == NULL && other == NULL)
         return NULL;
       g_string_append_printf (text, "def part%u(t, total):\n", i);
       for (guint k = 0; lines[k] != NULL; k++)
@@ -305,9 +316,9 @@ parts_of (const LoomSchedule *s)
 }
 
 static char *
-write_composed (const LoomSchedule *s)
+write_composed (const LoomSchedule *s, char *(*write) (const LoomSchedule *), const char *other)
 {
-  g_autoptr (GString) text = parts_of (s);
+  g_autoptr (GString) text = parts_of (s, write, other);
 
   if (text == NULL)
     return NULL;
@@ -411,7 +422,7 @@ char *
 loom_pytorch_schedule (const LoomSchedule *s)
 {
   if (s->klass != NULL && s->klass->has_parts)
-    return write_composed (s);
+    return write_composed (s, loom_pytorch_schedule, NULL);
   if (s->klass != NULL && s->klass->has_formula)
     return write_lambda (s);
   for (guint i = 0; i < G_N_ELEMENTS (formulas); i++)
@@ -439,13 +450,26 @@ loom_pytorch_plateau (const LoomSchedule *s)
   return g_string_free (text, FALSE);
 }
 
+/* TRUE: it changes momentum, or a schedule inside does. */
+static gboolean
+changes_momentum (const LoomSchedule *s)
+{
+  gboolean any = s->klass != NULL && !s->klass->has_parts && s->klass->momentum != NULL
+                 && !isnan (s->klass->momentum (s, 0, 100));
+
+  for (guint i = 0; i < s->n_parts && s->klass->momentum != NULL; i++)
+    any = any || changes_momentum (&s->part[i]);
+  return any;
+}
+
 char *
 loom_pytorch_momentum (const LoomSchedule *s)
 {
-  if (s->klass == NULL || s->klass->momentum == NULL || strcmp (s->klass->name, "one_cycle") != 0
-      || isnan (s->klass->momentum (s, 0, 100)))
+  if (!changes_momentum (s))
     return NULL;
-  return fill (s, ONE_CYCLE_MOMENTUM);
+  if (s->klass->has_parts)
+    return write_composed (s, loom_pytorch_momentum, "return None");
+  return fill (s, strcmp (s->klass->name, "cyclic") == 0 ? CYCLIC_MOMENTUM : ONE_CYCLE_MOMENTUM);
 }
 
 /* ---- metrics ---------------------------------------------------------------------- */

@@ -11,8 +11,8 @@ const char *loom_pytorch_optimizer_class (const LoomOptimizer *optimizer, const 
 char *loom_pytorch_hyper (const LoomOptimizer *optimizer, const double *hyper, guint64 which, gboolean as_dict);
 /* The pattern of a group as a regular expression, as a literal. */
 char *loom_pytorch_pattern (const char *match);
-/* The body of factor(t, total, lr), the arguments of ReduceLROnPlateau, and the body of momentum(t, total); NULL:
- * none. */
+/* The body of factor(t, total, lr), the arguments of ReduceLROnPlateau, and the body of momentum(t, total), which
+ * is None where momentum stays as it is; NULL: none. */
 char *loom_pytorch_schedule (const LoomSchedule *schedule);
 char *loom_pytorch_plateau (const LoomSchedule *schedule);
 char *loom_pytorch_momentum (const LoomSchedule *schedule);

@@ -200,6 +200,10 @@ write_schedule (PyWriter *w)
   /* A formula may read the epoch. */
   const char *each = factor != NULL && strstr (factor, " each") != NULL ? ", each" : "";
   const char *of_epoch = *each != 0 ? ", steps_per_epoch" : "";
+  g_autofree char *late = g_strdup_printf ("max(step - %" G_GINT64_FORMAT ", 0)", s->warmup_steps);
+  g_autofree char *rest = g_strdup_printf ("max(total - %" G_GINT64_FORMAT ", 1)", s->warmup_steps);
+  const char *t = s->by_epoch ? "step // steps_per_epoch" : s->warmup_steps > 0 ? late : "step";
+  const char *length = s->by_epoch ? "-(-total // steps_per_epoch)" : s->warmup_steps > 0 ? rest : "total";
   if (factor != NULL)
     {
       add (w, 0, serial, "def factor(t, total, lr%s):", each);
@@ -227,25 +231,19 @@ write_schedule (PyWriter *w)
         add (w, 2, serial, "group[\"lr\"] = group.setdefault(\"full_lr\", first)");
       else if (factor == NULL)
         add (w, 2, serial, "group[\"lr\"] = first");
-      else if (s->by_epoch)
-        add (w, 2, serial,
-             "group[\"lr\"] = first * factor(step // steps_per_epoch, -(-total // steps_per_epoch), first%s)",
-             of_epoch);
-      else if (s->warmup_steps > 0)
-        add (w, 2, serial,
-             "group[\"lr\"] = first * factor(max(step - %" G_GINT64_FORMAT ", 0), max(total - %" G_GINT64_FORMAT
-             ", 1), first%s)",
-             s->warmup_steps, s->warmup_steps, of_epoch);
       else
-        add (w, 2, serial, "group[\"lr\"] = first * factor(step, total, first%s)", of_epoch);
+        add (w, 2, serial, "group[\"lr\"] = first * factor(%s, %s, first%s)", t, length, of_epoch);
       if (s->warmup_steps > 0)
         add (w, 2, serial, "group[\"lr\"] *= min((step + 1) / %" G_GINT64_FORMAT ", 1)", s->warmup_steps);
       if (momentum != NULL)
-        add_text (w, 2, serial,
-                  "if \"betas\" in group:\n"
-                  "    group[\"betas\"] = (momentum(step, total), group[\"betas\"][1])\n"
-                  "elif group.get(\"momentum\"):\n"
-                  "    group[\"momentum\"] = momentum(step, total)\n");
+        {
+          add (w, 2, serial, "now = momentum(%s, %s)", t, length);
+          add_text (w, 2, serial,
+                    "if now is not None and \"betas\" in group:\n"
+                    "    group[\"betas\"] = (now, group[\"betas\"][1])\n"
+                    "elif now is not None and group.get(\"momentum\"):\n"
+                    "    group[\"momentum\"] = now\n");
+        }
     }
   gap (w);
 }

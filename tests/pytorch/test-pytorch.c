@@ -179,8 +179,16 @@ test_train (void)
     { "", "", "dtype='bf16'", NULL, "dtype=\"bf16\" of fc: the node computes in the type of the graph" },
     { "", "", "device='cpu'", NULL, "device=\"cpu\" of fc: all nodes compute on one device" },
     { "weights='w.pth'", "", "", NULL, "weights=\"w.pth\": only .safetensors files are read" },
-    { "", "<schedule type='cyclic' base_lr='0.01' max_lr='0.1'/>", "", NULL, NULL,
-      "The schedule “cyclic” cannot be written for PyTorch." },
+    { "", "<schedule type='cyclic' base_lr='0.01' max_lr='0.1' step_size_up='7' mode='exp_range' gamma='0.5'/>", "",
+      "height *= (1.0, 2.0 ** (1 - cycle), 0.5 ** t)[2]" },
+    { "", "<schedule type='cyclic' max_lr='0.1' warmup_steps='3'/>", "",
+      "now = momentum(max(step - 3, 0), max(total - 3, 1))" },
+    { "", "<schedule type='cyclic' max_lr='0.1' cycle_momentum='false'/>", "", "down = up" },
+    { "", "<schedule type='lambda' formula='frac(step / 3)'/>", "", NULL, NULL,
+      "The schedule “lambda” cannot be written for PyTorch." },
+    { "",
+      "<schedule type='sequential' milestones='4'><schedule/><schedule type='one_cycle' unit='step'/></schedule>", "",
+      "def part0(t, total):\n        return None" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

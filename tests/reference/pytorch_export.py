@@ -254,6 +254,58 @@ def compared(difference_of, tolerance=TOLERANCE):
     return f"{exact_place} within {exact:.1e} in f64 ({off:.1e} in f32)"
 
 
+SCHEDULED = """<graph xmlns="urn:gradloom:graph" version="1" name="scheduled">
+<node id="data" op="dataset" source="spirals" n="64" n_test="1"/><node id="fc" op="linear" out_features="2"/>
+<node id="loss" op="cross_entropy"/><wire from="data.x" to="fc"/><wire from="fc" to="loss.input"/><wire from="data.y" to="loss.target"/>
+<train loss="loss" optimizer="sgd" lr="0.02" momentum="0.9" batch_size="8" epochs="3" seed="1">%s</train></graph>"""
+CYCLIC = '<schedule type="cyclic" base_lr="0.01" max_lr="0.1" step_size_up="5" step_size_down="3" %s/>'
+ONE_CYCLE = '<schedule type="one_cycle" max_lr="0.1" %s/>'
+CONSTANT = '<schedule type="constant" factor="0.5" total_iters="3"/>'
+SEQUENTIAL = '<schedule type="sequential" milestones="6,14">%s</schedule>'
+# A schedule, and what PyTorch's own scheduler of that optimiser is for it; None: it has none with these parts.
+SCHEDULES = [
+    (CYCLIC % "", lambda o: torch.optim.lr_scheduler.CyclicLR(o, 0.01, 0.1, 5, 3)),
+    (CYCLIC % 'mode="triangular2"', lambda o: torch.optim.lr_scheduler.CyclicLR(o, 0.01, 0.1, 5, 3, mode="triangular2")),
+    (CYCLIC % 'mode="exp_range" gamma="0.9" cycle_momentum="false"',
+     lambda o: torch.optim.lr_scheduler.CyclicLR(o, 0.01, 0.1, 5, 3, mode="exp_range", gamma=0.9, cycle_momentum=False)),
+    ('<schedule type="cyclic" max_lr="0.1" step_size_up="4"/>', lambda o: torch.optim.lr_scheduler.CyclicLR(o, 0.02, 0.1, 4)),
+    (ONE_CYCLE % "", lambda o: torch.optim.lr_scheduler.OneCycleLR(o, 0.1, total_steps=24)),
+    (ONE_CYCLE % 'three_phase="true" anneal_strategy="linear"',
+     lambda o: torch.optim.lr_scheduler.OneCycleLR(o, 0.1, total_steps=24, three_phase=True, anneal_strategy="linear")),
+    (SEQUENTIAL % (CONSTANT + ONE_CYCLE % "" + CYCLIC % ""), None),
+    (SEQUENTIAL % (CYCLIC % "" + CONSTANT + ONE_CYCLE % 'cycle_momentum="false"'), None),
+]
+
+
+def schedule(program, number, folder):
+    """Rates of the exported file are those of a run, and both, with momenta, those of PyTorch's scheduler."""
+    text, scheduler = SCHEDULES[number]
+    path = os.path.join(folder, "scheduled.xml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(SCHEDULED % text)
+    gradloom(program, "train", path, "--out", os.path.join(folder, "run"), "--threads", "1")
+    with open(os.path.join(folder, "run", "events.jsonl"), encoding="utf-8") as file:
+        ours = [e["lr"] for e in map(json.loads, file) if e["event"] == "step"]
+    exported = os.path.join(folder, "exported.py")
+    with open(exported, "w", encoding="utf-8") as file:
+        file.write(export(program, path, exported))
+    module = load(exported)
+    optimizers = [torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.02, momentum=0.9) for _ in range(2)]
+    steps = scheduler(optimizers[1]) if scheduler else None
+    worst = 0.0
+    for step, lr in enumerate(ours):
+        module.set_rates(optimizers[0], step, len(ours), 8)
+        here, there = (o.param_groups[0] for o in optimizers)
+        worst = max(worst, abs(here["lr"] - lr) / max(lr, 1e-12))
+        if steps:
+            worst = max(worst, abs(here["lr"] - there["lr"]) / there["lr"], abs(here["momentum"] - there["momentum"]))
+            optimizers[1].step()
+            steps.step()
+    if len(ours) != 24 or worst > 1e-6:
+        raise ValueError(f"{len(ours)} rates, off by {worst:.2g}")
+    return f"24 rates within {worst:.1e}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -272,7 +324,15 @@ def main():
             except Exception as error:  # one graph's fault does not hide the others'
                 failed += 1
                 print(f"{os.path.basename(path)[:-4]:24} failed: {type(error).__name__}: {error}", flush=True)
-    print(f"exported to PyTorch: {len(paths) - failed} graphs agree, {failed} failed")
+    for number in range(len(SCHEDULES)) if args.only in "schedules" else ():
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                print(f"schedule {number:<15}", schedule(args.program, number, folder), flush=True)
+            except Exception as error:
+                failed += 1
+                print(f"schedule {number:<15} failed: {type(error).__name__}: {error}", flush=True)
+    number = len(paths) + (len(SCHEDULES) if args.only in "schedules" else 0)
+    print(f"exported to PyTorch: {number - failed} graphs and schedules agree, {failed} failed")
     return 1 if failed else 0
 
 
