@@ -19,7 +19,7 @@
 #include "engine/train/loom-trainer.h"
 
 #define ROUNDS    20   /* of the comparison */
-#define PAIR      1000 /* steps of one of them, at most */
+#define PAIR      250 /* steps of one of them, at most */
 #define GOAL_WARM 0.3  /* seconds */
 #define GOAL_COLD 1.0
 #define GOAL_COST 5.0 /* % */

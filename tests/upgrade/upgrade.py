@@ -4,13 +4,14 @@ upgrade.py check GRADLOOM [STUDIO_STATE]   compares every folder next to this fi
 upgrade.py make FOLDER GRADLOOM STUDIO_STATE   writes such a folder, which is never changed after that
 
 A folder holds graphs/ (some with the words of the first files), rows.csv and rows.npy, runs/ (one that ended, one that
-was interrupted), state/ (Studio's: journals, settings, a run that was cut off) and expected.json. "@HERE@" stands for the
+was interrupted, from 2026-11-30 on one with a history), state/ (Studio's: journals, settings, a run that was cut off) and expected.json. "@HERE@" stands for the
 folder where a file needs its path. Without STUDIO_STATE, state/ is left out."""
 import json
 import math
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -110,6 +111,8 @@ def observe(gradloom, folder):
     with open(f'{folder}/runs/interrupted/events.jsonl', encoding='utf-8') as file:
         epochs = max(json.loads(line).get('epoch', 0) for line in file if line.endswith('\n'))
     found['resumed'] = figures(call(gradloom, folder, 'train', '--resume', 'runs/interrupted', '--epochs', str(epochs + 2), '--json'))
+    if os.path.exists(f'{folder}/runs/history'):
+        found['branched'] = figures(call(gradloom, folder, 'train', '--branch', 'runs/history', '--step', '470', '--out', 'runs/branch', '--json'))
     return found
 
 
@@ -167,7 +170,7 @@ def check(gradloom, studio_state):
                 differ(expected['studio'], show_state(studio_state, folder), 0, f'{name}/studio', wrong)
             found = observe(gradloom, folder)
         for key in found:
-            precise = 'f64' if key in ('first words', 'resumed') else 'f32'
+            precise = 'f64' if key in ('first words', 'resumed', 'branched') else 'f32'
             differ(expected['gradloom'][key], found[key], TOLERANCE[precise], f'{name}/{key}', wrong)
     for line in wrong:
         print(line, file=sys.stderr)
@@ -191,6 +194,23 @@ def interrupt(gradloom, folder):
     assert run.returncode == 143, run.returncode
 
 
+def keep_history(gradloom, folder):
+    """A run of which only one state before step 470 is whole, in its history, packed against another one."""
+    call(gradloom, folder, 'train', 'graphs/spirals.xml', *EXACT, '--epochs', '32', '--out', 'runs/history')
+    states = {}
+    for step in os.listdir(f'{folder}/runs/history/history'):
+        with open(f'{folder}/runs/history/history/{step}/state.packed', 'rb') as file:
+            states[int(step)] = struct.unpack('<8sqq', file.read(24))[1]
+    step = max(step for step, base in states.items() if base >= 0 and step <= 470)
+    for other in states:
+        if other not in (step, states[step]):
+            shutil.rmtree(f'{folder}/runs/history/history/{other}')
+    os.remove(f'{folder}/runs/history/history/{states[step]}/state.json')
+    for other in os.listdir(f'{folder}/runs/history/checkpoints'):
+        if other != '512':
+            shutil.rmtree(f'{folder}/runs/history/checkpoints/{other}')
+
+
 def make(target, gradloom, studio_state):
     graphs = os.path.join(os.environ.get('GRADLOOM_SOURCE_ROOT', f'{HERE}/../..'), 'graphs')
     with tempfile.TemporaryDirectory() as scratch:
@@ -208,10 +228,10 @@ def make(target, gradloom, studio_state):
         header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"
         header += ' ' * (118 - len(header) - 1) + '\n'
         with open(f'{folder}/rows.npy', 'wb') as file:
-            import struct
             file.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() + struct.pack('<4f', 20, 10, 80, 30))
         call(gradloom, folder, 'train', 'rows.xml', '--out', 'runs/ended')
         interrupt(gradloom, folder)
+        keep_history(gradloom, folder)
         state = os.path.join(scratch, 'state')
         done = subprocess.run([studio_state, 'write', f'{folder}/graphs/spirals.xml'], env=dict(os.environ, XDG_STATE_HOME=state))
         assert done.returncode == 0
