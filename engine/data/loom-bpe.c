@@ -12,7 +12,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-text-file.h"
 #include "engine/data/token-merges.h"
-#include "engine/data/token-steps.h"
+#include "engine/data/token-text.h"
 
 #define END_OF_TEXT "<|endoftext|>"
 #define N_BYTES     256

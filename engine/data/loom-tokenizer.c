@@ -11,6 +11,7 @@
 #include "engine/data/token-model.h"
 #include "engine/data/token-sentencepiece.h"
 #include "engine/data/token-steps.h"
+#include "engine/data/token-text.h"
 
 #define NEEDED 30.0 /* memory for each byte of tokenizer.json: JSON-GLib's tree, and the tables */
 
