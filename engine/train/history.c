@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-#define MOST      2000 /* of small nets, whose folders would be many */
-#define FOR_GAPS  0.97 /* of the budget; the rest is for the latest steps, and for states that turn out larger */
-#define RECENT    32   /* states by which the size of the next ones is estimated */
-#define FIRST     6    /* states, until the size of the next ones can be estimated */
-#define TOLERANCE 1.15 /* of even gaps, with which a run that was given more epochs continues */
+#define MOST      2000  /* of small nets, whose folders would be many */
+#define FOR_GAPS  0.985 /* of the budget; the rest is for the latest steps, and for states that turn out larger */
+#define RECENT    32    /* states by which the size of the next ones is estimated */
+#define FIRST     6     /* states, until the size of the next ones can be estimated */
+#define TOLERANCE 1.15  /* of even gaps, with which a run that was given more epochs continues */
 
 void
 history_init (History *self)
@@ -96,11 +96,13 @@ steps_for_each (gint64 steps, double states)
   return MAX (1, (gint64)ceil ((double)steps / MAX (1, states)));
 }
 
-/* If they are all equal. */
+/* If they are all equal. Of states that stay when others are removed, more are packed alone. */
 static gint64
 even_gap (const History *self)
 {
-  return steps_for_each (self->total, FOR_GAPS * MIN (MOST, (double)self->budget / mean_bytes (self)));
+  const double mean = MAX (mean_bytes (self), self->state->len > 0 ? (double)self->bytes / self->state->len : 1);
+
+  return steps_for_each (self->total, FOR_GAPS * MIN (MOST, (double)self->budget / mean));
 }
 
 /* The steps from the newest state that is not extra to the next one. */
@@ -116,13 +118,15 @@ next_gap (const History *self)
   return newest < self->total && (double)left <= TOLERANCE * (double)even ? left : even;
 }
 
-/* A state that replaces none but extra ones. */
+/* One in the middle of a gap that replaces none but extra ones. `steps` after the newest one, which is not extra. */
 static gboolean
 wants_extra (const History *self, gint64 steps, gint64 time)
 {
+  const gint64 gap = next_gap (self);
   const double lasting = (double)(self->bytes - self->extra_bytes);
 
-  return self->has_extras && 2 * steps >= next_gap (self) && 2 * self->part * self->spent <= time
+  /* Extra ones leave time for the others. */
+  return self->has_extras && 2 * steps >= gap && 4 * steps <= 3 * gap && 2 * self->part * self->spent <= time
          && lasting + 2 * mean_bytes (self) <= (double)self->budget;
 }
 
@@ -130,7 +134,7 @@ gboolean
 history_wants (const History *self, gint64 step, gboolean *is_extra)
 {
   const gint64 time = g_get_monotonic_time () - self->begin;
-  gint64 newest;
+  gint64 newest, before;
   gboolean lasts;
 
   if (is_extra != NULL)
@@ -142,11 +146,11 @@ history_wants (const History *self, gint64 step, gboolean *is_extra)
   newest = nth (self, self->state->len - 1)->step;
   if (step <= newest)
     return FALSE;
-  lasts = step - newest_lasting (self) >= next_gap (self);
+  before = newest_lasting (self);
+  lasts = step - before >= next_gap (self);
   if (is_extra != NULL)
     *is_extra = !lasts;
-  /* Extra ones leave time for the others. */
-  return lasts ? self->part * self->spent <= time : wants_extra (self, step - newest, time);
+  return lasts ? self->part * self->spent <= time : before == newest && wants_extra (self, step - before, time);
 }
 
 /* ---- space --------------------------------------------------------------- */
@@ -230,9 +234,10 @@ superfluous (const History *self, gint64 base)
   for (guint i = 1; i + 1 < n; i++)
     {
       const double gap = (double)(nth (self, i + 1)->step - nth (self, i - 1)->step);
-      const double age = (double)(nth (self, n - 1)->step - nth (self, i)->step), weight = gap / sqrt (age);
-      /* Those whose removal leaves no more than the gap of others are preferred. */
+      const double age = (double)(nth (self, n - 1)->step - nth (self, i)->step);
+      /* Those whose removal leaves no more than the gap of others are preferred, then those that leave the least. */
       const guint wide = gap > most;
+      const double weight = wide ? gap : gap / sqrt (age);
 
       if (is_base[i] || weight >= least[wide])
         continue;

@@ -112,8 +112,16 @@ change_values (TimeMachine *self, LiveChanges *changes, GError **error)
   return TRUE;
 }
 
-/* Steps between two states that are kept on the way to an earlier step. */
-#define VISIT_EVERY 32
+/* Steps between two states that are kept on the way to an earlier step, and close to it, because a drag goes to the
+ * steps before it next. Copying a state of fashion-lenet takes as long as half a step. */
+#define VISIT_EVERY 128
+#define VISIT_CLOSE 16
+
+static gboolean
+is_visited (gint64 at, gint64 step)
+{
+  return at % VISIT_EVERY == 0 || (step - at < VISIT_EVERY && at % VISIT_CLOSE == 0);
+}
 
 /* keeps: the run is this one, and may show steps close to this one next. */
 static gboolean
@@ -137,7 +145,7 @@ compute (TimeMachine *self, LiveChanges *changes, gint64 step, gboolean keeps, G
         watched_state_keep (self->watched);
       if (!training_loop_step (self->loop, error) || !training_loop_finish (self->loop, error))
         return FALSE;
-      if (keeps && progress->step % VISIT_EVERY == 0)
+      if (keeps && is_visited (progress->step, step))
         moments_visit (&self->moments, progress);
     }
   return TRUE;
