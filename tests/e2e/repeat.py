@@ -43,7 +43,7 @@ def busy_loops(n):
 
 
 def run_all(build, only, until, processes):
-    """Returns Meson's results, or None if time was up before the end."""
+    """Returns Meson's results, or None if time was up, or somebody ended it, before the end."""
     logs = os.path.join(build, 'meson-logs')
     words = ['meson', 'test', '-C', build, '--no-rebuild', '--num-processes', str(processes), '--logbase', LOG,
              '--timeout-multiplier', '10']
@@ -56,7 +56,8 @@ def run_all(build, only, until, processes):
     finally:
         end(process)
     with open(os.path.join(logs, LOG + '.json'), encoding='utf-8') as log:
-        return [json.loads(line) for line in log if line.strip()]
+        results = [json.loads(line) for line in log if line.strip()]
+    return None if any(r['result'] == 'INTERRUPT' for r in results) else results
 
 
 def commit():

@@ -257,7 +257,11 @@ maybe_ended (StudioWorker *self)
 static gboolean
 has_unread_lines (StudioWorker *self)
 {
-  GInputStream *errors = g_filter_input_stream_get_base_stream (G_FILTER_INPUT_STREAM (self->errors));
+  GInputStream *errors;
+
+  if (self->errors == NULL || self->drained || self->n_drains++ >= MAX_DRAINS)
+    return FALSE;
+  errors = g_filter_input_stream_get_base_stream (G_FILTER_INPUT_STREAM (self->errors));
   return g_buffered_input_stream_get_available (G_BUFFERED_INPUT_STREAM (self->errors)) > 0
          || g_pollable_input_stream_is_readable (G_POLLABLE_INPUT_STREAM (errors));
 }
@@ -266,7 +270,7 @@ static gboolean
 drain_over_cb (gpointer data)
 {
   StudioWorker *self = data;
-  if (self->exited && !self->drained && self->n_drains++ < MAX_DRAINS && has_unread_lines (self))
+  if (self->exited && has_unread_lines (self))
     return G_SOURCE_CONTINUE;
   self->drain = 0;
   emit_ended (self);
@@ -376,6 +380,8 @@ give_up (GTask *task, const char *sentence)
 static gboolean
 no_magic_cb (gpointer data)
 {
+  if (has_unread_lines (g_task_get_task_data (data)))
+    return G_SOURCE_CONTINUE;
   give_up (data, _ ("The worker ended before it was ready."));
   return G_SOURCE_REMOVE;
 }
