@@ -1,8 +1,7 @@
 /* One piece: what it reads and makes, and larger pieces around it. */
 #include "engine/check/check-piece.h"
+#include "engine/core/loom-compare.h"
 #include "engine/check/check-private.h"
-
-#include <string.h>
 
 /* TRUE if the caller, a slot, or an instruction that is not one of these reads a value; NULL: any instruction. */
 static gboolean
@@ -100,14 +99,6 @@ check_piece_is_given (const CheckPiece *piece, LoomValue v)
 
 /* ---- larger pieces ----------------------------------------------------------------------------------------- */
 
-static int
-ascending (gconstpointer a, gconstpointer b)
-{
-  const guint x = *(const guint *)a, y = *(const guint *)b;
-
-  return x < y ? -1 : x > y;
-}
-
 /* The instructions of the marked pieces and of this one; NULL if none are new. */
 static GArray *
 join (const CheckPieces *pieces, const CheckPiece *piece, GHashTable *others)
@@ -132,7 +123,7 @@ join (const CheckPieces *pieces, const CheckPiece *piece, GHashTable *others)
   if (all->len == piece->instrs->len)
     g_clear_pointer (&all, g_array_unref);
   else
-    g_array_sort (all, ascending);
+    g_array_sort (all, loom_compare_uints);
   return all;
 }
 

@@ -4,6 +4,8 @@
  * whole plan (CheckPieces.mark and .is_step), in which each search touches and clears its own entries only. */
 #include "engine/check/check-piece.h"
 
+#include "engine/core/loom-compare.h"
+
 #include <string.h>
 
 enum
@@ -83,14 +85,6 @@ walk_back (Walk *w)
       if (!has_mark (w, v, GIVEN | COMPUTED) && producer_of (w, v) != G_MAXUINT)
         add_step (w, producer_of (w, v));
     }
-}
-
-static int
-ascending (gconstpointer a, gconstpointer b)
-{
-  const guint x = *(const guint *)a, y = *(const guint *)b;
-
-  return x < y ? -1 : x > y;
 }
 
 /* ---- operands that follow from the steps' values ----------------------------------------------------------- */
@@ -176,7 +170,7 @@ find_candidates (const Walk *w)
           && (reads_free || producer > first || is_sum_of_scores (w, v)))
         g_array_append_val (candidates, v);
     }
-  g_array_sort (candidates, ascending);
+  g_array_sort (candidates, loom_compare_uints);
   return candidates;
 }
 
@@ -258,8 +252,8 @@ check_piece_find_steps (const CheckPieces *pieces, CheckPiece *piece)
   mark_claims (&w);
   walk_back (&w);
   tie_sources (&w);
-  g_array_sort (piece->steps, ascending);
-  g_array_sort (marked, ascending);
+  g_array_sort (piece->steps, loom_compare_uints);
+  g_array_sort (marked, loom_compare_uints);
   for (guint m = 0; m < marked->len; m++)
     {
       const LoomValue v = g_array_index (marked, LoomValue, m);

@@ -1,6 +1,8 @@
 /* The error domain: names and exit statuses of its codes. */
 #include "engine/core/loom-error.h"
 
+#include "engine/core/loom-refuse.h"
+
 G_DEFINE_QUARK (loom - error - quark, loom_error)
 
 /* Indexed by LoomErrorCode. */
@@ -27,6 +29,28 @@ static const struct
   [LOOM_ERROR_USAGE] = { "USAGE", 2 },
   [LOOM_ERROR_OUTSIDE] = { "OUTSIDE", 1 },
 };
+
+gboolean
+loom_refuse (GError **error, LoomErrorCode code, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_propagate_error (error, g_error_new_valist (LOOM_ERROR, code, format, args));
+  va_end (args);
+  return FALSE;
+}
+
+gpointer
+loom_refuse_null (GError **error, LoomErrorCode code, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_propagate_error (error, g_error_new_valist (LOOM_ERROR, code, format, args));
+  va_end (args);
+  return NULL;
+}
 
 gboolean
 loom_error_of_ranks (const char *text, GError **error)

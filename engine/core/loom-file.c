@@ -1,7 +1,7 @@
 /* Reads in pieces, so that the size need not be known, and stops as soon as the file cannot be valid. */
 #include "engine/core/loom-file.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,6 +85,5 @@ loom_file_refuse (const char *path, GError **error, const char *format, ...)
   va_start (args, format);
   reason = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", path, reason);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "“%s” %s.", path, reason);
 }

@@ -2,12 +2,11 @@
 #include "engine/core/loom-folder.h"
 
 #include "engine/core/loom-atomic-file.h"
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,8 +22,7 @@ struct _LoomFolder
 static gboolean
 refuse (const char *path, const char *what, const char *why, GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be %s: %s.", path, what, why);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be %s: %s.", path, what, why);
 }
 
 static const char a_link[] = "it is a symbolic link, and links are not followed inside a run's folder; replace it "

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #define ALIGNMENT 64
 
@@ -69,10 +69,9 @@ loom_tensor_new (LoomDType dtype, int rank, const gint64 *dims, GError **error)
 
       for (int i = 0; i < rank; i++)
         g_string_append_printf (shape, "%s%" G_GINT64_FORMAT, i > 0 ? " × " : "", dims[i]);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-                   "There is not enough memory for a tensor of shape %s (%s); make it smaller.", shape->str,
-                   loom_dtype_name (dtype));
-      return NULL;
+      return loom_refuse_null (error, LOOM_ERROR_OUT_OF_MEMORY,
+                               "There is not enough memory for a tensor of shape %s (%s); make it smaller.", shape->str,
+                               loom_dtype_name (dtype));
     }
   data = (void *)(((guintptr)raw + ALIGNMENT - 1) & ~(guintptr)(ALIGNMENT - 1));
   return make_tensor (dtype, rank, dims, count, bytes, data, g_bytes_new_with_free_func (data, bytes, free, raw));
@@ -318,13 +317,10 @@ convert_elements (const LoomTensor *from, LoomTensor *to, gboolean exact, GError
 
           loom_tensor_set (to, i, value);
           if (to->dtype == LOOM_F32 && isfinite (value) && isinf (((const float *)to->data)[i]))
-            {
-              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                           "Its element %" G_GINT64_FORMAT " is %.6g, which is larger than the largest f32 number "
-                           "(3.4e38). Scale the numbers.",
-                           i, value);
-              return FALSE;
-            }
+            return loom_refuse (error, LOOM_ERROR_DATA,
+                                "Its element %" G_GINT64_FORMAT " is %.6g, which is larger than the largest f32 number "
+                                "(3.4e38). Scale the numbers.",
+                                i, value);
           if (exact && !to_float && loom_tensor_get (to, i) != value)
             return inexact (from, i, to->dtype, error);
         }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "engine/core/loom-compare.h"
+
 char *
 loom_text_printable (const char *text, gboolean one_line, glong most)
 {
@@ -45,6 +47,20 @@ spelled_out (const char *word)
   for (const char *p = word; *p != '\0'; p++)
     g_string_append_printf (s, g_ascii_isalnum (*p) ? "%c" : "\\%03o", (guchar)*p);
   return g_string_free (g_string_append (s, "')\""), FALSE);
+}
+
+int
+loom_compare_texts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *)a, *(char *const *)b);
+}
+
+int
+loom_compare_uints (gconstpointer a, gconstpointer b)
+{
+  const guint x = *(const guint *)a, y = *(const guint *)b;
+
+  return x < y ? -1 : x > y;
 }
 
 char *

@@ -3,6 +3,7 @@
  * Equal names match. An element without a partner is a renaming if exactly one pair is possible: first nodes with equal
  * attributes and wires, then nodes that differ in one of the two. Each pair makes the wires of its neighbours
  * comparable, so this repeats until no further pair is found. */
+#include "engine/core/loom-compare.h"
 #include "engine/graph/loom-modules.h"
 #include "engine/diff/diff-private.h"
 
@@ -190,12 +191,6 @@ half_clear (Half *half)
   g_hash_table_unref (half->border);
 }
 
-static int
-compare_texts (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *)a, *(char *const *)b);
-}
-
 /* Its wires to nodes that have a partner, sorted, in b's names. */
 static GPtrArray *
 known_wires (const Half *half, const char *id)
@@ -210,7 +205,7 @@ known_wires (const Half *half, const char *id)
       if (other != NULL)
         g_ptr_array_add (lines, g_strdup_printf ("%s %s%s", n->own, other, n->port));
     }
-  g_ptr_array_sort (lines, compare_texts);
+  g_ptr_array_sort (lines, loom_compare_texts);
   return lines;
 }
 
@@ -420,7 +415,7 @@ module_text (const LoomGraph *graph, const LoomElement *module)
       g_ptr_array_add (lines,
                        g_strdup_printf ("%s %s", loom_element_get (e, tag == LOOM_TAG_NODE ? "id" : "name"), print));
     }
-  g_ptr_array_sort (lines, compare_texts);
+  g_ptr_array_sort (lines, loom_compare_texts);
   g_ptr_array_add (lines, NULL);
   return g_strjoinv ("\n", (char **)lines->pdata);
 }

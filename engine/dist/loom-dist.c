@@ -13,6 +13,7 @@
 
 #include "engine/core/loom-hash.h"
 #include "engine/core/loom-module.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/dist/loom-launch-log.h"
 #include "engine/dist/loom-launcher.h"
 
@@ -49,12 +50,12 @@ has_all_processes (const LoomLauncher *launcher, const LoomComm *comm, GError **
 
   if (launcher->size < 0 ? launcher->rank < comm->size : launcher->size == comm->size)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-               "%s has started %s (%s), but MPI, %s, finds %d: the launcher belongs to another MPI, or cannot be "
-               "reached. Put the mpirun of %s first in PATH and start with it, with --ranks, or with srun --mpi=pmix. "
-               "If the launcher's MPI has a file libmpi_abi.so.1, add its folder to LD_LIBRARY_PATH instead.",
-               launcher->name, started, launcher->variable, comm->library, comm->size, comm->library);
-  return FALSE;
+  return loom_refuse (
+      error, LOOM_ERROR_DIST,
+      "%s has started %s (%s), but MPI, %s, finds %d: the launcher belongs to another MPI, or cannot be "
+      "reached. Put the mpirun of %s first in PATH and start with it, with --ranks, or with srun --mpi=pmix. "
+      "If the launcher's MPI has a file libmpi_abi.so.1, add its folder to LD_LIBRARY_PATH instead.",
+      launcher->name, started, launcher->variable, comm->library, comm->size, comm->library);
 }
 
 /* Opens the module over libmpi_abi.so.1, whose symbols it finds because the library is opened with global symbols.
@@ -99,18 +100,13 @@ loom_dist_join (GError **error)
   GModule *module = open_mpi (&launcher, &why);
 
   if (module == NULL || !g_module_symbol (module, LOOM_COMM_ENTRY, &entry))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                   "Several ranks need MPI, but %s. Build Gradloom with libopenmpi-dev installed, add the folder of "
-                   "libmpi_abi.so.1 (MPI 5) to LD_LIBRARY_PATH, or run one rank.",
-                   why != NULL ? why : "its module has no entry point");
-      return NULL;
-    }
+    return loom_refuse_null (
+        error, LOOM_ERROR_DIST,
+        "Several ranks need MPI, but %s. Build Gradloom with libopenmpi-dev installed, add the folder of "
+        "libmpi_abi.so.1 (MPI 5) to LD_LIBRARY_PATH, or run one rank.",
+        why != NULL ? why : "its module has no entry point");
   if (((LoomCommEntry)entry) (&comm, &message) != LOOM_STATUS_OK)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "This process cannot join the other ranks: %s.", message.text);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DIST, "This process cannot join the other ranks: %s.", message.text);
   if (!is_started || has_all_processes (&launcher, comm, error))
     return comm;
   comm->free (comm);
@@ -206,9 +202,8 @@ is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n,
     return fail (comm, &message, speaks, error);
   g_autofree char *text = name_parts (parts, names, n);
   g_autofree char *more = others > 1 ? g_strdup_printf (" Nor would %d more.", (int)others - 1) : g_strdup ("");
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "Rank %d would not train the same as rank 0. Different: %s.%s",
-               (int)least, text, more);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DIST, "Rank %d would not train the same as rank 0. Different: %s.%s",
+                      (int)least, text, more);
 }
 
 gboolean

@@ -1,8 +1,6 @@
 /* Infers a net of one node to determine whether it accepts a tensor. */
 #include "engine/fix/loom-fit.h"
 
-#include <string.h>
-
 /* ---- one node ----------------------------------------------------------- */
 
 static void

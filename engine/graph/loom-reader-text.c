@@ -5,6 +5,8 @@
  * minutes. One pass over the text finds both. */
 #include "engine/graph/reader-private.h"
 
+#include "engine/core/loom-refuse.h"
+
 #include <string.h>
 
 /* An operator has at most a few dozen parameters. */
@@ -135,11 +137,8 @@ loom_reading_check_text (const char *file, const char *data, gsize length, GErro
   if (!check_is_text (file, data, length, error))
     return FALSE;
   if (!g_utf8_validate (data, (gssize)length, &invalid))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: this is not UTF-8 text. Save it as UTF-8.", file,
-                   line_of (data, invalid));
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_PARSE, "%s: line %d: this is not UTF-8 text. Save it as UTF-8.", file,
+                        line_of (data, invalid));
   while ((s = memchr (s, '<', (gsize)(end - s))) != NULL)
     {
       const char *tag = s;
@@ -147,23 +146,17 @@ loom_reading_check_text (const char *file, const char *data, gsize length, GErro
       if (skip_special (s, end) != NULL)
         s = skip_special (s, end);
       else if (begins (s, end, "<!") && in_prolog)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
-                       "%s: line %d: a document type (<!DOCTYPE …>) is not allowed in a graph; remove it.", file,
-                       line_of (data, tag));
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_PARSE,
+                            "%s: line %d: a document type (<!DOCTYPE …>) is not allowed in a graph; remove it.", file,
+                            line_of (data, tag));
       else
         {
           s = skip_tag (s + 1, end, &n);
           in_prolog = FALSE;
           if (n > MAX_ATTRIBUTES)
-            {
-              g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
-                           "%s: line %d: this element has %u attributes; the limit is %d.", file, line_of (data, tag),
-                           n, MAX_ATTRIBUTES);
-              return FALSE;
-            }
+            return loom_refuse (error, LOOM_ERROR_PARSE,
+                                "%s: line %d: this element has %u attributes; the limit is %d.", file,
+                                line_of (data, tag), n, MAX_ATTRIBUTES);
         }
     }
   return TRUE;

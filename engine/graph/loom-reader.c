@@ -4,10 +4,10 @@
  * of size, depth, number of elements and length of attributes. All grammar faults are collected; an invalid element is
  * skipped with its content. Attributes of nodes are not checked here. */
 #include "engine/graph/loom-grammar.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/graph/reader-private.h"
 #include "engine/core/loom-file.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 
 #define MAX_BYTES     64000000
@@ -465,17 +465,10 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
   g_return_val_if_fail ((data != NULL || length == 0) && faults != NULL, NULL);
 
   if (length > MAX_BYTES)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is larger than 64 MB, the limit for graphs.",
-                   r.file);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_PARSE, "%s: the file is larger than 64 MB, the limit for graphs.",
+                             r.file);
   if (length == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is empty; a graph begins with <graph …>.",
-                   r.file);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_PARSE, "%s: the file is empty; a graph begins with <graph …>.", r.file);
   if (!loom_reading_check_text (r.file, data, length, error))
     return NULL;
 
@@ -555,15 +548,8 @@ loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
   g_return_val_if_fail (path != NULL && faults != NULL, NULL);
 
   if (!loom_file_read (path, NULL, MAX_BYTES, &data, &length, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   if (length > MAX_BYTES)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is larger than 64 MB, the limit for graphs.",
-                   path);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_PARSE, "%s: the file is larger than 64 MB, the limit for graphs.", path);
   return read_named (data, length, path, faults, error);
 }

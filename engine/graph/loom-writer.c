@@ -4,10 +4,9 @@
  * and writing again has the same bytes. libxml2's writer (loom-xml.c) would write other bytes: it writes a quotation
  * mark in a text as &quot;, and it does not indent elements of other namespaces, which are stored as text. */
 #include "engine/core/loom-atomic-file.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/graph/graph-private.h"
 #include "engine/graph/loom-grammar.h"
-
-#include <string.h>
 
 static void
 put_escaped (GString *out, const char *text, gboolean in_attribute)
@@ -177,6 +176,5 @@ loom_graph_write_file (const LoomGraph *graph, const char *path, GError **error)
   text = loom_graph_write (graph, &length);
   if (loom_file_replace (path, text, length, &cause))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The graph was not saved: %s", cause->message);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_IO, "The graph was not saved: %s", cause->message);
 }

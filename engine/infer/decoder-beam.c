@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-vocabulary.h"
 
 /* A prefix, or a sequence that has ended. */
@@ -217,10 +218,7 @@ search_all (LoomDecoder *self, Search *searches, guint n, GError **error)
           if (is_over (self, &searches[i]))
             continue;
           if (!grow (self, &searches[i], i, t, place, scores))
-            {
-              g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN, "The output of the net is not a number.");
-              return FALSE;
-            }
+            return loom_refuse (error, LOOM_ERROR_NAN, "The output of the net is not a number.");
           over = over && is_over (self, &searches[i]);
         }
     }

@@ -1,7 +1,7 @@
 /* Greedy decoding of alignments, sample by sample; see the header. */
 #include "engine/infer/loom-alignment.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #include <math.h>
 
@@ -51,9 +51,9 @@ loom_answers_new_aligned (const LoomTensor *t, const char *name, gint64 blank, g
     {
       LoomShape shape = loom_tensor_shape (t);
       g_autofree char *text = loom_shape_to_string (&shape);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "“%s” is %s for %u samples, but ctc_loss reads steps × samples × classes.", name, text, n);
-      return NULL;
+      return loom_refuse_null (error, LOOM_ERROR_SHAPE,
+                               "“%s” is %s for %u samples, but ctc_loss reads steps × samples × classes.", name, text,
+                               n);
     }
   GPtrArray *answers = g_ptr_array_new_with_free_func ((GDestroyNotify)alignment_free);
   for (guint i = 0; i < n; i++)

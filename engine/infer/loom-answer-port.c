@@ -1,6 +1,8 @@
 /* Finds the port of a net that is the prediction, the meaning of its numbers, and the input that it depends on. */
 #include "engine/infer/loom-answer-port.h"
 
+#include "engine/core/loom-refuse.h"
+
 static gboolean
 same_source (const LoomNetSource *a, const LoomNetSource *b)
 {
@@ -56,10 +58,8 @@ loom_answer_find_output (const LoomNet *net, const LoomTrainSpec *spec, const ch
       *output = ((LoomMetricSpec *)spec->metrics->pdata[0])->input;
       return TRUE;
     }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "The port to predict is not known: %s. Name it with --output NODE.PORT.",
-               spec != NULL ? "the loss compares no input with a target" : "the graph has no <train>");
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_USAGE, "The port to predict is not known: %s. Name it with --output NODE.PORT.",
+                      spec != NULL ? "the loss compares no input with a target" : "the graph has no <train>");
 }
 
 gint64
@@ -142,11 +142,8 @@ loom_answer_find_input (const LoomNet *net, const LoomNetSource *output, LoomNet
     }
   all = loom_answer_list_inputs (net, output);
   if (all->len == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” depends on no data. Name another port with --output.",
-                   output_name);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_USAGE, "“%s” depends on no data. Name another port with --output.",
+                        output_name);
   for (guint i = 0; i < all->len; i++)
     {
       const LoomNetSource *source = &g_array_index (all, LoomNetSource, i);

@@ -1,6 +1,8 @@
 /* Converts the numbers of the prediction's port to one record per sample; logits of classes become probabilities. */
 #include "engine/infer/loom-answer.h"
 
+#include "engine/core/loom-refuse.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -89,10 +91,10 @@ loom_answers_new (const LoomTensor *t, const char *name, LoomOutputKind kind, gb
     {
       LoomShape shape = loom_tensor_shape (t);
       g_autofree char *text = loom_shape_to_string (&shape);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "“%s” is %s for %u samples, so it has no value for each of them. Name another port with --output.",
-                   name, *text ? text : "one number", n);
-      return NULL;
+      return loom_refuse_null (
+          error, LOOM_ERROR_SHAPE,
+          "“%s” is %s for %u samples, so it has no value for each of them. Name another port with --output.", name,
+          *text ? text : "one number", n);
     }
   GPtrArray *answers = g_ptr_array_new_with_free_func ((GDestroyNotify)answer_free);
   for (guint i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* Implements loom-continuation.h. */
 #include "engine/infer/loom-continuation.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-samples.h"
 
 #include <math.h>
@@ -77,12 +77,10 @@ loom_continuation_new (LoomPredictor *predictor, const char *prompt, const LoomC
   const LoomDataset *dataset = loom_predictor_dataset (predictor, &why);
 
   if (dataset == NULL || !loom_predictor_reads_text (predictor))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s%s",
-                   why != NULL ? why : "The net does not read text: its data set is not one with source=\"text\"",
-                   why != NULL ? "" : ", so it cannot continue a text.");
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "%s%s",
+                             why != NULL ? why
+                                         : "The net does not read text: its data set is not one with source=\"text\"",
+                             why != NULL ? "" : ", so it cannot continue a text.");
   g_autoptr (LoomContinuation) self = g_new0 (LoomContinuation, 1);
   self->predictor = predictor;
   self->dataset = dataset;
@@ -150,21 +148,14 @@ loom_continuation_step (LoomContinuation *self, GError **error)
   if (answer == NULL)
     return FALSE;
   if (answer->kind != LOOM_ANSWER_PROBABILITIES || answer->n_positions != 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The net predicts no probabilities of the next token. Train it with cross_entropy on data with "
-                   "source=\"text\".");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SHAPE,
+                        "The net predicts no probabilities of the next token. Train it with cross_entropy on data with "
+                        "source=\"text\".");
   /* The logits of a padded vocabulary beyond the last token have no text. */
   n = MIN (answer->n_classes, (gint64)g_strv_length ((char **)names));
   token = draw (self, answer->value, n);
   if (token < 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN, "The net's output is not finite after %u tokens.",
-                   self->ids->len);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_NAN, "The net's output is not finite after %u tokens.", self->ids->len);
   g_array_append_val (self->ids, token);
   g_string_append (self->text, separator != NULL ? separator : "");
   add_token (self->text, names[token]);

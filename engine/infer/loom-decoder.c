@@ -4,6 +4,7 @@
  * decoder is computed for every token over all positions. Positions after the newest token do not matter, because a
  * decoder that was trained with shifted targets cannot see them. A batch has one copy of each sample per beam. */
 #include "engine/infer/loom-answer-port.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/decoder-private.h"
 
 #include <math.h>
@@ -91,11 +92,10 @@ check_answer (LoomDecoder *self, GError **error)
       return TRUE;
     }
   g_autofree char *text = loom_shape_to_string (shape);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-               "“%s” is %s, so the net predicts no class for each position of “" LOOM_ANSWER_SHIFTED
-               "” (samples × classes × positions) and cannot write a text. Train it with cross_entropy on them.",
-               predictor->output_name, text);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_PORT,
+                      "“%s” is %s, so the net predicts no class for each position of “" LOOM_ANSWER_SHIFTED
+                      "” (samples × classes × positions) and cannot write a text. Train it with cross_entropy on them.",
+                      predictor->output_name, text);
 }
 
 LoomDecoder *
@@ -248,11 +248,8 @@ feed (LoomDecoder *self, LoomExec *exec, GError **error)
             from = ((LoomTensor *)self->kept->pdata[k])->data;
         }
       if (from == NULL)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-                       "The output depends on “%s” too, which no data set provides.", name);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_PORT, "The output depends on “%s” too, which no data set provides.",
+                            name);
       loom_exec_feed (exec, i, from);
     }
   return TRUE;

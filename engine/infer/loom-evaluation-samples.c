@@ -1,7 +1,7 @@
 /* Implements loom-evaluation-samples.h. */
 #include "engine/infer/loom-evaluation-samples.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-evaluation-history.h"
 #include "engine/interop/loom-safetensors.h"
 
@@ -129,6 +129,5 @@ loom_evaluation_samples_read (const char *path, LoomSplit split, gint64 step, GE
     ok = add_sample (e, (const double *)t->data + i * COLUMNS);
   if (ok)
     return g_steal_pointer (&e);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s/%s/%s is damaged. Delete it.", path, LOOM_RUN_EVALUATED, name);
-  return NULL;
+  return loom_refuse_null (error, LOOM_ERROR_DATA, "%s/%s/%s is damaged. Delete it.", path, LOOM_RUN_EVALUATED, name);
 }

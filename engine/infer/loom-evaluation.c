@@ -1,7 +1,7 @@
 /* Evaluates a split sample by sample; see the header. */
 #include "engine/infer/loom-evaluation.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-task-view.h"
 #include "engine/infer/predictor-private.h"
 
@@ -217,13 +217,10 @@ loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnswer *answe
 
   if (answer->kind != self->kind || (wanted < 1 && !self->is_sequence)
       || (self->mean != NULL && wanted != self->n_values) || (n_target != wanted && !is_last && !self->is_sequence))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "A prediction has %" G_GINT64_FORMAT " values to compare, and a target %" G_GINT64_FORMAT
-                   ", so the net cannot be evaluated sample by sample.",
-                   wanted, n_target);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SHAPE,
+                        "A prediction has %" G_GINT64_FORMAT " values to compare, and a target %" G_GINT64_FORMAT
+                        ", so the net cannot be evaluated sample by sample.",
+                        wanted, n_target);
   if (self->is_sequence)
     {
       if (!add_sequence (self, &sample, answer, target, n_target))
@@ -385,8 +382,7 @@ add_all (Run *run, guint batch, LoomEvaluationProgress progress, gpointer data, 
       done += n;
       if (progress == NULL || progress (done, run->n, data))
         continue;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED, "The evaluation was stopped.");
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_CANCELLED, "The evaluation was stopped.");
     }
   return TRUE;
 }

@@ -1,7 +1,7 @@
 /* Computes a graph without data; see the header. The eager executor is exact enough for a picture and needs no plan. */
 #include "engine/infer/loom-instant.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/net/loom-net.h"
 #include "engine/program/loom-gradient-port.h"
 #include "engine/run/loom-eager.h"
@@ -135,11 +135,7 @@ loom_instant_compute (const LoomGraph *graph, guint n, const char *const *port, 
   if (!loom_faults_to_error (faults, NULL, error))
     return FALSE;
   if (!is_computable (net))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The graph needs data, or is too large to compute at each edit.");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "The graph needs data, or is too large to compute at each edit.");
   p = make_program (graph, net, error);
   if (p == NULL)
     return FALSE;

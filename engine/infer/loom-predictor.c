@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-weights.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
@@ -74,18 +75,15 @@ open_reading (LoomPredictor *self, const char *run, GError **error)
   const char *source;
 
   if (!node->typed || type->shape.rank == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The type of “%s” is not known.", self->input_name);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SHAPE, "The type of “%s” is not known.", self->input_name);
   for (int i = 1; i < type->shape.rank; i++)
     if (loom_dim_value (type->shape.dim[i], NULL) < 0)
       {
         g_autofree char *shape = loom_shape_to_string (&type->shape);
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                     "“%s” is %s, but only the number of samples may be unknown. Use “gradloom run” for other shapes.",
-                     self->input_name, shape);
-        return FALSE;
+        return loom_refuse (
+            error, LOOM_ERROR_SHAPE,
+            "“%s” is %s, but only the number of samples may be unknown. Use “gradloom run” for other shapes.",
+            self->input_name, shape);
       }
   if (node->op->role != LOOM_ROLE_DATASET)
     return TRUE;
@@ -287,10 +285,7 @@ load_values (LoomPredictor *self, LoomState *state, const LoomProgram *p, GError
         continue;
       value = find_value (self, slot->name);
       if (value == NULL)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The run has no weight “%s”.", slot->name);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_DATA, "The run has no weight “%s”.", slot->name);
       g_autoptr (LoomTensor) t = loom_tensor_convert (value, slot->dtype, FALSE, error);
       if (t == NULL || !loom_state_set (state, slot->name, t, error))
         return FALSE;

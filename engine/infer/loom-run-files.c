@@ -1,7 +1,7 @@
 /* Reads the folder of a run. */
 #include "engine/infer/loom-run-files.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-json.h"
 #include "engine/plan/loom-devices.h"
@@ -41,10 +41,7 @@ loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
   if (is_folder && files == NULL)
     return NULL;
   if (is_folder && !g_file_test (graph_path, G_FILE_TEST_EXISTS))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", path);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", path);
   LoomGraph *graph = is_folder ? loom_graph_read_in (files, LOOM_RUN_GRAPH, faults, error)
                                : loom_graph_read_file (graph_path, faults, error);
   if (graph == NULL)
@@ -90,10 +87,10 @@ loom_run_newest_weights (const char *folder, GError **error)
       return g_steal_pointer (&weights);
     }
   g_autofree char *word = loom_text_shell_word (folder);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "There is no “%s”: this run has no checkpoint yet. Continue training with: gradloom train --resume %s",
-               weights, word);
-  return NULL;
+  return loom_refuse_null (
+      error, LOOM_ERROR_DATA,
+      "There is no “%s”: this run has no checkpoint yet. Continue training with: gradloom train --resume %s", weights,
+      word);
 }
 
 /* The name of a device, which commands are printed with. */
@@ -107,9 +104,7 @@ read_device (const LoomRunJson *json, const char **name, GError **error)
   if (loom_devices_check_name (devices, *name, NULL))
     return TRUE;
   g_autofree char *shown = loom_text_printable (*name, TRUE, 80);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: its “device”, “%s”, is not a device.", json->path,
-               shown);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "%s is damaged: its “device”, “%s”, is not a device.", json->path, shown);
 }
 
 LoomGraph *
@@ -125,10 +120,7 @@ loom_run_read (const char *folder, LoomRunSettings *settings, GError **error)
   gint64 n_threads, n_ranks = 1;
 
   if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", folder);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", folder);
   g_autoptr (LoomGraph) graph = loom_run_read_graph (folder, faults, error);
   if (graph == NULL || !loom_faults_to_error (faults, graph_path, error))
     return NULL;

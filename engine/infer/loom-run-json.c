@@ -4,7 +4,7 @@
  * and range of each member are checked, and an error names the file and the member. */
 #include "engine/infer/loom-run-json.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-json.h"
 
 #include <math.h>
@@ -14,8 +14,7 @@
 static gboolean
 wrong (const LoomRunJson *json, const char *name, const char *what, GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: its “%s” %s.", json->path, name, what);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "%s is damaged: its “%s” %s.", json->path, name, what);
 }
 
 static JsonNode *
@@ -143,21 +142,12 @@ loom_run_json_root (JsonParser *parser, LoomFolder *folder, const char *name, ch
   if (!loom_folder_read (folder, name, MAX_BYTES, &text, &length, error))
     return FALSE;
   if (!loom_json_is_within (text, length, LOOM_JSON_LEVELS))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is nested too deeply.", *path);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "%s is damaged: it is nested too deeply.", *path);
   if (!json_parser_load_from_data (parser, text, (gssize)length, &local))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Cannot read %s: %s", *path, local->message);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "Cannot read %s: %s", *path, local->message);
   JsonNode *root = json_parser_get_root (parser);
   if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is not an object.", *path);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "%s is damaged: it is not an object.", *path);
   *value = (LoomRunJson){ *path, json_node_get_object (root) };
   return TRUE;
 }

@@ -4,8 +4,8 @@
  * of a socket has at most 107 bytes. */
 #include "engine/infer/loom-run-socket.h"
 
-#include "engine/core/loom-error.h"
 #include "engine/core/loom-folder.h"
+#include "engine/core/loom-refuse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -139,11 +139,8 @@ loom_run_socket_listen (const char *folder, GError **error)
   int at, fd;
 
   if (name == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The run's folder %s does not exist yet. Try again in a moment.",
-                   folder);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "The run's folder %s does not exist yet. Try again in a moment.",
+                             folder);
   at = open_folder (TRUE, error);
   if (at < 0)
     return NULL;

@@ -8,7 +8,7 @@
 
 #include "engine/core/loom-file.h"
 #include "engine/core/loom-atomic-file.h"
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-file-kind.h"
 #include "engine/interop/npy-private.h"
 
@@ -382,16 +382,11 @@ loom_npy_load (const char *path, GError **error)
     }
   /* A pipe cannot be mapped. If the file is missing, this reports the error. */
   if (!loom_file_read (path, MAGIC, MAX_STREAM, &content, &length, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   if (length > MAX_STREAM)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” is a pipe or a device with more than 2 GB of data; save them in a file first.", path);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA,
+                             "“%s” is a pipe or a device with more than 2 GB of data; save them in a file first.",
+                             path);
   return loom_npy_parse (content, length, path, error);
 }
 

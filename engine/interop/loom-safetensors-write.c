@@ -3,7 +3,7 @@
 #include "engine/interop/tensor-file-private.h"
 
 #include "engine/core/loom-atomic-file.h"
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #include <json-glib/json-glib.h>
 #include <string.h>
@@ -135,11 +135,8 @@ order (const char *path, guint n, const LoomTensorEntry *entries, GError **error
   for (guint i = 0; i < n; i++)
     {
       if (!g_hash_table_add (seen, (gpointer)entries[i].name))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” cannot be written: two tensors are named “%s”.",
-                       path != NULL ? path : "", entries[i].name);
-          return NULL;
-        }
+        return loom_refuse_null (error, LOOM_ERROR_DATA, "“%s” cannot be written: two tensors are named “%s”.",
+                                 path != NULL ? path : "", entries[i].name);
       g_ptr_array_add (ordered, (gpointer)&entries[i]);
     }
   g_ptr_array_sort (ordered, compare_for_writing);

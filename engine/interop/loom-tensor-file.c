@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-file.h"
 #include "engine/interop/loom-file-kind.h"
 
@@ -349,10 +349,7 @@ copy_tensor (const TensorEntry *entry, const guint8 *data, const char *path, GEr
     {
       gathered = encoding->decode == NULL ? NULL : g_try_malloc ((gsize)t->count * encoding->bytes);
       if (encoding->decode != NULL && gathered == NULL)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "“%s” needs more memory than there is.", path);
-          return NULL;
-        }
+        return loom_refuse_null (error, LOOM_ERROR_OUT_OF_MEMORY, "“%s” needs more memory than there is.", path);
       gather_strided (entry, data, encoding->decode == NULL ? t->data : gathered);
       data = gathered;
     }

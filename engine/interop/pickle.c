@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #define MAX_NAME 1000 /* bytes of a class's name with its module */
 
@@ -73,9 +73,7 @@ pickle_value (const Pickle *self, guint i)
 static gboolean
 damaged (const Machine *m, GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is truncated or damaged: its pickle is not well formed.",
-               m->path);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is truncated or damaged: its pickle is not well formed.", m->path);
 }
 
 static PickleValue *
@@ -513,10 +511,7 @@ pickle_read (const guint8 *data, gsize length, gsize file_size, gsize *used, con
   while (m.p < m.end && *m.p != '.')
     {
       if (self->values->len > PICKLE_VALUES (file_size))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a pickle of too many values for weights.", path);
-          return NULL;
-        }
+        return loom_refuse_null (error, LOOM_ERROR_DATA, "“%s” has a pickle of too many values for weights.", path);
 
       const guint8 opcode = *m.p++;
 

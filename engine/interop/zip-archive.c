@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zip.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 /* More than deflate can pack into one byte. */
 #define MOST_PACKED 1040
@@ -133,11 +133,8 @@ zip_archive_read (ZipArchive *self, guint64 i, gsize most, GError **error)
     }
   data = g_try_malloc (size + 1);
   if (data == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "“%s” needs %" G_GUINT64_FORMAT " bytes of memory.",
-                   self->path, size);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_OUT_OF_MEMORY, "“%s” needs %" G_GUINT64_FORMAT " bytes of memory.",
+                             self->path, size);
   file = zip_fopen_index (self->zip, i, 0);
   while (file != NULL && done < size)
     {

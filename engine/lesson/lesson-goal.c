@@ -4,6 +4,7 @@
  * To add a clause, add one entry to the table below: its words, the function that reads them, and the one that
  * evaluates it. */
 #include "engine/lesson/lesson-private.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/lesson/loom-lesson.h"
 
 #include <math.h>
@@ -109,9 +110,8 @@ needs_number (const Clause *clause, GError **error)
 {
   if (!isnan (clause->number))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is compared with “%s”, which is not a number",
-               clause->word[0], clause->value);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_SCHEMA, "“%s” is compared with “%s”, which is not a number", clause->word[0],
+                      clause->value);
 }
 
 static gboolean
@@ -206,8 +206,7 @@ is_operator (const char *name, GError **error)
 {
   if (g_str_equal (name, "*") || loom_op (name) != NULL)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "there is no operator “%s”", name);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_SCHEMA, "there is no operator “%s”", name);
 }
 
 static gboolean
@@ -460,10 +459,7 @@ loom_goal_new (const char *text, GError **error)
       g_ptr_array_add (goal->clauses, clause);
     }
   if (goal->clauses->len == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "a goal needs at least one clause");
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_SCHEMA, "a goal needs at least one clause");
   return g_steal_pointer (&goal);
 }
 

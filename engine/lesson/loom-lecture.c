@@ -1,7 +1,7 @@
 /* Reads lectures by GLib's parser, which knows no document types and no entities of a file's own. */
 #include "engine/lesson/loom-lecture.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-folder.h"
 
 #include <stdlib.h>
@@ -108,10 +108,7 @@ take (const char *element, const char **name, const char **value, const char *co
       while (known[i] != NULL && !g_str_equal (known[i], *name))
         i++;
       if (known[i] == NULL)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "<%s> has no attribute “%s”.", element, *name);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_SCHEMA, "<%s> has no attribute “%s”.", element, *name);
       to[i] = *value;
     }
   return TRUE;
@@ -181,10 +178,7 @@ parse (const char *text, gsize length, const char *path, const char *folder, GEr
 
   lecture->stops = g_ptr_array_new_with_free_func (stop_free);
   if (length > MOST_BYTES)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s: a lecture has at most %d bytes.", path, MOST_BYTES);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_SCHEMA, "%s: a lecture has at most %d bytes.", path, MOST_BYTES);
   context = g_markup_parse_context_new (&parser, 0, &reader, NULL);
   if (!g_markup_parse_context_parse (context, text, (gssize)length, &local)
       || !g_markup_parse_context_end_parse (context, &local))
@@ -193,10 +187,7 @@ parse (const char *text, gsize length, const char *path, const char *folder, GEr
       return NULL;
     }
   if (lecture->stops->len == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s: the lecture has no stop.", path);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_SCHEMA, "%s: the lecture has no stop.", path);
   return g_steal_pointer (&lecture);
 }
 
@@ -215,10 +206,7 @@ loom_lecture_read (const char *path, GError **error)
   gsize length;
 
   if (real == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s: its folder does not exist", path);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "%s: its folder does not exist", path);
   folder = loom_folder_open (parent, error);
   if (folder == NULL || !loom_folder_read (folder, name, MOST_BYTES, &text, &length, error))
     return NULL;

@@ -2,8 +2,6 @@
 #include "engine/lesson/lesson-private.h"
 #include "engine/lesson/loom-lesson.h"
 
-#include <string.h>
-
 static void
 page_free (gpointer data)
 {

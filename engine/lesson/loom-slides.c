@@ -3,7 +3,6 @@
 #include "engine/lesson/loom-slides.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char *const part_names[] = { "x", "y", "width", "height" };
 

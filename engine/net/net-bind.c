@@ -5,8 +5,6 @@
  * what it found out about its sequences in its instances: such nets are built again as a whole. */
 #include "engine/net/net-private.h"
 
-#include <string.h>
-
 NetNode *
 loom_net_copy_node (LoomNet *to, const NetNode *from)
 {

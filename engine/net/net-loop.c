@@ -7,8 +7,6 @@
  * paths of weights work as for all other nodes. net-lower-loop.c lowers it. */
 #include "engine/net/net-private.h"
 
-#include <string.h>
-
 /* ---- ports of the module ------------------------------------------------------ */
 
 static const NetLocal *

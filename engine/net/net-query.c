@@ -2,8 +2,6 @@
  * target. */
 #include "engine/net/net-private.h"
 
-#include <string.h>
-
 int
 loom_net_find_input (const LoomNetNode *node, const char *name)
 {

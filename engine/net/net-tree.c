@@ -2,8 +2,6 @@
 #include "engine/net/loom-net-tree.h"
 #include "engine/net/net-private.h"
 
-#include <string.h>
-
 G_STATIC_ASSERT ((int)LOOM_LOCAL_OUTPUT == NET_OUTPUT && (int)LOOM_BORDER_CARRIED == NET_CARRIED);
 
 const LoomNetInstance *

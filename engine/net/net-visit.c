@@ -5,8 +5,6 @@
  * net that shares everything else. */
 #include "engine/net/net-private.h"
 
-#include <string.h>
-
 #define complain(net, n, code, port, ...)                                                                              \
   loom_net_fault (net, (n)->node.element, (n)->node.path, code, port, __VA_ARGS__)
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/core/loom-refuse.h"
 #include "kernels/options.h"
 
 #define HEAD     "gradloom costs"
@@ -57,8 +58,7 @@ fault (GError **error, const char *name, const char *format, ...)
   va_start (args, format);
   what = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is not a valid cost table: %s.", name, what);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "%s is not a valid cost table: %s.", name, what);
 }
 
 static gboolean

@@ -7,6 +7,7 @@
  * is a row in `backends` and, if it is a module, in `module_backends`. */
 #include "engine/core/loom-bytes.h"
 #include "engine/core/loom-module.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-tensor.h"
 #include "engine/plan/loom-devices.h"
 
@@ -312,9 +313,8 @@ loom_devices_check_name (LoomDevices *devices, const char *name, GError **error)
   g_mutex_lock (&devices->lock);
   names = list_names (devices);
   g_mutex_unlock (&devices->lock);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is not a device. The devices of this machine are %s.", name,
-               names);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_SCHEMA, "“%s” is not a device. The devices of this machine are %s.", name,
+                      names);
 }
 
 LoomPlanDevice *

@@ -12,8 +12,6 @@
  * tensors are left alone: their time is memory traffic, and they would be alive longer. */
 #include "engine/plan/plan-private.h"
 
-#include <string.h>
-
 /* The number of elements from which on reading memory takes longer than launching a kernel. */
 #define MAX_ELEMENTS (1 << 18)
 

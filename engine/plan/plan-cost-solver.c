@@ -5,6 +5,7 @@
  * backward pass has a small tree width, so tables stay small. If a table would be too large, the variable that makes it
  * so is fixed at its state in the best solution so far, and the elimination is repeated with other variables fixed. */
 #include "engine/plan/plan-cost-solver.h"
+#include "engine/core/loom-compare.h"
 #include "engine/plan/plan-queue.h"
 
 #include <math.h>
@@ -206,14 +207,6 @@ new_factor (Solver *s, guint n, const guint *of, gsize size)
   return f;
 }
 
-static int
-ascending (gconstpointer a, gconstpointer b)
-{
-  guint x = *(const guint *)a, y = *(const guint *)b;
-
-  return x < y ? -1 : x > y;
-}
-
 /* The variables that share a factor with v, ascending. (transfer full) */
 static GArray *
 neighbours (const Solver *s, guint v)
@@ -229,7 +222,7 @@ neighbours (const Solver *s, guint v)
         if (f->of[k] != v)
           g_array_append_val (of, f->of[k]);
     }
-  g_array_sort (of, ascending);
+  g_array_sort (of, loom_compare_uints);
   s->solver->n_visited += of->len;
   for (guint i = 0; i < of->len; i++)
     if (n == 0 || g_array_index (of, guint, n - 1) != g_array_index (of, guint, i))

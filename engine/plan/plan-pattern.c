@@ -1,7 +1,6 @@
-/* The engine of fusion patterns (plan-pattern.h): it matches, queries the device for a kernel, and changes the graph. */
+/* The engine of fusion patterns (plan-pattern.h): it matches, queries the device for a kernel, and changes the graph.
+ */
 #include "engine/plan/plan-pattern.h"
-
-#include <string.h>
 
 /* ---- the call -------------------------------------------------------------- */
 

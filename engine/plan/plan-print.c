@@ -4,8 +4,6 @@
 
 #include "engine/core/loom-bytes.h"
 
-#include <string.h>
-
 static void
 append_desc (GString *s, const LoomTensorDesc *d)
 {

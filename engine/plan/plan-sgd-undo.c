@@ -14,8 +14,6 @@
  * on the norm of the gradients (clipping), and steps that an instruction before the gate might end early. */
 #include "engine/plan/plan-private.h"
 
-#include <string.h>
-
 /* Operands of sgd_step after its lists. */
 enum
 {

@@ -6,6 +6,7 @@
  * have the same bits every time. A composite without a gradient rule (for example the gradient of softmax) is expanded,
  * and its expansion is differentiated. */
 #include "engine/program/loom-gradient-port.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/program/prim-private.h"
 
 typedef struct
@@ -121,10 +122,9 @@ differentiate_instr (Sweep *s, const LoomInstr *instr, GError **error)
     {
       if (error != NULL && *error != NULL)
         return FALSE;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "No gradient passes through “%s” of node %s. Put a detach before it, or use another loss.",
-                   instr->prim->name, instr->origin != NULL ? instr->origin : "?");
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_SHAPE,
+                          "No gradient passes through “%s” of node %s. Put a detach before it, or use another loss.",
+                          instr->prim->name, instr->origin != NULL ? instr->origin : "?");
     }
   grow (s);
   for (guint k = 0; k < instr->n_in; k++)

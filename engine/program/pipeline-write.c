@@ -6,8 +6,6 @@
  * losses, gradients of shared weights) keep the order of the undivided program. */
 #include "engine/program/pipeline-private.h"
 
-#include <string.h>
-
 static void ensure_whole (Pipeline *self, LoomValue v);
 
 /* ---- instructions ------------------------------------------------------------------- */

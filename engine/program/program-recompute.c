@@ -9,6 +9,8 @@
  * repeated instructions have a number, so that the planner does not merge them with the originals. */
 #include "engine/program/program-body.h"
 
+#include "engine/core/loom-compare.h"
+
 #include <string.h>
 
 typedef struct _Scope Scope;
@@ -171,14 +173,6 @@ look_up (Pass *pass, LoomValue v, Scope *reader)
                        : loom_rewrite_value (&pass->r, v);
 }
 
-static int
-compare_indices (gconstpointer a, gconstpointer b)
-{
-  guint x = *(const guint *)a, y = *(const guint *)b;
-
-  return x < y ? -1 : x > y;
-}
-
 static void
 repeat_instr (Pass *pass, const LoomInstr *instr, Scope *scope)
 {
@@ -232,7 +226,7 @@ repeat (Pass *pass, LoomValue v, Scope *reader)
             repeat (pass, instr->in[k], scope);
         }
     }
-  g_array_sort (order, compare_indices);
+  g_array_sort (order, loom_compare_uints);
   for (guint i = 0; i < order->len; i++)
     repeat_instr (pass, loom_program_instr (pass->r.from, g_array_index (order, guint, i)), scope);
 }

@@ -8,8 +8,6 @@
 #include "engine/program/prim-private.h"
 #include "kernels/comm.h"
 
-#include <string.h>
-
 typedef struct
 {
   LoomRewrite r; /* rewrites the first part */

@@ -2,6 +2,7 @@
  * and the step counter; for L-BFGS and Newton, whose steps engine/train computes, the gradients as outputs instead; the
  * accumulation of gradients over micro-batches; and averages of weights. */
 #include "engine/program/loom-optimizer.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/program/optim-private.h"
 #include "engine/program/prim-private.h"
 
@@ -276,13 +277,10 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
   guint k = 0;
 
   if (optimizer == NULL || optimizer->emit == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   optimizer == NULL ? "There is no optimizer “%s”: use sgd, adam or adamw."
-                                     : "The optimizer “%s” cannot be part of a program.",
-                   options->optimizer);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_USAGE,
+                        optimizer == NULL ? "There is no optimizer “%s”: use sgd, adam or adamw."
+                                          : "The optimizer “%s” cannot be part of a program.",
+                        options->optimizer);
   /* A parameter that the loss does not depend on is not updated, as in PyTorch if grad is None. */
   for (guint i = 0; i < n; i++)
     {
@@ -293,11 +291,8 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
       grads[k++] = grad[i];
     }
   if (k == 0 && !optimizer->takes_no_gradients)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The loss depends on no trainable weight. Wire it after a layer that has weights.");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SHAPE,
+                        "The loss depends on no trainable weight. Wire it after a layer that has weights.");
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);

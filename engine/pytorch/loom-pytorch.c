@@ -1,8 +1,6 @@
 /* Makes the file: head, helpers, classes, training. */
 #include "engine/pytorch/pytorch-private.h"
 
-#include <string.h>
-
 struct _LoomPytorch
 {
   GString *text;

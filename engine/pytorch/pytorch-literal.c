@@ -3,7 +3,6 @@
 #include "engine/pytorch/pytorch-private.h"
 
 #include <math.h>
-#include <string.h>
 
 char *
 loom_pytorch_quote (const char *text)

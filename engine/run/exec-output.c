@@ -2,6 +2,7 @@
  * small outputs that were downloaded with the step can be read until later, after loom_exec_select_step(). */
 #include "engine/run/run-private.h"
 
+#include "engine/core/loom-refuse.h"
 #include "engine/run/loom-eager.h"
 
 #include <math.h>
@@ -138,13 +139,11 @@ loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **e
   const void *from;
 
   if (loom_desc_count (&value->desc) != n || value->desc.rank > 3 || (dtype != LOOM_F32 && dtype != LOOM_F64))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The output “%s” cannot be read as %u numbers: it has %" G_GINT64_FORMAT " of type %s and rank %d.",
-                   loom_program_get_output (loom_plan_program (exec->plan), output)->name, n,
-                   (gint64)loom_desc_count (&value->desc), loom_dtype_name (dtype), value->desc.rank);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SHAPE,
+                        "The output “%s” cannot be read as %u numbers: it has %" G_GINT64_FORMAT
+                        " of type %s and rank %d.",
+                        loom_program_get_output (loom_plan_program (exec->plan), output)->name, n,
+                        (gint64)loom_desc_count (&value->desc), loom_dtype_name (dtype), value->desc.rank);
   if (G_UNLIKELY (exec->eager != NULL))
     {
       g_autoptr (LoomTensor) t = loom_eager_output (exec->eager, output, error);

@@ -3,6 +3,8 @@
  * changes and stepping back only frees values. */
 #include "engine/run/eager-private.h"
 
+#include "engine/core/loom-refuse.h"
+
 typedef struct
 {
   LoomPlanDevice *device;
@@ -359,11 +361,10 @@ loom_eager_value (LoomEager *eager, LoomValue v, GError **error)
     {
       const LoomValueInfo *info = loom_value_info (eager->program, v);
 
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The value of %s has not been computed yet: the next instruction is %u of %u.",
-                   info->origin != NULL ? info->origin : "this instruction", eager->at + 1,
-                   loom_program_n_instrs (eager->program));
-      return NULL;
+      return loom_refuse_null (error, LOOM_ERROR_DATA,
+                               "The value of %s has not been computed yet: the next instruction is %u of %u.",
+                               info->origin != NULL ? info->origin : "this instruction", eager->at + 1,
+                               loom_program_n_instrs (eager->program));
     }
   t = eager_host_value (eager, v, error);
   return t != NULL ? loom_tensor_ref (t) : NULL;
@@ -376,9 +377,8 @@ loom_eager_port (LoomEager *eager, const char *port, GError **error)
 
   if (v != 0)
     return loom_eager_value (eager, v, error);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-               "The program has no value for the port “%s”, because no requested port needs it.", port);
-  return NULL;
+  return loom_refuse_null (error, LOOM_ERROR_PORT,
+                           "The program has no value for the port “%s”, because no requested port needs it.", port);
 }
 
 LoomTensor *

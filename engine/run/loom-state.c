@@ -4,6 +4,7 @@
  * addresses; the state outlives them. */
 #include "engine/run/run-private.h"
 
+#include "engine/core/loom-refuse.h"
 #include "engine/program/loom-optimizer.h"
 
 #include <math.h>
@@ -374,10 +375,7 @@ find_slot (LoomState *state, const char *name, GError **error)
   int i = loom_state_find (state, name);
 
   if (i < 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "This run has no state named %s.", name);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "This run has no state named %s.", name);
   return slot_at (state, (guint)i);
 }
 
@@ -452,11 +450,8 @@ join_parts (LoomState *state, const StateSlot *s, const LoomTensor *own, GError 
   if (whole == NULL)
     return NULL;
   if (all == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "Out of memory while the parts of %s were gathered.",
-                   s->name);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_OUT_OF_MEMORY, "Out of memory while the parts of %s were gathered.",
+                             s->name);
   if (!gather (state, LOOM_MESH_TENSOR, own->data, all, whole->count, bytes, error))
     return NULL;
   for (part.index = 0; part.index < part.of; part.index++)
@@ -526,9 +521,8 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
       g_autofree char *want = loom_shape_to_string (&wanted.shape);
       g_autofree char *got = loom_shape_to_string (&shape);
 
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s is %s %s here, but %s %s in the file.", name,
-                   loom_dtype_name (s->desc.dtype), want, loom_dtype_name (value->dtype), got);
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_SHAPE, "%s is %s %s here, but %s %s in the file.", name,
+                          loom_dtype_name (s->desc.dtype), want, loom_dtype_name (value->dtype), got);
     }
   converted = loom_tensor_convert (value, s->desc.dtype, !loom_dtype_is_float (s->desc.dtype), error);
   own = converted == NULL ? NULL : s->is_part ? tensor_like (&s->own, error) : loom_tensor_ref (converted);

@@ -5,6 +5,8 @@
  * groups, successive instructions of one region whose paths begin alike; the stepper stands at the end of a group. */
 #include "engine/run/loom-stepper.h"
 
+#include "engine/core/loom-refuse.h"
+
 #include <string.h>
 
 typedef struct
@@ -406,9 +408,8 @@ loom_stepper_go_to (LoomStepper *self, const char *node, LoomRegion region, GErr
       f = innermost (self);
       in_region = self->frames->len > 1 ? -1 : (int)region;
     }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The %s pass computes nothing at node %s.",
-               region == LOOM_REGION_FORWARD ? "forward" : "backward", node);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_PORT, "The %s pass computes nothing at node %s.",
+                      region == LOOM_REGION_FORWARD ? "forward" : "backward", node);
 }
 
 /* ---- reading ---------------------------------------------------------- */

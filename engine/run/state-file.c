@@ -1,6 +1,7 @@
 /* Reads and writes weights and optimiser states as safetensors. */
 #include "engine/run/run-private.h"
 
+#include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-weights.h"
 #include "engine/program/loom-optimizer.h"
 
@@ -218,7 +219,6 @@ loom_state_load_optimizer (LoomState *state, LoomFolder *folder, const char *nam
   if (wrong->len == 0)
     return TRUE;
   g_autofree char *shown = loom_folder_path_of (folder, name);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The optimizer state in %s does not fit this graph:%s", shown,
-               wrong->str);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "The optimizer state in %s does not fit this graph:%s", shown,
+                      wrong->str);
 }

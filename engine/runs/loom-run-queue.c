@@ -1,7 +1,7 @@
 /* Runs that wait, as files; see the header. */
 #include "engine/runs/loom-run-queue.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-run-json.h"
 
 #include <errno.h>
@@ -140,10 +140,7 @@ loom_run_queue_add (const char *folder, LoomQueuedRun *run, GError **error)
   g_autofree char *text = NULL, *name = NULL;
 
   if (g_mkdir_with_parents (folder, 0700) != 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be made: %s.", folder, g_strerror (errno));
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_IO, "“%s” could not be made: %s.", folder, g_strerror (errno));
   files = loom_folder_open (folder, error);
   if (files == NULL)
     return FALSE;

@@ -1,6 +1,7 @@
 /* Reads runs and lists their folders. */
 #include "engine/runs/loom-run-summary.h"
 
+#include "engine/core/loom-compare.h"
 #include "engine/core/loom-error.h"
 #include "engine/infer/loom-run-json.h"
 #include "engine/infer/loom-run-socket.h"
@@ -192,12 +193,6 @@ is_run (const char *folder)
   return FALSE;
 }
 
-static int
-compare_paths (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *)a, *(char *const *)b);
-}
-
 char **
 loom_run_list (const char *folder, GError **error)
 {
@@ -216,7 +211,7 @@ loom_run_list (const char *folder, GError **error)
       if (names[i][0] != '.' && is_kind (path, S_IFDIR) && is_run (path))
         g_ptr_array_add (found, g_steal_pointer (&path));
     }
-  g_ptr_array_sort (found, compare_paths);
+  g_ptr_array_sort (found, loom_compare_texts);
   g_ptr_array_add (found, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&found), FALSE);
 }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/template/skeleton-tree.h"
 
 #define MAX_LISTED 40 /* sentences in the doc of the graph; left_out has all of them */
@@ -512,11 +512,8 @@ loom_skeleton_new (const LoomTensorFile *file, const char *weights, const char *
   build (self, tree, loom_graph_root (self->graph), NULL, NULL);
   skeleton_part_free (tree);
   if (self->n_layers == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No layer can be guessed from this file: %s",
-                   self->left_out->len > 0 ? (const char *)self->left_out->pdata[0] : "it has no tensors.");
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "No layer can be guessed from this file: %s",
+                             self->left_out->len > 0 ? (const char *)self->left_out->pdata[0] : "it has no tensors.");
   insert_doc (self);
   if (weights != NULL)
     insert (self->graph, loom_graph_root (self->graph),

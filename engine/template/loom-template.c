@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-fault.h"
 #include "engine/ops/loom-op.h"
 
@@ -186,14 +186,11 @@ complete_info (const LoomTemplateData *data, const LoomDatasetOptions *options, 
   *info = *loom_dataset_info (dataset);
   if (loom_template_task (info) == LOOM_TASK_CLASSES && loom_dataset_class_names (dataset) == NULL
       && info->n_classes > loom_dataset_most_classes (info->n[LOOM_SPLIT_TRAIN]))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The target has integers up to %" G_GINT64_FORMAT
-                   ", and each class would be an output. Number the classes from 0 (in NumPy, np.unique (y, "
-                   "return_inverse=True)[1]); to predict numbers, use floats (y.astype (\"float32\")).",
-                   info->n_classes - 1);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "The target has integers up to %" G_GINT64_FORMAT
+                        ", and each class would be an output. Number the classes from 0 (in NumPy, np.unique (y, "
+                        "return_inverse=True)[1]); to predict numbers, use floats (y.astype (\"float32\")).",
+                        info->n_classes - 1);
   names = loom_dataset_token_names (dataset);
   if (has_symbols)
     *n_symbols = names != NULL ? (gint64)g_strv_length ((char **)names) : count_symbols (dataset, &failure);
@@ -392,9 +389,8 @@ check_options (const LoomTemplateData *data, GError **error)
       {
         const char *near = loom_nearest (o[0], (const char *const *)names->pdata);
 
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The data set %s has no option “%s”.%s%s%s", data->source,
-                     o[0], near != NULL ? " Did you mean “" : "", near != NULL ? near : "", near != NULL ? "”?" : "");
-        return FALSE;
+        return loom_refuse (error, LOOM_ERROR_USAGE, "The data set %s has no option “%s”.%s%s%s", data->source, o[0],
+                            near != NULL ? " Did you mean “" : "", near != NULL ? near : "", near != NULL ? "”?" : "");
       }
   return TRUE;
 }

@@ -1,7 +1,7 @@
 /* The batch size of a run, which may change between two of its steps; see the header. */
 #include "engine/train/batch-size.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #include <math.h>
 
@@ -35,11 +35,10 @@ batch_size_check (const BatchSize *self, double value, GError **error)
     return FALSE;
   if (isfinite (value) && value >= 1 && value <= (double)most && value == floor (value))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "The batch size must be a whole number from 1 to %" G_GINT64_FORMAT
-               ", the number of training samples%s, not %.15g.",
-               most, *self->ranks > 1 ? " of a rank" : "", value);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_USAGE,
+                      "The batch size must be a whole number from 1 to %" G_GINT64_FORMAT
+                      ", the number of training samples%s, not %.15g.",
+                      most, *self->ranks > 1 ? " of a rank" : "", value);
 }
 
 gint64

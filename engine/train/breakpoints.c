@@ -1,7 +1,7 @@
 /* Tests the breakpoints of a run; see the header. */
 #include "engine/train/breakpoints.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #include <math.h>
 #include <string.h>
@@ -386,10 +386,7 @@ agree (Breakpoints *self, gboolean *is_hit, LoomBreakHit *hit, GError **error)
   for (int k = n; k-- > 0;)
     {
       if (all[k].has_failed)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "Rank %d could not test the breakpoints.", k);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_DIST, "Rank %d could not test the breakpoints.", k);
       if (all[k].is_hit)
         first = &all[k];
     }

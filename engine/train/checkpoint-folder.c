@@ -1,7 +1,7 @@
 /* Puts the folders of states in place, and removes them. */
 #include "engine/train/checkpoint-folder.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/train/state-pack.h"
 
@@ -64,8 +64,7 @@ checkpoint_folder_temporary (gint64 step)
 static gboolean
 rename_error (GError **error, const char *path)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot rename a checkpoint to %s: %s.", path, g_strerror (errno));
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_IO, "Cannot rename a checkpoint to %s: %s.", path, g_strerror (errno));
 }
 
 gboolean

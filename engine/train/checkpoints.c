@@ -1,7 +1,7 @@
 /* Writes checkpoints: one folder each, whole or absent. */
 #include "engine/train/checkpoints.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-run-json.h"
 #include "engine/train/checkpoint-folder.h"
@@ -19,8 +19,7 @@
 static gboolean
 io_error (GError **error, const char *what, const char *path)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s %s: %s.", what, path, g_strerror (errno));
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_IO, "%s %s: %s.", what, path, g_strerror (errno));
 }
 
 /* TRUE for a checkpoint at the end of an epoch. It cannot be computed from the step, because the batch size may have

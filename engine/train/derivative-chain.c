@@ -1,7 +1,7 @@
 /* The chain of local derivatives of one number; see the header. */
 #include "engine/train/derivative-chain.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/program/loom-gradient-port.h"
 #include "engine/train/loom-step.h"
 
@@ -185,10 +185,7 @@ take_value (LoomEager *eager, LoomValue values, At *at, GError **error)
   if (t == NULL)
     return FALSE;
   if (at->element < 0 || at->element >= t->count)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "It has elements from 0 to %" G_GINT64_FORMAT ".", t->count - 1);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_PORT, "It has elements from 0 to %" G_GINT64_FORMAT ".", t->count - 1);
   at->value = loom_tensor_get (t, at->element);
   return TRUE;
 }
@@ -358,10 +355,9 @@ follow (StepWalk *walk, At *at, LoomDerivative *link, gboolean *found, GError **
 static gboolean
 refuse (const char *port, gint64 element, GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-               "“%s” has no gradient at element %" G_GINT64_FORMAT " yet. Compute the backward pass first.", port,
-               element);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_PORT,
+                      "“%s” has no gradient at element %" G_GINT64_FORMAT " yet. Compute the backward pass first.",
+                      port, element);
 }
 
 static const LoomNetWeight *
@@ -387,8 +383,7 @@ find_start (const StepWalk *walk, const char *port, At *at, GError **error)
       found = loom_program_find_slot (p, port);
       if (found >= 0 && loom_step_trains (p, found, walk->model->spec))
         return TRUE;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” is not trained, so it has no gradient.", port);
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_PORT, "“%s” is not trained, so it has no gradient.", port);
     }
   found = loom_net_find_port (net, port, &at->source.output, error);
   if (found < 0)
@@ -421,10 +416,7 @@ begin (StepWalk *walk, const char *port, At *at, double *value, double *gradient
   if (!find_start (walk, port, at, error))
     return FALSE;
   if (walk->loop->log->progress->step + 1 != walk->step)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The run has continued. Take its next step apart.");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_USAGE, "The run has continued. Take its next step apart.");
   if (at->is_inside)
     return TRUE;
   t = value_of (walk, port, at);

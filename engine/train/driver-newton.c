@@ -6,6 +6,7 @@
  * is quadratic in the number of weights. */
 #include "engine/train/loom-driver.h"
 
+#include "engine/core/loom-refuse.h"
 #include "engine/program/loom-prim.h"
 
 #include <math.h>
@@ -31,13 +32,11 @@ extend (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, con
   for (guint i = 0; i < n; i++)
     total += (gint64)loom_desc_count (&loom_value_info (p, grad[i])->desc);
   if (total > MAX_WEIGHTS)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The optimizer “newton” computes second derivatives of all pairs of weights and supports at most "
-                   "%d weights, but this graph trains %" G_GINT64_FORMAT ". Use “lbfgs”, or freeze some.",
-                   MAX_WEIGHTS, total);
-      return FALSE;
-    }
+    return loom_refuse (
+        error, LOOM_ERROR_SHAPE,
+        "The optimizer “newton” computes second derivatives of all pairs of weights and supports at most "
+        "%d weights, but this graph trains %" G_GINT64_FORMAT ". Use “lbfgs”, or freeze some.",
+        MAX_WEIGHTS, total);
   loom_program_set_region (p, LOOM_REGION_BACKWARD);
   for (guint i = 0; i < n; i++)
     {
@@ -153,11 +152,9 @@ advance (const LoomDriverCall *call, GError **error)
       /* The Hessian is not positive definite: damping turns the step towards the gradient. */
       damping = MAX (damping * 10, scale > 0 ? scale * 1e-6 : 1e-6);
       if (!isfinite (damping))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "The Hessian is not finite, so Newton's method cannot compute a step. Use “lbfgs” or “sgd”.");
-          return FALSE;
-        }
+        return loom_refuse (
+            error, LOOM_ERROR_DATA,
+            "The Hessian is not finite, so Newton's method cannot compute a step. Use “lbfgs” or “sgd”.");
     }
   for (gsize i = 0; i < n; i++)
     x[i] -= lr * d[i];

@@ -2,7 +2,7 @@
  * learning is a new head in the graph, and an old one in the file. The list names these weights. */
 #include "engine/train/initial-weights.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-file-kind.h"
 #include "engine/interop/loom-weights.h"
 
@@ -101,8 +101,7 @@ initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer *
   if (file == NULL)
     {
       /* A wrong file is an error in the graph or on the command line, not of the disk. */
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The initial weights: %s", local->message);
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_DATA, "The initial weights: %s", local->message);
     }
   *result = transfer = g_new0 (LoomTransfer, 1);
   transfer->file = g_strdup (path);
@@ -151,10 +150,9 @@ initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer *
                                                     ((LoomTransferItem *)transfer->missing->pdata[0])->name,
                                                     ((LoomTransferItem *)transfer->unused->pdata[0])->name)
                                  : g_strdup ("the graph or the file has no weights");
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "No weight of %s matches this graph%s: %s. Name layers as in the file, or choose another file.", path,
-               model->spec->match != NULL ? " and the pattern" : "", example);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA,
+                      "No weight of %s matches this graph%s: %s. Name layers as in the file, or choose another file.",
+                      path, model->spec->match != NULL ? " and the pattern" : "", example);
 }
 
 /* ---- as JSON ---------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* The scalar slots that a schedule sets before each step. */
 #include "engine/train/learning-rates.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #include <math.h>
 
@@ -134,15 +134,15 @@ check_rate (const LearningRates *self, const TrainProgress *progress, double bas
   if (formula == NULL)
     return TRUE;
   /* As a run's other failures of its numbers, which all ranks report together. */
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
-               "Step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
-               "): the formula “%s” of the schedule makes the learning rate %s, but it must be a number from 0 to "
-               "1000000. Correct the formula; its “step” is counted from 0.",
-               step_of_run + 1, progress->epoch + 1, formula,
-               isnan (lr)   ? "undefined"
-               : isinf (lr) ? "infinite"
-                            : g_ascii_formatd (number, sizeof number, "%.6g", lr));
-  return FALSE;
+  return loom_refuse (
+      error, LOOM_ERROR_NAN,
+      "Step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
+      "): the formula “%s” of the schedule makes the learning rate %s, but it must be a number from 0 to "
+      "1000000. Correct the formula; its “step” is counted from 0.",
+      step_of_run + 1, progress->epoch + 1, formula,
+      isnan (lr)   ? "undefined"
+      : isinf (lr) ? "infinite"
+                   : g_ascii_formatd (number, sizeof number, "%.6g", lr));
 }
 
 gboolean

@@ -1,7 +1,7 @@
 /* Numbers that were changed while a run trained; see the header. */
 #include "engine/train/live-changes.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-json.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-run-json.h"
@@ -39,11 +39,8 @@ add_line (LiveChanges *self, const char *path, const char *line, gsize length, G
   if (length > MOST_LINE || !loom_json_is_within (line, length, LOOM_JSON_LEVELS)
       || !json_parser_load_from_data (parser, line, (gssize)length, &local)
       || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s has a damaged line, “%.*s”. Remove it.", path,
-                   (int)MIN (length, 80), line);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "%s has a damaged line, “%.*s”. Remove it.", path,
+                        (int)MIN (length, 80), line);
   json.object = json_node_get_object (json_parser_get_root (parser));
   if (!loom_run_json_int (&json, "step", 0, (gint64)1 << 52, &change.step, error)
       || !loom_run_json_string (&json, "name", &name, error)

@@ -3,7 +3,6 @@
 
 #include <json-glib/json-glib.h>
 #include <math.h>
-#include <string.h>
 
 /* SGD at the rate 0.1, a common first choice, moves a weight by a tenth of its gradient; both limits of the gradient
  * are those at which that step is meaningless. */

@@ -1,7 +1,7 @@
 /* Implements loom-rehearsal.h. */
 #include "engine/train/loom-rehearsal.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/train/loom-trainer.h"
 
 #include <math.h>
@@ -29,10 +29,10 @@ is_small (const LoomGraph *graph, GError **error)
   if (parameters <= LOOM_REHEARSAL_MOST_PARAMETERS
       && loom_element_find (loom_graph_root (graph), LOOM_TAG_PARALLEL) == NULL)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "The graph is too large to be trained for a picture: %" G_GINT64_FORMAT " parameters, at most %d.",
-               parameters, LOOM_REHEARSAL_MOST_PARAMETERS);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_USAGE,
+                      "The graph is too large to be trained for a picture: %" G_GINT64_FORMAT
+                      " parameters, at most %d.",
+                      parameters, LOOM_REHEARSAL_MOST_PARAMETERS);
 }
 
 /* More frames at the beginning, where most changes. */

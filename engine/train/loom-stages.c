@@ -1,7 +1,7 @@
 /* Cuts a net into stages. */
 #include "engine/train/loom-stages.h"
 
-#include <string.h>
+#include "engine/core/loom-refuse.h"
 
 /* ---- times ------------------------------------------------------------------- */
 
@@ -200,22 +200,18 @@ by_hand (int named, int n, guint n_nodes, int *stage, GError **error)
   g_autofree gboolean *has = g_new0 (gboolean, (gsize)named + 1);
 
   if (named < n)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "Nodes name the stages 0 to %d, but the run has %d ranks for stages. Start %d, name more stages, "
-                   "or remove stage=\"…\", so that stages are chosen by the cost of nodes.",
-                   named - 1, n, named);
-      return FALSE;
-    }
+    return loom_refuse (
+        error, LOOM_ERROR_SCHEMA,
+        "Nodes name the stages 0 to %d, but the run has %d ranks for stages. Start %d, name more stages, "
+        "or remove stage=\"…\", so that stages are chosen by the cost of nodes.",
+        named - 1, n, named);
   for (guint i = 0; i < n_nodes; i++)
     has[MAX (stage[i], 0)] = TRUE;
   for (int s = 0; s < named; s++)
     if (!has[s])
-      {
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                     "Nodes name the stages 0 to %d, but none is in stage %d. Number them without gaps.", named - 1, s);
-        return FALSE;
-      }
+      return loom_refuse (error, LOOM_ERROR_SCHEMA,
+                          "Nodes name the stages 0 to %d, but none is in stage %d. Number them without gaps.",
+                          named - 1, s);
   for (guint i = 0; i < n_nodes; i++)
     stage[i] = MAX (stage[i], 0) * n / named;
   return TRUE;
@@ -244,12 +240,10 @@ loom_stages_choose (const LoomStep *step, int n, LoomDevices *devices, const cha
         return NULL;
     }
   else if (n_timed < (guint)n)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "A pipeline of %d stages needs as many nodes with weights, but this graph has %u. Use fewer stages.",
-                   n, n_timed);
-      return NULL;
-    }
+    return loom_refuse_null (
+        error, LOOM_ERROR_SHAPE,
+        "A pipeline of %d stages needs as many nodes with weights, but this graph has %u. Use fewer stages.", n,
+        n_timed);
   else
     balance (time, n_nodes, n, stage);
   stages = loom_stages_new (n);

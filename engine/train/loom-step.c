@@ -4,11 +4,10 @@
  * before the backward pass so that they read the same logits and the planner can free these early. */
 #include "engine/train/loom-step.h"
 
+#include "engine/core/loom-refuse.h"
 #include "engine/program/loom-optimizer.h"
 #include "engine/train/loom-driver.h"
 #include "engine/program/loom-loss-terms.h"
-
-#include <string.h>
 
 void
 loom_step_free (LoomStep *step)
@@ -140,9 +139,9 @@ trained_gradients (LoomProgram *p, const LoomTrainSpec *spec, LoomValue of, GArr
 static gboolean
 depends_on_nothing (GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-               "The loss depends on no trainable weight. Wire a layer with weights between the data and the loss.");
-  return FALSE;
+  return loom_refuse (
+      error, LOOM_ERROR_SHAPE,
+      "The loss depends on no trainable weight. Wire a layer with weights between the data and the loss.");
 }
 
 /* Each term with a count of its own has a separate backward pass and sums, because the counts of the step's other
@@ -243,10 +242,7 @@ append_metrics (LoomStep *step, const LoomTrainSpec *spec, const LoomValue *valu
       LoomTensorDesc input = loom_value_info (p, value[2 * i])->desc;
       LoomTensorDesc target = loom_value_info (p, value[2 * i + 1])->desc;
       if (!metric->check (&m->options, &input, &target, &why))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "Metric “%s” cannot be computed: %s.", m->name, why);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_SHAPE, "Metric “%s” cannot be computed: %s.", m->name, why);
       step->metric_count[i] = metric->count (&input, &target);
       step->metric_size[i] = loom_metric_size (metric, &input, &target);
       g_autofree char *name = g_strdup_printf ("metric.%s", m->name);
@@ -452,13 +448,11 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
   loom_program_set_origin (p, NULL, NULL);
   LoomTensorDesc desc = loom_value_info (p, value[0])->desc;
   if (loom_desc_count (&desc) != 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The loss must be a scalar, but it has %" G_GINT64_FORMAT " elements. Put a “mean” or a “sum” "
-                   "after it.",
-                   (gint64)loom_desc_count (&desc));
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_SHAPE,
+                             "The loss must be a scalar, but it has %" G_GINT64_FORMAT
+                             " elements. Put a “mean” or a “sum” "
+                             "after it.",
+                             (gint64)loom_desc_count (&desc));
   LoomValue loss = desc.rank == 0 ? value[0] : loom_reshape (p, value[0], 0, NULL);
   loom_program_output (p, "loss", loss);
   g_autoptr (GArray) terms = joins_batches (spec, training) ? loom_loss_terms_new (p, loss) : NULL;

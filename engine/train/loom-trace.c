@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-folder.h"
 #include "engine/core/loom-json.h"
 
@@ -326,10 +326,7 @@ loom_trace_parse (const char *data, gsize length, char **title, GError **error)
       return NULL;
     }
   if (!json_parser_load_from_data (parser, data, (gssize)length, &local))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "It is not JSON: %s.", local->message);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "It is not JSON: %s.", local->message);
   root = json_parser_get_root (parser);
   if (root != NULL && JSON_NODE_HOLDS_OBJECT (root))
     whole = json_node_get_object (root);

@@ -1,7 +1,7 @@
 /* A trainer's interface to its callers. */
 #include "engine/train/trainer-private.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/train/walk-requests.h"
 
 #include <string.h>
@@ -123,13 +123,10 @@ call_travel (gpointer data, GError **error)
   gboolean ok;
 
   if (t->control.is_evaluating || !inbox_pauses (&t->control.inbox) || t->rounds.server != NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   t->control.is_evaluating   ? "An evaluation is in progress. Wait until it is over."
-                   : t->rounds.server != NULL ? "Several ranks share the steps of this run, so it cannot go back."
-                                              : "Pause the run before going back to one of its steps.");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_USAGE,
+                        t->control.is_evaluating   ? "An evaluation is in progress. Wait until it is over."
+                        : t->rounds.server != NULL ? "Several ranks share the steps of this run, so it cannot go back."
+                                                   : "Pause the run before going back to one of its steps.");
   step_walk_clear (&t->walk);
   ok = call->step < 0 ? time_machine_return (&t->machine, error) : time_machine_leave (&t->machine, call->step, error);
   if (!t->control.inbox.active)
@@ -267,9 +264,7 @@ loom_trainer_evaluate (LoomTrainer *t, const char *name, GError **error)
     split = train_data_validation (&t->data);
   if (split != LOOM_N_SPLITS)
     return evaluation_run (&t->evaluation, split, &yielded, error);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "The data set has neither validation nor test samples to evaluate on.");
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "The data set has neither validation nor test samples to evaluate on.");
 }
 
 /* ---- properties ------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Serves the observers of a run. */
 #include "engine/train/observers.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/train/node-memory.h"
 #include "engine/train/node-times.h"
 
@@ -144,19 +144,14 @@ update_of (TrainObservers *self, const char *weight, GError **error)
   g_autoptr (LoomTensor) before = NULL, after = NULL;
 
   if (!is_weight (self->model, weight))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” is not a weight, so steps do not update it.", weight);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_PORT, "“%s” is not a weight, so steps do not update it.", weight);
   if (last != &watched->last)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-                   self->reports.group->comm != NULL
-                       ? "Updates are not kept in a run of several ranks. Train with one rank to watch that of “%s”."
-                       : "There is no update of “%s” before the first step, or no memory for the weights before it.",
-                   weight);
-      return NULL;
-    }
+    return loom_refuse_null (
+        error, LOOM_ERROR_PORT,
+        self->reports.group->comm != NULL
+            ? "Updates are not kept in a run of several ranks. Train with one rank to watch that of “%s”."
+            : "There is no update of “%s” before the first step, or no memory for the weights before it.",
+        weight);
   before = watched_state_slot (watched, last, weight, error);
   after = before != NULL ? watched_state_slot (watched, &watched->now, weight, error) : NULL;
   for (gint64 i = 0; after != NULL && i < after->count; i++)

@@ -1,7 +1,7 @@
 /* A parameter server: rounds, and the workers. */
 #include "engine/train/rank-server-private.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/program/loom-optimizer.h"
 
 #include <string.h>
@@ -42,12 +42,10 @@ rank_server_new (const TrainModel *model, const RankGroup *group, GError **error
   RankServer *s;
 
   if (group->comm->size < 2)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "strategy=\"server\" needs a rank that serves and a rank that trains. Start two or more with "
-                   "--ranks.");
-      return NULL;
-    }
+    return loom_refuse_null (
+        error, LOOM_ERROR_USAGE,
+        "strategy=\"server\" needs a rank that serves and a rank that trains. Start two or more with "
+        "--ranks.");
   s = g_new0 (RankServer, 1);
   s->model = model;
   s->group = group;

@@ -1,7 +1,7 @@
 /* Fills the model of a run from the graph and the caller's options. */
 #include "engine/train/read-model.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/train/train-options.h"
 
 gboolean
@@ -14,19 +14,14 @@ read_model_options (const LoomTrainerOptions *options, LoomGraph **graph, LoomRu
         return FALSE;
     }
   if (options->resume == NULL && settings->ranks > 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "The run in %s was trained by %d ranks. Only runs of one rank have branches.", options->branch,
-                   settings->ranks);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_USAGE,
+                        "The run in %s was trained by %d ranks. Only runs of one rank have branches.", options->branch,
+                        settings->ranks);
   if (options->eager && (options->comm != NULL || options->trace != NULL))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "The eager executor trains on one rank, and without a trace. Leave out %s, or use --executor plan.",
-                   options->trace != NULL ? "--trace" : "--ranks");
-      return FALSE;
-    }
+    return loom_refuse (
+        error, LOOM_ERROR_USAGE,
+        "The eager executor trains on one rank, and without a trace. Leave out %s, or use --executor plan.",
+        options->trace != NULL ? "--trace" : "--ranks");
   return TRUE;
 }
 
@@ -43,11 +38,11 @@ check_graph (TrainModel *model, const LoomGraph *original, const GPtrArray *give
     {
       const char *file = loom_graph_get_file (original);
 
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "%s%sThe <train> element names initial weights but no loss to minimise. Set its loss, for example "
-                   "loss=\"loss\".",
-                   file != NULL ? file : "", file != NULL ? ": " : "");
-      return FALSE;
+      return loom_refuse (
+          error, LOOM_ERROR_SCHEMA,
+          "%s%sThe <train> element names initial weights but no loss to minimise. Set its loss, for example "
+          "loss=\"loss\".",
+          file != NULL ? file : "", file != NULL ? ": " : "");
     }
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
@@ -74,11 +69,11 @@ check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GErr
 
   if (option == NULL)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "A resumed run cannot change %s: it keeps its graph, batch size and seed. Leave the option out, or "
-               "start a new run. (Epochs, learning rate, device and threads can change.)",
-               option);
-  return FALSE;
+  return loom_refuse (
+      error, LOOM_ERROR_USAGE,
+      "A resumed run cannot change %s: it keeps its graph, batch size and seed. Leave the option out, or "
+      "start a new run. (Epochs, learning rate, device and threads can change.)",
+      option);
 }
 
 gboolean

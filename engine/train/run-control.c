@@ -1,7 +1,7 @@
 /* Handles commands, requests and agreement of ranks between two steps. */
 #include "engine/train/run-control.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/recipe/loom-live-number.h"
 
 #include <math.h>
@@ -309,7 +309,5 @@ run_control_check_value (const RunControl *self, const char *name, double value,
       return loom_live_number_check (
           &(LoomLiveNumber){ .name = (char *)name, .minimum = -INFINITY, .maximum = INFINITY }, value, error);
     }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "This run has no number “%s” that can change during training.",
-               name);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_USAGE, "This run has no number “%s” that can change during training.", name);
 }

@@ -1,7 +1,7 @@
 /* Writes the folder of a run: graph.xml, run.json, events.jsonl, sessions.jsonl. */
 #include "engine/train/run-folder.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-run-unfinished.h"
@@ -19,9 +19,8 @@ static gboolean
 io_error (GError **error, const char *what, const char *path)
 {
   int code = errno;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s %s: %s%s", what, path, g_strerror (code),
-               code == ENOSPC ? ". Free some space, then continue the run." : ".");
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_IO, "%s %s: %s%s", what, path, g_strerror (code),
+                      code == ENOSPC ? ". Free some space, then continue the run." : ".");
 }
 
 #define MAX_EVENTS  256000000 /* bytes of an events.jsonl */
@@ -110,9 +109,9 @@ events_open (RunFolder *self, GError **error)
   if (!lock (fd))
     {
       close (fd);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
-                   "Another process is training in %s. Wait until it ends, or choose another folder.", self->path);
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_IO,
+                          "Another process is training in %s. Wait until it ends, or choose another folder.",
+                          self->path);
     }
   /* The file may have been shortened; a gap of zero bytes would be worse than the lost lines. */
   gint64 end = lseek (fd, 0, SEEK_END);
@@ -312,20 +311,17 @@ check_free (const char *folder, GError **error)
   if (holds_run (folder))
     {
       g_autofree char *word = loom_text_shell_word (folder);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "The folder %s already holds a run. Continue that run with: gradloom train --resume %s, or choose "
-                   "another folder.",
-                   folder, word);
-      return FALSE;
+      return loom_refuse (
+          error, LOOM_ERROR_USAGE,
+          "The folder %s already holds a run. Continue that run with: gradloom train --resume %s, or choose "
+          "another folder.",
+          folder, word);
     }
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     if (!is_own (name))
-      {
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                     "The folder %s is not empty (%s) and contains no run. Choose a new or an empty folder.", folder,
-                     name);
-        return FALSE;
-      }
+      return loom_refuse (error, LOOM_ERROR_USAGE,
+                          "The folder %s is not empty (%s) and contains no run. Choose a new or an empty folder.",
+                          folder, name);
   return TRUE;
 }
 

@@ -1,7 +1,7 @@
 /* Opens the folder of a run; see the header. */
 #include "engine/train/run-opening.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-run-files.h"
 
 #include <math.h>
@@ -41,10 +41,10 @@ check_branch (LoomFolder *run, GError **error)
   if (events == NULL || g_mapped_file_get_length (events) == 0
       || g_strstr_len (g_mapped_file_get_contents (events), (gssize)g_mapped_file_get_length (events), line) == NULL)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "The branch in %s has no checkpoint, so it cannot be continued. Remove the folder, and branch again.",
-               loom_folder_path (run));
-  return FALSE;
+  return loom_refuse (
+      error, LOOM_ERROR_DATA,
+      "The branch in %s has no checkpoint, so it cannot be continued. Remove the folder, and branch again.",
+      loom_folder_path (run));
 }
 
 /* A run cannot end before a step that it has already taken. */
@@ -116,10 +116,9 @@ check_step (LoomFolder *run, gint64 step, GError **error)
 
   if (step >= 0 && step <= last)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "There is no such step: the run in %s has the steps 0 to %" G_GINT64_FORMAT ".", loom_folder_path (run),
-               last);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_USAGE,
+                      "There is no such step: the run in %s has the steps 0 to %" G_GINT64_FORMAT ".",
+                      loom_folder_path (run), last);
 }
 
 /* The newest state of a branch is that after a step of its parent, and its events begin with the parent's. */
@@ -161,11 +160,10 @@ read_replay (const RunOpening *self, const char *path, GError **error)
 
       if (g_str_equal (change->name, LEARNING_RATES_EPOCHS) || run_control_has_value (self->control, change->name))
         continue;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The run in %s changed “%s” at step %" G_GINT64_FORMAT
-                   ", which its graph does not have. Replay it with its own graph.",
-                   path, change->name, change->step);
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_DATA,
+                          "The run in %s changed “%s” at step %" G_GINT64_FORMAT
+                          ", which its graph does not have. Replay it with its own graph.",
+                          path, change->name, change->step);
     }
   return TRUE;
 }

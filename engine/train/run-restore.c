@@ -2,7 +2,7 @@
  * first that it was written with the same batch size, seed and accumulation. */
 #include "engine/train/run-state.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-run-json.h"
 #include "engine/train/state-pack.h"
@@ -65,14 +65,11 @@ read_progress (const RunState *self, const LoomRunJson *json, TrainProgress *p, 
       || !loom_run_json_double (json, "sample_sum", FALSE, &p->sample_sum, error))
     return FALSE;
   if (p->step != p->division.first_step + p->batch)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s does not fit this run: step %" G_GINT64_FORMAT " is not batch %" G_GINT64_FORMAT
-                   " of epoch %" G_GINT64_FORMAT " with %" G_GINT64_FORMAT
-                   " batches an epoch. Check that the training data are the same as before.",
-                   json->path, p->step, p->batch, p->epoch + 1, self->rates->steps_per_epoch);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "%s does not fit this run: step %" G_GINT64_FORMAT " is not batch %" G_GINT64_FORMAT
+                        " of epoch %" G_GINT64_FORMAT " with %" G_GINT64_FORMAT
+                        " batches an epoch. Check that the training data are the same as before.",
+                        json->path, p->step, p->batch, p->epoch + 1, self->rates->steps_per_epoch);
   return TRUE;
 }
 
@@ -121,29 +118,25 @@ check_same_run (const RunState *self, const LoomRunJson *json, GError **error)
           && !loom_run_json_int (json, "left_out", 0, G_MAXINT64, &left_out, error)))
     return FALSE;
   if (left_out != self->data->left_out)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s was written with epochs that dropped %" G_GINT64_FORMAT " samples, but with drop_last in the "
-                   "run's graph.xml they drop %" G_GINT64_FORMAT ". Restore the former value, or start a new run.",
-                   json->path, left_out, self->data->left_out);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "%s was written with epochs that dropped %" G_GINT64_FORMAT
+                        " samples, but with drop_last in the "
+                        "run's graph.xml they drop %" G_GINT64_FORMAT ". Restore the former value, or start a new run.",
+                        json->path, left_out, self->data->left_out);
   if (accumulate != self->model->spec->accumulate)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s was written with accumulate %" G_GINT64_FORMAT ", but the run's graph.xml has %" G_GINT64_FORMAT
-                   ". Restore the former value, or start a new run.",
-                   json->path, accumulate, self->model->spec->accumulate);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "%s was written with accumulate %" G_GINT64_FORMAT
+                        ", but the run's graph.xml has %" G_GINT64_FORMAT
+                        ". Restore the former value, or start a new run.",
+                        json->path, accumulate, self->model->spec->accumulate);
   if (batch_size == self->model->spec->batch_size && seed == (gint64)self->model->spec->seed)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "%s was written with batch_size %" G_GINT64_FORMAT " and seed %" G_GINT64_FORMAT ", but the run's "
-               "graph.xml has %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT ". Restore the former values, or start a "
-               "new run.",
-               json->path, batch_size, seed, self->model->spec->batch_size, (gint64)self->model->spec->seed);
-  return FALSE;
+  return loom_refuse (
+      error, LOOM_ERROR_DATA,
+      "%s was written with batch_size %" G_GINT64_FORMAT " and seed %" G_GINT64_FORMAT ", but the run's "
+      "graph.xml has %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT ". Restore the former values, or start a "
+      "new run.",
+      json->path, batch_size, seed, self->model->spec->batch_size, (gint64)self->model->spec->seed);
 }
 
 /* A device of the same name may be another card, or have other libraries. */
@@ -249,10 +242,7 @@ read_state (const RunState *self, const LoomRunJson *json, TrainProgress *read, 
   if (!loom_run_json_int (json, "version", 0, G_MAXINT64, &version, error))
     return FALSE;
   if (version != RUN_STATE_VERSION)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was written by another version of Gradloom.", json->path);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "%s was written by another version of Gradloom.", json->path);
   return check_same_run (self, json, error) && read_progress (self, json, read, events_length, error)
          && read_metrics (self, json, read, error) && read_watch (self, json, &read->watch, error)
          && read_rates (self, json, read, error) && read_parent (json, read, error);
@@ -343,14 +333,11 @@ run_state_restore (const RunState *self, const char *run, gint64 last, TrainProg
   steps = loom_run_checkpoint_steps (checkpoints);
   drop_later (steps, last);
   if (last > 0 && steps->len == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s has no checkpoint of step %" G_GINT64_FORMAT
-                   " or before. Resume from the newest one, or start a "
-                   "new run.",
-                   loom_folder_path (checkpoints), last);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "%s has no checkpoint of step %" G_GINT64_FORMAT
+                        " or before. Resume from the newest one, or start a "
+                        "new run.",
+                        loom_folder_path (checkpoints), last);
   for (guint i = 0; i < steps->len; i++)
     {
       g_autoptr (GError) local = NULL;
@@ -364,9 +351,8 @@ run_state_restore (const RunState *self, const char *run, gint64 last, TrainProg
     }
   if (first == NULL)
     return TRUE; /* stopped before the first checkpoint: it begins again, with the same numbers */
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No checkpoint in %s can be used: %s",
-               loom_folder_path (checkpoints), first->message);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "No checkpoint in %s can be used: %s", loom_folder_path (checkpoints),
+                      first->message);
 }
 
 /* ---- the nearest of all ------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* The net's current predictions for given samples. */
 #include "engine/train/sample-answers.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-answer-port.h"
 #include "engine/interop/loom-safetensors.h"
 
@@ -152,8 +152,7 @@ fit_samples (const SampleAnswers *self, const LoomNetSource *input, const LoomTe
       g_autofree char *wanted = loom_shape_to_string (&type->shape);
       LoomShape given = loom_tensor_shape (samples);
       g_autofree char *have = loom_shape_to_string (&given);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The samples are %s, but the graph reads %s.", have, wanted);
-      return NULL;
+      return loom_refuse_null (error, LOOM_ERROR_SHAPE, "The samples are %s, but the graph reads %s.", have, wanted);
     }
   return loom_tensor_convert (
       samples, self->model->spec->precision == LOOM_F64 && type->dtype == LOOM_F32 ? LOOM_F64 : type->dtype, FALSE,
@@ -183,11 +182,8 @@ feed (SampleAnswers *self, const LoomTensor *samples, const GPtrArray *others, G
       LoomTensor *t;
 
       if (given == NULL)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” depends on “%s” too, of which there are no values.",
-                       self->name, name);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_USAGE, "“%s” depends on “%s” too, of which there are no values.",
+                            self->name, name);
       t = fit_samples (self, input, given, error);
       if (t == NULL)
         return FALSE;

@@ -1,7 +1,7 @@
 /* Explains why a step has failed. */
 #include "engine/train/step-failure.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #include <math.h>
 
@@ -39,12 +39,12 @@ step_failure_of_batch (StepFailure *self, StepPlan *plan, const LoomBatch *batch
   self->grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
   self->step = isfinite (self->loss) ? 0 : step;
   nan_search (&self->search, progress->step, plan, batch, &self->place);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
-               "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s",
-               step, epoch, self->place.sentence,
-               self->place.is_of_data ? "The weights are those before that step."
-                                      : "A smaller learning rate, gradient clipping or scaled inputs usually help.");
-  return FALSE;
+  return loom_refuse (
+      error, LOOM_ERROR_NAN,
+      "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s", step, epoch,
+      self->place.sentence,
+      self->place.is_of_data ? "The weights are those before that step."
+                             : "A smaller learning rate, gradient clipping or scaled inputs usually help.");
 }
 
 gboolean
@@ -58,9 +58,9 @@ step_failure_of_update (const StepFailure *self, GError *cause, GError **error)
       return FALSE;
     }
   g_error_free (cause);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
-               "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are finite for each batch, "
-               "but their sum is not. The weights are those before that step. Scale the loss down.",
-               progress->step + 1, progress->epoch + 1);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_NAN,
+                      "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
+                      ") are finite for each batch, "
+                      "but their sum is not. The weights are those before that step. Scale the loss down.",
+                      progress->step + 1, progress->epoch + 1);
 }

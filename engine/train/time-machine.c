@@ -1,7 +1,7 @@
 /* Takes a run to the state after any of its steps, and back; see the header. */
 #include "engine/train/time-machine.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 /* What a run reports while it computes steps, set aside. */
 typedef struct
@@ -178,13 +178,10 @@ load (TimeMachine *self, LoomFolder *run, gint64 from, gint64 step, gboolean is_
   if (!load_nearest (self, run, from, is_own, &found, error))
     return FALSE;
   if (!found && !is_new)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s has no checkpoint at or before step %" G_GINT64_FORMAT
-                   " from which it could be computed again. A branch begins at the step where it left its parent.",
-                   loom_folder_path (run), step);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "%s has no checkpoint at or before step %" G_GINT64_FORMAT
+                        " from which it could be computed again. A branch begins at the step where it left its parent.",
+                        loom_folder_path (run), step);
   if (!live_changes_read (&changes, run, error))
     return FALSE;
   learning_rates_forget (self->rates);
@@ -233,9 +230,8 @@ can_leave (const TimeMachine *self, gint64 step, GError **error)
     return refuse (error, "This run is not saved, so it cannot go back. Train with a run folder.");
   if (step >= 0 && step <= newest)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "There is no step %" G_GINT64_FORMAT ". Name one from 0 to %" G_GINT64_FORMAT ".", step, newest);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_USAGE,
+                      "There is no step %" G_GINT64_FORMAT ". Name one from 0 to %" G_GINT64_FORMAT ".", step, newest);
 }
 
 /* In memory if it is small, else in a checkpoint. */

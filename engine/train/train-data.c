@@ -1,7 +1,7 @@
 /* The samples of a run. */
 #include "engine/train/train-data.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-sample-weights.h"
 #include "engine/train/loom-step.h"
 
@@ -94,11 +94,8 @@ train_data_loader_new (const TrainData *data, const TrainModel *model, const Ran
   gint64 batch = model->spec->stateful && !shuffle ? 1 : model->spec->batch_size;
 
   if (data->loader_threads > LOOM_LOADER_THREADS)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--num-workers takes 0 to %d, not %d.", LOOM_LOADER_THREADS,
-                   data->loader_threads);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_USAGE, "--num-workers takes 0 to %d, not %d.", LOOM_LOADER_THREADS,
+                             data->loader_threads);
   LoomLoader *loader = loom_loader_new_with_threads (data->dataset, split, batch, shuffle, model->spec->seed,
                                                      data->loader_threads, error);
   int rank = group->mesh.at[LOOM_MESH_DATA], n = group->mesh.size[LOOM_MESH_DATA];
@@ -121,22 +118,16 @@ read_streams (TrainData *data, const LoomTrainSpec *spec, const RankGroup *group
   gint64 n = loom_loader_n_samples (data->loader), batch = spec->batch_size;
 
   if (group->comm != NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "A layer has stateful=\"true\", which several ranks do not support. Train with one rank.");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_USAGE,
+                        "A layer has stateful=\"true\", which several ranks do not support. Train with one rank.");
   if (spec->epochs == 0)
     return TRUE;
   if (n / batch < 2)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "A layer has stateful=\"true\", so the text is read in batch_size=\"%" G_GINT64_FORMAT
-                   "\" streams, but its %" G_GINT64_FORMAT
-                   " windows are fewer than two for each. Make batch_size or context smaller.",
-                   batch, n);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "A layer has stateful=\"true\", so the text is read in batch_size=\"%" G_GINT64_FORMAT
+                        "\" streams, but its %" G_GINT64_FORMAT
+                        " windows are fewer than two for each. Make batch_size or context smaller.",
+                        batch, n);
   loom_loader_read_streams (data->loader);
   data->left_out = n % batch;
   return TRUE;
@@ -193,24 +184,22 @@ drop_last (TrainData *data, const TrainModel *model, const RankGroup *group, Tra
     {
       if (!steps)
         return TRUE;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "drop_last=\"true\" leaves no batch: the data set has %" G_GINT64_FORMAT " training samples, and "
-                   "batch_size is %" G_GINT64_FORMAT ". Make batch_size smaller, or remove drop_last.",
-                   n, batch);
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_DATA,
+                          "drop_last=\"true\" leaves no batch: the data set has %" G_GINT64_FORMAT
+                          " training samples, and "
+                          "batch_size is %" G_GINT64_FORMAT ". Make batch_size smaller, or remove drop_last.",
+                          n, batch);
     }
   /* Two samples are at least two values per channel. If there is only one sample, the first plan reports the error. */
   g_autofree char *lone
       = drop != LOOM_DROP_LAST_TRUE && rest == 1 && n > 1 ? loom_step_lone (model->graph, model->spec, 1) : NULL;
   if (lone != NULL && drop == LOOM_DROP_LAST_FALSE && steps)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "With %" G_GINT64_FORMAT " training samples and batch_size %" G_GINT64_FORMAT " the last batch of "
-                   "an epoch is a single sample, of which %s reads one value in each channel and has no variance. "
-                   "Remove drop_last=\"false\", so that the batch is dropped, or change batch_size.",
-                   n, batch, lone);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SHAPE,
+                        "With %" G_GINT64_FORMAT " training samples and batch_size %" G_GINT64_FORMAT
+                        " the last batch of "
+                        "an epoch is a single sample, of which %s reads one value in each channel and has no variance. "
+                        "Remove drop_last=\"false\", so that the batch is dropped, or change batch_size.",
+                        n, batch, lone);
   if (lone != NULL && steps)
     train_notes_add (
         notes,
@@ -259,9 +248,8 @@ open_dataset (TrainData *data, const TrainModel *model, gint64 samples, GError *
     data->port_name[i] = loom_net_port_name (model->net, (guint)spec->dataset_node, i);
   if (loom_dataset_count (data->dataset, LOOM_SPLIT_TRAIN) > 0)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The data set of node %s has no training samples.",
-               loom_net_node (model->net, (guint)spec->dataset_node)->path);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "The data set of node %s has no training samples.",
+                      loom_net_node (model->net, (guint)spec->dataset_node)->path);
 }
 
 gboolean
@@ -342,12 +330,11 @@ train_data_check_division (TrainData *data, const TrainModel *model, const Epoch
       || (!has_lone_rest (data, model, data->n_samples - division->sample, batch)
           && !has_lone_rest (data, model, data->n_samples, batch)))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-               "With batch_size %" G_GINT64_FORMAT
-               " the last batch of an epoch is a single sample, with which a norm of "
-               "this graph cannot be trained. Choose another batch size, or remove drop_last=\"false\".",
-               batch);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_SHAPE,
+                      "With batch_size %" G_GINT64_FORMAT
+                      " the last batch of an epoch is a single sample, with which a norm of "
+                      "this graph cannot be trained. Choose another batch size, or remove drop_last=\"false\".",
+                      batch);
 }
 
 gboolean

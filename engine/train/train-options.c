@@ -5,7 +5,7 @@
  * a fault of one is reported as the option's and not the file's. */
 #include "engine/train/train-options.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-text.h"
 #include "engine/graph/loom-modules.h"
 
@@ -170,18 +170,12 @@ apply_assignment (LoomGraph *graph, const char *text, GPtrArray *all, GError **e
   char *dot = left != NULL ? strrchr (left, '.') : NULL;
 
   if (dot == NULL || dot == left || dot[1] == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "--set takes NODE.PARAM=VALUE, such as --set fc1.out_features=32, not “%s”.", text);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_USAGE,
+                        "--set takes NODE.PARAM=VALUE, such as --set fc1.out_features=32, not “%s”.", text);
   *dot = 0;
   LoomElement *element = find_target (graph, left);
   if (element == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--set %s: the graph has no node “%s”.", text, left);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_USAGE, "--set %s: the graph has no node “%s”.", text, left);
   g_autofree char *option = g_strconcat ("--set ", text, NULL);
   const gboolean is_train = loom_element_tag (element) != LOOM_TAG_NODE;
   /* Another optimiser may not have the hyper-parameters of the graph's own; parameters of nodes may be empty texts. */
@@ -226,11 +220,8 @@ train_options_apply (const LoomGraph *original, const LoomTrainerOptions *option
   else if (options->weights != NULL)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "weights", NULL)));
   if (options->match != NULL && loom_element_get (train, "weights") == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "--match selects weights of a file, but no file is named. Name one with --weights.");
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_USAGE,
+                             "--match selects weights of a file, but no file is named. Name one with --weights.");
   set_train (graph, "match", options->match, given);
   set_train (graph, "precision", options->precision, given);
   set_train (graph, "tf32", options->tf32 ? "true" : NULL, given);

@@ -1,11 +1,9 @@
 /* Gathers shards on rank 0 and keeps the state of before a step, for observers (watched-state.h). */
 #include "engine/train/watched-state.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-safetensors.h"
 #include "engine/program/loom-optimizer.h"
-
-#include <string.h>
 
 void
 watched_state_init (WatchedState *self, const TrainModel *model, const RankGroup *group, const TrainProgress *progress)
@@ -235,11 +233,8 @@ watched_state_get (WatchedState *self, StateCopy *copy, GError **error)
       return NULL;
     }
   if (copy->value == NULL || !rank_group_is_first (self->group))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "Each rank has only a part of the weights, and they have not been gathered yet.");
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_SHAPE,
+                             "Each rank has only a part of the weights, and they have not been gathered yet.");
   if (copy->state == NULL)
     copy->state = loom_state_new (self->model->devices, self->model->device, self->model->spec->seed);
   return copy->state;

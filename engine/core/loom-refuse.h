@@ -1,0 +1,12 @@
+/* Sets an error and returns, in one statement: if (n == 0) return loom_refuse (error, LOOM_ERROR_DATA, "…", …); */
+#pragma once
+
+#include "engine/core/loom-error.h"
+
+G_BEGIN_DECLS
+
+/* Sets an error of LOOM_ERROR and returns FALSE; the second form, for functions that return a pointer, NULL. */
+gboolean loom_refuse (GError **error, LoomErrorCode code, const char *format, ...) G_GNUC_PRINTF (3, 4);
+gpointer loom_refuse_null (GError **error, LoomErrorCode code, const char *format, ...) G_GNUC_PRINTF (3, 4);
+
+G_END_DECLS
