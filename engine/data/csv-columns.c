@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-fault.h"
 #include "engine/data/loom-csv-guess.h"
 
@@ -141,11 +141,9 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
   columns->missing = loom_csv_missing (klass, options);
   columns->has_decimal_comma = g_str_equal (loom_option_string (klass, options, "decimal"), "comma");
   if (columns->has_decimal_comma && reader->delimiter == ',')
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set csv has decimal=\"comma\", but the comma is its delimiter; set delimiter=\";\" too.");
-      return FALSE;
-    }
+    return loom_refuse (
+        error, LOOM_ERROR_SCHEMA,
+        "The data set csv has decimal=\"comma\", but the comma is its delimiter; set delimiter=\";\" too.");
   columns->row_is_read = g_str_equal (loom_option_string (klass, options, "header"), "false");
   for (guint i = 0; i < reader->fields->len; i++)
     {
@@ -155,31 +153,22 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
 
       /* Columns are chosen by name, so a chosen name must be unique. */
       if (before >= 0 && *name != '\0')
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” names two columns “%s”, number %d and number %u; rename one.", reader->path, name,
-                       before + 1, i + 1);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” names two columns “%s”, number %d and number %u; rename one.",
+                            reader->path, name, before + 1, i + 1);
       loom_csv_add_column (columns, name);
     }
   if (!pick_columns (columns, loom_option_string (klass, options, "target"), reader->path, columns->targets, error))
     return FALSE;
   if (columns->is_class && columns->targets->len != 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set csv has several targets, so they must be numbers; set target_type=\"float\", or name "
-                   "one target.");
-      return FALSE;
-    }
+    return loom_refuse (
+        error, LOOM_ERROR_SCHEMA,
+        "The data set csv has several targets, so they must be numbers; set target_type=\"float\", or name "
+        "one target.");
   if (*weight != '\0' && !pick_columns (columns, weight, reader->path, columns->weights, error))
     return FALSE;
   if (columns->weights->len > 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set csv has weight=\"%s\", which must be the name of one column.", weight);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SCHEMA,
+                        "The data set csv has weight=\"%s\", which must be the name of one column.", weight);
   if (!choose_split_by (klass, options, reader->path, columns, error))
     return FALSE;
   if (*features != '\0')
@@ -192,11 +181,8 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
         g_array_append_val (columns->features, field);
       }
   if (columns->features->len == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column except the target; check delimiter=\"%c\".",
-                   reader->path, reader->delimiter);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has no column except the target; check delimiter=\"%c\".",
+                        reader->path, reader->delimiter);
   return TRUE;
 }
 
@@ -215,21 +201,18 @@ parse_number (const LoomCsvReader *reader, const LoomCsvColumns *columns, const 
       return TRUE;
     }
   if (!loom_csv_field_read (field, text, columns->has_decimal_comma, &number))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is not %s%s.", reader->path,
-                   reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,
-                   field->notation != NULL ? "of the notation of its others" : "a number",
-                   is_missing ? "; missing=\"mean\" fills such gaps, missing=\"drop\" drops the row" : "");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is not %s%s.", reader->path,
+                        reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,
+                        field->notation != NULL ? "of the notation of its others" : "a number",
+                        is_missing ? "; missing=\"mean\" fills such gaps, missing=\"drop\" drops the row" : "");
   *value = (float)number;
   if (isfinite (*value))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” line %d, column “%s”: %s is larger than the largest f32 number (3.4e38). Scale the column, or "
-               "leave it out.",
-               reader->path, reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text);
-  return FALSE;
+  return loom_refuse (
+      error, LOOM_ERROR_DATA,
+      "“%s” line %d, column “%s”: %s is larger than the largest f32 number (3.4e38). Scale the column, or "
+      "leave it out.",
+      reader->path, reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text);
 }
 
 gboolean

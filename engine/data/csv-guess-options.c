@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 /* ---- reasons -------------------------------------------------------------------- */
 
@@ -175,25 +175,23 @@ check_target (const LoomCsvGuess *self, guint i, GError **error)
   const char *why = column->odd != NULL ? loom_csv_why_no_number (column->odd) : NULL;
 
   if (column->n_distinct < 2 && self->is_whole && self->n_rows > 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   column->example != NULL ? "The target “%s” is “%s” in every row, so nothing can be learnt. Choose "
-                                             "another target."
-                                           : "The target “%s” is empty%s in every row, so nothing can be learnt. "
-                                             "Choose another target.",
-                   column->name, column->example != NULL ? column->example : "");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        column->example != NULL
+                            ? "The target “%s” is “%s” in every row, so nothing can be learnt. Choose "
+                              "another target."
+                            : "The target “%s” is empty%s in every row, so nothing can be learnt. "
+                              "Choose another target.",
+                        column->name, column->example != NULL ? column->example : "");
   if (self->target_is_class || column->odd == NULL || (why == NULL && !is_mixed))
     return TRUE;
   /* A few numbers and words that come back are classes; numbers of which one is infinite are not. */
   if (column->n_distinct <= MOST_NUMBERED && !(is_mixed && (why != NULL || column->n_distinct * 2 > self->n_rows)))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "The target “%s” holds numbers that cannot be read: “%s” in line %u is %s. To predict classes, set "
-               "target_type=\"class\".",
-               column->name, column->odd, column->odd_line, why != NULL ? why : "no number");
-  return FALSE;
+  return loom_refuse (
+      error, LOOM_ERROR_DATA,
+      "The target “%s” holds numbers that cannot be read: “%s” in line %u is %s. To predict classes, set "
+      "target_type=\"class\".",
+      column->name, column->odd, column->odd_line, why != NULL ? why : "no number");
 }
 
 static gboolean
@@ -226,11 +224,11 @@ check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboole
             return FALSE;
           if (column->role != LOOM_CSV_FEATURE || loom_csv_column_is_feature (column))
             continue;
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "The column “%s” contains words, such as “%s”, but a network needs numbers. Ignore it, or "
-                       "replace its words with numbers.",
-                       column->name, column->example != NULL ? column->example : "");
-          return FALSE;
+          return loom_refuse (
+              error, LOOM_ERROR_DATA,
+              "The column “%s” contains words, such as “%s”, but a network needs numbers. Ignore it, or "
+              "replace its words with numbers.",
+              column->name, column->example != NULL ? column->example : "");
         }
       return TRUE;
     }

@@ -10,12 +10,7 @@
 
 static const LoomDatasetParam params[] = {
   LOOM_GENERATED_PARAMS ("5000", "500"),
-  { .name = "length",
-    .type = LOOM_DATASET_INT,
-    .def = "50",
-    .minimum = 2,
-    .maximum = 100000,
-    .doc = "T, the number of steps of a sequence." },
+  { LOOM_OPTION ("length", INT, "50"), LOOM_RANGE (2, 100000), .doc = "T, the number of steps of a sequence." },
   { .name = NULL },
 };
 

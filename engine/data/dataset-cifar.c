@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/core/loom-env.h"
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-deal.h"
 
@@ -16,27 +16,14 @@
 static const char *const kinds[] = { "10", "100", "100-coarse", NULL };
 
 static const LoomDatasetParam params[] = {
-  { .name = "path",
-    .type = LOOM_DATASET_PATH,
-    .def = "",
+  { LOOM_OPTION ("path", PATH, ""),
     .doc = "The folder of the unpacked binary version (default: cifar-10-batches-bin or cifar-100-binary in "
            "GRADLOOM_DATA)." },
-  { .name = "classes",
-    .type = LOOM_DATASET_ENUM,
-    .def = "10",
-    .choices = kinds,
+  { LOOM_OPTION ("classes", ENUM, "10"), .choices = kinds,
     .doc = "CIFAR-10 or CIFAR-100; 100-coarse is CIFAR-100 with its twenty superclasses." },
-  { .name = "val_fraction",
-    .type = LOOM_DATASET_FLOAT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 0.9,
+  { LOOM_OPTION ("val_fraction", FLOAT, "0"), LOOM_RANGE (0, 0.9),
     .doc = "The fraction of the training pictures for validation." },
-  { .name = "seed",
-    .type = LOOM_DATASET_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 4294967295.0,
+  { LOOM_OPTION ("seed", INT, "0"), LOOM_RANGE (0, 4294967295.0),
     .doc = "The seed by which pictures are divided into splits." },
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
@@ -137,29 +124,21 @@ append_file (const char *folder, const char *name, const Variant *v, GByteArray 
   if (!loom_dataset_check_file (path, "a part of the data set is missing", error))
     return FALSE;
   if (!g_file_get_contents (path, &content, &length, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   if (length == 0 || length % record != 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has %" G_GSIZE_FORMAT " bytes, which is not a multiple of a record's %" G_GSIZE_FORMAT " "
-                   "bytes: it is not a file of %s, or is truncated.",
-                   path, length, record, v->name);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” has %" G_GSIZE_FORMAT " bytes, which is not a multiple of a record's %" G_GSIZE_FORMAT " "
+                        "bytes: it is not a file of %s, or is truncated.",
+                        path, length, record, v->name);
   for (gsize at = 0; at < length; at += record)
     {
       const guint8 *bytes = (const guint8 *)content + at;
 
       if (bytes[v->label] >= v->n_classes)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” has a picture of class %d, but %s has only %d classes: it is a file of another data set.",
-                       path, bytes[v->label], v->name, (int)v->n_classes);
-          return FALSE;
-        }
+        return loom_refuse (
+            error, LOOM_ERROR_DATA,
+            "“%s” has a picture of class %d, but %s has only %d classes: it is a file of another data set.", path,
+            bytes[v->label], v->name, (int)v->n_classes);
       g_byte_array_append (labels, bytes + v->label, 1);
       g_byte_array_append (pixels, bytes + v->n_labels, PIXELS);
     }

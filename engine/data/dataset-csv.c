@@ -1,10 +1,9 @@
 /* Tables, as text (RFC 4180) or in Parquet, with one target column or several.
  *
  * Errors name the line and the column. csv-prepare.c fills gaps and normalises columns. */
-#include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-fault.h"
 #include "engine/data/csv-columns.h"
 #include "engine/data/csv-prepare.h"
@@ -21,50 +20,28 @@
 static const char *const yes_no[] = { "true", "false", NULL };
 
 static const LoomDatasetParam params[] = {
-  { .name = "path",
-    .type = LOOM_DATASET_PATH,
-    .doc = "The file, CSV or Parquet; the first line of CSV names the columns." },
-  { .name = "target",
-    .type = LOOM_DATASET_STRING,
+  { LOOM_OPTION ("path", PATH, NULL), .doc = "The file, CSV or Parquet; the first line of CSV names the columns." },
+  { LOOM_OPTION ("target", STRING, NULL),
     .doc = "The column to predict; with target_type=\"float\" also several, separated by commas." },
-  { .name = "features",
-    .type = LOOM_DATASET_STRING,
-    .def = "",
+  { LOOM_OPTION ("features", STRING, ""),
     .doc = "The columns of x, separated by commas (default: all columns except the target). Of words, NAME=VALUE is 1 "
            "in rows with this value, else 0. Numbers of another notation are NAME:grouped (1,234.5), NAME:percent "
            "(12 %) and NAME:days (2024-01-31, as days since 1970)." },
-  { .name = "weight",
-    .type = LOOM_DATASET_STRING,
-    .def = "",
+  { LOOM_OPTION ("weight", STRING, ""),
     .doc = "The column with the weight of each row, from 0: the port weight, f32 [B], for a loss or for "
            "sample_weights=\"weight\"; it is a column of x only if features names it." },
-  { .name = "delimiter", .type = LOOM_DATASET_STRING, .def = ",", .doc = "The character between fields, or tab." },
-  { .name = "decimal",
-    .type = LOOM_DATASET_ENUM,
-    .def = "point",
-    .choices = loom_csv_decimal_choices,
+  { LOOM_OPTION ("delimiter", STRING, ","), .doc = "The character between fields, or tab." },
+  { LOOM_OPTION ("decimal", ENUM, "point"), .choices = loom_csv_decimal_choices,
     .doc = "The decimal separator: point (6.1), or comma (6,1), which needs a delimiter other than the comma." },
-  { .name = "header",
-    .type = LOOM_DATASET_ENUM,
-    .def = "true",
-    .choices = yes_no,
+  { LOOM_OPTION ("header", ENUM, "true"), .choices = yes_no,
     .doc = "If true, the first line names the columns; otherwise they are named c1, c2 and so on." },
-  { .name = "missing",
-    .type = LOOM_DATASET_ENUM,
-    .def = "refuse",
-    .choices = loom_csv_missing_choices,
+  { LOOM_OPTION ("missing", ENUM, "refuse"), .choices = loom_csv_missing_choices,
     .doc = "The treatment of numbers that are empty, NA or ?: an error, the column's mean over the training rows, or "
            "dropping the row. mean and drop also drop rows without a target." },
-  { .name = "normalize",
-    .type = LOOM_DATASET_ENUM,
-    .def = "none",
-    .choices = loom_csv_normalize_choices,
+  { LOOM_OPTION ("normalize", ENUM, "none"), .choices = loom_csv_normalize_choices,
     .doc = "Scales each column of x to mean 0 and standard deviation 1, or to the range 0 to 1, with the statistics "
            "of the training rows." },
-  { .name = "target_type",
-    .type = LOOM_DATASET_ENUM,
-    .def = "class",
-    .choices = loom_target_types,
+  { LOOM_OPTION ("target_type", ENUM, "class"), .choices = loom_target_types,
     .doc = "class: y i64 [B], from whole numbers or names; names, and numbers with large gaps such as codes, are "
            "numbered in order. float: y f32 [B, targets]." },
   LOOM_DEALT_PARAMS ("rows", "0.2", ""),
@@ -118,11 +95,8 @@ init_reader (LoomCsvReader *self, const LoomDatasetClass *klass, const LoomDatas
   if (g_str_equal (delimiter, "tab") || g_str_equal (delimiter, "\\t"))
     delimiter = "\t";
   if (strlen (delimiter) != 1 || *delimiter == '"' || *delimiter == '\n')
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set csv has delimiter=\"%s\", which must be one character, or tab.", delimiter);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SCHEMA,
+                        "The data set csv has delimiter=\"%s\", which must be one character, or tab.", delimiter);
   self->path = path;
   self->delimiter = *delimiter;
   self->p = text;
@@ -158,11 +132,10 @@ check_label (const LoomCsvReader *reader, const LoomCsvColumns *columns, const c
 
   if (!loom_csv_is_missing_label (label))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” line %d, column “%s” %s%s%s; missing=\"drop\" drops rows without a class.", reader->path,
-               reader->row_line, name, *label == '\0' ? "is empty" : "is “", label,
-               *label == '\0' ? "" : "”, which is not a class");
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA,
+                      "“%s” line %d, column “%s” %s%s%s; missing=\"drop\" drops rows without a class.", reader->path,
+                      reader->row_line, name, *label == '\0' ? "is empty" : "is “", label,
+                      *label == '\0' ? "" : "”, which is not a class");
 }
 
 static gboolean
@@ -225,11 +198,8 @@ read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y,
 
       columns->row_is_read = FALSE;
       if (reader->fields->len != columns->names->len)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d has %u fields, but the header names %u.",
-                       reader->path, reader->row_line, reader->fields->len, columns->names->len);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” line %d has %u fields, but the header names %u.",
+                            reader->path, reader->row_line, reader->fields->len, columns->names->len);
       if (!loom_csv_append_numbers (reader, columns, columns->features, x, error))
         return FALSE;
       count_unknown (unknown, reader, columns, &g_array_index (x, float, before_x));
@@ -465,11 +435,8 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
       LoomTensor *t;
 
       if (fields->len != columns.names->len)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d has %u fields, but its first line has %u.",
-                       name, reader.row_line, fields->len, columns.names->len);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” line %d has %u fields, but its first line has %u.", name,
+                            reader.row_line, fields->len, columns.names->len);
       g_array_set_size (x, 0);
       if (!loom_csv_append_numbers (&reader, &columns, columns.features, x, error))
         return FALSE;

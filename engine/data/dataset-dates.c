@@ -5,7 +5,6 @@
  *
  * Both sides share one vocabulary, so that it names the classes, too. The decoder reads y_in, which is y shifted by
  * one position, after a start token. */
-#include <string.h>
 
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-vocabulary.h"
@@ -39,10 +38,7 @@ static const char *const digits[] = { "-", "0", "1", "2", "3", "4", "5", "6", "7
 
 static const LoomDatasetParam params[] = {
   LOOM_GENERATED_PARAMS ("10000", "1000"),
-  { .name = "unit",
-    .type = LOOM_DATASET_ENUM,
-    .def = "word",
-    .choices = units,
+  { LOOM_OPTION ("unit", ENUM, "word"), .choices = units,
     .doc = "The unit of a token of x; tokens of y are digits and hyphens." },
   { .name = NULL },
 };

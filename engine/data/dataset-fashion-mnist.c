@@ -5,16 +5,14 @@
  * Its types are known without the files, so a graph can be drawn before the data is
  * installed; only training needs it. */
 #include "engine/core/loom-env.h"
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-idx.h"
 
 #define PACKAGE_FOLDER "/usr/share/datasets/fashion-mnist"
 
 static const LoomDatasetParam params[] = {
-  { .name = "path",
-    .type = LOOM_DATASET_PATH,
-    .def = "",
+  { LOOM_OPTION ("path", PATH, ""),
     .doc = "The folder of the four IDX files (default: that of the package dataset-fashion-mnist)." },
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
@@ -91,11 +89,11 @@ find_files (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GE
         g_free (found[i]);
     }
   places = g_strjoinv ("”, “", folders);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "Fashion-MNIST was not found: “%s” does not contain %s.gz and its three companions. Install it with "
-               "“apt install dataset-fashion-mnist”, or set path=\"FOLDER\".",
-               places, file_names[0]);
-  return NULL;
+  return loom_refuse_null (
+      error, LOOM_ERROR_DATA,
+      "Fashion-MNIST was not found: “%s” does not contain %s.gz and its three companions. Install it with "
+      "“apt install dataset-fashion-mnist”, or set path=\"FOLDER\".",
+      places, file_names[0]);
 }
 
 static gboolean

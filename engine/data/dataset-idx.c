@@ -1,20 +1,17 @@
 /* Any pair of IDX files: MNIST, EMNIST, or the user's own. */
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-idx.h"
 
 static const char *const yes_no[] = { "false", "true", NULL };
 
 static const LoomDatasetParam params[] = {
-  { .name = "images", .type = LOOM_DATASET_PATH, .doc = "The IDX file of training images, plain or gzipped." },
-  { .name = "labels", .type = LOOM_DATASET_PATH, .doc = "The IDX file of their classes." },
-  { .name = "transpose",
-    .type = LOOM_DATASET_ENUM,
-    .def = "false",
-    .choices = yes_no,
+  { LOOM_OPTION ("images", PATH, NULL), .doc = "The IDX file of training images, plain or gzipped." },
+  { LOOM_OPTION ("labels", PATH, NULL), .doc = "The IDX file of their classes." },
+  { LOOM_OPTION ("transpose", ENUM, "false"), .choices = yes_no,
     .doc = "true: pictures are stored column by column, as those of EMNIST." },
-  { .name = "test_images", .type = LOOM_DATASET_PATH, .def = "", .doc = "The IDX file of test images." },
-  { .name = "test_labels", .type = LOOM_DATASET_PATH, .def = "", .doc = "The IDX file of their classes." },
+  { LOOM_OPTION ("test_images", PATH, ""), .doc = "The IDX file of test images." },
+  { LOOM_OPTION ("test_labels", PATH, ""), .doc = "The IDX file of their classes." },
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
@@ -47,11 +44,8 @@ find_files (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Pa
   files->test_images = paths->path[2];
   files->test_labels = paths->path[3];
   if ((files->test_images == NULL) != (files->test_labels == NULL))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set idx has only one of test_images and test_labels; set both or neither.");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SCHEMA,
+                        "The data set idx has only one of test_images and test_labels; set both or neither.");
   return TRUE;
 }
 

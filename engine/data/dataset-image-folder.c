@@ -1,17 +1,15 @@
 /* Pictures in folders: a class is a folder, and its pictures are the files in it and in the folders below it
  * (torchvision's ImageFolder). */
 #include <glib/gstdio.h>
-#include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-pictures.h"
 
 static const LoomDatasetParam params[] = {
-  { .name = "path",
-    .type = LOOM_DATASET_PATH,
+  { LOOM_OPTION ("path", PATH, NULL),
     .doc = "A folder with a folder of pictures for each class; pictures may be in subfolders." },
-  { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "A folder of the same form with test pictures." },
+  { LOOM_OPTION ("test_path", PATH, ""), .doc = "A folder of the same form with test pictures." },
   LOOM_PICTURES_PARAMS,
   LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
   LOOM_SPLIT_PARAM,
@@ -21,39 +19,16 @@ static const LoomDatasetParam params[] = {
 
 /* ---- folders --------------------------------------------------------------- */
 
-static int
-compare_texts (gconstpointer a, gconstpointer b)
+static gboolean
+is_class (const char *name, const char *path)
 {
-  return strcmp (*(char *const *)a, *(char *const *)b);
+  return *name != '.' && g_file_test (path, G_FILE_TEST_IS_DIR);
 }
 
-/* The names of a folder's folders, or of the pictures in it, sorted and NULL-terminated. */
-static char **
-list (const char *path, gboolean folders, GError **error)
+static gboolean
+is_picture (const char *name, const char *path)
 {
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  g_autoptr (GError) cause = NULL;
-  GDir *dir = g_dir_open (path, 0, &cause);
-  const char *name;
-
-  if (dir == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return NULL;
-    }
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *inner = g_build_filename (path, name, NULL);
-
-      if (*name != '.'
-          && (folders ? g_file_test (inner, G_FILE_TEST_IS_DIR)
-                      : loom_pictures_is_name (name) && g_file_test (inner, G_FILE_TEST_IS_REGULAR)))
-        g_ptr_array_add (names, g_strdup (name));
-    }
-  g_dir_close (dir);
-  g_ptr_array_sort (names, compare_texts);
-  g_ptr_array_add (names, NULL);
-  return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+  return *name != '.' && loom_pictures_is_name (name) && g_file_test (path, G_FILE_TEST_IS_REGULAR);
 }
 
 /* TRUE if the folders are splits that contain the folders of classes: a folder "train" with folders and no picture, and
@@ -71,8 +46,8 @@ are_splits (const char *path, char *const *names, const char **test)
       *test = tests[i];
   if (*test == NULL || !g_strv_contains ((const char *const *)names, "train"))
     return FALSE;
-  pictures = list (train, FALSE, NULL);
-  folders = list (train, TRUE, NULL);
+  pictures = loom_dataset_list (train, is_picture, NULL);
+  folders = loom_dataset_list (train, is_class, NULL);
   return pictures != NULL && folders != NULL && pictures[0] == NULL && folders[0] != NULL;
 }
 
@@ -83,25 +58,18 @@ list_classes (const char *path, GError **error)
   const char *test;
 
   if (!g_file_test (path, G_FILE_TEST_IS_DIR))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "There is no folder “%s”; it should contain a folder of pictures for each class.", path);
-      return NULL;
-    }
-  names = list (path, TRUE, error);
+    return loom_refuse_null (error, LOOM_ERROR_DATA,
+                             "There is no folder “%s”; it should contain a folder of pictures for each class.", path);
+  names = loom_dataset_list (path, is_class, error);
   if (names != NULL && are_splits (path, names, &test))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The folders train and %s in “%s” are splits, not classes: set path=\"…/train\" and "
-                   "test_path=\"…/%s\".",
-                   test, path, test);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA,
+                             "The folders train and %s in “%s” are splits, not classes: set path=\"…/train\" and "
+                             "test_path=\"…/%s\".",
+                             test, path, test);
   if (names == NULL || names[0] != NULL)
     return g_steal_pointer (&names);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” contains no folder; it should contain a folder of pictures for each class.", path);
-  return NULL;
+  return loom_refuse_null (error, LOOM_ERROR_DATA,
+                           "“%s” contains no folder; it should contain a folder of pictures for each class.", path);
 }
 
 /* Adds the pictures of a folder and of those below it to a class. visited: folders that were read already, since links
@@ -116,8 +84,8 @@ add_folder (LoomPictures *self, const char *folder, guint32 which, GHashTable *v
       && !g_hash_table_add (visited, g_strdup_printf ("%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT,
                                                       (guint64)status.st_dev, (guint64)status.st_ino)))
     return TRUE;
-  names = list (folder, FALSE, error);
-  folders = names != NULL ? list (folder, TRUE, error) : NULL;
+  names = loom_dataset_list (folder, is_picture, error);
+  folders = names != NULL ? loom_dataset_list (folder, is_class, error) : NULL;
   if (folders == NULL)
     return FALSE;
   for (guint i = 0; names[i] != NULL; i++)
@@ -148,8 +116,7 @@ add_class (LoomPictures *self, const char *path, const char *name, guint32 which
     return FALSE;
   if (loom_pictures_count (self) > before)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no picture (%s and others).", folder, ".png");
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "“%s” contains no picture (%s and others).", folder, ".png");
 }
 
 /* Adds all classes in a folder; each must be one of names. */
@@ -165,11 +132,8 @@ add_classes (LoomPictures *self, const char *path, char *const *names, const cha
       while (names[which] != NULL && !g_str_equal (names[which], here[i]))
         which++;
       if (names[which] == NULL)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a class “%s”, which “%s” does not have.", path,
-                       here[i], path_of_names);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has a class “%s”, which “%s” does not have.", path, here[i],
+                            path_of_names);
       if (!add_class (self, path, here[i], which, error))
         return FALSE;
     }

@@ -12,12 +12,11 @@
 #define NEEDED 2.0 /* memory for each byte of the table */
 
 static const LoomDatasetParam params[] = {
-  { .name = "path",
-    .type = LOOM_DATASET_PATH,
+  { LOOM_OPTION ("path", PATH, NULL),
     .doc = "The table, CSV or Parquet, with a column of paths of pictures in its folder and a column of classes." },
-  { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "A table of the same form for testing." },
-  { .name = "image", .type = LOOM_DATASET_STRING, .def = "x:image", .doc = "The column of paths." },
-  { .name = "label", .type = LOOM_DATASET_STRING, .def = "y:label", .doc = "The column of classes." },
+  { LOOM_OPTION ("test_path", PATH, ""), .doc = "A table of the same form for testing." },
+  { LOOM_OPTION ("image", STRING, "x:image"), .doc = "The column of paths." },
+  { LOOM_OPTION ("label", STRING, "y:label"), .doc = "The column of classes." },
   LOOM_PICTURES_PARAMS,
   LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
   LOOM_SPLIT_PARAM,
@@ -102,7 +101,7 @@ add_rows (LoomPictures *self, const LoomDatasetOptions *options, const char *pat
     }
   if (failure != NULL)
     g_propagate_error (error, failure);
-  return failure == NULL;
+  return failure == NULL && (labels->len > 0 || loom_file_refuse (path, error, "has no rows"));
 }
 
 static gboolean
@@ -118,25 +117,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 static LoomDataset *
 open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
-  LoomPictures *self = loom_pictures_new (klass, options);
-  g_autoptr (LoomDataset) base = loom_pictures_dataset (self);
-  g_autoptr (GPtrArray) labels = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *path = loom_option_path (klass, options, "path");
-  g_autofree char *test_path = loom_option_path (klass, options, "test_path");
-  guint n_dealt;
-
-  if (!add_rows (self, options, path, labels, error))
-    return NULL;
-  n_dealt = labels->len;
-  if (n_dealt == 0)
-    {
-      loom_file_refuse (path, error, "has no rows");
-      return NULL;
-    }
-  if (test_path != NULL && !add_rows (self, options, test_path, labels, error))
-    return NULL;
-  loom_pictures_set_labels (self, labels);
-  return loom_pictures_finish (self, options, n_dealt, test_path != NULL, error) ? g_steal_pointer (&base) : NULL;
+  return loom_pictures_open (klass, options, add_rows, error);
 }
 
 const LoomDatasetClass loom_dataset_image_table = {

@@ -5,23 +5,10 @@
 
 static const LoomDatasetParam params[] = {
   LOOM_GENERATED_PARAMS ("200", "100"),
-  { .name = "n_features",
-    .type = LOOM_DATASET_INT,
-    .def = "1",
-    .minimum = 1,
-    .maximum = 100000,
-    .doc = "The number of features of x." },
-  { .name = "weight",
-    .type = LOOM_DATASET_FLOATS,
-    .def = "2",
-    .doc = "The true weights w: a number for each feature, or one for all." },
-  { .name = "bias", .type = LOOM_DATASET_FLOAT, .def = "1", .doc = "The true b." },
-  { .name = "noise",
-    .type = LOOM_DATASET_FLOAT,
-    .def = "0.1",
-    .minimum = 0,
-    .maximum = 1000,
-    .doc = "The standard deviation of the noise on y." },
+  { LOOM_OPTION ("n_features", INT, "1"), LOOM_RANGE (1, 100000), .doc = "The number of features of x." },
+  { LOOM_OPTION ("weight", FLOATS, "2"), .doc = "The true weights w: a number for each feature, or one for all." },
+  { LOOM_OPTION ("bias", FLOAT, "1"), .doc = "The true b." },
+  { LOOM_OPTION ("noise", FLOAT, "0.1"), LOOM_RANGE (0, 1000), .doc = "The standard deviation of the noise on y." },
   { .name = NULL },
 };
 

@@ -2,16 +2,16 @@
  *
  * Floats become f32, integers i64; unsigned bytes of pictures (three dimensions or
  * more) are kept as bytes and returned as f32 in 0..1. */
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-deal.h"
 #include "engine/interop/loom-npy.h"
 
 static const LoomDatasetParam params[] = {
-  { .name = "x", .type = LOOM_DATASET_PATH, .doc = "The .npy file of the inputs; the first dimension is the sample." },
-  { .name = "y", .type = LOOM_DATASET_PATH, .def = "", .doc = "The .npy file of the targets, if any." },
-  { .name = "test_x", .type = LOOM_DATASET_PATH, .def = "", .doc = "The .npy file of the test inputs." },
-  { .name = "test_y", .type = LOOM_DATASET_PATH, .def = "", .doc = "The .npy file of the test targets." },
+  { LOOM_OPTION ("x", PATH, NULL), .doc = "The .npy file of the inputs; the first dimension is the sample." },
+  { LOOM_OPTION ("y", PATH, ""), .doc = "The .npy file of the targets, if any." },
+  { LOOM_OPTION ("test_x", PATH, ""), .doc = "The .npy file of the test inputs." },
+  { LOOM_OPTION ("test_y", PATH, ""), .doc = "The .npy file of the test targets." },
   LOOM_DEALT_PARAMS ("samples", "0", ", if test_x is not set"),
   LOOM_SPLIT_PARAM,
   { .name = NULL },
@@ -31,12 +31,9 @@ add_port (LoomDatasetInfo *info, const char *name, const char *path, const LoomT
   gint64 dims[LOOM_SHAPE_MAX_RANK];
 
   if (type->shape.rank == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” holds a single number; a data set needs an array with samples along its first dimension.",
-                   path);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” holds a single number; a data set needs an array with samples along its first dimension.",
+                        path);
   loom_shape_get (&type->shape, dims);
   loom_info_add_port (info, name, port_dtype (type->dtype, type->shape.rank), type->shape.rank - 1, dims + 1);
   return TRUE;
@@ -52,21 +49,14 @@ describe_file (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
   if (path == NULL)
     return TRUE;
   if (g_str_has_suffix (path, ".csv") || g_str_has_suffix (path, ".tsv"))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is a table in text form; use the data set csv for it.",
-                   path);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is a table in text form; use the data set csv for it.", path);
   if (!loom_dataset_check_file (path, NULL, error) || !loom_npy_describe (path, &type, error)
       || !add_port (info, name, path, &type, error))
     return FALSE;
   if (*n >= 0 && type.shape.dim[0].coef != *n)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has %" G_GINT64_FORMAT " samples, but x has %" G_GINT64_FORMAT ".", path,
-                   type.shape.dim[0].coef, *n);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” has %" G_GINT64_FORMAT " samples, but x has %" G_GINT64_FORMAT ".", path,
+                        type.shape.dim[0].coef, *n);
   *n = type.shape.dim[0].coef;
   return TRUE;
 }
@@ -94,11 +84,8 @@ load_file (const LoomDataset *self, guint port, const char *path, GError **error
   for (int d = 0; d < MAX (raw->rank, type->shape.rank); d++)
     {
       if (raw->rank != type->shape.rank || (d > 0 && raw->dim[d] != type->shape.dim[d].coef))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The samples of “%s” have another shape than those of %s.",
-                       path, self->info.port[port].name);
-          return NULL;
-        }
+        return loom_refuse_null (error, LOOM_ERROR_DATA, "The samples of “%s” have another shape than those of %s.",
+                                 path, self->info.port[port].name);
     }
   if (raw->dtype == type->dtype || (raw->dtype == LOOM_U8 && type->dtype == LOOM_F32))
     return g_steal_pointer (&raw);
@@ -117,11 +104,8 @@ load_pair (const LoomDataset *self, const LoomDatasetOptions *options, const cha
   g_autofree char *y_path = loom_option_path (self->klass, options, y_name);
 
   if ((self->info.n_ports == 2) != (y_path != NULL) || x_path == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set npy has only one of %s and %s; set both.",
-                   x_name, y_name);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SCHEMA, "The data set npy has only one of %s and %s; set both.", x_name,
+                        y_name);
   data[0] = load_file (self, 0, x_path, error);
   if (data[0] == NULL)
     return FALSE;
@@ -131,12 +115,9 @@ load_pair (const LoomDataset *self, const LoomDatasetOptions *options, const cha
   if (data[1] == NULL)
     return FALSE;
   if (data[0]->dim[0] != data[1]->dim[0])
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has %" G_GINT64_FORMAT " samples, but “%s” has %" G_GINT64_FORMAT ".", y_path, data[1]->dim[0],
-                   x_path, data[0]->dim[0]);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” has %" G_GINT64_FORMAT " samples, but “%s” has %" G_GINT64_FORMAT ".", y_path,
+                        data[1]->dim[0], x_path, data[0]->dim[0]);
   return TRUE;
 }
 

@@ -13,15 +13,11 @@
 #include "engine/interop/loom-tensor-file.h"
 
 static const LoomDatasetParam params[] = {
-  { .name = "path", .type = LOOM_DATASET_PATH, .doc = "The .npz file." },
-  { .name = "x",
-    .type = LOOM_DATASET_STRING,
-    .def = "",
+  { LOOM_OPTION ("path", PATH, NULL), .doc = "The .npz file." },
+  { LOOM_OPTION ("x", STRING, ""),
     .doc = "The array of training inputs (default: train_images, x_train, X_train, images, x, X or data); those of "
            "validation and testing have val and test in place of train." },
-  { .name = "y",
-    .type = LOOM_DATASET_STRING,
-    .def = "",
+  { LOOM_OPTION ("y", STRING, ""),
     .doc = "The array of training targets (default: the name that goes with x, such as train_labels or y_train)." },
   LOOM_DEALT_PARAMS ("training samples", "0", ", if there is no test array"),
   LOOM_SPLIT_PARAM,

@@ -8,7 +8,7 @@
  * decoder's input, y after a start token; y ends with an end token, and its padding is ignored. */
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-deal.h"
 #include "engine/data/loom-mo.h"
@@ -21,37 +21,19 @@ static const char *const units[] = { "word", "character", NULL };
 static const char *const cases[] = { "keep", "lower", NULL };
 
 static const LoomDatasetParam params[] = {
-  { .name = "path",
-    .type = LOOM_DATASET_PATH,
+  { LOOM_OPTION ("path", PATH, NULL),
     .doc = "A table of sources and targets separated by tabs, a gettext catalogue (.mo), or a folder of catalogues, "
            "such as /usr/share/locale/fr/LC_MESSAGES." },
-  { .name = "target_path",
-    .type = LOOM_DATASET_PATH,
-    .def = "",
+  { LOOM_OPTION ("target_path", PATH, ""),
     .doc = "A second catalogue or folder: its translations are the targets, and those of path the sources." },
-  { .name = "unit", .type = LOOM_DATASET_ENUM, .def = "word", .choices = units, .doc = "The unit of a token." },
-  { .name = "case",
-    .type = LOOM_DATASET_ENUM,
-    .def = "keep",
-    .choices = cases,
+  { LOOM_OPTION ("unit", ENUM, "word"), .choices = units, .doc = "The unit of a token." },
+  { LOOM_OPTION ("case", ENUM, "keep"), .choices = cases,
     .doc = "Whether upper case is kept or converted to lower case." },
-  { .name = "source_length",
-    .type = LOOM_DATASET_INT,
-    .def = "16",
-    .minimum = 1,
-    .maximum = 4096,
+  { LOOM_OPTION ("source_length", INT, "16"), LOOM_RANGE (1, 4096),
     .doc = "The largest number of tokens of a source; longer pairs are left out." },
-  { .name = "target_length",
-    .type = LOOM_DATASET_INT,
-    .def = "16",
-    .minimum = 1,
-    .maximum = 4096,
+  { LOOM_OPTION ("target_length", INT, "16"), LOOM_RANGE (1, 4096),
     .doc = "The largest number of tokens of a target, without start and end; longer pairs are left out." },
-  { .name = "vocabulary",
-    .type = LOOM_DATASET_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 10000000,
+  { LOOM_OPTION ("vocabulary", INT, "0"), LOOM_RANGE (0, 10000000),
     .doc
     = "The largest size of the vocabulary: the most frequent tokens, and one token for all others; 0: all tokens." },
   LOOM_DEALT_PARAMS ("pairs", "0.1", ""),
@@ -106,20 +88,23 @@ read_table (const char *path, GPtrArray *pairs, GError **error)
       if (*lines[i] == '\0')
         continue;
       if (g_strv_length (field) < 2)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” line %u has no tab; a tab must separate source and target.", path, i + 1);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” line %u has no tab; a tab must separate source and target.",
+                            path, i + 1);
       add_pair (pairs, field[0], field[1]);
     }
   return TRUE;
 }
 
-static int
-compare_texts (gconstpointer a, gconstpointer b)
+static gboolean
+has_catalogue_name (const char *name)
 {
-  return strcmp (*(char *const *)a, *(char *const *)b);
+  return g_str_has_suffix (name, ".mo");
+}
+
+static gboolean
+accepts_catalogue (const char *name, const char *path)
+{
+  return has_catalogue_name (name);
 }
 
 /* The entries of a catalogue, or of all in a folder in the order of their names. */
@@ -127,30 +112,23 @@ static GPtrArray *
 read_catalogues (const char *path, GError **error)
 {
   g_autoptr (GPtrArray) entries = g_ptr_array_new_with_free_func (loom_mo_entry_free);
-  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GError) cause = NULL;
-  g_autoptr (GDir) dir = NULL;
-  const char *name;
+  g_auto (GStrv) names = NULL;
 
   if (!g_file_test (path, G_FILE_TEST_IS_DIR))
     return loom_mo_read (path, entries, error) ? g_steal_pointer (&entries) : NULL;
-  dir = g_dir_open (path, 0, &cause);
-  if (dir == NULL)
+  names = loom_dataset_list (path, accepts_catalogue, error);
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return NULL;
+      g_autofree char *file = g_build_filename (path, names[i], NULL);
+
+      if (!loom_mo_read (file, entries, error))
+        return NULL;
     }
-  while ((name = g_dir_read_name (dir)) != NULL)
-    if (g_str_has_suffix (name, ".mo"))
-      g_ptr_array_add (files, g_build_filename (path, name, NULL));
-  g_ptr_array_sort (files, compare_texts);
-  for (guint i = 0; i < files->len; i++)
-    if (!loom_mo_read (files->pdata[i], entries, error))
-      return NULL;
-  if (files->len > 0)
+  if (names == NULL)
+    return NULL;
+  if (names[0] != NULL)
     return g_steal_pointer (&entries);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no catalogue (.mo).", path);
-  return NULL;
+  return loom_refuse_null (error, LOOM_ERROR_DATA, "“%s” contains no catalogue (.mo).", path);
 }
 
 /* Many catalogues contain the same texts; each source text is taken once, so that none is in two splits. */
@@ -381,12 +359,6 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   self->lower_case = g_str_equal (loom_option_string (klass, options, "case"), "lower");
   self->info.n_classes = loom_vocabulary_size (vocabulary);
   return g_steal_pointer (&self);
-}
-
-static gboolean
-has_catalogue_name (const char *name)
-{
-  return g_str_has_suffix (name, ".mo");
 }
 
 static void

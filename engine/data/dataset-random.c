@@ -6,18 +6,8 @@
 
 static const LoomDatasetParam params[] = {
   LOOM_GENERATED_PARAMS ("64", "64"),
-  { .name = "in_features",
-    .type = LOOM_DATASET_INT,
-    .def = "1000",
-    .minimum = 1,
-    .maximum = 10000000,
-    .doc = "The number of features of x." },
-  { .name = "out_features",
-    .type = LOOM_DATASET_INT,
-    .def = "10",
-    .minimum = 1,
-    .maximum = 10000000,
-    .doc = "The number of features of y." },
+  { LOOM_OPTION ("in_features", INT, "1000"), LOOM_RANGE (1, 10000000), .doc = "The number of features of x." },
+  { LOOM_OPTION ("out_features", INT, "10"), LOOM_RANGE (1, 10000000), .doc = "The number of features of y." },
   { .name = NULL },
 };
 

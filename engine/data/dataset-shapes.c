@@ -12,7 +12,7 @@
  * an end token; positions after it are ignored. */
 #include <math.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-vocabulary.h"
@@ -55,29 +55,13 @@ static const char *const target_types[] = { "sentence", "class", "mask", NULL };
 
 static const LoomDatasetParam params[] = {
   LOOM_GENERATED_PARAMS ("5000", "500"),
-  { .name = "target_type",
-    .type = LOOM_DATASET_ENUM,
-    .def = "sentence",
-    .choices = target_types,
+  { LOOM_OPTION ("target_type", ENUM, "sentence"), .choices = target_types,
     .doc = "sentence: y_in and y, i64 [B,11]; class: y i64 [B], colour and kind of the one shape; mask: y i64 [B,H,W], "
            "the kind at each pixel, 0 without a shape." },
-  { .name = "size",
-    .type = LOOM_DATASET_INT,
-    .def = "32",
-    .minimum = 8,
-    .maximum = 512,
-    .doc = "The height and width of the pictures." },
-  { .name = "shapes",
-    .type = LOOM_DATASET_INT,
-    .def = "2",
-    .minimum = 1,
-    .maximum = MOST_SHAPES,
+  { LOOM_OPTION ("size", INT, "32"), LOOM_RANGE (8, 512), .doc = "The height and width of the pictures." },
+  { LOOM_OPTION ("shapes", INT, "2"), LOOM_RANGE (1, MOST_SHAPES),
     .doc = "The largest number of shapes in a picture; a sentence describes at most two." },
-  { .name = "noise",
-    .type = LOOM_DATASET_FLOAT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 1,
+  { LOOM_OPTION ("noise", FLOAT, "0"), LOOM_RANGE (0, 1),
     .doc = "The standard deviation of the noise on each pixel, which is clipped to the range 0 to 1." },
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
@@ -119,23 +103,14 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   const TargetType target = target_of (klass, options);
 
   if (target == CLASS && shapes != 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "A picture of two shapes has no class. Set shapes to 1, or target_type to sentence.");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SCHEMA,
+                        "A picture of two shapes has no class. Set shapes to 1, or target_type to sentence.");
   if (target == SENTENCE && shapes > 2)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "A sentence describes at most two shapes. Set shapes to 2, or target_type to mask.");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SCHEMA,
+                        "A sentence describes at most two shapes. Set shapes to 2, or target_type to mask.");
   if (target == SENTENCE && loom_option_float (klass, options, "flip") > 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "Sentences with “left of” would be wrong for mirrored pictures. Remove flip.");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SCHEMA,
+                        "Sentences with “left of” would be wrong for mirrored pictures. Remove flip.");
   loom_info_add_port (info, "x", LOOM_F32, 3, dims);
   if (target == SENTENCE)
     {

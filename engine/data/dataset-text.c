@@ -3,9 +3,7 @@
  *
  * The vocabulary of characters is the sorted list of those that occur, that of words is sorted by frequency. The end of
  * the text is used for validation, so that no window of it overlaps a training window. */
-#include <string.h>
-
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-memory-check.h"
 #include "engine/data/loom-text-file.h"
@@ -17,49 +15,22 @@
 #define DEFAULT_PATH "/usr/share/common-licenses"
 
 static const LoomDatasetParam params[] = {
-  { .name = "path",
-    .type = LOOM_DATASET_PATH,
-    .def = DEFAULT_PATH,
+  { LOOM_OPTION ("path", PATH, DEFAULT_PATH),
     .doc = "A UTF-8 text file, or a folder of text files that are read in the order of their names." },
-  { .name = "context",
-    .type = LOOM_DATASET_INT,
-    .def = "64",
-    .minimum = 1,
-    .maximum = 65536,
-    .doc = "T, the number of tokens of a sample." },
-  { .name = "stride",
-    .type = LOOM_DATASET_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 65536,
+  { LOOM_OPTION ("context", INT, "64"), LOOM_RANGE (1, 65536), .doc = "T, the number of tokens of a sample." },
+  { LOOM_OPTION ("stride", INT, "0"), LOOM_RANGE (0, 65536),
     .doc = "The number of tokens from the start of a sample to the start of the next; 0: that of context." },
-  { .name = "unit",
-    .type = LOOM_DATASET_ENUM,
-    .def = "character",
-    .choices = loom_text_units,
+  { LOOM_OPTION ("unit", ENUM, "character"), .choices = loom_text_units,
     .doc = "The unit of a token: a character, a byte, a word, a token of GPT-2's byte-pair encoding (bpe), or one of "
-           "another "
-           "network's tokenizer." },
-  { .name = "vocabulary",
-    .type = LOOM_DATASET_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 10000000,
+           "another network's tokenizer." },
+  { LOOM_OPTION ("vocabulary", INT, "0"), LOOM_RANGE (0, 10000000),
     .doc = "The largest size of the vocabulary: the most frequent characters or words, and one token for all others; "
            "0: all that occur." },
-  { .name = "merges",
-    .type = LOOM_DATASET_PATH,
-    .def = "",
+  { LOOM_OPTION ("merges", PATH, ""),
     .doc = "The file of merges for unit=\"bpe\", in the form of GPT-2's merges.txt." },
-  { .name = "tokenizer",
-    .type = LOOM_DATASET_PATH,
-    .def = "",
+  { LOOM_OPTION ("tokenizer", PATH, ""),
     .doc = "The file for unit=\"tokenizer\": a tokenizer.json of Hugging Face, or a SentencePiece model." },
-  { .name = "val_fraction",
-    .type = LOOM_DATASET_FLOAT,
-    .def = "0.1",
-    .minimum = 0,
-    .maximum = 0.9,
+  { LOOM_OPTION ("val_fraction", FLOAT, "0.1"), LOOM_RANGE (0, 0.9),
     .doc = "The fraction of the text, at its end, for validation." },
   { .name = NULL },
 };
@@ -160,51 +131,31 @@ append_file (const char *path, gboolean any_bytes, GString *text, GError **error
   else if (!loom_memory_check (path, NEEDED, remedy, error))
     return FALSE;
   else if (!g_file_get_contents (path, &content, &length, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   g_string_append_len (text, content, length);
   return TRUE;
 }
 
-static int
-compare_texts (gconstpointer a, gconstpointer b)
+/* Links are left out: the licences' folder names several files twice. */
+static gboolean
+is_text (const char *name, const char *path)
 {
-  return strcmp (*(char *const *)a, *(char *const *)b);
+  return g_file_test (path, G_FILE_TEST_IS_REGULAR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK);
 }
 
-/* Links are left out: the licences' folder names several files twice. */
 static gboolean
 append_folder (const char *path, gboolean any_bytes, GString *text, GError **error)
 {
-  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GError) cause = NULL;
-  GDir *folder = g_dir_open (path, 0, &cause);
-  const char *name;
+  g_auto (GStrv) names = loom_dataset_list (path, is_text, error);
 
-  if (folder == NULL)
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return FALSE;
-    }
-  while ((name = g_dir_read_name (folder)) != NULL)
-    {
-      char *file = g_build_filename (path, name, NULL);
+      g_autofree char *file = g_build_filename (path, names[i], NULL);
 
-      if (g_file_test (file, G_FILE_TEST_IS_REGULAR) && !g_file_test (file, G_FILE_TEST_IS_SYMLINK))
-        g_ptr_array_add (files, file);
-      else
-        g_free (file);
-    }
-  g_dir_close (folder);
-  g_ptr_array_sort (files, compare_texts);
-  for (guint i = 0; i < files->len; i++)
-    {
-      if (!append_file (g_ptr_array_index (files, i), any_bytes, text, error))
+      if (!append_file (file, any_bytes, text, error))
         return FALSE;
     }
-  return TRUE;
+  return names != NULL;
 }
 
 /* The vocabulary of a text; NULL with an error if that of a file is wrong. */
@@ -277,13 +228,10 @@ load (Text *self, const LoomDatasetOptions *options, GError **error)
   self->base.info.n[LOOM_SPLIT_TEST] = 0;
   self->first[LOOM_SPLIT_VAL] = n - n_val;
   if (self->base.info.n[LOOM_SPLIT_TRAIN] == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has %" G_GINT64_FORMAT " %s for training, which is too few for context=\"%" G_GINT64_FORMAT
-                   "\".",
-                   path, n - n_val, unit_words[self->unit], self->context);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” has %" G_GINT64_FORMAT
+                        " %s for training, which is too few for context=\"%" G_GINT64_FORMAT "\".",
+                        path, n - n_val, unit_words[self->unit], self->context);
   return TRUE;
 }
 
@@ -373,9 +321,9 @@ complain_of_unknown (const char *name, const char *token, GError **error)
     g_unichar_to_utf8 (c, letter);
   else
     g_snprintf (letter, sizeof letter, "U+%04X", c);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” has the character “%s”, which does not occur in the training text of the net.", name, letter);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA,
+                      "“%s” has the character “%s”, which does not occur in the training text of the net.", name,
+                      letter);
 }
 
 /* The last tokens of a text, at most as many as the context, without the newline at the end of a file. */

@@ -19,23 +19,11 @@ static const char *const tasks[] = { "marked", "reverse", "previous", NULL };
 
 static const LoomDatasetParam params[] = {
   LOOM_GENERATED_PARAMS ("2000", "500"),
-  { .name = "task",
-    .type = LOOM_DATASET_ENUM,
-    .def = "marked",
-    .choices = tasks,
+  { LOOM_OPTION ("task", ENUM, "marked"), .choices = tasks,
     .doc = "The position whose value each position must predict: the marked one, the mirrored one, or the previous "
            "one." },
-  { .name = "length",
-    .type = LOOM_DATASET_INT,
-    .def = "8",
-    .minimum = 2,
-    .maximum = 512,
-    .doc = "T, the number of positions of a sequence." },
-  { .name = "values",
-    .type = LOOM_DATASET_INT,
-    .def = "7",
-    .minimum = 2,
-    .maximum = 512,
+  { LOOM_OPTION ("length", INT, "8"), LOOM_RANGE (2, 512), .doc = "T, the number of positions of a sequence." },
+  { LOOM_OPTION ("values", INT, "7"), LOOM_RANGE (2, 512),
     .doc = "The number of different values, which are the classes of y; x has values + length + 1 channels." },
   { .name = NULL },
 };

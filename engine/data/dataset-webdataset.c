@@ -20,14 +20,11 @@
 #define MOST_SHARDS      100000
 
 static const LoomDatasetParam params[] = {
-  { .name = "path",
-    .type = LOOM_DATASET_PATH,
+  { LOOM_OPTION ("path", PATH, NULL),
     .doc = "The tar archive, or several: name-{000..012}.tar. A sample is a picture and its class, KEY.jpg and KEY.cls "
            "or KEY.json." },
-  { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "Archives of the same form for testing." },
-  { .name = "label",
-    .type = LOOM_DATASET_STRING,
-    .def = "label",
+  { LOOM_OPTION ("test_path", PATH, ""), .doc = "Archives of the same form for testing." },
+  { LOOM_OPTION ("label", STRING, "label"),
     .doc = "The member of the objects in KEY.json that is the class, a whole number or a name." },
   LOOM_PICTURES_PARAMS,
   LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
@@ -208,8 +205,10 @@ add_member (const char *name, guint64 offset, guint64 size, gpointer data, GErro
 }
 
 static gboolean
-add_shards (LoomPictures *pictures, GPtrArray *labels, const char *path, const char *label_member, GError **error)
+add_shards (LoomPictures *pictures, const LoomDatasetOptions *options, const char *path, GPtrArray *labels,
+            GError **error)
 {
+  const char *label_member = loom_option_string (loom_pictures_dataset (pictures)->klass, options, "label");
   g_auto (GStrv) shards = expand (path, error);
 
   for (char **at = shards; at != NULL && *at != NULL; at++)
@@ -247,21 +246,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 static LoomDataset *
 open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
-  LoomPictures *self = loom_pictures_new (klass, options);
-  g_autoptr (LoomDataset) base = loom_pictures_dataset (self);
-  g_autoptr (GPtrArray) labels = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *path = loom_option_path (klass, options, "path");
-  g_autofree char *test_path = loom_option_path (klass, options, "test_path");
-  const char *member = loom_option_string (klass, options, "label");
-  guint n_dealt;
-
-  if (!add_shards (self, labels, path, member, error))
-    return NULL;
-  n_dealt = labels->len;
-  if (test_path != NULL && !add_shards (self, labels, test_path, member, error))
-    return NULL;
-  loom_pictures_set_labels (self, labels);
-  return loom_pictures_finish (self, options, n_dealt, test_path != NULL, error) ? g_steal_pointer (&base) : NULL;
+  return loom_pictures_open (klass, options, add_shards, error);
 }
 
 const LoomDatasetClass loom_dataset_webdataset = {

@@ -6,11 +6,7 @@
 
 static const LoomDatasetParam params[] = {
   LOOM_GENERATED_PARAMS ("200", "100"),
-  { .name = "noise",
-    .type = LOOM_DATASET_FLOAT,
-    .def = "0.1",
-    .minimum = 0,
-    .maximum = 10,
+  { LOOM_OPTION ("noise", FLOAT, "0.1"), LOOM_RANGE (0, 10),
     .doc = "The standard deviation of the noise on each of the two inputs; with 0, four samples are the truth table." },
   LOOM_TARGET_TYPE_PARAM,
   { .name = NULL },

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #define STREAM           10
 #define BLOCKS_PER_EPOCH 16 /* of four random words each; more than a sample draws */
@@ -55,12 +55,10 @@ loom_augment_new (const LoomDatasetClass *klass, const LoomDatasetOptions *optio
   if (!self->changes && !self->normalizes)
     return NULL;
   if (x->shape.rank != 4)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set %s has options that change or normalise pictures, but its samples are not pictures.",
-                   klass->name);
-      return NULL;
-    }
+    return loom_refuse_null (
+        error, LOOM_ERROR_SCHEMA,
+        "The data set %s has options that change or normalise pictures, but its samples are not pictures.",
+        klass->name);
   self->channels = x->shape.dim[1].coef;
   self->height = x->shape.dim[2].coef;
   self->width = x->shape.dim[3].coef;

@@ -8,30 +8,30 @@ G_BEGIN_DECLS
 /* clang-format off */
 /* The options of every source of pictures. */
 #define LOOM_AUGMENT_PARAMS                                                                                    \
-  { .name = "flip", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                        \
+  { LOOM_OPTION ("flip", FLOAT, "0"), LOOM_RANGE (0, 1),                        \
     .doc = "The fraction of training pictures that are mirrored horizontally." },                              \
-  { .name = "crop", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 1024,                       \
+  { LOOM_OPTION ("crop", INT, "0"), LOOM_RANGE (0, 1024),                       \
     .doc = "The largest shift of training pictures in pixels: a random crop after padding with black." },      \
-  { .name = "rotate", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 180,                    \
+  { LOOM_OPTION ("rotate", FLOAT, "0"), LOOM_RANGE (0, 180),                    \
     .doc = "The largest rotation of training pictures in degrees." },                                          \
-  { .name = "zoom", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 0.9,                      \
+  { LOOM_OPTION ("zoom", FLOAT, "0"), LOOM_RANGE (0, 0.9),                      \
     .doc = "The largest relative change of the size of training pictures." },                                  \
-  { .name = "shear", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 80,                      \
+  { LOOM_OPTION ("shear", FLOAT, "0"), LOOM_RANGE (0, 80),                      \
     .doc = "The largest angle of shear of training pictures in degrees." },                                    \
-  { .name = "brightness", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                  \
+  { LOOM_OPTION ("brightness", FLOAT, "0"), LOOM_RANGE (0, 1),                  \
     .doc = "The largest relative change of the brightness of training pictures." },                            \
-  { .name = "contrast", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                    \
+  { LOOM_OPTION ("contrast", FLOAT, "0"), LOOM_RANGE (0, 1),                    \
     .doc = "The largest relative change of the contrast of training pictures." },                              \
-  { .name = "saturation", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                  \
+  { LOOM_OPTION ("saturation", FLOAT, "0"), LOOM_RANGE (0, 1),                  \
     .doc = "The largest relative change of the saturation of training pictures." },                            \
-  { .name = "cutout", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 1024,                     \
+  { LOOM_OPTION ("cutout", INT, "0"), LOOM_RANGE (0, 1024),                     \
     .doc = "The side of a square, at a random position in training pictures, that is set to 0." },             \
-  { .name = "mixup", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                       \
+  { LOOM_OPTION ("mixup", FLOAT, "0"), LOOM_RANGE (0, 1),                       \
     .doc = "Above 0 each training picture is a blend of two, with weights from Beta(mixup, mixup); the port "  \
            "y_mix has the weights of their classes, as a target for cross_entropy." },                         \
-  { .name = "mean", .type = LOOM_DATASET_FLOATS, .def = "",                                                    \
+  { LOOM_OPTION ("mean", FLOATS, ""),                                                    \
     .doc = "The mean to subtract from pictures of 0 to 1: a number for each channel, or one for all." },       \
-  { .name = "std", .type = LOOM_DATASET_FLOATS, .def = "", .minimum = 1e-6, .maximum = 1e6,                    \
+  { LOOM_OPTION ("std", FLOATS, ""), LOOM_RANGE (1e-6, 1e6),                    \
     .doc = "The standard deviation to divide by afterwards: a number for each channel, or one for all." }
 /* clang-format on */
 

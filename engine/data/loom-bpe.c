@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-text-file.h"
 #include "engine/data/token-merges.h"
 #include "engine/data/token-text.h"
@@ -73,20 +73,14 @@ add_pair (LoomBpe *self, const char *path, guint line, const char *text, GError 
   gsize n[2];
 
   if (g_strv_length (word) != 2)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %u is not a pair of tokens separated by a space.",
-                   path, line);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” line %u is not a pair of tokens separated by a space.", path,
+                        line);
   for (int i = 0; i < 2; i++)
     {
       token[i] = find_token (self, word[i]);
       if (token[i] < 0)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” line %u: “%s” is neither a byte nor a pair of an earlier line.", path, line, word[i]);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_DATA,
+                            "“%s” line %u: “%s” is neither a byte nor a pair of an earlier line.", path, line, word[i]);
       n[i] = g_bytes_get_size (self->bytes->pdata[token[i]]);
     }
   joined = g_malloc (n[0] + n[1]);

@@ -6,7 +6,8 @@
 
 #include <glib/gstdio.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-compare.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/csv-field.h"
 #include "engine/data/csv-guess-private.h"
 #include "engine/data/loom-csv.h"
@@ -92,10 +93,7 @@ read_head (const char *path, gsize bytes, gsize *length, gboolean *is_whole, gui
   GStatBuf status;
 
   if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: it is a folder.", path);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: it is a folder.", path);
   *size = g_stat (path, &status) == 0 ? (guint64)status.st_size : 0;
   return loom_csv_read_file (path, bytes, 0, NULL, length, is_whole, error);
 }
@@ -262,13 +260,11 @@ read_rows (const char *path, char *text, gsize length, char delimiter, gboolean 
       g_ptr_array_add (rows, row);
       g_array_append_val (lines, reader.row_line);
       if (row->len != ((const GPtrArray *)rows->pdata[0])->len)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” line %d has %u fields, but the first line has %u: check that “%s” is the delimiter.", name,
-                       reader.row_line, row->len, ((const GPtrArray *)rows->pdata[0])->len,
-                       delimiter == '\t' ? "tab" : (const char[]){ delimiter, 0 });
-          return NULL;
-        }
+        return loom_refuse_null (
+            error, LOOM_ERROR_DATA,
+            "“%s” line %d has %u fields, but the first line has %u: check that “%s” is the delimiter.", name,
+            reader.row_line, row->len, ((const GPtrArray *)rows->pdata[0])->len,
+            delimiter == '\t' ? "tab" : (const char[]){ delimiter, 0 });
     }
   if (failure != NULL && *is_whole)
     {
@@ -336,12 +332,6 @@ count_cell (LoomCsvColumn *column, const Table *table, guint row, const char *te
   counting->squares += delta * (value - column->mean);
 }
 
-static int
-compare_words (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *)a, *(char *const *)b);
-}
-
 /* The words of a column in order, if each can be named in an option; or NULL. */
 static GPtrArray *
 list_words (GHashTable *distinct)
@@ -358,7 +348,7 @@ list_words (GHashTable *distinct)
           return NULL;
       g_ptr_array_add (words, g_strdup (word));
     }
-  g_ptr_array_sort (words, compare_words);
+  g_ptr_array_sort (words, loom_compare_texts);
   return g_steal_pointer (&words);
 }
 
@@ -557,18 +547,12 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
   if (rows->len == 0)
     return NULL;
   if (((const GPtrArray *)rows->pdata[0])->len < 2)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has a single column; a target and at least one feature are needed.", name);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA,
+                             "“%s” has a single column; a target and at least one feature are needed.", name);
   table.first = self->has_header = has_header >= 0 ? has_header : loom_parquet_is_file (path) || guess_header (rows);
   self->n_rows = rows->len - self->has_header;
   if (self->n_rows == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a line of names but no rows below it.", name);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "“%s” has a line of names but no rows below it.", name);
   g_ptr_array_unref (self->columns);
   self->columns = read_columns (&table, &n_numbers);
   if (self->delimiter != ',')

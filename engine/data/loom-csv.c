@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-parquet.h"
 #include "engine/data/loom-text-file.h"
 
@@ -62,11 +62,8 @@ read_field (LoomCsvReader *self, gboolean *more, GError **error)
       for (;;)
         {
           if (self->p == self->end)
-            {
-              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d: a quoted field is not closed.",
-                           self->path, self->row_line);
-              return FALSE;
-            }
+            return loom_refuse (error, LOOM_ERROR_DATA, "“%s” line %d: a quoted field is not closed.", self->path,
+                                self->row_line);
           if (*self->p == '"' && self->p[1] != '"')
             break;
           if (*self->p == '"')
@@ -79,13 +76,11 @@ read_field (LoomCsvReader *self, gboolean *more, GError **error)
       while (self->p < self->end && *self->p == ' ' && self->delimiter != ' ')
         self->p++;
       if (self->p < self->end && *self->p != self->delimiter && *self->p != '\n' && *self->p != '\r')
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” line %d: something follows the closing quote of a field. Write a quote within a field "
-                       "twice.",
-                       self->path, self->line);
-          return FALSE;
-        }
+        return loom_refuse (
+            error, LOOM_ERROR_DATA,
+            "“%s” line %d: something follows the closing quote of a field. Write a quote within a field "
+            "twice.",
+            self->path, self->line);
     }
   while (self->p < self->end && *self->p != self->delimiter && *self->p != '\n' && *self->p != '\r')
     *to++ = *self->p++;

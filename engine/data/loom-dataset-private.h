@@ -1,6 +1,7 @@
 /* The interface of sources of data (LoomDatasetClass, LoomDataset), and their helpers: options, files, tables. */
 #pragma once
 
+#include "engine/core/loom-range.h"
 #include "engine/data/loom-samples.h"
 
 G_BEGIN_DECLS
@@ -92,6 +93,9 @@ char *loom_option_path (const LoomDatasetClass *klass, const LoomDatasetOptions 
 /* DATA with the sentence "There is no file “…” …" if the file is missing. hint may be NULL. */
 gboolean loom_dataset_check_file (const char *path, const char *hint, GError **error);
 
+/* The names in a folder that accepts() returns TRUE for, sorted. (transfer full) IO: the folder cannot be read. */
+char **loom_dataset_list (const char *folder, gboolean (*accepts) (const char *name, const char *path), GError **error);
+
 /* Describes port `name` of a batch. dims: of one sample. */
 void loom_info_add_port (LoomDatasetInfo *info, const char *name, LoomDType dtype, int rank, const gint64 *dims);
 
@@ -133,25 +137,28 @@ LoomDataset *loom_table_generate (const LoomDatasetClass *klass, const LoomDatas
                                   LoomGenerateSample make, gconstpointer data, GError **error);
 
 /* clang-format off */
+/* The first fields of a LoomDatasetParam: { LOOM_OPTION ("seed", INT, "0"), LOOM_RANGE (0, 9), .doc = "…" }. DEFAULT is
+ * its `def`. */
+#define LOOM_OPTION(NAME, TYPE, DEFAULT) .name = NAME, .type = LOOM_DATASET_##TYPE, .def = DEFAULT
 /* The options of every generated source. */
 #define LOOM_GENERATED_PARAMS(n_default, n_test_default)                                                       \
-  { .name = "n", .type = LOOM_DATASET_INT, .def = n_default, .minimum = 1, .maximum = 10000000,                \
+  { LOOM_OPTION ("n", INT, n_default), LOOM_RANGE (1, 10000000),                                               \
     .doc = "The number of training samples." },                                                                \
-  { .name = "n_test", .type = LOOM_DATASET_INT, .def = n_test_default, .minimum = 1, .maximum = 10000000,      \
+  { LOOM_OPTION ("n_test", INT, n_test_default), LOOM_RANGE (1, 10000000),                                     \
     .doc = "The number of test samples, drawn separately." },                                                  \
-  { .name = "seed", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 4294967295.0,               \
+  { LOOM_OPTION ("seed", INT, "0"), LOOM_RANGE (0, 4294967295.0),                                              \
     .doc = "The seed of the samples." }
 /* The options that divide the rows of one table into splits. WHAT: "rows". REST: a condition for the test split. */
 #define LOOM_DEALT_PARAMS(WHAT, TEST_DEFAULT, REST)                                                            \
-  { .name = "val_fraction", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 0.9,              \
+  { LOOM_OPTION ("val_fraction", FLOAT, "0"), LOOM_RANGE (0, 0.9),                                             \
     .doc = "The fraction of the " WHAT " for validation." },                                                   \
-  { .name = "test_fraction", .type = LOOM_DATASET_FLOAT, .def = TEST_DEFAULT, .minimum = 0, .maximum = 0.9,    \
+  { LOOM_OPTION ("test_fraction", FLOAT, TEST_DEFAULT), LOOM_RANGE (0, 0.9),                                   \
     .doc = "The fraction of the " WHAT " for testing" REST "." },                                              \
-  { .name = "seed", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 4294967295.0,               \
+  { LOOM_OPTION ("seed", INT, "0"), LOOM_RANGE (0, 4294967295.0),                                              \
     .doc = "The seed by which the " WHAT " are divided into splits." }
 /* The type of y if each point of the plane belongs to one of two classes. */
 #define LOOM_TARGET_TYPE_PARAM                                                                                 \
-  { .name = "target_type", .type = LOOM_DATASET_ENUM, .def = "class", .choices = loom_target_types,            \
+  { LOOM_OPTION ("target_type", ENUM, "class"), .choices = loom_target_types,                                  \
     .doc = "class: y i64 [B]; float: y f32 [B,1], for losses of one output." }
 /* clang-format on */
 extern const char *const loom_target_types[];

@@ -4,7 +4,7 @@
  * silently have another number than in training. So they are saved with the run. */
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-augment.h"
 
 #define GROUP "data"
@@ -130,11 +130,7 @@ loom_dataset_restore (LoomDataset *self, const char *saved, const char *name, GE
   if (source == NULL || !restore_numbers (file, "fill", n, &self->feature_fill)
       || !restore_numbers (file, "shift", n, &self->feature_shift)
       || !restore_numbers (file, "scale", n, &self->feature_scale))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” does not hold the data that a run saves of this data set.",
-                   name);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” does not hold the data that a run saves of this data set.", name);
   restore_names (file, "classes", &self->class_names);
   restore_names (file, "tokens", &self->token_names);
   restore_names (file, "features", &self->feature_names);

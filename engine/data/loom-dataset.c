@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-fault.h"
 #include "engine/data/dataset-list.h"
 #include "engine/data/loom-augment.h"
@@ -281,12 +281,9 @@ loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, G
   g_return_val_if_fail (folds > 1 && fold >= 0 && fold < folds && self->kept == NULL && self->held == NULL, FALSE);
 
   if (n < folds || n > G_MAXUINT32)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%" G_GINT64_FORMAT " training samples cannot be divided into %" G_GINT64_FORMAT " folds.", n,
-                   folds);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "%" G_GINT64_FORMAT " training samples cannot be divided into %" G_GINT64_FORMAT " folds.", n,
+                        folds);
   order = g_new (guint32, n);
   is_held = g_new0 (gboolean, n);
   loom_dataset_permutation (seed, FOLD_EPOCH, (guint32)n, order);
@@ -411,10 +408,7 @@ read_new (const LoomDataset *self, LoomSplit split, guint64 seed, const guint64 
       LoomTensor *tensor;
 
       if (!loom_shape_is_concrete (&shape))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The shape of “%s” is not known.", info->port[i].name);
-          return NULL;
-        }
+        return loom_refuse_null (error, LOOM_ERROR_SHAPE, "The shape of “%s” is not known.", info->port[i].name);
       loom_shape_get (&shape, dims);
       tensor = loom_tensor_new (info->port[i].type.dtype, shape.rank, dims, error);
       if (tensor == NULL)

@@ -7,7 +7,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-file.h"
 #include "engine/data/loom-gunzip.h"
 
@@ -39,10 +39,7 @@ open_stream (const char *path, GError **error)
   plain = g_file_read (file, NULL, &cause);
   if (plain == NULL || !g_input_stream_read_all (G_INPUT_STREAM (plain), magic, sizeof magic, &n, NULL, &cause)
       || !g_seekable_seek (G_SEEKABLE (plain), 0, G_SEEK_SET, NULL, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   if (magic[0] != 0x1f || magic[1] != 0x8b)
     return G_INPUT_STREAM (g_steal_pointer (&plain));
   gunzip = loom_gunzip_new ();

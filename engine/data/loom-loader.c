@@ -15,9 +15,7 @@
  * repetitions do. */
 #include "engine/data/loom-loader.h"
 
-#include <string.h>
-
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "kernels/comm.h"
 
 #define AUTO_THREADS 4
@@ -221,11 +219,8 @@ loom_loader_new_with_threads (const LoomDataset *dataset, LoomSplit split, gint6
 
   info = loom_dataset_info (dataset);
   if (info->n[split] <= 0 || info->n[split] > G_MAXUINT32)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The split “%s” of the data set has no samples.",
-                   loom_split_name (split));
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "The split “%s” of the data set has no samples.",
+                             loom_split_name (split));
   self = g_new0 (LoomLoader, 1);
   g_mutex_init (&self->lock);
   g_cond_init (&self->work);

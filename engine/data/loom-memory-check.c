@@ -4,7 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 /* The number after a word in a file of the kernel's; G_MAXUINT64 if there is none. */
 static guint64
@@ -55,9 +55,8 @@ loom_memory_check_bytes (const char *name, guint64 bytes, double factor, const c
   has = g_format_size (bytes);
   needs = g_format_size ((guint64)((double)bytes * factor));
   there = g_format_size (available);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has %s and needs about %s of memory, but %s are free; %s.",
-               name, has, needs, there, remedy);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has %s and needs about %s of memory, but %s are free; %s.", name,
+                      has, needs, there, remedy);
 }
 
 gboolean

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #define MAGIC   0x950412deu
 #define HEAD    20
@@ -22,8 +22,7 @@ typedef struct
 static gboolean
 damaged (const Catalogue *c, GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is damaged: an entry is outside the file.", c->path);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is damaged: an entry is outside the file.", c->path);
 }
 
 static guint32
@@ -92,12 +91,8 @@ add_entry (Catalogue *c, guint32 originals, guint32 translations, guint32 i, GPt
   key = decode (c, from);
   text = decode (c, to);
   if (key == NULL || text == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” contains a text that is not valid in its character set, %s.", c->path,
-                   c->charset != NULL ? c->charset : "UTF-8");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” contains a text that is not valid in its character set, %s.",
+                        c->path, c->charset != NULL ? c->charset : "UTF-8");
   if (*text == '\0')
     return TRUE;
   context = strchr (key, CONTEXT);
@@ -118,18 +113,12 @@ loom_mo_read (const char *path, GPtrArray *list, GError **error)
   gboolean good = TRUE;
 
   if (!g_file_get_contents (path, &content, &c.length, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   c.data = content;
   if (c.length >= HEAD && word_at (&c, 0) == GUINT32_SWAP_LE_BE (MAGIC))
     c.swapped = TRUE;
   if (c.length < HEAD || word_at (&c, 0) != MAGIC)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not a gettext catalogue.", path);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is not a gettext catalogue.", path);
   for (guint32 i = 0, n = word_at (&c, 8); i < n && good; i++)
     good = add_entry (&c, word_at (&c, 12), word_at (&c, 16), i, list, error);
   g_free (c.charset);

@@ -1,11 +1,11 @@
 /* Options of sources: converts text to values, with an error for each mistake. */
 #include "engine/data/loom-option.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-compare.h"
+#include "engine/core/loom-refuse.h"
 
 const char *
 loom_dataset_options_from_strv (gconstpointer strv, const char *name)
@@ -49,12 +49,8 @@ check_number (const LoomDatasetClass *klass, const LoomDatasetParam *param, cons
               GError **error)
 {
   if ((param->minimum != 0 || param->maximum != 0) && (value < param->minimum || value > param->maximum))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set %s has %s=\"%s\", which must be from %.10g to %.10g.", klass->name, param->name, text,
-                   param->minimum, param->maximum);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_SCHEMA, "The data set %s has %s=\"%s\", which must be from %.10g to %.10g.",
+                        klass->name, param->name, text, param->minimum, param->maximum);
   return TRUE;
 }
 
@@ -62,9 +58,8 @@ static gboolean
 malformed (const LoomDatasetClass *klass, const LoomDatasetParam *param, const char *text, const char *expected,
            GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set %s has %s=\"%s\", which is not a %s.", klass->name,
-               param->name, text, expected);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_SCHEMA, "The data set %s has %s=\"%s\", which is not a %s.", klass->name,
+                      param->name, text, expected);
 }
 
 static gboolean
@@ -108,9 +103,8 @@ check_enum (const LoomDatasetClass *klass, const LoomDatasetParam *param, const 
   if (g_strv_contains (param->choices, text))
     return TRUE;
   all = g_strjoinv (", ", (char **)param->choices);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set %s has %s=\"%s\", which must be one of: %s.",
-               klass->name, param->name, text, all);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_SCHEMA, "The data set %s has %s=\"%s\", which must be one of: %s.", klass->name,
+                      param->name, text, all);
 }
 
 static gboolean
@@ -132,11 +126,8 @@ loom_options_check (const LoomDatasetClass *klass, const LoomDatasetOptions *opt
       const char *text = given (options, param->name);
 
       if (param->def == NULL && (text == NULL || *text == '\0'))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set %s needs %s=\"…\": %s", klass->name,
-                       param->name, param->doc);
-          return FALSE;
-        }
+        return loom_refuse (error, LOOM_ERROR_SCHEMA, "The data set %s needs %s=\"…\": %s", klass->name, param->name,
+                            param->doc);
       if (text != NULL && (*text != '\0' || param->def == NULL || *param->def != '\0')
           && !checks[param->type](klass, param, text, error))
         return FALSE;
@@ -175,13 +166,10 @@ loom_option_floats (const LoomDatasetClass *klass, const LoomDatasetOptions *opt
   double *values;
 
   if (n != 1 && n != count)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set %s has %s=\"%s\" with %" G_GSIZE_FORMAT " numbers; it takes one, or %" G_GSIZE_FORMAT
-                   ".",
-                   klass->name, name, text, n, count);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_SCHEMA,
+                             "The data set %s has %s=\"%s\" with %" G_GSIZE_FORMAT
+                             " numbers; it takes one, or %" G_GSIZE_FORMAT ".",
+                             klass->name, name, text, n, count);
   values = g_new (double, count);
   for (gsize i = 0; i < count; i++)
     values[i] = g_ascii_strtod (parts[n == 1 ? 0 : i], NULL);
@@ -208,12 +196,30 @@ loom_dataset_check_file (const char *path, const char *hint, GError **error)
   if (g_file_test (path, G_FILE_TEST_IS_REGULAR) || g_file_test (path, G_FILE_TEST_IS_DIR))
     return TRUE;
   if (g_file_test (path, G_FILE_TEST_EXISTS))
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” is a device or a pipe, but data are read more than once. Save them in a file.", path);
+  return loom_refuse (error, LOOM_ERROR_DATA, "There is no file “%s”; %s.", path,
+                      hint != NULL ? hint : "paths are relative to the folder of the graph file");
+}
+
+char **
+loom_dataset_list (const char *folder, gboolean (*accepts) (const char *name, const char *path), GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (GError) cause = NULL;
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, &cause);
+  const char *name;
+
+  if (dir == NULL)
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", folder, cause->message);
+  while ((name = g_dir_read_name (dir)) != NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” is a device or a pipe, but data are read more than once. Save them in a file.", path);
-      return FALSE;
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+
+      if (accepts (name, path))
+        g_ptr_array_add (names, g_strdup (name));
     }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no file “%s”; %s.", path,
-               hint != NULL ? hint : "paths are relative to the folder of the graph file");
-  return FALSE;
+  g_ptr_array_sort (names, loom_compare_texts);
+  g_ptr_array_add (names, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }

@@ -1,9 +1,9 @@
 /* Files and folders of a data set outside the folder of its graph, and the guard that permits reading them. */
 #include <dirent.h>
-#include <string.h>
 
 #include <glib/gstdio.h>
 
+#include "engine/core/loom-compare.h"
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
 #include "engine/data/loom-dataset-private.h"
@@ -36,12 +36,6 @@ follow_cb (const char *name, const char *path, gpointer data)
     return TRUE;
   g_hash_table_add (s->targets, g_strdup (target));
   return s->follow == NULL || s->follow (target);
-}
-
-static int
-compare_texts (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *)a, *(char *const *)b);
 }
 
 static guint
@@ -84,7 +78,7 @@ list_targets (GHashTable *targets)
   g_hash_table_iter_init (&iter, targets);
   while (g_hash_table_iter_next (&iter, &path, NULL))
     g_ptr_array_add (list, g_strdup (path));
-  g_ptr_array_sort (list, compare_texts);
+  g_ptr_array_sort (list, loom_compare_texts);
   return list;
 }
 

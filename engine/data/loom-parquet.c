@@ -4,7 +4,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-memory-check.h"
 #include "engine/data/parquet-column.h"
 #include "engine/data/parquet-value.h"
@@ -196,8 +196,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (File, file_clear)
 static gboolean
 refuse (const File *self, GError **error, const char *what)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", self->path, what);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "“%s” %s.", self->path, what);
 }
 
 static gboolean
@@ -207,8 +206,7 @@ read_at (const File *self, guint64 at, gsize n, GByteArray *buffer, GError **err
 
   if (parquet_read_at (self->stream, at, n, buffer, &cause))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", self->path, cause->message);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", self->path, cause->message);
 }
 
 /* The end of the file: the footer, its length, the magic number. */
@@ -517,10 +515,7 @@ loom_parquet_read_text (const char *path, gsize max, double needed, const char *
   GFileInputStream *stream = g_file_read (file, NULL, &cause);
 
   if (stream == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   return read_table (G_INPUT_STREAM (stream), path, max, needed, remedy, length, is_whole, error);
 }
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/picture-decode.h"
 
 #define MAX_PIXELS 100000000
@@ -327,10 +327,7 @@ read_picture (GBytes *bytes, const char *name, const LoomPictureOptions *options
     *used = frame;
   fitted = fit (flat, &frame, (int)width, (int)height);
   if (fitted == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "“%s” could not be resized: out of memory.", name);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_OUT_OF_MEMORY, "“%s” could not be resized: out of memory.", name);
   pixels = gdk_pixbuf_read_pixels (fitted);
   stride = gdk_pixbuf_get_rowstride (fitted);
   n = gdk_pixbuf_get_n_channels (fitted);

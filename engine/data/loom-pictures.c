@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-hash.h"
 #include "engine/data/loom-labels.h"
 
@@ -104,17 +104,6 @@ loom_pictures_set_values (LoomPictures *self, const gint64 class_of[256])
   memcpy (self->class_of, class_of, sizeof self->class_of);
 }
 
-void
-loom_pictures_set_labels (LoomPictures *self, const GPtrArray *labels)
-{
-  g_autofree gint64 *numbers = g_new (gint64, labels->len);
-
-  g_assert (labels->len == self->files->len);
-  self->base.class_names = loom_labels_number (labels, numbers, &self->base.info.n_classes);
-  for (guint i = 0; i < labels->len; i++)
-    ((Picture *)self->files->pdata[i])->which = (guint32)numbers[i];
-}
-
 guint
 loom_pictures_count (const LoomPictures *self)
 {
@@ -151,9 +140,8 @@ read_bytes (const Picture *picture, GError **error)
     }
   if (good)
     return g_bytes_new_take (g_steal_pointer (&content), length);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", picture->name,
-               cause != NULL ? cause->message : "out of memory");
-  return NULL;
+  return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", picture->name,
+                           cause != NULL ? cause->message : "out of memory");
 }
 
 static gboolean
@@ -340,9 +328,8 @@ leave_out_broken (LoomPictures *self, guint *part, guint n_parts, GError **error
       {
         g_autofree char *number = g_strdup_printf ("%" G_GINT64_FORMAT, c);
 
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The class “%s” has no readable picture.",
-                     self->base.class_names != NULL ? self->base.class_names[c] : number);
-        return FALSE;
+        return loom_refuse (error, LOOM_ERROR_DATA, "The class “%s” has no readable picture.",
+                            self->base.class_names != NULL ? self->base.class_names[c] : number);
       }
   if (found > 0)
     self->base.note = g_strdup_printf ("%u of %u pictures are not readable and are left out; the first is “%s”.", found,
@@ -365,9 +352,9 @@ keep_pictures (LoomPictures *self, GError **error)
   self->is_kept = g_new0 (guint8, self->files->len);
   if (self->pixels != NULL)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-               "%u pictures do not fit into memory; set keep=\"files\" to read them one by one.", self->files->len);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_OUT_OF_MEMORY,
+                      "%u pictures do not fit into memory; set keep=\"files\" to read them one by one.",
+                      self->files->len);
 }
 
 /* ---- the data set ----------------------------------------------------------- */
@@ -502,6 +489,31 @@ copy_sample (const LoomPictures *self, const guint8 *from, guint file, guint i, 
     y[i] = ((const Picture *)self->files->pdata[file])->which;
   for (gint64 k = 0; self->base.mask_port > 0 && k < area; k++)
     y[i * area + k] = from[count + k] == LOOM_MASK_OUTSIDE ? LOOM_TARGET_IGNORED : from[count + k];
+}
+
+LoomDataset *
+loom_pictures_open (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomPicturesAdd add,
+                    GError **error)
+{
+  LoomPictures *self = loom_pictures_new (klass, options);
+  g_autoptr (LoomDataset) base = &self->base;
+  g_autoptr (GPtrArray) labels = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *path = loom_option_path (klass, options, "path");
+  g_autofree char *test_path = loom_option_path (klass, options, "test_path");
+  g_autofree gint64 *numbers = NULL;
+  guint n_dealt;
+
+  if (!add (self, options, path, labels, error))
+    return NULL;
+  n_dealt = labels->len;
+  if (test_path != NULL && !add (self, options, test_path, labels, error))
+    return NULL;
+  g_assert (labels->len == self->files->len);
+  numbers = g_new (gint64, labels->len);
+  self->base.class_names = loom_labels_number (labels, numbers, &self->base.info.n_classes);
+  for (guint i = 0; i < labels->len; i++)
+    ((Picture *)self->files->pdata[i])->which = (guint32)numbers[i];
+  return loom_pictures_finish (self, options, n_dealt, test_path != NULL, error) ? g_steal_pointer (&base) : NULL;
 }
 
 /* The error is that of the batch's first unreadable file, in the order of samples. */

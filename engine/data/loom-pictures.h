@@ -15,16 +15,16 @@ extern const char *const loom_pictures_colors[], *const loom_pictures_keeps[], *
 /* clang-format off */
 /* The options of sources of pictures in files. */
 #define LOOM_PICTURES_PARAMS                                                                                   \
-  { .name = "size", .type = LOOM_DATASET_INT, .def = "64", .minimum = 1, .maximum = 2048,                      \
+  { LOOM_OPTION ("size", INT, "64"), LOOM_RANGE (1, 2048),                                                     \
     .doc = "The height and width to which pictures are resized." },                                            \
-  { .name = "fit", .type = LOOM_DATASET_ENUM, .def = "crop", .choices = loom_picture_fits,                     \
+  { LOOM_OPTION ("fit", ENUM, "crop"), .choices = loom_picture_fits,                                           \
     .doc = "How other proportions become a square: stretch, crop two sides, or pad two sides." },              \
-  { .name = "color", .type = LOOM_DATASET_ENUM, .def = "rgb", .choices = loom_pictures_colors,                 \
+  { LOOM_OPTION ("color", ENUM, "rgb"), .choices = loom_pictures_colors,                                       \
     .doc = "Three colour channels, or one grey channel." },                                                    \
-  { .name = "keep", .type = LOOM_DATASET_ENUM, .def = "auto", .choices = loom_pictures_keeps,                  \
+  { LOOM_OPTION ("keep", ENUM, "auto"), .choices = loom_pictures_keeps,                                        \
     .doc = "memory: all pictures are decoded once and kept in memory; files: a picture is decoded each time it "\
            "is read; auto: memory if that takes less than 1 GiB." },                                           \
-  { .name = "broken", .type = LOOM_DATASET_ENUM, .def = "error", .choices = loom_pictures_brokens,             \
+  { LOOM_OPTION ("broken", ENUM, "error"), .choices = loom_pictures_brokens,                                   \
     .doc = "error: a picture that is not readable ends the run; skip: all pictures are read once at the start, "\
            "and those that are not readable are left out and counted." }
 /* clang-format on */
@@ -50,8 +50,12 @@ void loom_pictures_set_values (LoomPictures *self, const gint64 class_of[256]);
 /* x [B,C,H,W] and y [B,H,W], for a data set with masks. */
 void
 loom_pictures_describe_masks (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info);
-/* Sets the classes of all pictures, and their names, by labels as texts. */
-void loom_pictures_set_labels (LoomPictures *self, const GPtrArray *labels);
+/* Adds the pictures that a path leads to, and the label of each, a text. FALSE with an error if there is none. */
+typedef gboolean (*LoomPicturesAdd) (LoomPictures *self, const LoomDatasetOptions *options, const char *path,
+                                     GPtrArray *labels, GError **error);
+/* Opens the pictures of the options path and, if it is set, test_path. The classes are the distinct labels. */
+LoomDataset *loom_pictures_open (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomPicturesAdd add,
+                                 GError **error);
 guint loom_pictures_count (const LoomPictures *self);
 /* Deals the first n_dealt pictures among the splits, and makes the others the test split if has_test. The class names
  * and their number must be set. DATA: a picture is not readable; OUT_OF_MEMORY. */

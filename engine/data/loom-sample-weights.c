@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #define CHUNK 256 /* number of samples that are read at a time for their classes */
 
@@ -99,22 +99,19 @@ own_weights (const LoomDataset *dataset, gint64 n, GError **error)
   double sum = 0;
 
   if (port < 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "sample_weights=\"" LOOM_SAMPLE_WEIGHTS_OWN
-                   "\" needs a weight for each sample, which this data set does not have: set weight=\"COLUMN\" on a "
-                   "csv data set.");
-      return NULL;
-    }
+    return loom_refuse_null (
+        error, LOOM_ERROR_DATA,
+        "sample_weights=\"" LOOM_SAMPLE_WEIGHTS_OWN
+        "\" needs a weight for each sample, which this data set does not have: set weight=\"COLUMN\" on a "
+        "csv data set.");
   if (!read_numbers (dataset, (guint)port, n, weights, error))
     return NULL;
   for (gint64 i = 0; i < n; i++)
     sum += weights[i];
   if (sum > 0)
     return g_steal_pointer (&weights);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "With sample_weights the weight of each training sample is 0, so none can be drawn.");
-  return NULL;
+  return loom_refuse_null (error, LOOM_ERROR_DATA,
+                           "With sample_weights the weight of each training sample is 0, so none can be drawn.");
 }
 
 static GArray *
@@ -144,32 +141,28 @@ weights_of_classes (const LoomDataset *dataset, const char *text, GError **error
   double sum = 0;
 
   if (port < 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "sample_weights weights samples by class, but this data set has no classes (y, i64 [B]). Remove "
-                   "sample_weights.");
-      return NULL;
-    }
+    return loom_refuse_null (
+        error, LOOM_ERROR_DATA,
+        "sample_weights weights samples by class, but this data set has no classes (y, i64 [B]). Remove "
+        "sample_weights.");
   if (!read_numbers (dataset, (guint)port, n, classes, error))
     return NULL;
   for (gint64 i = 0; i < n; i++)
     n_classes = MAX (n_classes, (gint64)classes[i] + 1);
   of_class = are_balanced (text) ? balance (classes, n, n_classes) : parse (text);
   if (of_class->len != n_classes)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "sample_weights has %u numbers, but the data set has %" G_GINT64_FORMAT " classes. Set one for "
-                   "each class, or “" LOOM_SAMPLE_WEIGHTS_BALANCED "”.",
-                   of_class->len, n_classes);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA,
+                             "sample_weights has %u numbers, but the data set has %" G_GINT64_FORMAT
+                             " classes. Set one for "
+                             "each class, or “" LOOM_SAMPLE_WEIGHTS_BALANCED "”.",
+                             of_class->len, n_classes);
   for (gint64 i = 0; i < n; i++)
     sum += weights[i] = classes[i] >= 0 ? g_array_index (of_class, double, (guint)classes[i]) : 0;
   if (sum > 0)
     return g_steal_pointer (&weights);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "With sample_weights no training sample can be drawn: no sample has a class with a weight above 0.");
-  return NULL;
+  return loom_refuse_null (
+      error, LOOM_ERROR_DATA,
+      "With sample_weights no training sample can be drawn: no sample has a class with a weight above 0.");
 }
 
 double *

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-fault.h"
 #include "engine/data/csv-prepare.h"
 #include "engine/data/loom-augment.h"
@@ -110,11 +110,8 @@ to_type (const LoomSampleReader *self, const LoomTensor *raw, const char *name, 
   LoomTensor *t;
 
   if (loom_dtype_is_float (raw->dtype) && !loom_dtype_is_float (want))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "“%s” holds %s, but the net reads %s.", name,
-                   loom_dtype_name (raw->dtype), loom_dtype_name (want));
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DTYPE, "“%s” holds %s, but the net reads %s.", name,
+                             loom_dtype_name (raw->dtype), loom_dtype_name (want));
   t = loom_tensor_convert (raw, want, !loom_dtype_is_float (raw->dtype), error);
   if (t != NULL && raw->dtype == LOOM_U8 && want == LOOM_F32 && self->rank >= 2)
     for (gint64 i = 0; i < t->count; i++)
@@ -169,9 +166,8 @@ read_array (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrA
       LoomShape shape = loom_tensor_shape (raw);
       g_autofree char *got = loom_shape_to_string (&shape), *want = shape_text (self);
 
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” is %s, but a sample of this net is %s (or B × %s).", name,
-                   got, want, want);
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_SHAPE, "“%s” is %s, but a sample of this net is %s (or B × %s).", name, got,
+                          want, want);
     }
   all = to_type (self, raw, name, error);
   if (all == NULL)
@@ -420,9 +416,8 @@ read_text (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrAr
   if (self->rank == 1)
     return read_rows (self, text, name, items, error);
   g_autofree char *shape = shape_text (self);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” is not a sample of this net, which reads %s: save it as a .npy array.", name, shape);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA,
+                      "“%s” is not a sample of this net, which reads %s: save it as a .npy array.", name, shape);
 }
 
 GPtrArray *
@@ -433,10 +428,7 @@ loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name
   gboolean good;
 
   if (g_bytes_get_size (bytes) == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty.", name);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "“%s” is empty.", name);
   /* A matrix may be a picture; a text is none. */
   good = is_npy (bytes) ? read_array (self, bytes, name, items, error)
          : is_picture (self, chw) && (self->rank == 3 || !is_text (bytes))

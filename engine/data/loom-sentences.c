@@ -2,7 +2,7 @@
  * names of the classes, which may be those of a training run. */
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-vocabulary.h"
 
@@ -19,20 +19,15 @@ add_line (const LoomDataset *self, const LoomVocabulary *vocabulary, const char 
   LoomTensor *t;
 
   if (unknown != NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” line %" G_GINT64_FORMAT " has “%s”, which does not occur in the training data of the net.",
-                   name, row, unknown);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” line %" G_GINT64_FORMAT
+                        " has “%s”, which does not occur in the training data of the net.",
+                        name, row, unknown);
   if (n > most)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” line %" G_GINT64_FORMAT " has %" G_GINT64_FORMAT
-                   " tokens, but the net reads at most %" G_GINT64_FORMAT ".",
-                   name, row, n, most);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” line %" G_GINT64_FORMAT " has %" G_GINT64_FORMAT
+                        " tokens, but the net reads at most %" G_GINT64_FORMAT ".",
+                        name, row, n, most);
   if (n == 0)
     return TRUE;
   t = loom_tensor_new (LOOM_I64, 1, &n, error);

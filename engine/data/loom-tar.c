@@ -4,7 +4,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-file.h"
 
 #define BLOCK     512
@@ -104,8 +104,7 @@ read_at (Reader *self, guint64 at, void *to, gsize n, GError **error)
     return TRUE;
   if (cause == NULL)
     return loom_file_refuse (self->path, error, "is truncated");
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", self->path, cause->message);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", self->path, cause->message);
 }
 
 /* A member that has the name of the next one. */
@@ -159,10 +158,7 @@ loom_tar_each (const char *path, LoomTarCall call, gpointer data, GError **error
   Head head;
 
   if (stream == NULL || !g_seekable_seek (G_SEEKABLE (stream), 0, G_SEEK_END, NULL, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   reader.size = (guint64)g_seekable_tell (G_SEEKABLE (stream));
   /* The archive ends with blocks of zeros, or with the file. */
   while (good && reader.at < reader.size && (good = read_at (&reader, reader.at, &head, sizeof head, error))

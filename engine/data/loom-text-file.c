@@ -5,7 +5,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-gunzip.h"
 #include "engine/data/loom-memory-check.h"
 #include "engine/interop/loom-file-kind.h"
@@ -89,10 +89,7 @@ check (const char *name, GString *text, gboolean is_whole, GError **error)
   const char *bad;
 
   if (kind != NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", name, kind);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” %s.", name, kind);
   if (g_utf8_validate (text->str, (gssize)text->len, &bad))
     return TRUE;
   if (!is_whole && *bad != '\0' && bad + 4 > text->str + text->len)
@@ -137,10 +134,7 @@ read_stream (GInputStream *raw, const char *name, gsize max, double needed, cons
       g_string_truncate (text, before + n);
     }
   if (stream == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read%s: %s.", name, form, cause->message);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read%s: %s.", name, form, cause->message);
   if (!check (name, text, max == 0 || text->len < max, error))
     return NULL;
   if (is_whole != NULL)
@@ -161,10 +155,7 @@ loom_text_file_read (const char *path, gsize max, double needed, const char *rem
     return NULL;
   stream = g_file_read (file, NULL, &cause);
   if (stream == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   return read_stream (G_INPUT_STREAM (stream), path, max, max == 0 ? needed : 0, remedy, length, is_whole, error);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/thrift.h"
 
 #define MOST_PAGE_BYTES ((gint64)1 << 29)
@@ -124,8 +124,7 @@ struct _ParquetColumn
 static gboolean
 refuse (const ParquetColumn *self, GError **error, const char *what)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s”, column “%s” %s.", self->pages->path, self->name, what);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_DATA, "“%s”, column “%s” %s.", self->pages->path, self->name, what);
 }
 
 static gboolean
@@ -213,8 +212,7 @@ read_at (ParquetColumn *self, guint64 at, gsize n, GError **error)
 
   if (parquet_read_at (self->pages->file, at, n, self->pages->packed, &cause))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", self->pages->path, cause->message);
-  return FALSE;
+  return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", self->pages->path, cause->message);
 }
 
 /* A head may contain the least and the greatest value, of any length. */
@@ -369,7 +367,7 @@ find_entries (ParquetColumn *self, gint64 n, GError **error)
     return FALSE;
   for (gint64 i = 0; i < n; i++)
     {
-      gsize length;
+      gsize length = 0;
       const guint8 *value = plain_value (self, p, end, &length);
 
       if (value == NULL)
@@ -481,7 +479,7 @@ next_page (ParquetColumn *self, GError **error)
   while (self->left == 0)
     {
       PageHead head;
-      gsize length;
+      gsize length = 0;
 
       if (self->chunk.begin >= self->chunk.end || self->chunk.n == 0)
         return refuse (self, error, "has fewer values than the table has rows");
