@@ -5,7 +5,7 @@
 #include "engine/ops/op-private.h"
 
 const LoomParamSpec loom_op_param_alpha[] = {
-  { .name = "alpha", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The limit for large negative inputs is −alpha." },
+  { LOOM_PARAM ("alpha", FLOAT, "1"), .doc = "The limit for large negative inputs is −alpha." },
   { NULL },
 };
 

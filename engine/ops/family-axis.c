@@ -7,10 +7,7 @@
 
 const LoomParamSpec loom_op_param_reduced[] = {
   { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions to reduce; if empty, all of them." },
-  { .name = "keepdim",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the result keeps the reduced dimensions with size 1." },
+  { LOOM_PARAM ("keepdim", BOOL, "false"), .doc = "Whether the result keeps the reduced dimensions with size 1." },
   { NULL },
 };
 
@@ -66,15 +63,10 @@ loom_op_sums (LoomLower *ctx, double *count)
 
 const LoomParamSpec loom_op_param_variance[] = {
   { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions to reduce; if empty, all of them." },
-  { .name = "correction",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
+  { LOOM_PARAM ("correction", FLOAT, "1"),
     .doc = "Subtracted from the number of elements in the divisor: 1 (Bessel’s correction) estimates the variance of a "
            "population from a sample, 0 computes the variance of the elements themselves." },
-  { .name = "keepdim",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the result keeps the reduced dimensions with size 1." },
+  { LOOM_PARAM ("keepdim", BOOL, "false"), .doc = "Whether the result keeps the reduced dimensions with size 1." },
   { NULL },
 };
 

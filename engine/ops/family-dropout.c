@@ -9,11 +9,7 @@ const LoomPortSpec loom_op_port_dropped[] = {
 };
 
 const LoomParamSpec loom_op_param_dropped[] = {
-  { .name = "p",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "0.5",
-    .minimum = 0,
-    .maximum = 1,
+  { LOOM_PARAM ("p", FLOAT, "0.5"), LOOM_RANGE (0, 1),
     .doc = "The probability that an element (or channel) is dropped; may be changed while training runs.",
     .hyper = TRUE },
   { NULL },

@@ -12,10 +12,7 @@ const LoomPortSpec loom_op_port_operands[] = {
 };
 
 const LoomParamSpec loom_op_param_other[] = {
-  { .name = "other",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .doc = "A number used as the second operand if the port other is not wired." },
+  { LOOM_PARAM ("other", FLOAT, ""), .doc = "A number used as the second operand if the port other is not wired." },
   { NULL },
 };
 

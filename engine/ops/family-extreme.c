@@ -14,10 +14,7 @@ const LoomPortSpec loom_op_port_with_index[] = {
 
 const LoomParamSpec loom_op_param_reduced_dim[] = {
   { LOOM_OP_DIM ("dim"), .def = "", .doc = "The dimension to reduce; if not set, all of them." },
-  { .name = "keepdim",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the result keeps the reduced dimension with size 1." },
+  { LOOM_PARAM ("keepdim", BOOL, "false"), .doc = "Whether the result keeps the reduced dimension with size 1." },
   { NULL },
 };
 

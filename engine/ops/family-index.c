@@ -444,10 +444,8 @@ loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gi
 
 const LoomParamSpec loom_op_param_sorted[] = {
   { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension to sort along; -1 is the last." },
-  { .name = "descending", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Whether the largest element comes first." },
-  { .name = "stable",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM ("descending", BOOL, "false"), .doc = "Whether the largest element comes first." },
+  { LOOM_PARAM ("stable", BOOL, "false"),
     .doc = "Whether equal elements keep their order. Sorting is always stable, also if this is false.",
     .advanced = TRUE },
   { NULL },

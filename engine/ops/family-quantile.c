@@ -9,22 +9,12 @@
 static const char *const interpolations[] = { "linear", "lower", "higher", "midpoint", "nearest", NULL };
 
 const LoomParamSpec loom_op_param_quantile[] = {
-  { .name = "q",
-    .type = LOOM_PARAM_FLOATS,
-    .fresh = "0.5",
-    .minimum = 0,
-    .maximum = 1,
+  { LOOM_PARAM_FRESH ("q", FLOATS, "0.5"), LOOM_RANGE (0, 1),
     .doc = "The quantile, from 0 to 1: 0.5 is the median. With several (“0.25,0.75”) the first dimension of the result "
            "has one row for each." },
   { LOOM_OP_DIM ("dim"), .def = "", .doc = "The dimension to reduce; if not set, all of them." },
-  { .name = "keepdim",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the result keeps the reduced dimension with size 1." },
-  { .name = "interpolation",
-    .type = LOOM_PARAM_ENUM,
-    .def = "linear",
-    .choices = interpolations,
+  { LOOM_PARAM ("keepdim", BOOL, "false"), .doc = "Whether the result keeps the reduced dimension with size 1." },
+  { LOOM_PARAM ("interpolation", ENUM, "linear"), .choices = interpolations,
     .doc = "How a quantile between two elements is computed: linear interpolation, the lower, the higher or the "
            "nearest element, or their midpoint." },
   { NULL },

@@ -17,8 +17,7 @@ void loom_op_lower_drawn (LoomLower *ctx, LoomRandomKind kind);
  * shape is the given one, or that of "like", else the broadcast shape of the parameters, which are expanded to it. */
 #define LOOM_OP_PARAM_DRAWN_SHAPE                                                                                      \
   {                                                                                                                    \
-    .name = "shape", .type = LOOM_PARAM_SHAPE, .def = "",                                                              \
-    .doc = "Sizes of the dimensions; if not set, those of the wired inputs."                                           \
+    LOOM_PARAM ("shape", SHAPE, ""), .doc = "Sizes of the dimensions; if not set, those of the wired inputs."          \
   }
 void loom_op_infer_distribution (LoomInfer *ctx);
 /* Parameter i in the type of the numbers, or `usual` if it is neither wired nor given. */

@@ -68,42 +68,23 @@ extern const LoomRecurrentCell loom_recurrent_rnn, loom_recurrent_lstm, loom_rec
 
 /* The parameters that all have. */
 #define LOOM_RECURRENT_PARAMS                                                                                          \
-  { .name = "hidden_size",                                                                                             \
-    .type = LOOM_PARAM_INT,                                                                                            \
-    .fresh = "64",                                                                                                     \
-    .minimum = 1,                                                                                                      \
-    .maximum = 1e6,                                                                                                    \
-    .unit = "features",                                                                                                \
+  { LOOM_PARAM_FRESH ("hidden_size", INT, "64"), LOOM_RANGE (1, 1e6), .unit = "features",                              \
     .doc = "The size of the hidden state." },                                                                          \
-      { .name = "num_layers",                                                                                          \
-        .type = LOOM_PARAM_INT,                                                                                        \
-        .def = "1",                                                                                                    \
-        .minimum = 1,                                                                                                  \
-        .maximum = LOOM_RECURRENT_MAX_LAYERS,                                                                          \
-        .unit = "layers",                                                                                              \
+      { LOOM_PARAM ("num_layers", INT, "1"), LOOM_RANGE (1, LOOM_RECURRENT_MAX_LAYERS), .unit = "layers",              \
         .doc = "The number of stacked layers; each reads the output of the one before." },                             \
-      { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether the gates have learnable biases." },   \
-      { .name = "batch_first",                                                                                         \
-        .type = LOOM_PARAM_BOOL,                                                                                       \
-        .def = "false",                                                                                                \
+      { LOOM_PARAM ("bias", BOOL, "true"), .doc = "Whether the gates have learnable biases." },                        \
+      { LOOM_PARAM ("batch_first", BOOL, "false"),                                                                     \
         .doc = "Whether the batch is the first dimension of input and output: [B, T, features]." },                    \
-      { .name = "dropout",                                                                                             \
-        .type = LOOM_PARAM_FLOAT,                                                                                      \
-        .def = "0",                                                                                                    \
-        .minimum = 0,                                                                                                  \
-        .maximum = 1,                                                                                                  \
-        .hyper = TRUE,                                                                                                 \
+      { LOOM_PARAM ("dropout", FLOAT, "0"), LOOM_RANGE (0, 1), .hyper = TRUE,                                          \
         .doc = "The dropout probability of the output of each layer except the last, in training." },                  \
-      { .name = LOOM_STATEFUL,                                                                                         \
-        .type = LOOM_PARAM_BOOL,                                                                                       \
-        .def = "false",                                                                                                \
+      { LOOM_PARAM (LOOM_STATEFUL, BOOL, "false"),                                                                     \
         .doc = "Whether a batch in training begins with the final state of the batch before (truncated "               \
                "backpropagation through time): the windows of a text are then read in order, and gradients end at "    \
                "the beginning of a window.",                                                                           \
         .advanced = TRUE },                                                                                            \
   {                                                                                                                    \
-    .name = "bidirectional", .type = LOOM_PARAM_BOOL, .def = "false",                                                  \
-    .doc = "Whether a second loop runs from the last step to the first; the outputs of both are concatenated."         \
+    LOOM_PARAM ("bidirectional", BOOL, "false"),                                                                       \
+        .doc = "Whether a second loop runs from the last step to the first; the outputs of both are concatenated."     \
   }
 
 extern const LoomPortSpec loom_op_port_recurrent[], loom_op_port_recurrent_cell[];

@@ -296,9 +296,7 @@ loom_op_lower_filled (LoomLower *ctx, double value)
 /* ---- triangles ---------------------------------------------------------- */
 
 const LoomParamSpec loom_op_param_diagonal[] = {
-  { .name = "diagonal",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
+  { LOOM_PARAM ("diagonal", INT, "0"),
     .doc = "The diagonal: 0 is the main one, positive numbers are above it, negative ones below." },
   { NULL },
 };

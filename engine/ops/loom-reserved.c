@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/graph/loom-grammar.h"
+#include "engine/ops/loom-param.h"
 
 /* f64 is missing: only a whole run computes in it, on the device ref. */
 static const char *const computed_in[] = { "f32", "bf16", "f16", NULL };
@@ -12,82 +13,47 @@ static const char *const computed_in[] = { "f32", "bf16", "f16", NULL };
 static const char *const split_by[] = { "column", "row", "heads", "vocabulary", NULL };
 
 static const LoomReserved reserved[] = {
-  { .spec = { .name = "title",
-              .type = LOOM_PARAM_STRING,
-              .def = "",
-              .doc = "The label of the card, shown instead of the name." },
+  { .spec = { LOOM_PARAM ("title", STRING, ""), .doc = "The label of the card, shown instead of the name." },
     .is_cosmetic = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
   /* The choices are open, because the available devices depend on the machine. */
-  { .spec = { .name = "device",
-              .type = LOOM_PARAM_STRING,
-              .def = "",
+  { .spec = { LOOM_PARAM ("device", STRING, ""),
               .doc = "The device that computes the node; if not set, the device of the training." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
-  { .spec = { .name = "frozen",
-              .type = LOOM_PARAM_BOOL,
-              .def = "false",
+  { .spec = { LOOM_PARAM ("frozen", BOOL, "false"),
               .doc = "Whether the weights stay fixed while the others are trained (requires_grad=False)." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
-  { .spec = { .name = "dtype",
-              .type = LOOM_PARAM_STRING,
-              .def = "",
-              .choices = computed_in,
+  { .spec = { LOOM_PARAM ("dtype", STRING, ""), .choices = computed_in,
               .doc = "The precision of the node in training; if not set, the precision of the training." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
   { .spec
-    = { .name = "recompute",
-        .type = LOOM_PARAM_BOOL,
-        .def = "false",
+    = { LOOM_PARAM ("recompute", BOOL, "false"),
         .doc
         = "Whether the activations are recomputed in the backward pass instead of stored: slower, with less memory." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
-  { .spec = { .name = "stage",
-              .type = LOOM_PARAM_INT,
-              .def = "",
-              .minimum = 0,
-              .maximum = LOOM_MAX_STAGES - 1,
+  { .spec = { LOOM_PARAM ("stage", INT, ""), LOOM_RANGE (0, LOOM_MAX_STAGES - 1),
               .doc = "The pipeline stage of this node, if the ranks are stages of a pipeline; the nodes after it "
                      "inherit the stage." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
-  { .spec = { .name = "split",
-              .type = LOOM_PARAM_STRING,
-              .def = "",
-              .choices = split_by,
+  { .spec = { LOOM_PARAM ("split", STRING, ""), .choices = split_by,
               .doc = "How the weights are sharded over the ranks of a tensor-parallel run; see <parallel>." } },
-  { .spec = { .name = LOOM_WEIGHT_INIT,
-              .type = LOOM_PARAM_STRING,
-              .def = "",
-              .choices = loom_initializer_texts,
+  { .spec = { LOOM_PARAM (LOOM_WEIGHT_INIT, STRING, ""), .choices = loom_initializer_texts,
               .doc = "The initial values of the weights, a function of torch.nn.init; if not set, those of PyTorch's "
                      "layer." },
     .shown = LOOM_SHOWN_AT_NODES },
-  { .spec = { .name = LOOM_BIAS_INIT,
-              .type = LOOM_PARAM_STRING,
-              .def = "",
-              .choices = loom_initializer_texts,
+  { .spec = { LOOM_PARAM (LOOM_BIAS_INIT, STRING, ""), .choices = loom_initializer_texts,
               .doc = "The initial values of the biases, as weight_init." },
     .shown = LOOM_SHOWN_AT_NODES },
-  { .spec = { .name = "repeat",
-              .type = LOOM_PARAM_INT,
-              .def = "",
-              .minimum = 1,
-              .maximum = LOOM_MAX_COPIES,
-              .doc = "The number of copies in sequence." },
+  { .spec
+    = { LOOM_PARAM ("repeat", INT, ""), LOOM_RANGE (1, LOOM_MAX_COPIES), .doc = "The number of copies in sequence." },
     .shown = LOOM_SHOWN_AT_INSTANCES },
-  { .spec = { .name = "share",
-              .type = LOOM_PARAM_BOOL,
-              .def = "false",
-              .doc = "Whether the copies of a repeat share their weights." } },
-  { .spec = { .name = "mute",
-              .type = LOOM_PARAM_BOOL,
-              .def = "false",
-              .doc = "Whether the node is excluded from the computation." } },
+  { .spec = { LOOM_PARAM ("share", BOOL, "false"), .doc = "Whether the copies of a repeat share their weights." } },
+  { .spec = { LOOM_PARAM ("mute", BOOL, "false"), .doc = "Whether the node is excluded from the computation." } },
   { { NULL } },
 };
 

@@ -11,10 +11,5 @@ const LoomOp loom_op_acos = {
              "result is NaN. The derivative is infinite at both ends.",
   .formula = "y = cos⁻¹ x",
   .reference = "torch.acos",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_ACOS,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_unit,
+  LOOM_OP_FUNCTION (ACOS, float, unit),
 };

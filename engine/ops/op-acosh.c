@@ -11,10 +11,5 @@ const LoomOp loom_op_acosh = {
              "derivative is infinite.",
   .formula = "y = ln(x + √(x² − 1))",
   .reference = "torch.acosh",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_ACOSH,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_above1,
+  LOOM_OP_FUNCTION (ACOSH, float, above1),
 };

@@ -14,11 +14,5 @@ const LoomOp loom_op_add = {
              "gradient of the result, summed over repeated dimensions. The operation plus.",
   .formula = "y = a + b",
   .reference = "torch.add",
-  .inputs = loom_op_port_operands,
-  .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_ADD,
-  .infer = loom_op_infer_binary,
-  .lower = loom_op_lower_binary,
-  .samples = loom_op_samples_pairs,
+  LOOM_OP_ARITHMETIC (ADD, binary, pairs),
 };

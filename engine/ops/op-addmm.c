@@ -9,11 +9,8 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "beta",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
-    .doc = "The factor of the input; at 0 the input is ignored." },
-  { .name = "alpha", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The factor of the matrix product." },
+  { LOOM_PARAM ("beta", FLOAT, "1"), .doc = "The factor of the input; at 0 the input is ignored." },
+  { LOOM_PARAM ("alpha", FLOAT, "1"), .doc = "The factor of the matrix product." },
   { NULL },
 };
 

@@ -7,16 +7,9 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "size",
-    .type = LOOM_PARAM_INTS,
-    .fresh = "8,8",
-    .minimum = 1,
-    .maximum = 1e6,
-    .unit = "pixels",
+  { LOOM_PARAM_FRESH ("size", INTS, "8,8"), LOOM_RANGE (1, 1e6), .unit = "pixels",
     .doc = "The size of the grid: height and width, or depth, height and width." },
-  { .name = "align_corners",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM ("align_corners", BOOL, "false"),
     .doc = "Whether −1 and 1 are the centres of the outer pixels instead of their outer edges." },
   { NULL },
 };

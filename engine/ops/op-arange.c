@@ -4,19 +4,11 @@
 #include <math.h>
 
 static const LoomParamSpec params[] = {
-  { .name = "start", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The first element." },
-  { .name = "end",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .doc = "The end of the range, which is excluded; ignored if “like” is wired." },
-  { .name = "step",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
-    .doc = "The difference between successive elements; may be negative." },
+  { LOOM_PARAM ("start", FLOAT, "0"), .doc = "The first element." },
+  { LOOM_PARAM ("end", FLOAT, ""), .doc = "The end of the range, which is excluded; ignored if “like” is wired." },
+  { LOOM_PARAM ("step", FLOAT, "1"), .doc = "The difference between successive elements; may be negative." },
   { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension of “like” whose size is the number of elements." },
-  { .name = "dtype",
-    .type = LOOM_PARAM_DTYPE,
-    .def = "",
+  { LOOM_PARAM ("dtype", DTYPE, ""),
     .doc = "The type of the elements. If not set: i64 if start, end and step are integers, else f32." },
   { NULL },
 };

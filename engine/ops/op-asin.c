@@ -10,10 +10,5 @@ const LoomOp loom_op_asin = {
   .details = "The domain is −1 to 1; outside it the result is NaN. The derivative is infinite at both ends.",
   .formula = "y = sin⁻¹ x",
   .reference = "torch.asin",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_ASIN,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_unit,
+  LOOM_OP_FUNCTION (ASIN, float, unit),
 };

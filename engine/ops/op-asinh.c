@@ -10,10 +10,5 @@ const LoomOp loom_op_asinh = {
   .details = "Approximately x near zero and logarithmic for large |x|, so it compresses large values of either sign.",
   .formula = "y = ln(x + √(x² + 1))",
   .reference = "torch.asinh",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_ASINH,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_any,
+  LOOM_OP_FUNCTION (ASINH, float, any),
 };

@@ -10,10 +10,5 @@ const LoomOp loom_op_atan = {
   .details = "Maps all numbers to the range from −π/2 to π/2 and saturates more slowly than tanh.",
   .formula = "y = tan⁻¹ x",
   .reference = "torch.atan",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_ATAN,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_any,
+  LOOM_OP_FUNCTION (ATAN, float, any),
 };

@@ -10,10 +10,5 @@ const LoomOp loom_op_atanh = {
   .details = "The inverse of tanh. The domain is −1 to 1; the result is infinite at the ends and NaN outside.",
   .formula = "y = ½ ln((1 + x) / (1 − x))",
   .reference = "torch.atanh",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_ATANH,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_unit,
+  LOOM_OP_FUNCTION (ATANH, float, unit),
 };

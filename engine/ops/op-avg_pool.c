@@ -6,17 +6,14 @@
 #define PARAMS(n)                                                                                                      \
   LOOM_OP_POOL_KERNEL (n), LOOM_OP_POOL_STRIDE (n),                                                                    \
       LOOM_OP_POOL_PADDING (n, "The zero padding of both sides; at most half the window."),                            \
-      { .name = "count_include_pad",                                                                                   \
-        .type = LOOM_PARAM_BOOL,                                                                                       \
-        .def = "true",                                                                                                 \
-        .doc = "Whether padding counts in the divisor of the mean.",                                                   \
+      { LOOM_PARAM ("count_include_pad", BOOL, "true"), .doc = "Whether padding counts in the divisor of the mean.",   \
         .advanced = TRUE },                                                                                            \
       LOOM_OP_POOL_CEIL_MODE
 
 #define DIVISOR                                                                                                        \
   {                                                                                                                    \
-    .name = "divisor_override", .type = LOOM_PARAM_INT, .def = "", .minimum = 1, .maximum = 1e9,                       \
-    .doc = "The divisor of each window; if not set, its size.", .advanced = TRUE                                       \
+    LOOM_PARAM ("divisor_override", INT, ""), LOOM_RANGE (1, 1e9),                                                     \
+        .doc = "The divisor of each window; if not set, its size.", .advanced = TRUE                                   \
   }
 
 static const LoomParamSpec params[LOOM_MAX_SPACE][7] = {

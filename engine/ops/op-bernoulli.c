@@ -8,17 +8,10 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "p",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "0.5",
-    .minimum = 0,
-    .maximum = 1,
-    .doc = "The probability of a 1 if none is wired; may be changed while training runs.",
-    .hyper = TRUE },
+  { LOOM_PARAM ("p", FLOAT, "0.5"), LOOM_RANGE (0, 1),
+    .doc = "The probability of a 1 if none is wired; may be changed while training runs.", .hyper = TRUE },
   LOOM_OP_PARAM_DRAWN_SHAPE,
-  { .name = "dtype",
-    .type = LOOM_PARAM_DTYPE,
-    .def = "",
+  { LOOM_PARAM ("dtype", DTYPE, ""),
     .doc = "The type of the elements; if not set, that of the wired probabilities, else f32. Use bool for masks.",
     .advanced = TRUE },
   { NULL },

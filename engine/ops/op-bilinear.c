@@ -10,14 +10,9 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "out_features",
-    .type = LOOM_PARAM_INT,
-    .fresh = "16",
-    .minimum = 1,
-    .maximum = 1e9,
-    .unit = "features",
+  { LOOM_PARAM_FRESH ("out_features", INT, "16"), LOOM_RANGE (1, 1e9), .unit = "features",
     .doc = "The size of the last dimension of the output." },
-  { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether a learnable bias is added." },
+  { LOOM_PARAM ("bias", BOOL, "true"), .doc = "Whether a learnable bias is added." },
   { NULL },
 };
 

@@ -2,9 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dtype",
-    .type = LOOM_PARAM_DTYPE,
-    .fresh = "f32",
+  { LOOM_PARAM_FRESH ("dtype", DTYPE, "f32"),
     .doc = "The new type; f32 is the float type that the program computes in." },
   { NULL },
 };

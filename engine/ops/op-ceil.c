@@ -10,10 +10,5 @@ const LoomOp loom_op_ceil = {
   .details = "The derivative is 0 everywhere, so layers before it learn nothing through it.",
   .formula = "y = ⌈x⌉",
   .reference = "torch.ceil",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_same,
-  .scalar = LOOM_SCALAR_CEIL,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_any,
+  LOOM_OP_FUNCTION (CEIL, same, any),
 };

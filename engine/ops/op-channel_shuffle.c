@@ -7,11 +7,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "groups",
-    .type = LOOM_PARAM_INT,
-    .fresh = "2",
-    .minimum = 1,
-    .maximum = 1e6,
+  { LOOM_PARAM_FRESH ("groups", INT, "2"), LOOM_RANGE (1, 1e6),
     .doc = "The number of groups that the channels are divided into." },
   { NULL },
 };

@@ -7,10 +7,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "upper",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether to return the upper factor U with A = UᵀU instead of L." },
+  { LOOM_PARAM ("upper", BOOL, "false"), .doc = "Whether to return the upper factor U with A = UᵀU instead of L." },
   { NULL },
 };
 

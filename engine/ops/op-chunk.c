@@ -2,11 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "chunks",
-    .type = LOOM_PARAM_INT,
-    .def = "2",
-    .minimum = 1,
-    .maximum = LOOM_OP_MAX_OUTPUTS,
+  { LOOM_PARAM ("chunks", INT, "2"), LOOM_RANGE (1, LOOM_OP_MAX_OUTPUTS),
     .doc = "The number of chunks; the last one may be smaller." },
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to split along." },
   { NULL },

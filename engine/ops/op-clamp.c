@@ -4,8 +4,8 @@
 #include <math.h>
 
 static const LoomParamSpec params[] = {
-  { .name = "min", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The lower bound; if not set, there is none." },
-  { .name = "max", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The upper bound; if not set, there is none." },
+  { LOOM_PARAM ("min", FLOAT, ""), .doc = "The lower bound; if not set, there is none." },
+  { LOOM_PARAM ("max", FLOAT, ""), .doc = "The upper bound; if not set, there is none." },
   { NULL },
 };
 

@@ -5,15 +5,11 @@
 #define MAX_VALUES 4096
 
 static const LoomParamSpec params[] = {
-  { .name = "value",
-    .type = LOOM_PARAM_FLOATS,
-    .fresh = "1",
+  { LOOM_PARAM_FRESH ("value", FLOATS, "1"),
     .doc = "One number for all elements, or all of them in row-major order: “1,0,0,1”." },
-  { .name = "shape",
-    .type = LOOM_PARAM_SHAPE,
-    .def = "",
+  { LOOM_PARAM ("shape", SHAPE, ""),
     .doc = "The sizes of the dimensions; if not set, a scalar or a tensor with one dimension." },
-  { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements.", .advanced = TRUE },
+  { LOOM_PARAM ("dtype", DTYPE, "f32"), .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };
 

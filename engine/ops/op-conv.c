@@ -18,25 +18,13 @@ static const LoomPortSpec inputs[LOOM_MAX_SPACE][4] = {
 
 #define PARAMS(n)                                                                                                      \
   LOOM_OP_CONV_COMMON (n),                                                                                             \
-      { .name = "stride",                                                                                              \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "1",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 1,                                                                                                  \
-        .maximum = 10000,                                                                                              \
-        .unit = "pixels",                                                                                              \
+      { LOOM_PARAM ("stride", INTS, "1"), .length = n, LOOM_RANGE (1, 10000), .unit = "pixels",                        \
         .doc = "The distance between windows; 2 halves the size." },                                                   \
-      { .name = "padding",                                                                                             \
-        .type = LOOM_PARAM_STRING,                                                                                     \
-        .def = "0",                                                                                                    \
-        .unit = "pixels",                                                                                              \
+      { LOOM_PARAM ("padding", STRING, "0"), .unit = "pixels",                                                         \
         .doc                                                                                                           \
         = "The padding of both sides: a number, one for each dimension, “same” (keeps the size) or “valid” (none)." }, \
       LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS,                                                                  \
-      { .name = "padding_mode",                                                                                        \
-        .type = LOOM_PARAM_ENUM,                                                                                       \
-        .def = "zeros",                                                                                                \
-        .choices = loom_op_padding_modes,                                                                              \
+      { LOOM_PARAM ("padding_mode", ENUM, "zeros"), .choices = loom_op_padding_modes,                                  \
         .doc = "The padding mode: zeros, a reflection without the edge, the edge repeated, or the opposite end "       \
                "(circular).",                                                                                          \
         .advanced = TRUE },                                                                                            \

@@ -19,30 +19,12 @@ static const LoomPortSpec inputs[LOOM_MAX_SPACE][4] = {
 
 #define PARAMS(n)                                                                                                      \
   LOOM_OP_CONV_COMMON (n),                                                                                             \
-      { .name = "stride",                                                                                              \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "1",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 1,                                                                                                  \
-        .maximum = 10000,                                                                                              \
-        .unit = "pixels",                                                                                              \
+      { LOOM_PARAM ("stride", INTS, "1"), .length = n, LOOM_RANGE (1, 10000), .unit = "pixels",                        \
         .doc = "The distance between kernels in the output; 2 doubles the size." },                                    \
-      { .name = "padding",                                                                                             \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "0",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 0,                                                                                                  \
-        .maximum = 1000000,                                                                                            \
-        .unit = "pixels",                                                                                              \
+      { LOOM_PARAM ("padding", INTS, "0"), .length = n, LOOM_RANGE (0, 1000000), .unit = "pixels",                     \
         .doc = "The number of elements removed at each edge of the output: the padding of the corresponding "          \
                "convolution." },                                                                                       \
-      { .name = "output_padding",                                                                                      \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "0",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 0,                                                                                                  \
-        .maximum = 10000,                                                                                              \
-        .unit = "pixels",                                                                                              \
+      { LOOM_PARAM ("output_padding", INTS, "0"), .length = n, LOOM_RANGE (0, 10000), .unit = "pixels",                \
         .doc = "Added to the size at the end of the output, because several input sizes of a strided convolution "     \
                "give the same output size." },                                                                         \
       LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS, LOOM_OP_CONV_ALGORITHM

@@ -10,10 +10,7 @@ static const LoomPortSpec inputs[] = {
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "margin",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "0",
-    .doc = "The cosine similarity up to which dissimilar pairs have no loss." },
+  { LOOM_PARAM ("margin", FLOAT, "0"), .doc = "The cosine similarity up to which dissimilar pairs have no loss." },
   { NULL },
 };
 

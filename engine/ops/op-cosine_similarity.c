@@ -9,12 +9,7 @@ static const LoomPortSpec inputs[] = {
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .def = "1", .doc = "The dimension of the vectors, which is reduced." },
-  { .name = "eps",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1e-8",
-    .minimum = 0,
-    .maximum = 1e300,
-    .doc = "The smallest norm to divide by.",
+  { LOOM_PARAM ("eps", FLOAT, "1e-8"), LOOM_RANGE (0, 1e300), .doc = "The smallest norm to divide by.",
     .advanced = TRUE },
   { NULL },
 };

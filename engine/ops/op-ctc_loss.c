@@ -8,8 +8,7 @@
 #include <math.h>
 
 static const LoomPortSpec inputs[] = {
-  { "log_probs",
-    "Logarithms of the probabilities of the classes [steps, batch, classes], as log_softmax returns them.",
+  { "log_probs", "Logarithms of the probabilities of the classes [steps, batch, classes], as log_softmax returns them.",
     LOOM_PORT_PREDICTION },
   { "targets", "The labels of each sample, without blanks [batch, labels]; those after its length are not read.",
     LOOM_PORT_TARGET },
@@ -19,16 +18,9 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "blank",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 1e9,
-    .doc = "The class that stands for no label." },
+  { LOOM_PARAM ("blank", INT, "0"), LOOM_RANGE (0, 1e9), .doc = "The class that stands for no label." },
   LOOM_OP_REDUCTION,
-  { .name = "zero_infinity",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM ("zero_infinity", BOOL, "false"),
     .doc = "Whether the loss of a sample with fewer steps than its labels need is 0 instead of infinite.",
     .advanced = TRUE },
   { NULL },

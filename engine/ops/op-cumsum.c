@@ -3,15 +3,8 @@
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .fresh = "-1", .doc = "The dimension to sum along." },
-  { .name = "exclusive",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether each sum excludes the element itself.",
-    .advanced = TRUE },
-  { .name = "reverse",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the sum runs from the last element to the first.",
+  { LOOM_PARAM ("exclusive", BOOL, "false"), .doc = "Whether each sum excludes the element itself.", .advanced = TRUE },
+  { LOOM_PARAM ("reverse", BOOL, "false"), .doc = "Whether the sum runs from the last element to the first.",
     .advanced = TRUE },
   { NULL },
 };

@@ -7,14 +7,10 @@
 #include "engine/ops/family-formula.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "forward",
-    .type = LOOM_PARAM_STRING,
-    .def = "y = exp(x)",
+  { LOOM_PARAM ("forward", STRING, "y = exp(x)"),
     .doc = "The forward statements, separated by semicolons. The last one is the result; names without a value are "
            "inputs." },
-  { .name = "backward",
-    .type = LOOM_PARAM_STRING,
-    .def = "x = grad * y",
+  { LOOM_PARAM ("backward", STRING, "x = grad * y"),
     .doc = "The gradient of each input, from grad (the gradient of the result), the inputs and the names of the "
            "forward pass." },
   { NULL },

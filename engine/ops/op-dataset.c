@@ -15,10 +15,7 @@ static const LoomPortSpec usual[] = {
 static const char *const sources[] = { LOOM_DATASET_NAMES, NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "source",
-    .type = LOOM_PARAM_STRING,
-    .fresh = "spirals",
-    .choices = sources,
+  { LOOM_PARAM_FRESH ("source", STRING, "spirals"), .choices = sources,
     .doc = "The source of the samples; each source has its own parameters." },
   { NULL },
 };
@@ -35,8 +32,7 @@ option_spec (const LoomDatasetParam *param)
   return (LoomParamSpec){ .name = param->name,
                           .type = types[param->type],
                           .def = param->def,
-                          .minimum = param->minimum,
-                          .maximum = param->maximum,
+                          LOOM_RANGE (param->minimum, param->maximum),
                           .choices = param->choices,
                           .doc = param->doc };
 }

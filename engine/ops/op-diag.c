@@ -2,11 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "diagonal",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -100000,
-    .maximum = 100000,
+  { LOOM_PARAM ("diagonal", INT, "0"), LOOM_RANGE (-100000, 100000),
     .doc = "The diagonal: 0 is the main one, positive numbers are above it, negative ones below." },
   { NULL },
 };

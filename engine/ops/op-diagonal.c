@@ -2,9 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "offset",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
+  { LOOM_PARAM ("offset", INT, "0"),
     .doc = "The diagonal: 0 is the main one, positive numbers are above it, negative ones below." },
   { LOOM_OP_DIM ("dim1"), .def = "0", .doc = "The dimension of the rows." },
   { LOOM_OP_DIM ("dim2"), .def = "1", .doc = "The dimension of the columns." },

@@ -4,16 +4,9 @@
 static const char *const roundings[] = { "none", "trunc", "floor", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "other",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .doc = "A number used as the second operand if the port other is not wired." },
-  { .name = "rounding_mode",
-    .type = LOOM_PARAM_ENUM,
-    .def = "none",
-    .choices = roundings,
-    .doc = "“trunc” rounds the result towards zero, “floor” rounds it down.",
-    .advanced = TRUE },
+  { LOOM_PARAM ("other", FLOAT, ""), .doc = "A number used as the second operand if the port other is not wired." },
+  { LOOM_PARAM ("rounding_mode", ENUM, "none"), .choices = roundings,
+    .doc = "“trunc” rounds the result towards zero, “floor” rounds it down.", .advanced = TRUE },
   { NULL },
 };
 

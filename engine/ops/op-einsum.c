@@ -32,8 +32,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "equation",
-    .type = LOOM_PARAM_STRING,
+  { LOOM_PARAM ("equation", STRING, NULL),
     .doc = "The subscripts of each tensor and, after ->, of the result: bij,bjk->bik." },
   { NULL },
 };

@@ -8,52 +8,19 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "num_embeddings",
-    .type = LOOM_PARAM_INT,
-    .fresh = "1000",
-    .minimum = 1,
-    .maximum = 1e9,
-    .unit = "rows",
-    .doc = "The number of vectors in the table." },
-  { .name = "embedding_dim",
-    .type = LOOM_PARAM_INT,
-    .fresh = "32",
-    .minimum = 1,
-    .maximum = 1e9,
-    .unit = "features",
-    .doc = "The size of each vector." },
-  { .name = "padding_idx",
-    .type = LOOM_PARAM_INT,
-    .def = "",
-    .minimum = -1e9,
-    .maximum = 1e9,
+  LOOM_OP_TABLE_PARAMS,
+  { LOOM_PARAM ("padding_idx", INT, ""), LOOM_RANGE (-1e9, 1e9),
     .doc = "The index of padding: its vector is initialised to zero and gets no gradient. A negative number counts "
            "from the end.",
     .advanced = TRUE },
   { NULL },
 };
 
-/* The row of padding, or -1. */
-static gint64
-padding_row (const LoomInfer *ctx)
-{
-  gint64 row = loom_infer_is_set (ctx, "padding_idx") ? loom_infer_int (ctx, "padding_idx") : -1;
-
-  if (row < 0 && loom_infer_is_set (ctx, "padding_idx"))
-    row += loom_infer_int (ctx, "num_embeddings");
-  return row;
-}
-
-static const LoomWeightSplit splits[] = { { "vocabulary", 0, 0, "rows" }, { "column", 1, 0, "features" }, { NULL } };
-
 static void
 infer (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
-  gint64 size[2] = { loom_infer_int (ctx, "num_embeddings"), loom_infer_int (ctx, "embedding_dim") };
-  gint64 row = padding_row (ctx);
   LoomShape shape = x->shape;
-  LoomInit init = { .kind = LOOM_INIT_NORMAL, .a = 0, .b = 1 };
 
   if (loom_dtype_is_float (x->dtype) || x->dtype == LOOM_BOOL)
     {
@@ -63,24 +30,10 @@ infer (LoomInfer *ctx)
       return;
     }
   if (!loom_op_rank (ctx, 0, "input", 0, LOOM_SHAPE_MAX_RANK - 1, "at most seven dimensions",
-                     "Put a reshape before it."))
+                     "Put a reshape before it.")
+      || !loom_op_infer_table (ctx))
     return;
-  if (loom_infer_is_set (ctx, "padding_idx"))
-    {
-      if (row < 0 || row >= size[0])
-        {
-          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding_idx",
-                            "There is no row %" G_GINT64_FORMAT " in a table of %" G_GINT64_FORMAT " rows.",
-                            loom_infer_int (ctx, "padding_idx"), size[0]);
-          return;
-        }
-      init.zero_from = row * size[1];
-      init.zero_count = size[1];
-    }
-  loom_infer_weight (
-      ctx, &(LoomWeightSpec){
-               .name = "weight", .shape = loom_shape (2, size), .init = init, .dtype = LOOM_F32, .splits = splits });
-  shape.dim[shape.rank++] = loom_dim (size[1]);
+  shape.dim[shape.rank++] = loom_dim (loom_infer_int (ctx, "embedding_dim"));
   loom_infer_output (ctx, 0, LOOM_F32, &shape);
 }
 
@@ -90,7 +43,7 @@ lower (LoomLower *ctx)
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue in[2] = { loom_lower_weight (ctx, "weight"), loom_lower_input (ctx, 0) };
   LoomValue rows = loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL);
-  gint64 padding = padding_row (loom_lower_infer (ctx)), dims[LOOM_MAX_RANK];
+  gint64 padding = loom_op_padding_row (loom_lower_infer (ctx)), dims[LOOM_MAX_RANK];
 
   if (padding >= 0)
     {

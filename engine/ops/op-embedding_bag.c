@@ -13,75 +13,25 @@ static const LoomPortSpec inputs[] = {
 static const char *const modes[] = { "sum", "mean", "max", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "num_embeddings",
-    .type = LOOM_PARAM_INT,
-    .fresh = "1000",
-    .minimum = 1,
-    .maximum = 1e9,
-    .unit = "rows",
-    .doc = "The number of vectors in the table." },
-  { .name = "embedding_dim",
-    .type = LOOM_PARAM_INT,
-    .fresh = "32",
-    .minimum = 1,
-    .maximum = 1e9,
-    .unit = "features",
-    .doc = "The size of each vector." },
-  { .name = "mode",
-    .type = LOOM_PARAM_ENUM,
-    .def = "mean",
-    .choices = modes,
-    .doc = "How the vectors of a bag are reduced." },
-  { .name = "padding_idx",
-    .type = LOOM_PARAM_INT,
-    .def = "",
-    .minimum = -1e9,
-    .maximum = 1e9,
+  LOOM_OP_TABLE_PARAMS,
+  { LOOM_PARAM ("mode", ENUM, "mean"), .choices = modes, .doc = "How the vectors of a bag are reduced." },
+  { LOOM_PARAM ("padding_idx", INT, ""), LOOM_RANGE (-1e9, 1e9),
     .doc = "The index of padding, which is left out of a bag, so that bags of different lengths can share a batch. A "
            "negative number counts from the end.",
     .advanced = TRUE },
   { NULL },
 };
 
-static const LoomWeightSplit splits[] = { { "vocabulary", 0, 0, "rows" }, { "column", 1, 0, "features" }, { NULL } };
-
-/* The row of padding, or -1. */
-static gint64
-padding_row (const LoomInfer *ctx)
-{
-  gint64 row;
-
-  if (!loom_infer_is_set (ctx, "padding_idx"))
-    return -1;
-  row = loom_infer_int (ctx, "padding_idx");
-  return row < 0 ? row + loom_infer_int (ctx, "num_embeddings") : row;
-}
-
 static void
 infer (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0), *factors = loom_infer_input (ctx, 1);
-  gint64 size[2] = { loom_infer_int (ctx, "num_embeddings"), loom_infer_int (ctx, "embedding_dim") };
-  gint64 row = padding_row (ctx);
-  LoomInit init = { .kind = LOOM_INIT_NORMAL, .a = 0, .b = 1 };
   LoomShape shape = { .rank = 2 };
 
   if (!loom_op_rank (ctx, 0, "input", 2, 2, "indices, batch × indices",
                      "Pad bags of different lengths with padding_idx.")
-      || !loom_op_needs_int (ctx, 0, "input"))
+      || !loom_op_needs_int (ctx, 0, "input") || !loom_op_infer_table (ctx))
     return;
-  if (loom_infer_is_set (ctx, "padding_idx"))
-    {
-      if (row < 0 || row >= size[0])
-        {
-          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding_idx",
-                            "There is no row %" G_GINT64_FORMAT " in a table of %" G_GINT64_FORMAT " rows.",
-                            loom_infer_int (ctx, "padding_idx"), size[0]);
-          return;
-        }
-      init.zero_from = row * size[1];
-      init.zero_count = size[1];
-    }
   if (factors != NULL && !g_str_equal (loom_infer_string (ctx, "mode"), "sum"))
     {
       loom_infer_fault (
@@ -98,11 +48,8 @@ infer (LoomInfer *ctx)
                           "per_sample_weights has a factor for each index, in the shape of the input.");
       return;
     }
-  loom_infer_weight (
-      ctx, &(LoomWeightSpec){
-               .name = "weight", .shape = loom_shape (2, size), .init = init, .dtype = LOOM_F32, .splits = splits });
   shape.dim[0] = x->shape.dim[0];
-  shape.dim[1] = loom_dim (size[1]);
+  shape.dim[1] = loom_dim (loom_infer_int (ctx, "embedding_dim"));
   loom_infer_output (ctx, 0, LOOM_F32, &shape);
 }
 
@@ -117,7 +64,7 @@ lower (LoomLower *ctx)
             factors = loom_lower_input (ctx, 1);
   LoomValue rows = loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL), counts = 0, n, zero, y;
   LoomTensorDesc index = loom_op_desc (ctx, in[1]), d = loom_op_desc (ctx, rows);
-  gint64 padding = padding_row (infer_ctx), column[3] = { index.dim[0], index.dim[1], 1 };
+  gint64 padding = loom_op_padding_row (infer_ctx), column[3] = { index.dim[0], index.dim[1], 1 };
 
   zero = loom_const (p, d.dtype, 0);
   if (padding >= 0)

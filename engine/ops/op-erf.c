@@ -12,10 +12,5 @@ const LoomOp loom_op_erf = {
   .formula = "y = 2/√π · ∫₀ˣ e⁻ᵗ² dt",
   .reference = "torch.erf",
   .source = "Abramowitz and Stegun, “Handbook of Mathematical Functions”, 1964, chapter 7",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_ERF,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_any,
+  LOOM_OP_FUNCTION (ERF, float, any),
 };

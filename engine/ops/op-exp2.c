@@ -10,10 +10,5 @@ const LoomOp loom_op_exp2 = {
   .details = "The derivative is ln 2 · 2ˣ.",
   .formula = "y = 2ˣ",
   .reference = "torch.exp2",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_EXP2,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_any,
+  LOOM_OP_FUNCTION (EXP2, float, any),
 };

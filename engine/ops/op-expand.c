@@ -2,10 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "shape",
-    .type = LOOM_PARAM_SHAPE,
-    .minimum = -1,
-    .maximum = -1,
+  { LOOM_PARAM ("shape", SHAPE, NULL), LOOM_RANGE (-1, -1),
     .doc = "The new shape; −1 keeps a size. It may have additional leading dimensions." },
   { NULL },
 };

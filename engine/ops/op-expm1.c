@@ -10,10 +10,5 @@ const LoomOp loom_op_expm1 = {
   .details = "For small x, subtracting 1 from the exponential would lose digits. The negative branch of ELU uses it.",
   .formula = "y = eˣ − 1",
   .reference = "torch.expm1",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_EXPM1,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_any,
+  LOOM_OP_FUNCTION (EXPM1, float, any),
 };

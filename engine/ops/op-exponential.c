@@ -8,11 +8,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "rate",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .minimum = 1e-300,
-    .maximum = 1e300,
+  { LOOM_PARAM ("rate", FLOAT, ""), LOOM_RANGE (1e-300, 1e300),
     .doc = "The rate if the port rate is not wired; default 1." },
   LOOM_OP_PARAM_DRAWN_SHAPE,
   { NULL },

@@ -3,9 +3,7 @@
 #include "engine/ops/family-formula.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "formula",
-    .type = LOOM_PARAM_STRING,
-    .def = "x * sigmoid(x)",
+  { LOOM_PARAM ("formula", STRING, "x * sigmoid(x)"),
     .doc = "The formula, such as x * sigmoid(beta * x); every name that is not a function becomes an input." },
   { NULL },
 };

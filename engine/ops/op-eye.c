@@ -2,19 +2,9 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "n",
-    .type = LOOM_PARAM_INT,
-    .fresh = "3",
-    .minimum = 0,
-    .maximum = 100000000,
-    .doc = "The number of rows." },
-  { .name = "m",
-    .type = LOOM_PARAM_INT,
-    .def = "",
-    .minimum = 0,
-    .maximum = 100000000,
-    .doc = "The number of columns; if not set, that of rows." },
-  { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements.", .advanced = TRUE },
+  { LOOM_PARAM_FRESH ("n", INT, "3"), LOOM_RANGE (0, 100000000), .doc = "The number of rows." },
+  { LOOM_PARAM ("m", INT, ""), LOOM_RANGE (0, 100000000), .doc = "The number of columns; if not set, that of rows." },
+  { LOOM_PARAM ("dtype", DTYPE, "f32"), .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };
 

@@ -11,11 +11,5 @@ const LoomOp loom_op_fmod = {
   = "Like % in C: the result for −7 and 3 is −1, that of remainder is 2. For integers a divisor of 0 is an error.",
   .formula = "y = a − b · trunc(a / b)",
   .reference = "torch.fmod",
-  .inputs = loom_op_port_operands,
-  .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_FMOD,
-  .infer = loom_op_infer_rounded_division,
-  .lower = loom_op_lower_binary,
-  .samples = loom_op_samples_positive_pairs,
+  LOOM_OP_ARITHMETIC (FMOD, rounded_division, positive_pairs),
 };

@@ -7,24 +7,12 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "output_size",
-    .type = LOOM_PARAM_INTS,
-    .fresh = "8",
-    .length = 2,
-    .minimum = 1,
-    .maximum = 1e6,
-    .unit = "pixels",
+  { LOOM_PARAM_FRESH ("output_size", INTS, "8"), .length = 2, LOOM_RANGE (1, 1e6), .unit = "pixels",
     .doc = "The height and width of the image." },
   LOOM_OP_POOL_KERNEL (2),
   LOOM_OP_CONV_DILATION (2),
   LOOM_OP_POOL_PADDING (2, "Pixels around the image that windows cover and that are dropped."),
-  { .name = "stride",
-    .type = LOOM_PARAM_INTS,
-    .def = "1",
-    .length = 2,
-    .minimum = 1,
-    .maximum = 10000,
-    .unit = "pixels",
+  { LOOM_PARAM ("stride", INTS, "1"), .length = 2, LOOM_RANGE (1, 10000), .unit = "pixels",
     .doc = "The stride of the window." },
   { NULL },
 };

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "fill_value", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "The number." },
+  { LOOM_PARAM_FRESH ("fill_value", FLOAT, "0"), .doc = "The number." },
   LOOM_OP_FILLED_PARAMS,
   { NULL },
 };

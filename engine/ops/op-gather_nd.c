@@ -8,11 +8,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "batch_dims",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 7,
+  { LOOM_PARAM ("batch_dims", INT, "0"), LOOM_RANGE (0, 7),
     .doc = "The number of leading batch dimensions that input and indices share." },
   { NULL },
 };

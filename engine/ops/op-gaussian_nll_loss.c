@@ -10,18 +10,9 @@ static const LoomPortSpec inputs[] = {
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "full",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the constant ½ ln 2π is added.",
-    .advanced = TRUE },
-  { .name = "eps",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1e-6",
-    .minimum = 1e-300,
-    .maximum = 1e300,
-    .doc = "The smallest variance; smaller ones are clamped.",
-    .advanced = TRUE },
+  { LOOM_PARAM ("full", BOOL, "false"), .doc = "Whether the constant ½ ln 2π is added.", .advanced = TRUE },
+  { LOOM_PARAM ("eps", FLOAT, "1e-6"), LOOM_RANGE (1e-300, 1e300),
+    .doc = "The smallest variance; smaller ones are clamped.", .advanced = TRUE },
   { NULL },
 };
 

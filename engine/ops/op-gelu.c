@@ -4,10 +4,7 @@
 static const char *const approximations[] = { "none", "tanh", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "approximate",
-    .type = LOOM_PARAM_ENUM,
-    .def = "none",
-    .choices = approximations,
+  { LOOM_PARAM ("approximate", ENUM, "none"), .choices = approximations,
     .doc = "“tanh” uses the approximation of GPT-2, which differs from the exact function by less than 0.0005." },
   { NULL },
 };

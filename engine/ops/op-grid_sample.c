@@ -16,19 +16,11 @@ static const char *const modes[] = { "bilinear", "nearest", "bicubic", NULL };
 static const char *const padding_modes[] = { "zeros", "border", "reflection", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "mode",
-    .type = LOOM_PARAM_ENUM,
-    .def = "bilinear",
-    .choices = modes,
+  { LOOM_PARAM ("mode", ENUM, "bilinear"), .choices = modes,
     .doc = "How pixels are interpolated; bilinear is trilinear for volumes, and bicubic is for images alone." },
-  { .name = "padding_mode",
-    .type = LOOM_PARAM_ENUM,
-    .def = "zeros",
-    .choices = padding_modes,
+  { LOOM_PARAM ("padding_mode", ENUM, "zeros"), .choices = padding_modes,
     .doc = "The values outside the image: zeros, the nearest pixel of the border, or the image reflected." },
-  { .name = "align_corners",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM ("align_corners", BOOL, "false"),
     .doc = "Whether −1 and 1 are the centres of the outer pixels instead of their outer edges." },
   { NULL },
 };

@@ -9,24 +9,11 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "num_groups",
-    .type = LOOM_PARAM_INT,
-    .fresh = "1",
-    .minimum = 1,
-    .maximum = 1e6,
-    .unit = "groups",
+  { LOOM_PARAM_FRESH ("num_groups", INT, "1"), LOOM_RANGE (1, 1e6), .unit = "groups",
     .doc = "The number of groups that the channels are divided into." },
-  { .name = "eps",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1e-05",
-    .minimum = 0,
-    .maximum = 1,
-    .doc = "ε, added to the variance so that it is never 0.",
+  { LOOM_PARAM ("eps", FLOAT, "1e-05"), LOOM_RANGE (0, 1), .doc = "ε, added to the variance so that it is never 0.",
     .advanced = TRUE },
-  { .name = "affine",
-    .type = LOOM_PARAM_BOOL,
-    .def = "true",
-    .doc = "Whether each channel has a learnable scale and shift." },
+  { LOOM_PARAM ("affine", BOOL, "true"), .doc = "Whether each channel has a learnable scale and shift." },
   { NULL },
 };
 

@@ -8,16 +8,10 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "tau",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
-    .minimum = 1e-6,
-    .maximum = 1e6,
+  { LOOM_PARAM ("tau", FLOAT, "1"), LOOM_RANGE (1e-6, 1e6),
     .doc = "The temperature τ: smaller values are closer to one-hot; may be changed while training runs.",
     .hyper = TRUE },
-  { .name = "hard",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM ("hard", BOOL, "false"),
     .doc = "Whether the result is one-hot, with the gradient of the soft sample (straight-through)." },
   { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension of the categories; -1 is the last." },
   { NULL },

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "lambd", .type = LOOM_PARAM_FLOAT, .def = "0.5", .doc = "The threshold λ of the magnitude." },
+  { LOOM_PARAM ("lambd", FLOAT, "0.5"), .doc = "The threshold λ of the magnitude." },
   { NULL },
 };
 

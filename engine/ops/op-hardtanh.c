@@ -2,8 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "min_val", .type = LOOM_PARAM_FLOAT, .def = "-1", .doc = "The lower bound." },
-  { .name = "max_val", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The upper bound." },
+  { LOOM_PARAM ("min_val", FLOAT, "-1"), .doc = "The lower bound." },
+  { LOOM_PARAM ("max_val", FLOAT, "1"), .doc = "The upper bound." },
   { NULL },
 };
 

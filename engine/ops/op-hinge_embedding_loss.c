@@ -3,10 +3,7 @@
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "margin",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
-    .doc = "The distance from which dissimilar pairs have no loss." },
+  { LOOM_PARAM ("margin", FLOAT, "1"), .doc = "The distance from which dissimilar pairs have no loss." },
   { NULL },
 };
 

@@ -3,11 +3,7 @@
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "delta",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
-    .minimum = 1e-12,
-    .maximum = 1e300,
+  { LOOM_PARAM ("delta", FLOAT, "1"), LOOM_RANGE (1e-12, 1e300),
     .doc = "The absolute error δ at which the loss changes from quadratic to linear." },
   { NULL },
 };

@@ -10,7 +10,7 @@ static const LoomPortSpec inputs[] = {
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .fresh = "0", .doc = "The dimension that the index refers to." },
-  { .name = "alpha", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The factor of the slices.", .advanced = TRUE },
+  { LOOM_PARAM ("alpha", FLOAT, "1"), .doc = "The factor of the slices.", .advanced = TRUE },
   { NULL },
 };
 

@@ -2,11 +2,9 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "shape",
-    .type = LOOM_PARAM_SHAPE,
-    .fresh = "B,2",
+  { LOOM_PARAM_FRESH ("shape", SHAPE, "B,2"),
     .doc = "The sizes of the dimensions, as numbers or capital letters: “B,1,28,28”; empty for a scalar." },
-  { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements." },
+  { LOOM_PARAM ("dtype", DTYPE, "f32"), .doc = "The type of the elements." },
   { NULL },
 };
 

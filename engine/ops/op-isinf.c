@@ -10,10 +10,5 @@ const LoomOp loom_op_isinf = {
   .details = "Values that overflow become infinite, usually one step before the first NaN. Not differentiable.",
   .formula = "y = (|x| = ∞)",
   .reference = "torch.isinf",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .scalar = LOOM_SCALAR_ISINF,
-  .infer = loom_op_infer_predicate,
-  .lower = loom_op_lower_predicate,
-  .samples = loom_op_samples_tested,
+  LOOM_OP_PREDICATE (ISINF),
 };

@@ -11,10 +11,5 @@ const LoomOp loom_op_isnan = {
              "origin of a NaN in training. Not differentiable.",
   .formula = "y = (x ≠ x)",
   .reference = "torch.isnan",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .scalar = LOOM_SCALAR_ISNAN,
-  .infer = loom_op_infer_predicate,
-  .lower = loom_op_lower_predicate,
-  .samples = loom_op_samples_tested,
+  LOOM_OP_PREDICATE (ISNAN),
 };

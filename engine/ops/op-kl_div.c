@@ -10,15 +10,9 @@ static const LoomPortSpec inputs[] = {
 static const char *const reductions[] = { "mean", "batchmean", "sum", "none", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "reduction",
-    .type = LOOM_PARAM_ENUM,
-    .def = "mean",
-    .choices = reductions,
+  { LOOM_PARAM ("reduction", ENUM, "mean"), .choices = reductions,
     .doc = "How the losses are reduced: none, their mean, their sum, or the sum divided by the batch size." },
-  { .name = "log_target",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the target is given as log probabilities." },
+  { LOOM_PARAM ("log_target", BOOL, "false"), .doc = "Whether the target is given as log probabilities." },
   { NULL },
 };
 

@@ -7,12 +7,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "lambda",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "0.0005",
-    .minimum = 0,
-    .maximum = 1e30,
-    .doc = "The factor λ of the penalty.",
+  { LOOM_PARAM ("lambda", FLOAT, "0.0005"), LOOM_RANGE (0, 1e30), .doc = "The factor λ of the penalty.",
     .hyper = TRUE },
   { NULL },
 };

@@ -53,40 +53,32 @@ LoomValue loom_op_as_images (LoomProgram *p, LoomValue v);
 
 extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms[];
 #define LOOM_OP_CONV_COMMON(n)                                                                                         \
-  { .name = "out_channels",                                                                                            \
-    .type = LOOM_PARAM_INT,                                                                                            \
-    .fresh = "16",                                                                                                     \
-    .minimum = 1,                                                                                                      \
-    .maximum = 1e6,                                                                                                    \
-    .unit = "channels",                                                                                                \
+  { LOOM_PARAM_FRESH ("out_channels", INT, "16"), LOOM_RANGE (1, 1e6), .unit = "channels",                             \
     .doc = "The number of output channels." },                                                                         \
   {                                                                                                                    \
-    .name = "kernel_size", .type = LOOM_PARAM_INTS, .fresh = "3", .length = n, .minimum = 1, .maximum = 10000,         \
-    .unit = "pixels", .doc = "The size of the kernel."                                                                 \
+    LOOM_PARAM_FRESH ("kernel_size", INTS, "3"), .length = n, LOOM_RANGE (1, 10000), .unit = "pixels",                 \
+                                                 .doc = "The size of the kernel."                                      \
   }
 #define LOOM_OP_CONV_ALGORITHM                                                                                         \
   {                                                                                                                    \
-    .name = "algorithm", .type = LOOM_PARAM_ENUM, .def = "auto", .choices = loom_op_conv_algorithms,                   \
-    .doc = "The algorithm: auto lets a device use Winograd’s algorithm, which multiplies less and rounds more; "     \
-           "direct forbids it.",                                                                                       \
-    .advanced = TRUE                                                                                                   \
+    LOOM_PARAM ("algorithm", ENUM, "auto"),                                                                            \
+        .choices = loom_op_conv_algorithms,                                                                            \
+        .doc = "The algorithm: auto lets a device use Winograd’s algorithm, which multiplies less and rounds more; " \
+               "direct forbids it.",                                                                                   \
+        .advanced = TRUE                                                                                               \
   }
 #define LOOM_OP_CONV_DILATION(n)                                                                                       \
   {                                                                                                                    \
-    .name = "dilation", .type = LOOM_PARAM_INTS, .def = "1", .length = n, .minimum = 1, .maximum = 10000,              \
-    .doc = "The distance between the elements of the kernel.", .advanced = TRUE                                        \
+    LOOM_PARAM ("dilation", INTS, "1"), .length = n, LOOM_RANGE (1, 10000),                                            \
+                                        .doc = "The distance between the elements of the kernel.", .advanced = TRUE    \
   }
 #define LOOM_OP_CONV_GROUPS                                                                                            \
-  { .name = "groups",                                                                                                  \
-    .type = LOOM_PARAM_INT,                                                                                            \
-    .def = "1",                                                                                                        \
-    .minimum = 1,                                                                                                      \
-    .maximum = 1e6,                                                                                                    \
+  { LOOM_PARAM ("groups", INT, "1"), LOOM_RANGE (1, 1e6),                                                              \
     .doc = "The number of groups that the channels are divided into; each output channel sees only the input "         \
            "channels of its group.",                                                                                   \
     .advanced = TRUE },                                                                                                \
   {                                                                                                                    \
-    .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether each output channel has a learnable bias." \
+    LOOM_PARAM ("bias", BOOL, "true"), .doc = "Whether each output channel has a learnable bias."                      \
   }
 
 void loom_op_infer_conv (LoomInfer *ctx);
@@ -101,28 +93,27 @@ char *loom_op_conv_summary (const LoomInfer *ctx); /* of both */
 
 #define LOOM_OP_POOL_KERNEL(n)                                                                                         \
   {                                                                                                                    \
-    .name = "kernel_size", .type = LOOM_PARAM_INTS, .fresh = "2", .length = n, .minimum = 1, .maximum = 10000,         \
-    .unit = "pixels", .doc = "The size of the window."                                                                 \
+    LOOM_PARAM_FRESH ("kernel_size", INTS, "2"), .length = n, LOOM_RANGE (1, 10000), .unit = "pixels",                 \
+                                                 .doc = "The size of the window."                                      \
   }
 #define LOOM_OP_POOL_STRIDE(n)                                                                                         \
   {                                                                                                                    \
-    .name = "stride", .type = LOOM_PARAM_INTS, .def = "", .length = n, .minimum = 1, .maximum = 10000,                 \
-    .unit = "pixels", .doc = "The distance between windows; if not set, the size of the window."                       \
+    LOOM_PARAM ("stride", INTS, ""), .length = n, LOOM_RANGE (1, 10000), .unit = "pixels",                             \
+                                     .doc = "The distance between windows; if not set, the size of the window."        \
   }
 #define LOOM_OP_POOL_PADDING(n, text)                                                                                  \
   {                                                                                                                    \
-    .name = "padding", .type = LOOM_PARAM_INTS, .def = "0", .length = n, .minimum = 0, .maximum = 10000,               \
-    .unit = "pixels", .doc = text                                                                                      \
+    LOOM_PARAM ("padding", INTS, "0"), .length = n, LOOM_RANGE (0, 10000), .unit = "pixels", .doc = text               \
   }
 #define LOOM_OP_POOL_CEIL_MODE                                                                                         \
   {                                                                                                                    \
-    .name = "ceil_mode", .type = LOOM_PARAM_BOOL, .def = "false",                                                      \
-    .doc = "Whether the last window may exceed the input (the output size is rounded up).", .advanced = TRUE           \
+    LOOM_PARAM ("ceil_mode", BOOL, "false"),                                                                           \
+        .doc = "Whether the last window may exceed the input (the output size is rounded up).", .advanced = TRUE       \
   }
 #define LOOM_OP_ADAPTIVE_PARAMS(n)                                                                                     \
   {                                                                                                                    \
-    .name = "output_size", .type = LOOM_PARAM_INTS, .fresh = "1", .length = n, .minimum = 1, .maximum = 10000,         \
-    .unit = "pixels", .doc = "The size of the output."                                                                 \
+    LOOM_PARAM_FRESH ("output_size", INTS, "1"), .length = n, LOOM_RANGE (1, 10000), .unit = "pixels",                 \
+                                                 .doc = "The size of the output."                                      \
   }
 
 extern const LoomPortSpec loom_op_port_indices[]; /* out and indices */
@@ -144,26 +135,17 @@ extern const char *const loom_op_norm_buffers[];
 /* The input, and the weights that can be tied. */
 extern const LoomPortSpec loom_op_port_norm[LOOM_MAX_SPACE][4];
 #define LOOM_OP_NORM_PARAMS(has_affine, has_stats)                                                                     \
-  { .name = "eps",                                                                                                     \
-    .type = LOOM_PARAM_FLOAT,                                                                                          \
-    .def = "1e-05",                                                                                                    \
-    .minimum = 0,                                                                                                      \
-    .maximum = 1,                                                                                                      \
-    .doc = "ε, added to the variance so that it is never 0.",                                                          \
+  { LOOM_PARAM ("eps", FLOAT, "1e-05"), LOOM_RANGE (0, 1), .doc = "ε, added to the variance so that it is never 0.",   \
     .advanced = TRUE },                                                                                                \
-      { .name = "momentum",                                                                                            \
-        .type = LOOM_PARAM_STRING,                                                                                     \
-        .def = "0.1",                                                                                                  \
+      { LOOM_PARAM ("momentum", STRING, "0.1"),                                                                        \
         .doc = "The weight of the newest batch in the running statistics, 0 to 1; “none” averages over all batches.",  \
         .advanced = TRUE },                                                                                            \
-      { .name = "affine",                                                                                              \
-        .type = LOOM_PARAM_BOOL,                                                                                       \
-        .def = has_affine,                                                                                             \
-        .doc = "Whether each channel has a learnable scale and shift." },                                              \
+      { LOOM_PARAM ("affine", BOOL, has_affine), .doc = "Whether each channel has a learnable scale and shift." },     \
   {                                                                                                                    \
-    .name = "track_running_stats", .type = LOOM_PARAM_BOOL, .def = has_stats,                                          \
-    .doc = "Whether running statistics are tracked and used in evaluation; else evaluation uses those of its input.",  \
-    .advanced = TRUE                                                                                                   \
+    LOOM_PARAM ("track_running_stats", BOOL, has_stats),                                                               \
+        .doc                                                                                                           \
+        = "Whether running statistics are tracked and used in evaluation; else evaluation uses those of its input.",   \
+        .advanced = TRUE                                                                                               \
   }
 
 /* Weights, buffers and output of a norm over input 0, whose shape has been checked. */
@@ -176,8 +158,8 @@ const char *loom_op_instance_norm_untrainable (const LoomInfer *ctx);
 double loom_op_norm_flops (const LoomInfer *ctx);
 #define LOOM_OP_NORMALIZED_SHAPE                                                                                       \
   {                                                                                                                    \
-    .name = "normalized_shape", .type = LOOM_PARAM_INTS, .def = "", .minimum = 1, .maximum = 1e9,                      \
-    .doc = "The sizes of the last dimensions to normalise over; if empty, the last one."                               \
+    LOOM_PARAM ("normalized_shape", INTS, ""), LOOM_RANGE (1, 1e9),                                                    \
+        .doc = "The sizes of the last dimensions to normalise over; if empty, the last one."                           \
   }
 /* The number of dimensions that layer_norm and rms_norm normalise over, by the parameter normalized_shape. */
 int loom_op_n_features (const LoomInfer *ctx);

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "negative_slope", .type = LOOM_PARAM_FLOAT, .def = "0.01", .doc = "The slope for negative inputs." },
+  { LOOM_PARAM ("negative_slope", FLOAT, "0.01"), .doc = "The slope for negative inputs." },
   { NULL },
 };
 

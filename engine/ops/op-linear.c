@@ -13,18 +13,10 @@ static const LoomPortSpec inputs[] = {
 static const char *const layouts[] = { "out_in", "in_out", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "out_features",
-    .type = LOOM_PARAM_INT,
-    .fresh = "64",
-    .minimum = 1,
-    .maximum = 1e9,
-    .unit = "features",
+  { LOOM_PARAM_FRESH ("out_features", INT, "64"), LOOM_RANGE (1, 1e9), .unit = "features",
     .doc = "The size of the last dimension of the output." },
-  { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether a learnable bias is added." },
-  { .name = "weight_layout",
-    .type = LOOM_PARAM_ENUM,
-    .def = "out_in",
-    .choices = layouts,
+  { LOOM_PARAM ("bias", BOOL, "true"), .doc = "Whether a learnable bias is added." },
+  { LOOM_PARAM ("weight_layout", ENUM, "out_in"), .choices = layouts,
     .doc = "The layout of the weights, in files too: [out_features, in_features] as in torch.nn.Linear, or "
            "[in_features, out_features] as in GPT-2, whose published weights can then be loaded unchanged." },
   { NULL },

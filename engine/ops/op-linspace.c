@@ -2,15 +2,10 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "start", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "The first number." },
-  { .name = "end", .type = LOOM_PARAM_FLOAT, .fresh = "1", .doc = "The last number." },
-  { .name = "steps",
-    .type = LOOM_PARAM_INT,
-    .fresh = "11",
-    .minimum = 0,
-    .maximum = 100000000,
-    .doc = "The number of elements." },
-  { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements.", .advanced = TRUE },
+  { LOOM_PARAM_FRESH ("start", FLOAT, "0"), .doc = "The first number." },
+  { LOOM_PARAM_FRESH ("end", FLOAT, "1"), .doc = "The last number." },
+  { LOOM_PARAM_FRESH ("steps", INT, "11"), LOOM_RANGE (0, 100000000), .doc = "The number of elements." },
+  { LOOM_PARAM ("dtype", DTYPE, "f32"), .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };
 

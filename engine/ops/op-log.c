@@ -11,10 +11,5 @@ const LoomOp loom_op_log = {
              "log_softmax, which stays finite.",
   .formula = "y = ln x",
   .reference = "torch.log",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_LOG,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_positive,
+  LOOM_OP_FUNCTION (LOG, float, positive),
 };

@@ -10,10 +10,5 @@ const LoomOp loom_op_log10 = {
   .details = "log₁₀ 0 is minus infinity and the logarithm of a negative number NaN.",
   .formula = "y = log₁₀ x",
   .reference = "torch.log10",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_LOG10,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_positive,
+  LOOM_OP_FUNCTION (LOG10, float, positive),
 };

@@ -11,10 +11,5 @@ const LoomOp loom_op_log1p = {
              "zero and compresses large numbers.",
   .formula = "y = ln(1 + x)",
   .reference = "torch.log1p",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_LOG1P,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_positive,
+  LOOM_OP_FUNCTION (LOG1P, float, positive),
 };

@@ -11,10 +11,5 @@ const LoomOp loom_op_log2 = {
   = "Used to measure information in bits. log₂ 0 is minus infinity and the logarithm of a negative number NaN.",
   .formula = "y = log₂ x",
   .reference = "torch.log2",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_LOG2,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_positive,
+  LOOM_OP_FUNCTION (LOG2, float, positive),
 };

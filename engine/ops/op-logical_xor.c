@@ -11,11 +11,5 @@ const LoomOp loom_op_logical_xor = {
              "is true unless it is 0. Not differentiable.",
   .formula = "y = a ⊕ b",
   .reference = "torch.logical_xor",
-  .inputs = loom_op_port_operands,
-  .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_XOR,
-  .infer = loom_op_infer_compare,
-  .lower = loom_op_lower_compare,
-  .samples = loom_op_samples_compared,
+  LOOM_OP_COMPARISON (XOR),
 };

@@ -4,11 +4,7 @@
 #include "engine/ops/op-layers.h"
 
 #define PARAMS(n)                                                                                                      \
-  { .name = "norm_type",                                                                                               \
-    .type = LOOM_PARAM_FLOAT,                                                                                          \
-    .fresh = "2",                                                                                                      \
-    .minimum = 1e-3,                                                                                                   \
-    .maximum = 1e3,                                                                                                    \
+  { LOOM_PARAM_FRESH ("norm_type", FLOAT, "2"), LOOM_RANGE (1e-3, 1e3),                                                \
     .doc = "The exponent p: 1 sums, 2 is the root of the sum of squares, a large one nears the maximum." },            \
       LOOM_OP_POOL_KERNEL (n), LOOM_OP_POOL_STRIDE (n), LOOM_OP_POOL_CEIL_MODE
 

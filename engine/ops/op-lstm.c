@@ -16,13 +16,7 @@ static const LoomPortSpec inputs[] = {
 
 static const LoomParamSpec params[] = {
   LOOM_RECURRENT_PARAMS,
-  { .name = "proj_size",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 1e6,
-    .unit = "features",
-    .advanced = TRUE,
+  { LOOM_PARAM ("proj_size", INT, "0"), LOOM_RANGE (0, 1e6), .unit = "features", .advanced = TRUE,
     .doc = "If not 0, the hidden state is projected to this size." },
   { NULL },
 };

@@ -11,11 +11,5 @@ const LoomOp loom_op_lt = {
   .details = "For example, uniform random numbers below p give a random mask with probability p. Not differentiable.",
   .formula = "y = (a < b)",
   .reference = "torch.lt",
-  .inputs = loom_op_port_operands,
-  .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_LT,
-  .infer = loom_op_infer_compare,
-  .lower = loom_op_lower_compare,
-  .samples = loom_op_samples_compared,
+  LOOM_OP_COMPARISON (LT),
 };

@@ -10,7 +10,7 @@ static const LoomPortSpec inputs[] = {
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "margin", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The margin by which the scores should differ." },
+  { LOOM_PARAM ("margin", FLOAT, "0"), .doc = "The margin by which the scores should differ." },
   { NULL },
 };
 

@@ -8,7 +8,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "value", .type = LOOM_PARAM_STRING, .fresh = "0", .doc = "The value to write; -inf and inf are allowed." },
+  { LOOM_PARAM_FRESH ("value", STRING, "0"), .doc = "The value to write; -inf and inf are allowed." },
   { NULL },
 };
 

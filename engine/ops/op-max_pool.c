@@ -7,14 +7,8 @@
   LOOM_OP_POOL_KERNEL (n), LOOM_OP_POOL_STRIDE (n),                                                                    \
       LOOM_OP_POOL_PADDING (                                                                                           \
           n, "The padding of both sides with values that are never the maximum; at most half the window."),            \
-      { .name = "dilation",                                                                                            \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "1",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 1,                                                                                                  \
-        .maximum = 10000,                                                                                              \
-        .doc = "The distance between the elements of a window.",                                                       \
-        .advanced = TRUE },                                                                                            \
+      { LOOM_PARAM ("dilation", INTS, "1"), .length = n, LOOM_RANGE (1, 10000),                                        \
+        .doc = "The distance between the elements of a window.", .advanced = TRUE },                                   \
       LOOM_OP_POOL_CEIL_MODE
 
 static const LoomParamSpec params[LOOM_MAX_SPACE][6] = {

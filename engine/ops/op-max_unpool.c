@@ -13,10 +13,10 @@ static const LoomPortSpec inputs[] = {
   LOOM_OP_POOL_KERNEL (n), LOOM_OP_POOL_STRIDE (n),                                                                    \
       LOOM_OP_POOL_PADDING (n, "The padding of the pooling that is undone."),                                          \
   {                                                                                                                    \
-    .name = "output_size", .type = LOOM_PARAM_INTS, .def = "", .length = n, .minimum = 1, .maximum = 1e6,              \
-    .unit = "pixels",                                                                                                  \
-    .doc = "The size of the output, if the pooling left a remainder; if not set, (n − 1) · stride "                 \
-           "− 2 · padding + kernel_size."                                                                           \
+    LOOM_PARAM ("output_size", INTS, ""),                                                                              \
+        .length = n, LOOM_RANGE (1, 1e6), .unit = "pixels",                                                            \
+        .doc = "The size of the output, if the pooling left a remainder; if not set, (n − 1) · stride "             \
+               "− 2 · padding + kernel_size."                                                                       \
   }
 
 static const LoomParamSpec params[LOOM_MAX_SPACE][5] = {

@@ -11,11 +11,5 @@ const LoomOp loom_op_maximum = {
              "result is NaN.",
   .formula = "y = max(a, b)",
   .reference = "torch.maximum",
-  .inputs = loom_op_port_operands,
-  .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_MAX,
-  .infer = loom_op_infer_binary,
-  .lower = loom_op_lower_binary,
-  .samples = loom_op_samples_pairs,
+  LOOM_OP_ARITHMETIC (MAX, binary, pairs),
 };

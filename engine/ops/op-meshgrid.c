@@ -15,10 +15,7 @@ static const LoomPortSpec usual[] = {
 static const char *const orders[] = { "ij", "xy", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "indexing",
-    .type = LOOM_PARAM_ENUM,
-    .def = "ij",
-    .choices = orders,
+  { LOOM_PARAM ("indexing", ENUM, "ij"), .choices = orders,
     .doc = "ij: the first input runs along rows (matrix indexing); xy: along columns (Cartesian indexing)." },
   { NULL },
 };

@@ -11,11 +11,5 @@ const LoomOp loom_op_minimum = {
              "result is NaN.",
   .formula = "y = min(a, b)",
   .reference = "torch.minimum",
-  .inputs = loom_op_port_operands,
-  .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_MIN,
-  .infer = loom_op_infer_binary,
-  .lower = loom_op_lower_binary,
-  .samples = loom_op_samples_pairs,
+  LOOM_OP_ARITHMETIC (MIN, binary, pairs),
 };

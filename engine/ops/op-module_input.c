@@ -4,11 +4,9 @@
 static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
 
 static const LoomParamSpec params[] = {
-  { .name = "shape",
-    .type = LOOM_PARAM_SHAPE,
-    .def = "",
+  { LOOM_PARAM ("shape", SHAPE, ""),
     .doc = "For a value that scan or recurse carries: the shape of the initial zeros if nothing is wired." },
-  { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of these zeros." },
+  { LOOM_PARAM ("dtype", DTYPE, "f32"), .doc = "The type of these zeros." },
   { NULL },
 };
 

@@ -4,9 +4,7 @@
 static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
 
 static const LoomParamSpec params[] = {
-  { .name = LOOM_CARRY,
-    .type = LOOM_PARAM_STRING,
-    .def = "",
+  { LOOM_PARAM (LOOM_CARRY, STRING, ""),
     .doc = "The module_input that receives this value: at the next step (scan) or at the parent (recurse)." },
   { NULL },
 };

@@ -14,11 +14,5 @@ const LoomOp loom_op_mul = {
              "repeated to the size of the other operand. The operation times.",
   .formula = "y = a · b",
   .reference = "torch.mul",
-  .inputs = loom_op_port_operands,
-  .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_MUL,
-  .infer = loom_op_infer_binary,
-  .lower = loom_op_lower_binary,
-  .samples = loom_op_samples_pairs,
+  LOOM_OP_ARITHMETIC (MUL, binary, pairs),
 };

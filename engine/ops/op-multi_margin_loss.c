@@ -10,16 +10,8 @@ static const LoomPortSpec inputs[] = {
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "p",
-    .type = LOOM_PARAM_INT,
-    .def = "1",
-    .minimum = 1,
-    .maximum = 2,
-    .doc = "The exponent of the hinge: 1 or 2." },
-  { .name = "margin",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
-    .doc = "The margin by which the target class should lead." },
+  { LOOM_PARAM ("p", INT, "1"), LOOM_RANGE (1, 2), .doc = "The exponent of the hinge: 1 or 2." },
+  { LOOM_PARAM ("margin", FLOAT, "1"), .doc = "The margin by which the target class should lead." },
   LOOM_OP_CLASS_WEIGHT,
   { NULL },
 };

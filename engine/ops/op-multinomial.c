@@ -7,16 +7,8 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "num_samples",
-    .type = LOOM_PARAM_INT,
-    .fresh = "1",
-    .minimum = 1,
-    .maximum = 1e9,
-    .doc = "The number of indices to draw." },
-  { .name = "replacement",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether an index can be drawn several times." },
+  { LOOM_PARAM_FRESH ("num_samples", INT, "1"), LOOM_RANGE (1, 1e9), .doc = "The number of indices to draw." },
+  { LOOM_PARAM ("replacement", BOOL, "false"), .doc = "Whether an index can be drawn several times." },
   { NULL },
 };
 

@@ -3,16 +3,9 @@
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to slice." },
-  { .name = "start",
-    .type = LOOM_PARAM_INT,
-    .fresh = "0",
+  { LOOM_PARAM_FRESH ("start", INT, "0"),
     .doc = "The index of the first element; a negative number counts from the end." },
-  { .name = "length",
-    .type = LOOM_PARAM_INT,
-    .fresh = "1",
-    .minimum = 0,
-    .maximum = 9e15,
-    .doc = "The number of elements." },
+  { LOOM_PARAM_FRESH ("length", INT, "1"), LOOM_RANGE (0, 9e15), .doc = "The number of elements." },
   { NULL },
 };
 

@@ -11,10 +11,5 @@ const LoomOp loom_op_neg = {
   .details = "For example, it turns a quantity to maximise into a loss.",
   .formula = "y = −x",
   .reference = "torch.neg",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_same,
-  .scalar = LOOM_SCALAR_NEG,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_any,
+  LOOM_OP_FUNCTION (NEG, same, any),
 };

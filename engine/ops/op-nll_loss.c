@@ -11,13 +11,8 @@ static const LoomPortSpec inputs[] = {
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
   LOOM_OP_CLASS_WEIGHT,
-  { .name = "ignore_index",
-    .type = LOOM_PARAM_INT,
-    .def = "-100",
-    .minimum = -9e15,
-    .maximum = 9e15,
-    .doc = "Samples with this target class are ignored.",
-    .advanced = TRUE },
+  { LOOM_PARAM ("ignore_index", INT, "-100"), LOOM_RANGE (-9e15, 9e15),
+    .doc = "Samples with this target class are ignored.", .advanced = TRUE },
   { NULL },
 };
 

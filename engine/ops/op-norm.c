@@ -4,15 +4,10 @@
 #include <math.h>
 
 static const LoomParamSpec params[] = {
-  { .name = "p",
-    .type = LOOM_PARAM_STRING,
-    .def = "2",
+  { LOOM_PARAM ("p", STRING, "2"),
     .doc = "The order p of the norm: a number, inf for the largest magnitude or -inf for the smallest." },
   { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions to reduce; if empty, all of them." },
-  { .name = "keepdim",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the result keeps the reduced dimensions with size 1." },
+  { LOOM_PARAM ("keepdim", BOOL, "false"), .doc = "Whether the result keeps the reduced dimensions with size 1." },
   { NULL },
 };
 

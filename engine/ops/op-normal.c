@@ -9,12 +9,8 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "mean", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The mean if the port mean is not wired; default 0." },
-  { .name = "std",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .minimum = 0,
-    .maximum = 1e300,
+  { LOOM_PARAM ("mean", FLOAT, ""), .doc = "The mean if the port mean is not wired; default 0." },
+  { LOOM_PARAM ("std", FLOAT, ""), LOOM_RANGE (0, 1e300),
     .doc = "The standard deviation if the port std is not wired; default 1." },
   LOOM_OP_PARAM_DRAWN_SHAPE,
   { NULL },

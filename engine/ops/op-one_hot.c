@@ -5,12 +5,7 @@ static const LoomPortSpec inputs[]
     = { { "input", "Class indices from 0 to num_classes - 1, of any shape." }, { NULL } };
 
 static const LoomParamSpec params[] = {
-  { .name = "num_classes",
-    .type = LOOM_PARAM_INT,
-    .fresh = "10",
-    .minimum = 1,
-    .maximum = 1e9,
-    .unit = "classes",
+  { LOOM_PARAM_FRESH ("num_classes", INT, "10"), LOOM_RANGE (1, 1e9), .unit = "classes",
     .doc = "The number of classes: the size of the last dimension of the output." },
   { NULL },
 };

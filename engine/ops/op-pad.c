@@ -4,18 +4,13 @@
 static const char *const modes[] = { "constant", "reflect", "replicate", "circular", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "pad",
-    .type = LOOM_PARAM_INTS,
-    .fresh = "1,1",
+  { LOOM_PARAM_FRESH ("pad", INTS, "1,1"),
     .doc = "The padding before and after the last dimension, then the second-to-last, and so on: “1,1,2,2”. A negative "
            "number crops." },
-  { .name = "mode",
-    .type = LOOM_PARAM_ENUM,
-    .def = "constant",
-    .choices = modes,
+  { LOOM_PARAM ("mode", ENUM, "constant"), .choices = modes,
     .doc = "The padding mode: a constant, a reflection without the edge, the edge repeated, or the opposite end "
            "(circular)." },
-  { .name = "value", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The value of constant padding." },
+  { LOOM_PARAM ("value", FLOAT, "0"), .doc = "The value of constant padding." },
   { NULL },
 };
 

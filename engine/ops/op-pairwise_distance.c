@@ -8,21 +8,11 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "p",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "2",
-    .minimum = 1e-3,
-    .maximum = 1e3,
+  { LOOM_PARAM ("p", FLOAT, "2"), LOOM_RANGE (1e-3, 1e3),
     .doc = "The order p of the norm: 2 for Euclidean, 1 for Manhattan distance." },
-  { .name = "eps",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1e-6",
-    .doc = "Added to each difference, so that no distance is exactly 0.",
+  { LOOM_PARAM ("eps", FLOAT, "1e-6"), .doc = "Added to each difference, so that no distance is exactly 0.",
     .advanced = TRUE },
-  { .name = "keepdim",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the result keeps the last dimension with size 1." },
+  { LOOM_PARAM ("keepdim", BOOL, "false"), .doc = "Whether the result keeps the last dimension with size 1." },
   { NULL },
 };
 

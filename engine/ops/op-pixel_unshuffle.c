@@ -2,12 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "downscale_factor",
-    .type = LOOM_PARAM_INT,
-    .fresh = "2",
-    .minimum = 1,
-    .maximum = 10000,
-    .doc = "The downscale factor r." },
+  { LOOM_PARAM_FRESH ("downscale_factor", INT, "2"), LOOM_RANGE (1, 10000), .doc = "The downscale factor r." },
   { NULL },
 };
 

@@ -3,22 +3,11 @@
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "log_input",
-    .type = LOOM_PARAM_BOOL,
-    .def = "true",
-    .doc = "Whether the input is the logarithm of the rate." },
-  { .name = "full",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether Stirling’s approximation of ln t! is added.",
+  { LOOM_PARAM ("log_input", BOOL, "true"), .doc = "Whether the input is the logarithm of the rate." },
+  { LOOM_PARAM ("full", BOOL, "false"), .doc = "Whether Stirling’s approximation of ln t! is added.",
     .advanced = TRUE },
-  { .name = "eps",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1e-8",
-    .minimum = 0,
-    .maximum = 1e300,
-    .doc = "Added to the rate before its logarithm, if the input is not logarithmic.",
-    .advanced = TRUE },
+  { LOOM_PARAM ("eps", FLOAT, "1e-8"), LOOM_RANGE (0, 1e300),
+    .doc = "Added to the rate before its logarithm, if the input is not logarithmic.", .advanced = TRUE },
   { NULL },
 };
 

@@ -13,26 +13,13 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "kind",
-    .type = LOOM_PARAM_ENUM,
-    .def = "sinusoidal",
-    .choices = kinds,
+  { LOOM_PARAM ("kind", ENUM, "sinusoidal"), .choices = kinds,
     .doc = "The kind of encoding: sinusoidal (sines and cosines are added), learned (a trained vector is added for "
            "each position) or rotary (pairs of features are rotated)." },
-  { .name = "max_len",
-    .type = LOOM_PARAM_INT,
-    .def = "1024",
-    .minimum = 1,
-    .maximum = 1e7,
-    .unit = "places",
+  { LOOM_PARAM ("max_len", INT, "1024"), LOOM_RANGE (1, 1e7), .unit = "places",
     .doc = "The number of positions with learned encodings." },
-  { .name = "base",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "10000",
-    .minimum = 1,
-    .maximum = 1e9,
-    .doc = "The base of the frequencies: the longest wavelength is about 2π · base positions.",
-    .advanced = TRUE },
+  { LOOM_PARAM ("base", FLOAT, "10000"), LOOM_RANGE (1, 1e9),
+    .doc = "The base of the frequencies: the longest wavelength is about 2π · base positions.", .advanced = TRUE },
   { NULL },
 };
 

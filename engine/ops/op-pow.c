@@ -8,10 +8,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "exponent",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .doc = "The exponent as a number, used if the port exponent is not wired." },
+  { LOOM_PARAM ("exponent", FLOAT, ""), .doc = "The exponent as a number, used if the port exponent is not wired." },
   { NULL },
 };
 

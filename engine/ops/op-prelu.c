@@ -8,13 +8,9 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "num_parameters",
-    .type = LOOM_PARAM_INT,
-    .def = "1",
-    .minimum = 1,
-    .maximum = 1e9,
+  { LOOM_PARAM ("num_parameters", INT, "1"), LOOM_RANGE (1, 1e9),
     .doc = "1 for a single slope, or the number of channels." },
-  { .name = "init", .type = LOOM_PARAM_FLOAT, .def = "0.25", .doc = "The initial slope." },
+  { LOOM_PARAM ("init", FLOAT, "0.25"), .doc = "The initial slope." },
   { NULL },
 };
 

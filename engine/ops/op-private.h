@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/ops/loom-op.h"
+#include "engine/ops/loom-param.h"
 
 G_BEGIN_DECLS
 
@@ -94,6 +95,23 @@ void loom_op_lower_reshape (LoomLower *ctx);
 /* A constant of the type of v. */
 LoomValue loom_op_const_like (LoomLower *ctx, LoomValue v, double value);
 
+/* What the rows of element-wise operators have in common: a function of one operand, whose integers stay (same) or
+ * become floats (float); arithmetic of two, with the infer() of that name; a comparison; a test of each element. */
+#define LOOM_OP_FUNCTION(SCALAR, INFER, SAMPLES)                                                                       \
+  .inputs = loom_op_port_input, .outputs = loom_op_port_out, .scalar = LOOM_SCALAR_##SCALAR,                           \
+  .infer = loom_op_infer_##INFER, .lower = loom_op_lower_unary, .samples = loom_op_samples_##SAMPLES
+#define LOOM_OP_ARITHMETIC(SCALAR, INFER, SAMPLES)                                                                     \
+  .inputs = loom_op_port_operands, .outputs = loom_op_port_out, .params = loom_op_param_other,                         \
+  .scalar = LOOM_SCALAR_##SCALAR, .infer = loom_op_infer_##INFER, .lower = loom_op_lower_binary,                       \
+  .samples = loom_op_samples_##SAMPLES
+#define LOOM_OP_COMPARISON(SCALAR)                                                                                     \
+  .inputs = loom_op_port_operands, .outputs = loom_op_port_out, .params = loom_op_param_other,                         \
+  .scalar = LOOM_SCALAR_##SCALAR, .infer = loom_op_infer_compare, .lower = loom_op_lower_compare,                      \
+  .samples = loom_op_samples_compared
+#define LOOM_OP_PREDICATE(SCALAR)                                                                                      \
+  .inputs = loom_op_port_input, .outputs = loom_op_port_out, .scalar = LOOM_SCALAR_##SCALAR,                           \
+  .infer = loom_op_infer_predicate, .lower = loom_op_lower_predicate, .samples = loom_op_samples_tested
+
 /* ---- cost ------------------------------------------------------------- */
 
 /* Elements of output or input i with symbols bound. */
@@ -112,6 +130,20 @@ loom_op_pad_value (LoomProgram *p, LoomValue v, int axis, gint64 front, gint64 b
 /* TRUE if the axis is long enough for the padding: reflect needs more elements than the padding, circular at least
  * as many, replicate one. */
 gboolean loom_op_pad_fits (LoomDim size, gint64 front, gint64 back, const char *mode);
+
+/* ---- tables of vectors, see family-embedding.c ------------------------ */
+
+#define LOOM_OP_TABLE_PARAMS                                                                                           \
+  { LOOM_PARAM_FRESH ("num_embeddings", INT, "1000"), LOOM_RANGE (1, 1e9), .unit = "rows",                             \
+    .doc = "The number of vectors in the table." },                                                                    \
+  {                                                                                                                    \
+    LOOM_PARAM_FRESH ("embedding_dim", INT, "32"), LOOM_RANGE (1, 1e9), .unit = "features",                            \
+                                                                        .doc = "The size of each vector."              \
+  }
+/* The row of "padding_idx", from the end if it is negative; -1 if it is not set. */
+gint64 loom_op_padding_row (const LoomInfer *ctx);
+/* Declares the weight [num_embeddings, embedding_dim], normal with a row of zeros for padding. FALSE with a fault. */
+gboolean loom_op_infer_table (LoomInfer *ctx);
 
 /* ---- activations, see family-activation.c ----------------------------- */
 
@@ -217,13 +249,11 @@ void loom_op_infer_triangle (LoomInfer *ctx);
 void loom_op_lower_triangle (LoomLower *ctx, LoomScalarOp kept);
 /* Tensors of one number: shape from "shape" or from the port "like", type from "dtype", else from "like", else f32. */
 #define LOOM_OP_FILLED_PARAMS                                                                                          \
-  { .name = "shape",                                                                                                   \
-    .type = LOOM_PARAM_SHAPE,                                                                                          \
-    .def = "",                                                                                                         \
+  { LOOM_PARAM ("shape", SHAPE, ""),                                                                                   \
     .doc = "Sizes of the dimensions; if not set, those of the tensor wired into “like”, else a scalar." },             \
   {                                                                                                                    \
-    .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "",                                                              \
-    .doc = "The type of the elements; if not set, that of “like”, else f32.", .advanced = TRUE                         \
+    LOOM_PARAM ("dtype", DTYPE, ""), .doc = "The type of the elements; if not set, that of “like”, else f32.",         \
+                                     .advanced = TRUE                                                                  \
   }
 extern const LoomParamSpec loom_op_param_filled[];
 void loom_op_infer_filled (LoomInfer *ctx);
@@ -282,13 +312,14 @@ extern const LoomPortSpec loom_op_port_compared[];
 extern const LoomParamSpec loom_op_param_reduction[];
 #define LOOM_OP_REDUCTION                                                                                              \
   {                                                                                                                    \
-    .name = "reduction", .type = LOOM_PARAM_ENUM, .def = "mean", .choices = loom_op_reductions,                        \
-    .doc = "How the losses of the elements are reduced: none, their mean or their sum."                                \
+    LOOM_PARAM ("reduction", ENUM, "mean"),                                                                            \
+        .choices = loom_op_reductions,                                                                                 \
+        .doc = "How the losses of the elements are reduced: none, their mean or their sum."                            \
   }
 #define LOOM_OP_CLASS_WEIGHT                                                                                           \
   {                                                                                                                    \
-    .name = "weight", .type = LOOM_PARAM_FLOATS, .def = "",                                                            \
-    .doc = "A weight for each class, “1,2,0.5”, usually larger for rare classes.", .advanced = TRUE                    \
+    LOOM_PARAM ("weight", FLOATS, ""), .doc = "A weight for each class, “1,2,0.5”, usually larger for rare classes.",  \
+                                       .advanced = TRUE                                                                \
   }
 /* Checks inputs 0 to n-1 for element-wise comparison: one shape for all, with a warning if sizes of 1 are repeated.
  * FALSE after a fault. dtype is their common float type. */

@@ -2,23 +2,11 @@
 #include "engine/ops/family-random.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "low",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -4e15,
-    .maximum = 4e15,
-    .doc = "The smallest integer that can be drawn." },
-  { .name = "high",
-    .type = LOOM_PARAM_INT,
-    .fresh = "10",
-    .minimum = -4e15,
-    .maximum = 4e15,
-    .doc = "The upper bound, which is excluded." },
-  { .name = "shape",
-    .type = LOOM_PARAM_SHAPE,
-    .def = "",
+  { LOOM_PARAM ("low", INT, "0"), LOOM_RANGE (-4e15, 4e15), .doc = "The smallest integer that can be drawn." },
+  { LOOM_PARAM_FRESH ("high", INT, "10"), LOOM_RANGE (-4e15, 4e15), .doc = "The upper bound, which is excluded." },
+  { LOOM_PARAM ("shape", SHAPE, ""),
     .doc = "The sizes of the dimensions. If not set: those of the tensor wired into “like”, else a scalar." },
-  { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "i64", .doc = "The type of the elements.", .advanced = TRUE },
+  { LOOM_PARAM ("dtype", DTYPE, "i64"), .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };
 

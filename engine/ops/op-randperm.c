@@ -2,12 +2,7 @@
 #include "engine/ops/family-random.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "n",
-    .type = LOOM_PARAM_INT,
-    .def = "",
-    .minimum = 0,
-    .maximum = 1e9,
-    .doc = "The number of elements n; not used if “like” is wired." },
+  { LOOM_PARAM ("n", INT, ""), LOOM_RANGE (0, 1e9), .doc = "The number of elements n; not used if “like” is wired." },
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension of “like” whose size is n; 0 is the batch." },
   { NULL },
 };

@@ -10,10 +10,5 @@ const LoomOp loom_op_reciprocal = {
   .details = "Value and gradient grow without bound near zero.",
   .formula = "y = 1 / x",
   .reference = "torch.reciprocal",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_RECIP,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_away0,
+  LOOM_OP_FUNCTION (RECIP, float, away0),
 };

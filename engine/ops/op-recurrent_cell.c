@@ -30,24 +30,16 @@ static const LoomPortSpec outputs_of_lstm[]
         { NULL } };
 
 #define PARAMS                                                                                                         \
-  { .name = "hidden_size",                                                                                             \
-    .type = LOOM_PARAM_INT,                                                                                            \
-    .fresh = "64",                                                                                                     \
-    .minimum = 1,                                                                                                      \
-    .maximum = 1e6,                                                                                                    \
-    .unit = "features",                                                                                                \
+  { LOOM_PARAM_FRESH ("hidden_size", INT, "64"), LOOM_RANGE (1, 1e6), .unit = "features",                              \
     .doc = "The size of the hidden state." },                                                                          \
   {                                                                                                                    \
-    .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether the gates have learnable biases."          \
+    LOOM_PARAM ("bias", BOOL, "true"), .doc = "Whether the gates have learnable biases."                               \
   }
 
 static const char *const nonlinearities[] = { "tanh", "relu", NULL };
 static const LoomParamSpec params[] = { PARAMS, { NULL } };
 static const LoomParamSpec params_of_rnn[] = { PARAMS,
-                                               { .name = "nonlinearity",
-                                                 .type = LOOM_PARAM_ENUM,
-                                                 .def = "tanh",
-                                                 .choices = nonlinearities,
+                                               { LOOM_PARAM ("nonlinearity", ENUM, "tanh"), .choices = nonlinearities,
                                                  .doc = "The activation of the new state." },
                                                { NULL } };
 

@@ -5,12 +5,8 @@
 #define MOST_CHILDREN 16
 
 static const LoomParamSpec params[] = {
-  { .name = LOOM_BODY, .type = LOOM_PARAM_STRING, .doc = "The module to run for each node of a tree." },
-  { .name = "arity",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = MOST_CHILDREN,
+  { LOOM_PARAM (LOOM_BODY, STRING, NULL), .doc = "The module to run for each node of a tree." },
+  { LOOM_PARAM ("arity", INT, "0"), LOOM_RANGE (0, MOST_CHILDREN),
     .doc = "The number of children per node, each with its own input: h0, h1, …; with 0 a node can have any number of "
            "children, whose values are summed." },
   { NULL },

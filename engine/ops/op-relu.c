@@ -15,10 +15,5 @@ const LoomOp loom_op_relu = {
   .formula = "y = max(x, 0)",
   .reference = "torch.nn.ReLU",
   .source = "Nair and Hinton, “Rectified Linear Units Improve Restricted Boltzmann Machines”, ICML 2010",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_same,
-  .scalar = LOOM_SCALAR_RELU,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_away0,
+  LOOM_OP_FUNCTION (RELU, same, away0),
 };

@@ -11,11 +11,5 @@ const LoomOp loom_op_remainder = {
              "of the first operand instead. For integers a divisor of 0 is an error. In other words: modulo.",
   .formula = "y = a − b · ⌊a / b⌋",
   .reference = "torch.remainder",
-  .inputs = loom_op_port_operands,
-  .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_MOD,
-  .infer = loom_op_infer_rounded_division,
-  .lower = loom_op_lower_binary,
-  .samples = loom_op_samples_positive_pairs,
+  LOOM_OP_ARITHMETIC (MOD, rounded_division, positive_pairs),
 };

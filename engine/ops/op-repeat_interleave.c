@@ -2,12 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "repeats",
-    .type = LOOM_PARAM_INT,
-    .fresh = "2",
-    .minimum = 0,
-    .maximum = 1e15,
-    .doc = "The number of repetitions of each element." },
+  { LOOM_PARAM_FRESH ("repeats", INT, "2"), LOOM_RANGE (0, 1e15), .doc = "The number of repetitions of each element." },
   { LOOM_OP_DIM ("dim"), .def = "",
     .doc = "The dimension to repeat along; if not set, the tensor is flattened first." },
   { NULL },

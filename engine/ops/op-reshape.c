@@ -4,11 +4,7 @@
 #include <math.h>
 
 static const LoomParamSpec params[] = {
-  { .name = "shape",
-    .type = LOOM_PARAM_SHAPE,
-    .fresh = "B,-1",
-    .minimum = -1,
-    .maximum = -1,
+  { LOOM_PARAM_FRESH ("shape", SHAPE, "B,-1"), LOOM_RANGE (-1, -1),
     .doc = "The new shape, of numbers and symbols: “B,1,28,28”; one size may be −1 and is inferred." },
   { NULL },
 };

@@ -11,17 +11,9 @@ static const LoomPortSpec inputs[] = {
 
 static const LoomParamSpec params[] = {
   LOOM_OP_NORMALIZED_SHAPE,
-  { .name = "eps",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .minimum = 0,
-    .maximum = 1,
-    .doc = "ε, added to the mean square; if not set, the machine epsilon of the type.",
-    .advanced = TRUE },
-  { .name = "elementwise_affine",
-    .type = LOOM_PARAM_BOOL,
-    .def = "true",
-    .doc = "Whether each feature has a learnable scale." },
+  { LOOM_PARAM ("eps", FLOAT, ""), LOOM_RANGE (0, 1),
+    .doc = "ε, added to the mean square; if not set, the machine epsilon of the type.", .advanced = TRUE },
+  { LOOM_PARAM ("elementwise_affine", BOOL, "true"), .doc = "Whether each feature has a learnable scale." },
   { NULL },
 };
 

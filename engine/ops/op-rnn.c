@@ -13,11 +13,7 @@ static const char *const nonlinearities[] = { "tanh", "relu", NULL };
 
 static const LoomParamSpec params[] = {
   LOOM_RECURRENT_PARAMS,
-  { .name = "nonlinearity",
-    .type = LOOM_PARAM_ENUM,
-    .def = "tanh",
-    .choices = nonlinearities,
-    .doc = "The activation of the new state." },
+  { LOOM_PARAM ("nonlinearity", ENUM, "tanh"), .choices = nonlinearities, .doc = "The activation of the new state." },
   { NULL },
 };
 

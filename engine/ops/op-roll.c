@@ -2,9 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "shifts",
-    .type = LOOM_PARAM_INTS,
-    .fresh = "1",
+  { LOOM_PARAM_FRESH ("shifts", INTS, "1"),
     .doc = "The number of elements to shift by, for each dimension; negative numbers shift towards the beginning." },
   { LOOM_OP_DIMS ("dims"), .def = "", .doc = "The dimensions to roll; if not set, the flattened tensor is rolled." },
   { NULL },

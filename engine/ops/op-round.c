@@ -4,12 +4,7 @@
 #include <math.h>
 
 static const LoomParamSpec params[] = {
-  { .name = "decimals",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -30,
-    .maximum = 30,
-    .unit = "digits",
+  { LOOM_PARAM ("decimals", INT, "0"), LOOM_RANGE (-30, 30), .unit = "digits",
     .doc = "The number of decimal places; negative numbers round to tens, hundreds, …." },
   { NULL },
 };

@@ -2,14 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "lower",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "0.125",
-    .doc = "The lower bound of the slope for negative inputs." },
-  { .name = "upper",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "0.3333333333333333",
-    .doc = "The upper bound of the slope for negative inputs." },
+  { LOOM_PARAM ("lower", FLOAT, "0.125"), .doc = "The lower bound of the slope for negative inputs." },
+  { LOOM_PARAM ("upper", FLOAT, "0.3333333333333333"), .doc = "The upper bound of the slope for negative inputs." },
   { NULL },
 };
 

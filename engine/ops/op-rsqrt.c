@@ -10,10 +10,5 @@ const LoomOp loom_op_rsqrt = {
   .details = "Used in normalisation layers. The result is infinite for 0, so a small number is usually added first.",
   .formula = "y = 1 / √x",
   .reference = "torch.rsqrt",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_RSQRT,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_positive,
+  LOOM_OP_FUNCTION (RSQRT, float, positive),
 };

@@ -29,24 +29,11 @@ static const LoomPortSpec outputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "is_causal",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether query i attends only to keys 0 to i (a causal mask)." },
-  { .name = "dropout_p",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 1,
+  { LOOM_PARAM ("is_causal", BOOL, "false"), .doc = "Whether query i attends only to keys 0 to i (a causal mask)." },
+  { LOOM_PARAM ("dropout_p", FLOAT, "0"), LOOM_RANGE (0, 1),
     .doc = "The dropout probability of the attention weights, in training." },
-  { .name = "scale",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .doc = "The factor of the scores; if not set, 1/√E.",
-    .advanced = TRUE },
-  { .name = "enable_gqa",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM ("scale", FLOAT, ""), .doc = "The factor of the scores; if not set, 1/√E.", .advanced = TRUE },
+  { LOOM_PARAM ("enable_gqa", BOOL, "false"),
     .doc = "Whether keys and values may have fewer heads than queries (grouped-query attention); their number must "
            "divide that of the queries.",
     .advanced = TRUE },

@@ -3,33 +3,20 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = LOOM_BODY, .type = LOOM_PARAM_STRING, .doc = "The module to run at each step." },
-  { .name = "axis",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = LOOM_SHAPE_MAX_RANK - 1,
+  { LOOM_PARAM (LOOM_BODY, STRING, NULL), .doc = "The module to run at each step." },
+  { LOOM_PARAM ("axis", INT, "0"), LOOM_RANGE (0, LOOM_SHAPE_MAX_RANK - 1),
     .doc = "The dimension of the sequences that is time, counted from 0." },
-  { .name = "reverse",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM ("reverse", BOOL, "false"),
     .doc = "Whether the loop runs from the last step to the first; outputs keep the positions of their inputs." },
-  { .name = LOOM_STATEFUL,
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM (LOOM_STATEFUL, BOOL, "false"),
     .doc
     = "Whether a batch in training begins with the final state of the batch before (truncated backpropagation through "
       "time): the windows of a text are then read in order, and gradients end at the beginning of a window." },
-  { .name = "hoist",
-    .type = LOOM_PARAM_BOOL,
-    .def = "true",
-    .advanced = TRUE,
+  { LOOM_PARAM ("hoist", BOOL, "true"), .advanced = TRUE,
     .doc
     = "Whether products that do not depend on the carried state, and the gradients of weights, are computed for all "
       "steps at once outside of the loop; false computes them step by step, with the same bits as an unrolled loop." },
-  { .name = "sequence",
-    .type = LOOM_PARAM_STRING,
-    .def = "",
+  { LOOM_PARAM ("sequence", STRING, ""),
     .doc = "The inputs of the module that are sliced along time, separated by commas; if not set, the first one that "
            "is not carried. The others are passed whole to every step." },
   { NULL },

@@ -12,11 +12,8 @@ static const char *const reductions[] = { "none", "add", "multiply", "amax", "am
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .fresh = "1", .doc = "The dimension that the index refers to." },
-  { .name = "value", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The number to write if no src is wired." },
-  { .name = "reduce",
-    .type = LOOM_PARAM_ENUM,
-    .def = "none",
-    .choices = reductions,
+  { LOOM_PARAM ("value", FLOAT, "0"), .doc = "The number to write if no src is wired." },
+  { LOOM_PARAM ("reduce", ENUM, "none"), .choices = reductions,
     .doc = "How a value is combined with the present one: none replaces it, the others reduce." },
   { NULL },
 };

@@ -11,10 +11,7 @@ static const LoomPortSpec inputs[] = {
 static const char *const reductions[] = { "none", "add", "mul", "max", "min", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "reduction",
-    .type = LOOM_PARAM_ENUM,
-    .def = "none",
-    .choices = reductions,
+  { LOOM_PARAM ("reduction", ENUM, "none"), .choices = reductions,
     .doc = "How a value is combined with the present one: none replaces it, the others reduce." },
   { NULL },
 };

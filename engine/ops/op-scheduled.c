@@ -6,30 +6,18 @@
 static const char *const kinds[] = { "linear", "exponential", "inverse_sigmoid", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "kind",
-    .type = LOOM_PARAM_ENUM,
-    .def = "linear",
-    .choices = kinds,
+  { LOOM_PARAM ("kind", ENUM, "linear"), .choices = kinds,
     .doc = "The schedule from start to end: linear, exponential (k to the power of the step) or inverse sigmoid (k / "
            "(k + e^(step / k)))." },
-  { .name = "start", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The value at step 0." },
-  { .name = "end", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The value that it approaches." },
-  { .name = "steps",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 1e12,
-    .unit = "steps",
+  { LOOM_PARAM ("start", FLOAT, "1"), .doc = "The value at step 0." },
+  { LOOM_PARAM ("end", FLOAT, "0"), .doc = "The value that it approaches." },
+  { LOOM_PARAM ("steps", INT, "0"), LOOM_RANGE (0, 1e12), .unit = "steps",
     .doc = "The number of training steps of the linear schedule, after which the value is end; 0: all steps of the "
            "training." },
-  { .name = "k",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .minimum = 0,
-    .maximum = 1e12,
+  { LOOM_PARAM ("k", FLOAT, ""), LOOM_RANGE (0, 1e12),
     .doc = "The rate of the schedule: below 1 for exponential (0.999 halves the distance in about 700 steps), 1 or "
            "more for inverse_sigmoid (half of the distance after about k · ln k steps)." },
-  { .name = "evaluation", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The value in evaluation; if not set, start." },
+  { LOOM_PARAM ("evaluation", FLOAT, ""), .doc = "The value in evaluation; if not set, start." },
   { NULL },
 };
 

@@ -9,10 +9,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "right",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the index is after equal elements; else before them." },
+  { LOOM_PARAM ("right", BOOL, "false"), .doc = "Whether the index is after equal elements; else before them." },
   { NULL },
 };
 

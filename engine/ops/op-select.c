@@ -3,10 +3,7 @@
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to select from." },
-  { .name = "index",
-    .type = LOOM_PARAM_INT,
-    .fresh = "0",
-    .doc = "The index, counted from 0; a negative number counts from the end." },
+  { LOOM_PARAM_FRESH ("index", INT, "0"), .doc = "The index, counted from 0; a negative number counts from the end." },
   { NULL },
 };
 

@@ -16,10 +16,5 @@ const LoomOp loom_op_sigmoid = {
   .reference = "torch.nn.Sigmoid",
   .source
   = "LeCun, Bottou, Orr and Müller, “Efficient BackProp”, in “Neural Networks: Tricks of the Trade”, Springer 1998",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_SIGMOID,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_any,
+  LOOM_OP_FUNCTION (SIGMOID, float, any),
 };

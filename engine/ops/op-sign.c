@@ -10,10 +10,5 @@ const LoomOp loom_op_sign = {
   .details = "Used in sign descent and the Lion optimiser. The derivative is 0 everywhere.",
   .formula = "y = −1, 0 or 1",
   .reference = "torch.sign",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_same,
-  .scalar = LOOM_SCALAR_SIGN,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_away0,
+  LOOM_OP_FUNCTION (SIGN, same, away0),
 };

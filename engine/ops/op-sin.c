@@ -10,10 +10,5 @@ const LoomOp loom_op_sin = {
   .details = "Sine and cosine of several frequencies encode positions.",
   .formula = "y = sin x",
   .reference = "torch.sin",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_SIN,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_any,
+  LOOM_OP_FUNCTION (SIN, float, any),
 };

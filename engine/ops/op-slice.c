@@ -4,19 +4,12 @@
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIMS ("dim"), .def = "0",
     .doc = "The dimension to slice, or several: the other lists then have a number for each of them, or one for all." },
-  { .name = "start",
-    .type = LOOM_PARAM_INTS,
-    .def = "",
+  { LOOM_PARAM ("start", INTS, ""),
     .doc = "The index of the first element; a negative number counts from the end. If not set, from the beginning." },
-  { .name = "end",
-    .type = LOOM_PARAM_INTS,
-    .def = "",
+  { LOOM_PARAM ("end", INTS, ""),
     .doc = "The index after the last element; a negative number counts from the end, a number above the size is the "
            "end. If not set, to the end." },
-  { .name = "step",
-    .type = LOOM_PARAM_INTS,
-    .def = "1",
-    .doc = "The distance between elements; a negative step reverses them." },
+  { LOOM_PARAM ("step", INTS, "1"), .doc = "The distance between elements; a negative step reverses them." },
   { NULL },
 };
 

@@ -3,11 +3,7 @@
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "beta",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
-    .minimum = 0,
-    .maximum = 1e300,
+  { LOOM_PARAM ("beta", FLOAT, "1"), LOOM_RANGE (0, 1e300),
     .doc = "The absolute error β at which the loss changes from quadratic to linear; 0 makes it the L1 loss." },
   { NULL },
 };

@@ -2,11 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "beta", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The sharpness β of the transition." },
-  { .name = "threshold",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "20",
-    .advanced = TRUE,
+  { LOOM_PARAM ("beta", FLOAT, "1"), .doc = "The sharpness β of the transition." },
+  { LOOM_PARAM ("threshold", FLOAT, "20"), .advanced = TRUE,
     .doc = "If beta · x is above this, the result is x, so that the exponential does not overflow." },
   { NULL },
 };

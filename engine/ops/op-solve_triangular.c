@@ -8,16 +8,10 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "upper",
-    .type = LOOM_PARAM_BOOL,
-    .fresh = "true",
-    .doc = "Whether the matrices are upper triangular; else lower." },
-  { .name = "left", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether A X = B is solved; else X A = B." },
-  { .name = "unitriangular",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
-    .doc = "Whether the diagonal is assumed to be ones, without being read.",
-    .advanced = TRUE },
+  { LOOM_PARAM_FRESH ("upper", BOOL, "true"), .doc = "Whether the matrices are upper triangular; else lower." },
+  { LOOM_PARAM ("left", BOOL, "true"), .doc = "Whether A X = B is solved; else X A = B." },
+  { LOOM_PARAM ("unitriangular", BOOL, "false"),
+    .doc = "Whether the diagonal is assumed to be ones, without being read.", .advanced = TRUE },
   { NULL },
 };
 

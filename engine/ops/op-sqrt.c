@@ -11,10 +11,5 @@ const LoomOp loom_op_sqrt = {
              "first if zeros can occur.",
   .formula = "y = √x",
   .reference = "torch.sqrt",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_float,
-  .scalar = LOOM_SCALAR_SQRT,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_positive,
+  LOOM_OP_FUNCTION (SQRT, float, positive),
 };

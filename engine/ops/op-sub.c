@@ -12,11 +12,5 @@ const LoomOp loom_op_sub = {
              "is repeated to the size of the other operand. The operation minus.",
   .formula = "y = a − b",
   .reference = "torch.sub",
-  .inputs = loom_op_port_operands,
-  .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_SUB,
-  .infer = loom_op_infer_binary,
-  .lower = loom_op_lower_binary,
-  .samples = loom_op_samples_pairs,
+  LOOM_OP_ARITHMETIC (SUB, binary, pairs),
 };

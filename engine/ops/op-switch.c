@@ -4,8 +4,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = LOOM_BODIES,
-    .type = LOOM_PARAM_STRING,
+  { LOOM_PARAM (LOOM_BODIES, STRING, NULL),
     .doc = "The modules, separated by commas; index selects one of them, counted from 0. A module that is listed "
            "several times has its own weights each time." },
   { NULL },
@@ -35,9 +34,11 @@ const LoomOp loom_op_switch = {
   .synonyms = "if cond conditional case branch mixture experts modular gate route choose",
   .doc = "Runs one of several modules, selected by an index.",
   .details
-  = "index is a scalar for the whole batch, or has one element for each sample. In the second case samples are the first "
+  = "index is a scalar for the whole batch, or has one element for each sample. In the second case samples are the "
+    "first "
     "dimension of all inputs and outputs: they are grouped by module, each module runs once on its group, and the "
-    "outputs are put back in order. Modules that are not selected cost nothing; their weights get gradients of zero, on "
+    "outputs are put back in order. Modules that are not selected cost nothing; their weights get gradients of zero, "
+    "on "
     "which an optimiser with momentum or weight decay still acts. All modules need the same ports and output types. "
     "Random numbers depend on the module, and on the position of a sample in its group.",
   .formula = "y = bodyᵢ(x), i = index",

@@ -2,8 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "threshold", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "Elements above this are kept." },
-  { .name = "value", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "The number that replaces the other elements." },
+  { LOOM_PARAM_FRESH ("threshold", FLOAT, "0"), .doc = "Elements above this are kept." },
+  { LOOM_PARAM_FRESH ("value", FLOAT, "0"), .doc = "The number that replaces the other elements." },
   { NULL },
 };
 

@@ -2,10 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dims",
-    .type = LOOM_PARAM_INTS,
-    .minimum = 0,
-    .maximum = 1e15,
+  { LOOM_PARAM ("dims", INTS, NULL), LOOM_RANGE (0, 1e15),
     .doc = "The number of repetitions of each dimension, counted from the right; more numbers than dimensions add "
            "leading dimensions." },
   { NULL },

@@ -2,17 +2,11 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "k", .type = LOOM_PARAM_INT, .fresh = "1", .minimum = 0, .maximum = 1e9, .doc = "The number of elements." },
+  { LOOM_PARAM_FRESH ("k", INT, "1"), LOOM_RANGE (0, 1e9), .doc = "The number of elements." },
   { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension to search; -1 is the last." },
-  { .name = "largest",
-    .type = LOOM_PARAM_BOOL,
-    .def = "true",
-    .doc = "Whether the largest elements are returned; else the smallest." },
-  { .name = "sorted",
-    .type = LOOM_PARAM_BOOL,
-    .def = "true",
-    .doc = "Whether results are sorted. They are always sorted, also if this is false.",
-    .advanced = TRUE },
+  { LOOM_PARAM ("largest", BOOL, "true"), .doc = "Whether the largest elements are returned; else the smallest." },
+  { LOOM_PARAM ("sorted", BOOL, "true"),
+    .doc = "Whether results are sorted. They are always sorted, also if this is false.", .advanced = TRUE },
   { NULL },
 };
 

@@ -10,10 +10,5 @@ const LoomOp loom_op_trunc = {
   .details = "Rounds towards zero. The derivative is 0 everywhere, so layers before it learn nothing through it.",
   .formula = "y = sign(x) · ⌊|x|⌋",
   .reference = "torch.trunc",
-  .inputs = loom_op_port_input,
-  .outputs = loom_op_port_out,
-  .infer = loom_op_infer_same,
-  .scalar = LOOM_SCALAR_TRUNC,
-  .lower = loom_op_lower_unary,
-  .samples = loom_op_samples_away0,
+  LOOM_OP_FUNCTION (TRUNC, same, away0),
 };

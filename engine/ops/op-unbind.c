@@ -8,11 +8,7 @@ static const LoomPortSpec usual[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "parts",
-    .type = LOOM_PARAM_INT,
-    .def = "",
-    .minimum = 1,
-    .maximum = LOOM_OP_MAX_OUTPUTS,
+  { LOOM_PARAM ("parts", INT, ""), LOOM_RANGE (1, LOOM_OP_MAX_OUTPUTS),
     .doc = "The size of the dimension and number of outputs; if not set, it is inferred from the shape." },
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to remove." },
   { NULL },

@@ -3,10 +3,7 @@
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .def = "1", .doc = "The dimension to split." },
-  { .name = "sizes",
-    .type = LOOM_PARAM_SHAPE,
-    .minimum = -1,
-    .maximum = -1,
+  { LOOM_PARAM ("sizes", SHAPE, NULL), LOOM_RANGE (-1, -1),
     .doc = "The sizes of the new dimensions; one of them may be −1 and is inferred." },
   { NULL },
 };

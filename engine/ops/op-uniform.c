@@ -9,14 +9,8 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "low",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .doc = "The lower bound if the port low is not wired; default 0." },
-  { .name = "high",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .doc = "The upper bound if the port high is not wired; default 1." },
+  { LOOM_PARAM ("low", FLOAT, ""), .doc = "The lower bound if the port low is not wired; default 0." },
+  { LOOM_PARAM ("high", FLOAT, ""), .doc = "The upper bound if the port high is not wired; default 1." },
   LOOM_OP_PARAM_DRAWN_SHAPE,
   { NULL },
 };

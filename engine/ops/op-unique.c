@@ -18,18 +18,11 @@ static const LoomPortSpec ports[4][4] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "sorted",
-    .type = LOOM_PARAM_BOOL,
-    .def = "true",
-    .doc = "Whether results are sorted. They are always sorted, also if this is false.",
-    .advanced = TRUE },
-  { .name = "return_inverse",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM ("sorted", BOOL, "true"),
+    .doc = "Whether results are sorted. They are always sorted, also if this is false.", .advanced = TRUE },
+  { LOOM_PARAM ("return_inverse", BOOL, "false"),
     .doc = "Whether there is a port inverse: the index of each element of the input in out." },
-  { .name = "return_counts",
-    .type = LOOM_PARAM_BOOL,
-    .def = "false",
+  { LOOM_PARAM ("return_counts", BOOL, "false"),
     .doc = "Whether there is a port counts: the number of occurrences of each distinct element." },
   { NULL },
 };

@@ -9,13 +9,9 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "input",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
+  { LOOM_PARAM ("input", FLOAT, ""),
     .doc = "A number used where the condition is true, if the port input is not wired." },
-  { .name = "other",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
+  { LOOM_PARAM ("other", FLOAT, ""),
     .doc = "A number used where the condition is false, if the port other is not wired." },
   { NULL },
 };
