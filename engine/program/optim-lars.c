@@ -3,16 +3,10 @@
 
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR_OF (0.1),
-  { .name = "momentum",
-    .value = 0.9,
-    .minimum = 0,
-    .maximum = 1,
+  { LOOM_HYPER_NUMBER ("momentum", 0.9, 0, 1),
     .doc = "The momentum: the factor of the previous step that is added to the next." },
   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
-  { .name = "trust_coefficient",
-    .value = 0.001,
-    .minimum = 0,
-    .maximum = 1e6,
+  { LOOM_HYPER_NUMBER ("trust_coefficient", 0.001, 0, 1e6),
     .doc = "The length of a tensor's step relative to its weights' norm." },
   LOOM_HYPER_EPS (1e-8),
   LOOM_HYPER_MAXIMIZE,

@@ -33,38 +33,20 @@ static const LoomHyper hyper[] = {
   [LR] = LOOM_HYPER_LR,
   [WEIGHT_DECAY]
   = LOOM_HYPER_WEIGHT_DECAY (0.1, "The weights shrink by lr times this at each step, apart from the gradient."),
-  [MOMENTUM] = { .name = "momentum",
-                 .value = 0.95,
-                 .minimum = 0,
-                 .maximum = 1,
-                 .doc = "The decay of the running mean of gradients." },
-  [NESTEROV] = { .name = "nesterov",
-                 .value = 1,
-                 .minimum = 0,
-                 .maximum = 1,
-                 .is_bool = TRUE,
-                 .doc = "If true, uses Nesterov momentum." },
+  [MOMENTUM] = { LOOM_HYPER_NUMBER ("momentum", 0.95, 0, 1), .doc = "The decay of the running mean of gradients." },
+  [NESTEROV] = { LOOM_HYPER_NUMBER ("nesterov", 1, 0, 1), .is_bool = TRUE, .doc = "If true, uses Nesterov momentum." },
 #define NS(name_, start, power)                                                                                        \
   {                                                                                                                    \
-    .name = name_, .value = start, .minimum = -1e6, .maximum = 1e6, .is_fixed = TRUE, .list = "ns_coefficients",       \
+    .name = name_, .value = start, LOOM_RANGE (-1e6, 1e6), .is_fixed = TRUE, .list = "ns_coefficients",                \
     .doc = "The coefficient of X" power " in an iteration X ← a X + b (X Xᵀ) X + c (X Xᵀ)² X."                  \
   }
   [NS_A] = NS ("ns_a", 3.4445, ""),
   [NS_B] = NS ("ns_b", -4.7750, " to the third power"),
   [NS_C] = NS ("ns_c", 2.0315, " to the fifth power"),
 #undef NS
-  [EPS] = { .name = "eps",
-            .value = 1e-7,
-            .minimum = 0,
-            .maximum = 1,
-            .is_fixed = TRUE,
+  [EPS] = { LOOM_HYPER_NUMBER ("eps", 1e-7, 0, 1), .is_fixed = TRUE,
             .doc = "The least norm by which a matrix is divided before the iterations." },
-  [NS_STEPS] = { .name = "ns_steps",
-                 .value = 5,
-                 .minimum = 1,
-                 .maximum = 99,
-                 .is_fixed = TRUE,
-                 .is_integer = TRUE,
+  [NS_STEPS] = { LOOM_HYPER_NUMBER ("ns_steps", 5, 1, 99), .is_fixed = TRUE, .is_integer = TRUE,
                  .doc = "The number of Newton–Schulz iterations." },
   [ADJUST_LR_FN]
   = { .name = "adjust_lr_fn",

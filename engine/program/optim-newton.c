@@ -4,10 +4,7 @@
 
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR_OF (1),
-  { .name = "damping",
-    .value = 0,
-    .minimum = 0,
-    .maximum = 1e12,
+  { LOOM_HYPER_NUMBER ("damping", 0, 0, 1e12),
     .doc = "Added to the Hessian's diagonal; raised automatically while the Hessian is not positive definite." },
   { .name = NULL },
 };

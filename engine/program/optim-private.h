@@ -2,6 +2,7 @@
  * helpers of loom-optimizer.c that emit a step. */
 #pragma once
 
+#include "engine/core/loom-range.h"
 #include "engine/program/loom-optimizer.h"
 #include "engine/program/loom-prim.h"
 
@@ -14,27 +15,30 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, lo
 
 /* ---- hyper-parameters of several optimizers ---------------------------- */
 
+/* The first fields of a row: its name, its value without an attribute, and its bounds, both included. */
+#define LOOM_HYPER_NUMBER(NAME, VALUE, LOW, HIGH) .name = NAME, .value = VALUE, LOOM_RANGE (LOW, HIGH)
+
 /* clang-format off */
 #define LOOM_HYPER_LR_OF(start)                                                                           \
-  { .name = "lr", .value = start, .minimum = 0, .maximum = 1e6,                                           \
+  { LOOM_HYPER_NUMBER ("lr", start, 0, 1e6),                                                              \
     .doc = "Learning rate: the length of a step." }
 #define LOOM_HYPER_LR LOOM_HYPER_LR_OF (0.001)
 #define LOOM_HYPER_EPS(start)                                                                             \
-  { .name = "eps", .value = start, .minimum = 0, .maximum = 1,                                            \
+  { LOOM_HYPER_NUMBER ("eps", start, 0, 1),                                                               \
     .doc = "Added to the denominator, for numerical stability." }
 #define LOOM_HYPER_BETA1                                                                                  \
-  { .name = "beta1", .value = 0.9, .minimum = 0, .maximum = 1, .list = "betas",                           \
+  { LOOM_HYPER_NUMBER ("beta1", 0.9, 0, 1), .list = "betas",                                              \
     .doc = "The decay of the running mean of gradients." }
 #define LOOM_HYPER_BETA2(start, text)                                                                     \
-  { .name = "beta2", .value = start, .minimum = 0, .maximum = 1, .list = "betas", .doc = text }
+  { LOOM_HYPER_NUMBER ("beta2", start, 0, 1), .list = "betas", .doc = text }
 #define LOOM_OF_SQUARES "The decay of the running mean of squared gradients."
 #define LOOM_HYPER_MOMENTUM(start)                                                                        \
-  { .name = "momentum", .value = start, .minimum = 0, .maximum = 1, .needs = "momentum",                  \
+  { LOOM_HYPER_NUMBER ("momentum", start, 0, 1), .needs = "momentum",                                     \
     .doc = "The momentum: the factor of the previous step that is added to the next." }
 #define LOOM_HYPER_WEIGHT_DECAY(start, text)                                                              \
-  { .name = "weight_decay", .value = start, .minimum = 0, .maximum = 1e6, .doc = text }
+  { LOOM_HYPER_NUMBER ("weight_decay", start, 0, 1e6), .doc = text }
 #define LOOM_HYPER_FLAG(flag, text)                                                                       \
-  { .name = flag, .value = 0, .minimum = 0, .maximum = 1, .is_bool = TRUE, .doc = text }
+  { .name = flag, .value = 0, LOOM_RANGE (0, 1), .is_bool = TRUE, .doc = text }
 #define LOOM_HYPER_MAXIMIZE LOOM_HYPER_FLAG ("maximize", "Maximises the loss instead of minimising it.")
 #define LOOM_DECAY_BY_GRADIENT "L2 penalty: this times the weight is added to the gradient."
 

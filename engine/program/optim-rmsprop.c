@@ -3,7 +3,7 @@
 
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR_OF (0.01),
-  { .name = "alpha", .value = 0.99, .minimum = 0, .maximum = 1, .doc = LOOM_OF_SQUARES },
+  { LOOM_HYPER_NUMBER ("alpha", 0.99, 0, 1), .doc = LOOM_OF_SQUARES },
   LOOM_HYPER_EPS (1e-8),
   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
   LOOM_HYPER_MOMENTUM (0),

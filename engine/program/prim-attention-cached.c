@@ -53,13 +53,10 @@ static const LoomAttr attention_attrs[]
     = { LOOM_ATTR ("scale", NUMBER, LoomAttentionCachedAttrs, scale), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_attention_cached
-    = { .name = "attention_cached",
+    = { LOOM_PRIM_ROW ("attention_cached", CORE, 3),
         .doc = "Causal attention over cached keys and values, to which it appends those of its own positions.",
-        .tier = LOOM_TIER_CORE,
-        .attrs_size = sizeof (LoomAttentionCachedAttrs),
-        .max_out = 3,
+        LOOM_PRIM_ATTRS (LoomAttentionCachedAttrs, attention_attrs),
         .infer = infer,
-        .attrs = attention_attrs,
         .flops = flops,
         .precision = LOOM_PRECISION_F32,
         .updates = updates };

@@ -441,32 +441,26 @@ shard_attention (LoomShardingCall *call)
 }
 
 const LoomPrim loom_prim_attention
-    = { .name = "attention",
+    = { LOOM_PRIM_ROW ("attention", COMPOSITE, 2),
         .separates_positions = loom_positions_attention,
         .sharding = shard_attention,
         .doc = "Values averaged by the softmax of scaled products of queries and keys; also log Σ exp of each query.",
-        .tier = LOOM_TIER_COMPOSITE,
-        .attrs_size = sizeof (LoomAttentionAttrs),
-        .max_out = 2,
+        LOOM_PRIM_ATTRS (LoomAttentionAttrs, attention_attrs),
         .draws = draws_attention,
         .infer = infer_attention,
         .gradient = gradient_attention,
         .expand = expand_attention,
-        .attrs = attention_attrs,
         .describe = describe_strides,
         .flops = flops_attention,
         .precision = LOOM_PRECISION_LOW };
 
-const LoomPrim loom_prim_attention_grad = { .name = "attention_grad",
+const LoomPrim loom_prim_attention_grad = { LOOM_PRIM_ROW ("attention_grad", COMPOSITE, 3),
                                             .sharding = shard_attention,
                                             .doc = "The gradient of attention, which recomputes the weights.",
-                                            .tier = LOOM_TIER_COMPOSITE,
-                                            .attrs_size = sizeof (LoomAttentionAttrs),
-                                            .max_out = 3,
+                                            LOOM_PRIM_ATTRS (LoomAttentionAttrs, attention_attrs),
                                             .draws = draws_attention,
                                             .infer = infer_attention_grad,
                                             .expand = expand_attention_grad,
-                                            .attrs = attention_attrs,
                                             .describe = describe_strides,
                                             .flops = flops_attention_grad,
                                             .precision = LOOM_PRECISION_F32 };

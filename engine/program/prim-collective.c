@@ -61,10 +61,9 @@ const LoomPrim loom_prim_all_reduce
         .purpose = "The exchange of gradients between ranks",
         .tier = LOOM_TIER_CORE,
         .flags = LOOM_PRIM_COLLECTIVE,
-        .attrs_size = sizeof (LoomAllReduceAttrs),
+        LOOM_PRIM_ATTRS (LoomAllReduceAttrs, all_reduce_attrs),
         .sharding = shard_all_reduce,
-        .infer = infer_all_reduce,
-        .attrs = all_reduce_attrs };
+        .infer = infer_all_reduce };
 
 static gboolean
 infer_reduce_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -95,9 +94,8 @@ const LoomPrim loom_prim_reduce_scatter
         .purpose = "The exchange of gradients between ranks",
         .tier = LOOM_TIER_CORE,
         .flags = LOOM_PRIM_COLLECTIVE,
-        .attrs_size = sizeof (LoomReduceScatterAttrs),
-        .infer = infer_reduce_scatter,
-        .attrs = reduce_scatter_attrs };
+        LOOM_PRIM_ATTRS (LoomReduceScatterAttrs, reduce_scatter_attrs),
+        .infer = infer_reduce_scatter };
 
 static gboolean
 infer_unshard (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -126,9 +124,8 @@ const LoomPrim loom_prim_unshard = { .name = "unshard",
                                      .purpose = "The exchange of parameters between ranks",
                                      .tier = LOOM_TIER_CORE,
                                      .flags = LOOM_PRIM_COLLECTIVE,
-                                     .attrs_size = sizeof (LoomUnshardTo),
-                                     .infer = infer_unshard,
-                                     .attrs = unshard_attrs };
+                                     LOOM_PRIM_ATTRS (LoomUnshardTo, unshard_attrs),
+                                     .infer = infer_unshard };
 
 static gboolean
 infer_all_gather (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -175,17 +172,14 @@ shard_all_gather (LoomShardingCall *call)
     call->want[0] = call->result[0] = call->have[0];
 }
 
-const LoomPrim loom_prim_all_gather = { .name = "all_gather",
+const LoomPrim loom_prim_all_gather = { LOOM_PRIM_ROW ("all_gather", CORE, 1),
                                         .doc = "Concatenates the parts of all ranks along the first axis.",
                                         .purpose = "The exchange of values between ranks",
-                                        .tier = LOOM_TIER_CORE,
                                         .flags = LOOM_PRIM_COLLECTIVE,
-                                        .attrs_size = sizeof (LoomAllGatherTo),
+                                        LOOM_PRIM_ATTRS (LoomAllGatherTo, all_gather_attrs),
                                         .sharding = shard_all_gather,
                                         .dims_at = G_STRUCT_OFFSET (LoomAllGatherTo, to) + 1,
-                                        .max_out = 1,
                                         .infer = infer_all_gather,
-                                        .attrs = all_gather_attrs,
                                         .describe = describe_all_gather };
 
 LoomMeshAxis

@@ -107,13 +107,10 @@ static const LoomAttr custom_gradient_attrs[]
                          LOOM_ATTR_USED (LoomCustomGradientAttrs, backward.n_out)),
         LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_custom_gradient = { .name = "custom_gradient",
+const LoomPrim loom_prim_custom_gradient = { LOOM_PRIM_ROW ("custom_gradient", CORE, 1),
                                              .sharding = loom_shard_same,
                                              .doc = "The first operand, with a gradient by the user's formula.",
-                                             .tier = LOOM_TIER_CORE,
-                                             .attrs_size = sizeof (LoomCustomGradientAttrs),
-                                             .max_out = 1,
+                                             LOOM_PRIM_ATTRS (LoomCustomGradientAttrs, custom_gradient_attrs),
                                              .infer = infer_custom_gradient,
                                              .gradient = gradient_custom_gradient,
-                                             .view = LOOM_VIEW_ALWAYS,
-                                             .attrs = custom_gradient_attrs };
+                                             .view = LOOM_VIEW_ALWAYS };

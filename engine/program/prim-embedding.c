@@ -45,12 +45,10 @@ over_iterations_gather (LoomProgram *p, const void *attrs, guint n_in, const Loo
   return TRUE;
 }
 
-const LoomPrim loom_prim_gather_rows = { .name = "gather_rows",
+const LoomPrim loom_prim_gather_rows = { LOOM_PRIM_ROW ("gather_rows", CORE, 1),
                                          .separates_positions = loom_positions_gather_rows,
                                          .sharding = loom_shard_gather_rows,
                                          .doc = "Rows of a table by index.",
-                                         .tier = LOOM_TIER_CORE,
-                                         .max_out = 1,
                                          .infer = infer_gather,
                                          .gradient = gradient_gather,
                                          .flops = flops_none,
@@ -93,13 +91,10 @@ flops_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, const Lo
 
 static const LoomAttr scatter_attrs[] = { LOOM_ATTR ("rows", INT, LoomScatterTo, rows), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_scatter_add_rows = { .name = "scatter_add_rows",
+const LoomPrim loom_prim_scatter_add_rows = { LOOM_PRIM_ROW ("scatter_add_rows", CORE, 1),
                                               .sharding = loom_shard_scatter_add_rows,
                                               .doc = "Adds rows into a table of zeros by index.",
-                                              .tier = LOOM_TIER_CORE,
-                                              .attrs_size = sizeof (LoomScatterTo),
-                                              .max_out = 1,
+                                              LOOM_PRIM_ATTRS (LoomScatterTo, scatter_attrs),
                                               .infer = infer_scatter,
                                               .gradient = gradient_scatter,
-                                              .attrs = scatter_attrs,
                                               .flops = flops_scatter };

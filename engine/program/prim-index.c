@@ -68,16 +68,13 @@ gradient_gather (const LoomGradCall *call)
 
 static const LoomAttr gather_attrs[] = { LOOM_ATTR ("axis", INT, LoomGatherAttrs, axis), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_gather = { .name = "gather",
+const LoomPrim loom_prim_gather = { LOOM_PRIM_ROW ("gather", CORE, 1),
                                     .separates_positions = loom_positions_gather,
                                     .doc = "Elements along an axis by their index.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomGatherAttrs),
-                                    .max_out = 1,
+                                    LOOM_PRIM_ATTRS (LoomGatherAttrs, gather_attrs),
                                     .infer = infer_gather,
                                     .gradient = gradient_gather,
                                     .sharding = loom_shard_gather,
-                                    .attrs = gather_attrs,
                                     .flops = flops_none };
 
 LoomValue
@@ -182,15 +179,12 @@ static const LoomAttr scatter_attrs[]
     = { LOOM_ATTR ("axis", INT, LoomScatterAttrs, axis),
         LOOM_ATTR ("", WORD, LoomScatterAttrs, mode, LOOM_ATTR_WORDS (scatter_words)), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_scatter = { .name = "scatter",
+const LoomPrim loom_prim_scatter = { LOOM_PRIM_ROW ("scatter", CORE, 1),
                                      .doc = "Puts elements into a base, or adds them there, along an axis by index.",
-                                     .tier = LOOM_TIER_CORE,
-                                     .attrs_size = sizeof (LoomScatterAttrs),
-                                     .max_out = 1,
+                                     LOOM_PRIM_ATTRS (LoomScatterAttrs, scatter_attrs),
                                      .infer = infer_scatter,
                                      .gradient = gradient_scatter,
                                      .sharding = loom_shard_scatter,
-                                     .attrs = scatter_attrs,
                                      .flops = flops_scatter };
 
 LoomValue
@@ -240,15 +234,12 @@ flops_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
 static const LoomAttr sort_attrs[] = { LOOM_ATTR ("axis", INT, LoomSortAttrs, axis),
                                        LOOM_ATTR ("descending", FLAG, LoomSortAttrs, descending), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_sort = { .name = "sort",
+const LoomPrim loom_prim_sort = { LOOM_PRIM_ROW ("sort", CORE, 2),
                                   .separates_positions = loom_positions_sort,
                                   .doc = "Sorted elements along an axis, and their previous positions.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomSortAttrs),
-                                  .max_out = 2,
+                                  LOOM_PRIM_ATTRS (LoomSortAttrs, sort_attrs),
                                   .infer = infer_sort,
                                   .gradient = gradient_sort,
-                                  .attrs = sort_attrs,
                                   .flops = flops_sort };
 
 LoomValue
@@ -291,16 +282,13 @@ static const LoomAttr cumsum_attrs[]
     = { LOOM_ATTR ("axis", INT, LoomCumsumAttrs, axis), LOOM_ATTR ("exclusive", FLAG, LoomCumsumAttrs, exclusive),
         LOOM_ATTR ("reverse", FLAG, LoomCumsumAttrs, reverse), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_cumsum = { .name = "cumsum",
+const LoomPrim loom_prim_cumsum = { LOOM_PRIM_ROW ("cumsum", CORE, 1),
                                     .separates_positions = loom_positions_cumsum,
                                     .sharding = loom_shard_cumsum,
                                     .doc = "Running sums along an axis.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomCumsumAttrs),
-                                    .max_out = 1,
+                                    LOOM_PRIM_ATTRS (LoomCumsumAttrs, cumsum_attrs),
                                     .infer = infer_cumsum,
                                     .gradient = gradient_cumsum,
-                                    .attrs = cumsum_attrs,
                                     .precision = LOOM_PRECISION_F32 };
 
 LoomValue

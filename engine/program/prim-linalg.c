@@ -255,14 +255,9 @@ flops_cubic (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loom
   return (double)loom_desc_count (&in[0]) * n * 2 / 3 + (n_in > 1 ? 2.0 * (double)loom_desc_count (&in[1]) * n : 0);
 }
 
-const LoomPrim loom_prim_cholesky = { .name = "cholesky",
-                                      .doc = "The lower factor L of L Lᵀ = A.",
-                                      .tier = LOOM_TIER_CORE,
-                                      .precision = LOOM_PRECISION_F32,
-                                      .max_out = 1,
-                                      .infer = infer_cholesky,
-                                      .gradient = gradient_cholesky,
-                                      .flops = flops_cubic };
+const LoomPrim loom_prim_cholesky = { LOOM_PRIM_ROW ("cholesky", CORE, 1), .doc = "The lower factor L of L Lᵀ = A.",
+                                      .precision = LOOM_PRECISION_F32,     .infer = infer_cholesky,
+                                      .gradient = gradient_cholesky,       .flops = flops_cubic };
 
 static const char *const triangle_words[] = { "lower", "upper" };
 static const LoomAttr triangular_attrs[]
@@ -271,42 +266,27 @@ static const LoomAttr triangular_attrs[]
         LOOM_ATTR ("unit", FLAG, LoomTriangularSolveAttrs, unitriangular), LOOM_ATTR_LAST };
 static const LoomAttr solve_attrs[] = { LOOM_ATTR ("transpose", FLAG, LoomSolveAttrs, transpose), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_triangular_solve = { .name = "triangular_solve",
+const LoomPrim loom_prim_triangular_solve = { LOOM_PRIM_ROW ("triangular_solve", CORE, 1),
                                               .doc = "X of A X = B, where A is a triangle.",
-                                              .tier = LOOM_TIER_CORE,
                                               .precision = LOOM_PRECISION_F32,
-                                              .attrs_size = sizeof (LoomTriangularSolveAttrs),
-                                              .max_out = 1,
+                                              LOOM_PRIM_ATTRS (LoomTriangularSolveAttrs, triangular_attrs),
                                               .infer = infer_triangular,
                                               .gradient = gradient_triangular,
-                                              .attrs = triangular_attrs,
                                               .flops = flops_cubic };
 
-const LoomPrim loom_prim_solve = { .name = "solve",
+const LoomPrim loom_prim_solve = { LOOM_PRIM_ROW ("solve", CORE, 3),
                                    .doc = "X of A X = B.",
-                                   .tier = LOOM_TIER_CORE,
                                    .precision = LOOM_PRECISION_F32,
-                                   .attrs_size = sizeof (LoomSolveAttrs),
-                                   .max_out = 3,
+                                   LOOM_PRIM_ATTRS (LoomSolveAttrs, solve_attrs),
                                    .infer = infer_solve,
                                    .gradient = gradient_solve,
-                                   .attrs = solve_attrs,
                                    .flops = flops_cubic };
 
-const LoomPrim loom_prim_det = { .name = "det",
-                                 .doc = "The determinant.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .precision = LOOM_PRECISION_F32,
-                                 .max_out = 2,
-                                 .infer = infer_det,
-                                 .gradient = gradient_det,
-                                 .flops = flops_cubic };
+const LoomPrim loom_prim_det
+    = { LOOM_PRIM_ROW ("det", CORE, 2), .doc = "The determinant.", .precision = LOOM_PRECISION_F32, .infer = infer_det,
+        .gradient = gradient_det,       .flops = flops_cubic };
 
-const LoomPrim loom_prim_cofactor = { .name = "cofactor",
-                                      .doc = "The derivatives of the determinant, also for a singular matrix.",
-                                      .tier = LOOM_TIER_CORE,
-                                      .precision = LOOM_PRECISION_F32,
-                                      .max_out = 4,
-                                      .infer = infer_cofactor,
-                                      .gradient = gradient_cofactor,
-                                      .flops = flops_cubic };
+const LoomPrim loom_prim_cofactor
+    = { LOOM_PRIM_ROW ("cofactor", CORE, 4), .doc = "The derivatives of the determinant, also for a singular matrix.",
+        .precision = LOOM_PRECISION_F32,     .infer = infer_cofactor,
+        .gradient = gradient_cofactor,       .flops = flops_cubic };

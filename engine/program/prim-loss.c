@@ -154,26 +154,20 @@ static const LoomAttr cross_entropy_attrs[]
     = { LOOM_ATTR ("ignore_index", INT, LoomCrossEntropyAttrs, ignore_index),
         LOOM_ATTR ("classes", INT, LoomCrossEntropyAttrs, classes, LOOM_ATTR_UNLESS (0)), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_cross_entropy = { .name = "cross_entropy",
+const LoomPrim loom_prim_cross_entropy = { LOOM_PRIM_ROW ("cross_entropy", COMPOSITE, 2),
                                            .sharding = loom_shard_cross_entropy,
                                            .doc = "-log softmax of the target's class, and log Σ exp, per sample.",
-                                           .tier = LOOM_TIER_COMPOSITE,
-                                           .attrs_size = sizeof (LoomCrossEntropyAttrs),
-                                           .max_out = 2,
+                                           LOOM_PRIM_ATTRS (LoomCrossEntropyAttrs, cross_entropy_attrs),
                                            .infer = infer_cross_entropy,
                                            .gradient = gradient_cross_entropy,
                                            .expand = expand_cross_entropy,
-                                           .attrs = cross_entropy_attrs,
                                            .flops = flops_cross_entropy,
                                            .precision = LOOM_PRECISION_F32 };
 
-const LoomPrim loom_prim_cross_entropy_grad = { .name = "cross_entropy_grad",
+const LoomPrim loom_prim_cross_entropy_grad = { LOOM_PRIM_ROW ("cross_entropy_grad", COMPOSITE, 1),
                                                 .sharding = loom_shard_cross_entropy,
                                                 .doc = "(softmax - onehot)·g",
-                                                .tier = LOOM_TIER_COMPOSITE,
-                                                .attrs_size = sizeof (LoomCrossEntropyAttrs),
-                                                .max_out = 1,
+                                                LOOM_PRIM_ATTRS (LoomCrossEntropyAttrs, cross_entropy_attrs),
                                                 .infer = infer_cross_entropy_grad,
                                                 .expand = expand_cross_entropy_grad,
-                                                .attrs = cross_entropy_attrs,
                                                 .flops = flops_cross_entropy };

@@ -6,6 +6,10 @@
 
 G_BEGIN_DECLS
 
+/* The first fields of a primitive's row: its name, its tier and the most results that it has; its attributes. */
+#define LOOM_PRIM_ROW(NAME, TIER, MAX_OUT) .name = NAME, .tier = LOOM_TIER_##TIER, .max_out = MAX_OUT
+#define LOOM_PRIM_ATTRS(TYPE, TABLE)       .attrs_size = sizeof (TYPE), .attrs = TABLE
+
 /* TRUE for a collective whose result is the same whole value on all ranks, computed from a value of each rank. */
 gboolean prim_is_all_reduce (const LoomPrim *prim);
 /* Restricts the attributes of a collective to the operands at[0] < … < at[n - 1]. */

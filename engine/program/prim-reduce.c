@@ -98,16 +98,13 @@ flops_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loo
 static const LoomAttr reduce_attrs[] = { LOOM_ATTR ("", WORD, LoomReduceAttrs, op, LOOM_ATTR_WORDS (loom_reduce_words)),
                                          LOOM_ATTR ("axes", AXES, LoomReduceAttrs, axes), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_reduce = { .name = "reduce",
+const LoomPrim loom_prim_reduce = { LOOM_PRIM_ROW ("reduce", CORE, 1),
                                     .separates_positions = loom_positions_reduce,
                                     .sharding = loom_shard_reduce,
                                     .doc = "Sum, largest, smallest or product along axes.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomReduceAttrs),
-                                    .max_out = 1,
+                                    LOOM_PRIM_ATTRS (LoomReduceAttrs, reduce_attrs),
                                     .infer = infer_reduce,
                                     .gradient = gradient_reduce,
-                                    .attrs = reduce_attrs,
                                     .flops = flops_reduce,
                                     .precision = LOOM_PRECISION_F32,
                                     .sum_over_iterations = sum_over_iterations_reduce };
@@ -136,14 +133,11 @@ static const LoomAttr argreduce_attrs[]
         LOOM_ATTR ("axis", INT, LoomArgReduceAttrs, axis),
         LOOM_ATTR ("classes", INT, LoomArgReduceAttrs, classes, LOOM_ATTR_UNLESS (0)), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_argreduce = { .name = "argreduce",
+const LoomPrim loom_prim_argreduce = { LOOM_PRIM_ROW ("argreduce", CORE, 1),
                                        .separates_positions = loom_positions_argreduce,
                                        .sharding = loom_shard_argreduce,
                                        .doc = "First position of the largest or smallest element along an axis.",
-                                       .tier = LOOM_TIER_CORE,
-                                       .attrs_size = sizeof (LoomArgReduceAttrs),
-                                       .max_out = 1,
+                                       LOOM_PRIM_ATTRS (LoomArgReduceAttrs, argreduce_attrs),
                                        .infer = infer_argreduce,
                                        .gradient_is_zero = TRUE,
-                                       .attrs = argreduce_attrs,
                                        .flops = flops_reduce };

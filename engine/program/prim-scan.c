@@ -97,10 +97,9 @@ const LoomPrim loom_prim_scan
         .doc = "Runs a body for each row of its sequences, carrying values from one to the next.",
         .tier = LOOM_TIER_CORE,
         .flags = LOOM_PRIM_LOOP,
-        .attrs_size = sizeof (LoomScanAttrs),
+        LOOM_PRIM_ATTRS (LoomScanAttrs, scan_attrs),
         .infer = infer_scan,
         .gradient = loom_scan_gradient,
-        .attrs = scan_attrs,
         .flops = flops_scan,
         .precision = LOOM_PRECISION_F32,
         .bodies = bodies_of_scan };

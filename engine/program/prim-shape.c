@@ -5,8 +5,6 @@
 #include "engine/program/position-rules.h"
 #include "kernels/move.h"
 
-#include <string.h>
-
 static const LoomAttr dims_attrs[]
     = { { .name = "", .member = "", .kind = LOOM_ATTR_DIMS, .count = 1, .size = sizeof (LoomDims) }, LOOM_ATTR_LAST };
 
@@ -62,18 +60,15 @@ over_iterations_reshape (LoomProgram *p, const void *attrs, guint n_in, const Lo
   return TRUE;
 }
 
-const LoomPrim loom_prim_reshape = { .name = "reshape",
+const LoomPrim loom_prim_reshape = { LOOM_PRIM_ROW ("reshape", CORE, 1),
                                      .separates_positions = loom_positions_reshape,
                                      .sharding = loom_shard_reshape,
                                      .dims_at = 1,
                                      .doc = "The same elements in the same order, in another shape.",
-                                     .tier = LOOM_TIER_CORE,
                                      .flags = LOOM_PRIM_REARRANGES,
-                                     .attrs_size = sizeof (LoomDims),
-                                     .max_out = 1,
+                                     LOOM_PRIM_ATTRS (LoomDims, dims_attrs),
                                      .infer = infer_reshape,
                                      .gradient = gradient_reshape,
-                                     .attrs = dims_attrs,
                                      .view = LOOM_VIEW_ALWAYS,
                                      .over_iterations = over_iterations_reshape };
 
@@ -89,12 +84,10 @@ infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-const LoomPrim loom_prim_detach = { .name = "detach",
+const LoomPrim loom_prim_detach = { LOOM_PRIM_ROW ("detach", CORE, 1),
                                     .separates_positions = loom_positions_always,
                                     .sharding = loom_shard_convert,
                                     .doc = "The same value without a gradient.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .max_out = 1,
                                     .infer = infer_detach,
                                     .gradient_is_zero = TRUE,
                                     .view = LOOM_VIEW_ALWAYS };
@@ -128,17 +121,14 @@ gradient_expand (const LoomGradCall *call)
   return TRUE;
 }
 
-const LoomPrim loom_prim_expand = { .name = "expand",
+const LoomPrim loom_prim_expand = { LOOM_PRIM_ROW ("expand", CORE, 1),
                                     .separates_positions = loom_positions_always,
                                     .sharding = loom_shard_expand,
                                     .dims_at = 1,
                                     .doc = "Repeats along axes of size 1, as broadcasting does.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomDims),
-                                    .max_out = 1,
+                                    LOOM_PRIM_ATTRS (LoomDims, dims_attrs),
                                     .infer = infer_expand,
                                     .gradient = gradient_expand,
-                                    .attrs = dims_attrs,
                                     .flags = LOOM_PRIM_REARRANGES,
                                     .view = LOOM_VIEW_IF_SAME_SIZE };
 
@@ -215,16 +205,13 @@ over_iterations_permute (LoomProgram *p, const void *attrs, guint n_in, const Lo
   return TRUE;
 }
 
-const LoomPrim loom_prim_permute = { .name = "permute",
+const LoomPrim loom_prim_permute = { LOOM_PRIM_ROW ("permute", CORE, 1),
                                      .separates_positions = loom_positions_always,
                                      .sharding = loom_shard_permute,
                                      .doc = "Axes in another order.",
-                                     .tier = LOOM_TIER_CORE,
-                                     .attrs_size = sizeof (LoomPermuteAttrs),
-                                     .max_out = 1,
+                                     LOOM_PRIM_ATTRS (LoomPermuteAttrs, permute_attrs),
                                      .infer = infer_permute,
                                      .gradient = gradient_permute,
-                                     .attrs = permute_attrs,
                                      .describe = describe_permute,
                                      .flags = LOOM_PRIM_REARRANGES | LOOM_PRIM_ONE_PASS,
                                      .over_iterations = over_iterations_permute };
@@ -274,17 +261,14 @@ static const LoomAttr slice_attrs[]
         LOOM_ATTR_ARRAY ("step", INT, LoomSliceTo, kernel.step, LOOM_ATTR_USED (LoomSliceTo, to.rank)),
         LOOM_ATTR (NULL, DIMS, LoomSliceTo, to), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_slice = { .name = "slice",
+const LoomPrim loom_prim_slice = { LOOM_PRIM_ROW ("slice", CORE, 1),
                                    .separates_positions = loom_positions_slice,
                                    .sharding = loom_shard_slice,
                                    .dims_at = G_STRUCT_OFFSET (LoomSliceTo, to) + 1,
                                    .doc = "A regular part of a tensor.",
-                                   .tier = LOOM_TIER_CORE,
-                                   .attrs_size = sizeof (LoomSliceTo),
-                                   .max_out = 1,
+                                   LOOM_PRIM_ATTRS (LoomSliceTo, slice_attrs),
                                    .infer = infer_slice,
-                                   .gradient = gradient_slice,
-                                   .attrs = slice_attrs };
+                                   .gradient = gradient_slice };
 
 static gboolean
 infer_pad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -320,17 +304,14 @@ static const LoomAttr pad_attrs[]
         LOOM_ATTR_ARRAY ("step", INT, LoomPadTo, kernel.step, LOOM_ATTR_USED (LoomPadTo, to.rank)),
         LOOM_ATTR ("value", NUMBER, LoomPadTo, kernel.value), LOOM_ATTR (NULL, DIMS, LoomPadTo, to), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_pad = { .name = "pad",
+const LoomPrim loom_prim_pad = { LOOM_PRIM_ROW ("pad", CORE, 1),
                                  .separates_positions = loom_positions_pad,
                                  .sharding = loom_shard_pad,
                                  .dims_at = G_STRUCT_OFFSET (LoomPadTo, to) + 1,
                                  .doc = "A tensor inside a larger one that is filled with a value.",
-                                 .tier = LOOM_TIER_CORE,
-                                 .attrs_size = sizeof (LoomPadTo),
-                                 .max_out = 1,
+                                 LOOM_PRIM_ATTRS (LoomPadTo, pad_attrs),
                                  .infer = infer_pad,
-                                 .gradient = gradient_pad,
-                                 .attrs = pad_attrs };
+                                 .gradient = gradient_pad };
 
 /* ---- concat ----------------------------------------------------------- */
 
@@ -381,16 +362,13 @@ gradient_concat (const LoomGradCall *call)
 
 static const LoomAttr concat_attrs[] = { LOOM_ATTR ("axis", INT, LoomConcatAttrs, axis), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_concat = { .name = "concat",
+const LoomPrim loom_prim_concat = { LOOM_PRIM_ROW ("concat", CORE, 1),
                                     .separates_positions = loom_positions_concat,
                                     .sharding = loom_shard_concat,
                                     .doc = "Concatenates tensors along an axis.",
-                                    .tier = LOOM_TIER_CORE,
-                                    .attrs_size = sizeof (LoomConcatAttrs),
-                                    .max_out = 1,
+                                    LOOM_PRIM_ATTRS (LoomConcatAttrs, concat_attrs),
                                     .infer = infer_concat,
-                                    .gradient = gradient_concat,
-                                    .attrs = concat_attrs };
+                                    .gradient = gradient_concat };
 
 /* ---- move ------------------------------------------------------------- */
 
@@ -453,13 +431,10 @@ static const LoomAttr move_attrs[]
         LOOM_ATTR (NULL, INT, LoomMoveAttrs, rank),
         LOOM_ATTR_ARRAY (NULL, INT, LoomMoveAttrs, dim, LOOM_ATTR_USED (LoomMoveAttrs, rank)), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_move = { .name = "move",
+const LoomPrim loom_prim_move = { LOOM_PRIM_ROW ("move", CORE, 1),
                                   .doc = "Successive slices, permutes and concatenations in one pass.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomMoveAttrs),
-                                  .max_out = 1,
+                                  LOOM_PRIM_ATTRS (LoomMoveAttrs, move_attrs),
                                   .infer = infer_move,
-                                  .attrs = move_attrs,
                                   .describe = describe_move,
                                   .flags = LOOM_PRIM_ONE_PASS };
 
@@ -485,15 +460,12 @@ gradient_copy (const LoomGradCall *call)
 
 static const LoomAttr copy_attrs[] = { LOOM_ATTR ("to", DTYPE, LoomCopyTo, dtype), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_copy = { .name = "copy",
+const LoomPrim loom_prim_copy = { LOOM_PRIM_ROW ("copy", CORE, 1),
                                   .separates_positions = loom_positions_always,
                                   .sharding = loom_shard_convert,
                                   .doc = "The same values in another element type.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomCopyTo),
-                                  .max_out = 1,
+                                  LOOM_PRIM_ATTRS (LoomCopyTo, copy_attrs),
                                   .infer = infer_copy,
                                   .gradient = gradient_copy,
-                                  .attrs = copy_attrs,
                                   .flags = LOOM_PRIM_CONVERTS,
                                   .view = LOOM_VIEW_IF_SAME_SIZE };

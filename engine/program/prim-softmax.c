@@ -80,27 +80,21 @@ flops_softmax (const void *attrs, guint n_in, const LoomTensorDesc *in, const Lo
 static const LoomAttr softmax_attrs[] = { LOOM_ATTR ("axis", INT, LoomSoftmaxAttrs, axis),
                                           LOOM_ATTR ("log", FLAG, LoomSoftmaxAttrs, log), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_softmax = { .name = "softmax",
+const LoomPrim loom_prim_softmax = { LOOM_PRIM_ROW ("softmax", COMPOSITE, 1),
                                      .separates_positions = loom_positions_softmax,
                                      .sharding = loom_shard_softmax,
                                      .doc = "Exponentials scaled to a sum of 1 along an axis, or their logarithms.",
-                                     .tier = LOOM_TIER_COMPOSITE,
-                                     .attrs_size = sizeof (LoomSoftmaxAttrs),
-                                     .max_out = 1,
+                                     LOOM_PRIM_ATTRS (LoomSoftmaxAttrs, softmax_attrs),
                                      .infer = infer_softmax,
                                      .gradient = gradient_softmax,
                                      .expand = expand_softmax,
-                                     .attrs = softmax_attrs,
                                      .flops = flops_softmax,
                                      .precision = LOOM_PRECISION_F32 };
 
-const LoomPrim loom_prim_softmax_grad = { .name = "softmax_grad",
+const LoomPrim loom_prim_softmax_grad = { LOOM_PRIM_ROW ("softmax_grad", COMPOSITE, 1),
                                           .sharding = loom_shard_softmax,
                                           .doc = "The gradient of softmax from its result.",
-                                          .tier = LOOM_TIER_COMPOSITE,
-                                          .attrs_size = sizeof (LoomSoftmaxAttrs),
-                                          .max_out = 1,
+                                          LOOM_PRIM_ATTRS (LoomSoftmaxAttrs, softmax_attrs),
                                           .infer = infer_softmax_grad,
                                           .expand = expand_softmax_grad,
-                                          .attrs = softmax_attrs,
                                           .flops = flops_softmax };

@@ -73,15 +73,12 @@ group_on_host (const void *attrs, const LoomTensorDesc *desc, const void *const 
   return LOOM_STATUS_OK;
 }
 
-const LoomPrim loom_prim_group_rows = { .name = "group_rows",
+const LoomPrim loom_prim_group_rows = { LOOM_PRIM_ROW ("group_rows", CORE, 3),
                                         .doc = "The order of rows by a number that each has.",
-                                        .tier = LOOM_TIER_CORE,
-                                        .max_out = 3,
-                                        .attrs_size = sizeof (LoomOrderAttrs),
+                                        LOOM_PRIM_ATTRS (LoomOrderAttrs, group_attrs),
                                         .infer = infer_groups,
                                         .gradient_is_zero = TRUE,
                                         .sharding = loom_shard_order,
-                                        .attrs = group_attrs,
                                         .flops = flops_none,
                                         .on_host = group_on_host };
 
@@ -164,14 +161,11 @@ level_on_host (const void *attrs, const LoomTensorDesc *desc, const void *const 
   return LOOM_STATUS_OK;
 }
 
-const LoomPrim loom_prim_level_rows = { .name = "level_rows",
+const LoomPrim loom_prim_level_rows = { LOOM_PRIM_ROW ("level_rows", CORE, 4),
                                         .doc = "The order of the nodes of trees by levels, from the leaves up.",
-                                        .tier = LOOM_TIER_CORE,
-                                        .max_out = 4,
-                                        .attrs_size = sizeof (LoomOrderAttrs),
+                                        LOOM_PRIM_ATTRS (LoomOrderAttrs, level_attrs),
                                         .infer = infer_levels,
                                         .gradient_is_zero = TRUE,
                                         .sharding = loom_shard_order,
-                                        .attrs = level_attrs,
                                         .flops = flops_none,
                                         .on_host = level_on_host };

@@ -24,16 +24,13 @@ static const LoomAttr fill_attrs[]
     = { LOOM_ATTR ("", NUMBER, LoomFillTo, kernel.value, .digits = 9), LOOM_ATTR (NULL, DTYPE, LoomFillTo, dtype),
         LOOM_ATTR (NULL, DIMS, LoomFillTo, to), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_fill = { .name = "fill",
+const LoomPrim loom_prim_fill = { LOOM_PRIM_ROW ("fill", CORE, 1),
                                   .separates_positions = loom_positions_always,
                                   .dims_at = G_STRUCT_OFFSET (LoomFillTo, to) + 1,
                                   .doc = "One constant everywhere.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomFillTo),
-                                  .max_out = 1,
+                                  LOOM_PRIM_ATTRS (LoomFillTo, fill_attrs),
                                   .infer = infer_fill,
                                   .gradient_is_zero = TRUE,
-                                  .attrs = fill_attrs,
                                   .constant = constant_fill };
 
 static gboolean
@@ -57,15 +54,12 @@ static const LoomAttr iota_attrs[] = { LOOM_ATTR ("axis", INT, LoomIotaTo, kerne
                                        LOOM_ATTR (NULL, DIMS, LoomIotaTo, to),
                                        LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_iota = { .name = "iota",
+const LoomPrim loom_prim_iota = { LOOM_PRIM_ROW ("iota", CORE, 1),
                                   .separates_positions = loom_positions_iota,
                                   .doc = "Counts along an axis.",
-                                  .tier = LOOM_TIER_CORE,
-                                  .attrs_size = sizeof (LoomIotaTo),
-                                  .max_out = 1,
+                                  LOOM_PRIM_ATTRS (LoomIotaTo, iota_attrs),
                                   .infer = infer_iota,
-                                  .gradient_is_zero = TRUE,
-                                  .attrs = iota_attrs };
+                                  .gradient_is_zero = TRUE };
 
 static gboolean
 infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -101,15 +95,12 @@ static const LoomAttr random_attrs[]
     = { LOOM_ATTR (NULL, INT, LoomRandomTo, kernel.kind), LOOM_ATTR (NULL, BITS, LoomRandomTo, kernel.stream),
         LOOM_ATTR (NULL, DTYPE, LoomRandomTo, dtype), LOOM_ATTR (NULL, DIMS, LoomRandomTo, to), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_random = { .name = "random",
+const LoomPrim loom_prim_random = { LOOM_PRIM_ROW ("random", CORE, 1),
                                     .doc = "Numbers that depend only on seed, stream, step and position.",
-                                    .tier = LOOM_TIER_CORE,
                                     .flags = LOOM_PRIM_RANDOM,
-                                    .attrs_size = sizeof (LoomRandomTo),
-                                    .max_out = 1,
+                                    LOOM_PRIM_ATTRS (LoomRandomTo, random_attrs),
                                     .infer = infer_random,
                                     .gradient_is_zero = TRUE,
-                                    .attrs = random_attrs,
                                     .describe = describe_random };
 
 static gboolean
@@ -133,12 +124,9 @@ gradient_require (const LoomGradCall *call)
 
 static const LoomAttr require_attrs[] = { LOOM_ATTR (NULL, TEXT, LoomRequireAttrs, what), LOOM_ATTR_LAST };
 
-const LoomPrim loom_prim_require = { .name = "require",
+const LoomPrim loom_prim_require = { LOOM_PRIM_ROW ("require", CORE, 1),
                                      .separates_positions = loom_positions_always,
                                      .doc = "The value itself; an error if a condition does not hold.",
-                                     .tier = LOOM_TIER_CORE,
-                                     .attrs_size = sizeof (LoomRequireAttrs),
-                                     .max_out = 1,
+                                     LOOM_PRIM_ATTRS (LoomRequireAttrs, require_attrs),
                                      .infer = infer_require,
-                                     .gradient = gradient_require,
-                                     .attrs = require_attrs };
+                                     .gradient = gradient_require };

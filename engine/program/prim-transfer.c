@@ -82,37 +82,28 @@ describe_from (GString *to, const void *attrs)
   describe_rank (to, "from", attrs);
 }
 
-const LoomPrim loom_prim_send = { .name = "send",
+const LoomPrim loom_prim_send = { LOOM_PRIM_ROW ("send", CORE, 1),
                                   .doc = "Sends a value to another rank; the result is empty.",
                                   .purpose = "The exchange between stages",
-                                  .tier = LOOM_TIER_CORE,
                                   .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
-                                  .attrs_size = sizeof (LoomTransferAttrs),
-                                  .max_out = 1,
+                                  LOOM_PRIM_ATTRS (LoomTransferAttrs, transfer_attrs),
                                   .infer = infer_send,
-                                  .attrs = transfer_attrs,
                                   .describe = describe_to };
 
-const LoomPrim loom_prim_receive = { .name = "receive",
+const LoomPrim loom_prim_receive = { LOOM_PRIM_ROW ("receive", CORE, 1),
                                      .doc = "Receives a value from another rank.",
                                      .purpose = "The exchange between stages",
-                                     .tier = LOOM_TIER_CORE,
                                      .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
-                                     .attrs_size = sizeof (LoomTransferAttrs),
-                                     .max_out = 1,
+                                     LOOM_PRIM_ATTRS (LoomTransferAttrs, transfer_attrs),
                                      .infer = infer_receive,
-                                     .attrs = transfer_attrs,
                                      .describe = describe_from };
 
-const LoomPrim loom_prim_broadcast = { .name = "broadcast",
+const LoomPrim loom_prim_broadcast = { LOOM_PRIM_ROW ("broadcast", CORE, 1),
                                        .doc = "Sends the value of one rank to all.",
                                        .purpose = "The exchange between stages",
-                                       .tier = LOOM_TIER_CORE,
                                        .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
-                                       .attrs_size = sizeof (LoomTransferAttrs),
-                                       .max_out = 1,
+                                       LOOM_PRIM_ATTRS (LoomTransferAttrs, transfer_attrs),
                                        .infer = infer_broadcast,
-                                       .attrs = transfer_attrs,
                                        .describe = describe_from };
 
 static gboolean
@@ -134,12 +125,9 @@ static const LoomAttr stage_reduce_attrs[]
         LOOM_ATTR ("", WORD, LoomAllReduceAttrs, op, LOOM_ATTR_WORDS (loom_reduce_words)), LOOM_ATTR_LAST };
 
 const LoomPrim loom_prim_stage_reduce
-    = { .name = "stage_reduce",
+    = { LOOM_PRIM_ROW ("stage_reduce", CORE, 1),
         .doc = "Reduces a value over all ranks, as all_reduce does, even if this rank does not read the result.",
         .purpose = "The exchange between stages",
-        .tier = LOOM_TIER_CORE,
         .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT,
-        .attrs_size = sizeof (LoomAllReduceAttrs),
-        .max_out = 1,
-        .infer = infer_reduce,
-        .attrs = stage_reduce_attrs };
+        LOOM_PRIM_ATTRS (LoomAllReduceAttrs, stage_reduce_attrs),
+        .infer = infer_reduce };

@@ -34,15 +34,12 @@ flops_per_operand (const void *attrs, guint n_in, const LoomTensorDesc *in, cons
   return sum;
 }
 
-const LoomPrim loom_prim_grad_stats = { .name = "grad_stats",
+const LoomPrim loom_prim_grad_stats = { LOOM_PRIM_ROW ("grad_stats", CORE, 2),
                                         .doc = "Sum of squares of all gradients, and whether all are finite.",
                                         .purpose = "The norm of the gradients",
-                                        .tier = LOOM_TIER_CORE,
-                                        .attrs_size = sizeof (LoomGradStatsAttrs),
+                                        LOOM_PRIM_ATTRS (LoomGradStatsAttrs, count_attrs),
                                         .sharding = loom_shard_grad_stats,
-                                        .max_out = 2,
                                         .infer = infer_grad_stats,
-                                        .attrs = count_attrs,
                                         .flops = flops_per_operand };
 
 static gboolean
@@ -58,13 +55,9 @@ infer_gate (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
 }
 
 const LoomPrim loom_prim_update_gate
-    = { .name = "update_gate",
+    = { LOOM_PRIM_ROW ("update_gate", CORE, 2),
         .doc = "Whether a step may write: its numbers are finite, and no fault was raised.",
-        .purpose = "The check of loss and gradients",
-        .tier = LOOM_TIER_CORE,
-        .flags = LOOM_PRIM_GATE,
-        .max_out = 2,
-        .infer = infer_gate };
+        .purpose = "The check of loss and gradients", .flags = LOOM_PRIM_GATE, .infer = infer_gate };
 
 /* Operands: lists of n tensors each (p, g and `states` further ones), then the scalars. Results: p and the states. */
 static gboolean
@@ -123,10 +116,9 @@ static const LoomAttr sgd_attrs[]
 const LoomPrim loom_prim_sgd_step = { .name = "sgd_step",
                                       .doc = "Stochastic gradient descent on many tensors.",
                                       .tier = LOOM_TIER_CORE,
-                                      .attrs_size = sizeof (LoomSgdAttrs),
+                                      LOOM_PRIM_ATTRS (LoomSgdAttrs, sgd_attrs),
                                       .sharding = loom_shard_step,
                                       .infer = infer_sgd,
-                                      .attrs = sgd_attrs,
                                       .flops = flops_per_operand,
                                       .updates = updates_list };
 
@@ -172,9 +164,8 @@ const LoomPrim loom_prim_sgd_step_logged
         .doc = "Stochastic gradient descent that reads each gradient once and keeps the old weight in its memory.",
         .purpose = "The optimizer's step",
         .tier = LOOM_TIER_CORE,
-        .attrs_size = sizeof (LoomSgdLoggedAttrs),
+        LOOM_PRIM_ATTRS (LoomSgdLoggedAttrs, sgd_logged_attrs),
         .infer = infer_sgd_logged,
-        .attrs = sgd_logged_attrs,
         .flops = flops_per_operand,
         .updates = updates_both };
 
@@ -208,9 +199,8 @@ const LoomPrim loom_prim_undo_step = { .name = "undo_step",
                                        .doc = "Restores the old weights if a gradient is not finite.",
                                        .purpose = "The optimizer's step",
                                        .tier = LOOM_TIER_CORE,
-                                       .attrs_size = sizeof (LoomUndoAttrs),
+                                       LOOM_PRIM_ATTRS (LoomUndoAttrs, count_attrs),
                                        .infer = infer_undo,
-                                       .attrs = count_attrs,
                                        .updates = updates_first };
 
 static gboolean
@@ -229,10 +219,9 @@ static const LoomAttr adam_attrs[]
 const LoomPrim loom_prim_adam_step = { .name = "adam_step",
                                        .doc = "Adam or AdamW on many tensors.",
                                        .tier = LOOM_TIER_CORE,
-                                       .attrs_size = sizeof (LoomAdamAttrs),
+                                       LOOM_PRIM_ATTRS (LoomAdamAttrs, adam_attrs),
                                        .sharding = loom_shard_step,
                                        .infer = infer_adam,
-                                       .attrs = adam_attrs,
                                        .flops = flops_per_operand,
                                        .updates = updates_list };
 

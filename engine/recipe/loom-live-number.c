@@ -2,6 +2,7 @@
 #include "engine/recipe/loom-live-number.h"
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-range.h"
 #include "engine/recipe/loom-attributes.h"
 
 #include <math.h>
@@ -31,8 +32,7 @@ add_hypers (GPtrArray *list, const LoomTrainSpec *spec, const char *prefix, cons
       if ((which & ((guint64)1 << k)) != 0 && h->choices == NULL && loom_optimizer_is_live (spec->optimizer, value, k))
         add (list,
              (LoomLiveNumber){ .value = value[k],
-                               .minimum = h->minimum,
-                               .maximum = h->maximum,
+                               LOOM_RANGE (h->minimum, h->maximum),
                                .whole = h->is_integer,
                                .param = g_intern_string (h->name),
                                .doc = h->doc },
@@ -49,8 +49,7 @@ add_clip (GPtrArray *list, const char *name, const char *attribute, double value
   if (value > 0)
     add (list,
          (LoomLiveNumber){ .value = value,
-                           .minimum = spec->minimum,
-                           .maximum = spec->maximum,
+                           LOOM_RANGE (spec->minimum, spec->maximum),
                            .above = TRUE,
                            .param = g_intern_static_string (name),
                            .doc = spec->doc },
@@ -66,8 +65,7 @@ add_batch_size (GPtrArray *list, const LoomTrainSpec *spec)
   if (spec->dataset_node >= 0 && !spec->stateful && !spec->parallel.server)
     add (list,
          (LoomLiveNumber){ .value = (double)spec->batch_size,
-                           .minimum = 1,
-                           .maximum = p->maximum,
+                           LOOM_RANGE (1, p->maximum),
                            .whole = TRUE,
                            .param = g_intern_static_string (LOOM_LIVE_BATCH_SIZE),
                            .doc = p->doc },
@@ -83,8 +81,8 @@ add_params (GPtrArray *list, const LoomNet *net, guint node)
     if (p->hyper && n->typed && !n->muted)
       add (list,
            (LoomLiveNumber){ .value = loom_infer_float (loom_net_infer (net, node), p->name),
-                             .minimum = p->minimum == p->maximum ? -INFINITY : p->minimum,
-                             .maximum = p->minimum == p->maximum ? INFINITY : p->maximum,
+                             LOOM_RANGE (p->minimum == p->maximum ? -INFINITY : p->minimum,
+                                         p->minimum == p->maximum ? INFINITY : p->maximum),
                              .node = n->path,
                              .op = n->op->name,
                              .drops = strstr (n->op->name, "dropout") != NULL,

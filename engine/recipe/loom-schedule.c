@@ -31,14 +31,13 @@ enum
   CONSTANT_TOTAL_ITERS
 };
 
+/* The first fields of a row: a factor of a rate, from 0 on; a number of steps, from LOW on. */
+#define FACTOR(NAME, VALUE)     .name = NAME, .value = VALUE, .maximum = FACTOR_MAX
+#define STEPS(NAME, VALUE, LOW) .name = NAME, .value = VALUE, LOOM_RANGE (LOW, STEPS_MAX), .whole = TRUE
+
 static const LoomScheduleParam constant_params[] = {
-  [CONSTANT_FACTOR]
-  = { .name = "factor", .value = 1, .maximum = FACTOR_MAX, .doc = "The rate's factor at the beginning." },
-  [CONSTANT_TOTAL_ITERS] = { .name = "total_iters",
-                             .value = 5,
-                             .maximum = STEPS_MAX,
-                             .whole = TRUE,
-                             .doc = "The number of steps with this factor." },
+  [CONSTANT_FACTOR] = { FACTOR ("factor", 1), .doc = "The rate's factor at the beginning." },
+  [CONSTANT_TOTAL_ITERS] = { STEPS ("total_iters", 5, 0), .doc = "The number of steps with this factor." },
   { .name = NULL },
 };
 
@@ -55,13 +54,8 @@ enum
 };
 
 static const LoomScheduleParam step_params[] = {
-  [STEP_SIZE] = { .name = "step_size",
-                  .minimum = 1,
-                  .maximum = STEPS_MAX,
-                  .whole = TRUE,
-                  .required = TRUE,
-                  .doc = "the number of steps between two reductions" },
-  [STEP_GAMMA] = { .name = "gamma", .value = 0.1, .maximum = FACTOR_MAX, .doc = "The factor of each reduction." },
+  [STEP_SIZE] = { STEPS ("step_size", 0, 1), .required = TRUE, .doc = "the number of steps between two reductions" },
+  [STEP_GAMMA] = { FACTOR ("gamma", 0.1), .doc = "The factor of each reduction." },
   { .name = NULL },
 };
 
@@ -72,7 +66,7 @@ step_at (const LoomSchedule *s, double lr, double t, double total)
 }
 
 static const LoomScheduleParam multistep_params[] = {
-  { .name = "gamma", .value = 0.1, .maximum = FACTOR_MAX, .doc = "The factor of the rate at each milestone." },
+  { FACTOR ("gamma", 0.1), .doc = "The factor of the rate at each milestone." },
   { .name = NULL },
 };
 
@@ -87,7 +81,7 @@ multistep_at (const LoomSchedule *s, double lr, double t, double total)
 }
 
 static const LoomScheduleParam exponential_params[] = {
-  { .name = "gamma", .maximum = FACTOR_MAX, .required = TRUE, .doc = "the factor of the rate after each step" },
+  { FACTOR ("gamma", 0), .required = TRUE, .doc = "the factor of the rate after each step" },
   { .name = NULL },
 };
 
@@ -107,15 +101,9 @@ enum
 };
 
 static const LoomScheduleParam linear_params[] = {
-  [LINEAR_START_FACTOR]
-  = { .name = "start_factor", .value = 1, .maximum = FACTOR_MAX, .doc = "The rate's factor at the beginning." },
-  [LINEAR_END_FACTOR]
-  = { .name = "end_factor", .value = 0, .maximum = FACTOR_MAX, .doc = "The rate's factor at the end." },
-  [LINEAR_TOTAL_ITERS] = { .name = "total_iters",
-                           .value = NAN,
-                           .minimum = 1,
-                           .maximum = STEPS_MAX,
-                           .whole = TRUE,
+  [LINEAR_START_FACTOR] = { FACTOR ("start_factor", 1), .doc = "The rate's factor at the beginning." },
+  [LINEAR_END_FACTOR] = { FACTOR ("end_factor", 0), .doc = "The rate's factor at the end." },
+  [LINEAR_TOTAL_ITERS] = { STEPS ("total_iters", NAN, 1),
                            .doc = "The number of steps from start_factor to end_factor (default: the whole run)." },
   { .name = NULL },
 };
@@ -136,12 +124,8 @@ enum
 };
 
 static const LoomScheduleParam polynomial_params[] = {
-  [POLYNOMIAL_TOTAL_ITERS] = { .name = "total_iters",
-                               .value = NAN,
-                               .minimum = 1,
-                               .maximum = STEPS_MAX,
-                               .whole = TRUE,
-                               .doc = "The step at which the rate reaches 0 (default: the end of the run)." },
+  [POLYNOMIAL_TOTAL_ITERS]
+  = { STEPS ("total_iters", NAN, 1), .doc = "The step at which the rate reaches 0 (default: the end of the run)." },
   [POLYNOMIAL_POWER] = { .name = "power", .value = 1, .maximum = 1000, .doc = "The power of the polynomial." },
   { .name = NULL },
 };
@@ -161,14 +145,8 @@ enum
 };
 
 static const LoomScheduleParam cosine_params[] = {
-  [COSINE_T_MAX] = { .name = "T_max",
-                     .value = NAN,
-                     .minimum = 1,
-                     .maximum = STEPS_MAX,
-                     .whole = TRUE,
-                     .doc = "The number of steps of half a wave (default: the whole run)." },
-  [COSINE_ETA_MIN]
-  = { .name = "eta_min", .alias = "min_lr", .value = 0, .maximum = FACTOR_MAX, .doc = "The lowest rate." },
+  [COSINE_T_MAX] = { STEPS ("T_max", NAN, 1), .doc = "The number of steps of half a wave (default: the whole run)." },
+  [COSINE_ETA_MIN] = { FACTOR ("eta_min", 0), .alias = "min_lr", .doc = "The lowest rate." },
   { .name = NULL },
 };
 
@@ -189,19 +167,13 @@ enum
 };
 
 static const LoomScheduleParam restarts_params[] = {
-  [RESTARTS_T_0] = { .name = "T_0",
-                     .minimum = 1,
-                     .maximum = STEPS_MAX,
-                     .whole = TRUE,
-                     .required = TRUE,
-                     .doc = "the number of steps before the first restart" },
+  [RESTARTS_T_0] = { STEPS ("T_0", 0, 1), .required = TRUE, .doc = "the number of steps before the first restart" },
   [RESTARTS_T_MULT] = { .name = "T_mult",
                         .value = 1,
-                        .minimum = 1,
-                        .maximum = 1e6,
+                        LOOM_RANGE (1, 1e6),
                         .whole = TRUE,
                         .doc = "The length of each period divided by that of the previous one." },
-  [RESTARTS_ETA_MIN] = { .name = "eta_min", .value = 0, .maximum = FACTOR_MAX, .doc = "The lowest rate." },
+  [RESTARTS_ETA_MIN] = { FACTOR ("eta_min", 0), .doc = "The lowest rate." },
   { .name = NULL },
 };
 
@@ -241,17 +213,9 @@ enum
 static const char *const anneals[] = { "cos", "linear", NULL };
 
 static const LoomScheduleParam one_params[] = {
-  [ONE_MAX_LR] = { .name = "max_lr",
-                   .value = NAN,
-                   .maximum = FACTOR_MAX,
-                   .of_lr = TRUE,
-                   .doc = "The highest rate (default: the run's lr)." },
-  [ONE_TOTAL_STEPS] = { .name = "total_steps",
-                        .value = NAN,
-                        .minimum = 2,
-                        .maximum = STEPS_MAX,
-                        .whole = TRUE,
-                        .doc = "The number of steps of the cycle (default: the whole run)." },
+  [ONE_MAX_LR] = { FACTOR ("max_lr", NAN), .of_lr = TRUE, .doc = "The highest rate (default: the run's lr)." },
+  [ONE_TOTAL_STEPS]
+  = { STEPS ("total_steps", NAN, 2), .doc = "The number of steps of the cycle (default: the whole run)." },
   [ONE_PCT_START]
   = { .name = "pct_start", .value = 0.3, .maximum = 1, .doc = "The fraction of the cycle in which the rate rises." },
   [ONE_ANNEAL] = { .name = "anneal_strategy",
@@ -264,15 +228,11 @@ static const LoomScheduleParam one_params[] = {
                            .doc = "If true, momentum falls while the rate rises, and rises while it falls." },
   [ONE_BASE_MOMENTUM] = { .name = "base_momentum", .value = 0.85, .maximum = 1, .doc = "Its lowest." },
   [ONE_MAX_MOMENTUM] = { .name = "max_momentum", .value = 0.95, .maximum = 1, .doc = "Its highest." },
-  [ONE_DIV_FACTOR] = { .name = "div_factor",
-                       .value = 25,
-                       .minimum = 1e-6,
-                       .maximum = 1e12,
-                       .doc = "max_lr divided by the initial rate." },
+  [ONE_DIV_FACTOR]
+  = { .name = "div_factor", .value = 25, LOOM_RANGE (1e-6, 1e12), .doc = "max_lr divided by the initial rate." },
   [ONE_FINAL_DIV_FACTOR] = { .name = "final_div_factor",
                              .value = 1e4,
-                             .minimum = 1e-6,
-                             .maximum = 1e12,
+                             LOOM_RANGE (1e-6, 1e12),
                              .doc = "The initial rate divided by the final rate." },
   [ONE_THREE_PHASE] = { .name = "three_phase",
                         .value = 0,
@@ -344,34 +304,17 @@ enum
 static const char *const cyclic_modes[] = { "triangular", "triangular2", "exp_range", NULL };
 
 static const LoomScheduleParam cyclic_params[] = {
-  [CYCLIC_BASE_LR] = { .name = "base_lr",
-                       .value = NAN,
-                       .maximum = FACTOR_MAX,
-                       .of_lr = TRUE,
-                       .doc = "The lowest rate (default: the run's lr)." },
-  [CYCLIC_MAX_LR]
-  = { .name = "max_lr", .maximum = FACTOR_MAX, .of_lr = TRUE, .required = TRUE, .doc = "the highest rate" },
-  [CYCLIC_UP] = { .name = "step_size_up",
-                  .value = 2000,
-                  .minimum = 1,
-                  .maximum = STEPS_MAX,
-                  .whole = TRUE,
-                  .doc = "The number of steps in which the rate rises." },
-  [CYCLIC_DOWN] = { .name = "step_size_down",
-                    .value = NAN,
-                    .minimum = 1,
-                    .maximum = STEPS_MAX,
-                    .whole = TRUE,
-                    .doc = "The number of steps in which the rate falls (default: step_size_up)." },
+  [CYCLIC_BASE_LR] = { FACTOR ("base_lr", NAN), .of_lr = TRUE, .doc = "The lowest rate (default: the run's lr)." },
+  [CYCLIC_MAX_LR] = { FACTOR ("max_lr", 0), .of_lr = TRUE, .required = TRUE, .doc = "the highest rate" },
+  [CYCLIC_UP] = { STEPS ("step_size_up", 2000, 1), .doc = "The number of steps in which the rate rises." },
+  [CYCLIC_DOWN]
+  = { STEPS ("step_size_down", NAN, 1), .doc = "The number of steps in which the rate falls (default: step_size_up)." },
   [CYCLIC_MODE] = { .name = "mode",
                     .value = 0,
                     .choices = cyclic_modes,
                     .doc = "The amplitude of later cycles: constant, halved each time, or multiplied by gamma at each "
                            "step." },
-  [CYCLIC_GAMMA] = { .name = "gamma",
-                     .value = 1,
-                     .maximum = FACTOR_MAX,
-                     .doc = "The factor of the amplitude at each step, with mode exp_range." },
+  [CYCLIC_GAMMA] = { FACTOR ("gamma", 1), .doc = "The factor of the amplitude at each step, with mode exp_range." },
   [CYCLIC_CYCLE_MOMENTUM] = { .name = "cycle_momentum",
                               .value = 1,
                               .choices = no_yes,
@@ -438,10 +381,7 @@ static const LoomScheduleParam plateau_params[] = {
                          .maximum = 1e9,
                          .whole = TRUE,
                          .doc = "The number of epochs without a better loss before a reduction." },
-  [PLATEAU_THRESHOLD] = { .name = "threshold",
-                          .value = 1e-4,
-                          .maximum = FACTOR_MAX,
-                          .doc = "The least improvement that counts as a better loss." },
+  [PLATEAU_THRESHOLD] = { FACTOR ("threshold", 1e-4), .doc = "The least improvement that counts as a better loss." },
   [PLATEAU_THRESHOLD_MODE] = { .name = "threshold_mode",
                                .value = 0,
                                .choices = threshold_modes,
@@ -451,7 +391,7 @@ static const LoomScheduleParam plateau_params[] = {
                          .maximum = 1e9,
                          .whole = TRUE,
                          .doc = "The number of epochs after a reduction that are not counted." },
-  [PLATEAU_MIN_LR] = { .name = "min_lr", .value = 0, .maximum = FACTOR_MAX, .doc = "The lowest rate." },
+  [PLATEAU_MIN_LR] = { FACTOR ("min_lr", 0), .doc = "The lowest rate." },
   [PLATEAU_EPS] = { .name = "eps",
                     .value = 1e-8,
                     .maximum = 1,

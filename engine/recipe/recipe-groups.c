@@ -2,7 +2,6 @@
  * frozen. */
 #include "engine/recipe/recipe-private.h"
 
-#include <math.h>
 #include <string.h>
 
 void

@@ -9,8 +9,6 @@
 #include "engine/recipe/loom-schema.h"
 #include "engine/recipe/schema-private.h"
 
-#include <string.h>
-
 #define INTEGER    "[+\\-]?[0-9]+"
 #define NUMBER     "[+\\-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+\\-]?[0-9]+)?"
 #define EXPRESSION "\\{.*\\}"

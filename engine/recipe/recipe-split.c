@@ -2,6 +2,7 @@
  * <parallel>. */
 #include "engine/recipe/recipe-private.h"
 
+#include "engine/core/loom-refuse.h"
 #include "engine/net/loom-net-since.h"
 #include "engine/ops/loom-reserved.h"
 
@@ -216,11 +217,11 @@ loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_A
       size[LOOM_MESH_PIPELINE] = size[LOOM_MESH_TENSOR] = 1;
       if (data == 0 || data + 1 == ranks)
         return TRUE;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "<parallel> needs %" G_GINT64_FORMAT " ranks that train and one that serves, but the run has %d "
-                   "ranks. Start the run with --ranks %" G_GINT64_FORMAT ", or remove data=\"…\".",
-                   data, ranks, data + 1);
-      return FALSE;
+      return loom_refuse (error, LOOM_ERROR_USAGE,
+                          "<parallel> needs %" G_GINT64_FORMAT
+                          " ranks that train and one that serves, but the run has %d "
+                          "ranks. Start the run with --ranks %" G_GINT64_FORMAT ", or remove data=\"…\".",
+                          data, ranks, data + 1);
     }
   if (tensor == 0)
     tensor = data > 0 && data * stages < ranks && parallel->splits->len > 0 ? ranks / (data * stages) : 1;

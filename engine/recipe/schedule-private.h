@@ -1,6 +1,7 @@
 /* Declares the schedules that are made of others or of a formula, for the table of all schedules. */
 #pragma once
 
+#include "engine/core/loom-range.h"
 #include "engine/recipe/loom-schedule.h"
 
 G_BEGIN_DECLS
