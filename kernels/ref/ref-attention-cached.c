@@ -85,14 +85,5 @@ first_key (const LoomTensorDesc *q, const LoomTensorDesc *keys, int64_t head)
 CACHED (float, attention_cached_f32)
 CACHED (double, attention_cached_f64)
 
-static RefWork
-choose (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, attention_cached);
-}
-
-const RefPrimitive ref_attention_cached = {
-  .name = "attention_cached",
-  .attrs_size = sizeof (LoomAttentionCachedAttrs),
-  .choose = choose,
-};
+const RefPrimitive ref_attention_cached
+    = { REF_FLOATS (attention_cached), .attrs_size = sizeof (LoomAttentionCachedAttrs) };

@@ -78,35 +78,8 @@ kept (const LoomAttentionAttrs *a, double dropout, const Place *at, int64_t j)
   return word[i % 4] >> 8 < loom_philox_below (dropout) ? 0 : 1 / (1 - a->dropout);
 }
 
-#define T        float
-#define FN(name) name##_f32
-#include "kernels/ref/ref-attention.inc.c"
-#undef T
-#undef FN
-#define T        double
-#define FN(name) name##_f64
-#include "kernels/ref/ref-attention.inc.c"
+#define REF_LOOPS "kernels/ref/ref-attention.inc.c"
+#include "kernels/ref/ref-floats.h"
 
-static RefWork
-choose_attention (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, attention);
-}
-
-static RefWork
-choose_attention_grad (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, attention_grad);
-}
-
-const RefPrimitive ref_attention = {
-  .name = "attention",
-  .attrs_size = sizeof (LoomAttentionAttrs),
-  .choose = choose_attention,
-};
-
-const RefPrimitive ref_attention_grad = {
-  .name = "attention_grad",
-  .attrs_size = sizeof (LoomAttentionAttrs),
-  .choose = choose_attention_grad,
-};
+const RefPrimitive ref_attention = { REF_FLOATS (attention), .attrs_size = sizeof (LoomAttentionAttrs) };
+const RefPrimitive ref_attention_grad = { REF_FLOATS (attention_grad), .attrs_size = sizeof (LoomAttentionAttrs) };

@@ -145,7 +145,10 @@ ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ker
         return LOOM_STATUS_UNSUPPORTED;
       type = d->dtype;
     }
-  work = primitive->choose (spec);
+  if (primitive->choose != NULL)
+    work = primitive->choose (spec);
+  else
+    work = spec->in[0].dtype == LOOM_F32 ? primitive->f32 : spec->in[0].dtype == LOOM_F64 ? primitive->f64 : NULL;
   if (work == NULL)
     return LOOM_STATUS_UNSUPPORTED;
 

@@ -220,27 +220,9 @@ choose_cumsum (const LoomKernelSpec *spec)
   return spec->in[0].dtype == spec->out[0].dtype ? cumsum : NULL;
 }
 
-const RefPrimitive ref_gather = {
-  .name = "gather",
-  .attrs_size = sizeof (LoomGatherAttrs),
-  .choose = choose_gather,
-};
-
-const RefPrimitive ref_scatter = {
-  .name = "scatter",
-  .attrs_size = sizeof (LoomScatterAttrs),
-  .choose = choose_scatter,
-};
-
-const RefPrimitive ref_sort = {
-  .name = "sort",
-  .attrs_size = sizeof (LoomSortAttrs),
-  .choose = choose_sort,
-};
-
-const RefPrimitive ref_cumsum = {
-  .name = "cumsum",
-  .attrs_size = sizeof (LoomCumsumAttrs),
-  .choose = choose_cumsum,
-  .n_inplace = 1,
-};
+const RefPrimitive ref_gather = { .name = "gather", .attrs_size = sizeof (LoomGatherAttrs), .choose = choose_gather };
+const RefPrimitive ref_scatter
+    = { .name = "scatter", .attrs_size = sizeof (LoomScatterAttrs), .choose = choose_scatter };
+const RefPrimitive ref_sort = { .name = "sort", .attrs_size = sizeof (LoomSortAttrs), .choose = choose_sort };
+const RefPrimitive ref_cumsum
+    = { .name = "cumsum", .attrs_size = sizeof (LoomCumsumAttrs), .choose = choose_cumsum, .n_inplace = 1 };

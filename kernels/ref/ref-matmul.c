@@ -6,14 +6,8 @@
 
 #define COLUMNS 8 /* that are summed at a time */
 
-#define T        float
-#define FN(name) name##_f32
-#include "kernels/ref/ref-matmul.inc.c"
-#undef T
-#undef FN
-#define T        double
-#define FN(name) name##_f64
-#include "kernels/ref/ref-matmul.inc.c"
+#define REF_LOOPS "kernels/ref/ref-matmul.inc.c"
+#include "kernels/ref/ref-floats.h"
 
 static RefWork
 choose (const LoomKernelSpec *spec)
@@ -23,8 +17,4 @@ choose (const LoomKernelSpec *spec)
   return REF_PICK (spec->in[0].dtype, matmul);
 }
 
-const RefPrimitive ref_matmul = {
-  .name = "matmul",
-  .attrs_size = sizeof (LoomMatmulAttrs),
-  .choose = choose,
-};
+const RefPrimitive ref_matmul = { .name = "matmul", .attrs_size = sizeof (LoomMatmulAttrs), .choose = choose };

@@ -5,71 +5,11 @@
 
 #include <math.h>
 
-#define T        float
-#define FN(name) name##_f32
-#include "kernels/ref/ref-norm.inc.c"
-#undef T
-#undef FN
-#define T        double
-#define FN(name) name##_f64
-#include "kernels/ref/ref-norm.inc.c"
+#define REF_LOOPS "kernels/ref/ref-norm.inc.c"
+#include "kernels/ref/ref-floats.h"
 
-static RefWork
-choose_batch (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, batch_norm);
-}
-
-static RefWork
-choose_batch_grad (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, batch_norm_grad);
-}
-
-static RefWork
-choose_batch_apply (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, batch_norm_apply);
-}
-
-static RefWork
-choose_layer (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, layer_norm);
-}
-
-static RefWork
-choose_layer_grad (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, layer_norm_grad);
-}
-
-const RefPrimitive ref_batch_norm = {
-  .name = "batch_norm",
-  .attrs_size = sizeof (LoomNormAttrs),
-  .choose = choose_batch,
-};
-
-const RefPrimitive ref_batch_norm_grad = {
-  .name = "batch_norm_grad",
-  .attrs_size = sizeof (LoomNormAttrs),
-  .choose = choose_batch_grad,
-};
-
-const RefPrimitive ref_batch_norm_apply = {
-  .name = "batch_norm_apply",
-  .attrs_size = sizeof (LoomNormAttrs),
-  .choose = choose_batch_apply,
-};
-
-const RefPrimitive ref_layer_norm = {
-  .name = "layer_norm",
-  .attrs_size = sizeof (LoomNormAttrs),
-  .choose = choose_layer,
-};
-
-const RefPrimitive ref_layer_norm_grad = {
-  .name = "layer_norm_grad",
-  .attrs_size = sizeof (LoomNormAttrs),
-  .choose = choose_layer_grad,
-};
+const RefPrimitive ref_batch_norm = { REF_FLOATS (batch_norm), .attrs_size = sizeof (LoomNormAttrs) };
+const RefPrimitive ref_batch_norm_grad = { REF_FLOATS (batch_norm_grad), .attrs_size = sizeof (LoomNormAttrs) };
+const RefPrimitive ref_batch_norm_apply = { REF_FLOATS (batch_norm_apply), .attrs_size = sizeof (LoomNormAttrs) };
+const RefPrimitive ref_layer_norm = { REF_FLOATS (layer_norm), .attrs_size = sizeof (LoomNormAttrs) };
+const RefPrimitive ref_layer_norm_grad = { REF_FLOATS (layer_norm_grad), .attrs_size = sizeof (LoomNormAttrs) };

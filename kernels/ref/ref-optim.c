@@ -6,14 +6,8 @@
 #define sqrt_f32 sqrtf
 #define sqrt_f64 sqrt
 
-#define T        float
-#define FN(name) name##_f32
-#include "kernels/ref/ref-optim.inc.c"
-#undef T
-#undef FN
-#define T        double
-#define FN(name) name##_f64
-#include "kernels/ref/ref-optim.inc.c"
+#define REF_LOOPS "kernels/ref/ref-optim.inc.c"
+#include "kernels/ref/ref-floats.h"
 
 static RefWork
 choose_stats (const LoomKernelSpec *spec)
@@ -63,32 +57,10 @@ choose_adam (const LoomKernelSpec *spec)
   return REF_PICK (spec->in[spec->n_in - 2].dtype, adam_step);
 }
 
-const RefPrimitive ref_grad_stats = {
-  .name = "grad_stats",
-  .attrs_size = sizeof (LoomGradStatsAttrs),
-  .choose = choose_stats,
-};
-
-const RefPrimitive ref_sgd_step = {
-  .name = "sgd_step",
-  .attrs_size = sizeof (LoomSgdAttrs),
-  .choose = choose_sgd,
-};
-
-const RefPrimitive ref_sgd_step_logged = {
-  .name = "sgd_step_logged",
-  .attrs_size = sizeof (LoomSgdLoggedAttrs),
-  .choose = choose_sgd_logged,
-};
-
-const RefPrimitive ref_undo_step = {
-  .name = "undo_step",
-  .attrs_size = sizeof (LoomUndoAttrs),
-  .choose = choose_undo,
-};
-
-const RefPrimitive ref_adam_step = {
-  .name = "adam_step",
-  .attrs_size = sizeof (LoomAdamAttrs),
-  .choose = choose_adam,
-};
+const RefPrimitive ref_grad_stats
+    = { .name = "grad_stats", .attrs_size = sizeof (LoomGradStatsAttrs), .choose = choose_stats };
+const RefPrimitive ref_sgd_step = { .name = "sgd_step", .attrs_size = sizeof (LoomSgdAttrs), .choose = choose_sgd };
+const RefPrimitive ref_sgd_step_logged
+    = { .name = "sgd_step_logged", .attrs_size = sizeof (LoomSgdLoggedAttrs), .choose = choose_sgd_logged };
+const RefPrimitive ref_undo_step = { .name = "undo_step", .attrs_size = sizeof (LoomUndoAttrs), .choose = choose_undo };
+const RefPrimitive ref_adam_step = { .name = "adam_step", .attrs_size = sizeof (LoomAdamAttrs), .choose = choose_adam };

@@ -1,14 +1,8 @@
 /* Max and average pooling and their gradients, one window at a time. */
 #include "kernels/ref/ref.h"
 
-#define T        float
-#define FN(name) name##_f32
-#include "kernels/ref/ref-pool.inc.c"
-#undef T
-#undef FN
-#define T        double
-#define FN(name) name##_f64
-#include "kernels/ref/ref-pool.inc.c"
+#define REF_LOOPS "kernels/ref/ref-pool.inc.c"
+#include "kernels/ref/ref-floats.h"
 
 /* The type of `indices`, which backend.h ties to the size of the window. */
 static bool
@@ -31,38 +25,9 @@ choose_max_grad (const LoomKernelSpec *spec)
   return where_fits (spec, &spec->in[1]) ? REF_PICK (spec->in[0].dtype, max_pool2d_grad) : NULL;
 }
 
-static RefWork
-choose_avg (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, avg_pool2d);
-}
-
-static RefWork
-choose_avg_grad (const LoomKernelSpec *spec)
-{
-  return REF_PICK (spec->in[0].dtype, avg_pool2d_grad);
-}
-
-const RefPrimitive ref_max_pool2d = {
-  .name = "max_pool2d",
-  .attrs_size = sizeof (LoomPool2dAttrs),
-  .choose = choose_max,
-};
-
-const RefPrimitive ref_max_pool2d_grad = {
-  .name = "max_pool2d_grad",
-  .attrs_size = sizeof (LoomPool2dAttrs),
-  .choose = choose_max_grad,
-};
-
-const RefPrimitive ref_avg_pool2d = {
-  .name = "avg_pool2d",
-  .attrs_size = sizeof (LoomPool2dAttrs),
-  .choose = choose_avg,
-};
-
-const RefPrimitive ref_avg_pool2d_grad = {
-  .name = "avg_pool2d_grad",
-  .attrs_size = sizeof (LoomPool2dAttrs),
-  .choose = choose_avg_grad,
-};
+const RefPrimitive ref_max_pool2d
+    = { .name = "max_pool2d", .attrs_size = sizeof (LoomPool2dAttrs), .choose = choose_max };
+const RefPrimitive ref_max_pool2d_grad
+    = { .name = "max_pool2d_grad", .attrs_size = sizeof (LoomPool2dAttrs), .choose = choose_max_grad };
+const RefPrimitive ref_avg_pool2d = { REF_FLOATS (avg_pool2d), .attrs_size = sizeof (LoomPool2dAttrs) };
+const RefPrimitive ref_avg_pool2d_grad = { REF_FLOATS (avg_pool2d_grad), .attrs_size = sizeof (LoomPool2dAttrs) };

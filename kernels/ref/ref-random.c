@@ -98,8 +98,4 @@ choose (const LoomKernelSpec *spec)
   return spec->out[0].dtype == LOOM_F32 || spec->out[0].dtype == LOOM_F64 ? random_numbers : NULL;
 }
 
-const RefPrimitive ref_random = {
-  .name = "random",
-  .attrs_size = sizeof (LoomRandomAttrs),
-  .choose = choose,
-};
+const RefPrimitive ref_random = { .name = "random", .attrs_size = sizeof (LoomRandomAttrs), .choose = choose };

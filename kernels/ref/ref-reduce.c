@@ -38,14 +38,6 @@ choose_argreduce (const LoomKernelSpec *spec)
   return spec->in[0].dtype == LOOM_I64 ? argreduce_i64 : REF_PICK (spec->in[0].dtype, argreduce);
 }
 
-const RefPrimitive ref_reduce = {
-  .name = "reduce",
-  .attrs_size = sizeof (LoomReduceAttrs),
-  .choose = choose_reduce,
-};
-
-const RefPrimitive ref_argreduce = {
-  .name = "argreduce",
-  .attrs_size = sizeof (LoomArgReduceAttrs),
-  .choose = choose_argreduce,
-};
+const RefPrimitive ref_reduce = { .name = "reduce", .attrs_size = sizeof (LoomReduceAttrs), .choose = choose_reduce };
+const RefPrimitive ref_argreduce
+    = { .name = "argreduce", .attrs_size = sizeof (LoomArgReduceAttrs), .choose = choose_argreduce };

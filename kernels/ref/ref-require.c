@@ -31,12 +31,8 @@ choose (const LoomKernelSpec *spec)
   return spec->in[1].dtype == LOOM_BOOL && spec->in[0].dtype == spec->out[0].dtype ? require : NULL;
 }
 
-const RefPrimitive ref_require = {
-  .name = "require",
-  .attrs_size = sizeof (LoomRequireAttrs),
-  .choose = choose,
-  .n_inplace = 1,
-};
+const RefPrimitive ref_require
+    = { .name = "require", .attrs_size = sizeof (LoomRequireAttrs), .choose = choose, .n_inplace = 1 };
 
 /* b: finite and tolerated; go and sound: all scalars. */
 #define GATE(name, T)                                                                                                  \
@@ -56,10 +52,4 @@ const RefPrimitive ref_require = {
 GATE (gate_f32, float)
 GATE (gate_f64, double)
 
-static RefWork
-choose_gate (const LoomKernelSpec *spec)
-{
-  return spec->in[0].dtype == LOOM_F64 ? gate_f64 : spec->in[0].dtype == LOOM_F32 ? gate_f32 : NULL;
-}
-
-const RefPrimitive ref_update_gate = { .name = "update_gate", .choose = choose_gate };
+const RefPrimitive ref_update_gate = { .name = "update_gate", .f32 = gate_f32, .f64 = gate_f64 };

@@ -68,12 +68,5 @@ choose_scatter (const LoomKernelSpec *spec)
   return is_index (&spec->in[0]) && (dtype == LOOM_F32 || dtype == LOOM_F64) ? scatter_add_rows : NULL;
 }
 
-const RefPrimitive ref_gather_rows = {
-  .name = "gather_rows",
-  .choose = choose_gather,
-};
-
-const RefPrimitive ref_scatter_add_rows = {
-  .name = "scatter_add_rows",
-  .choose = choose_scatter,
-};
+const RefPrimitive ref_gather_rows = { .name = "gather_rows", .choose = choose_gather };
+const RefPrimitive ref_scatter_add_rows = { .name = "scatter_add_rows", .choose = choose_scatter };

@@ -9,14 +9,8 @@ typedef double (*Trust) (const LoomStepRates *r, double weight, double measured)
 #define sqrt_f32 sqrtf
 #define sqrt_f64 sqrt
 
-#define T        float
-#define FN(name) name##_f32
-#include "kernels/ref/ref-steps.inc.c"
-#undef T
-#undef FN
-#define T        double
-#define FN(name) name##_f64
-#include "kernels/ref/ref-steps.inc.c"
+#define REF_LOOPS "kernels/ref/ref-steps.inc.c"
+#include "kernels/ref/ref-floats.h"
 
 static RefWork
 choose_step (const LoomKernelSpec *spec)

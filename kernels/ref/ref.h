@@ -1,8 +1,8 @@
 /* Private to kernels/ref: the struct of a reference kernel and the table of primitives.
  *
  * A primitive is one const RefPrimitive ref_NAME in the file of its family; ref-list.h has their names (rows.sed). A kernel is only a copy of
- * its spec and a function. Loops for float and double are written once in a file NAME.inc.c, which the family file
- * includes twice with T and FN defined. */
+ * its spec and a function. Loops for float and double are written once in a file NAME.inc.c, which ref-floats.h includes
+ * twice with T and FN defined. */
 #ifndef LOOM_REF_H
 #define LOOM_REF_H
 
@@ -28,6 +28,7 @@ typedef struct
 {
   const char *name;
   size_t attrs_size;
+  RefWork f32, f64; /* by the type of the first operand, for primitives without choose() */
   /* The function for this spec; NULL if there is none. Called after the checks that all primitives need. */
   RefWork (*choose) (const LoomKernelSpec *spec);
   /* Output o may have the memory of input i for every o below this, if both have the same size: true for loops that
@@ -35,6 +36,9 @@ typedef struct
   int n_inplace;
   bool mixed_floats; /* operands may have different floating types */
 } RefPrimitive;
+
+/* The first fields of a primitive whose loops have its name. */
+#define REF_FLOATS(primitive) .name = #primitive, .f32 = primitive##_f32, .f64 = primitive##_f64
 
 #define REF_PICK(dtype, name) ((dtype) == LOOM_F32 ? name##_f32 : (dtype) == LOOM_F64 ? name##_f64 : (RefWork)NULL)
 
