@@ -6,7 +6,8 @@
 #define MOST      2000  /* of small nets, whose folders would be many */
 #define FOR_GAPS  0.985 /* of the budget; the rest is for the latest steps, and for states that turn out larger */
 #define RECENT    32    /* states by which the size of the next ones is estimated */
-#define FIRST     6     /* states, until the size of the next ones can be estimated */
+#define FIRST     8     /* states, until the size of the next ones can be estimated */
+#define WIDE      1.05  /* of even gaps: a wider one among the first keeps its extra state */
 #define TOLERANCE 1.15  /* of even gaps, with which a run that was given more epochs continues */
 
 void
@@ -62,16 +63,22 @@ history_has (const History *self, gint64 step)
 
 /* ---- the next state ------------------------------------------------------ */
 
-/* Of the latest states, because sizes change during a run. */
+/* Of the latest states, because sizes change during a run. The first ones are packed alone more often than later ones,
+ * and such do not count until there are many. */
 static double
 mean_bytes (const History *self)
 {
-  const guint len = self->state->len, n = MIN (len, RECENT);
-  double bytes = 0;
+  const guint len = self->state->len;
+  double bytes[2] = { 0 }, n[2] = { 0 };
 
-  for (guint i = len - n; i < len; i++)
-    bytes += (double)nth (self, i)->bytes;
-  return MAX (1, n > 0 ? bytes / n : 1);
+  for (guint i = len - MIN (len, RECENT); i < len; i++)
+    {
+      const gboolean counts = len >= RECENT || nth (self, i)->base >= 0;
+
+      bytes[counts] += (double)nth (self, i)->bytes;
+      n[counts]++;
+    }
+  return MAX (1, n[1] > 0 ? bytes[1] / n[1] : n[0] > 0 ? bytes[0] / n[0] : 1);
 }
 
 gint64
@@ -194,7 +201,7 @@ bytes_of_lasting (const History *self, gint64 base)
 static void
 promote_extras (History *self)
 {
-  const double most = TOLERANCE * (double)even_gap (self);
+  const double most = WIDE * (double)even_gap (self);
 
   for (guint i = 1; i + 1 < MIN (FIRST, self->state->len); i++)
     {

@@ -6,7 +6,8 @@
  * run and reads the disk, each step once. Times are given of the wall and of the processor, and in steps of the
  * training; on a busy machine, one thread and the time of the processor are closest to those of a quiet one.
  *
- * usage: bench-travelling GRAPH STEPS [VISITS [MB [THREADS]]], for example graphs/models/fashion-lenet.xml 100000 */
+ * usage: bench-travelling GRAPH STEPS [VISITS [MB [THREADS]]], for example graphs/models/fashion-lenet.xml 100000
+ *        bench-travelling RUN [VISITS [THREADS]] repeats the cold visits of a run that it left */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,9 +19,9 @@
 #include "engine/loom-lab.h"
 #include "engine/train/loom-trainer.h"
 
-#define ROUNDS    20   /* of the comparison */
+#define ROUNDS    20  /* of the comparison */
 #define PAIR      250 /* steps of one of them, at most */
-#define GOAL_WARM 0.3  /* seconds */
+#define GOAL_WARM 0.3 /* seconds */
 #define GOAL_COLD 1.0
 #define GOAL_COST 5.0 /* % */
 
@@ -33,7 +34,8 @@ static void
 fail (GError *error)
 {
   fprintf (stderr, "bench-travelling: %s\n",
-           error != NULL ? error->message : "usage: bench-travelling GRAPH STEPS [VISITS [MB [THREADS]]]");
+           error != NULL ? error->message
+                         : "usage: bench-travelling GRAPH STEPS [VISITS [MB [THREADS]]], or RUN [VISITS [THREADS]]");
   exit (1);
 }
 
@@ -226,10 +228,11 @@ visit (LoomTrainer *trainer, const char *what, gint64 steps, gint64 drag, guint 
 }
 
 static void
-visit_cold (const char *run, gint64 steps, guint n, int threads, Time step)
+visit_cold (const char *run, guint n, int threads, Time step)
 {
   Time begin = now ();
   LoomTrainer *cold = trainer_new (NULL, (LoomTrainerOptions){ .resume = run, .threads = threads });
+  const gint64 steps = loom_trainer_steps (cold);
 
   printf ("resuming takes %.0f ms\n", 1e3 * since (begin).wall);
   visit (cold, "cold: any step, from the disk", steps, 0, n, step, GOAL_COLD);
@@ -247,6 +250,11 @@ main (int argc, char **argv)
   const gint64 megabytes = argc > 4 ? g_ascii_strtoll (argv[4], NULL, 10) : 200;
   const int threads = argc > 5 ? (int)g_ascii_strtoll (argv[5], NULL, 10) : 0;
 
+  if (argc > 1 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
+    {
+      visit_cold (argv[1], argc > 2 ? (guint)steps : 100, argc > 3 ? (int)visits : 0, (Time){ 0 });
+      return 0;
+    }
   if (steps < 2 * ROUNDS || visits == 0)
     fail (NULL);
   g_autoptr (LoomGraph) graph = loom_graph_read_file (argv[1], faults, &error);
@@ -281,7 +289,7 @@ main (int argc, char **argv)
   visit (trainer, "warm: any step, by the trainer of the run", steps, 0, visits, step, GOAL_WARM);
   visit (trainer, "a drag, 7 steps at a time", steps, 7, visits, step, GOAL_WARM);
   loom_trainer_free (trainer);
-  visit_cold (kept, steps, visits, threads, step);
+  visit_cold (kept, visits, threads, step);
   printf ("the run is in %s\n", kept);
   return 0;
 }
