@@ -255,6 +255,37 @@ test_views (void)
   remove_tree (folder);
 }
 
+static int
+height_of (StudioPinView *view, double text_scale)
+{
+  int height;
+
+  studio_pin_view_set_text_scale (view, text_scale);
+  gtk_widget_measure (GTK_WIDGET (view), GTK_ORIENTATION_VERTICAL, 162, NULL, &height, NULL, NULL);
+  return height;
+}
+
+/* With large text a pin is higher by the lines of text in it, so that its picture stays as it is; the caption of a low
+ * one has two lines if it does not fit into one. */
+static void
+test_height (void)
+{
+  static const gint64 dims[] = { 2, 3, 4 };
+
+  for (guint i = 0; i < studio_pin_n_kinds (); i++)
+    {
+      const StudioPinKind *kind = studio_pin_kind (i);
+      StudioPinView *view = g_object_ref_sink (studio_pin_view_new (kind));
+
+      studio_pin_view_set_size (view, 176, 120);
+      g_assert_cmpint (height_of (view, 2) - height_of (view, 1), ==, (int)(2 * 15 + 13 * kind->lines));
+      studio_pin_view_set_size (view, 176, 90);
+      studio_pin_view_take (view, value_of (840, 3, dims));
+      g_assert_cmpint (height_of (view, 2) - height_of (view, 1), ==, (int)(3 * 15 + 13 * kind->lines));
+      g_object_unref (view);
+    }
+}
+
 /* Earlier steps belong to the kind that remembered them. */
 static void
 test_change_of_kind (void)
@@ -696,6 +727,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pins/every-kind", test_every_kind);
   g_test_add_func ("/pins/large-text", test_large_text);
   g_test_add_func ("/pins/views", test_views);
+  g_test_add_func ("/pins/height", test_height);
   g_test_add_func ("/pins/change-of-kind", test_change_of_kind);
   g_test_add_func ("/pins/choice", test_choice);
   g_test_add_func ("/pins/subject", test_subject);

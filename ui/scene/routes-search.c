@@ -74,24 +74,29 @@ add_line (double *line, guint *n, double at, double low, double high)
     line[(*n)++] = at;
 }
 
+/* The line at or before v, of which the segment to the next one begins; 0: v is before all. */
+static guint
+segment_at (const double *line, guint n, double v)
+{
+  guint i = line_at (line, n, v);
+
+  return i > 0 && (i == n || line[i] > v + 1e-6) ? i - 1 : i;
+}
+
+/* A card may be between two lines, if those along it are left out. */
 static void
 block (Lines *lines, const StudioRect *card, double clear)
 {
   double left = card->x - clear, right = card->x + card->width + clear;
   double top = card->y - clear, bottom = card->y + card->height + clear;
-  guint i0 = line_at (lines->x, lines->nx, left), i1 = line_at (lines->x, lines->nx, right);
-  guint j0 = line_at (lines->y, lines->ny, top), j1 = line_at (lines->y, lines->ny, bottom);
+  guint i0 = segment_at (lines->x, lines->nx, left), j0 = segment_at (lines->y, lines->ny, top);
 
-  /* A card that begins left of the window also blocks the first lines, which are inside the card. */
-  for (guint j = j0; j <= j1 && j < lines->ny; j++)
-    for (guint i = i0; i <= i1 && i < lines->nx; i++)
+  for (guint j = j0; j < lines->ny && lines->y[j] < bottom - 1e-6; j++)
+    for (guint i = i0; i < lines->nx && lines->x[i] < right - 1e-6; i++)
       {
-        gboolean within_x = lines->x[i] > left + 1e-6 && lines->x[i] < right - 1e-6;
-        gboolean within_y = lines->y[j] > top + 1e-6 && lines->y[j] < bottom - 1e-6;
-
-        if (within_y && i < i1)
+        if (lines->y[j] > top + 1e-6)
           lines->walls[j * lines->nx + i] |= 1;
-        if (within_x && j < j1)
+        if (lines->x[i] > left + 1e-6)
           lines->walls[j * lines->nx + i] |= 2;
       }
 }
