@@ -188,7 +188,7 @@ def is_key(word):
 
 
 def build(t, s):
-    s.until("a window", s.window, 3)
+    s.until("a window", s.window, 10)
     s.tab_to("Empty graph")
     s.key("Return")
     s.hear("the canvas", lambda h: h.role == "list" and h.description == "0 nodes, 0 wires")
