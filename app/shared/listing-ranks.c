@@ -7,23 +7,43 @@
 #include <string.h>
 
 gboolean
-listing_ranks_init (ListingRanks *self, const LoomTrainSpec *spec, int ranks, GError **error)
+listing_comm_init (ListingComm *self, int ranks, GError **error)
 {
   LoomMessage message = { "" };
+
+  *self = (ListingComm){ .ranks = 1 };
+  if (ranks < 2)
+    return TRUE;
+  self->rank = g_new0 (LoomComm *, (gsize)ranks);
+  if (loom_comm_threads_new (ranks, self->rank, &message) == LOOM_STATUS_OK)
+    {
+      self->ranks = ranks;
+      return TRUE;
+    }
+  g_clear_pointer (&self->rank, g_free);
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, message.text);
+  return FALSE;
+}
+
+void
+listing_comm_clear (ListingComm *self)
+{
+  for (int k = 0; self->rank != NULL && k < self->ranks; k++)
+    self->rank[k]->free (self->rank[k]);
+  g_clear_pointer (&self->rank, g_free);
+}
+
+gboolean
+listing_ranks_init (ListingRanks *self, const LoomTrainSpec *spec, int ranks, GError **error)
+{
   int size[LOOM_MESH_AXES];
 
-  if (!loom_train_spec_mesh (spec, ranks, size, error))
+  if (!loom_train_spec_mesh (spec, ranks, size, error) || !listing_comm_init (&self->comm, ranks, error))
     return FALSE;
-  self->comm = g_new0 (LoomComm *, (gsize)ranks);
-  if (loom_comm_threads_new (ranks, self->comm, &message) != LOOM_STATUS_OK)
-    {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, message.text);
-      return FALSE;
-    }
   self->mesh = g_new0 (LoomMesh, (gsize)ranks);
   self->ranks = ranks;
   for (int k = 0; k < ranks; k++)
-    self->mesh[k] = loom_mesh_open (self->comm[k], size);
+    self->mesh[k] = loom_mesh_open (self->comm.rank[k], size);
   return TRUE;
 }
 
@@ -31,11 +51,8 @@ void
 listing_ranks_clear (ListingRanks *self)
 {
   for (int k = 0; k < self->ranks; k++)
-    {
-      loom_mesh_close (&self->mesh[k]);
-      self->comm[k]->free (self->comm[k]);
-    }
-  g_clear_pointer (&self->comm, g_free);
+    loom_mesh_close (&self->mesh[k]);
+  listing_comm_clear (&self->comm);
   g_clear_pointer (&self->mesh, g_free);
 }
 

@@ -5,10 +5,22 @@
 
 G_BEGIN_DECLS
 
+/* A communicator for each rank, for planning only: nothing is exchanged. One rank has none. */
+typedef struct
+{
+  LoomComm **rank; /* NULL: one */
+  int ranks;
+} ListingComm;
+
+/* Errors: OUT_OF_MEMORY. */
+gboolean listing_comm_init (ListingComm *self, int ranks, GError **error);
+void listing_comm_clear (ListingComm *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ListingComm, listing_comm_clear)
+
 /* A mesh for each rank, for planning only: nothing runs on it. */
 typedef struct
 {
-  LoomComm **comm;
+  ListingComm comm;
   LoomMesh *mesh;
   int ranks;
 } ListingRanks;

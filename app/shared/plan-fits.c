@@ -1,6 +1,8 @@
 /* Prints whether a run would fit into memory; see the header. */
 #include "app/shared/plan-fits.h"
 
+#include "app/shared/listing-ranks.h"
+
 #include <stdio.h>
 
 static void
@@ -50,8 +52,10 @@ gboolean
 plan_fits_print (const LoomGraph *graph, const LoomTrainerOptions *options, int ranks, gboolean as_json, GError **error)
 {
   g_auto (LoomForecast) forecast = { 0 };
+  g_auto (ListingComm) comm = { NULL };
 
-  if (!loom_forecast (graph, options, ranks, &forecast, error))
+  if (!listing_comm_init (&comm, ranks, error)
+      || !loom_forecast (graph, options, comm.rank, comm.ranks, &forecast, error))
     return FALSE;
   if (as_json)
     print_event (&forecast);

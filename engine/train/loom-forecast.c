@@ -4,7 +4,6 @@
  * last rank of each stage are planned, and the others count as the first, which has the largest shards. */
 #include "engine/train/loom-forecast.h"
 
-#include "engine/core/loom-error.h"
 #include "engine/train/memory-budget.h"
 #include "engine/train/read-model.h"
 
@@ -13,7 +12,7 @@ typedef struct
   TrainModel model;
   TrainData data;
   TrainNotes notes;
-  LoomComm **comm; /* of `ranks` ranks, for planning only; NULL: a single rank */
+  LoomComm *const *comm; /* of `ranks` ranks; NULL: a single rank */
   int ranks;
   GArray *groups, *kinds; /* RankGroup and MemoryBudget of the ranks that are planned */
 } Parts;
@@ -27,29 +26,9 @@ parts_clear (Parts *parts)
     rank_group_close (&g_array_index (parts->groups, RankGroup, g));
   g_clear_pointer (&parts->groups, g_array_unref);
   g_clear_pointer (&parts->kinds, g_array_unref);
-  for (int k = 0; parts->comm != NULL && k < parts->ranks; k++)
-    parts->comm[k]->free (parts->comm[k]);
-  g_clear_pointer (&parts->comm, g_free);
   train_notes_clear (&parts->notes);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Parts, parts_clear)
-
-static gboolean
-open_comm (Parts *self, int ranks, GError **error)
-{
-  LoomMessage message = { "" };
-
-  if (ranks < 2)
-    return TRUE;
-  self->comm = g_new0 (LoomComm *, (gsize)ranks);
-  if (loom_comm_threads_new (ranks, self->comm, &message) == LOOM_STATUS_OK)
-    {
-      self->ranks = ranks;
-      return TRUE;
-    }
-  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, message.text);
-  return FALSE;
-}
 
 /* Adds a rank, for which `alike` ranks count. */
 static gboolean
@@ -100,7 +79,7 @@ add_kinds (Parts *self, GError **error)
 
 /* As for a run, but without a plan. */
 static gboolean
-open_parts (Parts *self, const LoomGraph *graph, const LoomTrainerOptions *options, int ranks, GError **error)
+open_parts (Parts *self, const LoomGraph *graph, const LoomTrainerOptions *options, GError **error)
 {
   TrainModel *model = &self->model;
   LoomTrainerOptions own = *options;
@@ -108,8 +87,6 @@ open_parts (Parts *self, const LoomGraph *graph, const LoomTrainerOptions *optio
   int rank, shards;
 
   model->threads = options->threads;
-  if (!open_comm (self, ranks, error))
-    return FALSE;
   own.comm = self->comm != NULL ? self->comm[0] : NULL;
   if (!read_model_graph (model, graph, &own, &self->notes, error) || !add_kinds (self, error))
     return FALSE;
@@ -137,18 +114,18 @@ open_parts (Parts *self, const LoomGraph *graph, const LoomTrainerOptions *optio
 }
 
 gboolean
-loom_forecast (const LoomGraph *graph, const LoomTrainerOptions *options, int ranks, LoomForecast *forecast,
-               GError **error)
+loom_forecast (const LoomGraph *graph, const LoomTrainerOptions *options, LoomComm *const *comm, int ranks,
+               LoomForecast *forecast, GError **error)
 {
   static const char *const strategies[]
       = { [LOOM_SHARDS_OPTIMIZER] = "zero1", [LOOM_SHARDS_GRADIENTS] = "zero2", [LOOM_SHARDS_PARAMETERS] = "zero3" };
-  g_auto (Parts) parts = { 0 };
+  g_auto (Parts) parts = { .comm = ranks > 1 ? comm : NULL, .ranks = ranks };
   const MemoryBudget *kinds;
   MemoryForecast found;
   gint64 all, one;
 
   *forecast = (LoomForecast){ NULL };
-  if (!open_parts (&parts, graph, options, ranks, error))
+  if (!open_parts (&parts, graph, options, error))
     return FALSE;
   kinds = (const MemoryBudget *)parts.kinds->data;
   all = parts.model.spec->batch_size;

@@ -18,11 +18,11 @@ typedef struct
   const char *strategy;  /* the strategy of <parallel> with which this batch fits; NULL: it fits, or there is none */
 } LoomForecast;
 
-/* The options as for a new run, whose comm is ignored: `ranks` ranks, all on this machine, are planned without
- * communication, one of each kind. It opens the data set and plans each part of the run. Errors: those of
- * loom_trainer_new(). */
-gboolean loom_forecast (const LoomGraph *graph, const LoomTrainerOptions *options, int ranks, LoomForecast *forecast,
-                        GError **error);
+/* The options as for a new run, whose comm is ignored: `ranks` ranks, all on this machine and each with a communicator
+ * of comm (NULL: a single rank), are planned without communication, one of each kind. It opens the data set and plans
+ * each part of the run. Errors: those of loom_trainer_new(). */
+gboolean loom_forecast (const LoomGraph *graph, const LoomTrainerOptions *options, LoomComm *const *comm, int ranks,
+                        LoomForecast *forecast, GError **error);
 void loom_forecast_clear (LoomForecast *forecast);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomForecast, loom_forecast_clear)
 

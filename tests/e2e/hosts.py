@@ -1,5 +1,6 @@
 """Training on another machine from the window: the host is typed, the curve is live, a connection that is lost is no run that is
 lost, and a run that goes on there is found again."""
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import studio
 from closing import answer, begin, close, ended, question, wait_dead, write
 from far import Far
 from studio import Report, Studio
+from timemachine import along
 from windowless import events, two_events
 
 GRADLOOM = os.path.join(studio.BUILD, "app", "gradloom")
@@ -125,6 +127,62 @@ def found(t, s, far, path, folder):
                 and os.path.exists(os.path.join(folder, "weights.safetensors")), "stopped, its curve and its weights are here", 10)
 
 
+def continued(t, s, far, path, folder):
+    """The run that was stopped; then an earlier step of it, and a branch from there."""
+    before, runs = s.look(), far.runs()
+    step = before.number("step")
+    s.press("Continue")
+    s.wait("continues", lambda g: g.state["run"] == "training" and g.number("step") > step, 20)
+    steps = len(events(folder))
+    t.holds(s, lambda g: g.state["folder"] == folder and far.runs() == runs and g.number("points") >= steps > 5
+            and g.number("previous") == 0, "a run that was stopped continues on its host, with its whole curve", 20)
+    chart = s.standing("the chart", lambda g: g.find("loss chart")[0])
+    s.drag(along(chart, 0.8), along(chart, 0.4))
+    g = s.wait("an earlier step", lambda g: g.find(" is shown", exact=False) and g.find("Continue from Here"), 20)
+    shown = g.number("step")
+    picture(s, "earlier")
+    s.press("Continue from Here")
+    g = s.wait("a branch", lambda g: g.state["folder"] not in ("-", folder) and g.state["run"] == "training" and g.number("step") > shown, 30)
+    t.holds(s, lambda _: len(far.runs()) == len(runs) + 1
+            and [line["step"] for line in lines(g.state["folder"]) if line["event"] == "branch"] == [shown],
+            "an earlier step of it is shown, and a branch from there trains on the host", 20)
+    return g.state["folder"]
+
+
+def lines(folder):
+    with open(os.path.join(folder, "events.jsonl"), encoding="utf-8") as f:
+        return [json.loads(line) for line in f.read().split("\n")[:-1]]
+
+
+def size(folder):
+    return os.path.getsize(os.path.join(folder, "events.jsonl"))
+
+
+def listed(t, s, far, path, folder):
+    """In the list of runs its curve grows; from the start page it is attached."""
+    s.key("ctrl+shift+j")
+    s.wait("listed", lambda g: g.find("· on box", exact=False), 5)
+    before = size(folder)
+    s.wait("grows", lambda g: size(folder) > before, 10)
+    picture(s, "listed")
+    t.ok(True, "while the list shows a run of a host, its curve here grows")
+    s.key("ctrl+shift+j")
+    close(s)
+    answer(s, question(s, "Stop the run and close?"), "Go On Without the Window")
+    ended(s)
+    name = os.path.basename(folder)
+    begin(s)
+    s.wait("on the start page", lambda g: g.find("Attach %s · on box" % name), 5)
+    picture(s, "start")
+    s.press("Attach %s · on box" % name)
+    t.holds(s, lambda g: g.state["run"] == "training" and g.number("points") > 5 and g.state["folder"] == folder and g.cards, "the start page lists it, and one click attaches it with its graph", 20)
+    s.key("ctrl+shift+period")
+    s.wait("stopped", lambda g: g.state["run"] == "stopped", 5)
+    close(s)
+    ended(s)
+    begin(s, [path])
+
+
 def killed(t, s, far, path):
     choose(s, "box")
     s.key("ctrl+Return")
@@ -155,6 +213,8 @@ def body(t):
                 refused(t, s, far, path)
                 here = lost(t, s, far, path)
                 found(t, s, far, path, here)
+                branch = continued(t, s, far, path, here)
+                listed(t, s, far, path, branch)
                 killed(t, s, far, path)
         finally:
             for run in far.runs():

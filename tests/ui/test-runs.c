@@ -396,6 +396,45 @@ test_queue_on_disk (void)
   remove_tree (top);
 }
 
+/* Another program adds a run, takes one, and each open queue of the document shows it. */
+static void
+test_queue_watched (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("queue-XXXXXX", NULL), *folder = g_build_filename (top, "queue", NULL);
+  g_autofree char *text = g_strdup_printf (GRAPH, "small", "0.1");
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "test", faults, NULL);
+  g_autoptr (StudioRunQueue) queue = NULL;
+  LoomQueuedRun *runs[] = { g_new0 (LoomQueuedRun, 1), g_new0 (LoomQueuedRun, 1) };
+  const char *const values[] = { "0.01", "1", NULL };
+  guint changes = 0;
+
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  queue = studio_run_queue_new (folder);
+  studio_run_queue_set_document (queue, "/graphs/small.xml");
+  studio_run_queue_add (queue, graph, "net", "own", NULL);
+  g_signal_connect_swapped (queue, "changed", G_CALLBACK (count_cb), &changes);
+  for (guint i = 0; i < 2; i++)
+    {
+      runs[i]->document = g_strdup ("/graphs/small.xml");
+      runs[i]->xml = loom_graph_write (graph, NULL);
+      runs[i]->name = g_strdup (values[i]);
+      g_assert_true (loom_run_queue_add (folder, runs[i], NULL));
+    }
+  while (studio_run_queue_n (queue) < 3)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpstr (studio_run_queue_get (queue, 0)->name, ==, "own");
+  g_assert_cmpstr (studio_run_queue_get (queue, 2)->name, ==, "1");
+  g_assert_true (loom_run_queue_remove (folder, runs[0]));
+  while (studio_run_queue_n (queue) > 2)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpstr (studio_run_queue_get (queue, 1)->name, ==, "1");
+  g_assert_cmpuint (changes, >=, 2);
+  for (guint i = 0; i < 2; i++)
+    loom_queued_run_free (runs[i]);
+  remove_tree (top);
+}
+
 /* Untitled documents share no queue: their runs get files with the path. */
 static void
 test_queue_untitled (void)
@@ -507,6 +546,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/queue", test_queue);
   g_test_add_func ("/runs/queue-on-disk", test_queue_on_disk);
   g_test_add_func ("/runs/queue-untitled", test_queue_untitled);
+  g_test_add_func ("/runs/queue-watched", test_queue_watched);
   status = g_test_run ();
   remove_tree (scratch);
   g_free (scratch);

@@ -305,6 +305,7 @@ static const StudioCommandRow commands[] = {
     N_ ("_Attach the Run Without a Window"),
     { NULL },
     "background detach" },
+  { "attach-here", "s", PAGE_RUNNER, G_CALLBACK (studio_runner_attach_to), NULL, NULL, { NULL }, NULL },
   { "continue",
     NULL,
     PAGE_RUNNER,
@@ -380,6 +381,7 @@ static const StudioCommandRow commands[] = {
   /* A list of devices marks the one of the state. */
   { "device", "s", PAGE_DOCUMENT, G_CALLBACK (run_settings_set_device), NULL, NULL, { NULL }, NULL, "" },
   { "use-batch", "s", PAGE_RUNNER, G_CALLBACK (studio_runner_use_batch), NULL, NULL, { NULL }, NULL },
+  { "use-strategy", "s", PAGE_RUNNER, G_CALLBACK (studio_runner_use_strategy), NULL, NULL, { NULL }, NULL },
   { "learning-rate",
     NULL,
     PAGE_PRESENTATION,

@@ -537,6 +537,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->steps_tab);
   g_clear_object (&self->gradient_tab);
   g_clear_object (&self->forecast);
+  studio_start_cover_clear (&self->start_cover);
   g_clear_object (&self->task_tab);
   g_clear_object (&self->evaluate_tab);
   g_clear_object (&self->slides_tab);

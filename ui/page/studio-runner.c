@@ -382,6 +382,13 @@ studio_runner_use_batch (StudioRunner *self, const char *batch)
   studio_runner_restart (self);
 }
 
+void
+studio_runner_use_strategy (StudioRunner *self, const char *strategy)
+{
+  studio_training_set_parallel (self->document, "strategy", strategy);
+  studio_runner_restart (self);
+}
+
 static void watch_elsewhere (StudioRunner *self);
 
 /* ---- reports of the run --------------------------------------------------------------------------- */

@@ -35,6 +35,8 @@ void studio_runner_prepare (StudioRunner *self);
 void studio_runner_restart (StudioRunner *self);
 /* Sets the batch size of the document, and restarts. */
 void studio_runner_use_batch (StudioRunner *self, const char *batch);
+/* The same for the strategy of <parallel>. */
+void studio_runner_use_strategy (StudioRunner *self, const char *strategy);
 /* From the newest checkpoint, on the device and for the epochs of the document. */
 void studio_runner_continue (StudioRunner *self);
 void studio_runner_continue_slower (StudioRunner *self); /* at a tenth of the learning rate */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ui/run/run-folder.h"
+#include "ui/run/run-followers.h"
 #include "ui/runs/studio-runs-pane.h"
 #include "ui/shell/studio-toasts.h"
 #include "ui/start/studio-files.h"
@@ -19,6 +20,7 @@ struct _StudioRunsTab
   GObject parent_instance;
   StudioRunsTabParts parts;
   StudioRuns *runs;
+  RunFollowers *followers;
   StudioRunQueue *queue;
   GtkWidget *pane; /* NULL: it is not there */
   GtkFileChooserNative *chooser;
@@ -70,10 +72,30 @@ any_trains (StudioRunsTab *self)
   return FALSE;
 }
 
+/* The curves of runs on hosts are those of their mirrors. */
+static void
+follow_hosts (StudioRunsTab *self)
+{
+  g_autoptr (GPtrArray) folders = g_ptr_array_new ();
+
+  for (guint i = 0; self->pane != NULL && i < g_list_model_get_n_items (G_LIST_MODEL (self->runs)); i++)
+    {
+      g_autoptr (StudioRunEntry) entry = g_list_model_get_item (G_LIST_MODEL (self->runs), i);
+      const LoomRunSummary *run = studio_run_entry_get (entry);
+
+      if (run->host != NULL && run->log.is_training)
+        g_ptr_array_add (folders, run->folder);
+    }
+  g_ptr_array_add (folders, NULL);
+  run_followers_set (self->followers, (const char *const *)folders->pdata);
+}
+
 static void
 watch_run (StudioRunsTab *self)
 {
   const gboolean wanted = self->pane != NULL && (studio_run_is_live (self->parts.run) || any_trains (self));
+
+  follow_hosts (self);
 
   if (wanted && self->refresh_timer == 0)
     self->refresh_timer = g_timeout_add_seconds (REFRESH_SECONDS, refresh_cb, self);
@@ -522,6 +544,7 @@ runs_tab_finalize (GObject *object)
   StudioRunsTab *self = STUDIO_RUNS_TAB (object);
 
   g_hash_table_unref (self->deleting);
+  run_followers_free (self->followers);
   g_clear_pointer (&self->queued, loom_queued_run_free);
   G_OBJECT_CLASS (studio_runs_tab_parent_class)->finalize (object);
 }
@@ -540,6 +563,7 @@ studio_runs_tab_init (StudioRunsTab *self)
 
   self->runs = studio_runs_new ();
   self->queue = studio_run_queue_new (queue);
+  self->followers = run_followers_new ();
   self->deleting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }
 

@@ -12,11 +12,14 @@ typedef struct
   StudioCanvas *canvas;
   StudioStartPage *page;
   gboolean is_dismissed;
+  GFileMonitor *monitors[2]; /* of the records of runs without a window, while the page is shown; NULL: it is not */
 } StudioStartCover;
 
 /* Shows or hides the start page. presenting: it is not for a projector. */
 void studio_start_cover_update (StudioStartCover *self, gboolean presenting);
 /* Hides the start page over a document that is still empty, and focuses the canvas. */
 void studio_start_cover_dismiss (StudioStartCover *self);
+/* Ends what it watches. */
+void studio_start_cover_clear (StudioStartCover *self);
 
 G_END_DECLS

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gi18n.h>
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
@@ -135,6 +136,36 @@ gboolean
 run_folder_is_attachable (const char *folder)
 {
   return loom_run_socket_exists (folder) || (goes_on_elsewhere (folder) && !loom_run_host_is_locked (folder));
+}
+
+char **
+run_folder_list_attachable (void)
+{
+  g_auto (GStrv) here = loom_run_socket_list (), there = loom_run_host_list_mirrors ();
+  GStrvBuilder *all = g_strv_builder_new ();
+  char **folders;
+
+  /* A socket may have been left by a process that was killed. */
+  for (guint i = 0; here[i] != NULL; i++)
+    if (run_folder_is_live (here[i]))
+      g_strv_builder_add (all, here[i]);
+  for (guint i = 0; there[i] != NULL; i++)
+    if (!loom_run_host_is_locked (there[i]))
+      g_strv_builder_add (all, there[i]);
+  folders = g_strv_builder_end (all);
+  g_strv_builder_unref (all);
+  return folders;
+}
+
+char *
+run_folder_dup_title (const char *folder)
+{
+  g_autofree char *leaf = g_path_get_basename (folder), *name = loom_text_printable (leaf, TRUE, 40);
+  g_auto (LoomRunHost) host = { NULL };
+
+  /* Translators: name of a run, and of the machine on which it trains. */
+  return loom_run_host_read (folder, &host) ? g_strdup_printf (_ ("%1$s · on %2$s"), name, host.name)
+                                            : g_steal_pointer (&name);
 }
 
 /* TRUE: the mirror of a run that is over. */

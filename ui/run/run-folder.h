@@ -35,6 +35,10 @@ void run_folder_found_clear (RunFolderFound *found);
 gboolean run_folder_is_live (const char *folder);
 /* TRUE: the run goes on here without a window, or on a host without a window of this machine. */
 gboolean run_folder_is_attachable (const char *folder);
+/* The folders of all these runs, with local ones first. (transfer full) */
+char **run_folder_list_attachable (void);
+/* The name of a run for a list, "net-0001", or "net-0001 · on box". (transfer full) */
+char *run_folder_dup_title (const char *folder);
 /* The highest step under checkpoints/, and the highest of at most `most`; -1: none. */
 gint64 run_folder_newest_checkpoint (const char *folder);
 gint64 run_folder_find_checkpoint (const char *folder, gint64 most);

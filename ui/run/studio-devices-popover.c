@@ -145,8 +145,6 @@ dup_sentence (Devices *self)
     return g_strdup (_ ("The graph has no loss to train, so there is nothing to divide yet."));
   if (fault != NULL)
     return g_steal_pointer (&fault);
-  if (host != NULL && studio_run_get_ranks (self->run) > 1)
-    return g_strdup_printf (_ ("A run on %s has one rank."), host);
   if (host == NULL && device != NULL && names != NULL && !g_strv_contains (names, device))
     return g_strdup_printf (_ ("The device “%s” is not on this machine. Choose another one."), device);
   if (device_figures_why (self->figures) != NULL)
@@ -232,28 +230,6 @@ changed_cb (Devices *self)
   self->timer = g_timeout_add (CALM_MS, request_cb, self);
 }
 
-/* value NULL: none. An empty <parallel> is removed. */
-static void
-set_parallel (Devices *self, const char *name, const char *value)
-{
-  LoomElement *train = find_train (self), *parallel;
-
-  if (train == NULL || g_strcmp0 (parallel_value (self, name), value) == 0)
-    return;
-  studio_document_begin (self->document, _ ("Divide among ranks"));
-  parallel = loom_element_find (train, LOOM_TAG_PARALLEL);
-  if (parallel == NULL)
-    {
-      LoomElement *made = loom_element_new (LOOM_TAG_PARALLEL, name, value, NULL);
-      studio_document_edit (self->document, loom_edit_insert (train, loom_element_n_children (train), made));
-    }
-  else if (value == NULL && loom_element_n_attributes (parallel) == 1)
-    studio_document_edit (self->document, loom_edit_remove (parallel));
-  else
-    studio_document_edit (self->document, loom_edit_set (parallel, name, value));
-  studio_document_end (self->document);
-}
-
 static void
 device_cb (Devices *self)
 {
@@ -273,7 +249,7 @@ stages_cb (Devices *self)
 
   if (self->filling)
     return;
-  set_parallel (self, "pipeline", text);
+  studio_training_set_parallel (self->document, "pipeline", text);
   /* Each stage needs a rank. */
   least = studio_rank_count_required (self->document);
   if (studio_run_get_ranks (self->run) % MAX (n, 1) != 0 && least <= STUDIO_RANK_COUNT_MAX)
@@ -286,7 +262,7 @@ shards_cb (Devices *self)
   const guint chosen = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->shards));
 
   if (!self->filling && chosen < G_N_ELEMENTS (strategies))
-    set_parallel (self, "strategy", strategies[chosen].word);
+    studio_training_set_parallel (self->document, "strategy", strategies[chosen].word);
 }
 
 static void

@@ -13,6 +13,8 @@ struct _StudioMemoryForecast
   StudioRun *run;
   StudioMemoryVerdict verdict; /* text NULL: the run fits, or it is not known */
   double needed, available;    /* bytes; 0: unknown. Those of the graph before, while it is planned again */
+  int ranks, worst;            /* that need them, and the one that needs most, */
+  double most;                 /* and what it needs */
   char *key;                   /* graph and ranks that were estimated last; NULL: the run is live */
   GCancellable *cancellable;   /* of the planner that runs; NULL: none */
   guint timer;
@@ -27,15 +29,21 @@ enum
 };
 static guint signals[N_SIGNALS];
 
-/* needed 0: unknown */
+/* event: "fits" of `gradloom plan`; NULL: unknown. */
 static void
-set_figures (StudioMemoryForecast *self, double needed, double available, gint64 batch)
+set_figures (StudioMemoryForecast *self, JsonObject *event)
 {
+  const char *strategy = event != NULL ? json_object_get_string_member_with_default (event, "strategy", NULL) : NULL;
+
   studio_memory_verdict_clear (&self->verdict);
-  self->needed = needed;
-  self->available = available;
-  if (needed > available)
-    studio_memory_verdict_set (&self->verdict, needed, available, batch);
+  self->needed = event != NULL ? json_object_get_double_member (event, "needed") : 0;
+  self->available = event != NULL ? json_object_get_double_member (event, "available") : 0;
+  self->ranks = event != NULL ? (int)json_object_get_int_member_with_default (event, "ranks", 1) : 1;
+  self->worst = event != NULL ? (int)json_object_get_int_member_with_default (event, "rank", 0) : 0;
+  self->most = event != NULL ? json_object_get_double_member_with_default (event, "rank_needed", 0) : 0;
+  if (self->needed > self->available)
+    studio_memory_verdict_set (&self->verdict, self->ranks, self->needed, self->available,
+                               json_object_get_int_member_with_default (event, "largest_batch", 0), strategy);
   g_signal_emit (self, signals[CHANGED], 0);
 }
 
@@ -63,15 +71,13 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_clear_object (&self->cancellable);
   /* A graph that cannot be planned has its own messages. */
   if (events == NULL)
-    set_figures (self, 0, 0, 0);
+    set_figures (self, NULL);
   for (guint i = 0; events != NULL && i < events->len; i++)
     {
       JsonObject *event = events->pdata[i];
 
       if (json_object_has_member (event, "available") && json_object_has_member (event, "needed"))
-        set_figures (self, json_object_get_double_member (event, "needed"),
-                     json_object_get_double_member (event, "available"),
-                     json_object_get_int_member_with_default (event, "largest_batch", 0));
+        set_figures (self, event);
     }
 }
 
@@ -93,17 +99,19 @@ timer_cb (gpointer data)
   GWeakRef *ref;
 
   self->timer = 0;
-  if (can_train (self) && studio_run_get_ranks (self->run) <= 1)
+  /* The memory of another machine is not known. */
+  if (can_train (self) && studio_run_get_host (self->run) == NULL)
     xml = studio_document_dup_text_for_process (self->document, NULL);
   if (xml == NULL)
     {
-      set_figures (self, 0, 0, 0);
+      set_figures (self, NULL);
       return G_SOURCE_REMOVE;
     }
   self->cancellable = g_cancellable_new ();
   ref = g_new0 (GWeakRef, 1);
   g_weak_ref_init (ref, self);
-  studio_planner_run_async (xml, loom_graph_get_folder (graph), "--fits", 0, self->cancellable, planned_cb, ref);
+  studio_planner_run_async (xml, loom_graph_get_folder (graph), "--fits", studio_run_get_ranks (self->run),
+                            self->cancellable, planned_cb, ref);
   return G_SOURCE_REMOVE;
 }
 
@@ -121,9 +129,10 @@ static void
 changed_cb (StudioMemoryForecast *self)
 {
   const gboolean live = studio_run_is_live (self->run);
-  g_autofree char *key
-      = live ? NULL
-             : g_strdup_printf ("%s %d", studio_document_hash (self->document), (int)studio_run_get_ranks (self->run));
+  const char *host = studio_run_get_host (self->run);
+  g_autofree char *key = live ? NULL
+                              : g_strdup_printf ("%s %d %s", studio_document_hash (self->document),
+                                                 studio_run_get_ranks (self->run), host != NULL ? host : "");
 
   if (g_strcmp0 (key, self->key) == 0)
     return;
@@ -145,6 +154,14 @@ double
 studio_memory_forecast_get_available (StudioMemoryForecast *self)
 {
   return self->available;
+}
+
+int
+studio_memory_forecast_get_ranks (StudioMemoryForecast *self, int *worst, double *most)
+{
+  *worst = self->worst;
+  *most = self->most;
+  return MAX (self->ranks, 1);
 }
 
 const StudioMemoryVerdict *

@@ -18,8 +18,11 @@ StudioMemoryForecast *studio_memory_forecast_new (StudioDocument *document, Stud
 /* NULL: the run fits, as far as is known. Valid until "changed". */
 const StudioMemoryVerdict *studio_memory_forecast_get (StudioMemoryForecast *self);
 
-/* Bytes that the run needs, and those that its device has; 0: unknown. */
+/* Bytes that the run needs, and those that its device has; 0: unknown, as for a run on a host. */
 double studio_memory_forecast_get_needed (StudioMemoryForecast *self);
 double studio_memory_forecast_get_available (StudioMemoryForecast *self);
+/* The number of ranks that need them together; of several, worst receives the one that needs most, and most what it
+ * needs. */
+int studio_memory_forecast_get_ranks (StudioMemoryForecast *self, int *worst, double *most);
 
 G_END_DECLS

@@ -35,16 +35,32 @@ static const struct
   [STUDIO_MEMORY_EXCEEDED] = { "dialog-error-symbolic", "memory-exceeded", N_ ("It does not fit.") },
 };
 
-/* The bytes of the run on its device; 0: it does not train. */
+/* The bytes of the run on its device; 0: it does not train, or it has several ranks, whose devices are not known. */
 static double
 used_by (StudioRun *run)
 {
   const RunMemory *memory = studio_run_get_memory (run);
+  const gboolean is_known = studio_run_is_live (run) && studio_run_get_live_ranks (run) <= 1;
   double sum = 0;
 
-  for (guint i = 0; studio_run_is_live (run) && i < memory->bytes->len; i++)
+  for (guint i = 0; is_known && i < memory->bytes->len; i++)
     sum += (double)g_array_index (memory->bytes, guint64, i);
   return sum;
+}
+
+/* "Memory: 7.7 MB of 23 GB. It fits."; of several ranks, the one that needs most. (transfer full) */
+static char *
+dup_words (StudioMemoryForecast *forecast, gboolean is_live, const char *figures, const char *verdict)
+{
+  double most = 0;
+  int worst, ranks = studio_memory_forecast_get_ranks (forecast, &worst, &most);
+  g_autofree char *needed = loom_bytes_to_string (most);
+
+  if (is_live || ranks < 2)
+    return g_strdup_printf (_ ("Memory: %1$s. %2$s"), figures, verdict);
+  return g_strdup_printf (ngettext ("Memory of %1$d rank: %2$s. Rank %3$d needs the most, %4$s. %5$s",
+                                    "Memory of %1$d ranks: %2$s. Rank %3$d needs the most, %4$s. %5$s", (gulong)ranks),
+                          ranks, figures, worst, needed, verdict);
 }
 
 void
@@ -73,8 +89,8 @@ studio_memory_gauge_show (StudioMemoryGauge *self, StudioMemoryForecast *forecas
       gtk_widget_add_css_class (GTK_WIDGET (self), levels[i].style);
     else
       gtk_widget_remove_css_class (GTK_WIDGET (self), levels[i].style);
-  self->words = g_strdup_printf (_ ("Memory: %1$s. %2$s"), text,
-                                 used == 0 && verdict != NULL ? verdict->text : _ (levels[level].words));
+  self->words
+      = dup_words (forecast, used > 0, text, used == 0 && verdict != NULL ? verdict->text : _ (levels[level].words));
 }
 
 const char *

@@ -6,6 +6,18 @@
 
 #include "engine/loom.h"
 
+/* A division among replicas that may fit. */
+static const struct
+{
+  const char *strategy, *label, *sentence;
+} divisions[] = {
+  { "zero1", N_ ("Divide Optimizer States"), N_ ("With optimizer states divided among the ranks, it fits.") },
+  { "zero2", N_ ("Divide Optimizer States and Gradients"),
+    N_ ("With optimizer states and gradients divided among the ranks, it fits.") },
+  { "zero3", N_ ("Divide Optimizer States, Gradients and Weights"),
+    N_ ("With optimizer states, gradients and weights divided among the ranks, it fits.") },
+};
+
 static void
 set (StudioMemoryVerdict *verdict, const char *planned, const char *there, gint64 batch)
 {
@@ -15,12 +27,31 @@ set (StudioMemoryVerdict *verdict, const char *planned, const char *there, gint6
                   : g_strdup_printf (_ ("%1$s planned, %2$s there."), planned, there);
 }
 
+static void
+add_division (StudioMemoryVerdict *verdict, const char *strategy)
+{
+  for (guint d = 0; d < G_N_ELEMENTS (divisions); d++)
+    if (g_strcmp0 (divisions[d].strategy, strategy) == 0)
+      {
+        g_autofree char *text = g_steal_pointer (&verdict->text);
+
+        verdict->strategy = divisions[d].strategy;
+        verdict->label = _ (divisions[d].label);
+        verdict->text = g_strdup_printf ("%s %s", text, _ (divisions[d].sentence));
+      }
+}
+
 void
-studio_memory_verdict_set (StudioMemoryVerdict *verdict, double planned, double there, gint64 batch)
+studio_memory_verdict_set (StudioMemoryVerdict *verdict, int ranks, double planned, double there, gint64 batch,
+                           const char *strategy)
 {
   g_autofree char *needed = loom_bytes_to_string (planned), *available = loom_bytes_to_string (there);
+  /* Translators: bytes that several ranks need together, as in "58 GB for 2 ranks planned, 23 GB there." */
+  g_autofree char *all
+      = g_strdup_printf (ngettext ("%1$s for %2$d rank", "%1$s for %2$d ranks", (gulong)ranks), needed, ranks);
 
-  set (verdict, needed, available, batch);
+  set (verdict, ranks > 1 ? all : needed, available, batch);
+  add_division (verdict, strategy);
 }
 
 gboolean
@@ -45,5 +76,5 @@ void
 studio_memory_verdict_clear (StudioMemoryVerdict *verdict)
 {
   g_clear_pointer (&verdict->text, g_free);
-  verdict->batch = 0;
+  *verdict = (StudioMemoryVerdict){ 0 };
 }

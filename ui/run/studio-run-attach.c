@@ -190,13 +190,14 @@ studio_run_attach (StudioRun *self, const char *folder, const char *graph_folder
   g_free (self->graph_folder);
   self->graph_folder = copy;
   studio_run_renew_start (self);
+  self->host.resumes = FALSE;
   attach_to (self, folder, FALSE, is_lost);
 }
 
 void
 studio_run_attach_begun (StudioRun *self)
 {
-  attach_to (self, self->folder, TRUE, TRUE);
+  attach_to (self, self->folder, !self->host.resumes, TRUE);
 }
 
 const char *

@@ -334,12 +334,16 @@ static void
 begin (StudioRun *self, gboolean resume)
 {
   studio_run_renew_start (self);
-  char *host = g_strdup (self->host.next);
-  g_free (self->host.live);
-  self->host.live = host;
-  if (host != NULL)
+  /* A run continues where it is, and its branches are there. */
+  if (!resume && self->branch == NULL)
     {
-      studio_run_begin_on_host (self);
+      char *host = g_strdup (self->host.next);
+      g_free (self->host.live);
+      self->host.live = host;
+    }
+  if (self->host.live != NULL)
+    {
+      studio_run_begin_on_host (self, resume);
       return;
     }
   Start *start = g_new0 (Start, 1);
@@ -460,11 +464,6 @@ studio_run_branch (StudioRun *self)
 
   if (self->graph_xml == NULL || self->folder == NULL || step < 0)
     return;
-  if (self->host.live != NULL || self->host.next != NULL)
-    {
-      studio_run_take_problem (self, "REFUSED", "", "", _ ("A run on another machine cannot branch."));
-      return;
-    }
   g_free (self->branch);
   self->branch = g_strdup (self->folder);
   self->branch_step = step;

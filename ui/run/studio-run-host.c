@@ -11,6 +11,7 @@
 #include "ui/run/run-folder.h"
 #include "ui/run/studio-run-messages.h"
 #include "ui/run/studio-run-private.h"
+#include "ui/settings/studio-settings.h"
 
 /* The exit status of `gradloom remote begin` after SIGTERM. */
 #define STOPPED 143
@@ -114,19 +115,40 @@ begun_cb (GObject *source, GAsyncResult *result, gpointer data)
       studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
       return;
     }
-  /* The record stays if the run may have begun. */
-  if (loom_run_host_read (self->folder, &host))
+  /* The record stays if the run may have begun; that of a run that was to be resumed says that it has. */
+  if (loom_run_host_read (self->folder, &host) && !(self->host.resumes && host.state == LOOM_RUN_HOST_ENDED))
     {
       studio_run_take_host_end (self, NULL);
       return;
     }
+  if (self->host.resumes)
+    run_folder_note_end (self->folder, TRUE);
   message = dup_message (errors);
   said = studio_run_rewrite_message (message);
   studio_run_set_state (self, STUDIO_RUN_FAILED, said);
 }
 
+static void
+add_host_options (StudioRun *self, gboolean resume, GVariantBuilder *b)
+{
+  const gint64 history = studio_settings_get_history ();
+
+  studio_run_add_options (self, b);
+  g_variant_builder_add (b, "{sv}", "history", g_variant_new_int64 (history > 0 ? history * 1000000 : -1));
+  if (self->ranks.next > 1)
+    g_variant_builder_add (b, "{sv}", "ranks", g_variant_new_int32 (self->ranks.next));
+  if (resume)
+    g_variant_builder_add (b, "{sv}", "resume", g_variant_new_boolean (TRUE));
+  if (resume && self->resume_step > 0)
+    g_variant_builder_add (b, "{sv}", "resume_step", g_variant_new_int64 (self->resume_step));
+  if (self->branch == NULL || resume)
+    return;
+  g_variant_builder_add (b, "{sv}", "branch", g_variant_new_string (self->branch));
+  g_variant_builder_add (b, "{sv}", "branch_step", g_variant_new_int64 (self->branch_step));
+}
+
 void
-studio_run_begin_on_host (StudioRun *self)
+studio_run_begin_on_host (StudioRun *self, gboolean resume)
 {
   Begin *begin;
   GVariantBuilder b;
@@ -135,10 +157,12 @@ studio_run_begin_on_host (StudioRun *self)
   g_autofree char *program = studio_worker_find_program (&error), *text = NULL;
 
   g_variant_builder_init (&b, G_VARIANT_TYPE_VARDICT);
-  studio_run_add_options (self, &b);
+  add_host_options (self, resume, &b);
   options = g_variant_ref_sink (g_variant_builder_end (&b));
   text = g_variant_print (options, TRUE);
-  self->ranks.live = 1;
+  g_clear_pointer (&self->branch, g_free);
+  self->host.resumes = resume;
+  self->ranks.live = self->ranks.next;
   run_folder_note_end (self->folder, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
   if (program != NULL)

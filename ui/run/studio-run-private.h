@@ -63,7 +63,7 @@ struct _StudioRun
     char *next;         /* the host of the next run; NULL: this machine */
     char *live;         /* that of the shown run */
     GSubprocess *begin; /* starts the run there; NULL: none */
-    gboolean stop_wanted;
+    gboolean stop_wanted, resumes;
   } host;
   char *branch; /* the folder of the run that the next start continues after branch_step; NULL: none */
   gint64 branch_step;
@@ -91,8 +91,8 @@ void studio_run_add_options (StudioRun *self, GVariantBuilder *b);
 /* Shows how the run has ended whose note is read. */
 void studio_run_show_end (StudioRun *self, const LoomRunUnfinished *note);
 
-/* Begins the run on its host, and attaches to it. */
-void studio_run_begin_on_host (StudioRun *self);
+/* Begins the run on its host, or resumes it there, and attaches to it. */
+void studio_run_begin_on_host (StudioRun *self, gboolean resume);
 /* Lets a start on a host that is under way stop the run as soon as it has begun. */
 void studio_run_cancel_host (StudioRun *self);
 /* The connection to the run's host has ended, or could not be made. FALSE: the run has no host. */

@@ -103,6 +103,9 @@ studio_run_restore (StudioRun *self, const char *folder, const char *graph_folde
   g_free (self->host.live);
   self->host.live = g_steal_pointer (&host.name);
   read_events (self, until);
+  /* The checkpoints of a run on a host are there, and it continues from the newest. */
+  if (self->host.live != NULL && self->checkpoint_step < 0 && self->progress.step > 0)
+    self->checkpoint_step = self->progress.step;
   return TRUE;
 }
 

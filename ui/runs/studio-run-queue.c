@@ -1,12 +1,16 @@
 /* Implements studio-run-queue.h. */
 #include "ui/runs/studio-run-queue.h"
 
+#define CALM_MS 100 /* after a change of the folder */
+
 struct _StudioRunQueue
 {
   GObject parent_instance;
   char *folder, *document; /* NULL: none */
   gboolean is_read;        /* the files of this document */
   GPtrArray *runs;         /* LoomQueuedRun */
+  GFileMonitor *monitor;   /* of the folder: other programs add and take runs, too; NULL: none */
+  guint reading;           /* timer after a change; 0: none */
 };
 
 G_DEFINE_FINAL_TYPE (StudioRunQueue, studio_run_queue, G_TYPE_OBJECT)
@@ -18,6 +22,10 @@ run_queue_finalize (GObject *object)
 {
   StudioRunQueue *self = STUDIO_RUN_QUEUE (object);
 
+  g_clear_handle_id (&self->reading, g_source_remove);
+  if (self->monitor != NULL)
+    g_signal_handlers_disconnect_by_data (self->monitor, self);
+  g_clear_object (&self->monitor);
   g_ptr_array_unref (self->runs);
   g_free (self->folder);
   g_free (self->document);
@@ -38,15 +46,6 @@ static void
 studio_run_queue_init (StudioRunQueue *self)
 {
   self->runs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_queued_run_free);
-}
-
-StudioRunQueue *
-studio_run_queue_new (const char *folder)
-{
-  StudioRunQueue *self = g_object_new (STUDIO_TYPE_RUN_QUEUE, NULL);
-
-  self->folder = g_strdup (folder);
-  return self;
 }
 
 /* A run of an untitled document has no file: it would be found by each untitled document. */
@@ -71,20 +70,91 @@ claim (StudioRunQueue *self, LoomQueuedRun *run)
   return run->number == 0 || loom_run_queue_remove (self->folder, run);
 }
 
-static gboolean
-has_number (StudioRunQueue *self, gint64 number)
+/* Takes the run of this number out of the list; NULL: there is none. */
+static LoomQueuedRun *
+steal (StudioRunQueue *self, gint64 number)
 {
   for (guint i = 0; i < self->runs->len; i++)
     if (((const LoomQueuedRun *)self->runs->pdata[i])->number == number)
-      return TRUE;
-  return FALSE;
+      return g_ptr_array_steal_index (self->runs, i);
+  return NULL;
+}
+
+/* TRUE: it has a file if it still waits. */
+static gboolean
+has_file (StudioRunQueue *self, const LoomQueuedRun *run)
+{
+  return run->number != 0 && g_strcmp0 (run->document, self->document) == 0;
+}
+
+/* Makes the list that of the files, in their order, and then the runs that have none, or that wait for the path that
+ * the document had before. */
+static void
+read_files (StudioRunQueue *self)
+{
+  g_autoptr (GPtrArray) found = loom_run_queue_read (self->folder, self->document);
+  GPtrArray *runs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_queued_run_free);
+  gboolean differs = FALSE;
+  LoomQueuedRun *run;
+
+  for (guint i = 0; i < found->len; i++)
+    {
+      const gint64 number = ((const LoomQueuedRun *)found->pdata[i])->number;
+      const LoomQueuedRun *next = self->runs->len > 0 ? self->runs->pdata[0] : NULL;
+
+      differs = differs || next == NULL || next->number != number;
+      run = steal (self, number);
+      g_ptr_array_add (runs, run != NULL ? run : g_steal_pointer (&found->pdata[i]));
+    }
+  while (self->runs->len > 0)
+    {
+      run = g_ptr_array_steal_index (self->runs, 0);
+      differs = differs || has_file (self, run);
+      if (has_file (self, run))
+        loom_queued_run_free (run);
+      else
+        g_ptr_array_add (runs, run);
+    }
+  g_ptr_array_unref (self->runs);
+  self->runs = runs;
+  if (differs)
+    g_signal_emit (self, changed_signal, 0);
+}
+
+static gboolean
+read_cb (gpointer data)
+{
+  StudioRunQueue *self = data;
+
+  self->reading = 0;
+  read_files (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* A sweep adds many files at once. */
+static void
+folder_changed_cb (StudioRunQueue *self)
+{
+  if (self->reading == 0 && self->document != NULL)
+    self->reading = g_timeout_add (CALM_MS, read_cb, self);
+}
+
+StudioRunQueue *
+studio_run_queue_new (const char *folder)
+{
+  StudioRunQueue *self = g_object_new (STUDIO_TYPE_RUN_QUEUE, NULL);
+  g_autoptr (GFile) file = folder != NULL ? g_file_new_for_path (folder) : NULL;
+
+  self->folder = g_strdup (folder);
+  self->monitor = file != NULL ? g_file_monitor_directory (file, G_FILE_MONITOR_NONE, NULL, NULL) : NULL;
+  if (self->monitor != NULL)
+    g_signal_connect_swapped (self->monitor, "changed", G_CALLBACK (folder_changed_cb), self);
+  return self;
 }
 
 void
 studio_run_queue_set_document (StudioRunQueue *self, const char *path)
 {
-  g_autoptr (GPtrArray) found = NULL;
-
   if (self->is_read && g_strcmp0 (self->document, path) == 0)
     return;
   g_free (self->document);
@@ -95,18 +165,7 @@ studio_run_queue_set_document (StudioRunQueue *self, const char *path)
   for (guint i = 0; i < self->runs->len; i++)
     if (((const LoomQueuedRun *)self->runs->pdata[i])->document == NULL)
       write_run (self, self->runs->pdata[i]);
-  found = loom_run_queue_read (self->folder, path);
-  g_ptr_array_set_free_func (found, NULL);
-  for (guint i = 0; i < found->len; i++)
-    {
-      LoomQueuedRun *run = found->pdata[i];
-
-      if (has_number (self, run->number))
-        loom_queued_run_free (run);
-      else
-        g_ptr_array_add (self->runs, run);
-    }
-  g_signal_emit (self, changed_signal, 0);
+  read_files (self);
 }
 
 static void

@@ -1,5 +1,6 @@
 /* The runs of a document that wait until the run before them has ended. Each owns its graph, so that later edits do not
- * change it. They are files (loom-run-queue.h), which the next Studio finds. */
+ * change it. They are files (loom-run-queue.h), which the next Studio finds, and which other programs add and take while
+ * this one shows them. */
 #pragma once
 
 #include <gio/gio.h>

@@ -3,13 +3,20 @@
  * middle of the window. */
 #include "ui/start/studio-start-page.h"
 
+#include <adwaita.h>
+#include <glib/gi18n.h>
+
 #include "ui/start/studio-gallery.h"
+
+#define MOST_RUNS 5 /* of the list of runs; the Runs pane of a graph has all of its own */
 
 struct _StudioStartPage
 {
   GtkWidget parent_instance;
   GtkWidget *gallery_window, *text, *hint;
   GtkWidget *buttons, *first_buttons, *other_buttons; /* a row of two pairs */
+  GtkWidget *runs_box, *runs;
+  char **folders; /* of the runs that are listed; NULL: none yet */
 };
 
 G_DEFINE_TYPE (StudioStartPage, studio_start_page, GTK_TYPE_WIDGET)
@@ -26,6 +33,7 @@ start_page_dispose (GObject *object)
   GtkWidget *child;
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (object))) != NULL)
     gtk_widget_unparent (child);
+  g_clear_pointer (&STUDIO_START_PAGE (object)->folders, g_strfreev);
   G_OBJECT_CLASS (studio_start_page_parent_class)->dispose (object);
 }
 
@@ -40,6 +48,8 @@ studio_start_page_class_init (StudioStartPageClass *klass)
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, gallery_window);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, text);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, hint);
+  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, runs_box);
+  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, runs);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, buttons);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, first_buttons);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, other_buttons);
@@ -81,6 +91,40 @@ StudioStartPage *
 studio_start_page_new (void)
 {
   return g_object_new (STUDIO_TYPE_START_PAGE, NULL);
+}
+
+static GtkWidget *
+new_run_button (const char *folder, const char *text)
+{
+  GtkWidget *button = gtk_button_new (), *content = adw_button_content_new ();
+
+  adw_button_content_set_icon_name (ADW_BUTTON_CONTENT (content), "media-playback-start-symbolic");
+  adw_button_content_set_label (ADW_BUTTON_CONTENT (content), text);
+  gtk_button_set_child (GTK_BUTTON (button), content);
+  gtk_widget_set_tooltip_text (button, folder);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), "win.attach-run");
+  gtk_actionable_set_action_target (GTK_ACTIONABLE (button), "s", folder);
+  return button;
+}
+
+void
+studio_start_page_set_runs (StudioStartPage *self, const char *const *folders, const char *const *texts)
+{
+  GtkWidget *child;
+
+  /* Buttons that stay keep the focus. */
+  if (self->folders != NULL && g_strv_equal ((const char *const *)self->folders, folders))
+    return;
+  g_strfreev (self->folders);
+  self->folders = g_strdupv ((char **)folders);
+  while ((child = gtk_widget_get_first_child (self->runs)) != NULL)
+    gtk_box_remove (GTK_BOX (self->runs), child);
+  for (guint i = 0; folders[i] != NULL && i < MOST_RUNS; i++)
+    {
+      g_autofree char *text = g_strdup_printf (_ ("Attach %s"), texts[i]);
+      gtk_box_append (GTK_BOX (self->runs), new_run_button (folders[i], text));
+    }
+  gtk_widget_set_visible (self->runs_box, folders[0] != NULL);
 }
 
 static void

@@ -25,6 +25,8 @@ void studio_training_settings_set_live (StudioTrainingSettings *self, GtkWidget 
 gboolean studio_training_ensure (StudioDocument *document, GError **error);
 /* Sets or (value NULL) removes an attribute of <train>, which is added as above if needed. */
 void studio_training_set (StudioDocument *document, const char *attribute, const char *value);
+/* The same for <parallel>, which is added to <train> or, without attributes, removed. Without <train>, nothing. */
+void studio_training_set_parallel (StudioDocument *document, const char *attribute, const char *value);
 /* The path of the loss node; NULL: none. */
 char *studio_training_dup_loss_path (StudioDocument *document);
 

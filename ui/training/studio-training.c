@@ -102,6 +102,27 @@ studio_training_set (StudioDocument *document, const char *attribute, const char
   studio_document_end (document);
 }
 
+void
+studio_training_set_parallel (StudioDocument *document, const char *attribute, const char *value)
+{
+  LoomElement *train = studio_training_element (document);
+  LoomElement *parallel = train != NULL ? loom_element_find (train, LOOM_TAG_PARALLEL) : NULL;
+
+  if (train == NULL || g_strcmp0 (parallel != NULL ? loom_element_get (parallel, attribute) : NULL, value) == 0)
+    return;
+  studio_document_begin (document, _ ("Divide among ranks"));
+  if (parallel == NULL)
+    {
+      LoomElement *made = loom_element_new (LOOM_TAG_PARALLEL, attribute, value, NULL);
+      studio_document_edit (document, loom_edit_insert (train, loom_element_n_children (train), made));
+    }
+  else if (value == NULL && loom_element_n_attributes (parallel) == 1)
+    studio_document_edit (document, loom_edit_remove (parallel));
+  else
+    studio_document_edit (document, loom_edit_set (parallel, attribute, value));
+  studio_document_end (document);
+}
+
 char *
 studio_training_dup_loss_path (StudioDocument *document)
 {

@@ -57,35 +57,45 @@ show_run (StudioHeader *self, StudioRun *run)
     gtk_widget_add_css_class (self->train_button, "suggested-action");
 }
 
-/* TRUE if the menu's item at this position already has the label. */
+/* TRUE if the menu's item at this position already has the label; NULL: if there is none. */
 static gboolean
-has_label (GMenuModel *menu, guint position, const char *label)
+has_label (GMenuModel *menu, int position, const char *label)
 {
   g_autofree char *shown = NULL;
-  if (position >= (guint)g_menu_model_get_n_items (menu))
-    return FALSE;
+  if (position >= g_menu_model_get_n_items (menu))
+    return label == NULL;
   g_menu_model_get_item_attribute (menu, position, G_MENU_ATTRIBUTE_LABEL, "s", &shown);
   return g_strcmp0 (shown, label) == 0;
 }
 
-/* A batch size that fits is offered in the menu of the chip; the section is replaced only if it is another. */
 static void
-offer_batch (StudioHeader *self, const StudioMemoryVerdict *verdict)
+append_offer (StudioHeader *self, const char *label, const char *action, const char *target)
 {
-  const gint64 batch = verdict != NULL ? verdict->batch : 0;
-  g_autofree char *label = batch > 0 ? g_strdup_printf (_ ("Use Batch %d"), (int)batch) : NULL;
-  g_autofree char *target = g_strdup_printf ("%d", (int)batch);
   g_autoptr (GMenuItem) item = NULL;
 
-  if (label != NULL ? has_label (G_MENU_MODEL (self->memory), 0, label)
-                    : g_menu_model_get_n_items (G_MENU_MODEL (self->memory)) == 0)
-    return;
-  g_menu_remove_all (self->memory);
   if (label == NULL)
     return;
   item = g_menu_item_new (label, NULL);
-  g_menu_item_set_action_and_target (item, "win.use-batch", "s", target);
+  g_menu_item_set_action_and_target (item, action, "s", target);
   g_menu_append_item (self->memory, item);
+}
+
+/* A batch size and a division among ranks that fit are offered in the menu of the chip; the section is replaced only
+ * if they are others. */
+static void
+offer_fitting (StudioHeader *self, const StudioMemoryVerdict *verdict)
+{
+  const gint64 batch = verdict != NULL ? verdict->batch : 0;
+  const char *division = verdict != NULL ? verdict->label : NULL;
+  g_autofree char *label = batch > 0 ? g_strdup_printf (_ ("Use Batch %d"), (int)batch) : NULL;
+  g_autofree char *target = g_strdup_printf ("%d", (int)batch);
+  GMenuModel *shown = G_MENU_MODEL (self->memory);
+
+  if (has_label (shown, 0, label != NULL ? label : division) && has_label (shown, 1, label != NULL ? division : NULL))
+    return;
+  g_menu_remove_all (self->memory);
+  append_offer (self, label, "win.use-batch", target);
+  append_offer (self, division, "win.use-strategy", verdict != NULL ? verdict->strategy : NULL);
 }
 
 /* tooltip and text are those of the device. */
@@ -102,7 +112,7 @@ show_memory (StudioHeader *self, StudioPage *page, const char *tooltip, const ch
   spoken = words != NULL ? g_strdup_printf ("%s. %s", text, words) : g_strdup (text);
   studio_set_tooltip (self->device_chip, whole);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, spoken, -1);
-  offer_batch (self, studio_memory_forecast_get (forecast));
+  offer_fitting (self, studio_memory_forecast_get (forecast));
 }
 
 static void

@@ -79,6 +79,19 @@ studio_opener_open_file (StudioOpener *self, GFile *file)
 }
 
 void
+studio_opener_attach_run (StudioOpener *self, const char *folder)
+{
+  g_autoptr (GFile) file = g_file_new_build_filename (folder, LOOM_RUN_GRAPH, NULL);
+  GtkWidget *page;
+
+  studio_opener_open_file (self, file);
+  page = open_documents_find_page (file);
+  /* Else the sentence why not is shown. */
+  if (page != NULL)
+    gtk_widget_activate_action (page, "win.attach-here", "s", folder);
+}
+
+void
 studio_opener_new_graph (StudioOpener *self)
 {
   studio_page_reset (studio_tabs_get_free_page (self->tabs));

@@ -23,6 +23,8 @@ void studio_opener_cancel (StudioOpener *self);
 /* Opens a graph. */
 void studio_opener_open_file (StudioOpener *self, GFile *file);
 void studio_opener_open_uri (StudioOpener *self, const char *uri);
+/* Opens the graph of a run that goes on without a window, and attaches it. folder: of the run. */
+void studio_opener_attach_run (StudioOpener *self, const char *folder);
 void studio_opener_open_example (StudioOpener *self, const char *name);
 /* Opens a lecture that is built in: "attention". */
 void studio_opener_open_lecture (StudioOpener *self, const char *name);

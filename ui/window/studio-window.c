@@ -273,6 +273,7 @@ static const StudioCommandRow commands[] = {
     { "<Control>o" },
     "load file" },
   { "open-recent", "s", WINDOW_OPENER, G_CALLBACK (studio_opener_open_uri), NULL, NULL, { NULL }, NULL },
+  { "attach-run", "s", WINDOW_OPENER, G_CALLBACK (studio_opener_attach_run), NULL, NULL, { NULL }, NULL },
   { "example", "s", WINDOW_OPENER, G_CALLBACK (studio_opener_open_example), NULL, NULL, { NULL }, NULL },
   { "lecture", "s", WINDOW_OPENER, G_CALLBACK (studio_opener_open_lecture), NULL, NULL, { NULL }, NULL },
   { "open-example-of", "s", WINDOW_OPENER, G_CALLBACK (studio_opener_open_example_of), NULL, NULL, { NULL }, NULL },
