@@ -179,47 +179,74 @@ map_non_max_suppression (OnnxCtx *c)
 
 typedef struct
 {
-  gint64 size, bins, samples; /* of the image along a dimension; of a region; of a bin */
+  gint64 size, bins, samples; /* of the image along a dimension; of a region; the most of a bin */
+  gboolean adaptive;          /* a region has one sample for each pixel of a bin, rounded up */
   const OnnxWire *part[2];    /* [R, bins · samples, size]: weights of the pixels before and after each sample */
+  const OnnxWire *count;      /* [R, 1]: samples of a bin, if they are adaptive */
 } Axis;
 
-/* Bin and fraction of each sample: bin + (sample + 0.5) / samples. */
+/* 0, 1 … for each bin (bin) or sample of a bin, each `each` times in a row, `of` numbers over and over. */
 static const OnnxWire *
-steps_of (OnnxCtx *c, const Axis *a)
+numbers (OnnxCtx *c, const Axis *a, gint64 each, gint64 of, double shift)
 {
   gint64 n = a->bins * a->samples;
   g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, 1, &n, NULL);
 
   for (gint64 i = 0; i < n; i++)
-    ((float *)t->data)[i] = (float)((double)(i / a->samples) + ((double)(i % a->samples) + 0.5) / (double)a->samples);
+    ((float *)t->data)[i] = (float)((double)(i / each % of) + shift);
   return onnx_tensor_wire (c, t, "samples", FALSE);
+}
+
+/* Bin and fraction of each sample, bin + (sample + 0.5) / count, and 1 for each sample that counts. */
+static const OnnxWire *
+steps_of (OnnxCtx *c, Axis *a, const OnnxWire *length, const OnnxWire **counts)
+{
+  const OnnxWire *bin = numbers (c, a, a->samples, a->bins, 0), *sample = numbers (c, a, 1, a->samples, 0.5), *fits,
+                 *count;
+
+  *counts = NULL;
+  if (!a->adaptive)
+    return onnx_binary (c, "add", bin, onnx_with_number (c, "div", sample, (double)a->samples));
+  count = onnx_unary (c, "ceil", onnx_with_number (c, "div", length, (double)a->bins));
+  /* An empty region has no sample, and the sum over none is divided by 1. */
+  a->count = onnx_emit (c, "clamp", ONNX_IN (count), "min", "1", NULL);
+  /* A region with more samples than there are positions for has no value: 0 / 0. */
+  fits = onnx_cast (c, onnx_with_number (c, "le", a->count, (double)a->samples), LOOM_F32);
+  *counts = onnx_cast (c, onnx_binary (c, "lt", sample, count), LOOM_F32);
+  *counts = onnx_binary (c, "div", onnx_binary (c, "mul", *counts, fits), fits);
+  return onnx_binary (c, "add", bin, onnx_binary (c, "div", sample, a->count));
 }
 
 /* Samples beyond the image by up to a pixel have the value of its edge, others are zero. */
 static void
 set_weights (OnnxCtx *c, Axis *a, const OnnxWire *start, const OnnxWire *end, gboolean half_pixel)
 {
-  const OnnxWire *length = onnx_binary (c, "sub", end, start), *at, *inside, *before, *after, *pixel, *fraction;
+  const OnnxWire *length = onnx_binary (c, "sub", end, start), *at, *inside, *counts, *before, *after, *pixel,
+                 *fraction;
 
   if (!half_pixel)
     length = onnx_emit (c, "clamp", ONNX_IN (length), "min", "1", NULL);
-  at = onnx_binary (c, "mul", onnx_with_number (c, "mul", length, 1.0 / (double)a->bins), steps_of (c, a));
-  at = onnx_emit (c, "unsqueeze", ONNX_IN (onnx_binary (c, "add", start, at)), "dim", "2", NULL);
+  at = onnx_binary (c, "mul", onnx_with_number (c, "mul", length, 1.0 / (double)a->bins),
+                    steps_of (c, a, length, &counts));
+  at = onnx_binary (c, "add", start, at);
   inside = onnx_binary (c, "logical_and", onnx_with_number (c, "ge", at, -1),
                         onnx_with_number (c, "le", at, (double)a->size));
+  inside = onnx_cast (c, inside, LOOM_F32);
+  if (counts != NULL)
+    inside = onnx_binary (c, "mul", inside, counts);
+  inside = onnx_emit (c, "unsqueeze", ONNX_IN (inside), "dim", "2", NULL);
+  at = onnx_emit (c, "unsqueeze", ONNX_IN (at), "dim", "2", NULL);
   at = onnx_emit (c, "clamp", ONNX_IN (at), "min", "0", "max", onnx_number (c, (double)a->size - 1), NULL);
   before = onnx_unary (c, "floor", at);
   fraction = onnx_binary (c, "sub", at, before);
   after = onnx_emit (c, "clamp", ONNX_IN (onnx_with_number (c, "add", before, 1)), "max",
                      onnx_number (c, (double)a->size - 1), NULL);
   pixel = onnx_cast (c, onnx_count (c, loom_dim (a->size)), LOOM_F32);
-  inside = onnx_cast (c, inside, LOOM_F32);
   before = onnx_cast (c, onnx_binary (c, "eq", before, pixel), LOOM_F32);
   after = onnx_cast (c, onnx_binary (c, "eq", after, pixel), LOOM_F32);
-  a->part[0]
-      = onnx_binary (c, "mul", before,
-                     onnx_binary (c, "mul", inside, onnx_with_number (c, "add", onnx_unary (c, "neg", fraction), 1)));
-  a->part[1] = onnx_binary (c, "mul", after, onnx_binary (c, "mul", inside, fraction));
+  fraction = onnx_binary (c, "mul", fraction, inside);
+  a->part[0] = onnx_binary (c, "mul", before, onnx_binary (c, "sub", inside, fraction));
+  a->part[1] = onnx_binary (c, "mul", after, fraction);
 }
 
 /* The mean over the samples of each bin, [R, 1, bins, size]. */
@@ -231,7 +258,11 @@ mean_weights (OnnxCtx *c, const Axis *a)
                       .dim = { w->type.shape.dim[0], loom_dim (1), loom_dim (a->bins), loom_dim (a->samples),
                                loom_dim (a->size) } };
 
-  return onnx_emit (c, "mean", ONNX_IN (onnx_reshape (c, w, &shape)), "dim", "3", NULL);
+  w = onnx_reshape (c, w, &shape);
+  if (!a->adaptive)
+    return onnx_emit (c, "mean", ONNX_IN (w), "dim", "3", NULL);
+  return onnx_binary (c, "div", onnx_emit (c, "sum", ONNX_IN (w), "dim", "3", NULL),
+                      onnx_emit (c, "unsqueeze", ONNX_IN (a->count), "dim", "2,3", NULL));
 }
 
 /* rows · image · columnsᵀ; rows and columns are [R, 1, n, size], the image is [R or 1, C, H, W]. */
@@ -263,6 +294,28 @@ largest (OnnxCtx *c, const OnnxWire *image, const Axis *y, const Axis *x)
                     onnx_list (c, 2, window), NULL);
 }
 
+/* Without a number of samples it is that of the pixels of a bin, rounded up; positions are kept for a region of twice
+ * the image's size, since detectors clip theirs to the image. */
+static Axis
+axis_of (OnnxCtx *c, int dim, const char *attribute, gint64 samples)
+{
+  Axis a = { .size = onnx_dim (c, onnx_in (c, 0), dim), .bins = onnx_attr_int (c, attribute, 1), .samples = samples };
+
+  a.adaptive = samples < 1;
+  if (a.bins < 1 || a.bins > 65536 || samples > 65536 || a.size < 1)
+    {
+      onnx_fail (c, "its sizes are not valid.");
+      a.bins = 1;
+    }
+  if (a.adaptive)
+    a.samples = (2 * a.size + a.bins - 1) / a.bins;
+  if (a.adaptive && g_str_equal (onnx_attr_string (c, "mode", "avg"), "max"))
+    onnx_fail (c,
+               "the largest of a number of samples that depends on each region (“sampling_ratio” 0) is not supported. "
+               "Export the model with a fixed number; 2 is usual.");
+  return a;
+}
+
 /* Inputs: image [N, C, H, W], regions [R, 4] as x, y, x, y, and the image of each region. */
 static void
 map_roi_align (OnnxCtx *c)
@@ -274,16 +327,9 @@ map_roi_align (OnnxCtx *c)
         && g_str_equal (onnx_attr_word (c, "coordinate_transformation_mode", "half_pixel", "output_half_pixel"),
                         "half_pixel");
   gint64 samples = onnx_attr_int (c, "sampling_ratio", 0);
-  Axis y = { onnx_dim (c, image, 2), onnx_attr_int (c, "output_height", 1), samples, { NULL } };
-  Axis x = { onnx_dim (c, image, 3), onnx_attr_int (c, "output_width", 1), samples, { NULL } };
+  Axis y = axis_of (c, 2, "output_height", samples), x = axis_of (c, 3, "output_width", samples);
   const OnnxWire *edge[4];
 
-  if (samples < 1)
-    onnx_fail (c,
-               "its number of samples depends on the size of each region (“sampling_ratio” 0). Export the model with a "
-               "fixed number; 2 is usual.");
-  if (y.bins < 1 || x.bins < 1 || y.bins * samples > 65536 || x.bins * samples > 65536)
-    onnx_fail (c, "its sizes are not valid.");
   if (c->failed)
     return;
   roi = onnx_with_number (c, "mul", roi, onnx_attr_float (c, "spatial_scale", 1));

@@ -194,6 +194,9 @@ def _(c, out):
     which = c.input("which", np.array([0, 1, 1, 0, 1]), d0="regions")
     for more in ({}, {"mode": "max"}, {"coordinate_transformation_mode": "output_half_pixel"}):
         out("RoiAlign", [x, rois, which], output_height=3, output_width=4, sampling_ratio=2, spatial_scale=0.5, **more)
+    small = np.float32([[0, 1, 3, 9], [-1, 2, 7, 4], [2, 2, 2.5, 8], [1, 0, 12, 13], [4, 4, 4, 4]])
+    out("RoiAlign", [x, c.weight("small", small), c.weight("images", np.array([0, 1, 1, 0, 1]))],
+        output_height=3, output_width=2)
     out("RoiAlign", [c.input("one", c.draw(1, 2, 6, 6)), rois, c.weight("zeros", np.zeros(5, np.int64))], output_height=2,
         output_width=2, sampling_ratio=3, spatial_scale=0.25)
 
