@@ -550,6 +550,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   result->outputs = g_ptr_array_new_with_free_func (port_free);
   result->mapped = g_ptr_array_new_with_free_func (g_free);
   result->notes = g_ptr_array_new_with_free_func (g_free);
+  all.notes = result->notes;
 
   if (find_opset (&all, error) && onnx_sizes_fix (all.model->graph, inputs, error))
     {

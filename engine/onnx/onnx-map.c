@@ -2,19 +2,15 @@
 #include "engine/onnx/onnx-private.h"
 
 const OnnxMap *const onnx_map_tables[] = {
-  onnx_map_math,       onnx_map_logic,
-  onnx_map_activation, onnx_map_layer,
-  onnx_map_norm,       onnx_map_pool,
-  onnx_map_reduce,     onnx_map_shape,
-  onnx_map_index,      onnx_map_loss,
-  onnx_map_image,      onnx_map_training,
-  onnx_map_random,     onnx_map_signal,
-  onnx_map_quant,      onnx_map_branch,
-  onnx_map_control,    onnx_map_sequence,
-  onnx_map_recurrent,  onnx_map_attention,
-  onnx_map_contrib,    onnx_map_weights,
-  onnx_map_bits,       onnx_map_region,
-  onnx_map_state,      NULL,
+  onnx_map_math,      onnx_map_logic,     onnx_map_activation,
+  onnx_map_layer,     onnx_map_norm,      onnx_map_pool,
+  onnx_map_reduce,    onnx_map_shape,     onnx_map_index,
+  onnx_map_loss,      onnx_map_image,     onnx_map_training,
+  onnx_map_random,    onnx_map_signal,    onnx_map_quant,
+  onnx_map_branch,    onnx_map_control,   onnx_map_sequence,
+  onnx_map_recurrent, onnx_map_attention, onnx_map_contrib,
+  onnx_map_weights,   onnx_map_bits,      onnx_map_region,
+  onnx_map_state,     onnx_map_ml,        NULL,
 };
 
 const OnnxMap *

@@ -113,6 +113,7 @@ struct _OnnxImport
   GHashTable *functions;  /* the model's own, see onnx-function.c; NULL if it has none */
   GPtrArray *copies;      /* of the functions, one for each call */
   GPtrArray *lists;       /* GPtrArray of the sequences */
+  GPtrArray *notes;       /* sentences for the user */
   guint calls;            /* of functions around this scope */
   OnnxImport *outer;      /* the scope in which other names are looked up; NULL: this is the model's graph */
   OnnxModule *module;     /* the module that receives its nodes; NULL: that of outer */
@@ -434,11 +435,12 @@ extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], o
     onnx_map_pool[], onnx_map_reduce[], onnx_map_shape[], onnx_map_index[], onnx_map_loss[], onnx_map_image[],
     onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_branch[], onnx_map_control[],
     onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[], onnx_map_contrib[], onnx_map_weights[],
-    onnx_map_bits[], onnx_map_region[], onnx_map_state[];
+    onnx_map_bits[], onnx_map_region[], onnx_map_state[], onnx_map_ml[];
 void onnx_map_grid_sample (OnnxCtx *c);
 void onnx_map_affine_grid (OnnxCtx *c);
 void onnx_map_col2im (OnnxCtx *c);
 void onnx_map_rotary (OnnxCtx *c);
+void onnx_map_tree_ensemble (OnnxCtx *c);
 /* If a DequantizeLinear reads only numbers of the model, its result becomes a weight of floats; TRUE in this case. */
 gboolean onnx_dequantize_weight (OnnxCtx *c);
 /* The results of Conv and Gemm, for operators that add to them. */

@@ -3,7 +3,7 @@
  * in model.onnx.data; "script" the older one, which writes paddings and sizes as little programs.
  * tests/reference/onnx_exports.py makes them. Models without an exporter's name are recurrent layers, loops, attention,
  * integers, images, signals and onnxruntime's own operators in forms that neither ONNX's cases nor PyTorch have, with
- * onnxruntime's outputs; onnx_layers.py, onnx_contrib.py and onnx_recent.py next to it make them. */
+ * onnxruntime's outputs; onnx_layers.py, onnx_contrib.py, onnx_recent.py and onnx_sklearn.py next to it make them. */
 #include "tests/onnx/onnx-case.h"
 #include "tests/test-program.h"
 
@@ -167,7 +167,13 @@ TEST_FILE (argc, argv)
                                         "resize-antialias",
                                         "states",
                                         "bits",
-                                        "mobilenet-plain" };
+                                        "mobilenet-plain",
+                                        "sklearn-logistic",
+                                        "sklearn-logistic-binary",
+                                        "sklearn-forest",
+                                        "sklearn-boost",
+                                        "sklearn-boost-binary",
+                                        "sklearn-bins" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)

@@ -312,7 +312,9 @@ test_remedies (void)
   put_attribute (n, "output_dtype", 6);
   expect (model (single (n), 21),
           "its output type is int32; only integers of 2 to 16 bits and floats of 4 and 8 bits are supported");
-  expect (model (single (node ("RoiAlign", "adaptive", "x x x", "y")), 17), "Export the model with a fixed number");
+  n = node ("RoiAlign", "adaptive", "x x x", "y");
+  put_attribute_text (n, "mode", "max");
+  expect (model (single (n), 17), "Export the model with a fixed number");
   expect (model (single (node ("ConcatFromSequence", "list", "x", "y")), 17),
           "must be a sequence whose elements are known during the import");
   n = node ("SequenceConstruct", "list", "x x", "y");
@@ -359,6 +361,63 @@ test_functions (void)
   bytes = model (single (call ("One", "x", "other y")), 17);
   put_part (bytes, 25, function ("One", "a", "b", node ("Relu", "", "a", "b")));
   expect (bytes, "its output number 2 is not supported");
+}
+
+static void
+put_list (GByteArray *n, const char *name, const gint64 *values, guint count, const char *text)
+{
+  GByteArray *a = g_byte_array_new ();
+
+  put_text (a, 1, name);
+  for (guint i = 0; i < count; i++)
+    if (text != NULL)
+      put_text (a, 9, text);
+    else
+      put_int (a, 8, values[i]);
+  put_int (a, 20, text != NULL ? 8 : 7);
+  put_part (n, 5, a);
+}
+
+/* Two comparisons whose children are these nodes. */
+static GByteArray *
+tree (const gint64 *yes, const gint64 *no, gint64 column)
+{
+  static const gint64 dims[] = { 3, 2 }, zeros[] = { 0, 0 }, numbers[] = { 0, 1 };
+  const gint64 columns[] = { 0, column };
+  GByteArray *g = g_byte_array_new (), *n = node ("TreeEnsembleRegressor", "forest", "x", "y");
+  GByteArray *values = g_byte_array_new ();
+
+  put_text (n, 7, "ai.onnx.ml");
+  put_list (n, "nodes_treeids", zeros, 2, NULL);
+  put_list (n, "nodes_nodeids", numbers, 2, NULL);
+  put_list (n, "nodes_featureids", columns, 2, NULL);
+  put_list (n, "nodes_modes", NULL, 2, "BRANCH_LEQ");
+  put_list (n, "nodes_truenodeids", yes, 2, NULL);
+  put_list (n, "nodes_falsenodeids", no, 2, NULL);
+  put_text (values, 1, "nodes_values_as_tensor");
+  put_part (values, 5, tensor ("v", 1, (gint64[]){ 2 }, 2, 0));
+  put_int (values, 20, 4);
+  put_part (n, 5, values);
+  put_part (g, 1, n);
+  put_part (g, 11, port ("x", 2, dims));
+  put_part (g, 12, port ("y", 2, dims));
+  return model (g, 17);
+}
+
+/* Lists of nodes that are no trees end with a sentence. */
+static void
+test_trees (void)
+{
+  static const gint64 both[] = { 1, 0 }, down[] = { 1, 1 }, own[] = { 0, 1 }, far[] = { 7, 1 };
+
+  expect (tree (both, both, 0), "it has no tree");
+  expect (tree (down, down, 0), "one has several parents");
+  expect (tree (own, own, 0), "it has no tree");
+  expect (tree (far, down, 0), "tree 0 has no node 7");
+  expect (tree (down, own, 9), "it reads column 9 of 2");
+  GByteArray *n = node ("LabelEncoder", "names", "x", "y");
+  put_text (n, 7, "ai.onnx.ml");
+  expect (model (single (n), 17), "it translates text, and graphs carry numbers only");
 }
 
 /* Nodes in any order are read; one that needs itself is not. */
@@ -964,6 +1023,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/words", test_words);
   g_test_add_func ("/onnx-reader/remedies", test_remedies);
   g_test_add_func ("/onnx-reader/functions", test_functions);
+  g_test_add_func ("/onnx-reader/trees", test_trees);
   g_test_add_func ("/onnx-reader/order", test_order);
   g_test_add_func ("/onnx-reader/folded", test_folded);
   g_test_add_func ("/onnx-reader/lies", test_lies);
