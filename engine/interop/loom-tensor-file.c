@@ -63,6 +63,7 @@ loom_tensor_file_free (LoomTensorFile *self)
   g_hash_table_unref (self->metadata);
   g_ptr_array_unref (self->entries);
   g_free (self->prefix);
+  g_free (self->absent);
   g_free (self->member);
   g_free (self->path);
   g_free (self);
@@ -423,6 +424,8 @@ loom_tensor_file_find (const LoomTensorFile *self, const char *name)
 
   if (at == NULL && self->prefix != NULL)
     at = look_up (self, self->prefix, name);
+  if (at == NULL && self->absent != NULL && g_str_has_prefix (name, self->absent))
+    at = look_up (self, NULL, name + strlen (self->absent));
   other = at == NULL ? loom_tensor_file_metadata (self, name) : NULL;
   if (other != NULL)
     at = look_up (self, NULL, other);
@@ -436,6 +439,32 @@ has_all (const LoomTensorFile *self, const char *prefix, const char *const *name
     if (look_up (self, prefix, names[i]) == NULL)
       return FALSE;
   return TRUE;
+}
+
+/* The same without a prefix that each of names has. */
+static gboolean
+has_all_without (const LoomTensorFile *self, const char *prefix, const char *const *names, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (!g_str_has_prefix (names[i], prefix) || look_up (self, NULL, names[i] + strlen (prefix)) == NULL)
+      return FALSE;
+  return n > 0;
+}
+
+/* The file may lack a prefix ("model." of a network that wraps the one of the file) that all names have. */
+static const char *
+add_prefix (LoomTensorFile *self, const char *const *names, guint n)
+{
+  for (const char *dot = n > 0 ? strchr (names[0], '.') : NULL; dot != NULL; dot = strchr (dot + 1, '.'))
+    {
+      g_autofree char *prefix = g_strndup (names[0], (gsize)(dot + 1 - names[0]));
+
+      if (!has_all_without (self, prefix, names, n))
+        continue;
+      g_free (self->absent);
+      return self->absent = g_steal_pointer (&prefix);
+    }
+  return NULL;
 }
 
 const char *
@@ -463,7 +492,7 @@ loom_tensor_file_strip_prefix (LoomTensorFile *self, const char *const *names, g
           return self->prefix = g_steal_pointer (&prefix);
         }
     }
-  return NULL;
+  return add_prefix (self, names, n);
 }
 
 const char *

@@ -52,15 +52,13 @@ char *
 loom_weights_fit_names (LoomTensorFile *file, const char *const *names, guint n)
 {
   const char *prefix = loom_tensor_file_strip_prefix (file, names, n), *member = loom_tensor_file_member (file);
+  const gboolean is_absent = prefix != NULL && g_str_has_prefix (names[0], prefix);
+  g_autofree char *where = member != NULL ? g_strdup_printf (" in “%s”", member) : g_strdup ("");
 
-  if (prefix == NULL && member == NULL)
-    return NULL;
-  return g_strdup_printf ("has its weights%s%s%s%s%s%s", member != NULL ? " in “" : "", member != NULL ? member : "",
-                          member != NULL ? "”" : "",
-                          prefix == NULL   ? ""
-                          : member != NULL ? ", with “"
-                                           : " with “",
-                          prefix != NULL ? prefix : "", prefix != NULL ? "” before each name" : "");
+  if (prefix == NULL)
+    return member != NULL ? g_strconcat ("has its weights", where, NULL) : NULL;
+  return g_strdup_printf ("has its weights%s%s %s “%s” before each name", where, member != NULL ? "," : "",
+                          is_absent ? "without" : "with", prefix);
 }
 
 /* TRUE if one is "2 × 3" and the other "3 × 2". */

@@ -58,7 +58,7 @@ struct _LoomTensorFile
   GPtrArray *entries;   /* TensorEntry */
   GHashTable *by_name;  /* name (owned by the entry) → index + 1 */
   GHashTable *metadata; /* text → text */
-  char *prefix, *member;
+  char *prefix, *absent, *member;
 };
 
 LoomTensorFile *tensor_file_new (const char *path);

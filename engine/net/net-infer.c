@@ -350,6 +350,8 @@ compute_cost (LoomNet *net, NetNode *n, const LoomBinding *ones)
     }
 }
 
+#define MAX_LISTED 4096 /* bytes; the table of a constant may be longer */
+
 /* Lists the parameters that differ from their defaults. */
 static char *
 list_parameters (const LoomInfer *infer)
@@ -361,7 +363,7 @@ list_parameters (const LoomInfer *infer)
       const LoomParamSpec *spec = infer->specs + i;
       const LoomParam *param = infer->params + i;
 
-      if (param->is_good && g_strcmp0 (param->text, spec->def) != 0)
+      if (param->is_good && g_strcmp0 (param->text, spec->def) != 0 && strlen (param->text) <= MAX_LISTED)
         g_string_append_printf (text, "%s%s %s", text->len > 0 ? " · " : "", spec->name, param->text);
     }
   return g_string_free (text, FALSE);

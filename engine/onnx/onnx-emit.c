@@ -3,6 +3,7 @@
  * The types of each node are inferred at once, in a temporary graph of its inputs, so a mapping always knows the types
  * it works on, and a fault that the operator table finds is reported at the ONNX node that caused it. */
 #include "engine/onnx/onnx-private.h"
+#include "engine/ops/loom-table.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 /* Maximum number of elements in an attribute: the limit of the constant node, which keeps graphs readable. Larger
  * tables become parameters. */
 #define MAX_CONSTANT 256
-/* A parameter is a float, which cannot represent larger integers exactly. */
-#define MAX_EXACT 16777216
+#define MAX_TABLE    1000000 /* the longest attribute that a graph may have, in bytes */
 
 /* The wire that mappings get after a failure, so that they can still query types. */
 static const OnnxWire placeholder = { .port = "out", .type = { .dtype = LOOM_F32 } };
@@ -38,6 +38,7 @@ onnx_node_free (OnnxNode *node)
     {
       OnnxWeight *weight = node->weights->pdata[i];
       g_free (weight->port);
+      g_free (weight->name);
       loom_tensor_unref (weight->tensor);
       g_free (weight);
     }
@@ -258,7 +259,8 @@ set_weight_path (OnnxNode *node, const char *name, const char *port)
     node->weight_path = g_strndup (name, length - end);
 }
 
-/* A table that the exporter has computed (a mask, rotated positions) is not in the state dict, and not trained. */
+/* A table that the exporter has computed (a mask, rotated positions) is not in the state dict, and not trained. name:
+ * in the state dict, or in the model. */
 static gboolean
 is_computed (OnnxCtx *c, const char *name)
 {
@@ -284,18 +286,36 @@ is_buffer (OnnxCtx *c, const char *name)
 }
 
 static void
+own (OnnxCtx *c, OnnxNode *node, const char *port, LoomTensor *tensor, const char *name)
+{
+  OnnxWeight *weight;
+
+  if (c->failed || node == NULL)
+    return;
+  weight = g_new0 (OnnxWeight, 1);
+  weight->port = g_strdup (port);
+  weight->name = g_strdup (name);
+  weight->tensor = loom_tensor_ref (tensor);
+  g_ptr_array_add (node->weights, weight);
+  if (name != NULL)
+    set_weight_path (node, name, port);
+}
+
+static void
 add_own_weight (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
 {
   OnnxWire *wire = g_new0 (OnnxWire, 1);
-  OnnxWeight *weight = g_new0 (OnnxWeight, 1);
+  const char *name = onnx_state_name (c->all, value);
+  g_autofree char *tied = NULL;
 
-  weight->port = g_strdup (port);
-  weight->tensor = loom_tensor_ref (value->constant);
-  g_ptr_array_add (node->weights, weight);
   if (g_str_equal (node->op->name, "embedding"))
     set_tied_path (c, node);
-  set_weight_path (node, value->name, port);
-  if (is_buffer (c, value->name))
+  if (node->weight_path != NULL && node->weights->len == 0)
+    name = tied = g_strconcat (node->weight_path, ".", port, NULL);
+  own (c, node, port, value->constant, name);
+  if (name == NULL)
+    set_weight_path (node, value->name, port);
+  if (is_buffer (c, name))
     onnx_node_set (node, "frozen", "true");
   *wire = (OnnxWire){ .node = node,
                       .port = g_intern_string (port),
@@ -369,23 +389,23 @@ onnx_sibling (OnnxCtx *c, const OnnxWire *wire, const char *port)
 void
 onnx_own (OnnxCtx *c, const OnnxWire *wire, const char *port, LoomTensor *tensor)
 {
-  OnnxWeight *weight;
+  own (c, wire->node, port, tensor, NULL);
+}
 
-  if (c->failed || wire->node == NULL)
-    return;
-  weight = g_new0 (OnnxWeight, 1);
-  weight->port = g_strdup (port);
-  weight->tensor = loom_tensor_ref (tensor);
-  g_ptr_array_add (wire->node->weights, weight);
+void
+onnx_own_named (OnnxCtx *c, const OnnxWire *wire, const char *port, const OnnxValue *value)
+{
+  own (c, wire->node, port, value->constant, onnx_state_name (c->all, value));
 }
 
 void
 onnx_take_weight (OnnxCtx *c, const OnnxWire *wire, const char *port, const OnnxNode *parameter)
 {
-  if (c->failed || wire->node == NULL)
-    return;
-  onnx_own (c, wire, port, ((const OnnxWeight *)parameter->weights->pdata[0])->tensor);
-  set_weight_path (wire->node, parameter->weight_path, port);
+  const OnnxWeight *from = parameter->weights->pdata[0];
+
+  own (c, wire->node, port, from->tensor, from->name);
+  if (!c->failed && wire->node != NULL)
+    set_weight_path (wire->node, parameter->weight_path, port);
 }
 
 /* ---- tensors ---------------------------------------------------------- */
@@ -430,6 +450,21 @@ constant_node (OnnxCtx *c, const LoomTensor *t, const char *name)
   return wire;
 }
 
+/* A table that is computed, so that no checkpoint has it; NULL if it is too long for a graph. */
+static const OnnxWire *
+table_node (OnnxCtx *c, const LoomTensor *t)
+{
+  LoomDType dtype = onnx_on_wire (t->dtype);
+  g_autoptr (LoomTensor) converted = loom_tensor_convert (t, dtype, FALSE, NULL);
+  LoomShape shape = loom_tensor_shape (t);
+  g_autofree char *data = loom_table_encode (converted);
+
+  return data != NULL && strlen (data) <= MAX_TABLE
+             ? onnx_emit (c, "constant", 0, NULL, "data", data, "shape", onnx_dims (c, &shape), "dtype",
+                          loom_dtype_name (dtype), NULL)
+             : NULL;
+}
+
 static const OnnxWire *
 parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
 {
@@ -442,6 +477,7 @@ parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
   node = onnx_node_new (c->all, op, name != NULL && *name ? name : "parameter");
   onnx_node_set (node, "shape", onnx_dims (c, &shape));
   onnx_node_set (node, "init", "zeros");
+  onnx_node_set (node, "dtype", loom_dtype_name (onnx_on_wire (t->dtype)));
   if (!is_weight || is_buffer (c, name) || is_computed (c, name))
     onnx_node_set (node, "frozen", "true");
   if (is_weight && name != NULL && (strchr (name, '.') != NULL || g_hash_table_contains (c->all->kinds, name)))
@@ -449,7 +485,7 @@ parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
   onnx_infer (c, node);
   if (c->failed)
     return &placeholder;
-  onnx_own (c, &node->out[0], "out", t);
+  own (c, node, "out", t, name != NULL && !is_computed (c, name) ? name : NULL);
   return &node->out[0];
 }
 
@@ -465,27 +501,20 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
       onnx_fail (c, "it computes with a dynamic size. Export the model with fixed sizes.");
       return &placeholder;
     }
+  for (gint64 i = 0; !is_float && i < t->count; i++)
+    if (onnx_tensor_int (t, i) > ONNX_MAX_WHOLE || onnx_tensor_int (t, i) < -ONNX_MAX_WHOLE)
+      {
+        onnx_fail (c, "the integers of “%s” are too large for a graph.", name != NULL ? name : "");
+        return &placeholder;
+      }
+  if (is_weight && is_buffer (c, name))
+    return parameter_node (c, t, name, TRUE);
   if (t->count == 0
       || (all_finite (t) && !(is_weight && is_float && t->count > 1)
           && (onnx_tensor_is_uniform (t) || t->count <= MAX_CONSTANT)))
-    {
-      for (gint64 i = 0; !is_float && i < t->count; i++)
-        if (onnx_tensor_int (t, i) > ONNX_MAX_WHOLE || onnx_tensor_int (t, i) < -ONNX_MAX_WHOLE)
-          {
-            onnx_fail (c, "the integers of “%s” are too large for a graph.", name != NULL ? name : "");
-            return &placeholder;
-          }
-      return constant_node (c, t, name);
-    }
-  for (gint64 i = 0; !is_float && i < t->count; i++)
-    if (ABS (loom_tensor_get (t, i)) > MAX_EXACT)
-      {
-        onnx_fail (c, "the table of integers “%s” is too large for a graph.", name != NULL ? name : "");
-        return &placeholder;
-      }
-  g_autoptr (LoomTensor) converted = is_float ? loom_tensor_ref (t) : loom_tensor_convert (t, LOOM_F32, FALSE, NULL);
-  const OnnxWire *wire = parameter_node (c, converted, name, is_weight && is_float);
-  return is_float ? wire : onnx_cast (c, wire, t->dtype);
+    return constant_node (c, t, name);
+  const OnnxWire *table = !is_weight || !is_float || is_computed (c, name) ? table_node (c, t) : NULL;
+  return table != NULL ? table : parameter_node (c, t, name, is_weight && is_float);
 }
 
 /* ---- small nodes ------------------------------------------------------ */

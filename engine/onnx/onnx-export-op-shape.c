@@ -94,7 +94,7 @@ write_constant (OnnxWrite *w)
   const LoomType *type = &w->node->output[0];
   gint64 dims[LOOM_SHAPE_MAX_RANK];
 
-  if (!loom_shape_is_concrete (&type->shape))
+  if (!loom_shape_is_concrete (&type->shape) || loom_infer_is_set (w->infer, "data"))
     return FALSE;
   loom_shape_get (&type->shape, dims);
   g_autoptr (LoomTensor) t = loom_tensor_new (type->dtype, type->shape.rank, dims, NULL);

@@ -405,7 +405,10 @@ onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph)
 
   onnx_count_uses (all->uses, graph);
   for (guint i = 0; i < nodes->len && all->outer == NULL; i++)
-    untie (all, nodes->pdata[i]);
+    {
+      untie (all, nodes->pdata[i]);
+      onnx_claim_originals (all, nodes->pdata[i]);
+    }
   for (guint i = 0; i < nodes->len; i++)
     if (((const Onnx__NodeProto *)nodes->pdata[i])->op_type != NULL)
       map_node (all, nodes->pdata[i]);
@@ -453,8 +456,9 @@ count_mapped (const OnnxImport *all, GPtrArray *to)
     }
 }
 
-/* Exporters fold batch norm into the convolution before it, after which the network trains differently; the model does
- * not record it. Convolutions with biases in a model without any norm may be such. */
+/* Exporters fold batch norm into the convolution before it, after which the network trains differently. PyTorch's
+ * current one records the names of all weights; in other models, convolutions with biases without any norm may be such.
+ */
 static void
 note_folded_norms (const OnnxImport *all, GPtrArray *notes)
 {
@@ -462,6 +466,11 @@ note_folded_norms (const OnnxImport *all, GPtrArray *notes)
   gboolean is_pytorch = g_strcmp0 (all->model->producer_name, "pytorch") == 0;
   guint n = 0;
 
+  if (g_hash_table_size (all->kinds) > 0)
+    {
+      onnx_note_lost (all, notes);
+      return;
+    }
   for (gsize i = 0; i < graph->n_node; i++)
     {
       const Onnx__NodeProto *node = graph->node[i];
@@ -483,9 +492,9 @@ static void
 finish (OnnxImport *all, LoomOnnx *result)
 {
   result->opset = all->opset;
-  result->graph = onnx_write_graph (all, all->model->graph->name, result->weights);
   count_mapped (all, result->mapped);
   note_folded_norms (all, result->notes);
+  result->graph = onnx_write_graph (all, all->model->graph->name, result->weights);
   for (guint i = 0; i < result->inputs->len; i++)
     {
       LoomOnnxPort *port = result->inputs->pdata[i];
@@ -543,7 +552,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   all.modules = g_ptr_array_new_with_free_func (onnx_module_free);
   all.module_names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   all.classes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  all.kinds = onnx_signature (all.model->graph);
+  onnx_signature (&all);
   result = g_new0 (LoomOnnx, 1);
   result->weights = loom_named_tensors_new ();
   result->inputs = g_ptr_array_new_with_free_func (port_free);
@@ -568,6 +577,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   g_hash_table_unref (all.module_names);
   g_hash_table_unref (all.classes);
   g_hash_table_unref (all.kinds);
+  g_hash_table_unref (all.targets);
   g_ptr_array_unref (all.mapped);
   g_ptr_array_unref (all.symbols);
   g_array_unref (all.dynamic);

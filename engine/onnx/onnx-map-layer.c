@@ -205,8 +205,10 @@ transposed_weight (OnnxCtx *c, guint i)
       value = tied_to (home, c->node->input[i], turned);
       if (value != NULL)
         return value->wire;
+      const OnnxValue *from = onnx_reach (c, c->node->input[i]);
       value = onnx_declare (home, name);
       value->constant = g_steal_pointer (&turned);
+      value->original = from->is_turned ? from->original : NULL;
     }
   if (value == NULL || value->wire != NULL)
     return value != NULL ? value->wire : onnx_in (c, i);
@@ -238,6 +240,18 @@ is_linear (OnnxCtx *c)
                  && onnx_const_or_null (c, 2)->count == out));
 }
 
+/* The linear layer of a weight, which is [out, in] if it is transposed by the node. A state dict that has it as
+ * [in, out] keeps it in this layout. */
+static const OnnxWire *
+linear (OnnxCtx *c, const OnnxWire *x, gboolean trans_b, const OnnxWire *b)
+{
+  gboolean keeps = !trans_b && g_hash_table_contains (c->all->kinds, c->node->input[1]);
+  const OnnxWire *w = trans_b || keeps ? onnx_weight (c, 1) : transposed_weight (c, 1);
+
+  return onnx_emit (c, "linear", ONNX_IN (x, w, b), "out_features", count_text (c, onnx_dim (c, w, keeps ? 1 : 0)),
+                    "bias", b != NULL ? NULL : "false", "weight_layout", keeps ? "in_out" : NULL, NULL);
+}
+
 static const OnnxWire *
 flipped (OnnxCtx *c, const OnnxWire *x)
 {
@@ -254,12 +268,7 @@ onnx_gemm (OnnxCtx *c)
   if (c->failed)
     return a;
   if (is_linear (c))
-    {
-      const OnnxWire *w = trans_b ? onnx_weight (c, 1) : transposed_weight (c, 1);
-      b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
-      return onnx_emit (c, "linear", ONNX_IN (a, w, b), "out_features", count_text (c, onnx_dim (c, w, 0)), "bias",
-                        b != NULL ? NULL : "false", NULL);
-    }
+    return linear (c, a, trans_b, onnx_has (c, 2) ? onnx_weight (c, 2) : NULL);
   b = onnx_in (c, 1);
   if (onnx_attr_int (c, "transA", 0))
     a = flipped (c, a);
@@ -291,12 +300,7 @@ map_matmul (OnnxCtx *c)
   const OnnxWire *a = onnx_in (c, 0);
 
   if (!c->failed && is_free_weight (c, 1, 2) && a->type.shape.rank > 0 && onnx_const_or_null (c, 1)->count > 0)
-    {
-      const OnnxWire *w = transposed_weight (c, 1);
-      onnx_out (c, 0,
-                onnx_emit (c, "linear", ONNX_IN (a, w, NULL), "out_features", count_text (c, onnx_dim (c, w, 0)),
-                           "bias", "false", NULL));
-    }
+    onnx_out (c, 0, linear (c, a, FALSE, NULL));
   else
     onnx_out (c, 0, onnx_binary (c, "matmul", a, onnx_in (c, 1)));
 }
@@ -328,7 +332,7 @@ onnx_map_bias (OnnxCtx *c)
       if (!loom_dim_equal (shape->dim[shape->rank - 1], loom_dim (bias->constant->count)))
         continue;
       g_ptr_array_remove_range (node->attributes, (guint)find_no_bias (node), 2);
-      onnx_own (c, &node->out[0], "bias", bias->constant);
+      onnx_own_named (c, &node->out[0], "bias", bias);
       OnnxWire *wire = g_new0 (OnnxWire, 1);
       *wire = (OnnxWire){ .node = node,
                           .port = g_intern_static_string ("bias"),

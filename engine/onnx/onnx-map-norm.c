@@ -53,8 +53,8 @@ map_batch_norm (OnnxCtx *c)
       const OnnxWire *w = onnx_weight (c, 1), *b = onnx_weight (c, 2);
       y = onnx_emit (c, onnx_text (c, "batch_norm%dd", MAX (n, 1)), ONNX_IN (x, w, b), "eps", onnx_number (c, eps),
                      "momentum", onnx_number (c, (double)(float)(1 - momentum)), NULL);
-      onnx_own (c, y, "running_mean", (LoomTensor *)onnx_const (c, 3, "mean"));
-      onnx_own (c, y, "running_var", (LoomTensor *)onnx_const (c, 4, "var"));
+      onnx_own_named (c, y, "running_mean", onnx_value_of (c->all, c->node->input[3]));
+      onnx_own_named (c, y, "running_var", onnx_value_of (c->all, c->node->input[4]));
       gint64 none = 0;
       g_autoptr (LoomTensor) batches = loom_tensor_new (LOOM_I64, 0, &none, NULL);
       onnx_own (c, y, "num_batches_tracked", batches);

@@ -116,6 +116,13 @@ name_node (OnnxNode *node, const char *word)
 
 /* ---- which node is where ------------------------------------------------------- */
 
+/* TRUE for a parameter that has a name in the state dict. */
+static gboolean
+is_in_state (const OnnxNode *node)
+{
+  return node->op->role == LOOM_ROLE_PARAMETER && ((const OnnxWeight *)node->weights->pdata[0])->name != NULL;
+}
+
 static gboolean
 is_source (const OnnxNode *node)
 {
@@ -203,8 +210,7 @@ spread_constant (Tree *t, OnnxNode *node)
   g_ptr_array_unref (readers);
 }
 
-/* The group of a source: that by whose path it is named, if all of its readers are in it, else the innermost one that
- * has all readers. */
+/* A weight of the state dict is where its name says; another source in the innermost group that has all readers. */
 static void
 assign_source (Tree *t, OnnxNode *node)
 {
@@ -227,9 +233,9 @@ assign_source (Tree *t, OnnxNode *node)
     {
       const char *dot = strrchr (node->weight_path, '.');
       g_autofree char *path = g_strndup (node->weight_path, dot != NULL ? (gsize)(dot - node->weight_path) : 0);
-      Group *named = g_hash_table_lookup (t->by_path, path);
+      Group *named = is_in_state (node) ? group_at (t, path) : g_hash_table_lookup (t->by_path, path);
 
-      if (named != NULL && is_within (at, named))
+      if (named != NULL && (is_in_state (node) || is_within (at, named)))
         {
           at = named;
           name_node (node, dot != NULL ? dot + 1 : node->weight_path);
@@ -257,9 +263,106 @@ assign_unnamed (Tree *t, OnnxNode *node)
   g_hash_table_insert (t->group_of, node, at != NULL ? at : t->root);
 }
 
+/* The index of a port of weights among the inputs of an operator. */
+static guint
+port_index (const LoomOp *op, const char *port)
+{
+  guint k = 0;
+
+  while (!g_str_equal (op->inputs[k].name, port))
+    k++;
+  return k;
+}
+
+/* Makes a weight of a node a parameter of its own, the import's last node. Nodes that are tied to the weight read the
+ * parameter. */
+static void
+detach (Tree *t, OnnxNode *node, OnnxWeight *weight)
+{
+  OnnxNode *parameter = onnx_node_new (t->all, loom_op ("parameter"), weight->port);
+  LoomShape shape = loom_tensor_shape (weight->tensor);
+  g_autofree char *sizes = loom_shape_to_attribute (&shape);
+  guint k = port_index (node->op, weight->port);
+
+  onnx_node_set (parameter, "shape", sizes);
+  onnx_node_set (parameter, "init", "zeros");
+  parameter->in = g_new0 (const OnnxWire *, 1);
+  parameter->out = g_new0 (OnnxWire, 1);
+  parameter->n_out = 1;
+  parameter->out[0]
+      = (OnnxWire){ .node = parameter, .port = g_intern_static_string ("out"), .type = { LOOM_F32, shape } };
+  parameter->live = TRUE;
+  parameter->weight_path = g_strdup (weight->name);
+  if (k >= node->n_in)
+    {
+      node->in = g_renew (const OnnxWire *, node->in, k + 1);
+      for (; node->n_in <= k; node->n_in++)
+        node->in[node->n_in] = NULL;
+    }
+  node->in[k] = parameter->out;
+  add_reader (t, node, parameter->out);
+  for (guint i = 0; i < t->all->wires->len; i++)
+    {
+      const OnnxWire *tied = t->all->wires->pdata[i];
+      const GPtrArray *readers = tied->node == node && g_str_equal (tied->port, weight->port)
+                                     ? g_hash_table_lookup (t->readers, tied)
+                                     : NULL;
+
+      for (guint r = 0; readers != NULL && r < readers->len; r++)
+        {
+          OnnxNode *reader = readers->pdata[r];
+
+          for (guint n = 0; n < reader->n_in; n++)
+            if (reader->in[n] == tied)
+              reader->in[n] = parameter->out;
+          add_reader (t, reader, parameter->out);
+        }
+    }
+  g_free (weight->port);
+  weight->port = g_strdup ("out");
+  g_ptr_array_add (parameter->weights, weight);
+}
+
+/* A layer's weights are named after it. Where the state dict has another name (in_proj_weight, or a layer with other
+ * nodes in its module), they become parameters of that name. */
+static void
+detach_weights (Tree *t, GPtrArray *live)
+{
+  g_autoptr (GHashTable) sizes = g_hash_table_new (NULL, NULL); /* Group → number of its nodes */
+
+  for (guint i = 0; i < live->len; i++)
+    {
+      Group *g = g_hash_table_lookup (t->group_of, live->pdata[i]);
+
+      if (g != NULL)
+        g_hash_table_insert (sizes, g, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (sizes, g)) + 1));
+    }
+  for (guint i = 0, n = live->len; i < n; i++)
+    {
+      OnnxNode *node = live->pdata[i];
+      const Group *g = g_hash_table_lookup (t->group_of, node);
+      gboolean is_alone = g != NULL && g->groups->len == 0 && GPOINTER_TO_UINT (g_hash_table_lookup (sizes, g)) == 1;
+
+      for (guint k = 0; g != NULL && k < node->weights->len;)
+        {
+          OnnxWeight *weight = node->weights->pdata[k];
+          g_autofree char *own = g_strdup_printf ("%s.%s", path_of (node), weight->port);
+
+          if (weight->name == NULL || (is_alone && g_str_equal (own, weight->name)))
+            k++;
+          else
+            {
+              g_ptr_array_remove_index (node->weights, k);
+              detach (t, node, weight);
+              g_ptr_array_add (live, g_ptr_array_steal_index (t->all->nodes, t->all->nodes->len - 1));
+            }
+        }
+    }
+}
+
 /* Computed nodes first, then what they read. */
 static void
-assign (Tree *t, const GPtrArray *live)
+assign (Tree *t, GPtrArray *live)
 {
   for (guint i = 0; i < live->len; i++)
     {
@@ -277,6 +380,7 @@ assign (Tree *t, const GPtrArray *live)
   for (guint i = 0; i < live->len; i++)
     if (!g_hash_table_contains (t->group_of, live->pdata[i]) && !is_source (live->pdata[i]))
       assign_unnamed (t, live->pdata[i]);
+  detach_weights (t, live);
   for (guint i = 0; i < live->len; i++)
     {
       OnnxNode *node = live->pdata[i];
@@ -428,8 +532,25 @@ add_edge (GHashTable *edges, GHashTable *counts, gpointer from, gpointer to)
   g_hash_table_insert (counts, to, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts, to)) + 1));
 }
 
+static gboolean
+has_weights (const Group *g)
+{
+  for (guint i = 0; i < g->nodes->len; i++)
+    {
+      const OnnxNode *node = g->nodes->pdata[i];
+
+      for (guint k = 0; k < node->weights->len; k++)
+        if (((const OnnxWeight *)node->weights->pdata[k])->name != NULL)
+          return TRUE;
+    }
+  for (guint i = 0; i < g->groups->len; i++)
+    if (has_weights (g->groups->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
 /* An inner group on a cycle of groups and nodes: a path leaves it and comes back, maybe through other groups. Of
- * several the smallest; NULL if there is none. */
+ * several the smallest; NULL if there is none. The names of weights need their groups. */
 static Group *
 find_cyclic (const Tree *t, const Group *g, const GPtrArray *nodes)
 {
@@ -465,7 +586,7 @@ find_cyclic (const Tree *t, const Group *g, const GPtrArray *nodes)
     {
       Group *inner = g->groups->pdata[i];
 
-      if (g_hash_table_contains (left, inner) && count_nodes (inner) > 1
+      if (g_hash_table_contains (left, inner) && count_nodes (inner) > 1 && !has_weights (inner)
           && (found == NULL || count_nodes (inner) < count_nodes (found)))
         found = inner;
     }
@@ -520,6 +641,16 @@ is_read_outside (const Tree *t, const Group *g, const OnnxWire *wire)
   return FALSE;
 }
 
+static OnnxNode *
+first_waiting (const GPtrArray *members, GHashTable *waits)
+{
+  guint i = 0;
+
+  while (GPOINTER_TO_UINT (g_hash_table_lookup (waits, members->pdata[i])) < 2)
+    i++;
+  return members->pdata[i];
+}
+
 /* The nodes of a group and the instances of its modules, each after those from which it reads, else as they were.
  * (transfer container) */
 static GPtrArray *
@@ -556,16 +687,21 @@ members_of (const Tree *t, const Group *g)
       if (n == 1)
         g_ptr_array_add (sorted, node);
     }
-  for (guint i = 0; i < sorted->len; i++)
+  for (guint i = 0; i < members->len; i++)
     {
+      if (i >= sorted->len) /* the first one of a cycle of modules */
+        g_ptr_array_add (sorted, first_waiting (members, waits));
       const GPtrArray *list = g_hash_table_lookup (readers, sorted->pdata[i]);
+
+      g_hash_table_insert (waits, sorted->pdata[i], GUINT_TO_POINTER (0));
 
       for (guint k = 0; list != NULL && k < list->len; k++)
         {
-          guint n = GPOINTER_TO_UINT (g_hash_table_lookup (waits, list->pdata[k])) - 1;
+          guint n = GPOINTER_TO_UINT (g_hash_table_lookup (waits, list->pdata[k]));
 
-          g_hash_table_insert (waits, list->pdata[k], GUINT_TO_POINTER (n));
-          if (n == 1)
+          if (n > 1)
+            g_hash_table_insert (waits, list->pdata[k], GUINT_TO_POINTER (n - 1));
+          if (n == 2)
             g_ptr_array_add (sorted, list->pdata[k]);
         }
     }
@@ -937,7 +1073,7 @@ enclose_all (Tree *t, Group *g)
     enclose_all (t, g->groups->pdata[i]);
   if (g == t->root)
     return;
-  if (g->nodes->len == 1 && g->groups->len == 0)
+  if (g->nodes->len == 1 && g->groups->len == 0 && !is_in_state (g->nodes->pdata[0]))
     {
       g->instance = g->nodes->pdata[0];
       name_node (g->instance, g->word);

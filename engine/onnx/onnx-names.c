@@ -6,6 +6,7 @@
  * number, also among the unknown ones. */
 #include "engine/onnx/onnx-private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NODE_METADATA  9
@@ -180,27 +181,214 @@ onnx_module_path (const Onnx__NodeProto *node, GHashTable *classes)
   return shorten (g_strdup (n > 1 ? scopes[n - 2] : ""));
 }
 
-/* Lines such as "p_conv_0_weight: PARAMETER target='conv.0.weight'". */
-GHashTable *
-onnx_signature (const Onnx__GraphProto *graph)
+/* Lines such as "p_conv_0_weight: PARAMETER target='conv.0.weight'". Buffers that are not persistent are in no state
+ * dict. */
+void
+onnx_signature (OnnxImport *all)
 {
-  GHashTable *kinds = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  g_autofree char *text = metadata (&graph->base, GRAPH_METADATA, SIGNATURE);
+  g_autofree char *text = metadata (&all->model->graph->base, GRAPH_METADATA, SIGNATURE);
   g_auto (GStrv) lines = text != NULL ? g_strsplit (text, "\n", -1) : NULL;
 
+  all->kinds = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  all->targets = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   for (guint i = 0; lines != NULL && lines[i] != NULL; i++)
     {
       const char *kind = strstr (lines[i], ": "), *target = strstr (lines[i], " target='");
       const char *end = target != NULL ? strchr (target + 9, '\'') : NULL;
+      OnnxKind is = kind == NULL                               ? ONNX_KIND_UNKNOWN
+                    : g_str_has_prefix (kind + 2, "PARAMETER") ? ONNX_KIND_PARAMETER
+                    : g_str_has_prefix (kind + 2, "BUFFER")    ? ONNX_KIND_BUFFER
+                                                               : ONNX_KIND_UNKNOWN;
 
-      if (kind == NULL || end == NULL)
+      if (end == NULL || is == ONNX_KIND_UNKNOWN || strstr (end, "persistent=False") != NULL)
         continue;
-      if (g_str_has_prefix (kind + 2, "PARAMETER"))
-        g_hash_table_insert (kinds, g_strndup (target + 9, (gsize)(end - target - 9)),
-                             GINT_TO_POINTER (ONNX_KIND_PARAMETER));
-      else if (g_str_has_prefix (kind + 2, "BUFFER"))
-        g_hash_table_insert (kinds, g_strndup (target + 9, (gsize)(end - target - 9)),
-                             GINT_TO_POINTER (ONNX_KIND_BUFFER));
+      char *name = g_strndup (target + 9, (gsize)(end - target - 9));
+      g_hash_table_replace (all->targets, g_strndup (lines[i], (gsize)(kind - lines[i])), g_strdup (name));
+      g_hash_table_replace (all->kinds, name, GINT_TO_POINTER (is));
     }
-  return kinds;
+}
+
+const char *
+onnx_state_name (const OnnxImport *all, const OnnxValue *value)
+{
+  return value->original != NULL                                                  ? value->original
+         : value->name != NULL && g_hash_table_contains (all->kinds, value->name) ? value->name
+                                                                                  : NULL;
+}
+
+/* ---- weights that the exporter has computed with ----------------------------------------------------- */
+
+/* TRUE if the model has no tensor of this name of the state dict. */
+static gboolean
+is_lost (OnnxImport *all, const char *name)
+{
+  return onnx_own_value (all, name) == NULL;
+}
+
+/* The weight of the call by which PyTorch computed a node, "%linear =
+ * call_function[target=torch.ops.aten.linear.default] (args = (%x, %p_fc_weight, %p_fc_bias), kwargs = {})"; NULL if it
+ * is no such call. */
+static const char *
+weight_of_linear (const OnnxImport *all, const Onnx__NodeProto *node)
+{
+  g_autofree char *text = metadata (&node->base, NODE_METADATA, "pkg.torch.onnx.fx_node");
+  const char *args = text != NULL && strstr (text, "aten.linear.default]") != NULL ? strstr (text, "args = (") : NULL;
+  const char *second = args != NULL ? strstr (args, ", %") : NULL;
+  g_autofree char *name = second != NULL ? g_strndup (second + 3, strcspn (second + 3, ",) ")) : NULL;
+
+  return name != NULL ? g_hash_table_lookup (all->targets, name) : NULL;
+}
+
+/* The only parameter of the module in which a node is computed that the model lacks. */
+static const char *
+only_lost_of (OnnxImport *all, const Onnx__NodeProto *node)
+{
+  g_autofree char *path = onnx_module_path (node, all->classes);
+  const char *found = NULL;
+  GHashTableIter iter;
+  gpointer name, kind;
+
+  g_hash_table_iter_init (&iter, all->kinds);
+  while (path != NULL && g_hash_table_iter_next (&iter, &name, &kind))
+    {
+      const char *dot = strrchr (name, '.');
+      gsize length = dot != NULL ? (gsize)(dot - (char *)name) : 0;
+
+      if (GPOINTER_TO_INT (kind) != ONNX_KIND_PARAMETER || length != strlen (path) || strncmp (name, path, length) != 0
+          || !is_lost (all, name))
+        continue;
+      if (found != NULL)
+        return NULL;
+      found = name;
+    }
+  return found;
+}
+
+/* A layer that is called twice has two copies, which become one value. */
+static void
+claim (OnnxImport *all, const Onnx__NodeProto *node, gsize i, OnnxValue *value, const char *name)
+{
+  const char *original = g_intern_string (name);
+  GHashTableIter iter;
+  gpointer each;
+
+  g_hash_table_iter_init (&iter, all->values);
+  while (g_hash_table_iter_next (&iter, NULL, &each))
+    {
+      const OnnxValue *other = each;
+
+      if (other->original != original || !loom_tensor_equal_bits (other->constant, value->constant))
+        continue;
+      node->input[i] = realloc (node->input[i], strlen (other->name) + 1);
+      strcpy (node->input[i], other->name);
+      return;
+    }
+  value->original = original;
+}
+
+/* Small matrices of linear layers are stored transposed, under a name such as "val_12"; a parameter that is expanded to
+ * the batch is stored expanded, which for one sample changes nothing. */
+void
+onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node)
+{
+  for (gsize i = 0; g_hash_table_size (all->kinds) > 0 && i < node->n_input; i++)
+    {
+      OnnxValue *value = *node->input[i] ? onnx_own_value (all, node->input[i]) : NULL;
+      const char *name;
+
+      if (value == NULL || value->constant == NULL || !value->is_weight || value->constant->count < 2
+          || !loom_dtype_is_float (value->constant->dtype) || onnx_state_name (all, value) != NULL)
+        continue;
+      value->is_turned = i == 1 && value->constant->rank == 2 && g_strcmp0 (node->op_type, "MatMul") == 0;
+      name = value->is_turned                                                           ? weight_of_linear (all, node)
+             : g_str_has_prefix (value->name, "expand") && value->constant->dim[0] == 1 ? only_lost_of (all, node)
+                                                                                        : NULL;
+      if (name != NULL && is_lost (all, name))
+        claim (all, node, i, value, name);
+    }
+}
+
+/* "a, b, c and 4 more" of the names. (transfer full) */
+static char *
+list_names (const GPtrArray *names)
+{
+  GString *s = g_string_new (NULL);
+
+  for (guint i = 0; i < names->len && i < 3; i++)
+    g_string_append_printf (s, "%s“%s”", i > 0 ? ", " : "", (const char *)names->pdata[i]);
+  if (names->len > 3)
+    g_string_append_printf (s, " and %u more", names->len - 3);
+  return g_string_free (s, FALSE);
+}
+
+static int
+by_name (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Adds the weights that the calls of the model's nodes name: the model has them, maybe under the name of another one to
+ * which they are tied. */
+static void
+add_called (const OnnxImport *all, GHashTable *known)
+{
+  const Onnx__GraphProto *graph = all->model->graph;
+
+  for (gsize i = 0; i < graph->n_node; i++)
+    {
+      g_autofree char *text = metadata (&graph->node[i]->base, NODE_METADATA, "pkg.torch.onnx.fx_node");
+
+      for (const char *p = text; p != NULL && (p = strchr (p, '%')) != NULL; p++)
+        {
+          g_autofree char *name = g_strndup (p + 1, strcspn (p + 1, ",)] "));
+          const char *target = g_hash_table_lookup (all->targets, name);
+
+          if (target != NULL)
+            g_hash_table_add (known, (gpointer)target);
+        }
+    }
+}
+
+void
+onnx_note_lost (const OnnxImport *all, GPtrArray *notes)
+{
+  g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) lost = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer key, value;
+  guint norms = 0;
+
+  for (guint i = 0; i < all->nodes->len; i++)
+    {
+      const GPtrArray *weights = ((const OnnxNode *)all->nodes->pdata[i])->weights;
+
+      for (guint k = 0; k < weights->len; k++)
+        if (((const OnnxWeight *)weights->pdata[k])->name != NULL)
+          g_hash_table_add (known, ((OnnxWeight *)weights->pdata[k])->name);
+    }
+  add_called (all, known);
+  g_hash_table_iter_init (&iter, all->kinds);
+  while (g_hash_table_iter_next (&iter, &key, &value))
+    if (!g_hash_table_contains (known, key))
+      {
+        norms += g_str_has_suffix (key, ".running_var");
+        if (GPOINTER_TO_INT (value) == ONNX_KIND_PARAMETER)
+          g_ptr_array_add (lost, key);
+      }
+  if (lost->len == 0)
+    return;
+  g_ptr_array_sort (lost, by_name);
+  g_autofree char *names = list_names (lost);
+  g_ptr_array_add (
+      notes, norms > 0 ? g_strdup_printf ("The exporter folded %u batch norm%s into the layers before %s, so "
+                                          "that checkpoints of the network do not fit and training "
+                                          "differs; to keep batch norm, export with torch.onnx.export "
+                                          "(…, dynamo=True, optimize=False).",
+                                          norms, norms == 1 ? "" : "s", norms == 1 ? "it" : "them")
+                       : g_strdup_printf ("The model does not read %u parameter%s of the network as %s, %s: "
+                                          "unused ones, and those with which the exporter has computed. A "
+                                          "checkpoint does not change %s; torch.onnx.export (…, "
+                                          "dynamo=True, optimize=False) computes with none.",
+                                          lost->len, lost->len == 1 ? "" : "s", lost->len == 1 ? "it is" : "they are",
+                                          names, lost->len == 1 ? "it" : "them"));
 }

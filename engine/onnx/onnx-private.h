@@ -36,6 +36,7 @@ typedef struct
 typedef struct
 {
   char *port;
+  char *name; /* in the state dict of the network; NULL: unknown */
   LoomTensor *tensor;
 } OnnxWeight;
 
@@ -70,6 +71,9 @@ typedef struct _OnnxValue
   LoomTensor *given;    /* the caller's value of an input, used only for attributes */
   int elem_type;        /* ONNX's type; 0 if it is not known */
   gboolean is_weight;   /* an initialiser that training may change */
+  /* The weight of the state dict from which the exporter computed it, and whether it is its transpose; or NULL. */
+  const char *original;
+  gboolean is_turned;
   const OnnxWire *wire;
   const GPtrArray *sequence; /* OnnxValue: its elements; NULL: it is no sequence */
   gboolean is_none;          /* an optional value that is absent */
@@ -139,6 +143,7 @@ struct _OnnxImport
   GHashTable *module_names;
   GHashTable *classes; /* path of a module of the network → the name of its class, from PyTorch's exporter */
   GHashTable *kinds;   /* name in the state dict → OnnxKind, from PyTorch's exporter */
+  GHashTable *targets; /* name of an input of the exported program → name in the state dict */
 };
 
 /* The node of the model that is being translated. */
@@ -261,8 +266,15 @@ typedef enum
 /* "layer1.0.conv1", the path of the module in which a node was computed; "" if it is the network itself, NULL if the
  * model does not say. Classes of the modules on the path are added. (transfer full) */
 char *onnx_module_path (const Onnx__NodeProto *node, GHashTable *classes);
-/* The kinds of the names of the state dict; empty if the model does not say. (transfer full) */
-GHashTable *onnx_signature (const Onnx__GraphProto *graph);
+/* Reads the kinds of the names of the state dict, and the inputs that stand for them; both are empty if the model does
+ * not say. */
+void onnx_signature (OnnxImport *all);
+/* The name of a value in the state dict; NULL if it has none. */
+const char *onnx_state_name (const OnnxImport *all, const OnnxValue *value);
+/* Finds of which weights the node's tables are copies that the exporter made. */
+void onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node);
+/* Adds sentences about weights of the state dict that are not in the model. */
+void onnx_note_lost (const OnnxImport *all, GPtrArray *notes);
 
 /* ---- onnx-modules.c --------------------------------------------------- */
 /* The operator of nodes that are instances of a module. */
@@ -342,6 +354,8 @@ const OnnxWire *onnx_emit (OnnxCtx *c, const char *op, guint n_in, const OnnxWir
 const OnnxWire *onnx_sibling (OnnxCtx *c, const OnnxWire *wire, const char *port);
 /* Gives the node of a wire its own weight or buffer. */
 void onnx_own (OnnxCtx *c, const OnnxWire *wire, const char *port, LoomTensor *tensor);
+/* The same for the constant of a value, with its name in the state dict. */
+void onnx_own_named (OnnxCtx *c, const OnnxWire *wire, const char *port, const OnnxValue *value);
 /* The same for the number of a parameter node, which it replaces. */
 void onnx_take_weight (OnnxCtx *c, const OnnxWire *wire, const char *port, const OnnxNode *parameter);
 /* Adds a fault at this node; the sentence follows the operator's name. */

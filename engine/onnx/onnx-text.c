@@ -24,6 +24,8 @@ onnx_number (OnnxCtx *c, double x)
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
   gboolean whole = fabs (x) <= (double)ONNX_MAX_WHOLE && x == floor (x);
 
+  if (whole)
+    return onnx_text (c, "%.0f", x);
   for (int digits = 1; digits <= 17; digits++)
     {
       g_autofree char *format = g_strdup_printf ("%%.%dg", digits);
@@ -31,7 +33,7 @@ onnx_number (OnnxCtx *c, double x)
 
       g_ascii_formatd (buffer, sizeof buffer, format, x);
       back = g_ascii_strtod (buffer, NULL);
-      if (back == x || (!whole && (double)(float)x == x && (float)back == (float)x))
+      if (back == x || ((double)(float)x == x && (float)back == (float)x))
         break;
     }
   return onnx_text (c, "%s", buffer);

@@ -218,7 +218,8 @@ const OnnxWire *
 onnx_value_wire (OnnxCtx *c, OnnxValue *value)
 {
   if (value->wire == NULL && value->constant != NULL)
-    value->wire = onnx_tensor_wire (c, value->constant, value->name, value->is_weight);
+    value->wire = onnx_tensor_wire (c, value->constant, value->original != NULL ? value->original : value->name,
+                                    value->is_weight);
   if (value->wire == NULL && !c->failed)
     onnx_fail (c, "its input “%s” %s.", value->name,
                value->sequence != NULL ? "is a sequence of tensors, but it needs one tensor"

@@ -1,17 +1,44 @@
 /* Constant: numbers that are written in the graph. */
+#include "engine/ops/loom-context.h"
+#include "engine/ops/loom-table.h"
 #include "engine/ops/op-private.h"
+#include "engine/program/loom-table-slot.h"
 
 /* An attribute holds numbers that a person types; larger tables belong in a file. */
 #define MAX_VALUES 4096
 
 static const LoomParamSpec params[] = {
-  { LOOM_PARAM_FRESH ("value", FLOATS, "1"),
+  { LOOM_PARAM ("value", FLOATS, ""), .fresh = "1",
     .doc = "One number for all elements, or all of them in row-major order: “1,0,0,1”." },
   { LOOM_PARAM ("shape", SHAPE, ""),
     .doc = "The sizes of the dimensions; if not set, a scalar or a tensor with one dimension." },
   { LOOM_PARAM ("dtype", DTYPE, "f32"), .doc = "The type of the elements.", .advanced = TRUE },
+  { LOOM_PARAM ("data", STRING, ""),
+    .doc = "All elements of a table that is too long for value, of which an import makes a node: base64 of the zlib "
+           "stream of the elements, row by row, little endian.",
+    .advanced = TRUE },
   { NULL },
 };
+
+static void
+infer_table (LoomInfer *ctx)
+{
+  LoomShape shape = loom_infer_shape (ctx, "shape");
+  gint64 count = loom_dim_value (loom_shape_count (&shape), NULL);
+  LoomDType dtype = loom_infer_dtype (ctx, "dtype");
+  double *values
+      = count > 0 && count <= LOOM_TABLE_MAX_COUNT ? loom_infer_keep (ctx, sizeof *values * (gsize)count) : NULL;
+
+  if (values == NULL || !loom_table_decode (loom_infer_string (ctx, "data"), dtype, (gsize)count, values))
+    {
+      g_autofree char *text = loom_shape_to_string (&shape);
+
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "data", "It is not the zlib stream of %s elements of %s, as base64.",
+                        text, loom_dtype_name (dtype));
+      return;
+    }
+  loom_infer_output (ctx, 0, dtype, &shape);
+}
 
 static void
 infer (LoomInfer *ctx)
@@ -21,6 +48,11 @@ infer (LoomInfer *ctx)
   LoomShape shape = loom_infer_shape (ctx, "shape");
   LoomDim count;
 
+  if (loom_infer_is_set (ctx, "data"))
+    {
+      infer_table (ctx);
+      return;
+    }
   if (n == 0 || n > MAX_VALUES)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "value", "A constant has 1 to %d numbers; for more use an input.",
@@ -56,6 +88,22 @@ run_length (const double *values, guint n, gboolean may_count)
   return length == 2 && step != 0 ? 1 : length;
 }
 
+static void
+lower_table (LoomLower *ctx, LoomDType dtype, int rank, const gint64 *dims)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  gsize count = (gsize)loom_op_output_count (infer_ctx, 0);
+  g_autofree double *values = g_new (double, count);
+  g_autofree char *name = g_strconcat (LOOM_SLOT_TABLE, infer_ctx->path, NULL);
+  const LoomInit init = { .kind = LOOM_INIT_DATA, .data = values };
+
+  if (loom_table_decode (loom_infer_string (infer_ctx, "data"), loom_infer_dtype (infer_ctx, "dtype"), count, values))
+    loom_lower_output (
+        ctx, 0,
+        loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, rank, dims, &init, FALSE)));
+}
+
 /* A list becomes concatenated runs of equal or evenly spaced numbers. A program needs no literal of its own, and a
  * table of positions 0, 1, 2 … is one counter. */
 static void
@@ -71,6 +119,11 @@ lower (LoomLower *ctx)
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
 
+  if (loom_infer_is_set (infer_ctx, "data"))
+    {
+      lower_table (ctx, dtype, rank, dims);
+      return;
+    }
   if (n == 1)
     {
       loom_lower_output (ctx, 0, loom_fill (p, dtype, rank, dims, first));

@@ -11,6 +11,8 @@ static const LoomParamSpec params[] = {
   { LOOM_PARAM ("low", FLOAT, "0"), .doc = "The lower bound of uniform initial values.", .advanced = TRUE },
   { LOOM_PARAM ("high", FLOAT, "1"), .doc = "The upper bound of uniform initial values.", .advanced = TRUE },
   { LOOM_PARAM ("value", FLOAT, "0"), .doc = "The number of constant initial values.", .advanced = TRUE },
+  { LOOM_PARAM ("dtype", DTYPE, "f32"),
+    .doc = "The type of the elements. Integers and bool make it a buffer, which is not trained.", .advanced = TRUE },
   { NULL },
 };
 
@@ -32,6 +34,7 @@ static void
 infer (LoomInfer *ctx)
 {
   LoomShape shape = loom_infer_shape (ctx, "shape");
+  LoomDType dtype = loom_infer_dtype (ctx, "dtype");
 
   if (!loom_shape_is_concrete (&shape))
     {
@@ -41,10 +44,13 @@ infer (LoomInfer *ctx)
                         "The sizes of a parameter must be plain numbers; here they are %s.", text);
       return;
     }
-  loom_infer_weight (
-      ctx,
-      &(LoomWeightSpec){ .name = "out", .shape = shape, .init = init_of (ctx), .dtype = LOOM_F32, .bare_name = TRUE });
-  loom_infer_output (ctx, 0, LOOM_F32, &shape);
+  loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "out",
+                                             .shape = shape,
+                                             .init = init_of (ctx),
+                                             .is_buffer = !loom_dtype_is_float (dtype),
+                                             .dtype = dtype,
+                                             .bare_name = TRUE });
+  loom_infer_output (ctx, 0, dtype, &shape);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "engine/program/partition-state.h"
 
 #include "engine/program/loom-optimizer.h"
+#include "engine/program/loom-table-slot.h"
 
 #include <string.h>
 
@@ -23,7 +24,8 @@ partition_parameter_of (const LoomSlot *slot)
     return slot->name + strlen (LOOM_SLOT_EMA);
   if (slot->kind == LOOM_SLOT_PARAMETER)
     return slot->name;
-  if (slot->kind != LOOM_SLOT_OPTIMIZER || g_str_has_prefix (slot->name, LOOM_SLOT_CARRY))
+  if (slot->kind != LOOM_SLOT_OPTIMIZER || g_str_has_prefix (slot->name, LOOM_SLOT_CARRY)
+      || g_str_has_prefix (slot->name, LOOM_SLOT_TABLE))
     return NULL;
   accumulated = loom_accumulated_parameter (slot, &term);
   if (accumulated != NULL)

@@ -5,6 +5,7 @@
 #include "engine/program/partition-state.h"
 
 #include "engine/program/loom-optimizer.h"
+#include "engine/program/loom-table-slot.h"
 
 #include <string.h>
 
@@ -27,7 +28,8 @@ slot_sharding (const Partition *self, const LoomSlot *slot)
 
   if (self->of_weights)
     return partition_weight_sharding (self, slot);
-  gboolean is_state = slot->kind == LOOM_SLOT_OPTIMIZER && !g_str_has_prefix (slot->name, LOOM_SLOT_CARRY);
+  gboolean is_state = slot->kind == LOOM_SLOT_OPTIMIZER && !g_str_has_prefix (slot->name, LOOM_SLOT_CARRY)
+                      && !g_str_has_prefix (slot->name, LOOM_SLOT_TABLE);
 
   if (g_str_has_prefix (slot->name, LOOM_SLOT_ACCUMULATE))
     return shards >= LOOM_SHARDS_GRADIENTS && slot->rank > 0 ? shard : pending;

@@ -4,6 +4,7 @@
 #include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-weights.h"
 #include "engine/program/loom-optimizer.h"
+#include "engine/program/loom-table-slot.h"
 
 static gboolean
 is_weight (LoomSlotKind kind)
@@ -14,7 +15,8 @@ is_weight (LoomSlotKind kind)
 gboolean
 loom_state_slot_is_kept (const char *name)
 {
-  return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE) && !g_str_has_prefix (name, LOOM_SLOT_CARRY_EVALUATE);
+  return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE) && !g_str_has_prefix (name, LOOM_SLOT_CARRY_EVALUATE)
+         && !g_str_has_prefix (name, LOOM_SLOT_TABLE);
 }
 
 /* Scalars that number the micro-batches of a step: each batch sets them, and a run that is resumed with another

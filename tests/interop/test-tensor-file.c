@@ -109,6 +109,20 @@ test_networks (void)
   g_assert_cmpint (loom_tensor_file_find (file, "fc.weight"), ==, -1);
 }
 
+/* The graph of a network that wraps the one of the file has a prefix that the file lacks. */
+static void
+test_wrapped (void)
+{
+  const char *names[] = { "model.fc.weight", "model.fc.bias" }, *other[] = { "model.fc.weight", "model.none" };
+  g_autoptr (LoomTensorFile) file = open_file ("module.pth"), same = open_file ("module.pth");
+  g_autofree char *said = loom_weights_fit_names (file, names, 2), *none = loom_weights_fit_names (same, other, 2);
+
+  g_assert_cmpstr (said, ==, "has its weights without “model.” before each name");
+  g_assert_cmpint (loom_tensor_file_find (file, "model.fc.bias"), >=, 0);
+  g_assert_null (none);
+  g_assert_cmpint (loom_tensor_file_find (same, "model.fc.weight"), ==, -1);
+}
+
 static void
 test_gguf (void)
 {
@@ -534,6 +548,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/tensor-file/formats", test_formats);
   g_test_add_func ("/tensor-file/networks", test_networks);
+  g_test_add_func ("/tensor-file/wrapped", test_wrapped);
   g_test_add_func ("/tensor-file/gguf", test_gguf);
   g_test_add_func ("/tensor-file/keras", test_keras);
   g_test_add_func ("/tensor-file/shards", test_shards);

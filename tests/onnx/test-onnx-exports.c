@@ -84,8 +84,15 @@ test_modules (void)
           "<node id=\"1\" op=\"gelu\" approximate=\"tanh\"/>",
           "<node id=\"act_2\" op=\"silu\"/>",
           "<node id=\"scaled_dot_product_attention\" op=\"scaled_dot_product_attention\"/>" };
-  static const char *const names[]
-      = { "conv.0.weight", "scale", "blocks.0.ln1.weight", "blocks.2.ln1.weight", "blocks.2.mlp.0.bias", "head.bias" };
+  static const char *const names[] = { "conv.0.weight",
+                                       "scale",
+                                       "blocks.0.ln1.weight",
+                                       "blocks.2.ln1.weight",
+                                       "blocks.2.mlp.0.bias",
+                                       "head.bias",
+                                       "blocks.0.attn.in_proj_weight",
+                                       "blocks.2.attn.in_proj_bias",
+                                       "blocks.1.attn.out_proj.weight" };
   g_autoptr (LoomOnnx) read = read_model ("blocks-dynamo");
   g_autofree char *xml = loom_graph_write (read->graph, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++)

@@ -24,7 +24,8 @@ import onnx_nets
 
 TOLERANCE = 1e-5
 # What the importer reads; the rest is about the machine and the program that exported.
-NAMES = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.export.ExportedProgram.graph_signature")
+NAMES = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.onnx.fx_node",
+         "pkg.torch.export.ExportedProgram.graph_signature")
 STORED = ("blocks", "gpt", "mlp", "super-resolution", "unet", "lstm", "gru")
 STORED_PLAIN = ("mobilenet",)
 # Name, whether it is the present one, and its options: from set 23 on attention and root-mean-square norms are operators;

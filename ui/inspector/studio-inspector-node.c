@@ -230,6 +230,15 @@ refresh_options (StudioInspector *self)
   adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self->options), variant->doc);
 }
 
+/* Numbers as text that is too long for an entry. */
+static gboolean
+is_table (const LoomElement *element, const LoomParamSpec *spec)
+{
+  const char *text = element != NULL ? loom_element_get (element, spec->name) : NULL;
+
+  return spec->type == LOOM_PARAM_STRING && text != NULL && strlen (text) > 4096;
+}
+
 /* Rarely set parameters are collapsed unless they are set. */
 static void
 add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
@@ -239,7 +248,9 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 
   for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
     /* Text that determines the inputs is a formula. */
-    if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
+    if (is_table (element, spec))
+      continue;
+    else if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
       inspector_add_formula (self, group, spec);
     else if (!spec->advanced || (element != NULL && loom_element_get (element, spec->name) != NULL))
       inspector_add_param (self, group, spec);
