@@ -1,4 +1,4 @@
-/* Sets an error and returns, in one statement: if (n == 0) return loom_refuse (error, LOOM_ERROR_DATA, "…", …); */
+/* Sets an error and returns, in one statement. */
 #pragma once
 
 #include "engine/core/loom-error.h"
