@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "engine/core/loom-refuse.h"
-#include "engine/data/loom-augment.h"
+#include "engine/data/loom-boxes.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-vocabulary.h"
 
@@ -48,21 +48,24 @@ typedef enum
 {
   SENTENCE,
   CLASS,
-  MASK
+  MASK,
+  BOXES
 } TargetType;
 
-static const char *const target_types[] = { "sentence", "class", "mask", NULL };
+static const char *const target_types[] = { "sentence", "class", "mask", "boxes", NULL };
 
 static const LoomDatasetParam params[] = {
   LOOM_GENERATED_PARAMS ("5000", "500"),
   { LOOM_OPTION ("target_type", ENUM, "sentence"), .choices = target_types,
     .doc = "sentence: y_in and y, i64 [B,11]; class: y i64 [B], colour and kind of the one shape; mask: y i64 [B,H,W], "
-           "the kind at each pixel, 0 without a shape." },
+           "the kind at each pixel, 0 without a shape; boxes: y f32 [B,shapes,5], the kind and the corners x1, y1, x2, "
+           "y2 of each shape, -1 for none, and the maps heat [B,3,h,w] and size [B,5,h,w] for a detector." },
   { LOOM_OPTION ("size", INT, "32"), LOOM_RANGE (8, 512), .doc = "The height and width of the pictures." },
   { LOOM_OPTION ("shapes", INT, "2"), LOOM_RANGE (1, MOST_SHAPES),
     .doc = "The largest number of shapes in a picture; a sentence describes at most two." },
   { LOOM_OPTION ("noise", FLOAT, "0"), LOOM_RANGE (0, 1),
     .doc = "The standard deviation of the noise on each pixel, which is clipped to the range 0 to 1." },
+  LOOM_BOXES_PARAMS,
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
@@ -93,7 +96,16 @@ target_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
   return (TargetType)found;
 }
 
-static const gint64 n_classes_of[] = { [SENTENCE] = N_WORDS, [CLASS] = N_COLORS * N_KINDS, [MASK] = 1 + N_KINDS };
+static LoomBoxes
+boxes_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
+{
+  return (LoomBoxes){ .most = loom_option_int (klass, options, "shapes"),
+                      .n_classes = N_KINDS,
+                      .stride = loom_option_int (klass, options, "stride") };
+}
+
+static const gint64 n_classes_of[]
+    = { [SENTENCE] = N_WORDS, [CLASS] = N_COLORS * N_KINDS, [MASK] = 1 + N_KINDS, [BOXES] = N_KINDS };
 
 static gboolean
 describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
@@ -116,6 +128,13 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
     {
       loom_info_add_port (info, "y_in", LOOM_I64, 1, &places);
       loom_info_add_port (info, "y", LOOM_I64, 1, &places);
+    }
+  else if (target == BOXES)
+    {
+      const LoomBoxes boxes = boxes_of (klass, options);
+
+      if (!loom_boxes_describe (&boxes, klass, dims, info, error))
+        return FALSE;
     }
   else
     loom_info_add_port (info, "y", LOOM_I64, target == MASK ? 2 : 0, dims + 1);
@@ -241,19 +260,26 @@ make_sentence (const Shapes *self, LoomSampleRandom *random, gboolean two, const
   finish_sentence (y_in, y, n);
 }
 
-/* Paints from 1 to `most` shapes anywhere, later ones over earlier ones. */
+/* Paints from 1 to `most` shapes anywhere, later ones over earlier ones. mask or boxes [most,5] is NULL. */
 static void
-make_mask (const Shapes *self, LoomSampleRandom *random, float *x, gint64 *mask)
+make_several (const Shapes *self, LoomSampleRandom *random, float *x, gint64 *mask, float *boxes)
 {
   const guint32 n = 1 + loom_sample_below (random, (guint32)self->most);
+  const double side = (double)self->size;
 
-  for (gint64 k = 0; k < self->size * self->size; k++)
+  for (gint64 k = 0; mask != NULL && k < self->size * self->size; k++)
     mask[k] = 0;
+  for (gint64 k = 0; boxes != NULL && k < self->most * LOOM_BOX_NUMBERS; k++)
+    boxes[k] = k % LOOM_BOX_NUMBERS == 0 ? LOOM_BOX_NONE : 0;
   for (guint32 k = 0; k < n; k++)
     {
       const Shape shape = draw_shape (random, 4);
+      const double r = shape.radius,
+                   box[] = { (shape.x - r) * side, (shape.y - r) * side, (shape.x + r) * side, (shape.y + r) * side };
 
       paint (&shape, self->size, x, mask);
+      if (boxes != NULL)
+        loom_boxes_set (boxes, k, shape.kind, box, self->size, self->size);
     }
 }
 
@@ -267,7 +293,9 @@ make (const Shapes *self, LoomSampleRandom *random, gint64 i, LoomTensor *const 
   for (gint64 k = 0; k < count; k++)
     x[k] = 0;
   if (self->target == MASK)
-    make_mask (self, random, x, (gint64 *)row[1]->data + i * area);
+    make_several (self, random, x, (gint64 *)row[1]->data + i * area, NULL);
+  else if (self->target == BOXES)
+    make_several (self, random, x, NULL, (float *)row[1]->data + i * self->most * LOOM_BOX_NUMBERS);
   else
     {
       const gboolean two = loom_sample_below (random, (guint32)self->most) > 0;
@@ -311,6 +339,8 @@ name_classes (Shapes *self)
   if (self->target == MASK)
     for (int i = 0; i <= N_KINDS; i++)
       base->class_names[i] = g_strdup (i == 0 ? "background" : words[KINDS - A + i - 1]);
+  for (int i = 0; self->target == BOXES && i < N_KINDS; i++)
+    base->class_names[i] = g_strdup (words[KINDS - A + i]);
   if (self->target != SENTENCE)
     return;
   for (int i = 0; i < N_WORDS; i++)
@@ -332,6 +362,11 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   self->seed = (guint64)loom_option_int (klass, options, "seed");
   self->target = target_of (klass, options);
   base->mask_port = self->target == MASK ? 1 : 0;
+  if (self->target == BOXES)
+    {
+      base->boxes = g_new (LoomBoxes, 1);
+      *base->boxes = boxes_of (klass, options);
+    }
   if (!describe (klass, options, &base->info, error))
     return NULL;
   name_classes (self);
@@ -347,8 +382,8 @@ free_shapes (LoomDataset *base)
 const LoomDatasetClass loom_dataset_shapes = {
   .name = "shapes",
   .title = "Coloured shapes",
-  .doc = "Pictures of coloured shapes, each with a class, a sentence that describes it, or a mask: a task for "
-         "classification, captions or segmentation.",
+  .doc = "Pictures of coloured shapes, each with a class, a sentence that describes it, a mask or boxes: a task "
+         "for classification, captions, segmentation or detection.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

@@ -6,8 +6,10 @@
 #include "engine/data/loom-augment.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "engine/core/loom-refuse.h"
+#include "engine/data/loom-boxes.h"
 
 #define STREAM           10
 #define BLOCKS_PER_EPOCH 16 /* of four random words each; more than a sample draws */
@@ -222,6 +224,60 @@ move_mask (const LoomAugment *self, const Draw *d, gint64 *mask)
 
         mask[y * self->width + x] = is_inside ? old[row * self->width + column] : LOOM_TARGET_IGNORED;
       }
+}
+
+#define LEAST_LEFT 0.25 /* of a box's area that is still in the picture */
+
+/* Where a point of the old picture goes: the inverse of find_source(), whose positions are middles of pixels, half a
+ * pixel from their edges. */
+static void
+move_point (const Motion *m, double *x, double *y)
+{
+  const double u = *x - 0.5 - m->cx - (double)m->dx, v = *y - 0.5 - m->cy - (double)m->dy;
+  const double a = m->c - m->lean * m->s, b = m->s + m->lean * m->c, det = a * m->c + b * m->s;
+  const double to_x = m->exact ? u : (m->c * u - b * v) / det, to_y = m->exact ? v : (m->s * u + a * v) / det;
+
+  *x = (m->flip ? -to_x : to_x) + m->cx + 0.5;
+  *y = to_y + m->cy + 0.5;
+}
+
+static gboolean
+move_box (const LoomAugment *self, const Motion *m, const float *from, float *boxes, gint64 at)
+{
+  double box[4] = { INFINITY, INFINITY, -INFINITY, -INFINITY };
+  float *to = boxes + at * LOOM_BOX_NUMBERS;
+
+  for (int corner = 0; corner < 4; corner++)
+    {
+      double x = (double)from[corner & 1 ? 3 : 1], y = (double)from[corner & 2 ? 4 : 2];
+
+      move_point (m, &x, &y);
+      box[0] = MIN (box[0], x);
+      box[1] = MIN (box[1], y);
+      box[2] = MAX (box[2], x);
+      box[3] = MAX (box[3], y);
+    }
+  return loom_boxes_set (boxes, at, (gint64)from[0], box, self->width, self->height)
+         && (double)(to[3] - to[1]) * (double)(to[4] - to[2]) >= LEAST_LEFT * (box[2] - box[0]) * (box[3] - box[1]);
+}
+
+void
+loom_augment_boxes (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *boxes, gint64 n)
+{
+  const Draw d = draw (self, seed, epoch, sample);
+  const Motion m = motion_of (self, &d);
+  gint64 kept = 0;
+
+  for (gint64 i = 0; i < n; i++)
+    {
+      float from[LOOM_BOX_NUMBERS];
+
+      memcpy (from, boxes + i * LOOM_BOX_NUMBERS, sizeof from);
+      if (from[0] >= 0 && move_box (self, &m, from, boxes, kept))
+        kept++;
+    }
+  for (gint64 i = kept; i < n; i++)
+    boxes[i * LOOM_BOX_NUMBERS] = LOOM_BOX_NONE;
 }
 
 /* ---- colours --------------------------------------------------------------- */

@@ -51,6 +51,10 @@ gboolean loom_augment_changes (const LoomAugment *self);
  * the picture become LOOM_TARGET_IGNORED. */
 void
 loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture, gint64 *mask);
+/* Moves the boxes [n,5] of a picture (loom-boxes.h) as loom_augment_train() moves the picture: each becomes the
+ * smallest box around its moved corners. Boxes of which less than a quarter stays in the picture are removed; the
+ * others move up. */
+void loom_augment_boxes (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *boxes, gint64 n);
 /* Normalises one picture. */
 void loom_augment_normalize (const LoomAugment *self, float *picture);
 /* The normalisation (v - shift) · scale as tensors, f32 [C,1,1]. Without a mean or std, its pointer is unchanged. */

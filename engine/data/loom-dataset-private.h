@@ -47,6 +47,12 @@ gboolean loom_sentences_parse (const LoomDataset *self, const char *name, char *
 gboolean loom_describe_cached (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
                                GError **error);
 
+/* The sizes of boxes and of their maps (loom-boxes.h). */
+typedef struct
+{
+  gint64 most, n_classes, stride; /* boxes of a picture; pixels of a cell's side */
+} LoomBoxes;
+
 /* The first members of every data set. */
 struct _LoomDataset
 {
@@ -57,6 +63,7 @@ struct _LoomDataset
   char **token_names;           /* names of tokens in x, if they differ from the class names; else NULL */
   struct _LoomAugment *augment; /* NULL: pictures are not changed */
   guint mask_port;              /* i64 [B,H,W], the classes of x's pixels, which move with it; 0: none */
+  LoomBoxes *boxes;  /* the ports after x are those of loom-boxes.h; NULL: they are not */
   double mixup;                 /* α of mixup, which blends two samples; 0: no mixup */
   gint64 *kept, n_kept;         /* the training samples that loom_dataset_keep() and _fold() selected; NULL: all */
   gint64 *held;                 /* the samples that _fold() selected for validation; NULL: the source's own split */

@@ -8,6 +8,7 @@
 #include "engine/core/loom-fault.h"
 #include "engine/data/dataset-list.h"
 #include "engine/data/loom-augment.h"
+#include "engine/data/loom-boxes.h"
 #include "engine/data/loom-mixup.h"
 #include "engine/data/loom-option.h"
 #include "kernels/comm.h"
@@ -177,6 +178,7 @@ loom_dataset_free (LoomDataset *self)
   g_clear_pointer (&self->kept, g_free);
   g_clear_pointer (&self->held, g_free);
   g_clear_pointer (&self->note, g_free);
+  g_clear_pointer (&self->boxes, g_free);
   g_clear_pointer (&self->class_names, g_strfreev);
   g_clear_pointer (&self->token_names, g_strfreev);
   g_clear_pointer (&self->feature_names, g_strfreev);
@@ -234,6 +236,12 @@ const char *const *
 loom_dataset_feature_names (const LoomDataset *self)
 {
   return (const char *const *)self->feature_names;
+}
+
+gboolean
+loom_dataset_has_boxes (const LoomDataset *self)
+{
+  return self->boxes != NULL;
 }
 
 gboolean
@@ -311,6 +319,21 @@ typedef struct
   const guint64 *epoch;
 } Reading;
 
+/* Moves the boxes of sample i of a batch with its picture, and draws their maps. */
+static void
+finish_boxes (const Reading *reading, gint64 index, guint i, LoomTensor *const out[])
+{
+  const LoomDataset *self = reading->dataset;
+  const LoomTensor *x = out[0];
+  float *boxes = (float *)out[1]->data + i * (out[1]->count / out[1]->dim[0]);
+
+  if (self->augment != NULL && reading->epoch != NULL && loom_augment_changes (self->augment))
+    loom_augment_boxes (self->augment, reading->seed, *reading->epoch, index, boxes, self->boxes->most);
+  loom_boxes_draw (self->boxes, boxes, x->dim[2], x->dim[3],
+                   (float *)out[2]->data + i * (out[2]->count / out[2]->dim[0]),
+                   (float *)out[3]->data + i * (out[3]->count / out[3]->dim[0]));
+}
+
 /* Reads, changes and normalises. */
 static gboolean
 read_each (gconstpointer data, const gint64 *indices, guint n, LoomTensor *const out[], GError **error)
@@ -347,6 +370,8 @@ read_each (gconstpointer data, const gint64 *indices, guint n, LoomTensor *const
       else
         loom_augment_normalize (self->augment, picture);
     }
+  for (guint i = 0; i < n && self->boxes != NULL; i++)
+    finish_boxes (reading, indices[i], i, out);
   return TRUE;
 }
 

@@ -7,7 +7,9 @@
 
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-hash.h"
+#include "engine/data/loom-boxes.h"
 #include "engine/data/loom-labels.h"
+#include "engine/data/pictures-target.h"
 
 #define MEMORY ((gint64)1 << 30) /* bytes that are kept by default */
 
@@ -24,6 +26,9 @@ typedef struct
   gint64 size;
   guint32 which; /* the class */
   char *mask;    /* a file; NULL: none */
+  float *boxes;  /* [n_boxes,5] in pixels of the file's picture */
+  guint n_boxes;
+  LoomPictureFrame frame; /* of a picture that was decoded; written under the lock */
 } Picture;
 
 struct _LoomPictures
@@ -62,6 +67,7 @@ picture_free (gpointer data)
     g_free (picture->path);
   g_free (picture->name);
   g_free (picture->mask);
+  g_free (picture->boxes);
   g_free (picture);
 }
 
@@ -96,6 +102,16 @@ loom_pictures_add_mask (LoomPictures *self, const char *path)
 
   g_assert (self->base.mask_port > 0);
   picture->mask = g_strdup (path);
+}
+
+void
+loom_pictures_add_boxes (LoomPictures *self, const float *boxes, guint n)
+{
+  Picture *picture = self->files->pdata[self->files->len - 1];
+
+  g_assert (self->base.boxes != NULL && n <= self->base.boxes->most);
+  picture->boxes = g_memdup2 (boxes, n * LOOM_BOX_NUMBERS * sizeof *boxes);
+  picture->n_boxes = n;
 }
 
 void
@@ -145,63 +161,24 @@ read_bytes (const Picture *picture, GError **error)
 }
 
 static gboolean
-check_values (const LoomPictures *self, const char *name, const gint64 counts[256], GError **error)
-{
-  for (guint v = 0; v < 256; v++)
-    if (counts[v] > 0 && self->class_of[v] < LOOM_TARGET_IGNORED)
-      {
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                     "The mask “%s” has the value %u, which is none of the %" G_GINT64_FORMAT
-                     " classes. Add a class, or set ignore=\"%u\" if such pixels have none.",
-                     name, v, self->base.info.n_classes, v);
-        return FALSE;
-      }
-  return TRUE;
-}
-
-/* frame: of the picture, whose mask must have its size. */
-static gboolean
-decode_mask (const LoomPictures *self, const Picture *picture, const LoomPictureFrame *frame, guint8 *to,
-             GError **error)
-{
-  const Picture file = { .name = picture->mask, .path = picture->mask, .size = -1 };
-  g_autoptr (GBytes) bytes = read_bytes (&file, error);
-  gint64 counts[256] = { 0 };
-  LoomPictureFrame own;
-
-  if (bytes == NULL
-      || !loom_picture_read_mask (bytes, picture->mask, self->fit, (int)self->size, (int)self->size, to, &own, counts,
-                                  error))
-    return FALSE;
-  for (gint64 i = 0; i < self->size * self->size; i++)
-    if (loom_picture_frame_has (&own, (int)(i % self->size), (int)(i / self->size)))
-      to[i] = self->class_of[to[i]] < 0 ? LOOM_MASK_OUTSIDE : (guint8)self->class_of[to[i]];
-  if (own.width == frame->width && own.height == frame->height)
-    return check_values (self, picture->mask, counts, error);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "The mask “%s” has %d × %d pixels, but its picture “%s” has %d × %d.", picture->mask, own.width,
-               own.height, picture->name, frame->width, frame->height);
-  return FALSE;
-}
-
-static gboolean
-decode (const LoomPictures *self, guint file, guint8 *to, GError **error)
+decode (const LoomPictures *self, guint file, guint8 *to, LoomPictureFrame *frame, GError **error)
 {
   const LoomPictureOptions options = { .fit = self->fit, .low = 0, .high = 1 };
   const Picture *picture = self->files->pdata[file];
   g_autofree float *values = g_new (float, n_values (self));
   g_autofree char *note = NULL;
   g_autoptr (GBytes) bytes = read_bytes (picture, error);
-  LoomPictureFrame frame;
   double border;
 
   if (bytes == NULL
-      || !loom_picture_read (bytes, picture->name, &options, self->channels, self->size, self->size, values, &frame,
+      || !loom_picture_read (bytes, picture->name, &options, self->channels, self->size, self->size, values, frame,
                              &border, &note, error))
     return FALSE;
   for (gint64 i = 0; i < n_values (self); i++)
     to[i] = (guint8)lrintf (values[i] * 255);
-  return picture->mask == NULL || decode_mask (self, picture, &frame, to + n_values (self), error);
+  return picture->mask == NULL
+         || pictures_mask_read (picture->mask, picture->name, self->fit, (int)self->size, self->class_of, frame,
+                                to + n_values (self), error);
 }
 
 /* The pictures of one batch that are not kept yet. */
@@ -218,6 +195,7 @@ typedef struct
   LoomPictures *owner;
   guint file;
   guint8 *pixels; /* NULL: it was kept already */
+  LoomPictureFrame frame;
   GError *error;
 } Decoding;
 
@@ -227,9 +205,10 @@ decode_cb (gpointer data, gpointer user_data)
   Decoding *d = data;
   LoomPictures *self = d->owner;
 
-  if (decode (self, d->file, d->pixels, &d->error) && self->pixels != NULL)
+  if (decode (self, d->file, d->pixels, &d->frame, &d->error) && self->pixels != NULL)
     {
       g_mutex_lock (&self->lock);
+      ((Picture *)self->files->pdata[d->file])->frame = d->frame;
       if (!self->is_kept[d->file])
         memcpy (self->pixels + d->file * picture_bytes (self), d->pixels, (gsize)picture_bytes (self));
       self->is_kept[d->file] = TRUE;
@@ -485,7 +464,7 @@ copy_sample (const LoomPictures *self, const guint8 *from, guint file, guint i, 
 
   for (gint64 k = 0; k < count; k++)
     to[k] = (float)from[k] / 255.0f;
-  if (self->base.mask_port == 0)
+  if (self->base.mask_port == 0 && self->base.boxes == NULL)
     y[i] = ((const Picture *)self->files->pdata[file])->which;
   for (gint64 k = 0; self->base.mask_port > 0 && k < area; k++)
     y[i * area + k] = from[count + k] == LOOM_MASK_OUTSIDE ? LOOM_TARGET_IGNORED : from[count + k];
@@ -543,6 +522,14 @@ loom_pictures_read (const LoomDataset *base, LoomSplit split, const gint64 *indi
         }
       if (good)
         copy_sample (self, from, list[i].file, i, out);
+      if (good && self->base.boxes != NULL)
+        {
+          const Picture *picture = self->files->pdata[list[i].file];
+
+          pictures_boxes_place (
+              picture->boxes, picture->n_boxes, list[i].pixels != NULL ? &list[i].frame : &picture->frame, self->size,
+              self->base.boxes->most, (float *)out[1]->data + i * self->base.boxes->most * LOOM_BOX_NUMBERS);
+        }
       g_clear_error (&list[i].error);
       g_free (list[i].pixels);
     }
@@ -577,6 +564,7 @@ loom_pictures_digest (const LoomDataset *base, guint64 hash)
       hash = loom_hash_bytes (hash, &picture->which, sizeof picture->which);
       if (bytes != NULL)
         hash = loom_hash_bytes (hash, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
+      hash = loom_hash_bytes (hash, picture->boxes, picture->n_boxes * LOOM_BOX_NUMBERS * sizeof *picture->boxes);
       if (picture->mask != NULL && i % each == 0)
         hash = hash_mask (picture, hash);
     }

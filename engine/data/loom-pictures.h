@@ -45,6 +45,9 @@ void
 loom_pictures_add (LoomPictures *self, const char *name, const char *path, guint64 offset, gint64 size, guint32 which);
 /* Gives the picture that was added last its mask, a file. */
 void loom_pictures_add_mask (LoomPictures *self, const char *path);
+/* Gives the picture that was added last n boxes [n,5] as in loom-boxes.h, in pixels of the file's picture; copied. For
+ * a data set whose `boxes` is set. */
+void loom_pictures_add_boxes (LoomPictures *self, const float *boxes, guint n);
 /* The class of each value of a mask, below 255; LOOM_TARGET_IGNORED: none; below that: the value is an error. */
 void loom_pictures_set_values (LoomPictures *self, const gint64 class_of[256]);
 /* x [B,C,H,W] and y [B,H,W], for a data set with masks. */

@@ -1,0 +1,30 @@
+/* Reads the boxes of pictures from the files of COCO (JSON) and PASCAL VOC (XML). */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  char *name;            /* of its class */
+  double x1, y1, x2, y2; /* in pixels of the file's picture, from its left and upper edge */
+} BoxesObject;
+
+typedef struct
+{
+  char *file;      /* relative to the folder of pictures */
+  GArray *objects; /* BoxesObject */
+} BoxesPicture;
+
+void boxes_picture_free (gpointer picture);
+
+/* The pictures of a file of COCO's, in its order; those without objects too. Crowds are left out. *classes (transfer
+ * full, may be NULL): the names of the categories, by their numbers. NULL with DATA; also for a file name that leads
+ * out of its folder. (transfer full), of BoxesPicture. */
+GPtrArray *boxes_read_coco (const char *path, char ***classes, GError **error);
+/* The objects of a picture by a file of VOC's, without those that are marked as difficult. Its pixels are counted from
+ * 1 and include the last: xmin − 1 to xmax. NULL with DATA. (transfer full) */
+GArray *boxes_read_voc (const char *path, GError **error);
+
+G_END_DECLS
