@@ -289,7 +289,7 @@ folder_history_begin (FolderHistory *self, const TrainProgress *progress)
 
   if (self->folder->files == NULL || self->group->comm != NULL)
     self->history.budget = 0;
-  history_begin (&self->history, train_data_last_step (self->run.data));
+  self->history.total = train_data_last_step (self->run.data);
   if (self->history.state != NULL)
     return;
   if (self->folder->files != NULL)

@@ -2,6 +2,8 @@
 #include "engine/train/history.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define MOST      2000  /* of small nets, whose folders would be many */
 #define FOR_GAPS  0.985 /* of the budget; the rest is for the latest steps, and for states that turn out larger */
@@ -20,14 +22,6 @@ void
 history_clear (History *self)
 {
   g_clear_pointer (&self->state, g_array_unref);
-}
-
-void
-history_begin (History *self, gint64 total)
-{
-  self->total = total;
-  self->begin = g_get_monotonic_time ();
-  self->spent = 0;
 }
 
 static const HistoryState *
@@ -125,22 +119,43 @@ next_gap (const History *self)
   return newest < self->total && (double)left <= TOLERANCE * (double)even ? left : even;
 }
 
+static int
+compare_costs (gconstpointer a, gconstpointer b)
+{
+  const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* TRUE if writing takes at most one in `part` of the time. */
+static gboolean
+has_time (const History *self, gint64 part)
+{
+  const guint n = MIN (self->n_written, HISTORY_COSTS);
+  gint64 cost[HISTORY_COSTS];
+
+  if (n == 0)
+    return TRUE;
+  memcpy (cost, self->cost, sizeof cost);
+  qsort (cost, n, sizeof *cost, compare_costs);
+  return g_get_monotonic_time () - self->last >= part * cost[n / 2];
+}
+
 /* One in the middle of a gap that replaces none but extra ones. `steps` after the newest one, which is not extra. */
 static gboolean
-wants_extra (const History *self, gint64 steps, gint64 time)
+wants_extra (const History *self, gint64 steps)
 {
   const gint64 gap = next_gap (self);
   const double lasting = (double)(self->bytes - self->extra_bytes);
 
   /* Extra ones leave time for the others. */
-  return self->has_extras && 2 * steps >= gap && 4 * steps <= 3 * gap && 2 * self->part * self->spent <= time
-         && lasting + 2 * mean_bytes (self) <= (double)self->budget;
+  return self->has_extras && 2 * steps >= gap && 4 * steps <= 3 * gap
+         && lasting + 2 * mean_bytes (self) <= (double)self->budget && has_time (self, 2 * self->part);
 }
 
 gboolean
 history_wants (const History *self, gint64 step, gboolean *is_extra)
 {
-  const gint64 time = g_get_monotonic_time () - self->begin;
   gint64 newest, before;
   gboolean lasts;
 
@@ -157,7 +172,7 @@ history_wants (const History *self, gint64 step, gboolean *is_extra)
   lasts = step - before >= next_gap (self);
   if (is_extra != NULL)
     *is_extra = !lasts;
-  return lasts ? self->part * self->spent <= time : before == newest && wants_extra (self, step - before, time);
+  return lasts ? has_time (self, self->part) : before == newest && wants_extra (self, step - before);
 }
 
 /* ---- space --------------------------------------------------------------- */
@@ -294,5 +309,7 @@ history_note_written (History *self, const HistoryState *state, gint64 begin, gi
   g_array_insert_val (self->state, place_of (self, state->step), *state);
   self->bytes += state->bytes;
   self->extra_bytes += state->is_extra ? state->bytes : 0;
-  self->spent += end - begin;
+  self->last = end;
+  if (end > begin)
+    self->cost[self->n_written++ % HISTORY_COSTS] = end - begin;
 }

@@ -8,8 +8,10 @@
  *
  * Only if no other way is left, for example because a run was given more epochs, another state is removed, whose
  * neighbours are close to each other compared with the square root of its age. A state that others are packed against
- * (state-pack.h) stays as long as they do. Writing takes at most a fortieth of the run's time to the disk and half of
- * that to memory.
+ * (state-pack.h) stays as long as they do.
+ *
+ * Writing takes at most a fortieth of the run's time to the disk and half of that to memory. What it costs is the
+ * median of the latest states, so that one during which another program ran does not widen a gap.
  *
  * In figures, of 100,000 steps of fashion-lenet (Adam, 2.48 MB): packed states take 1.3 MB, 200 MB hold 150 of them,
  * and 660 steps between two are 0.95 s of training at 700 steps/s. Memory for 1.5 GB holds 600 as they are: 170 steps,
@@ -24,6 +26,7 @@
 G_BEGIN_DECLS
 
 #define HISTORY_BUDGET 200000000 /* bytes, by default */
+#define HISTORY_COSTS  5
 
 typedef struct
 {
@@ -43,8 +46,9 @@ typedef struct
   GArray *state;       /* HistoryState, ascending; NULL: unknown */
   gint64 bytes;        /* of all of them */
   gint64 extra_bytes;  /* of the extra ones */
-  gint64 begin;        /* of the run */
-  gint64 spent;        /* since then */
+  gint64 last;         /* when the newest had been written */
+  guint n_written;
+  gint64 cost[HISTORY_COSTS]; /* of writing the latest ones, the nth at n % HISTORY_COSTS */
 } History;
 
 /* Removes what is stored of a state. */
@@ -52,8 +56,6 @@ typedef void (*HistoryRemove) (gint64 step, gpointer data);
 
 void history_init (History *self);
 void history_clear (History *self);
-/* Call when a run of `total` steps begins, or continues. */
-void history_begin (History *self, gint64 total);
 /* The number of states of the mean size within the budget. */
 gint64 history_fits (const History *self);
 /* TRUE if the state after this step is to be kept. *is_extra (may be NULL): as one in the middle of a gap. */
@@ -64,7 +66,7 @@ gboolean history_has (const History *self, gint64 step);
  * budget; bytes 0: until those that are kept are. A new state replaces neither its base nor the first one, from which
  * every step can be computed again: FALSE, and nothing is removed, if there is not enough space next to them. */
 gboolean history_make_space (History *self, gint64 bytes, gint64 base, HistoryRemove remove, gpointer data);
-/* A state was written, from `begin` to `end`. */
+/* A state was written, from `begin` to `end`; both 0: by an earlier process. */
 void history_note_written (History *self, const HistoryState *state, gint64 begin, gint64 end);
 
 G_END_DECLS

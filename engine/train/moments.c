@@ -73,7 +73,7 @@ moments_clear (Moments *self)
 void
 moments_begin (Moments *self, gint64 total)
 {
-  history_begin (&self->history, total);
+  self->history.total = total;
 }
 
 gboolean
