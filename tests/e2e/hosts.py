@@ -139,13 +139,15 @@ def continued(t, s, far, path, folder):
     chart = s.standing("the chart", lambda g: g.find("loss chart")[0])
     s.drag(along(chart, 0.8), along(chart, 0.4))
     g = s.wait("an earlier step", lambda g: g.find(" is shown", exact=False) and g.find("Continue from Here"), 20)
-    shown = g.number("step")
+    newest = lines(folder)[-1]["step"]
     picture(s, "earlier")
     s.press("Continue from Here")
-    g = s.wait("a branch", lambda g: g.state["folder"] not in ("-", folder) and g.state["run"] == "training" and g.number("step") > shown, 30)
-    t.holds(s, lambda _: len(far.runs()) == len(runs) + 1
-            and [line["step"] for line in lines(g.state["folder"]) if line["event"] == "branch"] == [shown],
-            "an earlier step of it is shown, and a branch from there trains on the host", 20)
+    g = s.wait("a branch", lambda g: g.state["folder"] not in ("-", folder) and g.state["run"] == "training" and g.number("points") > 5, 30)
+
+    def is_branch(_):
+        steps = [line["step"] for line in lines(g.state["folder"]) if line["event"] == "branch"]
+        return len(far.runs()) == len(runs) + 1 and len(steps) == 1 and 0 < steps[0] < newest
+    t.holds(s, is_branch, "an earlier step of it is shown, and a branch from there trains on the host", 20)
     return g.state["folder"]
 
 

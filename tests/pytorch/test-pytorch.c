@@ -187,7 +187,7 @@ test_train (void)
     { "", "<schedule type='lambda' formula='frac(step / 3)'/>", "", NULL, NULL,
       "The schedule “lambda” cannot be written for PyTorch." },
     { "",
-      "<schedule type='sequential' milestones='4'><schedule/><schedule type='one_cycle' unit='step'/></schedule>", "",
+      "<schedule type='sequential' milestones='4'><schedule/><schedule type='one_cycle'/></schedule>", "",
       "def part0(t, total):\n        return None" },
   };
 
