@@ -6,12 +6,9 @@
 #include "ui/worker/studio-worker-private.h"
 
 #include <gio/gunixinputstream.h>
-#include <gio/gunixsocketaddress.h>
 #include <glib/gi18n.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +16,7 @@
 #include "engine/runs/loom-run-host.h"
 #include "ui/worker/studio-worker-errors.h"
 #include "ui/worker/worker-greeting.h"
+#include "ui/worker/worker-socket.h"
 
 /* Milliseconds for a worker to exit after its connection broke, and for its standard error to close after that. */
 #define GRACE_MS   1500
@@ -35,11 +33,10 @@ struct _StudioWorker
 {
   GObject parent_instance;
   GSubprocess *process;
-  GIOStream *stream;         /* to the worker; NULL: not connected */
-  GSocketListener *listener; /* for the first of several ranks; NULL: one rank */
-  char *path;                /* of the listening socket; NULL: closed */
-  gboolean is_launcher;      /* the process is mpirun */
-  gboolean is_bridge;        /* the process carries the messages of a worker on another machine */
+  GIOStream *stream;    /* to the worker; NULL: not connected */
+  WorkerSocket socket;  /* for the first of several ranks; closed: one rank */
+  gboolean is_launcher; /* the process is mpirun */
+  gboolean is_bridge;   /* the process carries the messages of a worker on another machine */
   GDBusConnection *connection;
   LoomBusWorker1 *proxy;
   GDataInputStream *errors;
@@ -94,17 +91,6 @@ end_by_force (StudioWorker *self)
 }
 
 static void
-stop_listening (StudioWorker *self)
-{
-  if (self->path != NULL)
-    unlink (self->path);
-  g_clear_pointer (&self->path, g_free);
-  if (self->listener != NULL)
-    g_socket_listener_close (self->listener);
-  g_clear_object (&self->listener);
-}
-
-static void
 worker_dispose (GObject *object)
 {
   StudioWorker *self = STUDIO_WORKER (object);
@@ -117,7 +103,7 @@ worker_dispose (GObject *object)
       g_dbus_connection_close (self->connection, NULL, NULL, NULL);
     }
   g_clear_handle_id (&self->let_go, g_source_remove);
-  stop_listening (self);
+  worker_socket_close (&self->socket);
   g_clear_object (&self->proxy);
   g_clear_object (&self->connection);
   g_clear_object (&self->stream);
@@ -150,35 +136,6 @@ studio_worker_init (StudioWorker *self)
 {
   self->cancellable = g_cancellable_new ();
   studio_worker_errors_init (&self->diagnosis);
-}
-
-/* ---- choice of the program ------------------------------------------------ */
-
-char *
-studio_worker_find_program (GError **error)
-{
-  const char *named = loom_env ("GRADLOOM_WORKER");
-  if (named != NULL)
-    return g_strdup (named);
-  static const char *const folders[] = { ".", "../gradloom", "../app/gradloom", "..", NULL };
-  g_autofree char *refused = NULL;
-  char *found = loom_module_find_program ("gradloom", folders, &refused);
-  if (found != NULL)
-    return found;
-  if (refused != NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
-                   _ ("The program %s was not started because other users can change it or its folder. Correct "
-                      "this with chown or chmod go-w."),
-                   refused);
-      return NULL;
-    }
-  found = g_find_program_in_path ("gradloom");
-  if (found == NULL)
-    g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_IO,
-                         _ ("The program “gradloom”, which trains for Studio, was not found next to gradloom-studio or "
-                            "in PATH. Install it, or set GRADLOOM_WORKER to its path."));
-  return found;
 }
 
 /* ---- several ranks ------------------------------------------------------------ */
@@ -295,7 +252,7 @@ exited_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (self->process == NULL)
     return;
   /* No rank will connect any more. */
-  stop_listening (self);
+  worker_socket_close (&self->socket);
   g_clear_handle_id (&self->let_go, g_source_remove);
   if (!self->drained && self->drain == 0)
     self->drain = g_timeout_add (DRAIN_MS, drain_over_cb, self);
@@ -421,73 +378,29 @@ greet (GTask *task)
   worker_greeting_async (self->stream, g_task_get_cancellable (task), greeted_cb, task);
 }
 
-/* The socket is in a folder of the user, but its permissions depend on the umask. */
-static gboolean
-is_same_user (GSocketConnection *stream)
-{
-  g_autoptr (GCredentials) peer = g_socket_get_credentials (g_socket_connection_get_socket (stream), NULL),
-                           own = g_credentials_new ();
-
-  return peer != NULL && g_credentials_is_same_user (peer, own, NULL);
-}
-
 /* The first of several ranks has connected. */
 static void
 accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (GTask) task = data;
   StudioWorker *self = g_task_get_task_data (task);
-  g_autoptr (GSocketConnection) stream
-      = g_socket_listener_accept_finish (G_SOCKET_LISTENER (source), result, NULL, NULL);
+  GSocketConnection *stream = worker_socket_accept_finish (result);
 
-  if (stream != NULL && !is_same_user (stream))
+  if (stream == NULL)
     {
-      GCancellable *cancellable = g_task_get_cancellable (task);
-      g_socket_listener_accept_async (G_SOCKET_LISTENER (source), cancellable, accepted_cb, g_steal_pointer (&task));
+      give_up_soon (g_steal_pointer (&task));
+      return;
     }
-  else if (stream != NULL)
-    {
-      stop_listening (self);
-      self->stream = G_IO_STREAM (g_steal_pointer (&stream));
-      greet (g_steal_pointer (&task));
-    }
-  else
-    give_up_soon (g_steal_pointer (&task));
-}
-
-/* Opens the socket that the first rank connects to. FALSE if it cannot be created: the ranks then are threads of one
- * worker. */
-static gboolean
-listen_for_ranks (StudioWorker *self)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GSocketAddress) address = NULL;
-  g_autofree char *random = g_uuid_string_random ();
-  g_autofree char *name = g_strdup_printf ("gradloom-%.8s.socket", random);
-
-  self->path = g_build_filename (g_get_user_runtime_dir (), name, NULL);
-  /* GLib truncates a longer path. */
-  if (strlen (self->path) >= sizeof (((struct sockaddr_un *)0)->sun_path))
-    {
-      g_message ("Ranks are threads of one process, because %s is too long for a socket.", self->path);
-      g_clear_pointer (&self->path, g_free);
-      return FALSE;
-    }
-  address = g_unix_socket_address_new (self->path);
-  self->listener = g_socket_listener_new ();
-  if (g_socket_listener_add_address (self->listener, address, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL,
-                                     NULL, &error))
-    return TRUE;
-  g_message ("Ranks are threads of one process, because there is no socket at %s: %s", self->path, error->message);
-  stop_listening (self);
-  return FALSE;
+  worker_socket_close (&self->socket);
+  self->stream = G_IO_STREAM (stream);
+  greet (g_steal_pointer (&task));
 }
 
 static void
 spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GError **error)
 {
   g_autofree char *found = ranks > 1 ? loom_dist_find_launcher () : NULL;
-  const char *mpirun = found != NULL && listen_for_ranks (self) ? found : NULL;
+  const char *mpirun = found != NULL && worker_socket_open (&self->socket) ? found : NULL;
   g_autofree char *devices = g_strdup_printf ("%d", cpu_devices), *number = g_strdup_printf ("%d", ranks);
   g_auto (GStrv) environment = loom_dist_launch_environment ();
   g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
@@ -506,7 +419,7 @@ spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GErr
       return;
     }
   g_subprocess_launcher_set_child_setup (launcher, own_group, NULL, NULL);
-  const char *words[] = { mpirun, "-np", number, program, "worker", "--socket", self->path, NULL };
+  const char *words[] = { mpirun, "-np", number, program, "worker", "--socket", self->socket.path, NULL };
   self->is_launcher = TRUE;
   self->process = g_subprocess_launcher_spawnv (launcher, words, error);
 }
@@ -536,13 +449,12 @@ studio_worker_spawn_async (int cpu_devices, int ranks, GCancellable *cancellable
       return;
     }
   watch_process (self);
-  GSocketListener *listener = self->listener;
-  gboolean is_there = self->stream != NULL;
+  StudioWorker *worker = self;
   g_task_set_task_data (task, g_steal_pointer (&self), g_object_unref);
-  if (is_there)
+  if (worker->stream != NULL)
     greet (g_steal_pointer (&task));
   else
-    g_socket_listener_accept_async (listener, cancellable, accepted_cb, g_steal_pointer (&task));
+    worker_socket_accept_async (&worker->socket, cancellable, accepted_cb, g_steal_pointer (&task));
 }
 
 StudioWorker *
