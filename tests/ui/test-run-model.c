@@ -633,6 +633,41 @@ write_file (const char *folder, const char *name, const char *text)
   g_assert_no_error (error);
 }
 
+static gboolean
+busy_cb (gpointer data)
+{
+  return g_get_monotonic_time () < *(gint64 *)data;
+}
+
+static void
+spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioWorker) worker = studio_worker_spawn_finish (result, data);
+  g_assert_null (worker);
+}
+
+/* What the worker has said is read even if Studio is busy until long after the worker's end. */
+static void
+test_late_reason (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-late-XXXXXX", NULL);
+  g_autofree char *program = g_build_filename (folder, "worker", NULL);
+  const gint64 until = g_get_monotonic_time () + 2 * G_USEC_PER_SEC;
+  g_autoptr (GError) error = NULL;
+
+  write_file (folder, "worker", "#!/bin/sh\necho first >&2\necho out of memory >&2\nexit 3\n");
+  g_assert_cmpint (g_chmod (program, 0700), ==, 0);
+  g_setenv ("GRADLOOM_WORKER", program, TRUE);
+  g_idle_add_full (G_PRIORITY_DEFAULT, busy_cb, (gpointer)&until, NULL);
+  studio_worker_spawn_async (0, 1, NULL, spawned_cb, &error);
+  while (error == NULL || g_get_monotonic_time () < until)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpstr (error->message, ==, "The worker ended before it was ready. Its last message: out of memory");
+  g_unsetenv ("GRADLOOM_WORKER");
+  g_unlink (program);
+  g_rmdir (folder);
+}
+
 /* Restores a run of an earlier Studio up to its checkpoint, with its learning rate and a message about its end. A live
  * trainer holds the lock on its events. */
 static void
@@ -843,6 +878,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/memory-verdict", test_memory_verdict);
   g_test_add_func ("/run/folder", test_folder);
   g_test_add_func ("/run/start-again", test_start_again);
+  g_test_add_func ("/run/late-reason", test_late_reason);
   g_test_add_func ("/run/history", test_history);
   g_test_add_func ("/run/foreign-events", test_foreign_events);
   g_test_add_func ("/run/gradient-text", test_gradient_text);
