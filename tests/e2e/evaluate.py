@@ -206,9 +206,9 @@ def translate(t, s):
                and of("generated")(g) == len(answer.encode()) + 1, 10)
     t.ok(True, "a sentence is translated to a date: " + answer)
     view(s, "Mistakes", "mistakes")
-    g = s.wait("the worst sentences", lambda g: evaluated(g) and g.has("mistakes, the highest loss first")
-               and g.find("Source: ", exact=False) and g.find("Written: ", exact=False), 20)
-    t.ok(g.find("Target: ", exact=False), "the worst sentences stand with source, target and what was written")
+    t.holds(s, lambda g: evaluated(g) and g.has("mistakes, the highest loss first")
+            and all(g.find(word, exact=False) for word in ("Source: ", "Target: ", "Written: ")),
+            "the worst sentences stand with source, target and what was written", 20)
 
 
 def several(t, s):

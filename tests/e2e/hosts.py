@@ -133,8 +133,8 @@ def continued(t, s, far, path, folder):
     step = before.number("step")
     s.press("Continue")
     s.wait("continues", lambda g: g.state["run"] == "training" and g.number("step") > step, 20)
-    steps = len(events(folder))
-    t.holds(s, lambda g: g.state["folder"] == folder and far.runs() == runs and g.number("points") >= steps > 5
+    steps = len(two_events(s, folder))
+    t.holds(s, lambda g: g.state["folder"] == folder and far.runs() == runs and g.number("points") >= steps
             and g.number("previous") == 0, "a run that was stopped continues on its host, with its whole curve", 20)
     chart = s.standing("the chart", lambda g: g.find("loss chart")[0])
     s.drag(along(chart, 0.8), along(chart, 0.4))
