@@ -207,6 +207,7 @@ static const PyWord words[] = {
   { "full", "@like", .call = "torch.full_like(@like, $fill_value$*)" },
   { "full", "?dtype", .call = "torch.full($shape, $fill_value, dtype=$dtype)" },
   { "full", .call = "torch.full($shape, $fill_value, dtype=torch.float32)" },
+  { "constant", "?data", .call = "table($data, $dtype).reshape($!)", .helper = "table" },
   { "constant", "#value", .call = "torch.tensor($value, dtype=$dtype).reshape($!)" },
   { "constant", .call = "torch.tensor($value, dtype=$dtype).expand($!)" },
   { "eye", "?m", .call = "torch.eye($n, $m, dtype=$dtype)" },
@@ -341,6 +342,9 @@ static const struct
                   "        layer.__dict__[\"kept\"] = tuple(s.detach() for s in state) if isinstance(state, tuple) "
                   "else state.detach()\n"
                   "    return y, state\n" },
+  { "table", "def table(data, dtype):\n"
+             "    import base64, zlib\n"
+             "    return torch.frombuffer(bytearray(zlib.decompress(base64.b64decode(data))), dtype=dtype)\n" },
   { "sizes", "def sizes(value, n):\n"
              "    return list(value) if isinstance(value, tuple) else [value] * n\n" },
   { "step_of_lstm", "def step_of_lstm(cell, x, h, c):\n"

@@ -24,14 +24,15 @@ from torch import nn
 TOLERANCE = 1e-5
 
 
-def vision(name, size=64, folded=False, **given):
-    """A network of torchvision, and its input; folded: exported as people do it, which folds batch norm."""
+def vision(name, size=64, default=False, **given):
+    """A network of torchvision, its input, and whether it is exported with the default optimisation, which folds batch
+    norm."""
     def make():
         import torchvision
         model = getattr(torchvision.models, name, None) or getattr(torchvision.models.segmentation, name, None) \
             or getattr(torchvision.models.video, name)
         return model(weights=None, num_classes=10, **given)
-    return make, lambda n: (torch.randn(n, 3, *((size, size) if isinstance(size, int) else size)),), folded
+    return make, lambda n: (torch.randn(n, 3, *((size, size) if isinstance(size, int) else size)),), default
 
 
 def vgg11():
@@ -66,9 +67,9 @@ def transformer(name, config, **settings):
     return Wrapped(getattr(transformers, name)(getattr(transformers, config)(**settings)))
 
 
-def words(name, config, length=9, vocabulary=199, **settings):
+def words(name, config, length=9, vocabulary=199, default=True, **settings):
     return lambda: transformer(name, config, vocab_size=vocabulary, **settings), \
-        lambda n: (torch.randint(3, vocabulary, (n, length)),), True
+        lambda n: (torch.randint(3, vocabulary, (n, length)),), default
 
 
 def pixels(name, config, size=32, **settings):
@@ -107,7 +108,7 @@ MODELS = {
     "distilbert": words("DistilBertModel", "DistilBertConfig", dim=64, n_layers=2, n_heads=4, hidden_dim=96),
     "bert": words("BertModel", "BertConfig", **small),
     "roberta": words("RobertaForMaskedLM", "RobertaConfig", **small),
-    "albert": words("AlbertModel", "AlbertConfig", embedding_size=64, **small),
+    "albert": words("AlbertModel", "AlbertConfig", default=False, embedding_size=64, **small),
     "electra": words("ElectraModel", "ElectraConfig", embedding_size=16, **small),
     "llama": words("LlamaForCausalLM", "LlamaConfig", num_key_value_heads=2, **small),
     "qwen2": words("Qwen2ForCausalLM", "Qwen2Config", num_key_value_heads=2, **small),
