@@ -728,8 +728,8 @@ wide_text (GRand *rand, guint n_layers, guint width)
   return g_string_free (text, FALSE);
 }
 
-/* Arranged: hundreds of cards in rows, past which wires go that skip layers. Of so many, lines along those in between
- * are left out of the search. */
+/* Arranged: hundreds of cards in rows, past which wires go that skip layers. The search leaves out lines along most of
+ * the cards in between. */
 static void
 test_wide (void)
 {
