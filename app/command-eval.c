@@ -79,7 +79,8 @@ run_eval (const Command *command, int argc, char **argv)
     { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Nets with a decoder: also generate outputs and measure BLEU (1: greedy)",
       "K" },
     { "confusion", 0, 0, G_OPTION_ARG_NONE, &details.confusion, "Count the predictions of each class", NULL },
-    { "per-class", 0, 0, G_OPTION_ARG_NONE, &details.per_class, "Samples, accuracy and precision of each class", NULL },
+    { "per-class", 0, 0, G_OPTION_ARG_NONE, &details.per_class,
+      "Samples, accuracy and precision of each class; of masks also IoU, of boxes average precision", NULL },
     { "calibration", 0, 0, G_OPTION_ARG_NONE, &details.calibration,
       "Compare confidence and accuracy in 15 bins, with the expected calibration error", NULL },
     { "csv", 0, 0, G_OPTION_ARG_FILENAME, &details.csv, "Write a line per sample, by descending loss", "F.csv" },
@@ -165,7 +166,10 @@ const Command command_eval = {
     "(Papineni et al. 2002: n-grams of one to four tokens, with a brevity penalty) and by exact matches.\n\n"
     "--confusion, --per-class, --calibration and --csv evaluate sample by sample. The loss of a sample is -log p of\n"
     "its class, or the mean squared error of its values, without class weights and label smoothing. A calibrated net\n"
-    "is right as often as it is confident; the expected calibration error is the mean difference (Guo et al. 2017).\n\n"
+    "is right as often as it is confident; the expected calibration error is the mean difference (Guo et al. 2017).\n"
+    "A net that outputs detections [B,K,6] (x1, y1, x2, y2, score, class) is compared with the boxes of its data set "
+    "by\n"
+    "COCO's average precision: mAP@[.5:.95] and mAP@.5.\n\n"
     "--step N is the run as it was after step N: the nearest checkpoint before it, and the steps until N computed "
     "again\n"
     "with the same bits.\n\n"

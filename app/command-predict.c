@@ -1,7 +1,6 @@
 /* `gradloom predict`: applies a trained net to files. An unreadable file is reported, and the others are still
  * computed. */
-#include "app/commands.h"
-#include "app/predict-masks.h"
+#include "app/predict-private.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,33 +8,10 @@
 
 #define MAX_FILE ((gsize)1 << 30)
 
-typedef struct
-{
-  char *file;
-  gint64 row;
-  LoomTensor *tensor;
-  char *note;
-  GBytes *bytes; /* of a picture, if masks are written */
-  LoomPictureFrame frame;
-} Sample;
-
-typedef struct
-{
-  const Command *command;
-  LoomPredictor *predictor;
-  LoomDecoder *decoder; /* of a net that generates text; else NULL */
-  LoomSampleReader *reader;
-  GPtrArray *waiting; /* Sample */
-  int top, batch, width;
-  gboolean json, standard_input_is_read;
-  PredictMasks masks;
-  int status;
-} Predict;
-
 static void
 sample_free (gpointer data)
 {
-  Sample *sample = data;
+  PredictSample *sample = data;
 
   loom_tensor_unref (sample->tensor);
   g_free (sample->file);
@@ -54,274 +30,6 @@ predict_clear (Predict *p)
   g_clear_pointer (&p->waiting, g_ptr_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Predict, predict_clear)
-
-/* ---- answers ------------------------------------------------------------ */
-
-static int
-compare_values (gconstpointer a, gconstpointer b, gpointer data)
-{
-  const double *value = data, x = value[*(const gint64 *)a], y = value[*(const gint64 *)b];
-  gint64 i = *(const gint64 *)a, k = *(const gint64 *)b;
-
-  if (isnan (x) || isnan (y))
-    return isnan (x) - isnan (y);
-  return x > y ? -1 : x < y ? 1 : i < k ? -1 : i > k;
-}
-
-/* The classes of one position, likeliest first. */
-static gint64 *
-ranking (const double *value, gint64 n)
-{
-  gint64 *order = g_new (gint64, MAX (n, 1));
-
-  for (gint64 i = 0; i < n; i++)
-    order[i] = i;
-  g_qsort_with_data (order, (int)n, sizeof *order, compare_values, (gpointer)value);
-  return order;
-}
-
-/* The name of a class; a character that is no letter is quoted, and a class without a name is its number. */
-static char *
-class_name (const char *const *names, gint64 i)
-{
-  g_autofree char *name = NULL;
-
-  if (names == NULL)
-    return g_strdup_printf ("%" G_GINT64_FORMAT, i);
-  name = command_printable (names[i]);
-  return g_unichar_isalnum (g_utf8_get_char (names[i])) ? g_steal_pointer (&name) : g_strdup_printf ("“%s”", name);
-}
-
-static void
-print_number (double value)
-{
-  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-  printf ("%s", isnan (value) ? "nan" : g_ascii_formatd (buffer, sizeof buffer, "%.6g", value));
-}
-
-static void
-print_share (double share)
-{
-  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-  printf ("%s %%", g_ascii_formatd (buffer, sizeof buffer, "%.1f", 100 * share));
-}
-
-/* The fraction of pixels with each class. (transfer full) */
-static double *
-areas_of (const LoomAnswer *a)
-{
-  double *area = g_new0 (double, a->n_classes);
-
-  for (gint64 k = 0; k < a->n_positions; k++)
-    {
-      const double *value = a->value + k * a->n_classes;
-      gint64 best = 0;
-
-      for (gint64 c = 1; c < a->n_classes; c++)
-        best = value[c] > value[best] ? c : best;
-      area[best] += 1.0 / (double)a->n_positions;
-    }
-  return area;
-}
-
-/* The classes with the largest areas. */
-static void
-print_areas (const Predict *p, const LoomAnswer *a)
-{
-  const char *const *names = loom_predictor_class_names (p->predictor, a->n_classes);
-  g_autofree double *area = areas_of (a);
-  g_autofree gint64 *order = ranking (area, a->n_classes);
-
-  for (gint64 i = 0; i < MIN (p->top, a->n_classes) && area[order[i]] > 0; i++)
-    {
-      g_autofree char *found = class_name (names, order[i]), *name = command_printable (found);
-
-      printf ("%s%s ", i > 0 ? ", " : "", name);
-      print_share (area[order[i]]);
-    }
-}
-
-static void
-print_classes (const Predict *p, const LoomAnswer *a)
-{
-  const char *const *names = loom_predictor_class_names (p->predictor, a->n_classes);
-
-  /* Prints one word for each position of the sample, or the likeliest classes of the whole sample. */
-  for (gint64 k = 0; k < a->n_positions; k++)
-    {
-      const double *value = a->value + k * a->n_classes;
-      g_autofree gint64 *order = ranking (value, a->n_classes);
-      gint64 n = a->n_positions > 1 || loom_predictor_aligns (p->predictor) ? 1 : MIN (p->top, a->n_classes);
-      for (gint64 i = 0; i < n; i++)
-        {
-          g_autofree char *found = class_name (names, order[i]), *name = command_printable (found);
-          printf ("%s%s", i > 0 ? ", " : k > 0 ? " " : "", name);
-          if (a->n_positions > 1 || loom_predictor_aligns (p->predictor))
-            continue;
-          printf (" ");
-          if (a->kind == LOOM_ANSWER_PROBABILITIES)
-            print_share (value[order[i]]);
-          else
-            print_number (value[order[i]]);
-        }
-    }
-}
-
-static void
-print_values (const LoomAnswer *a)
-{
-  const gint64 n = a->n_positions * a->n_classes, shown = MIN (n, 16);
-
-  for (gint64 i = 0; i < shown; i++)
-    {
-      printf ("%s", i ? " " : "");
-      if (a->kind == LOOM_ANSWER_YES)
-        {
-          printf ("%s ", a->value[i] > 0.5 ? "yes" : "no");
-          print_share (a->value[i]);
-        }
-      else
-        print_number (a->value[i]);
-    }
-  if (shown < n)
-    {
-      g_autofree char *shape = loom_shape_to_string (&a->shape);
-      printf (" … (%s; --json prints all)", shape);
-    }
-}
-
-static void
-print_file (const Predict *p, const Sample *s)
-{
-  g_autofree char *file = command_printable (s->file);
-  g_autofree char *where = s->row ? g_strdup_printf ("%s:%" G_GINT64_FORMAT, file, s->row) : g_strdup (file);
-
-  printf ("%s%*s  ", where, MAX (0, p->width - (int)g_utf8_strlen (where, -1)), "");
-}
-
-/* Prints the text that a net has generated. */
-static void
-print_written (const Predict *p, const Sample *s, const LoomWritten *written)
-{
-  g_autofree char *text = loom_decoder_text (p->decoder, written), *shown = command_printable (text);
-  LoomJson *json;
-
-  if (!p->json)
-    {
-      print_file (p, s);
-      printf ("%s%s%s%s\n", shown, s->note != NULL ? "  (" : "", s->note != NULL ? s->note : "",
-              s->note != NULL ? ")" : "");
-      return;
-    }
-  json = command_event_new ("prediction");
-  loom_json_string (json, "file", s->file);
-  if (s->row)
-    loom_json_int (json, "row", s->row);
-  loom_json_string (json, "text", text);
-  loom_json_number (json, "score", written->score);
-  if (s->note != NULL)
-    loom_json_string (json, "note", s->note);
-  command_event_print (json);
-}
-
-static void
-print_text (const Predict *p, const Sample *s, const LoomAnswer *a, const char *mask)
-{
-  print_file (p, s);
-  if (loom_answer_is_map (a))
-    print_areas (p, a);
-  else if (a->kind <= LOOM_ANSWER_LOGITS)
-    print_classes (p, a);
-  else
-    print_values (a);
-  if (s->note != NULL)
-    printf ("  (%s)", s->note);
-  if (mask != NULL)
-    {
-      g_autofree char *shown = command_printable (mask);
-      printf ("  %s", shown);
-    }
-  printf ("\n");
-}
-
-/* value: a number for each class. */
-static void
-add_ranking (LoomJson *json, const char *member, const char *number, const Predict *p, const LoomAnswer *a,
-             const double *value)
-{
-  const char *const *names = loom_predictor_class_names (p->predictor, a->n_classes);
-  g_autofree gint64 *order = ranking (value, a->n_classes);
-
-  loom_json_begin_array (json, member);
-  for (gint64 i = 0; i < MIN (p->top, a->n_classes); i++)
-    {
-      loom_json_begin_object (json, NULL);
-      loom_json_int (json, "class", order[i]);
-      if (names != NULL)
-        loom_json_string (json, "name", names[order[i]]);
-      loom_json_number (json, number, value[order[i]]);
-      loom_json_end_object (json);
-    }
-  loom_json_end_array (json);
-}
-
-static void
-add_classes (LoomJson *json, const char *member, const Predict *p, const LoomAnswer *a, gint64 k)
-{
-  add_ranking (json, member, a->kind == LOOM_ANSWER_PROBABILITIES ? "probability" : "score", p, a,
-               a->value + k * a->n_classes);
-}
-
-static void
-add_areas (LoomJson *json, const Predict *p, const LoomAnswer *a)
-{
-  g_autofree double *area = areas_of (a);
-
-  add_ranking (json, "areas", "fraction", p, a, area);
-}
-
-static void
-add_values (LoomJson *json, const LoomAnswer *a)
-{
-  loom_json_begin_array (json, a->kind == LOOM_ANSWER_YES ? "probabilities" : "values");
-  for (gint64 i = 0; i < a->n_positions * a->n_classes; i++)
-    loom_json_number (json, NULL, a->value[i]);
-  loom_json_end_array (json);
-  loom_json_begin_array (json, "shape");
-  for (int i = 0; i < a->shape.rank; i++)
-    loom_json_int (json, NULL, loom_dim_value (a->shape.dim[i], NULL));
-  loom_json_end_array (json);
-}
-
-static void
-print_json (const Predict *p, const Sample *s, const LoomAnswer *a, const char *mask)
-{
-  LoomJson *json = command_event_new ("prediction");
-
-  loom_json_string (json, "file", s->file);
-  if (s->row)
-    loom_json_int (json, "row", s->row);
-  if (loom_answer_is_map (a))
-    add_areas (json, p, a);
-  else if (a->kind <= LOOM_ANSWER_LOGITS && a->n_positions == 1 && !loom_predictor_aligns (p->predictor))
-    add_classes (json, "classes", p, a, 0);
-  else if (a->kind <= LOOM_ANSWER_LOGITS)
-    {
-      loom_json_begin_array (json, "positions");
-      for (gint64 k = 0; k < a->n_positions; k++)
-        add_classes (json, NULL, p, a, k);
-      loom_json_end_array (json);
-    }
-  else
-    add_values (json, a);
-  if (mask != NULL)
-    loom_json_string (json, "mask", mask);
-  if (s->note != NULL)
-    loom_json_string (json, "note", s->note);
-  command_event_print (json);
-}
 
 /* ---- files -------------------------------------------------------------- */
 
@@ -396,22 +104,24 @@ go_together (const Predict *p, const LoomTensor *a, const LoomTensor *b)
 }
 
 static void
-print_answer (Predict *p, const Sample *s, gconstpointer answer)
+print_answer (Predict *p, const PredictSample *s, gconstpointer answer)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *mask = NULL;
 
   if (p->decoder != NULL)
     {
-      print_written (p, s, answer);
+      predict_print_written (p, s, answer);
       return;
     }
-  if (p->masks.folder != NULL)
+  if (p->masks.folder != NULL && predict_detects (p, answer))
+    mask = predict_boxes_write (&p->masks, s->file, s->bytes, &s->frame, answer, PREDICT_LEAST_SCORE, &error);
+  else if (p->masks.folder != NULL)
     mask = predict_masks_write (&p->masks, s->file, s->bytes, &s->frame, answer, &error);
   if (error != NULL)
     complain (p, s->file, g_steal_pointer (&error));
   else
-    (p->json ? print_json : print_text) (p, s, answer, mask);
+    (p->json ? predict_print_json : predict_print_text) (p, s, answer, mask);
 }
 
 /* Computes the queued inputs, in batches of one shape, and prints the results. FALSE after a failure that concerns more
@@ -423,11 +133,11 @@ flush (Predict *p)
     {
       g_autoptr (GPtrArray) tensors = g_ptr_array_new ();
       g_autoptr (GError) error = NULL;
-      const Sample *first = p->waiting->pdata[0];
+      const PredictSample *first = p->waiting->pdata[0];
 
       while (tensors->len < p->waiting->len && tensors->len < (guint)p->batch
-             && go_together (p, first->tensor, ((Sample *)p->waiting->pdata[tensors->len])->tensor))
-        g_ptr_array_add (tensors, ((Sample *)p->waiting->pdata[tensors->len])->tensor);
+             && go_together (p, first->tensor, ((PredictSample *)p->waiting->pdata[tensors->len])->tensor))
+        g_ptr_array_add (tensors, ((PredictSample *)p->waiting->pdata[tensors->len])->tensor);
       guint n = tensors->len;
       LoomTensor *const *samples = (LoomTensor *const *)tensors->pdata;
       g_autoptr (GPtrArray) answers = p->decoder != NULL ? loom_decoder_run (p->decoder, samples, n, &error)
@@ -469,7 +179,7 @@ predict_file (Predict *p, const char *file)
   for (guint i = 0; i < items->len; i++)
     {
       LoomSampleItem *item = items->pdata[i];
-      Sample *sample = g_new0 (Sample, 1);
+      PredictSample *sample = g_new0 (PredictSample, 1);
       sample->file = g_strdup (name);
       sample->row = item->row;
       sample->tensor = loom_tensor_ref (item->tensor);
@@ -510,7 +220,8 @@ run_predict (const Command *command, int argc, char **argv)
     { "range", 0, 0, G_OPTION_ARG_STRING, &range,
       "Pictures: the values of black and white (default: as in the data set)", "LOW,HIGH" },
     { "masks", 0, 0, G_OPTION_ARG_FILENAME, &p.masks.folder,
-      "Nets with a class at every pixel: write a mask (PNG with a palette), and the picture with the mask over it",
+      "Nets with a class at every pixel: write a mask (PNG with a palette), and the picture with the mask over it; of "
+      "detections the picture with boxes",
       "DIR" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT, &p.batch, "Batch size (64)", "N" },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },
@@ -583,7 +294,8 @@ const Command command_predict = {
     "conversions of a picture are printed after its prediction. Nets trained with cross_entropy print\n"
     "probabilities, others their values; of ctc_loss the labels of greedy decoding are printed. A net with a decoder "
     "(trained with the data set's y_in) writes an output\n"
-    "for each line of a text, or each picture. Of a class at every pixel the fractions of the picture are printed.\n\n"
+    "for each line of a text, or each picture. Of a class at every pixel the fractions of the picture are printed,\n"
+    "of detections those with a score of at least 50 %, with the corners of their boxes in pixels of the picture.\n\n"
     "A file that cannot be read is reported; the others are processed, and the exit status is 1.\n\n"
     "  gradloom predict run1 shirt.png boot.jpg\n"
     "  gradloom predict run1 --top 1 --json rows.csv\n"

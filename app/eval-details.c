@@ -129,6 +129,25 @@ print_classes (const LoomEvaluation *e)
 }
 
 static void
+print_detection (const EvalDetails *self, const LoomEvaluation *e)
+{
+  const LoomAveragePrecision *ap = e->detection;
+  char all[16], half[16];
+
+  printf ("mAP@[.5:.95] %s %%, mAP@.5 %s %%\n", percent (loom_average_precision_mean (ap, -1), all),
+          percent (loom_average_precision_mean (ap, 0), half));
+  if (self->per_class)
+    printf ("\n%29s    boxes  AP %%  AP@.5 %%\n", "");
+  for (guint k = 0; self->per_class && k < loom_average_precision_n_classes (ap); k++)
+    {
+      print_name (e, k, 24);
+      printf ("  %7" G_GINT64_FORMAT "  %4s  %7s\n", loom_average_precision_boxes (ap, k),
+              percent (loom_average_precision_of (ap, k, -1), all),
+              percent (loom_average_precision_of (ap, k, 0), half));
+    }
+}
+
+static void
 print_calibration (const LoomEvaluation *e)
 {
   char text[16];
@@ -161,6 +180,11 @@ print_tables (const EvalDetails *self, const LoomEvaluation *e)
   if (e->is_map && e->confusion != NULL)
     printf (" of pixels, mean IoU %s %%", percent (loom_confusion_mean_iou (e->confusion), iou));
   putchar ('\n');
+  if (e->detection != NULL)
+    {
+      print_detection (self, e);
+      return;
+    }
   if (self->confusion)
     print_confusion (e);
   if (self->per_class)
@@ -218,6 +242,27 @@ add_calibration (LoomJson *json, const LoomCalibration *c)
 }
 
 static void
+add_detection (LoomJson *json, const EvalDetails *self, const LoomEvaluation *e)
+{
+  const LoomAveragePrecision *ap = e->detection;
+
+  loom_json_exact (json, "map", loom_average_precision_mean (ap, -1));
+  loom_json_exact (json, "map_50", loom_average_precision_mean (ap, 0));
+  if (!self->per_class)
+    return;
+  loom_json_begin_array (json, "per_class");
+  for (guint k = 0; k < loom_average_precision_n_classes (ap); k++)
+    {
+      loom_json_begin_object (json, NULL);
+      loom_json_int (json, "boxes", loom_average_precision_boxes (ap, k));
+      loom_json_exact (json, "ap", loom_average_precision_of (ap, k, -1));
+      loom_json_exact (json, "ap_50", loom_average_precision_of (ap, k, 0));
+      loom_json_end_object (json);
+    }
+  loom_json_end_array (json);
+}
+
+static void
 print_event (const EvalDetails *self, const LoomEvaluation *e)
 {
   LoomJson *json = command_event_new ("samples");
@@ -238,9 +283,11 @@ print_event (const EvalDetails *self, const LoomEvaluation *e)
         }
       loom_json_end_array (json);
     }
+  if (e->detection != NULL)
+    add_detection (json, self, e);
   if (self->confusion)
     add_confusion (json, e->confusion);
-  if (self->per_class)
+  if (self->per_class && e->detection == NULL)
     add_classes (json, e->confusion, e->is_map);
   if (self->calibration)
     add_calibration (json, &e->calibration);
@@ -293,7 +340,7 @@ write_csv (const EvalDetails *self, LoomEvaluation *e, GError **error)
 static const char *
 missing_option (const EvalDetails *self, const LoomEvaluation *e)
 {
-  if (e->confusion == NULL && (self->confusion || self->per_class))
+  if (e->confusion == NULL && (self->confusion || (self->per_class && e->detection == NULL)))
     return self->confusion ? "--confusion" : "--per-class";
   return self->calibration && (e->n_classes == 0 || e->kind == LOOM_ANSWER_LOGITS) ? "--calibration" : NULL;
 }

@@ -52,14 +52,16 @@ static const Event events[] = {
     "with --health, for each node; wires by port" },
   { "train", "done", "step:n parameters:n pushes?:n staleness_mean?:x staleness_most?:n time:x", "the end" },
   { "eval", "samples",
-    "split:s samples:n loss:x accuracy?:x mean_iou?:x classes?:[s] confusion?:[[n]] "
-    "per_class?:[{samples:n,accuracy:x,precision:x,iou?:x}] "
+    "split:s samples:n loss:x accuracy?:x mean_iou?:x map?:x map_50?:x classes?:[s] confusion?:[[n]] "
+    "per_class?:[{samples:n,accuracy:x,precision:x,iou?:x,boxes:n,ap:x,ap_50:x}] "
     "calibration?:{error:x,bins:[{samples:n,confidence:x,accuracy:x}]}",
-    "with --confusion, --per-class or --calibration; confusion has rows of true classes" },
+    "with --confusion, --per-class or --calibration; confusion has rows of true classes; classes of boxes have their "
+    "number and average precisions instead" },
   { "eval", "translation", "beam:n sentences:n bleu:x exact:x", "with --beam; bleu and exact from 0 to 1" },
   { "predict", "prediction",
     "file:s row?:n classes?:[{class:n,name?:s,probability?:x,score?:x}] positions?:[[{}]] values?:[x] "
-    "probabilities?:[x] shape?:[n] areas?:[{class:n,name?:s,fraction:x}] mask?:s text?:s score?:x note?:s",
+    "probabilities?:[x] shape?:[n] areas?:[{class:n,name?:s,fraction:x}] "
+    "boxes?:[{class:n,name?:s,score:x,box:[x]}] mask?:s text?:s score?:x note?:s",
     "classes, or a list of them for each position, or their areas in a picture and with --masks a file, or values; "
     "probabilities are those of yes and no; score replaces "
     "probability for margins; text and score are those of a net that writes" },

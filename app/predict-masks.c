@@ -51,26 +51,52 @@ write_file (const char *name, const char *ending, GBytes *bytes, GError **error)
   return NULL;
 }
 
-/* The picture with the colours of the classes over it, but those of class 0 and of what was cut off. */
-static GBytes *
-draw_over (GBytes *bytes, const char *file, const LoomPictureFrame *frame, const guint8 *mask, GError **error)
+/* The picture as floats [3, height, width]; NULL with DATA. */
+static float *
+read_picture (GBytes *bytes, const char *file, const LoomPictureFrame *frame, GError **error)
 {
   const LoomPictureOptions options = { .fit = LOOM_FIT_STRETCH, .low = 0, .high = 1 };
-  const gsize area = (gsize)frame->width * (gsize)frame->height;
-  g_autofree float *rgb = g_new (float, 3 * area);
+  g_autofree float *rgb = g_new (float, 3 * (gsize)frame->width * (gsize)frame->height);
   g_autofree char *note = NULL;
   double border;
 
   if (!loom_picture_read (bytes, file, &options, 3, frame->height, frame->width, rgb, NULL, &border, &note, error))
     return NULL;
-  for (gsize i = 0; i < area; i++)
-    for (gsize c = 0; c < 3 && mask[i] != 0 && mask[i] != LOOM_MASK_OUTSIDE; c++)
-      {
-        const float color = (float)(loom_picture_class_color (mask[i]) >> (16 - 8 * c) & 255) / 255;
+  return g_steal_pointer (&rgb);
+}
 
-        rgb[c * area + i] += SHARE * (color - rgb[c * area + i]);
-      }
-  return loom_picture_write (rgb, frame->height, frame->width, error);
+/* Blends pixel i of a picture of `area` pixels with the colour of a class. */
+static void
+paint (float *rgb, gsize area, gsize i, guint klass, float share)
+{
+  for (gsize c = 0; c < 3; c++)
+    {
+      const float color = (float)(loom_picture_class_color (klass) >> (16 - 8 * c) & 255) / 255;
+
+      rgb[c * area + i] += share * (color - rgb[c * area + i]);
+    }
+}
+
+/* The picture with the colours of the classes over it, but those of class 0 and of what was cut off. */
+static GBytes *
+draw_over (GBytes *bytes, const char *file, const LoomPictureFrame *frame, const guint8 *mask, GError **error)
+{
+  const gsize area = (gsize)frame->width * (gsize)frame->height;
+  g_autofree float *rgb = read_picture (bytes, file, frame, error);
+
+  for (gsize i = 0; rgb != NULL && i < area; i++)
+    if (mask[i] != 0 && mask[i] != LOOM_MASK_OUTSIDE)
+      paint (rgb, area, i, mask[i], SHARE);
+  return rgb != NULL ? loom_picture_write (rgb, frame->height, frame->width, error) : NULL;
+}
+
+static gboolean
+make_folder (const PredictMasks *self, GError **error)
+{
+  if (g_mkdir_with_parents (self->folder, 0777) == 0)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be made: %s.", self->folder, g_strerror (errno));
+  return FALSE;
 }
 
 char *
@@ -91,11 +117,8 @@ predict_masks_write (PredictMasks *self, const char *file, GBytes *bytes, const 
                    file);
       return NULL;
     }
-  if (g_mkdir_with_parents (self->folder, 0777) != 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be made: %s.", self->folder, g_strerror (errno));
-      return NULL;
-    }
+  if (!make_folder (self, error))
+    return NULL;
   mask = loom_picture_frame_invert (frame, small, width);
   name = name_files (self, file);
   of_mask = loom_picture_write_mask (mask, frame->height, frame->width, error);
@@ -103,4 +126,59 @@ predict_masks_write (PredictMasks *self, const char *file, GBytes *bytes, const 
   over = write_file (name, "-over.png", of_over, error);
   path = over != NULL ? write_file (name, "-mask.png", of_mask, error) : NULL;
   return g_steal_pointer (&path);
+}
+
+/* ---- boxes ------------------------------------------------------------------- */
+
+#define LINE 2 /* pixels */
+
+void
+predict_box (const LoomPictureFrame *frame, const double *detection, double box[4])
+{
+  const double sx = (double)frame->take_width / frame->to_width, sy = (double)frame->take_height / frame->to_height;
+
+  for (int k = 0; k < 4; k++)
+    box[k] = k % 2 == 0 ? (detection[k] - frame->to_x) * sx + frame->take_x
+                        : (detection[k] - frame->to_y) * sy + frame->take_y;
+}
+
+/* The outline of a box, inside of it. */
+static void
+draw_box (float *rgb, const LoomPictureFrame *frame, const double box[4], guint klass)
+{
+  const int x1 = (int)CLAMP (box[0], 0, frame->width), y1 = (int)CLAMP (box[1], 0, frame->height);
+  const int x2 = (int)CLAMP (box[2], 0, frame->width), y2 = (int)CLAMP (box[3], 0, frame->height);
+
+  for (int y = y1; y < y2; y++)
+    for (int x = x1; x < x2; x++)
+      if (x < x1 + LINE || x >= x2 - LINE || y < y1 + LINE || y >= y2 - LINE)
+        paint (rgb, (gsize)frame->width * (gsize)frame->height, (gsize)y * (gsize)frame->width + (gsize)x, klass, 1);
+}
+
+char *
+predict_boxes_write (PredictMasks *self, const char *file, GBytes *bytes, const LoomPictureFrame *frame,
+                     const LoomAnswer *answer, double least, GError **error)
+{
+  g_autofree float *rgb = NULL;
+  g_autofree char *name = NULL;
+  g_autoptr (GBytes) out = NULL;
+
+  if (frame->width == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” is no picture, so boxes cannot be drawn over it.", file);
+      return NULL;
+    }
+  rgb = make_folder (self, error) ? read_picture (bytes, file, frame, error) : NULL;
+  for (gint64 k = 0; rgb != NULL && k < loom_dim_value (answer->shape.dim[0], NULL); k++)
+    {
+      const double *detection = answer->value + k * LOOM_DETECTION_NUMBERS;
+      double box[4];
+
+      predict_box (frame, detection, box);
+      if (detection[4] >= least)
+        draw_box (rgb, frame, box, (guint)CLAMP (detection[5], 0, 254) + 1);
+    }
+  out = rgb != NULL ? loom_picture_write (rgb, frame->height, frame->width, error) : NULL;
+  name = out != NULL ? name_files (self, file) : NULL;
+  return name != NULL ? write_file (name, "-over.png", out, error) : NULL;
 }

@@ -231,6 +231,14 @@ add_figures (ReportPage *page, const LoomEvaluation *e)
       report_block_add_fact (facts, _ ("Sequences without an error"), accuracy);
       return;
     }
+  if (e->detection != NULL)
+    {
+      g_autofree char *map = percent (loom_average_precision_mean (e->detection, -1));
+      g_autofree char *half = percent (loom_average_precision_mean (e->detection, 0));
+      report_block_add_fact (facts, _ ("mAP@[.5:.95] (average precision, as COCO computes it)"), map);
+      report_block_add_fact (facts, _ ("mAP@.5"), half);
+      return;
+    }
   report_block_add_fact (facts, e->n_classes > 0 ? _ ("Mean −log p of the class") : _ ("Mean squared error"), loss);
   if (e->n_classes == 0)
     {

@@ -309,7 +309,11 @@ make (const Shapes *self, LoomSampleRandom *random, gint64 i, LoomTensor *const 
         make_sentence (self, random, two, &first, relation, i, row);
     }
   for (gint64 k = 0; k < count && self->noise > 0; k++)
-    x[k] = CLAMP (x[k] + (float)self->noise * loom_sample_normal (random), 0, 1);
+    {
+      const float value = x[k] + (float)self->noise * loom_sample_normal (random);
+
+      x[k] = CLAMP (value, 0, 1);
+    }
 }
 
 static gboolean

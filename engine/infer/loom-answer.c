@@ -108,6 +108,13 @@ loom_answer_is_map (const LoomAnswer *self)
   return self->kind <= LOOM_ANSWER_LOGITS && self->shape.rank == 3 && self->n_positions > 1;
 }
 
+gboolean
+loom_answer_are_detections (const LoomAnswer *self)
+{
+  return self->kind == LOOM_ANSWER_VALUES && self->shape.rank == 2
+         && loom_dim_value (self->shape.dim[1], NULL) == LOOM_DETECTION_NUMBERS;
+}
+
 guint8 *
 loom_answer_mask (const LoomAnswer *self, int *height, int *width)
 {

@@ -27,6 +27,10 @@ typedef struct
 
 /* TRUE for a class at every pixel: the port is [B, classes, H, W]. */
 gboolean loom_answer_is_map (const LoomAnswer *self);
+/* TRUE for K detections, rows of x1, y1, x2, y2 in pixels of the input, score and class: the port is [B,K,6]. Only of a
+ * data set with boxes they are such. */
+gboolean loom_answer_are_detections (const LoomAnswer *self);
+#define LOOM_DETECTION_NUMBERS 6
 /* The class of every pixel, [H, W], the largest value's, for a map of at most 255 classes, or yes and no at every pixel
  * (classes 1 and 0). (transfer full) NULL for anything else. */
 guint8 *loom_answer_mask (const LoomAnswer *self, int *height, int *width);

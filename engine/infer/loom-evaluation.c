@@ -30,6 +30,7 @@ loom_evaluation_free (LoomEvaluation *self)
   g_strfreev (self->class_names);
   g_array_unref (self->samples);
   loom_confusion_free (self->confusion);
+  loom_average_precision_free (self->detection);
   g_free (self->mean);
   g_free (self->square);
   g_free (self);
@@ -235,6 +236,57 @@ loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnswer *answe
   return TRUE;
 }
 
+/* ---- detections --------------------------------------------------------- */
+
+#define CONFIDENT 0.5
+
+void
+loom_evaluation_add_detections (LoomEvaluation *self, gint64 index, const LoomDetection *found, guint n_found,
+                                const LoomDetection *boxes, guint n_boxes)
+{
+  LoomEvaluatedSample sample = { .index = index, .probability = NAN };
+  double sum = 0;
+
+  loom_average_precision_add (self->detection, found, n_found, boxes, n_boxes);
+  for (guint i = 0; i < n_found; i++)
+    sample.predicted += found[i].score >= CONFIDENT;
+  for (guint b = 0; b < n_boxes; b++)
+    {
+      double best = 0;
+
+      for (guint i = 0; i < n_found; i++)
+        if (found[i].score >= CONFIDENT && found[i].klass == boxes[b].klass)
+          best = MAX (best, loom_detection_iou (&found[i], &boxes[b]));
+      sample.target += boxes[b].klass >= 0;
+      sum += boxes[b].klass >= 0 ? best : 0;
+    }
+  sample.loss = sample.target > 0 ? 1 - sum / sample.target : 0;
+  self->loss += (sample.loss - self->loss) / (double)(self->samples->len + 1);
+  g_array_append_val (self->samples, sample);
+}
+
+/* y: boxes [n,M,5] of the batch, of which this is sample i. */
+static void
+add_detections (LoomEvaluation *self, gint64 index, const LoomAnswer *answer, const LoomTensor *y, guint i)
+{
+  const guint n_found = (guint)loom_dim_value (answer->shape.dim[0], NULL), n_boxes = (guint)y->dim[1];
+  g_autofree LoomDetection *found = g_new (LoomDetection, MAX (n_found, 1)), *boxes = g_new (LoomDetection, n_boxes);
+
+  for (guint k = 0; k < n_found; k++)
+    {
+      const double *v = answer->value + LOOM_DETECTION_NUMBERS * k;
+
+      found[k] = (LoomDetection){ v[0], v[1], v[2], v[3], v[4], (gint64)v[5] };
+    }
+  for (guint k = 0; k < n_boxes; k++)
+    {
+      const float *v = (const float *)y->data + (i * n_boxes + k) * 5;
+
+      boxes[k] = (LoomDetection){ v[1], v[2], v[3], v[4], 1, (gint64)v[0] };
+    }
+  loom_evaluation_add_detections (self, index, found, n_found, boxes, n_boxes);
+}
+
 /* ---- a split ------------------------------------------------------------ */
 
 #define MOST_VALUES (16 * 1024 * 1024) /* numbers of a batch: 128 MiB */
@@ -355,6 +407,15 @@ add_batch (Run *run, const gint64 *index, guint n, GError **error)
           g_clear_pointer (&run->result->confusion, loom_confusion_free);
         }
     }
+  if (loom_dataset_has_boxes (run->dataset) && loom_answer_are_detections (first))
+    {
+      if (run->result->detection == NULL)
+        run->result->detection
+            = loom_average_precision_new ((guint)MAX (loom_dataset_info (run->dataset)->n_classes, 1));
+      for (guint i = 0; i < n; i++)
+        add_detections (run->result, index[i], answers->pdata[i], read->pdata[1], i);
+      return TRUE;
+    }
   run->most_batch = (guint)CLAMP (MOST_VALUES / MAX (first->n_positions * first->n_classes, 1), 1, G_MAXINT);
   for (guint i = 0; i < n; i++)
     {
@@ -400,7 +461,9 @@ loom_evaluation_run (LoomPredictor *predictor, LoomSplit split, gint64 most, gui
       loom_evaluation_free (run.result);
       return NULL;
     }
-  const char *const *names = loom_predictor_class_names (predictor, run.result->n_classes);
+  const gint64 n_names = run.result->detection != NULL ? loom_average_precision_n_classes (run.result->detection)
+                                                       : run.result->n_classes;
+  const char *const *names = loom_predictor_class_names (predictor, n_names);
   run.result->class_names = g_strdupv ((char **)names);
   run.result->n_split = run.all;
   run.result->is_whole = run.n == run.all;

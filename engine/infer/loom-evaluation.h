@@ -2,6 +2,7 @@
  * `gradloom eval --confusion` prints and Studio shows. */
 #pragma once
 
+#include "engine/infer/loom-average-precision.h"
 #include "engine/infer/loom-confusion.h"
 #include "engine/infer/loom-predictor.h"
 
@@ -42,6 +43,10 @@ typedef struct
   double residual, error;   /* of values: the sums of squared and of absolute errors */
   LoomConfusion *confusion; /* NULL: values, or more than LOOM_CONFUSION_MOST classes */
   LoomCalibration calibration;
+  /* Of detections, [K,6] numbers x1, y1, x2, y2, score and class, with a data set of boxes; NULL: others. A sample's
+   * target is then its number of boxes, predicted that of detections with a score of at least 0.5, and its loss one
+   * minus the mean, over its boxes, of the largest IoU with a detection of their class and such a score. */
+  LoomAveragePrecision *detection;
 } LoomEvaluation;
 
 /* Called after each batch; FALSE ends the evaluation with CANCELLED. */
@@ -62,6 +67,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomEvaluation, loom_evaluation_free)
 LoomEvaluation *loom_evaluation_new (LoomSplit split, LoomAnswerKind kind, guint n_classes);
 gboolean loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnswer *answer, const double *target,
                               gint64 n_target, GError **error);
+
+/* Adds detections and boxes of one sample; `detection` must be set. */
+void loom_evaluation_add_detections (LoomEvaluation *self, gint64 index, const LoomDetection *found, guint n_found,
+                                     const LoomDetection *boxes, guint n_boxes);
 
 /* The fraction of correct positions; NaN for values. */
 double loom_evaluation_accuracy (const LoomEvaluation *self);

@@ -307,6 +307,24 @@ test_augmented (void)
     }
 }
 
+/* Noise is clipped, so that files can be read in the range of the data set. */
+static void
+test_noise (void)
+{
+  static const char *const strv[] = { "target_type", "mask", "size", "32", "n", "4", "noise", "0.5", NULL };
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = loom_dataset_open ("shapes", &o, &error);
+
+  g_assert_no_error (error);
+  g_autoptr (GPtrArray) read = read_one (dataset, LOOM_SPLIT_TRAIN);
+  for (int i = 0; i < 3 * 32 * 32; i++)
+    {
+      g_assert_cmpfloat (loom_tensor_get (read->pdata[0], i), >=, 0);
+      g_assert_cmpfloat (loom_tensor_get (read->pdata[0], i), <=, 1);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -319,6 +337,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/masks/refused", test_refused);
   g_test_add_func ("/masks/frame", test_frame);
   g_test_add_func ("/masks/augmented", test_augmented);
+  g_test_add_func ("/masks/noise", test_noise);
   status = g_test_run ();
   clear (folder);
   g_free (folder);
