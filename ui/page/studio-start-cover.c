@@ -3,42 +3,27 @@
 
 #include "ui/run/run-folder.h"
 
-static void
-list_runs (StudioStartCover *self)
+/* Of the list of runs without a window, while the page is shown: a lock that a window has left changes no file. */
+#define LIST_SECONDS 1
+
+/* A list that is like the one before changes nothing. */
+static gboolean
+list_cb (gpointer data)
 {
+  StudioStartCover *self = data;
   g_auto (GStrv) folders = run_folder_list_attachable ();
   g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func (g_free);
 
   for (guint i = 0; folders[i] != NULL; i++)
     g_ptr_array_add (texts, run_folder_dup_title (folders[i]));
   studio_start_page_set_runs (self->page, (const char *const *)folders, (const char *const *)texts->pdata);
+  return G_SOURCE_CONTINUE;
 }
 
 void
 studio_start_cover_clear (StudioStartCover *self)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (self->monitors); i++)
-    {
-      if (self->monitors[i] != NULL)
-        g_signal_handlers_disconnect_by_data (self->monitors[i], self);
-      g_clear_object (&self->monitors[i]);
-    }
-}
-
-static void
-watch_runs (StudioStartCover *self)
-{
-  static const char *const names[] = { "live", "hosts" };
-
-  for (guint i = 0; i < G_N_ELEMENTS (self->monitors); i++)
-    {
-      g_autoptr (GFile) folder = g_file_new_build_filename (g_get_user_state_dir (), "gradloom", names[i], NULL);
-
-      self->monitors[i] = g_file_monitor_directory (folder, G_FILE_MONITOR_NONE, NULL, NULL);
-      if (self->monitors[i] != NULL)
-        g_signal_connect_swapped (self->monitors[i], "changed", G_CALLBACK (list_runs), self);
-    }
-  list_runs (self);
+  g_clear_handle_id (&self->timer, g_source_remove);
 }
 
 void
@@ -48,10 +33,13 @@ studio_start_cover_update (StudioStartCover *self, gboolean presenting)
   if (!empty)
     self->is_dismissed = FALSE;
   const gboolean shown = empty && !self->is_dismissed && !presenting;
-  if (shown && self->monitors[0] == NULL)
-    watch_runs (self);
-  else if (!shown)
+  if (!shown)
     studio_start_cover_clear (self);
+  else if (self->timer == 0)
+    {
+      list_cb (self);
+      self->timer = g_timeout_add_seconds (LIST_SECONDS, list_cb, self);
+    }
   gtk_widget_set_visible (GTK_WIDGET (self->page), shown);
   studio_canvas_set_bare (self->canvas, shown);
 }

@@ -12,7 +12,7 @@ typedef struct
   StudioCanvas *canvas;
   StudioStartPage *page;
   gboolean is_dismissed;
-  GFileMonitor *monitors[2]; /* of the records of runs without a window, while the page is shown; NULL: it is not */
+  guint timer; /* of the list of runs without a window, while the page is shown; 0: it is not */
 } StudioStartCover;
 
 /* Shows or hides the start page. presenting: it is not for a projector. */
