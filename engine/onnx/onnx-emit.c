@@ -158,6 +158,32 @@ forget_unknown (const LoomShape *shape)
   return s;
 }
 
+static gboolean
+reads_symbol (const OnnxNode *node, char symbol)
+{
+  for (guint i = 0; i < node->n_in; i++)
+    for (int d = 0; node->in[i] != NULL && d < node->in[i]->type.shape.rank; d++)
+      if (memchr (node->in[i]->type.shape.dim[d].symbol, symbol, LOOM_DIM_MAX_SYMBOLS) != NULL)
+        return TRUE;
+  return FALSE;
+}
+
+/* A size that is counted while the graph runs is a symbol of its own, with another letter in each graph. */
+static LoomShape
+forget_counted (const OnnxNode *node, const LoomShape *shape)
+{
+  LoomShape s = *shape;
+
+  for (int i = 0; i < s.rank && node->op->count_size != NULL; i++)
+    for (int k = 0; k < LOOM_DIM_MAX_SYMBOLS; k++)
+      if (s.dim[i].symbol[k] != 0 && !reads_symbol (node, s.dim[i].symbol[k]))
+        {
+          s.dim[i] = loom_dim_unknown ();
+          break;
+        }
+  return s;
+}
+
 static const char *
 port_name (OnnxCtx *c, const OnnxNode *node, guint i)
 {
@@ -241,9 +267,12 @@ onnx_infer (OnnxCtx *c, OnnxNode *node)
   node->n_out = n->n_outputs;
   node->out = g_new0 (OnnxWire, MAX (n->n_outputs, 1));
   for (guint i = 0; i < n->n_outputs; i++)
-    node->out[i] = (OnnxWire){ .node = node,
-                               .port = g_intern_string (n->output_spec[i].name),
-                               .type = { n->output[i].dtype, forget_unknown (&n->output[i].shape) } };
+    {
+      LoomShape shape = forget_unknown (&n->output[i].shape);
+      node->out[i] = (OnnxWire){ .node = node,
+                                 .port = g_intern_string (n->output_spec[i].name),
+                                 .type = { n->output[i].dtype, forget_counted (node, &shape) } };
+    }
   check_weights (c, node, net);
 }
 
@@ -564,7 +593,7 @@ onnx_reshape (OnnxCtx *c, const OnnxWire *x, const LoomShape *shape)
 {
   if (loom_shape_equal (&x->type.shape, shape))
     return x;
-  return onnx_emit (c, "reshape", ONNX_IN (x), "shape", onnx_dims (c, shape), NULL);
+  return onnx_emit (c, "reshape", ONNX_IN (x), "shape", onnx_dims_and_rest (c, shape), NULL);
 }
 
 const OnnxWire *

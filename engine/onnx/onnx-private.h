@@ -365,6 +365,8 @@ const char *onnx_text (OnnxCtx *c, const char *format, ...) G_GNUC_PRINTF (2, 3)
 const char *onnx_number (OnnxCtx *c, double x);
 const char *onnx_list (OnnxCtx *c, guint n, const gint64 *values);
 const char *onnx_dims (OnnxCtx *c, const LoomShape *shape);
+/* The same for a reshape, of which one size may be unknown: the rest, −1. */
+const char *onnx_dims_and_rest (OnnxCtx *c, const LoomShape *shape);
 
 /* Common small nodes. */
 const OnnxWire *onnx_unary (OnnxCtx *c, const char *op, const OnnxWire *x);

@@ -59,3 +59,21 @@ onnx_dims (OnnxCtx *c, const LoomShape *shape)
       onnx_fail (c, "it needs a size that is known only when the model runs.");
   return onnx_text (c, "%s", text != NULL ? text : "");
 }
+
+const char *
+onnx_dims_and_rest (OnnxCtx *c, const LoomShape *shape)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+  int n_unknown = 0;
+
+  for (int i = 0; i < shape->rank; i++)
+    {
+      LoomShape one = { .rank = 1, .dim = { shape->dim[i] } };
+      gboolean unknown = loom_dim_is_unknown (shape->dim[i]);
+      g_autofree char *text = unknown ? g_strdup ("-1") : loom_shape_to_attribute (&one);
+
+      n_unknown += unknown;
+      g_string_append_printf (s, "%s%s", i > 0 ? "," : "", text);
+    }
+  return n_unknown == 1 ? onnx_text (c, "%s", s->str) : onnx_dims (c, shape);
+}

@@ -182,6 +182,9 @@ def _(c, out):
     scores = c.input("scores", c.rng.uniform(0, 1, (2, 3, 30)).astype(np.float32))
     most, overlap, least = (c.weight(n, np.array(v)) for n, v in (("most", [7]), ("overlap", np.float32([0.4])), ("least", np.float32([0.3]))))
     out("NonMaxSuppression", [boxes, scores, most, overlap, least], kind=INT)
+    # As PyTorch's exporter writes torchvision.ops.nms: the boxes alone, in a line.
+    c.node("Slice", ["y0", c.weight("box", np.array([2])), c.weight("end", np.array([3])), c.weight("last", np.array([1]))], ["column"])
+    out("Reshape", ["column", c.weight("line", np.array([-1]))], kind=INT)
     out("NonMaxSuppression", [centred, scores, c.weight("many", np.array([1000])), overlap], kind=INT, center_point_box=1)
     out("NonMaxSuppression", [boxes, scores, c.weight("none", np.array([0]))], kind=INT)
 
