@@ -165,7 +165,7 @@ predict_boxes_write (PredictMasks *self, const char *file, GBytes *bytes, const 
 
   if (frame->width == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” is no picture, so boxes cannot be drawn over it.", file);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” is not a picture, so boxes cannot be drawn over it.", file);
       return NULL;
     }
   rgb = make_folder (self, error) ? read_picture (bytes, file, frame, error) : NULL;

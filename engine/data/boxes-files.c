@@ -197,7 +197,7 @@ boxes_read_coco (const char *path, char ***classes, GError **error)
 
   if (images == NULL || annotations == NULL || categories == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no file of COCO's: %s.", path,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not a file of COCO's: %s.", path,
                    cause != NULL ? cause->message : "it lacks images, annotations or categories");
       return NULL;
     }
@@ -300,6 +300,6 @@ boxes_read_voc (const char *path, GError **error)
   g_free (voc.now.name);
   if (good)
     return g_steal_pointer (&objects);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no file of VOC's: %s.", path, cause->message);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not a file of VOC's: %s.", path, cause->message);
   return NULL;
 }

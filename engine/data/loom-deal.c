@@ -164,7 +164,7 @@ loom_table_deal (LoomDataset *self, LoomTensor *const data[], const LoomTensor *
       if (target == NULL || loom_dtype_is_float (target->dtype) || target->count != n)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                       "The data set %s has split=\"stratified\", but its target is no class. Set split=\"random\".",
+                       "The data set %s has split=\"stratified\", but its target is not a class. Set split=\"random\".",
                        self->klass->name);
           return FALSE;
         }

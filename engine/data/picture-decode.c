@@ -401,7 +401,7 @@ picture_decode_values (const guint8 *bytes, gsize n, PictureRaster *out, Picture
 
   memset (out, 0, sizeof *out);
   if (find_format (bytes, n) != 0)
-    return g_strdup ("is no PNG; other formats do not keep the values of classes");
+    return g_strdup ("is not a PNG; other formats do not keep the values of classes");
   return run_png (&self, read_values) ? NULL : refusal_of (&self);
 }
 

@@ -145,7 +145,7 @@ test_refused (void)
   {
     const char *json, *message;
   } cases[] = {
-    { "{\"images\":[]}", "*is no file of COCO's: it lacks images, annotations or categories*" },
+    { "{\"images\":[]}", "*is not a file of COCO's: it lacks images, annotations or categories*" },
     { "{\"images\":[{\"id\":1,\"file_name\":\"../a.pgm\"}],\"annotations\":[],\"categories\":[]}",
       "*entry 1 of “images” names a file outside of its folder*" },
     { "{\"images\":[{\"id\":1,\"file_name\":\"a.pgm\"}],\"annotations\":[{\"image_id\":1,\"category_id\":2,"
@@ -154,7 +154,7 @@ test_refused (void)
     { "{\"images\":[{\"id\":1,\"file_name\":\"a.pgm\"}],\"annotations\":[{\"image_id\":2,\"category_id\":2,"
       "\"bbox\":[1,2,3,4]}],\"categories\":[]}",
       "*names an image or a category that the file does not have*" },
-    { "[", "*is no file of COCO's*" },
+    { "[", "*is not a file of COCO's*" },
   };
   static const char *const strv[] = { "path", "coco", "annotations", "bad.json", "size", "32", NULL };
   static const char *const odd[] = { "path", "coco", "annotations", "coco/boxes.json", "size", "30", NULL };

@@ -234,7 +234,7 @@ test_refused (void)
   write_bytes ("bad/masks/a.png", cut);
   assert_refused (bad, "The mask *a.png* is truncated*");
   write_picture ("bad/masks/a.png");
-  assert_refused (none, "The mask *a.png* is no PNG*");
+  assert_refused (none, "The mask *a.png* is not a PNG*");
   assert_refused (empty, "* has no folders of pictures and masks*");
 }
 

@@ -172,7 +172,7 @@ test_refused (void)
     { "time", "absent", "y", "*has no column “absent”*" },
     { "random", "person", "y", "*split=\"random\" uses no column*" },
     { "time", "person", "y", "Row 1 has “p0” in the column “person”*dates such as 2024-01-31*" },
-    { "stratified", "", "age", "*split=\"stratified\", but its target is no class*" },
+    { "stratified", "", "age", "*split=\"stratified\", but its target is not a class*" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
