@@ -25,6 +25,16 @@ target_of (const LoomDatasetInfo *info)
   return info->n_ports > 1 ? &info->port[info->n_ports - 1].type : NULL;
 }
 
+/* TRUE if the target is a mask: an integer for each pixel of the pictures at the first port. */
+static gboolean
+has_mask (const LoomDatasetInfo *info)
+{
+  const LoomShape *x = &info->port[0].type.shape, *y = &target_of (info)->shape;
+
+  return info->n_ports == 2 && x->rank == 4 && y->rank == 3 && loom_dim_equal (x->dim[2], y->dim[1])
+         && loom_dim_equal (x->dim[3], y->dim[2]);
+}
+
 /* Integers are classes, unless the data set declares that they are not. */
 LoomTask
 loom_template_task (const LoomDatasetInfo *info)
@@ -33,7 +43,7 @@ loom_template_task (const LoomDatasetInfo *info)
 
   if (y == NULL)
     return LOOM_TASK_NONE;
-  if (loom_dtype_is_float (y->dtype) || info->n_classes == 0 || y->shape.rank > 2)
+  if (loom_dtype_is_float (y->dtype) || info->n_classes == 0 || (y->shape.rank > 2 && !has_mask (info)))
     return LOOM_TASK_NUMBERS;
   return y->shape.rank == 1 ? LOOM_TASK_CLASSES : LOOM_TASK_POSITIONS;
 }
@@ -330,7 +340,8 @@ build (LoomTemplateMaker *maker, const LoomTemplateData *data, const LoomTemplat
   loom_template_node (maker, "loss", loss, NULL);
   loom_template_wire (maker, prediction, "loss.input");
   loom_template_wire (maker, target, "loss.target");
-  add_train (maker, builder, shape, prediction, target, loom_op (loss)->metric);
+  add_train (maker, builder, shape, prediction, target,
+             is_class (shape->task) && shape->y->shape.rank == 3 ? "mean_iou" : loom_op (loss)->metric);
 }
 
 /* The requested kind, or the first that suits. */

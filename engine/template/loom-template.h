@@ -24,7 +24,7 @@ typedef enum
   LOOM_TASK_NONE,      /* there is no target */
   LOOM_TASK_CLASSES,   /* one class per sample */
   LOOM_TASK_NUMBERS,   /* numbers */
-  LOOM_TASK_POSITIONS, /* a class for every position of a sequence */
+  LOOM_TASK_POSITIONS, /* a class for every position of a sequence, or every pixel of a picture */
 } LoomTask;
 
 LoomTask loom_template_task (const LoomDatasetInfo *info);

@@ -45,10 +45,18 @@ chain_row (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
     loom_template_chain (maker, "flat", "flatten", NULL);
 }
 
+/* TRUE for the ports of boxes and their maps (engine/data/loom-boxes.h), for which graphs/models/shapes-detector.xml is
+ * a beginning. */
+static gboolean
+has_boxes (const LoomDatasetInfo *info)
+{
+  return info->n_ports == 4 && g_str_equal (info->port[2].name, "heat") && g_str_equal (info->port[3].name, "size");
+}
+
 static gboolean
 suits_rows (const LoomTemplateShape *shape)
 {
-  return shape->task != LOOM_TASK_POSITIONS && loom_template_count (shape->x) > 0;
+  return !has_boxes (shape->info) && shape->task != LOOM_TASK_POSITIONS && loom_template_count (shape->x) > 0;
 }
 
 static void
@@ -250,6 +258,61 @@ build_captions (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
   loom_template_chain (maker, "scores", "transpose", "dim0", "1", "dim1", "2", NULL);
 }
 
+/* A class for each pixel; two poolings halve the sides. */
+static gboolean
+suits_pixels (const LoomTemplateShape *shape)
+{
+  return shape->task == LOOM_TASK_POSITIONS && shape->x->shape.rank == 4 && shape->y->shape.rank == 3
+         && size_of (shape->x, 2) % 4 == 0 && size_of (shape->x, 3) % 4 == 0;
+}
+
+/* Two convolutions with batch norm. */
+static void
+chain_convolutions (LoomTemplateMaker *maker, const char *channels)
+{
+  for (guint i = 0; i < 2; i++)
+    {
+      loom_template_chain (maker, "conv", "conv2d", "out_channels", channels, "kernel_size", "3", "padding", "1",
+                           "bias", "false", NULL);
+      loom_template_chain (maker, "norm", "batch_norm2d", NULL);
+      loom_template_chain (maker, "act", "relu", NULL);
+    }
+}
+
+/* A small U-Net (Ronneberger, Fischer and Brox, "U-Net: convolutional networks for biomedical image segmentation",
+ * 2015), whose convolutions keep the size. */
+static void
+build_unet (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  static const char *const channels[] = { "16", "32" };
+  g_autofree char *classes = g_strdup_printf ("%" G_GINT64_FORMAT, shape->n_out);
+  char *level[G_N_ELEMENTS (channels)];
+
+  for (guint i = 0; i < G_N_ELEMENTS (channels); i++)
+    {
+      chain_convolutions (maker, channels[i]);
+      level[i] = g_strdup (maker->last);
+      loom_template_chain (maker, "pool", "max_pool2d", "kernel_size", "2", NULL);
+    }
+  chain_convolutions (maker, "64");
+  for (guint i = G_N_ELEMENTS (channels); i-- > 0;)
+    {
+      g_autofree char *first = NULL, *second = NULL;
+      const char *up = loom_template_chain (maker, "up", "conv_transpose2d", "out_channels", channels[i], "kernel_size",
+                                            "2", "stride", "2", NULL);
+      const char *join = loom_template_node (maker, "join", "concat", "dim", "1", NULL);
+
+      first = g_strconcat (join, ".0", NULL);
+      second = g_strconcat (join, ".1", NULL);
+      loom_template_wire (maker, level[i], first);
+      loom_template_wire (maker, up, second);
+      loom_template_set_end (maker, join);
+      chain_convolutions (maker, channels[i]);
+      g_free (level[i]);
+    }
+  loom_template_chain (maker, "scores", "conv2d", "out_channels", classes, "kernel_size", "1", NULL);
+}
+
 static gboolean
 suits_positions (const LoomTemplateShape *shape)
 {
@@ -302,6 +365,10 @@ const LoomTemplateBuilder loom_template_builders[] = {
     .suits = suits_translation,
     .build = build_translation,
     .lr = 0.003 },
+  { .kind = { "unet", "U-Net", "A class for every pixel: convolutions that reduce a picture, and enlarge it again." },
+    .suits = suits_pixels,
+    .build = build_unet,
+    .lr = 0.002 },
   { .kind
     = { "captions", "Image captioning", "A convolutional encoder and a GRU decoder, which writes one word at a time." },
     .suits = suits_captions,

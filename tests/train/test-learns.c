@@ -20,7 +20,8 @@ static const Example examples[] = {
   { "adding-lstm", 800, 0.02 },     /* the mean as answer: 1/6 */
   { "dates-gru", 250, 1.2 },        /* a guess among ten digits: ln 10 = 2.3 */
   { "shapes-captions", 120, 0.75 }, /* predicting each word only from its position: some 1 */
-  { "char-lstm", 150, 2.6 },        /* each letter by its frequency: 3.1; by the letter before: 2.5 */
+  { "shapes-unet", 90, 0.4, { "data.n=640", "data.size=32" } }, /* the frequency of each class: 0.7 */
+  { "char-lstm", 150, 2.6 }, /* each letter by its frequency: 3.1; by the letter before: 2.5 */
   { "char-gpt", 150, 2.6 },
   { "dates-attention", 120, 0.5 },            /* predicting digits only from their position: about 1.2 */
   { "dates-transformer", 150, 0.5 },          /* likewise */

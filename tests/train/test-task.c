@@ -99,6 +99,8 @@ static const struct
   { "models/resnet50.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/gpt2.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/shapes-captions.xml", LOOM_TASK_VIEW_IMAGES, TRUE, FALSE },
+  { "models/shapes-detector.xml", LOOM_TASK_VIEW_IMAGES, FALSE, TRUE },
+  { "models/shapes-unet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/tree-recursion.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, FALSE },
   { "models/vgg16.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
 };
