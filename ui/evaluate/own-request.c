@@ -41,10 +41,11 @@ read_reply (OwnReply *answer, const char *kind, GVariant *shape, gsize bytes)
 
   while (k < G_N_ELEMENTS (kinds) && g_strcmp0 (kind, kinds[k]) != 0)
     k++;
-  if (k == G_N_ELEMENTS (kinds) || rank != 3 || dim[0] != 1 || dim[1] <= 0 || dim[2] <= 0
-      || (gsize)(dim[1] * dim[2]) * sizeof (float) != bytes)
+  if (k == G_N_ELEMENTS (kinds) || rank != 3 || dim[0] <= 0 || dim[1] <= 0 || dim[2] <= 0
+      || (gsize)(dim[0] * dim[1] * dim[2]) * sizeof (float) != bytes)
     return FALSE;
   answer->kind = (LoomAnswerKind)k;
+  answer->n = dim[0];
   answer->n_positions = dim[1];
   answer->n_classes = dim[2];
   return TRUE;
@@ -85,21 +86,47 @@ written_cb (GObject *source, GAsyncResult *result, gpointer data)
   reply (data, text != NULL ? &(OwnReply){ .text = text } : NULL, error);
 }
 
+/* Samples as arguments of a call. */
+static void
+pack (const OwnSample *sample, guint n, GVariant **shape, GVariant **samples)
+{
+  gint64 dim[LOOM_SHAPE_MAX_RANK + 1] = { n };
+
+  memcpy (dim + 1, sample->dim, (gsize)sample->rank * sizeof *dim);
+  *shape = g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dim, (gsize)sample->rank + 1, sizeof *dim);
+  *samples = g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, sample->x, sample->count * sizeof *sample->x, 1);
+}
+
+static Request *
+request_new (GObject *owner, OwnReplied replied)
+{
+  Request *request = g_new0 (Request, 1);
+
+  g_weak_ref_init (&request->owner, owner);
+  request->replied = replied;
+  return request;
+}
+
 void
 own_request (LoomBusWorker1 *worker, gboolean writes, const OwnSample *sample, GVariant *others, GObject *owner,
              OwnReplied replied)
 {
-  gint64 dim[LOOM_SHAPE_MAX_RANK + 1] = { 1 };
-  Request *request = g_new0 (Request, 1);
+  Request *request = request_new (owner, replied);
   GVariant *shape, *samples;
 
-  g_weak_ref_init (&request->owner, owner);
-  request->replied = replied;
-  memcpy (dim + 1, sample->dim, (gsize)sample->rank * sizeof *dim);
-  shape = g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dim, (gsize)sample->rank + 1, sizeof *dim);
-  samples = g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, sample->x, sample->count * sizeof *sample->x, 1);
+  pack (sample, 1, &shape, &samples);
   if (writes)
     loom_bus_worker1_call_write (worker, shape, samples, NULL, written_cb, request);
   else
     loom_bus_worker1_call_predict (worker, shape, samples, others, NULL, predicted_cb, request);
+}
+
+void
+own_request_all (LoomBusWorker1 *worker, const OwnSample *sample, guint n, GObject *owner, OwnReplied replied)
+{
+  GVariant *shape, *samples;
+
+  pack (sample, n, &shape, &samples);
+  loom_bus_worker1_call_predict (worker, shape, samples, g_variant_new_array (G_VARIANT_TYPE ("(saxay)"), NULL, 0),
+                                 NULL, predicted_cb, request_new (owner, replied));
 }

@@ -1,4 +1,4 @@
-/* One request to the worker for a sample: the net's prediction, or the text that a net with a decoder writes. */
+/* One request to the worker for samples: the net's predictions, or the text that a net with a decoder writes. */
 #pragma once
 
 #include "ui/evaluate/own-sample.h"
@@ -10,7 +10,8 @@ typedef struct
   const char *text; /* that is written; NULL: the members below */
   LoomAnswerKind kind;
   gint64 n_positions, n_classes;
-  const float *value; /* [positions, classes] */
+  gint64 n;
+  const float *value; /* [n, positions, classes] */
 } OwnReply;
 
 /* Called with the reply, or NULL and a sentence; both NULL: the reply cannot be read. */
@@ -18,5 +19,7 @@ typedef void (*OwnReplied) (const OwnReply *reply, const char *why, gpointer own
 /* others: as of own_ports_read(). owner is a GObject; replied is not called if it is gone. */
 void own_request (LoomBusWorker1 *worker, gboolean writes, const OwnSample *sample, GVariant *others, GObject *owner,
                   OwnReplied replied);
+/* The predictions for n samples of one shape: sample->x has their numbers, and sample->count is that of all. */
+void own_request_all (LoomBusWorker1 *worker, const OwnSample *sample, guint n, GObject *owner, OwnReplied replied);
 
 G_END_DECLS

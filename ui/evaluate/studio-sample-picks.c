@@ -4,8 +4,9 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
-#include "ui/evaluate/sample-source.h"
+#include "ui/evaluate/own-request.h"
 #include "ui/scene/studio-format.h"
 #include "ui/task/studio-task-view.h"
 
@@ -25,6 +26,7 @@ struct _StudioSamplePicks
   GVariant
       *texts; /* a(sss) for each of `shown`: source, target and what the net writes; NULL: it does not, or not yet */
   gint64 written; /* the step of its weights */
+  guint asked;    /* the read whose masks are being predicted; 0: none are */
 };
 
 G_DEFINE_FINAL_TYPE (StudioSamplePicks, studio_sample_picks, GTK_TYPE_BOX)
@@ -167,6 +169,49 @@ show_view (StudioSamplePicks *self)
                                           && !(self->texts != NULL && data->kind == LOOM_TASK_VIEW_SEQUENCES));
 }
 
+/* ---- masks ------------------------------------------------------------------------ */
+
+static void ask_for_masks (StudioSamplePicks *self);
+
+/* Predictions for other samples than those that are shown now are not drawn. */
+static void
+masks_cb (const OwnReply *reply, const char *why, gpointer owner)
+{
+  StudioSamplePicks *self = owner;
+  const StudioEvaluated *is = studio_evaluation_get (self->model);
+  const gboolean is_current = self->asked == self->serial;
+
+  self->asked = 0;
+  if (!is_current)
+    ask_for_masks (self);
+  else if (reply != NULL)
+    {
+      const gint64 shape[] = { reply->n, reply->n_positions, reply->n_classes };
+
+      studio_task_picture_take (self->picture, reply->kind, shape, reply->value,
+                                (gsize)(shape[0] * shape[1] * shape[2]), is->step, is->epoch);
+      studio_task_view_set_picture (STUDIO_TASK_VIEW (self->view), self->picture);
+    }
+}
+
+/* The records of an evaluation have one class for a sample, so the masks are predicted again. */
+static void
+ask_for_masks (StudioSamplePicks *self)
+{
+  const StudioTaskData *data = self->picture->data;
+  LoomBusWorker1 *proxy = studio_run_get_proxy (studio_evaluation_get_run (self->model));
+  OwnSample sample = { 0 };
+
+  if (data == NULL || !studio_task_picture_has_masks (self->picture) || proxy == NULL || self->asked != 0)
+    return;
+  sample.x = data->x;
+  sample.count = (gsize)data->n * data->x_size;
+  sample.rank = data->rank;
+  memcpy (sample.dim, data->dim, sizeof sample.dim);
+  self->asked = self->serial;
+  own_request_all (proxy, &sample, data->n, G_OBJECT (self), masks_cb);
+}
+
 static void
 read_cb (StudioTaskData *data, const char *why, gpointer owner)
 {
@@ -174,7 +219,9 @@ read_cb (StudioTaskData *data, const char *why, gpointer owner)
   const gboolean is_picture = data != NULL && data->kind == LOOM_TASK_VIEW_IMAGES;
 
   studio_task_picture_set_data (self->picture, data);
-  if (is_picture)
+  if (is_picture && studio_task_picture_has_masks (self->picture))
+    ask_for_masks (self);
+  else if (is_picture)
     give_answers (self);
   show_view (self);
   studio_task_view_set_picture (STUDIO_TASK_VIEW (self->view), self->picture);

@@ -124,6 +124,12 @@ studio_task_picture_take (StudioTaskPicture *picture, LoomAnswerKind kind, const
   return TRUE;
 }
 
+gboolean
+studio_task_picture_has_masks (const StudioTaskPicture *picture)
+{
+  return picture->data != NULL && task_is_map (picture);
+}
+
 /* ---- texts ----------------------------------------------------------------- */
 
 static const char *
@@ -167,7 +173,8 @@ studio_task_picture_describe (const StudioTaskPicture *picture)
   if (score != NULL)
     g_string_append (text, ", ");
   /* the kind of samples, their number, the total, and the split */
-  g_string_append_printf (text, _ ("%1$s: %2$s of %3$s %4$s"), _ (kind->words), n, all,
+  g_string_append_printf (text, _ ("%1$s: %2$s of %3$s %4$s"),
+                          task_is_map (picture) ? _ ("images with a class at each pixel") : _ (kind->words), n, all,
                           split_words (picture->data->split));
   if (!picture->answered)
     g_string_append (text, _ (", nothing is predicted yet"));
@@ -193,13 +200,19 @@ studio_task_picture_describe_sample (const StudioTaskPicture *picture, int sampl
 
 #define CAPTIONS 2
 
+static gboolean
+has_legend (const StudioTaskPicture *picture)
+{
+  return kind_of (picture)->legend || task_is_map (picture);
+}
+
 static void
 start (TaskDrawing *d, const StudioTaskPicture *picture, cairo_t *cr, PangoContext *context,
        const StudioTaskStyle *style, double width, double height)
 {
   *d = (TaskDrawing){ .picture = picture, .context = context, .scale = style->scale, .dark = style->dark };
   studio_theme_init (&d->theme, style->dark, style->high_contrast);
-  const double legend = kind_of (picture)->legend ? task_legend (d, 0, 0, width) : 0;
+  const double legend = has_legend (picture) ? task_legend (d, 0, 0, width) : 0;
   const double captions = CAPTIONS * task_line_height (style->scale);
   d->room = (TaskRect){ 0, legend + (legend > 0 ? 4 : 0), width, 0 };
   d->room.height = MAX (height - d->room.y - captions, 20);
@@ -248,7 +261,7 @@ studio_task_picture_height (const StudioTaskPicture *picture, double width, doub
 
   if (kind == NULL)
     return width;
-  return kind->height (picture, width, scale) + captions + (kind->legend ? task_line_height (scale) + 4 : 0);
+  return kind->height (picture, width, scale) + captions + (has_legend (picture) ? task_line_height (scale) + 4 : 0);
 }
 
 void
@@ -261,7 +274,7 @@ studio_task_picture_draw (const StudioTaskPicture *picture, cairo_t *cr, PangoCo
   if (kind == NULL)
     return;
   start (&d, picture, cr, context, style, width, height);
-  if (kind->legend)
+  if (has_legend (picture))
     task_legend (&d, 0, 0, width);
   kind->draw (&d);
   draw_captions (&d, width, height);

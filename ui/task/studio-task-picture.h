@@ -54,6 +54,8 @@ studio_task_picture_inputs (const StudioTaskPicture *picture, gint64 shape[LOOM_
 gboolean studio_task_picture_take (StudioTaskPicture *picture, LoomAnswerKind kind, const gint64 shape[3],
                                    const float *value, gsize n_values, gint64 step, gint64 epoch);
 
+/* TRUE if the target is a class at each pixel, which is drawn over the picture. */
+gboolean studio_task_picture_has_masks (const StudioTaskPicture *picture);
 /* The fraction of positions predicted correctly; NaN: unknown. */
 double studio_task_picture_accuracy (const StudioTaskPicture *picture);
 /* The mean of |prediction − y|; NaN: unknown. */

@@ -84,6 +84,22 @@ n_right (const StudioTaskPicture *picture, guint sample, guint *n)
   return right;
 }
 
+gboolean
+task_is_map (const StudioTaskPicture *picture)
+{
+  const StudioTaskData *data = picture->data;
+
+  return data->kind == LOOM_TASK_VIEW_IMAGES && data->classes && data->rank >= 2 && data->y_size > 1
+         && data->y_size == data->dim[data->rank - 1] * data->dim[data->rank - 2];
+}
+
+double
+task_share_right (const StudioTaskPicture *picture, guint sample)
+{
+  guint n, right = n_right (picture, sample, &n);
+  return n == 0 ? NAN : right / (double)n;
+}
+
 int
 task_is_right (const StudioTaskPicture *picture, guint sample)
 {
@@ -154,6 +170,31 @@ value_words (const StudioTaskData *data, float y)
   return studio_format_number (y);
 }
 
+/* The classes in a mask, and the fraction of pixels that are predicted correctly. */
+static char *
+map_text (const StudioTaskPicture *picture, guint sample)
+{
+  const StudioTaskData *data = picture->data;
+  const double share = task_share_right (picture, sample);
+  GString *text = g_string_new (NULL);
+
+  for (guint c = 1; c < data->n_classes; c++)
+    for (guint k = 0; k < data->y_size; k++)
+      if (data->y[(gsize)sample * data->y_size + k] == c)
+        {
+          g_autofree char *name = task_class_name (data, c);
+
+          g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", name);
+          break;
+        }
+  if (text->len == 0)
+    g_string_append (text, _ ("only the first class"));
+  if (!isnan (share))
+    /* Translators: after the names of classes in a picture. */
+    g_string_append_printf (text, _ (" · %.1f %% of pixels predicted correctly"), 100 * share);
+  return g_string_free (text, FALSE);
+}
+
 char *
 task_sample_text (const StudioTaskPicture *picture, guint sample)
 {
@@ -163,6 +204,8 @@ task_sample_text (const StudioTaskPicture *picture, guint sample)
       = data->y_size == 1 ? value_words (data, data->y[sample]) : g_strdup (C_ ("a sample's target", "several values"));
   const gboolean class = data->classes && data->y_size == 1;
 
+  if (task_is_map (picture))
+    return map_text (picture, sample);
   if (answer == NULL || picture->n_positions != 1 || (!class && picture->n_classes != 1))
     return class ? g_strdup_printf (_ ("class %s"), is) : g_strdup_printf ("y %s", is);
   if (!class)

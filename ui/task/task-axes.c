@@ -103,7 +103,8 @@ task_legend (const TaskDrawing *d, double x, double y, double width)
 
   if (n == 0)
     return 0;
-  for (guint c = 0; c < n; c++)
+  /* The first class of pixels is the background, which is not painted. */
+  for (guint c = task_is_map (d->picture) ? 1 : 0; c < n; c++)
     {
       g_autofree char *name = task_class_name (d->picture->data, c);
       TaskDrawing silent = *d;

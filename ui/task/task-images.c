@@ -1,4 +1,5 @@
-/* Draws images in rows, each with its class and the predicted one; for models that output images, both images. */
+/* Draws images in rows, each with its class and the predicted one; for models that output images, both images; if
+ * pixels have classes, the image with the target mask over it, and that with the predicted mask. */
 #include <glib/gi18n.h>
 #include <math.h>
 
@@ -22,11 +23,17 @@ answers_images (const StudioTaskPicture *p)
   return p->answered && p->kind >= LOOM_ANSWER_YES && p->n_positions * p->n_classes == p->data->x_size;
 }
 
+static gboolean
+answers_masks (const StudioTaskPicture *p)
+{
+  return p->answered && task_is_map (p) && p->n_positions == p->data->y_size;
+}
+
 /* A predicted image is next to the sample, and both are smaller, so that two pairs fit into a narrow pane. */
 static Cells
 cells_of (const StudioTaskPicture *p, double width, double scale)
 {
-  const gboolean pairs = answers_images (p);
+  const gboolean pairs = answers_images (p) || answers_masks (p);
   const double least = (pairs ? PAIR : CELL) * scale;
   Cells c;
 
@@ -37,8 +44,28 @@ cells_of (const StudioTaskPicture *p, double width, double scale)
   return c;
 }
 
+#define OVER 0.55 /* of a class's colour over the image */
+
+/* A colour of 0xRRGGBB with that of a class over it. */
+static guint32
+blend (const TaskDrawing *d, guint32 rgb, guint class)
+{
+  const StudioColor color = task_class_color (d, class);
+  const double over[] = { color.red, color.green, color.blue };
+  guint32 out = 0xff;
+
+  for (int k = 0; k < 3; k++)
+    {
+      const double v = (rgb >> (16 - 8 * k) & 255) / 255.;
+
+      out = out << 8 | (guint32)lround (255 * (v + OVER * (over[k] - v)));
+    }
+  return out;
+}
+
+/* mask: the class of each pixel, of which the first and ignored ones are not drawn; NULL: no mask. */
 static void
-draw_image (const TaskDrawing *d, const float *value, double x, double y, double side)
+draw_image (const TaskDrawing *d, const float *value, const float *mask, double x, double y, double side)
 {
   const StudioTaskData *data = d->picture->data;
   const int channels = data->rank == 3 ? (int)data->dim[0] : 1;
@@ -64,7 +91,8 @@ draw_image (const TaskDrawing *d, const float *value, double x, double y, double
               float v = value[((channels == 3 ? k : 0) * height + r) * width + c];
               rgb = rgb << 8 | (guint32)lroundf (most > least ? 255 * (v - least) / (most - least) : 0);
             }
-          line[c] = rgb;
+          const float class = mask != NULL ? mask[r * width + c] : 0;
+          line[c] = class >= 1 ? blend (d, rgb, (guint) class) : rgb;
         }
     }
   cairo_surface_mark_dirty (image);
@@ -112,6 +140,14 @@ draw_answer (const TaskDrawing *d, guint i, double x, double y, const Cells *cel
   const double sign = 14 * d->scale;
   const int right = task_is_right (p, i);
 
+  if (answers_masks (p))
+    {
+      g_autofree char *share = g_strdup_printf ("%.0f %%", 100 * task_share_right (p, i));
+
+      task_text (d, share, x + cells->width, y, 1, 0, FALSE);
+      return;
+    }
+
   if (answer == NULL || p->n_positions != 1 || right < 0)
     return;
   const guint best = task_best (p, answer, 0);
@@ -124,6 +160,18 @@ draw_answer (const TaskDrawing *d, guint i, double x, double y, const Cells *cel
     task_text (d, name, x + sign, y, 0, room, FALSE);
 }
 
+/* The predicted mask of a sample. */
+static float *
+predicted_mask (const StudioTaskPicture *p, guint i)
+{
+  const float *answer = task_answer_of_sample (p, i);
+  float *mask = g_new (float, p->n_positions);
+
+  for (guint k = 0; k < p->n_positions; k++)
+    mask[k] = (float)task_best (p, answer, k);
+  return mask;
+}
+
 static void
 draw_cell (const TaskDrawing *d, guint i, double x, double y, const Cells *cells)
 {
@@ -131,10 +179,16 @@ draw_cell (const TaskDrawing *d, guint i, double x, double y, const Cells *cells
   const StudioTaskData *data = p->data;
   const double line = task_line_height (d->scale);
 
-  draw_image (d, data->x + (gsize)i * data->x_size, x, y, cells->image);
-  if (answers_images (p))
-    draw_image (d, task_answer_of_sample (p, i), x + cells->width - cells->image, y, cells->image);
-  if (task_is_right (p, i) == 0 || (int)i == p->marked)
+  const float *image = data->x + (gsize)i * data->x_size;
+  const gboolean is_map = task_is_map (p);
+  g_autofree float *predicted = answers_masks (p) ? predicted_mask (p, i) : NULL;
+
+  draw_image (d, image, is_map ? data->y + (gsize)i * data->y_size : NULL, x, y, cells->image);
+  if (predicted != NULL)
+    draw_image (d, image, predicted, x + cells->width - cells->image, y, cells->image);
+  else if (answers_images (p))
+    draw_image (d, task_answer_of_sample (p, i), NULL, x + cells->width - cells->image, y, cells->image);
+  if ((task_is_right (p, i) == 0 && !is_map) || (int)i == p->marked)
     {
       studio_color_set ((int)i == p->marked ? &d->theme.text : &d->theme.error, d->cr);
       cairo_set_line_width (d->cr, 2 * d->scale);
@@ -146,7 +200,7 @@ draw_cell (const TaskDrawing *d, guint i, double x, double y, const Cells *cells
       g_autofree char *name = task_class_name (data, (guint)MAX (data->y[i], 0));
       task_text (d, name, x, y + cells->image + line / 2, 0, cells->width, FALSE);
     }
-  draw_answer (d, i, x, y + cells->image + 1.5 * line, cells);
+  draw_answer (d, i, x, y + cells->image + (is_map ? 0.5 : 1.5) * line, cells);
 }
 
 static void

@@ -29,7 +29,7 @@ typedef struct
   guint n_samples;
   gboolean spread; /* samples spread over the split instead of consecutive ones */
   gboolean opens;  /* see studio_task_kind_opens() */
-  gboolean legend; /* classes have colours and markers */
+  gboolean legend; /* classes have colours and markers; of images if they are of pixels */
   gboolean list;   /* samples below each other: scrolls, captions above */
   double (*height) (const StudioTaskPicture *picture, double width, double scale);
   void (*draw) (const TaskDrawing *d);
@@ -64,6 +64,10 @@ guint task_n_classes (const StudioTaskPicture *picture);
 double task_probability (const StudioTaskPicture *picture, const float *answer, guint class);
 /* The most probable class of one position. */
 guint task_best (const StudioTaskPicture *picture, const float *answer, guint position);
+/* TRUE if each pixel of an image has a class: a mask. */
+gboolean task_is_map (const StudioTaskPicture *picture);
+/* The fraction of a sample's positions that are correct; NaN: unknown. */
+double task_share_right (const StudioTaskPicture *picture, guint sample);
 /* 1: all positions correct, 0: one is wrong, -1: unknown. */
 int task_is_right (const StudioTaskPicture *picture, guint sample);
 /* Name or number. (transfer full) */
