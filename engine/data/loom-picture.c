@@ -237,14 +237,16 @@ loom_picture_frame_has (const LoomPictureFrame *self, int x, int y)
   return x >= self->to_x && x < self->to_x + self->to_width && y >= self->to_y && y < self->to_y + self->to_height;
 }
 
-int
-loom_picture_frame_column (const LoomPictureFrame *self, int x)
+/* The middle of column x of the result, as a column of the file's picture: centres of pixels are mapped to each other,
+ * as in interpolation with align_corners=False. */
+static int
+frame_column (const LoomPictureFrame *self, int x)
 {
   return self->take_x + (int)(((double)(x - self->to_x) + 0.5) * self->take_width / self->to_width);
 }
 
-int
-loom_picture_frame_row (const LoomPictureFrame *self, int y)
+static int
+frame_row (const LoomPictureFrame *self, int y)
 {
   return self->take_y + (int)(((double)(y - self->to_y) + 0.5) * self->take_height / self->to_height);
 }
@@ -394,10 +396,10 @@ loom_picture_read_mask (GBytes *bytes, const char *name, LoomPictureFit fit, int
       *frame = loom_picture_frame (fit, raster.width, raster.height, width, height);
       for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++)
-          to[y * width + x] = loom_picture_frame_has (frame, x, y)
-                                  ? raster.pixels[(gsize)loom_picture_frame_row (frame, y) * (gsize)raster.width
-                                                  + (gsize)loom_picture_frame_column (frame, x)]
-                                  : LOOM_MASK_OUTSIDE;
+          to[y * width + x]
+              = loom_picture_frame_has (frame, x, y)
+                    ? raster.pixels[(gsize)frame_row (frame, y) * (gsize)raster.width + (gsize)frame_column (frame, x)]
+                    : LOOM_MASK_OUTSIDE;
       for (gsize i = 0; counts != NULL && i < (gsize)raster.width * raster.height; i++)
         counts[raster.pixels[i]]++;
       g_free (raster.pixels);

@@ -30,10 +30,6 @@ typedef struct
 LoomPictureFrame loom_picture_frame (LoomPictureFit fit, int have_width, int have_height, int width, int height);
 /* TRUE for pixels of the result that are no padding. */
 gboolean loom_picture_frame_has (const LoomPictureFrame *self, int x, int y);
-/* The middle of column x of the result, as a column of the file's picture (rows likewise): centres of pixels are
- * mapped to each other, as in interpolation with align_corners=False. */
-int loom_picture_frame_column (const LoomPictureFrame *self, int x);
-int loom_picture_frame_row (const LoomPictureFrame *self, int y);
 
 typedef struct
 {

@@ -240,9 +240,9 @@ loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnswer *answe
 
 #define CONFIDENT 0.5
 
-void
-loom_evaluation_add_detections (LoomEvaluation *self, gint64 index, const LoomDetection *found, guint n_found,
-                                const LoomDetection *boxes, guint n_boxes)
+static void
+add_compared (LoomEvaluation *self, gint64 index, const LoomDetection *found, guint n_found, const LoomDetection *boxes,
+              guint n_boxes)
 {
   LoomEvaluatedSample sample = { .index = index, .probability = NAN };
   double sum = 0;
@@ -284,7 +284,7 @@ add_detections (LoomEvaluation *self, gint64 index, const LoomAnswer *answer, co
 
       boxes[k] = (LoomDetection){ v[1], v[2], v[3], v[4], 1, (gint64)v[0] };
     }
-  loom_evaluation_add_detections (self, index, found, n_found, boxes, n_boxes);
+  add_compared (self, index, found, n_found, boxes, n_boxes);
 }
 
 /* ---- a split ------------------------------------------------------------ */

@@ -68,10 +68,6 @@ LoomEvaluation *loom_evaluation_new (LoomSplit split, LoomAnswerKind kind, guint
 gboolean loom_evaluation_add (LoomEvaluation *self, gint64 index, const LoomAnswer *answer, const double *target,
                               gint64 n_target, GError **error);
 
-/* Adds detections and boxes of one sample; `detection` must be set. */
-void loom_evaluation_add_detections (LoomEvaluation *self, gint64 index, const LoomDetection *found, guint n_found,
-                                     const LoomDetection *boxes, guint n_boxes);
-
 /* The fraction of correct positions; NaN for values. */
 double loom_evaluation_accuracy (const LoomEvaluation *self);
 /* Of values: the mean absolute error, and R² = 1 − Σ(y − ŷ)² / Σ(y − ȳ)² with the mean ȳ of each number of a sample, as
