@@ -2,8 +2,6 @@
  * tensor_shape.proto. */
 #include "app/board-graph.h"
 
-#include <string.h>
-
 static char *
 scoped (const char *path)
 {

@@ -3,7 +3,6 @@
 #include "app/shared/png.h"
 
 #include <math.h>
-#include <string.h>
 
 #define BUCKETS      30
 #define MOST_SAMPLES 4

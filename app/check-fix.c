@@ -7,7 +7,6 @@
 #include "engine/fix/loom-fix.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* A graph whose faults are removed one by one. */
 typedef struct

@@ -1,9 +1,7 @@
 /* `gradloom generate`: samples text token by token from a trained language model. */
 #include "app/commands.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 typedef struct
 {

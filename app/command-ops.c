@@ -3,7 +3,6 @@
 #include "app/library-modules.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* One object per line, so that the same program can read all --json output. */
 static void

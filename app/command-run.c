@@ -6,7 +6,6 @@
 #include "app/commands.h"
 #include "app/run-private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void

@@ -4,7 +4,6 @@
 #include "engine/runs/loom-runs.h"
 
 #include <math.h>
-#include <string.h>
 
 #define CURVE_POINTS 200 /* of the curve of --json */
 #define MOST_CHANGES 3   /* of a line of the table */

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Escapes text for a table's cell: a bar would begin the next cell, and < a tag of HTML. */
 void

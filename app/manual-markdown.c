@@ -4,7 +4,6 @@
 #include "app/manual.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void
 print_option (const GOptionEntry *entry)

@@ -2,9 +2,6 @@
 #include "app/run-private.h"
 #include "app/tensor-text.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* ---- graph and inputs ------------------------------------------------- */
 
 static const LoomNetNode *

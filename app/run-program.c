@@ -1,9 +1,6 @@
 /* `gradloom run`: builds the program that computes the requested ports and nothing else, followed by gradients. */
 #include "app/run-private.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* ---- program ---------------------------------------------------------- */
 
 gboolean

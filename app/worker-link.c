@@ -5,7 +5,6 @@
 
 #include <gio/gunixinputstream.h>
 #include <gio/gunixoutputstream.h>
-#include <string.h>
 #include <unistd.h>
 
 void

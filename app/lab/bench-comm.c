@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define WINDOW    0.02 /* seconds, at most */
 #define MAX_CALLS 100000

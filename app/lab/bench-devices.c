@@ -5,7 +5,6 @@
  * Operands are random numbers, because a GPU consumes less power, and so less time, for zeros than for data. */
 #include "app/lab/bench-private.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "app/lab/bench-private.h"
 #include "app/shared/cards.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #define NAIVE 256 /* the side of products that both plain loops and libraries compute in reasonable time */

@@ -6,7 +6,6 @@
 #include "app/lab/simulate.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define MOST_SAMPLES (1 << 20)
 

@@ -2,7 +2,6 @@
 #include "app/lab/bench-private.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void
 print_tuned (const char *call, const char *fastest, double seconds, gpointer data)

@@ -5,8 +5,6 @@
 #include "app/lab/bench-private.h"
 #include "app/lab/commands.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

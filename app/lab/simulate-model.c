@@ -9,7 +9,6 @@
 #include "app/lab/simulate.h"
 
 #include <math.h>
-#include <string.h>
 
 void
 simulate_work_init (SimulateWork *work)

@@ -2,9 +2,7 @@
  * No constant is fitted to these rows, and all errors are printed. */
 #include "app/lab/simulate.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- workloads by their counts ------------------------------------------------------ */
 

@@ -5,7 +5,6 @@
 
 #include <json-glib/json-glib.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 

@@ -2,7 +2,6 @@
 #include "app/report/report-sections.h"
 
 #include <glib/gi18n.h>
-#include <math.h>
 
 #include "ui/charts/studio-plot.h"
 

@@ -5,7 +5,6 @@
 #include "app/shared/train-launch.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

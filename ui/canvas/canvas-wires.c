@@ -6,7 +6,6 @@
 #include "ui/canvas/canvas-wires.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "ui/drawing/draw-card.h"
 #include "ui/scene/studio-flow.h"

@@ -4,7 +4,6 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
-#include <string.h>
 
 #include "ui/drawing/draw-annotation.h"
 #include "ui/drawing/draw-card.h"

@@ -3,7 +3,6 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
-#include <string.h>
 
 #include "engine/loom.h"
 

@@ -1,8 +1,6 @@
 /* Tracks the net effect of the edits since a graph was saved. */
 #include "ui/document/saved-content.h"
 
-#include <string.h>
-
 struct _SavedContent
 {
   char *text;

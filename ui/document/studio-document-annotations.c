@@ -2,7 +2,6 @@
 #include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
-#include <math.h>
 
 #include "ui/scene/studio-geometry.h"
 

@@ -4,7 +4,6 @@
 #include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
-#include <math.h>
 #include <string.h>
 
 #include "ui/scene/studio-flow.h"

@@ -4,7 +4,6 @@
 #include "ui/document/studio-trials.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 void
 studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n)

@@ -3,11 +3,6 @@
 #include "ui/layout/studio-layout.h"
 #include "ui/scene/studio-partitions.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include <glib/gstdio.h>
-
 enum
 {
   CHANGED,

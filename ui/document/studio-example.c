@@ -1,7 +1,6 @@
 #include "ui/document/studio-example.h"
 
 #include <glib/gi18n.h>
-#include <math.h>
 
 #include "ui/document/document-edit.h"
 

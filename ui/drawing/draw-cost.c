@@ -1,6 +1,5 @@
 #include "ui/drawing/draw-cost.h"
 
-#include <math.h>
 #include <pango/pangocairo.h>
 
 #include "ui/drawing/draw-card.h"

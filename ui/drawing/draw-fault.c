@@ -1,7 +1,6 @@
 /* Errors are red, warnings are amber, and incomplete parts are grey. */
 #include "ui/drawing/draw-fault.h"
 
-#include <math.h>
 #include <pango/pangocairo.h>
 
 const StudioColor *

@@ -1,6 +1,5 @@
 #include "ui/drawing/draw-health.h"
 
-#include <math.h>
 #include <pango/pangocairo.h>
 
 #include "ui/drawing/draw-card.h"

@@ -2,7 +2,6 @@
 #include "ui/export/studio-export-dialog.h"
 
 #include <glib/gi18n.h>
-#include <math.h>
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"

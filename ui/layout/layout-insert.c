@@ -2,7 +2,6 @@
  * finds the other cards where they were. */
 #include "ui/layout/layout-private.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "ui/scene/studio-flow.h"

@@ -5,7 +5,6 @@
 #include "ui/layout/layout-private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct
 {

@@ -2,7 +2,6 @@
 #include "ui/lesson/studio-lesson.h"
 
 #include <glib/gi18n.h>
-#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "ui/page/studio-dump.h"
 
 #include <glib-unix.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "ui/charts/studio-chart.h"

@@ -2,7 +2,6 @@
 #include "ui/page/studio-saver.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 #include "ui/page/open-documents.h"
 #include "ui/shell/studio-toasts.h"

@@ -2,8 +2,6 @@
  * translation has two sentences, and the words of a target are not those of its source. */
 #include "ui/pins/pin-tokens.h"
 
-#include <string.h>
-
 #include "ui/pins/pin-alignment.h"
 
 /* A row of tokens for each sample, as long as the axis if both are known. */

@@ -3,7 +3,6 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
-#include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
 #include "ui/pins/pin-subject.h"

@@ -2,7 +2,6 @@
 #include "ui/present/studio-slides-pane.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 #include "ui/present/studio-slide-fields.h"
 #include "ui/present/studio-slide-show.h"

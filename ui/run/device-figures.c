@@ -1,6 +1,5 @@
 #include "ui/run/device-figures.h"
 
-#include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
 
 #include "ui/run/studio-run-messages.h"

@@ -1,8 +1,6 @@
 /* Computes the space between cards in which a segment can shift, and its middle. */
 #include "ui/scene/routes-private.h"
 
-#include <math.h>
-
 #define TRACK_CLEAR 4.0  /* from cards, in a crowded channel */
 #define TRACK_MIDST 32.0 /* segments are centred in channels up to twice this width */
 #define TRACK_SIDE  20.0 /* otherwise this far from the neighbouring card */

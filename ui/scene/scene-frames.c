@@ -5,7 +5,6 @@
 #include "ui/scene/scene-frames.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 GPtrArray *
 scene_frames_collapsed (const LoomElement *scope, GHashTable *members)

@@ -3,7 +3,6 @@
 #include "ui/scene/studio-copies.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 #include "ui/scene/studio-shapes.h"
 

@@ -2,7 +2,6 @@
 #include "ui/scene/studio-figure.h"
 
 #include <math.h>
-#include <string.h>
 
 enum
 {

@@ -1,8 +1,6 @@
 /* Allocation of figures, and the figures of modules. */
 #include "ui/scene/studio-figure.h"
 
-#include <string.h>
-
 #include "ui/scene/studio-geometry.h"
 
 StudioFigure *

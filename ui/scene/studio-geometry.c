@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 StudioDetail
 studio_geometry_detail (double zoom)

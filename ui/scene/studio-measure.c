@@ -1,7 +1,6 @@
 #include "ui/scene/studio-measure.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 #include "ui/scene/studio-format.h"
 

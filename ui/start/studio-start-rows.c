@@ -1,7 +1,6 @@
 #include "ui/start/studio-start-rows.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 #include "ui/drawing/draw-figure.h"
 

@@ -1,7 +1,6 @@
 /* Draws sequences of tokens: the sample, the target, and the prediction. */
 #include <glib/gi18n.h>
 #include <math.h>
-#include <string.h>
 
 #include "ui/charts/studio-colormap.h"
 #include "ui/scene/studio-format.h"

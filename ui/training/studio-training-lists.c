@@ -3,7 +3,6 @@
 #include "ui/training/studio-training-private.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 static void
 remove_cb (GtkButton *button, StudioTrainingSettings *self)

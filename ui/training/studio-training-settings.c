@@ -7,7 +7,6 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 #include <math.h>
-#include <string.h>
 
 G_DEFINE_TYPE (StudioTrainingSettings, studio_training_settings, GTK_TYPE_WIDGET)
 
