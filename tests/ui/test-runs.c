@@ -417,6 +417,7 @@ test_queue_watched (void)
   for (guint i = 0; i < 2; i++)
     {
       runs[i]->document = g_strdup ("/graphs/small.xml");
+      runs[i]->title = g_strdup ("net");
       runs[i]->xml = loom_graph_write (graph, NULL);
       runs[i]->name = g_strdup (values[i]);
       g_assert_true (loom_run_queue_add (folder, runs[i], NULL));
