@@ -1,4 +1,4 @@
-/* What `gradloom predict` is doing: its samples, and how their predictions are printed (predict-print.c). */
+/* The samples of `gradloom predict`, and how their predictions are printed (predict-print.c). */
 #pragma once
 
 #include "app/commands.h"

@@ -132,7 +132,7 @@ read_json (LoomTokenizer *self, JsonNode *node, const char *path, GError **error
   if (model == NULL || !JSON_NODE_HOLDS_OBJECT (model))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” is no tokenizer: it has no “model”. Use the tokenizer.json that ships with the network.",
+                   "“%s” is not a tokenizer: it has no “model”. Use the tokenizer.json that ships with the network.",
                    path);
       return FALSE;
     }
@@ -180,7 +180,7 @@ load_sentencepiece (LoomTokenizer *self, const char *path, const char *model, gs
     {
       g_set_error (
           error, LOOM_ERROR, LOOM_ERROR_DATA,
-          "“%s” is no JSON, and %s, which reads models of SentencePiece. Install libsentencepiece-dev and build "
+          "“%s” is not JSON, and %s, which reads models of SentencePiece. Install libsentencepiece-dev and build "
           "again, or use the network's tokenizer.json.",
           path, why != NULL ? why : "the sentencepiece module is not complete");
       return FALSE;
@@ -189,7 +189,7 @@ load_sentencepiece (LoomTokenizer *self, const char *path, const char *model, gs
   self->loaded = self->library->load (model, length);
   if (self->loaded == NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "“%s” is no tokenizer: it is neither JSON nor a SentencePiece model.", path);
+                 "“%s” is not a tokenizer: it is neither JSON nor a SentencePiece model.", path);
   return self->loaded != NULL;
 }
 

@@ -188,7 +188,7 @@ read_unigram (TokenModel *self, JsonObject *model)
   self->unknown_score -= UNKNOWN_PENALTY;
   if (unknown != NULL && json_node_get_value_type (unknown) == G_TYPE_INT64)
     self->unknown = json_node_get_int (unknown);
-  return self->unknown >= n ? "its “unk_id” is no token" : NULL;
+  return self->unknown >= n ? "its “unk_id” is not the number of a token" : NULL;
 }
 
 /* ---- encoding ------------------------------------------------------------ */

@@ -1,6 +1,5 @@
-/* What a tokenizer does to a text before its vocabulary sees it: normalisers change the text, splitters cut it into
- * pieces. The names, options and results are those of Hugging Face's tokenizers, whose tokenizer.json describes them.
- */
+/* The steps of a tokenizer before its vocabulary: normalisers change a text, splitters cut it into pieces. Names,
+ * options and results are those of Hugging Face's tokenizers, whose tokenizer.json describes them. */
 #pragma once
 
 #include <glib.h>

@@ -1,4 +1,4 @@
-/* What tokenizers do to texts and bytes, as functions. */
+/* The changes of texts and bytes that tokenizers make, as functions. */
 #pragma once
 
 #include <glib.h>

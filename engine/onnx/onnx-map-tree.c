@@ -107,7 +107,7 @@ measure (OnnxCtx *c, Trees *t)
           gint64 at = g_array_index (level, gint64, i);
 
           if (seen[at]++ || t->depth > MAX_DEPTH)
-            onnx_fail (c, "its nodes are no trees: one has several parents, or is more than %d levels deep.",
+            onnx_fail (c, "its nodes are not trees: one has several parents, or is more than %d levels deep.",
                        MAX_DEPTH);
           if (c->failed)
             break;

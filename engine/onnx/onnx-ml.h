@@ -1,4 +1,4 @@
-/* What the mappings of ai.onnx.ml share: lists of numbers, transformed scores, and labels of classes. */
+/* The functions that the mappings of ai.onnx.ml share: lists of numbers, transformed scores, and labels of classes. */
 #pragma once
 
 #include "engine/onnx/onnx-private.h"

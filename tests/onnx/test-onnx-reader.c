@@ -404,7 +404,7 @@ tree (const gint64 *yes, const gint64 *no, gint64 column)
   return model (g, 17);
 }
 
-/* Lists of nodes that are no trees end with a sentence. */
+/* Lists of nodes that are not trees end with a sentence. */
 static void
 test_trees (void)
 {
