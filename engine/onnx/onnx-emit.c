@@ -608,6 +608,19 @@ onnx_permute (OnnxCtx *c, const OnnxWire *x, const gint64 *order)
 }
 
 const OnnxWire *
+onnx_clamp (OnnxCtx *c, const OnnxWire *x, double least, double most)
+{
+  return onnx_emit (c, "clamp", ONNX_IN (x), "min", isfinite (least) ? onnx_number (c, least) : NULL, "max",
+                    isfinite (most) ? onnx_number (c, most) : NULL, NULL);
+}
+
+const OnnxWire *
+onnx_unsqueeze (OnnxCtx *c, const OnnxWire *x, int dim)
+{
+  return onnx_emit (c, "unsqueeze", ONNX_IN (x), "dim", onnx_text (c, "%d", dim), NULL);
+}
+
+const OnnxWire *
 onnx_slice (OnnxCtx *c, const OnnxWire *x, int dim, gint64 start, gint64 end, gint64 step)
 {
   return onnx_emit (c, "slice", ONNX_IN (x), "dim", onnx_text (c, "%d", dim), "start",

@@ -36,7 +36,7 @@ map_hard_sigmoid (OnnxCtx *c)
   const OnnxWire *line
       = onnx_with_number (c, "add", scaled (c, x, onnx_attr_float (c, "alpha", 0.2)), onnx_attr_float (c, "beta", 0.5));
 
-  onnx_out (c, 0, onnx_emit (c, "clamp", ONNX_IN (line), "min", "0", "max", "1", NULL));
+  onnx_out (c, 0, onnx_clamp (c, line, 0, 1));
 }
 
 static void

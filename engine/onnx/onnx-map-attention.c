@@ -124,7 +124,7 @@ distance (OnnxCtx *c, const Attention *a)
     }
   else if (loom_dim_is_known (past))
     {
-      rows = onnx_emit (c, "unsqueeze", ONNX_IN (positions (c, a->q, past.coef)), "dim", "1", NULL);
+      rows = onnx_unsqueeze (c, positions (c, a->q, past.coef), 1);
       return onnx_binary (c, "sub", rows, positions (c, a->k, 0));
     }
   else
@@ -136,7 +136,7 @@ distance (OnnxCtx *c, const Attention *a)
       columns = backwards (c, positions (c, a->k, 0));
       rows = backwards (c, positions (c, a->q, 0));
     }
-  return onnx_binary (c, "sub", columns, onnx_emit (c, "unsqueeze", ONNX_IN (rows), "dim", "1", NULL));
+  return onnx_binary (c, "sub", columns, onnx_unsqueeze (c, rows, 1));
 }
 
 /* Keys after the end of a mask are not read. */

@@ -49,7 +49,7 @@ map_bit_shift (OnnxCtx *c)
 static const OnnxWire *
 bits_of (OnnxCtx *c, const OnnxWire *x, const OnnxWire *powers)
 {
-  x = div_floor (c, onnx_emit (c, "unsqueeze", ONNX_IN (x), "dim", "-1", NULL), powers);
+  x = div_floor (c, onnx_unsqueeze (c, x, -1), powers);
   return onnx_with_number (c, "remainder", x, 2);
 }
 

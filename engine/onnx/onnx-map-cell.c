@@ -68,8 +68,7 @@ activate (Cell *k, guint place, const OnnxWire *x)
   OnnxCtx *c = &k->in;
 
   if (k->r->has_clip && place < 2)
-    x = onnx_emit (c, "clamp", ONNX_IN (x), "min", onnx_number (c, -k->r->clip), "max", onnx_number (c, k->r->clip),
-                   NULL);
+    x = onnx_clamp (c, x, -k->r->clip, k->r->clip);
   if (g_str_equal (a->name, "LeakyRelu"))
     return onnx_emit (c, "leaky_relu", ONNX_IN (x), "negative_slope", onnx_number (c, a->alpha), NULL);
   if (g_str_equal (a->name, "Elu"))
@@ -81,7 +80,7 @@ activate (Cell *k, guint place, const OnnxWire *x)
   if (g_str_equal (a->name, "Affine") || g_str_equal (a->name, "HardSigmoid"))
     {
       x = onnx_with_number (c, "add", onnx_with_number (c, "mul", x, a->alpha), a->beta);
-      return *a->name == 'A' ? x : onnx_emit (c, "clamp", ONNX_IN (x), "min", "0", "max", "1", NULL);
+      return *a->name == 'A' ? x : onnx_clamp (c, x, 0, 1);
     }
   g_autofree char *name = g_ascii_strdown (a->name, -1);
   return onnx_unary (c, onnx_text (c, "%s", name), x);

@@ -25,12 +25,11 @@ activate (OnnxCtx *c, const OnnxWire *x, const char *attribute, const double *pa
   if (g_str_equal (name, "LeakyRelu"))
     return onnx_emit (c, "leaky_relu", ONNX_IN (x), "negative_slope", onnx_number (c, parameter[0]), NULL);
   if (g_str_equal (name, "Clip"))
-    return onnx_emit (c, "clamp", ONNX_IN (x), "min", onnx_number (c, parameter[0]), "max",
-                      onnx_number (c, parameter[1]), NULL);
+    return onnx_clamp (c, x, parameter[0], parameter[1]);
   if (g_str_equal (name, "HardSigmoid"))
     {
       x = onnx_with_number (c, "add", onnx_with_number (c, "mul", x, parameter[0]), parameter[1]);
-      return onnx_emit (c, "clamp", ONNX_IN (x), "min", "0", "max", "1", NULL);
+      return onnx_clamp (c, x, 0, 1);
     }
   onnx_fail (c, "its “%s” is “%s”, which is not supported.", attribute, name);
   return x;

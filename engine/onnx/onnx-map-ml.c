@@ -162,7 +162,7 @@ linear (OnnxCtx *c)
   weight = loom_tensor_new (LOOM_F32, 2, (gint64[]){ n, features }, NULL);
   memcpy (weight->data, w->data, w->bytes);
   if (x->type.shape.rank == 1)
-    x = onnx_emit (c, "unsqueeze", ONNX_IN (x), "dim", "0", NULL);
+    x = onnx_unsqueeze (c, x, 0);
   y = onnx_emit (c, "linear", ONNX_IN (x), "out_features", onnx_text (c, "%" G_GINT64_FORMAT, n), "bias",
                  b != NULL ? NULL : "false", NULL);
   onnx_own (c, y, "weight", weight);
@@ -208,7 +208,7 @@ kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *vectors)
   onnx_attr_floats (c, "kernel_params", p, 3);
   if (g_str_equal (type, "RBF"))
     {
-      y = onnx_binary (c, "sub", onnx_emit (c, "unsqueeze", ONNX_IN (x), "dim", "1", NULL), vectors);
+      y = onnx_binary (c, "sub", onnx_unsqueeze (c, x, 1), vectors);
       y = onnx_emit (c, "sum", ONNX_IN (onnx_binary (c, "mul", y, y)), "dim", "2", NULL);
       return onnx_unary (c, "exp", onnx_with_number (c, "mul", y, -p[0]));
     }
@@ -305,7 +305,7 @@ map_array_feature_extractor (OnnxCtx *c)
   int rank = x->type.shape.rank;
 
   x = onnx_pick (c, x, MAX (rank - 1, 0), onnx_reshape (c, index, &line));
-  onnx_out (c, 0, rank == 1 ? onnx_emit (c, "unsqueeze", ONNX_IN (x), "dim", "0", NULL) : x);
+  onnx_out (c, 0, rank == 1 ? onnx_unsqueeze (c, x, 0) : x);
 }
 
 static void
@@ -323,7 +323,7 @@ map_feature_vectorizer (OnnxCtx *c)
 static const OnnxWire *
 one_hot (OnnxCtx *c, const OnnxWire *x, const OnnxWire *categories)
 {
-  return onnx_binary (c, "eq", onnx_emit (c, "unsqueeze", ONNX_IN (x), "dim", "-1", NULL), categories);
+  return onnx_binary (c, "eq", onnx_unsqueeze (c, x, -1), categories);
 }
 
 static const OnnxWire *

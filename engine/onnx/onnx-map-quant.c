@@ -5,7 +5,22 @@
  * exactly: some 250 products. For more of them a factor is split into two halves of four bits, each half is multiplied
  * separately, and the products are added as i32. */
 #include "engine/onnx/onnx-private.h"
+
+#include <math.h>
 #include "engine/onnx/onnx-window.h"
+
+/* A line of numbers, one for each position of an axis of x; others are unchanged. */
+static const OnnxWire *
+channels (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x, int axis)
+{
+  LoomShape shape = { .rank = 1, .dim = { v->type.shape.dim[0] } };
+
+  if (v->type.shape.rank != 1)
+    return v;
+  while (shape.rank < x->type.shape.rank - axis)
+    shape.dim[shape.rank++] = loom_dim (1);
+  return onnx_reshape (c, v, &shape);
+}
 
 /* A number for each block of `block_size` numbers along an axis, repeated to the shape of x. */
 static const OnnxWire *
@@ -27,21 +42,18 @@ blocks_of (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x, gint64 block)
   return n * block > size ? onnx_slice (c, v, axis, 0, size, 1) : v;
 }
 
-/* [C] along dimension axis of x; a single number is unchanged. */
+/* [C] along dimension axis of x, and numbers of blocks; a single number is unchanged. */
 static const OnnxWire *
 along (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x)
 {
   int rank = x->type.shape.rank;
-  LoomShape shape = { .rank = 1, .dim = { v->type.shape.dim[0] } };
-  gint64 block = onnx_attr_int (c, "block_size", 0);
+  gint64 block = onnx_attr_int (c, "block_size", 0), axis = onnx_attr_int (c, "axis", 1);
 
   if (v->type.shape.rank == rank && (rank > 1 || block > 0))
     return blocks_of (c, v, x, block);
   if (v->type.shape.rank != 1 || loom_dim_equal (v->type.shape.dim[0], loom_dim (1)))
     return v;
-  for (int i = onnx_axis (c, onnx_attr_int (c, "axis", 1), rank) + 1; i < rank; i++)
-    shape.dim[shape.rank++] = loom_dim (1);
-  return onnx_reshape (c, v, &shape);
+  return channels (c, v, x, onnx_axis (c, axis, rank));
 }
 
 #define MAX_PARTS 64 /* of a concatenation */
@@ -73,8 +85,7 @@ quantize (OnnxCtx *c, const OnnxWire *x, const OnnxWire *scale, const OnnxWire *
         elem_type != 0 ? onnx_type_name (elem_type) : "not known");
   if (zero != NULL)
     y = onnx_binary (c, "add", y, to_float (c, zero));
-  y = onnx_emit (c, "clamp", ONNX_IN (y), "min", onnx_number (c, (double)least), "max", onnx_number (c, (double)most),
-                 NULL);
+  y = onnx_clamp (c, y, (double)least, (double)most);
   return onnx_cast (c, y, dtype);
 }
 
@@ -127,14 +138,14 @@ quantize_by_range (OnnxCtx *c, const OnnxWire *x, const OnnxWire **scale, const 
   flat = onnx_reshape (c, x, &line);
   const OnnxWire *low = onnx_emit (c, "min", ONNX_IN (flat), "dim", "0", NULL);
   const OnnxWire *high = onnx_emit (c, "max", ONNX_IN (flat), "dim", "0", NULL);
-  low = onnx_emit (c, "clamp", ONNX_IN (low), "max", "0", NULL);
-  high = onnx_emit (c, "clamp", ONNX_IN (high), "min", "0", NULL);
+  low = onnx_clamp (c, low, -INFINITY, 0);
+  high = onnx_clamp (c, high, 0, INFINITY);
   const OnnxWire *span = onnx_binary (c, "sub", high, low);
   /* For zeros alone the scale is 1. */
   span = onnx_emit (c, "where", ONNX_IN (onnx_with_number (c, "eq", span, 0), NULL, span), "input", "255", NULL);
   *scale = onnx_with_number (c, "div", span, 255);
   *zero = onnx_unary (c, "round", onnx_unary (c, "neg", onnx_binary (c, "div", low, *scale)));
-  *zero = onnx_emit (c, "clamp", ONNX_IN (*zero), "min", "0", "max", "255", NULL);
+  *zero = onnx_clamp (c, *zero, 0, 255);
   *zero = onnx_cast (c, *zero, LOOM_U8);
   return quantize (c, x, *scale, *zero, UINT8);
 }
@@ -272,19 +283,6 @@ convolve_exactly (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w)
   for (int i = 1; i < w->type.shape.rank && n < MAX_EXACT; i++)
     n *= onnx_dim (c, w, i);
   return multiply_exactly (c, convolve, x, w, n);
-}
-
-/* A zero point for each output channel of [out, in, …]. */
-static const OnnxWire *
-channels (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x, int axis)
-{
-  LoomShape shape = { .rank = 1, .dim = { v->type.shape.dim[0] } };
-
-  if (v->type.shape.rank != 1)
-    return v;
-  while (shape.rank < x->type.shape.rank - axis)
-    shape.dim[shape.rank++] = loom_dim (1);
-  return onnx_reshape (c, v, &shape);
 }
 
 static void

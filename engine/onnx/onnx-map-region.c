@@ -6,6 +6,8 @@
  * matrices: bins = rows · image · columnsᵀ, so that a gradient reaches the image and the regions. */
 #include "engine/onnx/onnx-private.h"
 
+#include <math.h>
+
 #define MAX_BOXES 100000
 
 /* ---- NonMaxSuppression -------------------------------------------------------------- */
@@ -15,12 +17,6 @@ typedef struct
 {
   const OnnxWire *low[2], *high[2], *area;
 } Boxes;
-
-static const OnnxWire *
-at_least_zero (OnnxCtx *c, const OnnxWire *x)
-{
-  return onnx_emit (c, "clamp", ONNX_IN (x), "min", "0", NULL);
-}
 
 static void
 set_area (OnnxCtx *c, Boxes *b)
@@ -80,8 +76,10 @@ overlaps (OnnxCtx *c, const Boxes *all, const Boxes *one, const OnnxWire *thresh
   const OnnxWire *side[2], *both, *either;
 
   for (int i = 0; i < 2; i++)
-    side[i] = at_least_zero (c, onnx_binary (c, "sub", onnx_binary (c, "minimum", all->high[i], one->high[i]),
-                                             onnx_binary (c, "maximum", all->low[i], one->low[i])));
+    side[i] = onnx_clamp (c,
+                          onnx_binary (c, "sub", onnx_binary (c, "minimum", all->high[i], one->high[i]),
+                                       onnx_binary (c, "maximum", all->low[i], one->low[i])),
+                          0, INFINITY);
   both = onnx_binary (c, "mul", side[0], side[1]);
   either = onnx_binary (c, "sub", onnx_binary (c, "add", all->area, one->area), both);
   return onnx_binary (c, "gt", onnx_binary (c, "div", both, either), threshold);
@@ -171,7 +169,7 @@ map_non_max_suppression (OnnxCtx *c)
     return;
   box = onnx_permute (c, out[0], (gint64[]){ 1, 2, 0 });
   rows = onnx_unary (c, "nonzero", onnx_permute (c, out[1], (gint64[]){ 1, 2, 0 }));
-  box = onnx_emit (c, "unsqueeze", ONNX_IN (onnx_binary (c, "gather_nd", box, rows)), "dim", "1", NULL);
+  box = onnx_unsqueeze (c, onnx_binary (c, "gather_nd", box, rows), 1);
   onnx_out (c, 0, onnx_emit (c, "concat", ONNX_IN (onnx_slice (c, rows, 1, 0, 2, 1), box), "dim", "1", NULL));
 }
 
@@ -209,7 +207,7 @@ steps_of (OnnxCtx *c, Axis *a, const OnnxWire *length, const OnnxWire **counts)
     return onnx_binary (c, "add", bin, onnx_with_number (c, "div", sample, (double)a->samples));
   count = onnx_unary (c, "ceil", onnx_with_number (c, "div", length, (double)a->bins));
   /* An empty region has no sample, and the sum over none is divided by 1. */
-  a->count = onnx_emit (c, "clamp", ONNX_IN (count), "min", "1", NULL);
+  a->count = onnx_clamp (c, count, 1, INFINITY);
   /* A region with more samples than there are positions for has no value: 0 / 0. */
   fits = onnx_cast (c, onnx_with_number (c, "le", a->count, (double)a->samples), LOOM_F32);
   *counts = onnx_cast (c, onnx_binary (c, "lt", sample, count), LOOM_F32);
@@ -225,7 +223,7 @@ set_weights (OnnxCtx *c, Axis *a, const OnnxWire *start, const OnnxWire *end, gb
                  *fraction;
 
   if (!half_pixel)
-    length = onnx_emit (c, "clamp", ONNX_IN (length), "min", "1", NULL);
+    length = onnx_clamp (c, length, 1, INFINITY);
   at = onnx_binary (c, "mul", onnx_with_number (c, "mul", length, 1.0 / (double)a->bins),
                     steps_of (c, a, length, &counts));
   at = onnx_binary (c, "add", start, at);
@@ -234,13 +232,12 @@ set_weights (OnnxCtx *c, Axis *a, const OnnxWire *start, const OnnxWire *end, gb
   inside = onnx_cast (c, inside, LOOM_F32);
   if (counts != NULL)
     inside = onnx_binary (c, "mul", inside, counts);
-  inside = onnx_emit (c, "unsqueeze", ONNX_IN (inside), "dim", "2", NULL);
-  at = onnx_emit (c, "unsqueeze", ONNX_IN (at), "dim", "2", NULL);
-  at = onnx_emit (c, "clamp", ONNX_IN (at), "min", "0", "max", onnx_number (c, (double)a->size - 1), NULL);
+  inside = onnx_unsqueeze (c, inside, 2);
+  at = onnx_unsqueeze (c, at, 2);
+  at = onnx_clamp (c, at, 0, (double)a->size - 1);
   before = onnx_unary (c, "floor", at);
   fraction = onnx_binary (c, "sub", at, before);
-  after = onnx_emit (c, "clamp", ONNX_IN (onnx_with_number (c, "add", before, 1)), "max",
-                     onnx_number (c, (double)a->size - 1), NULL);
+  after = onnx_clamp (c, onnx_with_number (c, "add", before, 1), -INFINITY, (double)a->size - 1);
   pixel = onnx_cast (c, onnx_count (c, loom_dim (a->size)), LOOM_F32);
   before = onnx_cast (c, onnx_binary (c, "eq", before, pixel), LOOM_F32);
   after = onnx_cast (c, onnx_binary (c, "eq", after, pixel), LOOM_F32);
@@ -281,8 +278,8 @@ largest (OnnxCtx *c, const OnnxWire *image, const Axis *y, const Axis *x)
 
   for (int i = 0; i < 2; i++)
     {
-      row[i] = onnx_emit (c, "unsqueeze", ONNX_IN (y->part[i]), "dim", "1", NULL);
-      column[i] = onnx_emit (c, "unsqueeze", ONNX_IN (x->part[i]), "dim", "1", NULL);
+      row[i] = onnx_unsqueeze (c, y->part[i], 1);
+      column[i] = onnx_unsqueeze (c, x->part[i], 1);
     }
   for (int i = 0; i < 4; i++)
     {

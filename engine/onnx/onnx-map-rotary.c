@@ -32,7 +32,7 @@ angles_of (OnnxCtx *c, guint table, guint position, gint64 half, const OnnxWire 
     return t;
   if (onnx_dim (c, t, t->type.shape.rank - 1) > half)
     t = features (c, t, 0, half, 1);
-  return onnx_emit (c, "unsqueeze", ONNX_IN (t), "dim", "-2", NULL);
+  return onnx_unsqueeze (c, t, -2);
 }
 
 void

@@ -116,7 +116,7 @@ real_inverse (OnnxCtx *c, const OnnxWire *re, const OnnxWire *im, gint64 n)
   y = onnx_binary (c, "matmul", re, wave (c, FALSE, bins, n, n, 1.0 / (double)n, TRUE));
   if (im != NULL)
     y = onnx_binary (c, "sub", y, onnx_binary (c, "matmul", im, wave (c, TRUE, bins, n, n, 1.0 / (double)n, TRUE)));
-  return onnx_emit (c, "unsqueeze", ONNX_IN (y), "dim", "-1", NULL);
+  return onnx_unsqueeze (c, y, -1);
 }
 
 /* A real number is [.., 1], a complex one [.., 2]. */

@@ -70,25 +70,19 @@ heads (OnnxCtx *c, guint i, gint64 n)
   return c->failed ? x : unflatten (c, x, 2, (gint64[]){ n, width / n });
 }
 
-static const OnnxWire *
-unsqueeze (OnnxCtx *c, const OnnxWire *x, int dim)
-{
-  return onnx_emit (c, "unsqueeze", ONNX_IN (x), "dim", onnx_text (c, "%d", dim), NULL);
-}
-
 /* A step of one token: state [B, heads, key, value], row[] without the sequence axis. Returns the output
  * [B, heads, shared, value]. */
 static const OnnxWire *
 step (OnnxCtx *c, const Linear *l, const OnnxWire *const *row, const OnnxWire **state)
 {
-  const OnnxWire *key = unsqueeze (c, row[KEY], 2), *value = unsqueeze (c, row[VALUE], 2);
+  const OnnxWire *key = onnx_unsqueeze (c, row[KEY], 2), *value = onnx_unsqueeze (c, row[VALUE], 2);
 
   if (l->gated)
-    *state = onnx_binary (c, "mul", *state, unsqueeze (c, onnx_unary (c, "exp", row[DECAY]), 3));
+    *state = onnx_binary (c, "mul", *state, onnx_unsqueeze (c, onnx_unary (c, "exp", row[DECAY]), 3));
   if (l->delta)
-    value = onnx_binary (c, "mul", unsqueeze (c, row[BETA], 3),
+    value = onnx_binary (c, "mul", onnx_unsqueeze (c, row[BETA], 3),
                          onnx_binary (c, "sub", value, onnx_binary (c, "matmul", key, *state)));
-  *state = onnx_binary (c, "add", *state, onnx_binary (c, "mul", unsqueeze (c, row[KEY], 3), value));
+  *state = onnx_binary (c, "add", *state, onnx_binary (c, "mul", onnx_unsqueeze (c, row[KEY], 3), value));
   return onnx_binary (c, "matmul", row[QUERY], *state);
 }
 
@@ -159,7 +153,7 @@ map_linear_attention (OnnxCtx *c)
                                 scale != 0 ? scale : 1 / sqrt ((double)l.width));
   in[STATE] = onnx_has (c, STATE) ? onnx_in (c, STATE) : NULL;
   in[DECAY] = l.gated ? heads (c, DECAY, groups) : NULL;
-  in[BETA] = l.delta ? unsqueeze (c, onnx_in (c, BETA), 3) : NULL; /* [B, T, heads or 1, 1] */
+  in[BETA] = l.delta ? onnx_unsqueeze (c, onnx_in (c, BETA), 3) : NULL; /* [B, T, heads or 1, 1] */
   linear_loop (c, &l, in, out);
   if (c->failed)
     return;

@@ -381,7 +381,7 @@ evaluate (OnnxCtx *c, Trees *t, const char *reduce)
     measure (c, t);
   if (c->failed)
     return x;
-  at = onnx_emit (c, "unsqueeze", ONNX_IN (onnx_count (c, x->type.shape.dim[0])), "dim", "1", NULL);
+  at = onnx_unsqueeze (c, onnx_count (c, x->type.shape.dim[0]), 1);
   at = onnx_binary (c, "add", onnx_with_number (c, "mul", at, 0),
                     table (c, LOOM_I64, t->roots->len, t->roots->data, "roots"));
   if (t->depth > 0)

@@ -82,7 +82,7 @@ to_power (OnnxCtx *c, const OnnxWire *x, const char *round_mode)
     e = onnx_unary (c, "floor", exponent_of (c, onnx_with_number (c, "mul", x, 4.0 / 3)));
   else
     e = onnx_unary (c, g_str_equal (round_mode, "down") ? "floor" : "ceil", e);
-  return onnx_unary (c, "exp2", onnx_emit (c, "clamp", ONNX_IN (e), "min", "-127", "max", "127", NULL));
+  return onnx_unary (c, "exp2", onnx_clamp (c, e, -127, 127));
 }
 
 /* x / 1 up to the largest number; beyond it x / 0 or 0 / 0. */
@@ -112,10 +112,8 @@ onnx_narrow (OnnxCtx *c, const OnnxWire *x, int elem_type, gboolean saturate, co
     x = onnx_emit (c, "where", ONNX_IN (onnx_unary (c, "isnan", x), NULL, x), "input", "0", NULL);
   saturate = saturate || row->special == ONLY_NUMBERS;
   if (saturate)
-    x = onnx_emit (c, "clamp", ONNX_IN (x), "min", onnx_number (c, -row->largest), "max", onnx_number (c, row->largest),
-                   NULL);
-  e = onnx_emit (c, "clamp", ONNX_IN (onnx_unary (c, "floor", exponent_of (c, x))), "min",
-                 onnx_number (c, 1 - row->bias), "max", "64", NULL);
+    x = onnx_clamp (c, x, -row->largest, row->largest);
+  e = onnx_clamp (c, onnx_unary (c, "floor", exponent_of (c, x)), 1 - row->bias, 64);
   step = onnx_unary (c, "exp2", onnx_with_number (c, "sub", e, row->mantissa));
   x = onnx_binary (c, "mul", onnx_unary (c, "round", onnx_binary (c, "div", x, step)), step);
   return saturate ? x : overflow (c, x, row);

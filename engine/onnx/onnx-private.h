@@ -376,6 +376,9 @@ const OnnxWire *onnx_constant (OnnxCtx *c, double value, LoomDType dtype);
 const OnnxWire *onnx_cast (OnnxCtx *c, const OnnxWire *x, LoomDType dtype);
 const OnnxWire *onnx_reshape (OnnxCtx *c, const OnnxWire *x, const LoomShape *shape);
 const OnnxWire *onnx_permute (OnnxCtx *c, const OnnxWire *x, const gint64 *order);
+/* A bound that is infinite is none. */
+const OnnxWire *onnx_clamp (OnnxCtx *c, const OnnxWire *x, double least, double most);
+const OnnxWire *onnx_unsqueeze (OnnxCtx *c, const OnnxWire *x, int dim);
 const OnnxWire *onnx_slice (OnnxCtx *c, const OnnxWire *x, int dim, gint64 start, gint64 end, gint64 step);
 /* op is sum, mean, max, min or prod. n_axes 0: all. */
 const OnnxWire *
