@@ -242,6 +242,22 @@ test_timeline_phases (void)
         g_assert_cmpuint (studio_timeline_colour (p, dark), !=, studio_timeline_colour (q, dark));
 }
 
+/* Of several ranks: what they need together, and both that fit. */
+static void
+test_memory_verdict_of_ranks (void)
+{
+  g_auto (StudioMemoryVerdict) verdict = { 0 };
+
+  studio_memory_verdict_set (&verdict, 2, 58e9, 23.4e9, 400, "zero1");
+  g_assert_cmpstr (verdict.text, ==,
+                   "58.0 GB for 2 ranks planned, 23.4 GB there. A batch of 400 fits. With optimizer states divided "
+                   "among the ranks, it fits.");
+  g_assert_cmpstr (verdict.strategy, ==, "zero1");
+  g_assert_cmpstr (verdict.label, ==, "Divide Optimizer States");
+  studio_memory_verdict_clear (&verdict);
+  g_assert_null (verdict.strategy);
+}
+
 /* One figure of each, and the batch that a button sets. */
 static void
 test_memory_verdict (void)
@@ -876,6 +892,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/explanation", test_explanation);
   g_test_add_func ("/run/timeline-phases", test_timeline_phases);
   g_test_add_func ("/run/memory-verdict", test_memory_verdict);
+  g_test_add_func ("/run/memory-verdict-of-ranks", test_memory_verdict_of_ranks);
   g_test_add_func ("/run/folder", test_folder);
   g_test_add_func ("/run/start-again", test_start_again);
   g_test_add_func ("/run/late-reason", test_late_reason);
