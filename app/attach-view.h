@@ -3,8 +3,6 @@
 
 #include "app/worker-link.h"
 
-G_BEGIN_DECLS
-
 #define ATTACH_VIEW_ENDED 0    /* the run is done, or was stopped */
 #define ATTACH_VIEW_LEFT  (-1) /* it goes on without this command */
 #define ATTACH_VIEW_LOST  (-2) /* the connection has ended before the run */
@@ -12,5 +10,3 @@ G_BEGIN_DECLS
 /* Follows the run; stop: asks it to stop first. Returns one of these, or the exit status of the run's error. folder: as
  * the user has named the run. */
 int attach_view_follow (const Command *command, WorkerLink *link, const char *folder, gboolean stop, gboolean json);
-
-G_END_DECLS

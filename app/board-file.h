@@ -6,8 +6,6 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 /* Append a field to a message. Numbers of fields are those of the .proto files. */
 void board_put_int (GByteArray *message, guint field, gint64 value);
 void board_put_float (GByteArray *message, guint field, float value);
@@ -37,5 +35,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BoardFile, board_file_free)
 gboolean board_file_add (BoardFile *self, gint64 step, guint field, GByteArray *content, GError **error);
 /* Readers see what was added so far. */
 gboolean board_file_flush (BoardFile *self, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   GPtrArray *devices; /* names */
@@ -24,5 +22,3 @@ gboolean check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpe
 
 /* A row for each device, with kinds of memory as columns, or {"event":"memory"} objects. */
 void check_memory_print (const CheckMemory *memory, gboolean trains, gint64 batch, gboolean json);
-
-G_END_DECLS

@@ -3,9 +3,5 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 /* Prints a line for each stop, and the faults of its graph. The exit status: 1 if a stop has faults. */
 int check_lecture (const Command *command, const char *path, gboolean json);
-
-G_END_DECLS

@@ -3,10 +3,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 extern const Command command_check, command_train, command_eval, command_run, command_program, command_plan,
     command_ops, command_devices, command_worker, command_import, command_export, command_diff, command_predict,
     command_generate, command_arrange, command_new, command_runs, command_queue, command_attach, command_remote;
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gboolean confusion, per_class, calibration;
@@ -21,5 +19,3 @@ gboolean eval_details_check (const EvalDetails *self, const Command *command);
 /* Evaluates and prints; returns the exit status. */
 int eval_details_print (const EvalDetails *self, const Command *command, const LoomGraph *graph,
                         const LoomPredictorOptions *options, gint64 batch, gboolean as_json);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "app/shared/command.h"
 #include "engine/interop/loom-export-format.h"
 
-G_BEGIN_DECLS
-
 /* One export, as requested on the command line. */
 typedef struct
 {
@@ -44,5 +42,3 @@ char *export_file (const ExportJob *job);
 void export_progress (const ExportJob *job, double done);
 /* Reports a written file: “wrote FILE”, or an event. */
 void export_wrote (const ExportJob *job, const char *file);
-
-G_END_DECLS

@@ -3,11 +3,7 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 /* The text of the graph file that shows a module. NULL: there is no module of this name. (transfer full) */
 char *library_module_text (const char *name);
 /* What the module computes, its arguments and its ports. (transfer full) */
 char *library_module_help (const char *name);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 /* Prints "man", "markdown", "format", "json", "bash", "zsh" or "fish" on standard output; FALSE for another word. */
 gboolean manual_print (const char *what, const Command *const *commands, guint n);
 /* The parts in files of their own; the commands are those of `gradloom --help`. */
@@ -15,5 +13,3 @@ void manual_print_json (const Command *const *commands, guint n);
 void manual_print_attributes (void);
 /* Escapes text for a cell of a Markdown table. */
 void manual_print_cell (const char *text);
-
-G_END_DECLS

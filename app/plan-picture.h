@@ -3,10 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* events: the lines of listing_append_steps(). file: .svg, .pdf, .png or .csv. Errors: IO if the program that draws is
  * missing; it prints its own errors, whose status *status receives. */
 gboolean plan_picture_write (const GString *events, const char *file, int *status, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "app/remote-stream.h"
 
-G_BEGIN_DECLS
-
 #define REMOTE_MOST_FILES 100000
 #define REMOTE_MOST_BYTES (G_GUINT64_CONSTANT (64) << 30) /* of all files */
 
@@ -32,5 +30,3 @@ gboolean remote_content_has (const char *sum, guint64 size);
 gboolean remote_content_receive (const char *sum, guint64 size, GInputStream *stream, GError **error);
 /* Makes the file of this name in a folder from the cache. */
 gboolean remote_content_place (const char *sum, const char *folder, const char *name, GError **error);
-
-G_END_DECLS

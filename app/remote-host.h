@@ -3,8 +3,6 @@
 
 #include "app/remote-stream.h"
 
-G_BEGIN_DECLS
-
 typedef struct _RemoteErrors RemoteErrors;
 
 typedef struct
@@ -21,5 +19,3 @@ gboolean remote_host_open (RemoteHost *host, const char *name, const char *const
 void remote_host_close (RemoteHost *host);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (RemoteHost, remote_host_close)
-
-G_END_DECLS

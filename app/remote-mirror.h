@@ -4,8 +4,6 @@
 
 #include "app/remote-stream.h"
 
-G_BEGIN_DECLS
-
 /* Writes graph and settings into a folder, as of a run that begins. Errors: IO. */
 gboolean remote_mirror_make (const char *folder, LoomGraph *graph, GError **error);
 /* TRUE: it was made of this graph. */
@@ -22,5 +20,3 @@ char *remote_mirror_update (const char *folder, const char *host_name, const cha
 char *remote_mirror_follow (const char *folder, const char *host_name, const char *id, GError **error);
 /* A sentence about an end that is a fault; NULL: it is none. (transfer full) */
 char *remote_mirror_dup_fault (const char *host_name, const char *state);
-
-G_END_DECLS

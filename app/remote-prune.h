@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define REMOTE_PRUNE_CONTENT_DAYS  30 /* without a run that names the file */
 #define REMOTE_PRUNE_CONTENT_BYTES (G_GUINT64_CONSTANT (64) << 30)
 #define REMOTE_PRUNE_RUN_DAYS      90 /* since the last event of a run */
@@ -14,5 +12,3 @@ G_BEGIN_DECLS
 void remote_prune (void);
 /* Removes a folder with all that is in it; links are removed, not followed. */
 void remote_prune_tree (const char *path);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 /* The line that begins what the host says; before it a login script may print. Followed by the version. */
 #define REMOTE_MAGIC       "GRADLOOM-REMOTE "
 #define REMOTE_MAX_NOISE   (64 * 1024)
@@ -41,5 +39,3 @@ char *remote_dup_tail_sum (int fd, gint64 end);
 gboolean remote_take_streams (GInputStream **input, GOutputStream **output);
 /* Copies bytes from one descriptor to another, and back, until an end is closed. */
 void remote_copy_both_ways (int a_in, int a_out, int b_in, int b_out);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "app/remote-stream.h"
 
-G_BEGIN_DECLS
-
 /* The exit status of `begin` after SIGTERM: the run has been stopped as soon as it had begun. */
 #define REMOTE_WINDOW_STOPPED 143
 
@@ -15,5 +13,3 @@ G_BEGIN_DECLS
  * mirror, carries the worker's messages on standard input and output, and gets what is missing after that.
  * follow RUN: keeps the mirror up to date as the run trains, for a list of runs. Returns the exit status; -1: these are no such words. */
 int remote_window_serve (const Command *command, int argc, char **argv, GInputStream *input, GOutputStream *output);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 /* One --in, --out, --print, --wrt or --grad: a port, with a file or without. */
 typedef struct
 {
@@ -80,5 +78,3 @@ gboolean run_commit (Run *r, GError **error);
 /* Replaces temporary names in an error message by those that the user typed. */
 void run_name_files (Run *r, GError *error);
 gboolean run_write_gradients (Run *r, GError **error);
-
-G_END_DECLS

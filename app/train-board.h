@@ -6,8 +6,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 typedef struct _TrainBoard TrainBoard;
 
 #define TRAIN_BOARD_FOLDER "tensorboard"
@@ -22,5 +20,3 @@ void train_board_step (TrainBoard *self, const LoomTrainerStep *step);
 void train_board_eval (TrainBoard *self, const LoomTrainerEval *eval);
 /* Writes the snapshot of the last step and returns the first error, which did not end the run; FALSE then. */
 gboolean train_board_end (TrainBoard *self, GError **error);
-
-G_END_DECLS

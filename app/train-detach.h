@@ -3,8 +3,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 /* The options of the worker's Start with this number of ranks. (floating) */
 GVariant *train_detach_options (const LoomTrainerOptions *options, int ranks);
 /* Starts or resumes a run with these options (a{sv}, consumed), and lets it go on after its first step; *is_done: it is
@@ -13,5 +11,3 @@ gboolean train_detach_begin (LoomGraph *graph, GVariant *options, gboolean *is_d
 /* Starts or resumes the run, and returns after its first step: with status 0, or with that of the error that
  * has prevented it. graph is NULL with options->resume. options has a folder. */
 int train_detach (const Command *command, LoomGraph *graph, const LoomTrainerOptions *options, int ranks);
-
-G_END_DECLS

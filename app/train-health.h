@@ -3,10 +3,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 /* Measures it with the current weights: an event "health" for each node, or a table of those with a
  * figure. */
 gboolean train_health_print (LoomTrainer *trainer, gboolean as_json, GError **error);
-
-G_END_DECLS

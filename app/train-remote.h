@@ -3,8 +3,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 /* Begins the run on the host, with this number of ranks, and mirrors it in options->out; follows it unless `detach`.
  * graph is NULL with options->resume or options->branch, a mirror of a run of this host. Returns the exit status. */
 int train_remote (const Command *command, LoomGraph *graph, const LoomTrainerOptions *options, int ranks,
@@ -22,5 +20,3 @@ int train_remote_attach (const Command *command, const char *folder, const char 
 /* Updates the mirror of a run that is about to end, at most `tries` times. Returns its state; NULL with an error: IO.
  * (transfer full) */
 char *train_remote_update_end (const char *folder, const char *host, const char *id, guint tries, GError **error);
-
-G_END_DECLS

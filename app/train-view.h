@@ -3,8 +3,6 @@
 
 #include "app/train-board.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gboolean json, terminal, bar_shown;
@@ -32,5 +30,3 @@ void train_view_print_transfer (TrainView *view, LoomTrainer *trainer);
 double train_view_parameters (LoomTrainer *trainer);
 /* Reports the end of a run that did not fail; folder: the run's, or NULL. */
 void train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const char *folder);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include "loom-worker-bus.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   GDBusConnection *connection;
@@ -30,5 +28,3 @@ GError *worker_link_error (const char *code, const char *sentence);
 void worker_link_clean (GError **error);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkerLink, worker_link_close)
-
-G_END_DECLS

@@ -3,10 +3,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 extern const Command command_bench, command_transfer, command_simulate, command_sweep;
 /* `gradloom check --gradcheck`, which prints its messages as `gradloom check`. */
 extern const Command command_gradcheck;
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 #define SWEEP_MOST 100000 /* settings */
 
 /* The settings of one run, which replace those of the graph: attributes as for --set. */
@@ -105,5 +103,3 @@ typedef struct
  * USAGE if x is no number. */
 char *
 sweep_plot (const Sweep *sweep, const char *x, const SweepQuantity *y, SweepBy by, GPtrArray *lines, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "app/report/report-data.h"
 
-G_BEGIN_DECLS
-
 #define REPORT_MOST_MAPS  4   /* layers with attention that a report shows */
 #define REPORT_MOST_HEADS 8   /* of each */
 #define REPORT_MOST_CELLS 256 /* positions of a shown row or column */
@@ -12,5 +10,3 @@ G_BEGIN_DECLS
 GPtrArray *report_attention_list_new (void); /* of ReportAttention */
 /* Fills attention, no_attention and tokens from the first sample of the split that is evaluated by default. */
 void report_attention_compute (ReportData *self, const LoomPredictorOptions *options);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/loom-run.h"
 #include "engine/runs/loom-runs.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   double x, y;
@@ -65,5 +63,3 @@ typedef struct
 ReportData *report_data_new (const char *folder, ReportProgress progress, gpointer data, GError **error);
 void report_data_free (ReportData *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (ReportData, report_data_free)
-
-G_END_DECLS

@@ -3,9 +3,5 @@
 
 #include "app/report/report-data.h"
 
-G_BEGIN_DECLS
-
 /* Fills losses, evaluations, changes and branch. A run without events has none. Errors: IO. */
 gboolean report_events_read (ReportData *self, LoomFolder *run, GError **error);
-
-G_END_DECLS

@@ -3,10 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Finds the translations of the build, or of the installation that the program runs from. Numbers get the separators of
  * the user's locale. */
 void report_language_init (void);
-
-G_END_DECLS

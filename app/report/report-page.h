@@ -6,8 +6,6 @@
 #include <cairo.h>
 #include <pango/pangocairo.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   REPORT_HEADING,
@@ -65,5 +63,3 @@ void report_page_add_picture (ReportPage *self, const char *words, double width,
 /* Renderers. (transfer full) */
 GBytes *report_page_to_html (const ReportPage *self, GError **error);
 GBytes *report_page_to_pdf (const ReportPage *self, GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "app/report/report-data.h"
 #include "app/report/report-page.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *title; /* marked for translation */
@@ -24,5 +22,3 @@ gboolean report_has_curves (const ReportData *data);
 void report_add_predictions (ReportPage *page, const ReportData *data);
 void report_add_attention (ReportPage *page, const ReportData *data);
 gboolean report_has_attention (const ReportData *data);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name, *title;
@@ -22,5 +20,3 @@ gconstpointer card_find_entry (gconstpointer table, guint n, gsize size, const c
 double card_peak (const Card *card, LoomDType precision);
 /* Prints the table with its sources. */
 void card_print_all (void);
-
-G_END_DECLS

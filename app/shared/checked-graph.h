@@ -4,8 +4,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomFaults *faults; /* the printed ones */
@@ -26,5 +24,3 @@ void checked_graph_infer (CheckedGraph *checked);
 /* Prints faults and warnings: sentences on standard error, or {"event":"fault"} and {"event":"warning"} objects on
  * standard output. path is printed if the faults name no file. */
 void checked_graph_print_faults (const LoomFaults *faults, const char *path, gboolean json);
-
-G_END_DECLS

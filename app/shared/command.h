@@ -9,8 +9,6 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct _Command Command;
 
 struct _Command
@@ -101,5 +99,3 @@ char *command_count (double n);
 char *command_duration (double seconds);
 /* Reads a finite number in the C locale. FALSE if the text is anything else; *value is then undefined. */
 gboolean command_float (const char *text, double *value);
-
-G_END_DECLS

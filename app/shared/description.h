@@ -5,12 +5,8 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 /* Prints the commands that are listed on standard output. */
 void description_print (const Command *const *commands, guint n);
 /* Parses such a text into Command structs with their options; run is NULL. They are interned and never freed. NULL with
  * DATA if the text is anything else. (transfer container) */
 GPtrArray *description_parse (const char *text, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "app/shared/listing.h"
 
-G_BEGIN_DECLS
-
 /* A communicator for each rank, for planning only: nothing is exchanged. One rank has none. */
 typedef struct
 {
@@ -41,5 +39,3 @@ gboolean listing_print_stages (const LoomGraph *graph, LoomTrainSpec *spec, gint
  * strategies: the memory of the rank that needs most, and the bytes that it sends per step. */
 gboolean listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
                                    LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error);
-
-G_END_DECLS

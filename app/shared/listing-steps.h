@@ -4,11 +4,7 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 /* part: "step" or "update". times: of a recorded step, or NULL; then the times of the cost table are listed. */
 void listing_print_steps (const LoomPlan *plan, const char *part, LoomTraceTimes *times);
 /* The same as events, one per line: "step" for each instruction, "storage" for each block of memory. */
 void listing_append_steps (const LoomPlan *plan, const char *part, LoomTraceTimes *times, GString *events);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomNet *net;         /* the net of the open ends */
@@ -25,5 +23,3 @@ listing_build_ends (const LoomGraph *graph, const LoomBinding *binding, gboolean
 /* Compiles one step of <train>. */
 gboolean listing_build_step (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, gboolean training, Listing *l,
                              GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 /* An array of plans to check. (transfer full) */
 GArray *plan_check_list_new (void);
 /* Plans a program and adds the plan. name, such as "rank 1's training step", is copied. */
@@ -17,5 +15,3 @@ void plan_check_take (GArray *plans, LoomPlan *plan, const LoomPlanOptions *opti
  * JSON. *ok receives whether there are no faults. FALSE with an error if the host's memory does not suffice. */
 gboolean plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json,
                      gboolean *ok, GError **error);
-
-G_END_DECLS

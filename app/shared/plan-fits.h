@@ -3,11 +3,7 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 /* Prints what a run of `ranks` ranks on this machine (0 or 1: a single one) needs, what is available, the largest batch
  * and the strategy that fit, as an event "fits" or a sentence. Errors: those of loom_forecast(). */
 gboolean plan_fits_print (const LoomGraph *graph, const LoomTrainerOptions *options, int ranks, gboolean as_json,
                           GError **error);
-
-G_END_DECLS

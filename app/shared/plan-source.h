@@ -4,8 +4,6 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *node; /* a node, or a module's node with all nodes inside it */
@@ -26,5 +24,3 @@ void plan_source_call (const LoomPlanCall *call, gpointer source);
 /* Call after all plans: reports a node that has no kernel, and writes the picture. FALSE with USAGE if the graph has no
  * such node, or if no kernel of it can be drawn. */
 gboolean plan_source_end (PlanSource *source, const LoomGraph *graph, GError **error);
-
-G_END_DECLS

@@ -3,10 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The bytes of a file. channels: 1 (grey) or 3 (RGB); rows: of each line a zero (no filter) and its pixels. (transfer
  * full) */
 GByteArray *png_new (guint width, guint height, guint channels, const GByteArray *rows);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Returns the absolute path of a program in the first of these folders that has it (see loom_module_find_program():
  * folders are relative to the running program's, or absolute; the last before NULL is that of the installation). IO if
  * there is none, or if other users can change it. (transfer full) */
@@ -13,5 +11,3 @@ char *sibling_find (const char *name, const char *const *folders, GError **error
 /* Replaces this process by that program with these words, up to NULL. Returns only with an error: those of
  * sibling_find(), or IO if the program cannot be started. */
 void sibling_become (const char *name, const char *const *folders, const char *const *words, GError **error);
-
-G_END_DECLS

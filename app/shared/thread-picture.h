@@ -3,8 +3,6 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   int threads, vector; /* of a block; elements of a thread */
@@ -16,5 +14,3 @@ gboolean thread_grid_read (const char *source, const LoomKernelSpec *spec, Threa
 gint64 thread_grid_blocks (const ThreadGrid *grid);
 /* SVG of the first two blocks and the last one; title: above it (transfer full). */
 char *thread_grid_draw (const ThreadGrid *grid, const char *title);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "app/shared/command.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   int ranks;         /* 0: not said */
@@ -19,5 +17,3 @@ typedef struct
  * after an error. words: the command line, beginning with its name. */
 gboolean train_launch (const Command *command, char **words, const TrainLaunch *launch,
                        const LoomTrainerOptions *options, int *status);
-
-G_END_DECLS

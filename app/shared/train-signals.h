@@ -6,8 +6,6 @@
 
 #include "engine/loom-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomTrainer *trainer;
@@ -26,5 +24,3 @@ void train_signals_block (TrainSignals *signals);
 void train_signals_begin (TrainSignals *signals, LoomTrainer *trainer, const char *folder, gboolean speaks);
 /* Returns the signal that interrupted the trainer, or 0. */
 int train_signals_end (TrainSignals *signals);
-
-G_END_DECLS

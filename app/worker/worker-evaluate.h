@@ -7,8 +7,6 @@
 
 #include "app/worker/worker.h"
 
-G_BEGIN_DECLS
-
 typedef struct _WorkerEvaluator WorkerEvaluator;
 
 /* Connects Evaluate, StopEvaluation, GetEvaluation, Generate, GetGenerated, StopGenerating, Write and WriteSamples. Both
@@ -16,5 +14,3 @@ typedef struct _WorkerEvaluator WorkerEvaluator;
 WorkerEvaluator *worker_evaluator_new (LoomBusWorker1 *bus, WorkerRunner *runner);
 /* Disconnects the methods, stops what is in progress and joins the thread. */
 void worker_evaluator_free (WorkerEvaluator *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "app/worker/worker.h"
 
-G_BEGIN_DECLS
-
 /* Rows of samples on a page. */
 #define WORKER_PAGE_ROWS 100
 /* Points of a scatter plot, spread evenly over the samples. */
@@ -14,5 +12,3 @@ G_BEGIN_DECLS
  * "mistakes" or "cell:T:P"; org.gradloom.Worker.xml describes them. NULL with INVALID_ARGS for another name, and with
  * FAILED if the evaluation has no such part. */
 GVariant *worker_evaluation_view (const LoomEvaluation *e, gint64 step, const char *what, gint64 page, GError **error);
-
-G_END_DECLS

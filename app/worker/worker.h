@@ -10,8 +10,6 @@
 
 #include "loom-worker-bus.h"
 
-G_BEGIN_DECLS
-
 /* ---- outbox: bounded, even if Studio is stopped ------------------- */
 
 /* A run with more is refused, so that no curve is missing silently. */
@@ -213,5 +211,3 @@ void worker_clients_free (WorkerClients *clients, const char *folder);
 
 /* ---- methods ---- */
 void worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner);
-
-G_END_DECLS

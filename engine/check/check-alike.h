@@ -3,8 +3,6 @@
 
 #include "engine/check/check-piece.h"
 
-G_BEGIN_DECLS
-
 /* TRUE if both have the same calls on values of the same types, layouts and places in each other's bytes, stand for the
  * same steps of the program, and have the same operands and results, in the same order; only the numbers of values and
  * the streams of random numbers are others, or the plans, such as those of two ranks. Pieces with bodies are never
@@ -14,5 +12,3 @@ gboolean check_pieces_are_alike (const CheckPiece *a, const CheckPiece *b);
 gboolean check_same_attrs (const char *primitive, const void *a, const void *b);
 /* Equal for pieces that are alike. */
 guint check_piece_hash (const CheckPiece *piece);
-
-G_END_DECLS

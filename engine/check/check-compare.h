@@ -3,8 +3,6 @@
 
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 /* The evaluations of one result. */
 typedef struct
 {
@@ -25,5 +23,3 @@ char *check_compare_roundings (const CheckComparison *c);
 
 /* Half the distance of the type's numbers around 1. */
 double check_roundoff (LoomDType dtype);
-
-G_END_DECLS

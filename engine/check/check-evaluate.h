@@ -7,8 +7,6 @@
 #include "engine/core/loom-tensor.h"
 #include "engine/program/loom-prim.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const LoomProgram *program;
@@ -40,5 +38,3 @@ LoomStatus check_eval_run_all (CheckEval *eval, LoomMessage *message);
 
 /* check-bodies.c: instructions that run bodies. */
 LoomStatus check_eval_run_bodies (CheckEval *eval, const LoomInstr *instr, LoomMessage *message);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/check/check-piece.h"
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   CHECK_SET_NORMAL,
@@ -48,5 +46,3 @@ CheckRange *check_ranges_new (const LoomProgram *program, const GArray *steps, c
 void check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, int integers, GRand *rand);
 /* TRUE if each element of the results depends on single elements of the operands, or is one of them. */
 gboolean check_steps_are_local (const LoomProgram *program, const GArray *steps);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/check/check-pieces.h"
 
-G_BEGIN_DECLS
-
 /* Plan instructions with what they read and make, and the instructions of the program between the two. */
 typedef struct
 {
@@ -38,5 +36,3 @@ double check_piece_operations (const CheckPieces *pieces, const CheckPiece *piec
 double check_piece_elements (const CheckPieces *pieces, const CheckPiece *piece);
 /* check-steps.c: walks the program from the results' claims back to those of the operands. */
 void check_piece_find_steps (const CheckPieces *pieces, CheckPiece *piece);
-
-G_END_DECLS

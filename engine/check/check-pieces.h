@@ -8,8 +8,6 @@
 
 #include "engine/plan/loom-plan.h"
 
-G_BEGIN_DECLS
-
 /* A value that cannot be what it is taken for: it has another type, or it is another input or slot. */
 typedef struct
 {
@@ -42,5 +40,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckPieces, check_pieces_free)
 guint check_operand_root (const LoomPlan *plan, const LoomPlanInstr *instr, guint k);
 /* The value whose bytes v has in the program, through views. */
 LoomValue check_program_root (const CheckPieces *pieces, LoomValue v);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-G_BEGIN_DECLS
-
 /* Adds a fault; instr and value are of the plan, G_MAXUINT for none. */
 void check_fault (LoomCheckReport *report, LoomCheckRule rule, guint instr, guint value, const char *format, ...)
     G_GNUC_PRINTF (5, 6);
@@ -129,5 +127,3 @@ void check_state (const LoomPlan *plan, LoomCheckReport *report);
 void check_random (const LoomPlan *plan, LoomCheckReport *report);
 void check_forecast (const LoomPlan *plan, LoomCheckReport *report);
 void check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report);
-
-G_END_DECLS

@@ -3,10 +3,6 @@
 
 #include "engine/check/check-piece.h"
 
-G_BEGIN_DECLS
-
 /* TRUE if the piece's call is the program's by its primitive, attributes and operands. What the kernel makes of the
  * call is left to the tests of kernels. */
 gboolean check_rule_holds (const CheckPieces *pieces, const CheckPiece *piece);
-
-G_END_DECLS

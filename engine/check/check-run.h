@@ -6,8 +6,6 @@
 #include "engine/check/check-piece.h"
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CheckRun CheckRun;
 
 /* NULL if an instruction cannot run here: an exchange of ranks, or one for which its device has not enough memory; with
@@ -23,5 +21,3 @@ LoomStatus check_run (CheckRun *run, guint *at, LoomMessage *message);
 /* The elements of a root in row-major order, in the shape of `like`; NULL: there is not enough memory. (transfer full)
  */
 LoomTensor *check_run_get (const CheckRun *run, guint root, const LoomTensorDesc *like);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/plan/loom-plan.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   /* No value is overwritten before its last reader or read before it is written; sizes and alignments suffice; results
@@ -102,5 +100,3 @@ void loom_check_install (void);
 /* Does the same if GRADLOOM_CHECK is set to anything but 0; without it, in debug builds. Returns whether it did. With
  * the value "meaning" plans are evaluated too, which takes time. */
 gboolean loom_check_install_if_set (void);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 #include "engine/core/loom-folder.h"
 
-G_BEGIN_DECLS
-
 /* Returns path with its symbolic links resolved, also if the last link's target does not exist yet. */
 char *loom_file_target (const char *path);
 
@@ -32,5 +30,3 @@ void loom_atomic_file_free (LoomAtomicFile *file);
 gboolean loom_descriptor_sync (int fd, const char *path, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomAtomicFile, loom_atomic_file_free)
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* "512 B", "4.2 MB", "128 GB": powers of 1000 (SI), as for disks, networks and in GNOME. (transfer full) */
 char *loom_bytes_to_string (double bytes);
 /* Parses "8", "80k", "512M" or "1.5G"; FALSE if the text is no such number above 0. */
@@ -12,5 +10,3 @@ gboolean loom_bytes_parse (const char *text, double *bytes);
 
 /* The resident memory of this process, or its peak, as counted by the kernel; 0: unknown. */
 guint64 loom_bytes_of_process (gboolean most);
-
-G_END_DECLS

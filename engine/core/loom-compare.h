@@ -3,11 +3,7 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Texts by their bytes. */
 int loom_compare_texts (gconstpointer a, gconstpointer b);
 /* guint, in ascending order. */
 int loom_compare_uints (gconstpointer a, gconstpointer b);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 #include "kernels/dtype.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_DIM_MAX_SYMBOLS 3
 #define LOOM_SHAPE_MAX_RANK  8
 /* The maximum size of a tensor, so that sums of a program's bytes cannot overflow 64 bits. */
@@ -88,5 +86,3 @@ char *loom_shape_to_string (const LoomShape *s);
 char *loom_shape_to_attribute (const LoomShape *s);
 /* Parses "B,1,28,28" or "2B,3"; FALSE for any other text. Negative numbers are refused. */
 gboolean loom_shape_parse (const char *text, LoomShape *out);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name, *doc; /* doc: sentences for the manual page */
@@ -16,5 +14,3 @@ typedef struct
 const LoomEnv *loom_env_table (void);
 /* The value of a variable in the table; NULL if it is not set, or empty. */
 const char *loom_env (const char *name);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define LOOM_ERROR (loom_error_quark ())
 
 typedef enum
@@ -40,5 +38,3 @@ const char *loom_error_code_name (LoomErrorCode code);
 /* The exit status of the command line for this error: 1 graph, data or weights; 2 usage; 3 device or memory; 4 NaN; 5
  * I/O; 130 cancelled. */
 int loom_error_exit_status (const GError *error);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 
 #include "engine/core/loom-error.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomErrorCode code;
@@ -70,5 +68,3 @@ gboolean loom_faults_to_error (const LoomFaults *faults, const char *file, GErro
 const char *loom_nearest (const char *word, const char *const *candidates);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomFaults, loom_faults_free)
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The content of a file, followed by a zero byte, for g_free. Reads at most max + 1 bytes, and stops early if the file
  * does not begin with start (NULL: any), so that an endless device is not read forever. Errors: GFileError, whose
  * message is the end of a sentence: "No such file or directory". */
@@ -16,5 +14,3 @@ GMappedFile *loom_file_map (const char *path, GError **error);
 
 /* FALSE with the DATA error "“PATH” …." */
 gboolean loom_file_refuse (const char *path, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _LoomFolder LoomFolder;
 
 /* All functions fail with IO, with an error that names the path. */
@@ -47,5 +45,3 @@ void loom_folder_remove (LoomFolder *folder, const char *name);
 gboolean loom_folder_sync (LoomFolder *folder, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomFolder, loom_folder_free)
-
-G_END_DECLS

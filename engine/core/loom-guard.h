@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* path: absolute, without links. May be called on any thread. */
 typedef gboolean (*LoomMayRead) (const char *path);
 
@@ -25,5 +23,3 @@ gboolean loom_path_is_within (const char *path, const char *folder);
  * (GRADLOOM_DATA) or in /usr/share, which has no files of the user. path is absolute or relative to from (NULL: the
  * working folder). (transfer full) */
 char *loom_path_outside (const char *path, const char *from, const char *own);
-
-G_END_DECLS

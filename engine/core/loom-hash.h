@@ -5,8 +5,6 @@
 #include <glib.h>
 #include <string.h>
 
-G_BEGIN_DECLS
-
 #define LOOM_HASH_EMPTY G_GUINT64_CONSTANT (14695981039346656037)
 
 static inline guint64
@@ -47,5 +45,3 @@ loom_hash_bytes (guint64 hash, gconstpointer bytes, gsize n)
     hash = loom_hash_byte (hash, *at++);
   return hash;
 }
-
-G_END_DECLS

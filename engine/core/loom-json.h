@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _LoomJson LoomJson;
 
 LoomJson *loom_json_new (void);
@@ -45,5 +43,3 @@ gboolean loom_json_is_within (const char *json, gsize length, int levels);
 #define LOOM_JSON_LEVELS 32 /* more than in any file of Gradloom */
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomJson, loom_json_free)
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <gmodule.h>
 
-G_BEGIN_DECLS
-
 /* The file of the module loom-NAME.so: in GRADLOOM_MODULES, in the program's build (kernels/FOLDER), or in the
  * installation. NULL, with an error without a full stop, if it does not exist or if users other than this one and root
  * may write it or its folder. (transfer full, both) */
@@ -17,5 +15,3 @@ GModule *loom_module_open (const char *name, const char *folder, char **why);
  * not searched. NULL if no folder has the program, or if a user who cannot replace the running program can change the
  * file or its folder; *refused then names it. (transfer full, both) */
 char *loom_module_find_program (const char *name, const char *const *folders, char **refused);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/core/loom-dim.h"
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_SUMMARY_BINS 16
 
 typedef struct
@@ -31,5 +29,3 @@ void loom_port_summary_set (LoomPortSummary *port, const LoomTensor *tensor, dou
 
 /* Values are multiplied by scale. A tensor without finite elements has 0 for all numbers. */
 void loom_summary_of (const LoomTensor *tensor, double scale, LoomSummary *summary);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/core/loom-dim.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomDType dtype;
@@ -54,5 +52,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTensor, loom_tensor_unref)
 const char *loom_dtype_backend (LoomDType dtype);
 /* TRUE if a device of this name ("ref", "ref:1") belongs to a back end that computes in it. */
 gboolean loom_dtype_runs_on (LoomDType dtype, const char *device);
-
-G_END_DECLS

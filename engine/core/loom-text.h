@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* text as valid UTF-8 with escaped control characters ("\u001b"), because a terminal interprets them. Tabs stay; line
  * ends are escaped ("\n") if one_line is set. Text longer than most characters is cut, with an ellipsis. (transfer
  * full) */
@@ -21,5 +19,3 @@ void loom_text_append_csv (GString *to, const char *text);
 /* Writes the shortest decimal that reads back as the same double ("0.1", not "0.10000000000000001") into buffer, of
  * G_ASCII_DTOSTR_BUF_SIZE, and returns it. */
 const char *loom_text_decimal (double value, char *buffer);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *name;            /* of its class */
@@ -26,5 +24,3 @@ GPtrArray *boxes_read_coco (const char *path, char ***classes, GError **error);
 /* The objects of a picture by a file of VOC's, without those that are marked as difficult. Its pixels are counted from
  * 1 and include the last: xmin − 1 to xmax. NULL with DATA. (transfer full) */
 GArray *boxes_read_voc (const char *path, GError **error);
-
-G_END_DECLS

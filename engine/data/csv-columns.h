@@ -6,8 +6,6 @@
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-dataset-private.h"
 
-G_BEGIN_DECLS
-
 /* Which columns are features, which targets, and which, if any, the weight. */
 typedef struct
 {
@@ -40,5 +38,3 @@ gboolean loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColu
 char *loom_csv_unknown_word (const LoomCsvReader *reader, const LoomCsvColumns *columns, const float *features);
 /* TRUE if a number from index `from` on is missing. */
 gboolean loom_csv_has_gap (const GArray *values, guint from);
-
-G_END_DECLS

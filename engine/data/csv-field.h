@@ -5,8 +5,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name; /* after the colon */
@@ -33,5 +31,3 @@ gboolean loom_csv_field_parse (const char *name, int (*find) (gconstpointer data
                                gconstpointer data, LoomCsvField *field);
 /* FALSE if the text is no number of the field's notation. */
 gboolean loom_csv_field_read (const LoomCsvField *field, const char *text, gboolean has_decimal_comma, double *value);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* A column with more distinct numbers than this has no classes. */
 #define MOST_NUMBERED 20
 /* A column with more distinct words than this is no feature. */
@@ -13,5 +11,3 @@ G_BEGIN_DECLS
 
 /* Describes a text that looks like a number in another notation, as the end of a sentence; NULL if it does not. */
 const char *loom_csv_why_no_number (const char *text);
-
-G_END_DECLS

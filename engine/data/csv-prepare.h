@@ -3,8 +3,6 @@
 
 #include "engine/data/loom-dataset-private.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_CSV_MISSING_REFUSE,
@@ -22,5 +20,3 @@ void
 loom_csv_prepare (LoomDataset *self, const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomTensor *x);
 /* The same for one row of features that is not in the table. */
 void loom_csv_prepare_row (const LoomDataset *self, float *row);
-
-G_END_DECLS

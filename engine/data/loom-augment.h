@@ -3,8 +3,6 @@
 
 #include "engine/data/loom-dataset-private.h"
 
-G_BEGIN_DECLS
-
 /* clang-format off */
 /* The options of every source of pictures. */
 #define LOOM_AUGMENT_PARAMS                                                                                    \
@@ -59,5 +57,3 @@ void loom_augment_boxes (const LoomAugment *self, guint64 seed, guint64 epoch, g
 void loom_augment_normalize (const LoomAugment *self, float *picture);
 /* The normalisation (v - shift) · scale as tensors, f32 [C,1,1]. Without a mean or std, its pointer is unchanged. */
 void loom_augment_preparation (const LoomAugment *self, LoomTensor **shift, LoomTensor **scale);
-
-G_END_DECLS

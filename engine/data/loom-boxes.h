@@ -8,8 +8,6 @@
 
 #include "engine/data/loom-augment.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_BOX_NUMBERS 5 /* of a box */
 #define LOOM_BOX_NONE    (-1.0f)
 
@@ -28,5 +26,3 @@ gboolean loom_boxes_describe (const LoomBoxes *self, const LoomDatasetClass *kla
 gboolean loom_boxes_set (float *boxes, gint64 at, gint64 klass, const double box[4], gint64 width, gint64 height);
 /* Fills heat [C,h,w] and size [5,h,w] of a sample from its boxes [M,5]. */
 void loom_boxes_draw (const LoomBoxes *self, const float *boxes, gint64 height, gint64 width, float *heat, float *size);
-
-G_END_DECLS

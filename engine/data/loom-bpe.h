@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _LoomBpe LoomBpe;
 
 LoomBpe *loom_bpe_load (const char *path, GError **error);
@@ -15,5 +13,3 @@ guint loom_bpe_size (const LoomBpe *self);               /* number of tokens: by
 char *loom_bpe_dup_name (const LoomBpe *self, guint id); /* the text of a token; bytes that are no UTF-8 as \xNN */
 /* Appends the tokens (guint32) of a UTF-8 text. */
 void loom_bpe_encode (const LoomBpe *self, const char *text, gsize length, GArray *ids);
-
-G_END_DECLS

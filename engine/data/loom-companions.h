@@ -6,8 +6,6 @@
 
 #include "engine/data/loom-pictures.h"
 
-G_BEGIN_DECLS
-
 /* One way to organise a folder. */
 typedef struct
 {
@@ -37,5 +35,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCompanions, loom_companions_free)
 /* Finishes pictures that were added in this order. */
 gboolean loom_companions_finish (const LoomCompanions *self, LoomPictures *pictures, const LoomDatasetOptions *options,
                                  GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The role of a column. */
 typedef enum
 {
@@ -86,5 +84,3 @@ extern const char *const loom_csv_decimal_choices[];
  * feature that is no number. */
 char **loom_csv_guess_options (const LoomCsvGuess *self, const char *path, const char *normalize, const char *missing,
                                GError **error);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *path; /* its name in errors */
@@ -26,5 +24,3 @@ char loom_csv_named_delimiter (const char *text, const char *end);
 void loom_csv_take_separator (LoomCsvReader *self);
 /* Reads the next row that is not blank. FALSE without error at the end. */
 gboolean loom_csv_read_row (LoomCsvReader *self, GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/core/loom-range.h"
 #include "engine/data/loom-samples.h"
 
-G_BEGIN_DECLS
-
 struct _LoomDatasetClass
 {
   const char *name, *title, *doc;
@@ -175,5 +173,3 @@ void loom_info_set_generated (LoomDatasetInfo *info, const LoomDatasetClass *kla
 /* describe() for generated points of the plane in two classes. */
 gboolean loom_info_set_points (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
                                GError **error);
-
-G_END_DECLS

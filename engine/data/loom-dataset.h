@@ -9,8 +9,6 @@
 #include "engine/core/loom-guard.h"
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_DATASET_MAX_PORTS 4
 #define LOOM_WEIGHT_PORT       "weight" /* f32 [B], at least 0: the weight of each sample */
 
@@ -191,5 +189,3 @@ void loom_dataset_permutation (guint64 seed, guint64 epoch, guint32 n, guint32 *
 void loom_dataset_draw (guint64 seed, guint64 epoch, guint32 n, const double *sums, guint32 *out);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDataset, loom_dataset_free)
-
-G_END_DECLS

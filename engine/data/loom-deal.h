@@ -4,8 +4,6 @@
 
 #include "engine/data/loom-dataset-private.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_DEAL_RANDOM,
@@ -48,5 +46,3 @@ guint32 *loom_deal_keys (const GPtrArray *texts, gboolean is_time, const char *n
            "same fraction of each class." }
 /* clang-format on */
 extern const char *const loom_deal_class_kinds[];
-
-G_END_DECLS

@@ -4,11 +4,7 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 G_DECLARE_FINAL_TYPE (LoomGunzip, loom_gunzip, LOOM, GUNZIP, GObject)
 
 /* (transfer full) */
 GConverter *loom_gunzip_new (void);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include "engine/data/loom-dataset.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomTensor *tensors[LOOM_DATASET_MAX_PORTS]; /* by port; the first dimension is n_own */
@@ -79,5 +77,3 @@ const LoomBatch *loom_loader_next (LoomLoader *self, GError **error);
 void loom_loader_reset (LoomLoader *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomLoader, loom_loader_free)
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The bytes that this process may still allocate: the available memory of the system, within the limit of its control
  * group. G_MAXUINT64 if both are unknown. */
 guint64 loom_memory_available (void);
@@ -12,5 +10,3 @@ guint64 loom_memory_available (void);
 gboolean loom_memory_check (const char *path, double factor, const char *remedy, GError **error);
 /* The same for `bytes` bytes. name: for the error. */
 gboolean loom_memory_check_bytes (const char *name, guint64 bytes, double factor, const char *remedy, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/data/loom-dataset-private.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_MIXUP_PORT "y_mix" /* f32 [B, classes]: the weight of each class in a sample */
 
 /* Adds the port if the option mixup requests it. SCHEMA: samples have no classes, or their number is unknown until the
@@ -19,5 +17,3 @@ typedef gboolean (*LoomMixupRead) (gconstpointer data, const gint64 *indices, gu
  * by random numbers that depend only on seed, epoch and sample. */
 gboolean loom_mixup_apply (const LoomDataset *dataset, guint64 seed, const guint64 *epoch, const gint64 *indices,
                            guint n, LoomMixupRead read, gconstpointer data, LoomTensor *const out[], GError **error);
-
-G_END_DECLS

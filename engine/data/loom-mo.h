@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* A text and its translation. */
 typedef struct
 {
@@ -17,5 +15,3 @@ typedef struct
  * loom_mo_entry_free(). IO or DATA: it is no catalogue. */
 gboolean loom_mo_read (const char *path, GPtrArray *list, GError **error);
 void loom_mo_entry_free (gpointer entry);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* TRUE if the bytes begin as a Parquet file does. */
 gboolean loom_parquet_is (gconstpointer bytes, gsize n);
 /* The same for the bytes of a file. */
@@ -23,5 +21,3 @@ char *loom_parquet_read_text (const char *path, gsize max, double needed, const 
                               gboolean *is_whole, GError **error);
 /* The same for the content of a file. name: for errors. */
 char *loom_parquet_text_from_bytes (GBytes *bytes, const char *name, gsize *length, GError **error);
-
-G_END_DECLS

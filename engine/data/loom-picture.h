@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_FIT_STRETCH, /* both sides get the requested size; proportions may change */
@@ -66,5 +64,3 @@ GBytes *loom_picture_write_mask (const guint8 *values, int height, int width, GE
 /* The colour of class k in the palette of masks, 0xRRGGBB: that of the PASCAL VOC development kit (VOClabelcolormap.m),
  * as torchvision's references use it; 0 is black. */
 guint32 loom_picture_class_color (guint k);
-
-G_END_DECLS

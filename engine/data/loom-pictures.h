@@ -8,8 +8,6 @@
 #include "engine/data/loom-deal.h"
 #include "engine/data/loom-picture.h"
 
-G_BEGIN_DECLS
-
 extern const char *const loom_pictures_colors[], *const loom_pictures_keeps[], *const loom_pictures_brokens[];
 
 /* clang-format off */
@@ -73,5 +71,3 @@ gboolean loom_pictures_read (const LoomDataset *base, LoomSplit split, const gin
                              LoomTensor *const out[], GError **error);
 guint64 loom_pictures_digest (const LoomDataset *base, guint64 hash);
 void loom_pictures_free (LoomDataset *base);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/data/loom-dataset.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_SAMPLE_WEIGHTS_BALANCED "balanced"
 #define LOOM_SAMPLE_WEIGHTS_OWN      LOOM_WEIGHT_PORT
 
@@ -16,5 +14,3 @@ gboolean loom_sample_weights_are_valid (const char *text);
  * no class (port y, i64 [B]), if there are more or fewer classes than numbers, or if all samples have weight 0.
  * (transfer full) */
 double *loom_sample_weights (const LoomDataset *dataset, const char *text, GError **error);
-
-G_END_DECLS

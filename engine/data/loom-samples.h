@@ -5,8 +5,6 @@
 #include "engine/data/loom-dataset.h"
 #include "engine/data/loom-picture.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomPictureFit fit;
@@ -37,5 +35,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSampleReader, loom_sample_reader_free)
 /* Reads the samples of one file, as LoomSampleItem. name: for errors. For a data set of text the file is one sample, as
  * long as the text, but not longer than the context. DATA or SHAPE if the file has something else. */
 GPtrArray *loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name, GError **error);
-
-G_END_DECLS

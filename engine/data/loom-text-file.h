@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The file's text, or its first max bytes (0: all), ended with 0. gzip is unpacked, UTF-16 with a byte order mark is
  * converted, and the mark is removed. *is_whole (may be NULL): the text is complete. needed and remedy: as for
  * loom_memory_check(), for text that is read as a whole. NULL with IO or DATA if the file is unreadable, larger than
@@ -15,5 +13,3 @@ char *loom_text_file_read (const char *path, gsize max, double needed, const cha
 char *loom_text_from_bytes (GBytes *bytes, const char *name, gsize *length, GError **error);
 /* Removes the \r of line ends \r\n from the text. */
 void loom_text_unify_lines (char *text, gsize *length);
-
-G_END_DECLS

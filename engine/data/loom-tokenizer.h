@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _LoomTokenizer LoomTokenizer;
 
 /* Reads tokenizer.json, or with SentencePiece's library its *.model. The file is data: nothing of it runs. IO or DATA,
@@ -20,5 +18,3 @@ char *loom_tokenizer_dup_name (const LoomTokenizer *self, guint id);
 /* Appends the tokens (guint32) of a UTF-8 text, without those that a model's template adds before and after it. A
  * special token in the text is read as that token. */
 void loom_tokenizer_encode (const LoomTokenizer *self, const char *text, gsize length, GArray *ids);
-
-G_END_DECLS

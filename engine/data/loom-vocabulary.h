@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Tokens that are no part of a text; the first ones of every vocabulary that has them. */
 typedef enum
 {
@@ -59,5 +57,3 @@ char *loom_vocabulary_encode (const LoomVocabulary *self, const char *text, gsiz
 guint loom_vocabulary_size (const LoomVocabulary *self);
 char **loom_vocabulary_dup_names (const LoomVocabulary *self);      /* NULL-terminated */
 const char *loom_vocabulary_separator (const LoomVocabulary *self); /* the separator of names in a text */
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 /* Physical types, by their numbers in the format. */
 typedef enum
 {
@@ -52,5 +50,3 @@ gboolean parquet_column_next (ParquetColumn *self, const guint8 **value, gsize *
 
 /* Reads n bytes at a position. The buffer gets as many. */
 gboolean parquet_read_at (GInputStream *file, guint64 at, gsize n, GByteArray *buffer, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/data/parquet-column.h"
 
-G_BEGIN_DECLS
-
 /* What the numbers and bytes of a column mean. */
 typedef enum
 {
@@ -22,5 +20,3 @@ void
 parquet_append_value (GString *text, ParquetType type, ParquetMeaning meaning, int scale, const guint8 *value, gsize n);
 /* Appends a text in quotes. */
 void parquet_append_quoted (GString *text, const char *word, gsize n);
-
-G_END_DECLS

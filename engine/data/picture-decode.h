@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   guint8 *pixels; /* rows of width · (3 or 4) bytes; g_free */
@@ -31,5 +29,3 @@ char *picture_decode_values (const guint8 *bytes, gsize n, PictureRaster *out, P
 /* Appends a PNG of values, one byte each, with a palette of 256 colours of three bytes; palette NULL: of colours, three
  * bytes each. NULL, or why not. */
 char *picture_encode (const guint8 *pixels, int width, int height, const guint8 *palette, GByteArray *out);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/data/loom-boxes.h"
 #include "engine/data/loom-picture.h"
 
-G_BEGIN_DECLS
-
 /* Reads the mask of a picture into to, [size, size]: the class of each pixel, LOOM_MASK_OUTSIDE for none. class_of: as
  * loom_pictures_set_values(). frame: of the picture, which must have the mask's size. DATA, IO. */
 gboolean pictures_mask_read (const char *path, const char *picture, LoomPictureFit fit, int size,
@@ -14,5 +12,3 @@ gboolean pictures_mask_read (const char *path, const char *picture, LoomPictureF
  * left are left out, and rows without a box have LOOM_BOX_NONE. */
 void
 pictures_boxes_place (const float *boxes, guint n, const LoomPictureFrame *frame, gint64 size, gint64 most, float *to);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   THRIFT_INT,     /* integers and booleans; gint64 */
@@ -36,5 +34,3 @@ typedef struct
 gboolean thrift_read (ThriftReader *self, const ThriftField *fields, gpointer out);
 /* Frees texts and lists. */
 void thrift_clear (const ThriftField *fields, gpointer out);
-
-G_END_DECLS

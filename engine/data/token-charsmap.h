@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _TokenCharsmap TokenCharsmap;
 
 /* NULL if the text is no such table. */
@@ -13,5 +11,3 @@ TokenCharsmap *token_charsmap_new (const char *base64);
 void token_charsmap_free (TokenCharsmap *self);
 /* Replaces, from left to right, the longest prefix that the table has. (transfer full) */
 char *token_charsmap_apply (const TokenCharsmap *self, const char *text);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _TokenMerges TokenMerges;
 
 TokenMerges *token_merges_new (void);
@@ -13,5 +11,3 @@ void token_merges_free (TokenMerges *self);
 void token_merges_add (TokenMerges *self, guint32 left, guint32 right, guint32 both);
 /* Merges the pair of the lowest rank in a list of tokens (guint32) until no pair of it can be merged. */
 void token_merges_apply (const TokenMerges *self, GArray *ids);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include <glib.h>
 #include <json-glib/json-glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _TokenModel TokenModel;
 
 /* Reads the "model" of a tokenizer.json: BPE, WordPiece, Unigram or WordLevel. DATA, naming the file and the fault. */
@@ -23,5 +21,3 @@ const char *token_model_suffix (const TokenModel *self);
 gboolean token_model_splits_words (const TokenModel *self); /* WordPiece and WordLevel: spaces are not part of tokens */
 /* Appends the tokens (guint32) of a piece. */
 void token_model_encode (const TokenModel *self, const char *piece, GArray *ids);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 #include <glib.h>
 #include <json-glib/json-glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _TokenSteps TokenSteps;
 
 /* Reads a "normalizer", or else a "pre_tokenizer"; NULL and null have no steps. DATA, naming the file, for an unknown
@@ -19,5 +17,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TokenSteps, token_steps_free)
  * *is_first: the text is the beginning of all, and not what follows a special token; it becomes FALSE if its beginning
  * is removed. */
 void token_steps_apply (const TokenSteps *self, const char *text, gboolean *is_first, GPtrArray *pieces);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The character by which a byte is written in a vocabulary over bytes: itself if it is printable, else one from U+0100
  * on, in order (Radford et al., "Language models are unsupervised multitask learners", 2019). */
 gunichar token_byte_character (guint8 byte);
@@ -24,5 +22,3 @@ char *token_without_accents (const char *text);
 /* BERT's cleaning: without control characters and with one kind of space (cleans), and with spaces around each Chinese
  * character (pads). (transfer full) */
 char *token_clean (const char *text, gboolean cleans, gboolean pads);
-
-G_END_DECLS

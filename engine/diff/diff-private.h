@@ -5,8 +5,6 @@
 #include "engine/diff/loom-diff.h"
 #include "engine/ops/loom-op.h"
 
-G_BEGIN_DECLS
-
 /* ---- attributes (diff-meaning.c) ---- */
 
 typedef struct
@@ -57,5 +55,3 @@ void diff_names_free (DiffNames *names);
 /* A wire's end, or a path as "block.0.conv", of a scope: ids as in b, and the port left out where it may be. scope is
  * a's element for a side with names, else b's. */
 char *diff_end (const DiffSide *side, const LoomElement *scope, const char *end, gboolean is_input);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_DIFFERENCE_ADDED,
@@ -55,5 +53,3 @@ const char *loom_difference_sign (LoomDifferenceKind kind);
 char *loom_difference_to_string (const LoomDifference *d, LoomPrintable printable);
 /* The section of the graph that a difference belongs to: "graph", "module block" or "train". */
 char *loom_difference_section (const LoomDifference *d, LoomPrintable printable);
-
-G_END_DECLS

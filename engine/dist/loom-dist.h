@@ -6,8 +6,6 @@
 #include "engine/core/loom-error.h"
 #include "kernels/comm.h"
 
-G_BEGIN_DECLS
-
 /* TRUE if a launcher of MPI (mpirun, srun) has started this process as one of its ranks. */
 gboolean loom_dist_is_rank (void);
 
@@ -99,5 +97,3 @@ char *loom_dist_find_launcher (void);
 
 /* The number of ranks of "a,b:2"; 0 if it is no list of hosts. */
 int loom_dist_count_hosts (const char *hosts);
-
-G_END_DECLS

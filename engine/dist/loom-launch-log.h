@@ -8,8 +8,6 @@
 #include <glib.h>
 #include <signal.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   GString *held;      /* a block, or the beginning of one */
@@ -35,5 +33,3 @@ LoomLaunchLog *loom_launch_log_new (int from);
  * how to resume. */
 void loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number, gboolean *has_remedy,
                              gboolean *unstarted);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name;     /* "torchrun" */
@@ -16,5 +14,3 @@ typedef struct
 
 /* FALSE: no launcher has started this process. */
 gboolean loom_launcher_find (LoomLauncher *launcher);
-
-G_END_DECLS

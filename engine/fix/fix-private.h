@@ -5,8 +5,6 @@
 #include "engine/fix/loom-fix.h"
 #include "engine/graph/loom-expr.h"
 
-G_BEGIN_DECLS
-
 #define FIX_MOST        3
 #define FIX_MOST_INPUTS 16
 
@@ -44,5 +42,3 @@ void fix_try_swap (const FixSearch *search);
 void fix_try_modules (const FixSearch *search, guint at, GHashTable *read);
 /* TRUE if the node depends on the faulty node: a wire from it would close a cycle. */
 gboolean fix_depends (const FixSearch *search, guint on);
-
-G_END_DECLS

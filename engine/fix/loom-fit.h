@@ -7,8 +7,6 @@
 
 #include "engine/net/loom-net.h"
 
-G_BEGIN_DECLS
-
 /* In the order of preference, the best last. */
 typedef enum
 {
@@ -47,5 +45,3 @@ LoomFit loom_fit_after (const LoomOp *op, const LoomType *type, guint *input);
 /* How well a new node feeds input `input` of a node whose other inputs have these types. */
 LoomFit
 loom_fit_before (const LoomOp *op, const LoomElement *node, const LoomType *const *input, guint n_inputs, guint at);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/net/loom-net.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_FIX_OWN,     /* the fault's own fix: an attribute, a wire, or one of the caller */
@@ -53,5 +51,3 @@ GPtrArray *loom_fixes_find (const LoomGraph *graph, const LoomNet *net, const Lo
 typedef void (*LoomFixEdit) (LoomEdit *edit, gpointer data);
 /* Makes the edits of a fix. FALSE without an edit if the graph does not have its elements, and for OPEN and ASK. */
 gboolean loom_fix_edit (const LoomGraph *graph, const LoomFix *fix, LoomFixEdit edit, gpointer data);
-
-G_END_DECLS

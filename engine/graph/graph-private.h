@@ -4,8 +4,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *name;  /* interned GRefString */
@@ -76,5 +74,3 @@ void loom_graph_index (LoomElement *e, gboolean present);
 /* Call after any change below e's scope: rebuilds its tables if two elements shared a name, because a removed entry may
  * have hidden another one. */
 void loom_graph_rebuild_duplicates (LoomElement *e);
-
-G_END_DECLS

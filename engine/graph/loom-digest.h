@@ -7,10 +7,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 /* 128 bits, as text. Equal for graphs with equal loom_graph_hash(), and different for others but by chance. A frozen
  * graph may be digested on any thread. (transfer full) */
 char *loom_graph_digest (const LoomGraph *graph);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_EDIT_INSERT,
@@ -22,5 +20,3 @@ const LoomElement *loom_edit_element (const LoomEdit *edit);
 const char *loom_edit_attribute (const LoomEdit *edit);
 /* The value of that attribute (NULL removes it), or the text; NULL for other edits. */
 const char *loom_edit_value (const LoomEdit *edit);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gboolean is_int; /* + - * // % min max of integers are integers; / always returns a float */
@@ -26,5 +24,3 @@ gboolean loom_expr_is (const char *text);
 gboolean loom_expr_eval (const char *text, LoomExprLookup lookup, gpointer data, LoomNumber *value, GError **error);
 /* With as many digits as distinguish it from every other number; a float has a point or an exponent. (transfer full) */
 char *loom_number_to_string (LoomNumber n);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name;
@@ -23,5 +21,3 @@ typedef struct
 const GrammarRule *loom_grammar (LoomTag tag);
 /* LOOM_N_TAGS if there is no such element. */
 LoomTag loom_grammar_tag (const char *name);
-
-G_END_DECLS

@@ -14,8 +14,6 @@
 #include "engine/core/loom-folder.h"
 #include "engine/core/loom-guard.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_GRAPH_NAMESPACE "urn:gradloom:graph"
 #define LOOM_GRAPH_VERSION   1
 
@@ -207,5 +205,3 @@ guint loom_element_place_for (const LoomElement *parent, LoomTag tag);
  * first. */
 char *loom_edit_to_line (const LoomGraph *graph, const LoomEdit *edit);
 LoomEdit *loom_edit_from_line (const LoomGraph *graph, const char *line, GError **error);
-
-G_END_DECLS

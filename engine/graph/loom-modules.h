@@ -4,8 +4,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 /* The number of modules that a node uses, and their names (interned for a switch). */
 guint loom_node_n_modules (const LoomElement *node);
 const char *loom_node_nth_module (const LoomElement *node, guint n);
@@ -16,5 +14,3 @@ gboolean loom_node_numbers_modules (const LoomElement *node);
 const char *loom_node_module_at (const LoomElement *node, const char *part);
 /* The value of loom_node_module_attribute() with the n-th module's name replaced. (transfer full) */
 char *loom_node_rename_module (const LoomElement *node, guint n, const char *now);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _LoomXml LoomXml;
 
 LoomXml *loom_xml_new (void);
@@ -17,5 +15,3 @@ void loom_xml_put (LoomXml *self, const char *text, const char *element, ...) G_
 void loom_xml_comment (LoomXml *self, const char *text);
 /* Ends the document and frees it. (transfer full) */
 char *loom_xml_finish (LoomXml *self);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include <libxml/xmlreader.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   xmlTextReaderPtr xml;
@@ -50,5 +48,3 @@ gboolean loom_reading_is_cut_off (const char *data, gsize length);
 
 /* The parser's error as a sentence without its full stop, in plain words, with a remedy. */
 char *loom_reading_explain (const xmlError *error, const char *data, gsize length);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/infer/loom-decoder.h"
 #include "engine/infer/predictor-private.h"
 
-G_BEGIN_DECLS
-
 struct _LoomDecoder
 {
   LoomPredictor *predictor;
@@ -27,5 +25,3 @@ int decoder_find_port (const LoomDecoder *self, const char *name);
 LoomTensor *decoder_step (LoomDecoder *self, GError **error);
 /* Generates a sequence for each of n samples, after their encoder has run. */
 gboolean decoder_search (LoomDecoder *self, guint n, GPtrArray *answers, GError **error);
-
-G_END_DECLS

@@ -3,12 +3,8 @@
 
 #include "engine/infer/loom-answer.h"
 
-G_BEGIN_DECLS
-
 /* Returns a LoomAnswer for each of n samples, with a position for each label, of which there may be none. Of the
  * likeliest class of each step, repetitions are one label, and blanks are none (Graves et al. 2006, section 3.2, best
  * path). A label's probabilities are those of its likeliest step. t: logarithms of probabilities [steps, n, classes].
  * SHAPE if it has another form. */
 GPtrArray *loom_answers_new_aligned (const LoomTensor *t, const char *name, gint64 blank, guint n, GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/net/loom-net.h"
 #include "engine/recipe/loom-train-spec.h"
 
-G_BEGIN_DECLS
-
 /* Returns the port of the prediction: `wanted` by name, else the only output node's input, else the loss's input, else
  * the first metric's input. spec may be NULL. PORT if that is ambiguous. */
 gboolean loom_answer_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char *wanted,
@@ -24,5 +22,3 @@ gboolean loom_answer_find_input (const LoomNet *net, const LoomNetSource *output
 /* All ports of data sets and input nodes that the prediction depends on, LoomNetSource, in the order in which nodes
  * read them. (transfer full) */
 GArray *loom_answer_list_inputs (const LoomNet *net, const LoomNetSource *output);
-
-G_END_DECLS

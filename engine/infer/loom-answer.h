@@ -5,8 +5,6 @@
 #include "engine/net/loom-net.h"
 #include "engine/recipe/loom-train-spec.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_ANSWER_PROBABILITIES, /* of classes: they sum to 1 */
@@ -39,5 +37,3 @@ LoomAnswerKind loom_answer_kind (LoomOutputKind kind);
 /* Returns a LoomAnswer for each of n samples. name: the port's. SHAPE if t does not have one prediction per sample. */
 GPtrArray *loom_answers_new (const LoomTensor *t, const char *name, LoomOutputKind kind, gboolean is_text, guint n,
                              GError **error);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define LOOM_AP_THRESHOLDS 10
 #define LOOM_AP_MOST       100 /* detections of a picture and class */
 
@@ -38,5 +36,3 @@ gint64 loom_average_precision_boxes (const LoomAveragePrecision *self, guint kla
 
 /* Intersection over union of two boxes, 0 if both are empty. */
 double loom_detection_iou (const LoomDetection *a, const LoomDetection *b);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The largest number of classes that counts are kept for: 512 × 512 numbers of 8 bytes are 2 MiB. */
 #define LOOM_CONFUSION_MOST 512
 
@@ -58,5 +56,3 @@ void loom_calibration_add (LoomCalibration *self, double confidence, gboolean is
 /* The expected calibration error Σ |B|/n · |acc(B) − conf(B)| over the bins B (Guo, Pleiss, Sun, Weinberger, “On
  * Calibration of Modern Neural Networks”, 2017, equation 3), from 0 to 1; NaN without samples. */
 double loom_calibration_error (const LoomCalibration *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/infer/loom-generator.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   double temperature; /* logits are divided by it; 0: always the likeliest token */
@@ -29,5 +27,3 @@ gboolean loom_continuation_step (LoomContinuation *self, GError **error);
 GString *loom_continuation_text (LoomContinuation *self);
 /* The reason why nothing is cached, as a sentence; NULL: there is a cache, or none was requested. */
 const char *loom_continuation_why (const LoomContinuation *self);
-
-G_END_DECLS

@@ -8,13 +8,9 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/loom-op.h"
 
-G_BEGIN_DECLS
-
 /* f32 [n]: the operator's output for the n numbers x as its only input, with the parameters of node (NULL: the
  * defaults; expressions of a module's parameters count as not set). NULL if it has more than one input, does not return
  * one number for each, or cannot be computed. (transfer full) */
 LoomTensor *loom_curve_evaluate (const LoomOp *op, const LoomElement *node, const float *x, guint n);
 /* The operator and these parameters as text: curves with the same key are equal. (transfer full) */
 char *loom_curve_key (const LoomOp *op, const LoomElement *node);
-
-G_END_DECLS

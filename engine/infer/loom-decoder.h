@@ -9,8 +9,6 @@
 #include "engine/recipe/loom-bleu.h"
 #include "engine/infer/loom-predictor.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomDecoder LoomDecoder;
 
 /* predictor must generate (loom_predictor_writes()) and outlive the decoder. beam: the number of prefixes that are
@@ -51,5 +49,3 @@ typedef struct
 GPtrArray *loom_decoder_examples (LoomDecoder *self, LoomSplit split, const gint64 *index, guint n, GError **error);
 /* The tokens as text. (transfer full) */
 char *loom_decoder_text (const LoomDecoder *self, const LoomWritten *written);
-
-G_END_DECLS

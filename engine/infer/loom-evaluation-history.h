@@ -8,8 +8,6 @@
 #include "engine/data/loom-dataset.h"
 #include "engine/infer/loom-confusion.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_RUN_EVALUATIONS "evaluations.jsonl"
 /* Counts of more classes are not kept: 100 × 100 numbers are up to 60 KB. */
 #define LOOM_HISTORY_MOST_CLASSES 100
@@ -30,5 +28,3 @@ loom_evaluation_history_add (const char *folder, const LoomEvaluationRecord *rec
 /* The records of a split by ascending step, LoomEvaluationRecord; empty without a file. Lines that cannot be read, such
  * as the last one of a process that was killed, are skipped. (transfer full) */
 GPtrArray *loom_evaluation_history_read (const char *folder, LoomSplit split);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include "engine/infer/loom-evaluation.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_RUN_EVALUATED "evaluated"
 /* Samples of more than 16 MB are not kept, and of all evaluations the newest 64 MB. */
 #define LOOM_EVALUATED_MOST_BYTES     16000000
@@ -20,5 +18,3 @@ gboolean
 loom_evaluation_samples_add (const char *folder, const LoomEvaluation *evaluation, gint64 step, GError **error);
 /* An evaluation that has samples alone. Errors: IO if there are none of this step; DATA if the file is damaged. */
 LoomEvaluation *loom_evaluation_samples_read (const char *folder, LoomSplit split, gint64 step, GError **error);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "engine/infer/loom-confusion.h"
 #include "engine/infer/loom-predictor.h"
 
-G_BEGIN_DECLS
-
 /* One sample. Of classes: target and predicted are class indices, probability is that of the predicted class (NaN for
  * logits without probabilities), and loss is −log p(target) in nats. If a sample has a class at each of several
  * positions, loss is their mean, and the other members are those of the position with the largest loss, of the wrong
@@ -83,5 +81,3 @@ char *loom_evaluation_class_name (const LoomEvaluation *self, guint k);
 
 /* The split that evaluations use by default: test, else validation, else training. */
 LoomSplit loom_evaluation_default_split (const LoomPredictor *predictor);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include "engine/infer/loom-predictor.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomGenerator LoomGenerator;
 
 /* predictor must read texts (loom_predictor_reads_text()), predict probabilities of tokens, and outlive the generator.
@@ -25,5 +23,3 @@ const char *loom_generator_why (const LoomGenerator *self);
  * last half of the context as if this were the whole text (read at once). A net with recurrent layers only sees the
  * whole text. A net without a cache sees the last tokens, as many as its context. */
 const LoomAnswer *loom_generator_read (LoomGenerator *self, const gint64 *tokens, guint n, GError **error);
-
-G_END_DECLS

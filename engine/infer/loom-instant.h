@@ -4,12 +4,8 @@
 #include "engine/core/loom-summary.h"
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 /* Computes the values of n ports of a graph in which every value follows from parameters and constants, and for
  * "grad:PORT" the gradients of its loss: that of <train>, else the only number that no other node reads. Ports in loops
  * and of nodes with faults are not known. Errors: those of the graph, of lowering and of the eager executor. */
 gboolean
 loom_instant_compute (const LoomGraph *graph, guint n, const char *const *port, LoomPortSummary *value, GError **error);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 #include "engine/infer/loom-answer.h"
 #include "engine/interop/loom-safetensors.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *weights; /* safetensors; NULL: the initial weights */
@@ -54,5 +52,3 @@ char *loom_predictor_take_note (LoomPredictor *self);
 GPtrArray *loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error);
 /* The port's numbers for samples in one tensor [n, …], as they are. (transfer full) */
 LoomTensor *loom_predictor_compute (LoomPredictor *self, const LoomTensor *batch, GError **error);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Those of json-glib, so that a file which includes engine/loom.h needs no other library. */
 typedef struct _JsonObject JsonObject;
 typedef struct _JsonParser JsonParser;
@@ -19,5 +17,3 @@ const char *loom_run_event_text (JsonObject *event, const char *name, const char
 gint64 loom_run_event_int (JsonObject *event, const char *name, gint64 fallback);
 /* A finite number; NaN: there is none of this name. */
 double loom_run_event_number (JsonObject *event, const char *name);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/plan/loom-cost-table.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_RUN_GRAPH       "graph.xml"
 #define LOOM_RUN_SETTINGS    "run.json"
 #define LOOM_RUN_EVENTS      "events.jsonl" /* one line per event, locked while the run trains */
@@ -48,5 +46,3 @@ LoomCostTable *loom_run_costs (const char *folder, char **note);
 GArray *loom_run_checkpoint_steps (LoomFolder *checkpoints);
 /* The folder of one of them. (transfer full) */
 LoomFolder *loom_run_checkpoint_enter (LoomFolder *checkpoints, gint64 step, GError **error);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include <json-glib/json-glib.h>
 
-G_BEGIN_DECLS
-
 /* An object of a file. All functions below fail with DATA, and the error names the file and the member. */
 typedef struct
 {
@@ -29,5 +27,3 @@ gboolean loom_run_json_string (const LoomRunJson *json, const char *name, const 
 gboolean loom_run_json_object (const LoomRunJson *json, const char *name, LoomRunJson *value, GError **error);
 /* A list of exactly n objects. */
 gboolean loom_run_json_objects (const LoomRunJson *json, const char *name, guint n, JsonArray **value, GError **error);
-
-G_END_DECLS

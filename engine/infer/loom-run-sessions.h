@@ -9,8 +9,6 @@
 #include "engine/core/loom-folder.h"
 #include "engine/infer/loom-run-unfinished.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_RUN_SESSIONS      "sessions.jsonl"
 #define LOOM_RUN_SESSION_BYTES 1024
 
@@ -32,5 +30,3 @@ void loom_run_session_write (int fd, gint64 at, const LoomRunSession *session);
 /* All sessions, the oldest first: an array of LoomRunSession. Damaged lines are left out. A run of an earlier version
  * has none. (transfer full) */
 GArray *loom_run_sessions_read (LoomFolder *run);
-
-G_END_DECLS

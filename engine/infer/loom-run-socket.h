@@ -8,8 +8,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The identity of a run's folder, which its copies do not have. */
 typedef struct
 {
@@ -43,5 +41,3 @@ char **loom_run_socket_list (void);
 int loom_run_socket_connect (const char *folder, int *pid, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomRunSocket, loom_run_socket_free)
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define LOOM_RUN_UNFINISHED "studio-unfinished"
 /* What the process of a run without a window prints. */
 #define LOOM_RUN_LOG "worker.log"
@@ -40,5 +38,3 @@ void loom_run_unfinished_remove (const char *folder);
 char *loom_run_log_dup_last (const char *folder);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomRunUnfinished, loom_run_unfinished_clear)
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "engine/net/loom-net.h"
 #include "engine/run/loom-exec.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomSizes LoomSizes;
 
 /* Sets every input of the program, by name. */
@@ -24,5 +22,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSizes, loom_sizes_free)
 /* Binds the needed symbols. binding already has B and the other symbols of the inputs. Reads the state and does not
  * change it. */
 gboolean loom_sizes_resolve (LoomSizes *sizes, LoomBinding *binding, LoomSizesFeed feed, gpointer data, GError **error);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/infer/loom-answer.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_TASK_VIEW_NONE,
@@ -45,5 +43,3 @@ typedef struct
 LoomTaskView *loom_task_view_new (const LoomNet *net, const LoomTrainSpec *spec);
 void loom_task_view_free (LoomTaskView *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTaskView, loom_task_view_free)
-
-G_END_DECLS

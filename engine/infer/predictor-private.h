@@ -5,8 +5,6 @@
 #include "engine/run/loom-exec.h"
 #include "engine/infer/loom-predictor.h"
 
-G_BEGIN_DECLS
-
 /* The net for samples of one length, with the exec for the batch that was run last. */
 struct _LoomPredictor
 {
@@ -45,5 +43,3 @@ LoomNet *predictor_net (LoomPredictor *self, gint64 n, gint64 length, GError **e
 LoomLowerOptions predictor_lower_options (const LoomPredictor *self, guint n, const LoomNetSource *wanted);
 /* Plans the program over a state, and loads the weights of new slots. */
 LoomExec *predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p, GError **error);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 #include "engine/core/loom-dim.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *path;       /* "layers/dense/vars/0" */
@@ -33,5 +31,3 @@ void hdf5_free (Hdf5 *self);
 const char *hdf5_text (const Hdf5 *self, const char *path, const char *name); /* or NULL */
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Hdf5, hdf5_free)
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The options of formats, as bits, in the order of loom_export_option_name(). */
 typedef enum
 {
@@ -53,5 +51,3 @@ const LoomExportFormat *loom_export_format_find (const char *name);
 gboolean loom_export_format_fits (const LoomExportFormat *format, const char *file);
 /* The name on the command line of option number i, from 0 to LOOM_EXPORT_N_OPTIONS - 1: "external-data". */
 const char *loom_export_option_name (guint i);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_FILE_WEIGHTS, /* expected: a safetensors file */
@@ -24,5 +22,3 @@ gboolean loom_file_begins (const guint8 *data, gsize length, const char *magic, 
 /* For a file that is one of several shards by its name (model-00001-of-00003.safetensors), a sentence about that; else
  * NULL. (transfer full) */
 char *loom_file_shard_words (const char *path);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 /* Larger arrays are mapped instead of read, if their elements are stored as in a tensor. If such a file is truncated
  * while it is used, the process ends (app/shared/truncated.h). */
 #define LOOM_NPY_MAPPED ((gsize)1 << 30)
@@ -23,5 +21,3 @@ gboolean loom_npy_describe (const char *path, LoomType *type, GError **error);
 
 /* Writes version 1.0, C order, the tensor's own type (bf16 as f4). The file is written completely or not at all. */
 gboolean loom_npy_save (const char *path, const LoomTensor *t, GError **error);
-
-G_END_DECLS

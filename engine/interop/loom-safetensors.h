@@ -8,8 +8,6 @@
 #include "engine/core/loom-folder.h"
 #include "engine/interop/loom-tensor-file.h"
 
-G_BEGIN_DECLS
-
 /* A file of this format alone, as checkpoints are. Errors: IO if the file cannot be read, DATA if the header is wrong.
  * If the file stores elements at addresses that are not aligned for their type, tensors are copies. */
 LoomTensorFile *loom_safetensors_open (const char *path, GError **error);
@@ -62,5 +60,3 @@ gboolean loom_safetensors_stream (LoomFolder *folder, const char *path, guint n,
                                   GHashTable *metadata, LoomTensorGet get, gpointer data, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNamedTensor, loom_named_tensor_free)
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomTensorFile LoomTensorFile;
 
 /* Errors: IO if the file cannot be read, DATA if it is damaged or of a format that is not read. */
@@ -42,5 +40,3 @@ const char *loom_tensor_file_strip_prefix (LoomTensorFile *self, const char *con
 const char *loom_tensor_file_member (const LoomTensorFile *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTensorFile, loom_tensor_file_free)
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/interop/loom-safetensors.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_WEIGHT_FITS, /* the same shape, and the same type or both floats */
@@ -30,5 +28,3 @@ void loom_weight_add_mismatch (GString *lines, const char *name, const char *her
 /* The DATA error "The weights in PATH do not fit this graph:" with these lines. partial: --partial would accept those
  * that fit. */
 void loom_weights_set_error (GError **error, const char *path, const char *lines, gboolean partial);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *encoding; /* as safetensors name it: "F32" */
@@ -18,5 +16,3 @@ typedef struct
 gboolean npy_read_header (const guint8 *data, gsize length, const char *name, NpyHeader *header, GError **error);
 /* More bytes than any header has. */
 #define NPY_MAX_HEADER 65560
-
-G_END_DECLS

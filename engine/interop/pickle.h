@@ -7,8 +7,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   PICKLE_NONE,
@@ -63,5 +61,3 @@ const PickleValue *pickle_state (const PickleValue *value);
 const PickleValue *pickle_dict (const PickleValue *value);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Pickle, pickle_free)
-
-G_END_DECLS

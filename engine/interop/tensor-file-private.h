@@ -5,8 +5,6 @@
 #include "engine/interop/loom-tensor-file.h"
 #include "engine/interop/zip-archive.h"
 
-G_BEGIN_DECLS
-
 /* How a file stores elements. */
 typedef struct
 {
@@ -83,5 +81,3 @@ gboolean read_gguf (LoomTensorFile *self, GBytes *bytes, GError **error);
 gboolean read_keras (LoomTensorFile *self, GBytes *bytes, GError **error); /* HDF5 */
 /* path: an index, or a folder with one or with a single file of weights. */
 gboolean read_shards (LoomTensorFile *self, const char *path, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _ZipArchive ZipArchive;
 
 /* Of a mapped file. path: for errors. DATA if it is no archive. */
@@ -24,5 +22,3 @@ gint64 zip_archive_locate (const ZipArchive *self, const char *path);
 GBytes *zip_archive_read (ZipArchive *self, guint64 i, gsize most, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (ZipArchive, zip_archive_free)
-
-G_END_DECLS

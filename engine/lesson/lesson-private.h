@@ -3,8 +3,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 /* The words of a list separated by blanks or commas; NULL for none. (transfer full) */
 char **lesson_words (const char *text);
 /* Whether two such lists have the same words in the same order. */
@@ -16,5 +14,3 @@ char *lesson_markdown (const char *text);
 /* An attribute as written, else the default; NULL if there is neither. subject: a node by its path, through modules
  * and copies; "train", or a child of it by its tag, "train.schedule". Owned by the graph or by static tables. */
 const char *lesson_attribute (const LoomGraph *graph, const char *subject, const char *name);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *title; /* NULL: the graph's */
@@ -30,5 +28,3 @@ LoomLecture *loom_lecture_read (const char *path, GError **error);
 LoomLecture *loom_lecture_read_data (const char *text, gsize length, const char *name, GError **error);
 void loom_lecture_free (LoomLecture *lecture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomLecture, loom_lecture_free)
-
-G_END_DECLS

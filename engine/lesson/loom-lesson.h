@@ -11,8 +11,6 @@
 
 #include "engine/net/loom-net.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomGoal LoomGoal;
 
 typedef struct
@@ -86,5 +84,3 @@ typedef enum
 } LoomGoalReply;
 
 LoomGoalReply loom_goal_reply (const LoomGoal *goal, const char *answer);
-
-G_END_DECLS

@@ -10,8 +10,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   guint64 serial;             /* of the <slide> */
@@ -37,5 +35,3 @@ gboolean loom_slide_equal (const LoomSlide *a, const LoomSlide *b);
 
 /* A <slide> that is not in a graph yet (transfer full), which the reader would read as this slide. */
 LoomElement *loom_slide_to_element (const LoomSlide *slide);
-
-G_END_DECLS

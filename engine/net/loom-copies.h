@@ -7,8 +7,6 @@
 
 #include "engine/net/loom-net.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomNetSource source; /* the output that is copied */
@@ -26,5 +24,3 @@ const char *loom_net_device (const LoomNet *net, guint node, const char *device)
 GArray *loom_net_copies_new (const LoomNet *net, const char *device, const LoomBinding *binding);
 /* The bytes that a step copies; in training with the gradients that are copied back. */
 double loom_net_copy_bytes (const GArray *copies, gboolean training);
-
-G_END_DECLS

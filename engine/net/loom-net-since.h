@@ -6,8 +6,6 @@
 
 #include "engine/net/loom-net.h"
 
-G_BEGIN_DECLS
-
 guint64 loom_net_number (const LoomNet *net);
 /* The version of the graph of which it is the net. */
 guint64 loom_net_graph_version (const LoomNet *net);
@@ -26,5 +24,3 @@ void loom_net_keep_axes (LoomNet *net);
 const LoomNetAxes *loom_net_kept_axes (const LoomNet *net, guint node);
 /* The number of the net since which they are as they are. */
 guint64 loom_net_axes_since (const LoomNet *net, guint node);
-
-G_END_DECLS

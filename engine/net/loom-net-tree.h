@@ -7,8 +7,6 @@
 
 #include "engine/net/loom-net.h"
 
-G_BEGIN_DECLS
-
 typedef struct _NetInstance LoomNetInstance;
 
 typedef enum
@@ -66,5 +64,3 @@ guint loom_net_instance_port (const LoomNetInstance *self, gboolean outputs, gui
 LoomBorder loom_net_instance_border (const LoomNet *net, const LoomNetInstance *body, guint input);
 int loom_net_instance_carrier (const LoomNetInstance *body, guint input);
 guint loom_net_instance_first_port (const LoomNetInstance *body, gboolean outputs, guint port);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/loom-op.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomNet LoomNet;
 
 typedef struct
@@ -196,5 +194,3 @@ int loom_net_find_untrainable (const LoomNet *net, const LoomLowerOptions *optio
 /* The program that computes such a size. size: receives an i64 scalar. The program changes no state. */
 LoomProgram *
 loom_lower_size (const LoomNet *net, const LoomLowerOptions *options, guint node, LoomValue *size, GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/net/net-private.h"
 #include "engine/program/loom-prim.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const LoomNet *net;
@@ -47,5 +45,3 @@ gboolean loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, g
                               gpointer data);
 /* Returns a copy of v, so that gradients with respect to a result do not include other uses of its source. */
 LoomValue loom_net_copy_value (LoomProgram *p, LoomValue v);
-
-G_END_DECLS

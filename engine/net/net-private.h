@@ -15,8 +15,6 @@
 #include "engine/ops/loom-loop.h"
 #include "engine/ops/loom-param.h"
 
-G_BEGIN_DECLS
-
 /* ---- memory ---- */
 typedef struct
 {
@@ -418,5 +416,3 @@ LoomBinding loom_net_ones (const LoomNet *net);
 void loom_net_infer_all (LoomNet *net);
 /* The same for nodes that are sorted. */
 void loom_net_type_all (LoomNet *net);
-
-G_END_DECLS

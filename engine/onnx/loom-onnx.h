@@ -12,8 +12,6 @@
 #include "engine/interop/loom-safetensors.h"
 #include "engine/net/loom-net.h"
 
-G_BEGIN_DECLS
-
 /* An input or output of the model. */
 typedef struct
 {
@@ -108,5 +106,3 @@ GBytes *loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error);
  * is TRUE. *data_path (may be NULL): the path of that file, or NULL. */
 gboolean
 loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external, char **data_path, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/onnx/onnx-export-private.h"
 
-G_BEGIN_DECLS
-
 /* An instruction, in the program of each binding. */
 typedef struct
 {
@@ -58,5 +56,3 @@ void onnx_prim_give (OnnxPrim *q, OnnxBody *body, OnnxVar *result, const LoomTyp
 guint onnx_prim_close (OnnxExport *all, OnnxOutNode *node, OnnxBody *body, guint n_states);
 /* The type in which ONNX computes: f32, f64 or i64. */
 LoomDType onnx_prim_compute_type (LoomDType dtype);
-
-G_END_DECLS

@@ -10,8 +10,6 @@
 #include "engine/onnx/onnx-private.h"
 #include "engine/recipe/loom-train-spec.h"
 
-G_BEGIN_DECLS
-
 #define ONNX_EXPORT_OPSET      17
 #define ONNX_EXPORT_IR_VERSION 8
 
@@ -215,5 +213,3 @@ void onnx_export_take_dataset (LoomOnnxWriter *self, guint node, LoomDataset *da
  * probabilities. */
 void onnx_export_add_answers (LoomOnnxWriter *self, const LoomTrainSpec *spec, const LoomNetSource *source);
 void onnx_export_describe_ports (LoomOnnxWriter *self);
-
-G_END_DECLS

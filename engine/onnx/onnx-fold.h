@@ -4,8 +4,6 @@
 
 #include "engine/onnx/onnx-private.h"
 
-G_BEGIN_DECLS
-
 #define FOLD_MAX_RESULT 4096 /* elements; a larger tensor is a weight or data */
 #define FOLD_MAX_IN     16
 
@@ -39,5 +37,3 @@ LoomTensor *fold_transpose (const Fold *f);
 LoomTensor *fold_concat (const Fold *f);
 LoomTensor *fold_where (const Fold *f);
 LoomTensor *fold_expand (const Fold *f);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/onnx/onnx-private.h"
 
-G_BEGIN_DECLS
-
 /* The floats of an attribute, or of the tensor NAME_as_tensor; [n], or NULL if both are absent. (transfer full) */
 LoomTensor *onnx_ml_floats (OnnxCtx *c, const char *name);
 /* The integers of an attribute; *n: their number. (transfer none) */
@@ -19,5 +17,3 @@ guint onnx_ml_n_labels (OnnxCtx *c, const char *prefix);
 /* The scores of both classes from the score of the second one, and the labels by it, as outputs 1 and 0. A probability
  * is above 0.5, another score above 0. */
 void onnx_ml_binary (OnnxCtx *c, const OnnxWire *score, gboolean is_probability, const char *prefix);
-
-G_END_DECLS

@@ -12,8 +12,6 @@
 
 #include "onnx.pb-c.h"
 
-G_BEGIN_DECLS
-
 /* ONNX has renamed its axes several times; 25 is the newest operator set whose changes are known here. */
 #define ONNX_NEWEST_OPSET 28
 
@@ -481,5 +479,3 @@ LoomGraph *onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weigh
 const OnnxModule *onnx_written (const OnnxModule *module);
 /* Appends a module, and before it those that its nodes run. done: the set of OnnxModule appended already. */
 void onnx_write_module (const OnnxModule *module, LoomGraph *graph, GHashTable *done);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/onnx/onnx-private.h"
 
-G_BEGIN_DECLS
-
 /* Inputs of the node. */
 enum
 {
@@ -56,5 +54,3 @@ void onnx_recurrent_clear (OnnxPart *part);
 const OnnxWire *onnx_recurrent_state (OnnxCtx *c, const OnnxRecurrent *r, guint i, guint direction);
 /* Sets the outputs of a direction: y [T, B, hidden] (or [B, T, hidden]), and h and c [B, hidden]. */
 void onnx_draw_cell (OnnxCtx *c, const OnnxRecurrent *r, guint direction, const OnnxWire *out[3]);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/onnx/onnx-private.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   int n;
@@ -24,5 +22,3 @@ const char *onnx_window_padding (OnnxCtx *c, const OnnxWindow *w, gboolean as_te
 /* Emits the pad operator with PyTorch's order: last dimension first, begin and end. */
 const OnnxWire *
 onnx_pad (OnnxCtx *c, const OnnxWire *x, const gint64 *begin, const gint64 *end, const char *mode, const char *value);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/ops/op-private.h"
 
-G_BEGIN_DECLS
-
 /* One attention of N samples with H heads: T queries of E features attend to S keys, each with a value of D
  * features. With fewer heads of keys than of queries (grouped-query attention), neighbouring heads of queries share
  * one. */
@@ -23,5 +21,3 @@ typedef struct
 LoomValue loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights);
 /* The operations of one attention of these sizes. */
 double loom_op_attention_flops (double rows, double keys, double width, double depth);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 #include "engine/ops/formula.h"
 #include "engine/ops/op-private.h"
 
-G_BEGIN_DECLS
-
 /* The inputs of a new node, and those of a node by the names in one of its parameters. */
 extern const LoomPortSpec loom_op_formula_fresh[];
 const LoomPortSpec *loom_op_formula_ports (const LoomElement *node, const char *parameter);
@@ -23,5 +21,3 @@ void loom_op_formula_fault (LoomInfer *ctx, const char *parameter, const Formula
 gboolean loom_op_formula_shape (LoomInfer *ctx, const LoomFormula *formula, guint first, guint reg, LoomShape *shape);
 /* The inputs converted to floats, in in[first …]. */
 void loom_op_formula_operands (LoomLower *ctx, const LoomFormula *formula, guint first, LoomValue *in);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/ops/op-private.h"
 
-G_BEGIN_DECLS
-
 /* FALSE with a fault unless input i holds square matrices of floats. */
 gboolean loom_op_matrix_square (LoomInfer *ctx, guint i, const char *port);
 /* The leading axes of inputs 0 and 1, all but the last two, broadcast; FALSE with a fault. */
@@ -15,5 +13,3 @@ LoomValue loom_op_matrix_transposed (LoomProgram *p, LoomValue a);
 void loom_op_matrix_batch (LoomProgram *p, LoomValue *a, LoomValue *b);
 /* n³ for each matrix of input 0. */
 double loom_op_cubic_flops (const LoomInfer *ctx);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/ops/op-private.h"
 
-G_BEGIN_DECLS
-
 /* Ports, parameters and types are those of max (loom_op_infer_with_index). The median of elements with NaN is NaN; if
  * NaN is skipped, only that of elements that are all NaN. */
 void loom_op_lower_median (LoomLower *ctx, gboolean skip_nan);
@@ -14,5 +12,3 @@ extern const LoomSample loom_op_samples_quantile[];
 void loom_op_infer_quantile (LoomInfer *ctx);
 void loom_op_lower_quantile (LoomLower *ctx, gboolean skip_nan);
 double loom_op_sorted_flops (const LoomInfer *ctx);
-
-G_END_DECLS

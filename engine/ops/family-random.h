@@ -4,8 +4,6 @@
 
 #include "engine/ops/op-private.h"
 
-G_BEGIN_DECLS
-
 /* Samples for rand and randn, which have the inputs and parameters of zeros. */
 extern const LoomSample loom_op_samples_drawn[];
 /* Shape and type as in zeros; FALSE with a fault unless the type is a float. */
@@ -28,5 +26,3 @@ void loom_op_put_drawn (LoomLower *ctx, LoomValue y);
 /* v, which must not be negative: an error of the run reports `what` and the index. NaN passes, which training
  * reports. */
 LoomValue loom_op_not_negative (LoomLower *ctx, LoomValue v, const char *what);
-
-G_END_DECLS

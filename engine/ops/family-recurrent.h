@@ -3,8 +3,6 @@
 
 #include "engine/ops/op-private.h"
 
-G_BEGIN_DECLS
-
 /* More layers than this need two nodes in sequence. */
 #define LOOM_RECURRENT_MAX_LAYERS 8
 
@@ -98,5 +96,3 @@ char *loom_op_recurrent_summary (const LoomInfer *ctx);
 LoomValue loom_recurrent_gate (const LoomRecurrentStep *s, LoomValue gates, guint k);
 /* x + h·Wᵀ */
 LoomValue loom_recurrent_gates (const LoomRecurrentStep *s);
-
-G_END_DECLS

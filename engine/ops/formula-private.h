@@ -5,8 +5,6 @@
 
 #include "engine/ops/formula.h"
 
-G_BEGIN_DECLS
-
 #define MAX_NESTING 60
 #define MAX_LENGTH  2000
 #define MAX_NAME    60
@@ -30,5 +28,3 @@ gboolean formula_constant (const char *name, double *value);
 gboolean formula_is_keyword (const char *word);
 /* The length of the name at the beginning of s; 0 if there is none. */
 gsize formula_name_length (const char *s);
-
-G_END_DECLS

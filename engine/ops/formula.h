@@ -7,8 +7,6 @@
 
 #include "engine/ops/loom-op.h"
 
-G_BEGIN_DECLS
-
 /* A mistake and its position. */
 typedef struct
 {
@@ -49,5 +47,3 @@ int formula_parse (const char *text, const FormulaScope *scope, LoomFormula *for
  * gradient is written under the name of its input. */
 gboolean formula_parse_statements (const char *text, FormulaScope *scope, const FormulaScope *inputs,
                                    FormulaScope *targets, LoomFormula *formula, FormulaFault *fault);
-
-G_END_DECLS

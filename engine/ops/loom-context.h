@@ -7,8 +7,6 @@
 
 #include "engine/ops/loom-op.h"
 
-G_BEGIN_DECLS
-
 /* ---- typing ------------------------------------------------------------ */
 
 /* The value of a parameter, converted as its LoomParamSpec says. */
@@ -103,5 +101,3 @@ gboolean loom_carry_is_requested (const LoomCarry *carry, const LoomInfer *infer
 LoomValue
 loom_carry_begin (LoomProgram *p, const LoomCarry *carry, const char *path, const char *what, LoomValue first);
 void loom_carry_end (LoomProgram *p, const LoomCarry *carry, const char *path, const char *what, LoomValue next);
-
-G_END_DECLS

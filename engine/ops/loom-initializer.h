@@ -6,8 +6,6 @@
 
 #include "engine/ops/loom-op.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_WEIGHT_INIT            "weight_init"
 #define LOOM_BIAS_INIT              "bias_init"
 #define LOOM_INITIALIZER_MAX_PARAMS 4
@@ -54,5 +52,3 @@ void loom_initializer_apply (LoomInfer *ctx, LoomWeightSpec *spec);
 gboolean loom_initializer_is_weight (const char *name);
 /* The operator has a weight that the attribute applies to. */
 gboolean loom_initializer_concerns (const LoomOp *op, const char *attribute);
-
-G_END_DECLS

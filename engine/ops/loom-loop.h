@@ -3,8 +3,6 @@
 
 #include "engine/ops/loom-op.h"
 
-G_BEGIN_DECLS
-
 /* The attribute of an operator that names several modules, separated by commas, in place of LOOM_BODY. */
 #define LOOM_BODIES "bodies"
 
@@ -28,5 +26,3 @@ typedef struct
 /* NULL for other operators (op may be NULL); and the operator of a kind. */
 const LoomLoop *loom_op_loop (const LoomOp *op);
 const LoomLoop *loom_loop_of_kind (LoomLoopKind kind);
-
-G_END_DECLS

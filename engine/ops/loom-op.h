@@ -10,8 +10,6 @@
 #include "engine/core/loom-dim.h"
 #include "engine/program/loom-prim.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomOp LoomOp;
 typedef struct _LoomElement LoomElement; /* engine/graph */
 typedef struct _LoomGraph LoomGraph;     /* engine/graph */
@@ -403,5 +401,3 @@ void loom_lower_output (LoomLower *ctx, guint i, LoomValue value);
 int loom_lower_input_slot (LoomLower *ctx, guint i);
 /* Fails with an error that only lowering finds (a node on the path has no gradient). Takes the error. */
 void loom_lower_fail (LoomLower *ctx, GError *error);
-
-G_END_DECLS

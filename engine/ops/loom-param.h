@@ -5,8 +5,6 @@
 
 #include "engine/core/loom-range.h"
 
-G_BEGIN_DECLS
-
 gboolean loom_param_parse_bool (const char *text, gboolean *value);
 gboolean loom_param_parse_int (const char *text, gint64 *value);
 /* Decimal and finite: neither hexadecimal nor “inf”. */
@@ -16,5 +14,3 @@ gboolean loom_param_parse_float (const char *text, double *value);
  * `def`; in the second form a required parameter has the value FRESH in a new node. */
 #define LOOM_PARAM(NAME, TYPE, DEFAULT)     .name = NAME, .type = LOOM_PARAM_##TYPE, .def = DEFAULT
 #define LOOM_PARAM_FRESH(NAME, TYPE, FRESH) .name = NAME, .type = LOOM_PARAM_##TYPE, .fresh = FRESH
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/ops/loom-initializer.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_MAX_COPIES 10000 /* the largest repeat="N" */
 #define LOOM_MAX_STAGES 64    /* of a pipeline */
 
@@ -33,5 +31,3 @@ const LoomReserved *loom_reserved (void);
 const LoomReserved *loom_reserved_find (const char *name);
 /* TRUE for id, op and module too: operators and module arguments may not use the name. */
 gboolean loom_is_reserved (const char *name);
-
-G_END_DECLS

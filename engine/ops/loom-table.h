@@ -6,13 +6,9 @@
 
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_TABLE_MAX_COUNT (1 << 24) /* elements, so that a short text cannot ask for much memory */
 
 /* NULL if the tensor has more elements. (transfer full) */
 char *loom_table_encode (const LoomTensor *tensor);
 /* The elements as numbers into values[count]. FALSE if the text has not exactly count elements of the type. */
 gboolean loom_table_decode (const char *text, LoomDType dtype, gsize count, double *values);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/ops/op-private.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_MAX_SPACE 3
 
 /* Inputs [batch, channels, size…] of one to three dimensions. */
@@ -183,5 +181,3 @@ void loom_op_lower_dropout (LoomLower *ctx);
 void loom_op_lower_alpha_dropout (LoomLower *ctx);
 double loom_op_alpha_dropout_flops (const LoomInfer *ctx);
 double loom_op_dropped_flops (const LoomInfer *ctx);
-
-G_END_DECLS

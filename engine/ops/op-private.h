@@ -6,8 +6,6 @@
 #include "engine/ops/loom-op.h"
 #include "engine/ops/loom-param.h"
 
-G_BEGIN_DECLS
-
 /* One input called "input" and one output called "out". */
 extern const LoomPortSpec loom_op_port_input[], loom_op_port_out[];
 /* Two operands, input and other, and the attribute "other" for a number in place of the second one. */
@@ -358,5 +356,3 @@ LoomValue loom_op_target_weight (LoomLower *ctx, LoomValue target, gint64 ignore
 gboolean loom_op_infer_classes (LoomInfer *ctx, LoomShape *each);
 /* [N, d…] → [N, 1, d…] */
 LoomValue loom_op_with_class_axis (LoomProgram *p, LoomValue v);
-
-G_END_DECLS

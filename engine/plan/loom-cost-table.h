@@ -11,8 +11,6 @@
 #include "engine/core/loom-error.h"
 #include "kernels/backend.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomCostTable LoomCostTable;
 
 /* The shipped table. */
@@ -72,5 +70,3 @@ void loom_cost_table_choose (LoomCostTable *table, const char *plan, guint instr
 void loom_cost_table_drop_choices (LoomCostTable *table);
 /* Adds a sentence to loom_cost_table_take_note(), at most once in the table's life. */
 void loom_cost_table_note (LoomCostTable *table, const char *sentence);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "kernels/comm.h"
 #include "kernels/tools.h"
 
-G_BEGIN_DECLS
-
 /* An opened device, shared by plans and runs. */
 typedef struct
 {
@@ -71,5 +69,3 @@ loom_plan_device_out_of_memory (LoomPlanDevice *device, gsize bytes, const char 
 /* Converts a back end's status into an error with a remedy. where: the subject, "A step on cuda:0"; why: the back end's
  * sentence without a full stop. */
 void loom_plan_device_error (LoomStatus status, const char *where, const char *why, GError **error);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "kernels/comm.h"
 
-G_BEGIN_DECLS
-
 /* A rank's coordinates: rank = (at[DATA] · size[PIPELINE] + at[PIPELINE]) · size[TENSOR] + at[TENSOR]. */
 typedef struct
 {
@@ -23,5 +21,3 @@ LoomMesh loom_mesh_open (LoomComm *all, const int size[LOOM_MESH_AXES]);
 /* Called by all ranks together before the first exchange along an axis. A second call does nothing. */
 LoomStatus loom_mesh_join (LoomMesh *mesh, LoomMessage *message);
 void loom_mesh_close (LoomMesh *mesh);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/core/loom-json.h"
 #include "engine/plan/loom-plan.h"
 
-G_BEGIN_DECLS
-
 /* The bytes that one node uses on a device. */
 typedef struct
 {
@@ -30,5 +28,3 @@ void loom_node_memory_add (LoomNodeMemory *nodes, const char *node, const char *
 GPtrArray *loom_node_memory_list (const LoomNodeMemory *nodes);
 /* Adds members "node", "device", one for each owner, and "bytes" for the total. */
 void loom_node_bytes_add_json (const LoomNodeBytes *row, LoomJson *json);
-
-G_END_DECLS

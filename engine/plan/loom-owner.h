@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_OWNER_PARAMETERS,
@@ -18,5 +16,3 @@ typedef enum
 
 /* "parameters", the name in events and listings. */
 const char *loom_owner_name (LoomOwner owner);
-
-G_END_DECLS

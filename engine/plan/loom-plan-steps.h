@@ -4,8 +4,6 @@
 
 #include "engine/plan/loom-plan.h"
 
-G_BEGIN_DECLS
-
 /* The nodes that an instruction computes after fusions, the one that names it first. (transfer none) */
 const GPtrArray *loom_plan_instr_nodes (const LoomPlan *plan, guint instr);
 /* A value's type and place, "f32[64×20×24×24] nhwc @4096", or a slot's or an input's name. (transfer full) */
@@ -44,5 +42,3 @@ typedef enum
 
 /* The expected seconds of one run of an instruction, by the cost table of the plan's devices. Nothing is timed. */
 LoomSecondsKind loom_plan_seconds (const LoomPlan *plan, const LoomPlanInstr *instr, double *seconds);
-
-G_END_DECLS

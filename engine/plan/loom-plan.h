@@ -12,8 +12,6 @@
 #include "engine/plan/loom-owner.h"
 #include "engine/program/loom-prim.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomPlan LoomPlan;
 
 /* Running statistics count as parameters, scalars as workspace. */
@@ -270,5 +268,3 @@ const char *loom_plan_why_via_host (const LoomPlan *plan);
 
 /* The text of `gradloom plan`. (transfer full) */
 char *loom_plan_print (const LoomPlan *plan);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "engine/plan/plan-private.h"
 
-G_BEGIN_DECLS
-
 #define PLAN_BODY_ALIGNMENT 64 /* that kernels rely on */
 
 static inline gsize
@@ -80,5 +78,3 @@ LoomStatus plan_schedule_fix (PlanSchedule *s, char *scratch, LoomMessage *messa
 /* Copies bytes on the device, or in host memory. */
 LoomStatus plan_body_copy (const LoomPlanDevice *device, LoomStream *stream, void *to, const void *from, gsize bytes,
                            LoomCopyKind kind, LoomMessage *message);
-
-G_END_DECLS

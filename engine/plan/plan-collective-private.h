@@ -6,8 +6,6 @@
 #include "engine/plan/plan-device-link.h"
 #include "kernels/comm.h"
 
-G_BEGIN_DECLS
-
 typedef struct _Collective Collective;
 struct _Collective
 {
@@ -45,5 +43,3 @@ LoomStatus
 plan_collective_run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
 LoomStatus plan_collective_wait_on_device (const Collective *c, LoomStream *stream, LoomMessage *message);
 void plan_collective_close_device (Collective *c);
-
-G_END_DECLS

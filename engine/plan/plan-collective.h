@@ -5,8 +5,6 @@
 
 #include "engine/plan/plan-comm-thread.h"
 
-G_BEGIN_DECLS
-
 /* ---- plan-collective.c --------------------------------------------------- */
 
 /* The kernel of a collective on a device's values; NULL with a message. */
@@ -30,5 +28,3 @@ LoomKernel *plan_collective_make_async (LoomKernel *kernel);
 int plan_collective_exchange_slot (const LoomKernel *kernel);
 /* Makes the kernel a member of the group of transfers from `first` to `last`, which are consecutive. */
 void plan_collective_set_group (LoomKernel *kernel, LoomKernel *first, LoomKernel *last);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/plan/loom-plan.h"
 
-G_BEGIN_DECLS
-
 typedef struct _PlanCommThread PlanCommThread;
 
 /* A call and its result. */
@@ -27,5 +25,3 @@ void plan_comm_thread_unref (PlanCommThread *lane);
 void plan_comm_thread_post (PlanCommThread *lane, PlanCommJob *job);
 /* Waits until a job is finished and returns its status; OK at once if it is not pending. */
 LoomStatus plan_comm_thread_wait (PlanCommThread *lane, PlanCommJob *job, LoomMessage *message);
-
-G_END_DECLS

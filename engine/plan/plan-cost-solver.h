@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _CostSolver CostSolver;
 
 CostSolver *cost_solver_new (void);
@@ -31,5 +29,3 @@ double cost_solver_solve (CostSolver *solver, gsize largest, guint *state);
 guint64 cost_solver_n_visited (const CostSolver *solver);
 /* The sum of given states. */
 double cost_solver_cost (const CostSolver *solver, const guint *state);
-
-G_END_DECLS

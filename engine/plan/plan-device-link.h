@@ -4,8 +4,6 @@
 #include "engine/plan/loom-plan.h"
 #include "kernels/comm.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomComm *comm; /* NULL: the ranks cannot communicate through devices; this is the same on all ranks */
@@ -17,5 +15,3 @@ typedef struct
  * call opens the link. NULL with a message on failure. */
 PlanLink *plan_link_get (const LoomPlanDevice *device, LoomComm *ranks, LoomMessage *message);
 void plan_link_put_back (PlanLink *link);
-
-G_END_DECLS

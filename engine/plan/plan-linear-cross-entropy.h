@@ -6,8 +6,6 @@
 
 #include "engine/plan/plan-private.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   PlanGraph *g;
@@ -38,5 +36,3 @@ gboolean plan_head_is_rows_by (const PlanHead *h, guint v, gint64 n);
 gboolean plan_head_knows (const PlanHead *h, const PlanNode *instr);
 PlanHeadPort plan_head_operand (const PlanHead *h, const PlanNode *instr, guint k);
 PlanHeadPort plan_head_result (const PlanHead *h, const PlanNode *instr, guint o);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "engine/plan/plan-private.h"
 
-G_BEGIN_DECLS
-
 /* The call that a pattern requests: that of the root, which plan_rewrite_begin() copies and the pattern changes. */
 typedef struct
 {
@@ -141,5 +139,3 @@ rewrite_set_out (PlanRewrite *r, guint o, guint v)
     g_array_set_size (r->out, o + 1);
   g_array_index (r->out, guint, o) = v;
 }
-
-G_END_DECLS

@@ -18,8 +18,6 @@
 #include "engine/plan/plan-slab.h"
 #include "kernels/move.h"
 
-G_BEGIN_DECLS
-
 typedef struct _PlanNode PlanNode;
 typedef struct _PlanUse PlanUse;
 typedef struct _PlanOrder PlanOrder;
@@ -533,5 +531,3 @@ struct _LoomPlan
   gboolean flat_gradients, has_mesh;
   LoomMesh mesh; /* without communicators, which may be closed before the plan is freed */
 };
-
-G_END_DECLS

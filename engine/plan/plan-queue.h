@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   double key;
@@ -23,5 +21,3 @@ void plan_queue_clear (PlanQueue *queue);
 void plan_queue_push (PlanQueue *queue, double key, guint order, guint item);
 /* Takes the first entry. FALSE if the queue is empty. */
 gboolean plan_queue_pop (PlanQueue *queue, PlanQueueEntry *entry);
-
-G_END_DECLS

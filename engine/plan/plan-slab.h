@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gsize size;        /* of a struct, in bytes; at least that of a pointer */
@@ -21,5 +19,3 @@ gpointer plan_slab_new (PlanSlab *slab);
 void plan_slab_give_back (PlanSlab *slab, gpointer item);
 /* Frees all structs. */
 void plan_slab_clear (PlanSlab *slab);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "engine/plan/plan-body.h"
 #include "engine/program/program-visit.h"
 
-G_BEGIN_DECLS
-
 /* The kernels that copy a link's rows to and from its table, for one number of rows. */
 typedef struct
 {
@@ -64,5 +62,3 @@ visit_first_whole (const Visit *v)
 
 /* LoomKernel.run of the kernel. (plan-visit-run.c) */
 LoomStatus visit_run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
-
-G_END_DECLS

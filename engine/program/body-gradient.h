@@ -4,8 +4,6 @@
 
 #include "engine/program/program-body.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomProgram *body, *run; /* the body, and a copy of it that its gradients follow */
@@ -35,5 +33,3 @@ void body_gradient_find_kept (BodyGradient *b, const gboolean *keeps, gboolean *
 /* An input of a program with this type, and a tensor of zeros. */
 LoomValue body_add_input (LoomProgram *p, const char *name, const LoomTensorDesc *d);
 LoomValue body_zeros_like (LoomProgram *p, const LoomTensorDesc *d);
-
-G_END_DECLS

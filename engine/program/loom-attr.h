@@ -7,8 +7,6 @@
 
 #include "kernels/backend.h"
 
-G_BEGIN_DECLS
-
 /* The shape of a result that does not follow from the operands. */
 typedef struct
 {
@@ -86,5 +84,3 @@ void loom_attrs_append (GString *to, const LoomAttr *list, const void *attrs);
 
 /* The words of LoomReduceOp. */
 extern const char *const loom_reduce_words[LOOM_REDUCE_PROD + 1];
-
-G_END_DECLS

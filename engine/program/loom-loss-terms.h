@@ -8,8 +8,6 @@
 
 #include "engine/program/loom-program.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomValue sum;   /* rank 0, of the loss's type; if count is 0, a mean over the batch's samples */
@@ -19,5 +17,3 @@ typedef struct
 /* Appends the terms to the program: an array of LoomLossTerm with different counts; the loss is the sum of sum / count
  * over all of them. NULL if the loss is a mean over samples. (transfer full) */
 GArray *loom_loss_terms_new (LoomProgram *p, LoomValue loss);
-
-G_END_DECLS

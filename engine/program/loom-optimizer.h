@@ -5,8 +5,6 @@
 
 #include "engine/program/loom-program.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name; /* PyTorch's: "lr", "weight_decay", "momentum", "beta1" … */
@@ -136,5 +134,3 @@ void loom_accumulated_gradients (LoomProgram *p, const LoomProgram *from, GArray
  * the first step copies the parameter, each further step moves the average by (1 − decay) of the difference. A step
  * that is not finite leaves it unchanged. Call after loom_emit_update(). */
 void loom_emit_average (LoomProgram *p, double decay);
-
-G_END_DECLS

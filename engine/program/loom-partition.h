@@ -17,8 +17,6 @@
 #include "engine/program/loom-program.h"
 #include "kernels/comm.h"
 
-G_BEGIN_DECLS
-
 /* What is sharded; each level includes those before it. */
 typedef enum
 {
@@ -66,5 +64,3 @@ LoomProgram *loom_program_partition (const LoomProgram *p, const LoomPartition *
  * torch.nn.DataParallel. The first device has the slots, the whole inputs, the exchanges and the update. Batch norms
  * use the samples of their device. NULL if the program needs exchanges other than reductions. */
 LoomProgram *loom_program_replicate (const LoomProgram *p, gint64 samples, const char *const *devices);
-
-G_END_DECLS

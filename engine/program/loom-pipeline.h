@@ -15,8 +15,6 @@
 
 #include "engine/program/loom-program.h"
 
-G_BEGIN_DECLS
-
 /* ---- schedules ------------------------------------------------------------- */
 
 typedef enum
@@ -81,5 +79,3 @@ typedef struct
  * every rank. Errors, the same on all ranks: SHAPE if a node reads a result of a later stage, if a node needs all
  * micro-batches of a value that the pipeline is still computing, or if a part of the update belongs to no stage. */
 LoomProgram *loom_program_pipeline (const LoomProgram *p, const LoomPipeline *options, GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/program/loom-program.h"
 
-G_BEGIN_DECLS
-
 /* Compares two programs of one net, lowered for sequences of n_a and n_b positions, which must differ. Returns NULL if
  * each position of every value depends only on the same position of its operands and not on the position's index; then
  * a program for one position can run position by position. Nodes in `keepers` (a set of paths; may be NULL) store what
@@ -13,5 +11,3 @@ G_BEGIN_DECLS
  * positions, for example "“pool” (avg_pool2d) mixes positions". (transfer full) */
 char *loom_program_find_position_mixing (const LoomProgram *a, gint64 n_a, const LoomProgram *b, gint64 n_b,
                                          GHashTable *keepers);
-
-G_END_DECLS

@@ -10,8 +10,6 @@
 #include "engine/program/loom-program.h"
 #include "kernels/comm.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_TIER_CORE,
@@ -404,5 +402,3 @@ LoomValue loom_sum_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims
 LoomValue loom_permute (LoomProgram *p, LoomValue a, const int *perm);
 LoomValue loom_sum_all (LoomProgram *p, LoomValue a);  /* rank 0 */
 LoomValue loom_mean_all (LoomProgram *p, LoomValue a); /* rank 0 */
-
-G_END_DECLS

@@ -14,8 +14,6 @@
 #include "engine/core/loom-error.h"
 #include "kernels/backend.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomProgram LoomProgram;
 typedef struct _LoomPrim LoomPrim;
 typedef guint32 LoomValue; /* 0: no value */
@@ -297,5 +295,3 @@ void loom_loss_scale_update (LoomProgram *p, LoomValue finite, LoomValue sound);
 /* A copy in which every composite is replaced by its expansion into core primitives, for the ONNX export and for tests.
  * Plans do not need it. (transfer full) */
 LoomProgram *loom_program_expand (const LoomProgram *p, GError **error);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "engine/program/loom-optimizer.h"
 #include "engine/program/loom-prim.h"
 
-G_BEGIN_DECLS
-
 extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, loom_optim_rmsprop, loom_optim_adagrad,
     loom_optim_adadelta, loom_optim_nadam, loom_optim_adamax, loom_optim_radam, loom_optim_lion, loom_optim_lamb,
     loom_optim_lars, loom_optim_lbfgs, loom_optim_newton, loom_optim_none, loom_optim_muon, loom_optim_adafactor,
@@ -99,5 +97,3 @@ LoomValue loom_optim_gradient (const LoomOptimizerCall *call, guint i);
 LoomValue loom_optim_norm (LoomProgram *p, LoomValue x);
 /* Emits the step of Adam (optim-adam.c). decoupled: the decay is not added to the gradient, as in AdamW. */
 void loom_optim_emit_adam (const LoomOptimizerCall *call, gboolean decoupled);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 #include "engine/program/loom-partition.h"
 #include "engine/program/prim-private.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_SHARDING_REPLICATED,
@@ -101,5 +99,3 @@ void loom_shard_step_by_kind (LoomShardingCall *call);
 gboolean loom_sharding_is_step (const LoomPrim *prim);
 /* Chooses the shardings of element-wise instructions on shards or accumulated sums; FALSE if it is none. */
 gboolean loom_shard_update (LoomShardingCall *call, LoomScalarOp op, gboolean passes_sums);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "kernels/comm.h"
 
-G_BEGIN_DECLS
-
 /* Values of r.from of one type that are collected for one exchange. */
 typedef struct
 {
@@ -153,5 +151,3 @@ void partition_unshard (const Partition *self, guint n, const LoomTensorDesc *co
 LoomValue partition_slice_shard (const Partition *self, LoomValue whole);
 /* Gathers sharded values, in as few calls as the size of buckets allows. */
 void partition_gather (Partition *self, guint n, const LoomValue *values);
-
-G_END_DECLS

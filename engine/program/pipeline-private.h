@@ -4,8 +4,6 @@
 #include "engine/program/loom-pipeline.h"
 #include "engine/program/partition-state.h"
 
-G_BEGIN_DECLS
-
 #define PIPELINE_EVERYWHERE (-1) /* each stage that needs the value computes it */
 #define PIPELINE_PER_STAGE  (-2) /* an instruction that each stage computes for its own operands */
 
@@ -103,5 +101,3 @@ LoomValue pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d
 /* Sends a whole value from its stage to the stages that need it: one send to a single stage or, with `together`, one
  * broadcast to several. */
 void pipeline_exchange (Pipeline *self, LoomValue v, guint64 to, gboolean together);
-
-G_END_DECLS

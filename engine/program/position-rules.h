@@ -3,8 +3,6 @@
 
 #include "engine/program/prim-private.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_NO_AXIS      (-1)
 #define LOOM_UNCLEAR_AXIS (-2) /* several axes differ, or an axis does not differ in proportion to the lengths */
 
@@ -35,5 +33,3 @@ gboolean loom_positions_reshape (const LoomPositionCall *call);
 gboolean loom_positions_slice (const LoomPositionCall *call);
 gboolean loom_positions_softmax (const LoomPositionCall *call);
 gboolean loom_positions_sort (const LoomPositionCall *call);
-
-G_END_DECLS

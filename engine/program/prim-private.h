@@ -4,8 +4,6 @@
 
 #include "engine/program/loom-prim.h"
 
-G_BEGIN_DECLS
-
 /* The first fields of a primitive's row: its name, its tier and the most results that it has; its attributes. */
 #define LOOM_PRIM_ROW(NAME, TIER, MAX_OUT) .name = NAME, .tier = LOOM_TIER_##TIER, .max_out = MAX_OUT
 #define LOOM_PRIM_ATTRS(TYPE, TABLE)       .attrs_size = sizeof (TYPE), .attrs = TABLE
@@ -84,5 +82,3 @@ void loom_rewrite_copy (LoomRewrite *r, const LoomInstr *instr, const LoomValue 
 void loom_rewrite_expand (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in);
 /* Copies commits, outputs and ports; returns `to`. */
 LoomProgram *loom_rewrite_end (LoomRewrite *r);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include "engine/program/prim-private.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gint64 kernel[2], stride[2], dilation[2];
@@ -29,5 +27,3 @@ LoomValue loom_window_write (LoomProgram *p, const LoomWindow *w, LoomValue v, g
 LoomValue loom_window_crop (LoomProgram *p, const LoomWindow *w, LoomValue padded);
 /* a + b; 0 is an empty sum. */
 LoomValue loom_add_to (LoomProgram *p, LoomValue sum, LoomValue v);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/program/prim-private.h"
 
-G_BEGIN_DECLS
-
 /* Makes a program of the instructions that out[] need, in order, with in[] as its inputs: in[] replace their
  * computation in `from`. Keeps float type, regions, nodes and devices. Slots of `from` that are needed must be among
  * in[]. (transfer full) */
@@ -38,5 +36,3 @@ loom_prim_has_bodies (const LoomPrim *prim)
 {
   return prim->bodies != NULL;
 }
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/program/program-body.h"
 
-G_BEGIN_DECLS
-
 /* The number of operands before the bodies' inputs: group and, for trees, dest. */
 static inline guint
 visit_n_leading (const LoomVisitAttrs *a)
@@ -55,5 +53,3 @@ visit_operand (const LoomVisitAttrs *a, guint i)
 }
 
 gboolean loom_visit_gradient (const LoomGradCall *call);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/program/body-gradient.h"
 
-G_BEGIN_DECLS
-
 /* One summand of the gradient of a whole operand. */
 typedef struct
 {
@@ -35,5 +33,3 @@ gboolean loom_scan_gradient (const LoomGradCall *call);
 guint scan_find_stacked (const ScanGradient *s, LoomValue v);
 /* Finds the values of the body that are kept, unless everything is recomputed. */
 void scan_find_saved (ScanGradient *s);
-
-G_END_DECLS

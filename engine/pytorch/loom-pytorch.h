@@ -6,8 +6,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomPytorch LoomPytorch;
 
 /* samples: the name of the file with the samples, next to the Python file. NULL with faults, if the graph has a fault,
@@ -26,5 +24,3 @@ guint64 loom_pytorch_line_serial (const LoomPytorch *self, guint line);
 /* What the file does not do as the graph does, also in comments at its head: clauses that name the attribute. */
 guint loom_pytorch_n_notes (const LoomPytorch *self);
 const char *loom_pytorch_note (const LoomPytorch *self, guint i);
-
-G_END_DECLS

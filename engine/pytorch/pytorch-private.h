@@ -11,8 +11,6 @@
 #include "engine/pytorch/loom-pytorch.h"
 #include "engine/recipe/loom-train-spec.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *text; /* without indentation of its block */
@@ -146,5 +144,3 @@ char *loom_pytorch_count (PyWriter *w);
 void loom_pytorch_collect_notes (PyWriter *w);
 /* pytorch-train.c */
 void loom_pytorch_write_training (PyWriter *w);
-
-G_END_DECLS

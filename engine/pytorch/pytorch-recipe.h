@@ -3,8 +3,6 @@
 
 #include "engine/pytorch/pytorch-private.h"
 
-G_BEGIN_DECLS
-
 /* "torch.optim.Adam", or a class of the file whose text is stored in *text; NULL: there is none. */
 const char *loom_pytorch_optimizer_class (const LoomOptimizer *optimizer, const char **text);
 /* "lr=0.01, betas=(0.9, 0.999)", or as entries of a dict; which: bit k for hyper-parameter k. */
@@ -19,5 +17,3 @@ char *loom_pytorch_momentum (const LoomSchedule *schedule);
 /* The value of a metric from x and y; NULL: it is not written. */
 char *loom_pytorch_metric (const LoomMetricSpec *metric);
 const char *loom_pytorch_metric_helpers (void);
-
-G_END_DECLS

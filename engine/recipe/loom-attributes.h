@@ -9,8 +9,6 @@
 #include "engine/program/loom-optimizer.h"
 #include "engine/recipe/loom-metric.h"
 
-G_BEGIN_DECLS
-
 /* The kind of name in a text, which its type does not determine. */
 typedef enum
 {
@@ -43,5 +41,3 @@ const char *loom_train_default (const LoomElement *train, const char *name);
 /* A default of a table as written in a file, a text that is never freed (there are few); NULL for NaN. words: value is
  * an index into these; NULL: it is a number. */
 const char *loom_default_text (double value, const char *const *words, gboolean is_bool);
-
-G_END_DECLS

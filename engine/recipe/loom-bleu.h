@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define LOOM_BLEU_MOST 4
 
 typedef struct
@@ -20,5 +18,3 @@ void loom_bleu_add (LoomBleu *bleu, const gint64 *said, guint n_said, const gint
 /* 0 to 1: the geometric mean of the clipped n-gram precisions times the brevity penalty exp(1 - r/c), if the corpus is
  * shorter than its references. 0 if no n-gram of some length matches. */
 double loom_bleu_value (const LoomBleu *bleu);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/recipe/loom-train-spec.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_LIVE_BATCH_SIZE "batch_size"
 
 typedef struct
@@ -26,5 +24,3 @@ typedef struct
 GPtrArray *loom_live_numbers_new (const LoomTrainSpec *spec, const LoomNet *net);
 /* Returns FALSE with USAGE, and a sentence with the limits, if the number cannot have this value. */
 gboolean loom_live_number_check (const LoomLiveNumber *self, double value, GError **error);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include "engine/program/loom-prim.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_AVERAGE_MACRO, /* the mean over classes that occur */
@@ -78,5 +76,3 @@ guint loom_metric_n_classes (const LoomTensorDesc *input, const LoomTensorDesc *
 void loom_metric_decide (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target,
                          LoomValue *given, LoomValue *own);
 gint64 loom_metric_count_target (const LoomTensorDesc *input, const LoomTensorDesc *target);
-
-G_END_DECLS

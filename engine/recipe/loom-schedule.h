@@ -8,8 +8,6 @@
 
 #include "engine/program/loom-prim.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_SCHEDULE_PARAMS 12
 
 typedef struct
@@ -92,5 +90,3 @@ double loom_schedule_momentum (const LoomSchedule *s, gint64 step, gint64 total_
 /* Passes an epoch's loss to "plateau"; TRUE if the rate decreases. Other schedules ignore it. */
 gboolean loom_schedule_observe (const LoomSchedule *s, LoomPlateau *seen, double loss);
 void loom_schedule_clear (LoomSchedule *s);
-
-G_END_DECLS

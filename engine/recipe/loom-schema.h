@@ -3,8 +3,4 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 char *loom_schema (void); /* XML syntax (transfer full) */
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "engine/program/loom-partition.h"
 #include "engine/program/loom-pipeline.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const LoomMetric *metric;
@@ -157,5 +155,3 @@ gint64 loom_train_recent_steps (gint64 steps_per_epoch);
 /* The meaning of an output's numbers: determined by a loss that reads the port, else logits if a metric takes the
  * largest of them, else by its own operator. spec may be NULL. */
 LoomOutputKind loom_train_output_kind (const LoomTrainSpec *spec, const LoomNet *net, const LoomNetSource *output);
-
-G_END_DECLS

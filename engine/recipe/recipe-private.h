@@ -6,8 +6,6 @@
 #include "engine/net/loom-net.h"
 #include "engine/ops/loom-param.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const LoomElement *element; /* <train> */
@@ -71,5 +69,3 @@ void recipe_read_course (RecipeReading *r, LoomTrainSpec *spec);
 void recipe_read_sampling (RecipeReading *r, LoomTrainSpec *spec);
 /* The LoomScheduled of all nodes op="scheduled". (transfer full) */
 GPtrArray *recipe_scheduled (const LoomNet *net);
-
-G_END_DECLS

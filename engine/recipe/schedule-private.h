@@ -4,10 +4,6 @@
 #include "engine/core/loom-range.h"
 #include "engine/recipe/loom-schedule.h"
 
-G_BEGIN_DECLS
-
 extern const LoomScheduleClass schedule_sequential, schedule_chained, schedule_lambda;
 
 #define SCHEDULE_COMPOSED &schedule_sequential, &schedule_chained, &schedule_lambda
-
-G_END_DECLS

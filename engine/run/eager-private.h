@@ -5,8 +5,6 @@
 #include "engine/run/loom-eager.h"
 #include "engine/run/run-private.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomPlanDevice *device; /* where it is stored; NULL: not computed yet */
@@ -59,7 +57,5 @@ gboolean eager_operand (LoomEager *eager, LoomValue v, LoomPlanDevice *device, G
                         GError **error);
 /* Loads a slot or an input to the device that its node names. */
 gboolean eager_load_source (LoomEager *eager, LoomValue v, GError **error);
-
-G_END_DECLS
 
 #endif

@@ -8,8 +8,6 @@
 
 #include "engine/run/loom-state.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomEager LoomEager;
 
 /* Adds the program's slots to the state. DEVICE if the program names a device that does not exist. */
@@ -68,5 +66,3 @@ LoomEager *loom_eager_loop_enter (LoomEagerLoop *loop, gint64 n, GError **error)
  * and nothing is committed. */
 typedef gboolean (*LoomEagerVisit) (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer data);
 gboolean loom_eager_run (LoomEager *eager, gboolean commit, LoomEagerVisit visit, gpointer data, GError **error);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/run/loom-state.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomExec LoomExec;
 
 /* Takes the plan. Adds its program's slots to the state. */
@@ -92,5 +90,3 @@ gboolean loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, G
 
 /* Bytes of its plan in addition to the state: the arena, and the results of setup instructions. */
 gsize loom_exec_arena_bytes (const LoomExec *exec);
-
-G_END_DECLS

@@ -10,8 +10,6 @@
 #include "engine/plan/loom-plan.h"
 #include "kernels/comm.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomState LoomState;
 
 /* Makes an empty state, to which programs add slots. device: for slots that name none. */
@@ -70,5 +68,3 @@ gint64 loom_weights_step (const char *path);
 /* Optimizer and scalar slots. */
 gboolean loom_state_save_optimizer (LoomState *state, LoomFolder *folder, const char *path, GError **error);
 gboolean loom_state_load_optimizer (LoomState *state, LoomFolder *folder, const char *name, GError **error);
-
-G_END_DECLS

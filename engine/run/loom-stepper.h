@@ -8,8 +8,6 @@
 #include "engine/program/loom-gradient-port.h"
 #include "engine/run/loom-eager.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomStepper LoomStepper;
 
 typedef enum
@@ -58,5 +56,3 @@ void loom_stepper_get_place (const LoomStepper *self, LoomStepperPlace *place);
 LoomTensor *loom_stepper_port (LoomStepper *self, const char *port, GError **error);
 /* The executor of the whole program; borrowed. */
 LoomEager *loom_stepper_eager (const LoomStepper *self);
-
-G_END_DECLS

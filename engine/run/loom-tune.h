@@ -3,8 +3,6 @@
 
 #include "engine/plan/loom-plan.h"
 
-G_BEGIN_DECLS
-
 /* Called for each measured call, with its fastest option ("onednn nhwc") and that option's seconds. */
 typedef void (*LoomTuneFunc) (const char *call, const char *fastest, double seconds, gpointer data);
 
@@ -31,5 +29,3 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomTuned, loom_tuned_clear)
  * on an idle machine. */
 gboolean loom_tune (LoomProgram *program, LoomDevices *devices, const char *device, double seconds,
                     LoomCostTable *table, LoomTuneFunc func, gpointer data, LoomTuned *tuned, GError **error);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include "engine/run/loom-exec.h"
 
-G_BEGIN_DECLS
-
 /* ---- arenas ----------------------------------------------------------- */
 
 typedef struct
@@ -259,5 +257,3 @@ gboolean loom_exec_poll_fault (LoomExec *exec, gint64 before, GError **error);
 /* Sets the error for a status of this instruction (NULL: of the whole step) with the text of exec->message, which is
  * cleared; FALSE. */
 gboolean loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, GError **error);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The file of the mirror with the run's id on its host; of the host it says nothing. */
 #define LOOM_RUN_HOST_ID "remote-id"
 
@@ -51,5 +49,3 @@ int loom_run_host_lock (const char *folder);
 gboolean loom_run_host_is_locked (const char *folder);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomRunHost, loom_run_host_clear)
-
-G_END_DECLS

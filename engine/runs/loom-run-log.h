@@ -8,8 +8,6 @@
 
 #include "engine/infer/loom-run-sessions.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_RUN_LOG_WHOLE    1000000  /* bytes */
 #define LOOM_RUN_LOG_SEARCHED 16777216 /* bytes */
 
@@ -43,5 +41,3 @@ void loom_run_log_clear (LoomRunLog *log);
 gboolean loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **error);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomRunLog, loom_run_log_clear)
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/core/loom-folder.h"
 
-G_BEGIN_DECLS
-
 #define LOOM_RUN_NOTES "notes.json"
 
 #define LOOM_RUN_NAME_MOST 200   /* characters */
@@ -28,5 +26,3 @@ gboolean loom_run_notes_read (LoomFolder *run, LoomRunNotes *notes, GError **err
 gboolean loom_run_notes_write (const char *run, const LoomRunNotes *notes, GError **error);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomRunNotes, loom_run_notes_clear)
-
-G_END_DECLS

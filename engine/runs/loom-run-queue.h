@@ -6,8 +6,6 @@
 
 #include "engine/core/loom-folder.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gint64 number;  /* of its file; 0: it has none */
@@ -33,5 +31,3 @@ gboolean loom_run_queue_remove (const char *folder, const LoomQueuedRun *run);
 /* The path of a new run of this title in a folder: its letters and digits, and the first free number, "lenet-0001".
  * (transfer full) */
 char *loom_run_folder_new (const char *in, const char *title);
-
-G_END_DECLS

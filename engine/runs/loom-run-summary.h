@@ -5,8 +5,6 @@
 #include "engine/runs/loom-run-log.h"
 #include "engine/runs/loom-run-notes.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gatomicrefcount references;
@@ -46,5 +44,3 @@ char **loom_run_list (const char *folder, GError **error);
 #define LOOM_RUN_LIST_MOST 10000
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomRunSummary, loom_run_summary_unref)
-
-G_END_DECLS

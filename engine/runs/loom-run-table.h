@@ -4,8 +4,6 @@
 #include "engine/diff/loom-diff.h"
 #include "engine/runs/loom-run-summary.h"
 
-G_BEGIN_DECLS
-
 /* "lr 0.01 → 0.1, fc.out_features 4 → 8 and 2 more", at most `most` changes; "" if nothing differs. Both runs have a
  * graph. (transfer full) */
 char *loom_run_change (const LoomRunSummary *before, const LoomRunSummary *run, guint most, LoomPrintable printable);
@@ -33,5 +31,3 @@ const char *loom_run_table_get (const LoomRunTable *self, guint run, guint colum
 void loom_run_front (guint n, const double *x, const double *y, gboolean *is_front);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomRunTable, loom_run_table_free)
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/interop/loom-safetensors.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomGraph *graph;
@@ -25,5 +23,3 @@ typedef struct
 LoomSkeleton *loom_skeleton_new (const LoomTensorFile *file, const char *weights, const char *name, GError **error);
 void loom_skeleton_free (LoomSkeleton *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSkeleton, loom_skeleton_free)
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "engine/data/loom-dataset.h"
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 /* A kind of network. */
 typedef struct
 {
@@ -52,5 +50,3 @@ typedef struct
  * determine everything. NULL with SCHEMA for an unknown source, option or kind, and a kind that does not suit; with
  * DATA if data are needed and cannot be read (Fashion-MNIST is an exception: its sizes are known without the files). */
 LoomGraph *loom_template_from_data (const LoomTemplateData *data, GError **error);
-
-G_END_DECLS

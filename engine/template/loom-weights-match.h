@@ -4,8 +4,6 @@
 #include "engine/interop/loom-safetensors.h"
 #include "engine/net/loom-net.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   guint n_fit;        /* weights of the graph that the file has, with equal shapes */
@@ -18,5 +16,3 @@ typedef struct
 LoomWeightsMatch *loom_weights_match_new (LoomTensorFile *file, const LoomNet *net);
 void loom_weights_match_free (LoomWeightsMatch *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomWeightsMatch, loom_weights_match_free)
-
-G_END_DECLS

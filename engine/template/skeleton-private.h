@@ -3,8 +3,6 @@
 
 #include "engine/core/loom-tensor.h"
 
-G_BEGIN_DECLS
-
 /* A tensor of a layer, by the last part of its name: "weight". */
 typedef struct
 {
@@ -40,5 +38,3 @@ SkeletonLayer *skeleton_guess (const char *id, const GPtrArray *tensors, int spa
 
 /* The operator of a batch norm for this number of sizes after the channels. */
 const char *skeleton_batch_norm (int spatial);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/template/loom-template.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomGraph *graph;
@@ -48,5 +46,3 @@ extern const LoomTemplateBuilder loom_template_builders[];
 
 /* The number of elements of a sample of this type; 0 if it is not known. */
 gint64 loom_template_count (const LoomType *type);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/train/rank-group.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const RankGroup *group;
@@ -28,5 +26,3 @@ gboolean agreement_has_values (const Agreement *self);
 gboolean agreement_pass_on (Agreement *self, AgreedStep *step,
                             gboolean (*set) (const char *name, double value, gpointer data, GError **error),
                             gpointer data, GError **error);
-
-G_END_DECLS

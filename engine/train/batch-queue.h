@@ -6,8 +6,6 @@
 
 #include "engine/train/step-plan.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomLoader *loader;
@@ -31,5 +29,3 @@ const LoomBatch *batch_queue_peek (BatchQueue *self, gint64 epoch, gint64 first,
 const LoomBatch *batch_queue_next (BatchQueue *self, GError **error);
 /* Sets the plan's inputs to the batch, unless they are set already. */
 void batch_queue_feed (BatchQueue *self, StepPlan *plan, const LoomBatch *batch);
-
-G_END_DECLS

@@ -10,8 +10,6 @@
 #include "engine/train/progress.h"
 #include "engine/train/step-plans.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -35,5 +33,3 @@ gboolean batch_size_change (BatchSize *self, double value, GError **error);
 gint64 batch_size_now (const BatchSize *self);
 /* Divides the epoch of the progress, which was loaded or begins, and starts the loader at its next batch. */
 gboolean batch_size_begin_epoch (BatchSize *self, GError **error);
-
-G_END_DECLS

@@ -15,8 +15,6 @@
 #include "engine/train/loom-breakpoint.h"
 #include "engine/train/step-walk.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -49,5 +47,3 @@ gboolean breakpoints_test (Breakpoints *self, gboolean *hit, GError **error);
 int breakpoints_rank (const Breakpoints *self);
 /* Call if a step was not finite. TRUE if it is to be repeated, and tested before. */
 gboolean breakpoints_suspect (Breakpoints *self);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/core/loom-folder.h"
 
-G_BEGIN_DECLS
-
 /* Removes the files of a checkpoint, and its folder if no other files are in it. */
 void checkpoint_folder_remove (LoomFolder *checkpoints, const char *name);
 void checkpoint_folder_remove_step (LoomFolder *checkpoints, gint64 step);
@@ -16,5 +14,3 @@ char *checkpoint_folder_temporary (gint64 step);
 /* Gives a written folder its name. If there is one of that step already, with other hyper-parameters, both are
  * exchanged atomically, and that one is removed. IO. */
 gboolean checkpoint_folder_put (LoomFolder *checkpoints, const char *fresh, gint64 step, GError **error);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 #include "engine/train/run-folder.h"
 #include "engine/train/run-state.h"
 
-G_BEGIN_DECLS
-
 /* Times in µs. */
 typedef struct
 {
@@ -41,5 +39,3 @@ gboolean checkpoints_note_time (Checkpoints *self, gint64 now);
 /* TRUE if an epoch ends with a checkpoint: the first epochs do; later checkpoints may take at most a tenth of the time,
  * so that short epochs do not spend it on them. elapsed: since the run began. */
 gboolean checkpoints_fit_epoch (const Checkpoints *self, gint64 elapsed);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/train/loom-derivative.h"
 #include "engine/train/step-walk.h"
 
-G_BEGIN_DECLS
-
 /* The backward pass of the walk must be complete. The local derivatives of a node are the exact ones of its primitives:
  * the gradient of a node is linear in the gradients of its outputs, and the derivative of that function is a column of
  * the node's Jacobian matrix. port: an output, or a weight, whose chain begins with the nodes that compute with it.
@@ -14,5 +12,3 @@ G_BEGIN_DECLS
  * (the run has continued), and those of differentiation. */
 GArray *derivative_chain_new (StepWalk *walk, const char *port, gint64 element, double *value, double *gradient,
                               GError **error);
-
-G_END_DECLS

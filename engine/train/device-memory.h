@@ -10,8 +10,6 @@
 #include "engine/train/loom-train-events.h"
 #include "engine/train/train-model.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -25,5 +23,3 @@ void device_memory_begin_run (DeviceMemory *self);
 /* Call after a step. Queries the driver after the first one, and at most once a second. */
 void device_memory_step (DeviceMemory *self, gint64 now);
 void device_memory_end_run (DeviceMemory *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gint64 batch_size;    /* of all ranks */
@@ -29,5 +27,3 @@ epoch_division_sample (const EpochDivision *self, gint64 batch, gint64 accumulat
   /* The next epoch, of which a step is prepared before this one has ended, has no change. */
   return batch < self->batch ? batch * each : self->sample + (batch - self->batch) * each;
 }
-
-G_END_DECLS

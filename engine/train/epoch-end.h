@@ -5,8 +5,6 @@
 #include "engine/train/evaluation.h"
 #include "engine/train/step-log.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -31,5 +29,3 @@ gboolean epoch_end_repeat (EpochEnd *self, GError **error);
 /* Evaluates without an epoch: validation, and the test samples if both exist; or the loss, if it depends on no data
  * set. */
 gboolean epoch_end_evaluate (EpochEnd *self, gboolean *yielded, GError **error);
-
-G_END_DECLS

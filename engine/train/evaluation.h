@@ -6,8 +6,6 @@
 #include "engine/train/run-folder.h"
 #include "engine/train/step-plans.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -34,5 +32,3 @@ void evaluation_clear (Evaluation *self);
 gboolean evaluation_run (Evaluation *self, LoomSplit split, gboolean *yielded, GError **error);
 /* The value that <train> monitors. */
 double evaluation_monitored (const Evaluation *self);
-
-G_END_DECLS

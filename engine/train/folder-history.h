@@ -12,8 +12,6 @@
 #include "engine/train/run-state.h"
 #include "engine/train/train-notes.h"
 
-G_BEGIN_DECLS
-
 /* A state that others are packed against. */
 typedef struct
 {
@@ -45,5 +43,3 @@ void folder_history_clear (FolderHistory *self);
 void folder_history_begin (FolderHistory *self, const TrainProgress *progress);
 /* Writes the state between two steps, if it is wanted. */
 void folder_history_write (FolderHistory *self, const TrainProgress *progress);
-
-G_END_DECLS

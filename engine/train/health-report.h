@@ -9,8 +9,6 @@
 
 #include "engine/train/snapshots.h"
 
-G_BEGIN_DECLS
-
 typedef struct _HealthReport HealthReport;
 
 HealthReport *health_report_new (const SnapshotOwner *owner, GError **error);
@@ -18,5 +16,3 @@ void health_report_free (HealthReport *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (HealthReport, health_report_free)
 /* The lines of loom_health_to_text() for this state. (transfer full) */
 char *health_report_text (HealthReport *self, StateCopy *of, GError **error);
-
-G_END_DECLS

@@ -25,8 +25,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define HISTORY_BUDGET 200000000 /* bytes, by default */
 #define HISTORY_COSTS  5
 
@@ -70,5 +68,3 @@ gboolean history_has (const History *self, gint64 step);
 gboolean history_make_space (History *self, gint64 bytes, gint64 base, HistoryRemove remove, gpointer data);
 /* A state was written, from `begin` to `end`; both 0: by an earlier process. */
 void history_note_written (History *self, const HistoryState *state, gint64 begin, gint64 end);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 #include "engine/core/loom-tensor.h"
 #include "engine/train/loom-train-commands.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomCommandKind kind;
@@ -123,5 +121,3 @@ gboolean train_request_is_update (const TrainRequest *request);
 #define TRAIN_PORT_NOW "now:"
 /* Prefix of a weight: its change by the last step. */
 #define TRAIN_PORT_UPDATE "update:"
-
-G_END_DECLS

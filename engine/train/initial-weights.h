@@ -5,11 +5,7 @@
 #include "engine/train/train-model.h"
 #include "engine/train/train-notes.h"
 
-G_BEGIN_DECLS
-
 /* Loads the weights of <train>'s file into the state. *transfer (transfer full, may be set with an error) stays NULL if
  * <train> names no file. DATA if the file cannot be read, or has no weight of the graph. */
 gboolean initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer **transfer, GError **error);
 void initial_weights_free (LoomTransfer *transfer);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/train/progress.h"
 
-G_BEGIN_DECLS
-
 /* The learning rate of a group that sets its own. */
 typedef struct
 {
@@ -45,5 +43,3 @@ void learning_rates_forget (LearningRates *self);
 gboolean learning_rates_change (LearningRates *self, TrainProgress *progress, const char *name, double value);
 /* TRUE if a schedule sets the slot `name` before each step. */
 gboolean learning_rates_schedules (const LearningRates *self, const char *name);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/core/loom-folder.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gint64 step; /* the number of finished steps at the change */
@@ -32,5 +30,3 @@ const LiveChange *live_changes_next (LiveChanges *self, gint64 step);
 gboolean live_changes_are_due (const LiveChanges *self, gint64 step);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LiveChanges, live_changes_clear)
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/core/loom-summary.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name;     /* as in files and on the bus */
@@ -38,5 +36,3 @@ typedef struct
   gint64 step; /* the step before which training stands, from 1 */
   int rank;    /* whose samples meet it; -1: there is one */
 } LoomBreakHit;
-
-G_END_DECLS

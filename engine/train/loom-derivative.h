@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define LOOM_DERIVATIVE_TERMS 8
 
 /* A path from an element to one that depends on it directly: its product is a term of the element's gradient. */
@@ -27,5 +25,3 @@ typedef struct
   double sum;      /* sum of local · gradient over all terms: the gradient of the element before */
   double size;     /* sum of |local · gradient|, of which a term has its share */
 } LoomDerivative;
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomExec *exec;
@@ -64,5 +62,3 @@ double loom_driver_hyper (const LoomDriverCall *call, const char *name);
 void loom_driver_slot (LoomProgram *p, const char *kind, int rank, const gint64 *dims);
 gboolean loom_driver_load (const LoomDriverCall *call, const char *kind, LoomTensor **tensor, GError **error);
 gboolean loom_driver_save (const LoomDriverCall *call, const char *kind, const LoomTensor *tensor, GError **error);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "engine/graph/loom-graph.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *devices;         /* those that share the tightest memory, separated by commas */
@@ -25,5 +23,3 @@ gboolean loom_forecast (const LoomGraph *graph, const LoomTrainerOptions *option
                         LoomForecast *forecast, GError **error);
 void loom_forecast_clear (LoomForecast *forecast);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomForecast, loom_forecast_clear)
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/core/loom-json.h"
 
-G_BEGIN_DECLS
-
 /* In the order in which they are reported: each may be the cause of those after it. */
 typedef enum
 {
@@ -72,5 +70,3 @@ void loom_health_node_add_json (const LoomHealthNode *node, LoomJson *line);
 char *loom_health_to_text (const GPtrArray *nodes);
 /* The nodes of such a text, with verdicts; NULL if it is another text. (transfer full) */
 GPtrArray *loom_health_from_text (const char *text, gsize length);
-
-G_END_DECLS

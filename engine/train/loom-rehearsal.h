@@ -6,8 +6,6 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/infer/loom-answer.h"
 
-G_BEGIN_DECLS
-
 /* Graphs with more parameters, or of several ranks, are refused. */
 #define LOOM_REHEARSAL_MOST_PARAMETERS 50000
 
@@ -20,5 +18,3 @@ typedef gboolean (*LoomRehearsalFrame) (const GPtrArray *answers, gint64 step, g
  * those of loom_trainer_new() and loom_trainer_predict(). */
 gboolean loom_rehearsal_run (const LoomGraph *graph, const LoomTensor *samples, guint frames, double seconds,
                              LoomRehearsalFrame frame, gpointer data, GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/plan/loom-plan.h"
 #include "engine/train/loom-step.h"
 
-G_BEGIN_DECLS
-
 /* The contents of a stage. */
 typedef struct
 {
@@ -20,5 +18,3 @@ typedef struct
  * than stages. */
 LoomStages *loom_stages_choose (const LoomStep *step, int n, LoomDevices *devices, const char *device,
                                 LoomStageCost *costs, GError **error);
-
-G_END_DECLS

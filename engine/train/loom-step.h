@@ -7,8 +7,6 @@
 #include "engine/plan/loom-mesh.h"
 #include "engine/recipe/loom-train-spec.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomNet *net;
@@ -58,5 +56,3 @@ gboolean loom_step_trains (const LoomProgram *p, int slot, const LoomTrainSpec *
 /* Emits the optimizer's step over n parameters, then the weights' moving averages. A gradient of 0 is none. */
 gboolean loom_step_emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n, const int *slot,
                                 const LoomValue *grad, GError **error);
-
-G_END_DECLS

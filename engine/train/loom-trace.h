@@ -5,8 +5,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define LOOM_TRACE_FILE "trace.json" /* in the folder of a run started by Studio */
 
 typedef enum
@@ -64,5 +62,3 @@ GArray *loom_trace_parse (const char *text, gsize length, char **title, GError *
 GArray *loom_trace_read (const char *path, char **title, GError **error);
 /* The one in a run's folder. */
 GArray *loom_trace_read_run (const char *run, char **title, GError **error);
-
-G_END_DECLS

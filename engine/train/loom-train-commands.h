@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_COMMAND_PAUSE,
@@ -23,5 +21,3 @@ typedef enum
 #define LOOM_SNAPSHOT_LOSSES "losses:"
 #define LOOM_SNAPSHOT_RANKS  "ranks:"
 #define LOOM_SNAPSHOT_HEALTH "health:"
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/core/loom-json.h"
 
-G_BEGIN_DECLS
-
 /* The parts of a step's time: means over the steps that were measured since the run began, in seconds. */
 typedef struct
 {
@@ -101,5 +99,3 @@ typedef struct
 void loom_transfer_add_json (const LoomTransfer *transfer, LoomJson *json);
 /* Adds metric i under its name: a number, null, or rows of numbers in brackets. */
 void loom_trainer_eval_add_json (const LoomTrainerEval *eval, guint i, LoomJson *json);
-
-G_END_DECLS

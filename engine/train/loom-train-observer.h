@@ -4,8 +4,6 @@
 #include "engine/train/loom-breakpoint.h"
 #include "engine/train/loom-train-events.h"
 
-G_BEGIN_DECLS
-
 typedef struct _LoomTrainer LoomTrainer;
 
 typedef struct
@@ -22,5 +20,3 @@ typedef struct
   /* Training stands before a step, at a breakpoint. */
   void (*breakpoint) (LoomTrainer *trainer, const LoomBreakHit *hit, gpointer data);
 } LoomTrainerObserver;
-
-G_END_DECLS

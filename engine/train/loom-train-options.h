@@ -4,8 +4,6 @@
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *device; /* NULL: the graph's, else "cpu" */
@@ -44,5 +42,3 @@ typedef struct
                                 (strategy="server") */
   double checkpoint_seconds; /* 0: 30; there are also checkpoints at the end of epochs */
 } LoomTrainerOptions;
-
-G_END_DECLS

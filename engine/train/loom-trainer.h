@@ -15,8 +15,6 @@
 #include "engine/train/run-fingerprint.h"
 #include "engine/train/view-costs.h"
 
-G_BEGIN_DECLS
-
 /* Opens devices and data, plans, and initialises or restores. graph may be NULL if options->resume is set. Errors have
  * the domain's codes; faults of the graph are one error with all sentences. */
 LoomTrainer *loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
@@ -186,5 +184,3 @@ void loom_trainer_memory (const LoomTrainer *trainer, gsize bytes[LOOM_N_OWNERS]
 /* Of the run's device. FALSE if it shares the host's memory, or has no figures. To be called like
  * loom_trainer_memory(). */
 gboolean loom_trainer_device_memory (const LoomTrainer *trainer, LoomTrainerDeviceMemory *memory);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/run/loom-stepper.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   LOOM_WALK_BEGIN,  /* the next step of the run, before its first node */
@@ -20,5 +18,3 @@ typedef struct
   LoomRegion region;
   const char *node;
 } LoomWalkCommand;
-
-G_END_DECLS

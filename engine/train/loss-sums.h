@@ -4,8 +4,6 @@
 
 #include "engine/train/step-plan.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   guint n;
@@ -20,5 +18,3 @@ void loss_sums_add (LossSums *loss, const StepPlan *plan, double weight, gboolea
 double loss_sums_value (const LossSums *loss, const StepPlan *plan, double all);
 /* TRUE if the next run keeps the outputs that loss_sums_add() reads (loom_exec_keeps_output()). */
 gboolean loss_sums_keeps (const StepPlan *plan);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 #include "engine/plan/loom-plan.h"
 #include "engine/train/train-data.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -42,5 +40,3 @@ gboolean memory_budget_forecast (const MemoryBudget *kinds, guint n, gint64 batc
  * called before the first step. step and update (may be NULL) are the plans of the full step with this batch. */
 gboolean memory_budget_check (const MemoryBudget *self, gint64 batch, const LoomPlan *step, const LoomPlan *update,
                               GError **error);
-
-G_END_DECLS

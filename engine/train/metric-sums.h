@@ -5,8 +5,6 @@
 #include "engine/train/loom-train-events.h"
 #include "engine/train/step-plan.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const LoomTrainSpec *spec;
@@ -34,5 +32,3 @@ void metric_sums_merge_saved (MetricSums *self, const double *sums);
 void metric_sums_values (const MetricSums *self, double *value);
 /* The number of rows and columns of metric i, 0 if it is no matrix. */
 guint metric_sums_matrix (const MetricSums *self, guint i);
-
-G_END_DECLS

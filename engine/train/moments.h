@@ -8,8 +8,6 @@
 #include "engine/train/history.h"
 #include "engine/train/run-state.h"
 
-G_BEGIN_DECLS
-
 #define MOMENTS_BUDGET 1500000000 /* bytes, at most a sixteenth of the machine's memory */
 
 /* The state after a step. */
@@ -49,5 +47,3 @@ void moments_visit (Moments *self, const TrainProgress *progress);
 const Moment *moments_find (const Moments *self, gint64 step);
 /* Makes the run's state and progress those of the moment. */
 gboolean moments_restore (Moments *self, const Moment *moment, TrainProgress *progress, GError **error);
-
-G_END_DECLS

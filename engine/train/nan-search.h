@@ -6,8 +6,6 @@
 
 #include "engine/train/step-plan.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -27,5 +25,3 @@ typedef struct
  * Called by all ranks. */
 void nan_search (const NanSearch *self, gint64 step, StepPlan *plan, const LoomBatch *batch, NanPlace *place);
 void nan_place_clear (NanPlace *place);
-
-G_END_DECLS

@@ -4,12 +4,8 @@
 
 #include "engine/train/step-plans.h"
 
-G_BEGIN_DECLS
-
 /* A line of JSON for each node, the largest first: the members of loom_node_bytes_add_json(). snapshots (may be NULL)
  * computes for observers; is_apart: over a copy of the state, with an arena of its own. held: the memory of the run by
  * owner, which is the sum of the lines. (transfer full) */
 char *node_memory_text (const StepPlans *steps, const LoomExec *snapshots, gboolean is_apart, const char *device,
                         const gsize held[LOOM_N_OWNERS]);
-
-G_END_DECLS

@@ -8,10 +8,6 @@
 #include "engine/train/train-data.h"
 #include "engine/train/watched-state.h"
 
-G_BEGIN_DECLS
-
 /* net is bound to the sample's size; sample: LoomTensor for each port of the data set. f32 [nodes]. (transfer full) */
 LoomTensor *node_times_measure (const TrainModel *model, const TrainData *data, WatchedState *watched,
                                 const LoomNet *net, const GPtrArray *sample, GError **error);
-
-G_END_DECLS

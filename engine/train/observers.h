@@ -12,8 +12,6 @@
 #include "engine/train/step-trace.h"
 #include "engine/train/view-costs.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -43,5 +41,3 @@ void train_observers_clear (TrainObservers *self);
 gboolean train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean is_paused);
 /* Bytes by owner on the run's devices: the state, and the arenas of all current plans. */
 void train_observers_bytes (const TrainObservers *self, gsize bytes[LOOM_N_OWNERS]);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/train/epoch-division.h"
 #include "engine/train/metric-sums.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gint64 step, epoch, batch; /* finished steps; epoch from 0; steps of it that are done */
@@ -34,5 +32,3 @@ void train_progress_count (TrainProgress *progress, double loss, double samples)
 double train_progress_loss (const TrainProgress *progress);
 /* Records an epoch's monitored value in *watch. TRUE if it is the best so far. */
 gboolean train_watch_epoch (const LoomTrainSpec *spec, LoomTrainerWatch *watch, gint64 epoch, double value);
-
-G_END_DECLS

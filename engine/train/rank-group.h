@@ -6,8 +6,6 @@
 #include "engine/train/train-model.h"
 #include "engine/train/train-notes.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomComm *comm; /* NULL: a single rank */
@@ -55,5 +53,3 @@ gboolean rank_group_first_says (const RankGroup *group, const LoomState *state, 
 gboolean rank_group_any_says (const RankGroup *group, gboolean yes);
 /* The whole values of a program's slots, in a state of their own: called by all ranks. */
 LoomState *rank_group_whole_state (const TrainModel *model, const LoomProgram *program, GError **error);
-
-G_END_DECLS

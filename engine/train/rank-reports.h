@@ -6,8 +6,6 @@
 
 #include "engine/train/rank-group.h"
 
-G_BEGIN_DECLS
-
 enum
 {
   RANK_REPORT_LOSSES = 1, /* of every step, while an observer queries them */
@@ -57,5 +55,3 @@ void rank_reports_served (RankReports *self, gint64 step, double loss, const dou
 /* LOOM_SNAPSHOT_LOSSES and LOOM_SNAPSHOT_RANKS. (transfer full) */
 char *rank_reports_losses (RankReports *self);
 char *rank_reports_memory (RankReports *self);
-
-G_END_DECLS

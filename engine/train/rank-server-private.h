@@ -4,8 +4,6 @@
 
 #include "engine/train/rank-server.h"
 
-G_BEGIN_DECLS
-
 #define TAG_PUSH   1
 #define TAG_ANSWER 2
 
@@ -79,5 +77,3 @@ LoomTensor *rank_server_slot (RankServer *s, const char *name, GError **error);
 /* Serves until the batch `last`, or until the round is ended earlier. FALSE if a rank cannot be reached; *failure: the
  * error of a rank, or of this one. */
 gboolean rank_server_serve (RankServer *s, gint64 last, GError **failure, GError **error);
-
-G_END_DECLS

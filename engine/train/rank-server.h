@@ -16,8 +16,6 @@
 #include "engine/train/step-failure.h"
 #include "engine/train/step-plans.h"
 
-G_BEGIN_DECLS
-
 typedef struct _RankServer RankServer;
 
 /* The parts of the run that a server uses, and functions of its owner. */
@@ -45,5 +43,3 @@ void rank_server_free (RankServer *server);
 gboolean rank_server_round (RankServer *server, const RankServerOwner *owner, gint64 steps, GError **error);
 /* Of all rounds so far. */
 LoomStaleness rank_server_staleness (const RankServer *server);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "engine/train/train-model.h"
 #include "engine/train/train-notes.h"
 
-G_BEGIN_DECLS
-
 /* Reads the graph and the settings of a run that is resumed or branched; otherwise both stay empty. Errors: those of
  * loom_run_read(); USAGE for a branch of several ranks, and for options that contradict each other. */
 gboolean
@@ -19,5 +17,3 @@ gboolean read_model_graph (TrainModel *model, const LoomGraph *graph, const Loom
 /* Opens model->device with model->threads (0: all, set to their number). Errors: DEVICE, as a fault of the file if
  * <train> names the device. */
 gboolean read_model_device (TrainModel *model, const LoomTrainerOptions *options, TrainNotes *notes, GError **error);
-
-G_END_DECLS

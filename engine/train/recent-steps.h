@@ -7,8 +7,6 @@
 
 #include "engine/train/metric-sums.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gint64 steps;
@@ -33,5 +31,3 @@ MetricSums *recent_steps_metrics (RecentSteps *recent);
 void recent_steps_count (RecentSteps *recent, double loss, double samples, gint64 left);
 /* Sets recent_steps and recent_loss, and the metrics' values. */
 void recent_steps_values (RecentSteps *recent, LoomTrainerStep *step, double *metric);
-
-G_END_DECLS

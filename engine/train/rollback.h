@@ -6,8 +6,6 @@
 
 #include "engine/train/metric-sums.h"
 
-G_BEGIN_DECLS
-
 typedef struct _Rollback Rollback;
 
 /* For a step's program and its metrics. */
@@ -19,5 +17,3 @@ gboolean rollback_has_slots (const Rollback *self);
 gboolean
 rollback_save (Rollback *self, LoomState *state, const MetricSums *metrics, const MetricSums *recent, GError **error);
 void rollback_restore (const Rollback *self, LoomState *state, MetricSums *metrics, MetricSums *recent);
-
-G_END_DECLS

@@ -11,8 +11,6 @@
 #include "engine/train/observers.h"
 #include "engine/train/training-loop.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -60,5 +58,3 @@ gboolean run_control_has_value (const RunControl *self, const char *name);
 /* Returns FALSE with USAGE, and a sentence, if the run has no such number or it cannot have this value: its limits are
  * those of the optimiser's, the operator's or the attribute's description. On any thread. */
 gboolean run_control_check_value (const RunControl *self, const char *name, double value, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/train/training-loop.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -25,5 +23,3 @@ void run_failure_explain (const RunFailure *self, GError *failure);
 
 /* The error of a run that is interrupted after this step: CANCELLED. */
 void run_failure_interrupted (const RankGroup *group, const RunFolder *folder, gint64 step, GError **error);
-
-G_END_DECLS

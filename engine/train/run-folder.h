@@ -11,8 +11,6 @@
 #include "engine/train/loom-train-events.h"
 #include "engine/train/train-model.h"
 
-G_BEGIN_DECLS
-
 /* A step in events.jsonl. */
 typedef struct
 {
@@ -69,5 +67,3 @@ gboolean run_folder_add_eval (RunFolder *self, const LoomTrainerEval *eval, GErr
 /* Writes the collected points; sync: synchronises them to the disk, too. */
 gboolean run_folder_flush (RunFolder *self, GError **error);
 gboolean run_folder_sync (RunFolder *self, GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/train/loom-train-observer.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomTrainer *trainer; /* is only passed on */
@@ -22,5 +20,3 @@ void run_observer_state (const char *state, gpointer observer);
 void run_observer_note (const char *note, gpointer observer);
 void run_observer_memory (gpointer observer);
 void run_observer_breakpoint (const LoomBreakHit *hit, gpointer observer);
-
-G_END_DECLS

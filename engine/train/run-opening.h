@@ -10,8 +10,6 @@
 #include "engine/train/run-control.h"
 #include "engine/train/time-machine.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -32,5 +30,3 @@ typedef struct
 /* Restores or loads the state and opens the folder, as the options say. Events record what begins otherwise than in the
  * graph. Errors: USAGE for a step or a folder that cannot be used; DATA for damaged or unsuitable files; IO. */
 gboolean run_opening_do (const RunOpening *self, const LoomTrainerOptions *options, GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "engine/train/train-data.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name; /* "An evaluation" */
@@ -22,5 +20,3 @@ guint run_parts_find (const TrainData *data, const LoomTrainSpec *spec, gint64 b
  * are reported before the first step. Their plans are made at the first use. */
 gboolean run_parts_try_stages (const TrainData *data, const TrainModel *model, const RankGroup *group, gint64 batch,
                                GError **error);
-
-G_END_DECLS

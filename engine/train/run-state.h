@@ -4,8 +4,6 @@
 #include "engine/core/loom-folder.h"
 #include "engine/train/learning-rates.h"
 
-G_BEGIN_DECLS
-
 #define RUN_STATE_VERSION 1
 
 /* Identifies the run. */
@@ -34,5 +32,3 @@ gboolean run_state_from_text (const RunState *self, const char *text, TrainProgr
  */
 gboolean run_state_restore_near (const RunState *self, LoomFolder *run, gint64 after, gint64 last,
                                  TrainProgress *progress, gboolean *found, GError **error);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 #include "engine/infer/loom-answer.h"
 #include "engine/train/watched-state.h"
 
-G_BEGIN_DECLS
-
 typedef struct _SampleAnswers SampleAnswers;
 
 /* PORT if the prediction's port is ambiguous, USAGE if it depends on no data. */
@@ -23,5 +21,3 @@ LoomTensor *
 sample_answers_compute (SampleAnswers *self, const LoomTensor *samples, const GPtrArray *others, GError **error);
 /* A LoomAnswer for each of n samples, from such values. (transfer full) */
 GPtrArray *sample_answers_list (const SampleAnswers *self, const LoomTensor *values, guint n, GError **error);
-
-G_END_DECLS

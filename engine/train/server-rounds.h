@@ -8,8 +8,6 @@
 #include "engine/train/rank-server.h"
 #include "engine/train/step-trace.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   RankServer *server;
@@ -29,5 +27,3 @@ typedef struct
 RankServer *server_rounds_open (TrainModel *model, const RankGroup *group, StepTrace *trace, GError **error);
 /* Takes at least one and at most `steps` steps, and writes a checkpoint that is due. Called by all ranks. */
 gboolean server_rounds_take (ServerRounds *self, gint64 steps, GError **error);
-
-G_END_DECLS

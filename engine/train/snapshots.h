@@ -10,8 +10,6 @@
 #include "engine/train/step-plan.h"
 #include "engine/train/watched-state.h"
 
-G_BEGIN_DECLS
-
 typedef struct _Snapshots Snapshots;
 
 typedef struct
@@ -42,5 +40,3 @@ LoomExec *snapshots_exec (const Snapshots *self, const StateCopy **of);
 /* The net for the fixed batch, and the batch: a LoomTensor for each port of the data set. */
 const LoomNet *snapshots_net (const Snapshots *self);
 const GPtrArray *snapshots_sample (const Snapshots *self);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 #include "engine/core/loom-folder.h"
 #include "engine/run/loom-state.h"
 
-G_BEGIN_DECLS
-
 #define STATE_PACK_FILE   "state.packed" /* in history/STEP */
 #define STATE_PACK_MOST   G_MAXUINT32    /* bytes of a GByteArray */
 #define STATE_PACK_LEVELS 8              /* states of which each is packed against the next one, at most */
@@ -28,5 +26,3 @@ gboolean state_pack_base (GBytes *pack, gint64 *base_step);
 /* Reads the values of the state in the folder of one of the steps of a history, and those that it is packed against.
  * DATA, IO. */
 GPtrArray *state_pack_read (LoomState *state, LoomFolder *history, gint64 step, GError **error);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Times in µs. */
 typedef struct
 {
@@ -27,5 +25,3 @@ void step_clock_resume (StepClock *self, gint64 step);
 /* Call after the end of an epoch, whose `elapsed` time is not counted. The steps since the last reading still are,
  * because an epoch may be shorter than the time between two readings. */
 void step_clock_skip (StepClock *self, gint64 elapsed);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/train/nan-search.h"
 #include "engine/train/step-log.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   NanSearch search;
@@ -25,5 +23,3 @@ gboolean step_failure_of_batch (StepFailure *self, StepPlan *plan, const LoomBat
                                 GError **error);
 /* The update from accumulated batches has failed. Frees the cause. Always returns FALSE. */
 gboolean step_failure_of_update (const StepFailure *self, GError *cause, GError **error);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "engine/train/recent-steps.h"
 #include "engine/train/step-clock.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainData *data;
@@ -34,5 +32,3 @@ gboolean step_log_add (StepLog *self, double loss, double samples, double lr, GE
 void step_log_report (StepLog *self, gint64 number, double loss, double lr, double grad_norm);
 /* The n values of the epoch's metrics so far; valid until the next report. */
 const double *step_log_metrics (StepLog *self);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/train/loom-step.h"
 #include "engine/train/train-data.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   guint input, port;
@@ -40,5 +38,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (StepPlan, step_plan_free)
 void step_plan_feed (StepPlan *plan, const LoomBatch *batch);
 /* Makes the executor of a program over the run's state. group NULL: without communication. */
 LoomExec *step_plan_exec (LoomProgram *program, const TrainModel *model, const RankGroup *group, GError **error);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 #include "engine/train/memory-budget.h"
 #include "engine/train/step-plan.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -44,5 +42,3 @@ gboolean step_plans_check_memory (const StepPlans *self, GError **error);
 void step_plans_set_part (const StepPlans *self, gint64 step, gint64 batch, gint64 part, double share);
 /* TRUE if this slot contains a number of the batch within a step. */
 gboolean step_plans_owns_slot (const StepPlans *self, int slot);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/train/loom-train-events.h"
 
-G_BEGIN_DECLS
-
 /* Times in µs. */
 typedef struct
 {
@@ -23,5 +21,3 @@ void step_timings_mark (StepTimings *self, gint64 *kind);
 void step_timings_end (StepTimings *self);
 /* The means so far, except for threads. */
 void step_timings_values (const StepTimings *self, LoomTrainerWaits *waits);
-
-G_END_DECLS

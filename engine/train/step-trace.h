@@ -5,8 +5,6 @@
 #include "engine/train/loom-trace.h"
 #include "engine/train/rank-group.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -37,5 +35,3 @@ gboolean step_trace_run (StepTrace *self, LoomExec *exec, GError **error);
 gboolean step_trace_end (StepTrace *self, gint64 step, LoomFolder *files, GError **error);
 /* Returns the newest trace as text, and requests one of the next step. */
 const char *step_trace_text (StepTrace *self);
-
-G_END_DECLS

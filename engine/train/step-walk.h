@@ -13,8 +13,6 @@
 #include "engine/train/training-loop.h"
 #include "engine/train/watched-state.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -44,5 +42,3 @@ gboolean step_walk_begin (StepWalk *self, GError **error);
 /* The value at a port, or its gradient; NULL without error: it is not known. A gradient is that of the loss, without
  * the factor by which 16-bit training scales it; its values are multiplied by *scale. (transfer full) */
 LoomTensor *step_walk_port (StepWalk *self, const char *port, double *scale, GError **error);
-
-G_END_DECLS

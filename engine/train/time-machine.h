@@ -14,8 +14,6 @@
 #include "engine/train/training-loop.h"
 #include "engine/train/watched-state.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const TrainModel *model;
@@ -62,5 +60,3 @@ gboolean time_machine_leave (TimeMachine *self, gint64 step, GError **error);
 gboolean time_machine_change (TimeMachine *self, LoomFolder *run, gint64 step, GError **error);
 /* Loads the newest state again; nothing if it is there. */
 gboolean time_machine_return (TimeMachine *self, GError **error);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 #include "engine/train/epoch-division.h"
 #include "engine/train/rank-group.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomDataset *dataset;
@@ -64,5 +62,3 @@ LoomTensor *train_data_words (const TrainData *data, const TrainModel *model, co
 
 /* The number of samples in a rank's first step, before it is planned. */
 gint64 train_data_first_batch (const TrainData *data, const TrainModel *model, const RankGroup *group);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomGraph *graph; /* frozen, with the options written into it */
@@ -27,5 +25,3 @@ void train_model_use_averages (const TrainModel *model, LoomProgram *program);
 /* Options to lower the graph for observers: in evaluation mode, with the run's arithmetic, only the n `wanted` ports.
  */
 LoomLowerOptions train_model_lower_options (const TrainModel *model, guint n, const LoomNetSource *wanted);
-
-G_END_DECLS

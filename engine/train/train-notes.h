@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   GString *text;                                    /* one per line; NULL: none */
@@ -18,5 +16,3 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainNotes, train_notes_clear)
 void train_notes_add (TrainNotes *notes, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Calls report(), or appends a line if it is NULL. */
 void train_notes_report (TrainNotes *notes, const char *note);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/train/loom-train-options.h"
 
-G_BEGIN_DECLS
-
 /* A list of the attributes that options have set. (transfer full) */
 GPtrArray *train_options_given_new (void);
 /* Returns a copy of the graph with the options written into it, and appends the attributes that they set to given. */
@@ -15,5 +13,3 @@ train_options_apply (const LoomGraph *graph, const LoomTrainerOptions *options, 
  * reported as the options'. */
 gboolean
 train_options_check (const LoomGraph *original, const GPtrArray *given, const LoomFaults *faults, GError **error);
-
-G_END_DECLS

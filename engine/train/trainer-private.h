@@ -12,8 +12,6 @@
 #include "engine/train/server-rounds.h"
 #include "engine/train/time-machine.h"
 
-G_BEGIN_DECLS
-
 struct _LoomTrainer
 {
   TrainModel model;
@@ -44,5 +42,3 @@ struct _LoomTrainer
   int ranks; /* number of ranks that divided the batch when the run began, whose batch size is <train>'s times these */
   RunObserver observer;
 };
-
-G_END_DECLS

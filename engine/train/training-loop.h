@@ -28,8 +28,6 @@
 #include "engine/train/step-timings.h"
 #include "engine/train/step-trace.h"
 
-G_BEGIN_DECLS
-
 /* A run of an executor that was queued and not read: a step, or with accumulation one of its batches or the update. */
 typedef struct
 {
@@ -89,5 +87,3 @@ gboolean training_loop_finish (TrainingLoop *self, GError **error);
 /* Call when a run has ended. If a step was left unread, because the previous one could not be kept, no checkpoint may
  * be written of this state. */
 void training_loop_drop (TrainingLoop *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The port of view_costs_text() in a snapshot. */
 #define LOOM_SNAPSHOT_COSTS "costs:"
 
@@ -20,5 +18,3 @@ void view_costs_add (ViewCosts *self, const char *view, gint64 microseconds);
 /* A line {"view":s,"requests":n,"seconds":x} for each view with a counted request, by descending seconds. (transfer
  * full) */
 char *view_costs_text (const ViewCosts *self);
-
-G_END_DECLS

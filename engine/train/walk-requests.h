@@ -8,8 +8,6 @@
 #include "engine/train/loom-walk-command.h"
 #include "engine/train/step-walk.h"
 
-G_BEGIN_DECLS
-
 /* Begins or moves the walk. *step is the number of the walked step, from 1. USAGE before an update of several ranks. */
 gboolean walk_requests_command (Inbox *inbox, StepWalk *walk, const LoomWalkCommand *command, LoomStepperPlace *place,
                                 gint64 *step, GError **error);
@@ -22,5 +20,3 @@ LoomTensor *walk_requests_port (Inbox *inbox, StepWalk *walk, const char *port, 
 /* derivative_chain_new() on the computing thread. (transfer full) */
 GArray *walk_requests_derivatives (Inbox *inbox, StepWalk *walk, const char *port, gint64 element, double *value,
                                    double *gradient, GError **error);
-
-G_END_DECLS

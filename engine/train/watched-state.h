@@ -13,8 +13,6 @@
 
 #include "engine/train/progress.h"
 
-G_BEGIN_DECLS
-
 /* A copy of the state, and a state for computations with it. */
 typedef struct
 {
@@ -81,5 +79,3 @@ gint64 watched_state_step (const WatchedState *self, const StateCopy *copy, gboo
 gint64 watched_state_epoch (const WatchedState *self);
 /* Adds the memory of the copies. */
 void watched_state_memory (const WatchedState *self, gsize bytes[LOOM_N_OWNERS]);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The bytes that n words take at most. */
 #define WORDS_PACKED_MOST(n) (((gsize)(n) + 63) / 64 * (13 + 64 * 4))
 
@@ -18,5 +16,3 @@ G_BEGIN_DECLS
 void words_pack (GByteArray *out, const guint32 *now, const guint32 *base, gsize n);
 /* Reads n words from *at, and moves it. FALSE: the bytes end before. */
 gboolean words_unpack (const guint8 **at, const guint8 *end, guint32 *now, const guint32 *base, gsize n);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 /* The folder that an environment variable of the tests names. (transfer full) */
 char *arch_root (const char *variable);
 /* Adds the paths of all files below a folder that end like one of the suffixes, a NULL-terminated list. */
@@ -16,5 +14,3 @@ gboolean arch_has_prefix (const char *text, const char *const *prefixes, guint n
 void arch_add_symbols (void);
 void arch_add_names (void);
 void arch_add_environment (void);
-
-G_END_DECLS

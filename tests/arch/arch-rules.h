@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *box;         /* folder; the longest match owns a file */
@@ -18,5 +16,3 @@ typedef struct
 const ArchRule *arch_rule_of (const char *relative);
 /* TRUE if a rule lets its box include this path. */
 gboolean arch_may_include (const ArchRule *rule, const char *target);
-
-G_END_DECLS

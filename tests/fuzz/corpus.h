@@ -3,10 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Appends the contents (GBytes) of the files of a folder of the tree, in the order of their names: those that end in
  * with, except those that end in without. NULL: no such condition. The program ends if there is no such folder. */
 void corpus_add (GPtrArray *corpus, const char *folder, const char *with, const char *without);
-
-G_END_DECLS

@@ -3,9 +3,5 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Reads bytes as a file of weights, and as a pickle, and reads every tensor. Asserts that a refusal has a sentence. */
 void fuzz_weights (const guint8 *data, gsize size);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 void put_int (GByteArray *b, guint field, gint64 value);
 void put_bytes (GByteArray *b, guint field, const void *data, gsize length);
 void put_text (GByteArray *b, guint field, const char *text);
@@ -28,5 +26,3 @@ void put_attribute_text (GByteArray *n, const char *name, const char *value);
 void put_attribute_graph (GByteArray *n, const char *name, GByteArray *graph);
 /* Takes the graph. */
 GByteArray *model (GByteArray *graph, gint64 opset);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/onnx/loom-onnx.h"
 #include "engine/run/loom-exec.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   CASE_PASSED,
@@ -16,5 +14,3 @@ typedef enum
 /* Runs the case in this folder on each device, with every set of data that it has. *why receives the reason of a
  * failure. (transfer full) */
 CaseVerdict case_run (LoomDevices *devices, const char *folder, char **why);
-
-G_END_DECLS

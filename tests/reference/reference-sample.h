@@ -5,8 +5,6 @@
 
 #include <json-glib/json-glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomTensorFile *file; /* data/OPERATOR.safetensors */
@@ -29,5 +27,3 @@ char *sample_run (const Sample *sample, SampleManner *manner);
 /* The largest difference, relative to the largest finite expected number (at least 0.01); infinite if shapes or
  * non-finite elements differ. */
 double tensor_difference (const LoomTensor *is, const LoomTensor *should);
-
-G_END_DECLS

@@ -3,11 +3,7 @@
 
 #include "ui/window/studio-window-private.h"
 
-G_BEGIN_DECLS
-
 /* A window with the graph argv[1]. Ends the program with a message if none is named (status 2) or it cannot be opened
  * (status 1). */
 StudioWindow *bench_window_open (int argc, char **argv);
 void bench_run_for (guint ms); /* the main loop */
-
-G_END_DECLS

@@ -3,13 +3,9 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 /* index: of the annotation in the scene. */
 void annotation_edit_open (CanvasBoard *board, guint index);
 /* Adds a note at a point in canvas units, and edits it. */
 void annotation_edit_add_note (CanvasBoard *board, double x, double y);
 /* Adds a frame around the selection, or in the middle of the view, and edits its title. */
 void annotation_edit_add_frame (CanvasBoard *board);
-
-G_END_DECLS

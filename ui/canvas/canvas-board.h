@@ -16,8 +16,6 @@
 #include "ui/canvas/canvas-tooltip.h"
 #include "ui/canvas/canvas-wire-cache.h"
 
-G_BEGIN_DECLS
-
 /* What the board reports to the widget. */
 typedef struct
 {
@@ -125,5 +123,3 @@ guint canvas_board_find_path (CanvasBoard *self, const char *path);
 void canvas_board_where_to_add (CanvasBoard *self, double *x, double *y);
 /* Where a new node belongs: after the current card, in the selected wire, else at this point of the graph. */
 void canvas_board_add_place (CanvasBoard *self, double x, double y, StudioAddPlace *place);
-
-G_END_DECLS

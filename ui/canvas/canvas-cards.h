@@ -9,8 +9,6 @@
 #include "ui/canvas/studio-annotation.h"
 #include "ui/canvas/studio-node.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasCards CanvasCards;
 
 /* parent: the widget that cards become children of. All three must outlive this. */
@@ -65,5 +63,3 @@ void canvas_cards_set_last_focus (CanvasCards *self, guint64 serial);
 guint canvas_cards_get_current (const CanvasCards *self, const StudioScene *scene);
 /* The frame or note that a key acts on; STUDIO_NO_ITEM. */
 guint canvas_cards_get_current_annotation (const CanvasCards *self, const StudioScene *scene);
-
-G_END_DECLS

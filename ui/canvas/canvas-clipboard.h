@@ -3,12 +3,8 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 /* Nothing happens if nothing is selected. */
 void canvas_clipboard_copy (CanvasBoard *board);
 /* Reads the clipboard and adds its nodes at this point in canvas units, NAN: next to the original. Focuses the first.
  */
 void canvas_clipboard_paste (CanvasBoard *board, double x, double y);
-
-G_END_DECLS

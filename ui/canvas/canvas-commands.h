@@ -6,8 +6,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* A row of the table, for lists of all commands. */
 typedef struct
 {
@@ -31,5 +29,3 @@ void canvas_commands_free (CanvasCommands *self);
 /* The document, its net or its selection changed. */
 void canvas_commands_update (CanvasCommands *self);
 gboolean canvas_commands_can (const CanvasCommands *self, const char *name);
-
-G_END_DECLS

@@ -4,8 +4,4 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 void canvas_drawing_snapshot (CanvasBoard *board, GtkSnapshot *snapshot);
-
-G_END_DECLS

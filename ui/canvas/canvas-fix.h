@@ -5,11 +5,7 @@
 #include "ui/canvas/canvas-board.h"
 #include "ui/document/studio-quick-fix.h"
 
-G_BEGIN_DECLS
-
 /* Applies a quick fix, or prompts for the value that it needs. */
 void canvas_fix_apply (CanvasBoard *board, const LoomFix *fix);
 /* Applies the first quick fix of a card. */
 void canvas_fix_apply_first (CanvasBoard *board, guint64 serial);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasFlight CanvasFlight;
 /* Brings the point x, y of the canvas into the middle at this zoom; FALSE ends the flight, because the user has moved
  * the view. */
@@ -22,5 +20,3 @@ gboolean canvas_flight_is_possible (const CanvasFlight *self);
 void canvas_flight_start (CanvasFlight *self, const StudioView *from, const StudioView *to);
 /* The view stays where it is now. */
 void canvas_flight_stop (CanvasFlight *self);
-
-G_END_DECLS

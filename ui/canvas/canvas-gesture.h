@@ -8,8 +8,6 @@
 #include "ui/canvas/canvas-hit.h"
 #include "ui/layout/studio-align.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_GESTURE_IDLE,
@@ -97,5 +95,3 @@ StudioCommand studio_gesture_release (StudioGesture *self, const StudioScene *sc
 void studio_gesture_cancel (StudioGesture *self);
 /* The serial of the card or annotation that the gesture began on, of a port its card; 0: there is no gesture. */
 guint64 studio_gesture_get_held (const StudioGesture *self, const StudioScene *scene);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasGlide CanvasGlide;
 
 typedef struct
@@ -31,5 +29,3 @@ void canvas_glide_start (CanvasGlide *self, GArray *before);
 void canvas_glide_finish (CanvasGlide *self);
 /* The scene is another one: there is nothing to finish. */
 void canvas_glide_drop (CanvasGlide *self);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 #include "ui/canvas/canvas-gesture.h"
 #include "ui/drawing/studio-theme.h"
 
-G_BEGIN_DECLS
-
 /* One picture of the canvas, for the functions below. */
 typedef struct
 {
@@ -27,5 +25,3 @@ void canvas_hints_draw_lines (const CanvasFrame *frame, const StudioGesture *ges
 /* A sentence next to the pointer at x, y in pixels, inside the view. context: of the widget. */
 void
 canvas_hints_draw_refusal (const CanvasFrame *frame, const char *sentence, PangoContext *context, double x, double y);
-
-G_END_DECLS

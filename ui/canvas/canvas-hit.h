@@ -4,8 +4,6 @@
 
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_HIT_NOTHING,
@@ -34,5 +32,3 @@ studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboo
 /* The card that an arrow key leads to: those along the graph's direction follow wires if there are any, those across it
  * go to the nearest card. STUDIO_NO_ITEM at the border. */
 guint studio_geometry_neighbour (const StudioScene *scene, guint item, StudioDirection direction);
-
-G_END_DECLS

@@ -4,9 +4,5 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 /* Adds controllers for them to the board's widget. */
 void canvas_keys_add (CanvasBoard *board);
-
-G_END_DECLS

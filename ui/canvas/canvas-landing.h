@@ -13,8 +13,6 @@
 #include "ui/drawing/studio-theme.h"
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasLanding CanvasLanding;
 
 /* widget: the source of fonts, redrawn when what is shown changes. It and the document must outlive this. */
@@ -42,5 +40,3 @@ void canvas_landing_forget (CanvasLanding *self);
 /* The wire and the ghost, above the cards. */
 void canvas_landing_snapshot (const CanvasLanding *self, GtkSnapshot *snapshot, StudioScene *scene,
                               const StudioView *view, const StudioTheme *theme);
-
-G_END_DECLS

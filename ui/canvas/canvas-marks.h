@@ -8,8 +8,6 @@
 #include "ui/drawing/studio-theme.h"
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasMarks CanvasMarks;
 
 /* widget: redrawn when the comparison changes, and the source of fonts. */
@@ -28,5 +26,3 @@ void canvas_marks_snapshot_ghosts (const CanvasMarks *self, GtkSnapshot *snapsho
 /* Marks of cards, above them. */
 void canvas_marks_snapshot (const CanvasMarks *self, GtkSnapshot *snapshot, const StudioScene *scene,
                             const StudioView *view, const StudioTheme *theme);
-
-G_END_DECLS

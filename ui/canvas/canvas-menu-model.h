@@ -7,8 +7,6 @@
 #include "ui/canvas/canvas-hit.h"
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* What a context menu was opened for. */
 typedef struct
 {
@@ -24,5 +22,3 @@ const StudioPort *canvas_menu_target_port (const CanvasMenuTarget *target, const
 
 /* (transfer full) */
 GMenuModel *canvas_menu_model_new (StudioDocument *document, const StudioScene *scene, const CanvasMenuTarget *target);
-
-G_END_DECLS

@@ -3,12 +3,8 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 /* Installs "menu.open", which opens the menu of what has the focus, and the actions of entries that depend on the
  * position of the press. */
 void canvas_menu_install (GtkWidgetClass *klass);
 /* Adds the menu to the board's widget, of such a class. */
 void canvas_menu_add (CanvasBoard *board);
-
-G_END_DECLS

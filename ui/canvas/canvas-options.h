@@ -4,8 +4,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasOptions CanvasOptions;
 
 CanvasOptions *canvas_options_new (void);
@@ -32,5 +30,3 @@ gboolean canvas_options_set_health (CanvasOptions *self, GPtrArray *nodes, const
 void canvas_options_apply (const CanvasOptions *self, StudioScene *scene);
 /* Sets times and health, if any: after the cards are made, whose texts do not depend on them. */
 void canvas_options_apply_measured (const CanvasOptions *self, const LoomNet *net, StudioScene *scene);
-
-G_END_DECLS

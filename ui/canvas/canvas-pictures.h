@@ -8,8 +8,6 @@
 
 #include "ui/drawing/studio-theme.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasPictures CanvasPictures;
 
 /* widget: the source of style, fonts and scale factor; it must outlive the pictures. */
@@ -33,5 +31,3 @@ void canvas_pictures_forget_style (CanvasPictures *self, gboolean text);
 void canvas_pictures_forget_frames (CanvasPictures *self);
 /* After a change of the icon theme. */
 void canvas_pictures_forget_icons (CanvasPictures *self);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasPins CanvasPins;
 
 /* parent: the widget that pins become children of; it must outlive this. */
@@ -19,5 +17,3 @@ GtkWidget *canvas_pins_get (const CanvasPins *self, const char *path);
 gboolean canvas_pins_set (CanvasPins *self, const char *path, GtkWidget *pin);
 /* Places the pins of a scene that are visible, and hides the others. */
 void canvas_pins_allocate (CanvasPins *self, const StudioScene *scene, const StudioView *view);
-
-G_END_DECLS

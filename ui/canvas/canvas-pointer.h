@@ -3,8 +3,6 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasPointer CanvasPointer;
 
 /* Adds controllers to the board's widget, with which they go: the pointer is freed after it. */
@@ -12,5 +10,3 @@ CanvasPointer *canvas_pointer_new (CanvasBoard *board);
 /* The widget is disposed of. */
 void canvas_pointer_stop (CanvasPointer *self);
 void canvas_pointer_free (CanvasPointer *self);
-
-G_END_DECLS

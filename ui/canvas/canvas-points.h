@@ -4,8 +4,6 @@
 #include "ui/canvas/canvas-gesture.h"
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasPoints CanvasPoints;
 
 /* document must outlive this. */
@@ -22,5 +20,3 @@ gboolean canvas_points_get (const CanvasPoints *self, const StudioScene *scene, 
 gboolean canvas_points_bend (CanvasPoints *self, const StudioGesture *gesture, double dx, double dy);
 /* The scene has its own points again. */
 void canvas_points_forget_bend (CanvasPoints *self);
-
-G_END_DECLS

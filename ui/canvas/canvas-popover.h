@@ -3,8 +3,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasPopover CanvasPopover;
 
 /* parent: the widget that popovers become children of; it must outlive this. */
@@ -27,5 +25,3 @@ void canvas_popover_point_at (const CanvasPopover *self, GtkWidget *popover, dou
 void canvas_popover_forget (CanvasPopover *self);
 /* From the parent's allocation. */
 void canvas_popover_present (const CanvasPopover *self);
-
-G_END_DECLS

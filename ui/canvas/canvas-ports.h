@@ -4,8 +4,6 @@
 #include "ui/canvas/canvas-gesture.h"
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasPorts CanvasPorts;
 
 /* document must outlive this. */
@@ -24,5 +22,3 @@ gboolean
 canvas_ports_is_lit (const CanvasPorts *self, const StudioGesture *gesture, guint item, gboolean is_output, guint port);
 void canvas_ports_forget_lit (CanvasPorts *self);
 void canvas_ports_forget_refusal (CanvasPorts *self);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 #include "ui/scene/studio-figure.h"
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasSamples CanvasSamples;
 /* On the main thread, when a sample has been read. */
 typedef void (*CanvasSampleRead) (const char *key, StudioFigure *figure, gpointer data);
@@ -19,5 +17,3 @@ void canvas_samples_free (CanvasSamples *self);
 void canvas_samples_read (CanvasSamples *self, const StudioScene *scene, LoomGraph *graph);
 /* The number of samples that are being read. */
 guint canvas_samples_n_reading (const CanvasSamples *self);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasShift CanvasShift;
 
 /* document must outlive this. */
@@ -20,5 +18,3 @@ void canvas_shift_get (const CanvasShift *self, double *dx, double *dy);
 void canvas_shift_forget (CanvasShift *self);
 /* The scene's items that are displaced, one entry each; NULL while there is no drag. Valid until the next call. */
 const gboolean *canvas_shift_get_items (const CanvasShift *self);
-
-G_END_DECLS

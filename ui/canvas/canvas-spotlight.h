@@ -3,8 +3,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasSpotlight CanvasSpotlight;
 
 CanvasSpotlight *canvas_spotlight_new (void);
@@ -17,5 +15,3 @@ gboolean canvas_spotlight_set (CanvasSpotlight *self, const char *scope, const c
 double canvas_spotlight_opacity (const CanvasSpotlight *self, const char *scope, const StudioScene *scene, guint item);
 /* Sets the number of dimmed ends of each wire of the scene. */
 void canvas_spotlight_mark_wires (const CanvasSpotlight *self, const char *scope, StudioScene *scene);
-
-G_END_DECLS

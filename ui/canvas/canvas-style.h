@@ -5,8 +5,6 @@
 
 #include "ui/drawing/studio-theme.h"
 
-G_BEGIN_DECLS
-
 /* From the style manager and the widget's named colours. */
 void studio_theme_load (StudioTheme *theme, GtkWidget *widget);
 
@@ -17,5 +15,3 @@ studio_rgba (const StudioColor *color)
 {
   return (const GdkRGBA *)color;
 }
-
-G_END_DECLS

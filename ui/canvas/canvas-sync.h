@@ -6,8 +6,6 @@
 #include "ui/canvas/canvas-options.h"
 #include "ui/canvas/canvas-shift.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasSync CanvasSync;
 
 typedef struct
@@ -34,5 +32,3 @@ gboolean canvas_sync_is_stale (const CanvasSync *self);
 gboolean canvas_sync_select (CanvasSync *self);
 /* The parent goes. */
 void canvas_sync_stop (CanvasSync *self);
-
-G_END_DECLS

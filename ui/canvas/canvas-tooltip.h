@@ -4,8 +4,6 @@
 #include "ui/canvas/canvas-hit.h"
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasTooltip CanvasTooltip;
 /* Requests the numbers of a card before its tooltip is made; they come by canvas_tooltip_set_numbers(). */
 typedef void (*CanvasTooltipRequest) (const char *path, gpointer data);
@@ -22,5 +20,3 @@ gboolean canvas_tooltip_is_paused (const CanvasTooltip *self);
 /* Pango markup; NULL: nothing is to be said about this target (transfer full). zoom: of the view, because a small card
  * shows less. */
 char *canvas_tooltip_dup_markup (CanvasTooltip *self, const StudioScene *scene, const StudioHit *hit, double zoom);
-
-G_END_DECLS

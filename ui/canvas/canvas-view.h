@@ -8,8 +8,6 @@
 
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasView CanvasView;
 /* The view was moved; zoomed: its zoom changed, so that everything has to be redrawn. */
 typedef void (*CanvasViewChanged) (gboolean zoomed, gpointer data);
@@ -59,5 +57,3 @@ gboolean canvas_view_is_presented (const CanvasView *self);
 
 /* Stores the view of the scope that was shown and goes to that of another; FALSE: that has none yet. */
 gboolean canvas_view_enter_scope (CanvasView *self, const char *path);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "ui/canvas/canvas-wires.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasWireCache CanvasWireCache;
 
 CanvasWireCache *canvas_wire_cache_new (void);
@@ -23,5 +21,3 @@ void canvas_wire_cache_snapshot (CanvasWireCache *self, GtkSnapshot *snapshot, c
 void canvas_wire_cache_snapshot_labels (CanvasWireCache *self, GtkSnapshot *snapshot, const StudioScene *scene,
                                         const StudioView *view, const StudioTheme *theme, guint named,
                                         PangoContext *context, GHashTable *layouts);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 #include "ui/canvas/canvas-style.h"
 #include "ui/drawing/draw-wires.h"
 
-G_BEGIN_DECLS
-
 /* Wires that cross the view. hidden: one whose end is being dragged, or 0. (transfer full), may be NULL. */
 GskRenderNode *studio_wires_render (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                                     guint64 hidden, StudioIsSelected is_selected, gpointer data);
@@ -23,5 +21,3 @@ void studio_wires_snapshot_grid (GtkSnapshot *snapshot, const StudioView *view, 
 void
 studio_wires_snapshot_loose (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme, StudioFlow flow,
                              double x0, double y0, double x1, double y1, const StudioColor *color);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 #include "ui/canvas/card-values.h"
 #include "ui/scene/studio-measure.h"
 
-G_BEGIN_DECLS
-
 /* The target under the pointer, in no gesture. */
 typedef struct
 {
@@ -31,5 +29,3 @@ typedef struct
   StudioMeasure measure; /* of the costs on cards */
   gboolean shows_health; /* on cards instead of costs */
 } CardContext;
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _CardValues CardValues;
 
 CardValues *card_values_new (void);
@@ -21,5 +19,3 @@ const char *card_values_get_text (const CardValues *self, const char *path);  /*
 const char *card_values_get_words (const CardValues *self, const char *path); /* NULL: none */
 /* 0 to 1; NULL: none. */
 const double *card_values_get_progress (const CardValues *self, const char *path);
-
-G_END_DECLS

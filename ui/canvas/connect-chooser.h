@@ -3,9 +3,5 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 /* item: of the scene, the card. */
 void connect_chooser_open (CanvasBoard *board, guint item);
-
-G_END_DECLS

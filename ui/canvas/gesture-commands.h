@@ -3,8 +3,4 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 void gesture_commands_run (CanvasBoard *board, const StudioCommand *command);
-
-G_END_DECLS

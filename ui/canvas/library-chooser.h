@@ -3,10 +3,6 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 void library_chooser_open (CanvasBoard *board);
 /* Saves the definition of the module that keys act on, and reports where. */
 void library_chooser_save (CanvasBoard *board);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "ui/canvas/canvas-board.h"
 #include "ui/canvas/studio-chooser.h"
 
-G_BEGIN_DECLS
-
 /* A wire with one end at a port, for which an operator is searched: a chosen one is wired at once. */
 typedef struct
 {
@@ -25,5 +23,3 @@ void quick_add_open (CanvasBoard *board, const char *text, double at_x, double a
 gboolean quick_add_prompt (CanvasBoard *board, guint64 serial, const char *param);
 /* Adds rows for everything that can be added there. is_second: after other rows. */
 void quick_add_list (StudioChooser *chooser, StudioDocument *document, const StudioAddPlace *place, gboolean is_second);
-
-G_END_DECLS

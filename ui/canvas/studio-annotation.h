@@ -5,8 +5,6 @@
 
 #include "ui/canvas/card-context.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_ANNOTATION_VIEW (studio_annotation_view_get_type ())
 G_DECLARE_FINAL_TYPE (StudioAnnotationView, studio_annotation_view, STUDIO, ANNOTATION_VIEW, GtkWidget)
 
@@ -18,5 +16,3 @@ guint studio_annotation_view_get_index (StudioAnnotationView *self);
 /* Sets the index in the scene and the words for screen readers, and redraws. */
 void
 studio_annotation_view_update (StudioAnnotationView *self, const StudioScene *scene, guint index, gboolean selected);
-
-G_END_DECLS

@@ -13,8 +13,6 @@
 #include "ui/document/studio-quick-fix.h"
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_CANVAS (studio_canvas_get_type ())
 G_DECLARE_FINAL_TYPE (StudioCanvas, studio_canvas, STUDIO, CANVAS, GtkWidget)
 
@@ -111,5 +109,3 @@ void studio_canvas_get_wire_point (StudioCanvas *self, guint link, guint index, 
 
 /* The breadcrumb bar over the canvas, "conv_block · 3 uses · Make unique"; hidden at the root. */
 GtkWidget *studio_canvas_breadcrumb_new (StudioCanvas *self);
-
-G_END_DECLS

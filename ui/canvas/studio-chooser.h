@@ -9,8 +9,6 @@
 #include "ui/document/studio-document-add.h"
 #include "ui/document/studio-search.h"
 
-G_BEGIN_DECLS
-
 typedef struct _StudioChooser StudioChooser;
 
 /* The meaning of a row. Unused fields are NULL or 0. */
@@ -55,5 +53,3 @@ gboolean studio_chooser_is_shifted (StudioChooser *self);
 /* Shows it at a point of the canvas, in pixels, with this text, which is selected if select is set. */
 void studio_chooser_show (StudioChooser *self, const char *text, gboolean select, double x, double y);
 void studio_chooser_close (StudioChooser *self);
-
-G_END_DECLS

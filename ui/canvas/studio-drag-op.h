@@ -3,8 +3,6 @@
 
 #include <glib-object.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_DRAG_OP (studio_drag_op_get_type ())
 
 typedef struct
@@ -15,5 +13,3 @@ typedef struct
 
 GType studio_drag_op_get_type (void);
 StudioDragOp *studio_drag_op_new (const char *name, gboolean is_module);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/canvas/studio-canvas.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_MINIMAP (studio_minimap_get_type ())
 G_DECLARE_FINAL_TYPE (StudioMinimap, studio_minimap, STUDIO, MINIMAP, GtkWidget)
 
@@ -12,5 +10,3 @@ G_DECLARE_FINAL_TYPE (StudioMinimap, studio_minimap, STUDIO, MINIMAP, GtkWidget)
 StudioMinimap *studio_minimap_new (StudioCanvas *canvas);
 /* Whether it may be shown; it is if the graph does not fit. */
 void studio_minimap_set_wanted (StudioMinimap *self, gboolean wanted);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/canvas/card-context.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_NODE (studio_node_get_type ())
 G_DECLARE_FINAL_TYPE (StudioNode, studio_node, STUDIO, NODE, GtkWidget)
 
@@ -27,5 +25,3 @@ void studio_node_refresh (StudioNode *self, gboolean texts);
 /* Sets name, description, state and the cards that the node's wires lead to, for screen readers. nodes: &serial →
  * StudioNode. */
 void studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes);
-
-G_END_DECLS

@@ -3,9 +3,5 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 /* For the layer that keys act on. */
 void swap_chooser_open (CanvasBoard *board);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/canvas/canvas-board.h"
 
-G_BEGIN_DECLS
-
 /* Adds one at a point in canvas units; keys act on it then. */
 void waypoints_add (CanvasBoard *board, guint64 wire, double x, double y);
 /* Adds one in the middle of the selected wire, else of the first that leaves the card which keys act on. */
@@ -12,5 +10,3 @@ void waypoints_add_in_middle (CanvasBoard *board);
 /* These act on the waypoint that keys act on; FALSE: there is none. */
 gboolean waypoints_remove (CanvasBoard *board);
 gboolean waypoints_move (CanvasBoard *board, double dx, double dy);
-
-G_END_DECLS

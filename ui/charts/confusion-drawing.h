@@ -6,8 +6,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const LoomConfusion *is;
@@ -32,5 +30,3 @@ double confusion_drawing_share (const LoomConfusion *is, guint row, guint column
 double confusion_drawing_height (const ConfusionDrawing *d, double width);
 ConfusionCells confusion_drawing_fit (const ConfusionDrawing *d, double width, double height);
 void confusion_drawing_draw (const ConfusionDrawing *d, const ConfusionCells *cells, cairo_t *cr);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include <cairo.h>
 #include <pango/pango.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char **rows, **columns; /* as drawn; NULL: none */
@@ -29,5 +27,3 @@ HeatMapCells heat_map_labels_fit (const HeatMapLabels *self, PangoContext *conte
 /* Draws the labels with cr's source. */
 void heat_map_labels_draw (const HeatMapLabels *self, PangoContext *context, const HeatMapCells *cells, guint rows,
                            guint columns, cairo_t *cr);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/charts/studio-plot.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_CHART (studio_chart_get_type ())
 G_DECLARE_FINAL_TYPE (StudioChart, studio_chart, STUDIO, CHART, GtkWidget)
 
@@ -19,5 +17,3 @@ StudioPlot *studio_chart_get_plot (StudioChart *self);
 const char *studio_chart_get_label (StudioChart *self); /* for screen readers: "loss chart" */
 void studio_chart_update (StudioChart *self);
 void studio_chart_set_text_scale (StudioChart *self, double scale);
-
-G_END_DECLS

@@ -3,13 +3,9 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 /* The list is read aloud as "name: chosen item". Its items are strings. Its model may be replaced later. */
 void studio_choice_set_name (GtkDropDown *choice, const char *name);
 /* The same where a label or the title of a row names the list already: only the button inside it gets the name. */
 void studio_choice_name_button (GtkDropDown *choice, const char *name);
 /* An item with the text as it is: in a menu's own texts an underscore marks a key. (transfer full) */
 GMenuItem *studio_choice_item_new (const char *text);
-
-G_END_DECLS

@@ -4,11 +4,7 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Returns 0xffRRGGBB, as in a Cairo image surface. t is clamped; NaN has a colour of its own. */
 guint32 studio_colormap (double t);
 /* For values of both signs, from -1…1: white at 0, blue below, orange above. */
 guint32 studio_colormap_signed (double t);
-
-G_END_DECLS

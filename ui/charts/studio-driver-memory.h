@@ -3,13 +3,9 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Bytes: in use at the last query, total, maximum in use so far, in use before the run, and the maximum until the end
  * of the first and of the last step (0: not reached). */
 typedef struct
 {
   guint64 used, total, peak, before, first, last;
 } StudioDriverMemory;
-
-G_END_DECLS

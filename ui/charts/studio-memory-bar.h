@@ -5,8 +5,6 @@
 
 #include "ui/charts/studio-driver-memory.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_MEMORY_BAR (studio_memory_bar_get_type ())
 G_DECLARE_FINAL_TYPE (StudioMemoryBar, studio_memory_bar, STUDIO, MEMORY_BAR, GtkWidget)
 
@@ -19,5 +17,3 @@ void studio_memory_bar_set_driver (StudioMemoryBar *self, const StudioDriverMemo
 /* With several ranks, says that the bar shows rank 0, and which memory is not part of its plan. */
 void studio_memory_bar_set_ranks (StudioMemoryBar *self, int ranks);
 guint64 studio_memory_bar_get_total (StudioMemoryBar *self);
-
-G_END_DECLS

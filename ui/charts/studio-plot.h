@@ -12,8 +12,6 @@
 #include "ui/charts/studio-series.h"
 #include "ui/scene/studio-format.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_PLOT_CURVE_TRAIN,
@@ -94,5 +92,3 @@ char *studio_plot_to_csv (const StudioPlot *plot);
 
 /* By extension: .svg, .pdf, .png or .csv. */
 gboolean studio_plot_export (const StudioPlot *plot, const char *path, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_SCALAR_PIN (studio_scalar_pin_get_type ())
 G_DECLARE_FINAL_TYPE (StudioScalarPin, studio_scalar_pin, STUDIO, SCALAR_PIN, GtkWidget)
 
@@ -15,5 +13,3 @@ void studio_scalar_pin_set (StudioScalarPin *self, const char *figure, const cha
 /* Sets the minimum width of the number in characters. */
 void studio_scalar_pin_set_width (StudioScalarPin *self, int characters);
 void studio_scalar_pin_set_caption (StudioScalarPin *self, const char *caption);
-
-G_END_DECLS

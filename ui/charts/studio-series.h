@@ -12,8 +12,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Four for each pixel of a chart as wide as a screen of 8K. */
 #define STUDIO_SERIES_MAX 32768
 
@@ -41,5 +39,3 @@ gboolean studio_series_last (const StudioSeries *series, double *x, double *y);
 gsize studio_series_last_cost (const StudioSeries *series);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioSeries, studio_series_unref)
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 /* 1 for a font of 10 pt at 96 dpi, which sizes in drawings assume. */
 double studio_text_scale (GtkWidget *widget);
 /* An additional factor for presentations; smaller if the user's text is already large. */
@@ -12,5 +10,3 @@ double studio_presentation_scale (GtkWidget *widget);
 
 /* Sets the default size of a dialog, scaled with the text and limited to the size of the parent. */
 void studio_text_scale_window (GtkWindow *window, GtkWindow *parent, int width, int height);
-
-G_END_DECLS

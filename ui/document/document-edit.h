@@ -7,8 +7,6 @@
 #include "ui/document/studio-document-net.h"
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* TRUE if a transaction is open; and if it is the outermost one. */
 gboolean studio_document_is_editing (StudioDocument *self);
 gboolean studio_document_is_outermost (StudioDocument *self);
@@ -96,5 +94,3 @@ void studio_document_note_unread (StudioDocument *self, const LoomTrainSpec *spe
 gboolean studio_document_can_insert_unread (StudioDocument *self, const LoomFault *fault);
 gboolean studio_document_insert_unread (StudioDocument *self, const LoomFault *fault);
 LoomElement *studio_document_insert (StudioDocument *self, LoomElement *parent, LoomElement *child);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   EDIT_REACH_NOTHING,
@@ -15,5 +13,3 @@ typedef enum
 /* The reach of an edit that was applied to the graph, given as its inverse, if the root or module `scope` is shown.
  * Moves in another scope change the pictures of it on cards, so they reach everything. */
 EditReach edit_reach_of (const LoomGraph *graph, const LoomElement *scope, const LoomEdit *inverse);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/document/undo-log.h"
 
-G_BEGIN_DECLS
-
 typedef struct _RunVersion RunVersion;
 
 /* The current graph, its hash, and the log of its steps. */
@@ -26,5 +24,3 @@ run_version_set_fault (RunVersion *self, LoomErrorCode code, const char *node, c
 gboolean run_version_has_fault (const RunVersion *self);
 /* Adds the failure to the list while the node is the same as in the run. */
 void run_version_add_fault (const RunVersion *self, const LoomGraph *graph, LoomFaults *faults);
-
-G_END_DECLS

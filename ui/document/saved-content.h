@@ -6,8 +6,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef struct _SavedContent SavedContent;
 
 SavedContent *saved_content_new (void);
@@ -21,5 +19,3 @@ void saved_content_note (SavedContent *self, const LoomGraph *graph, const LoomE
 gboolean saved_content_differs (SavedContent *self, const LoomGraph *graph);
 /* TRUE if saved_content_differs() need not compare texts: for tests and measurements. */
 gboolean saved_content_is_known (SavedContent *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef struct _ScopePath ScopePath;
 
 /* One level, by serials. */
@@ -32,5 +30,3 @@ void scope_path_replace_module (ScopePath *self, guint64 module);
 gboolean scope_path_equal (const ScopePath *a, const ScopePath *b);
 /* Leaves the levels that no longer exist in the graph; TRUE if there were any. */
 gboolean scope_path_prune (ScopePath *self, const LoomGraph *graph);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/document/selection.h"
 
-G_BEGIN_DECLS
-
 typedef struct _SelectionHistory SelectionHistory;
 
 SelectionHistory *selection_history_new (void);
@@ -23,5 +21,3 @@ void selection_history_fold (SelectionHistory *self, guint64 gone);
 const GArray *selection_history_get (const SelectionHistory *self, guint64 step);
 /* A step is stepped over; this is selected on the side that is left. */
 void selection_history_cross (SelectionHistory *self, guint64 step, const Selection *selection);
-
-G_END_DECLS

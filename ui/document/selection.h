@@ -3,8 +3,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef struct _Selection Selection;
 
 Selection *selection_new (void);
@@ -17,5 +15,3 @@ gboolean selection_set (Selection *self, const guint64 *serials, guint n);
 gboolean selection_put (Selection *self, guint64 serial, gboolean selected);
 /* Removes elements that are no longer in the graph. */
 gboolean selection_prune (Selection *self, const LoomGraph *graph);
-
-G_END_DECLS

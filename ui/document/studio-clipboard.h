@@ -4,8 +4,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* The selection as text; NULL if no node is selected. */
 char *studio_clipboard_copy (StudioDocument *document);
 /* A graph of this module, with the modules that it uses, and one instance of it; NULL if it does not exist (transfer
@@ -21,5 +19,3 @@ gboolean studio_clipboard_paste (StudioDocument *document, const char *text, dou
  * full), or NULL with an error: SCHEMA if there is no such module, CYCLE if the shown module would contain itself. */
 char *
 studio_clipboard_bring_module (StudioDocument *document, const LoomGraph *graph, const char *module, GError **error);
-
-G_END_DECLS

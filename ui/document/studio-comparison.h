@@ -4,8 +4,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_COMPARISON (studio_comparison_get_type ())
 G_DECLARE_FINAL_TYPE (StudioComparison, studio_comparison, STUDIO, COMPARISON, GObject)
 
@@ -41,5 +39,3 @@ const StudioLostWire *studio_comparison_get_lost_wires (StudioComparison *self, 
 gboolean studio_comparison_find_ghost (StudioComparison *self, const char *id, double *x, double *y);
 /* Shows the scope of a difference and selects its element, if that exists. FALSE if it concerns no node. */
 gboolean studio_comparison_reveal (StudioComparison *self, const LoomDifference *difference);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "ui/document/studio-document.h"
 #include "engine/fix/loom-fit.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_ADD_AT,     /* alone */
@@ -45,5 +43,3 @@ studio_document_preview (StudioDocument *self, const char *name, gboolean is_mod
 gboolean studio_document_can_insert (StudioDocument *self, guint64 node, guint64 wire);
 /* Moves the card by dx, dy and inserts it into the wire. */
 gboolean studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire, double dx, double dy);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "ui/layout/studio-align.h"
 #include "ui/layout/studio-layout.h"
 
-G_BEGIN_DECLS
-
 /* Arranges every node of the scope for a canvas of this size, or only the selected ones if there are several and no
  * direction is requested. FALSE: only those. */
 gboolean studio_document_arrange (StudioDocument *self, double width, double height, StudioLayoutDirection direction);
@@ -27,5 +25,3 @@ void studio_document_align (StudioDocument *self, StudioAlign how);
  * dropped. */
 double *
 studio_document_make_space (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name;  /* "Set out_features of fc"; valid until the next "history-changed" */
@@ -30,5 +28,3 @@ LoomGraph *studio_document_graph_at (StudioDocument *self, guint position);
 /* Resets the history for a graph that was opened from path, or created (NULL). Returns the former number of entries;
  * the caller emits "history-changed" when the whole document belongs to the new graph. */
 guint studio_document_begin_history (StudioDocument *self, const char *path);
-
-G_END_DECLS

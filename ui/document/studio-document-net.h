@@ -3,10 +3,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* TRUE if there is a net of the present graph. In the middle of an edit there is none: studio_document_get_net() would
  * make one that is about to change, and "net-changed" follows when the edit is over. */
 gboolean studio_document_has_net (StudioDocument *self);
-
-G_END_DECLS

@@ -14,8 +14,6 @@
 #include "ui/document/undo-log.h"
 #include "ui/scene/studio-routes.h"
 
-G_BEGIN_DECLS
-
 /* A gap that a deleted node left between two remaining nodes. */
 typedef struct
 {
@@ -92,5 +90,3 @@ void studio_document_set_saving (StudioDocument *self, GTask *saving);
 void studio_document_note_saved (StudioDocument *self);
 /* Reads a graph and the exact text of its file. */
 LoomGraph *studio_document_read (const char *path, char **text, gsize *length, LoomFaults **faults, GError **error);
-
-G_END_DECLS

@@ -3,10 +3,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* As studio_document_mark_run(), for a run of this graph: the document then differs from it by at least one change,
  * unless both mean the same. */
 void studio_document_mark_run_of (StudioDocument *self, const LoomGraph *graph);
-
-G_END_DECLS

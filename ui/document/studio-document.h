@@ -11,8 +11,6 @@
 #include "ui/document/studio-file-watch.h"
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_DOCUMENT (studio_document_get_type ())
 G_DECLARE_FINAL_TYPE (StudioDocument, studio_document, STUDIO, DOCUMENT, GObject)
 
@@ -273,5 +271,3 @@ gboolean studio_document_recover (StudioDocument *self, const char *journal, GEr
 /* Removes the journal, after saving or discarding. Disposing of the document without this call, as a crash does, leaves
  * the journal. */
 void studio_document_close (StudioDocument *self);
-
-G_END_DECLS

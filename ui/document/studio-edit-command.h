@@ -6,8 +6,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_EDIT_COMMAND_KEYS 2
 
 typedef enum
@@ -41,5 +39,3 @@ extern const StudioEditCommand studio_edit_commands_arrange[];   /* positions of
 
 /* For is_possible. */
 gboolean studio_edit_command_has_selection (StudioDocument *document);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* The example as a scene with positions, for its picture (transfer full). */
 StudioScene *studio_example_scene (const LoomOp *op);
 /* The same as the text of a graph file (transfer full). */
@@ -12,5 +10,3 @@ char *studio_example_text (const LoomOp *op);
 /* Inserts it below the contents of the shown scope, in one step, and selects it. Errors: those of a paste, for example
  * if a module would contain itself. */
 gboolean studio_example_insert (StudioDocument *document, const LoomOp *op, GError **error);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct _StudioFileLock StudioFileLock;
 
 /* path: the user's file with links resolved, so that two names of one file match. folder: NULL for
@@ -18,5 +16,3 @@ typedef struct _StudioFileLock StudioFileLock;
 StudioFileLock *studio_file_lock_new (const char *folder, const char *path, char **holder);
 void studio_file_lock_free (StudioFileLock *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioFileLock, studio_file_lock_free)
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_DISK_SAME,    /* as it was last read or written; also without a path */
@@ -48,5 +46,3 @@ typedef struct
 
 gboolean studio_disk_stamp_read (const char *path, StudioDiskStamp *stamp); /* FALSE with errno: it cannot be read */
 gboolean studio_disk_stamp_equal (const StudioDiskStamp *a, const StudioDiskStamp *b);
-
-G_END_DECLS

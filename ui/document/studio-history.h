@@ -3,8 +3,6 @@
 
 #include "ui/document/studio-document-history.h"
 
-G_BEGIN_DECLS
-
 /* An item: an index in the history. Its name is queried when it is shown, so an item that outlives its entry shows the
  * entry that replaced it. */
 #define STUDIO_TYPE_HISTORY_ITEM (studio_history_item_get_type ())
@@ -17,5 +15,3 @@ guint studio_history_item_get_position (StudioHistoryItem *self);
 G_DECLARE_FINAL_TYPE (StudioHistory, studio_history, STUDIO, HISTORY, GObject)
 
 StudioHistory *studio_history_new (StudioDocument *document);
-
-G_END_DECLS

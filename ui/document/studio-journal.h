@@ -9,8 +9,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef struct _StudioJournal StudioJournal;
 
 /* "$XDG_STATE_HOME/gradloom/journal". */
@@ -46,5 +44,3 @@ typedef struct
 StudioJournalContent *studio_journal_read (const char *file, GError **error);
 void studio_journal_content_free (StudioJournalContent *content);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioJournalContent, studio_journal_content_free)
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* Signal "changed": a module was saved. */
 #define STUDIO_TYPE_LIBRARY (studio_library_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLibrary, studio_library, STUDIO, LIBRARY, GObject)
@@ -33,5 +31,3 @@ LoomGraph *studio_library_find (const char *reference, char **module);
 /* Copies the entry's module into the document and puts an instance at x, y, in one step; 0 with an error on failure. */
 guint64
 studio_library_add (StudioDocument *document, const StudioLibraryEntry *entry, double x, double y, GError **error);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* value NULL: removes the attribute. The document may change meanwhile: the preview is that of the graph at the call.
  */
 void studio_preview_async (StudioDocument *document, guint64 serial, const char *attribute, const char *value,
@@ -15,5 +13,3 @@ void studio_preview_async (StudioDocument *document, guint64 serial, const char 
 /* FALSE after a cancellation. text: parameters, shapes and a fault, one per line; NULL: nothing changes (transfer
  * full). */
 gboolean studio_preview_finish (GAsyncResult *result, char **text);
-
-G_END_DECLS

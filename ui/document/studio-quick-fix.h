@@ -4,8 +4,6 @@
 #include "engine/fix/loom-fix.h"
 #include "ui/document/studio-document-add.h"
 
-G_BEGIN_DECLS
-
 /* The fixes for a fault of the net, the likeliest first; may be empty. For a card's button, serial is the card's.
  * (transfer full) */
 GPtrArray *studio_document_find_fixes (StudioDocument *self, const LoomFault *fault, guint64 serial);
@@ -15,5 +13,3 @@ gboolean studio_document_apply_quick_fix (StudioDocument *self, const LoomFix *f
 gboolean studio_document_fix_place (StudioDocument *self, const LoomFix *fix, StudioAddPlace *place);
 /* The first fix for the fault on the card; NULL if there is none. */
 LoomFix *studio_document_first_fix (StudioDocument *self, guint64 serial);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/fix/loom-fit.h"
 
-G_BEGIN_DECLS
-
 /* The words by which a row is found, made once per row. */
 typedef struct _StudioSearchKey StudioSearchKey;
 
@@ -21,5 +19,3 @@ guint studio_search_rank (const StudioSearchKey *key, const char *text);
 /* The sort key of a row with such a rank for these words (stripped), and such a fit at the position; larger is better,
  * 0: no match. The typed text is most important; without text, the fit. */
 guint studio_search_order (guint rank, LoomFit fit, const char *words);
-
-G_END_DECLS

@@ -7,12 +7,8 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* Removes the time limit of trials, for tests, whose results then do not depend on the machine's load. */
 void studio_document_set_trials_unlimited (StudioDocument *self, gboolean unlimited);
 
 /* Returns the processor time that this thread has used, in microseconds. */
 gint64 studio_trials_clock (void);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* The words of a line before its first value: the layer's name (transfer full). *values: the rest of the line (transfer
  * full); NULL: there is none. The first word is always part of the name, and so is “2d”. */
 char *studio_typed_layer_split (const char *text, char **values);
@@ -17,5 +15,3 @@ char **studio_typed_layer_parse (const LoomOp *op, const char *values, char **wr
 
 /* Whether a text that is typed where this parameter is asked for begins another layer: a letter is no number. */
 gboolean studio_typed_layer_begins_name (const LoomParamSpec *spec, const char *text);
-
-G_END_DECLS

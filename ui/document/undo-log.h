@@ -7,8 +7,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* Applies an edit (transfer full) to the graph and returns its inverse (transfer full). */
 typedef LoomEdit *(*UndoLogApply) (LoomEdit *edit, gpointer data);
 
@@ -79,5 +77,3 @@ typedef struct
 UndoLogEntry undo_log_entry (const UndoLog *self, guint position);
 /* A copy of the current graph, transformed to the state at that entry (transfer full). */
 LoomGraph *undo_log_graph_at (const UndoLog *self, const LoomGraph *graph, guint position);
-
-G_END_DECLS

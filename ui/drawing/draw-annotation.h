@@ -5,11 +5,7 @@
 
 #include "ui/drawing/studio-theme.h"
 
-G_BEGIN_DECLS
-
 PangoLayout *studio_annotation_text_new (PangoContext *context, const StudioAnnotation *annotation);
 /* At (0, 0) in screen pixels, so that borders have the same width at every zoom. Text too small to read is omitted. */
 void studio_draw_annotation (cairo_t *cr, const StudioAnnotation *annotation, PangoLayout *text,
                              const StudioTheme *theme, double zoom, gboolean selected);
-
-G_END_DECLS

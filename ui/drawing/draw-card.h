@@ -6,8 +6,6 @@
 #include "ui/scene/studio-geometry.h"
 #include "ui/drawing/studio-theme.h"
 
-G_BEGIN_DECLS
-
 /* Draws a filled and bordered box with round corners; the border is inside. fill and border may be NULL. */
 void studio_draw_box (cairo_t *cr, double x, double y, double width, double height, double radius,
                       const StudioColor *fill, double line, const StudioColor *border);
@@ -66,5 +64,3 @@ PangoLayout *studio_small_text_new (PangoContext *context, const char *text);
 /* The context's font size relative to the size that cards are made for, in pixels; at least 1. */
 #define STUDIO_USUAL_TEXT (10 * 96 / 72.0)
 double studio_text_enlargement (PangoContext *context);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/drawing/studio-theme.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_CHIP_BARS 16
 
 typedef struct
@@ -22,5 +20,3 @@ void studio_chip_size (const StudioChip *chip, PangoLayout *layout, double *widt
  */
 void studio_draw_chip (cairo_t *cr, const StudioChip *chip, gboolean is_gradient, double x, double y, double zoom,
                        const StudioTheme *theme, PangoLayout *layout);
-
-G_END_DECLS

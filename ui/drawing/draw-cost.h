@@ -6,8 +6,6 @@
 #include "ui/drawing/studio-theme.h"
 #include "ui/scene/studio-measure.h"
 
-G_BEGIN_DECLS
-
 /* Draws a bar along the lower edge of a card of this size at (0, 0), and the number at its end. text is any small
  * layout and is changed; NULL: no number. */
 void studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item, StudioMeasure measure,
@@ -16,5 +14,3 @@ void studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *
  * largest that it may have. */
 double studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure measure, double x, double y,
                                 double width, const StudioTheme *theme, PangoLayout *text);
-
-G_END_DECLS

@@ -3,11 +3,7 @@
 
 #include "ui/drawing/draw-card.h"
 
-G_BEGIN_DECLS
-
 /* Draws a card of this size at (0, 0): with name and icon if this zoom shows names, else as a block of the category's
  * colour. text is any layout with the font of cards and is changed. */
 void studio_draw_card_far (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double zoom, double width,
                            double height, PangoLayout *text, const StudioFrameStyle *look);
-
-G_END_DECLS

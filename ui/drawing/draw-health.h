@@ -6,8 +6,6 @@
 #include "ui/drawing/studio-theme.h"
 #include "ui/scene/studio-health.h"
 
-G_BEGIN_DECLS
-
 /* Draws a bar along the lower edge of a card of this size at (0, 0), with a mark at the card's figure, and the figure
  * at its end; for a sick card with a sign. Nothing if the card's health is unknown. text is any small layout and is
  * changed; NULL: no figure. */
@@ -20,5 +18,3 @@ double studio_draw_health_legend (cairo_t *cr, const StudioScene *scene, double 
  * The box stays above `bottom`. */
 void studio_draw_health_sentence (cairo_t *cr, const char *sentence, double x, double y, double width, double bottom,
                                   const StudioTheme *theme, PangoLayout *text);
-
-G_END_DECLS

@@ -3,9 +3,5 @@
 
 #include "ui/drawing/studio-theme.h"
 
-G_BEGIN_DECLS
-
 /* A StudioDrawIcon. Draws nothing for unknown names, except the icon of modules. */
 gboolean studio_draw_own_icon (cairo_t *cr, const char *name, const StudioColor *color, gpointer unused);
-
-G_END_DECLS

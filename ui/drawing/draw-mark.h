@@ -8,8 +8,6 @@
 #include "ui/drawing/studio-theme.h"
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 /* A mark per kind of difference. */
 typedef enum
 {
@@ -36,5 +34,3 @@ void studio_draw_ghost (cairo_t *cr, const StudioRect *card, const char *name, g
                         const StudioTheme *theme);
 /* Draws a removed wire, dashed with a cross at its middle; or a band along a new one. */
 void studio_draw_lost_wire (cairo_t *cr, const StudioCurve *curve, const StudioView *view, const StudioTheme *theme);
-
-G_END_DECLS

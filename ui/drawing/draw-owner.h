@@ -4,11 +4,7 @@
 #include <cairo.h>
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The colour of memory. */
 void studio_draw_owner_colour (cairo_t *cr, gboolean dark, double alpha);
 /* Fills a part of the current clip. kind: a number, used cyclically. */
 void studio_draw_owner_pattern (cairo_t *cr, gboolean dark, guint kind, double x, double y, double w, double h);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/drawing/step-memory.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   gboolean dark;
@@ -24,5 +22,3 @@ void studio_draw_step_memory (const StudioStepMemory *memory, cairo_t *cr, Pango
 guint studio_step_memory_at (const StudioStepMemory *memory, double width, double x);
 /* By extension: .svg, .pdf, .png, or .csv. Errors: USAGE, IO. */
 gboolean studio_step_memory_export (const StudioStepMemory *memory, const char *path, GError **error);
-
-G_END_DECLS

@@ -5,11 +5,7 @@
 
 #include "ui/drawing/studio-theme.h"
 
-G_BEGIN_DECLS
-
 /* One row per type of a wire or output in the scene, and one for wires of unknown type; the lower left corner is at (x,
  * y). Returns the height; 0: nothing to draw. */
 double studio_draw_types_legend (cairo_t *cr, const StudioScene *scene, double x, double y, const StudioTheme *theme,
                                  PangoContext *context);
-
-G_END_DECLS

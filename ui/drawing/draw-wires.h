@@ -6,8 +6,6 @@
 #include "ui/scene/studio-routes.h"
 #include "ui/drawing/studio-theme.h"
 
-G_BEGIN_DECLS
-
 typedef gboolean (*StudioIsSelected) (guint64 serial, gpointer data);
 
 /* Sets the curve as the path, in screen pixels. */
@@ -34,5 +32,3 @@ studio_drawn_shape_labels (const StudioScene *scene, PangoContext *context, GHas
 void studio_draw_shape_label_above (cairo_t *cr, const StudioScene *scene, const StudioView *view,
                                     const StudioTheme *theme, guint link, double sx, double sy, gboolean always,
                                     PangoContext *context, GHashTable *layouts);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* What is alive while one instruction runs. */
 typedef struct
 {
@@ -51,5 +49,3 @@ char *studio_step_memory_describe (const StudioStepMemory *self, guint moment);
 const char *studio_step_memory_owner (LoomOwner owner);
 /* One row for each moment. (transfer full) */
 char *studio_step_memory_to_csv (const StudioStepMemory *self);
-
-G_END_DECLS

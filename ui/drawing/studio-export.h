@@ -4,8 +4,6 @@
 #include <cairo.h>
 #include <pango/pango.h>
 
-G_BEGIN_DECLS
-
 typedef void (*StudioExportDraw) (cairo_t *cr, double width, double height, gpointer data);
 /* By extension, also in capitals: .svg, .pdf, or .png of twice the size, or of the size at which it has 100 million
  * pixels; written completely or not at all. Errors: USAGE, IO. */
@@ -23,5 +21,3 @@ gboolean studio_export_draws (const char *path);
 GBytes *studio_export_svg (double width, double height, StudioExportDraw draw, gpointer data, GError **error);
 /* For text in a file, without a display. */
 PangoContext *studio_export_context_new (void);
-
-G_END_DECLS

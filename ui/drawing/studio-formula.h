@@ -3,10 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Superscript and subscript characters of Unicode become ordinary ones in <sup> or <sub>; the rest is escaped.
  * (transfer full) */
 char *studio_formula_markup (const char *formula);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "ui/drawing/studio-theme.h"
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 /* The scene of a graph's outermost scope, or of a module by name, with its faults. */
 StudioScene *studio_picture_scene (const LoomGraph *graph, const char *module, GError **error);
 typedef struct
@@ -30,5 +28,3 @@ void studio_picture_draw (const StudioScene *scene, const StudioPictureOptions *
 
 /* The picture scaled to fit into width × height pixels, an image surface (transfer full); NULL: empty scene. */
 cairo_surface_t *studio_picture_thumbnail (const StudioScene *scene, int width, int height, gboolean dark);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* Like GdkRGBA, which needs GTK. */
 typedef struct
 {
@@ -53,5 +51,3 @@ const StudioColor *studio_theme_wire (const StudioTheme *theme, const StudioLink
 const StudioColor *studio_theme_category (const StudioTheme *theme, const StudioItem *item);
 /* The colour of the item's stage or device; NULL: none. */
 const StudioColor *studio_theme_partition_color (const StudioTheme *theme, const StudioItem *item);
-
-G_END_DECLS

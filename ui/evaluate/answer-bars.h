@@ -5,11 +5,7 @@
 
 #include "ui/evaluate/studio-evaluation.h"
 
-G_BEGIN_DECLS
-
 /* Fills a grid with a prediction of [positions, classes] numbers. names: of the classes, or NULL. Returns a sentence
  * (transfer full). */
 char *answer_bars_fill (GtkGrid *grid, LoomAnswerKind kind, gint64 n_positions, gint64 n_classes, const float *value,
                         char *const *names);
-
-G_END_DECLS

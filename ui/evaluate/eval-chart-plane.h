@@ -3,8 +3,6 @@
 
 #include "ui/evaluate/studio-eval-chart.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   double x, y, side; /* of the square */
@@ -17,5 +15,3 @@ double eval_plane_x (const EvalPlane *p, double value);
 double eval_plane_y (const EvalPlane *p, double value);
 /* Draws ticks, names of the axes, and the diagonal. */
 void eval_plane_draw (const EvalDrawing *d, const EvalPlane *p, const char *x_name, const char *y_name);
-
-G_END_DECLS

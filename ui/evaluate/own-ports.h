@@ -6,8 +6,6 @@
 
 #include "ui/task/studio-task-data.h"
 
-G_BEGIN_DECLS
-
 /* A row for each further port of the data; changed is called with owner alone when a field changes. */
 void own_ports_fill (GtkGrid *grid, const StudioTaskData *data, GCallback changed, gpointer owner);
 /* Shows the values of a sample. */
@@ -20,5 +18,3 @@ GVariant *own_ports_read (GtkGrid *grid, const StudioTaskData *data, const char 
 char *own_numbers_to_text (const float *value, guint n, char *const *names);
 /* FALSE: the line is not n numbers or names, and *why receives a sentence about `what` (transfer full). */
 gboolean own_numbers_read (const char *line, const char *what, char *const *names, guint n, float *value, char **why);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/evaluate/own-sample.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *text; /* that is written; NULL: the members below */
@@ -21,5 +19,3 @@ void own_request (LoomBusWorker1 *worker, gboolean writes, const OwnSample *samp
                   OwnReplied replied);
 /* The predictions for n samples of one shape: sample->x has their numbers, and sample->count is that of all. */
 void own_request_all (LoomBusWorker1 *worker, const OwnSample *sample, guint n, GObject *owner, OwnReplied replied);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/evaluate/sample-source.h"
 
-G_BEGIN_DECLS
-
 /* One sample of x, prepared; count numbers. */
 typedef struct
 {
@@ -22,5 +20,3 @@ typedef void (*OwnSampleRead) (OwnSample *sample, const char *why, gpointer owne
 /* Reads the first sample of the bytes; name: for errors. owner and serial: as in sample_source_read(). */
 void own_sample_read (const SampleSource *source, GBytes *bytes, const char *name, GObject *owner, const guint *serial,
                       OwnSampleRead read);
-
-G_END_DECLS

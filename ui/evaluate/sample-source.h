@@ -6,8 +6,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/task/studio-task-picture.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomGraph *alone;      /* the data set's node, for threads */
@@ -30,5 +28,3 @@ typedef void (*SamplesRead) (StudioTaskData *data, const char *why, gpointer own
  * gone, or if *serial has changed meanwhile. */
 void sample_source_read (const SampleSource *source, const gint64 *indices, guint n, GObject *owner,
                          const guint *serial, SamplesRead read);
-
-G_END_DECLS

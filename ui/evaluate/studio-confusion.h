@@ -8,8 +8,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_CONFUSION (studio_confusion_get_type ())
 G_DECLARE_FINAL_TYPE (StudioConfusion, studio_confusion, STUDIO, CONFUSION, GtkWidget)
 
@@ -23,5 +21,3 @@ void studio_confusion_set_share (StudioConfusion *self, gboolean share);
 char *studio_confusion_describe_cell (StudioConfusion *self);
 /* The accessible description. */
 const char *studio_confusion_get_description (StudioConfusion *self);
-
-G_END_DECLS

@@ -6,12 +6,8 @@
 
 #include "ui/evaluate/studio-evaluation.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_DATA_VIEW (studio_data_view_get_type ())
 G_DECLARE_FINAL_TYPE (StudioDataView, studio_data_view, STUDIO, DATA_VIEW, GtkBox)
 
 /* Reads nothing while it is not mapped. */
 GtkWidget *studio_data_view_new (StudioEvaluation *model);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_DRAWING_PAD (studio_drawing_pad_get_type ())
 G_DECLARE_FINAL_TYPE (StudioDrawingPad, studio_drawing_pad, STUDIO, DRAWING_PAD, GtkWidget)
 
@@ -20,5 +18,3 @@ void studio_drawing_pad_clear (StudioDrawingPad *self);
 const float *studio_drawing_pad_get_pixels (StudioDrawingPad *self);
 /* Replaces the pixels, without a signal. */
 void studio_drawing_pad_set_pixels (StudioDrawingPad *self, const float *pixel);
-
-G_END_DECLS

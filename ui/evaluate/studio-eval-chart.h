@@ -8,8 +8,6 @@
 
 #include "ui/evaluate/studio-evaluation.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_EVAL_CHART (studio_eval_chart_get_type ())
 G_DECLARE_FINAL_TYPE (StudioEvalChart, studio_eval_chart, STUDIO, EVAL_CHART, GtkWidget)
 
@@ -49,5 +47,3 @@ void eval_draw_ink (const EvalDrawing *d, double alpha);
 void eval_draw_accent (const EvalDrawing *d, double alpha);
 /* align 0, 0.5 or 1: x is the left end, the middle or the right end; y is the middle. Returns the width. */
 double eval_draw_text (const EvalDrawing *d, const char *text, double x, double y, double align, double most);
-
-G_END_DECLS

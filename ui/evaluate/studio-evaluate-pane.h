@@ -5,8 +5,6 @@
 
 #include "ui/evaluate/studio-evaluation.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_EVALUATE_PANE (studio_evaluate_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioEvaluatePane, studio_evaluate_pane, STUDIO, EVALUATE_PANE, GtkBox)
 
@@ -17,5 +15,3 @@ void studio_evaluate_pane_show (StudioEvaluatePane *self, const char *view);
 /* A line for tests: the view, the number of evaluated samples and of records, the samples of the cell, the own input's
  * answer and the length of the generated text. (transfer full) */
 char *studio_evaluate_pane_dump (StudioEvaluatePane *self);
-
-G_END_DECLS

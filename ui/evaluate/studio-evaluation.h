@@ -9,8 +9,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_EVALUATION (studio_evaluation_get_type ())
 G_DECLARE_FINAL_TYPE (StudioEvaluation, studio_evaluation, STUDIO, EVALUATION, GObject)
 
@@ -76,5 +74,3 @@ void studio_evaluation_turn_mistakes (StudioEvaluation *self, gint64 page);
 void studio_evaluation_open_cell (StudioEvaluation *self, guint target, guint predicted, gint64 page);
 /* The name of a class. (transfer full) */
 char *studio_evaluation_class_name (StudioEvaluation *self, guint k);
-
-G_END_DECLS

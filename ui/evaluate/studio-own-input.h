@@ -6,8 +6,6 @@
 
 #include "ui/evaluate/studio-evaluation.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_OWN_INPUT (studio_own_input_get_type ())
 G_DECLARE_FINAL_TYPE (StudioOwnInput, studio_own_input, STUDIO, OWN_INPUT, GtkBox)
 
@@ -16,5 +14,3 @@ GtkWidget *studio_own_input_new (StudioEvaluation *model);
 /* The predicted class and its probability, or values, as a sentence, or the text that is written; NULL: no prediction
  * yet, or that of an earlier input. */
 const char *studio_own_input_get_answer (StudioOwnInput *self);
-
-G_END_DECLS

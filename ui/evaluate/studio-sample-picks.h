@@ -6,8 +6,6 @@
 
 #include "ui/evaluate/studio-evaluation.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_SAMPLE_PICKS (studio_sample_picks_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSamplePicks, studio_sample_picks, STUDIO, SAMPLE_PICKS, GtkBox)
 
@@ -15,5 +13,3 @@ G_DECLARE_FINAL_TYPE (StudioSamplePicks, studio_sample_picks, STUDIO, SAMPLE_PIC
 GtkWidget *studio_sample_picks_new (StudioEvaluation *model, gboolean of_cell);
 /* The number of samples that are shown. */
 guint studio_sample_picks_n (StudioSamplePicks *self);
-
-G_END_DECLS

@@ -6,13 +6,9 @@
 
 #include "ui/evaluate/studio-evaluation.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_TEXT_WRITER (studio_text_writer_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTextWriter, studio_text_writer, STUDIO, TEXT_WRITER, GtkBox)
 
 GtkWidget *studio_text_writer_new (StudioEvaluation *model);
 /* The number of characters of the text. */
 guint studio_text_writer_length (StudioTextWriter *self);
-
-G_END_DECLS

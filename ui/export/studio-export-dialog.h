@@ -5,8 +5,6 @@
 
 #include "ui/drawing/studio-picture.h"
 
-G_BEGIN_DECLS
-
 /* The part of the canvas that a picture shows. */
 typedef enum
 {
@@ -38,5 +36,3 @@ G_DECLARE_FINAL_TYPE (StudioExportDialog, studio_export_dialog, STUDIO, EXPORT_D
 
 /* stem: the proposed file without its suffix. */
 StudioExportDialog *studio_export_dialog_new (GtkWindow *parent, const StudioExportSubject *subject, const char *stem);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 #include "engine/interop/loom-export-format.h"
 #include "ui/drawing/studio-picture.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_EXPORT_JOB (studio_export_job_get_type ())
 G_DECLARE_FINAL_TYPE (StudioExportJob, studio_export_job, STUDIO, EXPORT_JOB, GObject)
 
@@ -31,5 +29,3 @@ void studio_export_job_start_picture (StudioExportJob *self, StudioScene *scene,
                                       GDestroyNotify free_data);
 /* Ends the work; the file is not written. */
 void studio_export_job_cancel (StudioExportJob *self);
-
-G_END_DECLS

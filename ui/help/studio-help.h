@@ -3,8 +3,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_HELP_KEYS "keys"
 
 /* Shows the page of this name, or the last page shown (NULL). *window is a weak pointer, initially NULL; the window is
@@ -12,5 +10,3 @@ G_BEGIN_DECLS
 void studio_help_present (GtkWindow *parent, GtkWidget **window, const char *page);
 /* The page of shortcuts, generated from the list of commands. */
 GtkWidget *studio_help_keys_new (void);
-
-G_END_DECLS

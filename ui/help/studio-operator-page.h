@@ -6,13 +6,9 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* Returns a vertical GtkBox. Its buttons activate win.insert-example-of and win.open-example-of. */
 GtkWidget *studio_operator_page_new (const LoomOp *op);
 
 /* Shows the page of an operator in a window over parent. *window is a weak pointer, initially NULL; the window is
  * reused. Its actions "win." are the parent's. */
 void studio_operator_window_present (GtkWindow *parent, GtkWidget **window, const LoomOp *op);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/document/studio-comparison.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_COMPARE_PANE (studio_compare_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioComparePane, studio_compare_pane, STUDIO, COMPARE_PANE, GtkWidget)
 
@@ -14,5 +12,3 @@ G_DECLARE_FINAL_TYPE (StudioComparePane, studio_compare_pane, STUDIO, COMPARE_PA
  * opens the other graph, or are NULL. */
 StudioComparePane *studio_compare_pane_new (StudioComparison *comparison, const char *action, const char *label);
 void studio_compare_pane_focus (StudioComparePane *self);
-
-G_END_DECLS

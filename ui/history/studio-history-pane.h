@@ -5,8 +5,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_HISTORY_PANE (studio_history_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioHistoryPane, studio_history_pane, STUDIO, HISTORY_PANE, GtkWidget)
 
@@ -14,5 +12,3 @@ G_DECLARE_FINAL_TYPE (StudioHistoryPane, studio_history_pane, STUDIO, HISTORY_PA
 StudioHistoryPane *studio_history_pane_new (StudioDocument *document);
 /* Focuses the current entry. */
 void studio_history_pane_focus (StudioHistoryPane *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_FORMULA_FIELD (studio_formula_field_get_type ())
 G_DECLARE_FINAL_TYPE (StudioFormulaField, studio_formula_field, STUDIO, FORMULA_FIELD, GtkWidget)
 
@@ -22,5 +20,3 @@ void studio_formula_field_mark (StudioFormulaField *self, int position);
 
 /* The character that a fault's sentence names ("at position 7, after the caret"), counted from 0; -1: none. */
 int studio_formula_fault_position (const char *message);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/loom.h"
 #include "ui/document/studio-param-check.h"
 
-G_BEGIN_DECLS
-
 /* "out_features" → "Out features". */
 char *studio_param_title (const char *name);
 /* For display: "61,706", "1.2 M". */
@@ -20,5 +18,3 @@ typedef enum
 /* The number after a drag of dx pixels; NULL if the text is no number or the parameter is not numeric (transfer full).
  */
 char *studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, StudioDragSpeed speed);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/loom.h"
 #include "ui/inspector/studio-inspector.h"
 
-G_BEGIN_DECLS
-
 struct _StudioInspector
 {
   GtkWidget parent_instance;
@@ -109,5 +107,3 @@ GtkWidget *inspector_file_button_new (InspectorRow *row);
 void inspector_shape_field (GtkWidget *editor);
 /* Sets the tooltip of a row, but not over a focused entry. doc may be NULL. */
 void inspector_explain (GtkWidget *row, const char *doc);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_INSPECTOR (studio_inspector_get_type ())
 G_DECLARE_FINAL_TYPE (StudioInspector, studio_inspector, STUDIO, INSPECTOR, GtkWidget)
 
@@ -21,5 +19,3 @@ void studio_inspector_set_devices (StudioInspector *self, const char *const *dev
 void studio_inspector_commit_typed (StudioInspector *self);
 /* Focuses the first parameter. */
 void studio_inspector_focus (StudioInspector *self);
-
-G_END_DECLS

@@ -3,10 +3,6 @@
 
 #include "ui/inspector/studio-value.h"
 
-G_BEGIN_DECLS
-
 /* The values as they are written to the file. NULL: the text is no list, or a value of it is invalid; then *wrong is a
  * sentence. A parameter that is no single number has no list. (transfer full) */
 char **studio_value_list_read (const LoomParamSpec *spec, const char *text, char **wrong);
-
-G_END_DECLS

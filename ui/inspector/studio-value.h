@@ -13,8 +13,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_NAME_UNKNOWN,
@@ -38,5 +36,3 @@ void studio_value_clear (StudioValue *value);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (StudioValue, studio_value_clear)
 /* For the tooltip: what can be typed into the entry of this parameter; NULL: nothing special (transfer full). */
 char *studio_value_hint (const LoomParamSpec *spec);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/layout/studio-layout.h"
 
-G_BEGIN_DECLS
-
 #define LAYOUT_NONE        G_MAXUINT
 #define LAYOUT_CHANNEL     40.0 /* minimum between two layers: space for vertical wires and ports */
 #define LAYOUT_ROW_GAP     28.0 /* between cards of one layer */
@@ -119,5 +117,3 @@ void layout_place_anchored (const StudioScene *scene, const gboolean *chosen, co
 /* Computes the corner of a chosen part of this size: its old corner, or one nearby where it covers no other card. */
 void layout_corner_of_part (const StudioScene *scene, const gboolean *chosen, double width, double height, double *x,
                             double *y);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_ALIGN_LEFT,
@@ -39,5 +37,3 @@ typedef struct
  * dragged card, or STUDIO_NO_ITEM; moving: items dragged along, or NULL. Only visible cards count. */
 StudioSnapped studio_align_snap (const StudioScene *scene, guint item, const gboolean *moving, const StudioRect *rect,
                                  double from_x, double from_y, double reach, const StudioRect *sight);
-
-G_END_DECLS

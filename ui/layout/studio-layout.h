@@ -4,8 +4,6 @@
 
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 /* The canvas of a new window between its panes, for layouts without a canvas. */
 #define STUDIO_LAYOUT_WIDTH  720.0
 #define STUDIO_LAYOUT_HEIGHT 640.0
@@ -59,5 +57,3 @@ GPtrArray *studio_layout_edits (const LoomGraph *graph, const LoomElement *scope
 char *studio_layout_coordinate (double v); /* as written in a file */
 /* The zoom at which the whole fits into width × height pixels, at most 1. */
 double studio_layout_zoom (double whole_width, double whole_height, double width, double height);
-
-G_END_DECLS

@@ -6,12 +6,8 @@
 
 #include "ui/lesson/studio-lesson.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_LESSON_EDITOR (studio_lesson_editor_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLessonEditor, studio_lesson_editor, STUDIO, LESSON_EDITOR, GtkWidget)
 
 /* Signal "done": return to the learner's view. */
 StudioLessonEditor *studio_lesson_editor_new (StudioDocument *document, StudioLesson *lesson);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/lesson/studio-lesson.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_LESSON_PANE (studio_lesson_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, STUDIO, LESSON_PANE, GtkWidget)
 
@@ -16,5 +14,3 @@ StudioLessonPane *studio_lesson_pane_new (StudioDocument *document, StudioLesson
 void studio_lesson_pane_edit (StudioLessonPane *self);
 /* TRUE if there is text to show. */
 gboolean studio_lesson_pane_has_text (StudioLessonPane *self);
-
-G_END_DECLS

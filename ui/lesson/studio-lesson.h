@@ -8,8 +8,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_LESSON (studio_lesson_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLesson, studio_lesson, STUDIO, LESSON, GObject)
 
@@ -39,5 +37,3 @@ void studio_lesson_answer (StudioLesson *self, const char *text);
 void studio_lesson_start_again (StudioLesson *self);
 /* Call after a graph was opened: the lesson starts from its current content. */
 void studio_lesson_opened (StudioLesson *self);
-
-G_END_DECLS

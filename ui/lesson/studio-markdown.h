@@ -4,8 +4,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 /* TRUE if `name` in the text is a node, which makes it a link. */
 typedef gboolean (*StudioMarkdownIsNode) (const char *name, gpointer data);
 /* Called for an activated link: "node:ID" or another address. */
@@ -16,5 +14,3 @@ GtkWidget *
 studio_markdown_new (const char *text, StudioMarkdownIsNode is_node, StudioMarkdownFollow follow, gpointer data);
 /* The inline content of a paragraph as Pango markup. (transfer full) */
 char *studio_markdown_to_markup (const char *text, StudioMarkdownIsNode is_node, gpointer data);
-
-G_END_DECLS

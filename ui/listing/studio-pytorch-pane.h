@@ -6,8 +6,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PYTORCH_PANE (studio_pytorch_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPytorchPane, studio_pytorch_pane, STUDIO, PYTORCH_PANE, GtkWidget)
 
@@ -21,5 +19,3 @@ gboolean studio_pytorch_pane_is_marked (StudioPytorchPane *self, guint line);
 void studio_pytorch_pane_activate (StudioPytorchPane *self, guint line);
 /* The first line that contains this text; G_MAXUINT: none. */
 guint studio_pytorch_pane_find (StudioPytorchPane *self, const char *text);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/canvas/studio-canvas.h"
 
-G_BEGIN_DECLS
-
 typedef struct _CanvasFitter CanvasFitter;
 
 /* Called after the frames of waiting. TRUE: it has changed the layout, so the fitter waits again. */
@@ -13,5 +11,3 @@ typedef gboolean (*CanvasFitterSettled) (gpointer data);
 CanvasFitter *canvas_fitter_new (StudioCanvas *canvas, CanvasFitterSettled settled, gpointer data);
 void canvas_fitter_free (CanvasFitter *self);
 void canvas_fitter_start (CanvasFitter *self);
-
-G_END_DECLS

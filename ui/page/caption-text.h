@@ -3,9 +3,5 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* Pango markup (transfer full). item: its index in the scene. */
 char *caption_text_new (const StudioScene *scene, guint item);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* page: the widget that shows it. */
 void open_documents_add (StudioDocument *document, GtkWidget *page);
 void open_documents_remove (StudioDocument *document);
@@ -15,5 +13,3 @@ void open_documents_remove (StudioDocument *document);
 StudioDocument *open_documents_find (GFile *file);
 /* The page that shows it, if it is in a window. */
 GtkWidget *open_documents_find_page (GFile *file);
-
-G_END_DECLS

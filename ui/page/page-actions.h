@@ -6,8 +6,6 @@
 #include "ui/run/studio-run-panel.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 /* What decides about it. */
 typedef struct
 {
@@ -24,5 +22,3 @@ void page_actions_update (GActionMap *map, const PageFacts *facts);
 void page_actions_install_speed (GActionMap *map, StudioRun *run, StudioRunPanel *panel);
 /* Adds the action "run-panel", which folds the panel. */
 void page_actions_install_panel (GActionMap *map, StudioPanelSplit *split);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/shell/studio-commands.h"
 
-G_BEGIN_DECLS
-
 /* The parts of a page that commands belong to, by their types. */
 typedef enum
 {
@@ -42,5 +40,3 @@ typedef enum
 void page_commands_install (GActionMap *map, const StudioCommandTarget *target);
 /* Adds the commands of pages and canvases to the list of all. */
 void page_commands_add (void);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "ui/pins/studio-pin.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioDocument *document;
@@ -24,5 +22,3 @@ typedef struct
 
 void page_dump_cards (const PageDump *self);
 void page_dump_state (const PageDump *self);
-
-G_END_DECLS

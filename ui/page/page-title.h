@@ -4,8 +4,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *title;              /* "LeNet", "LeNet, trained version" */
@@ -17,5 +15,3 @@ typedef struct
 /* TRUE if title or subtitle are new. */
 gboolean page_title_update (PageTitle *self, StudioDocument *document, StudioRun *run);
 void page_title_clear (PageTitle *self);
-
-G_END_DECLS

@@ -3,9 +3,5 @@
 
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 /* Adds the actions to the map, which must not live longer than the panes, and opens the panes as the settings say. */
 void pane_actions_install (GActionMap *map, StudioPanes *panes);
-
-G_END_DECLS

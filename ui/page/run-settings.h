@@ -5,8 +5,6 @@
 #include "ui/run/studio-run-panel.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 /* The device that the document names, else the default of this machine; NULL while devices are unknown. */
 const char *run_settings_get_device (StudioDocument *document);
 void run_settings_set_device (StudioDocument *document, const char *device);
@@ -15,5 +13,3 @@ void run_settings_set_device (StudioDocument *document, const char *device);
  * pages that are opened later. */
 void run_settings_set_speed (StudioRun *run, StudioRunPanel *panel, const char *speed);
 const char *run_settings_get_speed (void);
-
-G_END_DECLS

@@ -3,11 +3,7 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 /* The path of the selected node; NULL if none, several or something else is selected. */
 char *selected_node_dup_path (StudioDocument *document);
 /* Its operator; NULL also for a module. */
 const LoomOp *selected_node_op (StudioDocument *document);
-
-G_END_DECLS

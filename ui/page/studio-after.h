@@ -4,8 +4,6 @@
 
 #include <glib-object.h>
 
-G_BEGIN_DECLS
-
 typedef struct StudioAfter StudioAfter;
 typedef void (*StudioThen) (gpointer owner, gpointer data);
 
@@ -16,5 +14,3 @@ StudioAfter *studio_after_new (gpointer owner, StudioThen then, StudioThen other
 void studio_after_do (StudioAfter *after);
 /* Calls otherwise, and frees it. after: a StudioAfter, or NULL. */
 void studio_after_cancel (gpointer after);
-
-G_END_DECLS

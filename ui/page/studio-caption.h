@@ -6,8 +6,6 @@
 
 #include "ui/present/studio-slides.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_CAPTION (studio_caption_get_type ())
 G_DECLARE_FINAL_TYPE (StudioCaption, studio_caption, STUDIO, CAPTION, AdwBin)
 
@@ -22,5 +20,3 @@ void studio_caption_set_notes (StudioCaption *self, StudioSlides *slides);
 void studio_caption_show_note (StudioCaption *self, int view);
 /* Gives the notes the height that they need in their width, up to a share of this height. */
 void studio_caption_fit_notes (StudioCaption *self, int height);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_COMPARING (studio_comparing_get_type ())
 G_DECLARE_FINAL_TYPE (StudioComparing, studio_comparing, STUDIO, COMPARING, GObject)
 
@@ -23,5 +21,3 @@ void studio_comparing_with_entry (StudioComparing *self, guint position); /* of 
 void studio_comparing_with_graph (StudioComparing *self, LoomGraph *graph, const char *title);
 void studio_comparing_end (StudioComparing *self);
 gboolean studio_comparing_is_on (StudioComparing *self);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_DISK_BAR (studio_disk_bar_get_type ())
 G_DECLARE_FINAL_TYPE (StudioDiskBar, studio_disk_bar, STUDIO, DISK_BAR, AdwBin)
 
@@ -18,5 +16,3 @@ gboolean studio_disk_bar_is_shown (StudioDiskBar *self);
 void studio_disk_bar_set_narrow (StudioDiskBar *self, gboolean narrow);
 /* Hides the bar while it reports only that another Studio has the file open. */
 void studio_disk_bar_dismiss (StudioDiskBar *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 /* Appends to what the next studio_dump_end () prints: thousands of small writes would take longer than the frame. */
 void studio_dump_print (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Ends with the line "geometry end", and prints all. */
@@ -18,5 +16,3 @@ void studio_dump_widgets (GtkNative *window);
  * works while a menu or a dialog has the keyboard, and adds no modifiers to a drag. The output shows the state after
  * all input that the X server sent before the signal, and after the next frame. */
 void studio_dump_on_signal (GtkApplication *application);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 #include "ui/evaluate/studio-evaluation.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_EVALUATE_TAB (studio_evaluate_tab_get_type ())
 G_DECLARE_FINAL_TYPE (StudioEvaluateTab, studio_evaluate_tab, STUDIO, EVALUATE_TAB, GObject)
 
@@ -20,5 +18,3 @@ void studio_evaluate_tab_show_generate (StudioEvaluateTab *self);
 void studio_evaluate_tab_show_data (StudioEvaluateTab *self);
 /* For tests; NULL: there is no page. (transfer full) */
 char *studio_evaluate_tab_dump (StudioEvaluateTab *self);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "ui/drawing/draw-step-memory.h"
 #include "ui/run/studio-task.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioDocument *document;
@@ -29,5 +27,3 @@ void studio_exporter_write_chart (const StudioExporter *self, const char *what);
 void studio_exporter_write_task (const StudioExporter *self);
 /* The memory along a step, as "svg", "png" or "csv"; memory NULL: says that there is none. */
 void studio_exporter_write_memory (const StudioExporter *self, const StudioStepMemory *memory, const char *suffix);
-
-G_END_DECLS

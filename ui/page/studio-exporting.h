@@ -5,8 +5,6 @@
 #include "ui/pins/studio-pin.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioDocument *document;
@@ -18,5 +16,3 @@ typedef struct
 
 /* It must outlive the dialog, which is modal for its window. */
 void studio_exporting_open (StudioExporting *self);
-
-G_END_DECLS

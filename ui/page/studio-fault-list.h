@@ -6,8 +6,6 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_FAULT_LIST (studio_fault_list_get_type ())
 G_DECLARE_FINAL_TYPE (StudioFaultList, studio_fault_list, STUDIO, FAULT_LIST, AdwBin)
 
@@ -19,5 +17,3 @@ StudioFaultList *studio_fault_list_new (StudioDocument *document, StudioCanvas *
 /* "No faults", "2 to do", "⚠ 3 faults". */
 const char *studio_fault_list_get_summary (StudioFaultList *self);
 guint studio_fault_list_n_errors (StudioFaultList *self);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/runs/studio-run-queue.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_GUARD (studio_guard_get_type ())
 G_DECLARE_FINAL_TYPE (StudioGuard, studio_guard, STUDIO, GUARD, GObject)
 
@@ -30,5 +28,3 @@ gboolean studio_guard_get_goes_on (AdwMessageDialog *dialog);
 void studio_guard_say_not_kept (StudioQuestions *questions, const char *sentence);
 /* “LeNet” is training, at step 75 of 3,200. */
 char *studio_guard_dup_run_sentence (StudioGuard *self);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "ui/page/studio-runner.h"
 #include "ui/pins/studio-health-watch.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_HEALTH_LINE (studio_health_line_get_type ())
 G_DECLARE_FINAL_TYPE (StudioHealthLine, studio_health_line, STUDIO, HEALTH_LINE, GtkBox)
 
@@ -15,5 +13,3 @@ G_DECLARE_FINAL_TYPE (StudioHealthLine, studio_health_line, STUDIO, HEALTH_LINE,
 StudioHealthLine *studio_health_line_new (StudioHealthWatch *watch, StudioRunner *runner);
 /* Goes back, if there is a checkpoint from before. */
 void studio_health_line_go_back (StudioHealthLine *self);
-
-G_END_DECLS

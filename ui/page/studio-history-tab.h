@@ -4,8 +4,6 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_HISTORY_TAB (studio_history_tab_get_type ())
 G_DECLARE_FINAL_TYPE (StudioHistoryTab, studio_history_tab, STUDIO, HISTORY_TAB, GObject)
 
@@ -13,5 +11,3 @@ G_DECLARE_FINAL_TYPE (StudioHistoryTab, studio_history_tab, STUDIO, HISTORY_TAB,
 StudioHistoryTab *studio_history_tab_new (StudioDocument *document, StudioCanvas *canvas, StudioPanes *panes);
 /* Shows the page, or removes it if it is visible and focuses the canvas. */
 void studio_history_tab_toggle (StudioHistoryTab *self);
-
-G_END_DECLS

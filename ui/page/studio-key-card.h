@@ -5,8 +5,6 @@
 
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_KEY_CARD (studio_key_card_get_type ())
 G_DECLARE_FINAL_TYPE (StudioKeyCard, studio_key_card, STUDIO, KEY_CARD, AdwBin)
 
@@ -18,5 +16,3 @@ void studio_key_card_show_pen_keys (StudioKeyCard *self);
 /* The card is visible in a presentation, unless the text is large and the window low: then the graph needs the height.
  */
 void studio_key_card_set_presenting (StudioKeyCard *self, gboolean presenting);
-
-G_END_DECLS

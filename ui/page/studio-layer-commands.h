@@ -7,8 +7,6 @@
 #include "ui/stepper/studio-breakpoints.h"
 #include "ui/stepper/studio-stepper.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioDocument *document;
@@ -33,5 +31,3 @@ void studio_layer_commands_show_documentation (const StudioLayerCommands *self);
 void studio_layer_commands_insert_example_of (const StudioLayerCommands *self, const char *op);
 /* The operator of the selected layer if the focus is on the canvas, or the focused one of the palette; or NULL. */
 const LoomOp *studio_layer_commands_get_op_at_focus (const StudioLayerCommands *self);
-
-G_END_DECLS

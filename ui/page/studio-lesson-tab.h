@@ -6,8 +6,6 @@
 #include "ui/palette/studio-palette.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_LESSON_TAB (studio_lesson_tab_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLessonTab, studio_lesson_tab, STUDIO, LESSON_TAB, GObject)
 
@@ -19,5 +17,3 @@ void studio_lesson_tab_open (StudioLessonTab *self);
 /* Shows the fields of the graph's lesson, and begins one if there is none. */
 void studio_lesson_tab_write (StudioLessonTab *self);
 StudioLesson *studio_lesson_tab_get_lesson (StudioLessonTab *self);
-
-G_END_DECLS

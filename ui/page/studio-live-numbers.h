@@ -7,11 +7,7 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_LIVE_NUMBERS (studio_live_numbers_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLiveNumbers, studio_live_numbers, STUDIO, LIVE_NUMBERS, GtkBox)
 
 GtkWidget *studio_live_numbers_new (StudioDocument *document, StudioRun *run);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "ui/palette/studio-outline.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioDocument *document;
@@ -26,5 +24,3 @@ void studio_navigation_next_pane (const StudioNavigation *self);
 void studio_navigation_previous_pane (const StudioNavigation *self);
 /* Ends the editing of text: a note, or a field of this widget, takes what was typed. */
 void studio_navigation_commit (const StudioNavigation *self, GtkWidget *within);
-
-G_END_DECLS

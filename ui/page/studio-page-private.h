@@ -38,8 +38,6 @@
 #include "ui/training/studio-training-settings.h"
 #include "ui/stepper/studio-step-layer.h"
 
-G_BEGIN_DECLS
-
 struct _StudioPage
 {
   AdwBin parent_instance;
@@ -113,5 +111,3 @@ struct _StudioPage
   gpointer parts[PAGE_N_PARTS]; /* of the commands */
   StudioCommandTarget target;
 };
-
-G_END_DECLS

@@ -13,8 +13,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PAGE (studio_page_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPage, studio_page, STUDIO, PAGE, AdwBin)
 
@@ -91,5 +89,3 @@ gboolean studio_page_presenting_key (StudioPage *self, guint keyval, GdkModifier
 /* For tests: prints cards and wires, and the state, as lines on standard error. */
 void studio_page_dump_cards (StudioPage *self);
 void studio_page_dump_state (StudioPage *self);
-
-G_END_DECLS

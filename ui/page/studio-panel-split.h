@@ -4,8 +4,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PANEL_SPLIT (studio_panel_split_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPanelSplit, studio_panel_split, STUDIO, PANEL_SPLIT, GObject)
 
@@ -24,5 +22,3 @@ gboolean studio_panel_split_is_open (StudioPanelSplit *self);
 void studio_panel_split_set_presenting (StudioPanelSplit *self, gboolean presenting);
 /* TRUE if a panel that was shown before the window had a height gets its own now. */
 gboolean studio_panel_split_place (StudioPanelSplit *self);
-
-G_END_DECLS

@@ -11,8 +11,6 @@
 #include "ui/pins/studio-pin.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PRESENTATION (studio_presentation_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPresentation, studio_presentation, STUDIO, PRESENTATION, GObject)
 
@@ -51,5 +49,3 @@ void studio_presentation_toggle_spotlight (StudioPresentation *self);
 void studio_presentation_toggle_pen (StudioPresentation *self);
 void studio_presentation_toggle_eraser (StudioPresentation *self);
 void studio_presentation_clear_drawing (StudioPresentation *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RATE_CARD (studio_rate_card_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRateCard, studio_rate_card, STUDIO, RATE_CARD, GtkBox)
 
@@ -15,5 +13,3 @@ void studio_rate_card_open (StudioRateCard *self, double rate);
 /* Hides it, and focuses the widget that had the focus before, or this one. */
 void studio_rate_card_close (StudioRateCard *self, GtkWidget *otherwise);
 gboolean studio_rate_card_is_open (StudioRateCard *self);
-
-G_END_DECLS

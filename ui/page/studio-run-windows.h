@@ -7,8 +7,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct _StudioRunWindows StudioRunWindows;
 
 /* toasts: an AdwToastOverlay for sentences; the windows are transient for its window. */
@@ -23,5 +21,3 @@ void studio_run_windows_show_parameters (StudioRunWindows *self);
 void studio_run_windows_show_memory (StudioRunWindows *self);
 /* Activates win.open-recent with the graph that the run has written. */
 void studio_run_windows_show_graph (StudioRunWindows *self);
-
-G_END_DECLS

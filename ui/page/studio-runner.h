@@ -8,8 +8,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/shell/studio-question.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUNNER (studio_runner_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunner, studio_runner, STUDIO, RUNNER, GObject)
 
@@ -51,5 +49,3 @@ gboolean studio_runner_check (StudioRunner *self);
 void studio_runner_train_other (StudioRunner *self, const char *xml, const char *folder, const char *title);
 /* Asks whether data outside the graph's folder may be read, if some need that. */
 void studio_runner_ask_to_read (StudioRunner *self);
-
-G_END_DECLS

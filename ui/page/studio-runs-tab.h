@@ -9,8 +9,6 @@
 #include "ui/runs/studio-run-queue.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUNS_TAB (studio_runs_tab_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunsTab, studio_runs_tab, STUDIO, RUNS_TAB, GObject)
 
@@ -43,5 +41,3 @@ void studio_runs_tab_start (StudioRunsTab *self);
 StudioRunQueue *studio_runs_tab_get_queue (StudioRunsTab *self);
 /* For tests; NULL: the page is not there. (transfer full) */
 char *studio_runs_tab_dump (StudioRunsTab *self);
-
-G_END_DECLS

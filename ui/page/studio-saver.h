@@ -6,8 +6,6 @@
 #include "ui/page/studio-after.h"
 #include "ui/shell/studio-question.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_SAVER (studio_saver_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSaver, studio_saver, STUDIO, SAVER, GObject)
 
@@ -23,5 +21,3 @@ void studio_saver_save_as (StudioSaver *self);
 void studio_saver_save_before (StudioSaver *self, StudioAfter *after);
 /* Reads the file again. */
 void studio_saver_reload (StudioSaver *self);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 #include "ui/present/studio-slides.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_SLIDES_TAB (studio_slides_tab_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSlidesTab, studio_slides_tab, STUDIO, SLIDES_TAB, GObject)
 
@@ -15,5 +13,3 @@ studio_slides_tab_new (StudioDocument *document, StudioCanvas *canvas, StudioSli
 void studio_slides_tab_show (StudioSlidesTab *self);
 /* Adds the present view. */
 void studio_slides_tab_add (StudioSlidesTab *self);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/start/studio-start-page.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioDocument *document;
@@ -21,5 +19,3 @@ void studio_start_cover_update (StudioStartCover *self, gboolean presenting);
 void studio_start_cover_dismiss (StudioStartCover *self);
 /* Ends what it watches. */
 void studio_start_cover_clear (StudioStartCover *self);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/page/studio-fault-list.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_STATUS_LINE (studio_status_line_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStatusLine, studio_status_line, STUDIO, STATUS_LINE, GtkBox)
 
@@ -16,5 +14,3 @@ void studio_status_line_set_parts (StudioStatusLine *self, StudioCanvas *canvas,
 void studio_status_line_set_health (StudioStatusLine *self, GtkWidget *health);
 /* Opens the list of faults if the line is mapped. */
 void studio_status_line_show_faults (StudioStatusLine *self);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "ui/page/studio-exporter.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_STEPS_TAB (studio_steps_tab_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStepsTab, studio_steps_tab, STUDIO, STEPS_TAB, GObject)
 
@@ -16,5 +14,3 @@ StudioStepsTab *studio_steps_tab_new (StudioDocument *document, StudioCanvas *ca
 void studio_steps_tab_toggle (StudioStepsTab *self);
 /* Writes the memory along a step: "svg", "png" or "csv". */
 void studio_steps_tab_export (StudioStepsTab *self, const char *suffix);
-
-G_END_DECLS

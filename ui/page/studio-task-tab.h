@@ -6,8 +6,6 @@
 #include "ui/run/studio-task.h"
 #include "ui/shell/studio-panes.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_TASK_TAB (studio_task_tab_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTaskTab, studio_task_tab, STUDIO, TASK_TAB, GObject)
 
@@ -21,5 +19,3 @@ void studio_task_tab_open (StudioTaskTab *self, gboolean has_lesson);
 /* On the projector the picture is on the stage, unless a pinned map is. */
 void studio_task_tab_present (StudioTaskTab *self, gboolean on);
 StudioTask *studio_task_tab_get_task (StudioTaskTab *self);
-
-G_END_DECLS

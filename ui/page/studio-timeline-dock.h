@@ -5,13 +5,9 @@
 
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 typedef struct _StudioTimelineDock StudioTimelineDock;
 
 /* box: a vertical GtkBox, at whose end it is shown; it must outlive this. */
 StudioTimelineDock *studio_timeline_dock_new (GtkWidget *box, StudioRun *run);
 void studio_timeline_dock_free (StudioTimelineDock *self);
 void studio_timeline_dock_toggle (StudioTimelineDock *self);
-
-G_END_DECLS

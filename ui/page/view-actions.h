@@ -5,9 +5,5 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/canvas/studio-minimap.h"
 
-G_BEGIN_DECLS
-
 /* The map must not live longer than canvas and minimap. */
 void view_actions_install (GActionMap *map, StudioCanvas *canvas, StudioMinimap *minimap);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_OUTLINE (studio_outline_get_type ())
 G_DECLARE_FINAL_TYPE (StudioOutline, studio_outline, STUDIO, OUTLINE, GtkWidget)
 
@@ -14,5 +12,3 @@ G_DECLARE_FINAL_TYPE (StudioOutline, studio_outline, STUDIO, OUTLINE, GtkWidget)
  * document. */
 StudioOutline *studio_outline_new (StudioDocument *document);
 void studio_outline_focus_search (StudioOutline *self); /* Ctrl+F */
-
-G_END_DECLS

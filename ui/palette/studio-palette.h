@@ -5,8 +5,6 @@
 
 #include "ui/canvas/studio-canvas.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PALETTE (studio_palette_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPalette, studio_palette, STUDIO, PALETTE, GtkWidget)
 
@@ -16,5 +14,3 @@ StudioPalette *studio_palette_new (StudioDocument *document, StudioCanvas *canva
 void studio_palette_set_offered (StudioPalette *self, const char *const *names);
 /* The operator of the focused row; NULL: no row, or none of an operator. */
 const LoomOp *studio_palette_get_focused_op (StudioPalette *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef struct _HealthHistory HealthHistory;
 
 HealthHistory *health_history_new (void);
@@ -32,5 +30,3 @@ typedef struct
 
 /* Pointers are valid until the next call that is not const. */
 HealthDiagnosis health_history_diagnose (const HealthHistory *self, const GPtrArray *nodes);
-
-G_END_DECLS

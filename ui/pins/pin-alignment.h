@@ -4,8 +4,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   LoomNetSource weights;     /* the softmax */
@@ -15,5 +13,3 @@ typedef struct
 
 /* FALSE if the output is none, or if its last two axes are not targets and sources. */
 gboolean pin_alignment_find (const LoomNet *net, const LoomNetSource *output, PinAlignment *self);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 #include "ui/pins/studio-pin-view.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   /* The kinds that suit the tensor now, in the order of the digits. (transfer container) */
@@ -23,5 +21,3 @@ typedef struct
 /* Floating. The owner outlives its use: it calls pin_frame_detach() first. */
 GtkWidget *pin_frame_new (StudioPinView *view, GActionGroup *actions, const PinFrameLists *lists);
 void pin_frame_detach (GtkWidget *frame);
-
-G_END_DECLS

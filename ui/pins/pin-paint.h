@@ -5,8 +5,6 @@
 
 #include "ui/pins/pin-value.h"
 
-G_BEGIN_DECLS
-
 #define PIN_LINE 13.
 
 typedef struct
@@ -105,5 +103,3 @@ PinRect pin_tiles_tile (const PinTiles *tiles, gsize tile);
 gint64 pin_tiles_at (const PinTiles *tiles, double x, double y); /* -1: none */
 /* The index of the tile at a point; -1: none. */
 gint64 pin_tiles_tile_at (const PinTiles *tiles, double x, double y);
-
-G_END_DECLS

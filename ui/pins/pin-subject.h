@@ -3,8 +3,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* Prefixes of a tensor in a <pin>, as the worker reads them. */
 #define PIN_GRADIENT "grad:"
 #define PIN_UPDATE   "update:"
@@ -36,5 +34,3 @@ const char *pin_tensor_name (const char *tensor);
 char *pin_tensor_title (const char *tensor);
 /* The path of the node of a tensor: the longest prefix that is a node; the tensor's name if there is none. */
 char *pin_tensor_node (const LoomNet *net, const char *tensor);
-
-G_END_DECLS

@@ -3,11 +3,7 @@
 
 #include "ui/pins/pin-subject.h"
 
-G_BEGIN_DECLS
-
 /* The port of a data set with a row of tokens for each sample, B × T, whose tokens are along this axis, counted from
  * the last one; of several the nearest in the graph. For weights of attention rows are found from the queries, columns
  * from the keys. NULL: the axis counts no tokens. (transfer full) */
 char *pin_tokens_port (const LoomNet *net, const char *tensor, const PinSubject *subject, gsize from_last);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/loom.h"
 #include "ui/task/studio-task-picture.h"
 
-G_BEGIN_DECLS
-
 /* Owned by the view that shows it. */
 typedef struct
 {
@@ -72,5 +70,3 @@ void pin_history_add (PinHistory *history, const PinValue *value);
 const float *pin_history_get (const PinHistory *history, gsize i);
 gint64 pin_history_step (const PinHistory *history, gsize i);
 char *pin_history_to_csv (const PinHistory *history, const char *const *names);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/run/studio-task.h"
 
-G_BEGIN_DECLS
-
 /* Attributes of <pin> in a namespace of their own, so that versions that do not know them keep them and show the pin.
  */
 #define PIN_NAMESPACE "urn:gradloom:look"
@@ -49,5 +47,3 @@ const char *pin_get_tensor (const Pin *pin);
 const char *pin_get_node (const Pin *pin); /* the path of its node */
 gboolean pin_is_enlarged (const Pin *pin);
 gboolean pin_is_docked (const Pin *pin);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_HEALTH_WATCH (studio_health_watch_get_type ())
 G_DECLARE_FINAL_TYPE (StudioHealthWatch, studio_health_watch, STUDIO, HEALTH_WATCH, GObject)
 
@@ -23,5 +21,3 @@ const char *studio_health_watch_get_sick (StudioHealthWatch *self);
 /* The step of the newest checkpoint from when it was well; -1: there is none. */
 gint64 studio_health_watch_get_back (StudioHealthWatch *self);
 guint studio_health_watch_n_reports (StudioHealthWatch *self); /* of this run, for tests */
-
-G_END_DECLS

@@ -5,11 +5,7 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_HOVER_VALUES (studio_hover_values_get_type ())
 G_DECLARE_FINAL_TYPE (StudioHoverValues, studio_hover_values, STUDIO, HOVER_VALUES, GObject)
 
 StudioHoverValues *studio_hover_values_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run);
-
-G_END_DECLS

@@ -5,11 +5,7 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_NODE_TIMES (studio_node_times_get_type ())
 G_DECLARE_FINAL_TYPE (StudioNodeTimes, studio_node_times, STUDIO, NODE_TIMES, GObject)
 
 StudioNodeTimes *studio_node_times_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run);
-
-G_END_DECLS

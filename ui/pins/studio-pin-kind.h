@@ -8,8 +8,6 @@
 #include "ui/pins/pin-paint.h"
 #include "ui/pins/pin-subject.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name;  /* the attribute kind="…" of a <pin>; unique */
@@ -59,5 +57,3 @@ gsize studio_pin_cells_across (const StudioPinKind *kind, const PinDrawing *d);
 char *studio_pin_describe_cell (const StudioPinKind *kind, const PinDrawing *d, gsize cell);
 /* "3 rows, 4 columns, from 0 to 1". (transfer full) */
 char *studio_pin_describe (const StudioPinKind *kind, const PinDrawing *d);
-
-G_END_DECLS

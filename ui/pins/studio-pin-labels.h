@@ -6,8 +6,6 @@
 
 #include "loom-worker-bus.h"
 
-G_BEGIN_DECLS
-
 typedef struct _StudioPinLabels StudioPinLabels;
 
 /* rows, columns: ports of the data set, such as "data.x", or "data.x#*" for all its tokens; NULL: none. changed is
@@ -22,5 +20,3 @@ const char *const *studio_pin_labels_rows (const StudioPinLabels *self);
 const char *const *studio_pin_labels_columns (const StudioPinLabels *self);
 /* The reason why there are no labels, a sentence; NULL: there are labels, or they are not known yet. */
 const char *studio_pin_labels_problem (const StudioPinLabels *self);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/pins/studio-pin-kind.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PIN_VIEW (studio_pin_view_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPinView, studio_pin_view, STUDIO, PIN_VIEW, GtkWidget)
 
@@ -43,5 +41,3 @@ guint studio_pin_view_get_marked (StudioPinView *self);
 cairo_surface_t *studio_pin_view_record (StudioPinView *self, gboolean dark, double *width, double *height);
 /* By extension: .svg, .pdf, .png, or .csv with the values. Errors: DATA without a value, USAGE, IO. */
 gboolean studio_pin_view_export (StudioPinView *self, const char *path, GError **error);
-
-G_END_DECLS

@@ -12,8 +12,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/run/studio-task.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PINS (studio_pins_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPins, studio_pins, STUDIO, PINS, GObject)
 
@@ -42,5 +40,3 @@ gboolean studio_pins_get_number (StudioPins *self, char **port, gint64 *element)
 void studio_pins_set_shown (StudioPins *self, const char *const *tensors);
 /* Enlarges the pins for a presentation and moves the first picture to stage, a GtkBox. NULL: back to normal. */
 void studio_pins_set_presentation (StudioPins *self, GtkWidget *stage);
-
-G_END_DECLS

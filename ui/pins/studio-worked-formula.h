@@ -4,8 +4,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* A value as the worker sends it: the last two dimensions of the first sample, f32 and row major. */
 typedef struct
 {
@@ -24,5 +22,3 @@ typedef struct
  * left out. (transfer full) */
 char *studio_worked_formula_text (const LoomOp *op, const StudioWorkedTensor *inputs, guint n_inputs,
                                   const StudioWorkedTensor *output, gboolean exact);
-
-G_END_DECLS

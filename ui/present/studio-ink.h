@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_INK_COLOURS 4
 
 typedef struct
@@ -47,5 +45,3 @@ typedef struct
  * y) of the canvas; never larger than the view. FALSE: not visible. */
 gboolean studio_stroke_visible (const StudioStroke *stroke, double x, double y, double zoom, double width,
                                 double height, StudioInkArea *seen);
-
-G_END_DECLS

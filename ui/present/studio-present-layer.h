@@ -3,8 +3,6 @@
 
 #include "ui/canvas/studio-canvas.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PRESENT_LAYER (studio_present_layer_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPresentLayer, studio_present_layer, STUDIO, PRESENT_LAYER, GtkWidget)
 
@@ -26,5 +24,3 @@ StudioTool studio_present_layer_get_tool (StudioPresentLayer *self);
 void studio_present_layer_set_colour (StudioPresentLayer *self, guint colour);
 guint studio_present_layer_n_strokes (StudioPresentLayer *self);
 void studio_present_layer_clear (StudioPresentLayer *self);
-
-G_END_DECLS

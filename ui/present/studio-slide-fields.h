@@ -5,12 +5,8 @@
 
 #include "ui/present/studio-slides.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_SLIDE_FIELDS (studio_slide_fields_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSlideFields, studio_slide_fields, STUDIO, SLIDE_FIELDS, GtkWidget)
 
 StudioSlideFields *studio_slide_fields_new (StudioDocument *document, StudioSlides *slides);
 void studio_slide_fields_focus_title (StudioSlideFields *self);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/canvas/studio-canvas.h"
 
-G_BEGIN_DECLS
-
 /* Shows the slide's scope and region (NULL: the whole graph). light: with its spotlight, and the region stays fitted.
  */
 void studio_slide_show (StudioDocument *document, StudioCanvas *canvas, const LoomSlide *slide, gboolean light);
@@ -13,5 +11,3 @@ void studio_slide_show (StudioDocument *document, StudioCanvas *canvas, const Lo
 LoomSlide *studio_slide_capture (StudioDocument *document, StudioCanvas *canvas);
 /* Ids of the selected nodes separated by spaces, "" for none (transfer full). */
 char *studio_slide_dup_selected (StudioDocument *document);
-
-G_END_DECLS

@@ -4,13 +4,9 @@
 #include "ui/present/studio-slides.h"
 #include "ui/canvas/studio-canvas.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_SLIDES_PANE (studio_slides_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSlidesPane, studio_slides_pane, STUDIO, SLIDES_PANE, GtkWidget)
 
 StudioSlidesPane *studio_slides_pane_new (StudioDocument *document, StudioCanvas *canvas, StudioSlides *slides);
 /* Adds this view and focuses its title. */
 void studio_slides_pane_add_slide (StudioSlidesPane *self, const LoomSlide *slide);
-
-G_END_DECLS

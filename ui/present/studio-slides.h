@@ -3,8 +3,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_SLIDES (studio_slides_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSlides, studio_slides, STUDIO, SLIDES, GObject)
 
@@ -33,5 +31,3 @@ void studio_slides_set (StudioSlides *self, guint i, const char *attribute, cons
 void studio_slides_set_text (StudioSlides *self, guint i, const char *text);
 /* Sets the slide's scope and region from part. */
 void studio_slides_set_part (StudioSlides *self, guint i, const LoomSlide *part);
-
-G_END_DECLS

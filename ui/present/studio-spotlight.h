@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_SPOTLIGHT_TILE 64.0 /* pixels */
 
 typedef struct
@@ -26,5 +24,3 @@ typedef enum
 /* Classifies the tile with this corner and size, in the pixels of the beam. */
 StudioSpotlightTile
 studio_spotlight_tile (const StudioSpotlight *beam, double x, double y, double width, double height);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   guint64 owner[LOOM_N_OWNERS], total; /* planned bytes */
@@ -33,5 +31,3 @@ const GArray *device_figures_times (const DeviceFigures *self);  /* DeviceTime; 
 gboolean device_figures_is_busy (const DeviceFigures *self);     /* times are being measured */
 /* The reason why there are no shards or no times, a sentence; NULL: none. */
 const char *device_figures_why (const DeviceFigures *self);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 /* The port whose snapshot are these lines: LOOM_SNAPSHOT_COSTS of loom-trainer.h. */
 #define RUN_COSTS_PORT "costs:"
 
@@ -25,5 +23,3 @@ const char *run_costs_words (const RunCosts *self);
 /* Of the last answer, those of one view, such as LOOM_SNAPSHOT_TRACE: "0.31 ms, 12 times"; NULL: none. Valid until the
  * next call. */
 const char *run_costs_of (RunCosts *self, const char *view);
-
-G_END_DECLS

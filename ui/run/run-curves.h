@@ -6,8 +6,6 @@
 
 #include "ui/charts/studio-series.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   double step;
@@ -47,5 +45,3 @@ void run_curves_add_mark (RunCurves *curves, double step, const char *label);
 void run_curves_add_change (RunCurves *curves, double step, const char *name, double value);
 /* Removes the marks after this step. */
 void run_curves_forget_marks_after (RunCurves *curves, double step);
-
-G_END_DECLS

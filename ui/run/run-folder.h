@@ -7,8 +7,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* The folder of all runs. (transfer full) */
 char *run_folder_of_all (void);
 /* Returns "…/NAME-20260131-154210", which does not exist yet. */
@@ -49,5 +47,3 @@ char *run_folder_read (const char *folder, const char *name, gsize max, gsize *l
 double run_folder_read_rate (const char *folder, gint64 step);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (RunFolderFound, run_folder_found_clear)
-
-G_END_DECLS

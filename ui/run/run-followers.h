@@ -4,8 +4,6 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 typedef struct _RunFollowers RunFollowers;
 
 RunFollowers *run_followers_new (void);
@@ -16,5 +14,3 @@ void run_followers_free (RunFollowers *self);
 void run_followers_set (RunFollowers *self, const char *const *folders);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (RunFollowers, run_followers_free)
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define RUN_FIGURES 4
 #define RUN_CHARTS  2
 
@@ -33,5 +31,3 @@ typedef struct
 /* figures are stored in reading order; rank[i] is the importance of figure i, and 0 is hidden last. */
 void
 run_layout (RunAllocation *allocations, const RunParts *parts, const guint rank[RUN_FIGURES], int width, int height);
-
-G_END_DECLS

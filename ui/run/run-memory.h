@@ -3,8 +3,6 @@
 
 #include "ui/charts/studio-driver-memory.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *device;
@@ -22,5 +20,3 @@ void run_memory_set (RunMemory *memory, const char *device, GVariant *bytes);
 gboolean run_memory_close (RunMemory *memory);
 /* NULL: unknown, or the device shares the host's memory. */
 const StudioDriverMemory *run_memory_get_driver (const RunMemory *memory);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/worker/studio-worker.h"
 
-G_BEGIN_DECLS
-
 typedef void (*RunRanksChanged) (gpointer data);
 
 typedef struct
@@ -28,5 +26,3 @@ gboolean run_ranks_set_memory (RunRanks *ranks, GVariant *text);
 void run_ranks_request (RunRanks *ranks, LoomBusWorker1 *proxy);
 /* Called every second while the run trains. */
 void run_ranks_tick (RunRanks *ranks, LoomBusWorker1 *proxy);
-
-G_END_DECLS

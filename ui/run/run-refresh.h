@@ -7,8 +7,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 #define RUN_REFRESH_MS      250
 #define RUN_REFRESH_MOST_MS 1000
 
@@ -32,5 +30,3 @@ gboolean run_refresh_is_due (const RunRefresh *self);
 void run_refresh_note_running (RunRefresh *self, gboolean runs);
 /* The pause in ms after a frame, for which a process with n processors took `used` µs of processor time. */
 gint64 run_refresh_pause (gint64 used, guint n_processors);
-
-G_END_DECLS

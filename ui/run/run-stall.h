@@ -7,8 +7,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Times are monotonic. */
 typedef struct
 {
@@ -31,5 +29,3 @@ gboolean run_stall_may_force (const RunStall *stall, double patience);
 gboolean run_stall_is_late (const RunStall *stall, double patience);
 /* A sentence about a late step, or about Pause or Stop waiting for a step; NULL if there is none. */
 char *run_stall_dup_sentence (const RunStall *stall, double patience, gboolean has_ranks);
-
-G_END_DECLS

@@ -10,10 +10,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 /* Presents it in a widget, below the button, and removes it when it is closed. button NULL: at the upper end. A host
  * that is none is kept for the next time, and a "problem" of the run says that this machine trains. */
 void studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget *at, GtkWidget *button);
-
-G_END_DECLS

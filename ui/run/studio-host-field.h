@@ -5,11 +5,7 @@
 
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 /* The run's host follows the field as long as what is in it is a host. */
 GtkWidget *studio_host_field_new (StudioRun *run);
 /* A sentence about the text of the field; NULL: it is this machine, or a host. (transfer full) */
 char *studio_host_field_dup_fault (GtkWidget *field);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "ui/run/studio-memory-verdict.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_MEMORY_FORECAST (studio_memory_forecast_get_type ())
 G_DECLARE_FINAL_TYPE (StudioMemoryForecast, studio_memory_forecast, STUDIO, MEMORY_FORECAST, GObject)
 
@@ -24,5 +22,3 @@ double studio_memory_forecast_get_available (StudioMemoryForecast *self);
 /* The number of ranks that need them together; of several, worst receives the one that needs most, and most what it
  * needs. */
 int studio_memory_forecast_get_ranks (StudioMemoryForecast *self, int *worst, double *most);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/run/studio-memory-forecast.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_MEMORY_GAUGE (studio_memory_gauge_get_type ())
 G_DECLARE_FINAL_TYPE (StudioMemoryGauge, studio_memory_gauge, STUDIO, MEMORY_GAUGE, GtkWidget)
 
@@ -26,5 +24,3 @@ StudioMemoryLevel studio_memory_level (double needed, double available);
 void studio_memory_gauge_show (StudioMemoryGauge *self, StudioMemoryForecast *forecast, StudioRun *run);
 /* One sentence for a tooltip and a screen reader, "Memory: 7.7 MB of 23 GB. It fits."; NULL: unknown. */
 const char *studio_memory_gauge_get_words (StudioMemoryGauge *self);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *text;   /* "58 GB planned, 23 GB there. A batch of 400 fits." */
@@ -21,5 +19,3 @@ void studio_memory_verdict_set (StudioMemoryVerdict *verdict, int ranks, double 
 gboolean studio_memory_verdict_read (const char *sentence, StudioMemoryVerdict *verdict);
 void studio_memory_verdict_clear (StudioMemoryVerdict *verdict);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (StudioMemoryVerdict, studio_memory_verdict_clear)
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_RANK_COUNT_MAX 16 /* maximum of the spin button */
 
 /* The number that the graph requires; 1 if it requires none, or cannot be trained yet. */
@@ -23,5 +21,3 @@ int studio_rank_count_choose (StudioDocument *document, int had, int chosen, int
 void studio_rank_count_set (StudioDocument *document, StudioRun *run, int chosen);
 /* A field with the number of ranks of the next run. */
 GtkWidget *studio_rank_count_spin_new (StudioDocument *document, StudioRun *run);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-memory-forecast.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUN_BANNERS (studio_run_banners_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunBanners, studio_run_banners, STUDIO, RUN_BANNERS, GtkWidget)
 
@@ -20,5 +18,3 @@ StudioRunBanners *studio_run_banners_new (StudioDocument *document, StudioRun *r
 void studio_run_banners_update_version (StudioRunBanners *self);
 /* Puts the buttons below the text if there is no space for both in one line. */
 void studio_run_banners_set_narrow (StudioRunBanners *self, gboolean narrow);
-
-G_END_DECLS

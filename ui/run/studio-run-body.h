@@ -6,8 +6,6 @@
 
 #include "ui/run/run-layout.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUN_BODY (studio_run_body_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunBody, studio_run_body, STUDIO, RUN_BODY, GtkWidget)
 
@@ -17,5 +15,3 @@ G_DECLARE_FINAL_TYPE (StudioRunBody, studio_run_body, STUDIO, RUN_BODY, GtkWidge
 void studio_run_body_set_figure (StudioRunBody *self, guint i, GtkWidget *figure, guint rank);
 void studio_run_body_set_chart (StudioRunBody *self, guint i, GtkWidget *chart);
 void studio_run_body_set_memory (StudioRunBody *self, GtkWidget *memory);
-
-G_END_DECLS

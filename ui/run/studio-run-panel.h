@@ -7,8 +7,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUN_PANEL (studio_run_panel_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunPanel, studio_run_panel, STUDIO, RUN_PANEL, GtkWidget)
 
@@ -25,5 +23,3 @@ StudioChart *studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric);
  */
 StudioPlot *studio_run_panel_get_overlays (StudioRunPanel *self);
 void studio_run_panel_update (StudioRunPanel *self);
-
-G_END_DECLS

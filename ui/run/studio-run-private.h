@@ -11,8 +11,6 @@
 #include "ui/run/run-stall.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 struct _StudioRun
 {
   GObject parent_instance;
@@ -106,5 +104,3 @@ void studio_run_forget_previous (StudioRun *self);
 void studio_run_add_mark (StudioRun *self, double step, const char *label);
 /* Marks that a hyper-parameter has this value from this step on. */
 void studio_run_add_change (StudioRun *self, double step, const char *name, double value);
-
-G_END_DECLS

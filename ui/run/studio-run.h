@@ -10,8 +10,6 @@
 #include "ui/run/run-memory.h"
 #include "ui/worker/studio-worker.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_RUN_IDLE,     /* never started */
@@ -219,5 +217,3 @@ void
 studio_run_take_problem (StudioRun *self, const char *code, const char *node, const char *port, const char *sentence);
 void studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path);
 void studio_run_take_end (StudioRun *self, const char *sentence);
-
-G_END_DECLS

@@ -4,12 +4,8 @@
 
 #include "ui/run/studio-task.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_TASK_PANE (studio_task_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTaskPane, studio_task_pane, STUDIO, TASK_PANE, GtkBox)
 
 StudioTaskPane *studio_task_pane_new (StudioTask *task);
 void studio_task_pane_focus (StudioTaskPane *self);
-
-G_END_DECLS

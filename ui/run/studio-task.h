@@ -6,8 +6,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/task/studio-task-view.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_TASK (studio_task_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTask, studio_task, STUDIO, TASK, GObject)
 
@@ -28,5 +26,3 @@ void studio_task_set_split (StudioTask *self, LoomSplit split);
 void studio_task_turn_page (StudioTask *self, int by);
 /* For tabular data: the columns of the axes. */
 void studio_task_set_column (StudioTask *self, guint axis, guint column);
-
-G_END_DECLS

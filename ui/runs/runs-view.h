@@ -5,8 +5,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   const char *name, *title;
@@ -15,5 +13,3 @@ typedef struct
 } RunsView;
 
 extern const RunsView runs_view_table, runs_view_multiples, runs_view_pareto;
-
-G_END_DECLS

@@ -5,12 +5,8 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_QUEUE_BOX (studio_queue_box_get_type ())
 G_DECLARE_FINAL_TYPE (StudioQueueBox, studio_queue_box, STUDIO, QUEUE_BOX, GtkBox)
 
 /* The button activates win.start-queue. */
 GtkWidget *studio_queue_box_new (StudioRunQueue *queue);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUN_DETAILS (studio_run_details_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunDetails, studio_run_details, STUDIO, RUN_DETAILS, GtkBox)
 
@@ -17,5 +15,3 @@ StudioRunDetails *studio_run_details_new (StudioRuns *runs);
 void studio_run_details_set (StudioRunDetails *self, StudioRunEntry *entry);
 void studio_run_details_focus_name (StudioRunDetails *self);
 void studio_run_details_toggle_star (StudioRunDetails *self);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 #include "engine/runs/loom-runs.h"
 #include "ui/charts/studio-series.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUN_ENTRY (studio_run_entry_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunEntry, studio_run_entry, STUDIO, RUN_ENTRY, GObject)
 
@@ -35,5 +33,3 @@ char *studio_run_entry_dup_change (StudioRunEntry *self); /* "lr 0.01 → 0.1"; 
 /* Why the run ended, if it failed or was killed; NULL: it did not. */
 char *studio_run_entry_dup_reason (StudioRunEntry *self);
 char *studio_run_entry_dup_spoken (StudioRunEntry *self); /* all of the row, read aloud */
-
-G_END_DECLS

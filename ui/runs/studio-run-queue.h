@@ -8,8 +8,6 @@
 #include "engine/loom.h"
 #include "engine/runs/loom-runs.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUN_QUEUE (studio_run_queue_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunQueue, studio_run_queue, STUDIO, RUN_QUEUE, GObject)
 
@@ -35,5 +33,3 @@ void studio_run_queue_remove (StudioRunQueue *self, guint i);
 LoomQueuedRun *studio_run_queue_take (StudioRunQueue *self);
 /* Makes it the first again. (transfer full) */
 void studio_run_queue_put_back (StudioRunQueue *self, LoomQueuedRun *run);
-
-G_END_DECLS

@@ -5,9 +5,5 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 /* runs outlives the factory's rows. (transfer full) */
 GtkListItemFactory *studio_run_rows_new (StudioRuns *runs);
-
-G_END_DECLS

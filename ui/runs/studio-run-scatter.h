@@ -5,8 +5,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_RUN_COST_TIME,
@@ -22,5 +20,3 @@ StudioRunScatter *studio_run_scatter_new (void);
 void studio_run_scatter_set (StudioRunScatter *self, const GPtrArray *entries, StudioRunCost cost);
 /* "baseline: loss 0.302, 12 s, on the front", of the point at the cursor; NULL: no point. */
 const char *studio_run_scatter_get_words (StudioRunScatter *self);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUNS_PANE (studio_runs_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunsPane, studio_runs_pane, STUDIO, RUNS_PANE, GtkBox)
 
@@ -17,5 +15,3 @@ GtkWidget *studio_runs_pane_new (StudioRuns *runs, StudioRunQueue *queue);
 void studio_runs_pane_focus (StudioRunsPane *self);
 /* For tests: "view=list\truns=3\tchosen=1\tselected=baseline\tqueue=0". (transfer full) */
 char *studio_runs_pane_dump (StudioRunsPane *self);
-
-G_END_DECLS

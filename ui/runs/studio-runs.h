@@ -6,8 +6,6 @@
 
 #include "ui/runs/studio-run-entry.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RUNS (studio_runs_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRuns, studio_runs, STUDIO, RUNS, GObject)
 
@@ -46,5 +44,3 @@ GPtrArray *studio_runs_dup_chosen (StudioRuns *self, gboolean all);
 gboolean studio_runs_write_notes (StudioRuns *self, StudioRunEntry *entry, const LoomRunNotes *notes, GError **error);
 /* Removes a run from the list, or adds it again: until it is deleted, the deletion can be undone. */
 void studio_runs_hide (StudioRuns *self, const char *folder, gboolean hidden);
-
-G_END_DECLS

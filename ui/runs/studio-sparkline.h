@@ -5,13 +5,9 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_SPARKLINE (studio_sparkline_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSparkline, studio_sparkline, STUDIO, SPARKLINE, GtkWidget)
 
 GtkWidget *studio_sparkline_new (void);
 /* entry: NULL clears it. */
 void studio_sparkline_set (StudioSparkline *self, StudioRunEntry *entry);
-
-G_END_DECLS

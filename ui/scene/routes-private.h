@@ -3,8 +3,6 @@
 
 #include "ui/scene/studio-routes.h"
 
-G_BEGIN_DECLS
-
 #define ROUTE_CLEAR 8.0  /* distance from cards during the search */
 #define ROUTE_TIGHT 3.0  /* if it is crowded */
 #define ROUTE_SLIDE 64.0 /* how far a segment may shift into its track */
@@ -69,5 +67,3 @@ void route_round (RouteIndex *index, const GArray *corners, double radius, GArra
 /* Places the shape labels. stale: the labels to place again, while others stay; NULL: all. */
 void route_place_shape_labels (const StudioScene *scene, const StudioRoute *route, const guint8 *stale,
                                StudioShapeLabelSize size, gpointer data, StudioShapeLabel *shape_label);
-
-G_END_DECLS

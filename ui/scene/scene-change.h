@@ -5,8 +5,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* A wire while ports are found. */
 typedef struct
 {
@@ -54,5 +52,3 @@ void scene_change_touch (StudioScene *scene, guint i);
 
 void scene_item_clear (StudioItem *item); /* frees and zeroes */
 void scene_link_clear (StudioLink *link);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* The collapsed frames of a scope with at least one node (LoomElement). members: the id of each such node → the index
  * of its frame + 1; ids belong to the graph. */
 GPtrArray *scene_frames_collapsed (const LoomElement *scope, GHashTable *members);
@@ -15,5 +13,3 @@ void scene_frames_card (const LoomElement *frame, guint n, StudioItem *item);
  * number of links left. */
 guint scene_frames_lead (const StudioScene *scene, GPtrArray *inputs, GPtrArray *outputs, const guint *card,
                          StudioLink *link, guint n_links);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/scene/scene-change.h"
 
-G_BEGIN_DECLS
-
 /* Removes from wires what others say of them: copies between devices, waypoints, faults, measured values. */
 void scene_links_reset (StudioScene *scene, gboolean relabel);
 /* Enters the wires into the lists of their ports, in the order of the file. If all have the ends that they had, only
@@ -15,5 +13,3 @@ void scene_links_list (const SceneChange *change);
 void scene_links_type (SceneChange *change);
 /* Marks the wires about which a card has an error. */
 void scene_links_mark_faulty (StudioScene *scene);
-
-G_END_DECLS

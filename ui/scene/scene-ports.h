@@ -3,8 +3,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 void scene_ports_add (GArray *ports, const char *name, const char *doc, gboolean required, gboolean variadic);
 guint scene_ports_find (GArray *ports, const char *name); /* STUDIO_NO_ITEM: none */
 /* The port of a wire's end without a name: the only required one, else the first. */
@@ -16,5 +14,3 @@ int scene_ports_compare (gconstpointer a, gconstpointer b);
 void scene_ports_of_module (const LoomElement *module, const LoomLoop *loop, GArray *inputs, GArray *outputs);
 /* The port of this name that ties one of the operator's weights, or NULL. */
 const LoomPortSpec *scene_ports_weight (const LoomOp *op, const char *name);
-
-G_END_DECLS

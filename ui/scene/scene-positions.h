@@ -4,10 +4,6 @@
 
 #include "ui/scene/scene-change.h"
 
-G_BEGIN_DECLS
-
 /* Call after the scene has its items, sizes and links. change: of a scene that had positions; NULL: all are read. */
 void
 scene_positions_read (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope, const SceneChange *change);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* TRUE if the user has allowed this path or a folder that contains it; path is absolute and has no links. A
  * LoomMayRead. */
 gboolean studio_agreed_has (const char *path);
@@ -15,5 +13,3 @@ gboolean studio_agreed_has (const char *path);
 char **studio_allowed_paths_missing (const LoomNet *net, const LoomGraph *graph, const char *file);
 /* Allows them in this process and, if the state directory is writable, permanently. */
 void studio_allowed_paths_add (char **paths);
-
-G_END_DECLS

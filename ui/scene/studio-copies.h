@@ -3,13 +3,9 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* Sets the badge of cards on another device than the run's, and the copies of wires across devices. */
 void studio_scene_add_devices (StudioScene *scene, const LoomGraph *graph, const LoomNet *net);
 /* Adds to wires what a pipeline stage sends to a later one in a step of one replica. Call it when stages are marked. */
 void studio_scene_add_transfers (StudioScene *scene);
 /* Marks cards whose device is not in the list; NULL: unknown. */
 void studio_scene_mark_missing_devices (StudioScene *scene, const char *const *devices);
-
-G_END_DECLS

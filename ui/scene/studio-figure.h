@@ -6,8 +6,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_FIGURE_CURVE,  /* y over x, the points in order */
@@ -73,5 +71,3 @@ LoomGraph *studio_figure_sample_graph (const LoomElement *node, const LoomGraph 
 const char *studio_figure_sample_refusal (const LoomGraph *alone);
 /* Opens the data set and reads a sample; slow. The result is cached by the key, a failure only for a few seconds. */
 StudioFigure *studio_figure_sample_read (const LoomGraph *alone, const char *key);
-
-G_END_DECLS

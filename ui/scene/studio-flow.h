@@ -6,8 +6,6 @@
 
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 const char *studio_flow_name (StudioFlow flow); /* as in <layout direction>: "right", "down" */
 /* FALSE: not a direction. */
 gboolean studio_flow_parse (const char *name, StudioFlow *flow);
@@ -34,5 +32,3 @@ StudioDirection studio_flow_back (StudioFlow flow);
  * includes its pins. */
 StudioScene *studio_scene_copy_places (const StudioScene *scene, gboolean mirrored);
 void studio_scene_free_places (StudioScene *scene);
-
-G_END_DECLS

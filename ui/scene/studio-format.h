@@ -2,8 +2,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* Sets the separators of the user's locale for the functions below; NULL: points, and commas between thousands. Files,
  * formulas and entries use the C locale instead. */
 void studio_format_set_separators (const char *decimal_point, const char *group_separator);
@@ -18,5 +16,3 @@ char *studio_format_tick (double value, double step);
 char *studio_format_number (double value);
 /* With separators: 61,706. */
 char *studio_format_count (double count);
-
-G_END_DECLS

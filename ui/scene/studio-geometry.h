@@ -5,8 +5,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_CARD_WIDTH        176.0
 #define STUDIO_CARD_HEIGHT       56.0
 #define STUDIO_CARD_FOLDED       32.0 /* height of a card with its name only */
@@ -127,5 +125,3 @@ typedef gboolean (*StudioPlaceTest) (double x, double y, gconstpointer data);
 gboolean studio_geometry_search (double *x, double *y, guint rings, StudioPlaceTest test, gconstpointer data);
 /* Moves (x, y) to a nearby position where a new card covers no card and no wire. */
 void studio_geometry_free_place (const StudioScene *scene, double *x, double *y);
-
-G_END_DECLS

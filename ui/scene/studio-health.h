@@ -3,8 +3,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* Sets the health of cards and wires from LoomHealthNode of the net; a card has that of all its nodes. nodes NULL:
  * none. */
 void studio_health_set (StudioScene *scene, const LoomNet *net, const GPtrArray *nodes);
@@ -25,5 +23,3 @@ char *studio_health_words (const StudioCardHealth *health);
 char *studio_health_complaint (const char *node, const StudioCardHealth *health);
 /* The text of the legend. */
 const char *studio_health_legend (const StudioScene *scene);
-
-G_END_DECLS

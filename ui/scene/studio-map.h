@@ -3,8 +3,6 @@
 
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_MAP_WIDTH  184.0
 #define STUDIO_MAP_HEIGHT 128.0
 
@@ -39,5 +37,3 @@ typedef struct
 void studio_map_press (const StudioMap *map, const StudioView *view, double mx, double my, StudioMapDrag *drag);
 /* Scrolls the view so that the held point stays under the pointer. The middle stays within the bounds. */
 void studio_map_move (const StudioMap *map, const StudioMapDrag *drag, double mx, double my, StudioView *view);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_MEASURE_NONE,
@@ -28,5 +26,3 @@ double studio_measure_share (const StudioScene *scene, const StudioItem *item, S
 char *studio_measure_text (StudioMeasure measure, double value);
 /* The legend: "Bar: share of 61.7 k parameters" (transfer full) */
 char *studio_measure_legend (const StudioScene *scene, StudioMeasure measure);
-
-G_END_DECLS

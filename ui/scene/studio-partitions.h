@@ -4,8 +4,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* As set in nodes: stages, or devices if there are no stages. */
 void studio_scene_add_partitions (StudioScene *scene, const LoomNet *net);
 /* As set in nodes and <parallel>; net must be of the current graph. */
@@ -16,5 +14,3 @@ void studio_scene_set_stages (StudioScene *scene, GHashTable *stages);
 char *studio_item_stage_text (const StudioItem *item);
 /* A sentence about the shards of its weights. NULL: each rank has whole weights. (transfer full) */
 char *studio_item_split_text (const StudioItem *item);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include "ui/scene/studio-geometry.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   guint n_pieces;
@@ -62,5 +60,3 @@ typedef gboolean (*StudioShapeLabelSize) (const char *label, StudioShapeLabelFor
 /* The shape label of each wire, placed again when cards move or key, which identifies the text style, changes. */
 const StudioShapeLabel *
 studio_scene_shape_labels (const StudioScene *scene, guint key, StudioShapeLabelSize size, gpointer data);
-
-G_END_DECLS

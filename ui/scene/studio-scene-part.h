@@ -3,11 +3,7 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* Keeps the cards that `keeps` accepts, the wires between them, and the frames and notes that it accepts, by their
  * serials. Shapes, faults and positions stay as they are; wires find new ways, because fewer cards are around them. */
 typedef gboolean (*StudioSceneKeeps) (guint64 serial, gpointer data);
 void studio_scene_keep (StudioScene *scene, StudioSceneKeeps keeps, gpointer data);
-
-G_END_DECLS

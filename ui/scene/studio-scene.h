@@ -7,8 +7,6 @@
 #include "engine/loom.h"
 #include "ui/scene/studio-figure.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_NO_ITEM G_MAXUINT
 
 typedef struct
@@ -230,5 +228,3 @@ guint studio_scene_card_of (const StudioScene *scene, const char *path);
 /* The serial of the node in this scope that the path leads to or through, also in a collapsed frame; 0: in another
  * scope. */
 guint64 studio_scene_node_of (const StudioScene *scene, const char *path);
-
-G_END_DECLS

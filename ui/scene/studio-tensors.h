@@ -3,10 +3,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* The outputs of a node, then its weights, as a port names them: "conv", "conv.weight". Empty for a path without a
  * node. (transfer full) */
 char **studio_tensors_of_node (const LoomNet *net, const char *path);
-
-G_END_DECLS

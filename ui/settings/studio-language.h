@@ -3,8 +3,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 /* The gettext domain of Studio, the name of its .mo files. */
 #define STUDIO_TEXT_DOMAIN "gradloom"
 
@@ -13,5 +11,3 @@ G_BEGIN_DECLS
  * translations are (FOLDER/LANGUAGE/LC_MESSAGES/gradloom.mo), or NULL: the build folder or installation that the
  * program runs from, else the configured prefix. */
 void studio_language_init (const char *folder);
-
-G_END_DECLS

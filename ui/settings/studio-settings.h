@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 gboolean studio_settings_get_boolean (const char *key, gboolean otherwise);
 /* Writes only changed values. Errors are ignored, because a state directory that cannot be written must not disturb the
  * user. */
@@ -18,5 +16,3 @@ void studio_settings_set_string (const char *key, const char *value);
 #define STUDIO_SETTINGS_HISTORY_MOST 1000000
 gint64 studio_settings_get_history (void);
 void studio_settings_set_history (gint64 megabytes);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef enum
 {
   STUDIO_PANE_START, /* the left one in left-to-right locales */
@@ -44,5 +42,3 @@ typedef struct
 
 StudioSizeClass panes_size_class (int width, double em);
 void panes_place (PanesPlaces *places, const PanesRequest *request, int width, double em);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_ACTION_LIST (studio_action_list_get_type ())
 G_DECLARE_FINAL_TYPE (StudioActionList, studio_action_list, STUDIO, ACTION_LIST, GtkWidget)
 
@@ -14,5 +12,3 @@ StudioActionList *studio_action_list_new (void);
 /* canvas: of the current page; NULL: none. Closes the list. */
 void studio_action_list_set_canvas (StudioActionList *self, GtkWidget *canvas);
 void studio_action_list_open (StudioActionList *self);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_COMMAND_KEYS 3
 
 typedef struct
@@ -84,5 +82,3 @@ void studio_command_run (const StudioCommand *command, GtkWidget *canvas);
 /* Builds a menu from action names; NULL begins another section, two NULLs end the menu. */
 GMenuModel *studio_commands_menu (const char *const *actions);
 void studio_commands_set_keys (GtkApplication *application);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 
 #include "ui/shell/panes-layout.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PANES (studio_panes_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPanes, studio_panes, STUDIO, PANES, GtkWidget)
 
@@ -42,5 +40,3 @@ gboolean studio_panes_get_available (StudioPanes *self, StudioPaneSide side);
  * change that before a page is shown. */
 void studio_panes_want (StudioPanes *self);
 StudioSizeClass studio_panes_get_size_class (StudioPanes *self);
-
-G_END_DECLS

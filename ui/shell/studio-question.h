@@ -3,8 +3,6 @@
 
 #include <adwaita.h>
 
-G_BEGIN_DECLS
-
 /* Has the response "cancel"; callers add others. */
 AdwMessageDialog *studio_question_new (GtkWindow *parent, const char *heading, const char *body);
 
@@ -22,5 +20,3 @@ gboolean studio_questions_is_asking (StudioQuestions *self);
 GtkWindow *studio_questions_get (StudioQuestions *self);
 /* For a window that is closed by a response: the dialog lives longer, and would disconnect from freed objects. */
 void studio_questions_detach (StudioQuestions *self);
-
-G_END_DECLS

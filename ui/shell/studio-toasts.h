@@ -3,8 +3,6 @@
 
 #include <adwaita.h>
 
-G_BEGIN_DECLS
-
 /* Shows the toast (transfer full) as soon as possible: one of high priority replaces a normal one, all others wait
  * until the current toast is gone. */
 void studio_toasts_add (GtkWidget *overlay, AdwToast *toast);
@@ -16,5 +14,3 @@ void studio_toasts_say_lasting (GtkWidget *overlay, const char *heading, const c
 void studio_toasts_set_said_func (GtkWidget *overlay, void (*func) (gpointer data), gpointer data);
 /* Dismisses a toast that is shown or waiting. */
 void studio_toast_dismiss (AdwToast *toast);
-
-G_END_DECLS

@@ -3,12 +3,8 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 /* Call again after the button got another menu. */
 void studio_hide_tooltip_under_menu (GtkWidget *menu_button);
 
 /* Sets the text if it is another one: GTK queries the X server for the pointer at every call. */
 void studio_set_tooltip (GtkWidget *widget, const char *text);
-
-G_END_DECLS

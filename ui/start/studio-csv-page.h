@@ -5,8 +5,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_CSV_PAGE (studio_csv_page_get_type ())
 G_DECLARE_FINAL_TYPE (StudioCsvPage, studio_csv_page, STUDIO, CSV_PAGE, GtkWidget)
 
@@ -17,5 +15,3 @@ StudioCsvPage *studio_csv_page_new (const char *path);
 const char *studio_csv_page_get_title (StudioCsvPage *self);
 /* FALSE: incomplete. Pointers in data are owned by the page. */
 gboolean studio_csv_page_get_data (StudioCsvPage *self, LoomTemplateData *data);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/scene/studio-figure.h"
 
-G_BEGIN_DECLS
-
 /* What is known about a data set with its options. */
 typedef struct
 {
@@ -36,5 +34,3 @@ char *studio_data_make_finish (GAsyncResult *result, GError **error);
 void studio_csv_guess_async (const char *path, char delimiter, int has_header, GCancellable *cancellable,
                              GAsyncReadyCallback callback, gpointer data);
 LoomCsvGuess *studio_csv_guess_finish (GAsyncResult *result, GError **error);
-
-G_END_DECLS

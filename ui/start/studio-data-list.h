@@ -3,12 +3,8 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_DATA_LIST (studio_data_list_get_type ())
 G_DECLARE_FINAL_TYPE (StudioDataList, studio_data_list, STUDIO, DATA_LIST, GtkWidget)
 
 /* Signal "chosen"(name of the source). */
 StudioDataList *studio_data_list_new (void);
-
-G_END_DECLS

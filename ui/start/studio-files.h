@@ -3,8 +3,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 /* Adds a file to the recent files. */
 void studio_files_remember (const char *path);
 /* A file that cannot be opened is not a recent file, although the dialog for files makes it one. */
@@ -31,5 +29,3 @@ StudioFileKind studio_files_kind (GFile *file);
  * or NULL. */
 GtkFileChooserNative *studio_files_new_chooser (GtkWindow *parent, const char *title, GtkFileChooserAction action,
                                                 const char *accept, gboolean any_kind, const char *path);
-
-G_END_DECLS

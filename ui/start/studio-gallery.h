@@ -4,9 +4,5 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_GALLERY (studio_gallery_get_type ())
 G_DECLARE_FINAL_TYPE (StudioGallery, studio_gallery, STUDIO, GALLERY, GtkWidget)
-
-G_END_DECLS

@@ -5,9 +5,5 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* width × height pixels; NULL for an empty scene (transfer full). */
 GdkTexture *studio_graph_picture_new (const StudioScene *scene, int width, int height, gboolean dark);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 /* A model that was read. */
 typedef struct _StudioImport StudioImport;
 
@@ -31,5 +29,3 @@ const char *studio_import_get_notes (const StudioImport *self);
 /* Writes the graph and its weights; no file is overwritten. The import must outlive the call. */
 void studio_import_save_async (StudioImport *self, GAsyncReadyCallback callback, gpointer data);
 gboolean studio_import_save_finish (GAsyncResult *result, GError **error);
-
-G_END_DECLS

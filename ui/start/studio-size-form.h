@@ -3,11 +3,7 @@
 
 #include <adwaita.h>
 
-G_BEGIN_DECLS
-
 /* names: NULL-terminated. A row that is left empty leaves its size open. */
 GtkWidget *studio_size_form_new (const char *const *names);
 /* "height=224" for each row with a number, NULL-terminated. (transfer full) */
 char **studio_size_form_get_sizes (GtkWidget *form);
-
-G_END_DECLS

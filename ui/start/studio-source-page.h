@@ -5,8 +5,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_SOURCE_PAGE (studio_source_page_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSourcePage, studio_source_page, STUDIO, SOURCE_PAGE, GtkWidget)
 
@@ -14,5 +12,3 @@ G_DECLARE_FINAL_TYPE (StudioSourcePage, studio_source_page, STUDIO, SOURCE_PAGE,
 StudioSourcePage *studio_source_page_new (const LoomDatasetClass *klass);
 /* FALSE: incomplete. Pointers in data are owned by the page. */
 gboolean studio_source_page_get_data (StudioSourcePage *self, LoomTemplateData *data);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include "ui/shell/panes-layout.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_START_PAGE (studio_start_page_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStartPage, studio_start_page, STUDIO, START_PAGE, GtkWidget)
 
@@ -18,5 +16,3 @@ void studio_start_page_watch_drags (StudioStartPage *self, GtkWidget *around);
 void studio_start_page_set_runs (StudioStartPage *self, const char *const *folders, const char *const *texts);
 /* Arranges the buttons in one row, two rows or a column, by the size class of the window. */
 void studio_start_page_set_size_class (StudioStartPage *self, StudioSizeClass room);
-
-G_END_DECLS

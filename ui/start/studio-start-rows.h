@@ -5,8 +5,6 @@
 
 #include "ui/scene/studio-figure.h"
 
-G_BEGIN_DECLS
-
 /* A widget for the figure of a sample; empty without one. */
 GtkWidget *studio_sample_new (int width, int height);
 void studio_sample_set (GtkWidget *sample, StudioFigure *figure);
@@ -26,5 +24,3 @@ void studio_kinds_init (StudioKinds *self);
 /* kinds is NULL-terminated; the selected one stays selected if it is among them. */
 void studio_kinds_set (StudioKinds *self, const LoomTemplateKind *const *kinds);
 void studio_kinds_clear (StudioKinds *self);
-
-G_END_DECLS

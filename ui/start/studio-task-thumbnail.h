@@ -6,8 +6,6 @@
 
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 /* Reads the samples in a thread and shows them in the picture, which stays as it is where the task has no picture or
  * its data cannot be read; then trains and plays once. Pixels. */
 void studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, const LoomNet *net, int width, int height,
@@ -16,5 +14,3 @@ void studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, co
 void studio_task_thumbnail_play (GtkPicture *picture);
 /* The number of pictures of the loop, and which one is shown; 0: not trained. For tests. */
 guint studio_task_thumbnail_n_frames (GtkPicture *picture, guint *at);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/start/studio-weights-job.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_WEIGHTS_DIALOG (studio_weights_dialog_get_type ())
 G_DECLARE_FINAL_TYPE (StudioWeightsDialog, studio_weights_dialog, STUDIO, WEIGHTS_DIALOG, AdwWindow)
 
@@ -15,5 +13,3 @@ G_DECLARE_FINAL_TYPE (StudioWeightsDialog, studio_weights_dialog, STUDIO, WEIGHT
  * either. Takes ownership of look. */
 StudioWeightsDialog *studio_weights_dialog_new (GtkWindow *parent, StudioWeightsInfo *look);
 const StudioWeightsInfo *studio_weights_dialog_get_info (StudioWeightsDialog *self);
-
-G_END_DECLS

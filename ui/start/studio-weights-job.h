@@ -5,8 +5,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *path;
@@ -28,5 +26,3 @@ void
 studio_weights_inspect_async (const char *path, const LoomGraph *graph, GAsyncReadyCallback callback, gpointer data);
 /* NULL with an error for an invalid file. (transfer full) */
 StudioWeightsInfo *studio_weights_inspect_finish (GAsyncResult *result, GError **error);
-
-G_END_DECLS

@@ -3,8 +3,6 @@
 
 #include "ui/scene/studio-routes.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioRect rect; /* width 0: no space */
@@ -13,5 +11,3 @@ typedef struct
 /* A place for each output port of each item, in the order of items and outputs; only those with a size get one.
  * labels: the shape label of each link; place and size in canvas units. */
 void chip_places (const StudioScene *scene, const StudioShapeLabel *labels, ChipPlace *place);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "ui/drawing/draw-chip.h"
 #include "ui/scene/studio-scene.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioChip *value, *gradient; /* NULL: not computed yet */
@@ -21,5 +19,3 @@ void step_chips_fill (GHashTable *chips, const GArray *sources, GVariant *values
 const StepChip *step_chips_find (GHashTable *chips, const LoomNetSource *source); /* NULL: none */
 /* A chip in words, for screen readers: "value 0.12 ± 0.4, gradient 0.03". NULL: none. (transfer full) */
 char *step_chip_words (const StepChip *chip);
-
-G_END_DECLS

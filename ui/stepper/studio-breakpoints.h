@@ -7,8 +7,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_BREAKPOINTS (studio_breakpoints_get_type ())
 G_DECLARE_FINAL_TYPE (StudioBreakpoints, studio_breakpoints, STUDIO, BREAKPOINTS, GObject)
 
@@ -27,5 +25,3 @@ char *studio_breakpoint_words (const StudioBreakpoint *b);
 /* Opens the dialog for a node or module, transient for the window of `over`. A node has at most one; setting it is one
  * step that can be undone. */
 void studio_breakpoints_ask (StudioBreakpoints *self, const char *node, GtkWidget *over);
-
-G_END_DECLS

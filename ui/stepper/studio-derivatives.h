@@ -6,11 +6,7 @@
 
 #include "ui/stepper/studio-stepper.h"
 
-G_BEGIN_DECLS
-
 /* port: "act", "fc.weight"; element: row-major, of a node in a loop also over its iterations; over: a widget of the
  * window in front of which it opens. */
 void studio_derivatives_show (StudioDocument *document, StudioRun *run, StudioStepper *stepper, const char *port,
                               gint64 element, GtkWidget *over);
-
-G_END_DECLS

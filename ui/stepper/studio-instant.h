@@ -5,8 +5,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/stepper/step-chips.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_INSTANT (studio_instant_get_type ())
 G_DECLARE_FINAL_TYPE (StudioInstant, studio_instant, STUDIO, INSTANT, GObject)
 
@@ -14,5 +12,3 @@ G_DECLARE_FINAL_TYPE (StudioInstant, studio_instant, STUDIO, INSTANT, GObject)
 StudioInstant *studio_instant_new (StudioDocument *document);
 /* step-chips.h; empty: none. */
 GHashTable *studio_instant_get_chips (StudioInstant *self);
-
-G_END_DECLS

@@ -5,8 +5,4 @@
 
 #include "ui/stepper/studio-stepper.h"
 
-G_BEGIN_DECLS
-
 GtkWidget *studio_step_bar_new (StudioStepper *stepper);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "ui/stepper/studio-instant.h"
 #include "ui/stepper/studio-stepper.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_STEP_LAYER (studio_step_layer_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStepLayer, studio_step_layer, STUDIO, STEP_LAYER, GtkWidget)
 
@@ -17,5 +15,3 @@ StudioStepLayer *studio_step_layer_new (StudioDocument *document, StudioCanvas *
  * marked card, for tests of the whole program. */
 typedef void (*StudioStepLayerPrint) (const char *what, const char *name, GtkWidget *from, const graphene_rect_t *rect);
 void studio_step_layer_print (StudioStepLayer *self, StudioStepLayerPrint print);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/stepper/step-chips.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_STEPPER (studio_stepper_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStepper, studio_stepper, STUDIO, STEPPER, GObject)
 
@@ -50,5 +48,3 @@ const StudioStepPlace *studio_stepper_get_place (StudioStepper *self); /* NULL: 
 GHashTable *studio_stepper_get_chips (StudioStepper *self);            /* step-chips.h */
 /* "Forward 3 of 9: conv1 · iteration 2 of 5 · value 0.12 ± 0.4". (transfer full) */
 char *studio_stepper_dup_text (StudioStepper *self);
-
-G_END_DECLS

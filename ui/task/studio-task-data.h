@@ -3,8 +3,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* How far samples are prepared. */
 typedef enum
 {
@@ -71,5 +69,3 @@ void studio_task_data_free (StudioTaskData *data);
 /* Normalises the numbers of one sample, x_size of them, or undoes it. */
 void studio_task_data_normalise (const StudioTaskData *data, float *x, gboolean undo);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioTaskData, studio_task_data_free)
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 #include "ui/task/studio-task-data.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioTaskData *data; /* NULL: none yet */
@@ -98,5 +96,3 @@ studio_task_picture_point_at (const StudioTaskPicture *picture, PangoContext *co
                               double width, double height, double x, double y, double point[2]);
 /* .svg, .pdf or .png. Errors: USAGE, IO; DATA without data. */
 gboolean studio_task_picture_export (const StudioTaskPicture *picture, const char *path, GError **error);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/task/studio-task-picture.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_TASK_VIEW (studio_task_view_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTaskView, studio_task_view, STUDIO, TASK_VIEW, GtkWidget)
 
@@ -19,5 +17,3 @@ void studio_task_view_set_picture (StudioTaskView *self, StudioTaskPicture *pict
 void studio_task_view_show_point (StudioTaskView *self, const double point[2], const char *words);
 /* The accessible description. */
 const char *studio_task_view_get_description (StudioTaskView *self);
-
-G_END_DECLS

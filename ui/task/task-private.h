@@ -4,8 +4,6 @@
 #include "ui/drawing/studio-theme.h"
 #include "ui/task/studio-task-picture.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   double x, y, width, height;
@@ -99,5 +97,3 @@ TaskAxes task_axes_new (const TaskDrawing *d, double x0, double x1, double y0, d
 void task_axes_draw (const TaskDrawing *d, const TaskAxes *axes, const char *x_name, const char *y_name);
 double task_axes_x (const TaskAxes *axes, double x);
 double task_axes_y (const TaskAxes *axes, double y);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_GRADIENT_PANE (studio_gradient_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioGradientPane, studio_gradient_pane, STUDIO, GRADIENT_PANE, GtkWidget)
 
@@ -15,5 +13,3 @@ StudioGradientPane *studio_gradient_pane_new (StudioDocument *document);
 /* Checks the selected layers, or all if none is selected; a check that runs is cancelled. */
 void studio_gradient_pane_check (StudioGradientPane *self);
 void studio_gradient_pane_focus (StudioGradientPane *self);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_INVENTORY_COLUMNS 10
 
 #define STUDIO_TYPE_INVENTORY_ROW (studio_inventory_row_get_type ())
@@ -45,5 +43,3 @@ GListStore *studio_inventory_nodes (GPtrArray *planned, GPtrArray *used, StudioI
 /* Compares two rows by a column, as a GCompareFunc does. */
 int
 studio_inventory_compare (const StudioInventoryRow *a, const StudioInventoryRow *b, guint column, gboolean is_number);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "ui/canvas/studio-canvas.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_PIPELINE_STAGES (studio_pipeline_stages_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPipelineStages, studio_pipeline_stages, STUDIO, PIPELINE_STAGES, GObject)
 
@@ -13,5 +11,3 @@ StudioPipelineStages *studio_pipeline_stages_new (StudioDocument *document, Stud
 /* Returns a table from node path to GINT_TO_POINTER (stage + 1) from the events of `gradloom plan --stages --json`;
  * NULL: the events name no stages. */
 GHashTable *studio_pipeline_stages_parse (GPtrArray *events);
-
-G_END_DECLS

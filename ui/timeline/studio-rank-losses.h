@@ -6,11 +6,7 @@
 
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RANK_LOSSES (studio_rank_losses_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRankLosses, studio_rank_losses, STUDIO, RANK_LOSSES, AdwBin)
 
 StudioRankLosses *studio_rank_losses_new (StudioRun *run);
-
-G_END_DECLS

@@ -7,13 +7,9 @@
 
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RANK_MEMORY (studio_rank_memory_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRankMemory, studio_rank_memory, STUDIO, RANK_MEMORY, AdwBin)
 
 StudioRankMemory *studio_rank_memory_new (StudioRun *run);
 /* events are those of `gradloom plan --memory --json`. Returns FALSE and hides the table if they are of one rank. */
 gboolean studio_rank_memory_set_planned (StudioRankMemory *self, GPtrArray *events);
-
-G_END_DECLS

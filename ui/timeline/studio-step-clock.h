@@ -4,8 +4,6 @@
 
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_STEP_CLOCK (studio_step_clock_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStepClock, studio_step_clock, STUDIO, STEP_CLOCK, GObject)
 
@@ -14,5 +12,3 @@ StudioStepClock *studio_step_clock_new (StudioRun *run);
 void studio_step_clock_watch (StudioStepClock *self, gboolean watch);
 /* LoomTraceSpan; NULL: no step is recorded. (transfer none) */
 const GArray *studio_step_clock_get_spans (StudioStepClock *self);
-
-G_END_DECLS

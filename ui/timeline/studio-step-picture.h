@@ -6,8 +6,6 @@
 
 #include "ui/drawing/draw-step-memory.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_STEP_PICTURE (studio_step_picture_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStepPicture, studio_step_picture, STUDIO, STEP_PICTURE, GtkWidget)
 
@@ -19,5 +17,3 @@ const StudioStepMemory *studio_step_picture_get (StudioStepPicture *self);
 /* Marks a moment, G_MAXUINT: none; emits "moment". */
 void studio_step_picture_mark (StudioStepPicture *self, guint moment);
 guint studio_step_picture_get_moment (StudioStepPicture *self);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 #include "ui/document/studio-document.h"
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_STEP_PLAN (studio_step_plan_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStepPlan, studio_step_plan, STUDIO, STEP_PLAN, GObject)
 
@@ -20,5 +18,3 @@ GPtrArray *studio_step_plan_get_events (StudioStepPlan *self);
 const char *studio_step_plan_get_message (StudioStepPlan *self);
 /* TRUE if the plan is that of a run that trains. */
 gboolean studio_step_plan_is_of_run (StudioStepPlan *self);
-
-G_END_DECLS

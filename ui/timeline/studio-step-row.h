@@ -7,8 +7,6 @@
 #include "engine/loom.h"
 #include "engine/train/loom-trace-times.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_STEP_ROW (studio_step_row_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStepRow, studio_step_row, STUDIO, STEP_ROW, GObject)
 
@@ -47,5 +45,3 @@ GListStore *studio_step_rows_new (GPtrArray *events);
 StudioStepTimes studio_step_rows_set_times (GListStore *rows, LoomTraceTimes *times);
 /* One sentence for a screen reader. (transfer full) */
 char *studio_step_row_describe (const StudioStepRow *row);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 #include "ui/run/studio-run.h"
 #include "ui/timeline/studio-step-picture.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_STEPS_PANE (studio_steps_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioStepsPane, studio_steps_pane, STUDIO, STEPS_PANE, GtkWidget)
 
@@ -24,5 +22,3 @@ void studio_steps_pane_set_events (StudioStepsPane *self, GPtrArray *events);
 /* The rows that the search lets through, headings among them, and which of them are selected. */
 GtkSelectionModel *studio_steps_pane_get_rows (StudioStepsPane *self);
 StudioStepPicture *studio_steps_pane_get_picture (StudioStepsPane *self);
-
-G_END_DECLS

@@ -8,13 +8,9 @@
 
 #include "ui/run/studio-run.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_TIMELINE_VIEW (studio_timeline_view_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTimelineView, studio_timeline_view, STUDIO, TIMELINE_VIEW, GtkBox)
 
 StudioTimelineView *studio_timeline_view_new (StudioRun *run);
 /* Shows a trace in a file. */
 StudioTimelineView *studio_timeline_view_new_for_file (const char *path);
-
-G_END_DECLS

@@ -7,12 +7,8 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 /* *window (weak, may be NULL) is reused. */
 void studio_timeline_window_present (GtkWindow *parent, GtkWidget **window, StudioRun *run);
 /* Opens a trace file written by `gradloom train --trace` or `gradloom simulate --trace`. If it is not a trace, the
  * window says why. */
 GtkWidget *studio_timeline_window_open (GtkWindow *parent, const char *path);
-
-G_END_DECLS

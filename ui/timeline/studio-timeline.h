@@ -4,8 +4,6 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_TIMELINE (studio_timeline_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTimeline, studio_timeline, STUDIO, TIMELINE, GtkWidget)
 
@@ -23,5 +21,3 @@ char *studio_timeline_summary (StudioTimeline *self);
 
 /* The colour of a pass of a step (LoomTracePhase), 0xrrggbb. */
 guint32 studio_timeline_colour (int phase, gboolean dark);
-
-G_END_DECLS

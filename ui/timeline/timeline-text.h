@@ -3,8 +3,6 @@
 
 #include "engine/loom.h"
 
-G_BEGIN_DECLS
-
 /* "12.3 µs". (transfer full) */
 char *timeline_duration (double ns);
 /* The verb of a span: "computes", "exchanges", "waits". */
@@ -18,5 +16,3 @@ gint64 timeline_step (const char *title);
 
 /* "forward"; NULL for none. */
 const char *timeline_phase (int phase);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 #include "engine/loom.h"
 #include "ui/training/studio-training-settings.h"
 
-G_BEGIN_DECLS
-
 struct _StudioTrainingSettings
 {
   GtkWidget parent_instance;
@@ -89,5 +87,3 @@ void training_forget_rows (StudioTrainingSettings *self);
 
 void training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimizer);
 void training_add_metrics (StudioTrainingSettings *self);
-
-G_END_DECLS

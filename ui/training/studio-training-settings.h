@@ -5,8 +5,6 @@
 
 #include "ui/document/studio-document.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_TRAINING_SETTINGS (studio_training_settings_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTrainingSettings, studio_training_settings, STUDIO, TRAINING_SETTINGS, GtkWidget)
 
@@ -29,5 +27,3 @@ void studio_training_set (StudioDocument *document, const char *attribute, const
 void studio_training_set_parallel (StudioDocument *document, const char *attribute, const char *value);
 /* The path of the loss node; NULL: none. */
 char *studio_training_dup_loss_path (StudioDocument *document);
-
-G_END_DECLS

@@ -3,11 +3,7 @@
 
 #include <adwaita.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_APPLICATION (studio_application_get_type ())
 G_DECLARE_FINAL_TYPE (StudioApplication, studio_application, STUDIO, APPLICATION, AdwApplication)
 
 StudioApplication *studio_application_new (void);
-
-G_END_DECLS

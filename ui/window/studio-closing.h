@@ -5,8 +5,6 @@
 #include "ui/shell/studio-question.h"
 #include "ui/window/studio-tabs.h"
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   StudioTabs *tabs;
@@ -18,5 +16,3 @@ typedef struct
 gboolean studio_closing_ask (const StudioClosing *self);
 /* Closes all pages but that of studio_tabs_get_target(). */
 void studio_closing_close_others (const StudioClosing *self);
-
-G_END_DECLS

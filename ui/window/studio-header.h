@@ -5,8 +5,6 @@
 
 #include "ui/page/studio-page.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_HEADER (studio_header_get_type ())
 G_DECLARE_FINAL_TYPE (StudioHeader, studio_header, STUDIO, HEADER, AdwBin)
 
@@ -15,5 +13,3 @@ void studio_header_show_page (StudioHeader *self, StudioPage *page);
 /* The one of devices, or of the menu that has them in a narrow window. */
 GtkWidget *studio_header_get_devices_button (StudioHeader *self);
 void studio_header_set_size_class (StudioHeader *self, StudioSizeClass size_class);
-
-G_END_DECLS

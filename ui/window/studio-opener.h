@@ -6,8 +6,6 @@
 #include "ui/window/studio-recovery-bar.h"
 #include "ui/window/studio-tabs.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_OPENER (studio_opener_get_type ())
 G_DECLARE_FINAL_TYPE (StudioOpener, studio_opener, STUDIO, OPENER, GObject)
 
@@ -37,5 +35,3 @@ gboolean studio_opener_take_file (StudioOpener *self, GFile *file);
 /* Recovers the journal that is offered, or all of them. */
 void studio_opener_recover (StudioOpener *self);
 void studio_opener_recover_all (StudioOpener *self);
-
-G_END_DECLS

@@ -3,8 +3,4 @@
 
 #include <adwaita.h>
 
-G_BEGIN_DECLS
-
 void studio_preferences_present (GtkWindow *parent);
-
-G_END_DECLS

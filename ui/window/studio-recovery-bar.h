@@ -4,8 +4,6 @@
 
 #include <adwaita.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_RECOVERY_BAR (studio_recovery_bar_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRecoveryBar, studio_recovery_bar, STUDIO, RECOVERY_BAR, AdwBin)
 
@@ -21,5 +19,3 @@ void studio_recovery_bar_set_damaged (const char *journal);
 void studio_recovery_bar_offer_next (void);
 /* Deletes the journal that is offered. */
 void studio_recovery_bar_discard (StudioRecoveryBar *self);
-
-G_END_DECLS

@@ -4,10 +4,6 @@
 
 #include <adwaita.h>
 
-G_BEGIN_DECLS
-
 /* Call after a window was destroyed. If it was the last one and a worker has not exited yet, the application is held.
  * After some seconds a dialog offers to wait or to end the workers by force. */
 void studio_shutdown_begin (GtkApplication *application);
-
-G_END_DECLS

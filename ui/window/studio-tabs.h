@@ -5,8 +5,6 @@
 
 #include "ui/page/studio-page.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_TABS (studio_tabs_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTabs, studio_tabs, STUDIO, TABS, GObject)
 
@@ -52,5 +50,3 @@ void studio_tabs_move_right (StudioTabs *self);
 void studio_tabs_show_number (StudioTabs *self, int number);
 /* The number of the current tab, from 1; 0: none. */
 int studio_tabs_get_number (StudioTabs *self);
-
-G_END_DECLS

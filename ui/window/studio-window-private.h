@@ -9,8 +9,6 @@
 #include "ui/window/studio-recovery-bar.h"
 #include "ui/window/studio-window.h"
 
-G_BEGIN_DECLS
-
 /* The parts that commands belong to. */
 typedef enum
 {
@@ -45,5 +43,3 @@ struct _StudioWindow
   GtkWidget *operator; /* weak: the window with an operator's documentation */
   gboolean has_size_class, presenting;
 };
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 #include "ui/page/studio-page.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_WINDOW (studio_window_get_type ())
 G_DECLARE_FINAL_TYPE (StudioWindow, studio_window, STUDIO, WINDOW, AdwApplicationWindow)
 
@@ -34,5 +32,3 @@ StudioDocument *studio_window_get_document (StudioWindow *self);
 StudioCanvas *studio_window_get_canvas (StudioWindow *self);
 StudioRun *studio_window_get_run (StudioWindow *self);
 void studio_window_show_panel (StudioWindow *self);
-
-G_END_DECLS

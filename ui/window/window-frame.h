@@ -3,8 +3,4 @@
 
 #include <gtk/gtk.h>
 
-G_BEGIN_DECLS
-
 void window_frame_setup (GtkWidget *window, GtkWidget *header);
-
-G_END_DECLS

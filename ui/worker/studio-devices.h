@@ -3,8 +3,6 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_DEVICES (studio_devices_get_type ())
 G_DECLARE_FINAL_TYPE (StudioDevices, studio_devices, STUDIO, DEVICES, GObject)
 
@@ -18,5 +16,3 @@ char *studio_devices_describe (StudioDevices *self, const char *name);
 
 /* Requests the details again if there are cards, because free memory changes; emits "details". */
 void studio_devices_ask_again (StudioDevices *self);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_GRADIENT_CHECK (studio_gradient_check_get_type ())
 G_DECLARE_FINAL_TYPE (StudioGradientCheck, studio_gradient_check, STUDIO, GRADIENT_CHECK, GObject)
 
@@ -19,5 +17,3 @@ void studio_gradient_check_start (StudioGradientCheck *self, const char *graph_x
                                   const char *const *nodes, gint64 batch);
 /* Ends the process; "ended" is not emitted. */
 void studio_gradient_check_cancel (StudioGradientCheck *self);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 /* Runs `gradloom plan - WHAT --json`. graph_xml is the canonical text of the graph; its relative paths are resolved in
  * folder (NULL: the working directory). what is "--parameters", "--memory", "--steps" or "--stages"; ranks is the
  * number of ranks, 0: the graph's own. */
@@ -19,5 +17,3 @@ void studio_planner_command_async (const char *graph_xml, const char *folder, co
 GPtrArray *studio_planner_run_finish (GAsyncResult *result, GError **error);
 /* Parses text with one JSON object per line; other lines are skipped. */
 GPtrArray *studio_planner_parse_events (const char *text, gsize length);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
-
 typedef struct
 {
   char *before;               /* the previous line */
@@ -20,5 +18,3 @@ void studio_worker_errors_clear (StudioWorkerErrors *self);
 void studio_worker_errors_add (StudioWorkerErrors *self, const char *line);
 /* Makes the sentence the explanation, unless a worker has printed one. */
 void studio_worker_errors_explain (StudioWorkerErrors *self, const char *sentence);
-
-G_END_DECLS

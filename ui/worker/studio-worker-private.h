@@ -3,9 +3,5 @@
 
 #include "ui/worker/studio-worker.h"
 
-G_BEGIN_DECLS
-
 void studio_worker_note_exiting (StudioWorker *worker);
 void studio_worker_note_exited (StudioWorker *worker);
-
-G_END_DECLS

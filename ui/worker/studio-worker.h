@@ -9,8 +9,6 @@
 
 #include "loom-worker-bus.h"
 
-G_BEGIN_DECLS
-
 #define STUDIO_TYPE_WORKER (studio_worker_get_type ())
 G_DECLARE_FINAL_TYPE (StudioWorker, studio_worker, STUDIO, WORKER, GObject)
 
@@ -57,5 +55,3 @@ const char *studio_worker_get_pid (StudioWorker *self); /* NULL after it has end
 
 /* "The worker was killed (signal 9, Killed)." and the like, from the status of waitpid(); last_line may be NULL. */
 char *studio_worker_describe_end (gboolean signalled, int code, const char *last_line);
-
-G_END_DECLS

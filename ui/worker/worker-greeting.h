@@ -6,12 +6,8 @@
 
 #include "loom-worker-bus.h"
 
-G_BEGIN_DECLS
-
 void worker_greeting_async (GIOStream *stream, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
 /* Calls of the proxy have no timeout, because planning a large graph may take long. Errors have sentences: CLOSED if
  * the stream has ended before the line, BUSY if the worker has another client, NOT_SUPPORTED if it is of another
  * version, INVALID_DATA if it printed too much before; others are of the connection. (transfer full) */
 LoomBusWorker1 *worker_greeting_finish (GAsyncResult *result, GError **error);
-
-G_END_DECLS

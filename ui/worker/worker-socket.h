@@ -5,8 +5,6 @@
 
 #include <gio/gio.h>
 
-G_BEGIN_DECLS
-
 /* Zeros: closed. */
 typedef struct
 {
@@ -23,5 +21,3 @@ void
 worker_socket_accept_async (WorkerSocket *self, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
 /* NULL: closed or cancelled. (transfer full) */
 GSocketConnection *worker_socket_accept_finish (GAsyncResult *result);
-
-G_END_DECLS
