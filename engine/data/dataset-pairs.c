@@ -202,7 +202,7 @@ static guint
 count_tokens (const LoomVocabulary *vocabulary, const char *text, GArray *ids)
 {
   g_array_set_size (ids, 0);
-  g_free (loom_vocabulary_encode (vocabulary, text, strlen (text), ids));
+  g_free (loom_vocabulary_encode (vocabulary, text, strlen (text), ids, NULL));
   return ids->len;
 }
 

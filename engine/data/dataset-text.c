@@ -9,7 +9,9 @@
 #include "engine/data/loom-text-file.h"
 #include "engine/data/loom-vocabulary.h"
 
-#define NEEDED 10.0 /* memory for each byte of the text: two copies, and a number for each token */
+/* Memory for each byte of the text: two copies, and a number for each token; and, with a tokenizer, its pieces. */
+#define NEEDED           10.0
+#define NEEDED_OF_PIECES 100.0
 
 /* Exists on every Debian machine: 264 KB of English. */
 #define DEFAULT_PATH "/usr/share/common-licenses"
@@ -114,21 +116,22 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 
 /* Line ends become \n in text; in byte mode bytes stay as they are. */
 static gboolean
-append_file (const char *path, gboolean any_bytes, GString *text, GError **error)
+append_file (const char *path, LoomTextUnit unit, GString *text, GError **error)
 {
   static const char remedy[] = "use a part of the text";
+  const double needed = unit == LOOM_TEXT_TOKENIZER ? NEEDED_OF_PIECES : NEEDED;
   g_autofree char *content = NULL;
   g_autoptr (GError) cause = NULL;
   gsize length;
 
-  if (!any_bytes)
+  if (unit != LOOM_TEXT_BYTE)
     {
-      content = loom_text_file_read (path, 0, NEEDED, remedy, &length, NULL, error);
+      content = loom_text_file_read (path, 0, needed, remedy, &length, NULL, error);
       if (content == NULL)
         return FALSE;
       loom_text_unify_lines (content, &length);
     }
-  else if (!loom_memory_check (path, NEEDED, remedy, error))
+  else if (!loom_memory_check (path, needed, remedy, error))
     return FALSE;
   else if (!g_file_get_contents (path, &content, &length, &cause))
     return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
@@ -144,7 +147,7 @@ is_text (const char *name, const char *path)
 }
 
 static gboolean
-append_folder (const char *path, gboolean any_bytes, GString *text, GError **error)
+append_folder (const char *path, LoomTextUnit unit, GString *text, GError **error)
 {
   g_auto (GStrv) names = loom_dataset_list (path, is_text, error);
 
@@ -152,7 +155,7 @@ append_folder (const char *path, gboolean any_bytes, GString *text, GError **err
     {
       g_autofree char *file = g_build_filename (path, names[i], NULL);
 
-      if (!append_file (file, any_bytes, text, error))
+      if (!append_file (file, unit, text, error))
         return FALSE;
     }
   return names != NULL;
@@ -184,16 +187,21 @@ make_vocabulary (const Text *self, const LoomDatasetOptions *options, const GStr
 static gint64
 encode (Text *self, const LoomDatasetOptions *options, const GString *text, GError **error)
 {
-  GArray *ids;
+  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GError) cause = NULL;
   gint64 n;
 
   self->vocabulary = make_vocabulary (self, options, text, error);
   if (self->vocabulary == NULL)
     return -1;
-  ids = g_array_new (FALSE, FALSE, sizeof (guint32));
-  g_free (loom_vocabulary_encode (self->vocabulary, text->str, text->len, ids));
+  g_free (loom_vocabulary_encode (self->vocabulary, text->str, text->len, ids, &cause));
+  if (cause != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&cause));
+      return -1;
+    }
   n = ids->len;
-  self->ids = (guint32 *)(void *)g_array_free (ids, FALSE);
+  self->ids = (guint32 *)(void *)g_array_free (g_steal_pointer (&ids), FALSE);
   self->base.class_names = loom_vocabulary_dup_names (self->vocabulary);
   self->base.separator = loom_vocabulary_separator (self->vocabulary);
   self->base.info.n_classes = loom_vocabulary_size (self->vocabulary);
@@ -216,8 +224,7 @@ load (Text *self, const LoomDatasetOptions *options, GError **error)
   gint64 n, n_val;
 
   self->unit = unit_of (klass, options);
-  if (!(g_file_test (path, G_FILE_TEST_IS_DIR) ? append_folder : append_file) (path, self->unit == LOOM_TEXT_BYTE, text,
-                                                                               error))
+  if (!(g_file_test (path, G_FILE_TEST_IS_DIR) ? append_folder : append_file) (path, self->unit, text, error))
     return FALSE;
   n = encode (self, options, text, error);
   if (n < 0)
@@ -333,6 +340,7 @@ parse (const LoomDataset *base, const char *name, char *text, gsize length, GPtr
   const Text *self = (const Text *)base;
   g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint32));
   g_autofree char *unknown = NULL;
+  g_autoptr (GError) cause = NULL;
   LoomTensor *t;
   gint64 used;
 
@@ -340,7 +348,12 @@ parse (const LoomDataset *base, const char *name, char *text, gsize length, GPtr
     loom_text_unify_lines (text, &length);
   if (length > 0 && text[length - 1] == '\n')
     length--;
-  unknown = loom_vocabulary_encode (self->vocabulary, text, length, ids);
+  unknown = loom_vocabulary_encode (self->vocabulary, text, length, ids, &cause);
+  if (cause != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&cause));
+      return FALSE;
+    }
   if (unknown != NULL)
     return complain_of_unknown (name, unknown, error);
   used = MIN (ids->len, self->context);

@@ -14,7 +14,7 @@ add_line (const LoomDataset *self, const LoomVocabulary *vocabulary, const char 
   const gint64 most = loom_dim_value (self->info.port[0].type.shape.dim[1], NULL);
   g_autofree char *text = self->lower_case ? g_utf8_strdown (line, (gssize)length) : g_strndup (line, length);
   g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint32));
-  g_autofree char *unknown = loom_vocabulary_encode (vocabulary, text, strlen (text), ids);
+  g_autofree char *unknown = loom_vocabulary_encode (vocabulary, text, strlen (text), ids, NULL);
   gint64 n = ids->len;
   LoomTensor *t;
 

@@ -4,10 +4,11 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
 #include "engine/core/loom-json.h"
 #include "engine/core/loom-module.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-memory-check.h"
+#include "engine/data/token-json.h"
 #include "engine/data/token-model.h"
 #include "engine/data/token-sentencepiece.h"
 #include "engine/data/token-steps.h"
@@ -31,14 +32,6 @@ struct _LoomTokenizer
 
 /* ---- reading ------------------------------------------------------------- */
 
-static gboolean
-flag_of (JsonObject *o, const char *name)
-{
-  JsonNode *node = json_object_get_member (o, name);
-
-  return node != NULL && json_node_get_value_type (node) == G_TYPE_BOOLEAN && json_node_get_boolean (node);
-}
-
 static int
 compare_longest (gconstpointer a, gconstpointer b)
 {
@@ -47,7 +40,7 @@ compare_longest (gconstpointer a, gconstpointer b)
   return x < y ? 1 : x > y ? -1 : strcmp (*(char *const *)a, *(char *const *)b);
 }
 
-/* One pattern for all added tokens, the longest first. */
+/* One pattern for all added tokens, the longest first; its group 1 is the token. */
 static void
 compile_added (LoomTokenizer *self)
 {
@@ -61,9 +54,10 @@ compile_added (LoomTokenizer *self)
       const guint strip = GPOINTER_TO_UINT (g_hash_table_lookup (self->strips, spellings[i]));
       g_autofree char *escaped = g_regex_escape_string (spellings[i], -1);
 
-      g_string_append_printf (pattern, "%s%s(?:%s)%s", i > 0 ? "|" : "", (strip & 1) != 0 ? "\\s*" : "", escaped,
+      g_string_append_printf (pattern, "%s%s(%s)%s", i > 0 ? "|" : "(?|", (strip & 1) != 0 ? "\\s*" : "", escaped,
                               (strip & 2) != 0 ? "\\s*" : "");
     }
+  g_string_append_c (pattern, ')');
   if (n > 0)
     self->any_added = g_regex_new (pattern->str, G_REGEX_OPTIMIZE, 0, NULL);
 }
@@ -92,7 +86,8 @@ read_added (LoomTokenizer *self, JsonObject *root)
       g_free (self->added_names->pdata[json_node_get_int (id)]);
       self->added_names->pdata[json_node_get_int (id)] = g_strdup (spelling);
       g_hash_table_insert (self->strips, g_strdup (spelling),
-                           GUINT_TO_POINTER ((flag_of (o, "lstrip") ? 1U : 0U) | (flag_of (o, "rstrip") ? 2U : 0U)));
+                           GUINT_TO_POINTER ((token_json_bool (o, "lstrip", FALSE) ? 1U : 0U)
+                                             | (token_json_bool (o, "rstrip", FALSE) ? 2U : 0U)));
       g_hash_table_insert (self->added, spelling, GUINT_TO_POINTER ((guint)json_node_get_int (id) + 1));
     }
   compile_added (self);
@@ -130,18 +125,12 @@ read_json (LoomTokenizer *self, JsonNode *node, const char *path, GError **error
   const char *fault;
 
   if (model == NULL || !JSON_NODE_HOLDS_OBJECT (model))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” is not a tokenizer: it has no “model”. Use the tokenizer.json that ships with the network.",
-                   path);
-      return FALSE;
-    }
+    return loom_refuse (
+        error, LOOM_ERROR_DATA,
+        "“%s” is not a tokenizer: it has no “model”. Use the tokenizer.json that ships with the network.", path);
   fault = read_added (self, root);
   if (fault != NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” cannot be used: %s.", path, fault);
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” cannot be used: %s.", path, fault);
   JsonNode *normalizer = json_object_get_member (root, "normalizer"),
            *splitter = json_object_get_member (root, "pre_tokenizer");
   self->shows_bytes = has_kind (splitter, "ByteLevel", 8) || has_kind (normalizer, "ByteLevel", 8);
@@ -161,11 +150,8 @@ load_json (LoomTokenizer *self, const char *path, const char *text, gsize length
 
   if (!loom_json_is_within (text, length, LOOM_JSON_LEVELS)
       || !json_parser_load_from_data (parser, text, (gssize)length, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not valid JSON: %s.", path,
-                   cause != NULL ? cause->message : "it is nested too deeply");
-      return FALSE;
-    }
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is not valid JSON: %s.", path,
+                        cause != NULL ? cause->message : "it is nested too deeply");
   return read_json (self, json_parser_get_root (parser), path, error);
 }
 
@@ -207,10 +193,7 @@ loom_tokenizer_load (const char *path, GError **error)
   if (!loom_memory_check (path, NEEDED, "a tokenizer is a table of tokens", error))
     return NULL;
   if (!g_file_get_contents (path, &text, &length, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   if (g_utf8_validate (text, (gssize)length, NULL))
     return load_json (self, path, text, length, error) ? g_steal_pointer (&self) : NULL;
   return load_sentencepiece (self, path, text, length, error) ? g_steal_pointer (&self) : NULL;
@@ -289,22 +272,26 @@ loom_tokenizer_dup_name (const LoomTokenizer *self, guint id)
   return token_model_splits_words (self->model) ? show_word (self->model, spelling) : g_strdup (spelling);
 }
 
-static void
-encode_section (const LoomTokenizer *self, const char *text, gsize length, gboolean is_first, GArray *ids)
+static gboolean
+encode_section (const LoomTokenizer *self, const char *text, gsize length, gboolean is_first, GArray *ids,
+                GError **error)
 {
   g_autofree char *section = g_strndup (text, length);
   g_autoptr (GPtrArray) normal = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GPtrArray) pieces = g_ptr_array_new_with_free_func (g_free);
 
-  token_steps_apply (self->normalizer, section, &is_first, normal);
+  if (!token_steps_apply (self->normalizer, section, &is_first, normal, error))
+    return FALSE;
   for (guint i = 0; i < normal->len; i++)
     {
       gboolean first = is_first && i == 0;
 
-      token_steps_apply (self->splitter, normal->pdata[i], &first, pieces);
+      if (!token_steps_apply (self->splitter, normal->pdata[i], &first, pieces, error))
+        return FALSE;
     }
   for (guint i = 0; i < pieces->len; i++)
     token_model_encode (self->model, pieces->pdata[i], ids);
+  return TRUE;
 }
 
 static void
@@ -313,32 +300,35 @@ add_id (guint32 id, gpointer data)
   g_array_append_val ((GArray *)data, id);
 }
 
-void
-loom_tokenizer_encode (const LoomTokenizer *self, const char *text, gsize length, GArray *ids)
+/* The text between special tokens, and these. */
+static gboolean
+encode_sections (const LoomTokenizer *self, const char *text, gsize length, GArray *ids, GError **error)
 {
   g_autoptr (GMatchInfo) match = NULL;
   gsize at = 0;
 
-  if (self->loaded != NULL)
-    {
-      self->library->encode (self->loaded, text, length, add_id, ids);
-      return;
-    }
   if (self->any_added != NULL)
     g_regex_match_full (self->any_added, text, (gssize)length, 0, 0, &match, NULL);
   for (; match != NULL && g_match_info_matches (match); g_match_info_next (match, NULL))
     {
       int start, end;
-      g_autofree char *word = g_match_info_fetch (match, 0);
-      guint32 id = GPOINTER_TO_UINT (g_hash_table_lookup (self->added, word));
+      g_autofree char *word = g_match_info_fetch (match, 1);
+      const guint32 id = GPOINTER_TO_UINT (g_hash_table_lookup (self->added, word)) - 1;
 
-      if (id == 0)
-        id = GPOINTER_TO_UINT (g_hash_table_lookup (self->added, g_strstrip (word)));
       g_match_info_fetch_pos (match, 0, &start, &end);
-      encode_section (self, text + at, (gsize)start - at, at == 0, ids);
+      if (!encode_section (self, text + at, (gsize)start - at, at == 0, ids, error))
+        return FALSE;
       at = (gsize)end;
-      id--;
       g_array_append_val (ids, id);
     }
-  encode_section (self, text + at, length - at, at == 0, ids);
+  return encode_section (self, text + at, length - at, at == 0, ids, error);
+}
+
+gboolean
+loom_tokenizer_encode (const LoomTokenizer *self, const char *text, gsize length, GArray *ids, GError **error)
+{
+  if (self->loaded == NULL)
+    return encode_sections (self, text, length, ids, error);
+  self->library->encode (self->loaded, text, length, add_id, ids);
+  return TRUE;
 }

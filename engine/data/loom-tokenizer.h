@@ -16,5 +16,5 @@ guint loom_tokenizer_size (const LoomTokenizer *self);
 /* What a token adds to a text; bytes that are no UTF-8 as \xNN, "" for a number that no token has. (transfer full) */
 char *loom_tokenizer_dup_name (const LoomTokenizer *self, guint id);
 /* Appends the tokens (guint32) of a UTF-8 text, without those that a model's template adds before and after it. A
- * special token in the text is read as that token. */
-void loom_tokenizer_encode (const LoomTokenizer *self, const char *text, gsize length, GArray *ids);
+ * special token in the text is read as that token. DATA: the steps of the tokenizer fail for this text. */
+gboolean loom_tokenizer_encode (const LoomTokenizer *self, const char *text, gsize length, GArray *ids, GError **error);

@@ -226,7 +226,7 @@ loom_vocabulary_settle (LoomVocabulary *self, gsize most)
 /* ---- encoding ------------------------------------------------------------ */
 
 char *
-loom_vocabulary_encode (const LoomVocabulary *self, const char *text, gsize length, GArray *ids)
+loom_vocabulary_encode (const LoomVocabulary *self, const char *text, gsize length, GArray *ids, GError **error)
 {
   const char *p, *end = text + length;
   g_autoptr (GString) token = g_string_new (NULL);
@@ -235,7 +235,7 @@ loom_vocabulary_encode (const LoomVocabulary *self, const char *text, gsize leng
   if (self->bpe != NULL)
     loom_bpe_encode (self->bpe, text, length, ids);
   if (self->tokenizer != NULL)
-    loom_tokenizer_encode (self->tokenizer, text, length, ids);
+    loom_tokenizer_encode (self->tokenizer, text, length, ids, error);
   if (self->bpe != NULL || self->tokenizer != NULL)
     return NULL;
   for (const char *at = text; (p = next_piece (self->unit, at, end, &n)) != NULL; at = p + n)

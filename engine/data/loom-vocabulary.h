@@ -51,8 +51,8 @@ void loom_vocabulary_count (LoomVocabulary *self, const char *text, gsize length
 void loom_vocabulary_settle (LoomVocabulary *self, gsize most);
 
 /* Appends the numbers (guint32) of a text's tokens to ids. Returns NULL, or the first token that is not in the
- * vocabulary. (transfer full) */
-char *loom_vocabulary_encode (const LoomVocabulary *self, const char *text, gsize length, GArray *ids);
+ * vocabulary. (transfer full) error: set by a tokenizer alone. */
+char *loom_vocabulary_encode (const LoomVocabulary *self, const char *text, gsize length, GArray *ids, GError **error);
 
 guint loom_vocabulary_size (const LoomVocabulary *self);
 char **loom_vocabulary_dup_names (const LoomVocabulary *self);      /* NULL-terminated */

@@ -83,8 +83,12 @@ find_longest (const TokenCharsmap *self, const char *text, gsize *length)
 
           if (leaf >= self->n_replacements)
             break;
-          found = self->replacements + leaf;
-          *length = n + 1;
+          /* Whole characters only: the text stays UTF-8. */
+          if ((text[n + 1] & 0xc0) != 0x80 && g_utf8_validate (self->replacements + leaf, -1, NULL))
+            {
+              found = self->replacements + leaf;
+              *length = n + 1;
+            }
         }
     }
   return found;

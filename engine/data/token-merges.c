@@ -1,4 +1,4 @@
-/* Merges pairs of tokens by rank. */
+/* Merges pairs of tokens by rank, in O(n log n) for n tokens: a text without splitters is one piece. */
 #include "engine/data/token-merges.h"
 
 struct _TokenMerges
@@ -45,53 +45,112 @@ rank_of (const TokenMerges *self, guint32 left, guint32 right)
   return GPOINTER_TO_UINT (g_hash_table_lookup (self->pairs, key_of (left, right))) - 1;
 }
 
-/* Merges the pair of a rank wherever it occurs among n tokens, from left to right, until a merge makes a pair of a
- * lower rank, which is possible if two pairs make one token. Returns the number of tokens after merging. */
-static gsize
-merge_pair (const TokenMerges *self, guint rank, guint32 left, guint32 right, guint32 *token, gsize n)
+/* A pair of adjacent tokens that may be merged: the one at `at` and the one after it. */
+typedef struct
 {
-  const guint32 result = g_array_index (self->merged, guint32, rank);
-  gboolean goes_on = TRUE;
-  gsize kept = 0;
+  guint rank;
+  guint32 left, right;
+  gsize at;
+} Candidate;
 
-  for (gsize i = 0; i < n; i++)
-    if (goes_on && i + 1 < n && token[i] == left && token[i + 1] == right)
-      {
-        i++;
-        goes_on = (kept == 0 || rank_of (self, token[kept - 1], result) >= rank)
-                  && (i + 1 == n || rank_of (self, result, token[i + 1]) >= rank);
-        token[kept++] = result;
-      }
-    else
-      token[kept++] = token[i];
-  return kept;
+static gboolean
+is_before (const Candidate *a, const Candidate *b)
+{
+  return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
 }
+
+/* The candidates are a binary heap: the one of the lowest rank, of these the leftmost, is first. */
+static void
+push (GArray *heap, Candidate c)
+{
+  Candidate *all;
+  guint i = heap->len;
+
+  g_array_append_val (heap, c);
+  all = (Candidate *)(void *)heap->data;
+  for (; i > 0 && is_before (&c, &all[(i - 1) / 2]); i = (i - 1) / 2)
+    all[i] = all[(i - 1) / 2];
+  all[i] = c;
+}
+
+static Candidate
+pop (GArray *heap)
+{
+  Candidate *all = (Candidate *)(void *)heap->data;
+  const Candidate first = all[0], last = all[heap->len - 1];
+  guint i = 0;
+
+  g_array_set_size (heap, heap->len - 1);
+  for (guint child = 1; child < heap->len; child = 2 * i + 1)
+    {
+      if (child + 1 < heap->len && is_before (&all[child + 1], &all[child]))
+        child++;
+      if (!is_before (&all[child], &last))
+        break;
+      all[i] = all[child];
+      i = child;
+    }
+  all[i] = last;
+  return first;
+}
+
+/* A piece: its tokens as a list, of which merges remove elements. */
+typedef struct
+{
+  guint32 *token;
+  gsize *before, *after; /* n: none */
+  gsize n;
+} Piece;
+
+static void
+push_pair (const TokenMerges *self, const Piece *piece, gsize at, GArray *heap)
+{
+  const gsize next = at < piece->n ? piece->after[at] : piece->n;
+  Candidate c;
+
+  if (next == piece->n)
+    return;
+  c = (Candidate){ rank_of (self, piece->token[at], piece->token[next]), piece->token[at], piece->token[next], at };
+  if (c.rank != G_MAXUINT)
+    push (heap, c);
+}
+
+#define REMOVED G_MAXUINT32 /* in place of a token that was merged into the one before it */
 
 void
 token_merges_apply (const TokenMerges *self, GArray *ids)
 {
-  guint32 *token = (guint32 *)(void *)ids->data;
-  gsize n = ids->len;
+  const gsize n = ids->len;
+  g_autofree gsize *links = g_new (gsize, 2 * MAX (n, 1));
+  g_autoptr (GArray) heap = g_array_new (FALSE, FALSE, sizeof (Candidate));
+  const Piece piece = { (guint32 *)(void *)ids->data, links, links + n, n };
+  gsize kept = 0;
 
-  for (;;)
+  for (gsize i = 0; i < n; i++)
     {
-      guint best = G_MAXUINT;
-      guint32 left = 0, right = 0;
-
-      for (gsize i = 0; i + 1 < n; i++)
-        {
-          const guint rank = rank_of (self, token[i], token[i + 1]);
-
-          if (rank < best)
-            {
-              best = rank;
-              left = token[i];
-              right = token[i + 1];
-            }
-        }
-      if (best == G_MAXUINT)
-        break;
-      n = merge_pair (self, best, left, right, token, n);
+      piece.before[i] = i > 0 ? i - 1 : n;
+      piece.after[i] = i + 1;
     }
-  g_array_set_size (ids, (guint)n);
+  for (gsize i = 0; i < n; i++)
+    push_pair (self, &piece, i, heap);
+  while (heap->len > 0)
+    {
+      const Candidate c = pop (heap);
+      const gsize next = piece.after[c.at];
+
+      /* One of the two may have been merged since. */
+      if (piece.token[c.at] != c.left || next == n || piece.token[next] != c.right)
+        continue;
+      piece.token[c.at] = g_array_index (self->merged, guint32, c.rank);
+      piece.token[next] = REMOVED;
+      piece.after[c.at] = piece.after[next];
+      if (piece.after[next] < n)
+        piece.before[piece.after[next]] = c.at;
+      push_pair (self, &piece, piece.before[c.at], heap);
+      push_pair (self, &piece, c.at, heap);
+    }
+  for (gsize i = 0; i < n; i++)
+    if (piece.token[i] != REMOVED)
+      piece.token[kept++] = piece.token[i];
+  g_array_set_size (ids, (guint)kept);
 }

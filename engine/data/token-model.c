@@ -13,7 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
+#include "engine/data/token-json.h"
 #include "engine/data/token-merges.h"
 
 #define UNKNOWN_PENALTY 10.0 /* below the smallest score, as in SentencePiece */
@@ -46,22 +47,6 @@ find_token (const TokenModel *self, const char *spelling)
 }
 
 /* ---- reading ------------------------------------------------------------- */
-
-static const char *
-string_of (JsonObject *o, const char *name)
-{
-  JsonNode *node = json_object_get_member (o, name);
-
-  return node != NULL && json_node_get_value_type (node) == G_TYPE_STRING ? json_node_get_string (node) : NULL;
-}
-
-static gboolean
-is_true (JsonObject *o, const char *name)
-{
-  JsonNode *node = json_object_get_member (o, name);
-
-  return node != NULL && json_node_get_value_type (node) == G_TYPE_BOOLEAN && json_node_get_boolean (node);
-}
 
 static gboolean
 add_token (TokenModel *self, const char *spelling, gint64 id)
@@ -158,6 +143,14 @@ read_bpe (TokenModel *self, JsonObject *model)
   return NULL;
 }
 
+static gboolean
+is_number (JsonNode *node)
+{
+  const GType type = json_node_get_value_type (node);
+
+  return type == G_TYPE_DOUBLE || type == G_TYPE_INT64;
+}
+
 /* [["token", logarithm], …] in the order of the numbers. */
 static const char *
 read_unigram (TokenModel *self, JsonObject *model)
@@ -177,8 +170,7 @@ read_unigram (TokenModel *self, JsonObject *model)
       JsonNode *spelling = pair != NULL && json_array_get_length (pair) == 2 ? json_array_get_element (pair, 0) : NULL;
 
       if (spelling == NULL || json_node_get_value_type (spelling) != G_TYPE_STRING
-          || !JSON_NODE_HOLDS_VALUE (json_array_get_element (pair, 1))
-          || !add_token (self, json_node_get_string (spelling), i))
+          || !is_number (json_array_get_element (pair, 1)) || !add_token (self, json_node_get_string (spelling), i))
         return "an entry of its “vocab” is not a token and a score";
       self->score[i] = json_array_get_double_element (pair, 1);
       if (!isfinite (self->score[i]))
@@ -386,7 +378,7 @@ static const Kind kinds[] = {
 static const Kind *
 kind_of (JsonObject *o)
 {
-  const char *type = string_of (o, "type");
+  const char *type = token_json_string (o, "type");
 
   for (guint i = 0; type != NULL && i < G_N_ELEMENTS (kinds); i++)
     if (g_str_equal (kinds[i].name, type))
@@ -397,15 +389,16 @@ kind_of (JsonObject *o)
 static void
 read_options (TokenModel *self, JsonObject *o, const Kind *kind)
 {
-  const char *prefix = string_of (o, "continuing_subword_prefix"), *suffix = string_of (o, "end_of_word_suffix");
+  const char *prefix = token_json_string (o, "continuing_subword_prefix"),
+             *suffix = token_json_string (o, "end_of_word_suffix");
   JsonNode *most = json_object_get_member (o, "max_input_chars_per_word");
 
   self->encode = kind->encode;
   self->prefix = g_strdup (prefix != NULL ? prefix : "");
   self->suffix = g_strdup (suffix != NULL ? suffix : "");
-  self->fuses_unknown = is_true (o, "fuse_unk") || kind->encode == encode_unigram;
-  self->falls_back = is_true (o, "byte_fallback");
-  self->ignores_merges = is_true (o, "ignore_merges");
+  self->fuses_unknown = token_json_bool (o, "fuse_unk", FALSE) || kind->encode == encode_unigram;
+  self->falls_back = token_json_bool (o, "byte_fallback", FALSE);
+  self->ignores_merges = token_json_bool (o, "ignore_merges", FALSE);
   self->most_characters
       = most != NULL && json_node_get_value_type (most) == G_TYPE_INT64 ? json_node_get_int (most) : 100;
   self->unknown = -1;
@@ -417,7 +410,7 @@ token_model_new (JsonObject *object, const char *path, GError **error)
   g_autoptr (TokenModel) self = g_new0 (TokenModel, 1);
   const Kind *kind = kind_of (object);
   const char *fault = "its model is neither BPE, WordPiece, Unigram nor WordLevel",
-             *unknown = string_of (object, "unk_token");
+             *unknown = token_json_string (object, "unk_token");
 
   self->ids = g_hash_table_new (g_str_hash, g_str_equal);
   self->spellings = g_ptr_array_new_with_free_func (g_free);
@@ -427,10 +420,7 @@ token_model_new (JsonObject *object, const char *path, GError **error)
       fault = kind->read (self, object);
     }
   if (fault != NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” cannot be used: %s.", path, fault);
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "“%s” cannot be used: %s.", path, fault);
   if (unknown != NULL)
     self->unknown = find_token (self, unknown);
   for (guint byte = 0; byte < 256; byte++)

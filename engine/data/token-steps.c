@@ -4,11 +4,14 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/token-charsmap.h"
+#include "engine/data/token-json.h"
 #include "engine/data/token-text.h"
 
-#define MAX_LEVELS 8 /* of sequences in sequences */
+#define MAX_LEVELS      8  /* of sequences in sequences */
+#define MAX_GROWTH      64 /* of a text by all steps; more is a mistake, or meant to fill the memory */
+#define MAX_REPLACEMENT 64 /* bytes */
 
 /* What becomes of the matches of a splitter's pattern. */
 typedef enum
@@ -53,23 +56,7 @@ struct _TokenSteps
   GPtrArray *steps;
 };
 
-/* ---- members ------------------------------------------------------------- */
-
-static gboolean
-bool_of (JsonObject *o, const char *name, gboolean otherwise)
-{
-  JsonNode *node = json_object_get_member (o, name);
-
-  return node != NULL && json_node_get_value_type (node) == G_TYPE_BOOLEAN ? json_node_get_boolean (node) : otherwise;
-}
-
-static const char *
-string_of (JsonObject *o, const char *name)
-{
-  JsonNode *node = json_object_get_member (o, name);
-
-  return node != NULL && json_node_get_value_type (node) == G_TYPE_STRING ? json_node_get_string (node) : NULL;
-}
+/* ---- patterns ------------------------------------------------------------ */
 
 static gboolean
 set_pattern (Step *step, const char *pattern, Rule rule)
@@ -86,8 +73,8 @@ read_pattern (Step *step, JsonObject *o)
 {
   JsonNode *node = json_object_get_member (o, "pattern");
   JsonObject *pattern = node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
-  const char *literal = pattern != NULL ? string_of (pattern, "String") : NULL;
-  const char *regex = pattern != NULL ? string_of (pattern, "Regex") : NULL;
+  const char *literal = pattern != NULL ? token_json_string (pattern, "String") : NULL;
+  const char *regex = pattern != NULL ? token_json_string (pattern, "Regex") : NULL;
   g_autofree char *escaped = literal != NULL ? g_regex_escape_string (literal, -1) : NULL;
 
   return (escaped != NULL || regex != NULL) && set_pattern (step, escaped != NULL ? escaped : regex, MATCH_REMOVED);
@@ -96,7 +83,7 @@ read_pattern (Step *step, JsonObject *o)
 static gboolean
 read_rule (Step *step, JsonObject *o)
 {
-  const char *name = string_of (o, "behavior");
+  const char *name = token_json_string (o, "behavior");
 
   for (guint i = 0; name != NULL && i < N_RULES; i++)
     if (g_str_equal (name, rule_names[i]))
@@ -112,7 +99,7 @@ read_rule (Step *step, JsonObject *o)
 static gboolean
 read_form (Step *step, JsonObject *o)
 {
-  const char *name = string_of (o, "type");
+  const char *name = token_json_string (o, "type");
 
   step->form = g_str_equal (name, "NFC")    ? G_NORMALIZE_NFC
                : g_str_equal (name, "NFD")  ? G_NORMALIZE_NFD
@@ -147,8 +134,8 @@ change_accents (const Step *step, const char *text, gboolean is_first)
 static gboolean
 read_strip (Step *step, JsonObject *o)
 {
-  step->left = bool_of (o, "strip_left", TRUE);
-  step->right = bool_of (o, "strip_right", TRUE);
+  step->left = token_json_bool (o, "strip_left", TRUE);
+  step->right = token_json_bool (o, "strip_right", TRUE);
   return TRUE;
 }
 
@@ -168,8 +155,8 @@ change_strip (const Step *step, const char *text, gboolean is_first)
 static gboolean
 read_replace (Step *step, JsonObject *o)
 {
-  step->to = g_strdup (string_of (o, "content"));
-  return step->to != NULL && read_pattern (step, o);
+  step->to = g_strdup (token_json_string (o, "content"));
+  return step->to != NULL && strlen (step->to) <= MAX_REPLACEMENT && read_pattern (step, o);
 }
 
 static char *
@@ -182,8 +169,8 @@ change_replace (const Step *step, const char *text, gboolean is_first)
 static gboolean
 read_prepend (Step *step, JsonObject *o)
 {
-  step->to = g_strdup (string_of (o, "prepend"));
-  return step->to != NULL;
+  step->to = g_strdup (token_json_string (o, "prepend"));
+  return step->to != NULL && strlen (step->to) <= MAX_REPLACEMENT;
 }
 
 static char *
@@ -196,7 +183,7 @@ change_prepend (const Step *step, const char *text, gboolean is_first)
 static gboolean
 read_charsmap (Step *step, JsonObject *o)
 {
-  const char *base64 = string_of (o, "precompiled_charsmap");
+  const char *base64 = token_json_string (o, "precompiled_charsmap");
 
   step->map = base64 != NULL ? token_charsmap_new (base64) : NULL;
   return step->map != NULL;
@@ -214,11 +201,11 @@ read_bert (Step *step, JsonObject *o)
 {
   JsonNode *accents = json_object_get_member (o, "strip_accents");
 
-  step->clean = bool_of (o, "clean_text", TRUE);
-  step->pad_chinese = bool_of (o, "handle_chinese_chars", TRUE);
-  step->lower = bool_of (o, "lowercase", TRUE);
+  step->clean = token_json_bool (o, "clean_text", TRUE);
+  step->pad_chinese = token_json_bool (o, "handle_chinese_chars", TRUE);
+  step->lower = token_json_bool (o, "lowercase", TRUE);
   step->strip_accents
-      = accents == NULL || json_node_is_null (accents) ? step->lower : bool_of (o, "strip_accents", FALSE);
+      = accents == NULL || json_node_is_null (accents) ? step->lower : token_json_bool (o, "strip_accents", FALSE);
   return TRUE;
 }
 
@@ -241,8 +228,8 @@ change_bert (const Step *step, const char *text, gboolean is_first)
 static gboolean
 read_bytes (Step *step, JsonObject *o)
 {
-  step->left = bool_of (o, "add_prefix_space", TRUE);
-  return !bool_of (o, "use_regex", TRUE) || set_pattern (step, TOKEN_GPT2_PATTERN, MATCH_ISOLATED);
+  step->left = token_json_bool (o, "add_prefix_space", TRUE);
+  return !token_json_bool (o, "use_regex", TRUE) || set_pattern (step, TOKEN_GPT2_PATTERN, MATCH_ISOLATED);
 }
 
 static char *
@@ -257,7 +244,7 @@ change_bytes (const Step *step, const char *text, gboolean is_first)
 static gboolean
 read_split (Step *step, JsonObject *o)
 {
-  step->inverted = bool_of (o, "invert", FALSE);
+  step->inverted = token_json_bool (o, "invert", FALSE);
   return read_pattern (step, o) && read_rule (step, o);
 }
 
@@ -298,13 +285,13 @@ read_punctuation (Step *step, JsonObject *o)
 static gboolean
 read_digits (Step *step, JsonObject *o)
 {
-  return set_pattern (step, bool_of (o, "individual_digits", FALSE) ? "\\p{N}" : "\\p{N}+", MATCH_ISOLATED);
+  return set_pattern (step, token_json_bool (o, "individual_digits", FALSE) ? "\\p{N}" : "\\p{N}+", MATCH_ISOLATED);
 }
 
 static gboolean
 read_delimiter (Step *step, JsonObject *o)
 {
-  const char *delimiter = string_of (o, "delimiter");
+  const char *delimiter = token_json_string (o, "delimiter");
   g_autofree char *escaped = delimiter != NULL ? g_regex_escape_string (delimiter, -1) : NULL;
 
   return escaped != NULL && set_pattern (step, escaped, MATCH_REMOVED);
@@ -314,15 +301,16 @@ read_delimiter (Step *step, JsonObject *o)
 static gboolean
 read_metaspace (Step *step, JsonObject *o)
 {
-  const char *character = string_of (o, "replacement"), *scheme = string_of (o, "prepend_scheme");
+  const char *character = token_json_string (o, "replacement"), *scheme = token_json_string (o, "prepend_scheme");
   const gboolean older = scheme == NULL;
   g_autofree char *escaped = NULL;
 
   step->to = g_strdup (character != NULL ? character : "\xe2\x96\x81");
-  step->left = older ? bool_of (o, "add_prefix_space", TRUE) : !g_str_equal (scheme, "never");
+  step->left = older ? token_json_bool (o, "add_prefix_space", TRUE) : !g_str_equal (scheme, "never");
   step->right = !older && g_str_equal (scheme, "first"); /* only at the beginning of a text */
   escaped = g_regex_escape_string (step->to, -1);
-  return !bool_of (o, "split", TRUE) || set_pattern (step, escaped, MATCH_WITH_NEXT);
+  return strlen (step->to) <= MAX_REPLACEMENT
+         && (!token_json_bool (o, "split", TRUE) || set_pattern (step, escaped, MATCH_WITH_NEXT));
 }
 
 static char *
@@ -375,7 +363,7 @@ static gboolean
 add_steps (TokenSteps *self, JsonNode *node, gboolean is_normalizer, int levels, GString *fault)
 {
   JsonObject *o = node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
-  const char *type = o != NULL ? string_of (o, "type") : NULL;
+  const char *type = o != NULL ? token_json_string (o, "type") : NULL;
   JsonNode *list = o != NULL ? json_object_get_member (o, is_normalizer ? "normalizers" : "pretokenizers") : NULL;
   const StepKind *kind = NULL;
   Step *step;
@@ -451,16 +439,18 @@ add_span (GArray *spans, int start, int end, gboolean is_match)
     g_array_append_val (spans, span);
 }
 
-/* The matches of a step's pattern and what is between them, in order. */
+/* The matches of a step's pattern and what is between them, in order; NULL with an error if the pattern takes too long.
+ */
 static GArray *
-find_spans (const Step *step, const char *text)
+find_spans (const Step *step, const char *text, GError **error)
 {
   GArray *spans = g_array_new (FALSE, FALSE, sizeof (Span));
   g_autoptr (GMatchInfo) match = NULL;
+  g_autoptr (GError) cause = NULL;
   int at = 0;
 
-  g_regex_match (step->pattern, text, 0, &match);
-  for (; g_match_info_matches (match); g_match_info_next (match, NULL))
+  g_regex_match_full (step->pattern, text, -1, 0, 0, &match, &cause);
+  for (; g_match_info_matches (match) && cause == NULL; g_match_info_next (match, &cause))
     {
       int start, end;
 
@@ -470,7 +460,11 @@ find_spans (const Step *step, const char *text)
       at = MAX (end, at);
     }
   add_span (spans, at, (int)strlen (text), step->inverted);
-  return spans;
+  if (cause == NULL)
+    return spans;
+  g_array_unref (spans);
+  return loom_refuse_null (error, LOOM_ERROR_DATA, "A pattern of the tokenizer cannot be matched in the text: %s.",
+                           cause->message);
 }
 
 /* Whether span i continues the piece of the span before it. */
@@ -487,27 +481,30 @@ continues (Rule rule, const GArray *spans, guint i)
                                            : FALSE);
 }
 
+/* A pattern may match a part of a character; pieces are UTF-8 nevertheless. */
 static void
 add_piece (const Step *step, const char *text, int start, int end, GPtrArray *pieces)
 {
-  g_autofree char *piece = g_strndup (text + start, (gsize)(end - start));
+  g_autofree char *piece = g_utf8_make_valid (text + start, end - start);
 
   if (*piece != '\0')
     g_ptr_array_add (pieces, step->kind->finish != NULL ? step->kind->finish (piece) : g_steal_pointer (&piece));
 }
 
-static void
-cut (const Step *step, const char *text, GPtrArray *pieces)
+static gboolean
+cut (const Step *step, const char *text, GPtrArray *pieces, GError **error)
 {
   g_autoptr (GArray) spans = NULL;
   int start = 0, end = 0;
 
-  if (step->pattern == NULL)
+  if (!step->kind->cuts || step->pattern == NULL)
     {
       add_piece (step, text, 0, (int)strlen (text), pieces);
-      return;
+      return TRUE;
     }
-  spans = find_spans (step, text);
+  spans = find_spans (step, text, error);
+  if (spans == NULL)
+    return FALSE;
   for (guint i = 0; i < spans->len; i++)
     {
       const Span span = g_array_index (spans, Span, i);
@@ -522,6 +519,7 @@ cut (const Step *step, const char *text, GPtrArray *pieces)
         start = end;
     }
   add_piece (step, text, start, end, pieces);
+  return TRUE;
 }
 
 static gboolean
@@ -534,31 +532,51 @@ loses_beginning (const Step *step, const char *text)
                                                 : FALSE;
 }
 
-void
-token_steps_apply (const TokenSteps *self, const char *text, gboolean *is_first, GPtrArray *pieces)
+/* The pieces after a step; NULL with an error. most: their bytes. */
+static GPtrArray *
+take_step (const Step *step, const GPtrArray *now, gboolean *is_first, gsize most, GError **error)
+{
+  g_autoptr (GPtrArray) next = g_ptr_array_new_with_free_func (g_free);
+  gsize total = 0;
+
+  for (guint i = 0; i < now->len; i++)
+    {
+      g_autofree char *changed
+          = step->kind->change != NULL ? step->kind->change (step, now->pdata[i], *is_first && i == 0) : NULL;
+
+      if (step->kind->change != NULL && changed == NULL)
+        return loom_refuse_null (error, LOOM_ERROR_DATA, "The step “%s” of the tokenizer cannot change the text.",
+                                 step->kind->name);
+      if (i == 0 && loses_beginning (step, now->pdata[i]))
+        *is_first = FALSE;
+      total += strlen (changed != NULL ? changed : now->pdata[i]);
+      if (total > most)
+        return loom_refuse_null (error, LOOM_ERROR_DATA,
+                                 "The steps of the tokenizer make the text more than %d times as long.", MAX_GROWTH);
+      if (!cut (step, changed != NULL ? changed : now->pdata[i], next, error))
+        return NULL;
+    }
+  return g_steal_pointer (&next);
+}
+
+gboolean
+token_steps_apply (const TokenSteps *self, const char *text, gboolean *is_first, GPtrArray *pieces, GError **error)
 {
   g_autoptr (GPtrArray) now = g_ptr_array_new_with_free_func (g_free);
+  const gsize most = MAX_GROWTH * (strlen (text) + MAX_REPLACEMENT);
 
   if (*text != '\0')
     g_ptr_array_add (now, g_strdup (text));
   for (guint s = 0; s < self->steps->len; s++)
     {
-      const Step *step = self->steps->pdata[s];
-      GPtrArray *next = g_ptr_array_new_with_free_func (g_free);
+      GPtrArray *next = take_step (self->steps->pdata[s], now, is_first, most, error);
 
-      for (guint i = 0; i < now->len; i++)
-        {
-          g_autofree char *changed
-              = step->kind->change != NULL ? step->kind->change (step, now->pdata[i], *is_first && i == 0) : NULL;
-
-          if (i == 0 && loses_beginning (step, now->pdata[i]))
-            *is_first = FALSE;
-
-          cut (step, changed != NULL ? changed : now->pdata[i], next);
-        }
+      if (next == NULL)
+        return FALSE;
       g_ptr_array_unref (now);
       now = next;
     }
   for (guint i = 0; i < now->len; i++)
     g_ptr_array_add (pieces, g_strdup (now->pdata[i]));
+  return TRUE;
 }

@@ -71,7 +71,7 @@ check_text (const LoomTokenizer *tokenizer, const char *name, JsonObject *sample
 
       g_array_append_val (want, id);
     }
-  loom_tokenizer_encode (tokenizer, text, strlen (text), got);
+  g_assert_true (loom_tokenizer_encode (tokenizer, text, strlen (text), got, NULL));
   a = list_ids (want);
   b = list_ids (got);
   if (!g_str_equal (a, b))
@@ -118,7 +118,7 @@ joined (const char *tokenizer_json, const char *text)
   g_assert_true (g_file_set_contents (file, tokenizer_json, -1, NULL));
   tokenizer = loom_tokenizer_load (file, &error);
   g_assert_no_error (error);
-  loom_tokenizer_encode (tokenizer, text, strlen (text), ids);
+  g_assert_true (loom_tokenizer_encode (tokenizer, text, strlen (text), ids, NULL));
   for (guint i = 0; i < ids->len; i++)
     {
       g_autofree char *name = loom_tokenizer_dup_name (tokenizer, g_array_index (ids, guint32, i));
@@ -135,13 +135,78 @@ joined (const char *tokenizer_json, const char *text)
   "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"\\u0120\":1,\"\\u0120a\":2},\"merges\":[[\"\\u0120\",\"a\"]]},"   \
   "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false}}"
 
+#define DOUBLED                                                                                                        \
+  "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"aa\":0}},\"normalizer\":{\"type\":\"Replace\",\"pattern\":"         \
+  "{\"String\":\"a\"},\"content\":\"aa\"}}"
+
 static void
 test_names (void)
 {
-  g_autofree char *pieces = joined (PIECES, "lower new lowlow"), *bytes = joined (BYTES, "a a");
+  g_autofree char *pieces = joined (PIECES, "lower new lowlow"), *bytes = joined (BYTES, "a a"),
+                  *doubled = joined (DOUBLED, "a");
 
   g_assert_cmpstr (pieces, ==, " lower new ?");
   g_assert_cmpstr (bytes, ==, "a a");
+  g_assert_cmpstr (doubled, ==, " aa");
+}
+
+/* Twelve steps that double each letter are refused, because the text would be 4,096 times as long. */
+static void
+test_growth (void)
+{
+  g_autoptr (GString) json
+      = g_string_new ("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0},\"unk_token\":\"a\"},"
+                      "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[");
+  g_autofree char *file = g_build_filename (scratch, "tokenizer.json", NULL), *text = g_strnfill (1000, 'a');
+  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTokenizer) tokenizer = NULL;
+
+  for (guint i = 0; i < 12; i++)
+    g_string_append_printf (json, "%s{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}",
+                            i > 0 ? "," : "");
+  g_string_append (json, "]}}");
+  g_assert_true (g_file_set_contents (file, json->str, -1, NULL));
+  tokenizer = loom_tokenizer_load (file, &error);
+  g_assert_no_error (error);
+  g_assert_false (loom_tokenizer_encode (tokenizer, text, strlen (text), ids, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+}
+
+#define N_UNITS 98
+
+/* A table of replacements with one entry: "a". */
+static char *
+table_for (const char *replacement)
+{
+  guint32 table[1 + N_UNITS] = { 0 };
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+
+  table[0] = GUINT32_TO_LE (4 * N_UNITS);
+  table[1 + 'a'] = GUINT32_TO_LE ('a' | 1U << 8 | 1U << 10); /* its leaf is at 'a' ^ 1 */
+  table[1 + ('a' ^ 1)] = GUINT32_TO_LE (1U << 31);
+  g_byte_array_append (bytes, (const guint8 *)table, sizeof table);
+  g_byte_array_append (bytes, (const guint8 *)replacement, (guint)strlen (replacement) + 1);
+  return g_base64_encode (bytes->data, bytes->len);
+}
+
+/* A replacement that is not UTF-8 is left out. */
+static void
+test_table (void)
+{
+  static const char *const replacements[] = { "b", "\xf0" }, *const wanted[] = { "bb", "ab" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (wanted); i++)
+    {
+      g_autofree char *table = table_for (replacements[i]);
+      g_autofree char *json = g_strdup_printf ("{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1],[\"b\",-2]]},"
+                                               "\"normalizer\":{\"type\":\"Precompiled\","
+                                               "\"precompiled_charsmap\":\"%s\"}}",
+                                               table);
+      g_autofree char *got = joined (json, "ab");
+
+      g_assert_cmpstr (got, ==, wanted[i]);
+    }
 }
 
 static void
@@ -167,7 +232,8 @@ test_bad (void)
       "“Split” is not complete" },
     { "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{}},\"added_tokens\":[{\"id\":-3,\"content\":\"a\"}]}",
       "“added_tokens” is not valid" },
-    { "\xff\xfe", "" },
+    { "\xff\xfe", "tokenizer" },
+    { "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",\"b\"]]}}", "not a token and a score" },
   };
   g_autofree char *file = g_build_filename (scratch, "tokenizer.json", NULL);
 
@@ -202,6 +268,8 @@ TEST_FILE (argc, argv)
       g_test_add_data_func_full (path, g_strdup (name), test_case, g_free);
     }
   g_test_add_func ("/tokenizer/names", test_names);
+  g_test_add_func ("/tokenizer/growth", test_growth);
+  g_test_add_func ("/tokenizer/table", test_table);
   g_test_add_func ("/tokenizer/bad", test_bad);
   status = g_test_run ();
   remove_tree (scratch);
