@@ -108,6 +108,39 @@ drag_number (GtkGesture *gesture, double dx)
   g_signal_emit_by_name (gesture, "drag-end", dx, 0.0);
 }
 
+/* A default is shown by a label in the empty field. The press goes through it, or the drag would end with the label. */
+static void
+test_drag_default (void)
+{
+  g_autoptr (StudioDocument) document
+      = document_load ("<graph xmlns='urn:gradloom:graph' version='1'><node id='x' op='input' shape='B,1,9,9'/>"
+                       "<node id='conv' op='conv2d' out_channels='4' kernel_size='3'/>"
+                       "<wire from='x' to='conv'/></graph>");
+  StudioInspector *inspector = g_object_ref_sink (studio_inspector_new (document));
+  const guint64 conv = document_serial (document, "conv");
+  guint n_labels = 0;
+
+  studio_document_select_only (document, conv);
+  settle ();
+  const InspectorRow *row = find_row (inspector, "stride");
+  g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (row->editor)), ==, "");
+  for (GtkWidget *child
+       = gtk_widget_get_first_child (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (row->editor))));
+       child != NULL; child = gtk_widget_get_next_sibling (child))
+    if (GTK_IS_LABEL (child))
+      {
+        g_assert_false (gtk_widget_get_can_target (child));
+        n_labels++;
+      }
+  g_assert_cmpuint (n_labels, ==, 1);
+  drag_number (find_drag (row), 16);
+  g_assert_cmpstr (loom_element_get (loom_graph_by_serial (studio_document_get_graph (document), conv), "stride"), ==,
+                   "3");
+  g_assert_true (studio_document_undo (document));
+  g_assert_null (loom_element_get (loom_graph_by_serial (studio_document_get_graph (document), conv), "stride"));
+  g_object_unref (inspector);
+}
+
 /* Each drag is one undo step, however soon it follows another change of the same number. */
 static void
 test_drags (void)
@@ -299,6 +332,7 @@ TEST_FILE (argc, argv)
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
   g_test_add_func ("/fields/messages", test_fields);
+  g_test_add_func ("/fields/drag-default", test_drag_default);
   g_test_add_func ("/fields/drags", test_drags);
   g_test_add_func ("/fields/strict-devices", test_strict_devices);
   g_test_add_func ("/fields/ranks", test_ranks);

@@ -89,6 +89,54 @@ test_pages (void)
   fixture_clear (&f);
 }
 
+/* The run has reached a step, and its numbers are shown, which is otherwise limited in rate. */
+static void
+reach (StudioRun *run, gint64 step)
+{
+  studio_run_take_progress (run, step, 100, 1, 3, 0, 0);
+  g_signal_emit_by_name (run, "numbers");
+}
+
+/* What a run computed before a page was shown does not tick it, steps after that do, and so do those of a new run,
+ * which begins at step 0. */
+static void
+test_earlier_run (void)
+{
+  static const char graph[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"x\" op=\"input\" "
+                              "shape=\"B,4\"/><lesson title=\"Twice\"><page title=\"First\" goal=\"step above 20\">"
+                              "Train.</page><page title=\"Second\" goal=\"step above 20\">Again.</page><page "
+                              "title=\"Third\" goal=\"step above 20\">And again.</page></lesson></graph>";
+  g_autoptr (StudioDocument) document = studio_document_new ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  StudioRunOptions options = STUDIO_RUN_OPTIONS_INIT;
+  g_autoptr (GError) error = NULL;
+
+  g_setenv ("GRADLOOM_WORKER", "/nothing-here/gradloom", TRUE);
+  g_assert_true (studio_document_open_text (document, graph, -1, NULL, &error));
+  g_autoptr (StudioLesson) lesson = studio_lesson_new (document, run);
+  studio_lesson_opened (lesson);
+  studio_document_mark_run (document);
+  studio_run_start (run, graph, NULL, "lesson", &options);
+  reach (run, 30);
+  g_assert_true (studio_lesson_is_done (lesson, 0));
+
+  studio_lesson_show_page (lesson, 1);
+  g_assert_false (studio_lesson_is_done (lesson, 1));
+  reach (run, 30);
+  g_assert_false (studio_lesson_is_done (lesson, 1));
+  reach (run, 31);
+  g_assert_true (studio_lesson_is_done (lesson, 1));
+
+  studio_lesson_show_page (lesson, 2);
+  studio_run_take_begin (run);
+  reach (run, 0);
+  g_assert_false (studio_lesson_is_done (lesson, 2));
+  reach (run, 25);
+  g_assert_true (studio_lesson_is_done (lesson, 2));
+  while (studio_run_is_live (run))
+    g_main_context_iteration (NULL, TRUE);
+}
+
 /* The first widget of this type at or below one. */
 static GtkWidget *
 find (GtkWidget *widget, GType type, const char *text)
@@ -240,6 +288,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   adw_init ();
   g_test_add_func ("/lesson/pages", test_pages);
+  g_test_add_func ("/lesson/earlier-run", test_earlier_run);
   g_test_add_func ("/lesson/pane", test_pane);
   g_test_add_func ("/lesson/editor", test_editor);
   g_test_add_func ("/lesson/markdown", test_markdown);

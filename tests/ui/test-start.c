@@ -781,6 +781,25 @@ test_list (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+/* The search field takes Escape: the first one empties it, the next one closes the window. */
+static void
+test_escape (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  GtkWidget *entry;
+
+  gtk_window_present (GTK_WINDOW (window));
+  gtk_widget_activate_action (GTK_WIDGET (window), "win.new-from-data", NULL);
+  entry = find_entry (GTK_WIDGET (find_dialog ()));
+  gtk_editable_set_text (GTK_EDITABLE (entry), "spir");
+  g_signal_emit_by_name (entry, "stop-search");
+  g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==, "");
+  g_assert_nonnull (find_dialog ());
+  g_signal_emit_by_name (entry, "stop-search");
+  WAIT_FOR (find_dialog () == NULL);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 TEST_FILE (argc, argv)
 {
   folder = g_dir_make_tmp ("gradloom-start-XXXXXX", NULL);
@@ -794,6 +813,7 @@ TEST_FILE (argc, argv)
   g_assert_true (g_application_register (G_APPLICATION (application), NULL, NULL));
   g_test_add_func ("/start/table", test_table);
   g_test_add_func ("/start/parquet", test_parquet);
+  g_test_add_func ("/start/escape", test_escape);
   g_test_add_func ("/start/no-table", test_no_table);
   g_test_add_func ("/start/other-files", test_other_files);
   g_test_add_func ("/start/model", test_model);

@@ -333,6 +333,12 @@ typed_cb (StudioOwnInput *self)
     read_symbols (self);
   else if (line[0] != '\n')
     read_bytes (self, bytes, _ ("the text"));
+  else
+    {
+      self->serial++;
+      self->is_reading = FALSE;
+      refuse (self, NULL);
+    }
 }
 
 /* ---- points ------------------------------------------------------------------------------ */
