@@ -538,6 +538,20 @@ test_refused (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+/* *toast is that of the import of the model with this name, and becomes NULL as soon as nothing more is done for it. */
+static void
+follow_import (StudioWindow *window, const char *name, AdwToast **toast)
+{
+  g_autofree char *words = g_strdup_printf ("Reading “%s”", name);
+  GtkWidget *widget = find_label (GTK_WIDGET (window), words, FALSE);
+
+  while (strcmp (G_OBJECT_TYPE_NAME (widget), "AdwToastWidget") != 0)
+    widget = gtk_widget_get_parent (widget);
+  g_object_get (widget, "toast", toast, NULL);
+  g_object_add_weak_pointer (G_OBJECT (*toast), (gpointer *)toast);
+  g_object_unref (*toast);
+}
+
 /* A model becomes two files next to it, and a second import two others; an invalid model leaves no files. */
 static void
 test_model (void)
@@ -549,20 +563,23 @@ test_model (void)
   g_autofree char *weights = g_build_filename (folder, "mlp.safetensors", NULL);
   g_autofree char *second = g_build_filename (folder, "mlp-2.xml", NULL), *text = NULL;
   g_autoptr (GFile) model = NULL, bad = write_file ("bad.onnx", "this is no model");
+  AdwToast *toast;
   gsize length;
 
   g_assert_true (g_file_get_contents (from, &text, &length, NULL));
   model = write_file ("mlp.onnx", "");
   g_assert_true (g_file_set_contents (g_file_peek_path (model), text, (gssize)length, NULL));
   gtk_window_present (GTK_WINDOW (window));
-  g_assert_true (drop (window, bad));
-  WAIT_FOR (find_words (GTK_WIDGET (window), "“bad.onnx” cannot be opened") != NULL);
-  g_assert_true (studio_document_is_empty (studio_window_get_document (window)));
   /* It is asked first: Cancel writes nothing. */
   g_assert_true (drop (window, model));
+  follow_import (window, "mlp.onnx", &toast);
   answer_import ("cancel", "mlp.safetensors");
+  WAIT_FOR (toast == NULL);
   g_assert_false (g_file_test (graph, G_FILE_TEST_EXISTS));
   g_assert_false (g_file_test (weights, G_FILE_TEST_EXISTS));
+  g_assert_true (studio_document_is_empty (studio_window_get_document (window)));
+  g_assert_true (drop (window, bad));
+  WAIT_FOR (find_words (GTK_WIDGET (window), "“bad.onnx” cannot be opened") != NULL);
   g_assert_true (studio_document_is_empty (studio_window_get_document (window)));
   g_assert_true (drop (window, model));
   answer_import ("import", "mlp.safetensors");
@@ -587,17 +604,11 @@ test_unanswered (void)
   g_autofree char *from = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", "mlp-script",
                                             "model.onnx", NULL);
   g_autoptr (GFile) model = g_file_new_for_path (from);
-  GtkWidget *widget = NULL;
-  AdwToast *toast = NULL;
+  AdwToast *toast;
 
   gtk_window_present (GTK_WINDOW (window));
   g_assert_true (drop (window, model));
-  for (widget = find_label (GTK_WIDGET (window), "Reading “", FALSE);
-       strcmp (G_OBJECT_TYPE_NAME (widget), "AdwToastWidget");)
-    widget = gtk_widget_get_parent (widget);
-  g_object_get (widget, "toast", &toast, NULL);
-  g_object_add_weak_pointer (G_OBJECT (toast), (gpointer *)&toast);
-  g_object_unref (toast);
+  follow_import (window, "model.onnx", &toast);
   WAIT_FOR (find_question () != NULL);
   g_assert_nonnull (toast);
   gtk_window_destroy (GTK_WINDOW (find_question ()));
