@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define MAX_BLOCK 65536 /* numbers of a packed block */
+
 static const LoomTensor *
 constant_in (OnnxCtx *c, guint i)
 {
@@ -176,7 +178,11 @@ map_matmul_nbits (OnnxCtx *c)
   onnx_attr_int (c, "accuracy_level", 0); /* of onnxruntime's kernel */
   if (onnx_has (c, 4))
     onnx_fail (c, "it permutes its columns (“g_idx”), which is not supported. Quantise the model without act_order.");
-  if (p.rows < 1 || p.columns < 1 || p.block < 8 || p.rows > LOOM_MAX_ELEMENTS / p.columns)
+  /* A block that is a power of two fills whole bytes. */
+  if (p.block < 8 || p.block > MAX_BLOCK || (p.block & (p.block - 1)) != 0)
+    onnx_fail (c, "its “block_size” is %" G_GINT64_FORMAT "; powers of two from 8 to %d are supported.", p.block,
+               MAX_BLOCK);
+  if (p.rows < 1 || p.columns < 1 || p.rows > LOOM_MAX_ELEMENTS || p.columns > LOOM_MAX_ELEMENTS / p.rows)
     onnx_fail (c, "its sizes are not valid.");
   if (c->failed)
     return;
