@@ -158,15 +158,17 @@ static guint
 read_parts (OnnxCtx *c, gint64 size, gint64 *parts, gboolean *squeeze)
 {
   const LoomTensor *t = onnx_has (c, 1) ? onnx_const (c, 1, "split") : NULL;
-  gint64 each = t == NULL ? 1 : t->rank == 0 ? onnx_tensor_int (t, 0) : 0, rest = size;
+  gboolean is_list = t != NULL && t->rank > 0;
+  gint64 each = t == NULL ? 1 : is_list ? 0 : onnx_tensor_int (t, 0), rest = size;
   guint n = 0;
 
   *squeeze = !onnx_has (c, 1) && onnx_attr_int (c, "keepdims", 1) == 0;
-  for (; rest > 0 && n < MAX_SEQUENCE && (each > 0 || (t != NULL && n < t->count)); n++)
+  for (; rest >= 0 && n < MAX_SEQUENCE && (is_list ? n < t->count : each > 0 && rest > 0); n++)
     {
-      parts[n] = each > 0 ? MIN (each, rest) : CLAMP (onnx_tensor_int (t, n), 0, rest);
-      rest -= parts[n];
+      parts[n] = is_list ? onnx_tensor_int (t, n) : MIN (each, rest);
+      rest = parts[n] >= 0 && parts[n] <= rest ? rest - parts[n] : -1;
     }
+  rest = is_list && n < t->count ? -1 : rest;
   if (rest != 0)
     onnx_fail (c, "its parts do not fit %" G_GINT64_FORMAT " positions, or are more than %d.", size, MAX_SEQUENCE);
   return n;
