@@ -26,8 +26,7 @@ infer_table (LoomInfer *ctx)
   LoomShape shape = loom_infer_shape (ctx, "shape");
   gint64 count = loom_dim_value (loom_shape_count (&shape), NULL);
   LoomDType dtype = loom_infer_dtype (ctx, "dtype");
-  double *values
-      = count > 0 && count <= LOOM_TABLE_MAX_COUNT ? loom_infer_keep (ctx, sizeof *values * (gsize)count) : NULL;
+  g_autofree double *values = count > 0 && count <= LOOM_TABLE_MAX_COUNT ? g_try_new (double, count) : NULL;
 
   if (values == NULL || !loom_table_decode (loom_infer_string (ctx, "data"), dtype, (gsize)count, values))
     {
