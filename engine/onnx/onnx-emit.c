@@ -439,6 +439,17 @@ onnx_take_weight (OnnxCtx *c, const OnnxWire *wire, const char *port, const Onnx
 
 /* ---- tensors ---------------------------------------------------------- */
 
+LoomTensor *
+onnx_tensor_new (OnnxCtx *c, LoomDType dtype, int rank, const gint64 *dims)
+{
+  g_autoptr (GError) error = NULL;
+  LoomTensor *t = loom_tensor_new (dtype, rank, dims, &error);
+
+  if (t == NULL)
+    onnx_fail (c, "%s", error->message);
+  return t;
+}
+
 static gboolean
 all_finite (const LoomTensor *t)
 {
@@ -484,9 +495,10 @@ static const OnnxWire *
 table_node (OnnxCtx *c, const LoomTensor *t)
 {
   LoomDType dtype = onnx_on_wire (t->dtype);
-  g_autoptr (LoomTensor) converted = loom_tensor_convert (t, dtype, FALSE, NULL);
+  g_autoptr (LoomTensor) converted
+      = t->count <= LOOM_TABLE_MAX_COUNT ? loom_tensor_convert (t, dtype, FALSE, NULL) : NULL;
   LoomShape shape = loom_tensor_shape (t);
-  g_autofree char *data = loom_table_encode (converted);
+  g_autofree char *data = converted != NULL ? loom_table_encode (converted) : NULL;
 
   return data != NULL && strlen (data) <= MAX_TABLE
              ? onnx_emit (c, "constant", 0, NULL, "data", data, "shape", onnx_dims (c, &shape), "dtype",
@@ -521,10 +533,11 @@ parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
 const OnnxWire *
 onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
 {
-  gboolean is_float = loom_dtype_is_float (t->dtype);
+  gboolean is_float;
 
   if (c->failed)
     return &placeholder;
+  is_float = loom_dtype_is_float (t->dtype);
   if (onnx_has_dynamic (c->all, t))
     {
       onnx_fail (c, "it computes with a dynamic size. Export the model with fixed sizes.");

@@ -19,6 +19,9 @@
 /* Functions must not recurse; a model that does is refused at this depth. */
 #define MAX_CALLS 64
 
+/* Bytes of all copies, which live until the end of the import. Functions without large constants need far less. */
+#define MAX_COPIED ((gsize)1 << 28)
+
 /* ---- fields that the description may lack ------------------------------------ */
 
 /* The next field of a packed message whose bytes were checked; kind 2 has bytes. */
@@ -131,17 +134,11 @@ onnx_functions (const Onnx__ModelProto *model)
 const Onnx__FunctionProto *
 onnx_function_of (const OnnxImport *all, const Onnx__NodeProto *node)
 {
-  const Onnx__FunctionProto *function;
-
   if (all->functions == NULL)
     return NULL;
-  g_autofree char *key = key_of (node->domain, node->op_type, "");
-  function = g_hash_table_lookup (all->functions, key);
-  if (function != NULL)
-    return function;
   g_autofree char *overload = text_of (&node->base, NODE_OVERLOAD);
-  g_autofree char *other = key_of (node->domain, node->op_type, overload);
-  return g_hash_table_lookup (all->functions, other);
+  g_autofree char *key = key_of (node->domain, node->op_type, overload);
+  return g_hash_table_lookup (all->functions, key);
 }
 
 /* ---- copying ------------------------------------------------------------------ */
@@ -152,7 +149,16 @@ typedef struct
   GPtrArray *defaults;
   GHashTable *formal; /* input of the function → name of the call's value; "": omitted */
   char *prefix;
+  gsize *bytes; /* of all copies of the import */
 } Copy;
+
+/* Counts bytes that are going to be copied; FALSE if there are too many. */
+static gboolean
+count_bytes (gsize *sum, gsize bytes)
+{
+  *sum = bytes <= MAX_COPIED - *sum ? *sum + bytes : MAX_COPIED;
+  return *sum < MAX_COPIED;
+}
 
 /* Strings of a message belong to protobuf-c, which uses malloc(). */
 static void
@@ -213,7 +219,9 @@ set_attributes (const Copy *copy, Onnx__NodeProto *node)
           g_autoptr (GBytes) packed = value != NULL ? pack (&value->base) : NULL;
           gsize length = 0;
           const guint8 *bytes = packed != NULL ? g_bytes_get_data (packed, &length) : NULL;
-          Onnx__AttributeProto *own = bytes != NULL ? onnx__attribute_proto__unpack (NULL, length, bytes) : NULL;
+          Onnx__AttributeProto *own = bytes != NULL && count_bytes (copy->bytes, length)
+                                          ? onnx__attribute_proto__unpack (NULL, length, bytes)
+                                          : NULL;
 
           if (own != NULL && a->name != NULL)
             set_text (&own->name, a->name);
@@ -278,18 +286,22 @@ function_free (gpointer data)
   onnx__function_proto__free_unpacked (data, NULL);
 }
 
-/* (transfer full) */
+/* NULL if the function is damaged, or too many bytes were copied. (transfer full) */
 static Onnx__FunctionProto *
-copy_function (const Onnx__FunctionProto *function, const Onnx__NodeProto *call)
+copy_function (const Onnx__FunctionProto *function, const Onnx__NodeProto *call, gsize *copied)
 {
+  gsize length = protobuf_c_message_get_packed_size (&function->base);
+
+  if (!count_bytes (copied, length + function->n_node * sizeof (Onnx__NodeProto)))
+    return NULL;
   g_autoptr (GBytes) packed = pack (&function->base);
-  gsize length;
   const guint8 *bytes = g_bytes_get_data (packed, &length);
   Onnx__FunctionProto *own = onnx__function_proto__unpack (NULL, length, bytes);
   Copy copy = { .call = call,
                 .defaults = defaults_of (function),
                 .formal = g_hash_table_new (g_str_hash, g_str_equal),
-                .prefix = free_prefix (call) };
+                .prefix = free_prefix (call),
+                .bytes = copied };
 
   for (gsize i = 0; i < function->n_input; i++)
     g_hash_table_insert (copy.formal, function->input[i], i < call->n_input ? call->input[i] : (char *)"");
@@ -335,13 +347,17 @@ onnx_call_function (OnnxCtx *c, const Onnx__FunctionProto *function)
       onnx_fail (c, "its functions call each other more than %d deep.", MAX_CALLS);
       return;
     }
-  own = copy_function (function, c->node);
-  if (own == NULL)
+  own = copy_function (function, c->node, c->all->copied);
+  if (own != NULL)
+    g_ptr_array_add (c->all->copies, own);
+  if (*c->all->copied == MAX_COPIED)
+    onnx_fail (c, "the copies of its functions are larger than %d MB. Export the model without functions.",
+               (int)(MAX_COPIED >> 20));
+  if (own == NULL || c->failed)
     {
       onnx_fail (c, "the function “%s” is damaged.", c->node->op_type);
       return;
     }
-  g_ptr_array_add (c->all->copies, own);
   scope = onnx_scope_new (c->all, NULL);
   scope->calls = c->all->calls + 1;
   if (!set_opset (c, scope, own))

@@ -522,6 +522,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   g_autoptr (LoomOnnx) result = NULL;
   OnnxImport all = { .file = name_for_errors, .given = inputs != NULL ? inputs->values : NULL, .faults = own };
   gboolean done = FALSE;
+  gsize copied = 0;
 
   if (!onnx_check_bytes (&onnx__model_proto__descriptor, data, length, name_for_errors, error))
     return NULL;
@@ -535,6 +536,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
     }
   all.functions = onnx_functions (all.model);
   all.copies = onnx_function_copies ();
+  all.copied = &copied;
   all.lists = g_ptr_array_new_with_free_func ((GDestroyNotify)g_ptr_array_unref);
   all.external = onnx_external_new (path);
   all.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_value_free);

@@ -107,9 +107,9 @@ fill_row (const Ways *w, const Side *s, gint64 i, LoomTensor *matrix)
 static const OnnxWire *
 pick_nearest (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
 {
-  g_autoptr (LoomTensor) index = loom_tensor_new (LOOM_I64, 1, &s->out, NULL);
+  g_autoptr (LoomTensor) index = onnx_tensor_new (c, LOOM_I64, 1, &s->out);
 
-  for (gint64 i = 0; i < s->out; i++)
+  for (gint64 i = 0; index != NULL && i < s->out; i++)
     ((gint64 *)index->data)[i] = CLAMP (nearest (w, s, position (w, s, i)), 0, s->in - 1);
   return onnx_emit (c, "index_select", ONNX_IN (x, onnx_tensor_wire (c, index, "places", FALSE)), "dim",
                     onnx_text (c, "%d", axis), NULL);
@@ -161,9 +161,9 @@ fill_outside (OnnxCtx *c, const Ways *w, const Side *side, const OnnxWire *x)
   for (int d = 0; d < rank && w->extrapolation != 0; d++)
     {
       LoomShape line = { .rank = rank };
-      g_autoptr (LoomTensor) outside = loom_tensor_new (LOOM_BOOL, 1, &side[d].out, NULL);
+      g_autoptr (LoomTensor) outside = onnx_tensor_new (c, LOOM_BOOL, 1, &side[d].out);
       gboolean any = FALSE;
-      for (gint64 i = 0; i < side[d].out; i++)
+      for (gint64 i = 0; outside != NULL && i < side[d].out; i++)
         {
           ((guint8 *)outside->data)[i] = is_outside (w, &side[d], i);
           any = any || is_outside (w, &side[d], i);

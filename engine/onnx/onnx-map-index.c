@@ -257,9 +257,9 @@ map_compress (OnnxCtx *c)
 
   for (gint64 i = 0; t != NULL && i < t->count; i++)
     n += loom_tensor_get (t, i) != 0;
-  index = loom_tensor_new (LOOM_I64, 1, &n, NULL);
+  index = onnx_tensor_new (c, LOOM_I64, 1, &n);
   n = 0;
-  for (gint64 i = 0; t != NULL && i < t->count; i++)
+  for (gint64 i = 0; t != NULL && index != NULL && i < t->count; i++)
     if (loom_tensor_get (t, i) != 0)
       ((gint64 *)index->data)[n++] = i;
   if (flat)

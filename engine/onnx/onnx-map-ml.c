@@ -1,5 +1,5 @@
-/* Imports ai.onnx.ml, in which scikit-learn's pipelines are written: scalers, linear models and what stands between
- * them; trees are in onnx-map-tree.c.
+/* Imports ai.onnx.ml, in which scikit-learn's pipelines are written: preparation of columns, linear models and
+ * support vectors; trees are in onnx-map-tree.c.
  *
  * Graphs carry numbers only. A label that is text is the index of its class, whose order a note says, and ZipMap, which
  * names probabilities, is dropped. Formulas: onnx, docs/Operators-ml.md; where that is silent, onnxruntime's. */
@@ -18,20 +18,20 @@ onnx_ml_floats (OnnxCtx *c, const char *name)
   g_autofree char *other = g_strconcat (name, "_as_tensor", NULL);
   const Onnx__AttributeProto *a = onnx_attr (c, name), *b = onnx_attr (c, other);
   g_autoptr (GError) error = NULL;
-  LoomTensor *t = NULL, *narrow;
+  LoomTensor *t = NULL, *converted;
 
   if (a != NULL && a->n_floats > 0)
     {
-      t = loom_tensor_new (LOOM_F32, 1, (gint64[]){ (gint64)a->n_floats }, NULL);
+      t = onnx_tensor_new (c, LOOM_F32, 1, (gint64[]){ (gint64)a->n_floats });
       if (t != NULL)
         memcpy (t->data, a->floats, t->bytes);
     }
   else if (b != NULL && b->t != NULL)
     {
       t = onnx_tensor_read (c->all->external, b->t, other, &error);
-      narrow = t != NULL ? loom_tensor_convert (t, LOOM_F32, FALSE, NULL) : NULL;
+      converted = t != NULL ? loom_tensor_convert (t, LOOM_F32, FALSE, NULL) : NULL;
       g_clear_pointer (&t, loom_tensor_unref);
-      t = narrow;
+      t = converted;
       if (t == NULL)
         onnx_fail (c, "%s", error != NULL ? error->message : "there is no memory for its numbers.");
     }
@@ -45,6 +45,17 @@ onnx_ml_ints (OnnxCtx *c, const char *name, guint *n)
 
   *n = a != NULL ? (guint)a->n_ints : 0;
   return a != NULL ? a->ints : NULL;
+}
+
+/* The integers of an attribute; NULL, with a fault, if there is no memory. */
+static LoomTensor *
+ints_tensor (OnnxCtx *c, const Onnx__AttributeProto *a)
+{
+  LoomTensor *t = onnx_tensor_new (c, LOOM_I64, 1, (gint64[]){ (gint64)a->n_ints });
+
+  if (t != NULL)
+    memcpy (t->data, a->ints, t->bytes);
+  return t;
 }
 
 /* A wire for the floats of an attribute; NULL if it is absent. */
@@ -121,8 +132,7 @@ onnx_ml_label (OnnxCtx *c, const OnnxWire *index, const char *prefix)
     in_order = in_order && whole->ints[i] == (gint64)i;
   if (!in_order)
     {
-      g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_I64, 1, (gint64[]){ (gint64)whole->n_ints }, NULL);
-      memcpy (t->data, whole->ints, t->bytes);
+      g_autoptr (LoomTensor) t = ints_tensor (c, whole);
       index = onnx_pick (c, onnx_tensor_wire (c, t, "labels", FALSE), 0, index);
     }
   onnx_out (c, 0, index);
@@ -159,7 +169,9 @@ linear (OnnxCtx *c)
   if (c->failed)
     return x;
   gint64 n = w->count / features;
-  weight = loom_tensor_new (LOOM_F32, 2, (gint64[]){ n, features }, NULL);
+  weight = onnx_tensor_new (c, LOOM_F32, 2, (gint64[]){ n, features });
+  if (weight == NULL)
+    return x;
   memcpy (weight->data, w->data, w->bytes);
   if (x->type.shape.rank == 1)
     x = onnx_unsqueeze (c, x, 0);
@@ -283,8 +295,7 @@ map_imputer (OnnxCtx *c)
 
   if (by == NULL && whole != NULL && whole->n_ints > 0)
     {
-      g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_I64, 1, (gint64[]){ (gint64)whole->n_ints }, NULL);
-      memcpy (t->data, whole->ints, t->bytes);
+      g_autoptr (LoomTensor) t = ints_tensor (c, whole);
       by = onnx_tensor_wire (c, t, "imputed", FALSE);
       value = (double)onnx_attr_int (c, "replaced_value_int64", 0);
     }
@@ -329,14 +340,10 @@ one_hot (OnnxCtx *c, const OnnxWire *x, const OnnxWire *categories)
 static const OnnxWire *
 ints_wire (OnnxCtx *c, const char *name)
 {
-  guint n;
-  const gint64 *values = onnx_ml_ints (c, name, &n);
-  g_autoptr (LoomTensor) t = n > 0 ? loom_tensor_new (LOOM_I64, 1, (gint64[]){ n }, NULL) : NULL;
+  const Onnx__AttributeProto *a = onnx_attr (c, name);
+  g_autoptr (LoomTensor) t = a != NULL && a->n_ints > 0 ? ints_tensor (c, a) : NULL;
 
-  if (t == NULL)
-    return NULL;
-  memcpy (t->data, values, t->bytes);
-  return onnx_tensor_wire (c, t, name, FALSE);
+  return t != NULL ? onnx_tensor_wire (c, t, name, FALSE) : NULL;
 }
 
 static void

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #define MAX_BOXES 100000
+#define MAX_TABLE (1 << 24) /* elements of a table of positions */
 
 /* ---- NonMaxSuppression -------------------------------------------------------------- */
 
@@ -183,15 +184,15 @@ typedef struct
   const OnnxWire *count;      /* [R, 1]: samples of a bin, if they are adaptive */
 } Axis;
 
-/* 0, 1 … for each bin (bin) or sample of a bin, each `each` times in a row, `of` numbers over and over. */
+/* An index for each of the bins · samples positions, plus `shift`: 0 … n - 1, each one `repeat` times, periodically. */
 static const OnnxWire *
-numbers (OnnxCtx *c, const Axis *a, gint64 each, gint64 of, double shift)
+indices (OnnxCtx *c, const Axis *a, gint64 repeat, gint64 n, double shift)
 {
-  gint64 n = a->bins * a->samples;
-  g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, 1, &n, NULL);
+  gint64 length = a->bins * a->samples;
+  g_autoptr (LoomTensor) t = onnx_tensor_new (c, LOOM_F32, 1, &length);
 
-  for (gint64 i = 0; i < n; i++)
-    ((float *)t->data)[i] = (float)((double)(i / each % of) + shift);
+  for (gint64 i = 0; t != NULL && i < length; i++)
+    ((float *)t->data)[i] = (float)((double)(i / repeat % n) + shift);
   return onnx_tensor_wire (c, t, "samples", FALSE);
 }
 
@@ -199,7 +200,7 @@ numbers (OnnxCtx *c, const Axis *a, gint64 each, gint64 of, double shift)
 static const OnnxWire *
 steps_of (OnnxCtx *c, Axis *a, const OnnxWire *length, const OnnxWire **counts)
 {
-  const OnnxWire *bin = numbers (c, a, a->samples, a->bins, 0), *sample = numbers (c, a, 1, a->samples, 0.5), *fits,
+  const OnnxWire *bin = indices (c, a, a->samples, a->bins, 0), *sample = indices (c, a, 1, a->samples, 0.5), *fits,
                  *count;
 
   *counts = NULL;
@@ -299,13 +300,16 @@ axis_of (OnnxCtx *c, int dim, const char *attribute, gint64 samples)
   Axis a = { .size = onnx_dim (c, onnx_in (c, 0), dim), .bins = onnx_attr_int (c, attribute, 1), .samples = samples };
 
   a.adaptive = samples < 1;
-  if (a.bins < 1 || a.bins > 65536 || samples > 65536 || a.size < 1)
+  if (a.bins < 1 || a.bins > 65536 || samples > 65536 || a.size < 1 || a.size > MAX_TABLE)
     {
       onnx_fail (c, "its sizes are not valid.");
-      a.bins = 1;
+      return a;
     }
   if (a.adaptive)
     a.samples = (2 * a.size + a.bins - 1) / a.bins;
+  if (a.bins * a.samples > MAX_TABLE)
+    onnx_fail (c, "its regions have %" G_GINT64_FORMAT " samples along a side; the limit is %d.", a.bins * a.samples,
+               MAX_TABLE);
   if (a.adaptive && g_str_equal (onnx_attr_string (c, "mode", "avg"), "max"))
     onnx_fail (c,
                "the largest of a number of samples that depends on each region (“sampling_ratio” 0) is not supported. "
@@ -351,6 +355,19 @@ typedef struct
 } Deform;
 
 static gboolean
+fits_table (const gint64 *size, guint n)
+{
+  gint64 count = 1;
+
+  for (guint i = 0; i < n; i++)
+    if (size[i] < 1 || size[i] > MAX_TABLE / count)
+      return FALSE;
+    else
+      count *= size[i];
+  return TRUE;
+}
+
+static gboolean
 read_deform (OnnxCtx *c, Deform *d)
 {
   const OnnxWire *x = onnx_in (c, 0), *w = onnx_in (c, 1), *offset = onnx_in (c, 2);
@@ -371,6 +388,8 @@ read_deform (OnnxCtx *c, Deform *d)
       d->out[i] = onnx_dim (c, offset, 2 + i);
       d->size[i] = onnx_dim (c, x, 2 + i);
     }
+  if (!c->failed && !fits_table ((gint64[]){ d->kernel[0], d->kernel[1], d->out[0], d->out[1] }, 4))
+    onnx_fail (c, "its kernel and its offsets make more than %d positions.", MAX_TABLE);
   if (!c->failed
       && (d->groups < 1 || d->offsets < 1 || onnx_dim (c, x, 1) % d->groups != 0 || onnx_dim (c, x, 1) % d->offsets != 0
           || onnx_dim (c, w, 0) % d->groups != 0
@@ -384,9 +403,9 @@ static const OnnxWire *
 positions (OnnxCtx *c, const Deform *d, int i)
 {
   gint64 dims[3] = { d->kernel[0] * d->kernel[1], d->out[0], d->out[1] };
-  g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, 3, dims, NULL);
+  g_autoptr (LoomTensor) t = onnx_tensor_new (c, LOOM_F32, 3, dims);
 
-  for (gint64 k = 0; k < t->count; k++)
+  for (gint64 k = 0; t != NULL && k < t->count; k++)
     {
       gint64 at[2] = { k / d->out[1] % d->out[0], k % d->out[1] }, tap = k / d->out[1] / d->out[0];
       gint64 part = i == 0 ? tap / d->kernel[1] : tap % d->kernel[1];

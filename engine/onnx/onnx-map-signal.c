@@ -21,7 +21,9 @@ window (OnnxCtx *c, double a0, double a1, double a2)
   int type = (int)onnx_attr_int (c, "output_datatype", 1);
   if (!onnx_wire_dtype (type, &dtype) || !loom_dtype_is_float (dtype))
     onnx_fail (c, "its output type is %s, but windows must be floats.", onnx_type_name (type));
-  LoomTensor *y = loom_tensor_new (LOOM_F32, 1, &n, NULL);
+  LoomTensor *y = onnx_tensor_new (c, LOOM_F32, 1, &n);
+  if (y == NULL)
+    return;
   double length = (double)(onnx_attr_int (c, "periodic", 1) || n == 1 ? n : n - 1);
   for (gint64 i = 0; i < n; i++)
     {
@@ -64,8 +66,8 @@ wave (OnnxCtx *c, gboolean sine, gint64 rows, gint64 columns, gint64 n, double f
       onnx_fail (c, "its length is not valid.");
       return onnx_constant (c, 0, LOOM_F32);
     }
-  t = loom_tensor_new (LOOM_F32, 2, (gint64[]){ rows, columns }, NULL);
-  for (gint64 i = 0; i < rows; i++)
+  t = onnx_tensor_new (c, LOOM_F32, 2, (gint64[]){ rows, columns });
+  for (gint64 i = 0; t != NULL && i < rows; i++)
     for (gint64 k = 0; k < columns; k++)
       {
         double phase = 2 * G_PI * (double)(i * k % n) / (double)n, times = halves && i > 0 && 2 * i != n ? 2 : 1;

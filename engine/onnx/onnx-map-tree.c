@@ -9,7 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_DEPTH 4096
+#define MAX_DEPTH   4096
+#define MAX_TARGETS 65536
+#define MAX_LEAVES  (1 << 26) /* nodes · targets: 256 MB */
 
 /* What a node compares; only the first remains after reading. */
 typedef enum
@@ -50,10 +52,12 @@ trees_clear (Trees *t)
 static gboolean
 trees_alloc (OnnxCtx *c, Trees *t, gint64 n, gint64 targets)
 {
-  if (n < 1 || targets < 1 || n > 16000000 || targets > 65536)
+  if (n < 1 || targets < 1 || targets > MAX_TARGETS || n > MAX_LEAVES / targets)
     {
-      onnx_fail (c, "it has %" G_GINT64_FORMAT " nodes and %" G_GINT64_FORMAT " targets, which is not supported.", n,
-                 targets);
+      onnx_fail (c,
+                 "it has %" G_GINT64_FORMAT " nodes and %" G_GINT64_FORMAT
+                 " targets; at most %d targets are supported, and %d for nodes · targets.",
+                 n, targets, MAX_TARGETS, MAX_LEAVES);
       return FALSE;
     }
   t->n = n;
@@ -64,9 +68,7 @@ trees_alloc (OnnxCtx *c, Trees *t, gint64 n, gint64 targets)
   t->value = g_new0 (float, n);
   t->nan_is_yes = g_new0 (guint8, n);
   t->roots = g_array_new (FALSE, FALSE, sizeof (gint64));
-  t->weights = loom_tensor_new (LOOM_F32, 2, (gint64[]){ n, targets }, NULL);
-  if (t->weights == NULL)
-    onnx_fail (c, "there is no memory for its leaves.");
+  t->weights = onnx_tensor_new (c, LOOM_F32, 2, (gint64[]){ n, targets });
   for (gint64 i = 0; i < n; i++)
     t->yes[i] = t->no[i] = i;
   return t->weights != NULL;
@@ -323,11 +325,10 @@ read_by_position (OnnxCtx *c, Trees *t)
 static const OnnxWire *
 table (OnnxCtx *c, LoomDType dtype, gint64 n, const void *data, const char *name)
 {
-  g_autoptr (LoomTensor) t = loom_tensor_new (dtype, 1, &n, NULL);
+  g_autoptr (LoomTensor) t = onnx_tensor_new (c, dtype, 1, &n);
 
-  if (t == NULL)
-    return NULL;
-  memcpy (t->data, data, t->bytes);
+  if (t != NULL)
+    memcpy (t->data, data, t->bytes);
   return onnx_tensor_wire (c, t, name, FALSE);
 }
 

@@ -114,6 +114,7 @@ struct _OnnxImport
   Onnx__ModelProto *model;
   GHashTable *functions;  /* the model's own, see onnx-function.c; NULL if it has none */
   GPtrArray *copies;      /* of the functions, one for each call */
+  gsize *copied;          /* bytes of all these copies */
   GPtrArray *lists;       /* GPtrArray of the sequences */
   GPtrArray *notes;       /* sentences for the user */
   guint calls;            /* of functions around this scope */
@@ -335,7 +336,9 @@ void onnx_infer (OnnxCtx *c, OnnxNode *node);
 OnnxNode *onnx_node_new (OnnxImport *all, const LoomOp *op, const char *wanted_id);
 void onnx_node_free (OnnxNode *node);
 void onnx_node_set (OnnxNode *node, const char *name, const char *value);
-/* A node for a tensor: a constant if it is small, else a parameter. */
+/* A tensor of zeros, which the mapping fills; NULL, with a fault, if there is no memory. (transfer full) */
+LoomTensor *onnx_tensor_new (OnnxCtx *c, LoomDType dtype, int rank, const gint64 *dims);
+/* A node for a tensor: a constant if it is small, else a parameter. After a failure t may be NULL. */
 const OnnxWire *onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight);
 
 /* The functions below do nothing after a failure, and return placeholder wires. */

@@ -63,6 +63,31 @@ expect (GByteArray *bytes, const char *part)
     g_error ("“%s” does not say “%s”", said, part);
 }
 
+/* The graph that these bytes become, as it is written. Takes the bytes. */
+static char *
+written (GByteArray *bytes)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomOnnx) read = loom_onnx_read_data (bytes->data, bytes->len, "m.onnx", NULL, faults, &error);
+
+  g_byte_array_unref (bytes);
+  if (read == NULL && error == NULL)
+    loom_faults_to_error (faults, NULL, &error);
+  g_assert_no_error (error);
+  return loom_graph_write (read->graph, NULL);
+}
+
+enum
+{
+  UINT8 = 2,
+  INT8 = 3,
+  INT32 = 6,
+  INT64 = 7,
+  BOOL = 9,
+  UINT32 = 12
+};
+
 /* A weight becomes the layer's own, a named size a symbol, a name an id. */
 static void
 test_graph (void)
@@ -363,6 +388,46 @@ test_functions (void)
   expect (bytes, "its output number 2 is not supported");
 }
 
+/* A call with an overload runs the function of that overload. */
+static void
+test_overloads (void)
+{
+  for (guint i = 0; i < 2; i++)
+    {
+      GByteArray *n = call ("Act", "x", "y"), *f = function ("Act", "a", "b", node ("Neg", "", "a", "b")), *bytes;
+      g_autofree char *xml = NULL;
+
+      if (i == 1)
+        put_text (n, 8, "negative");
+      put_text (f, 13, "negative");
+      bytes = model (single (n), 17);
+      put_part (bytes, 25, f);
+      put_part (bytes, 25, function ("Act", "a", "b", node ("Relu", "", "a", "b")));
+      xml = written (bytes);
+      if (strstr (xml, i == 1 ? "op=\"neg\"" : "op=\"relu\"") == NULL)
+        g_error ("call %u runs another function:\n%s", i, xml);
+    }
+}
+
+/* Each call copies the function; 17 copies of 16 MB are too many. */
+static void
+test_large_functions (void)
+{
+  g_autofree char *text = g_strnfill (1 << 24, 'x');
+  GByteArray *g = single (call ("Long", "a16", "y")), *n = node ("Relu", "", "a", "b"), *bytes;
+
+  put_part (g, 1, node ("Relu", "", "x", "a0"));
+  for (guint i = 0; i < 16; i++)
+    {
+      g_autofree char *in = g_strdup_printf ("a%u", i), *out = g_strdup_printf ("a%u", i + 1);
+      put_part (g, 1, call ("Long", in, out));
+    }
+  put_text (n, 6, text);
+  bytes = model (g, 17);
+  put_part (bytes, 25, function ("Long", "a", "b", n));
+  expect (bytes, "the copies of its functions are larger than 256 MB");
+}
+
 static void
 put_list (GByteArray *n, const char *name, const gint64 *values, guint count, const char *text)
 {
@@ -418,6 +483,113 @@ test_trees (void)
   GByteArray *n = node ("LabelEncoder", "names", "x", "y");
   put_text (n, 7, "ai.onnx.ml");
   expect (model (single (n), 17), "it translates text, and graphs carry numbers only");
+}
+
+/* A table of [nodes, targets] that a short file would make large. */
+static void
+test_large_trees (void)
+{
+  enum
+  {
+    N = 1100
+  };
+  g_autofree gint64 *zeros = g_new0 (gint64, N), *ids = g_new (gint64, N);
+  GByteArray *n = node ("TreeEnsembleRegressor", "forest", "x", "y");
+
+  for (gint64 i = 0; i < N; i++)
+    ids[i] = i;
+  put_text (n, 7, "ai.onnx.ml");
+  put_list (n, "nodes_treeids", zeros, N, NULL);
+  put_list (n, "nodes_nodeids", ids, N, NULL);
+  put_attribute (n, "n_targets", 65536);
+  expect (model (single (n), 17), "it has 1100 nodes and 65536 targets");
+}
+
+/* A tensor of bytes, which are 1. */
+static GByteArray *
+bytes_of (const char *name, gint64 count)
+{
+  g_autofree char *data = g_strnfill ((gsize)count, 1);
+  GByteArray *t = g_byte_array_new ();
+
+  put_int (t, 1, count);
+  put_int (t, 2, UINT8);
+  put_text (t, 8, name);
+  put_bytes (t, 9, data, (gsize)count);
+  return t;
+}
+
+/* Blocks whose sizes in bytes wrap around to those of the tensor, or that do not fill whole bytes. */
+static void
+test_packed_blocks (void)
+{
+  static const struct
+  {
+    gint64 block, bits, columns, bytes;
+  } rows[] = { { (G_GINT64_CONSTANT (1) << 61) + 16, 8, 1000000, 16 }, { 9, 4, 9, 4 }, { 131072, 8, 16, 131072 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      GByteArray *n = node ("MatMulNBits", "packed", "x w s", "y"), *g;
+
+      put_text (n, 7, "com.microsoft");
+      put_attribute (n, "N", 1);
+      put_attribute (n, "K", rows[i].columns);
+      put_attribute (n, "bits", rows[i].bits);
+      put_attribute (n, "block_size", rows[i].block);
+      g = single (n);
+      put_part (g, 5, bytes_of ("w", rows[i].bytes));
+      put_part (g, 5, tensor ("s", 1, (gint64[]){ 1 }, 1, 1));
+      expect (model (g, 17), "powers of two from 8 to 65536 are supported");
+    }
+}
+
+/* Tables whose sizes are announced by a short file. */
+static void
+test_large_regions (void)
+{
+  static const gint64 offset[] = { 1, 18, 60000, 60000 }, weight[] = { 4, 4, 3, 3 };
+  GByteArray *n = node ("RoiAlign", "regions", "x x x", "y"), *g;
+
+  put_attribute (n, "output_height", 65536);
+  put_attribute (n, "sampling_ratio", 65536);
+  expect (model (single (n), 16), "its regions have 4294967296 samples along a side");
+  g = single (node ("DeformConv", "deform", "x w offset", "y"));
+  put_part (g, 5, tensor ("w", 4, weight, 144, 0));
+  put_part (g, 11, port ("offset", 4, offset));
+  expect (model (g, 19), "its kernel and its offsets make more than 16777216 positions");
+}
+
+/* Empty parts are elements, too, and sizes must fill the dimension. */
+static void
+test_split_to_sequence (void)
+{
+  static const struct
+  {
+    gint64 split[3];
+    const char *length; /* NULL: a fault */
+  } rows[] = { { { 4, 0, 0 }, "3" },  { { 0, 4, 0 }, "3" },   { { 1, 2, 1 }, "3" }, { { 4, 7, 0 }, NULL },
+               { { 5, 0, 0 }, NULL }, { { -1, 5, 0 }, NULL }, { { 1, 1, 1 }, NULL } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      GByteArray *g = g_byte_array_new (), *split = node ("SplitToSequence", "cut", "x s", "list");
+
+      put_attribute (split, "axis", 1);
+      put_part (g, 1, split);
+      put_part (g, 1, node ("SequenceLength", "", "list", "y"));
+      put_part (g, 5, numbers ("s", 1, 3, rows[i].split));
+      put_part (g, 11, port ("x", 2, (gint64[]){ 2, 4 }));
+      put_part (g, 12, typed_port ("y", INT64, 0, NULL));
+      if (rows[i].length == NULL)
+        {
+          expect (model (g, 17), "its parts do not fit 4 positions");
+          continue;
+        }
+      g_autofree char *xml = written (model (g, 17)), *value = g_strdup_printf ("value=\"%s\"", rows[i].length);
+      if (strstr (xml, value) == NULL)
+        g_error ("row %u: no %s in\n%s", i, value, xml);
+    }
 }
 
 /* Nodes in any order are read; one that needs itself is not. */
@@ -843,31 +1015,6 @@ test_damaged (void)
     }
 }
 
-/* The graph that these bytes become, as it is written. Takes the bytes. */
-static char *
-written (GByteArray *bytes)
-{
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomOnnx) read = loom_onnx_read_data (bytes->data, bytes->len, "m.onnx", NULL, faults, &error);
-
-  g_byte_array_unref (bytes);
-  if (read == NULL && error == NULL)
-    loom_faults_to_error (faults, NULL, &error);
-  g_assert_no_error (error);
-  return loom_graph_write (read->graph, NULL);
-}
-
-enum
-{
-  UINT8 = 2,
-  INT8 = 3,
-  INT32 = 6,
-  INT64 = 7,
-  BOOL = 9,
-  UINT32 = 12
-};
-
 /* What is computed while reading is cut to its type, as what is computed later. */
 static void
 test_folded_integers (void)
@@ -1023,7 +1170,13 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/words", test_words);
   g_test_add_func ("/onnx-reader/remedies", test_remedies);
   g_test_add_func ("/onnx-reader/functions", test_functions);
+  g_test_add_func ("/onnx-reader/overloads", test_overloads);
+  g_test_add_func ("/onnx-reader/large-functions", test_large_functions);
   g_test_add_func ("/onnx-reader/trees", test_trees);
+  g_test_add_func ("/onnx-reader/large-trees", test_large_trees);
+  g_test_add_func ("/onnx-reader/packed-blocks", test_packed_blocks);
+  g_test_add_func ("/onnx-reader/large-regions", test_large_regions);
+  g_test_add_func ("/onnx-reader/split-to-sequence", test_split_to_sequence);
   g_test_add_func ("/onnx-reader/order", test_order);
   g_test_add_func ("/onnx-reader/folded", test_folded);
   g_test_add_func ("/onnx-reader/lies", test_lies);
