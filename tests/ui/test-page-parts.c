@@ -29,6 +29,7 @@
 #include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-pytorch-tab.h"
 #include "ui/page/studio-steps-tab.h"
+#include "ui/scene/studio-geometry.h"
 #include "ui/timeline/studio-step-row.h"
 #include "ui/timeline/studio-steps-pane.h"
 #include "ui/worker/studio-planner.h"
@@ -708,6 +709,36 @@ test_rate_card (void)
   gtk_window_destroy (window);
 }
 
+/* A pin and the room that the cards below make for it are one step. */
+static void
+test_watch (void)
+{
+  Frame frame;
+  frame_begin (&frame, GRAPH ("<node id=\"x\" op=\"input\" shape=\"B,8\"/><node id=\"fc\" op=\"linear\" "
+                              "out_features=\"4\"/><node id=\"act\" op=\"relu\"/><wire from=\"x\" to=\"fc\"/>"
+                              "<wire from=\"fc\" to=\"act\"/><layout><place node=\"x\" x=\"0\" y=\"0\"/>"
+                              "<place node=\"fc\" x=\"240\" y=\"0\"/><place node=\"act\" x=\"240\" y=\"120\"/>"
+                              "</layout>"));
+  StudioPins *pins = studio_pins_new (frame.document, frame.canvas, frame.run);
+  g_autofree char *before = document_text (frame.document);
+  const guint steps = studio_document_n_steps (frame.document);
+
+  studio_pins_toggle (pins, "fc", FALSE);
+  g_assert_cmpuint (studio_document_n_steps (frame.document), ==, steps + 1);
+  settle ();
+  g_assert_cmpuint (studio_pins_n (pins), ==, 1);
+  const StudioScene *scene = studio_document_get_scene (frame.document);
+  const StudioRect fc = studio_geometry_with_pins (&scene->item[studio_scene_find_id (scene, "fc")]),
+                   act = studio_geometry_card (&scene->item[studio_scene_find_id (scene, "act")]);
+  g_assert_cmpfloat (fc.height, >, 120);
+  g_assert_false (studio_rect_intersects (&fc, &act));
+  g_assert_true (studio_document_undo (frame.document));
+  g_autofree char *after = document_text (frame.document);
+  g_assert_cmpstr (after, ==, before);
+  g_object_unref (pins);
+  frame_end (&frame);
+}
+
 /* Its single keys, caption and progress. */
 static void
 test_presentation (void)
@@ -959,6 +990,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/page/steps", test_steps);
   g_test_add_func ("/page/start-cover", test_start_cover);
   g_test_add_func ("/page/rate-card", test_rate_card);
+  g_test_add_func ("/page/watch", test_watch);
   g_test_add_func ("/page/presentation", test_presentation);
   g_test_add_func ("/page/status-line", test_status_line);
   g_test_add_func ("/page/commands", test_commands);
