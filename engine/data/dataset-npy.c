@@ -128,7 +128,7 @@ count_classes (LoomDataset *self, const LoomTensor *y)
   if (y == NULL || y->dtype != LOOM_I64)
     return;
   for (gint64 i = 0; i < y->count; i++)
-    self->info.n_classes = MAX (self->info.n_classes, ((const gint64 *)y->data)[i] + 1);
+    self->info.n_classes = MAX (self->info.n_classes, MIN (((const gint64 *)y->data)[i], G_MAXINT64 - 1) + 1);
 }
 
 static gboolean

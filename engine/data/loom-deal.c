@@ -149,6 +149,43 @@ loom_deal_rows (guint32 n, const LoomDealing *how, guint32 *rows[LOOM_N_SPLITS],
     rows[split[i]][n_of[split[i]]++] = i;
 }
 
+typedef struct
+{
+  const GPtrArray *texts;
+  const double *number; /* NULL: dates, whose texts have the order of time */
+} Times;
+
+static int
+compare_times (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const Times *times = data;
+  const guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
+  const int order = times->number == NULL                  ? strcmp (times->texts->pdata[x], times->texts->pdata[y])
+                    : times->number[x] != times->number[y] ? (times->number[x] < times->number[y] ? -1 : 1)
+                                                           : 0;
+
+  return order != 0 ? order : x < y ? -1 : x > y;
+}
+
+/* Numbers the labels that occur by their order, since labels can be as large as a file says; those below 0 are one. */
+static guint32 *
+number_labels (const LoomTensor *target, guint32 n)
+{
+  g_autofree double *label = g_new (double, MAX (n, 1));
+  g_autofree guint32 *order = g_new (guint32, MAX (n, 1));
+  guint32 *key = g_new0 (guint32, MAX (n, 1));
+
+  for (guint32 i = 0; i < n; i++)
+    {
+      label[i] = MAX (loom_tensor_get (target, i), -1);
+      order[i] = i;
+    }
+  g_qsort_with_data (order, (gint)n, sizeof *order, compare_times, &(Times){ NULL, label });
+  for (guint32 i = 1; i < n; i++)
+    key[order[i]] = key[order[i - 1]] + (label[order[i]] != label[order[i - 1]]);
+  return key;
+}
+
 gboolean
 loom_table_deal (LoomDataset *self, LoomTensor *const data[], const LoomTensor *target, const LoomDealing *how,
                  GError **error)
@@ -168,9 +205,7 @@ loom_table_deal (LoomDataset *self, LoomTensor *const data[], const LoomTensor *
                        self->klass->name);
           return FALSE;
         }
-      classes = g_new (guint32, MAX (n, 1));
-      for (guint32 i = 0; i < n; i++)
-        classes[i] = (guint32)(MAX (loom_tensor_get (target, i), -1) + 1);
+      classes = number_labels (target, n);
       dealing.key = classes;
     }
   loom_deal_rows (n, &dealing, rows, n_of);
@@ -205,24 +240,6 @@ static gboolean
 is_date (const char *text)
 {
   return strspn (text, "0123456789") == 4 && (text[4] == '-' || text[4] == '/' || text[4] == '\0');
-}
-
-typedef struct
-{
-  const GPtrArray *texts;
-  const double *number; /* NULL: dates, whose texts have the order of time */
-} Times;
-
-static int
-compare_times (gconstpointer a, gconstpointer b, gpointer data)
-{
-  const Times *times = data;
-  const guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
-  const int order = times->number == NULL                  ? strcmp (times->texts->pdata[x], times->texts->pdata[y])
-                    : times->number[x] != times->number[y] ? (times->number[x] < times->number[y] ? -1 : 1)
-                                                           : 0;
-
-  return order != 0 ? order : x < y ? -1 : x > y;
 }
 
 guint32 *

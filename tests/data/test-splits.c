@@ -185,6 +185,50 @@ test_refused (void)
     }
 }
 
+static void
+write_npy (const char *name, const char *descr, gconstpointer data, gsize bytes)
+{
+  g_autofree char *header = g_strdup_printf ("{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }", descr, ROWS);
+  g_autoptr (GString) text = g_string_new_len ("\x93NUMPY\x01\x00v\x00", 10);
+
+  g_string_append_printf (text, "%-117s\n", header);
+  g_string_append_len (text, data, (gssize)bytes);
+  g_assert_true (g_file_set_contents (name, text->str, (gssize)text->len, NULL));
+}
+
+/* Labels are as large as a file says; they are strata, not the size of a table. */
+static void
+test_large_labels (void)
+{
+  static const gint64 labels[] = { 4294967294, 2000000000, G_MAXINT64, -7 };
+  g_autofree char *x_path = g_strconcat (file, "-x.npy", NULL), *y_path = g_strconcat (file, "-y.npy", NULL);
+  const char *const strv[]
+      = { "x", x_path, "y", y_path, "split", "stratified", "val_fraction", "0.1", "test_fraction", "0.2", NULL };
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv };
+  float x[ROWS];
+  gint64 y[ROWS];
+  g_autoptr (GError) error = NULL;
+
+  for (int i = 0; i < ROWS; i++)
+    {
+      x[i] = (float)i;
+      y[i] = labels[i % 4];
+    }
+  write_npy (x_path, "<f4", x, sizeof x);
+  write_npy (y_path, "<i8", y, sizeof y);
+  g_autoptr (LoomDataset) dataset = loom_dataset_open ("npy", &o, &error);
+  g_assert_no_error (error);
+  assert_complete (dataset);
+  g_autoptr (GArray) rows = rows_of (dataset, LOOM_SPLIT_TEST);
+  int n_of[4] = { 0 };
+  for (guint i = 0; i < rows->len; i++)
+    n_of[g_array_index (rows, int, i) % 4]++;
+  for (int k = 0; k < 4; k++)
+    g_assert_cmpint (n_of[k], ==, ROWS / 4 / 5);
+  g_remove (x_path);
+  g_remove (y_path);
+}
+
 TEST_FILE (argc, argv)
 {
   g_autofree char *folder = NULL;
@@ -195,6 +239,7 @@ TEST_FILE (argc, argv)
   file = g_build_filename (folder, "table.csv", NULL);
   write_table ();
   g_test_add_func ("/splits/stratified", test_stratified);
+  g_test_add_func ("/splits/large-labels", test_large_labels);
   g_test_add_func ("/splits/group", test_group);
   g_test_add_func ("/splits/time", test_time);
   g_test_add_func ("/splits/refused", test_refused);
