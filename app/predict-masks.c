@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 
-#define SHARE 0.5f /* of a class's colour over the picture */
+#define FRACTION 0.5f /* of a class's colour over the picture */
 
 void
 predict_masks_clear (PredictMasks *self)
@@ -67,13 +67,13 @@ read_picture (GBytes *bytes, const char *file, const LoomPictureFrame *frame, GE
 
 /* Blends pixel i of a picture of `area` pixels with the colour of a class. */
 static void
-paint (float *rgb, gsize area, gsize i, guint klass, float share)
+paint (float *rgb, gsize area, gsize i, guint klass, float fraction)
 {
   for (gsize c = 0; c < 3; c++)
     {
       const float color = (float)(loom_picture_class_color (klass) >> (16 - 8 * c) & 255) / 255;
 
-      rgb[c * area + i] += share * (color - rgb[c * area + i]);
+      rgb[c * area + i] += fraction * (color - rgb[c * area + i]);
     }
 }
 
@@ -86,7 +86,7 @@ draw_over (GBytes *bytes, const char *file, const LoomPictureFrame *frame, const
 
   for (gsize i = 0; rgb != NULL && i < area; i++)
     if (mask[i] != 0 && mask[i] != LOOM_MASK_OUTSIDE)
-      paint (rgb, area, i, mask[i], SHARE);
+      paint (rgb, area, i, mask[i], FRACTION);
   return rgb != NULL ? loom_picture_write (rgb, frame->height, frame->width, error) : NULL;
 }
 
@@ -165,7 +165,8 @@ predict_boxes_write (PredictMasks *self, const char *file, GBytes *bytes, const 
 
   if (frame->width == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” is not a picture, so boxes cannot be drawn over it.", file);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” is not a picture, so boxes cannot be drawn over it.",
+                   file);
       return NULL;
     }
   rgb = make_folder (self, error) ? read_picture (bytes, file, frame, error) : NULL;
@@ -175,7 +176,7 @@ predict_boxes_write (PredictMasks *self, const char *file, GBytes *bytes, const 
       double box[4];
 
       predict_box (frame, detection, box);
-      if (detection[4] >= least)
+      if (loom_answer_is_box (detection) && detection[4] >= least)
         draw_box (rgb, frame, box, (guint)CLAMP (detection[5], 0, 254) + 1);
     }
   out = rgb != NULL ? loom_picture_write (rgb, frame->height, frame->width, error) : NULL;

@@ -28,13 +28,13 @@ ranking (const double *value, gint64 n)
   return order;
 }
 
-/* The name of a class; a character that is no letter is quoted, and a class without a name is its number. */
+/* The name of a class, of n; a character that is no letter is quoted, and a class without a name is its number. */
 static char *
-class_name (const char *const *names, gint64 i)
+class_name (const char *const *names, gint64 n, gint64 i)
 {
   g_autofree char *name = NULL;
 
-  if (names == NULL)
+  if (names == NULL || i < 0 || i >= n)
     return g_strdup_printf ("%" G_GINT64_FORMAT, i);
   name = command_printable (names[i]);
   return g_unichar_isalnum (g_utf8_get_char (names[i])) ? g_steal_pointer (&name) : g_strdup_printf ("“%s”", name);
@@ -49,11 +49,11 @@ print_number (double value)
 }
 
 static void
-print_share (double share)
+print_percent (double fraction)
 {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
-  printf ("%s %%", g_ascii_formatd (buffer, sizeof buffer, "%.1f", 100 * share));
+  printf ("%s %%", g_ascii_formatd (buffer, sizeof buffer, "%.1f", 100 * fraction));
 }
 
 /* The fraction of pixels with each class. (transfer full) */
@@ -84,10 +84,10 @@ print_areas (const Predict *p, const LoomAnswer *a)
 
   for (gint64 i = 0; i < MIN (p->top, a->n_classes) && area[order[i]] > 0; i++)
     {
-      g_autofree char *found = class_name (names, order[i]), *name = command_printable (found);
+      g_autofree char *found = class_name (names, a->n_classes, order[i]), *name = command_printable (found);
 
       printf ("%s%s ", i > 0 ? ", " : "", name);
-      print_share (area[order[i]]);
+      print_percent (area[order[i]]);
     }
 }
 
@@ -99,11 +99,14 @@ predict_detects (const Predict *p, const LoomAnswer *a)
   return dataset != NULL && loom_dataset_has_boxes (dataset) && loom_answer_are_detections (a);
 }
 
-/* Names of the classes of boxes, or NULL. */
+/* Names of the classes of boxes, or NULL, and their number. */
 static const char *const *
-box_names (const Predict *p)
+box_names (const Predict *p, gint64 *n)
 {
-  return loom_dataset_class_names (loom_predictor_dataset (p->predictor, NULL));
+  const char *const *names = loom_dataset_class_names (loom_predictor_dataset (p->predictor, NULL));
+
+  *n = names != NULL ? (gint64)g_strv_length ((char **)names) : 0;
+  return names;
 }
 
 /* A file that is no picture has its boxes in pixels of the net's input. */
@@ -119,6 +122,8 @@ find_box (const PredictSample *s, const double *detection, double box[4])
 static void
 print_boxes (const Predict *p, const PredictSample *s, const LoomAnswer *a)
 {
+  gint64 n_names;
+  const char *const *names = box_names (p, &n_names);
   guint n = 0;
 
   for (gint64 k = 0; k < loom_dim_value (a->shape.dim[0], NULL); k++)
@@ -126,12 +131,12 @@ print_boxes (const Predict *p, const PredictSample *s, const LoomAnswer *a)
       const double *d = a->value + k * LOOM_DETECTION_NUMBERS;
       double box[4];
 
-      if (d[4] < PREDICT_LEAST_SCORE)
+      if (!loom_answer_is_box (d) || d[4] < PREDICT_LEAST_SCORE)
         continue;
-      g_autofree char *found = class_name (box_names (p), (gint64)d[5]), *name = command_printable (found);
+      g_autofree char *found = class_name (names, n_names, (gint64)d[5]), *name = command_printable (found);
       find_box (s, d, box);
       printf ("%s%s ", n++ > 0 ? ", " : "", name);
-      print_share (d[4]);
+      print_percent (d[4]);
       printf (" (%.0f, %.0f, %.0f, %.0f)", box[0], box[1], box[2], box[3]);
     }
   if (n == 0)
@@ -151,13 +156,13 @@ print_classes (const Predict *p, const LoomAnswer *a)
       gint64 n = a->n_positions > 1 || loom_predictor_aligns (p->predictor) ? 1 : MIN (p->top, a->n_classes);
       for (gint64 i = 0; i < n; i++)
         {
-          g_autofree char *found = class_name (names, order[i]), *name = command_printable (found);
+          g_autofree char *found = class_name (names, a->n_classes, order[i]), *name = command_printable (found);
           printf ("%s%s", i > 0 ? ", " : k > 0 ? " " : "", name);
           if (a->n_positions > 1 || loom_predictor_aligns (p->predictor))
             continue;
           printf (" ");
           if (a->kind == LOOM_ANSWER_PROBABILITIES)
-            print_share (value[order[i]]);
+            print_percent (value[order[i]]);
           else
             print_number (value[order[i]]);
         }
@@ -175,7 +180,7 @@ print_values (const LoomAnswer *a)
       if (a->kind == LOOM_ANSWER_YES)
         {
           printf ("%s ", a->value[i] > 0.5 ? "yes" : "no");
-          print_share (a->value[i]);
+          print_percent (a->value[i]);
         }
       else
         print_number (a->value[i]);
@@ -294,17 +299,22 @@ add_values (LoomJson *json, const LoomAnswer *a)
 static void
 add_boxes (LoomJson *json, const Predict *p, const PredictSample *s, const LoomAnswer *a)
 {
+  gint64 n_names;
+  const char *const *names = box_names (p, &n_names);
+
   loom_json_begin_array (json, "boxes");
   for (gint64 k = 0; k < loom_dim_value (a->shape.dim[0], NULL); k++)
     {
       const double *d = a->value + k * LOOM_DETECTION_NUMBERS;
       double box[4];
 
+      if (!loom_answer_is_box (d))
+        continue;
       find_box (s, d, box);
       loom_json_begin_object (json, NULL);
       loom_json_int (json, "class", (gint64)d[5]);
-      if (box_names (p) != NULL && d[5] >= 0 && d[5] < g_strv_length ((char **)box_names (p)))
-        loom_json_string (json, "name", box_names (p)[(gint64)d[5]]);
+      if ((gint64)d[5] >= 0 && (gint64)d[5] < n_names)
+        loom_json_string (json, "name", names[(gint64)d[5]]);
       loom_json_number (json, "score", d[4]);
       loom_json_begin_array (json, "box");
       for (int i = 0; i < 4; i++)

@@ -115,6 +115,15 @@ loom_answer_are_detections (const LoomAnswer *self)
          && loom_dim_value (self->shape.dim[1], NULL) == LOOM_DETECTION_NUMBERS;
 }
 
+gboolean
+loom_answer_is_box (const double detection[LOOM_DETECTION_NUMBERS])
+{
+  for (int i = 0; i < LOOM_DETECTION_NUMBERS; i++)
+    if (!isfinite (detection[i]))
+      return FALSE;
+  return fabs (detection[5]) < 0x1p31;
+}
+
 guint8 *
 loom_answer_mask (const LoomAnswer *self, int *height, int *width)
 {

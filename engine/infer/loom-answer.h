@@ -29,6 +29,8 @@ gboolean loom_answer_is_map (const LoomAnswer *self);
  * data set with boxes they are such. */
 gboolean loom_answer_are_detections (const LoomAnswer *self);
 #define LOOM_DETECTION_NUMBERS 6
+/* TRUE if a detection is a box: its numbers are finite, and its class is a number of 32 bits. */
+gboolean loom_answer_is_box (const double detection[LOOM_DETECTION_NUMBERS]);
 /* The class of every pixel, [H, W], the largest value's, for a map of at most 255 classes, or yes and no at every pixel
  * (classes 1 and 0). (transfer full) NULL for anything else. */
 guint8 *loom_answer_mask (const LoomAnswer *self, int *height, int *width);

@@ -276,7 +276,7 @@ add_detections (LoomEvaluation *self, gint64 index, const LoomAnswer *answer, co
     {
       const double *v = answer->value + LOOM_DETECTION_NUMBERS * k;
 
-      found[k] = (LoomDetection){ v[0], v[1], v[2], v[3], v[4], (gint64)v[5] };
+      found[k] = (LoomDetection){ v[0], v[1], v[2], v[3], v[4], loom_answer_is_box (v) ? (gint64)v[5] : -1 };
     }
   for (guint k = 0; k < n_boxes; k++)
     {

@@ -241,6 +241,32 @@ test_boxes (void)
   assert_png ("boxed/photo-over.png", 2);
 }
 
+/* A net can answer with a class that has no name, and with boxes that are none. */
+static void
+test_odd_boxes (void)
+{
+  g_autofree char *graph
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs/models/shapes-detector.xml", NULL);
+  static const char *const corners[] = { "x1.formula=c + d + w", "x1.formula=(c + d + w) * 0 / 0" };
+  static const char *const runs[] = { "unnamed", "no-numbers" };
+
+  write_photo ("photo.ppm");
+  for (guint i = 0; i < G_N_ELEMENTS (corners); i++)
+    {
+      cli_expect (0, NULL, "train", graph, "--set", "data.n=32", "--set", "data.n_test=16", "--epochs", "1", "--set",
+                  "kind.formula=i // 256 + 90", "--set", "peaks.formula=where(p >= a, p, 0) * 0 + 0.9", "--set",
+                  corners[i], "--out", runs[i]);
+      g_auto (CliResult) p = cli ("predict", runs[i], "--masks", "odd-boxes", "photo.ppm", NULL);
+      g_assert_cmpint (p.status, ==, 0);
+      if (i == 0)
+        g_assert_nonnull (strstr (p.out, "90 90.0 % ("));
+      else
+        g_assert_nonnull (strstr (p.out, "  nothing"));
+      g_auto (CliResult) r = cli ("eval", runs[i], "--json", "--per-class", NULL);
+      g_assert_cmpint (r.status, ==, 0);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -253,6 +279,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/eval/refusals", test_refusals);
   g_test_add_func ("/eval/masks", test_masks);
   g_test_add_func ("/eval/boxes", test_boxes);
+  g_test_add_func ("/eval/odd-boxes", test_odd_boxes);
   status = g_test_run ();
   cli_leave ();
   return status;
