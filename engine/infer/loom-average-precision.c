@@ -6,6 +6,13 @@
 
 #define RECALLS 101
 
+/* Number i of n from start to stop, by numpy.linspace's expression, whose rounding decides where values are equal. */
+static double
+linspace (double start, double stop, guint n, guint i)
+{
+  return i == n - 1 ? stop : i * ((stop - start) / (n - 1)) + start;
+}
+
 /* A detection, and at which thresholds it is matched to a box. */
 typedef struct
 {
@@ -125,7 +132,7 @@ loom_average_precision_add (LoomAveragePrecision *self, const LoomDetection *fou
       if (d->klass < 0 || d->klass >= self->n_classes || n_of[d->klass]++ >= LOOM_AP_MOST)
         continue;
       for (guint t = 0; t < LOOM_AP_THRESHOLDS; t++)
-        if (match (d, boxes, n_boxes, 0.5 + 0.05 * t, taken, 1u << t))
+        if (match (d, boxes, n_boxes, linspace (0.5, 0.95, LOOM_AP_THRESHOLDS, t), taken, 1u << t))
           scored.matched |= 1u << t;
       g_array_append_val (self->of[d->klass].found, scored);
     }
@@ -158,7 +165,7 @@ precision_over_recall (const Scored *list, const guint *order, guint n, gint64 n
     precision[i - 1] = MAX (precision[i - 1], precision[i]);
   for (guint r = 0; r < RECALLS; r++)
     {
-      while (at < n && recall[at] < r / 100.0)
+      while (at < n && recall[at] < linspace (0, 1, RECALLS, r))
         at++;
       sum += at < n ? precision[at] : 0;
     }

@@ -4,7 +4,8 @@
  * Detections of a picture and class are matched to its boxes by descending score, at each of ten thresholds of
  * intersection over union, 0.50 to 0.95. The precision at 101 recalls, each the largest at this recall or a higher one,
  * is averaged: the average precision (AP) of a class. mAP is the mean over thresholds and the classes that have boxes.
- */
+ * One thing differs: COCO ignores detections on its crowds (iscrowd), and VOC those on difficult objects; data sets
+ * leave such boxes out, so here these detections count as wrong. */
 #pragma once
 
 #include <glib.h>

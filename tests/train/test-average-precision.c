@@ -121,10 +121,26 @@ test_few (void)
   g_assert_cmpfloat (loom_detection_iou (&box, &(LoomDetection){ 5, 0, 15, 10, 1, 0 }), ==, 1 / 3.0);
 }
 
+/* numpy.linspace (0.5, 0.95, 10)[7] is 0.85, (0, 1, 101)[35] a bit more than 0.35. */
+static void
+test_rounding (void)
+{
+  const LoomDetection box = { 0, 0, 10, 10, 1, 0 }, near = { 0, 0, 8.5, 10, 0.9, 0 };
+  g_autoptr (LoomAveragePrecision) one = loom_average_precision_new (1), many = loom_average_precision_new (1);
+
+  loom_average_precision_add (one, &near, 1, &box, 1);
+  g_assert_cmpfloat (loom_average_precision_mean (one, 7), ==, 1);
+  g_assert_cmpfloat (loom_average_precision_mean (one, 8), ==, 0);
+  for (int i = 0; i < 100; i++)
+    loom_average_precision_add (many, &box, i < 35 ? 1 : 0, &box, 1);
+  g_assert_cmpfloat_with_epsilon (loom_average_precision_mean (many, -1), 35 / 101.0, 1e-12);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/average-precision/coco", test_coco);
   g_test_add_func ("/average-precision/few", test_few);
+  g_test_add_func ("/average-precision/rounding", test_rounding);
   return g_test_run ();
 }
