@@ -93,8 +93,8 @@ names_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options, cons
     return NULL;
   if (g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32, &n, NULL))
     {
-      names = g_new0 (char *, MIN (n, N_VALUES) + 1);
-      for (guint i = 0; i < MIN (n, N_VALUES); i++)
+      names = g_new0 (char *, N_VALUES);
+      for (guint i = 0; i < MIN (n, N_VALUES - 1); i++)
         names[i] = g_strdup_printf ("%u", i);
     }
   else
@@ -102,8 +102,8 @@ names_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options, cons
       names = g_strsplit (text, ",", -1);
       for (guint i = 0; names[i] != NULL; i++)
         g_strstrip (names[i]);
+      n = g_strv_length (names);
     }
-  n = g_strv_length (names);
   if (n >= 1 && n < N_VALUES)
     return g_steal_pointer (&names);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "A mask has from 1 to %d classes, but “classes” has %u.",

@@ -1,23 +1,19 @@
 /* Implements loom-companions.h. */
 #include "engine/data/loom-companions.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-compare.h"
+#include "engine/core/loom-refuse.h"
 
-#define MOST_LIST ((gsize)64 << 20) /* bytes of a list of names */
+#define MOST_LIST (64 << 20) /* bytes of a list of names */
 
 static const char *const split_folders[LOOM_N_SPLITS][4] = {
   [LOOM_SPLIT_TRAIN] = { "train", "training", NULL },
   [LOOM_SPLIT_VAL] = { "val", "valid", "validation", NULL },
   [LOOM_SPLIT_TEST] = { "test", "testing", NULL },
 };
-
-static int
-compare_texts (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *)a, *(char *const *)b);
-}
 
 /* ---- layouts ------------------------------------------------------------------- */
 
@@ -108,7 +104,7 @@ list_pictures (const char *folder, GError **error)
     if (*name != '.' && loom_pictures_is_name (name))
       g_ptr_array_add (names, g_strdup (name));
   g_dir_close (dir);
-  g_ptr_array_sort (names, compare_texts);
+  g_ptr_array_sort (names, loom_compare_texts);
   g_ptr_array_add (names, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }
@@ -180,13 +176,12 @@ add_list (LoomCompanions *self, const char *base, guint split, const char *list,
   g_autofree char *path = g_build_filename (base, list, NULL), *text = NULL;
   g_auto (GStrv) lines = NULL;
   g_autoptr (GError) cause = NULL;
+  GStatBuf info;
 
-  if (!g_file_get_contents (path, &text, NULL, &cause) || strlen (text) > MOST_LIST)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path,
-                   cause != NULL ? cause->message : "it is too large");
-      return FALSE;
-    }
+  if (g_stat (path, &info) == 0 && info.st_size > MOST_LIST)
+    return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: it is larger than 64 MiB.", path);
+  if (!g_file_get_contents (path, &text, NULL, &cause))
+    return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   lines = g_strsplit (text, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++)
     {
