@@ -6,6 +6,12 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-json.h"
+#include "engine/core/loom-refuse.h"
+#include "engine/data/loom-memory-check.h"
+
+#define COCO_NEEDED 30.0 /* memory for each byte of a file of JSON: JSON-GLib's tree, and the boxes */
+#define VOC_NEEDED  3.0  /* the same of XML: the text, and the boxes */
 
 static void
 object_clear (gpointer data)
@@ -50,16 +56,30 @@ object_at (JsonArray *list, guint i)
   return JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
 }
 
-/* FALSE if there is no number of this name. */
+/* FALSE if the node is no number. */
 static gboolean
-number_of (JsonObject *object, const char *name, double *value)
+read_number (JsonNode *node, double *value)
 {
-  JsonNode *node = object != NULL ? json_object_get_member (object, name) : NULL;
-
   if (node == NULL || !JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) == G_TYPE_STRING)
     return FALSE;
   *value = json_node_get_double (node);
-  return TRUE;
+  return isfinite (*value);
+}
+
+static gboolean
+number_of (JsonObject *object, const char *name, double *value)
+{
+  return object != NULL && read_number (json_object_get_member (object, name), value);
+}
+
+static gboolean
+read_box (JsonArray *box, double side[4])
+{
+  gboolean good = box != NULL && json_array_get_length (box) == 4;
+
+  for (guint k = 0; good && k < 4; k++)
+    good = read_number (json_array_get_element (box, k), &side[k]);
+  return good;
 }
 
 static const char *
@@ -78,12 +98,19 @@ stays_inside (const char *file)
   return *file != '\0' && !g_path_is_absolute (file) && !g_strv_contains ((const char *const *)parts, "..");
 }
 
+/* A number beyond 2⁵³ is none of an image or a category. */
+static gint64
+id_of (double number)
+{
+  return (gint64)CLAMP (number, -0x1p53, 0x1p53);
+}
+
 static gint64 *
 key_of (double number)
 {
   gint64 *key = g_new (gint64, 1);
 
-  *key = (gint64)number;
+  *key = id_of (number);
   return key;
 }
 
@@ -164,13 +191,11 @@ read_annotations (JsonArray *list, const char *path, GHashTable *by_id, GHashTab
       const BoxesPicture *picture;
       const char *name;
 
-      if (box == NULL || json_array_get_length (box) != 4 || !number_of (annotation, "image_id", &image)
+      if (!read_box (box, side) || !number_of (annotation, "image_id", &image)
           || !number_of (annotation, "category_id", &category))
         return refuse (error, path, "annotations", i, "has no image_id, category_id or bbox of four numbers");
-      for (guint k = 0; k < 4; k++)
-        side[k] = json_array_get_double_element (box, k);
-      picture = g_hash_table_lookup (by_id, &(gint64){ (gint64)image });
-      name = g_hash_table_lookup (names, &(gint64){ (gint64)category });
+      picture = g_hash_table_lookup (by_id, &(gint64){ id_of (image) });
+      name = g_hash_table_lookup (names, &(gint64){ id_of (category) });
       if (picture == NULL || name == NULL)
         return refuse (error, path, "annotations", i, "names an image or a category that the file does not have");
       if (number_of (annotation, "iscrowd", &crowd) && crowd != 0)
@@ -181,6 +206,24 @@ read_annotations (JsonArray *list, const char *path, GHashTable *by_id, GHashTab
   return TRUE;
 }
 
+static gboolean
+parse (JsonParser *parser, const char *path, GError **error)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (GError) cause = NULL;
+  gsize length;
+
+  if (!loom_memory_check (path, COCO_NEEDED, "split it into files with fewer pictures", error))
+    return FALSE;
+  if (!g_file_get_contents (path, &text, &length, &cause))
+    return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
+  if (!loom_json_is_within (text, length, LOOM_JSON_LEVELS))
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is not a file of COCO's: it is nested too deeply.", path);
+  if (!json_parser_load_from_data (parser, text, (gssize)length, &cause))
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is not a file of COCO's: %s.", path, cause->message);
+  return TRUE;
+}
+
 GPtrArray *
 boxes_read_coco (const char *path, char ***classes, GError **error)
 {
@@ -188,19 +231,19 @@ boxes_read_coco (const char *path, char ***classes, GError **error)
   g_autoptr (GPtrArray) pictures = g_ptr_array_new_with_free_func (boxes_picture_free);
   g_autoptr (GHashTable) by_id = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   g_autoptr (GHashTable) names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
-  g_autoptr (GError) cause = NULL;
-  JsonNode *root = json_parser_load_from_file (parser, path, &cause) ? json_parser_get_root (parser) : NULL;
+
+  if (!parse (parser, path, error))
+    return NULL;
+
+  JsonNode *root = json_parser_get_root (parser);
   JsonObject *object = root != NULL && JSON_NODE_HOLDS_OBJECT (root) ? json_node_get_object (root) : NULL;
   JsonArray *images = object != NULL ? list_of (object, "images") : NULL;
   JsonArray *annotations = object != NULL ? list_of (object, "annotations") : NULL;
   JsonArray *categories = object != NULL ? list_of (object, "categories") : NULL;
 
   if (images == NULL || annotations == NULL || categories == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not a file of COCO's: %s.", path,
-                   cause != NULL ? cause->message : "it lacks images, annotations or categories");
-      return NULL;
-    }
+    return loom_refuse_null (error, LOOM_ERROR_DATA,
+                             "“%s” is not a file of COCO's: it lacks images, annotations or categories.", path);
   if (!read_images (images, path, pictures, by_id, error) || !read_categories (categories, path, names, classes, error)
       || !read_annotations (annotations, path, by_id, names, error))
     return NULL;
@@ -292,7 +335,8 @@ boxes_read_voc (const char *path, GError **error)
   Voc voc = { .objects = objects, .text = g_string_new (NULL) };
   g_autoptr (GMarkupParseContext) context = g_markup_parse_context_new (&parser, 0, &voc, NULL);
   gsize n;
-  const gboolean good = g_file_get_contents (path, &content, &n, &cause)
+  const gboolean has_room = loom_memory_check (path, VOC_NEEDED, "it should have one picture's boxes", error);
+  const gboolean good = has_room && g_file_get_contents (path, &content, &n, &cause)
                         && g_markup_parse_context_parse (context, content, (gssize)n, &cause)
                         && g_markup_parse_context_end_parse (context, &cause);
 
@@ -300,6 +344,6 @@ boxes_read_voc (const char *path, GError **error)
   g_free (voc.now.name);
   if (good)
     return g_steal_pointer (&objects);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not a file of VOC's: %s.", path, cause->message);
-  return NULL;
+  return has_room ? loom_refuse_null (error, LOOM_ERROR_DATA, "“%s” is not a file of VOC's: %s.", path, cause->message)
+                  : NULL;
 }

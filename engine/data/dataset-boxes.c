@@ -12,7 +12,12 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_PATH,
     .doc
     = "PASCAL VOC's folder with JPEGImages and Annotations; or, if annotations is set, the folder of the pictures." },
-  { .name = "annotations", .type = LOOM_DATASET_PATH, .def = "", .doc = "COCO's file of JSON with the boxes." },
+  { .name = "annotations",
+    .type = LOOM_DATASET_PATH,
+    .def = "",
+    .doc
+    = "COCO's file of JSON with the boxes. Crowds are left out, as are VOC's difficult objects; detections on them "
+      "count as wrong." },
   { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "The folder of COCO's test pictures." },
   { .name = "test_annotations",
     .type = LOOM_DATASET_PATH,
@@ -52,6 +57,32 @@ has_coco (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
   return *loom_option_string (klass, options, "annotations") != '\0';
 }
 
+/* The names of the categories of a file of COCO's. Every edit of a graph asks for them, and a file can have hundreds of
+ * megabytes, so those of the last file are kept until it changes. (transfer full) */
+static char **
+read_categories (const char *path, GError **error)
+{
+  static GMutex lock;
+  static char *last, **kept;
+  g_autofree char *stamp = loom_file_stamp (path);
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+  char **names = NULL;
+
+  if (stamp != NULL && g_strcmp0 (stamp, last) == 0)
+    return g_strdupv (kept);
+  g_autoptr (GPtrArray) pictures = boxes_read_coco (path, &names, error);
+  if (pictures == NULL)
+    {
+      g_strfreev (names);
+      return NULL;
+    }
+  g_free (last);
+  g_strfreev (kept);
+  last = g_steal_pointer (&stamp);
+  kept = g_strdupv (names);
+  return names;
+}
+
 /* The names of the classes. (transfer full) */
 static char **
 read_classes (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
@@ -61,11 +92,7 @@ read_classes (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   g_auto (GStrv) names = NULL;
 
   if (*text == '\0' && has_coco (klass, options))
-    {
-      g_autoptr (GPtrArray) pictures = boxes_read_coco (path, &names, error);
-
-      return pictures != NULL ? g_steal_pointer (&names) : NULL;
-    }
+    return read_categories (path, error);
   names = g_strsplit (*text != '\0' ? text : voc_classes, ",", -1);
   for (guint i = 0; names[i] != NULL; i++)
     g_strstrip (names[i]);

@@ -44,6 +44,9 @@ gboolean loom_sentences_parse (const LoomDataset *self, const char *name, char *
 /* Calls klass->describe, or returns its cached result if no file has changed. Thread-safe. */
 gboolean loom_describe_cached (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
                                GError **error);
+/* A file's path, time stamp, size and inode, which change with its content; NULL if it is no regular file, or changed
+ * less than three seconds ago and could change again within the resolution of the time stamp. (transfer full) */
+char *loom_file_stamp (const char *path);
 
 /* The sizes of boxes and of their maps (loom-boxes.h). */
 typedef struct
@@ -61,7 +64,7 @@ struct _LoomDataset
   char **token_names;           /* names of tokens in x, if they differ from the class names; else NULL */
   struct _LoomAugment *augment; /* NULL: pictures are not changed */
   guint mask_port;              /* i64 [B,H,W], the classes of x's pixels, which move with it; 0: none */
-  LoomBoxes *boxes;  /* the ports after x are those of loom-boxes.h; NULL: they are not */
+  LoomBoxes *boxes;             /* the ports after x are those of loom-boxes.h; NULL: they are not */
   double mixup;                 /* α of mixup, which blends two samples; 0: no mixup */
   gint64 *kept, n_kept;         /* the training samples that loom_dataset_keep() and _fold() selected; NULL: all */
   gint64 *held;                 /* the samples that _fold() selected for validation; NULL: the source's own split */

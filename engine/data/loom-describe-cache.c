@@ -29,20 +29,31 @@ description_free (gpointer data)
   g_free (d);
 }
 
-/* Source, options and the time stamp of each file; NULL without files, or with a file that is not regular or too new.
- */
+char *
+loom_file_stamp (const char *path)
+{
+  const gint64 now = g_get_real_time () / G_USEC_PER_SEC;
+  GStatBuf state;
+
+  if (g_stat (path, &state) != 0 || !S_ISREG (state.st_mode)
+      || (state.st_mtim.tv_sec <= now && now - state.st_mtim.tv_sec < REST_SECONDS))
+    return NULL;
+  return g_strdup_printf ("%s\n%" G_GINT64_FORMAT ".%ld %" G_GINT64_FORMAT " %" G_GUINT64_FORMAT, path,
+                          (gint64)state.st_mtim.tv_sec, state.st_mtim.tv_nsec, (gint64)state.st_size,
+                          (guint64)state.st_ino);
+}
+
+/* Source, options and the stamp of each file; NULL without files, or if a file has no stamp. */
 static char *
 make_key (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
 {
   g_autoptr (GString) key = g_string_new (klass->name);
-  gint64 now = g_get_real_time () / G_USEC_PER_SEC;
   gboolean has_file = FALSE;
 
   for (const LoomDatasetParam *param = klass->params; param != NULL && param->name != NULL; param++)
     {
       const char *text = loom_option_string (klass, options, param->name);
-      g_autofree char *path = NULL;
-      GStatBuf state;
+      g_autofree char *path = NULL, *stamp = NULL;
 
       if (param->type != LOOM_DATASET_PATH)
         {
@@ -50,16 +61,11 @@ make_key (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
           continue;
         }
       path = loom_option_path (klass, options, param->name);
-      g_string_append_printf (key, "\n%s", path != NULL ? path : "");
-      if (path == NULL)
-        continue;
-      if (g_stat (path, &state) != 0 || !S_ISREG (state.st_mode)
-          || (state.st_mtim.tv_sec <= now && now - state.st_mtim.tv_sec < REST_SECONDS))
+      stamp = path != NULL ? loom_file_stamp (path) : NULL;
+      if (path != NULL && stamp == NULL)
         return NULL;
-      g_string_append_printf (key, "\n%" G_GINT64_FORMAT ".%ld %" G_GINT64_FORMAT " %" G_GUINT64_FORMAT,
-                              (gint64)state.st_mtim.tv_sec, state.st_mtim.tv_nsec, (gint64)state.st_size,
-                              (guint64)state.st_ino);
-      has_file = TRUE;
+      g_string_append_printf (key, "\n%s", path != NULL ? stamp : "");
+      has_file = has_file || path != NULL;
     }
   return has_file ? g_string_free (g_steal_pointer (&key), FALSE) : NULL;
 }
