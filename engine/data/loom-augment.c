@@ -276,6 +276,7 @@ loom_augment_boxes (const LoomAugment *self, guint64 seed, guint64 epoch, gint64
       if (from[0] >= 0 && move_box (self, &m, from, boxes, kept))
         kept++;
     }
+  memset (boxes + kept * LOOM_BOX_NUMBERS, 0, (gsize)(n - kept) * LOOM_BOX_NUMBERS * sizeof *boxes);
   for (gint64 i = kept; i < n; i++)
     boxes[i * LOOM_BOX_NUMBERS] = LOOM_BOX_NONE;
 }

@@ -1,6 +1,8 @@
 /* Implements pictures-target.h. */
 #include "engine/data/pictures-target.h"
 
+#include <string.h>
+
 #include "engine/core/loom-error.h"
 
 static gboolean
@@ -67,6 +69,7 @@ pictures_boxes_place (const float *boxes, guint n, const LoomPictureFrame *frame
 
       kept += loom_boxes_set (to, kept, (gint64)from[0], box, size, size) ? 1 : 0;
     }
+  memset (to + kept * LOOM_BOX_NUMBERS, 0, (gsize)(most - kept) * LOOM_BOX_NUMBERS * sizeof *to);
   for (gint64 i = kept; i < most; i++)
     to[i * LOOM_BOX_NUMBERS] = LOOM_BOX_NONE;
 }

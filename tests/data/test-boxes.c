@@ -1,10 +1,13 @@
 /* Boxes of objects: COCO's and PASCAL VOC's files, boxes that move with their pictures, and the maps that are drawn. */
-#include <glib/gstdio.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#include <utime.h>
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
+#include "tests/scratch.h"
 #include "tests/test-program.h"
 
 #define SIDE 32
@@ -30,21 +33,6 @@ write_picture (const char *name)
   g_string_set_size (text, head + 64 * 32);
   memset (text->str + head, 0, 64 * 32);
   write_file (name, text->str, (gssize)text->len);
-}
-
-static void
-clear (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *inner = g_build_filename (path, name, NULL);
-
-      clear (inner);
-    }
-  g_remove (path);
 }
 
 static LoomDataset *
@@ -108,7 +96,12 @@ test_coco (void)
       g_assert_cmpfloat (loom_tensor_get (y, 5), ==, 0);
       if (i == 0) /* 30 to 70 is cut at the right edge, 32 */
         assert_row (y, 1, 0, 14, 0, 32, 16.5);
-      g_assert_cmpfloat (loom_tensor_get (y, 10), ==, -1);
+      /* The tensors of an earlier batch are used again. */
+      const gint64 index = 0;
+      memset (y->data, 0x40, (gsize)y->count * sizeof (float));
+      g_assert_true (
+          loom_dataset_read (dataset, LOOM_SPLIT_TRAIN, &index, 1, (LoomTensor **)(void *)read->pdata, NULL));
+      assert_row (y, 2, -1, 0, 0, 0, 0);
     }
 }
 
@@ -154,6 +147,12 @@ test_refused (void)
     { "{\"images\":[{\"id\":1,\"file_name\":\"a.pgm\"}],\"annotations\":[{\"image_id\":2,\"category_id\":2,"
       "\"bbox\":[1,2,3,4]}],\"categories\":[]}",
       "*names an image or a category that the file does not have*" },
+    { "{\"images\":[{\"id\":1,\"file_name\":\"a.pgm\"}],\"annotations\":[{\"image_id\":1,\"category_id\":2,"
+      "\"bbox\":[null,2,3,4]}],\"categories\":[]}",
+      "*entry 1 of “annotations” has no image_id, category_id or bbox of four numbers*" },
+    { "{\"images\":[{\"id\":1,\"file_name\":\"a.pgm\"}],\"annotations\":[{\"image_id\":1,\"category_id\":2,"
+      "\"bbox\":[1,\"a\",3,4]}],\"categories\":[]}",
+      "*entry 1 of “annotations” has no image_id, category_id or bbox of four numbers*" },
     { "[", "*is not a file of COCO's*" },
   };
   static const char *const strv[] = { "path", "coco", "annotations", "bad.json", "size", "32", NULL };
@@ -177,6 +176,86 @@ test_refused (void)
   g_assert_nonnull (strstr (of_size->message, "a multiple of stride"));
   g_assert_null (open_source ("boxes", few, &of_number));
   g_assert_nonnull (strstr (of_number->message, "has 2 boxes; set max_boxes"));
+}
+
+static void
+make_huge (const char *name)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+
+  /* A hole, which takes no space on the disk. */
+  g_assert_no_errno (truncate (path, G_GINT64_CONSTANT (1) << 40));
+}
+
+/* Files that would fill the stack or the memory. */
+static void
+test_large_files (void)
+{
+  static const char *const json[] = { "path", ".", "annotations", "large.json", "size", "32", NULL };
+  static const char *const xml[] = { "path", "large", "size", "32", NULL };
+  g_autoptr (GString) deep = g_string_new ("{\"images\":");
+  g_autoptr (GError) of_depth = NULL, of_json = NULL, of_xml = NULL;
+
+  for (int i = 0; i < 1000000; i++)
+    g_string_append_c (deep, '[');
+  write_file ("large.json", deep->str, -1);
+  g_assert_null (open_source ("boxes", json, &of_depth));
+  g_assert_nonnull (strstr (of_depth->message, "is nested too deeply"));
+  make_huge ("large.json");
+  g_assert_null (open_source ("boxes", json, &of_json));
+  g_assert_nonnull (strstr (of_json->message, "of memory, but"));
+  write_picture ("large/JPEGImages/a.pgm");
+  write_file ("large/Annotations/a.xml", "", -1);
+  make_huge ("large/Annotations/a.xml");
+  g_assert_null (open_source ("boxes", xml, &of_xml));
+  g_assert_nonnull (strstr (of_xml->message, "of memory, but"));
+}
+
+/* A file that has not changed since it was described is not read for another description. */
+static void
+test_described_once (void)
+{
+  static const char *const strv[] = { "path", ".", "annotations", "kept.json", "size", "32", NULL };
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv, .folder = folder };
+  g_autofree char *path = g_build_filename (folder, "kept.json", NULL);
+  struct utimbuf old = { 1000000000, 1000000000 };
+  g_autoptr (GError) error = NULL;
+  LoomDatasetInfo info;
+
+  write_file ("kept.json", coco, -1);
+  g_assert_no_errno (g_utime (path, &old));
+  g_assert_true (loom_dataset_describe ("boxes", &o, &info, &error));
+  /* The same file, with what it has always had, as far as its state says. */
+  FILE *stream = g_fopen (path, "r+be");
+  g_assert_cmpint (fputc ('x', stream), ==, 'x');
+  fclose (stream);
+  g_assert_no_errno (g_utime (path, &old));
+  info.n_classes = 0;
+  g_assert_true (loom_dataset_describe ("boxes", &o, &info, &error));
+  g_assert_cmpint (info.n_classes, ==, 2);
+  old.modtime++;
+  g_assert_no_errno (g_utime (path, &old));
+  g_assert_false (loom_dataset_describe ("boxes", &o, &info, &error));
+}
+
+/* Boxes that are moved out of the picture leave rows of zeros. */
+static void
+test_moved_out (void)
+{
+  static const char *const strv[]
+      = { "target_type", "boxes", "size", "32", "n", "32", "shapes", "4", "crop", "16", "seed", "2", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = open_source ("shapes", strv, &error);
+  gint64 index[32];
+
+  g_assert_no_error (error);
+  for (int i = 0; i < 32; i++)
+    index[i] = i;
+  g_autoptr (GPtrArray) read = loom_dataset_read_new_augmented (dataset, 0, 3, 1, index, 32, &error);
+  g_assert_no_error (error);
+  for (int row = 0; row < 32 * 4; row++)
+    if (loom_tensor_get (read->pdata[1], row * 5) < 0)
+      assert_row (read->pdata[1], row, -1, 0, 0, 0, 0);
 }
 
 /* Around each box that was moved with its picture are the coloured pixels, and only there. */
@@ -282,10 +361,13 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/boxes/coco", test_coco);
   g_test_add_func ("/boxes/voc", test_voc);
   g_test_add_func ("/boxes/refused", test_refused);
+  g_test_add_func ("/boxes/large-files", test_large_files);
+  g_test_add_func ("/boxes/described-once", test_described_once);
+  g_test_add_func ("/boxes/moved-out", test_moved_out);
   g_test_add_func ("/boxes/augmented", test_augmented);
   g_test_add_func ("/boxes/maps", test_maps);
   status = g_test_run ();
-  clear (folder);
+  remove_tree (folder);
   g_free (folder);
   return status;
 }
