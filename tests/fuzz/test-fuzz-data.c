@@ -39,6 +39,10 @@ static const Case cases[] = {
   { "text", { "path", "t.txt", "context", "2", "unit", "tokenizer", "tokenizer", "t.json", NULL }, "t.json" },
   { "text", { "path", "t.txt", "context", "2", "unit", "tokenizer", "tokenizer", "u.json", NULL }, "u.json" },
   { "pairs", { "path", "p.tsv", NULL }, "p.tsv" },
+  { "boxes", { "path", "pictures/cat", "annotations", "coco.json", "size", "4", NULL }, "coco.json" },
+  { "boxes", { "path", "voc", "size", "4", NULL }, "voc/Annotations/1.xml" },
+  { "masks", { "path", "voc", "size", "4", NULL }, "voc/SegmentationClass/1.png" },
+  { "masks", { "path", "voc", "size", "4", NULL }, "voc/ImageSets/Segmentation/train.txt" },
   { "image-folder", { "path", "pictures", "size", "2", NULL }, "pictures/cat/1.bmp" },
   { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/turned.png" },
   { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/turned.jpg" },
@@ -138,6 +142,17 @@ write_files (void)
   write_text ("p.tsv", "a cat\tune chatte\na dog\tun chien\nthe dog\tle chien\n");
   write_file ("pictures/cat/1.bmp", bmp, sizeof bmp);
   write_file ("pictures/dog/1.bmp", bmp, sizeof bmp);
+  write_text ("coco.json",
+              "{\"images\":[{\"id\":7,\"file_name\":\"1.bmp\"}],\"categories\":[{\"id\":90,\"name\":\"cat\"}"
+              ",{\"id\":3,\"name\":\"dog\"}],\"annotations\":[{\"image_id\":7,\"category_id\":90,\"bbox\":"
+              "[0,0.5,1,1],\"iscrowd\":0},{\"image_id\":7,\"category_id\":3,\"bbox\":[0,0,2,2]}]}");
+  write_file ("voc/JPEGImages/1.bmp", bmp, sizeof bmp);
+  write_text ("voc/Annotations/1.xml",
+              "<annotation><object><name>cat</name><difficult>0</difficult><bndbox><xmin>1</xmin><ymin>1</ymin>"
+              "<xmax>2</xmax><ymax>2</ymax></bndbox><part><name>head</name></part></object></annotation>");
+  write_text ("voc/ImageSets/Segmentation/train.txt", "1\n# none\n1\n");
+  g_autoptr (GBytes) mask = loom_picture_write_mask ((const guint8[]){ 0, 3, 255, 20 }, 2, 2, NULL);
+  write_file ("voc/SegmentationClass/1.png", g_bytes_get_data (mask, NULL), g_bytes_get_size (mask));
 }
 
 static void
