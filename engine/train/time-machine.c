@@ -68,7 +68,8 @@ void
 time_machine_begin_run (TimeMachine *self)
 {
   folder_history_begin (&self->disk, self->progress);
-  if (self->disk.history.budget == 0)
+  /* A state that is larger than the budget would be copied at every step, and removed at once. */
+  if (self->disk.history.budget == 0 || !moments_fit (&self->moments, self->model->state))
     self->moments.history.budget = 0;
   moments_begin (&self->moments, train_data_last_step (self->data));
 }

@@ -8,6 +8,7 @@
 #include "engine/infer/loom-run-files.h"
 #include "engine/train/history.h"
 #include "engine/train/state-pack.h"
+#include "engine/train/trainer-private.h"
 
 #define NET(TRAIN)                                                                                                     \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
@@ -726,6 +727,26 @@ test_next_base (void)
   history_clear (&history);
 }
 
+/* A state that is larger than the budget of memory is not copied, so that steps are not awaited for it; the disk has
+ * it, and the run goes back. */
+static void
+test_too_large_for_memory (void)
+{
+  g_autofree char *top = g_dir_make_tmp ("time-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autoptr (LoomTrainer) trainer = train_test_new (graphs[0], (LoomTrainerOptions){ .out = path, .history = 400000 });
+  g_autoptr (LoomTrainer) other = train_test_new (graphs[0], (LoomTrainerOptions){ .steps = 5 });
+  const Moments *moments = &trainer->machine.moments;
+
+  trainer->machine.moments.history.budget = state_bytes (loom_trainer_state (trainer)) - 1;
+  train_test_run (trainer);
+  g_assert_cmpuint (moments->history.n_written, ==, 0);
+  g_assert_false (history_wants (&moments->history, 1000, NULL));
+  run_to (other, 5);
+  travel (trainer, 5);
+  expect_same (other, trainer);
+  remove_tree (top);
+}
+
 /* A pack of more bytes than are allowed is refused while it is written, and one of fewer is the same bytes. */
 static void
 test_too_large (void)
@@ -759,5 +780,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/time-machine/no-time", test_no_time);
   g_test_add_func ("/time-machine/next-base", test_next_base);
   g_test_add_func ("/time-machine/too-large", test_too_large);
+  g_test_add_func ("/time-machine/too-large-for-memory", test_too_large_for_memory);
   return g_test_run ();
 }
