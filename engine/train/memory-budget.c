@@ -165,57 +165,91 @@ find_tightest (const MemoryBudget *self, const GArray *needs, MemoryUse *tightes
 
 /* ---- ranks of one machine ------------------------------------------------------ */
 
+/* What each of several ranks needs of a memory. */
+typedef struct
+{
+  gsize bytes, ranks;
+} Share;
+
 /* A memory that ranks of this machine use. */
 typedef struct
 {
   const LoomPlanDevice *device;
-  MemoryUse use; /* of all ranks together */
-  guint worst;   /* the rank that needs most there */
-  gsize most;    /* bytes that it needs */
+  MemoryUse use;  /* of all ranks together */
+  guint worst;    /* the rank that needs most there */
+  gsize most;     /* bytes that it needs */
+  GArray *shares; /* Share, of each kind of ranks */
 } Memory;
 
 static void
 memory_clear (gpointer memory)
 {
   memory_use_clear (&((Memory *)memory)->use);
+  g_array_unref (((Memory *)memory)->shares);
 }
 
-/* The ranks like this one that use the same memory: those of one CPU share it, and a GPU without a number is another
+/* Of these ranks, those that use the same memory: the ranks of one CPU share it, and a GPU without a number is another
  * one for each rank, as far as there are others. */
 static gsize
-count_sharers (const MemoryBudget *self, const LoomPlanDevice *device)
+count_sharers (const MemoryBudget *self, const LoomPlanDevice *device, gsize ranks)
 {
   LoomMessage message = { "" };
-  const int alike = MAX (self->alike, 1);
-  int devices;
+  gsize devices;
 
   if (device->info.host_memory || strchr (self->model->device, ':') != NULL)
-    return (gsize)alike;
-  devices = MAX (device->backend->device_count (&message), 1);
-  return (gsize)((alike + devices - 1) / devices);
+    return ranks;
+  devices = (gsize)MAX (device->backend->device_count (&message), 1);
+  return (ranks + devices - 1) / devices;
+}
+
+static int
+compare_shares (gconstpointer a, gconstpointer b)
+{
+  const gsize x = ((const Share *)a)->bytes, y = ((const Share *)b)->bytes;
+
+  return x > y ? -1 : x < y;
+}
+
+/* Of the ranks that share the memory, those that need most. */
+static void
+add_up (const MemoryBudget *self, Memory *memory)
+{
+  gsize left = 0;
+
+  for (guint i = 0; i < memory->shares->len; i++)
+    left += g_array_index (memory->shares, Share, i).ranks;
+  left = count_sharers (self, memory->device, left);
+  g_array_sort (memory->shares, compare_shares);
+  memory->use.needed = 0;
+  for (guint i = 0; i < memory->shares->len; i++)
+    {
+      const Share *share = &g_array_index (memory->shares, Share, i);
+      const gsize n = MIN (left, share->ranks);
+
+      memory->use.needed += n * share->bytes;
+      left -= n;
+    }
 }
 
 static void
 add_use (const MemoryBudget *self, const LoomPlanDevice *device, MemoryUse *use, GArray *memories)
 {
-  const gsize own = use->needed;
   Memory *memory = NULL;
 
-  use->needed *= count_sharers (self, device);
   for (guint m = 0; m < memories->len && memory == NULL; m++)
     if (shares_memory (g_array_index (memories, Memory, m).device, device))
       memory = &g_array_index (memories, Memory, m);
   if (memory == NULL)
     {
-      g_array_append_val (memories, ((Memory){ device, *use, self->rank, own }));
+      g_array_append_val (memories, ((Memory){ device, *use, .shares = g_array_new (FALSE, FALSE, sizeof (Share)) }));
       use->names = NULL;
-      return;
+      memory = &g_array_index (memories, Memory, memories->len - 1);
     }
-  memory->use.needed += use->needed;
-  if (own <= memory->most)
+  g_array_append_val (memory->shares, ((Share){ use->needed, (gsize)MAX (self->alike, 1) }));
+  if (use->needed <= memory->most)
     return;
   memory->worst = self->rank;
-  memory->most = own;
+  memory->most = use->needed;
 }
 
 /* The memories that n kinds of ranks use; NULL if there is no such step. (transfer full) */
@@ -245,6 +279,8 @@ find_memories (const MemoryBudget *kinds, guint n, gint64 batch)
       if (needs == NULL)
         return NULL;
     }
+  for (guint m = 0; m < memories->len; m++)
+    add_up (kinds, &g_array_index (memories, Memory, m));
   return g_steal_pointer (&memories);
 }
 

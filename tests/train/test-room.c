@@ -54,6 +54,14 @@ take (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
   return LOOM_STATUS_OUT_OF_MEMORY;
 }
 
+static int n_devices;
+
+static int
+device_count (LoomMessage *message)
+{
+  return n_devices;
+}
+
 /* From now on the run's device i reports this much free memory. */
 static LoomPlanDevice *
 leave (LoomTrainer *trainer, guint i, const char *name, guint64 bytes)
@@ -283,6 +291,7 @@ test_ranks (void)
   MemoryForecast all, none, some, together;
   LoomComm *comm[2];
   LoomMessage message = { "" };
+  LoomPlanDevice *device;
   guint64 held;
 
   g_assert_cmpint (loom_comm_threads_new (2, comm, &message), ==, LOOM_STATUS_OK);
@@ -291,7 +300,7 @@ test_ranks (void)
       g_assert_true (rank_group_open (&groups[k], comm[k], trainer->model.spec, FALSE, &trainer->notes, NULL));
       kinds[k] = (MemoryBudget){ &trainer->model, &trainer->data, &groups[k], 2, .rank = k };
     }
-  leave (trainer, 0, "cpu", PLENTY);
+  device = leave (trainer, 0, "cpu", PLENTY);
   all = forecast (trainer, kinds, PLENTY);
   held = all.available - PLENTY;
   g_assert_cmpuint (all.needed, ==, 2 * all.most);
@@ -309,6 +318,14 @@ test_ranks (void)
   kinds[1].alike = 3;
   together = forecast (trainer, kinds, PLENTY);
   g_assert_cmpuint (together.needed, ==, 4 * all.most);
+  /* Of GPUs without numbers each rank has its own, as far as there are others. */
+  device->info.host_memory = FALSE;
+  poor.device_count = device_count;
+  for (n_devices = 1; n_devices <= 5; n_devices++)
+    {
+      together = forecast (trainer, kinds, PLENTY);
+      g_assert_cmpuint (together.needed, ==, (gsize)(3 + n_devices) / (gsize)n_devices * together.most);
+    }
   for (guint k = 0; k < 2; k++)
     {
       rank_group_close (&groups[k]);
