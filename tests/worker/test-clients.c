@@ -302,13 +302,17 @@ test_forged (void)
   g_autoptr (LoomRunSocket) own = NULL;
   g_autoptr (GDir) dir = NULL;
   struct sockaddr_un address = { .sun_family = AF_UNIX };
+  const char *name;
   int fd;
 
   g_mkdir (run, 0700);
   own = loom_run_socket_listen (run, NULL);
   g_assert_nonnull (own);
   dir = g_dir_open (live, 0, NULL);
-  path = g_build_filename (live, g_dir_read_name (dir), NULL);
+  do
+    g_assert_nonnull (name = g_dir_read_name (dir));
+  while (!g_str_has_suffix (name, ".socket"));
+  path = g_build_filename (live, name, NULL);
   g_strlcpy (address.sun_path, other, sizeof address.sun_path);
   fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   g_assert_cmpint (bind (fd, (struct sockaddr *)&address, sizeof address), ==, 0);
