@@ -26,8 +26,8 @@ BUILD = os.environ.get("GRADLOOM_BUILD_ROOT", "")
 WIDTH, HEIGHT = 1280, 800
 # How many of a step's seconds it may take until it counts as failed. A step that passes ends as soon as its state holds.
 PATIENCE = float(os.environ.get("GRADLOOM_TEST_PATIENCE", "40"))
-# The seed of random stalls of Studio, of its worker and of the script, and of delays between what Studio hears of (stutter.c), as
-# on a machine that is busy with other programs; empty: none.
+# The seed of random stalls of Studio, of its worker and of the script, and of random delays of what arrives at Studio
+# (stutter.c), as on a machine that is busy with other programs; empty: none.
 STALLS = os.environ.get("GRADLOOM_TEST_STALLS", "")
 
 
