@@ -26,6 +26,7 @@ struct _StudioSamplePicks
   GVariant
       *texts; /* a(sss) for each of `shown`: source, target and what the net writes; NULL: it does not, or not yet */
   gint64 written; /* the step of its weights */
+  guint read;     /* whose samples the picture has */
   guint asked;    /* the read whose masks are being predicted; 0: none are */
 };
 
@@ -202,13 +203,15 @@ ask_for_masks (StudioSamplePicks *self)
   LoomBusWorker1 *proxy = studio_run_get_proxy (studio_evaluation_get_run (self->model));
   OwnSample sample = { 0 };
 
-  if (data == NULL || !studio_task_picture_has_masks (self->picture) || proxy == NULL || self->asked != 0)
+  /* While newer samples are being read, read_cb() asks for theirs. */
+  if (data == NULL || !studio_task_picture_has_masks (self->picture) || proxy == NULL || self->asked != 0
+      || self->read != self->serial)
     return;
   sample.x = data->x;
   sample.count = (gsize)data->n * data->x_size;
   sample.rank = data->rank;
   memcpy (sample.dim, data->dim, sizeof sample.dim);
-  self->asked = self->serial;
+  self->asked = self->read;
   own_request_all (proxy, &sample, data->n, G_OBJECT (self), masks_cb);
 }
 
@@ -218,6 +221,7 @@ read_cb (StudioTaskData *data, const char *why, gpointer owner)
   StudioSamplePicks *self = owner;
   const gboolean is_picture = data != NULL && data->kind == LOOM_TASK_VIEW_IMAGES;
 
+  self->read = self->serial; /* no other is reported */
   studio_task_picture_set_data (self->picture, data);
   if (is_picture && studio_task_picture_has_masks (self->picture))
     ask_for_masks (self);
