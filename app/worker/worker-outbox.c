@@ -9,14 +9,13 @@
  * All pending messages are one batch under one lock. The serve thread exchanges it for an empty one and sends it
  * without the lock, so the compute thread never waits for a message to be built, and a client that receives "done" has
  * received everything before it. */
-#include "app/worker/worker.h"
+#include "app/worker/worker-curve.h"
 
 #include <math.h>
 #include <string.h>
 
 #define MAX_POINTS 8192 /* of the curve that a client receives when it attaches */
 #define MAX_BATCH  128  /* points of a batch: a fast run has thousands, more than a chart shows */
-#define MAX_EVALS  16   /* evaluations of a batch; each is a message */
 #define MAX_LIST   256  /* problems and states to be sent */
 
 typedef struct
@@ -26,37 +25,14 @@ typedef struct
 
 typedef struct
 {
-  char *split;
-  gint64 nth; /* evaluation of the run */
-  gint64 step, epoch;
-  double loss, metric[WORKER_MAX_METRICS];
-} Eval;
-
-typedef struct
-{
   char *code, *node, *port, *message;
 } Problem;
-
-/* The last point of every `stride` steps, less than `most`; always includes the newest. */
-typedef struct
-{
-  WorkerPoint *point; /* MAX_POINTS */
-  guint n, most;
-  gint64 stride;
-} Curve;
-
-/* The last of every `stride` evaluations of a split, at most MAX_EVALS; always includes the newest. */
-typedef struct
-{
-  GQueue all; /* Eval */
-  gint64 stride;
-} Evals;
 
 /* The pending messages. */
 typedef struct
 {
-  Curve curve;
-  Evals evals;
+  WorkerCurve curve;
+  WorkerEvals evals;
   GQueue states, problems;
   char *memory_device; /* NULL: no new figures of memory */
   gsize memory[LOOM_N_OWNERS];
@@ -79,7 +55,7 @@ typedef struct
 /* The run so far. */
 typedef struct
 {
-  Curve curve;
+  WorkerCurve curve;
   gint64 n_evals;
   State *state;        /* NULL: none yet */
   char *memory_device; /* NULL: likewise */
@@ -122,13 +98,6 @@ state_free (State *s)
 }
 
 static void
-eval_free (Eval *e)
-{
-  g_free (e->split);
-  g_free (e);
-}
-
-static void
 problem_free (Problem *p)
 {
   g_free (p->code);
@@ -139,97 +108,11 @@ problem_free (Problem *p)
 }
 
 static void
-curve_init (Curve *c, guint most)
-{
-  *c = (Curve){ .point = g_new (WorkerPoint, MAX_POINTS), .most = most, .stride = 1 };
-}
-
-static void
-curve_forget (Curve *c, guint most)
-{
-  c->n = 0;
-  c->most = most;
-  c->stride = 1;
-}
-
-static void
-keep_point (Curve *c, const WorkerPoint *point)
-{
-  WorkerPoint *last = c->n > 0 ? &c->point[c->n - 1] : NULL;
-
-  if (last != NULL && last->step / c->stride == point->step / c->stride)
-    *last = *point;
-  else
-    c->point[c->n++] = *point;
-}
-
-static void
-curve_add (Curve *c, const WorkerPoint *point)
-{
-  keep_point (c, point);
-  /* All points have one stride: repeatedly halving only the old points would make them ever sparser. */
-  while (c->n == c->most)
-    {
-      c->stride *= 2;
-      c->n = 1;
-      for (guint i = 1; i < c->most; i++)
-        keep_point (c, &c->point[i]);
-    }
-}
-
-static void
-curve_copy (Curve *to, const Curve *from)
-{
-  memcpy (to->point, from->point, from->n * sizeof *from->point);
-  to->n = from->n;
-  to->most = MAX (to->most, from->n + 1);
-  to->stride = from->stride;
-}
-
-static void
-evals_clear (Evals *evals)
-{
-  g_queue_clear_full (&evals->all, (GDestroyNotify)eval_free);
-  evals->stride = 1;
-}
-
-/* Takes e. */
-static void
-keep_eval (Evals *evals, Eval *e)
-{
-  GList *l = evals->all.tail;
-
-  while (l != NULL && !g_str_equal (((const Eval *)l->data)->split, e->split))
-    l = l->prev;
-  if (l != NULL && ((const Eval *)l->data)->nth / evals->stride == e->nth / evals->stride)
-    {
-      eval_free (l->data);
-      g_queue_delete_link (&evals->all, l);
-    }
-  g_queue_push_tail (&evals->all, e);
-}
-
-static void
-evals_add (Evals *evals, Eval *e)
-{
-  keep_eval (evals, e);
-  while (evals->all.length > MAX_EVALS)
-    {
-      GQueue all = evals->all;
-
-      evals->stride *= 2;
-      g_queue_init (&evals->all);
-      while ((e = g_queue_pop_head (&all)))
-        keep_eval (evals, e);
-    }
-}
-
-static void
 batch_init (Batch *b)
 {
   *b = (Batch){ .base_lr = NAN };
-  curve_init (&b->curve, MAX_BATCH);
-  evals_clear (&b->evals);
+  worker_curve_init (&b->curve, MAX_POINTS, MAX_BATCH);
+  worker_evals_clear (&b->evals);
   g_queue_init (&b->states);
   g_queue_init (&b->problems);
 }
@@ -237,9 +120,9 @@ batch_init (Batch *b)
 static void
 batch_clear (Batch *b)
 {
-  g_free (b->curve.point);
+  worker_curve_clear (&b->curve);
   g_queue_clear_full (&b->states, (GDestroyNotify)state_free);
-  evals_clear (&b->evals);
+  worker_evals_clear (&b->evals);
   g_queue_clear_full (&b->problems, (GDestroyNotify)problem_free);
   g_free (b->memory_device);
   g_free (b->checkpoint_path);
@@ -261,7 +144,7 @@ worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection)
   o->connection = g_object_ref (connection);
   batch_init (&o->sent);
   batch_init (&o->waiting);
-  curve_init (&o->known.curve, MAX_POINTS);
+  worker_curve_init (&o->known.curve, MAX_POINTS, MAX_POINTS);
   o->known.base_lr = NAN;
   o->run.metric_name = g_new0 (char *, 1);
   g_mutex_init (&o->lock);
@@ -275,7 +158,7 @@ worker_outbox_free (WorkerOutbox *o)
   g_clear_object (&o->connection);
   batch_clear (&o->sent);
   batch_clear (&o->waiting);
-  g_free (o->known.curve.point);
+  worker_curve_clear (&o->known.curve);
   g_clear_pointer (&o->known.state, state_free);
   g_free (o->known.memory_device);
   g_free (o->known.checkpoint_path);
@@ -291,10 +174,10 @@ worker_outbox_begin (WorkerOutbox *o, const char *const *metric_name, guint n_me
   Run *run = &o->run;
 
   g_mutex_lock (&o->lock);
-  curve_forget (&o->waiting.curve, MAX_BATCH);
-  curve_forget (&o->known.curve, MAX_POINTS);
+  worker_curve_forget (&o->waiting.curve, MAX_BATCH);
+  worker_curve_forget (&o->known.curve, MAX_POINTS);
   g_clear_pointer (&o->known.checkpoint_path, g_free);
-  evals_clear (&o->waiting.evals);
+  worker_evals_clear (&o->waiting.evals);
   g_strfreev (run->metric_name);
   run->n_metrics = MIN (n_metrics, WORKER_MAX_METRICS);
   run->metric_name = g_new0 (char *, run->n_metrics + 1);
@@ -310,8 +193,8 @@ void
 worker_outbox_point (WorkerOutbox *o, const WorkerPoint *point)
 {
   g_mutex_lock (&o->lock);
-  curve_add (&o->waiting.curve, point);
-  curve_add (&o->known.curve, point);
+  worker_curve_add (&o->waiting.curve, point);
+  worker_curve_add (&o->known.curve, point);
   g_mutex_unlock (&o->lock);
 }
 
@@ -340,7 +223,7 @@ worker_outbox_state (WorkerOutbox *o, const char *state, const char *message)
 void
 worker_outbox_eval (WorkerOutbox *o, const LoomTrainerEval *eval)
 {
-  Eval *e = g_new0 (Eval, 1);
+  WorkerEval *e = g_new0 (WorkerEval, 1);
 
   e->split = g_strdup (eval->split);
   e->step = eval->step;
@@ -349,7 +232,7 @@ worker_outbox_eval (WorkerOutbox *o, const LoomTrainerEval *eval)
   memcpy (e->metric, eval->metric, MIN (eval->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
   g_mutex_lock (&o->lock);
   e->nth = o->known.n_evals++;
-  evals_add (&o->waiting.evals, e);
+  worker_evals_add (&o->waiting.evals, e);
   g_mutex_unlock (&o->lock);
 }
 
@@ -456,7 +339,7 @@ queue_known (WorkerOutbox *o)
   Batch *b = &o->waiting;
 
   g_mutex_lock (&o->lock);
-  curve_copy (&b->curve, &o->known.curve);
+  worker_curve_copy (&b->curve, &o->known.curve);
   g_queue_clear_full (&b->states, (GDestroyNotify)state_free);
   if (o->known.state != NULL)
     g_queue_push_tail (&b->states, state_new (o->known.state->state, o->known.state->message));
@@ -523,7 +406,7 @@ send_points (LoomBusWorker1 *bus, Batch *b, const Run *run)
   if (b->has_waits)
     loom_bus_worker1_emit_waits (bus, b->waits.data, b->waits.compute, b->waits.rest, b->waits.threads);
   b->has_waits = FALSE;
-  curve_forget (&b->curve, MAX_BATCH);
+  worker_curve_forget (&b->curve, MAX_BATCH);
 }
 
 static void
@@ -544,7 +427,7 @@ send_memory (LoomBusWorker1 *bus, Batch *b)
 static void
 send_rest (LoomBusWorker1 *bus, Batch *b, const Run *run)
 {
-  Eval *e;
+  WorkerEval *e;
   Problem *p;
   State *s;
 
@@ -553,9 +436,9 @@ send_rest (LoomBusWorker1 *bus, Batch *b, const Run *run)
       loom_bus_worker1_emit_evaluated (
           bus, e->split, e->step, e->epoch, e->loss, (const char *const *)run->metric_name,
           g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, e->metric, run->n_metrics, sizeof (double)));
-      eval_free (e);
+      worker_eval_free (e);
     }
-  evals_clear (&b->evals);
+  worker_evals_clear (&b->evals);
   send_memory (bus, b);
   if (!isnan (b->base_lr))
     loom_bus_worker1_emit_hyper (bus, "lr", b->base_lr);
