@@ -130,7 +130,7 @@ test_file (void)
   remove_tree (folder);
 }
 
-/* A text is predicted; one with an unknown letter and an empty one are not. */
+/* A text is predicted; one with an unknown letter, one that is too short and an empty one are not. */
 static void
 test_text (void)
 {
@@ -159,6 +159,9 @@ test_text (void)
   WAIT_FOR (shows (f.own, "€"));
   g_assert_null (answer (&f));
   g_assert_false (shows (f.own, before));
+  gtk_editable_set_text (GTK_EDITABLE (entry), "the");
+  WAIT_FOR (shows (f.own, "3 of the 8 tokens"));
+  g_assert_null (answer (&f));
   gtk_editable_set_text (GTK_EDITABLE (entry), "the bord");
   WAIT_FOR (answer (&f) != NULL);
   gtk_editable_set_text (GTK_EDITABLE (entry), "");

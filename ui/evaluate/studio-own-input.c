@@ -209,6 +209,20 @@ clear_cb (StudioOwnInput *self)
 
 /* ---- files and texts ------------------------------------------------------------------ */
 
+/* Why a text that is still too short for the net is not predicted; NULL: it is. A decoder takes any length. (transfer
+ * full) */
+static char *
+dup_shortage (const StudioOwnInput *self, const OwnSample *sample)
+{
+  const StudioTaskData *data = self->data;
+
+  if (data == NULL || data->kind != LOOM_TASK_VIEW_SEQUENCES || self->source.writes || sample->rank != data->rank
+      || sample->rank == 0 || sample->dim[0] >= data->dim[0])
+    return NULL;
+  return g_strdup_printf (_ ("The text has %1$d of the %2$d tokens that the net reads. Type more."),
+                          (int)sample->dim[0], (int)data->dim[0]);
+}
+
 static void
 sample_read_cb (OwnSample *sample, const char *why, gpointer owner)
 {
@@ -218,6 +232,13 @@ sample_read_cb (OwnSample *sample, const char *why, gpointer owner)
   if (sample == NULL)
     {
       refuse (self, why);
+      return;
+    }
+  g_autofree char *shortage = dup_shortage (self, sample);
+  if (shortage != NULL)
+    {
+      refuse (self, shortage);
+      own_sample_free (sample);
       return;
     }
   if (self->data != NULL && self->data->kind == LOOM_TASK_VIEW_IMAGES && sample->count == self->data->x_size)
