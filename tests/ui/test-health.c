@@ -210,6 +210,32 @@ test_drawing (Fixture *f, gconstpointer data)
   g_object_unref (context);
 }
 
+/* Wherever the mark is on the bar, the figure next to it does not cover it: its middle has the same colour without a
+ * figure. */
+static void
+test_mark (Fixture *f, gconstpointer data)
+{
+  PangoContext *context = studio_export_context_new ();
+  PangoLayout *text = studio_small_text_new (context, "");
+  StudioItem *item = card (f, "head");
+
+  for (int decades = -8; decades <= 2; decades++)
+    {
+      double at;
+
+      item->health = (StudioCardHealth){ .is_known = TRUE, .weight = 1, .gradient = pow (10, decades), .update = 1 };
+      g_assert_true (studio_health_bar (&item->health, &at));
+      Picture bare = draw (item, FALSE, NULL), named = draw (item, FALSE, text);
+      const int x = 20 + (int)(6 + at * (176 - 12)), y = 20 + 80;
+      g_assert_cmpmem (bare.pixel + y * bare.stride + 4 * x, 4, named.pixel + y * named.stride + 4 * x, 4);
+      g_assert_cmpint (difference (&bare, &named), >, 50);
+      cairo_surface_destroy (bare.surface);
+      cairo_surface_destroy (named.surface);
+    }
+  g_object_unref (text);
+  g_object_unref (context);
+}
+
 /* ---- history ---------------------------------------------------------------- */
 
 static HealthDiagnosis
@@ -275,6 +301,7 @@ TEST_FILE (argc, argv)
   g_test_add ("/ui/health/cards", Fixture, NULL, set_up, test_cards, tear_down);
   g_test_add_func ("/ui/health/words", test_words);
   g_test_add ("/ui/health/drawing", Fixture, NULL, set_up, test_drawing, tear_down);
+  g_test_add ("/ui/health/mark", Fixture, NULL, set_up, test_mark, tear_down);
   g_test_add_func ("/ui/health/history", test_history);
   return g_test_run ();
 }

@@ -8,6 +8,7 @@
 #define MARK       3.0 /* half the width of the mark on the bar */
 #define STRIPES    4.0 /* distance of the stripes of a band */
 #define MOST_ABOVE 8.0 /* of a figure, above the card's edge */
+#define EDGE       8.0 /* between a figure and the card's edge */
 #define SIGN       12.0
 #define GAP        26.0 /* between a card and its sentence: the figure */
 
@@ -54,8 +55,24 @@ draw_sign (cairo_t *cr, double x, double y, const StudioTheme *theme)
   cairo_fill (cr);
 }
 
+static gboolean
+covers (double left, double width, double mark)
+{
+  return mark > left - MARK - 1 && mark < left + width + MARK + 1;
+}
+
+/* A figure of this width stands at the bar's end, or at its beginning if it covers the mark there. */
+static double
+left_of_figure (double width, double card, double mark)
+{
+  const double end = card - width - EDGE;
+
+  return covers (end, width, mark) && !covers (EDGE, width, mark) ? EDGE : end;
+}
+
+/* mark: its distance from the card's left edge; NAN: there is none. */
 static void
-draw_figure (cairo_t *cr, const StudioItem *item, double width, double height, const StudioTheme *theme,
+draw_figure (cairo_t *cr, const StudioItem *item, double width, double height, double mark, const StudioTheme *theme,
              PangoLayout *text)
 {
   const gboolean sick = item->health.verdict != LOOM_HEALTH_WELL;
@@ -67,9 +84,10 @@ draw_figure (cairo_t *cr, const StudioItem *item, double width, double height, c
     return;
   pango_layout_set_text (text, figure != NULL ? figure : "", -1);
   pango_layout_get_pixel_size (text, &w, &h);
-  const double top = height - MIN (h / 2.0, MOST_ABOVE) + 2, left = width - w - sign - 20;
+  const double top = height - MIN (h / 2.0, MOST_ABOVE) + 2, box = w + sign + 12;
+  const double left = left_of_figure (box, width, mark);
 
-  studio_draw_box (cr, left, top - 1, w + sign + 12, h + 2, h / 2.0 + 1, &theme->background, sick ? 1.5 : 1,
+  studio_draw_box (cr, left, top - 1, box, h + 2, h / 2.0 + 1, &theme->background, sick ? 1.5 : 1,
                    sick ? &theme->error : &theme->border);
   if (sick)
     draw_sign (cr, left + 6, top + (h - SIGN) / 2, theme);
@@ -84,7 +102,7 @@ studio_draw_health (cairo_t *cr, const StudioItem *item, double width, double he
 {
   const double bar = width < 90 ? 4 : BAR, inset = MIN (radius, 6), length = width - 2 * inset, y = height - bar / 2;
   const gboolean sick = item->health.verdict != LOOM_HEALTH_WELL;
-  double at, low, high;
+  double at, low, high, mark = NAN;
 
   if (studio_health_bar (&item->health, &at))
     {
@@ -92,10 +110,11 @@ studio_draw_health (cairo_t *cr, const StudioItem *item, double width, double he
       studio_draw_box (cr, inset, y, length, bar, bar / 2, &theme->background, 1, &theme->dim);
       draw_band (cr, inset, y, length * low, bar, &theme->error);
       draw_band (cr, inset + length * high, y, length * (1 - high), bar, &theme->error);
-      draw_mark (cr, inset + length * at, y, bar, sick ? &theme->error : &theme->accent, &theme->background);
+      mark = inset + length * at;
+      draw_mark (cr, mark, y, bar, sick ? &theme->error : &theme->accent, &theme->background);
     }
   if (text != NULL && item->health.is_known)
-    draw_figure (cr, item, width, height, theme, text);
+    draw_figure (cr, item, width, height, mark, theme, text);
 }
 
 /* The bar of the legend: both bands, and a mark. */
