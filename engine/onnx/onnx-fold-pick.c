@@ -160,7 +160,7 @@ fold_cast (const Fold *f)
 
   if (f->elem_type == 0 && like != NULL && (like->constant != NULL || like->wire != NULL))
     dtype = like->constant != NULL ? like->constant->dtype : like->wire->type.dtype;
-  else if (!onnx_dtype (f->elem_type, &dtype) || onnx_is_narrow (f->elem_type))
+  else if (!onnx_dtype (f->elem_type, &dtype) || onnx_is_small_float (f->elem_type))
     return NULL;
   /* A dynamic size stays a 64-bit number, even if the model converts it to 32 bits. */
   if (onnx_has_dynamic (f->all, f->in[0]))

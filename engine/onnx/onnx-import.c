@@ -2,7 +2,7 @@
  *
  * Each node follows those that it reads from, so one pass is enough. A node with known inputs is folded. A node that
  * cannot be translated only invalidates nodes that depend on it, so that everything unsupported is reported at once. */
-#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-constant.h"
 
 #include <stdlib.h>
 #include <string.h>

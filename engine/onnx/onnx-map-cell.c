@@ -3,6 +3,7 @@
  * Gates, peepholes and the order of operations are those of the ONNX specification. It clips “the input of
  * activations”; onnxruntime, and so this file, clips that of the gates and of the candidate, but not that of the last
  * activation. */
+#include "engine/onnx/onnx-constant.h"
 #include "engine/onnx/onnx-recurrent.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * A loop becomes a scan over a module, with a number of iterations that is known before it runs. If the body cannot be
  * a module, because sizes differ between iterations or a slice depends on the iteration's number, and there are few
  * iterations, they are unrolled. */
-#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-constant.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Calls that PyTorch's interpolate can express become an upsample. For the others (other coordinate modes, other
  * rounding, cubics that exclude the outside) each dimension is resized separately: nearest gathers by a constant index,
  * linear and cubic multiply by a constant matrix with a few numbers in each row. */
-#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-constant.h"
 
 #include <math.h>
 #include <string.h>

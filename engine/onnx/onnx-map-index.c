@@ -1,5 +1,5 @@
 /* Imports operators with indices. ONNX counts negative indices from the end; Gradloom, like PyTorch, does not. */
-#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-constant.h"
 #include "engine/onnx/onnx-window.h"
 
 static const char *

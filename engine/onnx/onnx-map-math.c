@@ -160,9 +160,9 @@ map_cast (OnnxCtx *c)
       x = onnx_cast (c, x, dtype);
       dtype = LOOM_F32;
     }
-  if (onnx_is_narrow (to))
-    x = onnx_narrow (c, x, to, onnx_attr_int (c, "saturate", 1) != 0,
-                     onnx_attr_word (c, "round_mode", "up", "down", "nearest"));
+  if (onnx_is_small_float (to))
+    x = onnx_to_small_float (c, x, to, onnx_attr_int (c, "saturate", 1) != 0,
+                             onnx_attr_word (c, "round_mode", "up", "down", "nearest"));
   /* Integers that do not fit keep their lower bits; for floats ONNX defines that for 4 bits and fewer alone. */
   if (dtype == LOOM_I64 && x->type.dtype != LOOM_BOOL
       && (!loom_dtype_is_float (x->type.dtype) || (onnx_type_range (to, &least, &most) && most < 16)))

@@ -3,6 +3,7 @@
  *
  * Graphs carry numbers only. A label that is text is the index of its class, whose order a note says, and ZipMap, which
  * names probabilities, is dropped. Formulas: onnx, docs/Operators-ml.md; where that is silent, onnxruntime's. */
+#include "engine/onnx/onnx-constant.h"
 #include "engine/onnx/onnx-ml.h"
 
 #include <math.h>

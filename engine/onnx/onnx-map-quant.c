@@ -74,8 +74,8 @@ quantize (OnnxCtx *c, const OnnxWire *x, const OnnxWire *scale, const OnnxWire *
   gint64 least = 0, most = 0;
   LoomDType dtype = LOOM_U8;
 
-  if (onnx_is_narrow (elem_type))
-    return onnx_narrow (c, y, elem_type, onnx_attr_int (c, "saturate", 1) != 0, "up");
+  if (onnx_is_small_float (elem_type))
+    return onnx_to_small_float (c, y, elem_type, onnx_attr_int (c, "saturate", 1) != 0, "up");
   y = onnx_unary (c, "round", y);
   if (!onnx_type_range (elem_type, &least, &most) || !onnx_dtype (elem_type, &dtype) || most > G_MAXUINT16)
     onnx_fail (

@@ -4,7 +4,7 @@
  * iterations is that of the boxes that are wanted; the chosen ones are counted while the graph runs, as those of
  * `nonzero` are. A region's bins are averages of bilinear samples, of which the weights of rows and columns are two
  * matrices: bins = rows · image · columnsᵀ, so that a gradient reaches the image and the regions. */
-#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-constant.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Imports signal processing: windows, which are constants, since their size is known; and Fourier transforms, as
  * products with matrices of cosines and sines. */
-#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-constant.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * child that the comparison chooses, as often as the deepest tree requires, and a leaf by itself. So the graph has a
  * dozen nodes, whatever the number of trees, and a step costs a few gathers for each sample and tree ("TreeTraversal"
  * in Nakandala et al. 2020, “Hummingbird”, section 4.1.2). The leaves' weights are then added. */
+#include "engine/onnx/onnx-constant.h"
 #include "engine/onnx/onnx-ml.h"
 
 #include <math.h>

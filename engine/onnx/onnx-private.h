@@ -2,7 +2,8 @@
  *
  * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c those in external data files),
  * onnx-import.c walks the model's nodes in the order of onnx-order.c, onnx-value.c stores values, onnx-scope.c imports
- * graphs inside the graph, onnx-attribute.c reads attributes, onnx-emit.c emits nodes of the graph, onnx-graph.c writes
+ * graphs inside the graph, onnx-attribute.c reads attributes, onnx-emit.c emits nodes of the graph,
+ * onnx-constant.c those of tensors, onnx-graph.c writes
  * them as a graph, onnx-fold.c folds constants, and onnx-map-*.c are tables with one const descriptor for each operator
  * of ONNX. */
 #pragma once
@@ -174,19 +175,18 @@ gboolean onnx_type_range (int elem_type, gint64 *least, gint64 *most);
 const char *onnx_type_name (int elem_type);
 LoomTensor *onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error);
 gint64 onnx_tensor_int (const LoomTensor *t, gint64 i);
-/* All elements are equal. */
-gboolean onnx_tensor_is_uniform (const LoomTensor *t);
 /* Whole numbers up to this magnitude are exact in an attribute, as in a double. */
 #define ONNX_MAX_WHOLE (G_GINT64_CONSTANT (1) << 53)
 
-/* ---- onnx-narrow.c ---------------------------------------------------- */
+/* ---- onnx-small-float.c ---------------------------------------------------- */
 /* TRUE for floats of 8 and 4 bits, which are f32 in graphs. */
-gboolean onnx_is_narrow (int elem_type);
+gboolean onnx_is_small_float (int elem_type);
 /* The number that these bits represent. */
-float onnx_narrow_value (int elem_type, guint bits);
+float onnx_small_float_value (int elem_type, guint bits);
 /* x, rounded to a number that the type represents; for other types x itself. A number beyond the largest one becomes
  * that if it saturates, else infinity or NaN as the type has it. round_mode (float8e8m0 only): up, down or nearest. */
-const OnnxWire *onnx_narrow (OnnxCtx *c, const OnnxWire *x, int elem_type, gboolean saturate, const char *round_mode);
+const OnnxWire *
+onnx_to_small_float (OnnxCtx *c, const OnnxWire *x, int elem_type, gboolean saturate, const char *round_mode);
 
 /* ---- onnx-external.c -------------------------------------------------- */
 /* Bytes of an external data file. */
@@ -265,7 +265,7 @@ typedef enum
 /* "layer1.0.conv1", the path of the module in which a node was computed; "" if it is the network itself, NULL if the
  * model does not say. Classes of the modules on the path are added. (transfer full) */
 char *onnx_module_path (const Onnx__NodeProto *node, GHashTable *classes);
-/* Reads the kinds of the names of the state dict, and the inputs that stand for them; both are empty if the model does
+/* Reads the kinds of the names in the state dict, and which inputs carry them; both are empty if the model does
  * not say. */
 void onnx_signature (OnnxImport *all);
 /* The name of a value in the state dict; NULL if it has none. */
@@ -336,10 +336,6 @@ void onnx_infer (OnnxCtx *c, OnnxNode *node);
 OnnxNode *onnx_node_new (OnnxImport *all, const LoomOp *op, const char *wanted_id);
 void onnx_node_free (OnnxNode *node);
 void onnx_node_set (OnnxNode *node, const char *name, const char *value);
-/* A tensor of zeros, which the mapping fills; NULL, with a fault, if there is no memory. (transfer full) */
-LoomTensor *onnx_tensor_new (OnnxCtx *c, LoomDType dtype, int rank, const gint64 *dims);
-/* A node for a tensor: a constant if it is small, else a parameter. After a failure t may be NULL. */
-const OnnxWire *onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight);
 
 /* The functions below do nothing after a failure, and return placeholder wires. */
 #define ONNX_IN(...)                                                                                                   \
@@ -353,7 +349,11 @@ const OnnxWire *onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, g
 const OnnxWire *onnx_emit (OnnxCtx *c, const char *op, guint n_in, const OnnxWire **in, ...) G_GNUC_NULL_TERMINATED;
 /* Another output of the node of a wire. */
 const OnnxWire *onnx_sibling (OnnxCtx *c, const OnnxWire *wire, const char *port);
-/* Gives the node of a wire its own weight or buffer. */
+/* Gives a node its own weight or buffer, with its name in the state dict (NULL: it has none). */
+void onnx_add_weight (OnnxCtx *c, OnnxNode *node, const char *port, LoomTensor *tensor, const char *name);
+/* TRUE for the name of a buffer of the state dict (a mask, a table of positions), which is not trained. */
+gboolean onnx_is_buffer (OnnxCtx *c, const char *name);
+/* The same for the node of a wire. */
 void onnx_own (OnnxCtx *c, const OnnxWire *wire, const char *port, LoomTensor *tensor);
 /* The same for the constant of a value, with its name in the state dict. */
 void onnx_own_named (OnnxCtx *c, const OnnxWire *wire, const char *port, const OnnxValue *value);

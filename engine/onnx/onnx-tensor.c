@@ -2,8 +2,8 @@
  * file.
  *
  * Gradloom has eight element types and ONNX twenty-six. Types that both have are kept; other integers become i64, whose
- * arithmetic has the same values unless something overflows, and floats of 8 and 4 bits f32 (onnx-narrow.c). Text and
- * complex numbers are refused. */
+ * arithmetic has the same values unless something overflows, and floats of 8 and 4 bits f32 (onnx-small-float.c). Text
+ * and complex numbers are refused. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -80,7 +80,7 @@ bits_of (const TypeRow *row)
 
 /* A float that is decoded from its bits. */
 static gboolean
-is_narrow_float (const TypeRow *row)
+is_small_float (const TypeRow *row)
 {
   return row->dtype == LOOM_F32 && row->bytes == 1;
 }
@@ -193,21 +193,21 @@ fill_from_raw (LoomTensor *t, const guint8 *bytes, const TypeRow *row)
       gint64 v = raw_int (bytes, row, i);
       if (t->dtype == LOOM_BOOL)
         ((guint8 *)t->data)[i] = v != 0;
-      else if (is_narrow_float (row))
-        ((float *)t->data)[i] = onnx_narrow_value ((int)(row - rows), (guint)v);
+      else if (is_small_float (row))
+        ((float *)t->data)[i] = onnx_small_float_value ((int)(row - rows), (guint)v);
       else
         ((gint64 *)t->data)[i] = v;
     }
 }
 
-/* The number of entries of the list; those of narrow types are bytes. */
+/* The number of entries of the list; those of 4-bit integers and small floats are bytes. */
 static gsize
 entries_of (const TypeRow *row, gint64 count)
 {
   return row->bits > 0 ? bytes_of (row, count) : (gsize)count;
 }
 
-/* Entries of narrow types, of which each is a byte. */
+/* Entries of 4-bit integers and small floats, each a byte. */
 static void
 fill_from_bytes (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *row)
 {
@@ -221,7 +221,7 @@ fill_from_bytes (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *r
 static void
 fill_from_list (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *row)
 {
-  if (row->bits > 0 || is_narrow_float (row))
+  if (row->bits > 0 || is_small_float (row))
     {
       fill_from_bytes (t, proto, row);
       return;

@@ -1,5 +1,5 @@
 /* The values of a model by name: wires of the graph, constants, weights. */
-#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-constant.h"
 
 /* A chain of computed constants has a handful of nodes; this bounds the search for one. */
 #define MAX_FOLD_DEPTH 64

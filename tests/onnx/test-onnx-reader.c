@@ -1051,7 +1051,7 @@ test_folded_integers (void)
 
 /* What may leave its type's range while the model runs is brought back into it. */
 static void
-test_narrow (void)
+test_small_integers (void)
 {
   static const struct
   {
@@ -1185,7 +1185,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/dynamic-images", test_dynamic_images);
   g_test_add_func ("/onnx-reader/folded-slices", test_folded_slices);
   g_test_add_func ("/onnx-reader/folded-integers", test_folded_integers);
-  g_test_add_func ("/onnx-reader/narrow", test_narrow);
+  g_test_add_func ("/onnx-reader/small-integers", test_small_integers);
   g_test_add_func ("/onnx-reader/loop-types", test_loop_types);
   g_test_add_func ("/onnx-reader/many-attributes", test_many_attributes);
   g_test_add_func ("/onnx-reader/truncated", test_truncated);

@@ -26,10 +26,10 @@ typedef struct
   int bias;
   double largest;
   Special special;
-} Narrow;
+} SmallFloat;
 
 /* By elem_type - FIRST; no bits: an integer. */
-static const Narrow rows[] = {
+static const SmallFloat rows[] = {
   { 8, 3, 7, 448, ONE_NAN },       /* float8e4m3fn */
   { 8, 3, 8, 240, ZERO_NAN },      /* float8e4m3fnuz */
   { 8, 2, 15, 57344, INFINITIES }, /* float8e5m2 */
@@ -41,15 +41,15 @@ static const Narrow rows[] = {
 };
 
 gboolean
-onnx_is_narrow (int elem_type)
+onnx_is_small_float (int elem_type)
 {
   return elem_type >= FIRST && elem_type < FIRST + (int)G_N_ELEMENTS (rows) && rows[elem_type - FIRST].bits > 0;
 }
 
 float
-onnx_narrow_value (int elem_type, guint bits)
+onnx_small_float_value (int elem_type, guint bits)
 {
-  const Narrow *row = &rows[elem_type - FIRST];
+  const SmallFloat *row = &rows[elem_type - FIRST];
   guint sign = bits >> (row->bits - 1) & 1, most = (1U << (row->bits - 1)) - 1, code = bits & most;
   guint exponent = code >> row->mantissa, part = code & ((1U << row->mantissa) - 1);
   double x;
@@ -87,7 +87,7 @@ to_power (OnnxCtx *c, const OnnxWire *x, const char *round_mode)
 
 /* x / 1 up to the largest number; beyond it x / 0 or 0 / 0. */
 static const OnnxWire *
-overflow (OnnxCtx *c, const OnnxWire *x, const Narrow *row)
+overflow (OnnxCtx *c, const OnnxWire *x, const SmallFloat *row)
 {
   const OnnxWire *fits = onnx_with_number (c, "le", onnx_unary (c, "abs", x), row->largest);
 
@@ -96,12 +96,12 @@ overflow (OnnxCtx *c, const OnnxWire *x, const Narrow *row)
 }
 
 const OnnxWire *
-onnx_narrow (OnnxCtx *c, const OnnxWire *x, int elem_type, gboolean saturate, const char *round_mode)
+onnx_to_small_float (OnnxCtx *c, const OnnxWire *x, int elem_type, gboolean saturate, const char *round_mode)
 {
   const OnnxWire *e, *step;
-  const Narrow *row;
+  const SmallFloat *row;
 
-  if (!onnx_is_narrow (elem_type))
+  if (!onnx_is_small_float (elem_type))
     return x;
   row = &rows[elem_type - FIRST];
   x = loom_dtype_is_float (x->type.dtype) ? x : onnx_cast (c, x, LOOM_F32);
