@@ -158,11 +158,11 @@ static guint
 read_parts (OnnxCtx *c, gint64 size, gint64 *parts, gboolean *squeeze)
 {
   const LoomTensor *t = onnx_has (c, 1) ? onnx_const (c, 1, "split") : NULL;
-  gboolean is_list = t != NULL && t->rank > 0;
+  gboolean is_list = t != NULL && t->rank > 0, keeps = onnx_attr_int (c, "keepdims", 1) != 0;
   gint64 each = t == NULL ? 1 : is_list ? 0 : onnx_tensor_int (t, 0), rest = size;
   guint n = 0;
 
-  *squeeze = !onnx_has (c, 1) && onnx_attr_int (c, "keepdims", 1) == 0;
+  *squeeze = !onnx_has (c, 1) && !keeps;
   for (; rest >= 0 && n < MAX_SEQUENCE && (is_list ? n < t->count : each > 0 && rest > 0); n++)
     {
       parts[n] = is_list ? onnx_tensor_int (t, n) : MIN (each, rest);
