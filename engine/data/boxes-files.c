@@ -10,7 +10,7 @@
 #include "engine/core/loom-refuse.h"
 #include "engine/data/loom-memory-check.h"
 
-#define COCO_NEEDED 30.0 /* memory for each byte of a file of JSON: JSON-GLib's tree, and the boxes */
+#define COCO_NEEDED 15.0 /* memory for each byte of a file of JSON: JSON-GLib's tree, and the boxes (measured: 13) */
 #define VOC_NEEDED  3.0  /* the same of XML: the text, and the boxes */
 
 static void
