@@ -3,6 +3,7 @@
  * Every node knows the path of its module (onnx-names.c). A path is a group. A module runs as a whole: a group with a
  * path out and in again (a layer that is called twice) is dissolved into the group around it. */
 #include "engine/onnx/onnx-group.h"
+#include "engine/onnx/onnx-readers.h"
 
 #include <string.h>
 
@@ -115,19 +116,6 @@ widen (const OnnxGroups *t, OnnxGroup *at, const OnnxNode *node)
   return at == NULL || g == NULL ? (at == NULL ? g : at) : common (at, g);
 }
 
-static void
-add_reader (OnnxGroups *t, OnnxNode *reader, const OnnxWire *wire)
-{
-  GPtrArray *readers = g_hash_table_lookup (t->readers, wire);
-
-  if (readers == NULL)
-    {
-      readers = g_ptr_array_new ();
-      g_hash_table_insert (t->readers, (gpointer)wire, readers);
-    }
-  g_ptr_array_add (readers, reader);
-}
-
 /* A copy of a constant, for readers of another group: as an input of each module it would only be in the way. */
 static OnnxNode *
 copy_constant (OnnxGroups *t, const OnnxNode *node, OnnxGroup *at)
@@ -171,7 +159,7 @@ spread_constant (OnnxGroups *t, OnnxNode *node)
       for (guint k = 0; k < reader->n_in; k++)
         if (reader->in[k] == &node->out[0])
           reader->in[k] = &copy->out[0];
-      add_reader (t, reader, &copy->out[0]);
+      onnx_readers_add (t->readers, reader, &copy->out[0]);
     }
   g_ptr_array_unref (readers);
 }
@@ -229,66 +217,6 @@ assign_unnamed (OnnxGroups *t, OnnxNode *node)
   g_hash_table_insert (t->group_of, node, at != NULL ? at : t->root);
 }
 
-/* The index of a port of weights among the inputs of an operator. */
-static guint
-port_index (const LoomOp *op, const char *port)
-{
-  guint k = 0;
-
-  while (!g_str_equal (op->inputs[k].name, port))
-    k++;
-  return k;
-}
-
-/* Makes a weight of a node a parameter of its own, the import's last node. Nodes that are tied to the weight read the
- * parameter. */
-static void
-detach (OnnxGroups *t, OnnxNode *node, OnnxWeight *weight)
-{
-  OnnxNode *parameter = onnx_node_new (t->all, loom_op ("parameter"), weight->port);
-  LoomShape shape = loom_tensor_shape (weight->tensor);
-  g_autofree char *sizes = loom_shape_to_attribute (&shape);
-  guint k = port_index (node->op, weight->port);
-
-  onnx_node_set (parameter, "shape", sizes);
-  onnx_node_set (parameter, "init", "zeros");
-  parameter->in = g_new0 (const OnnxWire *, 1);
-  parameter->out = g_new0 (OnnxWire, 1);
-  parameter->n_out = 1;
-  parameter->out[0]
-      = (OnnxWire){ .node = parameter, .port = g_intern_static_string ("out"), .type = { LOOM_F32, shape } };
-  parameter->live = TRUE;
-  parameter->weight_path = g_strdup (weight->name);
-  if (k >= node->n_in)
-    {
-      node->in = g_renew (const OnnxWire *, node->in, k + 1);
-      for (; node->n_in <= k; node->n_in++)
-        node->in[node->n_in] = NULL;
-    }
-  node->in[k] = parameter->out;
-  add_reader (t, node, parameter->out);
-  for (guint i = 0; i < t->all->wires->len; i++)
-    {
-      const OnnxWire *tied = t->all->wires->pdata[i];
-      const GPtrArray *readers = tied->node == node && g_str_equal (tied->port, weight->port)
-                                     ? g_hash_table_lookup (t->readers, tied)
-                                     : NULL;
-
-      for (guint r = 0; readers != NULL && r < readers->len; r++)
-        {
-          OnnxNode *reader = readers->pdata[r];
-
-          for (guint n = 0; n < reader->n_in; n++)
-            if (reader->in[n] == tied)
-              reader->in[n] = parameter->out;
-          add_reader (t, reader, parameter->out);
-        }
-    }
-  g_free (weight->port);
-  weight->port = g_strdup ("out");
-  g_ptr_array_add (parameter->weights, weight);
-}
-
 /* A layer's weights are named after it. Where the state dict has another name (in_proj_weight, or a layer with other
  * nodes in its module), they become parameters of that name. */
 static void
@@ -319,7 +247,7 @@ detach_weights (OnnxGroups *t, GPtrArray *live)
           else
             {
               g_ptr_array_remove_index (node->weights, k);
-              detach (t, node, weight);
+              onnx_detach_weight (t->all, t->readers, node, weight);
               g_ptr_array_add (live, g_ptr_array_steal_index (t->all->nodes, t->all->nodes->len - 1));
             }
         }
@@ -621,7 +549,7 @@ onnx_groups_init (OnnxGroups *t, OnnxImport *all, GPtrArray *live)
         OnnxNode *node = live->pdata[i];
 
         if (node->in[k] != NULL)
-          add_reader (t, node, node->in[k]);
+          onnx_readers_add (t->readers, node, node->in[k]);
       }
   assign (t, live);
   /* Copies of constants are among the dead nodes now. */
