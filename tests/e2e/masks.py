@@ -30,6 +30,18 @@ def body(t):
         view(s, "Mistakes", "mistakes")
         g = s.wait("predicted masks", lambda g: MAP in words(g, "StudioTaskView") and "accuracy on shown samples" in words(g, "StudioTaskView"), 12)
         t.ok(True, "the samples with the highest loss have predicted masks: " + words(g, "StudioTaskView"))
+        first = words(g, "StudioTaskView")
+
+        def turned(g):
+            """The list that just closed takes the next click; there are two pages."""
+            s.press("Next samples")
+            said = words(s.look(), "StudioTaskView")
+            return said != first and "accuracy on shown samples" in said
+
+        s.wait("masks of the next page", turned, 12)
+        for button in ("Previous samples", "Next samples", "Previous samples"):
+            s.press(button)
+        t.holds(s, lambda g: words(g, "StudioTaskView") == first, "pages that are turned at once end with the masks of the last", 12)
 
 
 if __name__ == "__main__":
