@@ -148,6 +148,8 @@ def continued(t, s, far, path, folder):
         steps = [line["step"] for line in lines(g.state["folder"]) if line["event"] == "branch"]
         return len(far.runs()) == len(runs) + 1 and len(steps) == 1 and 0 < steps[0] < newest
     t.holds(s, is_branch, "an earlier step of it is shown, and a branch from there trains on the host", 20)
+    names = [os.path.basename(f).rsplit("-", 2)[0] for f in (folder, g.state["folder"])]
+    t.ok(names[0] == names[1], "with the name of its parent: " + names[1])
     return g.state["folder"]
 
 

@@ -598,6 +598,10 @@ test_folder (void)
   g_autofree char *nameless = run_folder_new ("…");
   g_autofree char *nameless_leaf = g_path_get_basename (nameless);
   g_assert_true (g_str_has_prefix (nameless_leaf, "run-"));
+  /* A branch of a run that was attached has its parent's name once, and a time of its own. */
+  g_autofree char *like = run_folder_new_like ("/runs/net-2-20260131-154210-3"),
+                  *like_leaf = g_path_get_basename (like);
+  g_assert_true (g_regex_match_simple ("^net-2-[0-9]{8}-[0-9]{6}$", like_leaf, 0, 0));
 }
 
 /* The trainer accepts no folder that already has a run, so without a checkpoint the run starts over in a new folder. */

@@ -57,6 +57,16 @@ run_folder_new (const char *name)
   return path;
 }
 
+char *
+run_folder_new_like (const char *folder)
+{
+  g_autofree char *leaf = g_path_get_basename (folder);
+  g_autoptr (GRegex) time = g_regex_new ("-[0-9]{8}-[0-9]{6}(-[0-9]+)?$", 0, 0, NULL);
+  g_autofree char *name = g_regex_replace_literal (time, leaf, -1, 0, "", 0, NULL);
+
+  return run_folder_new (name != NULL ? name : leaf); /* a name that is not UTF-8 */
+}
+
 /* ---- note ------------------------------------------------------------------------ */
 
 #define MAX_FILE 64000000

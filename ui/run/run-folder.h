@@ -11,6 +11,8 @@
 char *run_folder_of_all (void);
 /* Returns "…/NAME-20260131-154210", which does not exist yet. */
 char *run_folder_new (const char *name);
+/* That with the NAME of another run's folder. */
+char *run_folder_new_like (const char *folder);
 /* Writes the note by which the next Studio finds this run; folder is not NULL. */
 void run_folder_remember (const char *folder, const char *graph_hash);
 /* wanted: the user ended the run, so the next Studio offers to resume it without reporting a failure. */

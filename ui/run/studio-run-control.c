@@ -367,7 +367,9 @@ static void
 start_from_the_beginning (StudioRun *self)
 {
   g_autofree char *old = g_steal_pointer (&self->folder);
-  self->folder = run_folder_new (self->name != NULL ? self->name : "run");
+  /* A run that was attached, or that another Studio began, has its name in its folder alone. */
+  self->folder = self->name == NULL && old != NULL ? run_folder_new_like (old)
+                                                   : run_folder_new (self->name != NULL ? self->name : "run");
   self->step_wanted = FALSE;
   if (g_mkdir_with_parents (self->folder, 0755) != 0)
     {
