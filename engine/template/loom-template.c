@@ -377,8 +377,11 @@ choose (const LoomTemplateData *data, const LoomTemplateShape *shape, GError **e
     {
       g_autofree char *x = loom_shape_to_string (&shape->x->shape);
 
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "There is no template for samples of %s with this target; begin with an empty graph.", x);
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+          "There is no template for samples of %s with this target; begin with an empty graph, or for boxes with "
+          "graphs/models/shapes-detector.xml.",
+          x);
     }
   return NULL;
 }
