@@ -2,6 +2,7 @@
 lost, and a run that goes on there is found again."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -148,8 +149,8 @@ def continued(t, s, far, path, folder):
         steps = [line["step"] for line in lines(g.state["folder"]) if line["event"] == "branch"]
         return len(far.runs()) == len(runs) + 1 and len(steps) == 1 and 0 < steps[0] < newest
     t.holds(s, is_branch, "an earlier step of it is shown, and a branch from there trains on the host", 20)
-    names = [os.path.basename(f).rsplit("-", 2)[0] for f in (folder, g.state["folder"])]
-    t.ok(names[0] == names[1], "with the name of its parent: " + names[1])
+    names = [re.sub(r"-\d{8}-\d{6}(-\d+)?$", "", os.path.basename(f)) for f in (folder, g.state["folder"])]
+    t.ok(names[0] == names[1], "with the name of its parent: %s, %s" % tuple(names))
     return g.state["folder"]
 
 
