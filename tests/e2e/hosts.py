@@ -137,6 +137,8 @@ def continued(t, s, far, path, folder):
     steps = len(two_events(s, folder))
     t.holds(s, lambda g: g.state["folder"] == folder and far.runs() == runs and g.number("points") >= steps
             and g.number("previous") == 0, "a run that was stopped continues on its host, with its whole curve", 20)
+    s.press("Pause")
+    s.wait("paused", lambda g: g.state["run"] == "paused", 20)
     chart = s.standing("the chart", lambda g: g.find("loss chart")[0])
     s.drag(along(chart, 0.8), along(chart, 0.4))
     g = s.wait("an earlier step", lambda g: g.find(" is shown", exact=False) and g.find("Continue from Here"), 20)
