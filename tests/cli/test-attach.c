@@ -192,7 +192,7 @@ static void
 test_refused (void)
 {
   cli_expect (2, "Add --out DIR", "train", "g.xml", "--detach");
-  cli_expect (2, "cannot be combined with --ranks", "train", "g.xml", "--out", "x", "--detach", "--json");
+  cli_expect (2, "cannot be combined with --hosts", "train", "g.xml", "--out", "x", "--detach", "--json");
   cli_expect (2, "It takes one RUN", "attach");
   cli_expect (1, "No run goes on in nowhere", "attach", "nowhere");
   cli_write ("bad.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"a\" op=\"liner\"/></graph>");
