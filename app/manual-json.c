@@ -53,7 +53,7 @@ static const Event events[] = {
   { "train", "done", "step:n parameters:n pushes?:n staleness_mean?:x staleness_most?:n time:x", "the end" },
   { "eval", "samples",
     "split:s samples:n loss:x accuracy?:x mean_iou?:x map?:x map_50?:x classes?:[s] confusion?:[[n]] "
-    "per_class?:[{samples:n,accuracy:x,precision:x,iou?:x,boxes:n,ap:x,ap_50:x}] "
+    "per_class?:[{samples?:n,accuracy?:x,precision?:x,iou?:x,boxes?:n,ap?:x,ap_50?:x}] "
     "calibration?:{error:x,bins:[{samples:n,confidence:x,accuracy:x}]}",
     "with --confusion, --per-class or --calibration; confusion has rows of true classes; classes of boxes have their "
     "number and average precisions instead" },

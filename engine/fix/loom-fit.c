@@ -144,7 +144,7 @@ loom_fit_fresh_node (const LoomOp *op, const char *id)
   LoomElement *node = loom_element_new (LOOM_TAG_NODE, "id", id, "op", op->name, NULL);
 
   for (const LoomParamSpec *p = op->params; p != NULL && p->name != NULL; p++)
-    if (p->def == NULL && p->fresh != NULL)
+    if (p->fresh != NULL)
       loom_element_set_detached (node, p->name, p->fresh);
   return node;
 }

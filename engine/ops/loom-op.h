@@ -92,7 +92,7 @@ typedef struct
   const char *unit, *doc; /* doc: one sentence for the tooltip */
   gboolean hyper;         /* may change during a run (p of dropout): a scalar slot "PATH.NAME" */
   gboolean advanced;      /* folded away in the inspector */
-  const char *fresh;      /* of a required parameter: the value in a new node, to be changed; NULL: none is likely */
+  const char *fresh;      /* the value in a new node, to be changed; NULL: none is likely, or that of def */
 } LoomParamSpec;
 
 /* A variant of an operator, selected by the value of its first parameter (a data set with source="csv"). */
