@@ -247,15 +247,15 @@ test_odd_boxes (void)
 {
   g_autofree char *graph
       = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs/models/shapes-detector.xml", NULL);
-  static const char *const corners[] = { "x1.formula=c + d + w", "x1.formula=(c + d + w) * 0 / 0" };
+  static const char *const corners[] = { "corners.x1.formula=c + d + w", "corners.x1.formula=(c + d + w) * 0 / 0" };
   static const char *const runs[] = { "unnamed", "no-numbers" };
 
   write_photo ("photo.ppm");
   for (guint i = 0; i < G_N_ELEMENTS (corners); i++)
     {
       cli_expect (0, NULL, "train", graph, "--set", "data.n=32", "--set", "data.n_test=16", "--epochs", "1", "--set",
-                  "kind.formula=i // 256 + 90", "--set", "peaks.formula=where(p >= a, p, 0) * 0 + 0.9", "--set",
-                  corners[i], "--out", runs[i]);
+                  "decode.kind.formula=i // 256 + 90", "--set", "decode.peaks.formula=where(p >= a, p, 0) * 0 + 0.9",
+                  "--set", corners[i], "--out", runs[i]);
       g_auto (CliResult) p = cli ("predict", runs[i], "--masks", "odd-boxes", "photo.ppm", NULL);
       g_assert_cmpint (p.status, ==, 0);
       if (i == 0)
