@@ -28,7 +28,7 @@ objects_new (void)
   return objects;
 }
 
-void
+static void
 boxes_picture_free (gpointer data)
 {
   BoxesPicture *picture = data;

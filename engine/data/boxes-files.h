@@ -15,8 +15,6 @@ typedef struct
   GArray *objects; /* BoxesObject */
 } BoxesPicture;
 
-void boxes_picture_free (gpointer picture);
-
 /* The pictures of a file of COCO's, in its order; those without objects too. Crowds are left out, so that detections on
  * them count as wrong. *classes (transfer full, may be NULL): the names of the categories, by their numbers. NULL with
  * DATA; also for a file name that leads out of its folder. (transfer full), of BoxesPicture. */

@@ -206,8 +206,8 @@ flatten (GdkPixbuf *picture)
 
 /* ---- size --------------------------------------------------------------- */
 
-LoomPictureFrame
-loom_picture_frame (LoomPictureFit fit, int have_width, int have_height, int width, int height)
+static LoomPictureFrame
+find_frame (LoomPictureFit fit, int have_width, int have_height, int width, int height)
 {
   const double sx = (double)width / have_width, sy = (double)height / have_height;
   LoomPictureFrame f = { have_width, have_height, 0, 0, have_width, have_height, 0, 0, width, height };
@@ -323,8 +323,8 @@ read_picture (GBytes *bytes, const char *name, const LoomPictureOptions *options
   if (whole == NULL)
     return FALSE;
   flat = channels == 4 ? g_object_ref (whole) : flatten (whole);
-  frame = loom_picture_frame (options->fit, gdk_pixbuf_get_width (whole), gdk_pixbuf_get_height (whole), (int)width,
-                              (int)height);
+  frame
+      = find_frame (options->fit, gdk_pixbuf_get_width (whole), gdk_pixbuf_get_height (whole), (int)width, (int)height);
   if (used != NULL)
     *used = frame;
   fitted = fit (flat, &frame, (int)width, (int)height);
@@ -393,7 +393,7 @@ loom_picture_read_mask (GBytes *bytes, const char *name, LoomPictureFit fit, int
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The mask “%s” %s.", name, why);
   else
     {
-      *frame = loom_picture_frame (fit, raster.width, raster.height, width, height);
+      *frame = find_frame (fit, raster.width, raster.height, width, height);
       for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++)
           to[y * width + x]

@@ -25,7 +25,6 @@ typedef struct
   int to_x, to_y, to_width, to_height;
 } LoomPictureFrame;
 
-LoomPictureFrame loom_picture_frame (LoomPictureFit fit, int have_width, int have_height, int width, int height);
 /* TRUE for pixels of the result that are no padding. */
 gboolean loom_picture_frame_has (const LoomPictureFrame *self, int x, int y);
 
