@@ -9,16 +9,17 @@
 typedef struct
 {
   char *message, *code;
-  gboolean trains, done, stopped, failed, closed;
+  gboolean trains, stopped, failed, closed;
+  gboolean is_over; /* done, or stopped, as at the limit of --steps */
 } Start;
 
 static void
 state_cb (LoomBusWorker1 *proxy, const char *state, const char *message, Start *start)
 {
-  start->done = g_str_equal (state, "done");
   start->stopped = g_str_equal (state, "stopped");
+  start->is_over = start->stopped || g_str_equal (state, "done");
   start->failed = g_str_equal (state, "failed");
-  start->trains = start->trains || start->done || g_str_equal (state, "paused");
+  start->trains = start->trains || start->is_over || g_str_equal (state, "paused");
   g_free (start->message);
   start->message = g_strdup (message);
 }
@@ -149,7 +150,7 @@ begin (WorkerLink *link, GVariant *options, Start *start, GError **error)
           g_propagate_error (error, g_steal_pointer (&refused));
           return FALSE;
         }
-      if (wait_for (start, &start->done))
+      if (wait_for (start, &start->is_over))
         return TRUE;
     }
   if (start->failed)
@@ -177,7 +178,7 @@ train_detach_begin (LoomGraph *graph, GVariant *options, gboolean *is_done, GErr
       g_signal_handlers_disconnect_by_data (link.proxy, &start);
       g_signal_handlers_disconnect_by_data (link.connection, &start);
     }
-  *is_done = start.done;
+  *is_done = start.is_over;
   g_free (start.message);
   g_free (start.code);
   worker_link_clean (error);
