@@ -6,8 +6,8 @@
 
 typedef struct
 {
-  char *name;  /* interned GRefString */
-  char *value; /* GRefString */
+  /* GRefStrings. They are not interned: with GLib 2.74 a thread can find an interned string that another one frees. */
+  char *name, *value;
 } Attribute;
 
 /* Hash tables of a scope (the root or a module) for lookups in O(1). If two nodes share an id, the table has the first

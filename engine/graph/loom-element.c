@@ -185,7 +185,7 @@ loom_element_set_value (LoomElement *e, const char *name, const char *value)
   if (i == e->n_attributes)
     {
       e->attributes = g_renew (Attribute, e->attributes, e->n_attributes + 1);
-      e->attributes[e->n_attributes++].name = g_ref_string_new_intern (name);
+      e->attributes[e->n_attributes++].name = g_ref_string_new (name);
     }
   else
     g_ref_string_release (e->attributes[i].value);

@@ -514,6 +514,31 @@ test_place_for (void)
   g_assert_cmpint (loom_element_tag (loom_element_child (root, wire)), ==, LOOM_TAG_TRAIN);
 }
 
+static gpointer
+read_often (gpointer data)
+{
+  for (int i = 0; i < 4000; i++)
+    {
+      g_autoptr (LoomGraph) graph = graph_from_text (data, NULL);
+
+      g_assert_cmpuint (loom_element_n_children (loom_graph_root (graph)), ==, 1);
+    }
+  return NULL;
+}
+
+/* Graphs whose attributes have the same names are read and freed at the same time. */
+static void
+test_threads (void)
+{
+  static char text[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><module name=\"a\"/></graph>";
+  GThread *threads[4];
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("reader", read_often, text);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -531,5 +556,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/graph/hash", test_hash);
   g_test_add_func ("/graph/place-for", test_place_for);
   g_test_add_func ("/graph/modules", test_modules);
+  g_test_add_func ("/graph/threads", test_threads);
   return g_test_run ();
 }
