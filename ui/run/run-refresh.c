@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#define FRACTION 0.01 /* of all processors, for this process */
+#define FRACTION 0.005 /* of all processors, for this process */
 
 /* Of all threads. */
 static gint64
