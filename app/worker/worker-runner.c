@@ -690,35 +690,21 @@ worker_runner_compute (WorkerRunner *runner, GDBusMethodInvocation *invocation, 
 
 /* ---- breakpoints ------------------------------------------------------ */
 
-/* The trainer takes them between two steps, which the serve thread must not wait for. */
-static GVariant *
-apply_breakpoints_view (LoomTrainer *trainer, GVariant *parameters, GError **error)
-{
-  g_autoptr (GVariant) list = g_variant_get_child_value (parameters, 0);
-  g_autoptr (GArray) all = worker_read_breakpoints (list, error);
-
-  if (all == NULL)
-    return NULL;
-  loom_trainer_set_breakpoints (trainer, (const LoomBreakpoint *)all->data, all->len);
-  return g_variant_new ("()");
-}
-
 gboolean
 worker_runner_set_breakpoints (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *list, GError **error)
 {
   g_autoptr (GArray) all = worker_read_breakpoints (list, error);
-  gboolean is_ready;
 
   if (all == NULL)
     return FALSE;
+  g_rw_lock_reader_lock (&runner->trainer_lock);
   g_mutex_lock (&runner->lock);
   g_clear_pointer (&runner->breakpoints, g_variant_unref);
   runner->breakpoints = g_variant_ref (list);
-  is_ready = runner->ready;
+  if (runner->ready)
+    apply_breakpoints (runner, runner->trainer);
   g_mutex_unlock (&runner->lock);
-  if (is_ready)
-    worker_runner_view (runner, invocation, apply_breakpoints_view);
-  else
-    g_dbus_method_invocation_return_value (invocation, NULL);
+  g_rw_lock_reader_unlock (&runner->trainer_lock);
+  g_dbus_method_invocation_return_value (invocation, NULL);
   return TRUE;
 }

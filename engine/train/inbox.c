@@ -180,20 +180,19 @@ void
 inbox_later (Inbox *self, void (*later) (gpointer data), gpointer data)
 {
   TrainRequest *request = g_new0 (TrainRequest, 1);
-  gboolean is_queued;
 
   *request = (TrainRequest){ .later = later, .call_data = data };
   g_mutex_lock (&self->lock);
-  is_queued = self->active;
-  if (is_queued)
+  /* As in inbox_ask(): no run begins meanwhile. */
+  if (!self->active)
+    call_later (self, request);
+  else
     {
       g_queue_push_tail (&self->requests, request);
       g_atomic_int_set (&self->pending, 1);
       g_cond_signal (&self->wake);
     }
   g_mutex_unlock (&self->lock);
-  if (!is_queued)
-    call_later (self, request);
 }
 
 void

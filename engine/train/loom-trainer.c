@@ -200,27 +200,37 @@ loom_trainer_derivatives (LoomTrainer *t, const char *port, gint64 element, doub
 typedef struct
 {
   LoomTrainer *trainer;
-  const LoomBreakpoint *list;
-  guint n;
+  GArray *list; /* LoomBreakpoint with names of its own */
 } BreakpointsCall;
 
-static gboolean
-call_set_breakpoints (gpointer data, GError **error)
+static void
+clear_name (gpointer breakpoint)
 {
-  const BreakpointsCall *call = data;
+  g_free ((char *)((LoomBreakpoint *)breakpoint)->node);
+}
 
-  breakpoints_set (&call->trainer->breakpoints, call->list, call->n);
+static void
+take_breakpoints (gpointer data)
+{
+  BreakpointsCall *call = data;
+
+  breakpoints_set (&call->trainer->breakpoints, (const LoomBreakpoint *)call->list->data, call->list->len);
   breakpoints_share (&call->trainer->breakpoints, &call->trainer->control.agreement);
-  return TRUE;
+  g_array_unref (call->list);
+  g_free (call);
 }
 
 void
 loom_trainer_set_breakpoints (LoomTrainer *t, const LoomBreakpoint *list, guint n)
 {
-  BreakpointsCall call = { t, list, n };
-  TrainRequest request = { .call = call_set_breakpoints, .call_data = &call };
+  BreakpointsCall *call = g_new (BreakpointsCall, 1);
 
-  inbox_ask (&t->control.inbox, &request, NULL);
+  *call = (BreakpointsCall){ t, g_array_new (FALSE, FALSE, sizeof (LoomBreakpoint)) };
+  g_array_set_clear_func (call->list, clear_name);
+  g_array_append_vals (call->list, list, n);
+  for (guint i = 0; i < n; i++)
+    g_array_index (call->list, LoomBreakpoint, i).node = g_strdup (list[i].node);
+  inbox_later (&t->control.inbox, take_breakpoints, call);
 }
 
 void

@@ -150,7 +150,7 @@ LoomTensor *loom_trainer_walk_port (LoomTrainer *trainer, const char *port, doub
  * array of LoomDerivative. *value and *gradient: of the element. Errors: PORT, USAGE, and those of differentiation. */
 GArray *loom_trainer_derivatives (LoomTrainer *trainer, const char *port, gint64 element, double *value,
                                   double *gradient, GError **error);
-/* Replaces the breakpoints of a run. At one, training pauses before the weights change, and the next step
+/* Replaces the breakpoints of a run, before a command that is posted later is obeyed; does not wait. At one, training pauses before the weights change, and the next step
  * is taken without a test. Conditions other than not_finite cost about a second forward and backward pass in each step;
  * not_finite costs nothing until a step is not finite, but steps are no longer queued on a GPU. */
 void loom_trainer_set_breakpoints (LoomTrainer *trainer, const LoomBreakpoint *list, guint n);

@@ -134,11 +134,38 @@ test_breakpoint (Fixture *f, gconstpointer data)
   WAIT_UNTIL (worker_state_is (f, "stopped"));
 }
 
+/* Breakpoints that are set before the run continues are tested in its next step, also if the worker reads both at once
+ * and is busy with views. */
+static void
+test_breakpoint_first (Fixture *f, gconstpointer data)
+{
+  worker_load (f, worker_graph, 0);
+  worker_start_ok (f, 1000000, TRUE);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  for (gint64 i = 0; i < 30; i++)
+    {
+      const gint64 before = f->last_step;
+
+      g_clear_pointer (&f->problem, g_free);
+      for (int k = 0; k < 8; k++)
+        loom_bus_worker1_call_begin_step (f->bus, NULL, NULL, NULL);
+      loom_bus_worker1_call_set_breakpoints (f->bus, g_variant_new_parsed ("[('act', 'gradient_above', 0.0)]"), NULL,
+                                             NULL, NULL);
+      loom_bus_worker1_call_resume (f->bus, NULL, NULL, NULL);
+      WAIT_UNTIL (f->problem != NULL && strstr (f->problem, "Stopped before the update") != NULL);
+      WAIT_UNTIL (worker_state_is (f, "paused"));
+      g_assert_cmpint (f->last_step, <=, before + 1);
+    }
+  CALL (f, stop);
+  WAIT_UNTIL (worker_state_is (f, "stopped"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/worker/step", Fixture, NULL, worker_set_up, test_step, worker_tear_down);
   g_test_add ("/worker/compute", Fixture, NULL, worker_set_up, test_compute, worker_tear_down);
   g_test_add ("/worker/breakpoint", Fixture, NULL, worker_set_up, test_breakpoint, worker_tear_down);
+  g_test_add ("/worker/breakpoint-first", Fixture, NULL, worker_set_up, test_breakpoint_first, worker_tear_down);
   return g_test_run ();
 }
