@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/export/studio-export-job.h"
 #include "ui/shell/studio-question.h"
@@ -447,23 +448,9 @@ studio_export_dialog_class_init (StudioExportDialogClass *klass)
 
   G_OBJECT_CLASS (klass)->dispose = export_dialog_dispose;
   GTK_WINDOW_CLASS (klass)->close_request = close_request;
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-export-dialog.ui");
-#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioExportDialog, name)
-  CHILD (cancel);
-  CHILD (export);
-  CHILD (form);
-  CHILD (format);
-  CHILD (suffix);
-  CHILD (source);
-  CHILD (part);
-  CHILD (scale_row);
-  CHILD (scale);
-  CHILD (switches);
-  CHILD (file);
-  CHILD (browse);
-  CHILD (sentence);
-  CHILD (bar);
-#undef CHILD
+  STUDIO_TEMPLATE (klass, "studio-export-dialog.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioExportDialog, cancel, export, form, format, suffix, source, part, scale_row,
+                            scale, switches, file, browse, sentence, bar);
   gtk_widget_class_add_binding (widget_class, GDK_KEY_Escape, 0, close_cb, NULL);
   gtk_widget_class_add_binding (widget_class, GDK_KEY_w, GDK_CONTROL_MASK, close_cb, NULL);
 }

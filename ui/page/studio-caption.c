@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/lesson/studio-markdown.h"
 
 /* Longer notes scroll. */
@@ -116,13 +117,10 @@ studio_caption_fit_notes (StudioCaption *self, int height)
 static void
 studio_caption_class_init (StudioCaptionClass *klass)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   follow_signal = g_signal_new ("follow", STUDIO_TYPE_CAPTION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
                                 G_TYPE_STRING);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-caption.ui");
-  gtk_widget_class_bind_template_child (widget_class, StudioCaption, label);
-  gtk_widget_class_bind_template_child (widget_class, StudioCaption, note_scroller);
-  gtk_widget_class_bind_template_child (widget_class, StudioCaption, notes);
+  STUDIO_TEMPLATE (klass, "studio-caption.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioCaption, label, note_scroller, notes);
 }
 
 static void

@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
+
 struct _StudioDiskBar
 {
   AdwBin parent_instance;
@@ -124,20 +126,12 @@ disk_bar_dispose (GObject *object)
 static void
 studio_disk_bar_class_init (StudioDiskBarClass *klass)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   G_OBJECT_CLASS (klass)->dispose = disk_bar_dispose;
   G_OBJECT_CLASS (klass)->get_property = disk_bar_get_property;
   properties[PROP_SHOWN] = g_param_spec_boolean ("shown", NULL, NULL, FALSE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (G_OBJECT_CLASS (klass), N_PROPERTIES, properties);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-disk-bar.ui");
-#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioDiskBar, name)
-  CHILD (revealer);
-  CHILD (notice);
-  CHILD (label);
-  CHILD (reload);
-  CHILD (save);
-  CHILD (dismiss);
-#undef CHILD
+  STUDIO_TEMPLATE (klass, "studio-disk-bar.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioDiskBar, revealer, notice, label, reload, save, dismiss);
 }
 
 static void

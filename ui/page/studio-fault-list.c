@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/document/studio-trials.h"
 #include "ui/shell/studio-toasts.h"
@@ -315,9 +316,9 @@ studio_fault_list_class_init (StudioFaultListClass *klass)
   for (guint i = 0; i < N_SIGNALS; i++)
     signals[i] = g_signal_new (((const char *const[]){ "changed", "left", "read" })[i], STUDIO_TYPE_FAULT_LIST,
                                G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  gtk_widget_class_set_template_from_resource (GTK_WIDGET_CLASS (klass), "/org/gradloom/Studio/studio-fault-list.ui");
-  gtk_widget_class_bind_template_child (GTK_WIDGET_CLASS (klass), StudioFaultList, list);
-  gtk_widget_class_bind_template_callback (GTK_WIDGET_CLASS (klass), row_activated_cb);
+  STUDIO_TEMPLATE (klass, "studio-fault-list.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioFaultList, list);
+  STUDIO_TEMPLATE_CALLBACKS (klass, row_activated_cb);
 }
 
 static void

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 
 #define CROWDED_PIXELS 500
@@ -109,15 +110,14 @@ static void
 studio_key_card_class_init (StudioKeyCardClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   object_class->get_property = key_card_get_property;
   object_class->set_property = key_card_set_property;
   object_class->finalize = key_card_finalize;
   properties[PROP_PROGRESS]
       = g_param_spec_string ("progress", NULL, NULL, NULL, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-key-card.ui");
-  gtk_widget_class_bind_template_child (widget_class, StudioKeyCard, keys);
+  STUDIO_TEMPLATE (klass, "studio-key-card.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioKeyCard, keys);
 }
 
 static void

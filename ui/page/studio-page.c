@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/canvas/studio-minimap.h"
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/page/graph-file.h"
 #include "ui/page/open-documents.h"
@@ -576,25 +577,12 @@ page_finalize (GObject *object)
 static void
 studio_page_class_init (StudioPageClass *klass)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   page_commands_add ();
   G_OBJECT_CLASS (klass)->dispose = page_dispose;
   G_OBJECT_CLASS (klass)->finalize = page_finalize;
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-page.ui");
-#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioPage, name)
-  CHILD (toasts);
-  CHILD (disk_bar);
-  CHILD (split);
-  CHILD (upper);
-  CHILD (middle);
-  CHILD (panes);
-  CHILD (canvas_overlay);
-  CHILD (stage);
-  CHILD (caption);
-  CHILD (key_card);
-  CHILD (rate_card);
-  CHILD (status_line);
-#undef CHILD
+  STUDIO_TEMPLATE (klass, "studio-page.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioPage, toasts, disk_bar, split, upper, middle, panes, canvas_overlay, stage,
+                            caption, key_card, rate_card, status_line);
   for (guint i = 0; i < N_SIGNALS; i++)
     signals[i] = g_signal_new (((const char *const[]){ "changed", "size-class", "attention" })[i], STUDIO_TYPE_PAGE,
                                G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "ui/charts/studio-template.h"
+
 struct _StudioRateCard
 {
   GtkBox parent_instance;
@@ -64,13 +66,12 @@ rate_card_dispose (GObject *object)
 static void
 studio_rate_card_class_init (StudioRateCardClass *klass)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   G_OBJECT_CLASS (klass)->dispose = rate_card_dispose;
   entered_signal = g_signal_new ("entered", STUDIO_TYPE_RATE_CARD, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
                                  1, G_TYPE_DOUBLE);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-rate-card.ui");
-  gtk_widget_class_bind_template_child (widget_class, StudioRateCard, entry);
-  gtk_widget_class_bind_template_callback (widget_class, activate_cb);
+  STUDIO_TEMPLATE (klass, "studio-rate-card.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioRateCard, entry);
+  STUDIO_TEMPLATE_CALLBACKS (klass, activate_cb);
 }
 
 static void

@@ -1,6 +1,7 @@
 /* Implements studio-status-line.h. */
 #include "ui/page/studio-status-line.h"
 
+#include "ui/charts/studio-template.h"
 #include "ui/shell/studio-commands.h"
 #include "ui/shell/studio-tooltip.h"
 
@@ -160,7 +161,6 @@ static void
 studio_status_line_class_init (StudioStatusLineClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   object_class->get_property = status_line_get_property;
   object_class->set_property = status_line_set_property;
   object_class->dispose = status_line_dispose;
@@ -168,11 +168,8 @@ studio_status_line_class_init (StudioStatusLineClass *klass)
   properties[PROP_TOTALS]
       = g_param_spec_string ("totals", NULL, NULL, NULL, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-status-line.ui");
-  gtk_widget_class_bind_template_child (widget_class, StudioStatusLine, faults_button);
-  gtk_widget_class_bind_template_child (widget_class, StudioStatusLine, faults_popover);
-  gtk_widget_class_bind_template_child (widget_class, StudioStatusLine, totals_label);
-  gtk_widget_class_bind_template_child (widget_class, StudioStatusLine, zoom_button);
+  STUDIO_TEMPLATE (klass, "studio-status-line.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioStatusLine, faults_button, faults_popover, totals_label, zoom_button);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "ui/charts/studio-plot.h"
+#include "ui/charts/studio-template.h"
 #include "ui/run/studio-memory-forecast.h"
 
 struct _StudioRunBanners
@@ -334,29 +335,11 @@ studio_run_banners_class_init (StudioRunBannersClass *klass)
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   G_OBJECT_CLASS (klass)->dispose = run_banners_dispose;
   gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-run-banners.ui");
-#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioRunBanners, name)
-  CHILD (version_bar);
-  CHILD (version_notice);
-  CHILD (version_label);
-  CHILD (version_show);
-  CHILD (time_bar);
-  CHILD (time_icon);
-  CHILD (time_label);
-  CHILD (now_button);
-  CHILD (branch_button);
-  CHILD (end_bar);
-  CHILD (end_notice);
-  CHILD (end_icon);
-  CHILD (end_label);
-  CHILD (end_version);
-  CHILD (restart_button);
-  CHILD (show_button);
-  CHILD (slower_button);
-  CHILD (batch_button);
-  CHILD (attach_button);
-  CHILD (continue_button);
-#undef CHILD
+  STUDIO_TEMPLATE (klass, "studio-run-banners.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioRunBanners, version_bar, version_notice, version_label, version_show, time_bar,
+                            time_icon, time_label, now_button, branch_button, end_bar, end_notice, end_icon, end_label,
+                            end_version, restart_button, show_button, slower_button, batch_button, attach_button,
+                            continue_button);
 }
 
 static void

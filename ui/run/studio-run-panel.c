@@ -13,6 +13,7 @@
 #include "ui/charts/studio-choice-name.h"
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-run-body.h"
 #include "ui/run/run-costs.h"
@@ -604,24 +605,10 @@ studio_run_panel_class_init (StudioRunPanelClass *klass)
   G_OBJECT_CLASS (klass)->dispose = run_panel_dispose;
   gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_GROUP);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-run-panel.ui");
-#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioRunPanel, name)
-  CHILD (strip);
-  CHILD (settings);
-  CHILD (settings_place);
-  CHILD (settings_button);
-  CHILD (settings_popover);
-  CHILD (state_label);
-  CHILD (speed_label);
-  CHILD (epochs_spin);
-  CHILD (lr_label);
-  CHILD (lr_entry);
-  CHILD (device_drop);
-  CHILD (ranks_spin);
-  CHILD (pace_drop);
-  CHILD (export_button);
-  CHILD (body);
-#undef CHILD
+  STUDIO_TEMPLATE (klass, "studio-run-panel.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioRunPanel, strip, settings, settings_place, settings_button, settings_popover,
+                            state_label, speed_label, epochs_spin, lr_label, lr_entry, device_drop, ranks_spin,
+                            pace_drop, export_button, body);
 }
 
 /* For the pointer only: the keyboard has the action. */

@@ -6,6 +6,7 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/start/studio-gallery.h"
 
 #define MOST_RUNS 5 /* of the list of runs; the Runs pane of a graph has all of its own */
@@ -44,15 +45,9 @@ studio_start_page_class_init (StudioStartPageClass *klass)
   G_OBJECT_CLASS (klass)->dispose = start_page_dispose;
   widget_class->contains = start_page_contains;
   gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-start-page.ui");
-  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, gallery_window);
-  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, text);
-  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, hint);
-  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, runs_box);
-  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, runs);
-  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, buttons);
-  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, first_buttons);
-  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, other_buttons);
+  STUDIO_TEMPLATE (klass, "studio-start-page.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioStartPage, gallery_window, text, hint, runs_box, runs, buttons, first_buttons,
+                            other_buttons);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-memory-gauge.h"
 #include "ui/worker/studio-devices.h"
@@ -311,25 +312,11 @@ header_dispose (GObject *object)
 static void
 studio_header_class_init (StudioHeaderClass *klass)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   G_OBJECT_CLASS (klass)->dispose = header_dispose;
   g_type_ensure (STUDIO_TYPE_MEMORY_GAUGE);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-header.ui");
-#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioHeader, name)
-  CHILD (title);
-  CHILD (open_button);
-  CHILD (new_button);
-  CHILD (undo_button);
-  CHILD (redo_button);
-  CHILD (train_button);
-  CHILD (step_button);
-  CHILD (menu_button);
-  CHILD (device_chip);
-  CHILD (device_label);
-  CHILD (device_name);
-  CHILD (device_short);
-  CHILD (gauge);
-#undef CHILD
+  STUDIO_TEMPLATE (klass, "studio-header.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioHeader, title, open_button, new_button, undo_button, redo_button, train_button,
+                            step_button, menu_button, device_chip, device_label, device_name, device_short, gauge);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/document/studio-journal.h"
 
 struct _StudioRecoveryBar
@@ -144,16 +145,12 @@ recovery_bar_dispose (GObject *object)
 static void
 studio_recovery_bar_class_init (StudioRecoveryBarClass *klass)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   G_OBJECT_CLASS (klass)->dispose = recovery_bar_dispose;
   G_OBJECT_CLASS (klass)->get_property = recovery_bar_get_property;
   properties[PROP_SHOWN] = g_param_spec_boolean ("shown", NULL, NULL, FALSE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (G_OBJECT_CLASS (klass), N_PROPERTIES, properties);
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-recovery-bar.ui");
-  gtk_widget_class_bind_template_child (widget_class, StudioRecoveryBar, revealer);
-  gtk_widget_class_bind_template_child (widget_class, StudioRecoveryBar, notice);
-  gtk_widget_class_bind_template_child (widget_class, StudioRecoveryBar, label);
-  gtk_widget_class_bind_template_child (widget_class, StudioRecoveryBar, all);
+  STUDIO_TEMPLATE (klass, "studio-recovery-bar.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioRecoveryBar, revealer, notice, label, all);
 }
 
 static void

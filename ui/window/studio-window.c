@@ -5,6 +5,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/help/studio-help.h"
 #include "ui/help/studio-operator-page.h"
 #include "ui/page/page-commands.h"
@@ -563,19 +564,12 @@ window_finalize (GObject *object)
 static void
 studio_window_class_init (StudioWindowClass *klass)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   studio_window_add_commands ();
   G_OBJECT_CLASS (klass)->dispose = window_dispose;
   G_OBJECT_CLASS (klass)->finalize = window_finalize;
   GTK_WINDOW_CLASS (klass)->close_request = window_close_request;
-  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-window.ui");
-#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioWindow, name)
-  CHILD (all);
-  CHILD (header);
-  CHILD (recovery_bar);
-  CHILD (tab_bar);
-  CHILD (tab_view);
-#undef CHILD
+  STUDIO_TEMPLATE (klass, "studio-window.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioWindow, all, header, recovery_bar, tab_bar, tab_view);
 }
 
 StudioWindow *

@@ -1,0 +1,27 @@
+/* What the class of a widget says of its template: the file, the children that are fields of its struct, and the
+ * functions that its signals name. A list has at most 27 names: the preprocessor does not loop, it only reads again. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+/* STUDIO_TEMPLATE (klass, "studio-disk-bar.ui"); */
+#define STUDIO_TEMPLATE(klass, file)                                                                                   \
+  gtk_widget_class_set_template_from_resource (GTK_WIDGET_CLASS (klass), "/org/gradloom/Studio/" file)
+/* STUDIO_TEMPLATE_CHILDREN (klass, StudioDiskBar, revealer, notice); */
+#define STUDIO_TEMPLATE_CHILDREN(klass, Type, ...) STUDIO_READ_27 (STUDIO_TEMPLATE_CHILD (klass, Type, __VA_ARGS__))
+/* STUDIO_TEMPLATE_CALLBACKS (klass, save_cb, dismiss_cb); */
+#define STUDIO_TEMPLATE_CALLBACKS(klass, ...) STUDIO_READ_27 (STUDIO_TEMPLATE_CALLBACK (klass, __VA_ARGS__))
+
+#define STUDIO_TEMPLATE_CHILD(klass, Type, name, ...)                                                                  \
+  gtk_widget_class_bind_template_child (GTK_WIDGET_CLASS (klass), Type, name);                                         \
+  __VA_OPT__ (STUDIO_CHILD_AGAIN STUDIO_PARENTHESES (klass, Type, __VA_ARGS__))
+#define STUDIO_CHILD_AGAIN() STUDIO_TEMPLATE_CHILD
+#define STUDIO_TEMPLATE_CALLBACK(klass, name, ...)                                                                     \
+  gtk_widget_class_bind_template_callback (GTK_WIDGET_CLASS (klass), name);                                            \
+  __VA_OPT__ (STUDIO_CALLBACK_AGAIN STUDIO_PARENTHESES (klass, __VA_ARGS__))
+#define STUDIO_CALLBACK_AGAIN() STUDIO_TEMPLATE_CALLBACK
+#define STUDIO_PARENTHESES      ()
+#define STUDIO_READ_27(...)     STUDIO_READ_9 (STUDIO_READ_9 (STUDIO_READ_9 (__VA_ARGS__)))
+#define STUDIO_READ_9(...)      STUDIO_READ_3 (STUDIO_READ_3 (STUDIO_READ_3 (__VA_ARGS__)))
+#define STUDIO_READ_3(...)      STUDIO_READ (STUDIO_READ (STUDIO_READ (__VA_ARGS__)))
+#define STUDIO_READ(...)        __VA_ARGS__
