@@ -1,7 +1,7 @@
 /* Implements studio-run-details.h. */
 #include "ui/runs/studio-run-details.h"
 
-#include <glib/gi18n.h>
+#include "ui/charts/studio-template.h"
 
 struct _StudioRunDetails
 {
@@ -102,18 +102,6 @@ attach_cb (StudioRunDetails *self)
   g_signal_emit (self, signals[ATTACH], 0);
 }
 
-static GtkWidget *
-new_field (StudioRunDetails *self, GtkWidget *field, const char *name)
-{
-  GtkEventController *focus = gtk_event_controller_focus_new ();
-
-  g_signal_connect_swapped (focus, "leave", G_CALLBACK (store), self);
-  gtk_widget_add_controller (field, focus);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (field), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
-  gtk_widget_set_tooltip_text (field, name);
-  return field;
-}
-
 static void
 run_details_dispose (GObject *object)
 {
@@ -136,61 +124,22 @@ studio_run_details_class_init (StudioRunDetailsClass *klass)
       = g_signal_new ("done", STUDIO_TYPE_RUN_DETAILS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   signals[ATTACH]
       = g_signal_new ("attach", STUDIO_TYPE_RUN_DETAILS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  STUDIO_TEMPLATE (klass, "studio-run-details.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioRunDetails, name, note, star, attach, reason);
+  STUDIO_TEMPLATE_CALLBACKS (klass, store, done_cb, attach_cb);
 }
 
 static void
 studio_run_details_init (StudioRunDetails *self)
 {
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *frame = gtk_scrolled_window_new ();
-
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
-  self->name = new_field (self, gtk_entry_new (), _ ("Name of the run"));
+  gtk_widget_init_template (GTK_WIDGET (self));
   gtk_entry_set_max_length (GTK_ENTRY (self->name), LOOM_RUN_NAME_MOST);
-  gtk_widget_set_hexpand (self->name, TRUE);
-  self->star = gtk_toggle_button_new ();
-  gtk_widget_set_tooltip_text (self->star, _ ("Star"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->star), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Star"), -1);
-  gtk_widget_add_css_class (self->star, "flat");
-  self->note = new_field (self, gtk_text_view_new (), _ ("Note about the run"));
-  gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (self->note), GTK_WRAP_WORD_CHAR);
-  gtk_text_view_set_accepts_tab (GTK_TEXT_VIEW (self->note), FALSE);
-  gtk_text_view_set_left_margin (GTK_TEXT_VIEW (self->note), 6);
-  gtk_text_view_set_top_margin (GTK_TEXT_VIEW (self->note), 3);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (frame), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_has_frame (GTK_SCROLLED_WINDOW (frame), TRUE);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (frame), self->note);
-  gtk_widget_add_css_class (frame, "run-note");
-  gtk_box_append (GTK_BOX (head), self->name);
-  gtk_box_append (GTK_BOX (head), self->star);
-  self->reason = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->reason), 0);
-  gtk_label_set_wrap (GTK_LABEL (self->reason), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (self->reason), PANGO_WRAP_WORD_CHAR);
-  /* The whole sentence is the tooltip, so that the fields below stay in view. */
-  gtk_label_set_lines (GTK_LABEL (self->reason), 2);
-  gtk_label_set_ellipsize (GTK_LABEL (self->reason), PANGO_ELLIPSIZE_END);
-  gtk_widget_add_css_class (self->reason, "error");
-  gtk_box_append (GTK_BOX (self), head);
-  gtk_box_append (GTK_BOX (self), self->reason);
-  gtk_box_append (GTK_BOX (self), frame);
-  self->attach = gtk_button_new_with_mnemonic (_ ("_Attach"));
-  gtk_widget_set_tooltip_text (self->attach, _ ("Show the run here, with its curve and all commands"));
-  gtk_widget_set_halign (self->attach, GTK_ALIGN_START);
-  gtk_box_append (GTK_BOX (self), self->attach);
-  g_signal_connect_swapped (self->attach, "clicked", G_CALLBACK (attach_cb), self);
-  g_signal_connect_swapped (self->name, "activate", G_CALLBACK (done_cb), self);
-  g_signal_connect_swapped (self->star, "toggled", G_CALLBACK (store), self);
 }
 
-StudioRunDetails *
-studio_run_details_new (StudioRuns *runs)
+void
+studio_run_details_set_runs (StudioRunDetails *self, StudioRuns *runs)
 {
-  StudioRunDetails *self = g_object_new (STUDIO_TYPE_RUN_DETAILS, NULL);
-
-  self->runs = g_object_ref (runs);
-  fill (self, FALSE);
-  return self;
+  g_set_object (&self->runs, runs);
 }
 
 void

@@ -10,7 +10,7 @@ G_DECLARE_FINAL_TYPE (StudioRunDetails, studio_run_details, STUDIO, RUN_DETAILS,
 
 /* Signals: "say" (sentence): notes could not be stored; "done": Enter in the name; "attach": the run, which
  * trains without a window, is to be shown. */
-StudioRunDetails *studio_run_details_new (StudioRuns *runs);
+void studio_run_details_set_runs (StudioRunDetails *self, StudioRuns *runs);
 /* entry: NULL hides the widget. Stores what was typed for the one before. */
 void studio_run_details_set (StudioRunDetails *self, StudioRunEntry *entry);
 void studio_run_details_focus_name (StudioRunDetails *self);

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/charts/studio-choice-name.h"
+#include "ui/charts/studio-template.h"
 #include "ui/runs/runs-view.h"
 #include "ui/runs/studio-queue-box.h"
 #include "ui/runs/studio-run-details.h"
@@ -11,15 +12,13 @@
 
 static const RunsView *const views[] = { &runs_view_table, &runs_view_multiples, &runs_view_pareto };
 
-#define MOST_HEIGHT 260 /* pixels of what is above and below the list */
-
 struct _StudioRunsPane
 {
   GtkBox parent_instance;
   StudioRuns *runs;
   StudioRunQueue *queue;
   GtkSingleSelection *selection;
-  GtkWidget *view, *validation, *stack, *status, *list, *actions;
+  GtkWidget *view, *validation, *stack, *status, *queue_scroller, *list, *actions;
   StudioRunDetails *details;
   gboolean focus_wanted; /* of the list, when it has rows */
 };
@@ -217,130 +216,46 @@ studio_runs_pane_class_init (StudioRunsPaneClass *klass)
       = g_signal_new ("attach", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, STUDIO_TYPE_RUN_ENTRY);
   signals[FOLDER] = g_signal_new ("folder", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "runspane");
+  g_type_ensure (STUDIO_TYPE_RUN_DETAILS);
+  STUDIO_TEMPLATE (klass, "studio-runs-pane.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioRunsPane, view, validation, stack, status, queue_scroller, list, actions,
+                            details);
+  STUDIO_TEMPLATE_CALLBACKS (klass, view_cb, folder_cb, activate_cb, key_cb, say_cb, focus_list, attach_cb, compare_cb,
+                             delete_cb);
 }
 
 static void
 studio_runs_pane_init (StudioRunsPane *self)
 {
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
-}
-
-static GtkWidget *
-new_button (StudioRunsPane *self, const char *icon, const char *title, GCallback clicked)
-{
-  GtkWidget *button = gtk_button_new_from_icon_name (icon);
-
-  gtk_widget_set_tooltip_text (button, title);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
-  gtk_widget_add_css_class (button, "flat");
-  if (clicked != NULL)
-    g_signal_connect_swapped (button, "clicked", clicked, self);
-  return button;
-}
-
-static void
-add_head (StudioRunsPane *self)
-{
-  const char *titles[G_N_ELEMENTS (views) + 2] = { _ ("List") };
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *queue = new_button (self, "list-add-symbolic", _ ("Add the Graph to the Queue"), NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (views); i++)
-    titles[i + 1] = _ (views[i]->title);
-  self->view = gtk_drop_down_new_from_strings (titles);
-  studio_choice_set_name (GTK_DROP_DOWN (self->view), _ ("View"));
-  gtk_widget_set_tooltip_text (self->view, _ ("View"));
-  gtk_widget_set_hexpand (self->view, TRUE);
-  g_signal_connect_swapped (self->view, "notify::selected", G_CALLBACK (view_cb), self);
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (queue), "win.queue-run");
-  gtk_box_append (GTK_BOX (head), self->view);
-  gtk_box_append (GTK_BOX (head), queue);
-  gtk_box_append (GTK_BOX (head),
-                  new_button (self, "folder-open-symbolic", _ ("Runs of Another Folder"), G_CALLBACK (folder_cb)));
-  gtk_box_append (GTK_BOX (self), head);
-  self->status = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->status), 0);
-  gtk_label_set_wrap (GTK_LABEL (self->status), TRUE);
-  gtk_label_set_max_width_chars (GTK_LABEL (self->status), 36);
-  gtk_widget_add_css_class (self->status, "dim-label");
-  gtk_box_append (GTK_BOX (self), self->status);
-  self->validation = gtk_check_button_new_with_label (_ ("Curves of validation"));
-  gtk_check_button_set_active (GTK_CHECK_BUTTON (self->validation), studio_runs_get_validation (self->runs));
-  gtk_widget_set_tooltip_text (self->validation, _ ("Dashed, in the charts of the chosen runs"));
-  g_signal_connect_swapped (self->validation, "toggled", G_CALLBACK (validation_cb), self);
-  gtk_box_append (GTK_BOX (self), self->validation);
-}
-
-/* At its natural height where there is space, and scrolled in a low window. */
-static GtkWidget *
-scroll_low (GtkWidget *child)
-{
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
-
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scrolled), TRUE);
-  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scrolled), MOST_HEIGHT);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), child);
-  /* An empty one takes no space. */
-  g_object_bind_property (child, "visible", scrolled, "visible", G_BINDING_SYNC_CREATE);
-  return scrolled;
-}
-
-static GtkWidget *
-new_list (StudioRunsPane *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *scrolled = gtk_scrolled_window_new ();
-  GtkEventController *keys = gtk_event_controller_key_new ();
-
-  self->selection = gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->runs)));
-  self->list
-      = gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)), studio_run_rows_new (self->runs));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Runs"), -1);
-  gtk_widget_set_tooltip_text (self->list, _ ("Space: in the charts. F2: name. *: star. Delete: delete."));
-  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
-  gtk_widget_add_controller (self->list, keys);
-  g_signal_connect (self->list, "activate", G_CALLBACK (activate_cb), self);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->list);
-  gtk_widget_set_vexpand (scrolled, TRUE);
-  self->details = studio_run_details_new (self->runs);
-  g_signal_connect_swapped (self->details, "say", G_CALLBACK (say_cb), self);
-  g_signal_connect_swapped (self->details, "done", G_CALLBACK (focus_list), self);
-  g_signal_connect_swapped (self->details, "attach", G_CALLBACK (attach_cb), self);
-  self->actions = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  gtk_box_append (GTK_BOX (self->actions),
-                  new_button (self, "view-dual-symbolic", _ ("Compare With the Graph"), G_CALLBACK (compare_cb)));
-  gtk_box_append (GTK_BOX (self->actions),
-                  new_button (self, "user-trash-symbolic", _ ("Delete the Run"), G_CALLBACK (delete_cb)));
-  gtk_widget_set_halign (self->actions, GTK_ALIGN_END); /* also of a damaged run, which has no fields next to it */
-  GtkWidget *foot = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  gtk_widget_set_hexpand (GTK_WIDGET (self->details), TRUE);
-  gtk_box_append (GTK_BOX (foot), GTK_WIDGET (self->details));
-  gtk_box_append (GTK_BOX (foot), self->actions);
-  gtk_box_append (GTK_BOX (box), scroll_low (studio_queue_box_new (self->queue)));
-  gtk_box_append (GTK_BOX (box), scrolled);
-  gtk_box_append (GTK_BOX (box), scroll_low (foot));
-  return box;
+  gtk_widget_init_template (GTK_WIDGET (self));
 }
 
 GtkWidget *
 studio_runs_pane_new (StudioRuns *runs, StudioRunQueue *queue)
 {
   StudioRunsPane *self = g_object_new (STUDIO_TYPE_RUNS_PANE, NULL);
+  g_autoptr (GtkListItemFactory) rows = studio_run_rows_new (runs);
+  g_autoptr (GtkStringList) titles = gtk_string_list_new ((const char *const[]){ _ ("List"), NULL });
+  GtkWidget *box = studio_queue_box_new (queue);
 
   self->runs = g_object_ref (runs);
   self->queue = g_object_ref (queue);
-  add_head (self);
-  self->stack = gtk_stack_new ();
-  gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
-  gtk_stack_set_vhomogeneous (GTK_STACK (self->stack), FALSE);
-  gtk_widget_set_vexpand (self->stack, TRUE);
-  gtk_stack_add_named (GTK_STACK (self->stack), new_list (self), "list");
+  studio_run_details_set_runs (self->details, runs);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->queue_scroller), box);
+  /* An empty queue takes no space. */
+  g_object_bind_property (box, "visible", self->queue_scroller, "visible", G_BINDING_SYNC_CREATE);
+  self->selection = gtk_single_selection_new (g_object_ref (G_LIST_MODEL (runs)));
+  gtk_list_view_set_factory (GTK_LIST_VIEW (self->list), rows);
+  gtk_list_view_set_model (GTK_LIST_VIEW (self->list), GTK_SELECTION_MODEL (self->selection));
+  gtk_check_button_set_active (GTK_CHECK_BUTTON (self->validation), studio_runs_get_validation (runs));
+  g_signal_connect_swapped (self->validation, "toggled", G_CALLBACK (validation_cb), self);
   for (guint i = 0; i < G_N_ELEMENTS (views); i++)
-    gtk_stack_add_named (GTK_STACK (self->stack), views[i]->make (runs), views[i]->name);
-  gtk_box_append (GTK_BOX (self), self->stack);
+    {
+      gtk_stack_add_named (GTK_STACK (self->stack), views[i]->make (runs), views[i]->name);
+      gtk_string_list_append (titles, _ (views[i]->title));
+    }
+  gtk_drop_down_set_model (GTK_DROP_DOWN (self->view), G_LIST_MODEL (titles));
+  studio_choice_set_name (GTK_DROP_DOWN (self->view), _ ("View"));
   g_signal_connect_swapped (self->selection, "notify::selected-item", G_CALLBACK (selected_cb), self);
   g_signal_connect_object (runs, "read", G_CALLBACK (status_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (runs, "items-changed", G_CALLBACK (status_cb), self, G_CONNECT_SWAPPED);
