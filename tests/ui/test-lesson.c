@@ -2,6 +2,7 @@
 #include <adwaita.h>
 #include <string.h>
 
+#include "gradloom-resources.h"
 #include "ui/lesson/studio-lesson-pane.h"
 #include "ui/lesson/studio-markdown.h"
 #include "tests/test-program.h"
@@ -287,6 +288,7 @@ TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   adw_init ();
+  gradloom_register_resource ();
   g_test_add_func ("/lesson/pages", test_pages);
   g_test_add_func ("/lesson/earlier-run", test_earlier_run);
   g_test_add_func ("/lesson/pane", test_pane);

@@ -4,25 +4,35 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-typedef struct
+#include "ui/charts/studio-template.h"
+
+enum
 {
-  StudioLessonEditor *editor;
-  const char *attribute; /* of <page>, or of <lesson> */
+  LESSON_TITLE,
+  PAGE_TITLE,
+  GOAL,
+  HINT,
+  SPOTLIGHT,
+  PALETTE,
+  N_FIELDS
+};
+/* The attributes of <page>, or of <lesson>, that the entries show. */
+static const struct
+{
+  const char *attribute;
   gboolean of_lesson;
-  GtkWidget *entry;
-} Field;
+} fields[N_FIELDS] = { { "title", TRUE }, { "title" }, { "goal" }, { "hint" }, { "spotlight" }, { "palette" } };
 
 struct _StudioLessonEditor
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
   StudioDocument *document;
   StudioLesson *lesson;
-  GtkWidget *scroller, *box, *where, *text, *fault, *back, *next;
-  GPtrArray *fields; /* Field */
+  GtkWidget *entry[N_FIELDS], *where, *text, *fault, *back, *next;
   gboolean filling;
 };
 
-G_DEFINE_FINAL_TYPE (StudioLessonEditor, studio_lesson_editor, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioLessonEditor, studio_lesson_editor, ADW_TYPE_BIN)
 
 static guint done_signal;
 
@@ -91,13 +101,12 @@ fill (StudioLessonEditor *self)
   g_autofree char *where = g_strdup_printf (_ ("Page %u of %u"), n > 0 ? at + 1 : 0, n);
 
   self->filling = TRUE;
-  for (guint i = 0; i < self->fields->len; i++)
+  for (guint i = 0; i < N_FIELDS; i++)
     {
-      Field *field = self->fields->pdata[i];
-      LoomElement *element = field->of_lesson ? lesson : page;
+      LoomElement *element = fields[i].of_lesson ? lesson : page;
 
-      fill_entry (field->entry, element != NULL ? loom_element_get (element, field->attribute) : NULL);
-      gtk_widget_set_sensitive (field->entry, element != NULL);
+      fill_entry (self->entry[i], element != NULL ? loom_element_get (element, fields[i].attribute) : NULL);
+      gtk_widget_set_sensitive (self->entry[i], element != NULL);
     }
   if (!gtk_widget_has_focus (self->text))
     fill_text (self, page != NULL && loom_element_text (page) != NULL ? loom_element_text (page) : "");
@@ -112,14 +121,16 @@ fill (StudioLessonEditor *self)
 /* ---- from the fields to the document ------------------------------------------- */
 
 static void
-entry_cb (GtkEditable *editable, Field *field)
+entry_cb (GtkWidget *entry, StudioLessonEditor *self)
 {
-  StudioLessonEditor *self = field->editor;
-  LoomElement *element = field->of_lesson ? lesson_element (self) : page_element (self);
-  const char *text = gtk_editable_get_text (editable);
+  const char *text = gtk_editable_get_text (GTK_EDITABLE (entry));
+  guint i = 0;
 
+  while (self->entry[i] != entry)
+    i++;
+  LoomElement *element = fields[i].of_lesson ? lesson_element (self) : page_element (self);
   if (!self->filling && element != NULL)
-    studio_document_set_element_attribute (self->document, element, field->attribute, text[0] != '\0' ? text : NULL);
+    studio_document_set_element_attribute (self->document, element, fields[i].attribute, text[0] != '\0' ? text : NULL);
 }
 
 static void
@@ -140,9 +151,8 @@ text_cb (GtkTextBuffer *buffer, StudioLessonEditor *self)
 }
 
 static void
-selection_cb (Field *field)
+selection_cb (StudioLessonEditor *self)
 {
-  StudioLessonEditor *self = field->editor;
   g_autoptr (GString) ids = g_string_new (NULL);
 
   for (guint i = 0; i < studio_document_n_selected (self->document); i++)
@@ -153,7 +163,7 @@ selection_cb (Field *field)
       if (id != NULL)
         g_string_append_printf (ids, "%s%s", ids->len > 0 ? " " : "", id);
     }
-  gtk_editable_set_text (GTK_EDITABLE (field->entry), ids->str);
+  gtk_editable_set_text (GTK_EDITABLE (self->entry[SPOTLIGHT]), ids->str);
 }
 
 /* ---- pages ----------------------------------------------------------------------- */
@@ -220,92 +230,6 @@ done_cb (StudioLessonEditor *self)
   g_signal_emit (self, done_signal, 0);
 }
 
-/* ---- parts ------------------------------------------------------------------------- */
-
-static GtkWidget *
-append_label (StudioLessonEditor *self, const char *words)
-{
-  GtkWidget *label = gtk_label_new (words);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_widget_add_css_class (label, "caption-heading");
-  gtk_box_append (GTK_BOX (self->box), label);
-  return label;
-}
-
-static Field *
-append_field (StudioLessonEditor *self, const char *words, const char *attribute, gboolean of_lesson,
-              const char *placeholder)
-{
-  Field *field = g_new0 (Field, 1);
-  GtkWidget *label = append_label (self, words);
-
-  *field = (Field){ .editor = self, .attribute = attribute, .of_lesson = of_lesson, .entry = gtk_entry_new () };
-  gtk_entry_set_placeholder_text (GTK_ENTRY (field->entry), placeholder);
-  gtk_accessible_update_relation (GTK_ACCESSIBLE (field->entry), GTK_ACCESSIBLE_RELATION_LABELLED_BY, label, NULL, -1);
-  g_signal_connect (field->entry, "changed", G_CALLBACK (entry_cb), field);
-  gtk_box_append (GTK_BOX (self->box), field->entry);
-  g_ptr_array_add (self->fields, field);
-  return field;
-}
-
-static void
-append_text (StudioLessonEditor *self)
-{
-  GtkWidget *label = append_label (self, _ ("Text (Markdown)")), *frame = gtk_scrolled_window_new ();
-
-  self->text = gtk_text_view_new ();
-  gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (self->text), GTK_WRAP_WORD_CHAR);
-  gtk_text_view_set_accepts_tab (GTK_TEXT_VIEW (self->text), FALSE);
-  gtk_text_view_set_left_margin (GTK_TEXT_VIEW (self->text), 6);
-  gtk_text_view_set_right_margin (GTK_TEXT_VIEW (self->text), 6);
-  gtk_text_view_set_top_margin (GTK_TEXT_VIEW (self->text), 6);
-  gtk_text_view_set_bottom_margin (GTK_TEXT_VIEW (self->text), 6);
-  gtk_accessible_update_relation (GTK_ACCESSIBLE (self->text), GTK_ACCESSIBLE_RELATION_LABELLED_BY, label, NULL, -1);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (frame), self->text);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (frame), 140);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (frame), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_widget_add_css_class (frame, "card");
-  gtk_box_append (GTK_BOX (self->box), frame);
-  g_signal_connect (gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->text)), "changed", G_CALLBACK (text_cb), self);
-}
-
-static GtkWidget *
-button_new (const char *icon_or_label, const char *name, GCallback callback, gpointer data)
-{
-  GtkWidget *button
-      = name != NULL ? gtk_button_new_from_icon_name (icon_or_label) : gtk_button_new_with_mnemonic (icon_or_label);
-
-  if (name != NULL)
-    {
-      gtk_widget_set_tooltip_text (button, name);
-      gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
-    }
-  g_signal_connect_swapped (button, "clicked", callback, data);
-  return button;
-}
-
-static void
-append_bar (StudioLessonEditor *self)
-{
-  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-
-  self->back = button_new ("go-previous-symbolic", _ ("Previous page"), G_CALLBACK (back_cb), self);
-  self->next = button_new ("go-next-symbolic", _ ("Next page"), G_CALLBACK (next_cb), self);
-  self->where = gtk_label_new (NULL);
-  gtk_widget_set_hexpand (self->where, TRUE);
-  gtk_box_append (GTK_BOX (bar), self->back);
-  gtk_box_append (GTK_BOX (bar), self->where);
-  gtk_box_append (GTK_BOX (bar), self->next);
-  gtk_box_append (GTK_BOX (bar), button_new ("list-add-symbolic", _ ("Add a page"), G_CALLBACK (add_page_cb), self));
-  gtk_box_append (GTK_BOX (bar),
-                  button_new ("go-up-symbolic", _ ("Move the page forward"), G_CALLBACK (move_page_cb), self));
-  gtk_box_append (GTK_BOX (bar),
-                  button_new ("edit-delete-symbolic", _ ("Delete the page"), G_CALLBACK (remove_page_cb), self));
-  gtk_box_append (GTK_BOX (self->box), bar);
-}
-
 /* ---- class ------------------------------------------------------------------------- */
 
 static void
@@ -315,10 +239,8 @@ studio_lesson_editor_dispose (GObject *object)
 
   if (self->lesson != NULL)
     g_signal_handlers_disconnect_by_data (self->lesson, self);
-  g_clear_pointer (&self->scroller, gtk_widget_unparent);
   g_clear_object (&self->lesson);
   g_clear_object (&self->document);
-  g_clear_pointer (&self->fields, g_ptr_array_unref);
   G_OBJECT_CLASS (studio_lesson_editor_parent_class)->dispose (object);
 }
 
@@ -328,7 +250,11 @@ studio_lesson_editor_class_init (StudioLessonEditorClass *klass)
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->dispose = studio_lesson_editor_dispose;
-  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
+  STUDIO_TEMPLATE (klass, "studio-lesson-editor.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioLessonEditor, entry[LESSON_TITLE], entry[PAGE_TITLE], entry[GOAL], entry[HINT],
+                            entry[SPOTLIGHT], entry[PALETTE], where, text, fault, back, next);
+  STUDIO_TEMPLATE_CALLBACKS (klass, entry_cb, text_cb, selection_cb, add_page_cb, remove_page_cb, move_page_cb, back_cb,
+                             next_cb, done_cb);
   gtk_widget_class_set_css_name (widget_class, "lessoneditor");
   done_signal
       = g_signal_new ("done", STUDIO_TYPE_LESSON_EDITOR, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
@@ -337,31 +263,7 @@ studio_lesson_editor_class_init (StudioLessonEditorClass *klass)
 static void
 studio_lesson_editor_init (StudioLessonEditor *self)
 {
-  self->fields = g_ptr_array_new_with_free_func (g_free);
-  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  self->scroller = gtk_scrolled_window_new ();
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->box);
-  gtk_widget_set_parent (self->scroller, GTK_WIDGET (self));
-
-  append_field (self, _ ("Lesson"), "title", TRUE, _ ("Title of the lesson"));
-  append_bar (self);
-  append_field (self, _ ("Page"), "title", FALSE, _ ("Title of the page"));
-  append_text (self);
-  append_field (self, _ ("Done when"), "goal", FALSE, "val_loss below 0.2, chain linear relu");
-  self->fault = gtk_label_new (NULL);
-  gtk_label_set_wrap (GTK_LABEL (self->fault), TRUE);
-  gtk_label_set_xalign (GTK_LABEL (self->fault), 0);
-  gtk_widget_add_css_class (self->fault, "error");
-  gtk_box_append (GTK_BOX (self->box), self->fault);
-  append_field (self, _ ("Hint"), "hint", FALSE, _ ("Shown on request"));
-  Field *spotlight = append_field (self, _ ("Nodes in the spotlight"), "spotlight", FALSE, _ ("All of them"));
-  gtk_box_append (GTK_BOX (self->box),
-                  button_new (_ ("_Use the selection"), NULL, G_CALLBACK (selection_cb), spotlight));
-  append_field (self, _ ("Operators in the palette"), "palette", FALSE, _ ("All of them"));
-  GtkWidget *done = button_new (_ ("_Done"), NULL, G_CALLBACK (done_cb), self);
-  gtk_widget_add_css_class (done, "suggested-action");
-  gtk_box_append (GTK_BOX (self->box), done);
+  gtk_widget_init_template (GTK_WIDGET (self));
 }
 
 StudioLessonEditor *

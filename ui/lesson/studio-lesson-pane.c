@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/charts/studio-choice-name.h"
+#include "ui/charts/studio-template.h"
 #include "ui/lesson/studio-lesson-editor.h"
 #include "ui/lesson/studio-markdown.h"
 
@@ -12,12 +13,12 @@
 
 struct _StudioLessonPane
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
   StudioDocument *document;
   StudioLesson *lesson;
   GtkWidget *stack; /* the page in its frame, or the editor */
   GtkWidget *frame;
-  GtkWidget *box, *head, *title, *choice, *steps, *scroller, *page, *foot, *back, *next;
+  GtkWidget *title, *choice, *steps, *scroller, *page, *foot, *back, *next;
   GtkWidget *hint;      /* of the shown page; NULL: none */
   GPtrArray *ticks;     /* GtkImage by clause */
   GtkWidget *done_line; /* "Done": shown after the page is done */
@@ -26,7 +27,7 @@ struct _StudioLessonPane
   char *shown_doc;
 };
 
-G_DEFINE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, ADW_TYPE_BIN)
 
 static guint follow_signal;
 
@@ -445,33 +446,6 @@ edit_cb (GtkWidget *widget, const char *name, GVariant *parameter)
   studio_lesson_pane_edit (STUDIO_LESSON_PANE (widget));
 }
 
-static GtkWidget *
-menu_new (void)
-{
-  g_autoptr (GMenu) menu = g_menu_new ();
-  GtkWidget *button = gtk_menu_button_new ();
-
-  g_menu_append (menu, _ ("_Start again"), "lesson.start-again");
-  g_menu_append (menu, _ ("_Write this lesson"), "lesson.edit");
-  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");
-  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
-  gtk_widget_add_css_class (button, "flat");
-  gtk_widget_set_valign (button, GTK_ALIGN_START);
-  gtk_widget_set_tooltip_text (button, _ ("Lesson menu"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Lesson menu"), -1);
-  return button;
-}
-
-static GtkWidget *
-button_new (const char *label, GCallback callback, StudioLessonPane *self)
-{
-  GtkWidget *button = gtk_button_new_with_mnemonic (label);
-
-  gtk_widget_set_hexpand (button, TRUE);
-  g_signal_connect_swapped (button, "clicked", callback, self);
-  return button;
-}
-
 /* ---- class ------------------------------------------------------------------------ */
 
 static void
@@ -484,7 +458,6 @@ studio_lesson_pane_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->lesson, self);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
-  g_clear_pointer (&self->stack, gtk_widget_unparent);
   g_clear_object (&self->lesson);
   g_clear_object (&self->document);
   g_clear_pointer (&self->ticks, g_ptr_array_unref);
@@ -498,7 +471,10 @@ studio_lesson_pane_class_init (StudioLessonPaneClass *klass)
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->dispose = studio_lesson_pane_dispose;
-  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
+  STUDIO_TEMPLATE (klass, "studio-lesson-pane.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioLessonPane, stack, frame, title, choice, steps, scroller, page, foot, back,
+                            next);
+  STUDIO_TEMPLATE_CALLBACKS (klass, choice_cb, back_cb, next_cb);
   gtk_widget_class_set_css_name (widget_class, "lessonpane");
   gtk_widget_class_install_action (widget_class, "lesson.start-again", NULL, start_again_cb);
   gtk_widget_class_install_action (widget_class, "lesson.edit", NULL, edit_cb);
@@ -510,47 +486,8 @@ static void
 studio_lesson_pane_init (StudioLessonPane *self)
 {
   self->ticks = g_ptr_array_new ();
-  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  self->stack = gtk_stack_new ();
-  gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
-  /* In a window that is too low for title, steps and buttons the whole page scrolls. */
-  self->frame = gtk_scrolled_window_new ();
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->frame), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_propagate_natural_width (GTK_SCROLLED_WINDOW (self->frame), TRUE);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->frame), self->box);
-  gtk_stack_add_named (GTK_STACK (self->stack), self->frame, "page");
-  gtk_widget_set_parent (self->stack, GTK_WIDGET (self));
-
-  self->head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  self->title = wrapping_label ("", "heading");
-  gtk_box_append (GTK_BOX (self->head), self->title);
-  gtk_box_append (GTK_BOX (self->head), menu_new ());
-  gtk_box_append (GTK_BOX (self->box), self->head);
-  self->choice = gtk_drop_down_new (NULL, NULL);
+  gtk_widget_init_template (GTK_WIDGET (self));
   studio_choice_set_name (GTK_DROP_DOWN (self->choice), _ ("Lesson"));
-  g_signal_connect (self->choice, "notify::selected", G_CALLBACK (choice_cb), self);
-  gtk_box_append (GTK_BOX (self->box), self->choice);
-
-  /* A lesson of many pages has more buttons than fit into the pane's width. */
-  self->steps = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *strip = gtk_scrolled_window_new ();
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (strip), GTK_POLICY_AUTOMATIC, GTK_POLICY_NEVER);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (strip), self->steps);
-  gtk_box_append (GTK_BOX (self->box), strip);
-
-  self->page = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
-  self->scroller = gtk_scrolled_window_new ();
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->page);
-  gtk_widget_set_vexpand (self->scroller, TRUE);
-  gtk_box_append (GTK_BOX (self->box), self->scroller);
-
-  self->foot = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  self->back = button_new (_ ("_Back"), G_CALLBACK (back_cb), self);
-  self->next = button_new (_ ("_Next"), G_CALLBACK (next_cb), self);
-  gtk_box_append (GTK_BOX (self->foot), self->back);
-  gtk_box_append (GTK_BOX (self->foot), self->next);
-  gtk_box_append (GTK_BOX (self->box), self->foot);
 }
 
 StudioLessonPane *

@@ -1,12 +1,12 @@
 /* The pane next to the canvas that shows the graph's lesson, or its <doc> if it has none. */
 #pragma once
 
-#include <gtk/gtk.h>
+#include <adwaita.h>
 
 #include "ui/lesson/studio-lesson.h"
 
 #define STUDIO_TYPE_LESSON_PANE (studio_lesson_pane_get_type ())
-G_DECLARE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, STUDIO, LESSON_PANE, GtkWidget)
+G_DECLARE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, STUDIO, LESSON_PANE, AdwBin)
 
 /* Signal "follow"(const char *path): a link to a node was activated. */
 StudioLessonPane *studio_lesson_pane_new (StudioDocument *document, StudioLesson *lesson);
