@@ -1,6 +1,7 @@
 /* The fields of a view of a lecture: their values, and what is kept while they are edited. */
 #include <adwaita.h>
 
+#include "gradloom-resources.h"
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "tests/ui/find-widgets.h"
@@ -56,6 +57,7 @@ TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   adw_init ();
+  gradloom_register_resource ();
   g_test_add_func ("/ui/slide-fields/pins", test_pins);
   return g_test_run ();
 }

@@ -3,19 +3,20 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/drawing/draw-mark.h"
 
 struct _StudioComparePane
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
 
   StudioComparison *comparison;
-  GtkWidget *head, *totals, *list;
+  GtkWidget *head, *totals, *open, *list;
   char *shown; /* the text of all lines */
   guint fill;
 };
 
-G_DEFINE_FINAL_TYPE (StudioComparePane, studio_compare_pane, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioComparePane, studio_compare_pane, ADW_TYPE_BIN)
 
 enum
 {
@@ -166,13 +167,10 @@ static void
 studio_compare_pane_dispose (GObject *object)
 {
   StudioComparePane *self = STUDIO_COMPARE_PANE (object);
-  GtkWidget *child;
 
   g_clear_handle_id (&self->fill, g_source_remove);
   if (self->comparison != NULL)
     g_signal_handlers_disconnect_by_data (self->comparison, self);
-  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
-    gtk_widget_unparent (child);
   g_clear_object (&self->comparison);
   g_clear_pointer (&self->shown, g_free);
   G_OBJECT_CLASS (studio_compare_pane_parent_class)->dispose (object);
@@ -186,77 +184,30 @@ studio_compare_pane_class_init (StudioComparePaneClass *klass)
                                   G_TYPE_NONE, 1, G_TYPE_POINTER);
   signals[CLOSE]
       = g_signal_new ("close", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "comparepane");
+  STUDIO_TEMPLATE (klass, "studio-compare-pane.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioComparePane, head, totals, open, list);
+  STUDIO_TEMPLATE_CALLBACKS (klass, key_cb, close_cb, row_activated_cb);
 }
 
 static void
 studio_compare_pane_init (StudioComparePane *self)
 {
-}
-
-static GtkWidget *
-new_head (StudioComparePane *self, const char *action, const char *label)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *line = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *close = gtk_button_new_from_icon_name ("window-close-symbolic");
-  g_autofree char *text = g_strdup_printf (_ ("Compared with %s"), studio_comparison_get_title (self->comparison));
-
-  self->head = gtk_label_new (text);
-  gtk_label_set_wrap (GTK_LABEL (self->head), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (self->head), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_xalign (GTK_LABEL (self->head), 0);
-  gtk_label_set_max_width_chars (GTK_LABEL (self->head), WIDEST);
-  gtk_widget_set_hexpand (self->head, TRUE);
-  gtk_widget_add_css_class (self->head, "heading");
-  gtk_widget_add_css_class (close, "flat");
-  gtk_widget_add_css_class (close, "circular");
-  gtk_widget_set_valign (close, GTK_ALIGN_START);
-  gtk_widget_set_tooltip_text (close, _ ("End the comparison (Esc)"));
-  g_signal_connect_swapped (close, "clicked", G_CALLBACK (close_cb), self);
-  self->totals = gtk_label_new (NULL);
-  gtk_label_set_wrap (GTK_LABEL (self->totals), TRUE);
-  gtk_label_set_xalign (GTK_LABEL (self->totals), 0);
-  gtk_label_set_max_width_chars (GTK_LABEL (self->totals), WIDEST);
-  gtk_widget_add_css_class (self->totals, "dim-label");
-  gtk_widget_add_css_class (self->totals, "numeric");
-  gtk_box_append (GTK_BOX (line), self->head);
-  gtk_box_append (GTK_BOX (line), close);
-  gtk_box_append (GTK_BOX (box), line);
-  gtk_box_append (GTK_BOX (box), self->totals);
-  if (action != NULL)
-    {
-      GtkWidget *open = gtk_button_new_with_label (label);
-
-      gtk_actionable_set_action_name (GTK_ACTIONABLE (open), action);
-      gtk_widget_set_halign (open, GTK_ALIGN_START);
-      gtk_box_append (GTK_BOX (box), open);
-    }
-  g_object_set (box, "margin-top", 12, "margin-bottom", 6, "margin-start", 12, "margin-end", 12, NULL);
-  return box;
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_list_box_set_header_func (GTK_LIST_BOX (self->list), header_cb, NULL, NULL);
 }
 
 StudioComparePane *
 studio_compare_pane_new (StudioComparison *comparison, const char *action, const char *label)
 {
   StudioComparePane *self = g_object_new (STUDIO_TYPE_COMPARE_PANE, NULL);
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *scroller = gtk_scrolled_window_new ();
-  GtkEventController *key = gtk_event_controller_key_new ();
+  g_autofree char *text = g_strdup_printf (_ ("Compared with %s"), studio_comparison_get_title (comparison));
 
   self->comparison = g_object_ref (comparison);
-  self->list = gtk_list_box_new ();
-  gtk_widget_add_css_class (self->list, "navigation-sidebar");
-  gtk_list_box_set_header_func (GTK_LIST_BOX (self->list), header_cb, NULL, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Differences"), -1);
-  g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->list);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  gtk_box_append (GTK_BOX (box), new_head (self, action, label));
-  gtk_box_append (GTK_BOX (box), scroller);
-  gtk_widget_set_parent (box, GTK_WIDGET (self));
-  g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
-  gtk_widget_add_controller (GTK_WIDGET (self), key);
+  gtk_label_set_text (GTK_LABEL (self->head), text);
+  gtk_button_set_label (GTK_BUTTON (self->open), label);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->open), action);
+  gtk_widget_set_visible (self->open, action != NULL);
   g_signal_connect_swapped (comparison, "changed", G_CALLBACK (changed_cb), self);
   fill_cb (self);
   return self;

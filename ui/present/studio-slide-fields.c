@@ -4,11 +4,12 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/present/studio-slide-show.h"
 
 struct _StudioSlideFields
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
   StudioDocument *document;
   StudioSlides *slides;
   GtkWidget *box, *title, *text, *light, *everything, *pins;
@@ -17,7 +18,7 @@ struct _StudioSlideFields
   GPtrArray *tensors; /* the check buttons of pins, in order */
 };
 
-G_DEFINE_FINAL_TYPE (StudioSlideFields, studio_slide_fields, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioSlideFields, studio_slide_fields, ADW_TYPE_BIN)
 
 /* ---- from the fields to the document ------------------------------------------------- */
 
@@ -200,65 +201,13 @@ fill (StudioSlideFields *self)
   self->filling = FALSE;
 }
 
-/* ---- parts --------------------------------------------------------------------------------- */
+/* ---- class --------------------------------------------------------------------------------- */
 
 static void
 visit_cb (StudioSlideFields *self)
 {
   if (self->slides != NULL)
     studio_slides_begin_visit (self->slides);
-}
-
-static GtkWidget *
-append_label (StudioSlideFields *self, const char *words, const char *css)
-{
-  GtkWidget *label = gtk_label_new (words);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-  gtk_widget_add_css_class (label, css);
-  gtk_box_append (GTK_BOX (self->box), label);
-  return label;
-}
-
-static void
-append_text (StudioSlideFields *self)
-{
-  GtkWidget *label = append_label (self, _ ("Note (Markdown)"), "caption-heading"), *frame = gtk_scrolled_window_new ();
-
-  self->text = gtk_text_view_new ();
-  gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (self->text), GTK_WRAP_WORD_CHAR);
-  gtk_text_view_set_accepts_tab (GTK_TEXT_VIEW (self->text), FALSE);
-  g_object_set (self->text, "left-margin", 6, "right-margin", 6, "top-margin", 6, "bottom-margin", 6, NULL);
-  gtk_accessible_update_relation (GTK_ACCESSIBLE (self->text), GTK_ACCESSIBLE_RELATION_LABELLED_BY, label, NULL, -1);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (frame), self->text);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (frame), 110);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (frame), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_widget_add_css_class (frame, "card");
-  gtk_box_append (GTK_BOX (self->box), frame);
-  g_signal_connect_swapped (gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->text)), "changed", G_CALLBACK (text_cb),
-                            self);
-}
-
-static GtkWidget *
-append_button (StudioSlideFields *self, GtkWidget *box, const char *words, GCallback callback)
-{
-  GtkWidget *button = gtk_button_new_with_mnemonic (words);
-
-  g_signal_connect_swapped (button, "clicked", callback, self);
-  gtk_box_append (GTK_BOX (box), button);
-  return button;
-}
-
-/* All edits in a field, until another one gets the focus, are one undo step. */
-static void
-watch_visits (StudioSlideFields *self, GtkWidget *field)
-{
-  GtkEventController *focus = gtk_event_controller_focus_new ();
-
-  g_signal_connect_swapped (focus, "enter", G_CALLBACK (visit_cb), self);
-  gtk_widget_add_controller (field, focus);
 }
 
 static void
@@ -270,7 +219,6 @@ slide_fields_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->slides, self);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
-  g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_pointer (&self->tensors, g_ptr_array_unref);
   g_clear_object (&self->slides);
   g_clear_object (&self->document);
@@ -280,36 +228,17 @@ slide_fields_dispose (GObject *object)
 static void
 studio_slide_fields_class_init (StudioSlideFieldsClass *klass)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
-
   G_OBJECT_CLASS (klass)->dispose = slide_fields_dispose;
-  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
+  STUDIO_TEMPLATE (klass, "studio-slide-fields.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioSlideFields, box, title, text, light, everything, pins);
+  STUDIO_TEMPLATE_CALLBACKS (klass, visit_cb, title_cb, text_cb, light_cb, everything_cb);
 }
 
 static void
 studio_slide_fields_init (StudioSlideFields *self)
 {
-  GtkWidget *label, *bar = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-
-  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  gtk_widget_set_parent (self->box, GTK_WIDGET (self));
-  label = append_label (self, _ ("Title"), "caption-heading");
-  self->title = gtk_entry_new ();
-  gtk_accessible_update_relation (GTK_ACCESSIBLE (self->title), GTK_ACCESSIBLE_RELATION_LABELLED_BY, label, NULL, -1);
-  g_signal_connect (self->title, "changed", G_CALLBACK (title_cb), self);
-  gtk_box_append (GTK_BOX (self->box), self->title);
-  append_text (self);
-  self->light = append_label (self, "", "caption");
-  append_button (self, bar, _ ("Highlight _Selection"), G_CALLBACK (light_cb));
-  self->everything = append_button (self, bar, _ ("Highlight _Everything"), G_CALLBACK (everything_cb));
-  gtk_box_append (GTK_BOX (self->box), bar);
-  self->pins = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  gtk_box_append (GTK_BOX (self->box), self->pins);
+  gtk_widget_init_template (GTK_WIDGET (self));
   self->tensors = g_ptr_array_new_with_free_func (g_free);
-  watch_visits (self, self->title);
-  watch_visits (self, self->text);
-  watch_visits (self, bar);
-  watch_visits (self, self->pins);
 }
 
 StudioSlideFields *

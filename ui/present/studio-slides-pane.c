@@ -1,14 +1,13 @@
 /* The list of views, whose rows can be dragged or moved by keys, and below it the fields of the current view. */
 #include "ui/present/studio-slides-pane.h"
 
-#include <glib/gi18n.h>
-
+#include "ui/charts/studio-template.h"
 #include "ui/present/studio-slide-fields.h"
 #include "ui/present/studio-slide-show.h"
 
 struct _StudioSlidesPane
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
   StudioDocument *document;
   StudioCanvas *canvas; /* weak */
   StudioSlides *slides;
@@ -17,7 +16,7 @@ struct _StudioSlidesPane
   gboolean filling;
 };
 
-G_DEFINE_FINAL_TYPE (StudioSlidesPane, studio_slides_pane, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioSlidesPane, studio_slides_pane, ADW_TYPE_BIN)
 
 /* ---- commands ---------------------------------------------------------------------- */
 
@@ -221,66 +220,15 @@ fill (StudioSlidesPane *self)
   show_current (self);
 }
 
-/* ---- parts ------------------------------------------------------------------------------- */
-
-static GtkWidget *
-append_button (StudioSlidesPane *self, GtkWidget *bar, const char *icon, const char *name, GCallback callback)
-{
-  GtkWidget *button = gtk_button_new_from_icon_name (icon);
-
-  gtk_widget_set_tooltip_text (button, name);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
-  gtk_widget_add_css_class (button, "flat");
-  g_signal_connect_swapped (button, "clicked", callback, self);
-  gtk_box_append (GTK_BOX (bar), button);
-  return button;
-}
-
-static void
-append_bar (StudioSlidesPane *self)
-{
-  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-
-  append_button (self, bar, "list-add-symbolic", _ ("Add the current view"), G_CALLBACK (add_cb));
-  self->renew
-      = append_button (self, bar, "view-refresh-symbolic", _ ("Update to the current view"), G_CALLBACK (renew_cb));
-  self->up = append_button (self, bar, "go-up-symbolic", _ ("Move up (Alt+Up)"), G_CALLBACK (up_cb));
-  self->down = append_button (self, bar, "go-down-symbolic", _ ("Move down (Alt+Down)"), G_CALLBACK (down_cb));
-  self->remove = append_button (self, bar, "edit-delete-symbolic", _ ("Delete the view"), G_CALLBACK (remove_cb));
-  gtk_box_append (GTK_BOX (self->box), bar);
-}
-
-static void
-append_list (StudioSlidesPane *self)
-{
-  GtkEventController *keys = gtk_event_controller_key_new ();
-
-  self->hint = gtk_label_new (_ ("Views are the slides of a lecture. In the presentation (F11), Page Down shows the "
-                                 "next one. Arrange the canvas for the first view and add it."));
-  gtk_label_set_wrap (GTK_LABEL (self->hint), TRUE);
-  gtk_label_set_xalign (GTK_LABEL (self->hint), 0);
-  gtk_widget_add_css_class (self->hint, "dim-label");
-  gtk_box_append (GTK_BOX (self->box), self->hint);
-  self->list = gtk_list_box_new ();
-  gtk_widget_add_css_class (self->list, "boxed-list");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Views"), -1);
-  g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
-  g_signal_connect (self->list, "row-selected", G_CALLBACK (row_selected_cb), self);
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
-  gtk_widget_add_controller (self->list, keys);
-  gtk_box_append (GTK_BOX (self->box), self->list);
-}
+/* ---- class ------------------------------------------------------------------------------- */
 
 static void
 slides_pane_dispose (GObject *object)
 {
   StudioSlidesPane *self = STUDIO_SLIDES_PANE (object);
-  GtkWidget *child;
 
   if (self->slides != NULL)
     g_signal_handlers_disconnect_by_data (self->slides, self);
-  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
-    gtk_widget_unparent (child);
   g_clear_object (&self->slides);
   g_clear_object (&self->document);
   g_clear_weak_pointer (&self->canvas);
@@ -290,33 +238,28 @@ slides_pane_dispose (GObject *object)
 static void
 studio_slides_pane_class_init (StudioSlidesPaneClass *klass)
 {
-  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
-
   G_OBJECT_CLASS (klass)->dispose = slides_pane_dispose;
-  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
-  gtk_widget_class_set_css_name (widget_class, "slidespane");
+  gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "slidespane");
+  STUDIO_TEMPLATE (klass, "studio-slides-pane.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioSlidesPane, box, list, hint, up, down, remove, renew);
+  STUDIO_TEMPLATE_CALLBACKS (klass, row_activated_cb, row_selected_cb, key_cb, add_cb, renew_cb, up_cb, down_cb,
+                             remove_cb);
 }
 
 static void
 studio_slides_pane_init (StudioSlidesPane *self)
 {
+  gtk_widget_init_template (GTK_WIDGET (self));
 }
 
 StudioSlidesPane *
 studio_slides_pane_new (StudioDocument *document, StudioCanvas *canvas, StudioSlides *slides)
 {
   StudioSlidesPane *self = g_object_new (STUDIO_TYPE_SLIDES_PANE, NULL);
-  GtkWidget *scroller = gtk_scrolled_window_new ();
 
   self->document = g_object_ref (document);
   g_set_weak_pointer (&self->canvas, canvas);
   self->slides = g_object_ref (slides);
-  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->box);
-  gtk_widget_set_parent (scroller, GTK_WIDGET (self));
-  append_list (self);
-  append_bar (self);
   self->fields = studio_slide_fields_new (document, slides);
   gtk_box_append (GTK_BOX (self->box), GTK_WIDGET (self->fields));
   g_signal_connect_swapped (slides, "changed", G_CALLBACK (fill), self);
