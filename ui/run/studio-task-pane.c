@@ -5,26 +5,17 @@
 #include <glib/gi18n.h>
 
 #include "ui/charts/studio-choice-name.h"
+#include "ui/charts/studio-template.h"
 
 struct _StudioTaskPane
 {
   GtkBox parent_instance;
   StudioTask *task;
-  GtkWidget *view, *message, *split, *pages, *columns, *column[2];
+  GtkWidget *view, *content, *message, *split, *pages, *columns, *column[2];
   gboolean is_filling; /* a selection is being set by code, not by the user */
 };
 
 G_DEFINE_FINAL_TYPE (StudioTaskPane, studio_task_pane, GTK_TYPE_BOX)
-
-static const struct
-{
-  LoomSplit split;
-  const char *title;
-} splits[] = {
-  { LOOM_SPLIT_TRAIN, N_ ("Training samples") },
-  { LOOM_SPLIT_VAL, N_ ("Validation samples") },
-  { LOOM_SPLIT_TEST, N_ ("Test samples") },
-};
 
 /* ---- choices ------------------------------------------------------------------ */
 
@@ -32,8 +23,8 @@ static void
 split_cb (StudioTaskPane *self)
 {
   const guint i = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->split));
-  if (!self->is_filling && i < G_N_ELEMENTS (splits))
-    studio_task_set_split (self->task, splits[i].split);
+  if (!self->is_filling && i < LOOM_N_SPLITS)
+    studio_task_set_split (self->task, (LoomSplit)i);
 }
 
 static void
@@ -97,53 +88,7 @@ changed_cb (StudioTask *task, StudioTaskPane *self)
   self->is_filling = FALSE;
 }
 
-/* ---- children ------------------------------------------------------------------ */
-
-static GtkWidget *
-new_button (const char *icon, const char *title, GCallback pressed, StudioTaskPane *self)
-{
-  GtkWidget *button = gtk_button_new_from_icon_name (icon);
-  gtk_widget_set_tooltip_text (button, title);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
-  gtk_widget_add_css_class (button, "flat");
-  g_signal_connect_swapped (button, "clicked", pressed, self);
-  return button;
-}
-
-static GtkWidget *
-new_head (StudioTaskPane *self)
-{
-  static const char *const axes[] = { N_ ("Horizontal column"), N_ ("Vertical column") };
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *line = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  const char *titles[G_N_ELEMENTS (splits) + 1] = { NULL };
-
-  for (guint i = 0; i < G_N_ELEMENTS (splits); i++)
-    titles[i] = _ (splits[i].title);
-  self->split = gtk_drop_down_new_from_strings (titles);
-  studio_choice_set_name (GTK_DROP_DOWN (self->split), _ ("Shown samples"));
-  g_signal_connect_swapped (self->split, "notify::selected", G_CALLBACK (split_cb), self);
-  gtk_widget_set_hexpand (self->split, TRUE);
-  gtk_box_append (GTK_BOX (line), self->split);
-  self->pages = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
-  gtk_box_append (GTK_BOX (self->pages),
-                  new_button ("go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb), self));
-  gtk_box_append (GTK_BOX (self->pages),
-                  new_button ("go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb), self));
-  gtk_box_append (GTK_BOX (line), self->pages);
-  gtk_box_append (GTK_BOX (head), line);
-  self->columns = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  gtk_box_set_homogeneous (GTK_BOX (self->columns), TRUE);
-  for (guint k = 0; k < 2; k++)
-    {
-      self->column[k] = gtk_drop_down_new_from_strings ((const char *const[]){ NULL });
-      studio_choice_set_name (GTK_DROP_DOWN (self->column[k]), _ (axes[k]));
-      gtk_widget_set_tooltip_text (self->column[k], _ (axes[k]));
-      g_signal_connect (self->column[k], "notify::selected", G_CALLBACK (column_cb), self);
-      gtk_box_append (GTK_BOX (self->columns), self->column[k]);
-    }
-  gtk_box_append (GTK_BOX (head), self->columns);
-  return head;
-}
+/* ---- class --------------------------------------------------------------------- */
 
 static void
 pane_dispose (GObject *object)
@@ -160,36 +105,29 @@ studio_task_pane_class_init (StudioTaskPaneClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = pane_dispose;
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "taskpane");
+  STUDIO_TEMPLATE (klass, "studio-task-pane.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioTaskPane, content, message, split, pages, columns, column[0], column[1]);
+  STUDIO_TEMPLATE_CALLBACKS (klass, split_cb, column_cb, previous_cb, next_cb);
 }
 
 static void
 studio_task_pane_init (StudioTaskPane *self)
 {
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
+  gtk_widget_init_template (GTK_WIDGET (self));
+  studio_choice_set_name (GTK_DROP_DOWN (self->split), _ ("Shown samples"));
+  for (guint k = 0; k < 2; k++)
+    studio_choice_set_name (GTK_DROP_DOWN (self->column[k]), gtk_widget_get_tooltip_text (self->column[k]));
 }
 
 StudioTaskPane *
 studio_task_pane_new (StudioTask *task)
 {
   StudioTaskPane *self = g_object_new (STUDIO_TYPE_TASK_PANE, NULL);
-  GtkWidget *scrolled = gtk_scrolled_window_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
 
   self->task = g_object_ref (task);
-  gtk_box_append (GTK_BOX (self), new_head (self));
   self->view = studio_task_new_view (task);
   gtk_widget_set_valign (self->view, GTK_ALIGN_START);
-  self->message = gtk_label_new (NULL);
-  gtk_label_set_wrap (GTK_LABEL (self->message), TRUE);
-  gtk_label_set_xalign (GTK_LABEL (self->message), 0);
-  gtk_widget_add_css_class (self->message, "dim-label");
-  /* The message is above the picture, because below a list of samples it would be out of sight. */
-  gtk_box_append (GTK_BOX (box), self->message);
-  gtk_box_append (GTK_BOX (box), self->view);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), box);
-  gtk_widget_set_vexpand (scrolled, TRUE);
-  gtk_box_append (GTK_BOX (self), scrolled);
+  gtk_box_append (GTK_BOX (self->content), self->view);
   g_signal_connect (task, "changed", G_CALLBACK (changed_cb), self);
   changed_cb (task, self);
   /* The view is hidden while it is empty, so the task watches the pane itself. */
