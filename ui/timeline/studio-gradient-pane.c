@@ -5,13 +5,14 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/scene/studio-format.h"
 #include "ui/timeline/gradient-text.h"
 #include "ui/worker/studio-gradient-check.h"
 
 struct _StudioGradientPane
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
   StudioDocument *document;
   StudioGradientCheck *check;
   guint n_nodes, n_wrong, n_left; /* checked, of which differ; and those that cannot be checked */
@@ -19,7 +20,7 @@ struct _StudioGradientPane
   GtkWidget *sentence, *spinner, *cancel, *again, *list;
 };
 
-G_DEFINE_FINAL_TYPE (StudioGradientPane, studio_gradient_pane, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioGradientPane, studio_gradient_pane, ADW_TYPE_BIN)
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
@@ -275,15 +276,12 @@ static void
 gradient_pane_dispose (GObject *object)
 {
   StudioGradientPane *self = STUDIO_GRADIENT_PANE (object);
-  GtkWidget *child;
 
   if (self->check != NULL)
     {
       g_signal_handlers_disconnect_by_data (self->check, self);
       studio_gradient_check_cancel (self->check);
     }
-  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
-    gtk_widget_unparent (child);
   g_clear_object (&self->check);
   g_clear_object (&self->document);
   g_clear_pointer (&self->worst, g_free);
@@ -294,41 +292,16 @@ static void
 studio_gradient_pane_class_init (StudioGradientPaneClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = gradient_pane_dispose;
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "gradientpane");
+  STUDIO_TEMPLATE (klass, "studio-gradient-pane.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioGradientPane, sentence, spinner, cancel, again, list);
+  STUDIO_TEMPLATE_CALLBACKS (klass, cancel_cb, studio_gradient_pane_check, activated_cb);
 }
 
 static void
 studio_gradient_pane_init (StudioGradientPane *self)
 {
-}
-
-static void
-make_widgets (StudioGradientPane *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *line = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *scroller = gtk_scrolled_window_new ();
-
-  self->sentence = label_new ("", FALSE);
-  gtk_box_append (GTK_BOX (box), self->sentence);
-  self->spinner = gtk_spinner_new ();
-  self->cancel = gtk_button_new_with_mnemonic (_ ("_Cancel"));
-  self->again = gtk_button_new_with_mnemonic (_ ("Check the _Selection"));
-  g_signal_connect_swapped (self->cancel, "clicked", G_CALLBACK (cancel_cb), self);
-  g_signal_connect_swapped (self->again, "clicked", G_CALLBACK (studio_gradient_pane_check), self);
-  gtk_box_append (GTK_BOX (line), self->spinner);
-  gtk_box_append (GTK_BOX (line), self->cancel);
-  gtk_box_append (GTK_BOX (line), self->again);
-  gtk_box_append (GTK_BOX (box), line);
-  self->list = gtk_list_box_new ();
-  gtk_list_box_set_selection_mode (GTK_LIST_BOX (self->list), GTK_SELECTION_NONE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Gradients"), -1);
-  g_signal_connect (self->list, "row-activated", G_CALLBACK (activated_cb), self);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->list);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  gtk_box_append (GTK_BOX (box), scroller);
-  gtk_widget_set_parent (box, GTK_WIDGET (self));
+  gtk_widget_init_template (GTK_WIDGET (self));
   show_running (self, FALSE);
 }
 
@@ -341,6 +314,5 @@ studio_gradient_pane_new (StudioDocument *document)
   self->check = studio_gradient_check_new ();
   g_signal_connect (self->check, "event", G_CALLBACK (event_cb), self);
   g_signal_connect (self->check, "ended", G_CALLBACK (ended_cb), self);
-  make_widgets (self);
   return self;
 }

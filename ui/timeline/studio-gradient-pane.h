@@ -2,12 +2,12 @@
  * largest difference between the engine's gradient and finite differences. */
 #pragma once
 
-#include <gtk/gtk.h>
+#include <adwaita.h>
 
 #include "ui/document/studio-document.h"
 
 #define STUDIO_TYPE_GRADIENT_PANE (studio_gradient_pane_get_type ())
-G_DECLARE_FINAL_TYPE (StudioGradientPane, studio_gradient_pane, STUDIO, GRADIENT_PANE, GtkWidget)
+G_DECLARE_FINAL_TYPE (StudioGradientPane, studio_gradient_pane, STUDIO, GRADIENT_PANE, AdwBin)
 
 StudioGradientPane *studio_gradient_pane_new (StudioDocument *document);
 /* Checks the selected layers, or all if none is selected; a check that runs is cancelled. */

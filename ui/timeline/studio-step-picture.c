@@ -197,9 +197,3 @@ studio_step_picture_init (StudioStepPicture *self)
   g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
   describe (self);
 }
-
-StudioStepPicture *
-studio_step_picture_new (void)
-{
-  return g_object_new (STUDIO_TYPE_STEP_PICTURE, NULL);
-}

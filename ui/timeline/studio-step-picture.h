@@ -10,7 +10,7 @@
 G_DECLARE_FINAL_TYPE (StudioStepPicture, studio_step_picture, STUDIO, STEP_PICTURE, GtkWidget)
 
 /* Signal "moment"(guint): the user has marked another moment; G_MAXUINT: none. */
-StudioStepPicture *studio_step_picture_new (void);
+
 /* NULL: there is none. (transfer full) */
 void studio_step_picture_set (StudioStepPicture *self, StudioStepMemory *memory);
 const StudioStepMemory *studio_step_picture_get (StudioStepPicture *self);

@@ -2,10 +2,10 @@
  * studio-step-clock; both are asked only while the pane is visible. */
 #include "ui/timeline/studio-steps-pane.h"
 
-#include <adwaita.h>
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/timeline/studio-step-clock.h"
 #include "ui/timeline/studio-step-plan.h"
@@ -16,7 +16,7 @@
 
 struct _StudioStepsPane
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
   StudioDocument *document;
   StudioCanvas *canvas;
   StudioStepPlan *plan;
@@ -28,14 +28,14 @@ struct _StudioStepsPane
   GtkMultiSelection *selection;
   char *words; /* that are searched */
 
-  GtkWidget *stack, *scroller, *view, *entry, *message, *times, *moment, *save;
+  GtkWidget *stack, *around, *view, *entry, *message, *times, *moment, *save;
   StudioStepPicture *picture;
   gboolean following; /* the document and the list follow each other: prevents recursion */
   gboolean lit;       /* the canvas dims cards for a moment */
   guint scroll;       /* idle source */
 };
 
-G_DEFINE_FINAL_TYPE (StudioStepsPane, studio_steps_pane, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioStepsPane, studio_steps_pane, ADW_TYPE_BIN)
 
 const StudioStepMemory *
 studio_steps_pane_get_memory (StudioStepsPane *self)
@@ -357,7 +357,6 @@ static void
 steps_pane_dispose (GObject *object)
 {
   StudioStepsPane *self = STUDIO_STEPS_PANE (object);
-  GtkWidget *child;
 
   g_clear_handle_id (&self->scroll, g_source_remove);
   if (self->plan != NULL)
@@ -372,8 +371,6 @@ steps_pane_dispose (GObject *object)
       studio_step_plan_watch (self->plan, FALSE);
       studio_step_clock_watch (self->clock, FALSE);
     }
-  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
-    gtk_widget_unparent (child);
   g_clear_object (&self->plan);
   g_clear_object (&self->clock);
   g_clear_object (&self->selection);
@@ -390,115 +387,28 @@ static void
 studio_steps_pane_class_init (StudioStepsPaneClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = steps_pane_dispose;
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "stepspane");
+  g_type_ensure (STUDIO_TYPE_STEP_PICTURE);
+  STUDIO_TEMPLATE (klass, "studio-steps-pane.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioStepsPane, stack, around, view, entry, message, times, moment, save, picture);
+  STUDIO_TEMPLATE_CALLBACKS (klass, search_cb, entry_activate_cb, moment_cb, activate_cb, setup_cb, bind_cb);
 }
 
 static void
 studio_steps_pane_init (StudioStepsPane *self)
 {
-}
-
-static GtkWidget *
-add_sentence (GtkWidget *box)
-{
-  GtkWidget *label = row_label (box);
-
-  gtk_widget_add_css_class (label, "caption");
-  gtk_widget_add_css_class (label, "dim-label");
-  return label;
-}
-
-static GtkWidget *
-save_button_new (void)
-{
-  static const struct
-  {
-    const char *label, *action;
-  } items[] = { { N_ ("Save as _SVG"), "win.export-memory::svg" },
-                { N_ ("Save as _PNG"), "win.export-memory::png" },
-                { N_ ("Save as _CSV"), "win.export-memory::csv" } };
-  g_autoptr (GMenu) menu = g_menu_new ();
-  GtkWidget *button = gtk_menu_button_new ();
-
-  for (guint i = 0; i < G_N_ELEMENTS (items); i++)
-    g_menu_append (menu, _ (items[i].label), items[i].action);
-  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
-  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "document-save-symbolic");
-  gtk_widget_set_tooltip_text (button, _ ("Save the picture or its numbers"));
-  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  return button;
-}
-
-static void
-make_list (StudioStepsPane *self)
-{
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-
-  g_signal_connect (factory, "setup", G_CALLBACK (setup_cb), NULL);
-  g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), NULL);
+  gtk_widget_init_template (GTK_WIDGET (self));
   self->rows = studio_step_rows_new (NULL);
   self->filter = gtk_custom_filter_new (match_cb, self, NULL);
   self->filtered
       = gtk_filter_list_model_new (g_object_ref (G_LIST_MODEL (self->rows)), g_object_ref (GTK_FILTER (self->filter)));
   self->selection = gtk_multi_selection_new (g_object_ref (G_LIST_MODEL (self->filtered)));
   g_signal_connect_swapped (self->selection, "selection-changed", G_CALLBACK (selected_cb), self);
-  self->view = gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)), factory);
-  gtk_widget_set_vexpand (self->view, TRUE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("What runs"), -1);
-  g_signal_connect (self->view, "activate", G_CALLBACK (activate_cb), self);
-}
-
-/* In a low window the picture scrolls. The list is not inside its scroller, because a list without a height of its own
- * would make every row. */
-static void
-make_widgets (StudioStepsPane *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *top = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *list = gtk_scrolled_window_new ();
-  GtkWidget *split = gtk_paned_new (GTK_ORIENTATION_VERTICAL), *around = gtk_scrolled_window_new ();
-
-  self->entry = gtk_search_entry_new ();
-  gtk_widget_set_hexpand (self->entry, TRUE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Find steps"), -1);
-  g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (search_cb), self);
-  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (entry_activate_cb), self);
-  self->save = save_button_new ();
-  gtk_box_append (GTK_BOX (top), self->entry);
-  gtk_box_append (GTK_BOX (top), self->save);
-  gtk_box_append (GTK_BOX (box), top);
-
-  self->picture = studio_step_picture_new ();
-  g_signal_connect (self->picture, "moment", G_CALLBACK (moment_cb), self);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self->picture),
-                               _ ("A click or the arrow keys show what is alive at a moment; Escape ends it."));
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (around), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_list_view_set_model (GTK_LIST_VIEW (self->view), GTK_SELECTION_MODEL (self->selection));
   /* With a large text the list, whose rows grow, too, needs the height. */
   gtk_scrolled_window_set_min_content_height (
-      GTK_SCROLLED_WINDOW (around), (int)(PICTURE_HEIGHT * MIN (studio_text_scale (GTK_WIDGET (self)), MOST_SCALE)));
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (around), GTK_WIDGET (self->picture));
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (list), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (list), self->view);
-  /* The handle of the divider reaches over its edge. */
-  gtk_widget_set_margin_top (list, 8);
-  gtk_paned_set_start_child (GTK_PANED (split), around);
-  gtk_paned_set_end_child (GTK_PANED (split), list);
-  gtk_paned_set_resize_start_child (GTK_PANED (split), FALSE);
-  gtk_paned_set_shrink_start_child (GTK_PANED (split), FALSE);
-  gtk_widget_set_vexpand (split, TRUE);
-  gtk_box_append (GTK_BOX (box), split);
-  self->moment = add_sentence (box);
-  self->times = add_sentence (box);
-
-  self->message = gtk_label_new (_ ("The step is being planned."));
-  gtk_label_set_wrap (GTK_LABEL (self->message), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (self->message), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_xalign (GTK_LABEL (self->message), 0);
-  gtk_widget_set_valign (self->message, GTK_ALIGN_START);
-  self->stack = gtk_stack_new ();
-  gtk_stack_add_named (GTK_STACK (self->stack), self->message, "message");
-  gtk_stack_add_named (GTK_STACK (self->stack), box, "steps");
-  gtk_widget_set_parent (self->stack, GTK_WIDGET (self));
+      GTK_SCROLLED_WINDOW (self->around),
+      (int)(PICTURE_HEIGHT * MIN (studio_text_scale (GTK_WIDGET (self)), MOST_SCALE)));
 }
 
 StudioStepsPane *
@@ -510,8 +420,6 @@ studio_steps_pane_new (StudioDocument *document, StudioCanvas *canvas, StudioRun
   self->canvas = g_object_ref (canvas);
   self->plan = studio_step_plan_new (document, run);
   self->clock = studio_step_clock_new (run);
-  make_list (self);
-  make_widgets (self);
   moment_cb (self->picture, G_MAXUINT, self);
   g_signal_connect_swapped (self->plan, "changed", G_CALLBACK (plan_cb), self);
   g_signal_connect_swapped (self->clock, "changed", G_CALLBACK (show_times), self);

@@ -2,7 +2,7 @@
  * both ways: selecting steps selects the cards that they compute, selecting cards selects their steps. */
 #pragma once
 
-#include <gtk/gtk.h>
+#include <adwaita.h>
 
 #include "ui/canvas/studio-canvas.h"
 #include "ui/document/studio-document.h"
@@ -10,7 +10,7 @@
 #include "ui/timeline/studio-step-picture.h"
 
 #define STUDIO_TYPE_STEPS_PANE (studio_steps_pane_get_type ())
-G_DECLARE_FINAL_TYPE (StudioStepsPane, studio_steps_pane, STUDIO, STEPS_PANE, GtkWidget)
+G_DECLARE_FINAL_TYPE (StudioStepsPane, studio_steps_pane, STUDIO, STEPS_PANE, AdwBin)
 
 StudioStepsPane *studio_steps_pane_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run);
 void studio_steps_pane_focus (StudioStepsPane *self);
