@@ -2,11 +2,11 @@
  * set are kept. */
 #include "ui/start/studio-csv-page.h"
 
-#include <adwaita.h>
 #include <glib/gi18n.h>
 #include <string.h>
 
 #include "engine/data/loom-parquet.h"
+#include "ui/charts/studio-template.h"
 #include "ui/start/studio-data-job.h"
 #include "ui/start/studio-start-rows.h"
 
@@ -15,8 +15,8 @@
 
 struct _StudioCsvPage
 {
-  GtkWidget parent_instance;
-  GtkWidget *path, *delimiter, *header, *header_row, *columns, *prepare, *normalize, *missing, *verdict, *more;
+  AdwBin parent_instance;
+  GtkWidget *box, *path, *delimiter, *header, *header_row, *columns, *prepare, *normalize, *missing, *verdict, *more;
   GPtrArray *rows; /* of columns */
   StudioKinds kinds;
   LoomCsvGuess *guess; /* NULL: no table yet */
@@ -28,7 +28,7 @@ struct _StudioCsvPage
   char *name;
 };
 
-G_DEFINE_FINAL_TYPE (StudioCsvPage, studio_csv_page, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioCsvPage, studio_csv_page, ADW_TYPE_BIN)
 
 static guint changed_signal;
 
@@ -329,69 +329,14 @@ form_cb (GObject *widget, GParamSpec *pspec, StudioCsvPage *self)
 
 /* ---- widgets ------------------------------------------------------------------------ */
 
-static GtkWidget *
-add_combo (GtkWidget *group, const char *title, const char *subtitle, const char *const *words)
-{
-  GtkWidget *row = adw_combo_row_new ();
-  g_autoptr (GtkStringList) model = gtk_string_list_new (words);
-
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
-  adw_action_row_set_subtitle (ADW_ACTION_ROW (row), subtitle);
-  adw_combo_row_set_model (ADW_COMBO_ROW (row), G_LIST_MODEL (model));
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
-  return row;
-}
-
-static GtkWidget *
-new_file_group (StudioCsvPage *self)
-{
-  GtkWidget *group = adw_preferences_group_new (), *row = adw_action_row_new ();
-  const char *const names[] = { _ ("Comma"), _ ("Semicolon"), _ ("Tab"), _ ("Bar |"), NULL };
-
-  self->path = studio_path_row_new (_ ("Table"));
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), self->path);
-  self->header_row = row;
-  self->delimiter = add_combo (group, _ ("Between fields"), NULL, names);
-  self->header = gtk_switch_new ();
-  gtk_widget_set_valign (self->header, GTK_ALIGN_CENTER);
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), _ ("The first line names the columns"));
-  adw_action_row_add_suffix (ADW_ACTION_ROW (row), self->header);
-  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row), self->header);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->header), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("The first line names the columns"), -1);
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
-  g_signal_connect_swapped (self->path, "changed", G_CALLBACK (path_cb), self);
-  g_signal_connect (self->delimiter, "notify::selected", G_CALLBACK (form_cb), self);
-  g_signal_connect (self->header, "notify::active", G_CALLBACK (form_cb), self);
-  return group;
-}
-
-static GtkWidget *
-new_prepare_group (StudioCsvPage *self)
-{
-  GtkWidget *group = adw_preferences_group_new ();
-  const char *const ways[] = { _ ("Unchanged"), _ ("Mean 0, deviation 1"), _ ("From 0 to 1"), NULL };
-  const char *const fills[] = { _ ("An error"), _ ("The column’s mean"), _ ("Leave the row out"), NULL };
-
-  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), _ ("Numbers"));
-  self->normalize = add_combo (group, _ ("Features"), _ ("Means and ranges are those of the training rows"), ways);
-  self->missing = add_combo (group, _ ("Gaps"), _ ("Fields that are empty, NA or ?"), fills);
-  g_signal_connect_swapped (self->normalize, "notify::selected", G_CALLBACK (update), self);
-  g_signal_connect_swapped (self->missing, "notify::selected", G_CALLBACK (update), self);
-  return group;
-}
-
 static void
 studio_csv_page_dispose (GObject *object)
 {
   StudioCsvPage *self = STUDIO_CSV_PAGE (object);
-  GtkWidget *child;
 
   g_clear_handle_id (&self->timer, g_source_remove);
   g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
-  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
-    gtk_widget_unparent (child);
   g_clear_pointer (&self->rows, g_ptr_array_unref);
   g_clear_pointer (&self->guess, loom_csv_guess_free);
   g_clear_pointer (&self->options, g_strfreev);
@@ -404,7 +349,10 @@ static void
 studio_csv_page_class_init (StudioCsvPageClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_csv_page_dispose;
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+  STUDIO_TEMPLATE (klass, "studio-csv-page.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioCsvPage, box, path, delimiter, header, header_row, columns, prepare, normalize,
+                            missing, verdict, more);
+  STUDIO_TEMPLATE_CALLBACKS (klass, path_cb, form_cb, update);
   changed_signal
       = g_signal_new ("changed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
@@ -412,32 +360,15 @@ studio_csv_page_class_init (StudioCsvPageClass *klass)
 static void
 studio_csv_page_init (StudioCsvPage *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 18);
   g_autofree const LoomTemplateKind **kinds = kinds_for_rows ();
 
   self->rows = g_ptr_array_new ();
-  self->columns = adw_preferences_group_new ();
-  self->verdict = gtk_label_new (_ ("Choose a table in CSV format, as spreadsheets save it."));
-  self->more = gtk_label_new ("");
-  gtk_widget_add_css_class (self->more, "dim-label");
-  gtk_widget_set_visible (self->more, FALSE);
-  gtk_label_set_wrap (GTK_LABEL (self->verdict), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (self->verdict), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_justify (GTK_LABEL (self->verdict), GTK_JUSTIFY_CENTER);
-  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self->columns), _ ("Columns"));
+  gtk_widget_init_template (GTK_WIDGET (self));
+  studio_path_row_add_button (self->path);
   studio_kinds_init (&self->kinds);
-  gtk_box_append (GTK_BOX (box), new_file_group (self));
-  gtk_box_append (GTK_BOX (box), self->verdict);
-  gtk_box_append (GTK_BOX (box), self->columns);
-  gtk_box_append (GTK_BOX (box), self->more);
-  self->prepare = new_prepare_group (self);
-  gtk_box_append (GTK_BOX (box), self->prepare);
-  gtk_box_append (GTK_BOX (box), self->kinds.group);
   studio_kinds_set (&self->kinds, kinds);
-  gtk_widget_set_visible (self->columns, FALSE);
-  gtk_widget_set_visible (self->prepare, FALSE);
   gtk_widget_set_visible (self->kinds.group, FALSE);
-  gtk_widget_set_parent (box, GTK_WIDGET (self));
+  gtk_box_append (GTK_BOX (self->box), self->kinds.group);
 }
 
 StudioCsvPage *

@@ -1,14 +1,13 @@
 #include "ui/start/studio-data-list.h"
 
-#include <adwaita.h>
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/start/studio-data-job.h"
 #include "ui/start/studio-start-rows.h"
 
 #define SAMPLE_WIDTH  72
 #define SAMPLE_HEIGHT 54
-#define MARGIN        18
 
 /* Data sets whose data are available come first. */
 enum
@@ -20,7 +19,7 @@ enum
 
 struct _StudioDataList
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
   GtkWidget *entry, *none;
   struct
   {
@@ -29,7 +28,7 @@ struct _StudioDataList
   GCancellable *cancellable;
 };
 
-G_DEFINE_FINAL_TYPE (StudioDataList, studio_data_list, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioDataList, studio_data_list, ADW_TYPE_BIN)
 
 static guint chosen_signal;
 
@@ -179,47 +178,6 @@ enter_cb (StudioDataList *self)
     activated_cb (self, row);
 }
 
-/* ---- the widget -------------------------------------------------------------- */
-
-static void
-studio_data_list_dispose (GObject *object)
-{
-  StudioDataList *self = STUDIO_DATA_LIST (object);
-  GtkWidget *child;
-
-  g_cancellable_cancel (self->cancellable);
-  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
-    gtk_widget_unparent (child);
-  g_clear_object (&self->cancellable);
-  G_OBJECT_CLASS (studio_data_list_parent_class)->dispose (object);
-}
-
-static void
-studio_data_list_class_init (StudioDataListClass *klass)
-{
-  G_OBJECT_CLASS (klass)->dispose = studio_data_list_dispose;
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
-  chosen_signal = g_signal_new ("chosen", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                G_TYPE_NONE, 1, G_TYPE_STRING);
-}
-
-static GtkWidget *
-new_group (StudioDataList *self, guint group, const char *title)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *list = gtk_list_box_new ();
-
-  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
-  gtk_list_box_set_filter_func (GTK_LIST_BOX (list), matches_search, self, NULL);
-  gtk_widget_add_css_class (list, "boxed-list");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
-  g_signal_connect_swapped (list, "row-activated", G_CALLBACK (activated_cb), self);
-  gtk_box_append (GTK_BOX (box), new_label (title, "heading"));
-  gtk_box_append (GTK_BOX (box), list);
-  self->group[group].box = box;
-  self->group[group].list = list;
-  return box;
-}
-
 /* A search field keeps Escape for itself. The first one empties it, the next one leaves. */
 static void
 stop_search_cb (StudioDataList *self)
@@ -232,43 +190,38 @@ stop_search_cb (StudioDataList *self)
     gtk_window_close (GTK_WINDOW (root));
 }
 
+/* ---- the widget -------------------------------------------------------------- */
+
+static void
+studio_data_list_dispose (GObject *object)
+{
+  StudioDataList *self = STUDIO_DATA_LIST (object);
+
+  g_cancellable_cancel (self->cancellable);
+  g_clear_object (&self->cancellable);
+  G_OBJECT_CLASS (studio_data_list_parent_class)->dispose (object);
+}
+
+static void
+studio_data_list_class_init (StudioDataListClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = studio_data_list_dispose;
+  STUDIO_TEMPLATE (klass, "studio-data-list.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioDataList, entry, none, group[READY].box, group[READY].list, group[FILES].box,
+                            group[FILES].list);
+  STUDIO_TEMPLATE_CALLBACKS (klass, stop_search_cb, search_cb, enter_cb, activated_cb);
+  chosen_signal = g_signal_new ("chosen", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                G_TYPE_NONE, 1, G_TYPE_STRING);
+}
+
 static void
 studio_data_list_init (StudioDataList *self)
 {
-  GtkWidget *all = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *groups = gtk_box_new (GTK_ORIENTATION_VERTICAL, MARGIN);
-  GtkWidget *top = adw_clamp_new (), *clamp = adw_clamp_new (), *scroller = gtk_scrolled_window_new ();
-
   self->cancellable = g_cancellable_new ();
-  self->entry = gtk_search_entry_new ();
-  self->none = new_label (_ ("No data set has this name."), "dim-label");
-  gtk_widget_set_visible (self->none, FALSE);
-  gtk_box_append (GTK_BOX (groups), new_group (self, READY, _ ("Ready to use")));
-  gtk_box_append (GTK_BOX (groups), new_group (self, FILES, _ ("From your files")));
-  gtk_box_append (GTK_BOX (groups), self->none);
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_search_entry_set_key_capture_widget (GTK_SEARCH_ENTRY (self->entry), GTK_WIDGET (self));
+  for (guint g = 0; g < N_GROUPS; g++)
+    gtk_list_box_set_filter_func (GTK_LIST_BOX (self->group[g].list), matches_search, self, NULL);
   for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
     add_source (self, *c);
-  g_object_set (self->entry, "placeholder-text", _ ("Search data sets"), NULL);
-  g_signal_connect_swapped (self->entry, "stop-search", G_CALLBACK (stop_search_cb), self);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Search data sets"),
-                                  -1);
-  gtk_search_entry_set_key_capture_widget (GTK_SEARCH_ENTRY (self->entry), GTK_WIDGET (self));
-  g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (search_cb), self);
-  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (enter_cb), self);
-  g_object_set (top, "margin-start", MARGIN, "margin-end", MARGIN, "margin-top", MARGIN, NULL);
-  g_object_set (clamp, "margin-start", MARGIN, "margin-end", MARGIN, "margin-top", MARGIN, "margin-bottom", MARGIN,
-                NULL);
-  adw_clamp_set_child (ADW_CLAMP (top), self->entry);
-  adw_clamp_set_child (ADW_CLAMP (clamp), groups);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), clamp);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  gtk_box_append (GTK_BOX (all), top);
-  gtk_box_append (GTK_BOX (all), scroller);
-  gtk_widget_set_parent (all, GTK_WIDGET (self));
-}
-
-StudioDataList *
-studio_data_list_new (void)
-{
-  return g_object_new (STUDIO_TYPE_DATA_LIST, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/start/studio-csv-page.h"
 #include "ui/start/studio-data-job.h"
@@ -173,52 +174,19 @@ static void
 studio_new_dialog_class_init (StudioNewDialogClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_new_dialog_dispose;
+  g_type_ensure (STUDIO_TYPE_DATA_LIST);
+  STUDIO_TEMPLATE (klass, "studio-new-dialog.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioNewDialog, stack, title, back, create, spinner, bar, bar_label);
+  STUDIO_TEMPLATE_CALLBACKS (klass, go_back, create_cb, chosen_cb);
   gtk_widget_class_add_binding (GTK_WIDGET_CLASS (klass), GDK_KEY_Escape, 0, escape_cb, NULL);
   made_signal = g_signal_new ("made", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
                               G_TYPE_STRING);
 }
 
-static GtkWidget *
-new_header (StudioNewDialog *self)
-{
-  GtkWidget *header = adw_header_bar_new ();
-
-  self->title = adw_window_title_new (_ ("Choose Data"), NULL);
-  self->back = gtk_button_new_from_icon_name ("go-previous-symbolic");
-  self->create = gtk_button_new_with_mnemonic (_ ("_Create"));
-  self->spinner = gtk_spinner_new ();
-  gtk_widget_set_tooltip_text (self->back, _ ("Back to all data (Esc)"));
-  gtk_widget_add_css_class (self->create, "suggested-action");
-  g_signal_connect_swapped (self->back, "clicked", G_CALLBACK (go_back), self);
-  g_signal_connect_swapped (self->create, "clicked", G_CALLBACK (create_cb), self);
-  adw_header_bar_set_title_widget (ADW_HEADER_BAR (header), self->title);
-  adw_header_bar_pack_start (ADW_HEADER_BAR (header), self->back);
-  adw_header_bar_pack_end (ADW_HEADER_BAR (header), self->create);
-  adw_header_bar_pack_end (ADW_HEADER_BAR (header), self->spinner);
-  return header;
-}
-
 static void
 studio_new_dialog_init (StudioNewDialog *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *list = GTK_WIDGET (studio_data_list_new ());
-
-  self->stack = gtk_stack_new ();
-  self->bar = gtk_revealer_new ();
-  self->bar_label = gtk_label_new (NULL);
-  gtk_label_set_wrap (GTK_LABEL (self->bar_label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (self->bar_label), PANGO_WRAP_WORD_CHAR);
-  gtk_widget_add_css_class (self->bar_label, "start-error");
-  gtk_revealer_set_child (GTK_REVEALER (self->bar), self->bar_label);
-  gtk_widget_set_vexpand (self->stack, TRUE);
-  gtk_stack_add_named (GTK_STACK (self->stack), list, "list");
-  g_signal_connect_swapped (list, "chosen", G_CALLBACK (chosen_cb), self);
-  gtk_box_append (GTK_BOX (box), new_header (self));
-  gtk_box_append (GTK_BOX (box), self->bar);
-  gtk_box_append (GTK_BOX (box), self->stack);
-  adw_window_set_content (ADW_WINDOW (self), box);
-  gtk_window_set_title (GTK_WINDOW (self), _ ("New from Data"));
-  gtk_window_set_modal (GTK_WINDOW (self), TRUE);
+  gtk_widget_init_template (GTK_WIDGET (self));
   update (self);
 }
 

@@ -117,7 +117,9 @@ new_files (StudioSourcePage *self)
 
       if (p->type != LOOM_DATASET_PATH)
         continue;
-      row = studio_path_row_new (p->name);
+      row = adw_entry_row_new ();
+      adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), p->name);
+      studio_path_row_add_button (row);
       gtk_widget_set_tooltip_text (row, p->doc);
       g_object_set_data (G_OBJECT (row), "option", (gpointer)p->name);
       g_object_set_data (G_OBJECT (row), "needed", p->def == NULL ? row : NULL);

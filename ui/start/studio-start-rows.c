@@ -76,20 +76,19 @@ choose_cb (GtkWidget *button, GtkWidget *row)
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
 }
 
-GtkWidget *
-studio_path_row_new (const char *title)
+void
+studio_path_row_add_button (GtkWidget *row)
 {
-  GtkWidget *row = adw_entry_row_new (), *button = gtk_button_new_from_icon_name ("document-open-symbolic");
-  g_autofree char *label = g_strdup_printf (_ ("Choose a file for %s"), title);
+  GtkWidget *button = gtk_button_new_from_icon_name ("document-open-symbolic");
+  g_autofree char *label
+      = g_strdup_printf (_ ("Choose a file for %s"), adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row)));
 
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (button, "flat");
   gtk_widget_set_tooltip_text (button, label);
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
   g_signal_connect (button, "clicked", G_CALLBACK (choose_cb), row);
   adw_entry_row_add_suffix (ADW_ENTRY_ROW (row), button);
-  return row;
 }
 
 /* ---- kinds of networks -------------------------------------------------------------- */

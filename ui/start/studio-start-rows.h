@@ -9,8 +9,8 @@
 GtkWidget *studio_sample_new (int width, int height);
 void studio_sample_set (GtkWidget *sample, StudioFigure *figure);
 
-/* An entry for a path with a button that opens a file chooser; folder: a folder is allowed. */
-GtkWidget *studio_path_row_new (const char *title);
+/* A button of an AdwEntryRow for a path, which opens a file chooser. */
+void studio_path_row_add_button (GtkWidget *row);
 
 /* Radio buttons for kinds of networks; the first is selected. */
 typedef struct
