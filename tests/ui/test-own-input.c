@@ -3,6 +3,7 @@
 #include <adwaita.h>
 #include <string.h>
 
+#include "gradloom-resources.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/ui/find-widgets.h"
@@ -178,6 +179,7 @@ TEST_FILE (argc, argv)
   g_setenv ("GRADLOOM_WORKER", worker, TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
+  gradloom_register_resource ();
   g_test_add_func ("/own-input/file", test_file);
   g_test_add_func ("/own-input/text", test_text);
   return g_test_run ();

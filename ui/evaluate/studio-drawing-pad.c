@@ -227,12 +227,6 @@ studio_drawing_pad_init (StudioDrawingPad *self)
   gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
 }
 
-GtkWidget *
-studio_drawing_pad_new (void)
-{
-  return g_object_new (STUDIO_TYPE_DRAWING_PAD, NULL);
-}
-
 void
 studio_drawing_pad_set_size (StudioDrawingPad *self, guint width, guint height)
 {

@@ -10,7 +10,7 @@
 G_DECLARE_FINAL_TYPE (StudioDrawingPad, studio_drawing_pad, STUDIO, DRAWING_PAD, GtkWidget)
 
 /* Signal "drawn": the pixels have changed. */
-GtkWidget *studio_drawing_pad_new (void);
+
 /* Clears the pad if the size changes. */
 void studio_drawing_pad_set_size (StudioDrawingPad *self, guint width, guint height);
 void studio_drawing_pad_clear (StudioDrawingPad *self);

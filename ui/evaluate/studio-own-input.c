@@ -2,10 +2,10 @@
  *
  * A net with a decoder writes a sequence for the sample. For a net with more inputs than x, all begin as those of a
  * sample of the data, and each can be changed. */
-#include "ui/evaluate/eval-widgets.h"
 #include "ui/evaluate/studio-own-input.h"
 
 #include <glib/gi18n.h>
+#include "ui/charts/studio-template.h"
 #include "ui/evaluate/answer-bars.h"
 #include "ui/evaluate/own-ports.h"
 #include "ui/evaluate/own-request.h"
@@ -446,21 +446,6 @@ fill_ports (StudioOwnInput *self)
   number_cb (self);
 }
 
-static GtkWidget *
-new_sample_row (StudioOwnInput *self)
-{
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6),
-            *label = gtk_label_new_with_mnemonic (_ ("Begin with _Sample"));
-
-  self->number = gtk_spin_button_new_with_range (1, 2, 1);
-  gtk_label_set_mnemonic_widget (GTK_LABEL (label), self->number);
-  gtk_accessible_update_relation (GTK_ACCESSIBLE (self->number), GTK_ACCESSIBLE_RELATION_LABELLED_BY, label, NULL, -1);
-  g_signal_connect_swapped (self->number, "value-changed", G_CALLBACK (number_cb), self);
-  gtk_box_append (GTK_BOX (row), label);
-  gtk_box_append (GTK_BOX (row), self->number);
-  return row;
-}
-
 static gboolean
 is_drawn (StudioOwnInput *self)
 {
@@ -534,22 +519,6 @@ map_cb (StudioOwnInput *self)
 
 /* ---- the widget -------------------------------------------------------------------------------- */
 
-/* The buttons are next to the pad, so that the prediction is visible below it in a low window. */
-static GtkWidget *
-new_drawing (StudioOwnInput *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12), *clear = gtk_button_new_with_mnemonic (_ ("_Clear"));
-
-  self->pad = studio_drawing_pad_new ();
-  gtk_widget_set_tooltip_text (self->pad, _ ("Draw with the pointer, or move with the arrow keys and press Space"));
-  g_signal_connect_swapped (self->pad, "drawn", G_CALLBACK (drawn_cb), self);
-  g_signal_connect_swapped (clear, "clicked", G_CALLBACK (clear_cb), self);
-  gtk_widget_set_valign (clear, GTK_ALIGN_START);
-  gtk_box_append (GTK_BOX (box), self->pad);
-  gtk_box_append (GTK_BOX (box), clear);
-  return box;
-}
-
 static void
 own_input_dispose (GObject *object)
 {
@@ -571,42 +540,21 @@ static void
 studio_own_input_class_init (StudioOwnInputClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = own_input_dispose;
+  g_type_ensure (STUDIO_TYPE_DRAWING_PAD);
+  STUDIO_TEMPLATE (klass, "studio-own-input.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioOwnInput, message, sample, number, drawing, pad, entry, ports, answer, bars,
+                            hint, sliders);
+  STUDIO_TEMPLATE_CALLBACKS (klass, number_cb, drawn_cb, clear_cb, typed_cb, open_cb);
 }
 
 static void
 studio_own_input_init (StudioOwnInput *self)
 {
-  GtkWidget *open = gtk_button_new_with_mnemonic (_ ("_Open a Sample…"));
   GtkDropTarget *drop = gtk_drop_target_new (G_TYPE_FILE, GDK_ACTION_COPY);
 
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
-  self->message = eval_label_new ("dim-label");
-  self->drawing = new_drawing (self);
-  self->entry = gtk_entry_new ();
-  gtk_entry_set_placeholder_text (GTK_ENTRY (self->entry), _ ("Type a text"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Type a text"), -1);
-  g_signal_connect_swapped (self->entry, "changed", G_CALLBACK (typed_cb), self);
-  self->hint = eval_label_new ("dim-label");
-  gtk_label_set_text (GTK_LABEL (self->hint), _ ("Drag the point, or move it with the arrow keys."));
-  self->sliders = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  self->sample = new_sample_row (self);
-  self->ports = gtk_grid_new ();
-  gtk_grid_set_column_spacing (GTK_GRID (self->ports), 6);
-  gtk_grid_set_row_spacing (GTK_GRID (self->ports), 6);
-  self->answer = eval_label_new ("heading");
-  self->bars = gtk_grid_new ();
-  gtk_grid_set_column_spacing (GTK_GRID (self->bars), 6);
-  gtk_grid_set_row_spacing (GTK_GRID (self->bars), 2);
-  gtk_widget_set_tooltip_text (open, _ ("A picture, a table, an array or a text; it can also be dropped here"));
-  g_signal_connect_swapped (open, "clicked", G_CALLBACK (open_cb), self);
+  gtk_widget_init_template (GTK_WIDGET (self));
   g_signal_connect (drop, "drop", G_CALLBACK (drop_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
-  /* A plane and sliders are below, so that the prediction stays visible while they are used. */
-  GtkWidget *const children[] = { self->message, self->sample, self->drawing, self->entry,   self->ports,
-                                  self->answer,  self->bars,   self->hint,    self->sliders, open };
-  for (guint i = 0; i < G_N_ELEMENTS (children); i++)
-    gtk_box_append (GTK_BOX (self), children[i]);
 }
 
 GtkWidget *

@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
+
 #define POLL_MS 100
 
 struct _StudioTextWriter
@@ -187,20 +189,6 @@ pressed_cb (StudioTextWriter *self)
 /* ---- the widget ------------------------------------------------------------------ */
 
 static void
-add_row (StudioTextWriter *self, const char *title, GtkWidget *widget)
-{
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *label = gtk_label_new_with_mnemonic (title);
-
-  gtk_label_set_mnemonic_widget (GTK_LABEL (label), widget);
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_widget_set_hexpand (label, TRUE);
-  gtk_accessible_update_relation (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_RELATION_LABELLED_BY, label, NULL, -1);
-  gtk_box_append (GTK_BOX (row), label);
-  gtk_box_append (GTK_BOX (row), widget);
-  gtk_box_append (GTK_BOX (self), row);
-}
-
-static void
 writer_dispose (GObject *object)
 {
   StudioTextWriter *self = STUDIO_TEXT_WRITER (object);
@@ -215,46 +203,16 @@ static void
 studio_text_writer_class_init (StudioTextWriterClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = writer_dispose;
+  STUDIO_TEMPLATE (klass, "studio-text-writer.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioTextWriter, prompt, tokens, temperature, button, text, message);
+  STUDIO_TEMPLATE_CALLBACKS (klass, pressed_cb);
 }
 
 static void
 studio_text_writer_init (StudioTextWriter *self)
 {
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
-
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
   self->generated = g_byte_array_new ();
-  self->prompt = gtk_entry_new ();
-  gtk_widget_set_hexpand (self->prompt, TRUE);
-  gtk_entry_set_placeholder_text (GTK_ENTRY (self->prompt), _ ("The beginning of the text"));
-  g_signal_connect_swapped (self->prompt, "activate", G_CALLBACK (pressed_cb), self);
-  add_row (self, _ ("_Prompt"), self->prompt);
-  self->tokens = gtk_spin_button_new_with_range (1, 100000, 50);
-  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->tokens), 200);
-  add_row (self, _ ("_Tokens"), self->tokens);
-  self->temperature = gtk_spin_button_new_with_range (0, 10, 0.1);
-  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->temperature), 0.8);
-  gtk_widget_set_tooltip_text (self->temperature, _ ("0: always the likeliest token; 1: as the net predicts"));
-  add_row (self, _ ("Te_mperature"), self->temperature);
-  self->button = gtk_button_new_with_mnemonic (_ ("_Generate"));
-  g_signal_connect_swapped (self->button, "clicked", G_CALLBACK (pressed_cb), self);
-  gtk_box_append (GTK_BOX (self), self->button);
-  self->message = gtk_label_new (NULL);
-  gtk_label_set_wrap (GTK_LABEL (self->message), TRUE);
-  gtk_label_set_max_width_chars (GTK_LABEL (self->message), 36);
-  gtk_label_set_xalign (GTK_LABEL (self->message), 0);
-  gtk_widget_set_visible (self->message, FALSE);
-  gtk_box_append (GTK_BOX (self), self->message);
-  self->text = gtk_text_view_new ();
-  gtk_text_view_set_editable (GTK_TEXT_VIEW (self->text), FALSE);
-  gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (self->text), GTK_WRAP_WORD_CHAR);
-  gtk_text_view_set_monospace (GTK_TEXT_VIEW (self->text), TRUE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->text), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Generated text"), -1);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->text);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scrolled), 160);
-  gtk_widget_set_vexpand (scrolled, TRUE);
-  gtk_box_append (GTK_BOX (self), scrolled);
+  gtk_widget_init_template (GTK_WIDGET (self));
 }
 
 GtkWidget *
