@@ -570,7 +570,7 @@ static void
 test_timeline (void)
 {
   GtkWidget *window = gtk_window_new ();
-  StudioTimeline *timeline = studio_timeline_new ();
+  StudioTimeline *timeline = g_object_new (STUDIO_TYPE_TIMELINE, NULL);
   g_autofree char *said = NULL;
   set_step (timeline, "fc", 2000000);
   gtk_window_set_child (GTK_WINDOW (window), GTK_WIDGET (timeline));

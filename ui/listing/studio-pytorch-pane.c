@@ -2,16 +2,16 @@
  * exist only for visible lines. */
 #include "ui/listing/studio-pytorch-pane.h"
 
-#include <glib/gi18n.h>
 #include <string.h>
 
 #include "engine/pytorch/loom-pytorch.h"
+#include "ui/charts/studio-template.h"
 
 #define SAMPLES "samples.safetensors"
 
 struct _StudioPytorchPane
 {
-  GtkWidget parent_instance;
+  GtkBox parent_instance;
 
   StudioDocument *document;
   LoomPytorch *text; /* NULL: the graph cannot be written */
@@ -25,7 +25,7 @@ struct _StudioPytorchPane
   gboolean activating; /* the selection comes from a line, which stays where it is */
 };
 
-G_DEFINE_FINAL_TYPE (StudioPytorchPane, studio_pytorch_pane, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioPytorchPane, studio_pytorch_pane, GTK_TYPE_BOX)
 
 /* ---- lines and nodes ---------------------------------------------------------- */
 
@@ -263,12 +263,9 @@ static void
 studio_pytorch_pane_dispose (GObject *object)
 {
   StudioPytorchPane *self = STUDIO_PYTORCH_PANE (object);
-  GtkWidget *child;
 
   g_clear_handle_id (&self->update, g_source_remove);
   g_clear_handle_id (&self->scroll, g_source_remove);
-  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
-    gtk_widget_unparent (child);
   g_clear_pointer (&self->rows, g_ptr_array_unref);
   g_clear_pointer (&self->text, loom_pytorch_free);
   g_clear_pointer (&self->hash, g_free);
@@ -281,38 +278,22 @@ static void
 studio_pytorch_pane_class_init (StudioPytorchPaneClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_pytorch_pane_dispose;
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BOX_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "pytorchpane");
+  STUDIO_TEMPLATE (klass, "studio-pytorch-pane.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioPytorchPane, stack, view, reason, copy);
+  STUDIO_TEMPLATE_CALLBACKS (klass, activate_cb, setup_cb, bind_cb, teardown_cb, copy_cb);
 }
 
 static void
 studio_pytorch_pane_init (StudioPytorchPane *self)
 {
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (gtk_widget_get_layout_manager (GTK_WIDGET (self))),
-                                  GTK_ORIENTATION_VERTICAL);
+  g_autoptr (GtkNoSelection) model = NULL;
+
   self->rows = g_ptr_array_new ();
   self->lines = gtk_string_list_new (NULL);
-}
-
-static void
-make_list (StudioPytorchPane *self)
-{
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-  GtkSelectionModel *model = GTK_SELECTION_MODEL (gtk_no_selection_new (g_object_ref (G_LIST_MODEL (self->lines))));
-  GtkWidget *scroller = gtk_scrolled_window_new ();
-
-  g_signal_connect (factory, "setup", G_CALLBACK (setup_cb), self);
-  g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), self);
-  g_signal_connect (factory, "teardown", G_CALLBACK (teardown_cb), self);
-  self->view = gtk_list_view_new (model, factory);
-  gtk_widget_add_css_class (self->view, "listed-code");
-  gtk_list_view_set_single_click_activate (GTK_LIST_VIEW (self->view), TRUE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("The graph in PyTorch"), -1);
-  g_signal_connect (self->view, "activate", G_CALLBACK (activate_cb), self);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  gtk_stack_add_named (GTK_STACK (self->stack), scroller, "text");
+  model = gtk_no_selection_new (g_object_ref (G_LIST_MODEL (self->lines)));
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_list_view_set_model (GTK_LIST_VIEW (self->view), GTK_SELECTION_MODEL (model));
 }
 
 StudioPytorchPane *
@@ -321,21 +302,6 @@ studio_pytorch_pane_new (StudioDocument *document)
   StudioPytorchPane *self = g_object_new (STUDIO_TYPE_PYTORCH_PANE, NULL);
 
   self->document = g_object_ref (document);
-  self->stack = gtk_stack_new ();
-  make_list (self);
-  self->reason = gtk_label_new (NULL);
-  gtk_label_set_wrap (GTK_LABEL (self->reason), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (self->reason), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_yalign (GTK_LABEL (self->reason), 0);
-  gtk_label_set_xalign (GTK_LABEL (self->reason), 0);
-  gtk_widget_add_css_class (self->reason, "listing-reason");
-  gtk_stack_add_named (GTK_STACK (self->stack), self->reason, "reason");
-  gtk_widget_set_parent (self->stack, GTK_WIDGET (self));
-  self->copy = gtk_button_new_with_mnemonic (_ ("_Copy the File"));
-  gtk_widget_add_css_class (self->copy, "listing-copy");
-  gtk_widget_set_halign (self->copy, GTK_ALIGN_START);
-  g_signal_connect_swapped (self->copy, "clicked", G_CALLBACK (copy_cb), self);
-  gtk_widget_set_parent (self->copy, GTK_WIDGET (self));
   g_signal_connect_object (document, "net-changed", G_CALLBACK (update_soon), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (document, "selection-changed", G_CALLBACK (follow_selection), self, G_CONNECT_SWAPPED);
   g_signal_connect (self, "map", G_CALLBACK (update_soon), NULL);

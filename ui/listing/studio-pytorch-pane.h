@@ -7,7 +7,7 @@
 #include "ui/document/studio-document.h"
 
 #define STUDIO_TYPE_PYTORCH_PANE (studio_pytorch_pane_get_type ())
-G_DECLARE_FINAL_TYPE (StudioPytorchPane, studio_pytorch_pane, STUDIO, PYTORCH_PANE, GtkWidget)
+G_DECLARE_FINAL_TYPE (StudioPytorchPane, studio_pytorch_pane, STUDIO, PYTORCH_PANE, GtkBox)
 
 StudioPytorchPane *studio_pytorch_pane_new (StudioDocument *document);
 void studio_pytorch_pane_focus (StudioPytorchPane *self);

@@ -7,6 +7,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/document/studio-document-net.h"
 
 /* ---- a row ----------------------------------------------------------------- */
@@ -57,7 +58,7 @@ studio_outline_row_init (StudioOutlineRow *row)
 
 struct _StudioOutline
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
 
   StudioDocument *document;
   GtkWidget *entry, *view;
@@ -71,7 +72,7 @@ struct _StudioOutline
   gboolean selecting; /* the document and the list follow each other: prevents recursion */
 };
 
-G_DEFINE_FINAL_TYPE (StudioOutline, studio_outline, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioOutline, studio_outline, ADW_TYPE_BIN)
 
 static guint activated_signal;
 
@@ -362,7 +363,6 @@ static void
 studio_outline_dispose (GObject *object)
 {
   StudioOutline *self = STUDIO_OUTLINE (object);
-  GtkWidget *child;
 
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
@@ -370,8 +370,6 @@ studio_outline_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->selection, self);
   if (self->filter != NULL)
     gtk_custom_filter_set_filter_func (self->filter, NULL, NULL, NULL);
-  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
-    gtk_widget_unparent (child);
   g_clear_object (&self->selection);
   g_clear_object (&self->filtered);
   g_clear_object (&self->filter);
@@ -388,16 +386,15 @@ studio_outline_class_init (StudioOutlineClass *klass)
   G_OBJECT_CLASS (klass)->dispose = studio_outline_dispose;
   activated_signal = g_signal_new ("activated", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                                    G_TYPE_NONE, 1, G_TYPE_STRING);
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studiooutline");
+  STUDIO_TEMPLATE (klass, "studio-outline.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioOutline, entry, view);
+  STUDIO_TEMPLATE_CALLBACKS (klass, search_cb, entry_activate_cb, activate_cb, setup_cb, bind_cb, unbind_cb);
 }
 
 static void
 studio_outline_init (StudioOutline *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *scroller = gtk_scrolled_window_new ();
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-
   self->rows = g_list_store_new (STUDIO_TYPE_OUTLINE_ROW);
   self->row = g_ptr_array_new ();
   self->filter = gtk_custom_filter_new (match_cb, self, NULL);
@@ -407,26 +404,8 @@ studio_outline_init (StudioOutline *self)
   gtk_single_selection_set_autoselect (self->selection, FALSE);
   gtk_single_selection_set_can_unselect (self->selection, TRUE);
   g_signal_connect_swapped (self->selection, "notify::selected-item", G_CALLBACK (selected_cb), self);
-  g_signal_connect (factory, "setup", G_CALLBACK (setup_cb), NULL);
-  g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), NULL);
-  g_signal_connect (factory, "unbind", G_CALLBACK (unbind_cb), NULL);
-  self->view = gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)), factory);
-  gtk_widget_add_css_class (self->view, "navigation-sidebar");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Outline"), -1);
-  g_signal_connect (self->view, "activate", G_CALLBACK (activate_cb), self);
-  self->entry = gtk_search_entry_new ();
-  g_object_set (self->entry, "placeholder-text", _ ("Find in the graph"), "margin-top", 6, "margin-bottom", 6,
-                "margin-start", 6, "margin-end", 6, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Find in the graph"),
-                                  -1);
-  g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (search_cb), self);
-  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (entry_activate_cb), self);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  gtk_box_append (GTK_BOX (box), self->entry);
-  gtk_box_append (GTK_BOX (box), scroller);
-  gtk_widget_set_parent (box, GTK_WIDGET (self));
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_list_view_set_model (GTK_LIST_VIEW (self->view), GTK_SELECTION_MODEL (self->selection));
 }
 
 StudioOutline *

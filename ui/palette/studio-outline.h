@@ -1,12 +1,12 @@
 /* The outline: a list of all nodes (order, name, shape, fault), the alternative to the canvas for screen readers. */
 #pragma once
 
-#include <gtk/gtk.h>
+#include <adwaita.h>
 
 #include "ui/document/studio-document.h"
 
 #define STUDIO_TYPE_OUTLINE (studio_outline_get_type ())
-G_DECLARE_FINAL_TYPE (StudioOutline, studio_outline, STUDIO, OUTLINE, GtkWidget)
+G_DECLARE_FINAL_TYPE (StudioOutline, studio_outline, STUDIO, OUTLINE, AdwBin)
 
 /* Signal "activated"(const char *path): Enter or a double click on a row. Selecting a row selects the node in the
  * document. */

@@ -8,6 +8,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/document/studio-library.h"
 #include "ui/document/studio-search.h"
 #include "ui/palette/studio-palette-menu.h"
@@ -17,7 +18,7 @@
 
 struct _StudioPalette
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
 
   StudioDocument *document;
   StudioCanvas *canvas; /* a weak pointer */
@@ -29,7 +30,7 @@ struct _StudioPalette
   gboolean unfolded[LIBRARY + 1];
 };
 
-G_DEFINE_FINAL_TYPE (StudioPalette, studio_palette, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioPalette, studio_palette, ADW_TYPE_BIN)
 
 typedef struct
 {
@@ -433,12 +434,11 @@ static void
 studio_palette_dispose (GObject *object)
 {
   StudioPalette *self = STUDIO_PALETTE (object);
-  GtkWidget *child;
 
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
-  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
-    gtk_widget_unparent (child);
+  /* The list outlives the words, and the removal of its rows asks for their headers. */
+  gtk_list_box_set_header_func (GTK_LIST_BOX (self->list), NULL, NULL, NULL);
   g_clear_weak_pointer (&self->canvas);
   g_clear_object (&self->document);
   g_clear_pointer (&self->words, g_free);
@@ -451,51 +451,21 @@ static void
 studio_palette_class_init (StudioPaletteClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_palette_dispose;
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studiopalette");
+  STUDIO_TEMPLATE (klass, "studio-palette.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioPalette, entry, list, empty, stack, scroller);
+  STUDIO_TEMPLATE_CALLBACKS (klass, search_cb, entry_activate_cb, stop_cb, entry_key_cb, row_activated_cb, list_key_cb);
   gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "palette.add", NULL, add_selected);
 }
 
 static void
 studio_palette_init (StudioPalette *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkEventController *entry_key = gtk_event_controller_key_new (), *list_key = gtk_event_controller_key_new ();
-
   self->words = g_strdup ("");
-  self->scroller = gtk_scrolled_window_new ();
-  self->entry = gtk_search_entry_new ();
-  self->list = gtk_list_box_new ();
-  self->stack = gtk_stack_new ();
-  self->empty = gtk_label_new (_ ("No layer of this name"));
-  gtk_widget_add_css_class (self->empty, "dim-label");
-  g_object_set (self->entry, "placeholder-text", _ ("Search layers"), "margin-top", 6, "margin-bottom", 6,
-                "margin-start", 6, "margin-end", 6, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Search layers"), -1);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Layers"), -1);
-  gtk_widget_add_css_class (self->list, "navigation-sidebar");
-  gtk_list_box_set_activate_on_single_click (GTK_LIST_BOX (self->list), FALSE);
+  gtk_widget_init_template (GTK_WIDGET (self));
   gtk_list_box_set_header_func (GTK_LIST_BOX (self->list), header_cb, self, NULL);
   gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, self, NULL);
   gtk_list_box_set_filter_func (GTK_LIST_BOX (self->list), filter_cb, self, NULL);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->list);
-  gtk_widget_set_vexpand (self->stack, TRUE);
-  gtk_stack_add_child (GTK_STACK (self->stack), self->scroller);
-  gtk_stack_add_child (GTK_STACK (self->stack), self->empty);
-  gtk_box_append (GTK_BOX (box), self->entry);
-  gtk_box_append (GTK_BOX (box), self->stack);
-  gtk_widget_set_parent (box, GTK_WIDGET (self));
-  g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (search_cb), self);
-  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (entry_activate_cb), self);
-  g_signal_connect_swapped (self->entry, "stop-search", G_CALLBACK (stop_cb), self);
-  gtk_event_controller_set_propagation_phase (entry_key, GTK_PHASE_CAPTURE);
-  g_signal_connect (entry_key, "key-pressed", G_CALLBACK (entry_key_cb), self);
-  gtk_widget_add_controller (self->entry, entry_key);
-  gtk_event_controller_set_propagation_phase (list_key, GTK_PHASE_CAPTURE);
-  g_signal_connect (list_key, "key-pressed", G_CALLBACK (list_key_cb), self);
-  gtk_widget_add_controller (self->list, list_key);
-  g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
   studio_palette_menu_setup (GTK_WIDGET (self), self->list, row_op);
 }
 

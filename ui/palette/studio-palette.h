@@ -1,12 +1,12 @@
 /* The palette: all operators by category, which can be searched, dragged, or added with Enter. */
 #pragma once
 
-#include <gtk/gtk.h>
+#include <adwaita.h>
 
 #include "ui/canvas/studio-canvas.h"
 
 #define STUDIO_TYPE_PALETTE (studio_palette_get_type ())
-G_DECLARE_FINAL_TYPE (StudioPalette, studio_palette, STUDIO, PALETTE, GtkWidget)
+G_DECLARE_FINAL_TYPE (StudioPalette, studio_palette, STUDIO, PALETTE, AdwBin)
 
 /* canvas: where activated operators are added; may be NULL. */
 StudioPalette *studio_palette_new (StudioDocument *document, StudioCanvas *canvas);

@@ -1,9 +1,9 @@
 /* The widget of the command palette: a search entry over a list of commands, and the focus before and after it. */
 #include "ui/shell/studio-action-list.h"
 
-#include <adwaita.h>
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/shell/studio-commands.h"
 
@@ -12,14 +12,14 @@
 
 struct _StudioActionList
 {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
   GtkWidget *card, *entry, *scroller, *list, *empty;
   GtkWidget *canvas;         /* weak */
   GtkWidget *previous_focus; /* weak: had the focus before */
   gulong focus_id;
 };
 
-G_DEFINE_FINAL_TYPE (StudioActionList, studio_action_list, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (StudioActionList, studio_action_list, ADW_TYPE_BIN)
 
 typedef struct
 {
@@ -241,7 +241,6 @@ dispose (GObject *object)
   StudioActionList *self = STUDIO_ACTION_LIST (object);
   g_clear_weak_pointer (&self->previous_focus);
   g_clear_weak_pointer (&self->canvas);
-  g_clear_pointer (&self->card, gtk_widget_unparent);
   G_OBJECT_CLASS (studio_action_list_parent_class)->dispose (object);
 }
 
@@ -260,62 +259,23 @@ studio_action_list_class_init (StudioActionListClass *klass)
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   G_OBJECT_CLASS (klass)->dispose = dispose;
   widget_class->unroot = unroot;
-  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (widget_class, "actionlist");
-}
-
-static void
-make_list (StudioActionList *self)
-{
-  guint n;
-  const StudioCommand *all = studio_commands (&n);
-  self->list = gtk_list_box_new ();
-  gtk_widget_add_css_class (self->list, "navigation-sidebar");
-  gtk_widget_set_can_focus (self->list, FALSE);
-  gtk_list_box_set_filter_func (GTK_LIST_BOX (self->list), filter_cb, NULL, NULL);
-  gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, NULL, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Actions"), -1);
-  g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
-  for (guint i = 0; i < n; i++)
-    if (all[i].title != NULL)
-      add_row (self, &all[i], i);
+  STUDIO_TEMPLATE (klass, "studio-action-list.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioActionList, card, entry, scroller, list, empty);
+  STUDIO_TEMPLATE_CALLBACKS (klass, key_cb, pressed_cb, search_cb, activate_cb, row_activated_cb);
 }
 
 static void
 studio_action_list_init (StudioActionList *self)
 {
-  GtkEventController *keys = gtk_event_controller_key_new ();
-  GtkGesture *click = gtk_gesture_click_new ();
-  GtkWidget *clamp = adw_clamp_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  make_list (self);
-  self->entry = gtk_entry_new ();
-  gtk_entry_set_icon_from_icon_name (GTK_ENTRY (self->entry), GTK_ENTRY_ICON_PRIMARY, "edit-find-symbolic");
-  gtk_entry_set_placeholder_text (GTK_ENTRY (self->entry), _ ("What do you want to do?"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Search actions"),
-                                  -1);
-  self->empty = new_label (_ ("No action has this name."), "dim-label");
-  gtk_widget_set_margin_bottom (self->empty, 12);
-  gtk_label_set_xalign (GTK_LABEL (self->empty), 0.5);
-  self->scroller = gtk_scrolled_window_new ();
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (self->scroller), TRUE);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->list);
-  gtk_widget_add_css_class (box, "action-card");
-  gtk_widget_set_valign (box, GTK_ALIGN_START);
-  gtk_box_append (GTK_BOX (box), self->entry);
-  gtk_box_append (GTK_BOX (box), self->scroller);
-  gtk_box_append (GTK_BOX (box), self->empty);
-  adw_clamp_set_child (ADW_CLAMP (clamp), box);
-  gtk_widget_set_valign (clamp, GTK_ALIGN_START);
-  gtk_widget_set_parent (self->card = clamp, GTK_WIDGET (self));
-  gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
-  g_signal_connect_swapped (self->entry, "changed", G_CALLBACK (search_cb), self);
-  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (activate_cb), self);
-  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
-  gtk_widget_add_controller (GTK_WIDGET (self), keys);
-  g_signal_connect (click, "pressed", G_CALLBACK (pressed_cb), self);
-  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
+  guint n;
+  const StudioCommand *all = studio_commands (&n);
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_list_box_set_filter_func (GTK_LIST_BOX (self->list), filter_cb, NULL, NULL);
+  gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, NULL, NULL);
+  for (guint i = 0; i < n; i++)
+    if (all[i].title != NULL)
+      add_row (self, &all[i], i);
 }
 
 StudioActionList *

@@ -2,10 +2,10 @@
  * change of focus closes it. Enter runs the selected action on the widget that had the focus. */
 #pragma once
 
-#include <gtk/gtk.h>
+#include <adwaita.h>
 
 #define STUDIO_TYPE_ACTION_LIST (studio_action_list_get_type ())
-G_DECLARE_FINAL_TYPE (StudioActionList, studio_action_list, STUDIO, ACTION_LIST, GtkWidget)
+G_DECLARE_FINAL_TYPE (StudioActionList, studio_action_list, STUDIO, ACTION_LIST, AdwBin)
 
 /* Actions are activated on the canvas, which also reaches those of the window and of the application. */
 StudioActionList *studio_action_list_new (void);

@@ -6,6 +6,7 @@
 #include <glib/gi18n.h>
 
 #include "engine/loom.h"
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/run-costs.h"
 #include "ui/scene/studio-format.h"
@@ -20,7 +21,7 @@
 struct _StudioTimelineView
 {
   GtkBox parent_instance;
-  GtkWidget *stack, *words, *summary, *legend, *cost;
+  GtkWidget *stack, *scroller, *words, *summary, *legend, *cost;
   AdwStatusPage *nothing;
   StudioTimeline *timeline;
   StudioRun *run;  /* NULL: the view shows a file */
@@ -282,46 +283,6 @@ costs_cb (gpointer data)
 
 /* ---- widget ------------------------------------------------------------------------ */
 
-static GtkWidget *
-add_label (GtkWidget *box)
-{
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_widget_add_css_class (label, "numeric");
-  gtk_box_append (GTK_BOX (box), label);
-  return label;
-}
-
-static GtkWidget *
-make_lanes (StudioTimelineView *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *scroller = gtk_scrolled_window_new ();
-
-  gtk_widget_set_margin_start (box, 12);
-  gtk_widget_set_margin_end (box, 12);
-  gtk_widget_set_margin_bottom (box, 12);
-  self->timeline = studio_timeline_new ();
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), GTK_WIDGET (self->timeline));
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scroller),
-                                              (int)(LANES_HEIGHT * studio_text_scale (GTK_WIDGET (self))));
-  gtk_widget_set_vexpand (scroller, TRUE);
-  /* The lanes come first: below the canvas of a low window, with a large text, there is space for little else. */
-  gtk_box_append (GTK_BOX (box), scroller);
-  self->summary = add_label (box);
-  self->legend = add_label (box);
-  self->words = add_label (box);
-  self->cost = add_label (box);
-  gtk_widget_add_css_class (self->cost, "dim-label");
-  gtk_widget_set_visible (self->cost, FALSE);
-  g_signal_connect_swapped (self->timeline, "described", G_CALLBACK (described_cb), self);
-  described_cb (self, NULL);
-  return box;
-}
-
 static void
 timeline_view_dispose (GObject *object)
 {
@@ -343,23 +304,20 @@ static void
 studio_timeline_view_class_init (StudioTimelineViewClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = timeline_view_dispose;
+  g_type_ensure (STUDIO_TYPE_TIMELINE);
+  STUDIO_TEMPLATE (klass, "studio-timeline-view.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioTimelineView, stack, nothing, scroller, timeline, summary, legend, words,
+                            cost);
+  STUDIO_TEMPLATE_CALLBACKS (klass, described_cb);
 }
 
 static void
 studio_timeline_view_init (StudioTimelineView *self)
 {
-  self->stack = gtk_stack_new ();
-  self->nothing = ADW_STATUS_PAGE (adw_status_page_new ());
-  gtk_widget_add_css_class (GTK_WIDGET (self->nothing), "compact");
-  gtk_stack_add_named (GTK_STACK (self->stack), GTK_WIDGET (self->nothing), "nothing");
-  gtk_stack_add_named (GTK_STACK (self->stack), make_lanes (self), "lanes");
-  /* A stack that is homogeneous in one direction alone measures the hidden child by its least height, with text in one
-   * line. */
-  gtk_stack_set_vhomogeneous (GTK_STACK (self->stack), FALSE);
-  gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
-  gtk_widget_set_vexpand (self->stack, TRUE);
-  gtk_widget_set_hexpand (self->stack, TRUE);
-  gtk_box_append (GTK_BOX (self), self->stack);
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (self->scroller),
+                                              (int)(LANES_HEIGHT * studio_text_scale (GTK_WIDGET (self))));
+  described_cb (self, NULL);
 }
 
 StudioTimelineView *

@@ -690,9 +690,3 @@ studio_timeline_init (StudioTimeline *self)
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
 }
-
-StudioTimeline *
-studio_timeline_new (void)
-{
-  return g_object_new (STUDIO_TYPE_TIMELINE, NULL);
-}

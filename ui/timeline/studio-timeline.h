@@ -10,7 +10,6 @@ G_DECLARE_FINAL_TYPE (StudioTimeline, studio_timeline, STUDIO, TIMELINE, GtkWidg
 /* Signal "described"(const char *text): the description of the span under the pointer or selected by the keyboard;
  * NULL: none. */
 
-StudioTimeline *studio_timeline_new (void);
 /* spans: GArray of LoomTraceSpan, sorted; kept by reference. */
 void studio_timeline_set_spans (StudioTimeline *self, GArray *spans);
 /* TRUE while the pointer is on the lanes or a span is selected: the reader looks at this step. Escape ends a selection.
