@@ -1,6 +1,9 @@
 /* The stepper when a run does not begin, or ends while a command waits. The tests set the states of the run. */
+#include <string.h>
+
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
+#include "ui/stepper/chip-places.h"
 #include "ui/stepper/step-words.h"
 #include "ui/stepper/studio-stepper.h"
 
@@ -128,11 +131,60 @@ test_words (void)
     }
 }
 
+static gboolean
+is_inside (const StudioRect *r, const StudioRect *view)
+{
+  return r->x >= view->x && r->y >= view->y && r->x + r->width <= view->x + view->width
+         && r->y + r->height <= view->y + view->height;
+}
+
+/* The edge of the view goes through the chip of a card in it: the chip moves inside, and covers no card. A chip of a
+ * card that is out of sight stays. */
+static void
+test_chips_within (void)
+{
+  g_autoptr (StudioDocument) document
+      = document_load ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"a\" op=\"parameter\" shape=\"3\"/>"
+                       "<node id=\"b\" op=\"relu\"/><node id=\"f\" op=\"sum\"/><wire from=\"a\" to=\"b\"/><wire "
+                       "from=\"b\" to=\"f\"/></graph>");
+  const StudioScene *scene = studio_document_get_scene (document);
+  g_autofree StudioShapeLabel *labels = g_new0 (StudioShapeLabel, scene->n_links + 1);
+  ChipPlace base[3] = { { { 0, 0, 70, 14 } }, { { 0, 0, 70, 14 } }, { { 0, 0, 70, 14 } } }, place[3];
+  const StudioRect card = studio_geometry_card (&scene->item[0]);
+
+  chip_places (scene, labels, base);
+  memcpy (place, base, sizeof place);
+  const StudioRect *r = &base[0].rect;
+  const StudioRect right = { card.x - 400, card.y - 400, r->x + r->width - 5 - card.x + 400, 1000 };
+  const StudioRect bottom = { card.x - 400, card.y - 400, 1000, r->y + r->height - 5 - card.y + 400 };
+  const StudioRect far = { card.x - 1000, card.y - 1000, 500, 500 };
+  for (guint i = 0; i < 2; i++)
+    {
+      const StudioRect *view = i == 0 ? &right : &bottom;
+
+      memcpy (place, base, sizeof place);
+      g_assert_true (studio_rect_intersects (&card, view));
+      g_assert_false (is_inside (&place[0].rect, view));
+      chip_places_within (scene, labels, place, view);
+      g_assert_true (is_inside (&place[0].rect, view));
+      for (guint k = 0; k < scene->n_items; k++)
+        {
+          const StudioRect other = studio_geometry_card (&scene->item[k]);
+
+          g_assert_false (studio_rect_intersects (&place[0].rect, &other));
+        }
+    }
+  memcpy (place, base, sizeof place);
+  chip_places_within (scene, labels, place, &far);
+  g_assert_cmpmem (place, sizeof place, base, sizeof base);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/stepper/stop", test_stop);
   g_test_add_func ("/stepper/close", test_close);
+  g_test_add_func ("/stepper/chips-within", test_chips_within);
   g_test_add_func ("/stepper/no-run", test_no_run);
   g_test_add_func ("/stepper/words", test_words);
   return g_test_run ();

@@ -4,88 +4,127 @@
 
 #define GAP 3.0
 
+typedef struct
+{
+  const StudioScene *scene;
+  const StudioShapeLabel *labels;
+  ChipPlace *place;
+  guint n, n_placed; /* the chip to be placed, and the number of those, from the first one, that it may not cover */
+  const StudioRect *within; /* NULL: anywhere */
+} Search;
+
 static gboolean
-is_free (const StudioScene *scene, const StudioShapeLabel *labels, const ChipPlace *place, guint n, const StudioRect *r)
+is_free (const Search *s, const StudioRect *r)
 {
   const StudioRect wide = { r->x - GAP, r->y - GAP + 1, r->width + 2 * GAP, r->height + 2 * GAP - 2 };
 
-  for (guint i = 0; i < scene->n_items; i++)
+  for (guint i = 0; i < s->scene->n_items; i++)
     {
-      const StudioRect card = studio_geometry_with_pins (&scene->item[i]);
+      const StudioRect card = studio_geometry_with_pins (&s->scene->item[i]);
 
       if (studio_rect_intersects (&wide, &card))
         return FALSE;
     }
-  for (guint i = 0; i < scene->n_links; i++)
-    if (labels[i].rect.width > 0 && studio_rect_intersects (r, &labels[i].rect))
+  for (guint i = 0; i < s->scene->n_links; i++)
+    if (s->labels[i].rect.width > 0 && studio_rect_intersects (r, &s->labels[i].rect))
       return FALSE;
-  for (guint i = 0; i < n; i++)
-    if (place[i].rect.width > 0 && studio_rect_intersects (r, &place[i].rect))
+  for (guint i = 0; i < s->n_placed; i++)
+    if (i != s->n && s->place[i].rect.width > 0 && studio_rect_intersects (r, &s->place[i].rect))
       return FALSE;
   return TRUE;
 }
 
+/* A place that the edge of the view would cut is moved inside. */
 static gboolean
-try_at (const StudioScene *scene, const StudioShapeLabel *labels, ChipPlace *place, guint n, double x, double y)
+try_at (const Search *s, double x, double y)
 {
-  StudioRect r = place[n].rect;
+  StudioRect r = s->place[s->n].rect;
 
   r.x = x - r.width / 2;
   r.y = y;
-  if (!is_free (scene, labels, place, n, &r))
+  if (s->within != NULL)
+    {
+      if (!studio_rect_intersects (&r, s->within))
+        return FALSE;
+      r.x = CLAMP (r.x, s->within->x, s->within->x + s->within->width - r.width);
+      r.y = CLAMP (r.y, s->within->y, s->within->y + s->within->height - r.height);
+    }
+  if (!is_free (s, &r))
     return FALSE;
-  place[n].rect = r;
+  s->place[s->n].rect = r;
   return TRUE;
 }
 
 static gboolean
-try_link (const StudioScene *scene, const StudioShapeLabel *labels, ChipPlace *place, guint n, guint link)
+try_link (const Search *s, guint link)
 {
   static const double shares[] = { 0.5, 0.35, 0.65, 0.2, 0.8 };
-  const StudioRect label = labels[link].rect;
-  const double height = place[n].rect.height;
+  const StudioRect label = s->labels[link].rect;
+  const double height = s->place[s->n].rect.height;
 
   if (label.width > 0
-      && (try_at (scene, labels, place, n, label.x + label.width / 2, label.y + label.height + GAP)
-          || try_at (scene, labels, place, n, label.x + label.width / 2, label.y - height - GAP)))
+      && (try_at (s, label.x + label.width / 2, label.y + label.height + GAP)
+          || try_at (s, label.x + label.width / 2, label.y - height - GAP)))
     return TRUE;
   for (guint i = 0; i < G_N_ELEMENTS (shares); i++)
     {
       double x, y;
 
-      studio_route_at (&studio_scene_routes (scene)[link], shares[i], &x, &y);
+      studio_route_at (&studio_scene_routes (s->scene)[link], shares[i], &x, &y);
       for (int side = 1; side <= 4; side++)
-        if (try_at (scene, labels, place, n, x, y + side * GAP * 2)
-            || try_at (scene, labels, place, n, x, y - height - side * GAP * 2))
+        if (try_at (s, x, y + side * GAP * 2) || try_at (s, x, y - height - side * GAP * 2))
           return TRUE;
     }
+  return FALSE;
+}
+
+static gboolean
+find_place (const Search *s, const StudioItem *item, const StudioPort *port)
+{
+  const StudioRect *chip = &s->place[s->n].rect;
+  const double middle = item->x + item->width / 2, side = item->x + item->width + chip->width / 2;
+
+  for (guint link = port->link; link != STUDIO_NO_ITEM; link = s->scene->link[link].next_out)
+    if (try_link (s, link))
+      return TRUE;
+  /* Below, above, and at the side of the card. */
+  for (int k = 1; k <= 12; k++)
+    if (try_at (s, middle, item->y + item->height + item->hanging + k * GAP * 2)
+        || try_at (s, middle, item->y - chip->height - k * GAP * 2)
+        || try_at (s, side + k * GAP * 2, item->y + item->height / 2 + GAP * 2))
+      return TRUE;
   return FALSE;
 }
 
 void
 chip_places (const StudioScene *scene, const StudioShapeLabel *labels, ChipPlace *place)
 {
-  guint n = 0;
+  Search s = { .scene = scene, .labels = labels, .place = place };
 
   for (guint i = 0; i < scene->n_items; i++)
-    for (guint o = 0; o < scene->item[i].n_outputs; o++, n++)
+    for (guint o = 0; o < scene->item[i].n_outputs; o++, s.n++)
       {
-        const StudioItem *item = &scene->item[i];
-        gboolean found = FALSE;
+        s.n_placed = s.n;
+        if (place[s.n].rect.width > 0 && !find_place (&s, &scene->item[i], &scene->item[i].output[o]))
+          place[s.n].rect.width = 0;
+      }
+}
 
-        if (place[n].rect.width <= 0)
-          continue;
-        for (guint link = item->output[o].link; link != STUDIO_NO_ITEM && !found; link = scene->link[link].next_out)
-          found = try_link (scene, labels, place, n, link);
-        /* Below, above, and at both sides of the card. */
-        for (int k = 1; k <= 12 && !found; k++)
-          found = try_at (scene, labels, place, n, item->x + item->width / 2,
-                          item->y + item->height + item->hanging + k * GAP * 2)
-                  || try_at (scene, labels, place, n, item->x + item->width / 2,
-                             item->y - place[n].rect.height - k * GAP * 2)
-                  || try_at (scene, labels, place, n, item->x + item->width + place[n].rect.width / 2 + k * GAP * 2,
-                             item->y + item->height / 2 + GAP * 2);
-        if (!found)
-          place[n].rect.width = 0;
+void
+chip_places_within (const StudioScene *scene, const StudioShapeLabel *labels, ChipPlace *place, const StudioRect *view)
+{
+  Search s = { .scene = scene, .labels = labels, .place = place, .within = view };
+
+  for (guint i = 0; i < scene->n_items; i++)
+    s.n_placed += scene->item[i].n_outputs;
+  for (guint i = 0; i < scene->n_items; i++)
+    for (guint o = 0; o < scene->item[i].n_outputs; o++, s.n++)
+      {
+        const StudioRect card = studio_geometry_card (&scene->item[i]), *r = &place[s.n].rect;
+
+        if (r->width > 0 && r->width <= view->width && r->height <= view->height && studio_rect_intersects (&card, view)
+            && (r->x < view->x || r->y < view->y || r->x + r->width > view->x + view->width
+                || r->y + r->height > view->y + view->height))
+          find_place (&s, &scene->item[i], &scene->item[i].output[o]);
       }
 }

@@ -2,6 +2,7 @@
 #include "ui/stepper/studio-step-layer.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "ui/canvas/canvas-style.h"
 #include "ui/drawing/draw-card.h"
@@ -23,7 +24,10 @@ struct _StudioStepLayer
   GHashTable *layouts; /* texts of shape labels */
   ChipPlace *place;    /* of the chips, by outputs of the scene; NULL: not placed yet */
   guint64 placed;      /* what they were placed for */
-  guint idle;          /* cards are described for screen readers */
+  guint n_places;
+  ChipPlace *shown; /* the same, but within the view `seen` */
+  StudioRect seen;
+  guint idle; /* cards are described for screen readers */
   gboolean has_words;
 };
 
@@ -119,7 +123,9 @@ place_chips (StudioStepLayer *self, const Picture *p, GHashTable *chips)
   for (guint i = 0; i < p->scene->n_items; i++)
     all += p->scene->item[i].n_outputs;
   g_free (self->place);
+  g_clear_pointer (&self->shown, g_free);
   place = self->place = g_new0 (ChipPlace, all + 1);
+  self->n_places = all;
   for (guint i = 0; i < p->scene->n_items; i++)
     for (guint o = 0; o < p->scene->item[i].n_outputs; o++, n++)
       {
@@ -139,11 +145,12 @@ place_chips (StudioStepLayer *self, const Picture *p, GHashTable *chips)
   chip_places (p->scene, studio_drawn_shape_labels (p->scene, p->context, self->layouts), place);
 }
 
-/* Chips keep their places while only the view moves. */
+/* Chips keep their places while only the view moves, but for those that its edge would cut. */
 static void
 for_each_chip (StudioStepLayer *self, const Picture *p, ChipFunc func, gpointer data)
 {
   GHashTable *chips = chips_of (self);
+  const StudioRect seen = studio_view_visible (&p->view);
   const guint64 key = layout_key (p);
   guint n = 0;
 
@@ -152,11 +159,19 @@ for_each_chip (StudioStepLayer *self, const Picture *p, ChipFunc func, gpointer 
   if (self->place == NULL || self->placed != key)
     place_chips (self, p, chips);
   self->placed = key;
+  if (self->shown == NULL || memcmp (&seen, &self->seen, sizeof seen) != 0)
+    {
+      g_free (self->shown);
+      self->shown = g_memdup2 (self->place, self->n_places * sizeof *self->place);
+      self->seen = seen;
+      chip_places_within (p->scene, studio_drawn_shape_labels (p->scene, p->context, self->layouts), self->shown,
+                          &seen);
+    }
   for (guint i = 0; i < p->scene->n_items; i++)
     for (guint o = 0; o < p->scene->item[i].n_outputs; o++, n++)
-      if (self->place[n].rect.width > 0)
+      if (self->shown[n].rect.width > 0)
         func (self, p, &p->scene->item[i], &p->scene->item[i].output[o],
-              step_chips_find (chips, &p->scene->item[i].output[o].source), &self->place[n].rect, data);
+              step_chips_find (chips, &p->scene->item[i].output[o].source), &self->shown[n].rect, data);
 }
 
 static void
@@ -347,6 +362,7 @@ layer_dispose (GObject *object)
   g_clear_object (&self->instant);
   g_clear_pointer (&self->layouts, g_hash_table_unref);
   g_clear_pointer (&self->place, g_free);
+  g_clear_pointer (&self->shown, g_free);
   G_OBJECT_CLASS (studio_step_layer_parent_class)->dispose (object);
 }
 
