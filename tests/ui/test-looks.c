@@ -303,6 +303,23 @@ test_map_is_needed (void)
   g_assert_cmpfloat (studio_map_room (&small, 2), ==, 0);
 }
 
+static void
+test_map_covers_pin (void)
+{
+  StudioItem item = { .width = 100, .height = 50, .hanging = 80, .hanging_width = 100 };
+  const StudioScene scene = { .item = &item, .n_items = 1 };
+  const StudioMap map = { .width = 100, .height = 60 };
+  const StudioView corner = { 1, -400, -290, 500, 400 }, left = { 1, 0, -290, 500, 400 };
+  const StudioView edge = { 1, -488, -290, 500, 400 };
+
+  g_assert_true (studio_map_covers_pin (&map, &scene, &corner, 12));
+  g_assert_false (studio_map_covers_pin (&map, &scene, &left, 12));
+  /* Between the map and the edge. */
+  g_assert_false (studio_map_covers_pin (&map, &scene, &edge, 12));
+  item.hanging = 0;
+  g_assert_false (studio_map_covers_pin (&map, &scene, &corner, 12));
+}
+
 /* A drag that begins in the rectangle keeps its offset; one next to it first centres there; neither scrolls the graph
  * out of sight. */
 static void
@@ -477,6 +494,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/looks/bubbles-anywhere", test_bubbles_anywhere);
   g_test_add_func ("/looks/map", test_map);
   g_test_add_func ("/looks/map-is-needed", test_map_is_needed);
+  g_test_add_func ("/looks/map-covers-pin", test_map_covers_pin);
   g_test_add_func ("/looks/map-drag", test_map_drag);
   g_test_add_func ("/looks/measures", test_measures);
   g_test_add_func ("/looks/formula", test_formula);

@@ -19,6 +19,7 @@ struct _StudioMinimap
   StudioMap map;
   cairo_surface_t *cards; /* NULL: to be drawn */
   StudioMapDrag drag;
+  GtkGesture *gesture;
   gboolean wanted;
   guint update; /* an idle's source */
 };
@@ -119,27 +120,32 @@ studio_minimap_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 
 /* ---- visibility ------------------------------------------------------------ */
 
+/* A pin has what the user wants to see, so the map does not cover one, but it stays while it is dragged. */
 static gboolean
 update_cb (gpointer data)
 {
   StudioMinimap *self = data;
   StudioRect bounds;
+  StudioScene *scene;
+  StudioMap map;
   gboolean shown;
 
   self->update = 0;
   if (self->canvas == NULL || self->board->document == NULL)
     return G_SOURCE_REMOVE;
-  bounds = studio_map_bounds (canvas_board_scene (self->board));
+  scene = canvas_board_scene (self->board);
+  bounds = studio_map_bounds (scene);
+  studio_map_init (&map, &bounds, studio_text_enlargement (gtk_widget_get_pango_context (GTK_WIDGET (self))),
+                   canvas_board_view (self->board));
   shown = self->wanted && !self->board->is_bare && !canvas_view_is_presented (self->board->view)
-          && studio_map_is_needed (&bounds, canvas_board_view (self->board));
+          && studio_map_is_needed (&bounds, canvas_board_view (self->board))
+          && (gtk_gesture_is_active (self->gesture)
+              || !studio_map_covers_pin (&map, scene, canvas_board_view (self->board), EDGE));
   if (shown)
     {
-      StudioMap before = self->map;
-
-      studio_map_init (&self->map, &bounds, studio_text_enlargement (gtk_widget_get_pango_context (GTK_WIDGET (self))),
-                       canvas_board_view (self->board));
-      if (before.width != self->map.width || before.height != self->map.height)
+      if (map.width != self->map.width || map.height != self->map.height)
         gtk_widget_queue_resize (GTK_WIDGET (self));
+      self->map = map;
     }
   gtk_widget_set_visible (GTK_WIDGET (self), shown);
   gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -259,6 +265,8 @@ studio_minimap_init (StudioMinimap *self)
                                   _ ("The whole graph; the rectangle is what the canvas shows"), -1);
   g_signal_connect (drag, "drag-begin", G_CALLBACK (drag_begin_cb), self);
   g_signal_connect (drag, "drag-update", G_CALLBACK (drag_update_cb), self);
+  g_signal_connect_swapped (drag, "end", G_CALLBACK (view_changed_cb), self);
+  self->gesture = drag;
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
 }
 

@@ -116,6 +116,22 @@ studio_map_is_needed (const StudioRect *bounds, const StudioView *view)
          || bounds->y + bounds->height > seen.y + seen.height;
 }
 
+gboolean
+studio_map_covers_pin (const StudioMap *map, const StudioScene *scene, const StudioView *view, double edge)
+{
+  StudioRect place = { 0, 0, map->width / view->zoom, map->height / view->zoom };
+
+  studio_view_to_canvas (view, view->width - edge - map->width, view->height - edge - map->height, &place.x, &place.y);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioRect pins = studio_geometry_pins (&scene->item[i]);
+
+      if (pins.width > 0 && studio_rect_intersects (&pins, &place))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 void
 studio_map_press (const StudioMap *map, const StudioView *view, double mx, double my, StudioMapDrag *drag)
 {

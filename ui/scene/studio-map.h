@@ -29,6 +29,9 @@ StudioRect studio_map_visible (const StudioMap *map, const StudioView *view);
 /* TRUE if the bounds are not fully visible and there is space for a map. */
 gboolean studio_map_is_needed (const StudioRect *bounds, const StudioView *view);
 
+/* Whether a map at the canvas's lower right, at this distance from its edges, would cover a part of a pin. */
+gboolean studio_map_covers_pin (const StudioMap *map, const StudioScene *scene, const StudioView *view, double edge);
+
 /* A drag on the map: holds the rectangle where it was pressed, or first centres it there. */
 typedef struct
 {
