@@ -1,5 +1,6 @@
-/* What the class of a widget says of its template: the file, the children that are fields of its struct, and the
- * functions that its signals name. A list has at most 27 names: the preprocessor does not loop, it only reads again. */
+/* Templates of widgets: a class names its file, the children that are fields of its struct, and the functions that its
+ * signals name; studio_template_new() reads a widget that has no class. A list has at most 27 names, because the
+ * preprocessor reads a result again and does not loop. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -12,6 +13,15 @@
 /* STUDIO_TEMPLATE_CALLBACKS (klass, save_cb, dismiss_cb); */
 #define STUDIO_TEMPLATE_CALLBACKS(klass, ...) STUDIO_READ_27 (STUDIO_TEMPLATE_CALLBACK (klass, __VA_ARGS__))
 
+/* The object "root" of such a file. The others that have a name are data of it, by that name. */
+GtkWidget *studio_template_new (const char *file);
+/* STUDIO_TEMPLATE_FIELDS (root, self, revealer, notice); sets fields of a struct to these data. */
+#define STUDIO_TEMPLATE_FIELDS(root, self, ...) STUDIO_READ_27 (STUDIO_TEMPLATE_FIELD (root, self, __VA_ARGS__))
+
+#define STUDIO_TEMPLATE_FIELD(root, self, name, ...)                                                                   \
+  (self)->name = g_object_get_data (G_OBJECT (root), #name);                                                           \
+  __VA_OPT__ (STUDIO_FIELD_AGAIN STUDIO_PARENTHESES (root, self, __VA_ARGS__))
+#define STUDIO_FIELD_AGAIN() STUDIO_TEMPLATE_FIELD
 #define STUDIO_TEMPLATE_CHILD(klass, Type, name, ...)                                                                  \
   gtk_widget_class_bind_template_child (GTK_WIDGET_CLASS (klass), Type, name);                                         \
   __VA_OPT__ (STUDIO_CHILD_AGAIN STUDIO_PARENTHESES (klass, Type, __VA_ARGS__))

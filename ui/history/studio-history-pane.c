@@ -4,6 +4,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/document/studio-history.h"
 
 struct _StudioHistoryPane
@@ -97,7 +98,7 @@ typedef struct
 {
   StudioHistoryPane *pane; /* outlives its rows */
   GtkListItem *item;
-  GtkWidget *box, *mark, *name, *saved, *time, *compare;
+  GtkWidget *box, *words, *mark, *name, *saved, *time, *compare;
 } Row;
 
 static char *
@@ -190,46 +191,15 @@ static void
 setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item, StudioHistoryPane *self)
 {
   Row *row = g_new0 (Row, 1);
-  GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *under = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkGesture *click = gtk_gesture_click_new ();
 
-  row->pane = self;
-  row->item = item;
-  row->box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  row->mark = gtk_image_new ();
-  row->name = gtk_label_new (NULL);
-  row->time = gtk_label_new (NULL);
-  row->saved = gtk_label_new (_ ("saved"));
-  row->compare = gtk_button_new_from_icon_name ("view-dual-symbolic");
-  gtk_label_set_xalign (GTK_LABEL (row->name), 0);
-  gtk_label_set_wrap (GTK_LABEL (row->name), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (row->name), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_max_width_chars (GTK_LABEL (row->name), 24);
-  gtk_label_set_lines (GTK_LABEL (row->name), 2);
-  gtk_label_set_ellipsize (GTK_LABEL (row->name), PANGO_ELLIPSIZE_END);
-  gtk_widget_add_css_class (row->time, "caption");
-  gtk_widget_add_css_class (row->time, "dim-label");
-  gtk_widget_add_css_class (row->time, "numeric");
-  gtk_widget_add_css_class (row->saved, "caption");
-  gtk_widget_add_css_class (row->saved, "history-saved");
-  gtk_widget_add_css_class (row->compare, "flat");
-  gtk_widget_add_css_class (row->compare, "circular");
-  gtk_widget_set_valign (row->compare, GTK_ALIGN_CENTER);
-  gtk_widget_set_tooltip_text (row->compare, _ ("Compare with the current graph"));
-  gtk_widget_set_hexpand (words, TRUE);
-  gtk_box_append (GTK_BOX (under), row->time);
-  gtk_box_append (GTK_BOX (under), row->saved);
-  gtk_box_append (GTK_BOX (words), row->name);
-  gtk_box_append (GTK_BOX (words), under);
-  gtk_box_append (GTK_BOX (row->box), row->mark);
-  gtk_box_append (GTK_BOX (row->box), words);
-  gtk_box_append (GTK_BOX (row->box), row->compare);
-  gtk_widget_set_has_tooltip (words, TRUE);
-  g_object_set_data (G_OBJECT (words), "pane", self);
+  *row = (Row){ .pane = self, .item = item, .box = studio_template_new ("history-row.ui") };
+  STUDIO_TEMPLATE_FIELDS (row->box, row, words, mark, name, time, saved, compare);
+  g_object_set_data (G_OBJECT (row->words), "pane", self);
   g_object_set_data_full (G_OBJECT (row->box), "row", row, free_row);
-  g_signal_connect (words, "query-tooltip", G_CALLBACK (query_tooltip_cb), item);
+  g_signal_connect (row->words, "query-tooltip", G_CALLBACK (query_tooltip_cb), item);
   g_signal_connect (click, "released", G_CALLBACK (released_cb), item);
-  gtk_widget_add_controller (words, GTK_EVENT_CONTROLLER (click));
+  gtk_widget_add_controller (row->words, GTK_EVENT_CONTROLLER (click));
   g_signal_connect (row->compare, "clicked", G_CALLBACK (compare_cb), row);
   g_signal_connect_swapped (self->history, "marks-changed", G_CALLBACK (refresh_row), row);
   gtk_list_item_set_child (item, row->box);

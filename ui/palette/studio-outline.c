@@ -279,34 +279,7 @@ entry_activate_cb (StudioOutline *self)
 static void
 setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *text = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *order = gtk_label_new (NULL), *name = gtk_label_new (NULL), *more = gtk_label_new (NULL);
-  GtkWidget *icon = gtk_image_new_from_icon_name ("dialog-warning-symbolic");
-
-  gtk_label_set_width_chars (GTK_LABEL (order), 3);
-  gtk_label_set_xalign (GTK_LABEL (order), 1);
-  gtk_widget_add_css_class (order, "dim-label");
-  gtk_widget_add_css_class (order, "caption");
-  gtk_widget_add_css_class (order, "numeric");
-  gtk_widget_set_valign (order, GTK_ALIGN_START);
-  gtk_widget_set_margin_top (order, 3);
-  gtk_label_set_xalign (GTK_LABEL (name), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (name), PANGO_ELLIPSIZE_START);
-  gtk_label_set_xalign (GTK_LABEL (more), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (more), PANGO_ELLIPSIZE_END);
-  gtk_widget_add_css_class (more, "caption");
-  gtk_widget_set_hexpand (text, TRUE);
-  gtk_widget_add_css_class (icon, "error");
-  gtk_box_append (GTK_BOX (text), name);
-  gtk_box_append (GTK_BOX (text), more);
-  gtk_box_append (GTK_BOX (box), order);
-  gtk_box_append (GTK_BOX (box), text);
-  gtk_box_append (GTK_BOX (box), icon);
-  g_object_set_data (G_OBJECT (box), "order", order);
-  g_object_set_data (G_OBJECT (box), "name", name);
-  g_object_set_data (G_OBJECT (box), "more", more);
-  g_object_set_data (G_OBJECT (box), "icon", icon);
-  gtk_list_item_set_child (item, box);
+  gtk_list_item_set_child (item, studio_template_new ("outline-row.ui"));
 }
 
 static void

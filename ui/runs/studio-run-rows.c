@@ -1,8 +1,7 @@
 /* Implements studio-run-rows.h. */
 #include "ui/runs/studio-run-rows.h"
 
-#include <glib/gi18n.h>
-
+#include "ui/charts/studio-template.h"
 #include "ui/runs/studio-sparkline.h"
 
 typedef struct
@@ -58,54 +57,14 @@ row_free (gpointer data)
   g_free (data);
 }
 
-static GtkWidget *
-new_label (const char *style)
-{
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
-  if (style != NULL)
-    gtk_widget_add_css_class (label, style);
-  return label;
-}
-
 static void
 setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item, StudioRuns *runs)
 {
   Row *row = g_new0 (Row, 1);
-  GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *side = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
-  row->runs = runs;
-  row->item = item;
-  row->box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  row->chosen = gtk_check_button_new ();
-  row->name = new_label (NULL);
-  row->change = new_label ("caption");
-  row->result = new_label ("caption");
-  row->curve = studio_sparkline_new ();
-  row->star = gtk_image_new_from_icon_name ("starred-symbolic");
-  gtk_widget_add_css_class (row->change, "dim-label");
-  gtk_widget_add_css_class (row->result, "numeric");
-  gtk_label_set_wrap (GTK_LABEL (row->change), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (row->change), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_lines (GTK_LABEL (row->change), 2);
-  gtk_label_set_xalign (GTK_LABEL (row->result), 1);
-  gtk_widget_set_focusable (row->chosen, FALSE); /* keys choose by the row */
-  gtk_widget_set_valign (row->chosen, GTK_ALIGN_CENTER);
-  gtk_widget_set_tooltip_text (row->chosen, _ ("Show in the Charts"));
-  gtk_widget_set_hexpand (words, TRUE);
-  gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
-  gtk_box_append (GTK_BOX (head), row->name);
-  gtk_box_append (GTK_BOX (head), row->star);
-  gtk_box_append (GTK_BOX (words), head);
-  gtk_box_append (GTK_BOX (words), row->change);
-  gtk_box_append (GTK_BOX (side), row->curve);
-  gtk_box_append (GTK_BOX (side), row->result);
-  gtk_box_append (GTK_BOX (row->box), row->chosen);
-  gtk_box_append (GTK_BOX (row->box), words);
-  gtk_box_append (GTK_BOX (row->box), side);
+  g_type_ensure (STUDIO_TYPE_SPARKLINE);
+  *row = (Row){ .runs = runs, .item = item, .box = studio_template_new ("run-row.ui") };
+  STUDIO_TEMPLATE_FIELDS (row->box, row, chosen, name, change, curve, result, star);
   g_object_set_data_full (G_OBJECT (row->box), "row", row, row_free);
   g_signal_connect (row->chosen, "toggled", G_CALLBACK (toggled_cb), row);
   gtk_list_item_set_child (item, row->box);

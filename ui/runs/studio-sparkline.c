@@ -86,12 +86,6 @@ studio_sparkline_init (StudioSparkline *self)
   g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
 }
 
-GtkWidget *
-studio_sparkline_new (void)
-{
-  return g_object_new (STUDIO_TYPE_SPARKLINE, NULL);
-}
-
 void
 studio_sparkline_set (StudioSparkline *self, StudioRunEntry *entry)
 {

@@ -8,6 +8,5 @@
 #define STUDIO_TYPE_SPARKLINE (studio_sparkline_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSparkline, studio_sparkline, STUDIO, SPARKLINE, GtkWidget)
 
-GtkWidget *studio_sparkline_new (void);
 /* entry: NULL clears it. */
 void studio_sparkline_set (StudioSparkline *self, StudioRunEntry *entry);
