@@ -3,7 +3,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-#include "ui/charts/studio-choice-name.h"
+#include "ui/charts/studio-template.h"
 #include "ui/run/device-figures.h"
 #include "ui/run/studio-host-field.h"
 #include "ui/run/studio-rank-count.h"
@@ -15,21 +15,14 @@
 #define CALM_MS     300 /* without a change, before the request */
 
 /* The words of <parallel strategy="…">, in the order of the list. */
-static const struct
-{
-  const char *word, *title;
-} strategies[] = {
-  { NULL, N_ ("Nothing: each rank has all weights") },
-  { "zero1", N_ ("Optimizer states") },
-  { "zero2", N_ ("Optimizer states and gradients") },
-  { "zero3", N_ ("Optimizer states, gradients and weights") },
-};
+static const char *const strategies[] = { NULL, "zero1", "zero2", "zero3" };
 
 typedef struct
 {
   StudioDocument *document;
   StudioRun *run;
-  GtkWidget *popover, *host, *device, *stages, *shards, *sentence, *memory, *times, *forecast, *spinner, *hosts;
+  GtkWidget *popover, *scroller, *choices, *host, *device, *stages, *shards, *sentence, *memory, *times, *forecast,
+      *spinner, *hosts;
   DeviceFigures *figures;
   gboolean filling;
   guint timer;
@@ -204,7 +197,7 @@ show_choices (Devices *self)
                              stages != NULL ? CLAMP (g_ascii_strtod (stages, NULL), 1, MOST_STAGES) : 1);
   gtk_drop_down_set_selected (GTK_DROP_DOWN (self->shards), 0);
   for (guint i = 0; i < G_N_ELEMENTS (strategies); i++)
-    if (g_strcmp0 (strategies[i].word, strategy) == 0)
+    if (g_strcmp0 (strategies[i], strategy) == 0)
       gtk_drop_down_set_selected (GTK_DROP_DOWN (self->shards), i);
   self->filling = FALSE;
 }
@@ -262,7 +255,7 @@ shards_cb (Devices *self)
   const guint chosen = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->shards));
 
   if (!self->filling && chosen < G_N_ELEMENTS (strategies))
-    studio_training_set_parallel (self->document, "strategy", strategies[chosen].word);
+    studio_training_set_parallel (self->document, "strategy", strategies[chosen]);
 }
 
 static void
@@ -274,20 +267,15 @@ forecast_cb (Devices *self)
 /* ---- content ----------------------------------------------------------------------------- */
 
 static void
-add_row (GtkWidget *grid, int row, const char *title, GtkWidget *field)
+add_field (Devices *self, int row, const char *title, GtkWidget *field)
 {
-  GtkWidget *label = gtk_label_new (title);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_widget_set_hexpand (label, TRUE);
   gtk_widget_set_halign (field, GTK_ALIGN_END);
-  gtk_grid_attach (GTK_GRID (grid), label, 0, row, 1, 1);
-  gtk_grid_attach (GTK_GRID (grid), field, 1, row, 1, 1);
+  gtk_grid_attach (GTK_GRID (self->choices), field, 1, row, 1, 1);
   gtk_accessible_update_property (GTK_ACCESSIBLE (field), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
 }
 
-static GtkWidget *
-new_device_list (void)
+static void
+make_content (Devices *self)
 {
   const char *const *names = studio_devices_get_names (studio_devices_get ());
   g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
@@ -297,100 +285,19 @@ new_device_list (void)
       g_autofree char *text = studio_devices_describe (studio_devices_get (), names[i]);
       gtk_string_list_append (list, text);
     }
-  return gtk_drop_down_new (G_LIST_MODEL (g_steal_pointer (&list)), NULL);
-}
-
-static GtkWidget *
-new_shards_list (void)
-{
-  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (strategies); i++)
-    gtk_string_list_append (list, _ (strategies[i].title));
-  return gtk_drop_down_new (G_LIST_MODEL (g_steal_pointer (&list)), NULL);
-}
-
-static GtkWidget *
-add_grid (GtkWidget *box, int spacing)
-{
-  GtkWidget *grid = gtk_grid_new ();
-
-  gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
-  gtk_grid_set_column_spacing (GTK_GRID (grid), (guint)spacing);
-  gtk_box_append (GTK_BOX (box), grid);
-  return grid;
-}
-
-static GtkWidget *
-add_words (GtkWidget *box, const char *text, const char *css)
-{
-  GtkWidget *label = gtk_label_new (text);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_max_width_chars (GTK_LABEL (label), 46);
-  gtk_widget_add_css_class (label, css);
-  gtk_box_append (GTK_BOX (box), label);
-  return label;
-}
-
-static void
-add_choices (Devices *self, GtkWidget *box)
-{
-  GtkWidget *grid = add_grid (box, 12);
-
-  self->device = new_device_list ();
-  self->stages = gtk_spin_button_new_with_range (1, MOST_STAGES, 1);
-  self->shards = new_shards_list ();
-  gtk_spin_button_set_numeric (GTK_SPIN_BUTTON (self->stages), TRUE);
+  self->popover = studio_template_new ("studio-devices-popover.ui");
+  STUDIO_TEMPLATE_FIELDS (self->popover, self, scroller, choices, device, stages, shards, sentence, memory, times,
+                          forecast, spinner, hosts);
+  gtk_drop_down_set_model (GTK_DROP_DOWN (self->device), G_LIST_MODEL (list));
   self->host = studio_host_field_new (self->run);
-  add_row (grid, 0, _ ("Device"), self->device);
-  add_row (grid, 1, _ ("Ranks"), studio_rank_count_spin_new (self->document, self->run));
-  add_row (grid, 2, _ ("Stages of a pipeline"), self->stages);
-  add_row (grid, 3, _ ("Divided among replicas"), self->shards);
-  add_row (grid, 4, _ ("Host"), self->host);
+  add_field (self, 1, _ ("Ranks"), studio_rank_count_spin_new (self->document, self->run));
+  add_field (self, 4, _ ("Host"), self->host);
   show_choices (self);
   g_signal_connect_swapped (self->host, "changed", G_CALLBACK (show_sentence), self);
   g_signal_connect_swapped (self->device, "notify::selected", G_CALLBACK (device_cb), self);
   g_signal_connect_swapped (self->stages, "value-changed", G_CALLBACK (stages_cb), self);
   g_signal_connect_swapped (self->shards, "notify::selected", G_CALLBACK (shards_cb), self);
-}
-
-static void
-add_forecast (Devices *self, GtkWidget *box)
-{
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
-
-  self->forecast = gtk_button_new_with_label (_ ("Forecast the Time of a Step"));
-  self->spinner = gtk_spinner_new ();
-  gtk_widget_set_tooltip_text (self->forecast, _ ("Computes the time of a step and the exchanges of more ranks, "
-                                                  "without measuring on this machine"));
-  gtk_box_append (GTK_BOX (row), self->forecast);
-  gtk_box_append (GTK_BOX (row), self->spinner);
-  gtk_box_append (GTK_BOX (box), row);
-  self->times = add_grid (box, 18);
   g_signal_connect_swapped (self->forecast, "clicked", G_CALLBACK (forecast_cb), self);
-}
-
-static GtkWidget *
-new_content (Devices *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12), *scroller = gtk_scrolled_window_new ();
-
-  add_words (box, _ ("Devices of the Next Run"), "heading");
-  add_choices (self, box);
-  self->sentence = add_words (box, NULL, "warning");
-  add_words (box, _ ("What each rank will hold"), "heading");
-  self->memory = add_grid (box, 12);
-  add_forecast (self, box);
-  self->hosts = add_words (box, NULL, "dim-label");
-  gtk_label_set_selectable (GTK_LABEL (self->hosts), TRUE);
-  g_object_set (box, "margin-start", 6, "margin-end", 6, "margin-top", 6, "margin-bottom", 6, NULL);
-  g_object_set (scroller, "hscrollbar-policy", GTK_POLICY_NEVER, "propagate-natural-height", TRUE,
-                "propagate-natural-width", TRUE, NULL);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), box);
-  return scroller;
 }
 
 /* ---- life -------------------------------------------------------------------------------- */
@@ -451,14 +358,10 @@ studio_devices_popover_open (StudioDocument *document, StudioRun *run, GtkWidget
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   self->figures = device_figures_new (document, figures_cb, self);
-  self->popover = gtk_popover_new ();
-  gtk_popover_set_child (GTK_POPOVER (self->popover), new_content (self));
-  gtk_popover_set_position (GTK_POPOVER (self->popover), GTK_POS_BOTTOM);
+  make_content (self);
   gtk_popover_set_pointing_to (GTK_POPOVER (self->popover), &place);
-  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (gtk_popover_get_child (GTK_POPOVER (self->popover))),
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (self->scroller),
                                               MAX (gtk_widget_get_height (at) - 60, 120));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->popover), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Devices of the Next Run"), -1);
   g_object_set_data_full (G_OBJECT (self->popover), "devices", self, devices_free);
   gtk_widget_set_parent (self->popover, at);
   g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
