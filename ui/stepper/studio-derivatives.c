@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "ui/charts/studio-choice-name.h"
+#include "ui/charts/studio-template.h"
 #include "ui/scene/studio-format.h"
 #include "ui/scene/studio-tensors.h"
 
@@ -315,34 +316,13 @@ back_cb (Pane *pane)
 static GtkWidget *
 new_content (Pane *pane)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12), *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *label = gtk_label_new_with_mnemonic (_ ("_Element")), *scroll = gtk_scrolled_window_new ();
+  GtkWidget *box = studio_template_new ("studio-derivatives.ui");
 
-  pane->tensor = gtk_drop_down_new (NULL, NULL);
+  STUDIO_TEMPLATE_FIELDS (box, pane, tensor, element, list, back);
   studio_choice_set_name (GTK_DROP_DOWN (pane->tensor), _ ("Tensor"));
   g_signal_connect_swapped (pane->tensor, "notify::selected", G_CALLBACK (tensor_cb), pane);
-  pane->element = gtk_spin_button_new_with_range (0, G_MAXINT, 1);
-  pane->list = gtk_list_box_new ();
-  pane->back = gtk_button_new_with_mnemonic (_ ("_Back"));
-  gtk_widget_set_sensitive (pane->back, FALSE);
   g_signal_connect_swapped (pane->back, "clicked", G_CALLBACK (back_cb), pane);
   g_signal_connect (pane->list, "row-activated", G_CALLBACK (row_cb), pane);
-  gtk_label_set_mnemonic_widget (GTK_LABEL (label), pane->element);
-  gtk_list_box_set_selection_mode (GTK_LIST_BOX (pane->list), GTK_SELECTION_NONE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (pane->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Chain of derivatives"), -1);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroll), pane->list);
-  gtk_widget_set_vexpand (scroll, TRUE);
-  gtk_box_append (GTK_BOX (row), label);
-  gtk_box_append (GTK_BOX (row), pane->element);
-  gtk_box_append (GTK_BOX (row), pane->back);
-  gtk_box_append (GTK_BOX (box), pane->tensor);
-  gtk_box_append (GTK_BOX (box), row);
-  gtk_box_append (GTK_BOX (box), scroll);
-  gtk_widget_set_margin_start (box, 12);
-  gtk_widget_set_margin_end (box, 12);
-  gtk_widget_set_margin_top (box, 12);
-  gtk_widget_set_margin_bottom (box, 12);
   return box;
 }
 

@@ -9,6 +9,7 @@
 #include <glib/gi18n.h>
 
 #include "engine/loom.h"
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/worker/studio-planner.h"
 #include "ui/timeline/studio-inventory.h"
@@ -25,7 +26,6 @@ enum
   MEMORY,
   N_PAGES
 };
-static const char *const page_name[N_PAGES] = { "parameters", "memory" };
 static const char *const forecast[N_PAGES] = { "--parameters", "--memory" };
 
 typedef struct
@@ -439,14 +439,12 @@ add_column (Page *page, const StudioInventoryColumn *columns, guint i)
   gtk_column_view_append_column (GTK_COLUMN_VIEW (page->view), column);
 }
 
-static GtkWidget *
-make_table (View *self, Page *page, const StudioInventoryColumn *columns, const char *label)
+static void
+make_table (View *self, Page *page, const StudioInventoryColumn *columns)
 {
-  GtkWidget *scroller = gtk_scrolled_window_new ();
   GtkSingleSelection *selection;
   GtkSorter *sorter;
 
-  page->view = gtk_column_view_new (NULL);
   for (guint i = 0; columns[i].title != NULL; i++)
     add_column (page, columns, i);
   sorter = gtk_column_view_get_sorter (GTK_COLUMN_VIEW (page->view));
@@ -458,59 +456,6 @@ make_table (View *self, Page *page, const StudioInventoryColumn *columns, const 
   gtk_column_view_set_model (GTK_COLUMN_VIEW (page->view), GTK_SELECTION_MODEL (selection));
   g_signal_connect (selection, "notify::selected-item", G_CALLBACK (chosen_cb), self->window);
   g_object_unref (selection);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (page->view), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-  gtk_widget_add_css_class (page->view, "data-table");
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), page->view);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  return scroller;
-}
-
-static GtkWidget *
-add_label (GtkWidget *box)
-{
-  GtkWidget *label = gtk_label_new (NULL);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_widget_set_margin_start (label, 12);
-  gtk_widget_set_margin_end (label, 12);
-  gtk_box_append (GTK_BOX (box), label);
-  return label;
-}
-
-static void
-make_page (View *self, guint which)
-{
-  Page *page = &self->page[which];
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  const char *title = which == PARAMETERS ? _ ("Parameters") : _ ("Memory");
-
-  page->stack = gtk_stack_new ();
-  page->nothing = ADW_STATUS_PAGE (adw_status_page_new ());
-  if (which == PARAMETERS)
-    page->summary = add_label (box);
-  else
-    {
-      GtkWidget *scroller = gtk_scrolled_window_new ();
-
-      self->sums = gtk_grid_new ();
-      gtk_grid_set_column_spacing (GTK_GRID (self->sums), 18);
-      gtk_widget_set_margin_start (self->sums, 12);
-      gtk_widget_set_margin_end (self->sums, 12);
-      gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC, GTK_POLICY_NEVER);
-      gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->sums);
-      gtk_box_append (GTK_BOX (box), scroller);
-      self->ranks = studio_rank_memory_new (self->run);
-      gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->ranks));
-      self->driver = add_label (box);
-    }
-  gtk_box_append (GTK_BOX (box), which == PARAMETERS
-                                     ? make_table (self, page, studio_inventory_parameter_columns (),
-                                                   _ ("Parameters before and after they are moved"))
-                                     : make_table (self, page, studio_inventory_node_columns (), _ ("Memory by node")));
-  gtk_stack_add_named (GTK_STACK (page->stack), GTK_WIDGET (page->nothing), "nothing");
-  gtk_stack_add_named (GTK_STACK (page->stack), box, "table");
-  gtk_stack_add_titled (GTK_STACK (self->stack), page->stack, page_name[which], title);
   show_message (page, _ ("Planning…"), NULL);
 }
 
@@ -553,24 +498,22 @@ static GtkWidget *
 new_window (GtkWindow *parent, StudioDocument *document, StudioRun *run)
 {
   View *self = g_new0 (View, 1);
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *header = adw_header_bar_new ();
-  GtkWidget *switcher = gtk_stack_switcher_new ();
+  GtkWidget *root = studio_template_new ("studio-inventory-window.ui");
   GtkEventController *keys = gtk_shortcut_controller_new ();
   double scale = studio_text_scale (GTK_WIDGET (parent));
 
   self->window = adw_window_new ();
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
-  self->stack = gtk_stack_new ();
-  for (guint i = 0; i < N_PAGES; i++)
-    make_page (self, i);
-  gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (switcher), GTK_STACK (self->stack));
-  adw_header_bar_set_title_widget (ADW_HEADER_BAR (header), switcher);
-  gtk_widget_add_css_class (header, "flat");
-  gtk_widget_set_vexpand (self->stack, TRUE);
-  gtk_box_append (GTK_BOX (box), header);
-  gtk_box_append (GTK_BOX (box), self->stack);
-  adw_window_set_content (ADW_WINDOW (self->window), box);
+  STUDIO_TEMPLATE_FIELDS (root, self, stack, sums, driver, page[PARAMETERS].stack, page[PARAMETERS].nothing,
+                          page[PARAMETERS].summary, page[PARAMETERS].view, page[MEMORY].stack, page[MEMORY].nothing,
+                          page[MEMORY].view);
+  self->ranks = studio_rank_memory_new (run);
+  gtk_box_insert_child_after (g_object_get_data (G_OBJECT (root), "memory"), GTK_WIDGET (self->ranks),
+                              g_object_get_data (G_OBJECT (root), "sums_scroller"));
+  make_table (self, &self->page[PARAMETERS], studio_inventory_parameter_columns ());
+  make_table (self, &self->page[MEMORY], studio_inventory_node_columns ());
+  adw_window_set_content (ADW_WINDOW (self->window), root);
   gtk_window_set_title (GTK_WINDOW (self->window), _ ("Parameters and Memory"));
   gtk_window_set_transient_for (GTK_WINDOW (self->window), parent);
   gtk_window_set_destroy_with_parent (GTK_WINDOW (self->window), TRUE);
