@@ -138,6 +138,14 @@ device_cb (const char *name, const LoomDeviceInfo *info, const char *why_not, gp
     }
 }
 
+void
+command_print_devices (gboolean as_json)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (0);
+
+  loom_devices_foreach (devices, device_cb, GINT_TO_POINTER (as_json));
+}
+
 static int
 run_devices (const Command *command, int argc, char **argv)
 {
@@ -150,8 +158,7 @@ run_devices (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 1)
     return command_usage (command, "It takes no words.");
-  g_autoptr (LoomDevices) devices = loom_devices_new (0);
-  loom_devices_foreach (devices, device_cb, GINT_TO_POINTER (json));
+  command_print_devices (json);
   return 0;
 }
 

@@ -47,7 +47,8 @@ dup_folder (const char *id, const char *leaf)
 
 /* ---- starting ---------------------------------------------------------- */
 
-/* The run of this machine that an id names, to branch from it. NULL with an error: there is none. (transfer full) */
+/* The run of this machine that an id names, to branch or repeat it. NULL with an error: there is none. (transfer full)
+ */
 static char *
 dup_parent (GVariant *id, GError **error)
 {
@@ -57,7 +58,7 @@ dup_parent (GVariant *id, GError **error)
   if (path != NULL && g_file_test (path, G_FILE_TEST_IS_DIR))
     return g_steal_pointer (&path);
   g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "The host does not have the run any more from which a branch is to begin.");
+                       "The host does not have the run any more that is to be branched or repeated.");
   return NULL;
 }
 
@@ -70,7 +71,7 @@ read_option (const char *key, GVariant *value, const char *out, GError **error)
 
   if (g_str_equal (key, "resume"))
     return g_variant_new_string (out);
-  if (g_str_equal (key, "branch"))
+  if (g_str_equal (key, "branch") || g_str_equal (key, "replay"))
     {
       parent = dup_parent (value, error);
       return parent != NULL ? g_variant_new_string (parent) : NULL;
@@ -150,8 +151,8 @@ receive_files (GVariant *files, GInputStream *input, GOutputStream *output, GErr
   return TRUE;
 }
 
-/* Makes the folders of a new run and the files that its graph names; a branch, without a graph, has those of its
- * parent. */
+/* Makes the folders of a new run and the files that its graph names; a branch or a repetition, without a graph, has
+ * those of the other run. */
 static gboolean
 make_folders (const char *data, const char *out, GVariant *files, GError **error)
 {
@@ -457,6 +458,15 @@ serve (int argc, char **argv, GInputStream *input, GOutputStream *output)
                   : serve_relay (id, input, output);
 }
 
+/* The devices of this machine, as lines of JSON: its libraries may print others. */
+static int
+serve_devices (void)
+{
+  puts (REMOTE_MAGIC LOOM_VERSION);
+  command_print_devices (TRUE);
+  return 0;
+}
+
 static int
 run_remote (const Command *command, int argc, char **argv)
 {
@@ -468,6 +478,8 @@ run_remote (const Command *command, int argc, char **argv)
   if (argc > 1 && *argv[1] == '-' && !command_parse (command, entries, &argc, &argv))
     return 2;
   signal (SIGPIPE, SIG_IGN);
+  if (argc == 2 && g_str_equal (argv[1], "devices"))
+    return serve_devices ();
   if (argc > 1)
     {
       if (!remote_take_streams (&input, &output))
@@ -482,7 +494,8 @@ run_remote (const Command *command, int argc, char **argv)
 
 const Command command_remote = {
   .name = "remote",
-  .arguments = "start | fetch|follow ID FROM SUM | relay ID | begin HOST RUN FOLDER OPTIONS | connect RUN | follow RUN",
+  .arguments = "start | fetch|follow ID FROM SUM | relay ID | devices [HOST] | begin HOST RUN FOLDER OPTIONS | "
+               "connect RUN | follow RUN",
   .summary = "a run for another machine, by messages on standard input and output",
   .run = run_remote,
 };

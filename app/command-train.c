@@ -10,6 +10,7 @@
 #include "app/train-detach.h"
 #include "app/train-health.h"
 #include "app/train-remote.h"
+#include "app/train-replay.h"
 #include "app/train-view.h"
 #include "engine/runs/loom-runs.h"
 
@@ -237,54 +238,6 @@ end_board (const Command *command, TrainBoard *board)
     command_warn (command, "%s Events for TensorBoard end there.", error->message);
 }
 
-/* --replay: the run's graph and settings, up to its newest checkpoint. */
-typedef struct
-{
-  const char *run;
-  LoomGraph *graph;
-  LoomRunSettings settings;
-} TrainReplay;
-
-static void
-train_replay_clear (TrainReplay *self)
-{
-  loom_graph_unref (self->graph);
-  g_free (self->settings.device);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainReplay, train_replay_clear)
-
-/* FALSE with an error, and then *status is the exit status. */
-static gboolean
-read_replay (const Command *command, TrainReplay *self, LoomTrainerOptions *options, int *status)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFolder) run = loom_folder_open (self->run, &error), checkpoints = NULL;
-  g_autoptr (GArray) steps = NULL;
-
-  self->graph = run != NULL ? loom_run_read (self->run, &self->settings, &error) : NULL;
-  if (self->graph == NULL)
-    {
-      *status = command_fail (command, g_steal_pointer (&error));
-      return FALSE;
-    }
-  if (self->settings.ranks > 1)
-    {
-      *status = command_usage (command, "The run in %s was trained by %d ranks. --replay repeats runs of one rank.",
-                               self->run, self->settings.ranks);
-      return FALSE;
-    }
-  checkpoints = loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL);
-  steps = loom_run_checkpoint_steps (checkpoints);
-  options->replay = options->costs_of = self->run;
-  if (options->device == NULL)
-    options->device = self->settings.device;
-  if (options->threads == 0)
-    options->threads = self->settings.threads;
-  if (options->steps == 0 && steps->len > 0)
-    options->steps = g_array_index (steps, gint64, 0);
-  return TRUE;
-}
-
 /* A worker has no such option, so the graph that it trains has the strategy. */
 static void
 set_strategy (LoomGraph *graph, const char *strategy, int ranks)
@@ -442,18 +395,17 @@ run_train (const Command *command, int argc, char **argv)
         command, argc < 2 ? "GRAPH is missing. It takes one GRAPH, or --resume, --replay or --branch with a run."
                           : "It takes one GRAPH.");
 
-  /* A run of a host is continued, and branched, there. */
+  /* A run of a host is continued, branched and repeated there. */
   g_auto (LoomRunHost) there = { NULL };
-  const char *earlier = resume != NULL ? resume : branch;
+  const char *earlier = resume != NULL ? resume : branch != NULL ? branch : replayed;
   if (earlier != NULL && loom_run_host_read (earlier, &there) && host == NULL)
     host = g_strdup (there.name);
   if ((detach || host != NULL)
-      && (replayed != NULL || (branch != NULL && host == NULL) || hosts != NULL || trace != NULL || wants_board
-          || health || view.waits || view.json || options.eager || epochs == 0 || launch.timeout > 0
-          || launch.min_ranks > 0))
+      && ((resume == NULL && earlier != NULL && host == NULL) || hosts != NULL || trace != NULL || wants_board || health
+          || view.waits || view.json || options.eager || epochs == 0 || launch.timeout > 0 || launch.min_ranks > 0))
     return command_usage (command,
                           "--detach and --host are for a run of one process. They cannot be combined with --hosts, "
-                          "--timeout, --min-ranks, --replay, --branch of a run of this machine, --executor eager, "
+                          "--timeout, --min-ranks, --replay or --branch of a run of this machine, --executor eager, "
                           "--trace, --tensorboard, --epochs 0, or options of what is printed.");
   if (host != NULL && ((out == NULL && resume == NULL) || weights != NULL))
     return command_usage (command, "--host needs --out DIR, in which the run is mirrored, and takes no --weights.");
@@ -467,6 +419,7 @@ run_train (const Command *command, int argc, char **argv)
   g_autoptr (LoomGraph) graph = NULL;
   if (host != NULL || detach)
     {
+      options.replay = replayed;
       graph = earlier == NULL ? command_read_graph (argv[1], &error) : NULL;
       if (error != NULL)
         return command_fail (command, g_steal_pointer (&error));
@@ -484,9 +437,9 @@ run_train (const Command *command, int argc, char **argv)
   if (argc > 1 && g_str_equal (argv[1], "-") && (ranks > 1 || hosts != NULL))
     return command_usage (command, "Each rank reads the graph, so it cannot be standard input. Save it in a file.");
   launch.graph = resume == NULL && replayed == NULL && branch == NULL ? argv[1] : NULL;
-  g_auto (TrainReplay) replay = { .run = replayed };
-  if (replayed != NULL && !read_replay (command, &replay, &options, &launched))
-    return launched;
+  g_auto (TrainReplay) replay = { NULL };
+  if (replayed != NULL && !train_replay_read (&replay, replayed, &options, &error))
+    return command_fail (command, g_steal_pointer (&error));
   if (train_launch (command, words, &launch, &options, &launched))
     return launched;
   train_signals_block (&signals);
@@ -579,7 +532,8 @@ const Command command_train = {
     "run goes on if the connection is lost; gradloom attach shows it again and gets what is missing.\n\n"
     "--replay RUN repeats a run from its beginning to its newest checkpoint, with every number that was changed while\n"
     "it trained (learning rate, momentum, weight decay, dropout, clipping, batch size) changed at the same step:\n"
-    "weights and losses have the same bits, with the same program, device and threads.\n\n"
+    "weights and losses have the same bits, with the same program, device and threads. A host's run is repeated "
+    "there.\n\n"
     "--branch RUN --step N --out NEW begins a run with the state of RUN after step N and continues from there. The\n"
     "state is that of the nearest earlier checkpoint in checkpoints/ or history/ of RUN, from which the steps up to\n"
     "N are computed again. --history sets the megabytes of history/: its states are dense lately and sparse before,\n"

@@ -156,11 +156,33 @@ follow_run (const Command *command, const char *folder)
   return state != NULL ? 0 : command_fail (command, g_steal_pointer (&error));
 }
 
+/* ---- devices -------------------------------------------------------------- */
+
+#define MOST_DEVICES (256 * 1024) /* bytes of lines */
+
+static int
+list_devices (const Command *command, const char *host_name, GOutputStream *output)
+{
+  static const char *const words[] = { "devices", NULL };
+  g_auto (RemoteHost) host = { NULL };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = g_malloc (MOST_DEVICES);
+  gsize n;
+
+  if (!remote_host_open (&host, host_name, words, &error)
+      || !g_input_stream_read_all (host.input, text, MOST_DEVICES, &n, NULL, &error)
+      || !g_output_stream_write_all (output, text, n, NULL, NULL, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  return 0;
+}
+
 int
 remote_window_serve (const Command *command, int argc, char **argv, GInputStream *input, GOutputStream *output)
 {
   if (argc == 6 && g_str_equal (argv[1], "begin"))
     return begin (command, argv[2], argv[3], argv[4], argv[5], input);
+  if (argc == 3 && g_str_equal (argv[1], "devices"))
+    return list_devices (command, argv[2], output);
   if (argc == 3 && g_str_equal (argv[1], "connect"))
     return connect_run (command, argv[2], input, output);
   if (argc == 3 && g_str_equal (argv[1], "follow"))

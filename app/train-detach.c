@@ -74,6 +74,7 @@ train_detach_options (const LoomTrainerOptions *o, int ranks)
   add_text (&b, "resume", o->resume);
   add_text (&b, "branch", o->branch);
   add_number (&b, "branch_step", o->branch_step, o->branch != NULL);
+  add_text (&b, "replay", o->replay);
   add_number (&b, "epochs", o->epochs, o->epochs > 0);
   add_number (&b, "steps", o->steps, o->steps > 0);
   add_number (&b, "batch_size", o->batch_size, o->batch_size > 0);

@@ -172,24 +172,32 @@ start (const LoomRunHost *to, const LoomGraph *graph, GVariant *options, gboolea
   return FALSE;
 }
 
-/* The options with the id of the run that is branched instead of its folder here. NULL with an error: it is not a run
- * of this host. (transfer full) */
+/* The options that name a run which another begins with. */
+static const char *const earlier[] = { "branch", "replay" };
+
+/* The options with the id of a run of this host instead of its folder here, which *parent is (NULL: there is none).
+ * NULL with an error: it is not a run of this host. (transfer full) */
 static GVariant *
-name_parent (GVariant *options, const char *parent, const char *host_name, GError **error)
+name_parent (GVariant *options, const char **parent, const char *host_name, GError **error)
 {
+  const char *key = NULL;
   g_auto (LoomRunHost) host = { NULL };
   GVariantDict dict;
 
-  if (!loom_run_host_read (parent, &host) || !g_str_equal (host.name, host_name))
+  for (guint i = 0; i < G_N_ELEMENTS (earlier) && key == NULL; i++)
+    key = g_variant_lookup (options, earlier[i], "&s", parent) ? earlier[i] : NULL;
+  if (key == NULL)
+    return g_variant_ref (options);
+  if (!loom_run_host_read (*parent, &host) || !g_str_equal (host.name, host_name))
     {
       g_autofree char *shown = command_printable (host_name);
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "A branch trains on the machine of its run, and %s is not a run of %s. Leave out --host.", parent,
-                   shown);
+                   "A run is branched and repeated on its machine, and %s is not a run of %s. Leave out --host.",
+                   *parent, shown);
       return NULL;
     }
   g_variant_dict_init (&dict, options);
-  g_variant_dict_insert (&dict, "branch", "s", host.id);
+  g_variant_dict_insert (&dict, key, "s", host.id);
   return g_variant_ref_sink (g_variant_dict_end (&dict));
 }
 
@@ -245,14 +253,12 @@ make_mirror (LoomGraph *graph, const char *host_name, const char *folder, LoomRu
 gboolean
 train_remote_begin (LoomGraph *graph, GVariant *options, const char *host_name, const char *folder, GError **error)
 {
-  g_autoptr (GVariant) owned = g_variant_ref_sink (options), named = NULL;
+  const char *parent = NULL;
+  g_autoptr (GVariant) owned = g_variant_ref_sink (options), named = name_parent (owned, &parent, host_name, error);
   g_auto (LoomRunHost) host = { NULL };
   const gboolean is_known = loom_run_host_read (folder, &host);
   gboolean unknown = FALSE, ok;
-  const char *parent = NULL;
 
-  g_variant_lookup (owned, "branch", "&s", &parent);
-  named = parent != NULL ? name_parent (owned, parent, host_name, error) : g_variant_ref (owned);
   ok = named != NULL && (is_known || make_mirror (graph, host_name, folder, &host, error));
   if (ok && start (&host, parent == NULL ? graph : NULL, named, &unknown, error))
     {
@@ -323,8 +329,8 @@ train_remote (const Command *command, LoomGraph *graph, const LoomTrainerOptions
     return train_remote_resume (train_detach_options (&sent, ranks), options->resume, &error)
                ? follow_or_leave (command, options->resume, host_name, detach)
                : command_fail (command, g_steal_pointer (&error));
-  if (options->branch != NULL)
-    graph = parent = loom_run_read (options->branch, &settings, &error);
+  if (options->branch != NULL || options->replay != NULL)
+    graph = parent = loom_run_read (options->branch != NULL ? options->branch : options->replay, &settings, &error);
   g_free (settings.device);
   if (graph == NULL || !take_folder (options->out, graph, host_name, &error)
       || !train_remote_begin (graph, train_detach_options (&sent, ranks), host_name, options->out, &error))

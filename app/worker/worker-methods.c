@@ -76,6 +76,7 @@ static const struct
   { "resume_step", "x", G_STRUCT_OFFSET (WorkerStart, resume_step) },
   { "branch", "s", G_STRUCT_OFFSET (WorkerStart, branch) },
   { "branch_step", "x", G_STRUCT_OFFSET (WorkerStart, branch_step) },
+  { "replay", "s", G_STRUCT_OFFSET (WorkerStart, replay) },
   { "steps", "x", G_STRUCT_OFFSET (WorkerStart, steps) },
   { "history", "x", G_STRUCT_OFFSET (WorkerStart, history) },
   { "checkpoint_seconds", "d", G_STRUCT_OFFSET (WorkerStart, checkpoint_seconds) },
@@ -152,7 +153,7 @@ start_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *opti
       g_dbus_method_invocation_return_gerror (invocation, error);
       return TRUE;
     }
-  if (m->graph == NULL && start.resume == NULL && start.branch == NULL)
+  if (m->graph == NULL && start.resume == NULL && start.branch == NULL && start.replay == NULL)
     {
       worker_start_clear (&start);
       g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,

@@ -4,6 +4,8 @@
  * thread that reads values for a view holds the reader's side of `trainer_lock`. */
 #include "app/worker/worker.h"
 
+#include "app/train-replay.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -63,6 +65,7 @@ worker_start_clear (WorkerStart *start)
   g_free (start->out);
   g_free (start->resume);
   g_free (start->branch);
+  g_free (start->replay);
   g_free (start->precision);
   g_free (start->weights);
   g_free (start->match);
@@ -271,8 +274,17 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
                                    .memory = memory_cb,
                                    .breakpoint = breakpoint_cb };
   g_autoptr (LoomTrainer) trainer = NULL;
-
+  g_auto (TrainReplay) replay = { NULL };
   const char *folder = folder_of (&job->start);
+
+  if (job->start.replay != NULL)
+    {
+      if (!train_replay_read (&replay, job->start.replay, &options, error))
+        return NULL;
+      g_clear_pointer (&job->graph, loom_graph_unref);
+      job->graph = loom_graph_ref (replay.graph);
+      job->start.threads = options.threads;
+    }
   if (folder != NULL)
     options.trace = job->trace = g_build_filename (folder, LOOM_TRACE_FILE, NULL);
   if (job->start.ranks > 1)

@@ -99,6 +99,7 @@ typedef struct
   char *device, *out, *resume;
   char *branch; /* the run begins with the state of the run in this folder after branch_step; NULL: none */
   gint64 branch_step;
+  char *replay; /* the run repeats the run in this folder; NULL: none */
   int threads;
   int ranks; /* processes that mpirun has started, or threads of this one; 0, 1: one */
   gboolean paused;

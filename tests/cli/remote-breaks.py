@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, sys.argv[2])
-from far import Far  # noqa: E402
+from far import Far, end, workers  # noqa: E402
 
 GRADLOOM = os.path.abspath(sys.argv[1])
 GRAPH = '''<graph xmlns="urn:gradloom:graph" version="1" name="far">
@@ -56,14 +56,6 @@ class Here:
         if words not in self.last.stderr + self.last.stdout:
             print('# status %d: %s%s' % (self.last.returncode, self.last.stdout, self.last.stderr))
         return words in self.last.stderr + self.last.stdout
-
-
-def workers(run):
-    """The processes that train in the folder, by the lock of its events."""
-    path = os.path.join(run, 'events.jsonl')
-    inode = os.stat(path).st_ino if os.path.exists(path) else 0
-    with open('/proc/locks', encoding='utf-8') as f:
-        return [int(line.split()[4]) for line in f if line.split()[1] == 'FLOCK' and line.split()[5].endswith(':%d' % inode)]
 
 
 def begun(here, far):
@@ -188,9 +180,7 @@ def body(folder):
             part(here, far)
         print('1..%d' % n)
     finally:
-        for run in far.runs():
-            for pid in workers(run):
-                os.kill(pid, signal.SIGKILL)
+        end(far.runs())
 
 
 with tempfile.TemporaryDirectory(prefix='gradloom-breaks-') as scratch:

@@ -2,20 +2,21 @@
 """Runs on another machine, by a real sshd on the loopback with keys of its own: data by content, the same bits, a lost connection,
 and hosts that refuse.
 
-  remote.py GRADLOOM
+  remote.py GRADLOOM E2E_FOLDER
 """
-import getpass
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+sys.path.insert(0, sys.argv[2])
+import far as hosts  # noqa: E402
+from far import read, write  # noqa: E402
+
 GRADLOOM = os.path.abspath(sys.argv[1])
-SSHD = shutil.which('sshd') or '/usr/sbin/sshd'
 GRAPH = '''<graph xmlns="urn:gradloom:graph" version="1" name="far">
 <node id="data" op="dataset" source="csv" path="%s" target="y" target_type="float"/><node id="fc" op="linear" out_features="1"/>
 <node id="loss" op="mse_loss"/><wire from="data.x" to="fc"/><wire from="fc" to="loss.input"/><wire from="data.y" to="loss.target"/>
@@ -31,74 +32,27 @@ def ok(passed, what):
         raise SystemExit(1)
 
 
-def write(path, text, mode=0o644):
-    with open(path, 'w', encoding='utf-8') as f:
-        f.write(text)
-    os.chmod(path, mode)
-
-
-def read(path):
-    with open(path, 'rb') as f:
-        return f.read()
-
-
-class Far:
-    """The other machine: sshd, a home of its own, and an ssh that knows it as `box`."""
+class Far(hosts.Sshd):
+    """The other machine, and the environment of this one."""
 
     def __init__(self, folder):
-        self.folder = folder
-        self.home, self.bin, tools = (os.path.join(folder, name) for name in ('there', 'bin', 'tools'))
-        for path in (self.home, self.bin, tools, os.path.join(folder, 'here')):
-            os.makedirs(path)
-        for key in ('host', 'user'):
-            subprocess.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', os.path.join(folder, key)], check=True)
-        self.install()
-        with socket.socket() as s:
-            s.bind(('127.0.0.1', 0))
-            self.port = s.getsockname()[1]
-        write(os.path.join(folder, 'sshd_config'), '\n'.join((
-            'ListenAddress 127.0.0.1', 'Port %d' % self.port, 'HostKey %s/host' % folder, 'PidFile none', 'StrictModes no',
-            'AuthorizedKeysFile %s/authorized' % folder, 'PermitRootLogin yes', 'PasswordAuthentication no',
-            'KbdInteractiveAuthentication no', 'UsePAM no',
-            'SetEnv PATH=%s:/usr/bin:/bin XDG_STATE_HOME=%s/state XDG_CACHE_HOME=%s/cache' % (self.bin, self.home, self.home), '')))
-        write(os.path.join(folder, 'authorized'), open(os.path.join(folder, 'user.pub'), encoding='utf-8').read())
-        key = open(os.path.join(folder, 'host.pub'), encoding='utf-8').read()
-        write(os.path.join(folder, 'known'), '[127.0.0.1]:%d %s' % (self.port, key))
-        write(os.path.join(folder, 'ssh_config'), 'Host box locked\n HostName 127.0.0.1\n Port %d\n User %s\n IdentitiesOnly yes\n'
-              ' UserKnownHostsFile %s/known\n IdentityAgent none\nHost box\n IdentityFile %s/user\nHost locked\n IdentityFile %s/host\n'
-              % (self.port, getpass.getuser(), folder, folder, folder))
-        write(os.path.join(tools, 'ssh'), '#!/bin/sh\nexec %s -F %s/ssh_config "$@"\n' % (shutil.which('ssh'), folder), 0o755)
-        self.env = dict(os.environ, PATH=tools + ':' + os.environ['PATH'], XDG_STATE_HOME=os.path.join(folder, 'here', 'state'),
+        super().__init__(folder, GRADLOOM)
+        if self.fault:
+            print('1..0 # SKIP sshd does not start: %s' % self.fault)
+            sys.exit(77)
+        self.env = dict(os.environ, PATH=self.path, XDG_STATE_HOME=os.path.join(folder, 'here', 'state'),
                         XDG_CACHE_HOME=os.path.join(folder, 'here', 'cache'))
-        if os.getuid() == 0:
-            os.makedirs('/run/sshd', exist_ok=True)
-        self.log = open(os.path.join(folder, 'log'), 'w', encoding='utf-8')
-        self.sshd = subprocess.Popen([SSHD, '-D', '-e', '-f', os.path.join(folder, 'sshd_config')], stderr=self.log,
-                                     stdout=self.log)
-        while True:
-            try:
-                socket.create_connection(('127.0.0.1', self.port)).close()
-                return
-            except OSError:
-                if self.sshd.poll() is not None:
-                    print('1..0 # SKIP sshd does not start: %s' % read(os.path.join(folder, 'log')).decode().strip().split('\n')[-1])
-                    sys.exit(77)
-                time.sleep(0.02)
-
-    def install(self, text=None):
-        """The program there; NULL: this one."""
-        write(os.path.join(self.bin, 'gradloom'), text or '#!/bin/sh\nexec %s "$@"\n' % GRADLOOM, 0o755)
 
     def run(self, *words):
         return subprocess.run([GRADLOOM, *words], cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, check=False)
 
-    def runs(self):
+    def folder_of_runs(self):
         return os.path.join(self.home, 'state', 'gradloom', 'remote')
 
     def events(self, run):
         """The log of the run there that is mirrored here."""
-        return read(os.path.join(self.runs(), read(os.path.join(self.folder, run, 'remote-id')).decode(), 'run', 'events.jsonl'))
+        return read(os.path.join(self.folder_of_runs(), read(os.path.join(self.folder, run, 'remote-id')).decode(), 'run', 'events.jsonl'))
 
 
 def say(r, words):
@@ -123,7 +77,7 @@ def whole(far):
     r = far.run('train', 'work/outside.xml', '--host', 'box', '--out', 'far-2')
     ok(r.returncode == 0 and os.listdir(far.home + '/cache/gradloom/content') == content and len(content) == 1,
        'the same data go there once, also by a path outside the graph')
-    there = subprocess.run(['grep', '-rl', far.folder + '/work', far.runs()], stdout=subprocess.PIPE, text=True, check=False).stdout
+    there = subprocess.run(['grep', '-rl', far.folder + '/work', far.folder_of_runs()], stdout=subprocess.PIPE, text=True, check=False).stdout
     ok(there == '', 'no path of this machine is known there')
 
 
@@ -175,7 +129,7 @@ def trainers(file):
 
 def killed(far):
     r = far.run('train', 'work/long.xml', '--host', 'box', '--out', 'killed', '--detach')
-    run = os.path.join(os.path.realpath(far.runs()), read(os.path.join(far.folder, 'killed', 'remote-id')).decode(), 'run')
+    run = os.path.join(os.path.realpath(far.folder_of_runs()), read(os.path.join(far.folder, 'killed', 'remote-id')).decode(), 'run')
     pids = trainers(os.path.join(run, 'events.jsonl'))
     ok(r.returncode == 0 and len(pids) == 1, 'a run is left there, with one process')
     os.kill(pids[0], signal.SIGKILL)
@@ -217,7 +171,14 @@ def continued(far):
     r = far.run('train', '--branch', 'near-part', '--step', '15', '--out', 'moved', '--host', 'box')
     ok(r.returncode == 2 and say(r, 'near-part is not a run of box') and not os.path.exists(far.folder + '/moved'),
        'a run of this machine has its branches here')
-    shutil.rmtree(far.runs() + '/' + read(far.folder + '/part/remote-id').decode())
+    r = far.run('train', '--replay', 'part', '--out', 'again')
+    ok(r.returncode == 0 and read(far.folder + '/again/weights.safetensors') == read(far.folder + '/part/weights.safetensors')
+       and read(far.folder + '/again/events.jsonl') == read(far.folder + '/part/events.jsonl') == far.events('again'),
+       'it is repeated there, with its bits')
+    r = far.run('train', '--replay', 'near-part', '--out', 'moved', '--host', 'box')
+    ok(r.returncode == 2 and say(r, 'near-part is not a run of box') and not os.path.exists(far.folder + '/moved'),
+       'a run of this machine is repeated here')
+    shutil.rmtree(far.folder_of_runs() + '/' + read(far.folder + '/part/remote-id').decode())
     r = far.run('train', '--branch', 'part', '--step', '15', '--out', 'orphan')
     ok(r.returncode != 0 and say(r, 'does not have the run any more') and not os.path.exists(far.folder + '/orphan'),
        'a run that was removed there has no branches')
@@ -230,6 +191,14 @@ def ranks(far):
     ok(r.returncode == 0 and say(r, 'done') and b'"ranks":2' in read(far.folder + '/ranks/run.json').replace(b' ', b''),
        'a run there can have several ranks')
     ok(b'strategy="zero1"' in read(far.folder + '/ranks/graph.xml'), 'and a strategy')
+
+
+def devices(far):
+    r = far.run('remote', 'devices', 'box')
+    ok(r.returncode == 0 and r.stdout.startswith('{"event":"device","name":"cpu",') and '"memory_free":' in r.stdout,
+       'its devices and their memory are listed')
+    r = far.run('remote', 'devices', 'locked')
+    ok(r.returncode == 5 and say(r, 'without a password') and r.stdout == '', 'or why they are not')
 
 
 def followed(far):
@@ -274,19 +243,19 @@ def body(folder):
         write(folder + '/work/outside.xml', GRAPH % (folder + '/work/d.csv', 2))
         write(folder + '/work/long.xml', GRAPH % ('d.csv', 1000000))
         write(folder + '/work/none.xml', GRAPH % ('none.csv', 1))
-        for part in (whole, lost, killed, continued, ranks, followed, refused):
+        for part in (whole, lost, killed, continued, ranks, devices, followed, refused):
             part(far)
         print('1..%d' % n)
     finally:
         far.sshd.kill()
         # Runs of a part that has failed.
-        for run in os.listdir(far.runs()) if os.path.isdir(far.runs()) else []:
-            subprocess.run([GRADLOOM, 'attach', os.path.join(far.runs(), run, 'run'), '--stop'], check=False,
+        for run in os.listdir(far.folder_of_runs()) if os.path.isdir(far.folder_of_runs()) else []:
+            subprocess.run([GRADLOOM, 'attach', os.path.join(far.folder_of_runs(), run, 'run'), '--stop'], check=False,
                            env=dict(far.env, XDG_STATE_HOME=os.path.join(far.home, 'state')), stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
 
 
-if not os.path.exists(SSHD) or not shutil.which('ssh') or not shutil.which('ssh-keygen'):
+if hosts.missing():
     print('1..0 # SKIP there is no sshd (Debian: openssh-server)')
     sys.exit(77)
 with tempfile.TemporaryDirectory(prefix='gradloom-remote-') as scratch:
