@@ -507,7 +507,8 @@ print_verdict (const Table *table, const Card *card, GError **error)
 }
 
 static int
-print_fits (const Command *command, const char *path, const Wanted *wanted, int threads, gboolean json)
+print_fits (const Command *command, const char *path, const Wanted *wanted, int threads, gint64 available,
+            gboolean json)
 {
   const LoomTrainerOptions options = { .device = wanted->device,
                                        .precision = wanted->precision,
@@ -520,7 +521,7 @@ print_fits (const Command *command, const char *path, const Wanted *wanted, int 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = command_read_graph (path, &error);
 
-  if (graph == NULL || !plan_fits_print (graph, &options, wanted->ranks, json, &error))
+  if (graph == NULL || !plan_fits_print (graph, &options, wanted->ranks, (gsize)available, json, &error))
     return command_fail (command, g_steal_pointer (&error));
   return 0;
 }
@@ -563,6 +564,7 @@ run_plan (const Command *command, int argc, char **argv)
   Wanted wanted = { .rank = -1 };
   gboolean no_fusion = FALSE, passes = FALSE, check = FALSE, ok = FALSE, parameters = FALSE, memory = FALSE,
            stages = FALSE, fits = FALSE, steps = FALSE, json = FALSE;
+  gint64 available = 0;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL, *card_name = NULL, *names = NULL;
   g_autofree char *picture = NULL;
@@ -586,6 +588,8 @@ run_plan (const Command *command, int argc, char **argv)
     { "memory", 0, 0, G_OPTION_ARG_NONE, &memory, "Print the memory of each node instead", NULL },
     { "fits", 0, 0, G_OPTION_ARG_NONE, &fits, "Print whether a run fits into memory instead, and which batch does",
       NULL },
+    { "available", 0, 0, G_OPTION_ARG_INT64, &available,
+      "With --fits: the memory of another machine's device (default: this one's)", "BYTES" },
     { "stages", 0, 0, G_OPTION_ARG_NONE, &stages, "Print the nodes of each pipeline stage instead", NULL },
     { "steps", 0, 0, G_OPTION_ARG_NONE, &steps,
       "Print each step by phase with kernel, bytes, milliseconds and live memory instead", NULL },
@@ -610,6 +614,8 @@ run_plan (const Command *command, int argc, char **argv)
                                    "cannot be combined. Use one of them.");
   if (fits && (card_name != NULL || wanted.rank >= 0 || wanted.evaluation))
     return command_usage (command, "--fits is about a whole run on this machine. Leave out --rank, --card and --eval.");
+  if (available < 0 || (available > 0 && !fits))
+    return command_usage (command, "--available takes a number of bytes, with --fits.");
   if (card_name != NULL && (card = card_find (card_name, &names)) == NULL)
     return command_usage (command, "--card knows %s, not “%s”.", names, card_name);
   if (card != NULL && (device != NULL || node != NULL || wanted.ranks > 1))
@@ -629,7 +635,7 @@ run_plan (const Command *command, int argc, char **argv)
   wanted.precision = precision;
   wanted.device = device;
   if (fits)
-    return print_fits (command, argv[1], &wanted, threads, json);
+    return print_fits (command, argv[1], &wanted, threads, available, json);
   if (!build (argv[1], &wanted, &source, &l, &error)
       || (wanted.ranks > 1 && !listing_ranks_init (&ranks, source.spec, wanted.ranks, &error)))
     return command_fail (command, g_steal_pointer (&error));

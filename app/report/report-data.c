@@ -88,7 +88,7 @@ forecast (ReportData *self)
                                        .costs_of = self->folder };
   g_auto (LoomForecast) forecast = { 0 };
 
-  if (self->settings.ranks > 1 || !loom_forecast (self->graph, &options, NULL, 1, &forecast, NULL))
+  if (self->settings.ranks > 1 || !loom_forecast (self->graph, &options, NULL, 1, 0, &forecast, NULL))
     return;
   self->needed = forecast.needed;
   self->needed_on = g_steal_pointer (&forecast.devices);

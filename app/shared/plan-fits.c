@@ -49,13 +49,14 @@ print_sentence (const LoomForecast *forecast)
 }
 
 gboolean
-plan_fits_print (const LoomGraph *graph, const LoomTrainerOptions *options, int ranks, gboolean as_json, GError **error)
+plan_fits_print (const LoomGraph *graph, const LoomTrainerOptions *options, int ranks, gsize available,
+                 gboolean as_json, GError **error)
 {
   g_auto (LoomForecast) forecast = { 0 };
   g_auto (ListingComm) comm = { NULL };
 
   if (!listing_comm_init (&comm, ranks, error)
-      || !loom_forecast (graph, options, comm.rank, comm.ranks, &forecast, error))
+      || !loom_forecast (graph, options, comm.rank, comm.ranks, available, &forecast, error))
     return FALSE;
   if (as_json)
     print_event (&forecast);

@@ -14,6 +14,7 @@ typedef struct
   TrainNotes notes;
   LoomComm *const *comm; /* of `ranks` ranks; NULL: a single rank */
   int ranks;
+  gsize available;        /* of another machine; 0: this one's */
   GArray *groups, *kinds; /* RankGroup and MemoryBudget of the ranks that are planned */
 } Parts;
 
@@ -109,17 +110,18 @@ open_parts (Parts *self, const LoomGraph *graph, const LoomTrainerOptions *optio
       kind->data = &self->data;
       kind->group = &g_array_index (self->groups, RankGroup, k);
       kind->shards = shards;
+      kind->available = self->available;
     }
   return TRUE;
 }
 
 gboolean
 loom_forecast (const LoomGraph *graph, const LoomTrainerOptions *options, LoomComm *const *comm, int ranks,
-               LoomForecast *forecast, GError **error)
+               gsize available, LoomForecast *forecast, GError **error)
 {
   static const char *const strategies[]
       = { [LOOM_SHARDS_OPTIMIZER] = "zero1", [LOOM_SHARDS_GRADIENTS] = "zero2", [LOOM_SHARDS_PARAMETERS] = "zero3" };
-  g_auto (Parts) parts = { .comm = ranks > 1 ? comm : NULL, .ranks = ranks };
+  g_auto (Parts) parts = { .comm = ranks > 1 ? comm : NULL, .ranks = ranks, .available = available };
   const MemoryBudget *kinds;
   MemoryForecast found;
   gint64 all, one;

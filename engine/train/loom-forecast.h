@@ -18,8 +18,9 @@ typedef struct
 
 /* The options as for a new run, whose comm is ignored: `ranks` ranks, all on this machine and each with a communicator
  * of comm (NULL: a single rank), are planned without communication, one of each kind. It opens the data set and plans
- * each part of the run. Errors: those of loom_trainer_new(). */
+ * each part of the run. available: the bytes of a device of another machine, which is planned as that of this one; 0:
+ * those of this machine's. Errors: those of loom_trainer_new(). */
 gboolean loom_forecast (const LoomGraph *graph, const LoomTrainerOptions *options, LoomComm *const *comm, int ranks,
-                        LoomForecast *forecast, GError **error);
+                        gsize available, LoomForecast *forecast, GError **error);
 void loom_forecast_clear (LoomForecast *forecast);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomForecast, loom_forecast_clear)

@@ -135,7 +135,9 @@ measure (const MemoryBudget *self, const GArray *needs, const LoomPlanDevice *of
       /* The arena may be larger than the live values at any time. */
       use->needed += need->memory.arena - MIN (need->memory.arena, need->memory.lower_bound);
     }
-  use->available = now.memory_free > 0 ? use->available + now.memory_free : G_MAXSIZE;
+  use->available = self->available > 0   ? self->available
+                   : now.memory_free > 0 ? use->available + now.memory_free
+                                         : G_MAXSIZE;
   use->names = g_string_free (g_steal_pointer (&names), FALSE);
 }
 

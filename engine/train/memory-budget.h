@@ -16,6 +16,7 @@ typedef struct
   /* Of a forecast: the rank, and the number of ranks of this machine that plan like it, with it; 0: one. */
   guint rank;
   int alike;
+  gsize available; /* bytes of a device of another machine; 0: those of the device itself */
 } MemoryBudget;
 
 /* The device, or the devices with one memory, on which the ranks of a run have the fewest bytes left. */

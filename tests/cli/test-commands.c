@@ -774,7 +774,7 @@ test_plan_fits (void)
         "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
         "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"400000\" epochs=\"1\"/></graph>";
   g_autofree char *path = cli_example ("lessons/spirals.xml");
-  g_auto (CliResult) small = cli ("plan", path, "--fits", "--json", NULL), sentence = { 0 };
+  g_auto (CliResult) small = cli ("plan", path, "--fits", "--json", NULL), sentence = { 0 }, other = { 0 };
 
   g_assert_cmpint (small.status, ==, 0);
   g_assert_nonnull (strstr (small.out, "{\"event\":\"fits\",\"device\":\"cpu\",\"needed\":"));
@@ -785,6 +785,9 @@ test_plan_fits (void)
   g_assert_nonnull (strstr (sentence.out, "The run needs "));
   g_assert_nonnull (strstr (sentence.out, " are available. A batch of "));
   g_assert_nonnull (strstr (small.out, "\"ranks\":1,\"rank\":0,"));
+  other = cli ("plan", path, "--fits", "--json", "--available", "1000", NULL);
+  g_assert_nonnull (strstr (other.out, "\"available\":1000,\"batch_size\":64,\"largest_batch\":0,"));
+  cli_expect (2, "--available takes a number of bytes, with --fits.", "plan", path, "--available", "1000");
   cli_expect (2, "--fits is about a whole run on this machine.", "plan", path, "--fits", "--ranks", "2", "--rank", "1");
 }
 

@@ -10,13 +10,14 @@ import tempfile
 
 import studio
 from closing import answer, begin, close, ended, question, wait_dead, write
-from far import Far
+from far import Far, end, workers
 from studio import Report, Studio
 from timemachine import along
 from windowless import events, two_events
 
 GRADLOOM = os.path.join(studio.BUILD, "app", "gradloom")
 PICTURES = os.environ.get("GRADLOOM_TEST_PICTURES")
+GAUGE = re.compile(r"[\d.,]+ \w*B of [\d.,]+ \w*B$")
 LOST = "The connection to box is lost, and the run goes on there."
 
 
@@ -32,9 +33,16 @@ def field(g):
                            and r[1] + r[3] > label[0][1]), None)
 
 
-def choose(s, host):
+def choose(s, host, ranks=None):
     s.key("ctrl+shift+v")
     s.wait("the popover", lambda g: g.find("Devices of the Next Run"), 5)
+    if ranks is not None:
+        s.key("Tab")
+        s.wait("the field of ranks", lambda g: g.focus is not None and "Text" in g.focus[0], 5)
+        s.key("ctrl+a")
+        s.type("%d" % ranks)
+        s.key("Tab")
+        s.wait("the ranks", lambda g: g.find("Rank %d" % (ranks - 1)) and not g.find("Rank %d" % ranks), 20)
     s.fill("the host", field, host)
     picture(s, "popover")
     s.key("Escape")
@@ -68,6 +76,29 @@ def refused(t, s, far, path):
     far.set_down(False)
 
 
+def device(t, s, far, path):
+    """A device that only the host has: its memory is that of the gauge."""
+    far.install("export GRADLOOM_CPU_DEVICES=2")
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text.replace("<train ", '<train device="cpu:1" '))
+    begin(s, [path])
+    s.key("ctrl+shift+v")
+    s.wait("not here", lambda g: g.has("The device “cpu:1” is not on this machine."), 10)
+    s.fill("the host", field, "box")
+    g = t.holds(s, lambda g: g.find("cpu:1 · ", exact=False) and not g.has("is not on"),
+                "the devices of a host are those to choose from", 20)
+    s.key("Escape")
+    g = t.holds(s, lambda g: not g.find("Devices of the Next Run") and any(GAUGE.match(n) for _, n, _ in g.widgets), "and its memory is in the gauge", 20)
+    picture(s, "gauge")
+    far.install()
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    begin(s, [path])
+    choose(s, "box")
+
+
 def lost(t, s, far, path):
     s.key("ctrl+Return")
     g = training(s)
@@ -81,7 +112,7 @@ def lost(t, s, far, path):
     picture(s, "lost")
     step = g.number("step")
     s.press("Reconnect")
-    s.wait("still lost", lambda g: g.state["run"] == "ended" and g.has("Network is unreachable"), 20)
+    s.wait("still lost", lambda g: g.state["run"] == "ended" and g.has(far.down), 20)
     t.ok(True, "and as long as the host cannot be reached, that")
     far.set_down(False)
     s.press("Reconnect")
@@ -204,13 +235,6 @@ def killed(t, s, far, path):
                 "a worker that was killed there is no clean stop", 20)
 
 
-def workers(folder):
-    """The processes that train in the folder, by the lock of its events."""
-    inode = os.stat(os.path.join(folder, "events.jsonl")).st_ino
-    with open("/proc/locks", encoding="utf-8") as f:
-        return [int(line.split()[4]) for line in f if line.split()[1] == "FLOCK" and line.split()[5].endswith(":%d" % inode)]
-
-
 def body(t):
     with tempfile.TemporaryDirectory(prefix="gradloom-far-") as folder:
         far = Far(folder, GRADLOOM)
@@ -218,15 +242,14 @@ def body(t):
             with Studio("hosts", env={"PATH": far.path}) as s:
                 path = write(s)
                 refused(t, s, far, path)
+                device(t, s, far, path)
                 here = lost(t, s, far, path)
                 found(t, s, far, path, here)
                 branch = continued(t, s, far, path, here)
                 listed(t, s, far, path, branch)
                 killed(t, s, far, path)
         finally:
-            for run in far.runs():
-                for pid in workers(run):
-                    os.kill(pid, signal.SIGKILL)
+            end(far.runs())
 
 
 if __name__ == "__main__":

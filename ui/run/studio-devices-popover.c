@@ -7,6 +7,7 @@
 #include "ui/run/device-figures.h"
 #include "ui/run/studio-host-field.h"
 #include "ui/run/studio-rank-count.h"
+#include "ui/run/studio-run-messages.h"
 #include "ui/scene/studio-format.h"
 #include "ui/training/studio-training-settings.h"
 #include "ui/worker/studio-devices.h"
@@ -21,6 +22,7 @@ typedef struct
 {
   StudioDocument *document;
   StudioRun *run;
+  StudioDevices *devices; /* of the host; the one whose changes are shown */
   GtkWidget *popover, *scroller, *choices, *host, *device, *stages, *shards, *sentence, *memory, *times, *forecast,
       *spinner, *hosts;
   DeviceFigures *figures;
@@ -41,6 +43,15 @@ parallel_value (const Devices *self, const char *name)
   const LoomElement *parallel = train != NULL ? loom_element_find (train, LOOM_TAG_PARALLEL) : NULL;
 
   return parallel != NULL ? loom_element_get (parallel, name) : NULL;
+}
+
+/* The names of the host's devices; of this machine's as long as those are not known. */
+static const char *const *
+device_names (const Devices *self)
+{
+  const char *const *names = studio_devices_get_names (self->devices);
+
+  return names != NULL ? names : studio_devices_get_names (studio_devices_get ());
 }
 
 /* ---- tables ------------------------------------------------------------------------------ */
@@ -130,7 +141,7 @@ dup_sentence (Devices *self)
 {
   const LoomElement *train = find_train (self);
   const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
-  const char *const *names = studio_devices_get_names (studio_devices_get ());
+  const char *const *names = studio_devices_get_names (self->devices);
   const char *host = studio_run_get_host (self->run);
   g_autofree char *launcher = NULL, *fault = studio_host_field_dup_fault (self->host);
 
@@ -138,13 +149,16 @@ dup_sentence (Devices *self)
     return g_strdup (_ ("The graph has no loss to train, so there is nothing to divide yet."));
   if (fault != NULL)
     return g_steal_pointer (&fault);
-  if (host == NULL && device != NULL && names != NULL && !g_strv_contains (names, device))
-    return g_strdup_printf (_ ("The device “%s” is not on this machine. Choose another one."), device);
+  if (host != NULL && studio_devices_get_fault (self->devices) != NULL)
+    return studio_run_rewrite_message (studio_devices_get_fault (self->devices));
+  if (device != NULL && names != NULL && !g_strv_contains (names, device))
+    return host == NULL ? g_strdup_printf (_ ("The device “%s” is not on this machine. Choose another one."), device)
+                        : g_strdup_printf (_ ("The device “%1$s” is not on %2$s. Choose another one."), device, host);
   if (device_figures_why (self->figures) != NULL)
     return g_strdup (device_figures_why (self->figures));
   if (studio_run_is_live (self->run))
     return g_strdup (_ ("A run is training. These settings are for the next one."));
-  if (studio_run_get_ranks (self->run) > 1 && (launcher = loom_dist_find_launcher ()) == NULL)
+  if (host == NULL && studio_run_get_ranks (self->run) > 1 && (launcher = loom_dist_find_launcher ()) == NULL)
     return g_strdup (_ ("MPI is not on this machine, so the ranks are threads of one process."));
   return NULL;
 }
@@ -184,7 +198,7 @@ figures_cb (gpointer data)
 static void
 show_choices (Devices *self)
 {
-  const char *const *names = studio_devices_get_names (studio_devices_get ());
+  const char *const *names = device_names (self);
   const LoomElement *train = find_train (self);
   const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
   const char *stages = parallel_value (self, "pipeline"), *strategy = parallel_value (self, "strategy");
@@ -202,6 +216,47 @@ show_choices (Devices *self)
   self->filling = FALSE;
 }
 
+static void
+fill_devices (Devices *self)
+{
+  const char *const *names = device_names (self);
+  StudioDevices *devices = names == studio_devices_get_names (self->devices) ? self->devices : studio_devices_get ();
+  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      g_autofree char *text = studio_devices_describe (devices, names[i]);
+      gtk_string_list_append (list, text);
+    }
+  self->filling = TRUE;
+  gtk_drop_down_set_model (GTK_DROP_DOWN (self->device), G_LIST_MODEL (list));
+  self->filling = FALSE;
+}
+
+static void
+devices_cb (Devices *self)
+{
+  fill_devices (self);
+  show_choices (self);
+  show_sentence (self);
+}
+
+/* Another host may have been chosen. */
+static void
+take_devices (Devices *self)
+{
+  StudioDevices *devices = studio_devices_get_of (studio_run_get_host (self->run));
+
+  if (devices == self->devices)
+    return;
+  if (self->devices != NULL)
+    g_signal_handlers_disconnect_by_data (self->devices, self);
+  self->devices = devices;
+  g_signal_connect_swapped (devices, "changed", G_CALLBACK (devices_cb), self);
+  g_signal_connect_swapped (devices, "details", G_CALLBACK (devices_cb), self);
+  fill_devices (self);
+}
+
 static gboolean
 request_cb (gpointer data)
 {
@@ -216,6 +271,7 @@ request_cb (gpointer data)
 static void
 changed_cb (Devices *self)
 {
+  take_devices (self);
   show_choices (self);
   show_sentence (self);
   show_times (self);
@@ -226,7 +282,7 @@ changed_cb (Devices *self)
 static void
 device_cb (Devices *self)
 {
-  const char *const *names = studio_devices_get_names (studio_devices_get ());
+  const char *const *names = device_names (self);
   const guint chosen = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->device));
 
   if (!self->filling && names != NULL && chosen < g_strv_length ((char **)names))
@@ -277,19 +333,11 @@ add_field (Devices *self, int row, const char *title, GtkWidget *field)
 static void
 make_content (Devices *self)
 {
-  const char *const *names = studio_devices_get_names (studio_devices_get ());
-  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
-
-  for (guint i = 0; names != NULL && names[i] != NULL; i++)
-    {
-      g_autofree char *text = studio_devices_describe (studio_devices_get (), names[i]);
-      gtk_string_list_append (list, text);
-    }
   self->popover = studio_template_new ("studio-devices-popover.ui");
   STUDIO_TEMPLATE_FIELDS (self->popover, self, scroller, choices, device, stages, shards, sentence, memory, times,
                           forecast, spinner, hosts);
-  gtk_drop_down_set_model (GTK_DROP_DOWN (self->device), G_LIST_MODEL (list));
   self->host = studio_host_field_new (self->run);
+  take_devices (self);
   add_field (self, 1, _ ("Ranks"), studio_rank_count_spin_new (self->document, self->run));
   add_field (self, 4, _ ("Host"), self->host);
   show_choices (self);
@@ -310,6 +358,7 @@ devices_free (gpointer data)
   g_clear_handle_id (&self->timer, g_source_remove);
   g_signal_handlers_disconnect_by_data (self->document, self);
   g_signal_handlers_disconnect_by_data (self->run, self);
+  g_signal_handlers_disconnect_by_data (self->devices, self);
   device_figures_free (self->figures);
   g_object_unref (self->document);
   g_object_unref (self->run);

@@ -2,9 +2,12 @@
 
 #include <json-glib/json-glib.h>
 
+#include "ui/worker/studio-devices.h"
 #include "ui/worker/studio-planner.h"
 
-#define CALM_MS 600 /* without a change, before the planner starts */
+#define CALM_MS      600  /* without a change, before the planner starts */
+#define HOST_CALM_MS 1500 /* before a host is asked, whose name may still be typed */
+
 struct _StudioMemoryForecast
 {
   GObject parent_instance;
@@ -16,6 +19,7 @@ struct _StudioMemoryForecast
   int ranks, worst;            /* that need them, and the one that needs most, */
   double most;                 /* and what it needs */
   char *key;                   /* graph and ranks that were estimated last; NULL: the run is live */
+  char *host;                  /* that was asked last for its devices; NULL: this machine */
   GCancellable *cancellable;   /* of the planner that runs; NULL: none */
   guint timer;
 };
@@ -90,28 +94,82 @@ can_train (StudioMemoryForecast *self)
   return train != NULL && loom_faults_count (studio_document_get_faults (self->document)) == 0;
 }
 
+static gboolean timer_cb (gpointer data);
+
+/* A device that only the host has is planned as a processor. */
+static const char *
+device_of_host (const char *device)
+{
+  const char *const *names = studio_devices_get_names (studio_devices_get ());
+
+  return names != NULL && g_strv_contains (names, device) ? device : "cpu";
+}
+
+static void
+plan (StudioMemoryForecast *self, const char *xml, const char *device, gint64 there)
+{
+  const char *folder = loom_graph_get_folder (studio_document_get_graph (self->document));
+  g_autofree char *ranks = g_strdup_printf ("%d", studio_run_get_ranks (self->run));
+  g_autofree char *bytes = g_strdup_printf ("%" G_GINT64_FORMAT, there);
+  const char *const words[]
+      = { "plan", "-",           "--fits", "--json", "--ranks", ranks, there > 0 ? "--device" : NULL,
+          device, "--available", bytes,    NULL };
+  GWeakRef *ref = g_new0 (GWeakRef, 1);
+
+  self->cancellable = g_cancellable_new ();
+  g_weak_ref_init (ref, self);
+  studio_planner_command_async (xml, folder, words, self->cancellable, planned_cb, ref);
+}
+
+static void
+devices_cb (StudioMemoryForecast *self)
+{
+  if (self->timer == 0 && self->cancellable == NULL && self->key != NULL)
+    self->timer = g_idle_add (timer_cb, self);
+}
+
+/* The host's devices, which are requested when the host is another one. */
+static StudioDevices *
+take_host (StudioMemoryForecast *self, const char *host)
+{
+  StudioDevices *devices = studio_devices_get_of (host);
+
+  if (g_strcmp0 (host, self->host) == 0)
+    return devices;
+  if (self->host != NULL)
+    g_signal_handlers_disconnect_by_func (studio_devices_get_of (self->host), devices_cb, self);
+  g_free (self->host);
+  self->host = g_strdup (host);
+  if (host == NULL)
+    return devices;
+  g_signal_connect_object (devices, "changed", G_CALLBACK (devices_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (devices, "details", G_CALLBACK (devices_cb), self, G_CONNECT_SWAPPED);
+  studio_devices_ask_host (devices);
+  return devices;
+}
+
 static gboolean
 timer_cb (gpointer data)
 {
   StudioMemoryForecast *self = data;
-  LoomGraph *graph = studio_document_get_graph (self->document);
+  const char *host = studio_run_get_host (self->run);
+  StudioDevices *devices = take_host (self, host);
+  const LoomElement *train
+      = loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_TRAIN);
+  const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
+  gint64 there = 0;
   g_autofree char *xml = NULL;
-  GWeakRef *ref;
 
   self->timer = 0;
-  /* The memory of another machine is not known. */
-  if (can_train (self) && studio_run_get_host (self->run) == NULL)
+  device = device != NULL ? device : "cpu";
+  if (host != NULL)
+    there = studio_devices_get_free (devices, device);
+  if (can_train (self) && (host == NULL || there > 0))
     xml = studio_document_dup_text_for_process (self->document, NULL);
-  if (xml == NULL)
-    {
-      set_figures (self, NULL);
-      return G_SOURCE_REMOVE;
-    }
-  self->cancellable = g_cancellable_new ();
-  ref = g_new0 (GWeakRef, 1);
-  g_weak_ref_init (ref, self);
-  studio_planner_run_async (xml, loom_graph_get_folder (graph), "--fits", studio_run_get_ranks (self->run),
-                            self->cancellable, planned_cb, ref);
+  if (xml != NULL)
+    plan (self, xml, device_of_host (device), there);
+  else
+    set_figures (self, NULL);
   return G_SOURCE_REMOVE;
 }
 
@@ -141,7 +199,7 @@ changed_cb (StudioMemoryForecast *self)
   stop (self);
   forget_verdict (self);
   if (!live)
-    self->timer = g_timeout_add (CALM_MS, timer_cb, self);
+    self->timer = g_timeout_add (g_strcmp0 (host, self->host) == 0 ? CALM_MS : HOST_CALM_MS, timer_cb, self);
 }
 
 double
@@ -185,6 +243,7 @@ memory_forecast_dispose (GObject *object)
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   g_clear_pointer (&self->key, g_free);
+  g_clear_pointer (&self->host, g_free);
   studio_memory_verdict_clear (&self->verdict);
   G_OBJECT_CLASS (studio_memory_forecast_parent_class)->dispose (object);
 }

@@ -1,17 +1,22 @@
-/* Runs `gradloom devices --json` and keeps the list of devices and their details. */
+/* Runs `gradloom devices --json`, or `gradloom remote devices HOST`, and keeps the list of devices and their details.
+ */
 #include "ui/worker/studio-devices.h"
 
 #include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
+#include <string.h>
 
 #include "ui/worker/studio-worker.h"
 
 struct _StudioDevices
 {
   GObject parent_instance;
+  char *host; /* NULL: this machine */
+  char *fault;
   char **names;
   gboolean is_asking;
   GHashTable *details; /* device name → "2 threads" or a card's model */
+  GHashTable *free;    /* device name → gint64, its free memory */
 };
 
 G_DEFINE_FINAL_TYPE (StudioDevices, studio_devices, G_TYPE_OBJECT)
@@ -23,6 +28,20 @@ const char *const *
 studio_devices_get_names (StudioDevices *self)
 {
   return (const char *const *)self->names;
+}
+
+const char *
+studio_devices_get_fault (StudioDevices *self)
+{
+  return self->fault;
+}
+
+gint64
+studio_devices_get_free (StudioDevices *self, const char *name)
+{
+  const gint64 *bytes = g_hash_table_lookup (self->free, name);
+
+  return bytes != NULL ? *bytes : 0;
 }
 
 char *
@@ -65,16 +84,39 @@ add_device (StudioDevices *self, const char *line, GPtrArray *names)
   char *detail = dup_detail (object);
   if (detail != NULL)
     g_hash_table_insert (self->details, g_strdup (name), detail);
+  const gint64 bytes = json_object_get_int_member_with_default (object, "memory_free", 0);
+  g_hash_table_insert (self->free, g_strdup (name), g_memdup2 (&bytes, sizeof bytes));
+}
+
+/* The last line of a host's errors, without the name of the command. */
+static void
+set_fault (StudioDevices *self, const char *errors)
+{
+  static const char prefix[] = "gradloom remote: ";
+  g_autofree char *text = g_strchomp (g_strdup (errors));
+  const char *line = strrchr (text, '\n');
+
+  line = line != NULL ? line + 1 : text;
+  g_free (self->fault);
+  self->fault = g_strdup (g_str_has_prefix (line, prefix) ? line + strlen (prefix) : line);
+  g_clear_pointer (&self->names, g_strfreev);
+  g_signal_emit (self, changed_signal, 0);
 }
 
 static void
 answered_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   StudioDevices *self = data;
-  g_autofree char *text = NULL;
+  g_autofree char *text = NULL, *errors = NULL;
   self->is_asking = FALSE;
-  if (!g_subprocess_communicate_utf8_finish (G_SUBPROCESS (source), result, &text, NULL, NULL) || text == NULL)
+  if (!g_subprocess_communicate_utf8_finish (G_SUBPROCESS (source), result, &text, &errors, NULL) || text == NULL)
     return;
+  if (errors != NULL && !g_subprocess_get_successful (G_SUBPROCESS (source)))
+    {
+      set_fault (self, errors);
+      return;
+    }
+  g_clear_pointer (&self->fault, g_free);
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   for (guint i = 0; lines[i] != NULL; i++)
@@ -98,8 +140,12 @@ ask (StudioDevices *self)
   g_autofree char *program = studio_worker_find_program (NULL);
   if (program == NULL)
     return;
-  g_autoptr (GSubprocess) process = g_subprocess_new (
-      G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_SILENCE, NULL, program, "devices", "--json", NULL);
+  const char *const here[] = { program, "devices", "--json", NULL };
+  const char *const there[] = { program, "remote", "devices", self->host, NULL };
+  const GSubprocessFlags errors
+      = self->host != NULL ? G_SUBPROCESS_FLAGS_STDERR_PIPE : G_SUBPROCESS_FLAGS_STDERR_SILENCE;
+  g_autoptr (GSubprocess) process
+      = g_subprocess_newv (self->host != NULL ? there : here, G_SUBPROCESS_FLAGS_STDOUT_PIPE | errors, NULL);
   self->is_asking = process != NULL;
   if (process != NULL)
     g_subprocess_communicate_utf8_async (process, NULL, NULL, answered_cb, self);
@@ -118,6 +164,7 @@ static void
 studio_devices_init (StudioDevices *self)
 {
   self->details = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->free = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
 }
 
 StudioDevices *
@@ -130,6 +177,32 @@ studio_devices_get (void)
       ask (devices);
     }
   return devices;
+}
+
+StudioDevices *
+studio_devices_get_of (const char *host)
+{
+  static GHashTable *hosts;
+  StudioDevices *devices;
+
+  if (host == NULL)
+    return studio_devices_get ();
+  if (hosts == NULL)
+    hosts = g_hash_table_new (g_str_hash, g_str_equal);
+  devices = g_hash_table_lookup (hosts, host);
+  if (devices != NULL)
+    return devices;
+  devices = g_object_new (STUDIO_TYPE_DEVICES, NULL);
+  devices->host = g_strdup (host);
+  g_hash_table_insert (hosts, devices->host, devices);
+  return devices;
+}
+
+void
+studio_devices_ask_host (StudioDevices *self)
+{
+  if (self->host != NULL && !self->is_asking)
+    ask (self);
 }
 
 void
